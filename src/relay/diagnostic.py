@@ -1,0 +1,258 @@
+"""Sources, spans and diagnostics: what is wrong, where, why, and what to do next."""
+
+import linecache
+import sys
+from bisect import bisect_right
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from typing import Literal, NoReturn
+
+Severity = Literal["error", "warning"]
+
+
+class Source:
+    """A text with a name; line starts are found once, when somebody asks for a line."""
+
+    __slots__ = ("_starts", "name", "text")
+
+    def __init__(self, name: str, text: str) -> None:
+        """`name` is a path or `<string>`; `text` the whole of it."""
+        self.name = name
+        self.text = text
+        self._starts: list[int] | None = None
+
+    @property
+    def starts(self) -> list[int]:
+        """The offset at which each line begins."""
+        if self._starts is None:
+            self._starts = [0]
+            self._starts += [i + 1 for i, c in enumerate(self.text) if c == "\n"]
+        return self._starts
+
+    def position(self, offset: int) -> tuple[int, int]:
+        """Line and column, both from 1, of an offset."""
+        line = bisect_right(self.starts, offset)
+        return line, offset - self.starts[line - 1] + 1
+
+    def line_text(self, line: int) -> str:
+        """The text of a line, counted from 1, without its newline."""
+        start = self.starts[line - 1]
+        end = self.starts[line] - 1 if line < len(self.starts) else len(self.text)
+        return self.text[start:end].rstrip("\r")
+
+
+class PythonSource(Source):
+    """A Python file: spans of nodes that were built from Python name a whole line of it."""
+
+    __slots__ = ()
+
+    def __init__(self, name: str) -> None:
+        """`name` is the file's path as the frame gives it."""
+        super().__init__(name, "")
+
+    def position(self, offset: int) -> tuple[int, int]:
+        """The offset of a Python span is its line."""
+        return offset, 1
+
+    def line_text(self, line: int) -> str:
+        """The line as `linecache` has it (empty where the file is gone)."""
+        return linecache.getline(self.name, line).rstrip("\n")
+
+
+class Span:
+    """The half-open range `start:end` of offsets into a source; for a `PythonSource`, both are the line."""
+
+    __slots__ = ("end", "source", "start")
+
+    def __init__(self, source: Source, start: int, end: int) -> None:
+        """Offsets count characters of `source.text`."""
+        self.source = source
+        self.start = start
+        self.end = end
+
+    @property
+    def line(self) -> int:
+        """The first line, from 1."""
+        return self.source.position(self.start)[0]
+
+    @property
+    def column(self) -> int:
+        """The first column, from 1."""
+        return self.source.position(self.start)[1]
+
+    @property
+    def end_line(self) -> int:
+        """The last line, from 1."""
+        return self.source.position(self.end)[0]
+
+    @property
+    def end_column(self) -> int:
+        """One past the last column, from 1."""
+        return self.source.position(self.end)[1]
+
+    @property
+    def source_name(self) -> str:
+        """The name of the source."""
+        return self.source.name
+
+    def to(self, other: "Span | None") -> "Span":
+        """The range from the start of this span to the end of `other`."""
+        if other is None or other.source is not self.source:
+            return self
+        return Span(self.source, min(self.start, other.start), max(self.end, other.end))
+
+    def __str__(self) -> str:
+        line, column = self.source.position(self.start)
+        return f"{self.source.name}:{line}:{column}"
+
+    __repr__ = __str__
+
+
+_python_sources: dict[str, PythonSource] = {}
+
+
+def caller_span() -> Span | None:
+    """The span of the nearest Python frame outside this package."""
+    frame = sys._getframe(1)
+    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "relay":
+        frame = frame.f_back
+    if frame is None:
+        return None
+    name = frame.f_code.co_filename
+    source = _python_sources.get(name)
+    if source is None:
+        source = _python_sources[name] = PythonSource(name)
+    return Span(source, frame.f_lineno, frame.f_lineno)
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A further place that explains a diagnostic: where an expectation comes from."""
+
+    message: str
+    span: Span | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostic:
+    """One fault in the user's terms: what, where, why, and what to do next.
+
+    `code` is a word with a page under `relay explain`; `label` says what is at the caret; `notes` are the
+    chain of uses that leads there; `hint` is the next step.
+    """
+
+    code: str
+    message: str
+    span: Span | None = None
+    label: str = ""
+    notes: tuple[Note, ...] = ()
+    hint: str = ""
+    severity: Severity = "error"
+
+    def render(self) -> str:
+        """The diagnostic as text, with the source excerpt and carets."""
+        lines = [f"{self.severity}[{self.code}]: {self.message}"]
+        if self.span is not None:
+            lines += _excerpt(self.span, self.label)
+        elif self.label:
+            lines.append(f"  = note: {self.label}")
+        for note in self.notes:
+            where = "" if note.span is None else f" ({note.span})"
+            lines.append(f"  = note: {note.message}{where}")
+        if self.hint:
+            lines.append(f"  = hint: {self.hint}")
+        return "\n".join(lines)
+
+    def __str__(self) -> str:
+        return self.render()
+
+
+WIDEST_EXCERPT = 160
+
+
+def _excerpt(span: Span, label: str) -> list[str]:
+    """The line of the span with carets under the range; long lines are cut around it."""
+    line, column = span.source.position(span.start)
+    text = span.source.line_text(line).replace("\t", " ")
+    indent = len(text) - len(text.lstrip()) + 1
+    if isinstance(span.source, PythonSource):
+        column, length = indent, max(1, len(text.strip()))
+    else:
+        length = max(1, min(span.end - span.start, len(text) - column + 1))
+    if len(text) > WIDEST_EXCERPT:
+        cut = max(0, column - 1 - WIDEST_EXCERPT // 3)
+        text, column = text[cut : cut + WIDEST_EXCERPT], column - cut
+        length = max(1, min(length, len(text) - column + 1))
+    margin = " " * len(str(line))
+    carets = f"{margin} | {' ' * (column - 1)}{'^' * length} {label}".rstrip()
+    place = f"{margin}--> {span}" if column else f"{margin}--> {span.source.name}:{line}"
+    return [place, f"{margin} |", f"{line} | {text}".rstrip(), carets]
+
+
+class RelayError(Exception):
+    """What a user caused: all diagnostics of one run."""
+
+    def __init__(self, diagnostics: Diagnostic | Iterable[Diagnostic]) -> None:
+        """One diagnostic or several; warnings may accompany errors."""
+        several = (diagnostics,) if isinstance(diagnostics, Diagnostic) else tuple(diagnostics)
+        super().__init__(several)
+        self.diagnostics = several
+
+    def __str__(self) -> str:
+        return "\n\n".join(d.render() for d in self.diagnostics)
+
+    @property
+    def codes(self) -> tuple[str, ...]:
+        """The code of each diagnostic, in order."""
+        return tuple(d.code for d in self.diagnostics)
+
+
+def fail(
+    code: str, message: str, span: Span | None = None, *, label: str = "", hint: str = "",
+    notes: tuple[Note, ...] = (),
+) -> NoReturn:
+    """Raise a `RelayError` of one diagnostic."""
+    raise RelayError(Diagnostic(code, message, span, label, notes, hint))
+
+
+@dataclass(slots=True)
+class Report:
+    """Collects the diagnostics of one run and raises them together."""
+
+    diagnostics: list[Diagnostic] = field(default_factory=list[Diagnostic])
+
+    def add(self, diagnostic: Diagnostic) -> None:
+        """Keep one more diagnostic."""
+        self.diagnostics.append(diagnostic)
+
+    def error(self, code: str, message: str, span: Span | None = None, *, label: str = "", hint: str = "",
+              notes: tuple[Note, ...] = ()) -> None:
+        """Keep an error and go on."""
+        self.add(Diagnostic(code, message, span, label, notes, hint))
+
+    def warn(self, code: str, message: str, span: Span | None = None, *, label: str = "",
+             hint: str = "") -> None:
+        """Keep a warning (a lint) and go on."""
+        self.add(Diagnostic(code, message, span, label, (), hint, "warning"))
+
+    @property
+    def errors(self) -> list[Diagnostic]:
+        """The errors alone."""
+        return [d for d in self.diagnostics if d.severity == "error"]
+
+    @property
+    def warnings(self) -> list[Diagnostic]:
+        """The warnings alone."""
+        return [d for d in self.diagnostics if d.severity == "warning"]
+
+    def check(self) -> None:
+        """Raise everything collected if any of it is an error."""
+        if self.errors:
+            raise RelayError(self.diagnostics)
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """`did you mean `x`?` for the nearest known name, or nothing."""
+    near = get_close_matches(name, list(known), n=1, cutoff=0.6)
+    return f"did you mean `{near[0]}`?" if near else ""

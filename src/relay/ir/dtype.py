@@ -1,0 +1,88 @@
+"""Base types: their names, NumPy dtypes, ranges and aliases."""
+
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from relay.ir import hooks
+
+INTEGERS = tuple(f"{sign}int{bits}" for bits in (2, 4, 8, 16, 32, 64) for sign in ("", "u"))
+FLOAT8 = ("float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz")
+FLOATS = ("float16", "bfloat16", "float32", "float64", *FLOAT8, "float4_e2m1fn")
+BASE_TYPES = ("bool", *INTEGERS, *FLOATS, "string")
+
+ALIASES = {
+    "Float": "float32", "Real": "float32", "Int": "int32", "Bool": "bool", "f8e4m3": "float8_e4m3fn",
+    "bf16": "bfloat16", "float4e2m1": "float4_e2m1fn", "float4_e2m1": "float4_e2m1fn",
+    "float8e4m3fn": "float8_e4m3fn", "float8e4m3fnuz": "float8_e4m3fnuz",
+    "float8e5m2": "float8_e5m2", "float8e5m2fnuz": "float8_e5m2fnuz",
+    **{f"f{bits}": f"float{bits}" for bits in (16, 32, 64)},
+    **{f"{s}{bits}": f"{n}{bits}" for bits in (2, 4, 8, 16, 32, 64) for s, n in (("i", "int"), ("u", "uint"))},
+}
+
+_ML = {name: np.dtype(getattr(ml_dtypes, name)) for name in (*FLOAT8, "bfloat16", "float4_e2m1fn",
+                                                            "int2", "uint2", "int4", "uint4")}
+_TO_NUMPY = {name: _ML[name] if name in _ML else np.dtype(object if name == "string" else name)
+             for name in BASE_TYPES}
+_FROM_NUMPY = {dtype: name for name, dtype in _TO_NUMPY.items()}
+
+
+def canonical(name: str) -> str | None:
+    """The canonical name of a base type or alias, or None."""
+    return name if name in _TO_NUMPY else ALIASES.get(name)
+
+
+def dtype_name(dtype: Any) -> str:
+    """The canonical name of a base type given as a name, an alias, or a NumPy dtype; else `ValueError`."""
+    if isinstance(dtype, str):
+        found = canonical(dtype)
+        if found is None:
+            raise ValueError(f"`{dtype}` is not a base type")
+        return found
+    as_numpy = np.dtype(dtype)
+    if as_numpy.kind in "US":
+        return "string"
+    if as_numpy not in _FROM_NUMPY:
+        raise ValueError(f"`{as_numpy}` is not a base type")
+    return _FROM_NUMPY[as_numpy]
+
+
+def to_numpy(dtype: str) -> np.dtype[Any]:
+    """The NumPy dtype that stores a base type."""
+    return _TO_NUMPY[dtype]
+
+
+def is_integer(dtype: str) -> bool:
+    """Whether it is a signed or unsigned integer (not `bool`)."""
+    return dtype in _INTEGER_SET
+
+
+def is_float(dtype: str) -> bool:
+    """Whether it is a floating-point type, of whatever width."""
+    return dtype in _FLOAT_SET
+
+
+def is_signed(dtype: str) -> bool:
+    """Whether it has negative values."""
+    return dtype.startswith("int") or dtype in _FLOAT_SET
+
+
+def bits(dtype: str) -> int:
+    """The width of a numeric type in bits."""
+    if dtype == "bool":
+        return 1
+    if dtype in _FLOAT_SET and dtype not in ("float16", "bfloat16", "float32", "float64"):
+        return 4 if dtype.startswith("float4") else 8
+    return int("".join(c for c in dtype if c.isdigit()))
+
+
+def integer_range(dtype: str) -> tuple[int, int]:
+    """The least and the greatest value of an integer type."""
+    width = bits(dtype)
+    return (0, 2**width - 1) if dtype.startswith("u") else (-(2 ** (width - 1)), 2 ** (width - 1) - 1)
+
+
+_INTEGER_SET = frozenset(INTEGERS)
+_FLOAT_SET = frozenset(FLOATS)
+hooks.dtype_name = dtype_name

@@ -1,0 +1,41 @@
+"""The few slots that later layers fill on import, so that `str(e)` and `x + y` work on bare nodes.
+
+`ir` knows nothing about text, operators or inference; it only calls what stands here.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+
+def _unfilled(*_: Any) -> Any:
+    raise AssertionError("`import relay` fills this slot")
+
+
+type_text: Callable[..., str] = _unfilled
+"""A type as text; filled by `relay.text`."""
+type_repr: Callable[..., str] = _unfilled
+"""A short line for a type; filled by `relay.text`."""
+expr_text: Callable[..., str] = _unfilled
+"""An expression as text; filled by `relay.text`."""
+module_text: Callable[..., str] = _unfilled
+"""A module as text; filled by `relay.text`."""
+pickle_type: Callable[..., tuple[Any, ...]] = _unfilled
+"""`__reduce__` of a type; filled by `relay.text`."""
+pickle_node: Callable[..., tuple[Any, ...]] = _unfilled
+"""`__reduce__` of an expression or a module; filled by `relay.text`."""
+dim_arithmetic: Callable[..., Any] = _unfilled
+"""`a op b` on dimensions; filled by `relay.ir.dim`."""
+dim_rebuild: Callable[..., Any] = _unfilled
+"""A dimension expression around other atoms; filled by `relay.ir.dim`."""
+canonical_func_type: Callable[..., Any] = _unfilled
+"""A polymorphic function type in canonical form; filled by `relay.ir.subst`."""
+dtype_name: Callable[..., str] = _unfilled
+"""The canonical name of a base type; filled by `relay.ir.dtype`."""
+binary: Callable[..., Any] = _unfilled
+"""`a op b` on expressions (`op` is an operator's name); filled by `relay.op`."""
+operator_instance: Callable[..., Any] = _unfilled
+"""The operator instance for a name and a dict of attributes; filled by `relay.op`."""
+checked_type: Callable[..., Any] = _unfilled
+"""The type of an expression; filled by `relay.typecheck`."""
+evaluate: Callable[..., Any] = _unfilled
+"""The value of an expression in a module; filled by `relay.driver`."""

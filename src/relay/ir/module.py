@@ -1,0 +1,202 @@
+"""Modules: what global names mean, and the data types they are about."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from relay.diagnostic import Span, did_you_mean, fail
+from relay.ir import hooks
+from relay.ir.expr import Constructor, Expr, Function, GlobalVar, Node, RelayExpr, node
+from relay.ir.type import FuncType, GlobalTypeVar, Type, TypeCall, TypeVar
+
+
+@node
+class TypeData(Node):
+    """`type header[type_vars] { constructors }`; `extern type` has no constructors and `is_extern`."""
+
+    header: GlobalTypeVar
+    type_vars: tuple[TypeVar, ...]
+    constructors: tuple[Constructor, ...]
+    is_extern: bool = False
+
+    @property
+    def type_call(self) -> TypeCall:
+        """The type of its instances: the header applied to its own parameters."""
+        return TypeCall(self.header, self.type_vars)
+
+    def constructor_type(self, constructor: Constructor) -> Type:
+        """`fn<a>(a, List[a]) -> List[a]`."""
+        return FuncType(constructor.inputs, self.type_call, self.type_vars)
+
+
+@dataclass(frozen=True, slots=True)
+class Import:
+    """`import "path"`: a standard module (`std/list`) or a file relative to the importing one."""
+
+    path: str
+    span: Span | None = None
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class IRModule:
+    """Definitions by name (functions, and constants that are evaluated once) and data types by name.
+
+    `imports` print as themselves, and `imported` names the definitions and types that came with them.
+    `attrs` are the module's own metadata, `options` the global configuration of the program.
+    A definition is an immutable expression; `mod["f"] = fn` replaces it, and what was inferred of others stays.
+    """
+
+    functions: dict[GlobalVar, Expr] = field(default_factory=dict[GlobalVar, Expr])
+    type_definitions: dict[GlobalTypeVar, TypeData] = field(default_factory=dict[GlobalTypeVar, TypeData])
+    attrs: dict[str, Any] = field(default_factory=dict[str, Any])
+    options: dict[str, Any] = field(default_factory=dict[str, Any])
+    constant_types: dict[GlobalVar, Type] = field(default_factory=dict[GlobalVar, Type])
+    imports: list[Import] = field(default_factory=list[Import])
+    imported: set[str] = field(default_factory=set[str])
+    facts: dict[str, Any] = field(default_factory=dict[str, Any])
+    """What inference remembers about definitions, by its own keys; never part of the program."""
+
+    @staticmethod
+    def from_expr(
+        expr: Expr,
+        functions: Mapping[GlobalVar, Expr] | None = None,
+        type_defs: Mapping[GlobalTypeVar, TypeData] | None = None,
+    ) -> "IRModule":
+        """A module whose `@main` is `expr`; an expression that is not a function becomes the body of one."""
+        from relay.ir.vars import free_vars
+
+        main = expr if isinstance(expr, Function) else Function(free_vars(expr), expr, span=expr.span)
+        mod = IRModule(dict(functions or {}), dict(type_defs or {}))
+        mod["main"] = main
+        return mod
+
+    def __getitem__(self, name: str | GlobalVar | GlobalTypeVar) -> Any:
+        if isinstance(name, GlobalTypeVar):
+            return self.type_definitions[name]
+        var = self.get_global_var(name) if isinstance(name, str) else name
+        return self.functions[var]
+
+    def __setitem__(self, name: str | GlobalVar | GlobalTypeVar, value: Any) -> None:
+        if isinstance(value, TypeData):
+            self.type_definitions[value.header] = value
+            return
+        assert not isinstance(name, GlobalTypeVar)
+        self.functions[GlobalVar(name) if isinstance(name, str) else name] = value
+
+    def __contains__(self, name: object) -> bool:
+        if isinstance(name, GlobalTypeVar):
+            return name in self.type_definitions
+        return (GlobalVar(name) if isinstance(name, str) else name) in self.functions
+
+    def __delitem__(self, name: str | GlobalVar) -> None:
+        del self.functions[self.get_global_var(name) if isinstance(name, str) else name]
+
+    def __iter__(self) -> Iterator[GlobalVar]:
+        return iter(self.functions)
+
+    def items(self) -> Iterable[tuple[GlobalVar, Expr]]:
+        """Each global variable with its definition, in order."""
+        return self.functions.items()
+
+    def get_global_var(self, name: str) -> GlobalVar:
+        """The global variable of that name; `unknown-global` with near names if there is none."""
+        var = GlobalVar(name, span=None)
+        if var not in self.functions:
+            hint = did_you_mean(name, [v.name_hint for v in self.functions])
+            fail("unknown-global", f"the module has no `@{name}`", hint=hint)
+        return var
+
+    def get_global_vars(self) -> list[GlobalVar]:
+        """All global variables, in order."""
+        return list(self.functions)
+
+    def get_global_type_var(self, name: str) -> GlobalTypeVar:
+        """The name of a data type of this module; `unknown-type` with near names if there is none."""
+        var = GlobalTypeVar(name)
+        if var not in self.type_definitions:
+            hint = did_you_mean(name, [v.name_hint for v in self.type_definitions])
+            fail("unknown-type", f"the module has no type `{name}`", hint=hint)
+        return var
+
+    def get_global_type_vars(self) -> list[GlobalTypeVar]:
+        """The names of all data types, in order."""
+        return list(self.type_definitions)
+
+    def constructors(self) -> dict[str, Constructor]:
+        """All constructors by name."""
+        return {c.name_hint: c for data in self.type_definitions.values() for c in data.constructors}
+
+    def get_constructor(self, adt: str, name: str) -> Constructor:
+        """A constructor by the name of its data type and its own."""
+        data = self.type_definitions[self.get_global_type_var(adt)]
+        for c in data.constructors:
+            if c.name_hint == name:
+                return c
+        hint = did_you_mean(name, [c.name_hint for c in data.constructors])
+        fail("unknown-constructor", f"`{adt}` has no constructor `{name}`", hint=hint)
+
+    def get_type(self, name: str) -> tuple[Any, ...]:
+        """The type variable of a data type, then its constructors: `list_, cons, nil = mod.get_type("List")`."""
+        data = self.type_definitions[self.get_global_type_var(name)]
+        return (data.header, *data.constructors)
+
+    def update(self, other: "IRModule | Mapping[GlobalVar, Expr]") -> None:
+        """Take over all definitions (and types) of another module."""
+        self.functions.update(other.functions if isinstance(other, IRModule) else other)
+        if isinstance(other, IRModule):
+            self.type_definitions.update(other.type_definitions)
+            self.constant_types.update(other.constant_types)
+
+    def update_func(self, var: GlobalVar, func: Expr) -> None:
+        """Replace one definition."""
+        self.functions[var] = func
+
+    def copy(self) -> "IRModule":
+        """A module of its own with the same definitions."""
+        return IRModule(dict(self.functions), dict(self.type_definitions), dict(self.attrs), dict(self.options),
+                        dict(self.constant_types), list(self.imports), set(self.imported), dict(self.facts))
+
+    def __copy__(self) -> "IRModule":
+        return self.copy()
+
+    def __deepcopy__(self, memo: object) -> "IRModule":
+        return self.copy()
+
+    def map_functions(self, change: Callable[[Function], Expr]) -> "IRModule":
+        """This module with `change` applied to every function; the same object when nothing changed."""
+        new = {v: change(f) if isinstance(f, Function) else f for v, f in self.functions.items()}
+        if all(new[v] is f for v, f in self.functions.items()):
+            return self
+        mod = self.copy()
+        mod.functions = new
+        return mod
+
+    def with_attr(self, name: str, value: Any) -> "IRModule":
+        """A copy with one attribute of the module set."""
+        mod = self.copy()
+        mod.attrs[name] = value
+        return mod
+
+    def type_of(self, e: Expr) -> Type:
+        """The type of an expression of this module, inferred on demand."""
+        return hooks.checked_type(e, self)
+
+    def evaluate(self, e: RelayExpr | str, *args: Any) -> Any:
+        """The value of an expression over this module's definitions, or of a definition applied to `args`."""
+        return hooks.evaluate(self, e, *args)
+
+    def astext(self, **options: Any) -> str:
+        """The text format; options as for `relay.astext`."""
+        return hooks.module_text(self, **options)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return hooks.pickle_node(self)
+
+    def __str__(self) -> str:
+        return hooks.module_text(self)
+
+    def __repr__(self) -> str:
+        return f"<IRModule of {len(self.functions)} definitions, {len(self.type_definitions)} types>"
+
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
+        return {"text/plain": hooks.module_text(self)}

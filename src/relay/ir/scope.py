@@ -1,0 +1,76 @@
+"""Where a shared node is evaluated: in the innermost scope that covers all its uses.
+
+The scopes of a program are its function bodies, branches and clauses; they form a tree.  `let` opens none: it
+only orders.  Within its scope a node is evaluated at its first use, or, if that lies in a nested scope, just
+before the construct that opens it (after an `if` condition or a `match` scrutinee).
+"""
+
+from collections.abc import Iterator
+
+from relay.ir.expr import Expr, Function, If, Match
+from relay.ir.walk import post_order
+
+
+class Scope:
+    """A function body, branch or clause, opened by part `index` of the node `owner`; the root has no owner."""
+
+    __slots__ = ("depth", "index", "jump", "owner", "parent")
+
+    def __init__(self, parent: "Scope | None", owner: Expr | None, index: int) -> None:
+        """A scope directly inside `parent`.  `jump` skips ancestors, as in Myers' skew-binary lists, 1983."""
+        self.parent = parent
+        self.owner = owner
+        self.index = index
+        if parent is None:
+            self.depth, self.jump = 0, self
+        else:
+            self.depth = parent.depth + 1
+            leap = parent.jump
+            even = parent.depth - leap.depth == leap.depth - leap.jump.depth
+            self.jump = leap.jump if even else parent
+
+
+def common(a: Scope, b: Scope) -> Scope:
+    """The innermost scope around both, in logarithmic time."""
+    if a.depth < b.depth:
+        a, b = b, a
+    while a.depth > b.depth:
+        a = a.jump if a.jump.depth >= b.depth else _up(a)
+    while a is not b:
+        a, b = (a.jump, b.jump) if a.jump is not b.jump else (_up(a), _up(b))
+    return a
+
+
+def _up(s: Scope) -> Scope:
+    assert s.parent is not None
+    return s.parent
+
+
+def opened(e: Expr) -> Iterator[tuple[Expr, bool]]:
+    """The children of `e`, each with whether it is a scope of its own."""
+    match e:
+        case Function():
+            yield e.body, True
+        case If(cond, yes, no):
+            yield cond, False
+            yield yes, True
+            yield no, True
+        case Match():
+            yield e.data, False
+            for clause in e.clauses:
+                yield clause.rhs, True
+        case _:
+            for child in e.children:
+                yield child, False
+
+
+def scopes(root: Expr) -> dict[Expr, Scope]:
+    """For each node under `root`, the scope that evaluates it.  Takes O(nodes x log depth)."""
+    where: dict[Expr, Scope] = {root: Scope(None, None, 0)}
+    for e in reversed(list(post_order(root))):
+        here = where[e]
+        for i, (child, is_scope) in enumerate(opened(e)):
+            use = Scope(here, e, i) if is_scope else here
+            known = where.get(child)
+            where[child] = use if known is None else common(known, use)
+    return where

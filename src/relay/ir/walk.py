@@ -1,0 +1,62 @@
+"""Walking and rewriting programs.  None of this recurses over the program; shared nodes are visited once."""
+
+from collections.abc import Callable, Generator, Iterator
+from typing import Any, TypeVar
+
+from relay.ir.expr import Expr
+
+R = TypeVar("R")
+
+
+def post_order(root: Expr) -> Iterator[Expr]:
+    """Every distinct node under `root` once, children before parents."""
+    seen: set[Expr] = set()
+    stack: list[tuple[Expr, bool]] = [(root, False)]
+    while stack:
+        e, children_done = stack.pop()
+        if children_done:
+            yield e
+        elif e not in seen:
+            seen.add(e)
+            children = e.children
+            if children:
+                stack.append((e, True))
+                stack += [(c, False) for c in reversed(children)]
+            else:
+                yield e
+
+
+def rewrite(root: Expr, rule: Callable[[Expr], Expr | None]) -> Expr:
+    """`root` with `rule` applied bottom-up, once to each distinct node; None keeps the node."""
+    new: dict[Expr, Expr] = {}
+    for e in post_order(root):
+        children = tuple([new[c] for c in e.children])
+        kept = e if children == e.children else e.rebuild(children)
+        changed = rule(kept)
+        new[e] = kept if changed is None else changed
+    return new[root]
+
+
+def fold(root: Expr, visit: Callable[[Expr], Generator[Expr, R, R]], memo: dict[Expr, R] | None = None) -> R:
+    """What `visit` returns for `root`: a generator that yields a child and receives the child's result.
+
+    It reads like recursion and runs on an explicit stack; each node is visited once (`memo` holds the results).
+    """
+    done: dict[Expr, Any] = {} if memo is None else memo
+    if root in done:
+        return done[root]
+    stack: list[tuple[Expr, Generator[Expr, R, R]]] = [(root, visit(root))]
+    sent: Any = None
+    while stack:
+        e, steps = stack[-1]
+        try:
+            child = steps.send(sent)
+            while child in done:
+                child = steps.send(done[child])
+        except StopIteration as stop:
+            stack.pop()
+            sent = done[e] = stop.value
+        else:
+            stack.append((child, visit(child)))
+            sent = None
+    return done[root]

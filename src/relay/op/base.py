@@ -1,0 +1,517 @@
+"""Operators: a class with its attributes as fields and its rules as methods; families supply what they know."""
+
+import inspect
+import typing
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import MISSING, dataclass, fields
+from enum import Enum
+from functools import lru_cache
+from types import EllipsisType, NoneType, UnionType
+from typing import Any, ClassVar, Generic, Literal, TypeVar, dataclass_transform, get_args, get_origin
+
+import numpy
+
+from relay.diagnostic import did_you_mean, fail
+from relay.ir import hooks
+from relay.ir.dtype import BASE_TYPES, FLOATS, INTEGERS, canonical, dtype_name
+from relay.ir.expr import Call, Expr, Op, RelayExpr, Tuple, TupleGetItem, Var, as_expr
+from relay.ir.type import TensorType, TupleType, Type
+from relay.ir.walk import post_order
+from relay.op.relation import Typing, relations
+
+Array = Any
+Numpy = Any
+V = TypeVar("V")
+C = TypeVar("C", bound="type[Operator]")
+
+FLOATING = frozenset(FLOATS)
+INTEGRAL = frozenset(INTEGERS)
+NUMERIC = FLOATING | INTEGRAL
+BOOLEAN = frozenset({"bool"})
+ANY_DTYPE = frozenset(BASE_TYPES)
+
+
+class Fusion(Enum):
+    """How an operator combines with its neighbours in one loop."""
+
+    ELEMENTWISE = "elementwise"
+    BROADCAST = "broadcast"
+    INJECTIVE = "injective"
+    REDUCTION = "reduction"
+    KERNEL = "kernel"
+    OPAQUE = "opaque"
+
+
+class Derivative(Enum):
+    """Which rule gives an operator its derivative."""
+
+    PARTIALS = "partials"
+    """`partials(y, *xs)`: elementwise; gives both modes."""
+    TRANSPOSE = "transpose"
+    """`transpose(g, *xs)`: linear in its operands; gives both modes."""
+    RULES = "vjp and jvp"
+    """`vjp` and `jvp`, one each."""
+    DECOMPOSITION = "decomposition"
+    """From its decomposition into other operators."""
+    ZERO = "not differentiable"
+    """Its result does not vary smoothly (integers, comparisons): cotangents are zero."""
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Operands and attributes that an operator is tested on.
+
+    An operand is a text such as `"3x4 float32"` (random values; `"float32"` is a scalar, `"0x3 int64"` has no
+    elements), an array, or a tuple of these for a tuple operand.
+    """
+
+    operands: tuple[Any, ...]
+    attrs: Mapping[str, Any]
+
+
+def sample(*operands: Any, **attrs: Any) -> Sample:
+    """A `Sample`: `sample("3x4 float32", "5x4 float32", units=5)`."""
+    return Sample(operands, attrs)
+
+
+def array_type(value: Any) -> Type:
+    """The type of a run-time value: an array, a scalar, or a tuple of them."""
+    if isinstance(value, tuple):
+        return TupleType([array_type(v) for v in value])  # pyright: ignore[reportUnknownVariableType]
+    return TensorType(value.shape, dtype_name(value.dtype))
+
+
+class Operator:
+    """The base of all operators.  Fields are attributes; instances compare by value.
+
+    Rules (each may be supplied by the family):
+
+    - `infer(t, *types) -> Type`: the result type from the operands' types, or `signature`, or `relate`;
+    - `reference(np, *arrays)`: the value, in the inferred base type; its parameters name the operands, those
+      with a default are optional, `*xs` is any number, a tuple operand arrives as a Python tuple;
+    - `derivative`: which kind of derivative rule it has.
+    """
+
+    name: ClassVar[str] = ""
+    fusion: ClassVar[Fusion] = Fusion.OPAQUE
+    derivative: ClassVar[Derivative | None] = None
+    dtypes: ClassVar[frozenset[str]] = ANY_DTYPE
+    signature: ClassVar[str | None] = None
+    relation_name: ClassVar[str] = ""
+    """The relation of `where` clauses that this operator satisfies; its own name unless the family has one."""
+    operands: ClassVar[tuple[str, ...]] = ()
+    """Names of the operands, from the parameters of `reference` (or `decompose`)."""
+    optional: ClassVar[int] = 0
+    """How many operands at the end may be left out."""
+    variadic: ClassVar[bool] = False
+    samples: ClassVar[tuple[Sample, ...]] = ()
+    tolerance: ClassVar[float] = 1.0
+    """Factor on the tolerance that tests allow against values from outside."""
+    aliases: ClassVar[tuple[str, ...]] = ()
+    impure: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        for f in fields(self):  # pyright: ignore[reportArgumentType]
+            value = getattr(self, f.name)
+            if isinstance(value, list):
+                object.__setattr__(self, f.name, freeze(value))
+
+    def infer(self, t: Typing, *types: Any, **_: Any) -> Type:
+        """The type of the result; by default from `signature`."""
+        raise AssertionError(f"{type(self).__name__} needs `signature`, `infer` or `relate`")
+
+    def relate(self, t: Typing, args: Sequence[Type], out: Type) -> None:
+        """Relate operand types and result type; by default `out` is what `infer` says."""
+        for a in args:
+            self.check_dtype(t, a)
+        t.equal(out, self.infer(t, *args))
+
+    def check_dtype(self, t: Typing, operand: Type) -> None:
+        """Demand `dtypes` of a tensor operand."""
+        if self.dtypes is not ANY_DTYPE and not isinstance(t.resolve(operand), TupleType):
+            t.dtype_in(operand, self.dtypes)
+
+    def reference(self, *args: Any, **_: Any) -> Any:
+        """The value, on NumPy or whatever array module is given first."""
+        raise AssertionError(f"{self.name} has no reference")
+
+    def evaluate(self, *arrays: Any) -> Any:
+        """The value on NumPy arrays; what the interpreter calls."""
+        return self.reference(numpy, *arrays)
+
+    def attributes(self) -> dict[str, Any]:
+        """Every attribute with its value, defaults included."""
+        return {f.name: getattr(self, f.name) for f in fields(self)}  # pyright: ignore[reportArgumentType]
+
+    def changed_attributes(self) -> dict[str, Any]:
+        """The attributes that differ from their defaults, in order: what the text shows."""
+        return {f.name: getattr(self, f.name)
+                for f in fields(self)  # pyright: ignore[reportArgumentType]
+                if f.default is MISSING or not _same(getattr(self, f.name), f.default)}
+
+    def __getitem__(self, name: str) -> Any:
+        return getattr(self, name)
+
+    def __call__(self, *operands: Any) -> Call:
+        """A call of this operator: `LeakyRelu(alpha=0.1)(x)`."""
+        return Call(Op.get(self.name), tuple([as_expr(x) for x in operands]), self)
+
+
+def _same(a: Any, b: Any) -> bool:
+    return type(a) is type(b) and a == b
+
+
+def freeze(value: Any) -> Any:
+    """Lists as tuples, all the way down (attribute values nest only as deep as someone writes them)."""
+    return tuple([freeze(v) for v in value]) if isinstance(value, list | tuple) else value
+
+
+class Column(Generic[V]):
+    """Metadata that one pass or user owns, by operator class, inherited along the classes.
+
+    `flops = Column[FlopRule](default=unknown)`, `flops[Elementwise] = one_per_element`, `flops[op]`.
+    """
+
+    def __init__(self, default: V) -> None:
+        """`default` is what a class gets when neither it nor a base has an entry."""
+        self.default = default
+        self.entries: dict[type[Operator], V] = {}
+
+    def __setitem__(self, owner: "type[Operator]", value: V) -> None:
+        self.entries[owner] = value
+
+    def __getitem__(self, owner: "type[Operator] | Operator | str") -> V:
+        cls = registry[owner] if isinstance(owner, str) else owner if isinstance(owner, type) else type(owner)
+        for base in cls.__mro__:
+            if base in self.entries:
+                return self.entries[base]
+        return self.default
+
+
+registry: dict[str, type[Operator]] = {}
+"""Operator classes by text name (aliases are in `alias_of`)."""
+alias_of: dict[str, str] = {}
+builders: dict[str, Callable[..., Expr]] = {}
+"""A lower-case builder per operator and alias, by dotted path: `builders["nn.dense"](x, w, units=4)`."""
+
+
+@dataclass_transform(frozen_default=True)
+def operator(name: str) -> Callable[[C], C]:
+    """Register an operator class under its text name and make its builder."""
+
+    def register(cls: C) -> C:
+        cls = dataclass(frozen=True, repr=True)(cls)  # pyright: ignore[reportAssignmentType]
+        cls.name = name
+        if "relation_name" not in _declared(cls):
+            cls.relation_name = name
+        _name_operands(cls)
+        if cls.derivative is None:
+            raise TypeError(f"operator {name}: say `derivative = Derivative.…` (ZERO if there is none)")
+        registry[name] = cls
+        make = _builder(cls)
+        for path in (name, *cls.__dict__.get("aliases", ())):
+            builders[path] = make
+            if path != name:
+                alias_of[path] = name
+        return cls
+
+    return register
+
+
+def _declared(cls: type) -> set[str]:
+    """Attributes that a class or a family above it sets, `Operator` itself left out."""
+    return {name for base in cls.__mro__ if base not in (Operator, object) for name in base.__dict__
+            if not (name == "relation_name" and base.__dict__.get("name"))}
+
+
+def _name_operands(cls: type[Operator]) -> None:
+    """Read the operands' names off the rule that has them as parameters."""
+    if "operands" in cls.__dict__:
+        return
+    own = cls.reference if cls.reference is not Operator.reference else None
+    rule = getattr(cls, "decompose", None) if getattr(cls, "decompose", None) is not None else own
+    assert rule is not None, f"{cls.__name__} needs `reference` or `decompose`"
+    params = list(inspect.signature(rule).parameters.values())[2:]
+    cls.operands = tuple([p.name for p in params])
+    cls.optional = sum(p.default is not p.empty for p in params)
+    cls.variadic = any(p.kind is p.VAR_POSITIONAL for p in params)
+
+
+def get(name: str) -> Op:
+    """The leaf of a registered operator (`unknown-operator` with near names)."""
+    found = alias_of.get(name, name)
+    if found not in registry:
+        fail("unknown-operator", f"there is no operator `{name}`", hint=did_you_mean(name, [*registry, *alias_of]))
+    return Op.get(found)
+
+
+_instances: dict[tuple[str, Any], Operator] = {}
+
+
+def instance(name: str, attrs: Mapping[str, Any]) -> Operator:
+    """The operator of that name with these attributes.
+
+    Raises `unknown-operator`, `unknown-attribute`, `missing-attribute`, `attribute-type`.
+    """
+    if not attrs and (name, None) in _instances:
+        return _instances[name, None]
+    cls = registry.get(alias_of.get(name, name)) or registry[get(name).name]
+    known = attribute_types(cls)
+    values: dict[str, Any] = {}
+    for key, value in attrs.items():
+        if key not in known:
+            fail("unknown-attribute", f"`{name}` has no attribute `{key}`", hint=did_you_mean(key, known)
+                 or (f"its attributes are {', '.join(known)}" if known else "it has none"))
+        values[key] = conform(value, known[key], name, key)
+    for f in fields(cls):  # pyright: ignore[reportArgumentType]
+        if f.name not in values and f.default is MISSING and f.default_factory is MISSING:
+            fail("missing-attribute", f"`{name}` needs the attribute `{f.name}`",
+                 hint=f"write {name}(…, {f.name}=…)")
+    made = cls(**values)
+    if not attrs:
+        _instances[name, None] = made
+    return made
+
+
+@lru_cache(maxsize=None)
+def attribute_types(cls: type[Operator]) -> dict[str, Any]:
+    """The attributes of an operator class with the types they are annotated with."""
+    hints = typing.get_type_hints(cls)
+    return {f.name: hints[f.name] for f in fields(cls)}  # pyright: ignore[reportArgumentType]
+
+
+class DTypeName(str):
+    """Annotation of an attribute that names a base type."""
+
+    __slots__ = ()
+
+
+def conform(value: Any, hint: Any, op: str, name: str) -> Any:
+    """An attribute value as its annotation wants it (`attribute-type` if it cannot be)."""
+    found = _conform(freeze(value), hint)
+    if found is None:
+        fail("attribute-type", f"attribute `{name}` of `{op}` cannot be {value!r}", hint=f"it is {_spell(hint)}")
+    return found[0]
+
+
+def _conform(value: Any, hint: Any) -> tuple[Any] | None:
+    origin, args = get_origin(hint), get_args(hint)
+    if hint is Any:
+        return (value,)
+    if origin in (typing.Union, UnionType):
+        return next((r for r in (_conform(value, h) for h in args) if r is not None), None)
+    if origin is Literal:
+        return (value,) if value in args else None
+    if origin is tuple:
+        if not isinstance(value, tuple):
+            return None
+        items: tuple[Any, ...] = value
+        if len(args) == 2 and isinstance(args[1], EllipsisType):
+            wanted = (args[0],) * len(items)
+        elif len(args) != len(items):
+            return None
+        else:
+            wanted = args
+        parts = [_conform(v, h) for v, h in zip(items, wanted, strict=True)]
+        return None if None in parts else (tuple([p[0] for p in parts if p is not None]),)
+    if hint is None or hint is NoneType:
+        return (None,) if value is None else None
+    if hint is DTypeName:
+        if isinstance(value, numpy.dtype | type):
+            value = dtype_name(value)
+        known = canonical(value) if isinstance(value, str) else None
+        return None if known is None else (known,)
+    if hint is bool:
+        if isinstance(value, int | numpy.bool_) and value in (0, 1):
+            return (bool(value),)
+        return None
+    if hint is int:
+        if isinstance(value, bool) or not isinstance(value, int | numpy.integer):
+            return None
+        return (int(value),)  # pyright: ignore[reportUnknownArgumentType]
+    if hint is float:
+        number = isinstance(value, int | float | numpy.number) and not isinstance(value, bool)
+        return (float(value),) if number else None  # pyright: ignore[reportArgumentType]
+    return (value,) if isinstance(value, hint) else None
+
+
+def _spell(hint: Any) -> str:
+    if hint is DTypeName:
+        return "a base type"
+    origin, args = get_origin(hint), get_args(hint)
+    if origin in (typing.Union, UnionType):
+        return " or ".join(_spell(a) for a in args)
+    if origin is Literal:
+        return "one of " + ", ".join(repr(a) for a in args)
+    if origin is tuple:
+        inner = ", ".join("…" if isinstance(a, EllipsisType) else _spell(a) for a in args)
+        return f"({inner})"
+    return "None" if hint in (None, NoneType) else {"int": "an integer", "float": "a number", "bool": "True or False",
+                                                    "str": "a string"}.get(hint.__name__, hint.__name__)
+
+
+def _builder(cls: type[Operator]) -> Callable[..., Expr]:
+    """`relay.nn.dense(data, weight, units=None)`: operands, then fields, by position or name."""
+    order = getattr(cls, "builder_order", None)
+    attrs = [f.name for f in fields(cls)]  # pyright: ignore[reportArgumentType]
+    params: list[inspect.Parameter] = []
+    kinds = inspect.Parameter
+    required = len(cls.operands) - cls.optional
+    for i, operand in enumerate(cls.operands):
+        if cls.variadic and i == len(cls.operands) - 1:
+            params.append(kinds(operand, kinds.VAR_POSITIONAL))
+        else:
+            params.append(kinds(operand, kinds.POSITIONAL_OR_KEYWORD, default=kinds.empty if i < required else None))
+    for f in fields(cls):  # pyright: ignore[reportArgumentType]
+        default = f.default if f.default is not MISSING else kinds.empty
+        after_optional = any(p.default is not kinds.empty for p in params)
+        kind = kinds.KEYWORD_ONLY if cls.variadic or (default is kinds.empty and after_optional) \
+            else kinds.POSITIONAL_OR_KEYWORD
+        params.append(kinds(f.name, kind, default=default))
+    if order:
+        by_name = {p.name: p for p in params}
+        params = [by_name[n] for n in order]
+    params.sort(key=lambda p: p.kind)
+    signature = inspect.Signature(params)
+
+    def build(*args: Any, **kwargs: Any) -> Expr:
+        try:
+            bound = signature.bind(*args, **kwargs)
+        except TypeError as error:
+            raise TypeError(f"{cls.name}{signature}: {error}") from None
+        given = bound.arguments
+        xs: list[Any] = []
+        for operand in cls.operands:
+            value = given.get(operand)
+            if cls.variadic and operand == cls.operands[-1]:
+                xs += given.get(operand, ())
+            elif value is not None:
+                xs.append(value)
+        return Call(Op.get(cls.name), tuple([as_expr(x) for x in xs]),
+                    {a: given[a] for a in attrs if a in given})
+
+    build.__name__ = build.__qualname__ = cls.name.rpartition(".")[2]
+    build.__doc__ = cls.__doc__
+    build.__signature__ = signature  # pyright: ignore[reportFunctionMemberAccess]
+    return build
+
+
+# --- families -------------------------------------------------------------------------------------------------
+
+
+class Elementwise(Operator):
+    """One operand; the result has its type."""
+
+    fusion = Fusion.ELEMENTWISE
+    relation_name = "Identity"
+
+    def relate(self, t: Typing, args: Sequence[Type], out: Type) -> None:
+        (x,) = args
+        t.equal(out, x)
+        t.tensor(x)
+        self.check_dtype(t, x)
+
+
+class Broadcast(Operator):
+    """Two operands of one base type whose shapes broadcast; comparisons set `relation_name = "BroadcastCompare"`."""
+
+    fusion = Fusion.BROADCAST
+    relation_name = "Broadcast"
+
+    def relate(self, t: Typing, args: Sequence[Type], out: Type) -> None:
+        x, y = args
+        relations[self.relation_name](t, x, y, out)
+        self.check_dtype(t, x)
+
+
+class Injective(Operator):
+    """Each element of the result is one element of an operand, elsewhere."""
+
+    fusion = Fusion.INJECTIVE
+
+
+class Reduction(Operator):
+    """Combines elements along axes."""
+
+    fusion = Fusion.REDUCTION
+
+
+class Kernel(Operator):
+    """A loop nest of its own."""
+
+    fusion = Fusion.KERNEL
+
+
+class Composite(Operator):
+    """Defined by `decompose(types, *xs) -> Expr` in other operators, from which every other rule follows."""
+
+    derivative = Derivative.DECOMPOSITION
+
+    def decompose(self, types: Any, *xs: Any) -> Expr:
+        """The expression this stands for; `types` are the operands' types, `xs` the operands (None if left out)."""
+        raise AssertionError(f"{self.name} has no decomposition")
+
+    def infer(self, t: Typing, *types: Any, **_: Any) -> Type:
+        params = [Var(f"x{i}", span=None) for i in range(len(types))]
+        body = self.decompose([t.resolve(a) for a in types], *[_as_operand(p, a) for p, a in zip(params, types, strict=True)])
+        found: dict[Expr, Type] = dict(zip(params, types, strict=True))
+        for e in post_order(body):
+            match e:
+                case Tuple():
+                    found[e] = TupleType([found[f] for f in e.fields])
+                case TupleGetItem():
+                    found[e] = t.fields(found[e.tuple_value])[e.index]
+                case Call(Operator() as op, args):
+                    found[e] = t.fresh("type")
+                    op.relate(t, [found[a] for a in args], found[e])
+                case Var() | Op():
+                    pass
+                case _:
+                    found[e] = e.checked_type
+        return found[body]
+
+    def reference(self, np: Numpy, *xs: Any, **_: Any) -> Any:
+        params, body = _decomposition(self, tuple([array_type(x) for x in xs]))
+        return evaluate_dataflow(body, dict(zip(params, xs, strict=True)), np)
+
+
+def _as_operand(x: Any, t: Type) -> Any:
+    """An operand as `decompose` sees it: a tuple as a Python tuple of its projections."""
+    return tuple([TupleGetItem(x, i) for i in range(len(t.fields))]) if isinstance(t, TupleType) else x
+
+
+@lru_cache(maxsize=4096)
+def _decomposition(op: Composite, types: tuple[Type, ...]) -> tuple[list[Expr], Expr]:
+    params: list[Expr] = [Var(f"x{i}", t, span=None) for i, t in enumerate(types)]
+    return params, op.decompose(list(types), *[_as_operand(p, t) for p, t in zip(params, types, strict=True)])
+
+
+def evaluate_dataflow(root: Expr, env: dict[Expr, Any], np: Numpy) -> Any:
+    """The value of an expression of operator calls, tuples and constants; `env` has the values of its leaves."""
+    from relay.ir.expr import Constant
+
+    values = dict(env)
+    for e in post_order(root):
+        match e:
+            case Constant():
+                values[e] = e.value[()]
+            case Tuple():
+                values[e] = tuple([values[f] for f in e.fields])
+            case TupleGetItem():
+                values[e] = values[e.tuple_value][e.index]
+            case Call(Operator() as op, args):
+                values[e] = op.reference(np, *[values[a] for a in args])
+            case _:
+                assert e in values or isinstance(e, Op), f"{e!r} in a decomposition"
+    return values[root]
+
+
+def binary(name: str, *operands: Any) -> Expr:
+    """What `x + y` on expressions builds."""
+    if not any(isinstance(o, RelayExpr) for o in operands):
+        raise TypeError(f"{name} of {operands!r} is not an expression")
+    return builders[name](*operands)
+
+
+hooks.operator_instance = instance
+hooks.binary = binary
