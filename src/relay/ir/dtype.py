@@ -5,8 +5,6 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from relay.ir import hooks
-
 INTEGERS = tuple(f"{sign}int{bits}" for bits in (2, 4, 8, 16, 32, 64) for sign in ("", "u"))
 FLOAT8 = ("float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz")
 FLOATS = ("float16", "bfloat16", "float32", "float64", *FLOAT8, "float4_e2m1fn")
@@ -85,4 +83,3 @@ def integer_range(dtype: str) -> tuple[int, int]:
 
 _INTEGER_SET = frozenset(INTEGERS)
 _FLOAT_SET = frozenset(FLOATS)
-hooks.dtype_name = dtype_name

@@ -29,8 +29,6 @@ dim_rebuild: Callable[..., Any] = _unfilled
 """A dimension expression around other atoms; filled by `relay.ir.dim`."""
 canonical_func_type: Callable[..., Any] = _unfilled
 """A polymorphic function type in canonical form; filled by `relay.ir.subst`."""
-dtype_name: Callable[..., str] = _unfilled
-"""The canonical name of a base type; filled by `relay.ir.dtype`."""
 binary: Callable[..., Any] = _unfilled
 """`a op b` on expressions (`op` is an operator's name); filled by `relay.op`."""
 operator_instance: Callable[..., Any] = _unfilled

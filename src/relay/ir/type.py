@@ -12,6 +12,7 @@ from typing import Self
 from weakref import WeakValueDictionary
 
 from relay.ir import hooks
+from relay.ir.dtype import dtype_name
 
 
 class Kind(Enum):
@@ -299,7 +300,7 @@ def _checked_shape(shape: Value) -> Shape:
 
 
 def _checked_dtype(dtype: Value) -> DType:
-    return dtype if isinstance(dtype, Type) else hooks.dtype_name(dtype)
+    return dtype if isinstance(dtype, Type) else dtype_name(dtype)
 
 
 class TupleType(Type):
