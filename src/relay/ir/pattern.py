@@ -2,7 +2,18 @@
 
 from collections.abc import Iterator
 
+from relay.diagnostic import caller_span
 from relay.ir.expr import Constructor, Pattern, Var, node
+
+_set = object.__setattr__
+
+
+def _several(p: "PatternConstructor | PatternTuple") -> None:
+    """Fields given as a list (or None) as a tuple, and the span."""
+    if type(p.patterns) is not tuple:
+        _set(p, "patterns", tuple(p.patterns or ()))
+    if p.span is None:
+        _set(p, "span", caller_span())
 
 
 @node
@@ -24,9 +35,12 @@ class PatternConstructor(Pattern):
     constructor: Constructor
     patterns: tuple[Pattern, ...] = ()
 
+    def __post_init__(self) -> None:
+        _several(self)
+
     @property
     def children(self) -> tuple[Pattern, ...]:
-        return tuple(self.patterns)
+        return self.patterns
 
 
 @node
@@ -35,9 +49,12 @@ class PatternTuple(Pattern):
 
     patterns: tuple[Pattern, ...] = ()
 
+    def __post_init__(self) -> None:
+        _several(self)
+
     @property
     def children(self) -> tuple[Pattern, ...]:
-        return tuple(self.patterns)
+        return self.patterns
 
 
 def pattern_nodes(root: Pattern) -> Iterator[Pattern]:

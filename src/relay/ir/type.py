@@ -497,10 +497,10 @@ class FuncType(Type):
         cls,
         arg_types: Sequence[Type],
         ret_type: Type,
-        type_params: Sequence[TypeVar] = (),
-        type_constraints: Sequence[TypeRelation] = (),
+        type_params: Sequence[TypeVar] | None = (),
+        type_constraints: Sequence[TypeRelation] | None = (),
     ) -> "FuncType":
-        parts = (tuple(arg_types), ret_type, tuple(type_params), tuple(type_constraints))
+        parts = (tuple(arg_types), ret_type, tuple(type_params or ()), tuple(type_constraints or ()))
         key = (cls, *parts)
         found = _known(key)
         if found is None:

@@ -3,7 +3,9 @@
 from collections.abc import Callable, Generator, Iterator
 from typing import Any, TypeVar
 
-from relay.ir.expr import Expr
+from relay.ir.expr import Expr, Pattern
+from relay.ir.pattern import PatternConstructor, PatternTuple
+from relay.ir.type import Type
 
 R = TypeVar("R")
 
@@ -60,3 +62,43 @@ def fold(root: Expr, visit: Callable[[Expr], Generator[Expr, R, R]], memo: dict[
             stack.append((child, visit(child)))
             sent = None
     return done[root]
+
+
+def rewrite_pattern(root: Pattern, rule: Callable[[Pattern], Pattern | None]) -> Pattern:
+    """`root` with `rule` applied bottom-up to every pattern inside; None keeps it."""
+    done: list[Pattern] = []
+    stack: list[tuple[Pattern, bool]] = [(root, False)]
+    while stack:
+        p, ready = stack.pop()
+        children = p.children
+        if children and not ready:
+            stack.append((p, True))
+            stack += [(c, False) for c in reversed(children)]
+            continue
+        new = tuple(done[len(done) - len(children) :])
+        del done[len(done) - len(children) :]
+        kept = p if new == children else _rebuild_pattern(p, new)
+        changed = rule(kept)
+        done.append(kept if changed is None else changed)
+    return done[0]
+
+
+def _rebuild_pattern(p: Pattern, children: tuple[Pattern, ...]) -> Pattern:
+    if isinstance(p, PatternConstructor):
+        return PatternConstructor(p.constructor, children, span=p.span)
+    assert isinstance(p, PatternTuple)
+    return PatternTuple(children, span=p.span)
+
+
+def type_post_order(root: Type) -> Iterator[Type]:
+    """Every distinct type inside `root` once, parts before wholes; dimensions and base types that are types too."""
+    seen: set[Type] = set()
+    stack: list[tuple[Type, bool]] = [(root, False)]
+    while stack:
+        t, ready = stack.pop()
+        if ready:
+            yield t
+        elif t not in seen:
+            seen.add(t)
+            stack.append((t, True))
+            stack += [(c, False) for c in reversed(t.children)]

@@ -1,0 +1,72 @@
+"""Replacing free variables by expressions."""
+
+from collections.abc import Mapping
+
+from relay.ir.expr import Clause, Expr, Function, Let, LetRec, Match, Pattern, Var, replace
+from relay.ir.pattern import PatternVar
+from relay.ir.vars import binders, free_vars
+from relay.ir.walk import post_order, rewrite_pattern
+
+
+def substitute(root: Expr, by: Mapping[Var, Expr]) -> Expr:
+    """`root` with each free variable that `by` has replaced by its expression; sharing and spans stay.
+
+    Nothing is captured: where a variable that is free in an inserted expression is bound inside `root`, the
+    binder in `root` gets a new variable of the same name.
+    """
+    nodes = list(post_order(root))
+    bound = {b for e in nodes for b in binders(e)}
+    wanted = {v: e for v, e in by.items() if v not in bound}
+    inserted = {v for e in wanted.values() for v in free_vars(e)} & bound if bound else ()
+    renamed: dict[Var, Var] = {v: Var(v.name_hint, v.type_annotation, span=v.span) for v in inserted}
+    new: dict[Expr, Expr] = {**wanted, **renamed}
+    for e in nodes:
+        if e not in new:
+            children = e.children
+            changed = tuple([new[c] for c in children])
+            kept = e if changed == children else e.rebuild(changed)
+            new[e] = _rebind(kept, renamed) if renamed else kept
+    return new[root]
+
+
+def _rebind(e: Expr, renamed: Mapping[Var, Var]) -> Expr:
+    """`e` with the variables that it binds itself renamed."""
+    if not any(v in renamed for v in binders(e)):
+        return e
+    match e:
+        case Let():
+            return Let(renamed[e.var], e.value, e.body, span=e.span)
+        case LetRec():
+            return LetRec(tuple([renamed.get(v, v) for v in e.vars]), e.values, e.body, span=e.span)
+        case Function():
+            return replace(e, params=tuple([renamed.get(p, p) for p in e.params]))
+        case Match():
+            clauses = tuple([Clause(_rebind_pattern(c.lhs, renamed), c.rhs, span=c.span) for c in e.clauses])
+            return Match(e.data, clauses, e.complete, span=e.span)
+        case _:
+            raise AssertionError(f"{e!r} binds nothing")
+
+
+def _rebind_pattern(pattern: Pattern, renamed: Mapping[Var, Var]) -> Pattern:
+    def rule(p: Pattern) -> Pattern | None:
+        if isinstance(p, PatternVar) and p.var in renamed:
+            return PatternVar(renamed[p.var], span=p.span)
+        return None
+
+    return rewrite_pattern(pattern, rule)
+
+
+def bind(expr: Expr, binds: Mapping[Var, Expr]) -> Expr:
+    """`expr` with variables replaced by expressions.
+
+    A function loses the parameters that are bound, and what the inserted expressions leave free becomes
+    parameters of it, after the others.
+    """
+    if not isinstance(expr, Function) or not any(p in binds for p in expr.params):
+        return substitute(expr, binds)
+    kept = tuple([p for p in expr.params if p not in binds])
+    inner = substitute(replace(expr, params=kept), binds)
+    before = set(free_vars(expr))
+    assert isinstance(inner, Function)
+    more = [v for v in free_vars(inner) if v not in before]
+    return replace(inner, params=(*inner.params, *more))
