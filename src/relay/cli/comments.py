@@ -1,0 +1,162 @@
+"""Comments: found in a text, and put back into another text of the same program.
+
+The parser drops comments, so the formatter carries them over.  A comment is anchored to the token after it (or,
+behind code on the same line, to the token before it); the tokens of the old and the new text are aligned, and
+the comment goes to the line of the token that its anchor became.
+"""
+
+import re
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+
+TOKEN = re.compile(
+    r'''(?P<space>\s+)
+      | (?P<line>//[^\n]*|\#(?!\[[A-Za-z_])[^\n]*)
+      | (?P<block>/\*)
+      | (?P<string>[%@]?"(?:\\.|[^"\\])*")
+      | (?P<word>[%@]?[A-Za-z_0-9]+(?:\.[A-Za-z_0-9]+)*)
+      | (?P<mark>->|=>|==|!=|<=|>=|&&|\|\||\*\*|.)''',
+    re.VERBOSE | re.DOTALL,
+)
+BLOCK_EDGE = re.compile(r"/\*|\*/")
+LARGEST_DIFF = 4000
+"""Tokens of one item up to which the alignment looks for the longest matches, which is quadratic at worst."""
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A piece of text that is no space and no comment; `start` is its offset."""
+
+    text: str
+    start: int
+
+
+@dataclass(frozen=True, slots=True)
+class Comment:
+    """A comment and where it hangs: on token number `anchor`, behind it on its line if `trailing`."""
+
+    text: str
+    anchor: int
+    trailing: bool
+
+
+def scan(text: str) -> tuple[list[Token], list[Comment]]:
+    """The tokens and the comments of a text."""
+    tokens: list[Token] = []
+    comments: list[Comment] = []
+    at, fresh_line = 0, True
+    while at < len(text):
+        found = TOKEN.match(text, at)
+        assert found is not None
+        end = found.end()
+        match found.lastgroup:
+            case "space":
+                fresh_line = fresh_line or "\n" in found[0]
+            case "line" | "block":
+                end = _block_end(text, at) if found.lastgroup == "block" else end
+                trailing = not fresh_line and bool(tokens)
+                comments.append(Comment(text[at:end].rstrip(), len(tokens) - trailing, trailing))
+            case _:
+                tokens.append(Token(found[0], at))
+                fresh_line = False
+        at = end
+    return tokens, comments
+
+
+def _block_end(text: str, start: int) -> int:
+    """The offset behind a block comment, which may hold others."""
+    depth = 0
+    for edge in BLOCK_EDGE.finditer(text, start):
+        depth += 1 if edge[0] == "/*" else -1
+        if depth == 0:
+            return edge.end()
+    return len(text)
+
+
+def carry_over(old: str, new: str) -> str:
+    """`new` with the comments of `old`, which is another text of the same program."""
+    old_tokens, comments = scan(old)
+    if not comments:
+        return new
+    new_tokens, _ = scan(new)
+    place = align([t.text for t in old_tokens], [t.text for t in new_tokens])
+    lines = new.split("\n")
+    starts = [0]
+    for line in lines:
+        starts.append(starts[-1] + len(line) + 1)
+    before: dict[int, list[str]] = {}
+    behind: dict[int, list[str]] = {}
+    for c in comments:
+        if c.anchor >= len(old_tokens) or not new_tokens:
+            before.setdefault(len(lines), []).append(c.text)
+            continue
+        token = new_tokens[min(place[c.anchor], len(new_tokens) - 1)]
+        line = bisect_right(starts, token.start) - 1
+        is_block_in_code = c.trailing and "\n" in c.text
+        (behind if c.trailing and not is_block_in_code else before).setdefault(line, []).append(c.text)
+    return _merge(lines, before, behind)
+
+
+def _merge(lines: Sequence[str], before: dict[int, list[str]], behind: dict[int, list[str]]) -> str:
+    out: list[str] = []
+    for i, line in enumerate(lines):
+        indent = line[: len(line) - len(line.lstrip())]
+        out += [indent + text for text in before.get(i, ())]
+        notes = behind.get(i, ())
+        # A line comment swallows what follows it, so all but the last of several become lines of their own.
+        out += [indent + text for text in notes[:-1]]
+        out.append(f"{line}  {notes[-1]}" if notes else line)
+    at_end = before.get(len(lines), [])
+    if at_end:
+        while out and not out[-1]:
+            out.pop()
+        out += [*at_end, ""]
+    return "\n".join(out)
+
+
+def align(old: Sequence[str], new: Sequence[str]) -> list[int]:
+    """For each old token the new token it became, or the one it would stand before."""
+    place: list[int] = []
+    old_items, new_items = _items(old), _items(new)
+    if [old[a] for a, _ in old_items] != [new[a] for a, _ in new_items]:
+        old_items, new_items = [(0, len(old))], [(0, len(new))]
+    for (a, a_end), (b, b_end) in zip(old_items, new_items, strict=True):
+        place += [b + k for k in _align_item(old[a:a_end], new[b:b_end])]
+    return place
+
+
+def _items(tokens: Sequence[str]) -> list[tuple[int, int]]:
+    """Token ranges of the items of a module: each begins with a word at bracket depth 0 after a closing one."""
+    starts = [0] if tokens else []
+    depth = 0
+    for i, t in enumerate(tokens):
+        if depth == 0 and i and t in ("def", "type", "data", "import", "extern", "free_var", "attributes"):
+            starts.append(i)
+        depth += (t in ("{", "(", "[")) - (t in ("}", ")", "]"))
+    return list(zip(starts, [*starts[1:], len(tokens)], strict=True))
+
+
+def _align_item(old: Sequence[str], new: Sequence[str]) -> list[int]:
+    if max(len(old), len(new)) > LARGEST_DIFF:
+        return _align_in_order(old, new)
+    place = [-1] * len(old)
+    for a, b, n in SequenceMatcher(None, old, new, autojunk=False).get_matching_blocks():
+        for k in range(n):
+            place[a + k] = b + k
+    following = len(new)
+    for i in reversed(range(len(old))):
+        following = place[i] = following if place[i] < 0 else place[i]
+    return place
+
+
+def _align_in_order(old: Sequence[str], new: Sequence[str]) -> list[int]:
+    """In linear time: each old token becomes the next equal new one within a window, or stays where we are."""
+    place: list[int] = []
+    at = 0
+    for t in old:
+        found = next((k for k in range(at, min(at + 40, len(new))) if new[k] == t), None)
+        place.append(at if found is None else found)
+        at = at if found is None else found + 1
+    return place

@@ -1,0 +1,45 @@
+"""`relay explain CODE`: the page of an error."""
+
+import sys
+from importlib.resources import files
+
+import click
+
+from relay.diagnostic import did_you_mean, fail
+
+
+def pages() -> dict[str, str]:
+    """Every error code with its page, in Markdown."""
+    found = {f.name.removesuffix(".md"): f for f in files("relay.errors").iterdir() if f.name.endswith(".md")}
+    return {code: found[code].read_text(encoding="utf-8") for code in sorted(found)}
+
+
+def summary(page: str) -> str:
+    """The first sentence of a page's explanation."""
+    for line in page.splitlines()[1:]:
+        if line.strip() and not line.startswith(("<!--", "```")):
+            return line.strip().split(". ")[0].rstrip(".").replace("`", "")
+    return ""
+
+
+@click.command()
+@click.argument("code", required=False)
+def explain(code: str | None) -> None:
+    """Explain the error CODE: an example that causes it, and how to mend it.  Lists all codes without CODE."""
+    known = pages()
+    if code is None:
+        width = max(map(len, known), default=0)
+        for name, page in known.items():
+            click.echo(f"{name:{width}}  {summary(page)}")
+        return
+    code = code.strip().removeprefix("error[").removeprefix("warning[").removesuffix("]")
+    if code not in known:
+        fail("unknown-code", f"there is no error code `{code}`",
+             hint=did_you_mean(code, known) or "`relay explain` lists them all")
+    if sys.stdout.isatty():
+        from rich.console import Console
+        from rich.markdown import Markdown
+
+        Console().print(Markdown(known[code]))
+    else:
+        click.echo(known[code].rstrip("\n"))

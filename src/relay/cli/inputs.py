@@ -1,0 +1,222 @@
+"""What a program is run on: literals of the language, `.npy`, `.npz` and `.safetensors` files, standard input."""
+
+import io
+import math
+import re
+import zipfile
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from relay.cli.files import STDIN, read_bytes, shown
+from relay.diagnostic import did_you_mean, fail
+from relay.ir.dtype import canonical, to_numpy
+
+NAMED = re.compile(r'%?("(?P<quoted>[^"]+)"|(?P<plain>[A-Za-z_][\w./]*))=(?!=)(?P<value>.*)', re.DOTALL)
+ARRAY_FILES = (".npy", ".npz", ".safetensors")
+NPY_MAGIC, ZIP_MAGIC = b"\x93NUMPY", b"PK"
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """A value for one parameter: an array, or a text of the language; `origin` is how the user named it."""
+
+    origin: str
+    array: np.ndarray[Any, Any] | None = None
+    text: str = ""
+
+
+Given = Input | dict[str, Input]
+"""One positional argument: a value, or (an `.npz` or `.safetensors` file) values by name."""
+
+
+def arrange(params: Sequence[str], args: Sequence[str], weights: Mapping[str, Input]) -> list[Input]:
+    """One input for each parameter: by name first, then the positional ones in order.
+
+    Raises `unknown-input`, `duplicate-input`, `missing-input`, `too-many-inputs`.
+    """
+    by_name: dict[str, Input] = {}
+    positional: list[Input] = []
+    spare = dict(weights)
+    for arg in args:
+        named = NAMED.fullmatch(arg)
+        if named:
+            name = named["quoted"] or named["plain"]
+            if name not in params:
+                fail("unknown-input", f"the program has no parameter `{name}`", hint=_name_hint(name, params))
+            _put(by_name, name, one(read(named["value"]), named["value"], name))
+            continue
+        given = read(arg)
+        if isinstance(given, Input):
+            positional.append(given)
+            continue
+        for name, value in given.items():
+            if name in params:
+                _put(by_name, name, value)
+            else:
+                spare[name] = value
+    for name in params:
+        if name in spare and name not in by_name:
+            by_name[name] = spare[name]
+    open_params = [p for p in params if p not in by_name]
+    if len(positional) > len(open_params):
+        _too_many(params, open_params, positional)
+    by_name.update(zip(open_params, positional, strict=False))
+    missing = [p for p in params if p not in by_name]
+    if missing:
+        unused = [n for n in spare if n not in params]
+        hint = did_you_mean(missing[0], unused).replace("did you mean", "is it the array") if unused else ""
+        if unused and not hint:
+            hint = f"the files have {_listing(unused)}, which no parameter is called"
+        names = ", ".join(f"`{p}`" for p in missing)
+        fail("missing-input", f"no value for {'parameter' if len(missing) == 1 else 'parameters'} {names}",
+             hint=hint or f"write it after the file: a literal, `{missing[0]}=…`, or a .npy or .npz file")
+    return [by_name[p] for p in params]
+
+
+def _put(by_name: dict[str, Input], name: str, value: Input) -> None:
+    if name in by_name:
+        fail("duplicate-input", f"parameter `{name}` is given twice",
+             hint=f"by {by_name[name].origin} and by {value.origin}")
+    by_name[name] = value
+
+
+def _too_many(params: Sequence[str], open_params: Sequence[str], positional: Sequence[Input]) -> None:
+    extra = positional[len(open_params)]
+    takes = f"takes {len(params) or 'no'} input{'' if len(params) == 1 else 's'}"
+    fail("too-many-inputs", f"the program {takes}: `{extra.origin}` is one too many",
+         hint=f"its parameters are {_listing(params)}" if params else "leave it out")
+
+
+def _name_hint(name: str, params: Sequence[str]) -> str:
+    return did_you_mean(name, params) or (f"its parameters are {_listing(params)}" if params else "it has none")
+
+
+def _listing(names: Sequence[str], most: int = 8) -> str:
+    return ", ".join(f"`{n}`" for n in names[:most]) + (", …" if len(names) > most else "")
+
+
+def one(given: Given, source: str, name: str) -> Input:
+    """The array called `name` of a file, or its only one (`unknown-input`)."""
+    if isinstance(given, Input):
+        return given
+    if name in given:
+        return given[name]
+    if len(given) == 1:
+        return next(iter(given.values()))
+    fail("unknown-input", f"`{source}` has no array `{name}`", hint=f"it has {_listing(list(given))}" if given else
+         "it is empty")
+
+
+def read(arg: str) -> Given:
+    """What one argument of the command line stands for."""
+    if arg == STDIN:
+        data = read_bytes(STDIN)
+        if data.startswith(NPY_MAGIC):
+            return Input("<stdin>", read_npy(data, STDIN))
+        if data.startswith(ZIP_MAGIC):
+            return read_npz(data, STDIN)
+        try:
+            return Input("<stdin>", text=data.decode())
+        except UnicodeDecodeError:
+            fail("bad-array-file", "standard input is neither text nor a .npy or .npz file")
+    if arg.endswith(".npy"):
+        return Input(arg, read_npy(read_bytes(arg), arg))
+    if arg.endswith(".npz"):
+        return read_npz(read_bytes(arg), arg)
+    if arg.endswith(".safetensors"):
+        return read_safetensors(arg)
+    return Input(arg, text=arg)
+
+
+def read_npy(data: bytes, name: str, member: str = "") -> np.ndarray[Any, Any]:
+    """The array of an `.npy` file (`bad-array-file`, `input-dtype`); pickled objects are never loaded."""
+    where = f"`{shown(name)}`" + (f" (array `{member}`)" if member else "")
+    if not data.startswith(NPY_MAGIC):
+        fail("bad-array-file", f"{where} is not an .npy file", hint="numpy.save writes one")
+    try:
+        _check_size(data)
+        array = np.lib.format.read_array(io.BytesIO(data), allow_pickle=False)
+    except ValueError as error:
+        if "allow_pickle" in str(error):
+            fail("input-dtype", f"{where} holds Python objects, which are not tensors",
+                 hint="save an array of numbers, booleans or strings")
+        fail("bad-array-file", f"{where} is broken: {_first_line(error)}", hint="write it again with numpy.save")
+    except (OSError, EOFError, SyntaxError, TypeError, KeyError, OverflowError) as error:
+        fail("bad-array-file", f"{where} is broken: {_first_line(error)}", hint="write it again with numpy.save")
+    return as_tensor(array, where)
+
+
+def _check_size(data: bytes) -> None:
+    """Refuse a header that promises more than the file has, before NumPy makes room for it."""
+    stream = io.BytesIO(data)
+    read_header = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
+    read = read_header.get(np.lib.format.read_magic(stream))
+    if read is not None:
+        shape, _, dtype = read(stream)
+        promised = math.prod(shape) * dtype.itemsize
+        there = len(data) - stream.tell()
+        if not dtype.hasobject and promised > there:
+            raise ValueError(f"it should have {promised} bytes of data and has {there}")
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).partition("\n")[0].rstrip(". ")
+
+
+def as_tensor(array: np.ndarray[Any, Any], where: str) -> np.ndarray[Any, Any]:
+    """The array in native byte order and in a base type of the language (`input-dtype`)."""
+    if array.dtype.kind == "U":
+        return array.astype(object)
+    array = array.astype(array.dtype.newbyteorder("="), copy=False)
+    if canonical(array.dtype.name) is None or array.dtype.kind in "OSUMmc":
+        fail("input-dtype", f"{where} is of {array.dtype.name}, which is no base type",
+             hint=f"convert it first, as to float32; complex numbers are pairs in a last axis of 2"
+             if array.dtype.kind == "c" else "convert it first, as to float32")
+    return array
+
+
+def read_npz(data: bytes, name: str) -> dict[str, Input]:
+    """The arrays of an `.npz` file by name (`bad-array-file`)."""
+    found: dict[str, Input] = {}
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            for member in archive.namelist():
+                key = member.removesuffix(".npy")
+                found[key] = Input(f"{shown(name)}:{key}", read_npy(archive.read(member), name, key))
+    except (zipfile.BadZipFile, zlib.error, EOFError, OSError, KeyError, ValueError, RuntimeError,
+            NotImplementedError) as error:
+        fail("bad-array-file", f"`{shown(name)}` is not a sound .npz file: {_first_line(error)}",
+             hint="numpy.savez writes one")
+    return found
+
+
+def read_safetensors(name: str) -> dict[str, Input]:
+    """The tensors of a `.safetensors` file by name (`bad-array-file`)."""
+    from safetensors import SafetensorError, deserialize
+
+    data = read_bytes(name)
+    try:
+        entries = deserialize(data)
+    except SafetensorError as error:
+        fail("bad-array-file", f"`{name}` is not a sound .safetensors file: {_first_line(error)}",
+             hint="safetensors.numpy.save_file writes one")
+    return {key: Input(f"{name}:{key}", _tensor(entry, f"`{name}` (tensor `{key}`)")) for key, entry in entries}
+
+
+SAFETENSORS_DTYPES = {
+    "BOOL": "bool", "I8": "int8", "I16": "int16", "I32": "int32", "I64": "int64",
+    "U8": "uint8", "U16": "uint16", "U32": "uint32", "U64": "uint64",
+    "F16": "float16", "BF16": "bfloat16", "F32": "float32", "F64": "float64",
+    "F8_E4M3": "float8_e4m3fn", "F8_E5M2": "float8_e5m2",
+}
+
+
+def _tensor(entry: Mapping[str, Any], where: str) -> np.ndarray[Any, Any]:
+    dtype = SAFETENSORS_DTYPES.get(entry["dtype"])
+    if dtype is None:
+        fail("input-dtype", f"{where} is of {entry['dtype']}, which is no base type")
+    return np.frombuffer(entry["data"], to_numpy(dtype)).reshape(entry["shape"])

@@ -1,0 +1,65 @@
+"""Where results go: `.npz` or `.safetensors` files, whole or not at all."""
+
+from typing import Any, BinaryIO
+
+import ml_dtypes
+import numpy as np
+
+from relay.cli.files import write_atomically
+from relay.diagnostic import fail
+
+WIDER = {"int2": "int8", "int4": "int8", "uint2": "uint8", "uint4": "uint8"}
+
+
+def save(name: str, value: Any) -> None:
+    """Write the tensors of a value to a file by the kind its name ends in (`output-kind`, `not-tensors`)."""
+    arrays = tensors(value)
+    if name.endswith(".npz"):
+        write_atomically(name, lambda out: _write_npz(out, arrays))
+    elif name.endswith(".safetensors"):
+        from safetensors.numpy import save as to_safetensors
+
+        strings = [k for k, a in arrays.items() if a.dtype == object]
+        if strings:
+            fail("not-tensors", f"a .safetensors file holds no strings, as in `{strings[0]}`", hint="write an .npz file")
+        data = to_safetensors({k: np.ascontiguousarray(a) for k, a in arrays.items()})
+        write_atomically(name, lambda out: _write(out, data))
+    else:
+        fail("output-kind", f"`{name}` is neither an .npz nor a .safetensors file",
+             hint="end the name in .npz or .safetensors")
+
+
+def tensors(value: Any) -> dict[str, np.ndarray[Any, Any]]:
+    """The tensors of a value by name: `result`, or for tuples `result.0`, `result.1.0`, … (`not-tensors`)."""
+    found: dict[str, np.ndarray[Any, Any]] = {}
+    stack: list[tuple[str, Any]] = [("result", value)]
+    while stack:
+        name, v = stack.pop()
+        if isinstance(v, tuple):
+            stack += [(f"{name}.{i}", field) for i, field in reversed(list(enumerate(v)))]
+        elif isinstance(v, np.ndarray | np.generic):
+            found[name] = np.asarray(v)
+        elif isinstance(v, str):
+            found[name] = np.asarray(v, object)
+        else:
+            fail("not-tensors", f"`{name}` is no tensor, so a file of tensors cannot hold it",
+                 hint="return tensors or tuples of tensors, or print the value instead")
+    return found
+
+
+def plain(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """The array in a type that every NumPy reads: narrow and brain floats as float32, which is exact."""
+    if array.dtype == object:
+        return array.astype(str)
+    if array.dtype.name in WIDER:
+        return array.astype(WIDER[array.dtype.name])
+    is_narrow_float = array.dtype.kind == "V" or hasattr(ml_dtypes, array.dtype.name)
+    return array.astype(np.float32) if is_narrow_float else array
+
+
+def _write_npz(out: BinaryIO, arrays: dict[str, np.ndarray[Any, Any]]) -> None:
+    np.savez(out, **{k: plain(a) for k, a in arrays.items()})
+
+
+def _write(out: BinaryIO, data: bytes) -> None:
+    out.write(data)

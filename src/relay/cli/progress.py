@@ -1,0 +1,46 @@
+"""A sign of life on standard error while something takes long."""
+
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+PATIENCE = 2.0
+"""Seconds before anything shows."""
+
+
+@contextmanager
+def progress(what: str) -> Iterator[None]:
+    """Show a spinner with the time elapsed if the block takes longer than `PATIENCE` and a person is watching."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    lock = threading.Lock()
+    shown: list[Any] = []
+    over = False
+
+    def show() -> None:
+        from rich.console import Console
+        from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+        with lock:
+            if over:
+                return
+            columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+            bar = Progress(*columns, console=Console(stderr=True), transient=True)
+            bar.add_task(what, total=None)
+            bar.start()
+            shown.append(bar)
+
+    timer = threading.Timer(PATIENCE, show)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        with lock:
+            over = True
+        for bar in shown:
+            bar.stop()

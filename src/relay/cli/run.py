@@ -1,0 +1,107 @@
+"""`relay run FILE [ARGS]`: a program on inputs."""
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import click
+
+from relay.cli.files import STDIN, read_module
+from relay.cli.inputs import Input, arrange, read_safetensors
+from relay.cli.outputs import save
+from relay.cli.progress import progress
+from relay.diagnostic import Report, Source, Span, fail
+from relay.ir.dtype import dtype_name
+from relay.ir.expr import Call, Expr, Function, GlobalVar, Var
+from relay.ir.module import IRModule
+from relay.ir.type import TensorType
+from relay.ir.vars import free_vars
+
+OPTION = re.compile(r"--?[A-Za-z][\w-]*(=.*)?", re.DOTALL)
+NEGATIVE = ("-inff", "-nanf")
+
+
+@click.command(context_settings={"ignore_unknown_options": True})
+@click.option("--entry", default="main", metavar="NAME", help="The definition to run (default: main).")
+@click.option("--weights", metavar="FILE", help="A .safetensors file with values of parameters, by name.")
+@click.option("--output", metavar="FILE", help="Write the result to an .npz or .safetensors file; print nothing.")
+@click.argument("file")
+@click.argument("args", nargs=-1, type=click.UNPROCESSED)
+def run(file: str, args: Sequence[str], entry: str, weights: str | None, output: str | None) -> None:
+    """Run the program in FILE (`-` is standard input) and print its value.
+
+    Each of ARGS is an input: a literal of the language such as 3 or '[1.0, 2.0]', a .npy file, an .npz or
+    .safetensors file (its arrays go to the parameters of the same names), or - for standard input. They fill the
+    parameters in order; NAME=VALUE fills one by name.
+    """
+    for arg in args:
+        if OPTION.fullmatch(arg) and not arg.startswith(NEGATIVE):
+            raise click.NoSuchOption(arg)
+    if [file, *args].count(STDIN) > 1:
+        raise click.UsageError("standard input can be read only once")
+    if output is not None and not output.endswith((".npz", ".safetensors")):
+        raise click.BadParameter("its name ends in .npz or .safetensors", param_hint="--output")
+    from relay.typecheck.infer import infer
+
+    warnings = Report()
+    with progress("checking"):
+        mod = infer(read_module(file, warnings), warnings=warnings)
+    for diagnostic in warnings.diagnostics:
+        click.echo(diagnostic.render() + "\n", err=True)
+    main = mod[mod.get_global_var(entry.removeprefix("@"))]
+    params = [p.name_hint for p in main.params] if isinstance(main, Function) else []
+    by_name = {} if weights is None else read_safetensors(weights)
+    inputs = arrange(params, args, by_name)
+    with progress("running"):
+        value = evaluate(mod, entry.removeprefix("@"), isinstance(main, Function), inputs)
+    if output is None:
+        from relay.interpreter.value import show
+
+        click.echo(show(value))
+    else:
+        save(output, value)
+
+
+def evaluate(mod: IRModule, entry: str, is_function: bool, inputs: Sequence[Input]) -> Any:
+    """The value of the definition `entry` on inputs; diagnostics about an input point into a rendered command."""
+    from relay.driver import run as run_function
+    from relay.typecheck.infer import infer_expr
+
+    if not is_function:
+        return run_function(mod, entry, ())
+    call, arrays = command(mod, entry, inputs)
+    return mod.evaluate(infer_expr(call, mod), *arrays)
+
+
+def command(mod: IRModule, entry: str, inputs: Sequence[Input]) -> tuple[Expr, list[Any]]:
+    """`fn(%a, …) { @entry(%a, literal, …) }` and the arrays it is to be applied to."""
+    heads = [f"{'' if i == 0 else ', '}{x.origin}" for i, x in enumerate(inputs)]
+    source = Source("<inputs>", f"@{entry}({''.join(heads)})")
+    args: list[Expr] = []
+    params: list[Var] = []
+    arrays: list[Any] = []
+    at = len(entry) + 2
+    for i, (x, head) in enumerate(zip(inputs, heads, strict=True)):
+        span = Span(source, at + len(head) - len(x.origin), at + len(head))
+        at += len(head)
+        if x.array is None:
+            args.append(literal(x.text, f"<input {i + 1}>", mod))
+            continue
+        array = x.array if x.array.ndim else x.array[()]
+        param = Var(f"x{i}", TensorType(x.array.shape, dtype_name(x.array.dtype)), span=span)
+        params.append(param)
+        args.append(param)
+        arrays.append(array)
+    whole = Span(source, 0, len(source.text))
+    return Function(tuple(params), Call(GlobalVar(entry, span=whole), tuple(args), span=whole), span=whole), arrays
+
+
+def literal(text: str, source_name: str, mod: IRModule) -> Expr:
+    """An input in the language: any closed expression over the program's types and definitions (`unknown-variable`)."""
+    from relay.text.parser import parse_expr
+
+    e = parse_expr(text, source_name, mod=mod)
+    for var in free_vars(e):
+        fail("unknown-variable", f"an input cannot mention the variable `%{var.name_hint}`", var.span,
+             hint="write a value, such as 3, [1.0, 2.0] or (1, True), or the name of a .npy or .npz file")
+    return e

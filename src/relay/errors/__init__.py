@@ -1,0 +1,1 @@
+"""The page of each error code: `relay explain CODE`."""
