@@ -60,13 +60,39 @@ class PythonSource(Source):
         return linecache.getline(self.name, line).rstrip("\n")
 
 
+class SourceName(Source):
+    """A source of which only the name is known; its offsets are lines and columns in one number."""
+
+    __slots__ = ()
+    WIDTH = 1 << 20
+
+    def __init__(self, name: str) -> None:
+        """`name` is what diagnostics show."""
+        super().__init__(name, "")
+
+    def position(self, offset: int) -> tuple[int, int]:
+        """The line and column that `Span(source_name, line, …)` was given."""
+        return divmod(offset, self.WIDTH)
+
+    def line_text(self, line: int) -> str:
+        """Nothing: there is no text."""
+        return ""
+
+
 class Span:
     """The half-open range `start:end` of offsets into a source; for a `PythonSource`, both are the line."""
 
     __slots__ = ("end", "source", "start")
 
-    def __init__(self, source: Source, start: int, end: int) -> None:
-        """Offsets count characters of `source.text`."""
+    def __init__(
+        self, source: Source, start: int, end: int, column: int | None = None, end_column: int = 1
+    ) -> None:
+        """Offsets count characters of `source.text`.
+
+        For a `SourceName` there are five arguments: the source, line, end line, column, end column.
+        """
+        if column is not None:
+            start, end = start * SourceName.WIDTH + column, end * SourceName.WIDTH + end_column
         self.source = source
         self.start = start
         self.end = end

@@ -1,8 +1,24 @@
 """Replacing free variables by expressions."""
 
 from collections.abc import Mapping
+from typing import Any
 
-from relay.ir.expr import Clause, Expr, Function, Let, LetRec, Match, Pattern, Var, replace
+import numpy as np
+
+from relay.diagnostic import fail
+from relay.ir.expr import (
+    Clause,
+    Expr,
+    Function,
+    Let,
+    LetRec,
+    Match,
+    Pattern,
+    RelayExpr,
+    Var,
+    constant,
+    replace,
+)
 from relay.ir.pattern import PatternVar
 from relay.ir.vars import binders, free_vars
 from relay.ir.walk import post_order, rewrite_pattern
@@ -70,3 +86,25 @@ def bind(expr: Expr, binds: Mapping[Var, Expr]) -> Expr:
     assert isinstance(inner, Function)
     more = [v for v in free_vars(inner) if v not in before]
     return replace(inner, params=(*inner.params, *more))
+
+
+def bind_params_by_name(func: Function, params: Mapping[str, Any]) -> Function:
+    """`func` with the parameters of these names replaced by constants; names it does not have are ignored.
+
+    Raises `duplicate-parameter` where two parameters have a name that is bound.
+    """
+    by_name: dict[str, Var] = {}
+    for p in func.params:
+        if p.name_hint in params and p.name_hint in by_name:
+            fail("duplicate-parameter", f"two parameters are named `%{p.name_hint}`", p.span,
+                 hint="bind them by variable, with `relay.bind`")
+        by_name[p.name_hint] = p
+    binds = {by_name[name]: as_constant(value) for name, value in params.items() if name in by_name}
+    bound = bind(func, binds)
+    assert isinstance(bound, Function)
+    return bound
+
+
+def as_constant(value: Any) -> Expr:
+    """A constant as it is; an array as one."""
+    return value if isinstance(value, RelayExpr) else constant(np.asarray(value))  # pyright: ignore[reportReturnType]

@@ -69,6 +69,8 @@ class Node:
 class RelayExpr(Node):
     """The base of all expressions; arithmetic on them builds calls of the registered operators."""
 
+    __array_ufunc__: ClassVar[None] = None  # `array * e` is `e.__rmul__(array)`, not an array of expressions
+
     @property
     def children(self) -> tuple["Expr", ...]:
         """The expressions directly inside, in evaluation order."""
@@ -163,6 +165,8 @@ def as_expr(value: Any) -> "Expr":
     """An expression as it is; a list or tuple as a `Tuple`; a Python number as an open literal; an array as a constant."""
     if isinstance(value, RelayExpr):
         return value  # pyright: ignore[reportReturnType]
+    if type(value) is TupleWrapper:
+        return value.tuple_value
     if isinstance(value, list | tuple):
         return Tuple(tuple([as_expr(v) for v in value]))
     if isinstance(value, bool | np.generic | np.ndarray):
@@ -406,6 +410,30 @@ class Call(RelayExpr):
         attrs = self.attrs if op is self.op or type(op) is not Op else None
         return Call(op, tuple(args), attrs, self.type_args, span=self.span)
 
+    @property
+    def size(self) -> int:
+        """The number of fields of a tuple result: as the operator says, else as inference finds."""
+        known = self.attrs.result_count(self.args) if type(self.op) is Op else None
+        if known is not None:
+            return known
+        fields = getattr(self.checked_type, "fields", None)
+        if fields is None:
+            raise TypeError(f"{self!r} is not a tuple")
+        return len(fields)
+
+    def astuple(self) -> "Call":
+        """The tuple as an expression: the call itself."""
+        return self
+
+    def __len__(self) -> int:
+        return self.size
+
+    def __iter__(self) -> Any:
+        return iter([TupleGetItem(self, i) for i in range(self.size)])
+
+    def __getitem__(self, index: int) -> "Expr":
+        return TupleGetItem(self, index + self.size if index < 0 else index)
+
     def summary(self) -> str:
         """The callee and the number of arguments."""
         callee = getattr(self.op, "name", type(self.op).__name__)
@@ -647,6 +675,40 @@ Expr: TypeAlias = (
     | Match | RefCreate | RefRead | RefWrite | Grad | TempExpr
 )
 Rule = Callable[[Expr], Expr | None]
+
+
+class _IsTuple(type):
+    def __instancecheck__(cls, instance: object) -> bool:
+        if type(instance) is Call and type(instance.op) is Op:
+            return instance.attrs.result_count(instance.args) is not None
+        return super().__instancecheck__(instance)
+
+
+class TupleWrapper(metaclass=_IsTuple):
+    """A tuple-valued expression that unpacks like a Python tuple: `a, b = TupleWrapper(e, 2)`.
+
+    Calls of operators with tuple results (`relay.split`) unpack by themselves and count as instances.
+    """
+
+    def __init__(self, tuple_value: "Expr", size: int) -> None:
+        """`size` is the number of fields."""
+        self.tuple_value = tuple_value
+        self.size = size
+
+    def astuple(self) -> "Expr":
+        """The tuple as an expression."""
+        return self.tuple_value
+
+    def __len__(self) -> int:
+        return self.size
+
+    def __getitem__(self, index: int) -> "Expr":
+        if not -self.size <= index < self.size:
+            raise IndexError(f"field {index} of a tuple of {self.size}")
+        return TupleGetItem(self.tuple_value, index % self.size)
+
+    def __iter__(self) -> Any:
+        return iter([self[i] for i in range(self.size)])
 
 
 def operator_of(e: Expr) -> Any:

@@ -14,10 +14,12 @@ import numpy
 from relay.diagnostic import did_you_mean, fail
 from relay.ir import hooks
 from relay.ir.dtype import BASE_TYPES, FLOATS, INTEGERS, canonical, dtype_name
-from relay.ir.expr import Call, Expr, Op, RelayExpr, Tuple, TupleGetItem, Var, as_expr
+from relay.ir.expr import Call, Constant, Expr, Op, RelayExpr, Tuple, TupleGetItem, Var, as_expr
 from relay.ir.type import TensorType, TupleType, Type
 from relay.ir.walk import post_order
+from relay.op.numeric import NUMPY_ARITHMETIC, through_wide
 from relay.op.relation import Typing, relations
+from relay.op.signature import Signature
 
 Array = Any
 Numpy = Any
@@ -89,7 +91,12 @@ class Operator:
     - `infer(t, *types) -> Type`: the result type from the operands' types, or `signature`, or `relate`;
     - `reference(np, *arrays)`: the value, in the inferred base type; its parameters name the operands, those
       with a default are optional, `*xs` is any number, a tuple operand arrives as a Python tuple;
-    - `derivative`: which kind of derivative rule it has.
+    - `ufunc`: for a family that computes by one NumPy function, its name instead of `reference`;
+    - `derivative`: which kind of derivative rule it has;
+    - `builder`: a static method in place of the generated builder, where custom wants another form.
+
+    An evaluator asks once per call site for `compile_reference(types)` and calls what it gets, inside one
+    `numpy.errstate(all="ignore")` for the whole run: the language defines what wraps and what is infinite.
     """
 
     name: ClassVar[str] = ""
@@ -97,6 +104,9 @@ class Operator:
     derivative: ClassVar[Derivative | None] = None
     dtypes: ClassVar[frozenset[str]] = ANY_DTYPE
     signature: ClassVar[str | None] = None
+    """`"(..., n, k) t, (m, k) t -> (..., n, m) t"`, in the language of `relay.op.signature`."""
+    ufunc: ClassVar[str] = ""
+    """The NumPy function that is all there is to `reference` on NumPy's own numbers."""
     relation_name: ClassVar[str] = ""
     """The relation of `where` clauses that this operator satisfies; its own name unless the family has one."""
     operands: ClassVar[tuple[str, ...]] = ()
@@ -109,6 +119,8 @@ class Operator:
     """Factor on the tolerance that tests allow against values from outside."""
     aliases: ClassVar[tuple[str, ...]] = ()
     impure: ClassVar[bool] = False
+    results: ClassVar[int | None] = None
+    """How many fields a tuple result has, where that is fixed; None for a result that is not a tuple."""
 
     def __post_init__(self) -> None:
         for f in fields(self):  # pyright: ignore[reportArgumentType]
@@ -118,13 +130,23 @@ class Operator:
 
     def infer(self, t: Typing, *types: Any, **_: Any) -> Type:
         """The type of the result; by default from `signature`."""
-        raise AssertionError(f"{type(self).__name__} needs `signature`, `infer` or `relate`")
+        assert self.signature is not None, f"{type(self).__name__} needs `signature`, `infer` or `relate`"
+        out = t.fresh("type")
+        self.relate(t, types, out)
+        return out
 
     def relate(self, t: Typing, args: Sequence[Type], out: Type) -> None:
-        """Relate operand types and result type; by default `out` is what `infer` says."""
+        """Relate operand types and result type; by default by `signature`, or `out` is what `infer` says."""
+        if self.signature is not None:
+            Signature.of(self.signature).relate(self, t, args, out)
+            return
         for a in args:
             self.check_dtype(t, a)
         t.equal(out, self.infer(t, *args))
+
+    def result_count(self, operands: Sequence[Any]) -> int | None:
+        """How many fields the tuple result has, from attributes and operands alone; what `a, b = call` goes by."""
+        return self.results
 
     def check_dtype(self, t: Typing, operand: Type) -> None:
         """Demand `dtypes` of a tensor operand."""
@@ -136,8 +158,21 @@ class Operator:
         raise AssertionError(f"{self.name} has no reference")
 
     def evaluate(self, *arrays: Any) -> Any:
-        """The value on NumPy arrays; what the interpreter calls."""
-        return self.reference(numpy, *arrays)
+        """The value on NumPy arrays and scalars, without NumPy's warnings; rank 0 is a NumPy scalar."""
+        with numpy.errstate(all="ignore"):
+            return unboxed(self.reference(numpy, *arrays))
+
+    def compile_reference(self, types: Sequence[Type]) -> Callable[..., Any]:
+        """A callable for operands of these types, as cheap as they allow; rank 0 is a NumPy scalar.
+
+        Types may be open (`Tensor[s, bt]`).  The caller holds `numpy.errstate(all="ignore")`.
+        """
+        if self.ufunc and all(isinstance(a, TensorType) and a.dtype in NUMPY_ARITHMETIC for a in types):
+            return getattr(numpy, self.ufunc)
+        return self._unboxed_reference
+
+    def _unboxed_reference(self, *arrays: Any) -> Any:
+        return unboxed(self.reference(numpy, *arrays))
 
     def attributes(self) -> dict[str, Any]:
         """Every attribute with its value, defaults included."""
@@ -155,6 +190,13 @@ class Operator:
     def __call__(self, *operands: Any) -> Call:
         """A call of this operator: `LeakyRelu(alpha=0.1)(x)`."""
         return Call(Op.get(self.name), tuple([as_expr(x) for x in operands]), self)
+
+
+def unboxed(value: Any) -> Any:
+    """A value with its arrays of rank 0 as scalars; tuples nest only as deep as the operator returns them."""
+    if isinstance(value, tuple):
+        return tuple([unboxed(v) for v in value])  # pyright: ignore[reportUnknownVariableType]
+    return value[()] if isinstance(value, numpy.ndarray) and value.ndim == 0 else value
 
 
 def _same(a: Any, b: Any) -> bool:
@@ -207,8 +249,10 @@ def operator(name: str) -> Callable[[C], C]:
         _name_operands(cls)
         if cls.derivative is None:
             raise TypeError(f"operator {name}: say `derivative = Derivative.…` (ZERO if there is none)")
+        if cls.signature is not None:
+            Signature.of(cls.signature).check(name, len(cls.operands), cls.optional, cls.variadic)
         registry[name] = cls
-        make = _builder(cls)
+        make = getattr(cls, "builder", None) or _builder(cls)
         for path in (name, *cls.__dict__.get("aliases", ())):
             builders[path] = make
             if path != name:
@@ -298,11 +342,15 @@ def _conform(value: Any, hint: Any) -> tuple[Any] | None:
     origin, args = get_origin(hint), get_args(hint)
     if hint is Any:
         return (value,)
+    if isinstance(value, Constant) and value.is_scalar:
+        value = value.value.item()
     if origin in (typing.Union, UnionType):
         return next((r for r in (_conform(value, h) for h in args) if r is not None), None)
     if origin is Literal:
         return (value,) if value in args else None
     if origin is tuple:
+        if isinstance(value, int) and args == (int, Ellipsis):
+            value = (value,)
         if not isinstance(value, tuple):
             return None
         items: tuple[Any, ...] = value
@@ -400,10 +448,13 @@ def _builder(cls: type[Operator]) -> Callable[..., Expr]:
 
 
 class Elementwise(Operator):
-    """One operand; the result has its type."""
+    """One operand; the result has its type.  `ufunc` or `reference` says how an element is computed."""
 
     fusion = Fusion.ELEMENTWISE
     relation_name = "Identity"
+
+    def reference(self, np: Numpy, data: Array) -> Array:
+        return through_wide(getattr(np, self.ufunc), data)
 
     def relate(self, t: Typing, args: Sequence[Type], out: Type) -> None:
         (x,) = args
@@ -417,6 +468,9 @@ class Broadcast(Operator):
 
     fusion = Fusion.BROADCAST
     relation_name = "Broadcast"
+
+    def reference(self, np: Numpy, lhs: Array, rhs: Array) -> Array:
+        return through_wide(getattr(np, self.ufunc), lhs, rhs)
 
     def relate(self, t: Typing, args: Sequence[Type], out: Type) -> None:
         x, y = args
@@ -488,8 +542,6 @@ def _decomposition(op: Composite, types: tuple[Type, ...]) -> tuple[list[Expr], 
 
 def evaluate_dataflow(root: Expr, env: dict[Expr, Any], np: Numpy) -> Any:
     """The value of an expression of operator calls, tuples and constants; `env` has the values of its leaves."""
-    from relay.ir.expr import Constant
-
     values = dict(env)
     for e in post_order(root):
         match e:
