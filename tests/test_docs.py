@@ -1,0 +1,71 @@
+"""Every snippet of the README and of `docs/` runs and prints what stands behind it.
+
+- ```relay: `relay run` if a ```text block follows, else `relay check`; marked `<!-- file: NAME -->` it is also kept
+  under that name for later blocks of the page.
+- ```python: executed, one namespace per page; the text block is its output.
+- ```sh: its `relay …` lines; what `.ci/run` executes instead is marked `<!-- ci: … -->`.
+"""
+
+import contextlib
+import io
+import shlex
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support import ROOT, Block, blocks, cli
+
+from relay.diagnostic import RelayError
+
+DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda p: str(p.relative_to(ROOT)))
+def test_every_snippet_is_true(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shutil.copytree(ROOT / "examples", tmp_path / "examples")
+    monkeypatch.chdir(tmp_path)
+    namespace: dict[str, Any] = {}
+    for block in blocks(path.read_text()):
+        if block.language in ("relay", "python", "sh"):
+            found = execute(block, namespace)
+            if block.expected is not None:
+                assert found.rstrip() == block.expected.rstrip(), f"{path.name}:{block.line}"
+
+
+def execute(block: Block, namespace: dict[str, Any]) -> str:
+    if block.language == "python":
+        return python(block.text, namespace)
+    if block.language == "sh":
+        return "" if any(m.startswith("ci:") for m in block.marks) else shell(block.text)
+    names = [m.removeprefix("file:").strip() for m in block.marks if m.startswith("file:")]
+    name = names[0] if names else "snippet.relay"
+    Path(name).write_text(block.text)
+    is_error = block.expected is not None and "error[" in block.expected
+    if block.expected is not None and "check" not in block.marks:
+        ran = cli("run", name)
+        assert is_error or ran.status == 0, ran.output
+        return ran.output
+    ran = cli("check", "--types", name) if "types" in block.marks else cli("check", name)
+    assert is_error or ran.status == 0, f"line {block.line}: {ran.output}"
+    return "\n".join(line for line in ran.output.splitlines() if not line.startswith(f"{name}: "))
+
+
+def python(text: str, namespace: dict[str, Any]) -> str:
+    screen = io.StringIO()
+    with contextlib.redirect_stdout(screen):
+        try:
+            exec(compile(text, "<snippet>", "exec"), namespace)
+        except RelayError as error:
+            print(error)
+    return screen.getvalue()
+
+
+def shell(script: str) -> str:
+    outputs: list[str] = []
+    for line in script.replace("\\\n", " ").splitlines():
+        words = shlex.split(line, comments=True)
+        if words:
+            assert words[0] == "relay", f"a document's shell block cannot say `{line}`"
+            outputs.append(cli(*words[1:]).output)
+    return "".join(outputs)
