@@ -17,7 +17,7 @@ from relay.ir.dtype import BASE_TYPES, FLOATS, INTEGERS, canonical, dtype_name
 from relay.ir.expr import Call, Constant, Expr, Op, RelayExpr, Tuple, TupleGetItem, Var, as_expr
 from relay.ir.type import TensorType, TupleType, Type
 from relay.ir.walk import post_order
-from relay.op.numeric import NUMPY_ARITHMETIC, through_wide
+from relay.op.conversion import NUMPY_ARITHMETIC, through_wide
 from relay.op.relation import Typing, relations
 from relay.op.signature import Signature
 

@@ -1,0 +1,270 @@
+"""Arithmetic on two operands that broadcast.
+
+Integers wrap.  Dividing an integer by zero is `divide-by-zero`; the least integer divided by -1 wraps.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
+
+import numpy
+
+from relay.diagnostic import fail
+from relay.ir.dtype import INTEGERS, dtype_name, is_integer
+from relay.ir.type import TensorType, Type
+from relay.op.base import FLOATING, NUMERIC, Array, Broadcast, Derivative, Numpy, operator, sample
+from relay.op.conversion import NUMPY_ARITHMETIC, through_wide
+
+PAIRS = (sample("3x5 float32", "3x5 float32"), sample("2x1x4 float32", "3x1 float32"), sample("float64", "float64"),
+         sample("0x3 float32", "3 float32"), sample("float16", "2x3 float16"), sample("5 bfloat16", "1 bfloat16"),
+         sample("3x5 int32", "5 int32"), sample("int8", "4 int8"), sample("5 int4", "5 int4"), sample("3 uint2", "uint2"),
+         sample("2 float8_e5m2", "2 float8_e5m2"), sample("2x3 uint64", "2x3 uint64"))
+ONES = {t: numpy.ones(3, t) for t in ("float32", "int32", "uint8", "float16")}
+DIVISIONS = (sample("3x5 float32", "3x5 float32"), sample("float64", "2x1 float64"), sample("0x3 float32", "3 float32"),
+             sample("2 bfloat16", "2 bfloat16"),
+             *[sample(f"2x3 {t}", ones) for t, ones in ONES.items()], sample("0 int32", "0 int32"),
+             sample("int64", numpy.int64(-3)), sample("4 int8", numpy.int8(5)))
+
+
+class Arithmetic(Broadcast):
+    """A function of two numbers with a derivative."""
+
+    dtypes = NUMERIC
+    derivative = Derivative.PARTIALS
+    samples = PAIRS
+
+
+@operator("add")
+class Add(Arithmetic):
+    """`x + y`.
+
+    relay> add([1, 2], 10)
+    [11, 12]
+    """
+
+    ufunc = "add"
+
+
+@operator("subtract")
+class Subtract(Arithmetic):
+    """`x - y`.
+
+    relay> subtract([1, 2], 10)
+    [-9, -8]
+    """
+
+    ufunc = "subtract"
+
+
+@operator("multiply")
+class Multiply(Arithmetic):
+    """`x * y`.
+
+    relay> multiply([1.5, 2.0], 2.0)
+    [3.0, 4.0]
+    """
+
+    ufunc = "multiply"
+
+
+@operator("power")
+class Power(Arithmetic):
+    """`x ** y`; a negative power of an integer is `1 / x ** -y`, truncated.
+
+    relay> power([2.0, 9.0], [3.0, 0.5])
+    [8.0, 3.0]
+    """
+
+    samples = (sample("3x5 float32", "5 float32"), sample("float64", "float64"), sample("0 float32", "0 float32"),
+               sample("3 int32", numpy.array([0, 1, 5], "int32")), sample("uint8", numpy.uint8(3)))
+
+    def reference(self, np: Numpy, lhs: Array, rhs: Array) -> Array:
+        return through_wide(lambda x, y: _power(np, x, y), lhs, rhs)
+
+
+def _power(np: Numpy, x: Array, y: Array) -> Array:
+    if not is_integer(dtype_name(y.dtype)) or not _any(y < 0):
+        return np.power(x, y)
+    if _any((x == 0) & (y < 0)):
+        fail("divide-by-zero", "0 to a negative power", hint="cast to a float type for an infinite result")
+    whole = np.power(x, np.maximum(y, y.dtype.type(0)))
+    below = np.where(x == 1, x, np.where(x == -1, np.where(y % 2 == 0, -x, x), np.zeros_like(x)))
+    return np.where(y < 0, below, whole)
+
+
+@operator("maximum")
+class Maximum(Arithmetic):
+    """The greater of the two; NaN if one is NaN.
+
+    relay> maximum([1.0, 5.0], [3.0, 4.0])
+    [3.0, 5.0]
+    """
+
+    ufunc = "maximum"
+
+
+@operator("minimum")
+class Minimum(Arithmetic):
+    """The lesser of the two; NaN if one is NaN.
+
+    relay> minimum([1.0, 5.0], [3.0, 4.0])
+    [1.0, 4.0]
+    """
+
+    ufunc = "minimum"
+
+
+@operator("atan2")
+class Atan2(Arithmetic):
+    """The angle in radians from the x axis to the point `(rhs, lhs)`.
+
+    relay> atan2([0.0, 0.0], [1.0, 2.0])
+    [0.0, 0.0]
+    """
+
+    dtypes = FLOATING
+    ufunc = "arctan2"
+    samples = tuple([s for s in PAIRS if "float" in s.operands[0]])
+
+
+class Division(Arithmetic):
+    """A division: `ufunc` on floats, `integer` on integers once the divisor is known not to be zero."""
+
+    samples = DIVISIONS
+    integer: ClassVar[Callable[..., Any]]
+
+    def reference(self, np: Numpy, lhs: Array, rhs: Array) -> Array:
+        if is_integer(dtype_name(rhs.dtype)):
+            check_divisor(rhs)
+            return through_wide(lambda x, y: type(self).integer(np, x, y), lhs, rhs)
+        return self.floating(np, lhs, rhs)
+
+    def floating(self, np: Numpy, lhs: Array, rhs: Array) -> Array:
+        """The value on floats."""
+        return getattr(np, self.ufunc)(lhs, rhs)
+
+    def compile_reference(self, types: Sequence[Type]) -> Callable[..., Any]:
+        if all(isinstance(a, TensorType) and a.dtype in NUMPY_ARITHMETIC for a in types):
+            x = types[0]
+            assert isinstance(x, TensorType)
+            if x.dtype in INTEGERS:
+                return _checked(type(self).integer)
+            if type(self).floating is Division.floating:
+                return getattr(numpy, self.ufunc)
+        return self._unboxed_reference
+
+
+def _checked(integer: Callable[..., Any]) -> Callable[..., Any]:
+    def divide(x: Any, y: Any) -> Any:
+        if not (y if y.ndim == 0 else y.all()):
+            check_divisor(y)
+        return integer(numpy, x, y)
+
+    return divide
+
+
+def check_divisor(y: Array) -> None:
+    """Refuse a divisor with a zero in it (`divide-by-zero`)."""
+    if _any(y == 0):
+        fail("divide-by-zero", "integer division by zero", hint="cast to a float type for an infinite result")
+
+
+def _any(condition: Any) -> bool:
+    return bool(condition.any()) if hasattr(condition, "any") else bool(condition)
+
+
+def truncated_quotient(np: Numpy, x: Array, y: Array) -> Array:
+    """The quotient of integers, rounded towards 0."""
+    quotient = np.floor_divide(x, y)
+    inexact = np.not_equal(np.multiply(quotient, y), x)
+    return np.add(quotient, np.logical_and(inexact, np.less(quotient, 0)).astype(quotient.dtype))
+
+
+def floor_quotient(np: Numpy, x: Array, y: Array) -> Array:
+    """The quotient of integers, rounded down."""
+    return np.floor_divide(x, y)
+
+
+def truncated_rest(np: Numpy, x: Array, y: Array) -> Array:
+    """The remainder of integers with the sign of `x`."""
+    return np.fmod(x, y)
+
+
+def floor_rest(np: Numpy, x: Array, y: Array) -> Array:
+    """The remainder of integers with the sign of `y`."""
+    return np.remainder(x, y)
+
+
+@operator("divide")
+class Divide(Division):
+    """`x / y`; on integers rounded towards 0.
+
+    relay> divide([7, -7], 2)
+    [3, -3]
+    """
+
+    ufunc = "divide"
+    integer = truncated_quotient
+
+
+@operator("floor_divide")
+class FloorDivide(Division):
+    """`x / y` rounded down.
+
+    relay> floor_divide([7, -7], 2)
+    [3, -4]
+    """
+
+    ufunc = "floor_divide"
+    integer = floor_quotient
+    derivative = Derivative.ZERO
+
+
+@operator("trunc_divide")
+class TruncDivide(Division):
+    """`x / y` rounded towards 0.
+
+    relay> trunc_divide([7.0, -7.0], 2.0)
+    [3.0, -3.0]
+    """
+
+    integer = truncated_quotient
+    derivative = Derivative.ZERO
+
+    def floating(self, np: Numpy, lhs: Array, rhs: Array) -> Array:
+        return np.trunc(np.divide(lhs, rhs))
+
+
+@operator("mod")
+class Mod(Division):
+    """The remainder of `x / y`, with the sign of `x`.
+
+    relay> mod([7, -7], 3)
+    [1, -1]
+    """
+
+    ufunc = "fmod"
+    integer = truncated_rest
+
+
+@operator("floor_mod")
+class FloorMod(Division):
+    """The remainder of `x / y`, with the sign of `y`.
+
+    relay> floor_mod([7, -7], 3)
+    [1, 2]
+    """
+
+    ufunc = "remainder"
+    integer = floor_rest
+
+
+@operator("trunc_mod")
+class TruncMod(Division):
+    """The remainder of `x / y`, with the sign of `x`.
+
+    relay> trunc_mod([7.5, -7.5], 2.0)
+    [1.5, -1.5]
+    """
+
+    ufunc = "fmod"
+    integer = truncated_rest

@@ -1,0 +1,96 @@
+"""Axes and shapes: what operators on shapes have in common, for types and for values alike."""
+
+from collections.abc import Sequence
+from typing import Any, NoReturn, Protocol
+
+from relay.diagnostic import fail
+from relay.ir.type import Dim
+from relay.op.relation import Comparison
+
+
+class Checker(Protocol):
+    """The part of `Typing` that a rule needs which runs on types, and on the sizes of arrays."""
+
+    def static(self, d: Dim) -> int | None:
+        """The dimension as a number, or None."""
+        ...
+
+    def require(self, a: Dim, comparison: Comparison, b: Dim, why: str, code: str = "shape-constraint") -> None:
+        """Demand a comparison of dimensions."""
+        ...
+
+    def fail(self, code: str, message: str, label: str = "", hint: str = "") -> NoReturn:
+        """Report a diagnostic."""
+        ...
+
+
+class _Sizes:
+    """A `Checker` for the sizes of arrays at run time."""
+
+    def static(self, d: Dim) -> int | None:
+        return d if isinstance(d, int) else None
+
+    def require(self, a: Dim, comparison: Comparison, b: Dim, why: str, code: str = "shape-constraint") -> None:
+        assert isinstance(a, int)
+        assert isinstance(b, int)
+        if not holds(a, comparison, b):
+            fail(code, f"{a} {comparison} {b} does not hold", label=why)
+
+    def fail(self, code: str, message: str, label: str = "", hint: str = "") -> NoReturn:
+        fail(code, message, label=label, hint=hint)
+
+
+SIZES: Checker = _Sizes()
+
+
+def holds(a: int, comparison: Comparison, b: int) -> bool:
+    """Whether a comparison of numbers is true."""
+    match comparison:
+        case "==":
+            return a == b
+        case "!=":
+            return a != b
+        case "<=":
+            return a <= b
+        case "<":
+            return a < b
+        case "divides":
+            return b % a == 0 if a else b == 0
+
+
+def axis_of(t: Checker, axis: int, rank: int, name: str = "axis") -> int:
+    """The axis counted from the front; negative ones count from the end (`axis-out-of-range`)."""
+    if not -rank <= axis < rank:
+        has = f"the axes are {-rank} to {rank - 1}" if rank else "a scalar has no axes"
+        t.fail("axis-out-of-range", f"{name} {axis} is out of range for rank {rank}", hint=has)
+    return axis % rank
+
+
+def axes_of(t: Checker, axes: Sequence[int], rank: int, name: str = "axes") -> tuple[int, ...]:
+    """Distinct axes, each counted from the front (`axis-out-of-range`, `attribute-value`)."""
+    found = tuple([axis_of(t, a, rank, name) for a in axes])
+    if len(set(found)) != len(found):
+        attribute_fault(t, name, axes, "an axis occurs twice")
+    return found
+
+
+def attribute_fault(t: Checker, name: str, value: Any, message: str) -> NoReturn:
+    """Report an attribute whose value does not fit its operator."""
+    t.fail("attribute-value", f"`{name}` cannot be {value!r}: {message}")
+
+
+def check_indices(np: Any, indices: Any, size: int, *, negative: bool = True) -> Any:
+    """Indices counted from the front; `index-out-of-range` names the first that is not within the axis."""
+    least = -size if negative else 0
+    bad = (indices < least) | (indices >= size)
+    if bad.any():
+        first = np.asarray(indices)[np.asarray(bad)].reshape(-1)[0]
+        out_of_range(first, size)
+    return np.where(indices < 0, indices + size, indices) if negative else indices
+
+
+def out_of_range(index: Any, size: int) -> NoReturn:
+    """Report an index beyond its axis."""
+    fail("index-out-of-range", f"index {index} is out of range for an axis of size {size}")
+
+

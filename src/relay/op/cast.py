@@ -1,0 +1,115 @@
+"""Conversions between base types."""
+
+from collections.abc import Sequence
+
+import numpy
+
+from relay.ir.dtype import bits, dtype_name, to_numpy
+from relay.ir.type import Type
+from relay.op.base import (
+    ANY_DTYPE,
+    Array,
+    Derivative,
+    DTypeName,
+    Fusion,
+    Numpy,
+    Operator,
+    operator,
+    sample,
+)
+from relay.op.conversion import converted
+from relay.op.relation import Typing
+
+NUMBERS = ANY_DTYPE - {"string"}
+CASTS = tuple([sample(f"2x3 {a}", dtype=b) for a, b in (
+    ("float32", "int32"), ("int32", "float32"), ("float64", "uint8"), ("int8", "bool"), ("bool", "bfloat16"),
+    ("float32", "float8_e4m3fn"), ("float16", "int4"), ("int4", "uint2"), ("uint4", "int64"), ("int64", "int2"),
+    ("bfloat16", "float4_e2m1fn"), ("float32", "float32"))]) + (
+    sample("float32", dtype="int64"), sample("0x3 float32", dtype="float16"), sample("int4", dtype="float64"))
+
+
+class Conversion(Operator):
+    """The operand's shape, in another base type."""
+
+    fusion = Fusion.ELEMENTWISE
+    dtypes = NUMBERS
+
+
+@operator("cast")
+class Cast(Conversion):
+    """Each element as a value of another base type.
+
+    Integers wrap, floats round to nearest, a float becomes the nearest integer towards 0 that the type has, NaN
+    becomes 0, and a boolean is whether the number is not 0.
+
+    relay> cast([1.9, -1.9, 1e30], dtype="int32")
+    [1, -1, 2147483647]
+    """
+
+    derivative = Derivative.TRANSPOSE
+    samples = CASTS
+
+    dtype: DTypeName
+
+    def relate(self, t: Typing, args: Sequence[Type], out: Type) -> None:
+        (x,) = args
+        t.equal(t.dtype(out), self.dtype)
+        t.equal(t.tensor(out).shape, t.tensor(x).shape)
+        self.check_dtype(t, x)
+
+    def reference(self, np: Numpy, data: Array) -> Array:
+        return converted(np, data, self.dtype)
+
+
+@operator("cast_like")
+class CastLike(Conversion):
+    """Each element as a value of the second operand's base type, by the rules of `cast`.
+
+    relay> cast_like([1.9, -1.9], 0)
+    [1, -1]
+    """
+
+    derivative = Derivative.TRANSPOSE
+    samples = (sample("2x3 float32", "int32"), sample("int8", "4 float16"), sample("0 int32", "bool"))
+
+    def relate(self, t: Typing, args: Sequence[Type], out: Type) -> None:
+        x, like = args
+        t.equal(t.dtype(out), t.dtype(like))
+        t.equal(t.tensor(out).shape, t.tensor(x).shape)
+        self.check_dtype(t, x)
+
+    def reference(self, np: Numpy, data: Array, dtype_like: Array) -> Array:
+        return converted(np, data, dtype_name(dtype_like.dtype))
+
+
+@operator("reinterpret")
+class Reinterpret(Conversion):
+    """The same bits, read as another base type of the same width (`dtype-width`).
+
+    relay> reinterpret([1.0], dtype="int32")
+    [1065353216]
+    """
+
+    derivative = Derivative.ZERO
+    samples = (sample("2x3 float32", dtype="int32"), sample("int64", dtype="float64"), sample("0 uint8", dtype="int8"),
+               sample("3 int4", dtype="uint4"), sample("4 float4_e2m1fn", dtype="int4"),
+               sample("3 bfloat16", dtype="uint16"))
+
+    dtype: DTypeName
+
+    def relate(self, t: Typing, args: Sequence[Type], out: Type) -> None:
+        (x,) = args
+        t.equal(t.dtype(out), self.dtype)
+        t.equal(t.tensor(out).shape, t.tensor(x).shape)
+        source = t.known_dtype(x)
+        if "bool" in (source, self.dtype) or "string" in (source, self.dtype) or bits(source) != bits(self.dtype):
+            t.fail("dtype-width", f"cannot read {source} as {self.dtype}",
+                   hint="the widths must be equal; to convert the value use `cast`")
+
+    def reference(self, np: Numpy, data: Array) -> Array:
+        narrow = bits(self.dtype) < 8
+        raw = np.asarray(data).view(numpy.uint8) & (2 ** bits(self.dtype) - 1) if narrow else data
+        if not narrow:
+            return raw.view(to_numpy(self.dtype))
+        integer = "uint" in self.dtype or "int" in self.dtype
+        return raw.astype(to_numpy(self.dtype)) if integer else raw.view(to_numpy(self.dtype))

@@ -1,0 +1,87 @@
+"""Comparisons of two operands that broadcast; the result is of booleans.  NaN equals nothing."""
+
+from relay.op.base import ANY_DTYPE, Array, Broadcast, Derivative, Numpy, operator, sample
+from relay.op.conversion import wide
+
+PAIRS = (sample("3x5 float32", "3x5 float32"), sample("2x1x4 int32", "3x1 int32"), sample("float64", "float64"),
+         sample("0x3 int8", "3 int8"), sample("bfloat16", "2x3 bfloat16"), sample("5 int4", "5 int4"),
+         sample("4 bool", "4 bool"), sample("3 uint2", "uint2"), sample("2 float8_e4m3fn", "2 float8_e4m3fn"))
+
+
+class Comparison(Broadcast):
+    """A comparison."""
+
+    relation_name = "BroadcastCompare"
+    dtypes = ANY_DTYPE
+    derivative = Derivative.ZERO
+    samples = PAIRS
+
+    def reference(self, np: Numpy, lhs: Array, rhs: Array) -> Array:
+        compare = getattr(np, self.ufunc)
+        return compare(lhs, rhs) if isinstance(lhs, str) or isinstance(rhs, str) else compare(wide(lhs), wide(rhs))
+
+
+@operator("equal")
+class Equal(Comparison):
+    """Whether `x == y`.
+
+    relay> equal([1, 2, 3], 2)
+    [False, True, False]
+    """
+
+    ufunc = "equal"
+
+
+@operator("not_equal")
+class NotEqual(Comparison):
+    """Whether `x != y`.
+
+    relay> not_equal([1, 2, 3], 2)
+    [True, False, True]
+    """
+
+    ufunc = "not_equal"
+
+
+@operator("less")
+class Less(Comparison):
+    """Whether `x < y`.
+
+    relay> less([1, 2, 3], 2)
+    [True, False, False]
+    """
+
+    ufunc = "less"
+
+
+@operator("less_equal")
+class LessEqual(Comparison):
+    """Whether `x <= y`.
+
+    relay> less_equal([1, 2, 3], 2)
+    [True, True, False]
+    """
+
+    ufunc = "less_equal"
+
+
+@operator("greater")
+class Greater(Comparison):
+    """Whether `x > y`.
+
+    relay> greater([1, 2, 3], 2)
+    [False, False, True]
+    """
+
+    ufunc = "greater"
+
+
+@operator("greater_equal")
+class GreaterEqual(Comparison):
+    """Whether `x >= y`.
+
+    relay> greater_equal([1, 2, 3], 2)
+    [False, True, True]
+    """
+
+    ufunc = "greater_equal"

@@ -1,0 +1,156 @@
+"""Logic on booleans, and on the bits of integers."""
+
+from relay.op.base import (
+    BOOLEAN,
+    INTEGRAL,
+    Broadcast,
+    Derivative,
+    Elementwise,
+    operator,
+    sample,
+)
+
+TRUTHS = (sample("3x5 bool", "3x5 bool"), sample("2x1 bool", "3 bool"), sample("bool", "bool"), sample("0 bool", "0 bool"))
+BITS = (sample("3x5 int32", "3x5 int32"), sample("2x1 uint8", "3 uint8"), sample("int64", "int64"),
+        sample("0x3 int16", "3 int16"), sample("5 int4", "5 int4"), sample("3 uint2", "uint2"))
+
+
+class Logical(Broadcast):
+    """A function of two truth values; both operands are evaluated (`&&` and `||` are not operators)."""
+
+    dtypes = BOOLEAN
+    derivative = Derivative.ZERO
+    samples = TRUTHS
+
+
+class Bitwise(Broadcast):
+    """A function of the bits of two numbers."""
+
+    dtypes = INTEGRAL | BOOLEAN
+    derivative = Derivative.ZERO
+    samples = (*BITS, *TRUTHS)
+
+
+@operator("logical_and")
+class LogicalAnd(Logical):
+    """Whether both are True.
+
+    relay> logical_and([True, False], True)
+    [True, False]
+    """
+
+    ufunc = "logical_and"
+
+
+@operator("logical_or")
+class LogicalOr(Logical):
+    """Whether at least one is True.
+
+    relay> logical_or([True, False], False)
+    [True, False]
+    """
+
+    ufunc = "logical_or"
+
+
+@operator("logical_xor")
+class LogicalXor(Logical):
+    """Whether exactly one is True.
+
+    relay> logical_xor([True, False], True)
+    [False, True]
+    """
+
+    ufunc = "logical_xor"
+
+
+@operator("logical_not")
+class LogicalNot(Elementwise):
+    """Whether the element is False.
+
+    relay> logical_not([True, False])
+    [False, True]
+    """
+
+    dtypes = BOOLEAN
+    ufunc = "logical_not"
+    derivative = Derivative.ZERO
+    samples = (sample("3x5 bool"), sample("bool"), sample("0 bool"))
+
+
+@operator("bitwise_and")
+class BitwiseAnd(Bitwise):
+    """The bits that are set in both.
+
+    relay> bitwise_and(12, 10)
+    8
+    """
+
+    ufunc = "bitwise_and"
+
+
+@operator("bitwise_or")
+class BitwiseOr(Bitwise):
+    """The bits that are set in at least one.
+
+    relay> bitwise_or(12, 10)
+    14
+    """
+
+    ufunc = "bitwise_or"
+
+
+@operator("bitwise_xor")
+class BitwiseXor(Bitwise):
+    """The bits that are set in exactly one.
+
+    relay> bitwise_xor(12, 10)
+    6
+    """
+
+    ufunc = "bitwise_xor"
+
+
+@operator("bitwise_not")
+class BitwiseNot(Elementwise):
+    """The bits that are not set.
+
+    relay> bitwise_not([0, 5])
+    [-1, -6]
+    """
+
+    dtypes = INTEGRAL | BOOLEAN
+    ufunc = "bitwise_not"
+    derivative = Derivative.ZERO
+    samples = (sample("3x5 int32"), sample("uint8"), sample("0 int64"), sample("5 int4"), sample("3 uint2"),
+               sample("2 bool"))
+
+
+class Shift(Broadcast):
+    """A shift of bits; a negative distance counts as one beyond the width."""
+
+    dtypes = INTEGRAL
+    derivative = Derivative.ZERO
+    samples = BITS
+
+
+@operator("left_shift")
+class LeftShift(Shift):
+    """`x * 2 ** y` in wrapping arithmetic; 0 for a distance of the width or more.
+
+    relay> left_shift([1, 3], [4, 32])
+    [16, 0]
+    """
+
+    ufunc = "left_shift"
+
+
+@operator("right_shift")
+class RightShift(Shift):
+    """`x / 2 ** y` rounded down; 0 or -1, by the sign, for a distance of the width or more.
+
+    relay> right_shift([16, -1], [2, 32])
+    [4, -1]
+    """
+
+    ufunc = "right_shift"

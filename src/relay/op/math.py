@@ -1,0 +1,485 @@
+"""Functions of one number, applied to each element."""
+
+import math
+from collections.abc import Sequence
+
+import numpy
+
+from relay.ir.dtype import dtype_name, integer_range, is_integer
+from relay.ir.type import Type
+from relay.op.base import (
+    FLOATING,
+    NUMERIC,
+    Array,
+    Derivative,
+    Elementwise,
+    Fusion,
+    Numpy,
+    Operator,
+    operator,
+    sample,
+)
+from relay.op.conversion import through_float64, through_wide
+from relay.op.relation import Typing, relation, relations
+
+REAL = (sample("3x5 float32"), sample("float64"), sample("0x3 float32"), sample("7 float16"), sample("2x1 bfloat16"),
+        sample("3 float8_e4m3fn"))
+NUMBERS = (*REAL, sample("3x5 int32"), sample("int8"), sample("5 int4"), sample("3 uint2"), sample("2x3 uint64"))
+
+
+class Smooth(Elementwise):
+    """A function of real numbers with a derivative."""
+
+    dtypes = FLOATING
+    derivative = Derivative.PARTIALS
+    samples = REAL
+
+
+class Step(Elementwise):
+    """A function that is constant between its jumps, so its cotangent is zero."""
+
+    dtypes = NUMERIC
+    derivative = Derivative.ZERO
+    samples = NUMBERS
+
+
+@operator("abs")
+class Abs(Elementwise):
+    """The absolute value; the least integer stays itself.
+
+    relay> abs([-1.5, 2.0])
+    [1.5, 2.0]
+    """
+
+    dtypes = NUMERIC
+    ufunc = "abs"
+    derivative = Derivative.PARTIALS
+    samples = NUMBERS
+
+
+@operator("negative")
+class Negative(Elementwise):
+    """`-x`; integers wrap.
+
+    relay> negative([1.5, -2.0])
+    [-1.5, 2.0]
+    """
+
+    dtypes = NUMERIC
+    ufunc = "negative"
+    derivative = Derivative.PARTIALS
+    samples = NUMBERS
+
+
+@operator("exp")
+class Exp(Smooth):
+    """e to the power of each element.
+
+    relay> exp([0.0, -1000.0])
+    [1.0, 0.0]
+    """
+
+    ufunc = "exp"
+
+
+@operator("log")
+class Log(Smooth):
+    """The natural logarithm; NaN below 0.
+
+    relay> log([1.0, 0.0])
+    [0.0, -inf]
+    """
+
+    ufunc = "log"
+
+
+@operator("log2")
+class Log2(Smooth):
+    """The logarithm to base 2.
+
+    relay> log2([8.0, 0.5])
+    [3.0, -1.0]
+    """
+
+    ufunc = "log2"
+
+
+@operator("log10")
+class Log10(Smooth):
+    """The logarithm to base 10.
+
+    relay> log10([100.0, 1.0])
+    [2.0, 0.0]
+    """
+
+    ufunc = "log10"
+
+
+@operator("sqrt")
+class Sqrt(Smooth):
+    """The square root; NaN below 0.
+
+    relay> sqrt([4.0, 2.25])
+    [2.0, 1.5]
+    """
+
+    ufunc = "sqrt"
+
+
+@operator("rsqrt")
+class Rsqrt(Smooth):
+    """`1 / sqrt(x)`.
+
+    relay> rsqrt([4.0, 0.25])
+    [0.5, 2.0]
+    """
+
+    def reference(self, np: Numpy, data: Array) -> Array:
+        return np.divide(np.ones_like(data), np.sqrt(data))
+
+
+@operator("sin")
+class Sin(Smooth):
+    """The sine of an angle in radians.
+
+    relay> sin([0.0])
+    [0.0]
+    """
+
+    ufunc = "sin"
+
+
+@operator("cos")
+class Cos(Smooth):
+    """The cosine of an angle in radians.
+
+    relay> cos([0.0])
+    [1.0]
+    """
+
+    ufunc = "cos"
+
+
+@operator("tan")
+class Tan(Smooth):
+    """The tangent of an angle in radians.
+
+    relay> tan([0.0])
+    [0.0]
+    """
+
+    ufunc = "tan"
+
+
+@operator("sinh")
+class Sinh(Smooth):
+    """The hyperbolic sine.
+
+    relay> sinh([0.0])
+    [0.0]
+    """
+
+    ufunc = "sinh"
+
+
+@operator("cosh")
+class Cosh(Smooth):
+    """The hyperbolic cosine.
+
+    relay> cosh([0.0])
+    [1.0]
+    """
+
+    ufunc = "cosh"
+
+
+@operator("tanh")
+class Tanh(Smooth):
+    """The hyperbolic tangent.
+
+    relay> tanh([0.0, 100.0])
+    [0.0, 1.0]
+    """
+
+    ufunc = "tanh"
+
+
+@operator("asin")
+class Asin(Smooth):
+    """The angle in radians whose sine is given; NaN outside -1 to 1.
+
+    relay> asin([0.0])
+    [0.0]
+    """
+
+    ufunc = "arcsin"
+
+
+@operator("acos")
+class Acos(Smooth):
+    """The angle in radians whose cosine is given; NaN outside -1 to 1.
+
+    relay> acos([1.0])
+    [0.0]
+    """
+
+    ufunc = "arccos"
+
+
+@operator("atan")
+class Atan(Smooth):
+    """The angle in radians, between -pi/2 and pi/2, whose tangent is given.
+
+    relay> atan([0.0])
+    [0.0]
+    """
+
+    ufunc = "arctan"
+
+
+@operator("asinh")
+class Asinh(Smooth):
+    """The inverse of `sinh`.
+
+    relay> asinh([0.0])
+    [0.0]
+    """
+
+    ufunc = "arcsinh"
+
+
+@operator("acosh")
+class Acosh(Smooth):
+    """The inverse of `cosh`; NaN below 1.
+
+    relay> acosh([1.0])
+    [0.0]
+    """
+
+    ufunc = "arccosh"
+
+
+@operator("atanh")
+class Atanh(Smooth):
+    """The inverse of `tanh`; NaN outside -1 to 1.
+
+    relay> atanh([0.0])
+    [0.0]
+    """
+
+    ufunc = "arctanh"
+
+
+@operator("erf")
+class Erf(Smooth):
+    """The error function.  Source: rational approximations of Cody, 1969.
+
+    relay> erf([0.0, 10.0])
+    [0.0, 1.0]
+    """
+
+    def reference(self, np: Numpy, data: Array) -> Array:
+        if data.ndim == 0 and np is numpy:
+            return data.dtype.type(math.erf(float(data)))
+        return through_float64(lambda x: _erf(np, x), data)
+
+
+_NEAR = ((3.16112374387056560e00, 1.13864154151050156e02, 3.77485237685302021e02, 3.20937758913846947e03,
+          1.85777706184603153e-1),
+         (2.36012909523441209e01, 2.44024637934444173e02, 1.28261652607737228e03, 2.84423683343917062e03))
+_MIDDLE = ((5.64188496988670089e-1, 8.88314979438837594e00, 6.61191906371416295e01, 2.98635138197400131e02,
+            8.81952221241769090e02, 1.71204761263407058e03, 2.05107837782607147e03, 1.23033935479799725e03,
+            2.15311535474403846e-8),
+           (1.57449261107098347e01, 1.17693950891312499e02, 5.37181101862009858e02, 1.62138957456669019e03,
+            3.29079923573345963e03, 4.36261909014324716e03, 3.43936767414372164e03, 1.23033935480374942e03))
+
+
+def _erf(np: Numpy, x: Array) -> Array:
+    """erf in float64 with an error of a few units in the last place; it is 1 beyond 6."""
+    y = np.minimum(np.abs(x), 6.0)
+    near = x * _quotient(np, *_NEAR, np.minimum(y, 0.46875) ** 2)
+    far = 1.0 - np.exp(-y * y) * _quotient(np, *_MIDDLE, y)
+    return np.where(y <= 0.46875, near, np.copysign(far, x))
+
+
+def _quotient(np: Numpy, above: Sequence[float], below: Sequence[float], x: Array) -> Array:
+    """The quotient of two polynomials; the last of `above` leads, `below` is monic."""
+    numerator, denominator = above[-1] * x, x
+    for a, b in zip(above[:-2], below[:-1], strict=True):
+        numerator, denominator = (numerator + a) * x, (denominator + b) * x
+    return (numerator + above[-2]) / (denominator + below[-1])
+
+
+@operator("sigmoid")
+class Sigmoid(Smooth):
+    """`1 / (1 + exp(-x))`, without overflow on either side.
+
+    relay> sigmoid([0.0, -1000.0, 1000.0])
+    [0.5, 0.0, 1.0]
+    """
+
+    def reference(self, np: Numpy, data: Array) -> Array:
+        e, one = np.exp(np.negative(np.abs(data))), np.ones_like(data)
+        below = np.add(one, e)
+        return np.where(data >= 0, np.divide(one, below), np.divide(e, below))
+
+
+@operator("floor")
+class Floor(Step):
+    """The greatest whole number that is not above the element.
+
+    relay> floor([1.5, -1.5])
+    [1.0, -2.0]
+    """
+
+    ufunc = "floor"
+
+
+@operator("ceil")
+class Ceil(Step):
+    """The least whole number that is not below the element.
+
+    relay> ceil([1.5, -1.5])
+    [2.0, -1.0]
+    """
+
+    ufunc = "ceil"
+
+
+@operator("round")
+class Round(Step):
+    """The nearest whole number, of two equally near ones the even one.
+
+    relay> round([0.5, 1.5, -2.5])
+    [0.0, 2.0, -2.0]
+    """
+
+    def reference(self, np: Numpy, data: Array) -> Array:
+        return data if is_integer(dtype_name(data.dtype)) else np.rint(data)
+
+
+@operator("trunc")
+class Trunc(Step):
+    """The whole number next to the element on the side of 0.
+
+    relay> trunc([1.5, -1.5])
+    [1.0, -1.0]
+    """
+
+    ufunc = "trunc"
+
+
+@operator("sign")
+class Sign(Step):
+    """-1, 0 or 1, as the element is negative, zero or positive; NaN stays.
+
+    relay> sign([-2.5, 0.0, 7.0])
+    [-1.0, 0.0, 1.0]
+    """
+
+    ufunc = "sign"
+
+
+@operator("copy")
+class Copy(Elementwise):
+    """The element itself.
+
+    relay> copy([1, 2])
+    [1, 2]
+    """
+
+    derivative = Derivative.TRANSPOSE
+    samples = (*NUMBERS, sample("2x3 bool"))
+
+    def reference(self, np: Numpy, data: Array) -> Array:
+        return data
+
+
+@operator("clip")
+class Clip(Elementwise):
+    """`min(max(x, a_min), a_max)`; NaN stays.  Bounds beyond an integer type's range are its own.
+
+    relay> clip([-3.0, 0.5, 7.0], a_min=0.0, a_max=6.0)
+    [0.0, 0.5, 6.0]
+    """
+
+    dtypes = NUMERIC
+    derivative = Derivative.PARTIALS
+    samples = tuple([sample(*s.operands, a_min=-0.5, a_max=0.75) for s in REAL]) + (
+        sample("3x5 int32", a_min=-2, a_max=3), sample("5 uint4", a_min=1, a_max=300), sample("int64", a_min=0, a_max=1))
+
+    a_min: float
+    a_max: float
+
+    def reference(self, np: Numpy, data: Array) -> Array:
+        low, high = self.bound(data, self.a_min), self.bound(data, self.a_max)
+        return through_wide(lambda x, a, b: np.minimum(np.maximum(x, a), b), data, low, high)
+
+    @staticmethod
+    def bound(data: Array, value: float) -> Array:
+        """A bound in the operand's base type."""
+        name = dtype_name(data.dtype)
+        if is_integer(name):
+            least, greatest = integer_range(name)
+            value = least if value <= least else greatest if value >= greatest else int(value)
+        return data.dtype.type(value)
+
+
+@relation("Predicate")
+def predicate(t: Typing, x: Type, out: Type) -> None:
+    """`out` is of booleans and has the shape of `x`."""
+    t.equal(t.dtype(out), "bool")
+    t.equal(t.tensor(out).shape, t.tensor(x).shape)
+
+
+class Predicate(Operator):
+    """A question about each element."""
+
+    fusion = Fusion.ELEMENTWISE
+    relation_name = "Predicate"
+    dtypes = FLOATING
+    derivative = Derivative.ZERO
+    samples = REAL
+
+    def relate(self, t: Typing, args: Sequence[Type], out: Type) -> None:
+        (x,) = args
+        relations[self.relation_name](t, x, out)
+        self.check_dtype(t, x)
+
+    def reference(self, np: Numpy, data: Array) -> Array:
+        return getattr(np, self.ufunc)(data)
+
+
+@operator("isnan")
+class IsNaN(Predicate):
+    """Whether the element is NaN.
+
+    relay> isnan([1.0, nanf])
+    [False, True]
+    """
+
+    ufunc = "isnan"
+
+
+@operator("isinf")
+class IsInf(Predicate):
+    """Whether the element is infinite, of either sign.
+
+    relay> isinf([1.0, -inff])
+    [False, True]
+    """
+
+    ufunc = "isinf"
+
+
+@operator("isfinite")
+class IsFinite(Predicate):
+    """Whether the element is neither infinite nor NaN.
+
+    relay> isfinite([1.0, inff])
+    [True, False]
+    """
+
+    ufunc = "isfinite"
+
+
