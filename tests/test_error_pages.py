@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from support import ROOT, Block, blocks, cli
 
-from relay.cli.explain import pages
+from relay.cli.explain import pages, summary
 
 SOURCE = ROOT / "src" / "relay"
 PAGES = pages()
@@ -118,3 +118,13 @@ def shell(script: str) -> str:
             case _:
                 raise AssertionError(f"a page's shell block cannot say `{line}`")
     return "".join(outputs)
+
+
+def test_the_index_of_errors_is_current(bless: bool) -> None:
+    path = ROOT / "docs" / "errors.md"
+    head, _, _ = path.read_text().partition("| code |")
+    rows = [f"| [`{code}`](../src/relay/errors/{code}.md) | {summary(page)} |" for code, page in PAGES.items()]
+    current = "\n".join([head + "| code | what it is |", "|---|---|", *rows, ""])
+    if bless:
+        path.write_text(current)
+    assert path.read_text() == current

@@ -13,11 +13,12 @@ from pathlib import Path
 import pytest
 from support import ROOT, cli
 
-GOLDEN = ROOT / "tests" / "golden"
+FOLDERS = [ROOT / "tests" / "golden", ROOT / "tests" / "seeds"]
 EXPECT = re.compile(r"^// ==> expect(?: (\d+))?\n", re.MULTILINE)
 
 
-@pytest.mark.parametrize("path", sorted(GOLDEN.rglob("*.relay")), ids=lambda p: str(p.relative_to(GOLDEN)))
+@pytest.mark.parametrize("path", sorted(p for folder in FOLDERS for p in folder.rglob("*.relay")),
+                         ids=lambda p: str(p.relative_to(ROOT / "tests")))
 def test_golden(path: Path, bless: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(path.parent)
     text = path.read_text()
