@@ -55,7 +55,7 @@ def run(file: str, args: Sequence[str], entry: str, weights: str | None, output:
     with progress("running"):
         value = evaluate(mod, entry.removeprefix("@"), isinstance(main, Function), inputs)
     if output is None:
-        from relay.interpreter.value import show
+        from relay.interpreter.show import show
 
         click.echo(show(value))
     else:
