@@ -1,0 +1,101 @@
+"""Relay: a small, typed, functional and differentiable language for machine learning.
+
+The public names, as people know them.  `import relay` loads next to nothing: each name brings in
+the module that defines it when it is first used.
+"""
+
+from importlib import import_module
+from typing import Any
+
+from relay.ir import hooks
+
+__version__ = "0.1.0"
+
+_NAMES = {
+    "relay.diagnostic": "Diagnostic Note RelayError Report Source SourceName Span",
+    "relay.ir.type": "ANY BOOL UNIT Any Dim DimCall DimExpr FuncType GlobalTypeVar IncompleteType Kind"
+    " RefType Shape TensorType TupleType Type TypeCall TypeKind TypeRelation TypeVar scalar_type",
+    "relay.ir.expr": "Call Clause Constant Constructor Function GlobalVar Grad If Let LetRec Match Op Pattern"
+    " RefCreate RefRead RefWrite RelayExpr TempExpr Tuple TupleGetItem TupleWrapper Var replace",
+    "relay.ir.pattern": "PatternConstructor PatternTuple PatternVar PatternWildcard",
+    "relay.ir.module": "IRModule Import TypeData",
+    "relay.ir.walk": "fold post_order rewrite",
+    "relay.ir.functor": "ExprFunctor ExprMutator ExprVisitor",
+    "relay.ir.type_functor": "TypeFunctor TypeMutator TypeVisitor",
+    "relay.ir.bind": "bind substitute",
+    "relay.ir.vars": "all_vars bound_vars free_vars",
+    "relay.ir.build": "const grad jvp var vjp",
+    "relay.ir.scope_builder": "ScopeBuilder",
+    "relay.ir.equal": "assert_structural_equal structural_equal structural_hash",
+    "relay.op.base": "Column Operator operator",
+    "relay.op.relation": "relation",
+    "relay.text.api": "astext fromtext parse parse_expr parse_type",
+    "relay.text.weights": "load save",
+    "relay.text.json_format": "load_json save_json",
+    "relay.typecheck.infer": "infer infer_expr",
+    "relay.typecheck.check": "check",
+    "relay.typecheck.query": "Types type_of",
+    "relay.analysis.kinds": "free_type_vars bound_type_vars all_type_vars",
+    "relay.interpreter.value": "Closure ConstructorValue RefValue",
+    "relay.driver": "create_executor function run",
+}
+_HOME = {name: module for module, names in _NAMES.items() for name in names.split()}
+_RENAMED = {
+    "Expr": ("relay.ir.expr", "RelayExpr"),
+    "DiagnosticError": ("relay.diagnostic", "RelayError"),
+    "TVMError": ("relay.diagnostic", "RelayError"),
+    "bind_params_by_name": ("relay.ir.bind", "bind_params_by_name"),
+}
+_SUBMODULES = (
+    "adt", "analysis", "build_module", "cli", "diagnostic", "driver", "expr", "interpreter", "ir", "loops",
+    "op", "prelude", "scope_builder", "testing", "text", "ty", "typecheck",
+)  # fmt: skip
+
+__all__ = ["__version__", *_HOME, *_RENAMED, *_SUBMODULES]  # pyright: ignore[reportUnsupportedDunderAll]
+
+
+def __getattr__(name: str) -> Any:
+    """A public name, an operator's builder (`relay.add`), or a family of them (`relay.nn`), on first use."""
+    if name.startswith("__"):
+        raise AttributeError(name)
+    if name in _SUBMODULES:
+        return import_module(f"relay.{name}")
+    module, attribute = _RENAMED.get(name) or (_HOME.get(name, "relay.op"), name)
+    found = getattr(import_module(module), attribute)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    """Everything public, the operators' builders included."""
+    return sorted({*globals(), *__all__, *import_module("relay.op.namespace").root_names()})
+
+
+def _fill_on_demand(slot: str, module: str) -> None:
+    """Let the first use of a hook import the module that fills it."""
+
+    def first_use(*args: Any, **kwargs: Any) -> Any:
+        import_module(module)
+        filled = getattr(hooks, slot)
+        assert filled is not first_use, f"{module} must fill {slot}"
+        return filled(*args, **kwargs)
+
+    setattr(hooks, slot, first_use)
+
+
+for _slot, _module in {
+    "type_text": "relay.text.printer",
+    "type_repr": "relay.text.printer",
+    "expr_text": "relay.text.printer",
+    "module_text": "relay.text.printer",
+    "pickle_type": "relay.text.pickling",
+    "pickle_node": "relay.text.pickling",
+    "dim_arithmetic": "relay.ir.dim",
+    "dim_rebuild": "relay.ir.dim",
+    "canonical_func_type": "relay.ir.subst",
+    "binary": "relay.op",
+    "operator_instance": "relay.op",
+    "checked_type": "relay.typecheck.query",
+    "evaluate": "relay.driver",
+}.items():
+    _fill_on_demand(_slot, _module)

@@ -1,0 +1,24 @@
+"""The program as data: expressions, types, patterns, modules, and the walks over them.
+
+`relay.ir.structural_equal` and the like are found on first use; code of this package imports
+from the defining module.
+"""
+
+from importlib import import_module
+from typing import Any
+
+_NAMES = {
+    "relay.ir.equal": "assert_structural_equal structural_equal structural_hash",
+    "relay.ir.expr": "Call Constant Constructor Function GlobalVar Op RelayExpr Tuple Var",
+    "relay.ir.module": "IRModule TypeData",
+    "relay.ir.type": "FuncType GlobalTypeVar IncompleteType RefType TensorType TupleType Type TypeCall"
+    " TypeKind TypeRelation TypeVar",
+}
+_HOME = {name: home for home, names in _NAMES.items() for name in names.split()}
+
+
+def __getattr__(name: str) -> Any:
+    """A name of this layer, on first use."""
+    if name not in _HOME:
+        raise AttributeError(f"module 'relay.ir' has no attribute {name!r}")
+    return getattr(import_module(_HOME[name]), name)

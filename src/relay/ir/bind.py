@@ -96,8 +96,12 @@ def bind_params_by_name(func: Function, params: Mapping[str, Any]) -> Function:
     by_name: dict[str, Var] = {}
     for p in func.params:
         if p.name_hint in params and p.name_hint in by_name:
-            fail("duplicate-parameter", f"two parameters are named `%{p.name_hint}`", p.span,
-                 hint="bind them by variable, with `relay.bind`")
+            fail(
+                "duplicate-parameter",
+                f"two parameters are named `%{p.name_hint}`",
+                p.span,
+                hint="bind them by variable, with `relay.bind`",
+            )
         by_name[p.name_hint] = p
     binds = {by_name[name]: as_constant(value) for name, value in params.items() if name in by_name}
     bound = bind(func, binds)

@@ -1,8 +1,8 @@
 """Calls that nest as deeply as a program does, without a stack that overflows.
 
-A visitor's method is plain Python: it visits a child in the middle of its own work, so the nesting of its calls
-is the nesting of the program.  `call_with_room` notices when the present stack is half used up and goes on in a
-thread with a fresh one, for which the caller waits.  Order, results and exceptions are those of a plain call.
+A visitor's method is plain Python: it visits a child in the middle of its own work, so its calls nest as
+the program does.  `call_with_room` notices when the present stack is half used up and goes on in a thread
+with a fresh one, for which the caller waits.  Order, results and exceptions are those of a plain call.
 """
 
 import sys

@@ -1,6 +1,6 @@
 """Visitor, mutator and functor classes over expressions: one method per kind of node, results remembered.
 
-`self.visit(child)` may be called anywhere, in any order, or not at all (which prunes), at any depth of program.
+`self.visit(child)` may be called anywhere, in any order, or not at all (which prunes), at any depth.
 For code of this package `relay.ir.walk` is shorter and faster.
 """
 
@@ -38,8 +38,9 @@ R = TypeVar("R")
 
 METHODS: dict[type, str] = {
     Constant: "visit_constant", Var: "visit_var", GlobalVar: "visit_global_var", Op: "visit_op",
-    Constructor: "visit_constructor", Tuple: "visit_tuple", TupleGetItem: "visit_tuple_getitem", Call: "visit_call",
-    Function: "visit_function", Let: "visit_let", LetRec: "visit_let_rec", If: "visit_if", Match: "visit_match",
+    Constructor: "visit_constructor", Tuple: "visit_tuple", TupleGetItem: "visit_tuple_getitem",
+    Call: "visit_call", Function: "visit_function", Let: "visit_let", LetRec: "visit_let_rec", If: "visit_if",
+    Match: "visit_match",
     RefCreate: "visit_ref_create", RefRead: "visit_ref_read", RefWrite: "visit_ref_write", Grad: "visit_grad",
 }  # fmt: skip
 LEVELS_BETWEEN_LOOKS = 16
@@ -101,7 +102,7 @@ class ExprFunctor(DeepVisits, Generic[R]):
 
 
 class ExprVisitor(ExprFunctor[None]):
-    """Visits every node once, left to right; override a method to see its kind, call `super()` to go on inside."""
+    """Visits every node once, left to right; an overridden method calls `super()` to go on inside."""
 
     def visit_constant(self, const: Constant) -> None:
         """A leaf."""
@@ -156,7 +157,7 @@ class ExprVisitor(ExprFunctor[None]):
 
 
 class ExprMutator(ExprFunctor[Expr]):
-    """Rebuilds a program; every method returns the node's replacement.  What nothing changed comes back as itself."""
+    """Rebuilds a program: every method returns the node's replacement, which may be the node itself."""
 
     def _leaf(self, e: Any, /) -> Expr:
         return e

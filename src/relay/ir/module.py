@@ -163,7 +163,7 @@ class IRModule:
         return self.copy()
 
     def map_functions(self, change: Callable[[Function], Expr]) -> "IRModule":
-        """This module with `change` applied to every function; the same object when nothing changed."""
+        """The module with `change` applied to every function; the same object when nothing changed."""
         new = {v: change(f) if isinstance(f, Function) else f for v, f in self.functions.items()}
         if all(new[v] is f for v, f in self.functions.items()):
             return self

@@ -103,7 +103,7 @@ class TypeMutator(TypeFunctor[Any]):
 
     def visit_func_type(self, ftt: FuncType) -> Any:
         """Type parameters (which must stay type parameters), then the types inside."""
-        params = tuple([p if new is p else _parameter(new) for p in ftt.type_params for new in [self.visit(p)]])
+        params = tuple([_parameter(self.visit(p)) for p in ftt.type_params])
         new = self._rebuilt(ftt)
         if params == ftt.type_params:
             return new

@@ -42,7 +42,7 @@ def rewrite(root: Expr, rule: Callable[[Expr], Expr | None]) -> Expr:
 def fold(root: Expr, visit: Callable[[Expr], Generator[Expr, R, R]], memo: dict[Expr, R] | None = None) -> R:
     """What `visit` returns for `root`: a generator that yields a child and receives the child's result.
 
-    It reads like recursion and runs on an explicit stack; each node is visited once (`memo` holds the results).
+    It reads like recursion and runs on an explicit stack; each node is visited once (`memo` has the results).
     """
     done: dict[Expr, Any] = {} if memo is None else memo
     if root in done:
@@ -91,7 +91,7 @@ def _rebuild_pattern(p: Pattern, children: tuple[Pattern, ...]) -> Pattern:
 
 
 def type_post_order(root: Type) -> Iterator[Type]:
-    """Every distinct type inside `root` once, parts before wholes; dimensions and base types that are types too."""
+    """Every distinct type inside `root` once, parts before wholes; symbolic dimensions too."""
     seen: set[Type] = set()
     stack: list[tuple[Type, bool]] = [(root, False)]
     while stack:

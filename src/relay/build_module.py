@@ -1,0 +1,6 @@
+"""Executors and parameters, by the module name that people know."""
+
+from relay.driver import create_executor
+from relay.ir.bind import bind_params_by_name
+
+__all__ = ["bind_params_by_name", "create_executor"]

@@ -1,0 +1,48 @@
+"""The short ways to make nodes: `var`, `const`, `grad`, `vjp`, `jvp`."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from relay.diagnostic import Span
+from relay.ir.expr import Constant, Expr, Grad, RelayExpr, Var, constant
+from relay.ir.type import Dim, DType, TensorType, Type
+
+
+def var(
+    name_hint: str,
+    type_annotation: Type | None = None,
+    shape: Sequence[Dim] | Type | None = None,
+    dtype: DType = "float32",
+    span: Span | None = None,
+) -> Var:
+    """A variable: of type `type_annotation`, or a tensor of `shape` and `dtype`, or for inference to type."""
+    if shape is not None:
+        if type_annotation is not None:
+            raise ValueError("give a variable either type_annotation or shape, not both")
+        type_annotation = TensorType(shape, dtype)
+    return Var(name_hint, type_annotation, span=span)
+
+
+def const(value: Any, dtype: Any = None, span: Span | None = None) -> Constant:
+    """A constant from a number, a nested list or an array.
+
+    Python ints become int32 (int64 where they do not fit) and floats float32; arrays keep their base type.
+    """
+    if isinstance(value, RelayExpr):
+        raise TypeError(f"{value!r} is an expression already")
+    return constant(value, dtype, span=span)
+
+
+def grad(function: Expr) -> Grad:
+    """`grad(f)`: a function from f's arguments to its value and the gradient with respect to each."""
+    return Grad("grad", function)
+
+
+def vjp(function: Expr) -> Grad:
+    """`vjp(f)`: a function from f's arguments to its value and the function that pulls cotangents back."""
+    return Grad("vjp", function)
+
+
+def jvp(function: Expr) -> Grad:
+    """`jvp(f)`: a function from f's arguments and their tangents to its value and its tangent."""
+    return Grad("jvp", function)

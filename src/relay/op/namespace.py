@@ -1,0 +1,57 @@
+"""Operators' builders as attributes: `relay.op.add`, `relay.op.nn.dense`, `relay.op.image.resize2d`."""
+
+import sys
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+from relay.ir.expr import Expr
+from relay.op.base import builders
+
+BUILTIN_MODULES = ("relay.op",)
+
+
+def root_names() -> list[str]:
+    """What `relay.op` offers: builders without a dot, and the families of those with one."""
+    return sorted({path.partition(".")[0] for path in builders})
+
+
+def find(path: str) -> Callable[..., Expr] | ModuleType | None:
+    """The builder of that dotted path, or the namespace whose builders begin with it."""
+    if path in builders:
+        return builders[path]
+    return _namespace(path) if any(b.startswith(path + ".") for b in builders) else None
+
+
+def install() -> None:
+    """Give `relay.op` and each namespace below it its builders; called when all operators are registered."""
+    _serve(sys.modules["relay.op"], "")
+    for path in list(builders):
+        parent, _, name = path.rpartition(".")
+        # Set at once and not on demand: a file such as `op/nn/dense.py` would stand in its builder's place.
+        setattr(_namespace(parent) if parent else sys.modules["relay.op"], name, builders[path])
+
+
+def _namespace(path: str) -> ModuleType:
+    """The module `relay.op.<path>`, an existing file or package of that name or a new one."""
+    full = f"relay.op.{path}"
+    module = sys.modules.get(full)
+    if module is None:
+        module = sys.modules[full] = ModuleType(full, f"The builders of the operators `{path}.*`.")
+        parent, _, name = full.rpartition(".")
+        setattr(sys.modules.get(parent) or _namespace(path.rpartition(".")[0]), name, module)
+    if "__getattr__" not in module.__dict__:
+        _serve(module, path + ".")
+    return module
+
+
+def _serve(module: ModuleType, prefix: str) -> None:
+    """Let attributes that are not there be found among the builders, those registered later too."""
+
+    def find_attribute(name: str) -> Any:
+        found = None if name.startswith("__") else find(prefix + name)
+        if found is None:
+            raise AttributeError(f"module {module.__name__!r} has no attribute {name!r}")
+        return found
+
+    module.__dict__["__getattr__"] = find_attribute

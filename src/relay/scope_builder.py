@@ -1,0 +1,5 @@
+"""`ScopeBuilder`, by the module name that people know."""
+
+from relay.ir.scope_builder import ScopeBuilder
+
+__all__ = ["ScopeBuilder"]
