@@ -31,8 +31,8 @@ def fragment(e: Expr, mod: IRModule | None = None) -> Fragment:
     """Whether `e` only moves data, or also decides what happens.
 
     Variables, constants, tuples, projections, `let`, functions and calls of operators and constructors
-    are dataflow.  A call belongs to the fragment of its callee; recursion, `if`, `match`, references, and calls
-    of a function that is not known here are control.
+    are dataflow.  A call belongs to the fragment of its callee; recursion, `if`, `match`, references, and
+    calls of a function that is not known here are control.
     """
     return "control" if _is_control(e, mod, None if mod is None else CallGraph(mod)) else "dataflow"
 

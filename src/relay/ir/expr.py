@@ -5,7 +5,8 @@ site.  `GlobalVar`, `Op` and `Constructor` are leaves that name something, and a
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
+from functools import lru_cache
 from typing import Any, ClassVar, Literal, Self, TypeAlias, TypeVar, dataclass_transform
 
 import numpy as np
@@ -28,9 +29,14 @@ def node(cls: C) -> C:
     return dataclass(frozen=True, slots=True, eq=False, repr=False)(cls)
 
 
+@lru_cache(maxsize=None)
+def _field_names(cls: type) -> tuple[str, ...]:
+    return tuple([f.name for f in fields(cls)])
+
+
 def replace(e: Any, **changes: Any) -> Any:
     """A copy of node `e` with some fields changed; the span comes along."""
-    values = {name: getattr(e, name) for name in e.__dataclass_fields__}
+    values = {name: getattr(e, name) for name in _field_names(type(e))}
     values.update(changes)
     return type(e)(**values)
 
@@ -69,7 +75,7 @@ class Node:
 class RelayExpr(Node):
     """The base of all expressions; arithmetic on them builds calls of the registered operators."""
 
-    __array_ufunc__: ClassVar[None] = None  # `array * e` is `e.__rmul__(array)`, not an array of expressions
+    __array_ufunc__ = None  # `array * e` is `e.__rmul__(array)`, not an array of expressions
 
     @property
     def children(self) -> tuple["Expr", ...]:
