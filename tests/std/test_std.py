@@ -1,0 +1,111 @@
+"""The prelude, by value; expected values are what the same Python would give."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from relay.driver import run
+from relay.interpreter.show import show
+from relay.text.parser import parse
+from relay.typecheck.infer import infer
+
+
+def value(text: str) -> Any:
+    return run(infer(parse('import "std/prelude"\n' + text)), "main", ())
+
+
+def shown(text: str) -> str:
+    return show(value(text))
+
+
+def the_list(*items: Any) -> str:
+    text = "Nil"
+    for item in reversed(items):
+        text = f"Cons({item}, {text})"
+    return text
+
+
+def a_range(n: int) -> str:
+    """The numbers 0 .. n - 1, made in the language."""
+    return f"@unfoldl(fn(%k: int32) {{ if (%k <= 0) {{ None }} else {{ Some((%k - 1, %k - 1)) }} }}, {n})"
+
+
+XS = the_list(5, 3, 9)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (f"@hd({XS})", "5"),
+        (f"@tl({XS})", the_list(3, 9)),
+        (f"@nth({XS}, 2)", "9"),
+        (f"@length({XS})", "3"),
+        ("@length(Nil: List[float32])", "0"),
+        (f"@update({XS}, 1, 7)", the_list(5, 7, 9)),
+        (f"@map(fn(%x) {{ %x * 2 }}, {XS})", the_list(10, 6, 18)),
+        (f"@map(negative, {XS})", the_list(-5, -3, -9)),
+        (f"@foldl(fn(%a, %b) {{ %a - %b }}, 100, {XS})", "83"),
+        (f"@foldr(fn(%a, %b) {{ %a - %b }}, 100, {XS})", str(5 - (3 - (9 - 100)))),
+        (f"@foldr1(fn(%a, %b) {{ %a - %b }}, {XS})", str(5 - (3 - 9))),
+        (f"@foldr1(add, {the_list(4)})", "4"),
+        (f"@sum({XS})", "17"),
+        ("@sum(Nil)", "0"),
+        (f"@concat({XS}, {the_list(1, 2)})", the_list(5, 3, 9, 1, 2)),
+        (f"@filter(fn(%x) {{ %x > 4 }}, {XS})", the_list(5, 9)),
+        (f"@zip({XS}, {the_list('True', 'False')})", the_list("(5, True)", "(3, False)")),
+        (f"@rev({XS})", the_list(9, 3, 5)),
+        (f"@map_accuml(fn(%acc, %x) {{ (%acc + %x, %acc) }}, 0, {XS})", f"(17, {the_list(0, 5, 8)})"),
+        (f"@map_accumr(fn(%acc, %x) {{ (%acc + %x, %acc) }}, 0, {XS})", f"(17, {the_list(12, 9, 0)})"),
+        ("@unfoldr(fn(%k: int32) { if (%k > 3) { None } else { Some((%k + 1, %k * %k)) } }, 1)", the_list(1, 4, 9)),
+        ("@unfoldl(fn(%k: int32) { if (%k > 3) { None } else { Some((%k + 1, %k * %k)) } }, 1)", the_list(9, 4, 1)),
+    ],
+)
+def test_list_function_gives(text: str, expected: str) -> None:
+    assert shown(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("@id(3)", "3"),
+        ("@compose(fn(%x) { %x * 2 }, fn(%x) { %x + 1 })(5)", "12"),
+        ("@flip(fn(%a, %b) { %a - %b })(1, 10)", "9"),
+        ("@iterate(fn(%x) { %x * 2 }, 10)(1)", "1024"),
+        ("@iterate(fn(%x) { %x * 2 }, 0)(1)", "1"),
+        ("@tmap(fn(%x) { %x + 1 }, Rose(1, Cons(Rose(2, Nil), Nil)))", "Rose(2, Cons(Rose(3, Nil), Nil))"),
+        ("@size(Rose(1, Cons(Rose(2, Cons(Rose(3, Nil), Nil)), Cons(Rose(4, Nil), Nil))))", "4"),
+        ("@nat_double(S(S(Z)))", "S(S(S(S(Z))))"),
+        ("@nat_add(S(S(Z)), S(Z))", "S(S(S(Z)))"),
+        (f"@nat_nth({XS}, S(Z))", "3"),
+        (f"@nat_update({XS}, S(S(Z)), 0)", the_list(5, 3, 0)),
+        ("@nat_iterate(fn(%x) { %x + 3 }, S(S(Z)))(1)", "7"),
+    ],
+)
+def test_other_function_gives(text: str, expected: str) -> None:
+    assert shown(text) == expected
+
+
+@pytest.mark.parametrize("text", ["@hd(Nil: List[int32])", "@tl(Nil: List[int32])", f"@nth({XS}, 3)", f"@update({XS}, 3, 1)",
+                                  "@foldr1(add, Nil: List[int32])"])
+def test_partial_function_reports_that_nothing_matches(text: str) -> None:
+    from relay.diagnostic import RelayError
+
+    with pytest.raises(RelayError) as error:
+        value(text)
+    assert error.value.codes == ("match-failure",)
+
+
+def test_lists_may_be_long() -> None:
+    n = 50_000
+    text = f"let %xs = {a_range(n)}; (@sum(%xs), @length(@map(fn(%x) {{ %x + 1 }}, @rev(@concat(%xs, %xs)))))"
+    total = np.arange(n, dtype=np.int32).sum(dtype=np.int32)
+    assert value(text) == (total, 2 * n)
+
+
+def test_iterate_runs_in_constant_space() -> None:
+    assert value("@iterate(fn(%x: int32) { %x + 1 }, 100000)(0)") == 100_000
+
+
+@pytest.mark.parametrize("name", ["option", "list", "tree", "nat", "iterate", "tensor_list", "prelude"])
+def test_module_can_be_imported_by_itself(name: str) -> None:
+    infer(parse(f'import "std/{name}"\n1'))
