@@ -1,0 +1,301 @@
+"""Convolutions over one, two and three spatial axes, and their transposes."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import ClassVar
+
+from relay.ir.dim import floor_divide
+from relay.ir.dtype import to_numpy
+from relay.ir.type import Dim, TensorType, Type
+from relay.op.base import NUMERIC, Array, Derivative, Kernel, Numpy, operator, sample
+from relay.op.nn.contract import common_type, matmul
+from relay.op.nn.layout import (
+    SPATIAL,
+    OutDType,
+    Spatial,
+    checked_pads,
+    pads,
+    per_axis,
+    permutation,
+    positions,
+    result_dtype,
+    spread,
+    to_layout,
+)
+from relay.op.numeric import narrow
+from relay.op.relation import Typing
+
+MOST_COLUMNS = 1 << 22
+"""Elements of the unfolded input held at a time; 16 MB of float32 stay near the cache."""
+
+
+@dataclass(frozen=True)
+class Convolution(Kernel):
+    """What convolutions and their transposes share: the axes behind the layouts, and the checks."""
+
+    dtypes = NUMERIC
+    derivative = Derivative.RULES
+    rank: ClassVar[int]
+
+    @property
+    def data_axes(self) -> str:
+        """The layout that the rules compute in: `NCHW`."""
+        return "NC" + SPATIAL[self.rank]
+
+    def kernel(self, t: Typing, weight: Type, expected: Sequence[Dim] | None, layout: str, axes: str) -> list[Dim]:
+        """The weight's dimensions in the order `axes`; a weight of unknown shape gets the `expected` one."""
+        order = permutation(t, layout, axes, self.name, "kernel_layout")
+        known = t.resolve(weight)
+        if expected is not None and not (isinstance(known, TensorType) and isinstance(known.shape, tuple)):
+            shape: list[Dim] = [0] * len(axes)
+            for place, d in zip(order, expected, strict=True):
+                shape[place] = d
+            t.equal(t.tensor(weight).shape, tuple(shape))
+        dims = t.shape(weight, self.rank + 2, "the weight")
+        return [dims[i] for i in order]
+
+    def check_kernel(self, t: Typing, window: Sequence[Dim], kernel_size: Spatial | None) -> None:
+        """Demand that the weight's window is the one that `kernel_size` says."""
+        if kernel_size is not None:
+            for d, k in zip(window, per_axis(t, kernel_size, self.rank, self.name, "kernel_size"), strict=True):
+                t.require(d, "==", k, f"`{self.name}` has kernel_size={kernel_size}")
+
+    def check_groups(self, t: Typing, channels: Dim, groups: int, what: str) -> None:
+        """Demand that `groups` divides a number of channels (`groups-mismatch`)."""
+        if groups < 1:
+            t.fail("attribute-value", f"`{self.name}` cannot have groups={groups}", hint="there is at least one group")
+        n = t.static(channels)
+        if n is not None and n % groups:
+            t.fail("groups-mismatch", f"`{self.name}` cannot split {n} {what} channels into {groups} groups",
+                   hint="groups must divide both the input and the output channels")
+        if groups > 1:
+            t.require(groups, "divides", channels, f"groups divide the {what} channels", code="groups-mismatch")
+
+    def match_channels(self, t: Typing, data: Dim, weight: Dim, groups: int) -> None:
+        """Demand that data has the channels the weight is made for (`channel-mismatch`)."""
+        a, b = t.static(data), t.static(weight)
+        if a is not None and b is not None and a != b:
+            of = f" in {groups} groups" if groups > 1 else ""
+            t.fail("channel-mismatch", f"`{self.name}` has data of {a} channels, and a weight made for {b}{of}",
+                   hint="look at data_layout and kernel_layout, or at the weight's shape")
+        t.equal(weight, data, why="the weight is made for the data's channels")
+
+    def place(self, shape: Sequence[Dim], layout: str) -> list[Dim]:
+        """Dimensions in the order of `data_axes`, put in the order of `layout`."""
+        return [shape[i] for i in positions(self.data_axes, layout)]
+
+
+@dataclass(frozen=True)
+class ForwardConvolution(Convolution):
+    """Slides each filter over the padded data and sums products."""
+
+    @property
+    def kernel_axes(self) -> str:
+        """`OIHW`."""
+        return "OI" + SPATIAL[self.rank]
+
+    def infer(self, t: Typing, data: Type, weight: Type) -> Type:
+        a = self.attributes()
+        n, op = self.rank, self.name
+        dtype = result_dtype(t, data, weight, a["out_dtype"])
+        order = permutation(t, a["data_layout"], self.data_axes, op, "data_layout")
+        if a["out_layout"]:
+            permutation(t, a["out_layout"], self.data_axes, op, "out_layout")
+        strides = per_axis(t, a["strides"], n, op, "strides")
+        dilation = per_axis(t, a["dilation"], n, op, "dilation")
+        padding, groups = checked_pads(t, a["padding"], n, op), a["groups"]
+        shape = t.shape(data, n + 2, "the data")
+        batch, channels, *space = [shape[i] for i in order]
+        self.check_groups(t, channels, groups, "input")
+        out, per_group, *window = self.kernel(t, weight, self.expected(t, channels), a["kernel_layout"],
+                                              self.kernel_axes)
+        if groups > 1 and channels == groups and t.static(per_group) != 1:
+            t.equal(out, channels, why="a depthwise weight has one filter for each input channel and multiple")
+            out = out * per_group
+        else:
+            self.match_channels(t, channels, per_group * groups, groups)
+        if a["channels"] is not None:
+            t.require(out, "==", a["channels"], f"`{op}` has channels={a['channels']}")
+        self.check_groups(t, out, groups, "output")
+        self.check_kernel(t, window, a["kernel_size"])
+        sizes = [self.steps(t, d, k, s, p, r) for d, k, s, p, r in
+                 zip(space, window, strides, padding, dilation, strict=True)]
+        return TensorType(self.place([batch, out, *sizes], a["out_layout"] or a["data_layout"]), dtype)
+
+    def expected(self, t: Typing, channels: Dim) -> list[Dim] | None:
+        """The weight that the attributes alone imply."""
+        a = self.attributes()
+        if a["channels"] is None or a["kernel_size"] is None:
+            return None
+        window = per_axis(t, a["kernel_size"], self.rank, self.name, "kernel_size")
+        if a["groups"] > 1 and channels == a["groups"]:
+            return [channels, a["channels"] // a["groups"], *window]
+        return [a["channels"], floor_divide(channels, a["groups"]), *window]
+
+    def steps(self, t: Typing, d: Dim, k: Dim, stride: int, pad: tuple[int, int], dilation: int) -> Dim:
+        """How often a window of `k` taps fits into `d` elements with padding."""
+        padded = d + sum(pad)
+        extent = (k - 1) * dilation + 1
+        t.require(extent, "<=", padded, f"the window of `{self.name}` fits into the padded data")
+        return floor_divide(padded - extent, stride) + 1
+
+    def reference(self, np: Numpy, data: Array, weight: Array) -> Array:
+        a, n = self.attributes(), self.rank
+        dtype = to_numpy(a["out_dtype"]) if a["out_dtype"] else data.dtype
+        acc = common_type(np, dtype, data, weight)
+        x = to_layout(np, data, a["data_layout"], self.data_axes).astype(acc, copy=False)
+        w = to_layout(np, weight, a["kernel_layout"], self.kernel_axes).astype(acc, copy=False)
+        groups = a["groups"]
+        if groups > 1 and groups == x.shape[1]:
+            w = w.reshape(-1, 1, *w.shape[2:])
+        out = convolve(np, x, w, spread(a["strides"], n), pads(a["padding"], n), spread(a["dilation"], n), groups)
+        return narrow(to_layout(np, out, self.data_axes, a["out_layout"] or a["data_layout"]), dtype)
+
+
+def convolve(np: Numpy, x: Array, w: Array, strides: Sequence[int], padding: Sequence[tuple[int, int]],
+             dilation: Sequence[int], groups: int) -> Array:
+    """The convolution of `x: (n, c, ...)` with `w: (o, c / groups, ...)`: `(n, o, ...)`."""
+    window = w.shape[2:]
+    if any(lo or hi for lo, hi in padding):
+        x = np.pad(x, ((0, 0), (0, 0), *padding))
+    sizes = [(d - (k - 1) * r - 1) // s + 1
+             for d, k, s, r in zip(x.shape[2:], window, strides, dilation, strict=True)]
+    if groups > 1 and w.shape[1] == 1 and groups == x.shape[1]:
+        return _depthwise(np, x, w, strides, dilation, sizes)
+    batch, out = x.shape[0], np.empty((x.shape[0], w.shape[0], *sizes), x.dtype)
+    taps = [np.reshape(part, (part.shape[0], -1)) for part in np.split(w, groups)]
+    per_group, filters = w.shape[1], w.shape[0] // groups
+    if 0 in out.shape:
+        return out
+    row = per_group * prod(window) * prod(sizes[1:])
+    step = max(1, MOST_COLUMNS // max(1, row))
+    for b in range(batch):
+        for g, matrix in enumerate(taps):
+            part = x[b, g * per_group : (g + 1) * per_group]
+            target = out[b, g * filters : (g + 1) * filters]
+            for start in range(0, sizes[0], step):
+                rows = min(step, sizes[0] - start)
+                columns = unfold(np, part, window, strides, dilation, [rows, *sizes[1:]], start)
+                product = matmul(np, matrix, columns)
+                target[:, start : start + rows] = product.reshape(filters, rows, *sizes[1:])
+    return out
+
+
+def unfold(np: Numpy, x: Array, window: Sequence[int], strides: Sequence[int], dilation: Sequence[int],
+           sizes: Sequence[int], start: int) -> Array:
+    """Each window of `x: (c, ...)` as a column: `(c * prod(window), prod(sizes))`, from row `start` on."""
+    if all(k == 1 for k in window):
+        view = x[(slice(None), slice(start * strides[0], (start + sizes[0] - 1) * strides[0] + 1, strides[0]),
+                  *[slice(0, (n - 1) * s + 1, s) for n, s in zip(sizes[1:], strides[1:], strict=True)])]
+        return view.reshape(x.shape[0], -1)
+    columns = np.empty((x.shape[0], *window, *sizes), x.dtype)
+    for tap in np.ndindex(*window):
+        begins = [i * r for i, r in zip(tap, dilation, strict=True)]
+        begins[0] += start * strides[0]
+        columns[(slice(None), *tap)] = x[(slice(None), *_slices(begins, sizes, strides))]
+    return columns.reshape(x.shape[0] * prod(window), -1)
+
+
+def _slices(begins: Sequence[int], sizes: Sequence[int], strides: Sequence[int]) -> list[slice]:
+    """The slice along each axis that takes `size` elements from `begin` on, `stride` apart."""
+    return [slice(b, b + (n - 1) * s + 1 if n else b, s) for b, n, s in zip(begins, sizes, strides, strict=True)]
+
+
+def _depthwise(np: Numpy, x: Array, w: Array, strides: Sequence[int], dilation: Sequence[int],
+               sizes: Sequence[int]) -> Array:
+    """Each channel with its own filters: a sum over the taps of the window."""
+    batch, channels = x.shape[:2]
+    multiple = w.shape[0] // channels
+    taps = w.reshape(channels, multiple, *w.shape[2:])
+    out = np.zeros((batch, channels, multiple, *sizes), x.dtype)
+    for tap in np.ndindex(*w.shape[2:]):
+        begins = [i * r for i, r in zip(tap, dilation, strict=True)]
+        seen = x[(slice(None), slice(None), None, *_slices(begins, sizes, strides))]
+        factor = taps[(slice(None), slice(None), *tap)]
+        out += seen * factor.reshape(1, channels, multiple, *[1] * len(sizes))
+    return out.reshape(batch, channels * multiple, *sizes)
+
+
+@operator("nn.conv1d")
+class Conv1D(ForwardConvolution):
+    """The convolution of data `(n, c, w)` with a weight `(o, c / groups, k)`: `(n, o, ow)`.
+
+    `ow = (w + padding - dilation * (k - 1) - 1) / strides + 1`, rounded down.  `padding` is one number, or
+    `(before, after)`.  Layouts name the order of the axes of data and weight.
+
+    relay> nn.conv1d([[[1.0, 2.0, 3.0]]], [[[1.0, 1.0]]])
+    [[[3.0, 5.0]]]
+    """
+
+    strides: Spatial = 1
+    padding: Spatial = 0
+    dilation: Spatial = 1
+    groups: int = 1
+    channels: int | None = None
+    kernel_size: Spatial | None = None
+    data_layout: str = "NCW"
+    kernel_layout: str = "OIW"
+    out_layout: str = ""
+    out_dtype: OutDType = ""
+    rank = 1
+    samples = (sample("2x3x8 float32", "4x3x3 float32"),
+               sample("2x8x3 float32", "3x3x4 float32", data_layout="NWC", kernel_layout="WIO", padding=(1, 2)),
+               sample("1x4x9 float64", "4x2x3 float64", groups=2, strides=2, dilation=2))
+
+
+@operator("nn.conv2d")
+class Conv2D(ForwardConvolution):
+    """The convolution of data `(n, c, h, w)` with a weight `(o, c / groups, kh, kw)`: `(n, o, oh, ow)`.
+
+    `oh = (h + padding - dilation * (kh - 1) - 1) / strides + 1`, rounded down.  `padding` is one number,
+    `(h, w)`, or `(top, left, bottom, right)`.  Layouts name the order of the axes of data and weight.  With as many
+    groups as channels the weight may also be `(c, multiple, kh, kw)`.
+
+    relay> nn.conv2d([[[[1.0, 2.0], [3.0, 4.0]]]], [[[[1.0, 0.0], [0.0, 1.0]]]])
+    [[[[5.0]]]]
+    """
+
+    strides: Spatial = (1, 1)
+    padding: Spatial = (0, 0)
+    dilation: Spatial = (1, 1)
+    groups: int = 1
+    channels: int | None = None
+    kernel_size: Spatial | None = None
+    data_layout: str = "NCHW"
+    kernel_layout: str = "OIHW"
+    out_layout: str = ""
+    out_dtype: OutDType = ""
+    rank = 2
+    samples = (sample("1x3x6x6 float32", "4x3x3x3 float32", padding=(1, 1), channels=4, kernel_size=(3, 3)),
+               sample("2x6x5x3 float32", "3x3x3x4 float32", data_layout="NHWC", kernel_layout="HWIO"),
+               sample("1x4x7x7 float32", "8x2x3x3 float32", groups=2, strides=(2, 1), dilation=2),
+               sample("1x4x5x5 float32", "4x1x3x3 float32", groups=4, padding=(1, 0, 2, 1)),
+               sample("1x3x5x5 int8", "4x3x3x3 int8", out_dtype="int32"),
+               sample("0x3x5x5 float32", "4x3x3x3 float32"), sample("1x3x5x5 float16", "4x3x1x1 float16"))
+
+
+@operator("nn.conv3d")
+class Conv3D(ForwardConvolution):
+    """The convolution of data `(n, c, d, h, w)` with a weight `(o, c / groups, kd, kh, kw)`.
+
+    As `nn.conv2d` with one axis more; `padding` is one number, `(d, h, w)`, or
+    `(front, top, left, back, bottom, right)`.
+
+    relay> nn.conv3d([[[[[1.0, 2.0]]]]], [[[[[1.0, 1.0]]]]])
+    [[[[[3.0]]]]]
+    """
+
+    strides: Spatial = (1, 1, 1)
+    padding: Spatial = (0, 0, 0)
+    dilation: Spatial = (1, 1, 1)
+    groups: int = 1
+    channels: int | None = None
+    kernel_size: Spatial | None = None
+    data_layout: str = "NCDHW"
+    kernel_layout: str = "OIDHW"
+    out_layout: str = ""
+    out_dtype: OutDType = ""
+    rank = 3
+    samples = (sample("1x2x4x4x4 float32", "3x2x3x3x3 float32", padding=1),
+               sample("1x4x4x4x2 float32", "2x2x2x2x3 float32", data_layout="NDHWC", kernel_layout="DHWIO"))

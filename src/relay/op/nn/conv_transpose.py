@@ -1,0 +1,181 @@
+"""Transposed convolutions: the linear maps that take the result of a convolution back to the shape of its data."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from relay.ir.dtype import to_numpy
+from relay.ir.type import Dim, TensorType, Type
+from relay.op.base import Array, Numpy, operator, sample
+from relay.op.nn.contract import common_type, matmul
+from relay.op.nn.conv import Convolution
+from relay.op.nn.layout import (
+    SPATIAL,
+    OutDType,
+    Spatial,
+    checked_pads,
+    pads,
+    per_axis,
+    permutation,
+    result_dtype,
+    spread,
+    to_layout,
+)
+from relay.op.numeric import narrow
+from relay.op.relation import Typing
+
+
+@dataclass(frozen=True)
+class TransposedConvolution(Convolution):
+    """Spreads each element of the data over a window of the result."""
+
+    channel_axes: ClassVar[str]
+    """The letters of the weight's axes for the data's channels and for the result's, per group."""
+
+    @property
+    def kernel_axes(self) -> str:
+        """The layout that the rules compute in: the data's channels first."""
+        return self.channel_axes + SPATIAL[self.rank]
+
+    def infer(self, t: Typing, data: Type, weight: Type) -> Type:
+        a = self.attributes()
+        n, op = self.rank, self.name
+        dtype = result_dtype(t, data, weight, a["out_dtype"])
+        order = permutation(t, a["data_layout"], self.data_axes, op, "data_layout")
+        layout = a.get("out_layout") or a["data_layout"]
+        permutation(t, layout, self.data_axes, op, "out_layout")
+        strides = per_axis(t, a["strides"], n, op, "strides")
+        dilation = per_axis(t, a["dilation"], n, op, "dilation")
+        extra = per_axis(t, a["output_padding"], n, op, "output_padding", least=0)
+        padding, groups = checked_pads(t, a["padding"], n, op), a["groups"]
+        shape = t.shape(data, n + 2, "the data")
+        batch, channels, *space = [shape[i] for i in order]
+        self.check_groups(t, channels, groups, "input")
+        expected: list[Dim] | None = None
+        if a["channels"] is not None and a["kernel_size"] is not None:
+            window = per_axis(t, a["kernel_size"], n, op, "kernel_size")
+            expected = [channels, a["channels"] // groups, *window]
+        inputs, per_group, *taps = self.kernel(t, weight, expected, a["kernel_layout"], self.kernel_axes)
+        self.match_channels(t, channels, inputs, groups)
+        out = per_group * groups
+        if a["channels"] is not None:
+            t.require(out, "==", a["channels"], f"`{op}` has channels={a['channels']}")
+        self.check_kernel(t, taps, a["kernel_size"])
+        sizes: list[Dim] = []
+        for d, k, s, p, r, e in zip(space, taps, strides, padding, dilation, extra, strict=True):
+            whole = (d - 1) * s + (k - 1) * r + 1 + e
+            t.require(sum(p), "<=", whole, f"the padding of `{op}` leaves something of the result")
+            sizes.append(whole - sum(p))
+        return TensorType(self.place([batch, out, *sizes], layout), dtype)
+
+    def reference(self, np: Numpy, data: Array, weight: Array) -> Array:
+        a, n = self.attributes(), self.rank
+        dtype = to_numpy(a["out_dtype"]) if a["out_dtype"] else data.dtype
+        acc = common_type(np, dtype, data, weight)
+        x = to_layout(np, data, a["data_layout"], self.data_axes).astype(acc, copy=False)
+        w = to_layout(np, weight, a["kernel_layout"], self.kernel_axes).astype(acc, copy=False)
+        out = spread_out(np, x, w, spread(a["strides"], n), pads(a["padding"], n), spread(a["dilation"], n),
+                         spread(a["output_padding"], n), a["groups"])
+        return narrow(to_layout(np, out, self.data_axes, a.get("out_layout") or a["data_layout"]), dtype)
+
+
+def spread_out(np: Numpy, x: Array, w: Array, strides: Sequence[int], padding: Sequence[tuple[int, int]],
+               dilation: Sequence[int], extra: Sequence[int], groups: int) -> Array:
+    """The transposed convolution of `x: (n, c, ...)` with `w: (c, o / groups, ...)`: `(n, o, ...)`."""
+    (batch, channels, *space), (_, filters, *window) = x.shape, w.shape
+    whole = [(d - 1) * s + (k - 1) * r + 1 + e
+             for d, k, s, r, e in zip(space, window, strides, dilation, extra, strict=True)]
+    out = np.zeros((batch, groups, filters, *[max(0, size) for size in whole]), x.dtype)
+    matrices = w.reshape(groups, channels // groups, filters, *window)
+    columns = x.reshape(batch, groups, channels // groups, -1)
+    for tap in np.ndindex(*window) if x.size else ():
+        matrix = np.swapaxes(matrices[(slice(None), slice(None), slice(None), *tap)], 1, 2)
+        part = matmul(np, matrix[None], columns).reshape(batch, groups, filters, *space)
+        place = [slice(i * r, i * r + (d - 1) * s + 1, s)
+                 for i, d, s, r in zip(tap, space, strides, dilation, strict=True)]
+        out[(slice(None), slice(None), slice(None), *place)] += part
+    kept = [slice(lo, size - hi) for (lo, hi), size in zip(padding, whole, strict=True)]
+    return out.reshape(batch, groups * filters, *out.shape[3:])[(slice(None), slice(None), *kept)]
+
+
+@operator("nn.conv1d_transpose")
+class Conv1DTranspose(TransposedConvolution):
+    """The transposed convolution of data `(n, c, w)` with a weight `(c, o / groups, k)`: `(n, o, ow)`.
+
+    `ow = (w - 1) * strides - padding + dilation * (k - 1) + 1 + output_padding`.  The letters of `kernel_layout`
+    are those of the convolution that this transposes: `O` is the axis of the data's channels.
+
+    relay> nn.conv1d_transpose([[[1.0, 2.0]]], [[[1.0, 10.0]]])
+    [[[1.0, 12.0, 20.0]]]
+    """
+
+    strides: Spatial = (1,)
+    padding: Spatial = (0,)
+    dilation: Spatial = (1,)
+    channels: int | None = None
+    kernel_size: Spatial | None = None
+    groups: int = 1
+    data_layout: str = "NCW"
+    kernel_layout: str = "OIW"
+    out_layout: str = ""
+    output_padding: Spatial = (0,)
+    out_dtype: OutDType = ""
+    rank = 1
+    channel_axes = "OI"
+    samples = (sample("2x3x5 float32", "3x4x3 float32", strides=2, padding=1, output_padding=1),
+               sample("1x5x3 float32", "3x4x3 float32", data_layout="NWC"))
+
+
+@operator("nn.conv2d_transpose")
+class Conv2DTranspose(TransposedConvolution):
+    """The transposed convolution of data `(n, c, h, w)` with a weight `(c, o / groups, kh, kw)`: `(n, o, oh, ow)`.
+
+    `oh = (h - 1) * strides - padding + dilation * (kh - 1) + 1 + output_padding`.  In `kernel_layout`, `I` is the
+    axis of the data's channels.
+
+    relay> nn.conv2d_transpose([[[[1.0, 2.0]]]], [[[[1.0, 10.0]]]])
+    [[[[1.0, 12.0, 20.0]]]]
+    """
+
+    strides: Spatial = (1, 1)
+    padding: Spatial = (0, 0)
+    dilation: Spatial = (1, 1)
+    channels: int | None = None
+    kernel_size: Spatial | None = None
+    groups: int = 1
+    data_layout: str = "NCHW"
+    kernel_layout: str = "IOHW"
+    output_padding: Spatial = (0, 0)
+    out_dtype: OutDType = ""
+    rank = 2
+    channel_axes = "IO"
+    samples = (sample("1x3x4x4 float32", "3x2x3x3 float32", strides=(2, 2), padding=(1, 1), output_padding=(1, 1)),
+               sample("1x4x3x3 float32", "4x2x2x2 float32", groups=2, dilation=2, padding=(0, 1, 1, 0)),
+               sample("1x3x4x2 float32", "2x2x3x2 float32", data_layout="NHWC", kernel_layout="HWOI"))
+
+
+@operator("nn.conv3d_transpose")
+class Conv3DTranspose(TransposedConvolution):
+    """The transposed convolution of data `(n, c, d, h, w)` with a weight `(c, o / groups, kd, kh, kw)`.
+
+    As `nn.conv2d_transpose` with one axis more.  The letters of `kernel_layout` are those of the convolution that
+    this transposes: `O` is the axis of the data's channels.
+
+    relay> nn.conv3d_transpose([[[[[1.0, 2.0]]]]], [[[[[1.0, 10.0]]]]])
+    [[[[[1.0, 12.0, 20.0]]]]]
+    """
+
+    strides: Spatial = (1, 1, 1)
+    padding: Spatial = (0, 0, 0)
+    dilation: Spatial = (1, 1, 1)
+    channels: int | None = None
+    kernel_size: Spatial | None = None
+    groups: int = 1
+    data_layout: str = "NCDHW"
+    kernel_layout: str = "OIDHW"
+    out_layout: str = ""
+    output_padding: Spatial = (0, 0, 0)
+    out_dtype: OutDType = ""
+    rank = 3
+    channel_axes = "OI"
+    samples = (sample("1x2x3x3x3 float32", "2x2x2x2x2 float32", strides=2),)

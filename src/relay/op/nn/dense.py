@@ -1,0 +1,132 @@
+"""Matrix products: `nn.dense`, `nn.matmul`, `nn.batch_matmul`."""
+
+from relay.ir.dtype import to_numpy
+from relay.ir.type import Dim, TensorType, Type
+from relay.op.base import NUMERIC, Array, Derivative, Kernel, Numpy, operator, sample
+from relay.op.nn.contract import product
+from relay.op.nn.layout import OutDType, result_dtype
+from relay.op.relation import Typing
+
+
+def contract(t: Typing, a: Dim, b: Dim, op: str) -> None:
+    """Demand that the summed dimensions agree (`contraction-mismatch`)."""
+    m, n = t.static(a), t.static(b)
+    if m is not None and n is not None and m != n:
+        t.fail("contraction-mismatch", f"`{op}` sums over {m} elements of its first operand, {n} of its second",
+               hint="the summed dimensions must be equal; look at the transposes")
+    t.equal(b, a, why=f"`{op}` sums over this dimension")
+
+
+def check_units(t: Typing, n: Dim, units: int | None, op: str) -> None:
+    """Demand that a weight has the units an attribute says."""
+    if units is not None:
+        t.require(n, "==", units, f"`{op}` has units={units}")
+
+
+@operator("nn.dense")
+class Dense(Kernel):
+    """`data @ weight.T` for data `(..., k)` and weight `(units, k)`: `(..., units)`.
+
+    `out_dtype` is the base type of the result, wider than the operands' for integers.
+
+    relay> nn.dense([[1.0, 2.0]], [[3.0, 4.0], [5.0, 6.0]])
+    [[11.0, 17.0]]
+    """
+
+    units: int | None = None
+    out_dtype: OutDType = ""
+    dtypes = NUMERIC
+    derivative = Derivative.RULES
+    samples = (sample("3x4 float32", "5x4 float32"), sample("2x3x4 float32", "5x4 float32", units=5),
+               sample("3x4 int8", "5x4 int8", out_dtype="int32"), sample("0x4 float32", "5x4 float32"),
+               sample("3x0 float32", "5x0 float32"), sample("3x4 float16", "5x4 float16"))
+
+    def infer(self, t: Typing, data: Type, weight: Type) -> Type:
+        dtype = result_dtype(t, data, weight, self.out_dtype)
+        shape = t.shape(data)
+        if not shape:
+            t.fail("rank-mismatch", "`nn.dense` needs data of rank 1 or more", hint="give it an axis of inputs")
+        if self.units is not None:
+            t.equal(t.tensor(weight).shape, (t.fresh("dim"), t.fresh("dim")))
+        units, inputs = t.shape(weight, 2, "the weight")
+        contract(t, shape[-1], inputs, self.name)
+        check_units(t, units, self.units, self.name)
+        return TensorType((*shape[:-1], units), dtype)
+
+    def reference(self, np: Numpy, data: Array, weight: Array) -> Array:
+        dtype = to_numpy(self.out_dtype) if self.out_dtype else data.dtype
+        return product(np, data, np.swapaxes(weight, 0, 1), dtype)
+
+
+@operator("nn.matmul")
+class MatMul(Kernel):
+    """The matrix product of `(..., n, k)` and `(k, m)`: `(..., n, m)`; `@` on expressions builds it.
+
+    A second operand of higher rank is a stack of matrices, and leading dimensions broadcast.  A first operand of
+    rank 1 is a row.  `transpose_a` and `transpose_b` swap the last two axes first.
+
+    relay> nn.matmul([[1.0, 2.0]], [[3.0], [4.0]])
+    [[11.0]]
+    """
+
+    units: int | None = None
+    out_dtype: OutDType = ""
+    transpose_a: bool = False
+    transpose_b: bool = False
+    dtypes = NUMERIC
+    derivative = Derivative.RULES
+    samples = (sample("3x4 float32", "4x5 float32"), sample("4x3 float32", "5x4 float32", transpose_a=True,
+                                                            transpose_b=True),
+               sample("2x3x4 float32", "2x4x5 float32"), sample("2x1x3x4 float64", "3x4x5 float64"),
+               sample("4 float32", "4x5 float32"), sample("3x4 int8", "4x5 int8", out_dtype="int32"))
+
+    def infer(self, t: Typing, tensor_a: Type, tensor_b: Type) -> Type:
+        dtype = result_dtype(t, tensor_a, tensor_b, self.out_dtype)
+        a, b = t.shape(tensor_a), t.shape(tensor_b)
+        if len(b) < 2 or not a or (self.transpose_a and len(a) < 2):
+            t.fail("rank-mismatch", f"`nn.matmul` cannot multiply tensors of rank {len(a)} and {len(b)}",
+                   hint="the second operand is a matrix; the first a matrix, or a row if it is not transposed")
+        n, k = (a[-1], a[-2]) if self.transpose_a else (a[-2] if len(a) > 1 else 1, a[-1])
+        m, l = (b[-2], b[-1]) if self.transpose_b else (b[-1], b[-2])  # noqa: E741
+        contract(t, k, l, self.name)
+        check_units(t, m, self.units, self.name)
+        batch = t.broadcast(a[:-2], b[:-2]) if len(b) > 2 else a[:-2]
+        return TensorType((*batch, *((n,) if len(a) > 1 else ()), m), dtype)
+
+    def reference(self, np: Numpy, tensor_a: Array, tensor_b: Array) -> Array:
+        a = np.swapaxes(tensor_a, -1, -2) if self.transpose_a else tensor_a
+        b = np.swapaxes(tensor_b, -1, -2) if self.transpose_b else tensor_b
+        return product(np, a, b, to_numpy(self.out_dtype) if self.out_dtype else tensor_a.dtype)
+
+
+@operator("nn.batch_matmul")
+class BatchMatMul(Kernel):
+    """Products of matrices in stacks `(b, n, k)` and `(b, m, k)`: `(b, n, m)`; a stack of 1 serves all.
+
+    The second operand is transposed unless `transpose_b=False`, the first with `transpose_a`.
+
+    relay> nn.batch_matmul([[[1.0, 2.0]]], [[[3.0, 4.0]]])
+    [[[11.0]]]
+    """
+
+    out_dtype: OutDType = ""
+    transpose_a: bool = False
+    transpose_b: bool = True
+    dtypes = NUMERIC
+    derivative = Derivative.RULES
+    samples = (sample("2x3x4 float32", "2x5x4 float32"), sample("1x3x4 float32", "2x5x4 float32"),
+               sample("2x4x3 float32", "2x4x5 float32", transpose_a=True, transpose_b=False),
+               sample("2x3x4 int8", "2x5x4 int8", out_dtype="int32"), sample("0x3x4 float32", "0x5x4 float32"))
+
+    def infer(self, t: Typing, tensor_a: Type, tensor_b: Type) -> Type:
+        dtype = result_dtype(t, tensor_a, tensor_b, self.out_dtype)
+        (i, *a), (j, *b) = t.shape(tensor_a, 3, "the first operand"), t.shape(tensor_b, 3, "the second operand")
+        k, n = a if self.transpose_a else reversed(a)
+        m, l = b if self.transpose_b else reversed(b)  # noqa: E741
+        contract(t, k, l, self.name)
+        return TensorType((*t.broadcast((i,), (j,)), n, m), dtype)
+
+    def reference(self, np: Numpy, tensor_a: Array, tensor_b: Array) -> Array:
+        a = np.swapaxes(tensor_a, 1, 2) if self.transpose_a else tensor_a
+        b = np.swapaxes(tensor_b, 1, 2) if self.transpose_b else tensor_b
+        return product(np, a, b, to_numpy(self.out_dtype) if self.out_dtype else tensor_a.dtype)

@@ -1,0 +1,105 @@
+"""What the rules of several operator families share: axes, accumulation widths, and building expressions."""
+
+from typing import Any
+
+import numpy as _numpy
+
+from relay.ir.dim import product
+from relay.ir.dtype import FLOATS, dtype_name, is_float, to_numpy
+from relay.ir.expr import Constant, Expr
+from relay.ir.type import DType, Dim, TensorType, Type
+from relay.op.axes import axes_of
+from relay.op.base import Array, Numpy, builders
+from relay.op.relation import Typing
+
+Axis = int | tuple[int, ...] | None
+
+NARROW_FLOATS = frozenset(FLOATS) - {"float32", "float64"}
+
+
+def narrow(x: Array, dtype: Any) -> Array:
+    """`x` in `dtype`: a NumPy dtype or the name of a base type."""
+    wanted = to_numpy(dtype) if isinstance(dtype, str) else dtype
+    return x if x.dtype == wanted else x.astype(wanted)
+
+
+def axes_named(axis: Axis, rank: int, exclude: bool = False) -> tuple[int, ...]:
+    """The axes an attribute names, from the front and in order; None names all, `exclude` names the others."""
+    if axis is None:
+        named = tuple(range(rank))
+    else:
+        named = tuple(sorted({a % rank for a in ((axis,) if isinstance(axis, int) else axis)}))
+    return tuple([a for a in range(rank) if a not in named]) if exclude else named
+
+
+def checked_axes(t: Typing, axis: Axis, rank: int, exclude: bool = False) -> tuple[int, ...]:
+    """`axes_named`, with a diagnostic for axes that the tensor has not, or that are named twice."""
+    if axis is not None:
+        axes_of(t, (axis,) if isinstance(axis, int) else axis, rank, "axis")
+    return axes_named(axis, rank, exclude)
+
+
+# --- building expressions (for decompositions) ----------------------------------------------------------------
+
+
+def apply(name: str, *operands: Any, **attrs: Any) -> Expr:
+    """A call of the operator of that name."""
+    return builders[name](*operands, **attrs)
+
+
+def scalar(value: float, dtype: DType) -> Constant:
+    """A scalar constant of a base type, which may still be a variable: the value is then kept open."""
+    if isinstance(dtype, Type):
+        return Constant(_numpy.asarray(value, _numpy.float64), TensorType((), dtype))
+    return Constant(_numpy.asarray(value).astype(to_numpy(dtype)), TensorType((), dtype))
+
+
+def dims(t: Any) -> tuple[Dim, ...]:
+    """The dimensions of a type that inference has found to be a tensor of known rank."""
+    assert isinstance(t, TensorType)
+    assert isinstance(t.shape, tuple)
+    return t.shape
+
+
+def count(x: Expr, t: Any, axes: tuple[int, ...], dtype: DType) -> Expr:
+    """How many elements `axes` of `x` span, as a scalar: a constant, or counted at run time."""
+    n = product([dims(t)[a] for a in axes])
+    if isinstance(n, int):
+        return scalar(n, dtype)
+    total = apply("sum", apply("ones_like", x), axis=axes)
+    return apply("max", total) if len(axes) < len(dims(t)) else total
+
+
+def computing_dtype(dtype: DType) -> DType:
+    """The base type to accumulate in: float32 for narrow floats, else the same."""
+    return "float32" if isinstance(dtype, str) and dtype in NARROW_FLOATS else dtype
+
+
+def widened(x: Expr, dtype: DType) -> Expr:
+    """`x`, cast to float32 if `dtype` is a narrow float."""
+    return apply("cast", x, dtype="float32") if computing_dtype(dtype) != dtype else x
+
+
+def narrowed(x: Expr, dtype: DType) -> Expr:
+    """The inverse of `widened`."""
+    return apply("cast", x, dtype=dtype) if computing_dtype(dtype) != dtype else x
+
+
+def along_channels(x: Expr, axis: int, rank: int) -> Expr:
+    """A vector as a tensor that broadcasts along `axis` of one of rank `rank`."""
+    after = rank - 1 - axis % rank
+    return apply("expand_dims", x, axis=1, num_newaxis=after) if after else x
+
+
+def least_value(np: Numpy, dtype: Any) -> Any:
+    """The least value of a NumPy base type: minus infinity, or the least integer."""
+    if is_float(dtype_name(dtype)):
+        return -np.inf
+    return False if dtype == bool else np.iinfo(dtype).min
+
+
+def greatest_value(np: Numpy, dtype: Any) -> Any:
+    """The greatest value of a NumPy base type: infinity, or the greatest integer."""
+    if is_float(dtype_name(dtype)):
+        return np.inf
+    return True if dtype == bool else np.iinfo(dtype).max
