@@ -16,13 +16,11 @@ def pages() -> dict[str, str]:
 
 def summary(page: str) -> str:
     """The first sentence of a page's explanation."""
-    for line in page.splitlines()[1:]:
-        if line.strip() and not line.startswith(("<!--", "```")):
-            return line.strip().split(". ")[0].rstrip(".").replace("`", "")
-    return ""
+    prose = page.partition("\n\n")[2].partition("\n\n")[0]
+    return " ".join(prose.split()).partition(". ")[0].rstrip(".").replace("`", "")
 
 
-@click.command()
+@click.command(short_help="Show the page of an error, or list them all.")
 @click.argument("code", required=False)
 def explain(code: str | None) -> None:
     """Explain the error CODE: an example that causes it, and how to mend it.  Lists all codes without CODE."""

@@ -10,7 +10,7 @@ from relay.cli.files import STDIN, read_text, shown, write_atomically
 from relay.diagnostic import RelayError, fail
 
 
-@click.command()
+@click.command(short_help="Bring programs into the canonical form.")
 @click.option("--check", is_flag=True, help="Change nothing; show what would change and exit with 1.")
 @click.option("--dialect", type=click.Choice(["relay", "tvm"]), default="relay", help="The text format to write.")
 @click.option("--width", type=click.IntRange(min=20), default=100, help="Characters in a line (default: 100).")

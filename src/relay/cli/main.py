@@ -20,7 +20,7 @@ from relay.diagnostic import Diagnostic, RelayError
 FAULT, USAGE, INTERRUPTED = 1, 2, 130
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
 @click.version_option(version("relay-ir"), prog_name="relay")
 def relay() -> None:
     """Relay: a small, typed, functional and differentiable language for machine learning."""

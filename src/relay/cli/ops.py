@@ -13,7 +13,7 @@ EXAMPLE = "relay>"
 SETS = {ANY_DTYPE: "any", FLOATING: "floating-point", INTEGRAL: "integers", NUMERIC: "numbers", BOOLEAN: "bool"}
 
 
-@click.command()
+@click.command(short_help="Show the manual of the operators, or of one.")
 @click.argument("name", required=False)
 def ops(name: str | None) -> None:
     """Show the operator manual: the page of operator NAME, or a table of all operators."""
@@ -34,7 +34,7 @@ def table() -> str:
     groups: dict[str, list[type[Operator]]] = {}
     for name in sorted(registry):
         groups.setdefault(name.rpartition(".")[0], []).append(registry[name])
-    width = max(len(call(cls)) for cls in registry.values() if len(call(cls)) <= 44)
+    width = max([len(call(cls)) for cls in registry.values() if len(call(cls)) <= 44], default=0)
     lines = [f"{len(registry)} operators; `relay ops NAME` shows the page of one."]
     for group in sorted(groups):
         lines += ["", group or "(root)"]

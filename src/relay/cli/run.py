@@ -21,7 +21,7 @@ OPTION = re.compile(r"--?[A-Za-z][\w-]*(=.*)?", re.DOTALL)
 NEGATIVE = ("-inff", "-nanf")
 
 
-@click.command(context_settings={"ignore_unknown_options": True})
+@click.command(short_help="Run a program on inputs.", context_settings={"ignore_unknown_options": True})
 @click.option("--entry", default="main", metavar="NAME", help="The definition to run (default: main).")
 @click.option("--weights", metavar="FILE", help="A .safetensors file with values of parameters, by name.")
 @click.option("--output", metavar="FILE", help="Write the result to an .npz or .safetensors file; print nothing.")
@@ -34,7 +34,7 @@ def run(file: str, args: Sequence[str], entry: str, weights: str | None, output:
     .safetensors file (its arrays go to the parameters of the same names), or - for standard input. They fill the
     parameters in order; NAME=VALUE fills one by name.
     """
-    for arg in args:
+    for arg in (file, *args):
         if OPTION.fullmatch(arg) and not arg.startswith(NEGATIVE):
             raise click.NoSuchOption(arg)
     if [file, *args].count(STDIN) > 1:
