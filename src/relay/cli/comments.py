@@ -135,7 +135,7 @@ def _items(tokens: Sequence[str]) -> list[tuple[int, int]]:
         if depth == 0 and i and t in ("def", "type", "data", "import", "extern", "free_var", "attributes"):
             starts.append(i)
         depth += (t in ("{", "(", "[")) - (t in ("}", ")", "]"))
-    return list(zip(starts, [*starts[1:], len(tokens)], strict=True))
+    return list(zip(starts, [*starts[1:], len(tokens)], strict=False))
 
 
 def _align_item(old: Sequence[str], new: Sequence[str]) -> list[int]:
