@@ -1,0 +1,38 @@
+"""Operators: importing this package registers all of them and offers their builders (`relay.op.nn.dense`)."""
+
+from relay.op import (  # noqa: I001 -- the order is that of the operator manual
+    math,
+    arithmetic,
+    compare,
+    logic,
+    cast,
+    create,
+    reshape,
+    join,
+    broadcast,
+    slice,
+    index,
+    arrange,
+    pad,
+    layout,
+    einsum,
+    reduce,
+    scan,
+    sort,
+    random,
+    nn,
+)
+from relay.op.base import Column, get, operator
+from relay.op.namespace import install
+from relay.op.nn import activation, basic, conv, conv_transpose, dense, loss, norm, pool, upsample
+from relay.op.relation import relation
+
+FILES = (
+    math, arithmetic, compare, logic, cast, create, reshape, join, broadcast, slice, index, arrange, pad, layout,
+    einsum, reduce, scan, sort, random, nn, activation, basic, conv, conv_transpose, dense, loss, norm, pool, upsample,
+)  # fmt: skip
+"""The modules that register operators."""
+
+__all__ = ["FILES", "Column", "get", "operator", "relation"]
+
+install()

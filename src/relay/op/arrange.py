@@ -1,0 +1,193 @@
+"""Elements in another order along their axes, and parts of matrices and sequences replaced."""
+
+from collections.abc import Sequence
+from typing import Literal
+
+import numpy
+
+from relay.ir.dim import minimum
+from relay.ir.type import Dim, TensorType, Type
+from relay.op.axes import attribute_fault, axes_of, axis_of
+from relay.op.base import INTEGRAL, Array, Derivative, Fusion, Numpy, Operator, operator, sample
+from relay.op.relation import Typing
+from relay.op.reshape import Rearrangement
+
+
+@operator("reverse")
+class Reverse(Rearrangement):
+    """The elements in opposite order along `axis`.
+
+    relay> reverse([1, 2, 3], axis=0)
+    [3, 2, 1]
+    """
+
+    samples = (sample("3x4 float32", axis=1), sample("3 int4", axis=-1), sample("0x3 bool", axis=0))
+
+    axis: int
+
+    def infer(self, t: Typing, x: Type) -> Type:
+        axis_of(t, self.axis, len(t.shape(x)))
+        return t.tensor(x)
+
+    def reference(self, np: Numpy, data: Array) -> Array:
+        return np.flip(data, self.axis)
+
+
+@operator("reverse_sequence")
+class ReverseSequence(Rearrangement):
+    """For place `i` of `batch_axis` the first `seq_lengths[i]` elements along `seq_axis` in opposite order.
+
+    relay> reverse_sequence([[1, 2, 3], [4, 5, 6]], [2, 3])
+    [[2, 1, 3], [6, 5, 4]]
+    """
+
+    samples = (sample("2x3 float32", numpy.array([2, 3])), sample("4x2x3 int4", numpy.array([1, 4], "int32"), seq_axis=0,
+                                                                 batch_axis=1),
+               sample("0x3 bool", "0 int64"))
+
+    seq_axis: int = 1
+    batch_axis: int = 0
+
+    def infer(self, t: Typing, x: Type, lengths: Type) -> Type:
+        t.dtype_in(lengths, INTEGRAL, "the lengths")
+        dims = t.shape(x)
+        _, batch = axes_of(t, (self.seq_axis, self.batch_axis), len(dims), "seq_axis")
+        (count,) = t.shape(lengths, rank=1, what="the lengths")
+        t.equal(count, dims[batch], why="there is a length for each place of the batch axis")
+        return t.tensor(x)
+
+    def reference(self, np: Numpy, data: Array, seq_lengths: Array) -> Array:
+        x = np.moveaxis(data, (self.batch_axis, self.seq_axis), (0, 1))
+        length = np.minimum(np.asarray(seq_lengths).astype(numpy.int64), x.shape[1])[:, None]
+        place = np.arange(x.shape[1])[None, :]
+        at = np.where(place < length, length - 1 - place, place)
+        found = np.take_along_axis(x, at.reshape(at.shape + (1,) * (x.ndim - 2)), 1)
+        return np.moveaxis(found, (0, 1), (self.batch_axis, self.seq_axis))
+
+
+@operator("sequence_mask")
+class SequenceMask(Rearrangement):
+    """`mask_value` in place of the elements along `axis` (0 or 1) from `valid_length[i]` on, for each place `i` of the
+    other of the first two axes.
+
+    relay> sequence_mask([[1, 2, 3], [4, 5, 6]], [1, 2], axis=1)
+    [[1, 0, 0], [4, 5, 0]]
+    """
+
+    samples = (sample("3x2 float32", numpy.array([2, 3])), sample("2x4x3 int4", numpy.array([1, 4], "int32"), axis=1,
+                                                                 mask_value=-1.0),
+               sample("0x3 float16", numpy.array([0, 0, 0]), mask_value=0.5))
+
+    mask_value: float = 0.0
+    axis: int = 0
+
+    def infer(self, t: Typing, x: Type, lengths: Type) -> Type:
+        t.dtype_in(lengths, INTEGRAL, "the lengths")
+        dims = t.shape(x)
+        if len(dims) < 2:
+            t.fail("rank-mismatch", f"`sequence_mask` takes rank 2 or more, not {len(dims)}")
+        if self.axis not in (0, 1):
+            attribute_fault(t, "axis", self.axis, "it is 0 or 1")
+        (count,) = t.shape(lengths, rank=1, what="the lengths")
+        t.equal(count, dims[1 - self.axis], why="there is a length for each sequence")
+        return t.tensor(x)
+
+    def reference(self, np: Numpy, data: Array, valid_length: Array) -> Array:
+        places = np.arange(data.shape[self.axis])
+        lengths = np.asarray(valid_length).astype(numpy.int64)
+        valid = places[:, None] < lengths if self.axis == 0 else places < lengths[:, None]
+        mask = valid.reshape(valid.shape + (1,) * (data.ndim - 2))
+        return np.where(mask, data, np.asarray(self.mask_value).astype(data.dtype))
+
+
+@operator("trilu")
+class Trilu(Rearrangement):
+    """The upper (or lower) triangle of each matrix, from diagonal `k` on, and zeros elsewhere.
+
+    relay> trilu([[1, 2], [3, 4]], 0)
+    [[1, 2], [0, 4]]
+    """
+
+    samples = (sample("3x4 float32", numpy.int32(1)), sample("2x3x3 int4", numpy.int64(-1), upper=False),
+               sample("0x3 bool", numpy.int32(0)))
+
+    upper: bool = True
+
+    def infer(self, t: Typing, x: Type, k: Type) -> Type:
+        t.dtype_in(k, INTEGRAL, "the diagonal")
+        t.shape(k, rank=0, what="the diagonal")
+        check_matrix(t, x, "trilu")
+        return t.tensor(x)
+
+    def reference(self, np: Numpy, data: Array, k: Array) -> Array:
+        rows, columns = np.arange(data.shape[-2])[:, None], np.arange(data.shape[-1])
+        above = columns - rows
+        kept = above >= int(k) if self.upper else above <= int(k)
+        return np.where(kept, data, np.zeros_like(data))
+
+
+def check_matrix(t: Typing, x: Type, name: str) -> tuple[Dim, ...]:
+    """The dimensions of a tensor of matrices."""
+    dims = t.shape(x)
+    if len(dims) < 2:
+        t.fail("rank-mismatch", f"`{name}` takes matrices, not a tensor of rank {len(dims)}")
+    return dims
+
+
+@operator("matrix_set_diag")
+class MatrixSetDiag(Operator):
+    """Each matrix with its diagonal `k`, or its diagonals from `k[0]` to `k[1]`, replaced.
+
+    Diagonals above the main one have positive numbers.  Several stand in rows, the highest first, of the length of the
+    longest; `align` says on which side shorter ones above and below the main diagonal stand.
+
+    relay> matrix_set_diag([[1, 2], [3, 4]], [7, 8])
+    [[7, 2], [3, 8]]
+    """
+
+    fusion = Fusion.INJECTIVE
+    derivative = Derivative.TRANSPOSE
+    samples = (sample("3x4 float32", "3 float32"), sample("2x3x4 int4", "2x3x3 int4", k=(-1, 1)),
+               sample("3x4 bool", "2 bool", k=2), sample("3x3 float16", "2x3 float16", k=(0, 1), align="LEFT_RIGHT"))
+
+    k: int | tuple[int, int] = 0
+    align: Literal["RIGHT_LEFT", "LEFT_RIGHT", "LEFT_LEFT", "RIGHT_RIGHT"] = "RIGHT_LEFT"
+
+    @property
+    def band(self) -> tuple[int, int]:
+        """The lowest and the highest diagonal."""
+        return (self.k, self.k) if isinstance(self.k, int) else self.k
+
+    def longest(self, dims: Sequence[Dim]) -> Dim:
+        """The length of the longest diagonal of the band."""
+        low, high = self.band
+        return minimum(dims[-2] + min(high, 0), dims[-1] - max(low, 0))
+
+    def infer(self, t: Typing, x: Type, diagonal: Type) -> Type:
+        dims = check_matrix(t, x, "matrix_set_diag")
+        low, high = self.band
+        if low > high:
+            attribute_fault(t, "k", self.k, "the first diagonal is not above the second")
+        if low < 0:
+            t.require(-low, "<=", dims[-2], "the diagonals lie within the matrix")
+        if high > 0:
+            t.require(high, "<=", dims[-1], "the diagonals lie within the matrix")
+        rows = (high - low + 1,) if low < high else ()
+        t.equal(diagonal, TensorType((*dims[:-2], *rows, self.longest(dims)), t.dtype(x)), why="the diagonals fit the matrix")
+        return t.tensor(x)
+
+    def reference(self, np: Numpy, data: Array, diagonal: Array) -> Array:
+        low, high = self.band
+        above, below = self.align.split("_")
+        values = diagonal if low < high else diagonal[..., None, :]
+        m, n = data.shape[-2:]
+        rows, columns = np.arange(m)[:, None], np.arange(n)
+        d = columns - rows
+        length = np.minimum(m + np.minimum(d, 0), n - np.maximum(d, 0))
+        left = ((d >= 0) & (above == "LEFT")) | ((d <= 0) & (below == "LEFT"))
+        place = np.minimum(rows, columns) + np.where(left, 0, values.shape[-1] - length)
+        inside = (d >= low) & (d <= high)
+        if not inside.any():
+            return data
+        found = values[..., np.where(inside, high - d, 0), np.where(inside, place, 0)]
+        return np.where(inside, found, data)

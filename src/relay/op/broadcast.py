@@ -1,0 +1,134 @@
+"""Stretching a tensor to a shape, summing back to one, and choosing between two."""
+
+from collections.abc import Sequence
+
+from relay.ir.type import TensorType, Type
+from relay.op.base import NUMERIC, Array, Derivative, Fusion, Numpy, Operator, operator, sample
+from relay.op.conversion import accumulator
+from relay.op.create import check_shape
+from relay.op.relation import Typing
+from relay.op.reshape import Rearrangement
+
+
+@operator("broadcast_to")
+class BroadcastTo(Rearrangement):
+    """The tensor stretched to `shape` as operands of arithmetic are.
+
+    relay> broadcast_to([1, 2], shape=(2, 2))
+    [[1, 2], [1, 2]]
+    """
+
+    fusion = Fusion.BROADCAST
+    samples = (sample("3 float32", shape=(2, 3)), sample("2x1 int4", shape=(5, 2, 4)), sample("float32", shape=()),
+               sample("bool", shape=(0, 2)), sample("1 bfloat16", shape=(0,)))
+
+    shape: tuple[int, ...]
+
+    def infer(self, t: Typing, x: Type) -> Type:
+        shape = check_shape(t, self.shape)
+        t.equal(t.broadcast(t.tensor(x).shape, shape), shape, why="the tensor is stretched to this shape")
+        return TensorType(shape, t.dtype(x))
+
+    def reference(self, np: Numpy, data: Array) -> Array:
+        return np.broadcast_to(data, self.shape)
+
+
+@operator("broadcast_to_like")
+class BroadcastToLike(Rearrangement):
+    """The first tensor stretched to the shape of the second.
+
+    relay> broadcast_to_like([1, 2], [[0.0, 0.0], [0.0, 0.0]])
+    [[1, 2], [1, 2]]
+    """
+
+    fusion = Fusion.BROADCAST
+    samples = (sample("3 float32", "2x3 int32"), sample("2x1 int4", "5x2x4 bool"), sample("float32", "float32"))
+
+    def infer(self, t: Typing, x: Type, like: Type) -> Type:
+        shape = t.tensor(like).shape
+        t.equal(t.broadcast(t.tensor(x).shape, shape), shape, why="the tensor is stretched to this shape")
+        return TensorType(shape, t.dtype(x))
+
+    def reference(self, np: Numpy, data: Array, broadcast_type: Array) -> Array:
+        return np.broadcast_to(data, broadcast_type.shape)
+
+
+def collapsed(np: Numpy, x: Array, shape: Sequence[int]) -> Array:
+    """`x` summed over the axes along which `shape` would have to be stretched."""
+    extra = x.ndim - len(shape)
+    axes = tuple([i for i, d in enumerate(x.shape) if i < extra or (shape[i - extra] == 1 and d != 1)])
+    if not axes:
+        return x
+    wide = accumulator(x)
+    return np.reshape(np.sum(wide, axis=axes, dtype=wide.dtype).astype(x.dtype), tuple(shape))
+
+
+@operator("collapse_sum_to")
+class CollapseSumTo(Operator):
+    """The sum over the axes along which `shape` is stretched to the operand's shape: the transpose of `broadcast_to`.
+
+    relay> collapse_sum_to([[1, 2], [3, 4]], shape=(2,))
+    [4, 6]
+    """
+
+    fusion = Fusion.REDUCTION
+    dtypes = NUMERIC
+    derivative = Derivative.TRANSPOSE
+    samples = (sample("2x3 float32", shape=(3,)), sample("5x2x4 int4", shape=(2, 1)), sample("float32", shape=()),
+               sample("0x2 int8", shape=()), sample("0x3 bfloat16", shape=(1, 3)))
+
+    shape: tuple[int, ...]
+
+    def infer(self, t: Typing, x: Type) -> Type:
+        shape = check_shape(t, self.shape)
+        t.equal(t.broadcast(shape, t.tensor(x).shape), t.tensor(x).shape, why="the sum is stretched to this shape")
+        return TensorType(shape, t.dtype(x))
+
+    def reference(self, np: Numpy, data: Array) -> Array:
+        return collapsed(np, data, self.shape)
+
+
+@operator("collapse_sum_like")
+class CollapseSumLike(Operator):
+    """As `collapse_sum_to`, to the shape of the second operand.
+
+    relay> collapse_sum_like([[1, 2], [3, 4]], [0, 0])
+    [4, 6]
+    """
+
+    fusion = Fusion.REDUCTION
+    derivative = Derivative.TRANSPOSE
+    samples = (sample("2x3 float32", "3 int32"), sample("5x2x4 int4", "2x1 bool"), sample("float32", "float32"))
+
+    def infer(self, t: Typing, x: Type, like: Type) -> Type:
+        t.dtype_in(x, NUMERIC)
+        shape = t.tensor(like).shape
+        t.equal(t.broadcast(shape, t.tensor(x).shape), t.tensor(x).shape, why="the sum is stretched to this shape")
+        return TensorType(shape, t.dtype(x))
+
+    def reference(self, np: Numpy, data: Array, collapse_type: Array) -> Array:
+        return collapsed(np, data, collapse_type.shape)
+
+
+@operator("where")
+class Where(Operator):
+    """`x` where the condition is True, else `y`; all three broadcast, and both values are evaluated.
+
+    relay> where([True, False], [1, 2], 0)
+    [1, 0]
+    """
+
+    fusion = Fusion.BROADCAST
+    derivative = Derivative.TRANSPOSE
+    samples = (sample("3x1 bool", "3x4 float32", "4 float32"), sample("bool", "int4", "int4"),
+               sample("2 bool", "bfloat16", "2 bfloat16"), sample("0x1 bool", "3 int64", "int64"))
+
+    def relate(self, t: Typing, args: Sequence[Type], out: Type) -> None:
+        condition, x, y = args
+        t.equal(t.dtype(condition), "bool", why="a condition is of booleans")
+        t.equal(t.dtype(y), t.dtype(x), why="both values have one base type")
+        t.equal(t.dtype(out), t.dtype(x))
+        t.equal(t.tensor(out).shape, t.broadcast(*[t.tensor(a).shape for a in args]))
+
+    def reference(self, np: Numpy, condition: Array, x: Array, y: Array) -> Array:
+        return np.where(condition, x, y)

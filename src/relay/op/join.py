@@ -1,0 +1,212 @@
+"""Several tensors as one, one as several, and repetition."""
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import numpy
+
+from relay.ir.dim import product
+from relay.ir.expr import Tuple
+from relay.ir.type import Dim, TensorType, TupleType, Type
+from relay.op.axes import Checker, attribute_fault, axis_of
+from relay.op.base import Array, Derivative, Injective, Numpy, operator, sample
+from relay.op.relation import Typing
+from relay.op.reshape import Rearrangement
+
+
+def same_fields(t: Typing, data: Type) -> tuple[Type, ...]:
+    """The fields of a tuple operand, at least one, all of one base type (`empty-tuple`)."""
+    fields = t.fields(data)
+    if not fields:
+        t.fail("empty-tuple", "the tuple has no tensors", hint="give at least one")
+    for f in fields[1:]:
+        t.equal(t.dtype(f), t.dtype(fields[0]), why="the tensors have one base type")
+    return fields
+
+
+@operator("concatenate")
+class Concatenate(Injective):
+    """The tensors of a tuple one after another along `axis`; their other sizes are equal.
+
+    relay> concatenate(([1, 2], [3]), axis=0)
+    [1, 2, 3]
+    """
+
+    derivative = Derivative.TRANSPOSE
+    samples = (sample(("2x3 float32", "4x3 float32")), sample(("2x3 int4", "2x0 int4", "2x1 int4"), axis=-1),
+               sample(("0x3 bfloat16",), axis=1), sample(("1x2 bool", "1x2 bool"), axis=1))
+
+    axis: int = 0
+
+    def infer(self, t: Typing, data: Type) -> Type:
+        fields = same_fields(t, data)
+        shapes = [t.shape(fields[0])]
+        rank = len(shapes[0])
+        shapes += [t.shape(f, rank=rank, what="a tensor to concatenate") for f in fields[1:]]
+        at = axis_of(t, self.axis, rank)
+        total: Dim = shapes[0][at]
+        for i, shape in enumerate(shapes[1:], 1):
+            for j, (d, first) in enumerate(zip(shape, shapes[0], strict=True)):
+                if j != at:
+                    t.equal(d, first, why=f"tensors 0 and {i} are joined along axis {at}, so axis {j} is the same")
+            total = total + shape[at]
+        return TensorType((*shapes[0][:at], total, *shapes[0][at + 1 :]), t.dtype(fields[0]))
+
+    def reference(self, np: Numpy, data: tuple[Array, ...]) -> Array:
+        return np.concatenate(data, self.axis)
+
+
+@operator("stack")
+class Stack(Injective):
+    """The tensors of a tuple, all of one type, along a new axis.
+
+    relay> stack(([1, 2], [3, 4]), axis=1)
+    [[1, 3], [2, 4]]
+    """
+
+    derivative = Derivative.TRANSPOSE
+    samples = (sample(("2x3 float32", "2x3 float32")), sample(("int4", "int4", "int4")),
+               sample(("0x3 bfloat16",), axis=-1), sample(("2 bool", "2 bool"), axis=1))
+
+    axis: int = 0
+
+    def infer(self, t: Typing, data: Type) -> Type:
+        fields = same_fields(t, data)
+        for f in fields[1:]:
+            t.equal(f, fields[0], why="the tensors that are stacked have one type")
+        dims = t.shape(fields[0])
+        at = axis_of(t, self.axis, len(dims) + 1)
+        return TensorType((*dims[:at], len(fields), *dims[at:]), t.dtype(fields[0]))
+
+    def reference(self, np: Numpy, data: tuple[Array, ...]) -> Array:
+        return np.stack(data, self.axis)
+
+
+@operator("split")
+class Split(Injective):
+    """A tuple of parts along `axis`: so many equal ones, or cut before each of the given indices.
+
+    relay> split([1, 2, 3, 4, 5], indices_or_sections=(2, 3))
+    ([1, 2], [3], [4, 5])
+    """
+
+    derivative = Derivative.TRANSPOSE
+    samples = (sample("6x3 float32", indices_or_sections=3), sample("2x5 int4", indices_or_sections=(1, 4), axis=-1),
+               sample("0x3 bfloat16", indices_or_sections=2), sample("3 bool", indices_or_sections=(0, 3)))
+
+    indices_or_sections: int | tuple[int, ...]
+    axis: int = 0
+
+    def result_count(self, operands: Sequence[Any]) -> int | None:
+        cuts = self.indices_or_sections
+        return cuts if isinstance(cuts, int) else len(cuts) + 1
+
+    def infer(self, t: Typing, x: Type) -> Type:
+        dims = t.shape(x)
+        at = axis_of(t, self.axis, len(dims))
+        sizes = self.sizes(t, dims[at])
+        return TupleType([TensorType((*dims[:at], d, *dims[at + 1 :]), t.dtype(x)) for d in sizes])
+
+    def sizes(self, t: Checker, d: Dim) -> list[Dim]:
+        """The size of each part."""
+        cuts = self.indices_or_sections
+        if isinstance(cuts, int):
+            if cuts < 1:
+                attribute_fault(t, "indices_or_sections", cuts, "there is at least one part")
+            t.require(cuts, "divides", d, f"the axis is split into {cuts} equal parts", "split-size")
+            return [d // cuts] * cuts
+        if any(b < a for a, b in zip((0, *cuts), cuts, strict=False)):
+            attribute_fault(t, "indices_or_sections", cuts, "indices count from 0 and do not decrease")
+        if cuts:
+            t.require(cuts[-1], "<=", d, "the indices lie within the axis", "split-size")
+        return [b - a for a, b in zip((0, *cuts), (*cuts, d), strict=True)]
+
+    def reference(self, np: Numpy, data: Array) -> tuple[Array, ...]:
+        return tuple(np.split(data, self.indices_or_sections, self.axis))
+
+
+@operator("tile")
+class Tile(Rearrangement):
+    """The tensor repeated as a whole, `reps[i]` times along axis `i`; the shorter of shape and `reps` is extended by 1s.
+
+    relay> tile([1, 2], reps=(2, 2))
+    [[1, 2, 1, 2], [1, 2, 1, 2]]
+    """
+
+    samples = (sample("2x3 float32", reps=(2,)), sample("3 int4", reps=(2, 1, 2)), sample("float32", reps=()),
+               sample("0x3 bfloat16", reps=(3, 2)), sample("2 bool", reps=(0,)))
+
+    reps: tuple[int, ...]
+
+    def infer(self, t: Typing, x: Type) -> Type:
+        if any(r < 0 for r in self.reps):
+            attribute_fault(t, "reps", self.reps, "a count is never negative")
+        dims = t.shape(x)
+        rank = max(len(dims), len(self.reps))
+        reps = (1,) * (rank - len(self.reps)) + self.reps
+        return TensorType([d * r for d, r in zip((1,) * (rank - len(dims)) + dims, reps, strict=True)], t.dtype(x))
+
+    def reference(self, np: Numpy, data: Array) -> Array:
+        return np.tile(data, self.reps)
+
+
+@operator("repeat")
+class Repeat(Rearrangement):
+    """Each element `repeats` times in a row along `axis`; without an axis, of the flattened tensor.
+
+    relay> repeat([1, 2], repeats=2, axis=0)
+    [1, 1, 2, 2]
+    """
+
+    samples = (sample("2x3 float32", repeats=2, axis=1), sample("2x3 int4", repeats=3), sample("float32", repeats=2),
+               sample("0x3 bfloat16", repeats=2, axis=-1), sample("2 bool", repeats=0, axis=0))
+
+    repeats: int
+    axis: int | None = None
+
+    def infer(self, t: Typing, x: Type) -> Type:
+        if self.repeats < 0:
+            attribute_fault(t, "repeats", self.repeats, "a count is never negative")
+        dims = t.shape(x)
+        if self.axis is None:
+            return TensorType((product(dims) * self.repeats,), t.dtype(x))
+        at = axis_of(t, self.axis, len(dims))
+        return TensorType((*dims[:at], dims[at] * self.repeats, *dims[at + 1 :]), t.dtype(x))
+
+    def reference(self, np: Numpy, data: Array) -> Array:
+        return np.repeat(data, self.repeats, self.axis)
+
+
+@operator("meshgrid")
+class Meshgrid(Injective):
+    """The coordinates of a grid: for tensors of rank 1 (or 0) one tensor each that varies along its own axis alone.
+
+    With `indexing="ij"` tensor `i` varies along axis `i`; with `"xy"` the first two are exchanged.
+
+    relay> meshgrid(([1, 2], [3, 4, 5]))
+    ([[1, 1, 1], [2, 2, 2]], [[3, 4, 5], [3, 4, 5]])
+    """
+
+    derivative = Derivative.TRANSPOSE
+    samples = (sample(("2 float32", "3 float32")), sample(("2 int4", "int4", "0 int4"), indexing="xy"),
+               sample(("3 bool",)))
+
+    indexing: Literal["ij", "xy"] = "ij"
+
+    def result_count(self, operands: Sequence[Any]) -> int | None:
+        return len(operands[0].fields) if isinstance(operands[0], Tuple) else None
+
+    def infer(self, t: Typing, data: Type) -> Type:
+        fields = same_fields(t, data)
+        dims: list[Dim] = []
+        for f in fields:
+            shape = t.shape(f)
+            if len(shape) > 1:
+                t.fail("rank-mismatch", f"`meshgrid` takes tensors of rank 1, not {len(shape)}")
+            dims.append(shape[0] if shape else 1)
+        if self.indexing == "xy" and len(dims) > 1:
+            dims[:2] = dims[1::-1]
+        return TupleType([TensorType(dims, t.dtype(fields[0]))] * len(fields))
+
+    def reference(self, np: Numpy, data: tuple[Array, ...]) -> tuple[Array, ...]:
+        return tuple(np.meshgrid(*[numpy.atleast_1d(x) for x in data], indexing=self.indexing))

@@ -1,0 +1,281 @@
+"""Axes split into blocks and blocks moved between axes."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Literal
+
+from relay.ir.dim import product
+from relay.ir.type import Dim, TensorType, Type
+from relay.op.axes import SIZES, Checker, attribute_fault
+from relay.op.base import Array, Numpy, operator, sample
+from relay.op.relation import Typing
+from relay.op.reshape import Rearrangement
+
+ImageLayout = Literal["NCHW", "NHWC"]
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The axes of a layout such as `NCHW4c`: `(letter, factor)`, where factor 0 marks the outer part of an axis."""
+
+    axes: tuple[tuple[str, int], ...]
+
+    def inner(self, letter: str) -> list[int]:
+        """The factors that axis `letter` is split by, outermost first."""
+        return [factor for name, factor in self.axes if name == letter and factor]
+
+    @property
+    def letters(self) -> list[str]:
+        """The axes that are there, each once, in order."""
+        return [name for name, factor in self.axes if not factor]
+
+    @property
+    def order(self) -> list[int]:
+        """For each axis its place when the parts of each letter stand together."""
+        together = self.grouping()
+        return [together.index(i) for i in range(len(self.axes))]
+
+    def grouping(self) -> list[int]:
+        """The transposition that puts the parts of each letter together, letters in alphabetical order."""
+        return sorted(range(len(self.axes)), key=lambda i: (self.axes[i][0], self.axes[i][1] != 0, i))
+
+
+@cache
+def layout_of(text: str) -> Layout | None:
+    """The layout that a text names, or None where it is none."""
+    parts = re.findall(r"(\d*)([A-Za-z])", text)
+    axes = tuple([(letter.upper(), int(number or 0)) for number, letter in parts])
+    whole = "".join(number + letter for number, letter in parts) == text
+    right = all(letter.islower() == bool(number) for number, letter in parts)
+    outer = [letter for letter, factor in axes if not factor]
+    split = {letter for letter, factor in axes if factor}
+    good = whole and right and len(set(outer)) == len(outer) and split <= set(outer)
+    return Layout(axes) if good else None
+
+
+@operator("layout_transform")
+class LayoutTransform(Rearrangement):
+    """The tensor with its axes in another order, some of them split into blocks.
+
+    In a layout a capital letter is an axis, a number and its small letter a block of it: from `NCHW` to `NCHW4c` the
+    channels are taken in fours, and the place within the four is a new last axis.
+
+    relay> layout_transform([[1, 2, 3, 4]], src_layout="NC", dst_layout="NC2c")
+    [[[1, 2], [3, 4]]]
+    """
+
+    samples = (sample("2x8x3x4 float32", src_layout="NCHW", dst_layout="NHWC"),
+               sample("2x8x3x4 int4", src_layout="NCHW", dst_layout="NCHW4c"),
+               sample("2x2x3x4x4 bool", src_layout="NCHW4c", dst_layout="NHWC"),
+               sample("8x8x1x1 float32", src_layout="OIHW", dst_layout="OIHW4i2o"),
+               sample("0x4 float32", src_layout="NC", dst_layout="CN"))
+
+    src_layout: str
+    dst_layout: str
+
+    def layouts(self, t: Checker, rank: int) -> tuple[Layout, Layout]:
+        """Both layouts; they have the same letters."""
+        found: list[Layout] = []
+        for name, text in (("src_layout", self.src_layout), ("dst_layout", self.dst_layout)):
+            layout = layout_of(text)
+            if layout is None:
+                attribute_fault(t, name, text, "a layout is capital letters, and numbers with small ones: NCHW4c")
+            found.append(layout)
+        source, target = found
+        if set(source.letters) != set(target.letters):
+            attribute_fault(t, "dst_layout", self.dst_layout, f"it has not the axes of {self.src_layout}")
+        if len(source.axes) != rank:
+            attribute_fault(t, "src_layout", self.src_layout, f"the tensor has {rank} axes")
+        return source, target
+
+    def plan(self, t: Checker, dims: Sequence[Dim]) -> tuple[list[int], list[Dim], list[int]]:
+        """First a transposition, then a shape, then a transposition."""
+        source, target = self.layouts(t, len(dims))
+        sizes: dict[str, Dim] = {}
+        for letter in source.letters:
+            parts = [d for d, (name, _) in zip(dims, source.axes, strict=True) if name == letter]
+            sizes[letter] = product(parts)
+        for d, (_, factor) in zip(dims, source.axes, strict=True):
+            if factor:
+                t.require(d, "==", factor, f"an axis of {self.src_layout} has this size")
+        split: list[Dim] = []
+        for i in target.grouping():
+            letter, factor = target.axes[i]
+            if factor:
+                split.append(factor)
+            else:
+                block = product(target.inner(letter))
+                t.require(block, "divides", sizes[letter], f"axis {letter} is split into blocks of {block}")
+                split.append(sizes[letter] // block)
+        return source.grouping(), split, target.order
+
+    def infer(self, t: Typing, x: Type) -> Type:
+        _, split, order = self.plan(t, t.shape(x))
+        return TensorType([split[i] for i in order], t.dtype(x))
+
+    def reference(self, np: Numpy, data: Array) -> Array:
+        first, split, last = self.plan(SIZES, data.shape)
+        return np.transpose(np.reshape(np.transpose(data, first), split), last)
+
+
+def _image(t: Typing, x: Type, layout: str) -> tuple[Dim, Dim, Dim, Dim]:
+    """Batch, channels, height and width of a tensor of images."""
+    n, a, b, c = t.shape(x, rank=4, what="images")
+    return (n, a, b, c) if layout == "NCHW" else (n, c, a, b)
+
+
+def _laid_out(n: Dim, c: Dim, h: Dim, w: Dim, layout: str) -> tuple[Dim, ...]:
+    return (n, c, h, w) if layout == "NCHW" else (n, h, w, c)
+
+
+@operator("nn.space_to_depth")
+class SpaceToDepth(Rearrangement):
+    """Each block of `block_size` by `block_size` pixels as one pixel with the channels of all of them.
+
+    relay> nn.space_to_depth([[[[1, 2], [3, 4]]]], block_size=2)
+    [[[[1]], [[2]], [[3]], [[4]]]]
+    """
+
+    samples = (sample("1x2x4x6 float32", block_size=2), sample("1x4x2x3 int4", block_size=2, layout="NHWC"),
+               sample("0x3x2x2 bool", block_size=2))
+
+    block_size: int
+    layout: ImageLayout = "NCHW"
+
+    def infer(self, t: Typing, x: Type) -> Type:
+        n, c, h, w = _image(t, x, self.layout)
+        b = check_block(t, self.block_size)
+        for d in (h, w):
+            t.require(b, "divides", d, f"the image is cut into blocks of {b} by {b}")
+        return TensorType(_laid_out(n, c * (b * b), h // b, w // b, self.layout), t.dtype(x))
+
+    def reference(self, np: Numpy, data: Array) -> Array:
+        x, b = data if self.layout == "NHWC" else np.moveaxis(data, 1, 3), self.block_size
+        n, h, w, c = x.shape
+        x = np.transpose(x.reshape(n, h // b, b, w // b, b, c), (0, 1, 3, 2, 4, 5)).reshape(n, h // b, w // b, b * b * c)
+        return x if self.layout == "NHWC" else np.moveaxis(x, 3, 1)
+
+
+def check_block(t: Checker, size: int) -> int:
+    """A block size (`attribute-value` unless it is positive)."""
+    if size < 1:
+        attribute_fault(t, "block_size", size, "a block has at least one element")
+    return size
+
+
+@operator("nn.depth_to_space")
+class DepthToSpace(Rearrangement):
+    """The channels of each pixel spread over a block of `block_size` by `block_size` pixels.
+
+    With `mode="DCR"` the place in the block is the outer part of the channel's number, with `"CRD"` the inner.
+
+    relay> nn.depth_to_space([[[[1]], [[2]], [[3]], [[4]]]], block_size=2)
+    [[[[1, 2], [3, 4]]]]
+    """
+
+    samples = (sample("1x8x2x3 float32", block_size=2), sample("1x8x2x3 float32", block_size=2, mode="CRD"),
+               sample("1x2x3x4 int4", block_size=2, layout="NHWC"), sample("0x4x2x2 bool", block_size=2))
+
+    block_size: int
+    layout: ImageLayout = "NCHW"
+    mode: Literal["DCR", "CRD"] = "DCR"
+
+    def infer(self, t: Typing, x: Type) -> Type:
+        n, c, h, w = _image(t, x, self.layout)
+        b = check_block(t, self.block_size)
+        t.require(b * b, "divides", c, f"the channels are spread over blocks of {b} by {b}")
+        return TensorType(_laid_out(n, c // (b * b), h * b, w * b, self.layout), t.dtype(x))
+
+    def reference(self, np: Numpy, data: Array) -> Array:
+        x, b = data if self.layout == "NHWC" else np.moveaxis(data, 1, 3), self.block_size
+        n, h, w, c = x.shape
+        deep = c // (b * b)
+        if self.mode == "DCR":
+            x = np.transpose(x.reshape(n, h, w, b, b, deep), (0, 1, 3, 2, 4, 5))
+        else:
+            x = np.transpose(x.reshape(n, h, w, deep, b, b), (0, 1, 4, 2, 5, 3))
+        x = x.reshape(n, h * b, w * b, deep)
+        return x if self.layout == "NHWC" else np.moveaxis(x, 3, 1)
+
+
+@operator("nn.space_to_batch_nd")
+class SpaceToBatchND(Rearrangement):
+    """The axes after the first, padded and cut into blocks of `block_shape`; the place in the block goes to the batch.
+
+    relay> nn.space_to_batch_nd([[1, 2, 3]], block_shape=(2,), paddings=((0, 1),))
+    [[1, 3], [2, 0]]
+    """
+
+    samples = (sample("2x4x6x3 float32", block_shape=(2, 3), paddings=((0, 0), (0, 0))),
+               sample("1x3 int4", block_shape=(2,), paddings=((0, 1),), pad_value=2.0),
+               sample("0x4 bool", block_shape=(2,), paddings=((1, 1),)))
+
+    block_shape: tuple[int, ...]
+    paddings: tuple[tuple[int, int], ...]
+    pad_value: float = 0.0
+
+    def infer(self, t: Typing, x: Type) -> Type:
+        dims = t.shape(x)
+        check_blocks(t, self.block_shape, self.paddings, "paddings", len(dims))
+        out: list[Dim] = [dims[0] * product(self.block_shape)]
+        for d, b, (before, after) in zip(dims[1:], self.block_shape, self.paddings, strict=False):
+            t.require(b, "divides", d + (before + after), f"the padded axis is cut into blocks of {b}")
+            out.append((d + (before + after)) // b)
+        return TensorType((*out, *dims[len(out) :]), t.dtype(x))
+
+    def reference(self, np: Numpy, data: Array) -> Array:
+        m = len(self.block_shape)
+        widths = ((0, 0), *self.paddings, *((0, 0),) * (data.ndim - 1 - m))
+        x = np.pad(data, widths, constant_values=np.asarray(self.pad_value).astype(data.dtype))
+        cut = [n for d, b in zip(x.shape[1:], self.block_shape, strict=False) for n in (d // b, b)]
+        x = x.reshape(x.shape[0], *cut, *x.shape[m + 1 :])
+        rest = range(2 * m + 1, x.ndim)
+        x = np.transpose(x, (*range(2, 2 * m + 1, 2), 0, *range(1, 2 * m + 1, 2), *rest))
+        return x.reshape(x.shape[m] * int(product(x.shape[:m])), *x.shape[m + 1 :])  # pyright: ignore[reportArgumentType]
+
+
+def check_blocks(t: Checker, blocks: Sequence[int], margins: Sequence[tuple[int, int]], name: str, rank: int) -> None:
+    """Blocks and the margins that go with them (`attribute-value`)."""
+    if any(b < 1 for b in blocks) or len(blocks) >= max(rank, 1):
+        attribute_fault(t, "block_shape", tuple(blocks), f"it has positive sizes for at most {max(rank - 1, 0)} axes")
+    if len(margins) != len(blocks) or any(m < 0 for pair in margins for m in pair):
+        attribute_fault(t, name, tuple(margins), "it has a pair of widths, not negative, for each block size")
+
+
+@operator("nn.batch_to_space_nd")
+class BatchToSpaceND(Rearrangement):
+    """The inverse of `nn.space_to_batch_nd`: blocks taken from the batch, then margins cropped.
+
+    relay> nn.batch_to_space_nd([[1, 3], [2, 0]], block_shape=(2,), crops=((0, 1),))
+    [[1, 2, 3]]
+    """
+
+    samples = (sample("12x2x2x3 float32", block_shape=(2, 3), crops=((0, 0), (1, 0))),
+               sample("2x2 int4", block_shape=(2,), crops=((0, 1),)), sample("0x4 bool", block_shape=(2,), crops=((1, 1),)))
+
+    block_shape: tuple[int, ...]
+    crops: tuple[tuple[int, int], ...]
+
+    def infer(self, t: Typing, x: Type) -> Type:
+        dims = t.shape(x)
+        check_blocks(t, self.block_shape, self.crops, "crops", len(dims))
+        block = product(self.block_shape)
+        t.require(block, "divides", dims[0], f"the batch is made of blocks of {block}")
+        out: list[Dim] = [dims[0] // block]
+        for d, b, (before, after) in zip(dims[1:], self.block_shape, self.crops, strict=False):
+            t.require(before + after, "<=", d * b, "what is cropped is there")
+            out.append(d * b - (before + after))
+        return TensorType((*out, *dims[len(out) :]), t.dtype(x))
+
+    def reference(self, np: Numpy, data: Array) -> Array:
+        m = len(self.block_shape)
+        batch = data.shape[0] // int(product(self.block_shape))  # pyright: ignore[reportArgumentType]
+        x = data.reshape(*self.block_shape, batch, *data.shape[1:])
+        pairs = [axis for i in range(m) for axis in (m + 1 + i, i)]
+        x = np.transpose(x, (m, *pairs, *range(2 * m + 1, x.ndim)))
+        sizes = [d * b for d, b in zip(data.shape[1:], self.block_shape, strict=False)]
+        x = x.reshape(batch, *sizes, *data.shape[m + 1 :])
+        kept = [slice(before, d - after) for d, (before, after) in zip(sizes, self.crops, strict=True)]
+        return x[(slice(None), *kept)]

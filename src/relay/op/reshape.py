@@ -1,0 +1,317 @@
+"""The same elements under another shape: reshape, transpose, added and dropped axes."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy
+
+from relay.ir.dim import product
+from relay.ir.type import Dim, TensorType, Type
+from relay.op.axes import SIZES, Checker, attribute_fault, axes_of, axis_of
+from relay.op.base import Array, Derivative, Injective, Numpy, operator, sample
+from relay.op.relation import Typing
+
+
+class Rearrangement(Injective):
+    """The elements of the first operand, elsewhere; the result has its base type."""
+
+    derivative = Derivative.TRANSPOSE
+
+    def relate(self, t: Typing, args: Sequence[Type], out: Type) -> None:
+        t.equal(t.dtype(out), t.dtype(args[0]))
+        super().relate(t, args, out)
+
+
+_MERGED, _SPLIT, _REST = -3, -4, -2
+
+
+def reshaped(t: Checker, dims: Sequence[Dim], newshape: Sequence[int], *, allowzero: bool) -> tuple[Dim, ...]:
+    """The shape that `newshape` asks for; see `Reshape` for its codes."""
+    out: list[Dim] = []
+    spare_in: list[Dim] = []  # sizes that are not copied one to one: the rest must have equal products
+    spare_out: list[Dim] = []
+    inferred: int | None = None
+    at = 0
+    for code in _grouped(t, newshape):
+        match code:
+            case 0 if not allowzero:
+                out.append(_take(t, dims, at, newshape))
+                at += 1
+            case -1:
+                if inferred is not None:
+                    attribute_fault(t, "newshape", tuple(newshape), "only one size can be -1")
+                inferred = len(out)
+                out.append(1)
+                spare_in += dims[at : at + 1]
+                at += 1
+            case int() if code == _REST:
+                out += dims[at:]
+                at = len(dims)
+            case int() if code == _MERGED:
+                out.append(_take(t, dims, at, newshape) * _take(t, dims, at + 1, newshape))
+                at += 2
+            case (a, b):
+                out += _split(t, _take(t, dims, at, newshape), a, b, newshape)
+                at += 1
+            case int() if code >= 0:
+                out.append(code)
+                spare_out.append(code)
+                spare_in += dims[at : at + 1]
+                at += 1
+            case _:
+                attribute_fault(t, "newshape", tuple(newshape), f"there is no code {code}")
+    whole, part = product([*spare_in, *dims[at:]]), product(spare_out)
+    if inferred is None:
+        t.require(whole, "==", part, _why(dims, newshape), "reshape-size")
+    else:
+        if part == 0:
+            attribute_fault(t, "newshape", tuple(newshape), "-1 stands for any size beside a size of 0")
+        t.require(part, "divides", whole, _why(dims, newshape), "reshape-size")
+        out[inferred] = whole // part
+    return tuple(out)
+
+
+def _why(dims: Sequence[Dim], newshape: Sequence[int]) -> str:
+    text = ", ".join("?" if not isinstance(d, int) else str(d) for d in dims)
+    return f"reshape of ({text}) to {tuple(newshape)} keeps the number of elements"
+
+
+def _grouped(t: Checker, newshape: Sequence[int]) -> list[Any]:
+    """The codes, with -4 and the two sizes after it as a pair."""
+    codes: list[Any] = []
+    rest = list(newshape)
+    while rest:
+        code = rest.pop(0)
+        if code == _SPLIT:
+            if len(rest) < 2:
+                attribute_fault(t, "newshape", tuple(newshape), "-4 needs two sizes after it")
+            code = (rest.pop(0), rest.pop(0))
+        codes.append(code)
+    return codes
+
+
+def _take(t: Checker, dims: Sequence[Dim], at: int, newshape: Sequence[int]) -> Dim:
+    if at >= len(dims):
+        attribute_fault(t, "newshape", tuple(newshape), f"it refers to axis {at} of a tensor of rank {len(dims)}")
+    return dims[at]
+
+
+def _split(t: Checker, d: Dim, a: int, b: int, newshape: Sequence[int]) -> tuple[Dim, Dim]:
+    """An axis as two; one of the sizes may be -1."""
+    if a == -1 and b == -1 or a < -1 or b < -1 or 0 in (a, b):
+        attribute_fault(t, "newshape", tuple(newshape), "of the two sizes after -4 at least one is a positive number")
+    if a == -1 or b == -1:
+        known = b if a == -1 else a
+        t.require(known, "divides", d, f"an axis is split by {known}", "reshape-size")
+        return (d // known, b) if a == -1 else (a, d // known)
+    t.require(a * b, "==", d, f"an axis is split into {a} by {b}", "reshape-size")
+    return a, b
+
+
+def _reversed(t: Checker, newshape: Sequence[int]) -> list[int]:
+    """The codes from right to left."""
+    codes: list[int] = []
+    for code in reversed(_grouped(t, newshape)):
+        codes += [_SPLIT, code[1], code[0]] if isinstance(code, tuple) else [code]
+    return codes
+
+
+@operator("reshape")
+class Reshape(Rearrangement):
+    """The same elements, row by row, under another shape (`reshape-size`).
+
+    A size in `newshape` is a number or a code: 0 copies the operand's next size (unless `allowzero`), -1 is whatever
+    is left over, -2 copies all further sizes, -3 multiplies the next two, -4 splits the next into the two sizes after
+    the code, of which one may be -1.
+
+    relay> reshape([[1, 2, 3], [4, 5, 6]], newshape=(3, -1))
+    [[1, 2], [3, 4], [5, 6]]
+    """
+
+    samples = (sample("2x3 float32", newshape=(3, 2)), sample("2x3x4 int32", newshape=(0, -1)),
+               sample("2x3x4 float32", newshape=(-2,)), sample("2x3x4 float32", newshape=(-3, 0)),
+               sample("2x3x4 float32", newshape=(-4, 1, -1, -2)), sample("float32", newshape=(1, 1)),
+               sample("1 int4", newshape=()), sample("0x3 bfloat16", newshape=(3, 0), allowzero=True),
+               sample("2x3x4 float32", newshape=(-4, 1, 2, -3)))
+
+    newshape: tuple[int, ...]
+    allowzero: bool = False
+
+    def infer(self, t: Typing, x: Type) -> Type:
+        return TensorType(reshaped(t, t.shape(x), self.newshape, allowzero=self.allowzero), t.dtype(x))
+
+    def reference(self, np: Numpy, data: Array) -> Array:
+        return np.reshape(data, reshaped(SIZES, data.shape, self.newshape, allowzero=self.allowzero))
+
+
+@operator("contrib_reverse_reshape")
+class ReverseReshape(Rearrangement):
+    """As `reshape`, with the codes read from right to left.
+
+    relay> shape_of(contrib_reverse_reshape(zeros(shape=(10, 5, 4), dtype="float32"), newshape=(-1, 0)))
+    [50, 4]
+    """
+
+    aliases = ("reverse_reshape",)
+    samples = (sample("10x5x4 float32", newshape=(-1, 0)), sample("2x3x4 int32", newshape=(-3, 0)),
+               sample("float32", newshape=(1,)))
+
+    newshape: tuple[int, ...]
+
+    def infer(self, t: Typing, x: Type) -> Type:
+        dims = tuple(reversed(t.shape(x)))
+        return TensorType(reshaped(t, dims, _reversed(t, self.newshape), allowzero=False)[::-1], t.dtype(x))
+
+    def reference(self, np: Numpy, data: Array) -> Array:
+        codes = _reversed(SIZES, self.newshape)
+        return np.reshape(data, reshaped(SIZES, data.shape[::-1], codes, allowzero=False)[::-1])
+
+
+@operator("reshape_like")
+class ReshapeLike(Rearrangement):
+    """The axes from `lhs_begin` to `lhs_end` take the sizes that `shape_like` has from `rhs_begin` to `rhs_end`.
+
+    relay> reshape_like([1, 2, 3, 4], [[0.0, 0.0], [0.0, 0.0]])
+    [[1, 2], [3, 4]]
+    """
+
+    samples = (sample("2x3 float32", "6 int32"), sample("1x2x3x4 float32", "2x12 float32", lhs_begin=2, rhs_begin=1),
+               sample("float32", "1x1 bool"), sample("0 int4", "3x0 float32"))
+
+    lhs_begin: int = 0
+    lhs_end: int | None = None
+    rhs_begin: int = 0
+    rhs_end: int | None = None
+
+    def target(self, t: Checker, dims: Sequence[Dim], like: Sequence[Dim]) -> tuple[Dim, ...]:
+        """The shape of the result."""
+        first, last = _range(t, "lhs", self.lhs_begin, self.lhs_end, len(dims))
+        begin, end = _range(t, "rhs", self.rhs_begin, self.rhs_end, len(like))
+        t.require(product(dims[first:last]), "==", product(like[begin:end]),
+                  "reshape_like keeps the number of elements", "reshape-size")
+        return (*dims[:first], *like[begin:end], *dims[last:])
+
+    def infer(self, t: Typing, x: Type, like: Type) -> Type:
+        return TensorType(self.target(t, t.shape(x), t.shape(like)), t.dtype(x))
+
+    def reference(self, np: Numpy, data: Array, shape_like: Array) -> Array:
+        return np.reshape(data, self.target(SIZES, data.shape, shape_like.shape))
+
+
+def _range(t: Checker, side: str, begin: int, end: int | None, rank: int) -> tuple[int, int]:
+    """Two axes of `reshape_like`, counted from the front; the end may be the rank."""
+    first = axis_of(t, begin, rank + 1, f"{side}_begin") if begin >= 0 else axis_of(t, begin, rank, f"{side}_begin")
+    last = rank if end is None else axis_of(t, end, rank + (end >= 0), f"{side}_end")
+    if first > last:
+        attribute_fault(t, f"{side}_begin", begin, f"it is after `{side}_end`")
+    return first, last
+
+
+@operator("transpose")
+class Transpose(Rearrangement):
+    """Axis `i` of the result is axis `axes[i]` of the operand; without `axes` they are reversed.
+
+    relay> transpose([[1, 2, 3], [4, 5, 6]])
+    [[1, 4], [2, 5], [3, 6]]
+    """
+
+    samples = (sample("2x3 float32"), sample("2x3x4 int32", axes=(1, 2, 0)), sample("float32"),
+               sample("0x3 int4", axes=(-1, 0)))
+
+    axes: tuple[int, ...] | None = None
+
+    def order(self, t: Checker, rank: int) -> tuple[int, ...]:
+        """The operand's axis for each axis of the result."""
+        if not self.axes and (self.axes is None or rank):
+            return tuple(range(rank))[::-1]
+        if len(self.axes) != rank:
+            attribute_fault(t, "axes", self.axes, f"it must name each of {rank} axes")
+        return axes_of(t, self.axes, rank)
+
+    def infer(self, t: Typing, x: Type) -> Type:
+        dims = t.shape(x)
+        return TensorType([dims[a] for a in self.order(t, len(dims))], t.dtype(x))
+
+    def reference(self, np: Numpy, data: Array) -> Array:
+        return np.transpose(data, self.order(SIZES, data.ndim))
+
+
+@operator("expand_dims")
+class ExpandDims(Rearrangement):
+    """`num_newaxis` new axes of size 1, the first of them at `axis` of the result.
+
+    relay> expand_dims([1, 2], axis=0)
+    [[1, 2]]
+    """
+
+    samples = (sample("2x3 float32", axis=1), sample("float32", axis=0, num_newaxis=3), sample("0 int4", axis=-1),
+               sample("2x3 int32", axis=-2, num_newaxis=2))
+
+    axis: int
+    num_newaxis: int = 1
+
+    def infer(self, t: Typing, x: Type) -> Type:
+        dims = t.shape(x)
+        if self.num_newaxis < 0:
+            attribute_fault(t, "num_newaxis", self.num_newaxis, "a number of axes is never negative")
+        at = axis_of(t, self.axis, len(dims) + 1)
+        return TensorType((*dims[:at], *(1,) * self.num_newaxis, *dims[at:]), t.dtype(x))
+
+    def reference(self, np: Numpy, data: Array) -> Array:
+        at = self.axis % (data.ndim + 1)
+        return np.reshape(data, (*data.shape[:at], *(1,) * self.num_newaxis, *data.shape[at:]))
+
+
+@operator("squeeze")
+class Squeeze(Rearrangement):
+    """Without the axes in `axis`, whose size must be 1; by default all axes of size 1.
+
+    relay> squeeze([[1, 2]])
+    [1, 2]
+    """
+
+    samples = (sample("1x3x1 float32"), sample("1x3x1 int32", axis=(0,)), sample("float32"), sample("1x0 int4", axis=0),
+               sample("1x2 float32", axis=(-2,)))
+
+    axis: int | tuple[int, ...] | None = None
+
+    def dropped(self, t: Checker, dims: Sequence[Dim]) -> tuple[int, ...]:
+        """The axes that go; a size that is not known stays, and must then not be 1."""
+        if self.axis is not None:
+            given = (self.axis,) if isinstance(self.axis, int) else self.axis
+            return axes_of(t, given, len(dims), "axis")
+        for d in dims:
+            if t.static(d) is None:
+                t.require(d, "!=", 1, "squeeze without `axis` drops every axis of size 1")
+        return tuple([i for i, d in enumerate(dims) if t.static(d) == 1])
+
+    def infer(self, t: Typing, x: Type) -> Type:
+        dims = t.shape(x)
+        gone = self.dropped(t, dims)
+        for i in gone:
+            t.require(dims[i], "==", 1, f"squeeze drops axis {i}, so its size is 1")
+        return TensorType([d for i, d in enumerate(dims) if i not in gone], t.dtype(x))
+
+    def reference(self, np: Numpy, data: Array) -> Array:
+        gone = self.dropped(SIZES, data.shape)
+        return np.reshape(data, [d for i, d in enumerate(data.shape) if i not in gone])
+
+
+@operator("nn.batch_flatten")
+class BatchFlatten(Rearrangement):
+    """The first axis, and all others as one.
+
+    relay> nn.batch_flatten([[[1, 2], [3, 4]], [[5, 6], [7, 8]]])
+    [[1, 2, 3, 4], [5, 6, 7, 8]]
+    """
+
+    samples = (sample("2x3x4 float32"), sample("3 int32"), sample("0x3x2 int4"))
+
+    def infer(self, t: Typing, x: Type) -> Type:
+        dims = t.shape(x)
+        if not dims:
+            t.fail("rank-mismatch", "a scalar has no batch axis", hint="`nn.batch_flatten` takes rank 1 or more")
+        return TensorType((dims[0], product(dims[1:])), t.dtype(x))
+
+    def reference(self, np: Numpy, data: Array) -> Array:
+        return np.reshape(data, (data.shape[0], int(numpy.prod(data.shape[1:], dtype=numpy.int64))))

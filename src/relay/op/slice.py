@@ -1,0 +1,244 @@
+"""Regular parts of a tensor: every so many elements between two places of an axis."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy
+
+from relay.ir.dim import maximum, minimum
+from relay.ir.expr import Call, Expr, Op, RelayExpr, as_expr
+from relay.ir.type import Dim, TensorType, Type
+from relay.op.axes import SIZES, Checker, attribute_fault, axes_of, axis_of
+from relay.op.base import INTEGRAL, Array, Derivative, Injective, Numpy, Operator, operator, sample
+from relay.op.relation import Typing
+from relay.op.reshape import Rearrangement
+
+BEYOND = 2**31 - 1
+"""An end at least this far away is the end of the axis, whatever its size."""
+
+
+@dataclass(frozen=True)
+class Range:
+    """What a slice takes of one axis: from `begin`, `length` elements, `stride` apart."""
+
+    begin: Dim
+    length: Dim
+    stride: int
+
+    @property
+    def slice(self) -> slice:
+        """The same as a Python slice, where all is known."""
+        assert isinstance(self.begin, int)
+        assert isinstance(self.length, int)
+        end = self.begin + self.length * self.stride
+        return slice(self.begin, end if end >= 0 else None, self.stride) if self.length else slice(0, 0)
+
+
+def range_of(t: Checker, d: Dim, begin: int, end: int | None, stride: int) -> Range:
+    """What `begin:end:stride` takes of an axis of size `d`.
+
+    Negative places count from the end, and an end beyond the axis is its end; a slice that begins outside or ends
+    before it begins is `slice-out-of-range`, and on a symbolic size a run-time check.
+    """
+    if stride == 0:
+        attribute_fault(t, "strides", stride, "a stride is not 0")
+    why = f"the slice {begin}:{'' if end is None or abs(end) >= BEYOND else end} lies within the axis"
+    if stride < 0:
+        return _backwards(t, d, begin, end, stride, why)
+    if begin < 0:
+        t.require(-begin, "<=", d, why, "slice-out-of-range")
+    elif begin > 0:
+        t.require(begin, "<=", d, why, "slice-out-of-range")
+    first = begin if begin >= 0 else d + begin
+    last = d if end is None or end >= BEYOND else minimum(end, d) if end >= 0 else d + end
+    if begin >= 0 and end is not None and end >= 0:
+        if end < begin:
+            t.require(begin, "<=", end, why, "slice-out-of-range")
+    elif last is not d:
+        t.require(first, "<=", last, why, "slice-out-of-range")
+    return Range(first, (last - first + (stride - 1)) // stride, stride)
+
+
+def _backwards(t: Checker, d: Dim, begin: int, end: int | None, stride: int, why: str) -> Range:
+    first = minimum(begin, d - 1) if begin >= 0 else d + begin
+    if begin < -1:
+        t.require(-begin - 1, "<=", d, why, "slice-out-of-range")
+    last: Dim = -1
+    if end is not None and end > -BEYOND:
+        last = minimum(end, d - 1) if end >= 0 else maximum(d + end, -1)
+        t.require(last, "<=", first, why, "slice-out-of-range")
+    return Range(first, (first - last + (-stride - 1)) // -stride, stride)
+
+
+@operator("strided_slice")
+class StridedSlice(Rearrangement):
+    """The elements from `begin` up to but not including `end`, `strides` apart, along `axes` (the first ones).
+
+    Negative places count from the end.  With `slice_mode="size"` `end` holds sizes, where -1 is all that is left.
+
+    relay> strided_slice([1, 2, 3, 4, 5], begin=(1,), end=(5,), strides=(2,))
+    [2, 4]
+    """
+
+    samples = (sample("5x4 float32", begin=(1, 0), end=(4, 2)), sample("5x4 int4", begin=(1,), end=(5,), strides=(2,)),
+               sample("5x4 bfloat16", begin=(-1,), end=(-6,), strides=(-2,), axes=(0,)),
+               sample("5x4 bool", begin=(1, 2), end=(3, -1), slice_mode="size"), sample("float32", begin=(), end=()),
+               sample("5x4 int32", begin=(2,), end=(2,)), sample("0x4 int32", begin=(0,), end=(3,)),
+               sample("5x4 int32", begin=(1,), end=(2147483647,), axes=(-1,)))
+
+    begin: tuple[int, ...]
+    end: tuple[int | None, ...]
+    strides: tuple[int, ...] | None = None
+    axes: tuple[int, ...] | None = None
+    slice_mode: Literal["end", "size"] = "end"
+
+    def ranges(self, t: Checker, dims: Sequence[Dim]) -> dict[int, Range]:
+        """What is taken, by axis."""
+        count = max(len(self.begin), len(self.end))
+        if count > len(dims):
+            attribute_fault(t, "begin", self.begin, f"the tensor has {len(dims)} axes")
+        axes = tuple(range(count)) if self.axes is None else axes_of(t, self.axes, len(dims))
+        if len(axes) != count:
+            attribute_fault(t, "axes", self.axes, f"there is one for each of {count} places to begin at")
+        found: dict[int, Range] = {}
+        for i, axis in enumerate(axes):
+            begin = self.begin[i] if i < len(self.begin) else 0
+            end = self.end[i] if i < len(self.end) else None
+            if self.slice_mode == "size":
+                end = None if end is None or end < 0 else self._sized(t, begin, end, dims[axis])
+                found[axis] = range_of(t, dims[axis], begin, end, 1)
+            else:
+                stride = self.strides[i] if self.strides is not None and i < len(self.strides) else 1
+                found[axis] = range_of(t, dims[axis], begin, end, stride)
+        return found
+
+    @staticmethod
+    def _sized(t: Checker, begin: int, size: int, d: Dim) -> int | None:
+        """The end of so many elements (all of which must be there)."""
+        end = begin + size
+        if begin < 0:
+            if end > 0:
+                attribute_fault(t, "end", size, f"there are only {-begin} elements from {begin} on")
+            return None if end == 0 else end
+        t.require(end, "<=", d, f"the slice of {size} elements lies within the axis", "slice-out-of-range")
+        return end
+
+    def infer(self, t: Typing, x: Type) -> Type:
+        dims = t.shape(x)
+        taken = self.ranges(t, dims)
+        return TensorType([taken[i].length if i in taken else d for i, d in enumerate(dims)], t.dtype(x))
+
+    def reference(self, np: Numpy, data: Array) -> Array:
+        taken = self.ranges(SIZES, data.shape)
+        return data[tuple([taken[i].slice if i in taken else slice(None) for i in range(data.ndim)])]
+
+
+@operator("strided_set")
+class StridedSet(Operator):
+    """`data` with `v` in place of the part that `strided_slice` would take; the places are tensors of rank 1.
+
+    relay> strided_set([1, 2, 3, 4], [8, 9], [1], [3], [1])
+    [1, 8, 9, 4]
+    """
+
+    derivative = Derivative.RULES
+    samples = (sample("5x4 float32", "2x4 float32", numpy.array([1]), numpy.array([3]), numpy.array([1])),
+               sample("5 int4", "int4", numpy.array([0]), numpy.array([5]), numpy.array([2])))
+
+    @staticmethod
+    def builder(data: Any, v: Any, begin: Any, end: Any, strides: Any = None) -> Expr:
+        """`begin`, `end` and `strides` may be lists of numbers; without strides every element is set."""
+        if strides is None:
+            size = begin.checked_type.shape[0] if isinstance(begin, RelayExpr) else len(begin)
+            strides = [1] * size
+        places = [as_expr(numpy.asarray(p, "int64")) if isinstance(p, list | tuple) else as_expr(p)
+                  for p in (begin, end, strides)]
+        return Call(Op.get("strided_set"), (as_expr(data), as_expr(v), *places))
+
+    def infer(self, t: Typing, x: Type, v: Type, *places: Type) -> Type:
+        t.equal(t.dtype(v), t.dtype(x), why="what is set has the base type of the tensor")
+        for p in places:
+            t.dtype_in(p, INTEGRAL, "the places")
+            t.shape(p, rank=1, what="the places")
+        return t.tensor(x)
+
+    def reference(self, np: Numpy, data: Array, v: Array, begin: Array, end: Array, strides: Array) -> Array:
+        out = np.array(data)
+        places = zip(out.shape, begin.tolist(), end.tolist(), strides.tolist(), strict=False)
+        at = tuple([range_of(SIZES, d, b, e, s).slice for d, b, e, s in places])
+        target = out[at].shape
+        if np.broadcast_shapes(target, v.shape) != target:
+            SIZES.fail("shape-constraint", f"cannot set a part of shape {target} to a tensor of shape {v.shape}")
+        out[at] = v
+        return out
+
+
+@operator("slice_like")
+class SliceLike(Rearrangement):
+    """The leading part along `axes` (all of them) that has the sizes of the second operand.
+
+    relay> slice_like([[1, 2, 3], [4, 5, 6]], [[0, 0]])
+    [[1, 2]]
+    """
+
+    samples = (sample("5x4 float32", "2x3 int32"), sample("5x4 int4", "2x3x9 bool", axes=(0,)),
+               sample("5x4 bool", "9x2 float32", axes=(-1,)), sample("float32", "float32"))
+
+    axes: tuple[int, ...] = ()
+
+    def target(self, t: Checker, dims: Sequence[Dim], like: Sequence[Dim]) -> tuple[Dim, ...]:
+        """The shape of the result."""
+        if not self.axes and len(like) > len(dims):
+            t.fail("rank-mismatch", f"a tensor of rank {len(dims)} cannot be cut like one of rank {len(like)}")
+        axes = range(len(like)) if not self.axes else axes_of(t, self.axes, len(dims))
+        given = [a if a in self.axes or not self.axes else a - len(dims) for a in axes]
+        out = list(dims)
+        for a, b in zip(axes, given, strict=True):
+            out[a] = like[axis_of(t, b, len(like), "axes")]
+            t.require(out[a], "<=", dims[a], f"the part along axis {a} lies within the tensor", "slice-out-of-range")
+        return tuple(out)
+
+    def infer(self, t: Typing, x: Type, like: Type) -> Type:
+        return TensorType(self.target(t, t.shape(x), t.shape(like)), t.dtype(x))
+
+    def reference(self, np: Numpy, data: Array, shape_like: Array) -> Array:
+        return data[tuple([slice(d) for d in self.target(SIZES, data.shape, shape_like.shape)])]
+
+
+@operator("sliding_window")
+class SlidingWindow(Injective):
+    """Windows of `window_shape` that slide over the axes from `axis` on, `strides` apart.
+
+    The result has the axes before `axis`, the number of windows along each further axis, and the window.
+
+    relay> sliding_window([1, 2, 3, 4], axis=0, window_shape=(2,), strides=(1,))
+    [[1, 2], [2, 3], [3, 4]]
+    """
+
+    derivative = Derivative.TRANSPOSE
+    samples = (sample("2x3x8x9 float32", axis=1, window_shape=(3, 4, 5), strides=(1, 2, 3)),
+               sample("5 int4", axis=0, window_shape=(2,), strides=(1,)), sample("0x4 bool", axis=-1, window_shape=(2,),
+                                                                                strides=(2,)))
+
+    axis: int
+    window_shape: tuple[int, ...]
+    strides: tuple[int, ...]
+
+    def infer(self, t: Typing, x: Type) -> Type:
+        dims = t.shape(x)
+        at = axis_of(t, self.axis, len(dims))
+        if len(self.window_shape) != len(dims) - at or any(w < 1 for w in self.window_shape):
+            attribute_fault(t, "window_shape", self.window_shape, f"it has a positive size for each of {len(dims) - at} axes")
+        if len(self.strides) != len(self.window_shape) or any(s < 1 for s in self.strides):
+            attribute_fault(t, "strides", self.strides, "it has a positive number for each axis of the window")
+        counts: list[Dim] = []
+        for d, w, s in zip(dims[at:], self.window_shape, self.strides, strict=True):
+            t.require(w, "<=", d, "the window fits into the tensor")
+            counts.append((d - w) // s + 1)
+        return TensorType((*dims[:at], *counts, *self.window_shape), t.dtype(x))
+
+    def reference(self, np: Numpy, data: Array) -> Array:
+        at = self.axis % data.ndim
+        view = numpy.lib.stride_tricks.sliding_window_view(data, self.window_shape, tuple(range(at, data.ndim)))
+        return view[(slice(None),) * at + tuple([slice(None, None, s) for s in self.strides])]
