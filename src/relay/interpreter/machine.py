@@ -1,0 +1,267 @@
+"""The reference interpreter: the value of an expression over the definitions of a module."""
+
+import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from relay.diagnostic import fail
+from relay.interpreter.arguments import arrange, convert_arguments
+from relay.interpreter.binding import hidden_parameters
+from relay.interpreter.code import Code
+from relay.interpreter.limits import default_depth
+from relay.interpreter.loop import Cell, apply_builtin, execute
+from relay.interpreter.lower import lower_constant, lower_function
+from relay.interpreter.value import Closure, FunctionValue, Value
+from relay.ir.expr import Constructor, Expr, Function, GlobalVar, RelayExpr
+from relay.ir.module import IRModule
+from relay.ir.type import Type
+from relay.ir.vars import free_vars
+from relay.ir.walk import post_order
+
+EXPRESSION = GlobalVar("<expression>", span=None)
+"""The name under which an expression that is no definition is inferred."""
+
+
+class Interpreter:
+    """Evaluates expressions over a module; what it learns of a definition it keeps while that stays the same object.
+
+    Inference runs on demand, on the definitions that are reached.  A global constant is evaluated once.
+    `max_depth` is how many calls may be open at once (by default, what half of the memory holds).
+    """
+
+    def __init__(self, mod: IRModule | None = None, *, max_depth: int | None = None) -> None:
+        self.mod = IRModule() if mod is None else mod
+        self.max_depth = default_depth() if max_depth is None else max_depth
+        self._forget()
+
+    def _forget(self) -> None:
+        self._sources: dict[GlobalVar, Expr] = {}
+        """The definitions that have been inferred, as they stand in the module."""
+        self.inferred = IRModule()
+        """The definitions of `mod` that have been reached, annotated."""
+        self.checked: set[Any] = set()
+        """The functions and argument types whose `where` clauses have been checked."""
+        self._types: Any = None
+        self._codes: dict[GlobalVar, Code] = {}
+        self._cells: dict[GlobalVar, Cell] = {}
+        self._last: tuple[Any, Any] = (None, None)
+
+    # --- what people call
+
+    def evaluate(self, what: Expr | str | GlobalVar, *args: Any, **named: Any) -> Value:
+        """The value of an expression, applied to `args` if there are any; a definition is given by its name.
+
+        A function that is named, or applied to arguments, is called; a function expression alone is a closure.
+        Python numbers, lists, nested tuples and arrays of any library become values as the parameters' types say.
+        """
+        if isinstance(what, str):
+            what = self.mod.get_global_var(what.removeprefix("@"))
+            value = self.value_of(what)
+            return (
+                self.apply(value, args, named)
+                if isinstance(self.mod[what], Function) or args or named
+                else value
+            )
+        value = self.value_of(what)
+        return self.apply(value, args, named) if args or named else value
+
+    def value_of(self, e: Expr) -> Value:
+        """The value of an expression; of a function, a closure."""
+        if isinstance(e, GlobalVar):
+            self._prepare(e)
+            code = self.global_code(e)
+            if code is not None:
+                return Closure(code, (None,) * len(code.hidden), self)
+            cell = self.global_cell(e)
+            if not cell.ready:
+                self._run(cell_reader(cell), [])
+            return thawed(cell.value)
+        if e is not self._last[0] or self._changed():
+            code = self._prepare_expression(e)
+            self._last = (e, code)
+        code = self._last[1]
+        if isinstance(e, Function):
+            return Closure(code, (None,) * len(code.hidden), self)
+        return thawed(self._run(code, []))
+
+    def apply(
+        self, function: Value, args: tuple[Any, ...] = (), named: dict[str, Any] | None = None
+    ) -> Value:
+        """A function value applied to Python arguments, which are converted and checked first.
+
+        Raises `argument-count`, `argument-type`, and whatever the function fails with.
+        """
+        if not isinstance(function, FunctionValue):
+            fail(
+                "not-a-function",
+                f"a value that is not a function is given {len(args)} arguments",
+                hint="only functions take arguments",
+            )
+        if not isinstance(function, Closure):
+            from relay.interpreter.value import as_tensor
+
+            with quiet():
+                return thawed(apply_builtin(function, [as_tensor(a) for a in args]))
+        code = function.code
+        given = arrange(code, args, named or {})
+        values, hidden = convert_arguments(code, given, self)
+        env = function.env if not hidden else (*hidden, *function.env[len(hidden) :])
+        return thawed(self._run(code, [*values, *env]))
+
+    # --- what lowering and the loop ask
+
+    def global_code(self, name: GlobalVar) -> Code | None:
+        """The code of a global function, to be lowered when it is first called; None for a constant."""
+        code = self._codes.get(name)
+        if code is None:
+            fn = self._definition(name)
+            if not isinstance(fn, Function):
+                return None
+            code = self._codes[name] = self._code(f"@{name.name}", fn)
+        return code
+
+    def global_cell(self, name: GlobalVar) -> Cell:
+        """The cell of a global constant."""
+        cell = self._cells.get(name)
+        if cell is None:
+            value = self._definition(name)
+            cell = self._cells[name] = Cell(Code(f"@{name.name}", None, 0, None))
+            settled = cell
+            cell.code.lower = lambda _: lower_constant(self, settled, value)
+        return cell
+
+    def type_of(self, e: Expr) -> Type | None:
+        """The static type of an expression."""
+        return self._types.type_of(e)
+
+    def datatype_size(self, constructor: Constructor) -> int:
+        """How many constructors a data type has."""
+        data = self.mod.type_definitions.get(constructor.belong_to)
+        return constructor.tag + 1 if data is None else len(data.constructors)
+
+    # --- preparation
+
+    def _definition(self, name: GlobalVar) -> Expr:
+        found = self.inferred.functions.get(name)
+        if found is None:
+            self.mod.get_global_var(name.name)
+            raise AssertionError(f"{name!r} was not prepared")
+        return found
+
+    def _code(self, name: str, fn: Function) -> Code:
+        code = Code(name, fn, len(fn.params), lambda c: lower_function(self, c, c.function))
+        code.hidden = hidden_parameters(fn)
+        code.captures = len(code.hidden)
+        return code
+
+    def _changed(self) -> bool:
+        """Whether a definition that was prepared has been replaced; if so, forget everything."""
+        current = self.mod.functions
+        if all(current.get(v) is e for v, e in self._sources.items()):
+            return False
+        self._forget()
+        return True
+
+    def _prepare(self, name: GlobalVar) -> None:
+        """Infer a definition and what it reaches, unless that has been done."""
+        self._changed()
+        if name not in self._sources:
+            self._infer({name: self.mod[self.mod.get_global_var(name.name)]})
+
+    def _prepare_expression(self, e: Expr) -> Code:
+        """Infer an expression, and what it reaches; the code that evaluates it."""
+        self._changed()
+        for v in free_vars(e):
+            fail(
+                "free-variable",
+                f"`%{v.name}` has no value here",
+                v.span,
+                label="it is free in this expression",
+                hint="make it a parameter of a function, or bind it with `let`",
+            )
+        fn = e if isinstance(e, Function) else Function((), e, span=e.span)
+        self._infer({EXPRESSION: fn})
+        code = self._code("fn" if fn is e else "", self.inferred.functions.pop(EXPRESSION))
+        lower_function(self, code, code.function)
+        return code
+
+    def _infer(self, roots: dict[GlobalVar, Expr]) -> None:
+        """Infer `roots` and the definitions they reach that have not been inferred yet."""
+        from relay.typecheck.infer import infer
+        from relay.typecheck.query import Types
+
+        found = dict(roots)
+        for v, e in self._reached(roots.values()):
+            if v not in self._sources:
+                found[v] = e
+        part = self.mod.copy()
+        part.functions = {**self.inferred.functions, **found}
+        self.inferred = infer(part)
+        if self.inferred is part or self.inferred.functions is part.functions:
+            self.inferred = self.inferred.copy()
+        self._types = Types(self.inferred)
+        self._sources.update({v: e for v, e in found.items() if v != EXPRESSION})
+
+    def _reached(self, roots: Any) -> Iterator[tuple[GlobalVar, Expr]]:
+        """The definitions that expressions mention, directly or through others."""
+        seen: set[GlobalVar] = set()
+        stack = list(roots)
+        while stack:
+            for e in post_order(stack.pop()):
+                if isinstance(e, GlobalVar) and e not in seen and e not in self._sources:
+                    seen.add(e)
+                    if e not in self.mod.functions:
+                        self._unknown(e)
+                    definition = self.mod.functions[e]
+                    yield e, definition
+                    stack.append(definition)
+
+    def _unknown(self, e: GlobalVar) -> None:
+        from relay.diagnostic import did_you_mean
+
+        fail(
+            "unknown-global",
+            f"the module has no `@{e.name}`",
+            e.span,
+            hint=did_you_mean(e.name, [v.name_hint for v in self.mod.functions]),
+        )
+
+    def _run(self, code: Code, frame: list[Any]) -> Value:
+        with quiet():
+            return execute(code, frame, self.max_depth, self)
+
+
+def cell_reader(cell: Cell) -> Code:
+    """Code that evaluates a global constant."""
+    from relay.interpreter import code as op
+
+    code = Code("", None, 0, None)
+    code.instructions[:] = [(op.GLOBAL, 0, cell, 0, 0), (op.RETURN, 0, None, 0, 0), *code.instructions]
+    code.spans[:] = [None] * 3
+    code.rest[:] = [None]
+    return code
+
+
+def thawed(value: Value) -> Value:
+    """A result as Python may have it: an array that is a constant of the program is copied, so it can be written."""
+    if isinstance(value, np.ndarray):
+        if not value.flags.writeable and 0 not in value.strides:
+            return value.copy()
+    elif type(value) is tuple and any(isinstance(v, np.ndarray) for v in value):
+        return tuple([thawed(v) if isinstance(v, np.ndarray) else v for v in value])
+    return value
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Arithmetic without NumPy's warnings, and a cyclic collector that does not look at deep stacks all the time."""
+    before = gc.get_threshold()
+    gc.set_threshold(max(before[0], 200_000) if before[0] else 0, max(before[1], 20), max(before[2], 20))
+    try:
+        with np.errstate(all="ignore"):
+            yield
+    finally:
+        gc.set_threshold(*before)

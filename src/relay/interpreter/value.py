@@ -1,0 +1,196 @@
+"""Run-time values: what evaluation yields, and when two of them are the same.
+
+A tensor is a NumPy array, or a NumPy scalar at rank 0 (a `str` for a string); a tuple is a Python tuple; an
+instance of a data type is a `ConstructorValue`; a function is a `FunctionValue`; a reference is a `RefValue`.
+"""
+
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import numpy as np
+
+from relay.ir.dtype import dtype_name
+from relay.ir.expr import Constructor, Function, Op
+from relay.ir.type import FuncType, TensorType, TupleType, Type
+
+Value = Any
+
+
+class ConstructorValue:
+    """An instance of a data type: `Cons(1, Nil)`.  Equal by value; `tag` is the constructor's position."""
+
+    __slots__ = ("constructor", "fields", "tag")
+    __hash__: ClassVar[None]  # pyright: ignore[reportIncompatibleMethodOverride]
+
+    def __init__(self, constructor: Constructor, fields: tuple[Value, ...] = ()) -> None:
+        """`fields` are the values the constructor was applied to."""
+        self.constructor = constructor
+        self.fields = fields
+        self.tag = constructor.tag
+
+    def __eq__(self, other: object) -> bool:
+        return values_equal(self, other) if isinstance(other, ConstructorValue) else NotImplemented
+
+    def __repr__(self) -> str:
+        return show(self)
+
+
+class RefValue:
+    """A mutable cell; equal only to itself."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Value) -> None:
+        """`value` is what the cell holds at first."""
+        self.value = value
+
+    def __repr__(self) -> str:
+        return show(self)
+
+
+class FunctionValue:
+    """What can be applied: the base of closures, operators and constructors as values."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return show(self)
+
+
+class Closure(FunctionValue):
+    """A function with the values of its free variables.  Python may call it; its arguments are checked then.
+
+    `code` is the lowered function, `env` what it captured, `machine` what runs it.
+    """
+
+    __slots__ = ("code", "env", "machine")
+
+    def __init__(self, code: Any, env: tuple[Value, ...], machine: Any) -> None:
+        """`env` is in the order of `code`'s captures."""
+        self.code = code
+        self.env = env
+        self.machine = machine
+
+    @property
+    def function(self) -> Function:
+        """The function as written (and as inference filled it in)."""
+        return self.code.function
+
+    def __call__(self, *args: Any, **named: Any) -> Value:
+        return self.machine.apply(self, args, named)
+
+
+class OperatorValue(FunctionValue):
+    """An operator as a value, with the default attributes."""
+
+    __slots__ = ("apply", "op")
+
+    def __init__(self, op: Op, apply: Callable[..., Value]) -> None:
+        """`apply` computes the operator on values."""
+        self.op = op
+        self.apply = apply
+
+    def __call__(self, *args: Any) -> Value:
+        with np.errstate(all="ignore"):
+            return self.apply(*[np.asarray(a)[()] if isinstance(a, int | float | list) else a for a in args])
+
+
+class ConstructorFunction(FunctionValue):
+    """A constructor as a value."""
+
+    __slots__ = ("constructor", "type")
+
+    def __init__(self, constructor: Constructor, of: FuncType | None = None) -> None:
+        """`of` is the constructor's type, where it is known."""
+        self.constructor = constructor
+        self.type: Type | None = of
+
+    def __call__(self, *args: Any) -> ConstructorValue:
+        wanted = len(self.constructor.inputs)
+        if len(args) != wanted:
+            raise TypeError(f"{self.constructor.name} takes {wanted} fields, not {len(args)}")
+        return ConstructorValue(self.constructor, args)
+
+
+def same_tensor(a: Value, b: Value) -> bool:
+    """Whether two tensors (or strings) have one base type, one shape and the same elements (NaN is NaN)."""
+    if isinstance(a, str) or isinstance(b, str):
+        return isinstance(a, str) and isinstance(b, str) and a == b
+    if a.dtype != b.dtype or a.shape != b.shape:
+        return False
+    same = a == b
+    if np.all(same):
+        return True
+    return a.dtype != object and bool(np.all(same | ((a != a) & (b != b))))
+
+
+def values_equal(a: Value, b: Value) -> bool:
+    """Whether two values are the same: tensors by base type, shape and elements, the rest by structure.
+
+    Functions and references are equal only to themselves.  Takes no stack, however deep the values are.
+    """
+    stack: list[tuple[Value, Value]] = [(a, b)]
+    while stack:
+        x, y = stack.pop()
+        if x is y:
+            continue
+        kind = type(x)
+        if kind is ConstructorValue:
+            if type(y) is not kind or (x.constructor is not y.constructor and x.constructor != y.constructor):
+                return False
+            stack += zip(reversed(x.fields), reversed(y.fields), strict=True)
+        elif kind is tuple:
+            if type(y) is not kind or len(x) != len(y):
+                return False
+            stack += zip(reversed(x), reversed(y), strict=True)
+        elif isinstance(x, FunctionValue | RefValue) or isinstance(
+            y, FunctionValue | RefValue | tuple | ConstructorValue
+        ):
+            return False
+        elif not (
+            kind is type(y)
+            and isinstance(x, np.generic)
+            and x == y
+            or same_tensor(as_tensor(x), as_tensor(y))
+        ):
+            return False
+    return True
+
+
+def as_tensor(x: Any) -> Any:
+    """A Python number or list as the tensor it stands for; arrays and strings as they are."""
+    if isinstance(x, str | np.ndarray | np.generic):
+        return x
+    array = np.asarray(x)
+    if array.dtype == np.float64:
+        array = array.astype(np.float32)
+    elif array.dtype == np.int64 and (array.size == 0 or (array.min() >= -(2**31) and array.max() < 2**31)):
+        array = array.astype(np.int32)
+    return array[()]
+
+
+def show(value: Value) -> str:
+    """A value as a program would write it: `[1, 2]`, `(a, b)`, `Cons(1, Nil)`, `fn(%x)`."""
+    from relay.interpreter.show import show_value
+
+    return show_value(value)
+
+
+def type_of_value(value: Value) -> Type:
+    """The type of a tensor, a string, or a (nested) tuple of such."""
+    done: list[Type] = []
+    stack: list[tuple[Value, bool]] = [(value, False)]
+    while stack:
+        x, ready = stack.pop()
+        if ready:
+            fields = done[len(done) - len(x) :]
+            del done[len(done) - len(x) :]
+            done.append(TupleType(fields))
+        elif isinstance(x, tuple):
+            stack.append((x, True))
+            stack += [(f, False) for f in reversed(x)]
+        elif isinstance(x, str):
+            done.append(TensorType((), "string"))
+        else:
+            done.append(TensorType(x.shape, dtype_name(x.dtype)))
+    return done[0]
