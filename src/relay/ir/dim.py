@@ -14,15 +14,41 @@ Monomial = tuple[Type, ...]
 Terms = dict[Monomial, int]
 
 
-def _order(atom: Type) -> tuple[int, str, int]:
-    """A total order on atoms: type parameters by age, then unknowns, then calls."""
+Token = tuple[int, str, int]
+KEY_TOKENS = 64
+
+
+def _order(atom: Dim) -> tuple[Token, ...]:
+    """A total order on atoms: numbers, type parameters and unknowns by age, then calls by what they say."""
     match atom:
-        case TypeVar(uid=uid):
-            return (0, "", uid)
-        case IncompleteType(uid=uid):
-            return (1, "", uid)
+        case int():
+            return ((0, "", atom),)
+        case TypeVar() | IncompleteType():
+            return ((1, "", atom.uid),)
+        case DimCall():
+            return atom.key or _remember_key(atom)
         case _:
-            return (2, str(atom), 0)
+            return ((4, "", 0),)
+
+
+def _remember_key(call: DimCall) -> tuple[Token, ...]:
+    """The parts from outside in, as far as the first few; then the age, so that no two calls have one key."""
+    tokens: list[Token] = []
+    stack: list[Dim] = [call]
+    while stack and len(tokens) < KEY_TOKENS:
+        d = stack.pop()
+        match d:
+            case DimCall():
+                tokens.append((3, d.op, len(d.args)))
+                stack += reversed(d.args)
+            case DimExpr():
+                tokens.append((2, "", d.constant))
+                for monomial, c in reversed(d.terms):
+                    stack += (*reversed(monomial), c)
+            case _:
+                tokens += _order(d)
+    object.__setattr__(call, "key", (*tokens, (5, "", call.uid)))
+    return call.key
 
 
 def terms_of(d: Dim) -> tuple[Terms, int]:
@@ -178,8 +204,7 @@ def _flat(op: str, *args: Dim) -> list[Dim]:
     for a in args:
         inner = a.args if isinstance(a, DimCall) and a.op == op else (a,)
         atoms += [x for x in inner if x not in atoms]
-    return sorted(atoms, key=lambda d: (isinstance(d, Type), d if isinstance(d, int) else 0,
-                                        _order(d) if isinstance(d, Type) else ()))
+    return sorted(atoms, key=_order)
 
 
 def broadcast(a: Dim, b: Dim) -> Dim | None:

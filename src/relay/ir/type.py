@@ -224,10 +224,13 @@ class DimExpr(Dimension):
 class DimCall(Dimension):
     """An atom of a dimension expression: `n / k` (floor division), `min`, `max` or `broadcast`."""
 
-    __slots__ = ("args", "op")
+    __slots__ = ("args", "key", "op", "uid")
     kind = Kind.Dim
     op: str
     args: tuple[Dim, ...]
+    uid: int
+    key: tuple[tuple[int, str, int], ...]
+    """Its place in the order of atoms; `relay.ir.dim` fills it in."""
 
     def __new__(cls, op: str, args: tuple[Dim, ...]) -> "DimCall":
         key = (cls, op, args)
@@ -236,6 +239,8 @@ class DimCall(Dimension):
             found = super().__new__(cls)
             _set(found, "op", op)
             _set(found, "args", args)
+            _set(found, "uid", next(_uids))
+            _set(found, "key", ())
             _set(found, "flags", _flags(args))
             _interned[key] = found
         assert isinstance(found, DimCall)
@@ -259,10 +264,11 @@ class TensorType(Type):
     def __new__(cls, shape: Sequence[Dim] | Type, dtype: DType = "float32") -> "TensorType":
         if not isinstance(shape, Type) and type(shape) is not tuple:
             shape = tuple(shape)
-        key = (cls, shape, dtype)
-        found = _known(key)
+        found = _known((cls, shape, dtype))
         if found is None:
             shape, dtype = _checked_shape(shape), _checked_dtype(dtype)
+            found = _known((cls, shape, dtype))  # an alias, or NumPy's integers, named a known type
+        if found is None:
             found = super().__new__(cls)
             _set(found, "shape", shape)
             _set(found, "dtype", dtype)
