@@ -1,0 +1,160 @@
+"""Activations: softmax and its kin, rectifiers."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from relay.ir.expr import Expr
+from relay.ir.type import TensorType, Type
+from relay.op.axes import axis_of
+from relay.op.base import (
+    FLOATING,
+    NUMERIC,
+    Array,
+    Composite,
+    Derivative,
+    Elementwise,
+    Fusion,
+    Numpy,
+    Operator,
+    operator,
+    sample,
+)
+from relay.op.conversion import accumulator
+from relay.op.numeric import apply, narrow, narrowed, widened
+from relay.op.relation import Typing
+
+
+@dataclass(frozen=True)
+class AlongAxis(Composite):
+    """A composite that normalises along one axis and keeps the type."""
+
+    axis: int = -1
+    dtypes = FLOATING
+
+    def infer(self, t: Typing, data: Type) -> Type:
+        axis_of(t, self.axis, len(t.shape(data)))
+        return data
+
+    def away(self, np: Numpy, data: Array) -> Array:
+        """The data less its maximum along the axis."""
+        x = accumulator(data)
+        return x - np.max(x, axis=self.axis, keepdims=True, initial=-np.inf)
+
+
+@dataclass(frozen=True)
+class _Softmax(AlongAxis):
+    def decompose(self, types: Any, data: Expr) -> Expr:
+        x = widened(data, types[0].dtype)
+        grown = apply("exp", apply("subtract", x, apply("max", x, axis=self.axis, keepdims=True)))
+        share = apply("divide", grown, apply("sum", grown, axis=self.axis, keepdims=True))
+        return narrowed(share, types[0].dtype)
+
+    def reference(self, np: Numpy, data: Array) -> Array:
+        grown = np.exp(self.away(np, data))
+        return narrow(grown / np.sum(grown, axis=self.axis, keepdims=True), data.dtype)
+
+
+@operator("nn.softmax")
+class Softmax(_Softmax):
+    """`exp(x) / sum(exp(x))` along `axis`, computed from the maximum so that it does not overflow.
+
+    relay> nn.softmax([1.0, 1.0])
+    [0.5, 0.5]
+    """
+
+    samples = (sample("3x4 float32"), sample("3x4x2 float32", axis=1), sample("3x0 float32"), sample("3x4 float16"))
+
+
+@operator("nn.fast_softmax")
+class FastSoftmax(_Softmax):
+    """`nn.softmax`, for which a backend may take a faster exponential of less than float32 accuracy.
+
+    relay> nn.fast_softmax([1.0, 1.0])
+    [0.5, 0.5]
+    """
+
+    samples = (sample("3x4 float32"),)
+
+
+@operator("nn.log_softmax")
+class LogSoftmax(AlongAxis):
+    """`log(softmax(x))` along `axis`: `x - max(x) - log(sum(exp(x - max(x))))`.
+
+    relay> nn.log_softmax([1.0, 1.0])
+    [-0.6931472, -0.6931472]
+    """
+
+    samples = (sample("3x4 float32"), sample("3x4x2 float32", axis=1), sample("3x0 float32"))
+
+    def decompose(self, types: Any, data: Expr) -> Expr:
+        x = widened(data, types[0].dtype)
+        away = apply("subtract", x, apply("max", x, axis=self.axis, keepdims=True))
+        total = apply("sum", apply("exp", away), axis=self.axis, keepdims=True)
+        return narrowed(apply("subtract", away, apply("log", total)), types[0].dtype)
+
+    def reference(self, np: Numpy, data: Array) -> Array:
+        away = self.away(np, data)
+        return narrow(away - np.log(np.sum(np.exp(away), axis=self.axis, keepdims=True)), data.dtype)
+
+
+@operator("nn.relu")
+class Relu(Elementwise):
+    """`max(x, 0)`; NaN stays NaN.
+
+    relay> nn.relu([-1.0, 2.0])
+    [0.0, 2.0]
+    """
+
+    dtypes = NUMERIC
+    derivative = Derivative.PARTIALS
+    samples = (sample("3x4 float32"), sample("float32"), sample("5 int8"), sample("0 float16"))
+
+    def reference(self, np: Numpy, data: Array) -> Array:
+        x = accumulator(data)
+        return narrow(np.maximum(x, x.dtype.type(0)), data.dtype)
+
+
+@operator("nn.leaky_relu")
+class LeakyRelu(Elementwise):
+    """`x` where `x > 0`, otherwise `alpha * x`.  Source: Maas, Hannun and Ng, 2013.
+
+    relay> nn.leaky_relu([-1.0, 2.0], alpha=0.5)
+    [-0.5, 2.0]
+    """
+
+    alpha: float = 0.01
+    dtypes = FLOATING
+    derivative = Derivative.PARTIALS
+    samples = (sample("3x4 float32", alpha=0.1), sample("float64"), sample("5 bfloat16"))
+
+    def reference(self, np: Numpy, data: Array) -> Array:
+        x = accumulator(data)
+        return narrow(np.where(x > 0, x, x.dtype.type(self.alpha) * x), data.dtype)
+
+
+@operator("nn.prelu")
+class PRelu(Operator):
+    """`x` where `x > 0`, otherwise `alpha * x`, with an `alpha` for each channel along `axis`.
+
+    Source: He, Zhang, Ren and Sun, 2015.
+
+    relay> nn.prelu([[-1.0, -1.0]], [0.5, 0.25])
+    [[-0.5, -0.25]]
+    """
+
+    axis: int = 1
+    dtypes = FLOATING
+    fusion = Fusion.BROADCAST
+    derivative = Derivative.RULES
+    samples = (sample("2x3x4 float32", "3 float32"), sample("2x3x4 float32", "4 float32", axis=-1))
+
+    def infer(self, t: Typing, data: Type, alpha: Type) -> Type:
+        shape = t.shape(data)
+        axis = axis_of(t, self.axis, len(shape))
+        t.equal(alpha, TensorType((shape[axis],), t.dtype(data)), why="`nn.prelu` has one slope for each channel")
+        return data
+
+    def reference(self, np: Numpy, data: Array, alpha: Array) -> Array:
+        x = accumulator(data)
+        slope = accumulator(alpha).reshape((-1,) + (1,) * (x.ndim - 1 - self.axis % x.ndim))
+        return narrow(np.where(x > 0, x, slope * x), data.dtype)

@@ -1,0 +1,125 @@
+"""Small parts of networks: bias, dropout, dilation."""
+
+from typing import Any
+
+from relay.ir.dim import maximum
+from relay.ir.expr import Call, Expr, Op, TupleGetItem, as_expr
+from relay.ir.type import TensorType, TupleType, Type
+from relay.op.axes import axis_of
+from relay.op.base import (
+    FLOATING,
+    NUMERIC,
+    Array,
+    Derivative,
+    Fusion,
+    Injective,
+    Numpy,
+    Operator,
+    builders,
+    operator,
+    sample,
+)
+from relay.op.conversion import accumulator
+from relay.op.numeric import narrow
+from relay.op.relation import Typing
+
+
+@operator("nn.bias_add")
+class BiasAdd(Operator):
+    """`data` plus a number for each channel along `axis`.
+
+    relay> nn.bias_add([[1.0, 2.0]], [10.0, 20.0])
+    [[11.0, 22.0]]
+    """
+
+    axis: int = 1
+    dtypes = NUMERIC
+    fusion = Fusion.BROADCAST
+    derivative = Derivative.TRANSPOSE
+    samples = (sample("2x3x4 float32", "3 float32"), sample("2x3x4 int32", "4 int32", axis=-1))
+
+    def infer(self, t: Typing, data: Type, bias: Type) -> Type:
+        shape = t.shape(data)
+        channels = shape[axis_of(t, self.axis, len(shape))]
+        (n,) = t.shape(bias, 1, "the bias")
+        a, b = t.static(channels), t.static(n)
+        if a is not None and b is not None and a != b:
+            t.fail("channel-mismatch", f"`nn.bias_add` has data of {a} channels, and a bias of {b}",
+                   hint="look at `axis`, the axis of the channels")
+        t.equal(bias, TensorType((channels,), t.dtype(data)), why="the bias has a number for each channel")
+        return data
+
+    def reference(self, np: Numpy, data: Array, bias: Array) -> Array:
+        x = accumulator(data)
+        return narrow(x + accumulator(bias).reshape((-1,) + (1,) * (x.ndim - 1 - self.axis % x.ndim)), data.dtype)
+
+
+@operator("nn.dropout")
+class Dropout(Operator):
+    """The pair of the data and a mask of ones: dropout as it is outside of training, where nothing is dropped.
+
+    `relay.nn.dropout(x)` is the first of the pair, `relay.nn.dropout_raw(x)` the pair.
+
+    relay> nn.dropout([1.0, 2.0], rate=0.5)
+    ([1.0, 2.0], [1.0, 1.0])
+    """
+
+    rate: float = 0.5
+    dtypes = FLOATING
+    results = 2
+    derivative = Derivative.RULES
+    samples = (sample("3x4 float32"), sample("float32", rate=0.2))
+
+    def infer(self, t: Typing, data: Type) -> Type:
+        t.tensor(data)
+        return TupleType([data, data])
+
+    def reference(self, np: Numpy, data: Array) -> Any:
+        return data, np.ones_like(data)
+
+    @staticmethod
+    def builder(data: Any, rate: float = 0.5) -> Expr:
+        """The data, of which training would drop a share `rate`."""
+        return TupleGetItem(dropout_raw(data, rate), 0)
+
+
+def dropout_raw(data: Any, rate: float = 0.5) -> Expr:
+    """The pair of the data and the mask of what dropout keeps."""
+    return Call(Op.get("nn.dropout"), (as_expr(data),), {"rate": rate})
+
+
+builders["nn.dropout_raw"] = dropout_raw
+
+
+@operator("nn.dilate")
+class Dilate(Injective):
+    """`data` with `strides - 1` times `dilation_value` between neighbours along each axis.
+
+    relay> nn.dilate([1.0, 2.0], strides=(3,))
+    [1.0, 0.0, 0.0, 2.0]
+    """
+
+    strides: tuple[int, ...]
+    dilation_value: float = 0.0
+    dtypes = NUMERIC
+    derivative = Derivative.TRANSPOSE
+    samples = (sample("3x4 float32", strides=(2, 3)), sample("0x4 float32", strides=(2, 1)),
+               sample("3 int32", strides=(2,), dilation_value=7))
+
+    def infer(self, t: Typing, data: Type) -> Type:
+        shape = t.shape(data)
+        if len(self.strides) != len(shape) or any(s < 1 for s in self.strides):
+            t.fail("attribute-value", f"`nn.dilate` cannot have strides={self.strides} on {len(shape)} axes",
+                   hint="give a number of at least 1 for each axis")
+        return TensorType([_dilated(d, s) for d, s in zip(shape, self.strides, strict=True)], t.dtype(data))
+
+    def reference(self, np: Numpy, data: Array) -> Array:
+        shape = [(d - 1) * s + 1 if d else 0 for d, s in zip(data.shape, self.strides, strict=True)]
+        out = np.full(shape, self.dilation_value, data.dtype)
+        out[tuple([slice(None, None, s) for s in self.strides])] = data
+        return out
+
+
+def _dilated(d: Any, stride: int) -> Any:
+    """The size of a dilated axis: `(d - 1) * stride + 1`, and nothing of nothing."""
+    return d if stride == 1 else 0 if d == 0 else maximum((d - 1) * stride + 1, 0)

@@ -1,0 +1,302 @@
+"""Random numbers from explicit keys: Threefry-4x64 with 20 rounds.
+
+Source: Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as 1, 2, 3", 2011; splitting after
+Claessen and Palka, "Splittable pseudorandom number generators using cryptographic hashing", 2013.
+
+A key is ten words of uint64: 0 to 3 the cipher's key; 4 and 5 the path of splits, one bit each; 6 and 7 the
+counter; 8 and 9 a single set bit, the place of the next split in the path (none is left when both are 0).
+Block `i` of a generation is the cipher of words 4 to 7, each plus `i`; a generation of `n` words takes the first
+`n` of its blocks of four and adds `n` to word 7.  When word 7 runs out, a one is put on the path.  When the path
+runs out, the cipher of the state makes a new key.  All of this is exact, so every backend draws the same words.
+
+From words to floats: `uniform` takes the top 23 bits of a word for float32 (52 for float64, 10 for float16, 7 for
+bfloat16), divides by their number, scales by `high - low` and adds `low`, each step rounded in the base type.
+`normal` is `sqrt(-2 log(1 - u)) cos(2 pi v)` for two draws `u` and `v` of float64 (Box and Muller, 1958), where `v`
+follows all of `u`, rounded to the base type before it is scaled.
+"""
+
+from collections.abc import Sequence
+from math import prod
+from typing import Any
+
+import numpy
+
+from relay.ir.dtype import to_numpy
+from relay.ir.expr import Call, Constant, Expr, Op, as_expr, constant
+from relay.ir.type import TensorType, TupleType, Type
+from relay.op.base import FLOATING, Array, Derivative, DTypeName, Numpy, Operator, builders, operator, sample
+from relay.op.conversion import accumulator
+from relay.op.numeric import narrow
+from relay.op.relation import Typing
+
+KEY = TensorType((10,), "uint64")
+ROTATIONS = ((14, 16), (52, 57), (23, 40), (5, 37), (25, 33), (46, 12), (58, 22), (32, 32))
+PARITY = 0x1BD11BDAA9FC1A22
+TOP = 1 << 63
+FULL = 2**64 - 1
+BITS = {"float16": 10, "bfloat16": 7, "float32": 23, "float64": 52}
+
+
+def threefry(key: Sequence[Any], counter: Sequence[Any], rounds: int = 20) -> list[Array]:
+    """The four words of the cipher for a key of four words and counters of four words, scalars or arrays."""
+    schedule = [numpy.uint64(k) for k in key]
+    schedule.append(numpy.bitwise_xor.reduce([*schedule, numpy.uint64(PARITY)]))
+    with numpy.errstate(over="ignore"):
+        a, b, c, d = [numpy.atleast_1d(numpy.asarray(w, "uint64")) + k for w, k in zip(counter, schedule, strict=False)]
+        for r in range(rounds):
+            left, right = ROTATIONS[r % 8]
+            a = a + b
+            b = _rotated(b, left) ^ a
+            c = c + d
+            d = _rotated(d, right) ^ c
+            b, d = d, b
+            if r % 4 == 3:
+                n = r // 4 + 1
+                a, b, c, d = [w + schedule[(n + i) % 5] for i, w in enumerate((a, b, c, d))]
+                d = d + numpy.uint64(n)
+    return [a, b, c, d]
+
+
+def _rotated(x: Array, bits: int) -> Array:
+    return (x << numpy.uint64(bits)) | (x >> numpy.uint64(64 - bits))
+
+
+def draw(key: Array, n: int) -> tuple[Array, Array]:
+    """`n` random words, and the key to go on with."""
+    state = _with_room([int(w) for w in key], n)
+    blocks = numpy.arange(-(-n // 4), dtype="uint64")
+    with numpy.errstate(over="ignore"):
+        words = threefry(state[:4], [numpy.uint64(w) + blocks for w in state[4:8]])
+    state[6], state[7] = 0, state[7] + n
+    return numpy.stack(words, axis=1).reshape(-1)[:n], numpy.asarray(state, "uint64")
+
+
+def _with_room(state: list[int], n: int) -> list[int]:
+    """A state whose counter has `n` words left."""
+    if state[7] < FULL - n:
+        return state
+    if state[8] == state[9] == 0:
+        hashed = [int(w[0]) for w in threefry(state[:4], [FULL, FULL, *state[6:8]])]
+        return [*hashed, 0, 0, 0, 0, TOP, 0]
+    return [*state[:4], state[4] | state[8], state[5] | state[9], 0, 0, *_next_place(*state[8:])]
+
+
+def _next_place(high: int, low: int) -> tuple[int, int]:
+    """The single bit of a path of 128, one place to the right; 0 and 0 after the last."""
+    both = (high << 64 | low) >> 1
+    return both >> 64, both & FULL
+
+
+def split(key: Array) -> tuple[Array, Array]:
+    """Two keys whose numbers have nothing to do with one another."""
+    state = [int(w) for w in key]
+    if state[8] == state[9] == 0:
+        state = [*[int(w[0]) for w in threefry(state[:4], state[4:8])], 0, 0, 0, 0, TOP, 0]
+    place = _next_place(*state[8:])
+    left = [*state[:8], *place]
+    right = [*state[:4], state[4] | state[8], state[5] | state[9], *state[6:8], *place]
+    return numpy.asarray(left, "uint64"), numpy.asarray(right, "uint64")
+
+
+def unit(words: Array, dtype: str) -> Array:
+    """Words as floats from 0 up to 1, 1 left out."""
+    bits = BITS[dtype]
+    return (words >> numpy.uint64(64 - bits)).astype("float64") / 2.0**bits
+
+
+def check_key(t: Typing, key: Type) -> None:
+    """Demand a key."""
+    t.equal(key, KEY, why="a key is ten words of uint64, as `random.threefry_key` makes them")
+
+
+def random_key(seed: int) -> Array:
+    """The key of a seed from 0 to 2**256 - 1."""
+    if not 0 <= seed < 2**256:
+        raise ValueError(f"a seed goes from 0 to 2**256 - 1, unlike {seed}")
+    return numpy.asarray([*[seed >> (64 * i) & FULL for i in range(4)], 0, 0, 0, 0, TOP, 0], "uint64")
+
+
+def threefry_key(seed: int) -> Constant:
+    """The key of a seed from 0 to 2**256 - 1, as a constant."""
+    return constant(random_key(seed))
+
+
+builders["random.threefry_key"] = threefry_key
+
+
+@operator("random.threefry_generate")
+class ThreefryGenerate(Operator):
+    """`(new_key, words)`: random uint64 of shape `out_shape`, and the key to go on with.
+
+    Source: Salmon, Moraes, Dror and Shaw, 2011.
+
+    relay> random.threefry_generate(Constant(1, (10,), uint64), out_shape=(1,)).1
+    [655079962896844087]
+    """
+
+    out_shape: tuple[int, ...]
+    derivative = Derivative.ZERO
+    results = 2
+    samples = (sample(random_key(1), out_shape=(2, 4)), sample(random_key(2), out_shape=(5,)),
+               sample(random_key(3), out_shape=(0,)), sample(random_key(3), out_shape=()))
+
+    def infer(self, t: Typing, key: Type) -> Type:
+        check_key(t, key)
+        return TupleType([KEY, TensorType(self.out_shape, "uint64")])
+
+    def reference(self, np: Numpy, key: Array) -> Any:
+        words, rest = draw(key, prod(self.out_shape))
+        return rest, words.reshape(self.out_shape)
+
+    @staticmethod
+    def builder(key: Any, shape: Sequence[int]) -> Call:
+        """`random.threefry_generate(key, shape)`: the pair of a new key and random uint64 of that shape."""
+        return Call(Op.get("random.threefry_generate"), (as_expr(key),), {"out_shape": _shape(shape)})
+
+
+@operator("random.threefry_split")
+class ThreefrySplit(Operator):
+    """Two keys whose numbers have nothing to do with one another.  Source: Claessen and Palka, 2013.
+
+    relay> random.threefry_split(Constant(1, (10,), uint64)).1
+    [1, 0, 0, 0, 0, 2, 0, 0, 0, 1]
+    """
+
+    derivative = Derivative.ZERO
+    results = 2
+    samples = (sample(random_key(1)),)
+
+    def infer(self, t: Typing, key: Type) -> Type:
+        check_key(t, key)
+        return TupleType([KEY, KEY])
+
+    def reference(self, np: Numpy, key: Array) -> Any:
+        return split(key)
+
+
+@operator("random.uniform")
+class Uniform(Operator):
+    """`(new_key, values)`: values of shape `out_shape`, evenly between scalars `low` and `high` (left out).
+
+    Each is the top bits of a word of `random.threefry_generate` (23 of them for float32) as a fraction.
+
+    relay> random.uniform(Constant(1, (10,), uint64), 0.0, 1.0, out_shape=(1,)).1
+    [0.03551173]
+    """
+
+    out_shape: tuple[int, ...]
+    out_dtype: DTypeName = "float32"  # pyright: ignore[reportAssignmentType]
+    derivative = Derivative.RULES
+    results = 2
+    samples = (sample(random_key(1), numpy.float32(0), numpy.float32(1), out_shape=(2, 3)),
+               sample(random_key(1), numpy.float64(-1), numpy.float64(3), out_shape=(5,), out_dtype="float64"))
+
+    def infer(self, t: Typing, key: Type, low: Type, high: Type) -> Type:
+        check_key(t, key)
+        check_float(t, self.out_dtype, self.name)
+        for bound in (low, high):
+            t.equal(bound, TensorType((), self.out_dtype), why="the bounds are scalars of the base type of the result")
+        return TupleType([KEY, TensorType(self.out_shape, self.out_dtype)])
+
+    def reference(self, np: Numpy, key: Array, low: Array, high: Array) -> Any:
+        words, rest = draw(key, prod(self.out_shape))
+        dtype = to_numpy(self.out_dtype)
+        x = unit(words, self.out_dtype).astype(dtype).reshape(self.out_shape)
+        span = narrow(accumulator(high) - accumulator(low), dtype)
+        grown = narrow(accumulator(x) * accumulator(span), dtype)
+        return rest, narrow(accumulator(grown) + accumulator(low), dtype)
+
+    @staticmethod
+    def builder(key: Any, shape: Sequence[int], dtype: str = "float32", low: Any = 0.0, high: Any = 1.0) -> Call:
+        """`random.uniform(key, shape)`: the pair of a new key and values evenly from `low` up to `high`."""
+        return _drawn("random.uniform", key, shape, dtype, low, high)
+
+
+@operator("random.normal")
+class Normal(Operator):
+    """`(new_key, values)`: values of shape `out_shape`, normal with scalars `mean` and standard deviation `scale`.
+
+    Source: Box and Muller, 1958.
+
+    relay> random.normal(Constant(1, (10,), uint64), 0.0, 0.0, out_shape=(2,)).1
+    [0.0, 0.0]
+    """
+
+    out_shape: tuple[int, ...]
+    out_dtype: DTypeName = "float32"  # pyright: ignore[reportAssignmentType]
+    derivative = Derivative.RULES
+    results = 2
+    samples = (sample(random_key(1), numpy.float32(0), numpy.float32(1), out_shape=(2, 3)),
+               sample(random_key(1), numpy.float64(-1), numpy.float64(3), out_shape=(5,), out_dtype="float64"))
+
+    def infer(self, t: Typing, key: Type, mean: Type, scale: Type) -> Type:
+        check_key(t, key)
+        check_float(t, self.out_dtype, self.name)
+        for x in (mean, scale):
+            t.equal(x, TensorType((), self.out_dtype), why="mean and scale are scalars of the base type of the result")
+        return TupleType([KEY, TensorType(self.out_shape, self.out_dtype)])
+
+    def reference(self, np: Numpy, key: Array, mean: Array, scale: Array) -> Any:
+        words, rest = draw(key, 2 * prod(self.out_shape))
+        dtype = to_numpy(self.out_dtype)
+        u, v = unit(words, "float64").reshape(2, *self.out_shape)
+        x = (np.sqrt(-2 * np.log(1 - u)) * np.cos(2 * np.pi * v)).astype(dtype)
+        grown = narrow(accumulator(x) * accumulator(scale), dtype)
+        return rest, narrow(accumulator(grown) + accumulator(mean), dtype)
+
+    @staticmethod
+    def builder(key: Any, shape: Sequence[int], dtype: str = "float32", mean: Any = 0.0, scale: Any = 1.0) -> Call:
+        """`random.normal(key, shape)`: the pair of a new key and normal values."""
+        return _drawn("random.normal", key, shape, dtype, mean, scale)
+
+
+@operator("random.multinomial")
+class Multinomial(Operator):
+    """`(new_key, indices)`: `num_samples` int32 indices for each row of `probs` `(..., n)`, each as likely as it says.
+
+    A row need not sum to 1.  An index is the number of running sums, in float64, that do not exceed a draw of
+    `random.uniform` times the row's sum.
+
+    relay> random.multinomial(Constant(1, (10,), uint64), [0.0, 1.0, 0.0], num_samples=3).1
+    [1, 1, 1]
+    """
+
+    num_samples: int = 1
+    derivative = Derivative.ZERO
+    results = 2
+    samples = (sample(random_key(1), numpy.asarray([0.25, 0.75], "float32"), num_samples=4),
+               sample(random_key(1), numpy.asarray([[1.0, 2.0, 3.0], [0.0, 0.0, 1.0]]), num_samples=2))
+
+    def infer(self, t: Typing, key: Type, probs: Type) -> Type:
+        check_key(t, key)
+        t.dtype_in(probs, FLOATING, "the probabilities")
+        shape = t.shape(probs)
+        if not shape or self.num_samples < 1:
+            t.fail("attribute-value" if shape else "rank-mismatch", "`random.multinomial` has nothing to draw",
+                   hint="it needs a row of probabilities, and num_samples of at least 1")
+        t.require(0, "<", shape[-1], "`random.multinomial` needs a probability")
+        return TupleType([KEY, TensorType((*shape[:-1], self.num_samples), "int32")])
+
+    def reference(self, np: Numpy, key: Array, probs: Array) -> Any:
+        rows = probs.astype("float64").reshape(-1, probs.shape[-1])
+        words, rest = draw(key, len(rows) * self.num_samples)
+        sums = np.cumsum(rows, axis=1)
+        at = unit(words, "float64").reshape(len(rows), self.num_samples) * sums[:, -1:]
+        found = np.minimum((sums[:, None, :] <= at[:, :, None]).sum(axis=2), probs.shape[-1] - 1)
+        return rest, found.astype("int32").reshape(*probs.shape[:-1], self.num_samples)
+
+
+def check_float(t: Typing, dtype: str, op: str) -> None:
+    """Demand a base type that has a rule from words to floats."""
+    if dtype not in BITS:
+        t.fail("dtype-not-supported", f"`{op}` cannot draw {dtype}", hint=f"it draws {', '.join(BITS)}")
+
+
+def _shape(shape: Any) -> tuple[int, ...]:
+    return (shape,) if isinstance(shape, int) else tuple(shape)
+
+
+def _drawn(name: str, key: Any, shape: Sequence[int], dtype: str, *parameters: Any) -> Call:
+    """A call of `uniform` or `normal`, whose parameters are expressions or numbers."""
+    xs: list[Expr] = [constant(p, dtype) if isinstance(p, int | float) else as_expr(p) for p in parameters]
+    return Call(Op.get(name), (as_expr(key), *xs), {"out_shape": _shape(shape), "out_dtype": dtype})
