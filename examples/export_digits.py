@@ -1,7 +1,7 @@
 """Write `digits.npz`: the 1,797 handwritten digits that scikit-learn ships.
 
 They are the test set of "Optical Recognition of Handwritten Digits" (Alpaydin and Kaynak, 1998; UCI Machine
-Learning Repository, CC BY 4.0): `images` float32 (1797, 64), the 8x8 pixels of a digit from 0 to 16 row by row;
+Learning Repository, CC BY 4.0): `images` float32 (1797, 64), 8x8 pixels from 0 to 16, row by row;
 `labels` int32 (1797,).  Run once, with scikit-learn installed; the file is in the repository.
 """
 

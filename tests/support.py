@@ -42,7 +42,7 @@ def feeding(data: bytes):
 
 @dataclass(frozen=True)
 class Block:
-    """A fenced block: its language, text and line, the marks before it, and the ```text block right behind it."""
+    """A fenced block: its language, text, line, the marks before it, and the ```text block behind it."""
 
     language: str
     text: str
@@ -60,8 +60,11 @@ def blocks(markdown: str) -> list[Block]:
         last_lines = re.search(r"((?:^<!--[^\n]*-->\n)*)\s*\Z", before, re.MULTILINE)
         marks = tuple(COMMENT.findall(last_lines[1])) if last_lines else ()
         expected = None
-        if i + 1 < len(fences) and fences[i + 1][1] == "text" \
-                and not markdown[fence.end() : fences[i + 1].start()].strip():
+        if (
+            i + 1 < len(fences)
+            and fences[i + 1][1] == "text"
+            and not markdown[fence.end() : fences[i + 1].start()].strip()
+        ):
             expected = fences[i + 1][2]
         line = markdown.count("\n", 0, fence.start()) + 1
         found.append(Block(fence[1], fence[2], line, marks, expected))

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
 from support import ROOT, cli
 
 PROGRAMS = [line.partition(": ") for line in (ROOT / "tests" / "bad_programs.txt").read_text().splitlines()]
@@ -29,7 +30,7 @@ SUM = "def @main(%x: Tensor[(n,), float32]) -> float32 { sum(%x) }"
 TWO = "def @main(%a: float32, %b: float32) -> float32 { %a + %b }"
 DIVIDE = "def @main(%a: int32, %b: int32) -> int32 { %a / %b }"
 CHOOSE = 'import "std/list"\ndef @main(%xs: List[int32]) -> int32 { @hd(%xs) }'
-PICK = "def @main(%x: Tensor[(n,), float32], %i: int32) -> float32 { take(%x, %i, mode=\"raise\") }"
+PICK = 'def @main(%x: Tensor[(n,), float32], %i: int32) -> float32 { take(%x, %i, mode="raise") }'
 HUGE = "1000000000000"
 
 
@@ -37,24 +38,34 @@ HUGE = "1000000000000"
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Files of every kind, most of them broken."""
     d = tmp_path_factory.mktemp("bad")
-    for name, text in (("sum", SUM), ("two", TWO), ("divide", DIVIDE), ("choose", CHOOSE), ("pick", PICK),
-                       ("wrong", "def @main() { 1 +"), ("ill", "def @main() -> float32 { True }"), ("empty", ""),
-                       ("comment", "// nothing here"), ("half", "def @f(%x: int32) { %x }"),
-                       ("function", "def @main() { fn (%x: int32) { %x } }"),
-                       ("forever", "def @main(%n: int32) -> int32 { 1 + @main(%n + 1) }"),
-                       ("huge", f"ones(shape=({HUGE},), dtype=float32)"),
-                       ("huger", f"ones(shape=({HUGE}, {HUGE}), dtype=float32)"),
-                       ("view", f"Constant(1, ({HUGE},), float32) + 1.0"),
-                       ("wide", f"def @main(%x: Tensor[({HUGE},), float32]) {{ sum(%x) }}"),
-                       ("spread", f"broadcast_to([1.0], shape=({HUGE},))"),
-                       ("fixed", "def @main(%x: Tensor[(3,), float32]) -> float32 { sum(%x) }"),
-                       ("square", "def @main(%x: Tensor[(n, n), float32]) { %x }"),
-                       ("same", "def @main(%x: Tensor[(n,), float32], %y: Tensor[(n,), float32]) { %x + %y }"),
-                       ("nat", "def @main(%n: int32) { if (%n == 0) { 1 } else { 2 } }"),
-                       ("text", "def @main(%s: string) { %s }"),
-                       ("weights", "def @main(%x: Tensor[(n,), float32], %w: Tensor[(n,), float32]) { %x * %w }"),
-                       ("imports", 'import "sum.relay"\n1'), ("loop", 'import "loop.relay"\n1'),
-                       ("bad-import", 'import "wrong.relay"\n1')):
+    for name, text in (
+        ("sum", SUM),
+        ("two", TWO),
+        ("divide", DIVIDE),
+        ("choose", CHOOSE),
+        ("pick", PICK),
+        ("wrong", "def @main() { 1 +"),
+        ("ill", "def @main() -> float32 { True }"),
+        ("empty", ""),
+        ("comment", "// nothing here"),
+        ("half", "def @f(%x: int32) { %x }"),
+        ("function", "def @main() { fn (%x: int32) { %x } }"),
+        ("forever", "def @main(%n: int32) -> int32 { 1 + @main(%n + 1) }"),
+        ("huge", f"ones(shape=({HUGE},), dtype=float32)"),
+        ("huger", f"ones(shape=({HUGE}, {HUGE}), dtype=float32)"),
+        ("view", f"Constant(1, ({HUGE},), float32) + 1.0"),
+        ("wide", f"def @main(%x: Tensor[({HUGE},), float32]) {{ sum(%x) }}"),
+        ("spread", f"broadcast_to([1.0], shape=({HUGE},))"),
+        ("fixed", "def @main(%x: Tensor[(3,), float32]) -> float32 { sum(%x) }"),
+        ("square", "def @main(%x: Tensor[(n, n), float32]) { %x }"),
+        ("same", "def @main(%x: Tensor[(n,), float32], %y: Tensor[(n,), float32]) { %x + %y }"),
+        ("nat", "def @main(%n: int32) { if (%n == 0) { 1 } else { 2 } }"),
+        ("text", "def @main(%s: string) { %s }"),
+        ("weights", "def @main(%x: Tensor[(n,), float32], %w: Tensor[(n,), float32]) { %x * %w }"),
+        ("imports", 'import "sum.relay"\n1'),
+        ("loop", 'import "loop.relay"\n1'),
+        ("bad-import", 'import "wrong.relay"\n1'),
+    ):
         (d / f"{name}.relay").write_text(text)
     (d / "binary.relay").write_bytes(bytes(range(256)))
     (d / "latin1.relay").write_bytes("// ü\n1".encode("latin-1"))
@@ -267,8 +278,12 @@ def test_bad_command_ends_with(
         assert "Error: " in ran.output or not command, ran.output
 
 
-@pytest.mark.parametrize("stdin", [b"", b"\xff\xfe", b"\x93NUMPY", b"PK\x03\x04", b"[1.0", b"nonsense", b"\x00"])
-def test_bad_standard_input_is_one_diagnostic(stdin: bytes, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    "stdin", [b"", b"\xff\xfe", b"\x93NUMPY", b"PK\x03\x04", b"[1.0", b"nonsense", b"\x00"]
+)
+def test_bad_standard_input_is_one_diagnostic(
+    stdin: bytes, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(folder)
     ran = cli("run", "sum.relay", "-", stdin=stdin)
     assert ran.status == 1
@@ -280,7 +295,12 @@ def test_there_are_two_hundred_bad_inputs() -> None:
 
 
 def test_a_closed_pipe_is_no_error(folder: Path) -> None:
-    command = [sys.executable, "-c", "import sys; from relay.cli.main import main; sys.exit(main(sys.argv[1:]))", "ops"]
+    command = [
+        sys.executable,
+        "-c",
+        "import sys; from relay.cli.main import main; sys.exit(main(sys.argv[1:]))",
+        "ops",
+    ]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=folder) as process:
         assert process.stdout is not None
         assert process.stderr is not None

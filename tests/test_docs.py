@@ -1,7 +1,7 @@
 """Every snippet of the README and of `docs/` runs and prints what stands behind it.
 
-- ```relay: `relay run` if a ```text block follows, else `relay check`; marked `<!-- file: NAME -->` it is also kept
-  under that name for later blocks of the page.
+- ```relay: `relay run` if a ```text block follows, else `relay check`; marked `<!-- file: NAME -->` it is
+  kept under that name for later blocks of the page.
 - ```python: executed, one namespace per page; the text block is its output.
 - ```sh: its `relay …` lines; what `.ci/run` executes instead is marked `<!-- ci: … -->`.
 """
@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support import ROOT, Block, blocks, cli
 
 from relay.diagnostic import RelayError
+from support import ROOT, Block, blocks, cli
 
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 

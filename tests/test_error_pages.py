@@ -9,9 +9,9 @@ import shlex
 from pathlib import Path
 
 import pytest
-from support import ROOT, Block, blocks, cli
 
 from relay.cli.explain import pages, summary
+from support import ROOT, Block, blocks, cli
 
 SOURCE = ROOT / "src" / "relay"
 PAGES = pages()
@@ -20,22 +20,28 @@ CODE = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)+\Z")
 
 
 def codes_in(tree: ast.AST) -> set[str]:
-    """What stands as first argument of `fail(…)`, `t.fail(…)`, `report.error(…)`, `Diagnostic(…)`, or as `code=…`."""
+    """The first arguments of `fail(…)`, `t.fail(…)`, `report.error(…)`, `Diagnostic(…)`, and what stands as `code=…`."""
     found: set[str] = set()
     for call in ast.walk(tree):
         if isinstance(call, ast.FunctionDef):
             arguments = [*call.args.posonlyargs, *call.args.args, *call.args.kwonlyargs]
             defaults = [*call.args.defaults, *[d for d in call.args.kw_defaults if d is not None]]
             if any(a.arg == "code" for a in arguments):
-                found |= {d.value for d in defaults if isinstance(d, ast.Constant) and isinstance(d.value, str)
-                          and CODE.match(d.value)}
+                found |= {
+                    d.value
+                    for d in defaults
+                    if isinstance(d, ast.Constant) and isinstance(d.value, str) and CODE.match(d.value)
+                }
         if not isinstance(call, ast.Call):
             continue
         name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
         first = call.args[:1] if name.strip("_") in REPORTERS or "fail" in name or "error" in name else []
         for value in [*first, *[k.value for k in call.keywords if k.arg == "code"]]:
-            found |= {c.value for c in ast.walk(value) if isinstance(c, ast.Constant) and isinstance(c.value, str)
-                      and CODE.match(c.value)}
+            found |= {
+                c.value
+                for c in ast.walk(value)
+                if isinstance(c, ast.Constant) and isinstance(c.value, str) and CODE.match(c.value)
+            }
     return found
 
 
@@ -84,7 +90,7 @@ def test_page_is_true(code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 
 def execute(block: Block, name: str) -> str:
-    """What a block prints: diagnostics only for a checked program, those and the value for one that is run."""
+    """What a block prints: diagnostics for a checked program, those and the value for one that is run."""
     if block.language == "relay":
         Path(name).write_text(block.text)
         command = ("run", name) if "run" in block.marks else ("check", name)
@@ -107,7 +113,7 @@ def execute(block: Block, name: str) -> str:
 
 
 def shell(script: str) -> str:
-    """The output of a few lines of shell: `relay …`, `printf TEXT > FILE`, `echo TEXT > FILE`, `mkdir DIR`."""
+    """The output of a few lines of shell: `relay …`, `printf TEXT > FILE`, `mkdir DIR`, `python -c CODE`."""
     outputs: list[str] = []
     for line in script.splitlines():
         words = shlex.split(line)
@@ -128,7 +134,9 @@ def shell(script: str) -> str:
 def test_the_index_of_errors_is_current(bless: bool) -> None:
     path = ROOT / "docs" / "errors.md"
     head, _, _ = path.read_text().partition("| code |")
-    rows = [f"| [`{code}`](../src/relay/errors/{code}.md) | {summary(page)} |" for code, page in PAGES.items()]
+    rows = [
+        f"| [`{code}`](../src/relay/errors/{code}.md) | {summary(page)} |" for code, page in PAGES.items()
+    ]
     current = "\n".join([head + "| code | what it is |", "|---|---|", *rows, ""])
     if bless:
         path.write_text(current)

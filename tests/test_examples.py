@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
+
 from support import ROOT, cli
 
 EXAMPLES = ROOT / "examples"

@@ -1,9 +1,9 @@
 """Golden files: a command, its input, and its exact output.  `pytest --bless` rewrites the outputs.
 
-    // run: relay check -
-    <the input, on standard input>
-    // ==> expect 1
-    <both streams; the number is the exit status, 0 if there is none>
+// run: relay check -
+<the input, on standard input>
+// ==> expect 1
+<both streams; the number is the exit status, 0 if there is none>
 """
 
 import re
@@ -11,14 +11,18 @@ import shlex
 from pathlib import Path
 
 import pytest
+
 from support import ROOT, cli
 
 FOLDERS = [ROOT / "tests" / "golden", ROOT / "tests" / "seeds"]
 EXPECT = re.compile(r"^// ==> expect(?: (\d+))?\n", re.MULTILINE)
 
 
-@pytest.mark.parametrize("path", sorted(p for folder in FOLDERS for p in folder.rglob("*.relay")),
-                         ids=lambda p: str(p.relative_to(ROOT / "tests")))
+@pytest.mark.parametrize(
+    "path",
+    sorted(p for folder in FOLDERS for p in folder.rglob("*.relay")),
+    ids=lambda p: str(p.relative_to(ROOT / "tests")),
+)
 def test_golden(path: Path, bless: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(path.parent)
     text = path.read_text()

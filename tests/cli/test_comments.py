@@ -25,8 +25,11 @@ def test_a_comment_behind_code_hangs_on_the_token_before_it() -> None:
         ("def @f() {\n// inside\n1 }", "def @f() {\n  1\n}\n", "def @f() {\n  // inside\n  1\n}\n"),
         ("def @f() { 1 // one\n}", "def @f() {\n  1\n}\n", "def @f() {\n  1  // one\n}\n"),
         ("def @f() { 1 }\n// last", "def @f() {\n  1\n}\n", "def @f() {\n  1\n}\n// last\n"),
-        ("def @f(%x: /* why */ int32) { %x }", "def @f(%x: int32) { %x }\n",
-         "def @f(%x: int32) { %x }  /* why */\n"),
+        (
+            "def @f(%x: /* why */ int32) { %x }",
+            "def @f(%x: int32) { %x }\n",
+            "def @f(%x: int32) { %x }  /* why */\n",
+        ),
         ("// only", "", "// only\n"),
         ("a\n// x\n// y\nb", "a\nb\n", "a\n// x\n// y\nb\n"),
     ],

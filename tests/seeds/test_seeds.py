@@ -3,9 +3,9 @@
 import re
 
 import numpy as np
-from support import ROOT
 
 import relay
+from support import ROOT
 
 SEEDS = ROOT / "tests" / "seeds"
 
@@ -21,9 +21,7 @@ def test_s0_19_python_variables_share_nodes() -> None:
     sum1 = relay.add(a, b)
     sum2 = relay.add(sum1, sum1)
     product = relay.multiply(sum2, sum2)
-    text = relay.parse(
-        "def @main(%a: int32, %b: int32) { %1 = %a + %b\n %2 = %1 + %1\n %2 * %2 }"
-    )
+    text = relay.parse("def @main(%a: int32, %b: int32) { %1 = %a + %b\n %2 = %1 + %1\n %2 * %2 }")
     assert relay.ir.structural_equal(relay.Function([a, b], product), text["main"], map_free_vars=True)
     assert relay.create_executor("debug").evaluate(relay.Function([a, b], product))(1, 2) == 36
 

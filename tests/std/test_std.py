@@ -5,9 +5,10 @@ from typing import Any
 import numpy as np
 import pytest
 from relay.driver import run
-from relay.interpreter.show import show
 from relay.text.parser import parse
 from relay.typecheck.infer import infer
+
+from relay.interpreter.show import show
 
 
 def value(text: str) -> Any:
@@ -56,8 +57,14 @@ XS = the_list(5, 3, 9)
         (f"@rev({XS})", the_list(9, 3, 5)),
         (f"@map_accuml(fn(%acc, %x) {{ (%acc + %x, %acc) }}, 0, {XS})", f"(17, {the_list(0, 5, 8)})"),
         (f"@map_accumr(fn(%acc, %x) {{ (%acc + %x, %acc) }}, 0, {XS})", f"(17, {the_list(12, 9, 0)})"),
-        ("@unfoldr(fn(%k: int32) { if (%k > 3) { None } else { Some((%k + 1, %k * %k)) } }, 1)", the_list(1, 4, 9)),
-        ("@unfoldl(fn(%k: int32) { if (%k > 3) { None } else { Some((%k + 1, %k * %k)) } }, 1)", the_list(9, 4, 1)),
+        (
+            "@unfoldr(fn(%k: int32) { if (%k > 3) { None } else { Some((%k + 1, %k * %k)) } }, 1)",
+            the_list(1, 4, 9),
+        ),
+        (
+            "@unfoldl(fn(%k: int32) { if (%k > 3) { None } else { Some((%k + 1, %k * %k)) } }, 1)",
+            the_list(9, 4, 1),
+        ),
     ],
 )
 def test_list_function_gives(text: str, expected: str) -> None:
@@ -85,8 +92,16 @@ def test_other_function_gives(text: str, expected: str) -> None:
     assert shown(text) == expected
 
 
-@pytest.mark.parametrize("text", ["@hd(Nil: List[int32])", "@tl(Nil: List[int32])", f"@nth({XS}, 3)", f"@update({XS}, 3, 1)",
-                                  "@foldr1(add, Nil: List[int32])"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "@hd(Nil: List[int32])",
+        "@tl(Nil: List[int32])",
+        f"@nth({XS}, 3)",
+        f"@update({XS}, 3, 1)",
+        "@foldr1(add, Nil: List[int32])",
+    ],
+)
 def test_partial_function_reports_that_nothing_matches(text: str) -> None:
     from relay.diagnostic import RelayError
 

@@ -1,7 +1,7 @@
 """Comments: found in a text, and put back into another text of the same program.
 
-The parser drops comments, so the formatter carries them over.  A comment is anchored to the token after it (or,
-behind code on the same line, to the token before it); the tokens of the old and the new text are aligned, and
+The parser drops comments, so the formatter carries them over.  A comment is anchored to the token after it,
+or, behind code on the same line, to the token before it; the tokens of the old and the new text are aligned, and
 the comment goes to the line of the token that its anchor became.
 """
 
@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 
 TOKEN = re.compile(
-    r'''(?P<space>\s+)
+    r"""(?P<space>\s+)
       | (?P<line>//[^\n]*|\#(?!\[[A-Za-z_])[^\n]*)
       | (?P<block>/\*)
       | (?P<string>[%@]?"(?:\\.|[^"\\])*")
       | (?P<word>[%@]?[A-Za-z_0-9]+(?:\.[A-Za-z_0-9]+)*)
-      | (?P<mark>->|=>|==|!=|<=|>=|&&|\|\||\*\*|.)''',
+      | (?P<mark>->|=>|==|!=|<=|>=|&&|\|\||\*\*|.)""",
     re.VERBOSE | re.DOTALL,
 )
 BLOCK_EDGE = re.compile(r"/\*|\*/")
@@ -128,7 +128,7 @@ def align(old: Sequence[str], new: Sequence[str]) -> list[int]:
 
 
 def _items(tokens: Sequence[str]) -> list[tuple[int, int]]:
-    """Token ranges of the items of a module: each begins with a word at bracket depth 0 after a closing one."""
+    """Token ranges of the items of a module: each begins with a word outside all brackets."""
     starts = [0] if tokens else []
     depth = 0
     for i, t in enumerate(tokens):
@@ -152,7 +152,7 @@ def _align_item(old: Sequence[str], new: Sequence[str]) -> list[int]:
 
 
 def _align_in_order(old: Sequence[str], new: Sequence[str]) -> list[int]:
-    """In linear time: each old token becomes the next equal new one within a window, or stays where we are."""
+    """In linear time: each old token becomes the next equal one within a window, or stays here."""
     place: list[int] = []
     at = 0
     for t in old:

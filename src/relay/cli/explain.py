@@ -23,7 +23,7 @@ def summary(page: str) -> str:
 @click.command(short_help="Show the page of an error, or list them all.")
 @click.argument("code", required=False)
 def explain(code: str | None) -> None:
-    """Explain the error CODE: an example that causes it, and how to mend it.  Lists all codes without CODE."""
+    """Explain the error CODE: an example that causes it, and how to mend it.  Lists all without CODE."""
     known = pages()
     if code is None:
         width = max(map(len, known), default=0)
@@ -32,8 +32,11 @@ def explain(code: str | None) -> None:
         return
     code = code.strip().removeprefix("error[").removeprefix("warning[").removesuffix("]")
     if code not in known:
-        fail("unknown-code", f"there is no error code `{code}`",
-             hint=did_you_mean(code, known) or "`relay explain` lists them all")
+        fail(
+            "unknown-code",
+            f"there is no error code `{code}`",
+            hint=did_you_mean(code, known) or "`relay explain` lists them all",
+        )
     if sys.stdout.isatty():
         from rich.console import Console
         from rich.markdown import Markdown

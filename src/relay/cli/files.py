@@ -41,8 +41,11 @@ def read_text(name: str) -> str:
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        fail("not-text", f"`{shown(name)}` is not UTF-8 text: byte {error.start} is 0x{data[error.start]:02x}",
-             hint="a program is a text file; tensors go after it, as inputs")
+        fail(
+            "not-text",
+            f"`{shown(name)}` is not UTF-8 text: byte {error.start} is 0x{data[error.start]:02x}",
+            hint="a program is a text file; tensors go after it, as inputs",
+        )
 
 
 def shown(name: str) -> str:

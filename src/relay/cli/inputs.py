@@ -1,4 +1,4 @@
-"""What a program is run on: literals of the language, `.npy`, `.npz` and `.safetensors` files, standard input."""
+"""What a program is run on: literals, `.npy`, `.npz` and `.safetensors` files, standard input."""
 
 import io
 import math
@@ -72,27 +72,38 @@ def arrange(params: Sequence[str], args: Sequence[str], weights: Mapping[str, In
         if unused and not hint:
             hint = f"the files have {_listing(unused)}, which no parameter is called"
         names = ", ".join(f"`{p}`" for p in missing)
-        fail("missing-input", f"no value for {'parameter' if len(missing) == 1 else 'parameters'} {names}",
-             hint=hint or f"write it after the file: a literal, `{missing[0]}=…`, or a .npy or .npz file")
+        fail(
+            "missing-input",
+            f"no value for {'parameter' if len(missing) == 1 else 'parameters'} {names}",
+            hint=hint or f"write it after the file: a literal, `{missing[0]}=…`, or a .npy or .npz file",
+        )
     return [by_name[p] for p in params]
 
 
 def _put(by_name: dict[str, Input], name: str, value: Input) -> None:
     if name in by_name:
-        fail("duplicate-input", f"parameter `{name}` is given twice",
-             hint=f"by {by_name[name].origin} and by {value.origin}")
+        fail(
+            "duplicate-input",
+            f"parameter `{name}` is given twice",
+            hint=f"by {by_name[name].origin} and by {value.origin}",
+        )
     by_name[name] = value
 
 
 def _too_many(params: Sequence[str], open_params: Sequence[str], positional: Sequence[Input]) -> None:
     extra = positional[len(open_params)]
     takes = f"takes {len(params) or 'no'} input{'' if len(params) == 1 else 's'}"
-    fail("too-many-inputs", f"the program {takes}: `{extra.origin}` is one too many",
-         hint=f"its parameters are {_listing(params)}" if params else "leave it out")
+    fail(
+        "too-many-inputs",
+        f"the program {takes}: `{extra.origin}` is one too many",
+        hint=f"its parameters are {_listing(params)}" if params else "leave it out",
+    )
 
 
 def _name_hint(name: str, params: Sequence[str]) -> str:
-    return did_you_mean(name, params) or (f"its parameters are {_listing(params)}" if params else "it has none")
+    return did_you_mean(name, params) or (
+        f"its parameters are {_listing(params)}" if params else "it has none"
+    )
 
 
 def _listing(names: Sequence[str], most: int = 8) -> str:
@@ -107,8 +118,11 @@ def one(given: Given, source: str, name: str) -> Input:
         return given[name]
     if len(given) == 1:
         return next(iter(given.values()))
-    fail("unknown-input", f"`{source}` has no array `{name}`", hint=f"it has {_listing(list(given))}" if given else
-         "it is empty")
+    fail(
+        "unknown-input",
+        f"`{source}` has no array `{name}`",
+        hint=f"it has {_listing(list(given))}" if given else "it is empty",
+    )
 
 
 def read(arg: str) -> Given:
@@ -142,11 +156,22 @@ def read_npy(data: bytes, name: str, member: str = "") -> np.ndarray[Any, Any]:
         array = np.lib.format.read_array(io.BytesIO(data), allow_pickle=False)
     except ValueError as error:
         if "allow_pickle" in str(error):
-            fail("input-dtype", f"{where} holds Python objects, which are not tensors",
-                 hint="save an array of numbers, booleans or strings")
-        fail("bad-array-file", f"{where} is broken: {_first_line(error)}", hint="write it again with numpy.save")
+            fail(
+                "input-dtype",
+                f"{where} holds Python objects, which are not tensors",
+                hint="save an array of numbers, booleans or strings",
+            )
+        fail(
+            "bad-array-file",
+            f"{where} is broken: {_first_line(error)}",
+            hint="write it again with numpy.save",
+        )
     except (OSError, EOFError, SyntaxError, TypeError, KeyError, OverflowError) as error:
-        fail("bad-array-file", f"{where} is broken: {_first_line(error)}", hint="write it again with numpy.save")
+        fail(
+            "bad-array-file",
+            f"{where} is broken: {_first_line(error)}",
+            hint="write it again with numpy.save",
+        )
     return as_tensor(array, where)
 
 
@@ -173,9 +198,13 @@ def as_tensor(array: np.ndarray[Any, Any], where: str) -> np.ndarray[Any, Any]:
         return array.astype(object)
     array = array.astype(array.dtype.newbyteorder("="), copy=False)
     if canonical(array.dtype.name) is None or array.dtype.kind in "OSUMmc":
-        fail("input-dtype", f"{where} is of {array.dtype.name}, which is no base type",
-             hint=f"convert it first, as to float32; complex numbers are pairs in a last axis of 2"
-             if array.dtype.kind == "c" else "convert it first, as to float32")
+        fail(
+            "input-dtype",
+            f"{where} is of {array.dtype.name}, which is no base type",
+            hint="convert it first, as to float32; complex numbers are pairs in a last axis of 2"
+            if array.dtype.kind == "c"
+            else "convert it first, as to float32",
+        )
     return array
 
 
@@ -187,10 +216,21 @@ def read_npz(data: bytes, name: str) -> dict[str, Input]:
             for member in archive.namelist():
                 key = member.removesuffix(".npy")
                 found[key] = Input(f"{shown(name)}:{key}", read_npy(archive.read(member), name, key))
-    except (zipfile.BadZipFile, zlib.error, EOFError, OSError, KeyError, ValueError, RuntimeError,
-            NotImplementedError) as error:
-        fail("bad-array-file", f"`{shown(name)}` is not a sound .npz file: {_first_line(error)}",
-             hint="numpy.savez writes one")
+    except (
+        zipfile.BadZipFile,
+        zlib.error,
+        EOFError,
+        OSError,
+        KeyError,
+        ValueError,
+        RuntimeError,
+        NotImplementedError,
+    ) as error:
+        fail(
+            "bad-array-file",
+            f"`{shown(name)}` is not a sound .npz file: {_first_line(error)}",
+            hint="numpy.savez writes one",
+        )
     return found
 
 
@@ -202,16 +242,32 @@ def read_safetensors(name: str) -> dict[str, Input]:
     try:
         entries = deserialize(data)
     except SafetensorError as error:
-        fail("bad-array-file", f"`{name}` is not a sound .safetensors file: {_first_line(error)}",
-             hint="safetensors.numpy.save_file writes one")
-    return {key: Input(f"{name}:{key}", _tensor(entry, f"`{name}` (tensor `{key}`)")) for key, entry in entries}
+        fail(
+            "bad-array-file",
+            f"`{name}` is not a sound .safetensors file: {_first_line(error)}",
+            hint="safetensors.numpy.save_file writes one",
+        )
+    return {
+        key: Input(f"{name}:{key}", _tensor(entry, f"`{name}` (tensor `{key}`)")) for key, entry in entries
+    }
 
 
 SAFETENSORS_DTYPES = {
-    "BOOL": "bool", "I8": "int8", "I16": "int16", "I32": "int32", "I64": "int64",
-    "U8": "uint8", "U16": "uint16", "U32": "uint32", "U64": "uint64",
-    "F16": "float16", "BF16": "bfloat16", "F32": "float32", "F64": "float64",
-    "F8_E4M3": "float8_e4m3fn", "F8_E5M2": "float8_e5m2",
+    "BOOL": "bool",
+    "I8": "int8",
+    "I16": "int16",
+    "I32": "int32",
+    "I64": "int64",
+    "U8": "uint8",
+    "U16": "uint16",
+    "U32": "uint32",
+    "U64": "uint64",
+    "F16": "float16",
+    "BF16": "bfloat16",
+    "F32": "float32",
+    "F64": "float64",
+    "F8_E4M3": "float8_e4m3fn",
+    "F8_E5M2": "float8_e5m2",
 }
 
 

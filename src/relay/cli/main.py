@@ -1,6 +1,6 @@
 """`relay`: the commands, and what every one of them does about faults.
 
-Exit status: 0 when all is well, 1 for a diagnostic, 2 for a wrong use of the command line, 130 when interrupted.
+Exit status: 0 when all is well, 1 for a diagnostic, 2 for wrong usage, 130 when interrupted.
 """
 
 import os
@@ -33,7 +33,9 @@ for command in (run, check, fmt, ops, explain):
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit status; no fault of the user's ends in a traceback."""
     try:
-        status = relay.main(args=None if argv is None else list(argv), prog_name="relay", standalone_mode=False)
+        status = relay.main(
+            args=None if argv is None else list(argv), prog_name="relay", standalone_mode=False
+        )
         sys.stdout.flush()
     except click.ClickException as error:
         error.show(sys.stderr)
@@ -63,5 +65,8 @@ def _closed_pipe() -> int:
 
 
 def _out_of_memory() -> Diagnostic:
-    return Diagnostic("out-of-memory", "the program needs more memory than there is",
-                      hint="use smaller tensors, or fewer at a time")
+    return Diagnostic(
+        "out-of-memory",
+        "the program needs more memory than there is",
+        hint="use smaller tensors, or fewer at a time",
+    )

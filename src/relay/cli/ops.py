@@ -2,15 +2,33 @@
 
 import inspect
 from dataclasses import MISSING, fields
-from typing import Any
+from types import UnionType
+from typing import Any, Literal, Union, get_args, get_origin
 
 import click
 
 from relay.diagnostic import did_you_mean, fail
-from relay.op.base import ANY_DTYPE, BOOLEAN, FLOATING, INTEGRAL, NUMERIC, Operator, alias_of, attribute_types, registry
+from relay.op.base import (
+    ANY_DTYPE,
+    BOOLEAN,
+    FLOATING,
+    INTEGRAL,
+    NUMERIC,
+    DTypeName,
+    Operator,
+    alias_of,
+    attribute_types,
+    registry,
+)
 
 EXAMPLE = "relay>"
-SETS = {ANY_DTYPE: "any", FLOATING: "floating-point", INTEGRAL: "integers", NUMERIC: "numbers", BOOLEAN: "bool"}
+SETS = {
+    ANY_DTYPE: "any",
+    FLOATING: "floating-point",
+    INTEGRAL: "integers",
+    NUMERIC: "numbers",
+    BOOLEAN: "bool",
+}
 
 
 @click.command(short_help="Show the manual of the operators, or of one.")
@@ -24,8 +42,11 @@ def ops(name: str | None) -> None:
         return
     cls = registry.get(alias_of.get(name, name))
     if cls is None:
-        fail("unknown-operator", f"there is no operator `{name}`",
-             hint=did_you_mean(name, [*registry, *alias_of]) or "`relay ops` lists them all")
+        fail(
+            "unknown-operator",
+            f"there is no operator `{name}`",
+            hint=did_you_mean(name, [*registry, *alias_of]) or "`relay ops` lists them all",
+        )
     click.echo(page(cls))
 
 
@@ -64,7 +85,7 @@ def first_sentence(cls: type[Operator]) -> str:
 
 def page(cls: type[Operator]) -> str:
     """The whole page of one operator."""
-    prose = [line for line in description(cls)]
+    prose = description(cls)
     start = next((i for i, line in enumerate(prose) if line.lstrip().startswith(EXAMPLE)), len(prose))
     prose, example = prose[:start], prose[start:]
     while prose and not prose[-1].strip():
@@ -101,10 +122,14 @@ def attributes(cls: type[Operator]) -> list[str]:
 
 
 def spell(hint: Any) -> str:
-    """The type of an attribute in words."""
-    from relay.op.base import DTypeName
-
+    """The type of an attribute, as the manual writes it: `int | None`, `'end' | 'size'`, `(int, …)`."""
+    origin, args = get_origin(hint), get_args(hint)
+    if origin in (Union, UnionType):
+        return " | ".join(spell(a) for a in args)
+    if origin is Literal:
+        return " | ".join(repr(a) for a in args)
+    if origin is tuple:
+        return f"({', '.join('…' if a is ... else spell(a) for a in args)})"
     if hint is DTypeName:
         return "base type"
-    text = hint.__name__ if isinstance(hint, type) else str(hint)
-    return text.replace("typing.", "").replace("NoneType", "None").replace("relay.op.base.DTypeName", "base type")
+    return "None" if hint is type(None) else getattr(hint, "__name__", str(hint))

@@ -21,7 +21,11 @@ def save(name: str, value: Any) -> None:
 
         strings = [k for k, a in arrays.items() if a.dtype == object]
         if strings:
-            fail("not-tensors", f"a .safetensors file holds no strings, as in `{strings[0]}`", hint="write an .npz file")
+            fail(
+                "not-tensors",
+                f"a .safetensors file holds no strings, as in `{strings[0]}`",
+                hint="write an .npz file",
+            )
         data = to_safetensors({k: np.ascontiguousarray(a) for k, a in arrays.items()})
         write_atomically(name, lambda out: _write(out, data))
     else:
@@ -41,8 +45,11 @@ def tensors(value: Any) -> dict[str, np.ndarray[Any, Any]]:
         elif isinstance(v, str):
             found[name] = np.asarray(v, object)
         else:
-            fail("not-tensors", f"`{name}` is no tensor, so a file of tensors cannot hold it",
-                 hint="return tensors or tuples of tensors, or print the value instead")
+            fail(
+                "not-tensors",
+                f"`{name}` is no tensor, so a file of tensors cannot hold it",
+                hint="return tensors or tuples of tensors, or print the value instead",
+            )
     return found
 
 

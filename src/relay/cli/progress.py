@@ -12,7 +12,7 @@ PATIENCE = 2.0
 
 @contextmanager
 def progress(what: str) -> Iterator[None]:
-    """Show a spinner with the time elapsed if the block takes longer than `PATIENCE` and a person is watching."""
+    """Show a spinner with the time elapsed if the block takes longer than `PATIENCE` and somebody watches."""
     if not sys.stderr.isatty():
         yield
         return

@@ -24,15 +24,17 @@ NEGATIVE = ("-inff", "-nanf")
 @click.command(short_help="Run a program on inputs.", context_settings={"ignore_unknown_options": True})
 @click.option("--entry", default="main", metavar="NAME", help="The definition to run (default: main).")
 @click.option("--weights", metavar="FILE", help="A .safetensors file with values of parameters, by name.")
-@click.option("--output", metavar="FILE", help="Write the result to an .npz or .safetensors file; print nothing.")
+@click.option(
+    "--output", metavar="FILE", help="Write the result to an .npz or .safetensors file; print nothing."
+)
 @click.argument("file")
 @click.argument("args", nargs=-1, type=click.UNPROCESSED)
 def run(file: str, args: Sequence[str], entry: str, weights: str | None, output: str | None) -> None:
     """Run the program in FILE (`-` is standard input) and print its value.
 
     Each of ARGS is an input: a literal of the language such as 3 or '[1.0, 2.0]', a .npy file, an .npz or
-    .safetensors file (its arrays go to the parameters of the same names), or - for standard input. They fill the
-    parameters in order; NAME=VALUE fills one by name.
+    .safetensors file (its arrays go to the parameters of the same names), or - for standard input. They fill
+    the parameters in order; NAME=VALUE fills one by name.
     """
     for arg in (file, *args):
         if OPTION.fullmatch(arg) and not arg.startswith(NEGATIVE):
@@ -63,7 +65,7 @@ def run(file: str, args: Sequence[str], entry: str, weights: str | None, output:
 
 
 def evaluate(mod: IRModule, entry: str, is_function: bool, inputs: Sequence[Input]) -> Any:
-    """The value of the definition `entry` on inputs; diagnostics about an input point into a rendered command."""
+    """The value of the definition `entry` on inputs; diagnostics about one point into the rendered call."""
     from relay.driver import run as run_function
     from relay.typecheck.infer import infer_expr
 
@@ -93,15 +95,21 @@ def command(mod: IRModule, entry: str, inputs: Sequence[Input]) -> tuple[Expr, l
         args.append(param)
         arrays.append(array)
     whole = Span(source, 0, len(source.text))
-    return Function(tuple(params), Call(GlobalVar(entry, span=whole), tuple(args), span=whole), span=whole), arrays
+    return Function(
+        tuple(params), Call(GlobalVar(entry, span=whole), tuple(args), span=whole), span=whole
+    ), arrays
 
 
 def literal(text: str, source_name: str, mod: IRModule) -> Expr:
-    """An input in the language: any closed expression over the program's types and definitions (`unknown-variable`)."""
+    """An input in the language: a closed expression over the program's definitions (`unknown-variable`)."""
     from relay.text.parser import parse_expr
 
     e = parse_expr(text, source_name, mod=mod)
     for var in free_vars(e):
-        fail("unknown-variable", f"an input cannot mention the variable `%{var.name_hint}`", var.span,
-             hint="write a value, such as 3, [1.0, 2.0] or (1, True), or the name of a .npy or .npz file")
+        fail(
+            "unknown-variable",
+            f"an input cannot mention the variable `%{var.name_hint}`",
+            var.span,
+            hint="write a value, such as 3, [1.0, 2.0] or (1, True), or the name of a .npy or .npz file",
+        )
     return e
