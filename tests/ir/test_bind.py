@@ -75,7 +75,8 @@ def test_bind_drops_bound_parameters_and_adds_what_is_free_then():
 
 def test_parameters_are_bound_by_name():
     a, w = var("a", shape=(2,)), var("w", shape=(2,))
-    new = bind_params_by_name(Function((a, w), Tuple((a, w))), {"w": np.ones(2, np.float32), "other": np.ones(1)})
+    params = {"w": np.ones(2, np.float32), "other": np.ones(1)}
+    new = bind_params_by_name(Function((a, w), Tuple((a, w))), params)
     assert new.params == (a,)
     assert new.body.fields[1].type is TensorType((2,), "float32")
 
@@ -90,5 +91,6 @@ def test_two_parameters_of_one_name_cannot_be_bound_by_name():
 def test_substitution_does_not_recurse():
     e = X
     for i in range(100_000):
-        e = Let(Var("v", span=X.span), e, Call(F, (e,), span=X.span), span=X.span) if i % 2 else Call(F, (e,), span=X.span)
+        call = Call(F, (e,), span=X.span)
+        e = Let(Var("v", span=X.span), e, call, span=X.span) if i % 2 else call
     assert substitute(e, {X: Y}) is not e

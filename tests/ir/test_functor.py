@@ -199,7 +199,8 @@ def test_let_chains_of_any_depth_are_mutated():
 def test_a_type_visitor_and_mutator_reach_every_part():
     a, n = TypeVar("a"), TypeVar("n", TypeVar("k").kind.Dim)
     data = GlobalTypeVar("T")
-    t = FuncType((TupleType((a, TensorType((n + 1, 2)))), RefType(TypeCall(data, (a, n)))), TypeCall(data, (a, 3)), (a,))
+    params = (TupleType((a, TensorType((n + 1, 2)))), RefType(TypeCall(data, (a, n))))
+    t = FuncType(params, TypeCall(data, (a, 3)), (a,))
     seen = []
 
     class See(TypeVisitor):

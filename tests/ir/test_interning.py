@@ -28,7 +28,8 @@ def test_equal_types_are_one_object():
     assert TensorType((1, 2), "float32") is TensorType([1, np.int64(2)], np.dtype("float32"))
     assert TensorType((1,), "f16") is TensorType((1,), "float16")
     assert TupleType([scalar_type("bool")]) is TupleType((scalar_type("bool"),))
-    assert TypeCall(GlobalTypeVar("L"), [scalar_type("bool")]) is TypeCall(GlobalTypeVar("L"), (scalar_type("bool"),))
+    of_list, of_tuple = [scalar_type("bool")], (scalar_type("bool"),)
+    assert TypeCall(GlobalTypeVar("L"), of_list) is TypeCall(GlobalTypeVar("L"), of_tuple)
     assert Any() is ANY
 
 

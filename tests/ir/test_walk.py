@@ -55,8 +55,7 @@ def test_fold_visits_a_shared_node_once():
 
     def visit(e):
         visits.append(e)
-        for child in e.children:
-            yield child
+        yield from e.children
 
     shared = Tuple((const(1),))
     fold(Tuple((shared, shared)), visit)
@@ -73,7 +72,11 @@ def test_patterns_are_rewritten_from_the_inside():
     cons = Constructor("Cons", (), GlobalTypeVar("L"))
     pattern = PatternTuple((PatternVar(x), PatternConstructor(cons, (PatternVar(y), PatternWildcard()))))
     fresh = Var("fresh")
-    new = rewrite_pattern(pattern, lambda p: PatternVar(fresh) if isinstance(p, PatternVar) and p.var is y else None)
+
+    def rule(p):
+        return PatternVar(fresh) if isinstance(p, PatternVar) and p.var is y else None
+
+    new = rewrite_pattern(pattern, rule)
     assert pattern_vars(new) == [x, fresh]
     assert new.patterns[0] is pattern.patterns[0]
     assert rewrite_pattern(pattern, lambda p: None) is pattern

@@ -177,7 +177,8 @@ def _check_scopes(root: Expr, closed: bool, report: Report) -> None:
     for e in reversed(list(post_order(root))):
         here = inner = where[e]
         for child, inside, bound in _opened(e, here):
-            homes.update(dict.fromkeys(bound, inside))
+            for v in bound:  # one that is bound twice is reported elsewhere, and may be used anywhere
+                homes[v] = where[root] if v in homes else inside
             inner = inside if isinstance(e, Function) else inner
             known = where.get(child)
             where[child] = inside if known is None or known is inside else common(known, inside)

@@ -1,0 +1,223 @@
+"""Modules, scope builder, fresh names, spans from Python."""
+
+import copy
+
+import pytest
+
+import relay
+from relay.diagnostic import RelayError, SourceName, Span, caller_span
+from relay.ir.build import const, var
+from relay.ir.expr import (
+    Call,
+    Constructor,
+    Function,
+    GlobalVar,
+    If,
+    Let,
+    Tuple,
+    TupleGetItem,
+    TupleWrapper,
+    Var,
+)
+from relay.ir.module import IRModule, TypeData
+from relay.ir.scope_builder import ScopeBuilder
+from relay.ir.supply import GlobalVarSupply, NameSupply
+from relay.ir.type import GlobalTypeVar, IncompleteType, TypeCall, TypeVar, scalar_type
+from relay.loops import while_loop
+
+
+def two_definitions():
+    mod = IRModule()
+    mod["f"] = Function((), const(1))
+    mod["g"] = Function((), Call(GlobalVar("f"), ()))
+    return mod
+
+
+def test_definitions_are_found_by_name_and_by_variable():
+    mod = two_definitions()
+    assert mod["f"] is mod[GlobalVar("f")]
+    assert "f" in mod
+    assert GlobalVar("h") not in mod
+    assert [v.name_hint for v in mod] == ["f", "g"]
+    del mod["f"]
+    assert [v.name_hint for v in mod.get_global_vars()] == ["g"]
+
+
+def test_an_unknown_definition_is_a_diagnostic_with_a_near_name():
+    mod = two_definitions()
+    mod["forward"] = const(1)
+    with pytest.raises(RelayError, match="did you mean `forward`") as error:
+        mod.get_global_var("foward")
+    assert error.value.codes == ("unknown-global",)
+
+
+def test_from_expr_makes_free_variables_parameters():
+    x = var("x", shape=(2,))
+    mod = IRModule.from_expr(Tuple((x, x)))
+    assert mod["main"].params == (x,)
+    fn = Function((x,), x)
+    assert IRModule.from_expr(fn)["main"] is fn
+
+
+def test_data_types_are_found_with_their_constructors():
+    a, head = TypeVar("a"), GlobalTypeVar("Box")
+    full, empty = Constructor("Full", (a,), head, 0), Constructor("Empty", (), head, 1)
+    mod = IRModule()
+    mod[head] = TypeData(head, (a,), (full, empty))
+    assert mod.get_type("Box") == (head, full, empty)
+    assert mod.get_constructor("Box", "Empty") is empty
+    assert mod[head].type_call is TypeCall(head, (a,))
+    with pytest.raises(RelayError) as error:
+        mod.get_type("Bix")
+    assert error.value.codes == ("unknown-type",)
+
+
+def test_copies_are_independent():
+    mod = two_definitions()
+    other = copy.copy(mod)
+    other["h"] = const(1)
+    assert "h" not in mod
+    changed = mod.with_attr("name", 3)
+    assert "name" not in mod.attrs
+    assert changed.attrs == {"name": 3}
+
+
+def test_map_functions_returns_the_module_itself_when_nothing_changes():
+    mod = two_definitions()
+    assert mod.map_functions(lambda f: f) is mod
+    assert mod.map_functions(lambda f: Function((), const(2)))["f"].body.value == 2
+
+
+def test_nodes_built_here_have_this_line():
+    here = caller_span()
+    node = Var("x")
+    assert node.span.source_name == __file__
+    assert node.span.line == here.line + 1
+
+
+def test_a_span_may_be_given_by_line_and_column():
+    span = Span(SourceName("model.py"), 3, 4, 7, 9)
+    assert (span.line, span.column, span.end_line, span.end_column) == (3, 7, 4, 9)
+    assert str(span) == "model.py:3:7"
+
+
+def test_scope_builder_nests_lets_and_branches():
+    sb = ScopeBuilder()
+    x = sb.let("x", const(1))
+    with sb.if_scope(const(True)):
+        y = sb.let(("y", scalar_type("int32")), x)
+        sb.ret(y)
+    with sb.else_scope():
+        sb.ret(x)
+    e = sb.get()
+    assert isinstance(e, Let)
+    assert e.var is x
+    assert isinstance(e.body, If)
+    assert isinstance(e.body.true_branch, Let)
+    assert e.body.true_branch.var.type_annotation is scalar_type("int32")
+    assert e.body.false_branch is x
+
+
+@pytest.mark.parametrize(
+    "misuse",
+    [
+        lambda sb: sb.get(),
+        lambda sb: (sb.ret(1), sb.let("x", 2)),
+        lambda sb: (sb.ret(1), sb.ret(2)),
+        lambda sb: sb.else_scope().__enter__(),
+    ],
+)
+def test_scope_builder_refuses_what_has_no_meaning(misuse):
+    with pytest.raises(RuntimeError):
+        misuse(ScopeBuilder())
+
+
+def test_an_if_scope_needs_an_else_scope():
+    sb = ScopeBuilder()
+    with sb.if_scope(const(True)):
+        sb.ret(1)
+    with pytest.raises(RuntimeError, match="else_scope"):
+        sb.ret(2)
+
+
+def test_the_type_of_a_variable_in_a_scope_builder_is_its_annotation():
+    assert ScopeBuilder().type_of(var("x", shape=())) is scalar_type("float32")
+    assert isinstance(ScopeBuilder().type_of(Var("x")), IncompleteType)
+
+
+def test_while_loop_is_a_recursive_function():
+    i = var("i", shape=(), dtype="int32")
+    loop = while_loop(lambda i: Call(GlobalVar("c"), (i,)), [i], lambda i: [Call(GlobalVar("n"), (i,))])
+    assert loop.body is loop.var
+    inner = loop.value
+    assert inner.params[0].type_annotation is scalar_type("int32")
+    assert inner.body.true_branch.op is loop.var
+    assert inner.body.false_branch.fields == inner.params
+
+
+def test_fresh_names_are_fresh():
+    names = NameSupply("p")
+    assert [names.fresh_name("x") for _ in range(3)] == ["p_x", "p_x_1", "p_x_2"]
+    names.reserve_name("y_1")
+    assert names.fresh_name("y") == "p_y"
+    assert names.fresh_name("y") == "p_y_2"
+    assert names.contains_name("x")
+    assert not names.contains_name("x", add_prefix=False)
+
+
+def test_fresh_globals_avoid_what_a_module_defines():
+    supply = GlobalVarSupply(two_definitions())
+    assert supply.fresh_global("f").name_hint == "f_1"
+    assert supply.unique_global_for("h") is supply.unique_global_for("h")
+    with pytest.raises(ValueError, match="reserved"):
+        supply.reserve_global(GlobalVar("g"))
+
+
+def test_a_tuple_wrapper_unpacks():
+    t = Var("t")
+    a, b = TupleWrapper(t, 2)
+    assert (a.index, b.index) == (0, 1)
+    assert TupleWrapper(t, 2)[-1].index == 1
+    assert TupleWrapper(t, 2).astuple() is t
+    with pytest.raises(IndexError):
+        TupleWrapper(t, 2)[2]
+
+
+def test_split_unpacks_and_says_its_size():
+    parts = relay.split(var("x", shape=(6,)), 3)
+    a, _, c = parts
+    assert isinstance(a, TupleGetItem)
+    assert (c.tuple_value, c.index) == (parts, 2)
+    assert len(parts) == parts.size == 3
+    assert parts[-1].index == 2
+    assert parts.astuple() is parts
+    assert isinstance(parts, relay.TupleWrapper)
+    assert not isinstance(var("x"), relay.TupleWrapper)
+
+
+def test_split_at_indices_has_one_part_more():
+    assert len(relay.split(var("x", shape=(6,)), (2, 5))) == 3
+    assert len(relay.nn.batch_norm(*[var(n) for n in "xgbmv"])) == 3
+
+
+def test_var_takes_a_type_or_a_shape():
+    assert var("x", shape=(2,), dtype="int8").type_annotation.dtype == "int8"
+    assert var("x", scalar_type("bool")).type_annotation is scalar_type("bool")
+    assert var("x").type_annotation is None
+    with pytest.raises(ValueError, match="not both"):
+        var("x", scalar_type("bool"), shape=())
+
+
+@pytest.mark.parametrize(
+    ("value", "dtype"),
+    [(1, "int32"), (1.0, "float32"), (True, "bool"), (2**40, "int64"), ([1.5, 2.0], "float32")],
+)
+def test_const_of_python_values(value, dtype):
+    assert const(value).type.dtype == dtype
+    assert const(value).value.tolist() == value
+
+
+def test_const_takes_a_base_type():
+    assert const(1, "float16").type is scalar_type("float16")
+    with pytest.raises(TypeError):
+        const(const(1))
