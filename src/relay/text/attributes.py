@@ -1,0 +1,113 @@
+"""Attribute values and attribute lists as text."""
+
+from collections.abc import Mapping
+from dataclasses import MISSING, fields
+from functools import lru_cache
+from typing import Any, get_args
+
+import numpy as np
+
+from relay.diagnostic import fail
+from relay.ir.dtype import BASE_TYPES, dtype_name
+from relay.ir.type import Type
+from relay.op.base import DTypeName, Operator, attribute_types
+from relay.text import names
+
+
+def float_text(value: float) -> str:
+    """A float so that it reads back as that float, with a point or an exponent."""
+    if value != value:
+        return "nanf64"
+    if value in (float("inf"), float("-inf")):
+        return "inff64" if value > 0 else "-inff64"
+    text = repr(value).replace("e+", "e")
+    return text if "." in text or "e" in text else f"{text}.0"
+
+
+def value_text(value: Any) -> str:
+    """An attribute value: number, string, bool, None, list, tuple, dict, base type, nested at will.
+
+    Raises `attribute-not-printable`.
+    """
+    kind = type(value)
+    if kind is str:
+        return names.quote(value)
+    if kind is int or kind is bool or value is None:
+        return str(value)
+    if kind is float:
+        return float_text(value)
+    out: list[str] = []
+    stack: list[Any] = [value]
+    while stack:
+        item = stack.pop()
+        if type(item) is _Text:
+            out.append(item)
+        elif isinstance(item, Mapping):
+            pieces: list[Any] = [_Text("{")]
+            for i, (key, inner) in enumerate(item.items()):  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+                pieces += [_Text((", " if i else "") + f"{_key(key)}: "), inner]
+            stack += reversed([*pieces, _Text("}")])
+        elif isinstance(item, tuple | list):
+            opening, closing = ("[", "]") if isinstance(item, list) else ("(", ",)" if len(item) == 1 else ")")  # pyright: ignore[reportUnknownArgumentType]
+            pieces = [_Text(opening)]
+            for i, inner in enumerate(item):  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+                pieces += [_Text(", "), inner] if i else [inner]
+            stack += reversed([*pieces, _Text(closing)])
+        else:
+            out.append(_scalar(item))
+    return "".join(out)
+
+
+class _Text(str):
+    """A piece that is text already."""
+
+    __slots__ = ()
+
+
+def _key(key: Any) -> str:
+    return names.quote(key) if isinstance(key, str) else _scalar(key)
+
+
+def _scalar(value: Any) -> str:
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, str):
+        return names.quote(value)
+    if isinstance(value, float):
+        return float_text(value)
+    if isinstance(value, int) or value is None:
+        return str(value)
+    if isinstance(value, np.dtype | type):
+        try:
+            return names.quote(dtype_name(value))
+        except (ValueError, TypeError):
+            pass
+    what = f"`{value!r}`" if isinstance(value, Type) else f"a value of class {type(value).__name__}"
+    fail("attribute-not-printable", f"{what} cannot be an attribute in text",
+         hint="use numbers, strings, booleans, None, and lists, tuples and dicts of them")
+
+
+@lru_cache(maxsize=None)
+def _plan(cls: type[Operator]) -> tuple[tuple[str, Any, bool], ...]:
+    """Each attribute with its default and whether it names a base type."""
+    types = attribute_types(cls)
+    return tuple([(f.name, f.default, types[f.name] is DTypeName or DTypeName in get_args(types[f.name]))
+                  for f in fields(cls)])  # pyright: ignore[reportArgumentType]
+
+
+def operator_attributes(op: Operator) -> str:
+    """`alpha=0.1, dtype=float32` of what differs from the defaults, or nothing."""
+    parts: list[str] = []
+    for name, default, is_dtype in _plan(type(op)):
+        value = getattr(op, name)
+        if value is default or (default is not MISSING and type(value) is type(default) and value == default):
+            continue
+        text = value if is_dtype and value in BASE_TYPES else value_text(value)
+        parts.append(f"{name}={text}")
+    return ", ".join(parts)
+
+
+def attribute_list(attrs: Mapping[str, Any]) -> list[str]:
+    """`key=value` for each attribute."""
+    return [f"{key if names.is_dotted(key) and key not in names.KEYWORDS else names.quote(key)}={value_text(value)}"
+            for key, value in attrs.items()]

@@ -1,0 +1,77 @@
+"""Names in text: when to quote, how to escape, and which names a type parameter may not take."""
+
+import re
+from collections.abc import Container
+
+from relay.ir.dtype import ALIASES, BASE_TYPES
+
+_PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z").match
+_DOTTED = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*\Z").match
+
+KEYWORDS = frozenset({
+    "and", "attributes", "case", "data", "def", "else", "extern", "fn", "free_var", "fun", "grad", "if", "import",
+    "jvp", "let", "match", "meta", "rec", "ref", "ref_read", "ref_write", "ret", "return", "type", "vjp", "where",
+    "True", "False", "None", "Constant",
+})
+TYPE_WORDS = frozenset({
+    "Tensor", "Tuple", "Ref", "ref", "fn", "fun", "min", "max", "broadcast", "Type", "Shape", "Dim", "BaseType",
+    "Constraint", "AdtHandle", "where", "string", *BASE_TYPES, *ALIASES,
+})
+
+
+def is_plain(name: str) -> bool:
+    """Whether a name needs no quotes."""
+    return _PLAIN(name) is not None
+
+
+def is_dotted(name: str) -> bool:
+    """Whether a name is plain names joined by dots, as operators have."""
+    return _DOTTED(name) is not None
+
+
+def quote(text: str) -> str:
+    """A string literal."""
+    out = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n").replace("\t", "\\t")
+    if not out.isprintable():
+        out = "".join([c if c.isprintable() else f"\\u{{{ord(c):x}}}" for c in out])
+    return f'"{out}"'
+
+
+def local(name: str) -> str:
+    """`%x`, or `%"features.0/weight"`."""
+    return f"%{name}" if _PLAIN(name) else f"%{quote(name)}"
+
+
+def global_(name: str) -> str:
+    """`@f`, or `@"my.fn"`."""
+    return f"@{name}" if _PLAIN(name) else f"@{quote(name)}"
+
+
+def type_name(name: str) -> str:
+    """The name of a data type; `@"…"` if it is no plain name or a word of the language."""
+    return name if _PLAIN(name) and name not in KEYWORDS and name not in TYPE_WORDS else f"@{quote(name)}"
+
+
+def constructor(name: str) -> str:
+    """The name of a constructor; `@"…"` if it is no plain name or a word of the language."""
+    return name if _PLAIN(name) and name not in KEYWORDS else f"@{quote(name)}"
+
+
+def fresh(name: str, taken: Container[str]) -> str:
+    """`name` if it is free, else `name_1`, `name_2`, …"""
+    if name not in taken:
+        return name
+    i = 1
+    while f"{name}_{i}" in taken:
+        i += 1
+    return f"{name}_{i}"
+
+
+def type_parameter(name: str, taken: Container[str]) -> str:
+    """A name for a type parameter: its own where that is plain and free, else a similar one."""
+    plain = re.sub(r"[^A-Za-z0-9_]", "_", name) or "t"
+    if not _PLAIN(plain):
+        plain = f"t{plain}"
+    if plain in KEYWORDS or plain in TYPE_WORDS or plain == "_":
+        plain = f"{plain}_"
+    return fresh(plain, taken)

@@ -1,0 +1,292 @@
+"""Types as text.
+
+Ways of writing that keep the text unambiguous: a data type without arguments is `Nat`, its bare name as an argument
+of kind `AdtHandle` is `Nat` too (the declared kind tells them apart); a function type with a `where` is put in
+parentheses wherever something may follow it; the terms of a dimension are sorted by their text, so that the text
+does not depend on the age of its variables.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from relay.ir.type import (
+    HAS_BINDER,
+    HAS_VAR,
+    DimCall,
+    DimExpr,
+    FuncType,
+    GlobalTypeVar,
+    IncompleteType,
+    Kind,
+    RefType,
+    TensorType,
+    TupleType,
+    Type,
+    TypeCall,
+    TypeRelation,
+    TypeVar,
+)
+from relay.ir.type import Any as AnyDim
+from relay.text import names
+
+Attr = Callable[[Any], str]
+
+
+class TypeText:
+    """Prints types; remembers what it printed and how type parameters are named where it prints."""
+
+    def __init__(self, attr: Attr = repr, taken: Sequence[str] = ()) -> None:
+        """`attr` prints the attribute values of relations; `taken` are names no type parameter may have."""
+        self.attr = attr
+        self.taken = set(taken)
+        self.closed: dict[Any, str] = {}
+        self.here: dict[Any, str] = {}
+        """Texts of types with type parameters: right as long as the parameters in scope stay the same."""
+        self.names: dict[Type, str] = {}
+        self.scope: set[str] = set()
+
+    # --- type parameters ---------------------------------------------------------------------------------------
+
+    def enter(self, params: Sequence[TypeVar]) -> list[tuple[TypeVar, str | None]]:
+        """Name the type parameters of a binder; what it returns undoes that with `leave`."""
+        undo: list[tuple[TypeVar, str | None]] = []
+        for p in params:
+            undo.append((p, self.names.get(p)))
+            name = names.type_parameter(p.name_hint, self.scope | self.taken)
+            self.names[p] = name
+            self.scope.add(name)
+        self.here.clear()
+        return undo
+
+    def leave(self, undo: list[tuple[TypeVar, str | None]]) -> None:
+        """Forget the names that `enter` gave."""
+        for p, before in reversed(undo):
+            self.scope.discard(self.names[p])
+            if before is None:
+                del self.names[p]
+            else:
+                self.names[p] = before
+        if undo:
+            self.here.clear()
+
+    def parameters(self, params: Sequence[TypeVar]) -> str:
+        """`<a, n: Dim>` or `[A, B]`, or nothing."""
+        if not params:
+            return ""
+        if all(p.kind is Kind.Type for p in params):
+            return f"[{', '.join([self.names[p] for p in params])}]"
+        kinds = ["" if p.kind is Kind.Type else f": {p.kind.value}" for p in params]
+        return f"<{', '.join([self.names[p] + k for p, k in zip(params, kinds, strict=True)])}>"
+
+    # --- types -------------------------------------------------------------------------------------------------
+
+    def __call__(self, t: Any) -> str:
+        """A type, shape, dimension or base type as text."""
+        if isinstance(t, str):
+            return t
+        if not isinstance(t, Type):
+            return self._shape(t) if isinstance(t, tuple) else str(t)
+        known = self.here if t.flags & (HAS_VAR | HAS_BINDER) else self.closed
+        found = known.get(t) if not t.flags & HAS_BINDER else None
+        if found is None:
+            found = self._print(t)
+            if not t.flags & HAS_BINDER:
+                known[t] = found
+        return found
+
+    def argument(self, t: Any) -> str:
+        """A type where a comma or a `where` may follow: a function type with constraints gets parentheses."""
+        text = self(t)
+        return f"({text})" if isinstance(t, FuncType) and _ends_in_where(t) else text
+
+    def any_kind(self, t: Any) -> str:
+        """A type argument of whatever kind; says the kind where the form alone would not."""
+        if isinstance(t, str):
+            return f"{t}: BaseType"
+        return "(): Shape" if t == () else self.argument(t)
+
+    def constraints(self, relations: Sequence[TypeRelation]) -> str:
+        """` where R1, R2(a, b)`, or nothing."""
+        return f" where {', '.join([self(r) for r in relations])}" if relations else ""
+
+    def _shape(self, shape: tuple[Any, ...]) -> str:
+        inner = ", ".join([str(d) if isinstance(d, int) else self(d) for d in shape])
+        return f"({inner},)" if len(shape) == 1 else f"({inner})"
+
+    def _print(self, root: Type) -> str:
+        """`root` as pieces, written on an explicit stack: strings go out, types are opened, undo lists close."""
+        out: list[str] = []
+        stack: list[Any] = [root]
+        while stack:
+            item = stack.pop()
+            if isinstance(item, str):
+                out.append(item)
+            elif isinstance(item, list):
+                self.leave(item)  # pyright: ignore[reportUnknownArgumentType]
+            elif isinstance(item, tuple):
+                stack += reversed(_listed("(", item, ",)" if len(item) == 1 else ")"))  # pyright: ignore[reportUnknownArgumentType]
+            elif isinstance(item, Type):
+                simple = self.closed.get(item) or (self._leaf(item) if not item.children else None)
+                if simple is not None:
+                    out.append(simple)
+                else:
+                    stack += reversed(self._open(item))
+            else:
+                out.append(str(item))
+        return "".join(out)
+
+    def _leaf(self, t: Type) -> str | None:
+        match t:
+            case TypeVar():
+                return self.names.get(t) or self._free(t)
+            case IncompleteType():
+                return "_"
+            case AnyDim():
+                return "?"
+            case GlobalTypeVar():
+                return names.type_name(t.name_hint)
+            case TensorType(shape=shape, dtype=dtype):
+                return f"{dtype}" if shape == () else f"Tensor[{self._shape(shape)}, {dtype}]"  # pyright: ignore[reportArgumentType]
+            case TupleType():
+                return "()"
+            case _:
+                return None
+
+    def _free(self, t: TypeVar) -> str:
+        """A name for a type parameter that nothing around binds."""
+        name = names.type_parameter(t.name_hint, self.scope | self.taken)
+        self.names[t] = name
+        self.scope.add(name)
+        return name
+
+    def _open(self, t: Type) -> list[Any]:
+        """The pieces of a type: strings and types in order."""
+        match t:
+            case TensorType(shape=shape, dtype=dtype):
+                return ["Tensor[", shape, ", ", dtype, "]"]
+            case TupleType(fields=fields):
+                return _listed("(", [_guarded(f) for f in fields], ",)" if len(fields) == 1 else ")")
+            case RefType(value=value):
+                return ["ref(", value, ")"]
+            case TypeCall(func=func, args=args):
+                return [func, *(_listed("[", [_guarded(a) for a in args], "]") if args else
+                                () if isinstance(func, GlobalTypeVar) else ("[]",))]
+            case FuncType():
+                return self._function(t)
+            case TypeRelation():
+                return self._relation(t)
+            case DimExpr():
+                return [self._sum(t)]
+            case DimCall():
+                return [self._call(t)]
+            case _:
+                raise AssertionError(f"a type of class {type(t).__name__}")
+
+    def _function(self, t: FuncType) -> list[Any]:
+        undo = self.enter(t.type_params)
+        pieces: list[Any] = _listed(f"fn{self.parameters(t.type_params)}(", [_guarded(a) for a in t.arg_types],
+                                    ") -> ")
+        inner = isinstance(t.ret_type, FuncType) and (t.type_constraints or _ends_in_where(t.ret_type))
+        pieces += ["(", t.ret_type, ")"] if inner else [t.ret_type]
+        for i, r in enumerate(t.type_constraints):
+            pieces += [", " if i else " where ", r]
+        return [*pieces, undo] if undo else pieces
+
+    def _relation(self, t: TypeRelation) -> list[Any]:
+        if t.args is None and not t.attrs:
+            return [t.name]
+        args = [self.any_kind(a) if a == () or isinstance(a, str) else _guarded(a) for a in t.args or ()]
+        args += [f"{key if names.is_dotted(key) else names.quote(key)}={self.attr(value)}" for key, value in t.attrs]
+        return _listed(f"{t.name}(", args, ")")
+
+    # --- dimensions --------------------------------------------------------------------------------------------
+
+    def _sum(self, d: DimExpr) -> str:
+        """`2 * n * m + k - 1`: terms by degree, then by text, those that are added first."""
+        added: list[tuple[int, str]] = []
+        taken_off: list[tuple[int, str]] = []
+        for monomial, c in d.terms:
+            atoms = sorted([self._factor(a) for a in monomial])
+            text = " * ".join(atoms if abs(c) == 1 else [str(abs(c)), *atoms])
+            (added if c > 0 else taken_off).append((-len(monomial), text))
+        plus = [text for _, text in sorted(added)]
+        minus = [text for _, text in sorted(taken_off)]
+        if d.constant > 0 or not plus:
+            plus.append(str(max(d.constant, 0)))
+        if d.constant < 0:
+            minus.append(str(-d.constant))
+        return " - ".join([" + ".join(plus), *minus])
+
+    def _factor(self, d: Any) -> str:
+        text = self(d)
+        return f"({text})" if isinstance(d, DimExpr) or (isinstance(d, DimCall) and d.op == "/") else text
+
+    def _call(self, d: DimCall) -> str:
+        if d.op == "/":
+            a, b = d.args
+            return f"{self._factor(a)} / {self._factor(b)}"
+        args = sorted([(isinstance(a, Type), a if isinstance(a, int) else 0, self(a)) for a in d.args])
+        return f"{d.op}({', '.join([text for _, _, text in args])})"
+
+
+def _listed(opening: str, items: Sequence[Any], closing: str) -> list[Any]:
+    """`opening`, the items with commas between, `closing`."""
+    pieces: list[Any] = [opening]
+    for i, item in enumerate(items):
+        if i:
+            pieces.append(", ")
+        if type(item) is _Guarded:
+            pieces += ["(", item.type, ")"]
+        else:
+            pieces.append(item)
+    pieces.append(closing)
+    return pieces
+
+
+class _Guarded:
+    """A type that prints in parentheses."""
+
+    __slots__ = ("type",)
+
+    def __init__(self, t: Type) -> None:
+        self.type = t
+
+
+def _guarded(t: Any) -> Any:
+    return _Guarded(t) if isinstance(t, FuncType) and _ends_in_where(t) else t
+
+
+def _ends_in_where(t: FuncType) -> bool:
+    """Whether the text of `t` ends in constraints, which would swallow what follows a comma."""
+    at: Type = t
+    while isinstance(at, FuncType):
+        if at.type_constraints:
+            return True
+        at = at.ret_type
+    return False
+
+
+def type_text(t: Any) -> str:
+    """A type, shape or dimension as text."""
+    from relay.text.attributes import value_text
+
+    return TypeText(value_text)(t)
+
+
+def type_repr(t: Type) -> str:
+    """A short line for a type: its text, cut where it is long."""
+    if _size(t, 200) >= 200:
+        return f"<{type(t).__name__}, large>"
+    text = type_text(t)
+    return text if len(text) <= 120 else f"{text[:119]}…"
+
+
+def _size(root: Type, limit: int) -> int:
+    """The number of parts of a type, counted up to `limit`."""
+    count, stack = 0, [root]
+    while stack and count < limit:
+        count += 1
+        stack += stack.pop().children[:limit]
+    return count
+
+
