@@ -23,7 +23,8 @@ class Concrete:
         while t in self.bound:
             t = self.bound[t]
         if isinstance(t, TensorType):
-            shape = self.resolve(t.shape) if isinstance(t.shape, Type) else tuple(self.resolve(d) for d in t.shape)
+            shape = self.resolve(t.shape) if isinstance(t.shape, Type) else t.shape
+            shape = tuple(self.resolve(d) for d in shape) if isinstance(shape, tuple) else shape
             return TensorType(shape, self.resolve(t.dtype))
         if isinstance(t, TupleType):
             return TupleType([self.resolve(f) for f in t.fields])

@@ -20,6 +20,7 @@ from relay.op.nn.layout import (
     permutation,
     positions,
     result_dtype,
+    same_size,
     spread,
     to_layout,
 )
@@ -59,7 +60,7 @@ class Convolution(Kernel):
         """Demand that the weight's window is the one that `kernel_size` says."""
         if kernel_size is not None:
             for d, k in zip(window, per_axis(t, kernel_size, self.rank, self.name, "kernel_size"), strict=True):
-                t.require(d, "==", k, f"`{self.name}` has kernel_size={kernel_size}")
+                same_size(t, d, k, f"`{self.name}` has kernel_size={kernel_size}")
 
     def check_groups(self, t: Typing, channels: Dim, groups: int, what: str) -> None:
         """Demand that `groups` divides a number of channels (`groups-mismatch`)."""
@@ -116,7 +117,7 @@ class ForwardConvolution(Convolution):
         else:
             self.match_channels(t, channels, per_group * groups, groups)
         if a["channels"] is not None:
-            t.require(out, "==", a["channels"], f"`{op}` has channels={a['channels']}")
+            same_size(t, out, a["channels"], f"`{op}` has channels={a['channels']}")
         self.check_groups(t, out, groups, "output")
         self.check_kernel(t, window, a["kernel_size"])
         sizes = [self.steps(t, d, k, s, p, r) for d, k, s, p, r in
@@ -164,8 +165,8 @@ def convolve(np: Numpy, x: Array, w: Array, strides: Sequence[int], padding: Seq
     if groups > 1 and w.shape[1] == 1 and groups == x.shape[1]:
         return _depthwise(np, x, w, strides, dilation, sizes)
     batch, out = x.shape[0], np.empty((x.shape[0], w.shape[0], *sizes), x.dtype)
-    taps = [np.reshape(part, (part.shape[0], -1)) for part in np.split(w, groups)]
     per_group, filters = w.shape[1], w.shape[0] // groups
+    taps = w.reshape(groups, filters, per_group * prod(window))
     if 0 in out.shape:
         return out
     row = per_group * prod(window) * prod(sizes[1:])
@@ -188,13 +189,13 @@ def unfold(np: Numpy, x: Array, window: Sequence[int], strides: Sequence[int], d
     if all(k == 1 for k in window):
         view = x[(slice(None), slice(start * strides[0], (start + sizes[0] - 1) * strides[0] + 1, strides[0]),
                   *[slice(0, (n - 1) * s + 1, s) for n, s in zip(sizes[1:], strides[1:], strict=True)])]
-        return view.reshape(x.shape[0], -1)
+        return view.reshape(x.shape[0], prod(sizes))
     columns = np.empty((x.shape[0], *window, *sizes), x.dtype)
     for tap in np.ndindex(*window):
         begins = [i * r for i, r in zip(tap, dilation, strict=True)]
         begins[0] += start * strides[0]
         columns[(slice(None), *tap)] = x[(slice(None), *_slices(begins, sizes, strides))]
-    return columns.reshape(x.shape[0] * prod(window), -1)
+    return columns.reshape(x.shape[0] * prod(window), prod(sizes))
 
 
 def _slices(begins: Sequence[int], sizes: Sequence[int], strides: Sequence[int]) -> list[slice]:

@@ -18,6 +18,7 @@ from relay.op.nn.layout import (
     per_axis,
     permutation,
     result_dtype,
+    same_size,
     spread,
     to_layout,
 )
@@ -59,7 +60,7 @@ class TransposedConvolution(Convolution):
         self.match_channels(t, channels, inputs, groups)
         out = per_group * groups
         if a["channels"] is not None:
-            t.require(out, "==", a["channels"], f"`{op}` has channels={a['channels']}")
+            same_size(t, out, a["channels"], f"`{op}` has channels={a['channels']}")
         self.check_kernel(t, taps, a["kernel_size"])
         sizes: list[Dim] = []
         for d, k, s, p, r, e in zip(space, taps, strides, padding, dilation, extra, strict=True):

@@ -4,7 +4,7 @@ from relay.ir.dtype import to_numpy
 from relay.ir.type import Dim, TensorType, Type
 from relay.op.base import NUMERIC, Array, Derivative, Kernel, Numpy, operator, sample
 from relay.op.nn.contract import product
-from relay.op.nn.layout import OutDType, result_dtype
+from relay.op.nn.layout import OutDType, result_dtype, same_size
 from relay.op.relation import Typing
 
 
@@ -20,7 +20,7 @@ def contract(t: Typing, a: Dim, b: Dim, op: str) -> None:
 def check_units(t: Typing, n: Dim, units: int | None, op: str) -> None:
     """Demand that a weight has the units an attribute says."""
     if units is not None:
-        t.require(n, "==", units, f"`{op}` has units={units}")
+        same_size(t, n, units, f"`{op}` has units={units}")
 
 
 @operator("nn.dense")
@@ -46,8 +46,6 @@ class Dense(Kernel):
         shape = t.shape(data)
         if not shape:
             t.fail("rank-mismatch", "`nn.dense` needs data of rank 1 or more", hint="give it an axis of inputs")
-        if self.units is not None:
-            t.equal(t.tensor(weight).shape, (t.fresh("dim"), t.fresh("dim")))
         units, inputs = t.shape(weight, 2, "the weight")
         contract(t, shape[-1], inputs, self.name)
         check_units(t, units, self.units, self.name)

@@ -3,7 +3,7 @@
 from typing import Literal
 
 from relay.ir.dtype import is_integer
-from relay.ir.type import DType, Type
+from relay.ir.type import DType, Dim, Type
 from relay.op.base import Array, DTypeName, Numpy
 from relay.op.relation import Typing
 
@@ -74,3 +74,11 @@ def result_dtype(t: Typing, x: Type, weight: Type, out_dtype: str) -> DType:
         return out_dtype
     t.equal(t.dtype(weight), t.dtype(x), why="data and weight have one base type")
     return out_dtype or t.dtype(x)
+
+
+def same_size(t: Typing, d: Dim, n: int, why: str) -> None:
+    """Demand that a dimension is the number that an attribute says; one that is open becomes it."""
+    if t.static(d) is None:
+        t.equal(d, n, why=why)
+    else:
+        t.require(d, "==", n, why)
