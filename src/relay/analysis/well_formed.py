@@ -24,7 +24,7 @@ from relay.ir.pattern import PatternConstructor, pattern_nodes, pattern_vars
 from relay.ir.scope import Scope, common
 from relay.ir.type import HAS_VAR, Type, TypeVar
 from relay.ir.vars import binders
-from relay.ir.walk import post_order, type_post_order
+from relay.ir.walk import post_order
 
 CODE = "ill-formed"
 
@@ -93,7 +93,7 @@ def _check_types(mod: IRModule, report: Report) -> None:
                 place = f"place {i} of {header.name_hint}"
                 report.error(CODE, f"constructor {c.name_hint} does not belong at {place}", c.span)
             for t in c.inputs:
-                foreign = {v for v in type_post_order(t) if isinstance(v, TypeVar)} - set(data.type_vars)
+                foreign = set(free_type_vars(t)) - set(data.type_vars)
                 for v in sorted(foreign, key=lambda v: v.uid):
                     report.error(CODE, f"`{v.name_hint}` is not a parameter of {header.name_hint}", c.span)
                 try:

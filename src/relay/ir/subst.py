@@ -25,24 +25,24 @@ def map_type(root: Any, rule: Callable[[Any], Any], mask: int = HAS_VAR | HAS_IN
         return tuple([map_type(d, rule, mask) for d in root]) if isinstance(root, tuple) else root
     if not root.flags & mask:
         return root
-    done: dict[Type, Any] = {}
+    done: dict[int, Any] = {}  # by identity: comparing polymorphic function types comes back here
     stack: list[tuple[Type, bool]] = [(root, False)]
     while stack:
         t, ready = stack.pop()
-        if t in done:
+        if id(t) in done:
             continue
         children = t.children
         if not t.flags & mask:
-            done[t] = t
+            done[id(t)] = t
         elif not children:
-            done[t] = rule(t)
+            done[id(t)] = rule(t)
         elif ready:
-            new = tuple([done[c] for c in children])
-            done[t] = t if all(a is b for a, b in zip(new, children, strict=True)) else t.rebuild(new)
+            new = tuple([done[id(c)] for c in children])
+            done[id(t)] = t if all(a is b for a, b in zip(new, children, strict=True)) else t.rebuild(new)
         else:
             stack.append((t, True))
-            stack += [(c, False) for c in children if c not in done]
-    return done[root]
+            stack += [(c, False) for c in children if id(c) not in done]
+    return done[id(root)]
 
 
 def substitute_type(t: Any, by: Mapping[Any, Any]) -> Any:
@@ -57,17 +57,17 @@ def _height(t: Type) -> int:
     """How deeply polymorphic function types nest inside `t`."""
     if not t.flags & HAS_BINDER:
         return 0
-    heights: dict[Type, int] = {}
+    heights: dict[int, int] = {}
     stack: list[tuple[Type, bool]] = [(t, False)]
     while stack:
         u, ready = stack.pop()
         if ready:
-            below = max([heights.get(c, 0) for c in u.children], default=0)
-            heights[u] = below + bool(isinstance(u, FuncType) and u.type_params)
-        elif u not in heights and u.flags & HAS_BINDER:
+            below = max([heights.get(id(c), 0) for c in u.children], default=0)
+            heights[id(u)] = below + bool(isinstance(u, FuncType) and u.type_params)
+        elif id(u) not in heights and u.flags & HAS_BINDER:
             stack.append((u, True))
             stack += [(c, False) for c in u.children]
-    return heights[t]
+    return heights[id(t)]
 
 
 def canonical_func_type(t: FuncType) -> FuncType:
