@@ -8,6 +8,7 @@ functional: the same inputs give the same output.
 from collections.abc import Callable, Collection
 from typing import Any, Literal, NoReturn, Protocol
 
+from relay.ir.dtype import FLOATS, INTEGERS
 from relay.ir.type import DType, Dim, Shape, TensorType, Type
 
 Comparison = Literal["==", "!=", "<=", "<", "divides"]
@@ -63,7 +64,10 @@ class Typing(Protocol):
         ...
 
     def dtype_in(self, t: Type, allowed: Collection[str], what: str = "") -> None:
-        """Demand that tensor `t`'s base type is one of `allowed` (`dtype-not-supported`); open ones are remembered."""
+        """Demand that tensor `t`'s base type is one of `allowed` (`dtype-not-supported`); open ones are remembered.
+
+        `t` may be a base type itself.
+        """
         ...
 
     def fresh(self, like: Literal["type", "tensor", "shape", "dim", "dtype"] = "type") -> Any:
@@ -112,3 +116,41 @@ def identity(t: Typing, x: Type, out: Type) -> None:
     """Tensors of one type."""
     t.equal(out, x)
     t.tensor(x)
+
+
+NUMBERS = frozenset((*INTEGERS, *FLOATS))
+"""What an integer literal may become."""
+
+
+@relation("Number")
+def number(t: Typing, dtype: Any) -> None:
+    """A base type of integers or floats: what an integer literal may become."""
+    t.dtype_in(dtype, NUMBERS)
+
+
+@relation("Floating")
+def floating(t: Typing, dtype: Any) -> None:
+    """A floating-point base type: what a literal with a point may become."""
+    t.dtype_in(dtype, frozenset(FLOATS))
+
+
+@relation("Integral")
+def integral(t: Typing, dtype: Any) -> None:
+    """A base type of integers."""
+    t.dtype_in(dtype, frozenset(INTEGERS))
+
+
+@relation("BaseTypeIn")
+def base_type_in(t: Typing, dtype: Any, *, allowed: Collection[str]) -> None:
+    """One of the base types listed."""
+    t.dtype_in(dtype, frozenset(allowed))
+
+
+@relation("Field")
+def field(t: Typing, whole: Type, out: Type, *, index: int) -> None:
+    """`out` is the type of field `index` of tuple `whole`."""
+    fields = t.fields(whole)
+    if index >= len(fields):
+        t.fail("projection-out-of-range", f"a tuple of {len(fields)} has no field {index}",
+               hint=f"fields are numbered from 0; the last is .{len(fields) - 1}" if fields else "it has no fields")
+    t.equal(out, fields[index])

@@ -1,0 +1,323 @@
+"""Write what inference found into the program: binders, results, type parameters, type arguments, literals.
+
+Nothing else changes; nodes that need nothing come back as they are, shared ones stay shared.
+"""
+
+from itertools import chain, count
+from typing import TYPE_CHECKING, Any
+
+from relay.ir.expr import (
+    Call,
+    Clause,
+    Constant,
+    Constructor,
+    Expr,
+    Function,
+    GlobalVar,
+    Let,
+    LetRec,
+    Match,
+    Op,
+    Pattern,
+    Var,
+    replace,
+)
+from relay.ir.pattern import PatternConstructor, PatternTuple, PatternVar, pattern_vars
+from relay.ir.type import ANY, UNIT, FuncType, Kind, TensorType, Type, TypeVar
+from relay.typecheck.generalize import Signature
+from relay.typecheck.literals import converted, default
+from relay.typecheck.unify import Unknown, has_unknown, zonk
+
+if TYPE_CHECKING:
+    from relay.typecheck.expressions import Inference
+
+_POOLS = {Kind.Type: "abcdefghijklmnopqrstuvwxyz", Kind.Dim: "nmklpq"}
+_STEMS = {Kind.Type: "t", Kind.Dim: "d", Kind.Shape: "s", Kind.BaseType: "bt"}
+_DEFAULTS: dict[Kind, Any] = {Kind.Type: UNIT, Kind.Shape: (), Kind.Dim: ANY, Kind.BaseType: "float32"}
+
+
+def close(v: Unknown) -> Any:
+    """What an unknown becomes that nothing decides and nothing depends on."""
+    return default(v.allowed, []) if v.kind is Kind.BaseType else _DEFAULTS[v.kind]
+
+
+def fresh_name(kind: Kind, taken: set[str]) -> str:
+    """The first name for a type parameter of a kind that is not taken: a, b, …; n, m, …; s, s1, …; bt, bt1, …"""
+    stem = _STEMS[kind]
+    numbered = (f"{stem}{i}" if i else stem for i in count(0 if kind in (Kind.Shape, Kind.BaseType) else 1))
+    return next(name for name in chain(_POOLS.get(kind, ""), numbered) if name not in taken)
+
+
+class _Env:
+    """How placeholders are called here."""
+
+    __slots__ = ("cache", "rename")
+
+    def __init__(self, rename: dict[TypeVar, Any]) -> None:
+        self.rename = rename
+        self.cache: dict[Any, Any] = {}
+
+    def type(self, t: Any) -> Any:
+        if isinstance(t, Type):
+            found = self.cache.get(t)
+            if found is not None:
+                return found
+        return zonk(t, self.rename, self.cache, close)
+
+
+class Elaborator:
+    """Rebuilds one definition."""
+
+    def __init__(self, inf: "Inference") -> None:
+        """`inf` has solved the definition's group."""
+        self.inf = inf
+        self.env = _Env({})
+        self.names: set[str] = set()
+        self.outer: list[tuple[_Env, set[str]]] = []
+        self.envs: dict[Signature, _Env] = {}
+        self.vars: dict[Var, Var] = {}
+        self.done: dict[Expr, Expr] = {}
+
+    # --- names of type parameters -----------------------------------------------------------------------------
+
+    def name(self, sig: Signature) -> _Env:
+        """Give the type parameters that a function was generalised with their names."""
+        known = self.envs.get(sig)
+        if known is not None:
+            return known
+        env = self.env
+        group = {p for s in sig.siblings for p in s.added}
+        if len(sig.siblings) > 1 and group:
+            closed = {p: default(self.inf.classes.get(p), []) if p.kind is Kind.BaseType else _DEFAULTS[p.kind]
+                      for p in group}
+            env = _Env({**env.rename, **closed})
+        taken = self.names | {p.name for p in sig.type_params}
+        for p in sig.added:
+            made = TypeVar(fresh_name(p.kind, taken), p.kind)
+            taken.add(made.name)
+            env.rename[p] = sig.final[p] = made
+        self.envs[sig] = env
+        return env
+
+    def scheme(self, sig: Signature) -> FuncType:
+        """The type of a bound function, its parameters named."""
+        return self.name(sig).type(sig.scheme)
+
+    # --- the walk ---------------------------------------------------------------------------------------------
+
+    def run(self, root: Expr) -> Expr:
+        """The definition with everything filled in."""
+        done = self.done
+        stack: list[tuple[Expr, bool]] = [(root, False)]
+        while stack:
+            e, ready = stack.pop()
+            k = type(e)
+            if ready:
+                done[e] = self.close_let(e) if k is Let else self.build(e)
+                continue
+            if k in _LEAVES or e in done:
+                continue
+            if k is Constant:
+                done[e] = self.constant(e)
+            elif k is Let:
+                stack.append((e, True))
+                stack.append((e.body, False))
+                value = e.value
+                if type(value) is not Var:
+                    stack.append((value, False))
+                self.open_let(e)
+            elif k is Call:
+                below = [(a, False) for a in e.children if type(a) not in _LEAVES and a not in done]
+                if below:
+                    stack.append((e, True))
+                    below.reverse()
+                    stack += below
+                else:
+                    done[e] = self.call(e)
+            else:
+                self.open(e)
+                stack.append((e, True))
+                stack += [(c, False) for c in reversed(e.children)]
+        return self.get(root)
+
+    def get(self, e: Expr) -> Expr:
+        """A child that is finished."""
+        k = type(e)
+        if k is Var:
+            found = self.vars.get(e)
+            return self.var(e) if found is None else found
+        if k in _LEAVES:
+            return e
+        return self.done[e]
+
+    def var(self, v: Var, sig: Signature | None = None) -> Var:
+        """The annotated form of a binder (or of a free variable)."""
+        written = v.type_annotation
+        if written is not None and not has_unknown(written):
+            new = v
+        else:
+            t = self.env.type(self.inf.vars[v]) if sig is None else self.scheme(sig)
+            new = v if t is written else Var(v.name_hint, t, span=v.span)
+        self.vars[v] = new
+        return new
+
+    def open_let(self, e: Let) -> None:
+        """Name the variable before its uses are rebuilt."""
+        value = e.value
+        kv = type(value)
+        if kv is Function:
+            sig = self.inf.signatures.get(value)
+            self.var(e.var, sig if sig is not None and _is_own(self.inf.vars.get(e.var), sig) else None)
+        elif kv is Op:
+            self.var(e.var, self.inf.signatures.get(e.var))
+        else:
+            self.var(e.var)
+
+    def close_let(self, e: Let) -> Expr:
+        var, value, body = self.vars[e.var], self.get(e.value), self.get(e.body)
+        if var is e.var and value is e.value and body is e.body:
+            return e
+        return Let(var, value, body, span=e.span)
+
+    def open(self, e: Expr) -> None:
+        """Bind what a node binds, before its children are rebuilt."""
+        match e:
+            case Function():
+                self.open_function(e)
+            case LetRec():
+                for v, fn in zip(e.vars, e.values, strict=True):
+                    self.var(v, self.inf.signatures[fn])
+            case Match():
+                for c in e.clauses:
+                    for v in pattern_vars(c.lhs):
+                        self.var(v)
+            case _:
+                pass
+
+    def open_function(self, fn: Function) -> None:
+        sig = self.inf.signatures[fn]
+        self.outer.append((self.env, self.names))
+        self.env = self.name(sig)
+        self.names = self.names | {p.name for p in (*sig.type_params, *sig.final.values())}
+        for p in fn.params:
+            self.var(p)
+
+    def build(self, e: Expr) -> Expr:
+        """A node around its finished children."""
+        match e:
+            case Function():
+                return self.function(e)
+            case Call():
+                return self.call(e)
+            case LetRec():
+                several = tuple([self.vars[v] for v in e.vars])
+                values, body = tuple([self.get(v) for v in e.values]), self.get(e.body)
+                if body is e.body and _same(several, e.vars) and _same(values, e.values):
+                    return e
+                return LetRec(several, values, body, span=e.span)
+            case Match():
+                return self.match(e)
+            case _:
+                old = e.children
+                new = tuple([self.get(c) for c in old])
+                return e if _same(old, new) else e.rebuild(new)
+
+    def call(self, e: Call) -> Expr:
+        op = e.op if type(e.op) is Op else self.get(e.op)
+        args = tuple([self.get(a) for a in e.args])
+        type_args = e.type_args
+        if type(op) is not Op:
+            type_args = self.type_args(e)
+        if op is e.op and type_args is e.type_args and _same(args, e.args):
+            return e
+        return Call(op, args, e.attrs, type_args, span=e.span)
+
+    def type_args(self, e: Call) -> tuple[Any, ...]:
+        """What instantiates the callee; a recursive call passes the function's own parameters on."""
+        found = self.inf.type_args.get(e)
+        if found is None:
+            sig = self.inf.mono_calls.get(e)
+            if sig is None:
+                return e.type_args
+            found = (*sig.type_params, *sig.added)
+            new = tuple([self.env.rename.get(p, p) for p in found])
+        else:
+            new = tuple([self.env.type(t) for t in found])
+        return e.type_args if new == e.type_args else new
+
+    def constant(self, c: Constant) -> Expr:
+        v = self.inf.constant_dtype.get(c)
+        if v is None:
+            return c
+        dtype = self.env.type(v)
+        t = TensorType(c.value.shape, dtype)
+        return Constant(converted(c, dtype) if isinstance(dtype, str) else c.value, t, span=c.span)
+
+    def function(self, fn: Function) -> Expr:
+        sig = self.inf.signatures[fn]
+        env = self.env
+        body = self.get(fn.body)
+        params = tuple([self.vars[p] for p in fn.params])
+        ret = fn.ret_type
+        if ret is None or has_unknown(ret):
+            ret = env.type(sig.mono.ret_type)
+        added = tuple([sig.final[p] for p in sig.added])
+        constraints = fn.constraints
+        if sig.needs or any(has_unknown(c) for c in constraints):
+            constraints = tuple([env.type(c) for c in (*constraints, *sig.needs)])
+        self.env, self.names = self.outer.pop()
+        if body is fn.body and ret is fn.ret_type and not added and constraints is fn.constraints \
+                and _same(params, fn.params):
+            return fn
+        return replace(fn, params=params, body=body, ret_type=ret, type_params=(*fn.type_params, *added),
+                       constraints=constraints)
+
+    def match(self, e: Match) -> Expr:
+        data = self.get(e.data)
+        clauses: list[Clause] = []
+        for c in e.clauses:
+            lhs, rhs = self.pattern(c.lhs), self.get(c.rhs)
+            clauses.append(c if lhs is c.lhs and rhs is c.rhs else Clause(lhs, rhs, span=c.span))
+        if data is e.data and _same(clauses, e.clauses):
+            return e
+        return Match(data, tuple(clauses), e.complete, span=e.span)
+
+    def pattern(self, root: Pattern) -> Pattern:
+        """A pattern with its variables annotated."""
+        if all(self.vars[v] is v for v in pattern_vars(root)):
+            return root
+        done: dict[Pattern, Pattern] = {}
+        stack: list[tuple[Pattern, bool]] = [(root, False)]
+        while stack:
+            p, ready = stack.pop()
+            if not ready and p.children:
+                stack.append((p, True))
+                stack += [(c, False) for c in p.children]
+                continue
+            fields = tuple([done[c] for c in p.children])
+            match p:
+                case PatternVar():
+                    v = self.vars[p.var]
+                    done[p] = p if v is p.var else PatternVar(v, span=p.span)
+                case PatternConstructor():
+                    done[p] = p if _same(fields, p.children) else PatternConstructor(p.constructor, fields, span=p.span)
+                case PatternTuple():
+                    done[p] = p if _same(fields, p.children) else PatternTuple(fields, span=p.span)
+                case _:
+                    done[p] = p
+        return done[root]
+
+
+_LEAVES = frozenset({Var, GlobalVar, Op, Constructor})
+
+
+def _same(a: Any, b: Any) -> bool:
+    for x, y in zip(a, b, strict=True):
+        if x is not y:
+            return False
+    return True
+
+
+def _is_own(t: Any, sig: Signature) -> bool:
+    """Whether a variable has the scheme that its function was given (not one that was written)."""
+    return isinstance(t, FuncType) and t.type_params == (*sig.type_params, *sig.added)
