@@ -1,0 +1,188 @@
+"""A position in the tokens, the errors found there, and the trampoline on which the grammar's rules run.
+
+A rule that contains itself is a generator: it yields another rule and receives what that one returns.  `run`
+keeps the waiting rules in a list, so that no depth of nesting meets Python's stack.
+"""
+
+from collections.abc import Generator
+from typing import Any, NoReturn
+
+from relay.diagnostic import Diagnostic, Note, RelayError, Report, Span
+from relay.text.lexer import MOST_ERRORS, Tokens
+from relay.text.literals import short
+
+Rule = Generator[Any, Any, Any]
+
+
+class SyntaxFault(Exception):
+    """A fault at a place; the innermost block around it reports it and goes on behind it."""
+
+    def __init__(self, diagnostic: Diagnostic, at: int) -> None:
+        """`at` is the index of the token where it was noticed."""
+        super().__init__(diagnostic)
+        self.diagnostic = diagnostic
+        self.at = at
+
+
+class TooManyErrors(Exception):
+    """Ends a parse that has nothing useful to say any more."""
+
+
+def run(rule: Rule) -> Any:
+    """What the rule returns; the rules that wait for one they yielded are kept in a list."""
+    waiting: list[Rule] = []
+    value: Any = None
+    fault: SyntaxFault | None = None
+    while True:
+        try:
+            inner = rule.send(value) if fault is None else rule.throw(fault)
+        except StopIteration as stop:
+            value, fault = stop.value, None
+        except SyntaxFault as raised:
+            value, fault = None, raised.with_traceback(None)
+        else:
+            waiting.append(rule)
+            rule, value, fault = inner, None, None
+            continue
+        if not waiting:
+            if fault is not None:
+                raise fault
+            return value
+        rule = waiting.pop()
+
+
+class Cursor:
+    """Tokens, a position, and what went wrong so far."""
+
+    def __init__(self, tokens: Tokens, report: Report) -> None:
+        """Begin at the first token."""
+        self.tokens = tokens
+        self.source = tokens.source
+        self.strict = tokens.strict
+        self.kinds = tokens.kinds
+        self.texts = tokens.texts
+        self.starts = tokens.starts
+        self.ends = tokens.ends
+        self.i = 0
+        self.report = report
+        self._last_fault = -1
+        self._partner: dict[int, int] | None = None
+        self._angle_partner: dict[int, int] | None = None
+
+    @property
+    def partner(self) -> dict[int, int]:
+        """For each bracket that has one, the index of its partner."""
+        if self._partner is None:
+            self._partner = self.tokens.brackets()
+        return self._partner
+
+    @property
+    def angle_partner(self) -> dict[int, int]:
+        """For each `<` that could open a list of types, the index of its `>`."""
+        if self._angle_partner is None:
+            self._angle_partner = self.tokens.angles()
+        return self._angle_partner
+
+    def span(self, first: int, last: int | None = None) -> Span:
+        """From token `first` to token `last` (or `first` alone)."""
+        return Span(self.source, self.starts[first], self.ends[first if last is None else last])
+
+    def here(self, i: int) -> Span:
+        """Token `i` as a place for a message: the end of the text is shown behind its last token."""
+        if self.kinds[i] == "END" and i:
+            return Span(self.source, self.ends[i - 1], self.ends[i - 1] + 1)
+        return self.span(i)
+
+    def spelled(self, i: int) -> str:
+        """Token `i` as messages call it."""
+        return "the end of the text" if self.kinds[i] == "END" else f"`{self.source_text(i)}`"
+
+    def source_text(self, i: int) -> str:
+        """The text of token `i` as written, cut to a readable length."""
+        return short(self.source.text[self.starts[i] : self.ends[i]])
+
+    def on_new_line(self, i: int) -> bool:
+        """Whether a newline stands between token `i` and the one before it."""
+        return "\n" in self.source.text[self.ends[i - 1] : self.starts[i]]
+
+    def fault(self, code: str, message: str, at: int, *, to: int | None = None, label: str = "", hint: str = "",
+              notes: tuple[Note, ...] = ()) -> NoReturn:
+        """Raise a fault at token `at` (up to token `to`)."""
+        span = self.here(at) if to is None else self.span(at, to)
+        raise SyntaxFault(Diagnostic(code, message, span, label, notes, hint), at)
+
+    def mistake(self, code: str, message: str, at: int, *, to: int | None = None, label: str = "",
+                hint: str = "") -> None:
+        """Report an error at token `at` (up to token `to`) and go on."""
+        self.add(Diagnostic(code, message, self.here(at) if to is None else self.span(at, to), label, (), hint))
+
+    def lint(self, code: str, message: str, at: int, *, to: int | None = None, hint: str) -> None:
+        """Warn about an old form at token `at`; `hint` shows the modern one."""
+        self.report.warn(code, message, self.span(at, to), hint=hint)
+
+    def add(self, diagnostic: Diagnostic) -> None:
+        """Keep an error; the hundredth is the last."""
+        self.report.add(diagnostic)
+        if len(self.report.diagnostics) > MOST_ERRORS and len(self.report.errors) >= MOST_ERRORS:
+            self.report.error("too-many-errors", f"{MOST_ERRORS} errors are enough for one run", diagnostic.span,
+                              hint="mend the first ones; later ones often follow from them")
+            raise TooManyErrors
+
+    def recovered(self, fault: SyntaxFault) -> None:
+        """Keep a fault, unless the one before it was noticed at the same token and so led to it."""
+        if fault.at != self._last_fault:
+            self._last_fault = fault.at
+            self.add(fault.diagnostic)
+
+    def located(self, error: RelayError, at: int, to: int | None = None) -> SyntaxFault:
+        """A fault found without a place (a number, an attribute), put at tokens `at` to `to`."""
+        d = error.diagnostics[0]
+        span = d.span or self.span(at, to)
+        return SyntaxFault(Diagnostic(d.code, d.message, span, d.label, d.notes, d.hint), at)
+
+    def expected(self, what: str, *, hint: str = "", opener: int | None = None) -> NoReturn:
+        """Raise `unexpected-token` here: `what` should stand here; `opener` is the bracket that waits."""
+        i = self.i
+        notes: tuple[Note, ...] = ()
+        if opener is not None:
+            notes = (Note(f"the `{self.texts[opener]}` that waits for it is here", self.span(opener)),)
+        message = f"expected {what}, found {self.spelled(i)}"
+        missing = what in ("`;`", "`,`", "`)`", "`]`", "`}`") and i > 0 and self.on_new_line(i)
+        if missing or self.kinds[i] == "END" and i > 0:
+            span = Span(self.source, self.ends[i - 1], self.ends[i - 1] + 1)
+        else:
+            span = self.span(i)
+        raise SyntaxFault(Diagnostic("unexpected-token", message, span, "", notes, hint or self._guess()), i)
+
+    def _guess(self) -> str:
+        """A hint by what was found."""
+        kind, i = self.kinds[self.i], self.i
+        if kind in ("LOCAL", "GRAPH") and i and self.kinds[i - 1] in _CAN_END and not self.on_new_line(i):
+            return "the remainder operator `%` has white space behind it"
+        if kind == "=":
+            return "equality is `==`; a binding begins with `let`"
+        return ""
+
+    def take(self, kind: str, *, what: str = "", opener: int | None = None) -> int:
+        """Step over a token of that kind; its index."""
+        i = self.i
+        if self.kinds[i] != kind:
+            self.expected(what or f"`{kind}`", opener=opener)
+        self.i = i + 1
+        return i
+
+    def take_angle(self, opener: int) -> int:
+        """Step over the `>` that closes a list of types, also where it touches a `=` and so was read as `>=`."""
+        i = self.i
+        if self.kinds[i] == ">=":
+            self.kinds[i] = self.texts[i] = "="
+            self.starts[i] += 1
+            return i - 1
+        return self.take(">", opener=opener)
+
+    def is_word(self, i: int, *words: str) -> bool:
+        """Whether token `i` is one of these words."""
+        return self.kinds[i] == "NAME" and self.texts[i] in words
+
+
+_CAN_END = frozenset({"LOCAL", "GRAPH", "GLOBAL", "NAME", "NUMBER", "PROJ", ")", "]", "}"})

@@ -1,0 +1,127 @@
+"""Imported modules: the standard ones, and files below the folder of the program; each is loaded once."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from relay.diagnostic import Report, Span, did_you_mean, fail
+from relay.ir.module import IRModule
+
+STANDARD = "std/"
+SUFFIX = ".relay"
+DEEPEST = 100
+Parse = Callable[[str, str, "Loader"], IRModule]
+_standard: dict[str, IRModule] = {}
+
+
+@dataclass(slots=True)
+class Loaded:
+    """What one run has loaded, and what it is loading now (outermost first)."""
+
+    parse: Parse
+    root: Path | None
+    modules: dict[str, IRModule | None] = field(default_factory=dict[str, Any])
+    loading: list[str] = field(default_factory=list[str])
+
+
+@dataclass(slots=True)
+class Loader:
+    """Loads for the file in `folder`; None for a text that is no file."""
+
+    loaded: Loaded
+    folder: Path | None
+
+    def load(self, name: str, span: Span) -> IRModule | None:
+        """The module of that name; None if it is one that failed before.
+
+        Codes: `import-not-found`, `import-outside-root`, `import-cycle`, and whatever is wrong in the module.
+        """
+        if name.startswith(STANDARD):
+            return self._standard(name.removesuffix(SUFFIX), span)
+        path = self._path(name, span)
+        return self._once(str(path), name, span, lambda: _read(path, name, span), Loader(self.loaded, path.parent))
+
+    def _standard(self, name: str, span: Span) -> IRModule | None:
+        if name in _standard:
+            return _standard[name]
+        short = name.removeprefix(STANDARD)
+        known = sorted(p.name.removesuffix(SUFFIX) for p in resources.files("relay.std").iterdir()
+                       if p.name.endswith(SUFFIX))
+        if short not in known:
+            fail("import-not-found", f'there is no standard module "{name}"', span, hint=did_you_mean(short, known).replace(
+                "`", '"', 2).replace('"' + short, short) or f"standard modules are {', '.join(STANDARD + k for k in known)}")
+
+        def read() -> str:
+            return resources.files("relay.std").joinpath(short + SUFFIX).read_text(encoding="utf-8")
+
+        found = self._once(name, name, span, read, Loader(self.loaded, None))
+        if found is not None:
+            _standard[name] = found
+        return found
+
+    def _path(self, name: str, span: Span) -> Path:
+        root = self.loaded.root
+        if root is None or self.folder is None:
+            fail("import-not-found", f'"{name}" is a file, and this text is not in one', span,
+                 hint="a text without a file imports standard modules only, as \"std/list\"")
+        try:
+            path = (self.folder / name).resolve()
+            if path.suffix != SUFFIX:
+                path = path.with_name(path.name + SUFFIX)
+        except (OSError, ValueError) as error:
+            fail("import-not-found", f"there cannot be a file {name!r}: {error}", span)
+        if Path(name).is_absolute() or not path.is_relative_to(root):
+            fail("import-outside-root", f'"{name}" is outside of the folder of the program', span,
+                 hint="move the file below it; a path is relative to the importing file")
+        return path
+
+    def _once(self, key: str, name: str, span: Span, read: Callable[[], str], inner: "Loader") -> IRModule | None:
+        """The module under that key, loaded if it is not yet."""
+        loaded = self.loaded
+        if key in loaded.modules:
+            return loaded.modules[key]
+        if key in loaded.loading:
+            chain = " imports ".join([Path(k).name for k in (*loaded.loading[loaded.loading.index(key) :], key)])
+            fail("import-cycle", f'"{name}" imports itself', span, label=chain,
+                 hint="put what both need into a third module")
+        if len(loaded.loading) >= DEEPEST:
+            fail("import-cycle", f"imports nest more than {DEEPEST} levels", span)
+        loaded.loading.append(key)
+        loaded.modules[key] = None
+        del loaded.modules[key]
+        try:
+            module = loaded.parse(read(), name if name.startswith(STANDARD) else str(key), inner)
+        except BaseException:
+            loaded.modules[key] = None
+            raise
+        finally:
+            loaded.loading.pop()
+        loaded.modules[key] = module
+        return module
+
+
+def _read(path: Path, name: str, span: Span) -> str:
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except FileNotFoundError:
+        try:
+            near = did_you_mean(path.stem, sorted(p.stem for p in path.parent.glob("*" + SUFFIX)))
+        except OSError:
+            near = ""
+        fail("import-not-found", f'there is no file "{name}"', span, hint=near)
+    except UnicodeDecodeError:
+        fail("import-not-found", f'"{name}" is not UTF-8 text', span)
+    except OSError as error:
+        fail("import-not-found", f'"{name}" cannot be read: {error.strerror or error}', span)
+
+
+def loader(parse: Parse, path: Path | None, warnings: Report | None) -> Loader:
+    """The loader of a program in file `path` (None: a text)."""
+    del warnings
+    root = None if path is None else path.resolve().parent
+    loaded = Loaded(parse, root)
+    if path is not None:
+        loaded.loading.append(str(path.resolve()))
+    return Loader(loaded, root)

@@ -1,0 +1,270 @@
+"""Text to tokens: one regular expression cuts a text into pieces, one table names the kind of each.
+
+The pieces cover the whole text, so that a token's place is the sum of the lengths before it, and everything is
+done by C loops over lists (about 3 us a line).  Block comments nest, which no regular expression can follow:
+they are blanked out first, in texts that have any.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import accumulate, compress
+
+from relay.diagnostic import Report, Source, Span, did_you_mean
+from relay.text.literals import unescape
+
+KEYWORDS = frozenset({"let", "fn", "fun", "def", "if", "else", "match"})
+STRICT_VERSION = "0.0.5"
+VERSION = "1"
+
+_NAME = "[A-Za-z_][A-Za-z0-9_]*"
+_STRING = r'"[^"\\\n]*(?:\\.[^"\\\n]*)*+"'
+_LONG_STRING = r'"[^"\\]*(?:\\[\s\S][^"\\]*)*+"'
+_NUMBER = "[0-9]+(?:\\.[0-9]+)?(?:[eE][+-]?[0-9]+)?[A-Za-z0-9_]*"
+_WHOLE_STRING = re.compile(_LONG_STRING + r"\Z")
+_PUNCTUATION = r"->|=>|==|!=|<=|>=|&&|\|\||\*\*|[-+*/%<>=!?:;,.(){}\[\]]"
+_HEADER = re.compile(r'(?:\s++|\ufeff|//[^\n]*|#(?!\[)[^\n]*)*+#\[\s*version\s*=\s*"([^"\n]*)"\s*\]')
+_COMMENT_OR_STRING = re.compile(rf"{_STRING}|//[^\n]*|#(?!\[)[^\n]*|#\[\s*metadata\s*\]|/\*")
+_COMMENT_EDGE = re.compile(r"/\*|\*/")
+_NOT_NEWLINE = re.compile(r"[^\n]")
+
+
+@lru_cache
+def _pieces(strict: bool) -> re.Pattern[str]:
+    """What a text is made of; names of the strict dialect may have slashes, and its strings newlines."""
+    sigiled = _NAME + ("(?:/(?![/*])[A-Za-z0-9_]*)*+" if strict else "")
+    string = _LONG_STRING if strict else _STRING
+    return re.compile("|".join([
+        r"[ \t\n\r\f\v\ufeff]+",
+        f"[%@]{sigiled}",
+        "[(),;]",
+        "%[0-9]+",
+        rf"{_NAME}(?:\.{_NAME})*+",
+        r"\.[0-9]+",
+        _NUMBER,
+        string,
+        f"[%@]{string}",
+        "//[^\n]*",
+        _PUNCTUATION,
+        r"#\[\s*metadata\s*\][\s\S]*",
+        r"#\[\s*[A-Za-z_][^\]\n]*\]?",
+        r"#(?!\[\s*[A-Za-z_])[^\n]*",
+        '[%@]?"[^\n]*',
+        r"[^\x00-\x7f]+|[\s\S]",
+    ]))
+
+
+class _Kinds(dict[str, str | None]):
+    """The kind of each piece, found once; None for what no parser wants to see."""
+
+    odd = False
+    """Whether a piece was seen that needs a second look."""
+
+    def __missing__(self, piece: str) -> str | None:
+        kind = self[piece] = _kind(piece)
+        if kind in ("QUOTED", "FILE", "BAD"):
+            self.odd = True
+        return kind
+
+
+_PUNCTUATION_MARKS = frozenset("-> => == != <= >= && || ** - + * / % < > = ! ? : ; , . ( ) { } [ ]".split())
+
+
+def _kind(piece: str) -> str | None:
+    first = piece[0]
+    if first in " \t\n\r\f\v\ufeff" or piece.startswith("//"):
+        return None
+    if first in "%@" and len(piece) > 1:
+        if piece[1] == '"':
+            return "QUOTED" if _WHOLE_STRING.match(piece, 1) else "BAD"
+        return "GRAPH" if piece[1].isdigit() else "LOCAL" if first == "%" else "GLOBAL"
+    if first == "#":
+        return "FILE" if piece.startswith("#[") and re.match(r"#\[\s*[A-Za-z_]", piece) else None
+    if first == '"':
+        return "STRING" if _WHOLE_STRING.match(piece) else "BAD"
+    if piece in KEYWORDS or piece in _PUNCTUATION_MARKS:
+        return piece
+    if first.isascii() and first.isdigit():
+        return "NUMBER"
+    if first == ".":
+        return "PROJ"
+    return "NAME" if first.isascii() and (first.isalpha() or first == "_") else "BAD"
+
+
+@dataclass(slots=True)
+class Tokens:
+    """Parallel lists over the tokens; the last one is `END`, empty, at the end of the text.
+
+    Kinds are `LOCAL GLOBAL GRAPH NAME NUMBER STRING PROJ END`, and for keywords and punctuation the text
+    itself.  Quoted names are unquoted in `texts` (their sigil stays), so `%"x"` and `%x` are the same.
+    """
+
+    source: Source
+    strict: bool
+    kinds: list[str]
+    texts: list[str]
+    starts: list[int]
+    ends: list[int]
+    metadata: str | None = None
+    metadata_span: Span | None = None
+
+    def brackets(self) -> dict[int, int]:
+        """For each bracket that has a partner, the index of it; a `def @name` closes whatever is open."""
+        partner: dict[int, int] = {}
+        open_: list[int] = []
+        kinds = self.kinds
+        for i in [i for i, k in enumerate(kinds) if k in _BRACKETS]:
+            kind = kinds[i]
+            if kind == "def":
+                if kinds[i + 1] == "GLOBAL":
+                    open_.clear()
+            elif kind in _CLOSER:
+                open_.append(i)
+            elif open_ and _CLOSER[kinds[open_[-1]]] == kind:
+                partner[i] = open_[-1]
+                partner[open_.pop()] = i
+        return partner
+
+    def angles(self) -> dict[int, int]:
+        """For each `<` that could open a list of types, the index of its `>`."""
+        partner: dict[int, int] = {}
+        open_: list[int] = []
+        for i, k in enumerate(self.kinds):
+            if k == "<":
+                open_.append(i)
+            elif k == ">":
+                if open_:
+                    partner[open_.pop()] = i
+            elif k in _NOT_IN_TYPES:
+                open_.clear()
+        return partner
+
+
+_CLOSER = {"(": ")", "[": "]", "{": "}"}
+_BRACKETS = frozenset({*"()[]{}", "def"})
+_NOT_IN_TYPES = frozenset({";", "{", "}", "LOCAL", "GRAPH", "let", "def", "if", "match", "&&", "||", "==", "END"})
+
+
+def lex(source: Source, report: Report) -> Tokens:
+    """The tokens of a text; what is none is reported and left out.
+
+    Codes: `unexpected-character`, `unterminated-string`, `unterminated-comment`, `bad-escape`,
+    `unknown-file-attribute`, `unknown-version`.
+    """
+    text = _blank_comments(source, report) if "/*" in source.text else source.text
+    header = _HEADER.match(text)
+    strict = header is not None and header[1] == STRICT_VERSION
+    if header is not None and header[1] not in (STRICT_VERSION, VERSION):
+        report.error("unknown-version", f"version {_short(header[1])} of the text format is not known",
+                     Span(source, header.start(1) - 1, header.end(1) + 1),
+                     hint=f'write #[version = "{VERSION}"], or "{STRICT_VERSION}" for the older format')
+    start = 0 if header is None else header.end()
+    pieces = _pieces(strict).findall(text, start)
+    kinds = _Kinds()
+    found = list(map(kinds.__getitem__, pieces))
+    offsets = list(accumulate(map(len, pieces), initial=start))
+    keep = [k is not None for k in found]
+    tokens = Tokens(source, strict, list(compress(found, keep)), list(compress(pieces, keep)),  # pyright: ignore
+                    list(compress(offsets, keep)), list(compress(offsets[1:], keep)))
+    if kinds.odd:
+        _second_look(tokens, report)
+    tokens.kinds.append("END")
+    tokens.texts.append("")
+    tokens.starts.append(len(text))
+    tokens.ends.append(len(text))
+    return tokens
+
+
+def _second_look(tokens: Tokens, report: Report) -> None:
+    """Unquote names, take file attributes out, report what is no token."""
+    drop: set[int] = set()
+    for i, kind in enumerate(tokens.kinds):
+        if kind not in ("QUOTED", "FILE", "BAD"):
+            continue
+        piece = tokens.texts[i]
+        if kind == "QUOTED":
+            name = unescape(piece[1:], Span(tokens.source, tokens.starts[i] + 1, tokens.ends[i]), report)
+            tokens.kinds[i] = "LOCAL" if piece[0] == "%" else "GLOBAL"
+            tokens.texts[i] = piece[0] + name
+            continue
+        span = Span(tokens.source, tokens.starts[i], tokens.ends[i])
+        if kind == "BAD" and piece.lstrip("%@").startswith('"'):
+            report.error("unterminated-string", "the string has no end on its line", span,
+                         hint='close it with `"`; a newline inside is written `\\n`')
+            tokens.texts[i] += '"'
+            tokens.kinds[i] = "STRING" if piece[0] == '"' else "LOCAL" if piece[0] == "%" else "GLOBAL"
+            continue
+        drop.add(i)
+        if kind == "FILE":
+            _file_attribute(tokens, piece, span, report)
+        elif len(report.diagnostics) <= MOST_ERRORS:
+            report.error("unexpected-character", f"{_character(piece)} has no meaning here", span,
+                         hint=_CHARACTER_HINTS.get(piece, "a name with other characters is quoted: `%\"é\"`"
+                                                   if piece[0].isalpha() else ""))
+    if drop:
+        for values in (tokens.kinds, tokens.texts, tokens.starts, tokens.ends):
+            values[:] = [v for i, v in enumerate(values) if i not in drop]  # pyright: ignore
+
+
+MOST_ERRORS = 100
+_CHARACTER_HINTS = {
+    "&": "the logical operator is `&&`", "|": "the logical operator is `||`", "@": "a global is `@name`",
+    "'": 'strings stand in double quotes: `"…"`',
+    "^": "a power is `**`; bits are combined with `bitwise_xor(a, b)`",
+    "\\": "a function is `fn (%x) { … }`",
+    "~": "bits are inverted with `bitwise_not(x)`, a truth value with `!`",
+}
+
+
+def _character(piece: str) -> str:
+    c = piece[0]
+    return f"`{c}`" if c.isprintable() else f"the character U+{ord(c):04X}"
+
+
+def _short(text: str) -> str:
+    return f'"{text if len(text) <= 20 else text[:20] + "…"}"'
+
+
+def _file_attribute(tokens: Tokens, piece: str, span: Span, report: Report) -> None:
+    name = re.sub(r"#\[\s*([A-Za-z_][A-Za-z0-9_]*)[\s\S]*", r"\1", piece)
+    if name == "metadata":
+        tokens.metadata = piece[piece.index("]") + 1 :]
+        tokens.metadata_span = Span(span.source, span.start, span.start + piece.index("]") + 1)
+        return
+    if name == "version":
+        hint = 'it comes first and once: #[version = "1"]'
+        report.error("unknown-file-attribute", "the version is not where it belongs", span, hint=hint)
+        return
+    report.error("unknown-file-attribute", f"there is no file attribute `{name}`", span,
+                 hint=did_you_mean(name, ["version", "metadata"]) or "a comment may not begin with `#[` and a name")
+
+
+def _blank_comments(source: Source, report: Report) -> str:
+    """The text with `/* … */` (which nest) as white space that keeps the newlines."""
+    text, parts, at = source.text, list[str](), 0
+    for start, end in _comments(source, report):
+        parts += [text[at:start], _NOT_NEWLINE.sub(" ", text[start:end])]
+        at = end
+    return "".join([*parts, text[at:]])
+
+
+def _comments(source: Source, report: Report) -> Iterator[tuple[int, int]]:
+    text, at = source.text, 0
+    while (found := _COMMENT_OR_STRING.search(text, at)) is not None:
+        at = found.end()
+        if found[0].startswith("#["):
+            return
+        if found[0] != "/*":
+            continue
+        depth, start = 1, found.start()
+        while depth:
+            edge = _COMMENT_EDGE.search(text, at)
+            if edge is None:
+                report.error("unterminated-comment", "the comment has no end",
+                             Span(source, start, start + 2), hint="comments nest: each `/*` needs its `*/`")
+                yield start, len(text)
+                return
+            depth += 1 if edge[0] == "/*" else -1
+            at = edge.end()
+        yield start, at

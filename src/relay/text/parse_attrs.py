@@ -1,0 +1,181 @@
+"""Attribute values: numbers, strings, truth values, `None`, base types, and lists, tuples and dicts of them."""
+
+from typing import Any
+
+from relay.diagnostic import RelayError, did_you_mean
+from relay.ir.dtype import canonical
+from relay.text.literals import number, special_float, unescape
+from relay.text.scope import Names
+
+DEEPEST = 50
+_WORDS: dict[str, Any] = {"True": True, "False": False, "None": None, "true": True, "false": False}
+_KEYS = frozenset({"NAME", "STRING", "let", "fn", "fun", "def", "if", "else", "match"})
+
+
+class Attributes(Names):
+    """The rules of attributes.  Values nest at most `DEEPEST` levels, so plain recursion is safe here."""
+
+    def at_attribute(self, i: int) -> bool:
+        """Whether `key =` begins at token `i`."""
+        return self.kinds[i + 1] == "=" and self.kinds[i] in _KEYS
+
+    def attribute(self, into: dict[str, Any], places: dict[str, int] | None = None) -> None:
+        """`key=value` here, into a dictionary."""
+        i = self.i
+        key = self.attribute_key()
+        if key in into:
+            self.fault("duplicate-attribute", f"attribute `{key}` is given twice", i)
+        self.take("=")
+        into[key] = self.attribute_value()
+        if places is not None:
+            places[key] = i
+
+    def attribute_key(self) -> str:
+        """The name of an attribute: a word, or a string for other names."""
+        i = self.i
+        if self.kinds[i] not in _KEYS:
+            self.expected("the name of an attribute")
+        self.i = i + 1
+        return self.string(i) if self.kinds[i] == "STRING" else self.texts[i]
+
+    def string(self, i: int) -> str:
+        """The text that string token `i` means."""
+        return unescape(self.texts[i], self.span(i), self.report)
+
+    def attribute_value(self, depth: int = 0) -> Any:
+        """The value here."""
+        i, kind = self.i, self.kinds[self.i]
+        if depth > DEEPEST:
+            self.fault("attribute-too-deep", f"an attribute nests at most {DEEPEST} levels", i)
+        match kind:
+            case "[":
+                return self._items("]", depth)[0]
+            case "(":
+                values, is_tuple = self._items(")", depth)
+                return tuple(values) if is_tuple else values[0]
+            case "{":
+                return self._dict(depth)
+            case "STRING":
+                self.i = i + 1
+                return self.string(i)
+            case "NUMBER" | "-":
+                return self._number()
+            case "NAME":
+                return self._word()
+            case _:
+                self.expected("a value of an attribute", hint="an attribute is known when the program is written: "
+                              "what is computed is an operand")
+
+    def _number(self) -> int | float:
+        negative = self.kinds[self.i] == "-"
+        i = self.i + negative
+        self.i = i + 1
+        if negative and self.kinds[i] == "NAME" and (special := special_float(self.texts[i])) is not None:
+            return -special[0]
+        if self.kinds[i] != "NUMBER":
+            self.i = i
+            self.expected("a number")
+        try:
+            return number(self.texts[i], negative)[0]
+        except RelayError as error:
+            raise self.located(error, i) from None
+
+    def _word(self) -> Any:
+        i, name = self.i, self.texts[self.i]
+        self.i = i + 1
+        if name in _WORDS:
+            return _WORDS[name]
+        if name == "meta" and self.kinds[self.i] == "[":
+            return self.metadata_object(i)
+        dtype = canonical(name)
+        if dtype is not None:
+            return dtype
+        special = special_float(name)
+        if special is not None:
+            return special[0]
+        self.fault("attribute-value", f"`{name}` is not a value of an attribute", i,
+                   hint=did_you_mean(name, _WORDS) or f'a text is quoted: "{name}"')
+
+    def _items(self, closer: str, depth: int) -> tuple[list[Any], bool]:
+        """The values up to `closer`, and whether a comma (or nothing) makes parentheses a tuple."""
+        opener = self.i
+        self.i += 1
+        values: list[Any] = []
+        has_comma = False
+        while self.kinds[self.i] != closer:
+            values.append(self.attribute_value(depth + 1))
+            if self.kinds[self.i] != ",":
+                break
+            has_comma = True
+            self.i += 1
+        self.take(closer, opener=opener)
+        return values, has_comma or not values
+
+    def _dict(self, depth: int) -> dict[Any, Any]:
+        opener = self.i
+        self.i += 1
+        values: dict[Any, Any] = {}
+        while self.kinds[self.i] != "}":
+            i = self.i
+            key = self.attribute_value(depth + 1) if self.kinds[i] in ("NUMBER", "-", "(", "[", "{") \
+                else self.attribute_key()
+            try:
+                known = key in values
+            except TypeError:
+                self.fault("attribute-value", "a list or dict cannot be a key", i)
+            if known:
+                self.fault("duplicate-attribute", f"the key `{key}` is given twice", i)
+            if self.kinds[self.i] not in (":", "="):
+                self.expected("`:`")
+            self.i += 1
+            values[key] = self.attribute_value(depth + 1)
+            if self.kinds[self.i] in (",", ";"):
+                self.i += 1
+            elif self.kinds[self.i] not in _KEYS:
+                break
+        self.take("}", opener=opener)
+        return values
+
+    # --- metadata -------------------------------------------------------------------------------------------
+
+    meta: dict[str, list[Any]] | None = None
+
+    def metadata_object(self, i: int) -> Any:
+        """`meta[Kind][index]`, of which token `i` is the `meta`: an entry of the metadata section."""
+        self.take("[")
+        key_at = self.i
+        self.i += 1
+        if self.kinds[key_at] not in ("NAME", "STRING"):
+            self.i = key_at
+            self.expected("the name of a kind of metadata")
+        key = self.string(key_at) if self.kinds[key_at] == "STRING" else self.texts[key_at]
+        self.take("]")
+        self.take("[")
+        index_at = self.take("NUMBER", what="an index")
+        end = self.take("]")
+        entries = self.metadata(i).get(key, [])
+        text = self.texts[index_at]
+        if not (text.isdigit() and len(text) < 10 and int(text) < len(entries)):
+            what = f"{len(entries)} entries `{key}`" if entries else f"no `{key}`"
+            self.fault("missing-metadata", f"the metadata has {what}", i, to=end,
+                       hint="the section `#[metadata]` stands at the end of the file it belongs to")
+        return entries[int(text)]
+
+    def metadata(self, i: int) -> dict[str, list[Any]]:
+        """The metadata of this text, read at its first use."""
+        if self.meta is None:
+            if self.tokens.metadata is None:
+                self.fault("missing-metadata", "the text has no metadata", i,
+                           hint="the section `#[metadata]` stands at the end of the file it belongs to")
+            from relay.text.json_format import load_json
+
+            try:
+                found = load_json(self.tokens.metadata)
+            except RelayError as error:
+                d = error.diagnostics[0]
+                at = self.tokens.metadata_span
+                self.meta = {}
+                raise self.located(RelayError(type(d)(d.code, d.message, d.span or at, d.label, d.notes, d.hint)),
+                                   i) from None
+            self.meta = dict(found) if isinstance(found, dict) else {}
+        return self.meta

@@ -1,0 +1,79 @@
+"""Patterns of `match` in text."""
+
+from relay.diagnostic import did_you_mean
+from relay.ir.expr import Constructor, Pattern, Var
+from relay.ir.pattern import PatternConstructor, PatternTuple, PatternVar, PatternWildcard
+from relay.text.cursor import Rule, run
+from relay.text.parse_types import Types
+
+
+class Patterns(Types):
+    """The rules of patterns."""
+
+    def pattern(self) -> Pattern:
+        """The pattern here; its variables are bound from here on."""
+        return run(self._pattern(set()))
+
+    def _pattern(self, bound: set[str]) -> Rule:
+        i, kind = self.i, self.kinds[self.i]
+        if kind == "LOCAL":
+            return self._pattern_var(bound)
+        if kind == "(":
+            return (yield self._pattern_tuple(bound))
+        if kind == "NAME" and self.texts[i] == "_":
+            self.i = i + 1
+            return PatternWildcard(span=self.span(i))
+        if kind not in ("NAME", "GLOBAL"):
+            self.expected("a pattern", hint="patterns are `_`, variables, constructors and tuples of patterns; "
+                          "numbers are compared with `if`" if kind in ("NUMBER", "STRING", "-") else "")
+        constructor = self._constructor(i)
+        self.i = i + 1
+        fields = (yield self._pattern_fields(bound))[0] if self.kinds[self.i] == "(" else ()
+        return PatternConstructor(constructor, fields, span=self.span(i, self.i - 1))
+
+    def _pattern_var(self, bound: set[str]) -> Pattern:
+        i = self.i
+        self.i = i + 1
+        if self.texts[i] == "%_":
+            return PatternWildcard(span=self.span(i))
+        if self.texts[i] in bound:
+            self.mistake("duplicate-name", f"the pattern binds `{self.source_text(i)}` twice", i,
+                         hint="bind two names, and compare them in the clause")
+        bound.add(self.texts[i])
+        type_ = None
+        if self.kinds[self.i] == ":":
+            self.i += 1
+            type_ = self.type_()
+        var = Var(self.texts[i][1:], type_, span=self.span(i))
+        self.bind_local(i, var)
+        return PatternVar(var, span=self.span(i))
+
+    def _pattern_tuple(self, bound: set[str]) -> Rule:
+        i = self.i
+        fields, has_comma = yield self._pattern_fields(bound)
+        if len(fields) == 1 and not has_comma:
+            return fields[0]
+        return PatternTuple(fields, span=self.span(i, self.i - 1))
+
+    def _pattern_fields(self, bound: set[str]) -> Rule:
+        opener = self.i
+        self.i += 1
+        fields: list[Pattern] = []
+        has_comma = False
+        while self.kinds[self.i] != ")":
+            fields.append((yield self._pattern(bound)))
+            if self.kinds[self.i] != ",":
+                break
+            has_comma = True
+            self.i += 1
+        self.take(")", opener=opener)
+        return tuple(fields), has_comma
+
+    def _constructor(self, i: int) -> Constructor:
+        name = self.texts[i].removeprefix("@")
+        found = self.constructors.get(name)
+        if found is None:
+            hint = did_you_mean(name, self.constructors) if len(self.constructors) < 2000 else ""
+            self.fault("unknown-constructor", f"there is no constructor `{name}`", i,
+                       hint=hint or f"a variable of a pattern has its sigil: %{name}")
+        return found

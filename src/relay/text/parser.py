@@ -1,0 +1,112 @@
+"""Text to programs: `parse`, `parse_expr`, `parse_type`.
+
+One pass over the tokens makes the nodes; names are resolved as they are read.  All errors of a text come in one
+`RelayError`, in the order of the text; lints go to the `warnings` report.
+"""
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import relay.op  # pyright: ignore[reportUnusedImport]  # noqa: F401  (the operators that a text may name)
+from relay.diagnostic import Diagnostic, RelayError, Report, Source, fail
+from relay.ir.collector import paused
+from relay.ir.expr import Expr
+from relay.ir.module import IRModule
+from relay.ir.type import Type, TypeVar
+from relay.text.cursor import SyntaxFault, TooManyErrors
+from relay.text.imports import Loader, loader
+from relay.text.lexer import lex
+from relay.text.parse_items import Items
+
+
+def parse(
+    text: str, source_name: str = "<string>", *, path: Path | None = None, init_module: IRModule | None = None,
+    init_meta: Mapping[str, list[Any]] | None = None, warnings: Report | None = None,
+) -> IRModule:
+    """The module that a text describes.
+
+    `path` is the file it is in, for imports; `init_module` has definitions that it may use and that are part of
+    the result; `init_meta` is metadata in place of a `#[metadata]` section.
+    """
+    return _module(text, source_name, loader(_imported, path, warnings), init_module, init_meta, warnings)
+
+
+def _imported(text: str, source_name: str, inner: Loader) -> IRModule:
+    return _module(text, source_name, inner, None, None, None)
+
+
+def _module(text: str, source_name: str, imports: Loader, init_module: IRModule | None,
+            init_meta: Mapping[str, list[Any]] | None, warnings: Report | None) -> IRModule:
+    with paused():
+        mod = IRModule() if init_module is None else init_module.copy()
+        items = _read(text, source_name, imports, mod, init_meta, is_open=False, checks_globals=True)
+        _raise_errors(items, Items.finish_module)
+        _hand_over(items.report, warnings)
+        return items.mod
+
+
+def parse_expr(
+    text: str, source_name: str = "<string>", *, mod: IRModule | None = None,
+    init_meta: Mapping[str, list[Any]] | None = None, warnings: Report | None = None,
+) -> Expr:
+    """The expression that a text is; unknown locals become fresh free variables.
+
+    `mod` has the globals and data types it may mention; without one, any global may be.
+    """
+    with paused():
+        items = _read(text, source_name, loader(_imported, None, warnings), IRModule() if mod is None else mod.copy(),
+                      init_meta, is_open=True, checks_globals=mod is not None)
+        _raise_errors(items, None)
+        _hand_over(items.report, warnings)
+        if items.result is None:
+            fail("unexpected-token", "expected an expression, found the end of the text", items.here(len(items.kinds) - 1))
+        return items.result
+
+
+def parse_type(text: str, *, type_vars: Iterable[TypeVar] = (), mod: IRModule | None = None) -> Type:
+    """The type that a text is; `type_vars` are the type parameters it may mention, `mod` has the data types."""
+    with paused():
+        report = Report()
+        tokens = lex(Source("<type>", text), report)
+        items = Items(tokens, report, IRModule() if mod is None else mod)
+        for p in type_vars:
+            items.bind(f"'{p.name_hint}", p)
+        found: Any = None
+        try:
+            found = items.type_()
+            items.take("END", what="the end of the text")
+        except SyntaxFault as fault:
+            items.recovered(fault)
+        report.check()
+        return found
+
+
+def _read(text: str, source_name: str, imports: Loader, mod: IRModule, init_meta: Mapping[str, list[Any]] | None,
+          *, is_open: bool, checks_globals: bool) -> Items:
+    report = Report()
+    items = Items(lex(Source(source_name, text), report), report, mod, is_open=is_open, checks_globals=checks_globals)
+    items.loader = imports
+    items.meta = None if init_meta is None else dict(init_meta)
+    try:
+        items.text_()
+    except TooManyErrors:
+        pass
+    return items
+
+
+def _raise_errors(items: Items, finish: Any) -> None:
+    if not items.report.errors and finish is not None:
+        finish(items)
+    if items.report.errors:
+        raise RelayError(sorted(items.report.errors, key=_place))
+
+
+def _place(d: Diagnostic) -> tuple[bool, int]:
+    """Errors in the order of the text; the one that ends a run comes last."""
+    return d.code == "too-many-errors", -1 if d.span is None else d.span.start
+
+
+def _hand_over(report: Report, warnings: Report | None) -> None:
+    if warnings is not None:
+        warnings.diagnostics += sorted(report.diagnostics, key=_place)
