@@ -154,6 +154,9 @@ def convert(
                 x = as_list(x, t, datatypes)
             if not isinstance(x, ConstructorValue) or x.constructor.belong_to is not t.func:
                 raise Misfit(f"a value of the data type {t} is wanted", describe(x))
+            if t.is_closed and fits(x, t, datatypes):
+                done.append(x)
+                continue
             key = (x.constructor, t)
             types = fields_of.get(key)
             if types is None:
@@ -176,6 +179,39 @@ def convert(
         else:
             done.append(free_value(x, t, env))
     return done[0]
+
+
+def fits(x: ConstructorValue, t: TypeCall, datatypes: Mapping[Any, TypeData]) -> bool:
+    """Whether an instance of a closed type is in order as it is: a quick look, which may say no to a good one."""
+    plans: dict[tuple[Any, Any], list[Any]] = {}
+    seen: set[int] = set()
+    stack: list[tuple[Any, Any]] = [(x, t)]
+    while stack:
+        x, t = stack.pop()
+        if type(x) is not ConstructorValue or x.constructor.belong_to is not t.func:
+            return False
+        plan = plans.get((x.constructor, t))
+        if plan is None:
+            plan = plans[x.constructor, t] = [_plan(f) for f in field_types(x, t, datatypes)]
+        if len(plan) != len(x.fields):
+            return False
+        if len(plan) > 2:
+            if id(x) in seen:
+                continue
+            seen.add(id(x))
+        for f, wanted in zip(x.fields, plan, strict=True):
+            if type(wanted) is TypeCall:
+                stack.append((f, wanted))
+            elif type(f) is not wanted:
+                return False
+    return True
+
+
+def _plan(t: Type) -> Any:
+    """What `fits` compares a field with: the class of a scalar, or the type of an instance."""
+    if isinstance(t, TensorType) and t.shape == () and isinstance(t.dtype, str):
+        return to_numpy(t.dtype).type
+    return t if isinstance(t, TypeCall) else None
 
 
 class _Rebuild:

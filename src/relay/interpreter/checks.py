@@ -9,7 +9,7 @@ from typing import Any
 
 from relay.diagnostic import Diagnostic, RelayError, fail
 from relay.interpreter.binding import tensor_parts
-from relay.interpreter.show import show_value
+from relay.interpreter.show import show
 from relay.ir.expr import Call, Expr, Function, GlobalVar, Match, Var
 from relay.ir.subst import substitute_type
 from relay.ir.type import HAS_ANY, FuncType, TensorType, TupleType, Type, TypeVar
@@ -195,7 +195,7 @@ def no_match(e: Match) -> Callable[[Any], None]:
     """What is reached when no clause of `e` matches (`match-failure`)."""
 
     def stop(value: Any) -> None:
-        text = show_value(value)
+        text = show(value)
         shown = text if len(text) <= 80 else text[:79] + "…"
         raise RelayError(
             Diagnostic(

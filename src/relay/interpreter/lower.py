@@ -13,7 +13,7 @@ from relay.interpreter import code as op
 from relay.interpreter.code import Code, Draft, Label, finish
 from relay.interpreter.matching import lower_tests, switch_table
 from relay.interpreter.placing import plan
-from relay.interpreter.value import Closure, ConstructorFunction, ConstructorValue, OperatorValue
+from relay.interpreter.value import Closure, ConstructorFunction, ConstructorValue
 from relay.ir.expr import (
     Call,
     Constant,

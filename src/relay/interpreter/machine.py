@@ -15,10 +15,9 @@ from relay.interpreter.limits import default_depth
 from relay.interpreter.loop import Cell, apply_builtin, execute
 from relay.interpreter.lower import lower_constant, lower_function
 from relay.interpreter.value import Closure, FunctionValue, Value
-from relay.ir.expr import Constructor, Expr, Function, GlobalVar, RelayExpr
+from relay.ir.expr import Constructor, Expr, Function, GlobalVar
 from relay.ir.module import IRModule
 from relay.ir.type import Type
-from relay.ir.vars import free_vars
 from relay.ir.walk import post_order
 
 EXPRESSION = GlobalVar("<expression>", span=None)
@@ -70,6 +69,10 @@ class Interpreter:
 
     def value_of(self, e: Expr) -> Value:
         """The value of an expression; of a function, a closure."""
+        with quiet():
+            return self._value_of(e)
+
+    def _value_of(self, e: Expr) -> Value:
         if isinstance(e, GlobalVar):
             self._prepare(e)
             code = self.global_code(e)
@@ -174,14 +177,6 @@ class Interpreter:
     def _prepare_expression(self, e: Expr) -> Code:
         """Infer an expression, and what it reaches; the code that evaluates it."""
         self._changed()
-        for v in free_vars(e):
-            fail(
-                "free-variable",
-                f"`%{v.name}` has no value here",
-                v.span,
-                label="it is free in this expression",
-                hint="make it a parameter of a function, or bind it with `let`",
-            )
         fn = e if isinstance(e, Function) else Function((), e, span=e.span)
         self._infer({EXPRESSION: fn})
         code = self._code("fn" if fn is e else "", self.inferred.functions.pop(EXPRESSION))

@@ -4,8 +4,6 @@ import operator
 from collections.abc import Callable
 from typing import Any, Protocol
 
-import numpy as np
-
 from relay.diagnostic import Diagnostic, RelayError, fail
 from relay.interpreter.limits import available_memory
 from relay.interpreter.value import OperatorValue, type_of_value

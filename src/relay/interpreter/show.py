@@ -10,7 +10,7 @@ LARGE = 1000
 """Tensors with more elements are summarised, and structures with more parts are cut."""
 
 
-def show_value(value: Any) -> str:
+def show(value: Any) -> str:
     """A value as a program would write it: `[1, 2]`, `(a, b)`, `Cons(1, Nil)`, `fn(%x)`."""
     if isinstance(value, np.ndarray):
         return show_tensor(value)
@@ -43,7 +43,7 @@ def show_value(value: Any) -> str:
 
 
 class _Text:
-    """Literal text on the stack of `show_value`."""
+    """Literal text on the stack of `show`."""
 
     __slots__ = ("text",)
 

@@ -127,9 +127,11 @@ def same_tensor(a: Value, b: Value) -> bool:
 def values_equal(a: Value, b: Value) -> bool:
     """Whether two values are the same: tensors by base type, shape and elements, the rest by structure.
 
-    Functions and references are equal only to themselves.  Takes no stack, however deep the values are.
+    Functions and references are equal only to themselves.  Takes no stack, however deep the values are, and
+    compares what is shared once.
     """
     stack: list[tuple[Value, Value]] = [(a, b)]
+    seen: set[tuple[int, int]] = set()
     while stack:
         x, y = stack.pop()
         if x is y:
@@ -138,23 +140,38 @@ def values_equal(a: Value, b: Value) -> bool:
         if kind is ConstructorValue:
             if type(y) is not kind or (x.constructor is not y.constructor and x.constructor != y.constructor):
                 return False
+            if _branches(x.fields):
+                if (id(x), id(y)) in seen:
+                    continue
+                seen.add((id(x), id(y)))
             stack += zip(reversed(x.fields), reversed(y.fields), strict=True)
         elif kind is tuple:
             if type(y) is not kind or len(x) != len(y):
                 return False
+            if _branches(x):
+                if (id(x), id(y)) in seen:
+                    continue
+                seen.add((id(x), id(y)))
             stack += zip(reversed(x), reversed(y), strict=True)
         elif isinstance(x, FunctionValue | RefValue) or isinstance(
             y, FunctionValue | RefValue | tuple | ConstructorValue
-        ):
-            return False
-        elif not (
-            kind is type(y)
+        ) or not (
+            (kind is type(y)
             and isinstance(x, np.generic)
-            and x == y
+            and x == y)
             or same_tensor(as_tensor(x), as_tensor(y))
         ):
             return False
     return True
+
+
+def _branches(fields: tuple[Value, ...]) -> bool:
+    """Whether more than one field has fields of its own: only then can sharing multiply the work."""
+    structured = 0
+    for f in fields:
+        kind = type(f)
+        structured += kind is ConstructorValue or kind is tuple
+    return structured > 1
 
 
 def as_tensor(x: Any) -> Any:
@@ -171,9 +188,9 @@ def as_tensor(x: Any) -> Any:
 
 def show(value: Value) -> str:
     """A value as a program would write it: `[1, 2]`, `(a, b)`, `Cons(1, Nil)`, `fn(%x)`."""
-    from relay.interpreter.show import show_value
+    from relay.interpreter import show as showing
 
-    return show_value(value)
+    return showing.show(value)
 
 
 def type_of_value(value: Value) -> Type:

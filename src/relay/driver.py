@@ -1,0 +1,126 @@
+"""What composes the rest: infer, then evaluate.  Executors as people know them, and `run`."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from relay.diagnostic import did_you_mean, fail
+from relay.interpreter.machine import Interpreter
+from relay.ir import hooks
+from relay.ir.bind import bind_params_by_name
+from relay.ir.expr import Expr, Function, GlobalVar, Var
+from relay.ir.module import IRModule
+from relay.tracing import TracedFunction, function
+
+__all__ = [
+    "Executor", "Interpreter", "TracedFunction", "bind_params_by_name", "create_executor", "evaluate", "function",
+    "optimize", "run",
+]  # fmt: skip
+
+EXECUTORS = ("debug", "graph", "vm", "aot")
+PLACES = ("cpu", "llvm", "native", "c", "interpreter")
+
+
+class Executor:
+    """Evaluates expressions over a module; everything that is learned of it is kept between calls."""
+
+    def __init__(self, mod: IRModule) -> None:
+        """`mod` has the definitions; `@main` is what is evaluated when no expression is given."""
+        self.mod = mod
+        self.interpreter = Interpreter(mod)
+
+    def evaluate(self, expr: Expr | str | None = None, binds: Mapping[Var, Any] | None = None) -> Any:
+        """A function as something to call with arrays; the value of any other expression.
+
+        Without `expr`, `@main`.  `binds` gives free variables of `expr` their values.  Arguments may be given by
+        the names of the parameters; results are NumPy arrays and scalars, tuples, and `ConstructorValue`s.
+        """
+        what = (
+            self.mod.get_global_var("main" if expr is None else expr)
+            if expr is None or isinstance(expr, str)
+            else expr
+        )
+        if binds:
+            if isinstance(what, Function):
+                what = what.body if not what.params else what
+            names = tuple(binds)
+            return self.interpreter.apply(
+                self.interpreter.value_of(Function(names, what)), tuple(binds.values())
+            )
+        if isinstance(what, GlobalVar) and isinstance(self.mod.functions.get(what), Function):
+            return self._caller(what)
+        return self.interpreter.value_of(what)
+
+    def _caller(self, name: GlobalVar) -> Callable[..., Any]:
+        def call(*args: Any, **named: Any) -> Any:
+            return self.interpreter.apply(self.interpreter.value_of(name), args, named)
+
+        call.__name__ = call.__qualname__ = name.name
+        return call
+
+
+def create_executor(
+    kind: str = "debug",
+    mod: IRModule | None = None,
+    device: Any = None,
+    target: Any = None,
+    params: Mapping[str, Any] | None = None,
+) -> Executor:
+    """An executor over `mod`, whose `evaluate` gives values and functions to call.
+
+    Every `kind` that people know (`debug`, `graph`, `vm`, `aot`) runs every program and gives the same values; all
+    of them are the reference interpreter.  `params` binds parameters of `@main` by name.
+
+    Raises `unknown-executor`, `unknown-target`.
+    """
+    if kind not in EXECUTORS:
+        fail(
+            "unknown-executor",
+            f"there is no executor `{kind}`",
+            hint=did_you_mean(kind, EXECUTORS) or f"there are {', '.join(EXECUTORS)}",
+        )
+    for where in (device, target):
+        if where is not None and str(where).split("(")[0].split()[0] not in PLACES:
+            fail(
+                "unknown-target",
+                f"programs cannot run on `{where}`",
+                hint=f"leave it out, or say {PLACES[0]!r}",
+            )
+    mod = IRModule() if mod is None else mod
+    if params:
+        mod = _with_params(mod, params)
+    return Executor(mod)
+
+
+def _with_params(mod: IRModule, params: Mapping[str, Any]) -> IRModule:
+    bound = mod.copy()
+    main = bound.get_global_var("main")
+    bound[main] = bind_params_by_name(bound[main], params)
+    return bound
+
+
+def optimize(
+    mod: IRModule, target: Any = None, params: Mapping[str, Any] | None = None
+) -> tuple[IRModule, Any]:
+    """The module ready to run (annotated, with `params` bound to `@main` by name), and the parameters left over."""
+    from relay.typecheck.infer import infer
+
+    del target
+    return infer(_with_params(mod, params) if params else mod), {}
+
+
+def evaluate(mod: IRModule, what: Expr | str, *args: Any, **named: Any) -> Any:
+    """The value of an expression over `mod`, or of a definition applied to `args`; preparations are kept with `mod`."""
+    interpreter = mod.facts.get("interpreter")
+    if interpreter is None or interpreter.mod is not mod:
+        interpreter = mod.facts["interpreter"] = Interpreter(mod)
+    return interpreter.evaluate(what, *args, **named)
+
+
+def run(
+    mod: IRModule, entry: str = "main", args: Sequence[Any] = (), named: Mapping[str, Any] | None = None
+) -> Any:
+    """The value of the definition `entry`: of a function on `args` (and on `named` ones), of a constant itself."""
+    return evaluate(mod, entry, *args, **(named or {}))
+
+
+hooks.evaluate = evaluate
