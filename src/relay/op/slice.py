@@ -71,6 +71,18 @@ def _backwards(t: Checker, d: Dim, begin: int, end: int | None, stride: int, why
     return Range(first, (first - last + (-stride - 1)) // -stride, stride)
 
 
+def sized(t: Checker, d: Dim, begin: int, size: int | None) -> Range:
+    """`size` elements from `begin` on, all of which must be there; -1 is all that are left."""
+    if size is None or size < 0:
+        return range_of(t, d, begin, None, 1)
+    first = begin if begin >= 0 else d + begin
+    why = f"the slice of {size} elements from {begin} on lies within the axis"
+    t.require(begin + size if begin >= 0 else -begin, "<=", d, why, "slice-out-of-range")
+    if begin < 0:
+        t.require(size, "<=", -begin, why, "slice-out-of-range")
+    return Range(first, size, 1)
+
+
 @operator("strided_slice")
 class StridedSlice(Rearrangement):
     """The elements from `begin` up to but not including `end`, `strides` apart, along `axes` (the first ones).
@@ -106,23 +118,11 @@ class StridedSlice(Rearrangement):
             begin = self.begin[i] if i < len(self.begin) else 0
             end = self.end[i] if i < len(self.end) else None
             if self.slice_mode == "size":
-                end = None if end is None or end < 0 else self._sized(t, begin, end, dims[axis])
-                found[axis] = range_of(t, dims[axis], begin, end, 1)
+                found[axis] = sized(t, dims[axis], begin, end)
             else:
                 stride = self.strides[i] if self.strides is not None and i < len(self.strides) else 1
                 found[axis] = range_of(t, dims[axis], begin, end, stride)
         return found
-
-    @staticmethod
-    def _sized(t: Checker, begin: int, size: int, d: Dim) -> int | None:
-        """The end of so many elements (all of which must be there)."""
-        end = begin + size
-        if begin < 0:
-            if end > 0:
-                attribute_fault(t, "end", size, f"there are only {-begin} elements from {begin} on")
-            return None if end == 0 else end
-        t.require(end, "<=", d, f"the slice of {size} elements lies within the axis", "slice-out-of-range")
-        return end
 
     def infer(self, t: Typing, x: Type) -> Type:
         dims = t.shape(x)
