@@ -20,7 +20,7 @@ from typing import Any, NoReturn
 
 from relay.diagnostic import fail
 from relay.ir.dim import arithmetic
-from relay.ir.dtype import canonical
+from relay.ir.dtype import BASE_TYPES, canonical
 from relay.ir.type import Dim, TensorType, TupleType, Type
 from relay.op.relation import Typing
 
@@ -169,7 +169,7 @@ class _Unifier:
         known = canonical(name) or self._attribute(name)
         if known is None:
             self.t.tensor(found)
-            if len(self.op.dtypes) < len(_all_dtypes()):
+            if len(self.op.dtypes) < len(BASE_TYPES):
                 self.t.dtype_in(found, self.op.dtypes)
             known = self.dtypes.setdefault(name, self.t.dtype(found))
         self.t.equal(self.t.dtype(found), known, why=f"the signature is {self.text}")
@@ -177,12 +177,6 @@ class _Unifier:
     def _attribute(self, name: str) -> Any:
         """The value of an attribute of that name; None where there is none, or where it is None."""
         return getattr(self.op, name) if name in getattr(self.op, "__dataclass_fields__", ()) else None
-
-
-def _all_dtypes() -> Sequence[str]:
-    from relay.ir.dtype import BASE_TYPES
-
-    return BASE_TYPES
 
 
 class _Parser:
@@ -224,8 +218,9 @@ class _Parser:
         return parts
 
     def item(self) -> Item:
+        is_tuple = self.tuple_at(self.at)
         self.take("(")
-        if self.peek() == "(":
+        if is_tuple:
             items = self.separated(self.item, ")")
             self.take(")")
             return TupleItem(tuple(items))
@@ -239,6 +234,20 @@ class _Parser:
         if not _NAME.fullmatch(self.peek()) or self.peek() == _END:
             self.fault("a base type")
         return TensorItem(ellipsis, tuple(dims), self.take())
+
+    def tuple_at(self, at: int) -> bool:
+        """Whether a tuple begins at a token: inside stands an item, which has a base type after its parenthesis."""
+        while self.tokens[at : at + 2] == ["(", "("]:
+            at += 1
+            depth, end = 0, at
+            while end < len(self.tokens) - 1:
+                depth += {"(": 1, ")": -1}.get(self.tokens[end], 0)
+                end += 1
+                if depth == 0:
+                    break
+            if self.tokens[end] != _END and _NAME.fullmatch(self.tokens[end]):
+                return True
+        return False
 
     def sum(self) -> DimRule:
         rule = self.product()
