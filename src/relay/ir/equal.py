@@ -475,7 +475,7 @@ def _parts(state: _Comparison, x: Any, y: Any) -> list[tuple[Any, Any]] | None:
         case TypeCall():
             return [(x.func, y.func), (x.args, y.args)]
         case TypeRelation():
-            return [(x.args, y.args)] if x.name == y.name and same_value(x.attrs, y.attrs) else None
+            return [(x.args or None, y.args or None)] if x.name == y.name and same_value(x.attrs, y.attrs) else None
         case FuncType():
             if [p.kind for p in x.type_params] != [q.kind for q in y.type_params]:
                 return None

@@ -68,7 +68,7 @@ def fill(items: Sequence[str], level: int, width: int, end: str = "") -> list[st
 
 def bracketed(opening: str, items: Sequence[str], closing: str, level: int, width: int) -> Multi:
     """A list that does not fit on its line: brackets at `level`, items filled one level deeper."""
-    return Multi(opening, fill(items, level + 1, width), pad(level) + closing)
+    return Multi(opening, fill(items, level + 1, width), closing)
 
 
 def indented(lines: Sequence[Any]) -> list[str]:

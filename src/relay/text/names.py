@@ -11,9 +11,10 @@ _DOTTED = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*\Z").mat
 KEYWORDS = frozenset({
     "and", "attributes", "case", "data", "def", "else", "extern", "fn", "free_var", "fun", "grad", "if", "import",
     "jvp", "let", "match", "meta", "rec", "ref", "ref_read", "ref_write", "ret", "return", "type", "vjp", "where",
-    "True", "False", "None", "Constant",
+    "True", "False", "None", "Constant", "_",
 })
 TYPE_WORDS = frozenset({
+    "_",
     "Tensor", "Tuple", "Ref", "ref", "fn", "fun", "min", "max", "broadcast", "Type", "Shape", "Dim", "BaseType",
     "Constraint", "AdtHandle", "where", "string", *BASE_TYPES, *ALIASES,
 })

@@ -11,6 +11,7 @@ from relay.text.cursor import Rule, SyntaxFault
 from relay.text.parse_literal import Literals
 
 _END = frozenset({"}", ")", "]", ",", "END"})
+_RECURSION_END = frozenset({"}", ")", "]", ";", "END"})
 _RESULT_WORDS = ("return", "ret")
 
 
@@ -290,7 +291,7 @@ class Bodies(Literals):
     def _find_ands(self, i: int, at: list[int]) -> None:
         """Collect where the names behind each `and` of a `let rec` stand; they are bound before the values are read."""
         kinds = self.kinds
-        while kinds[i] not in _END and kinds[i] != ";":
+        while kinds[i] not in _RECURSION_END:
             if self.is_word(i, "and") and kinds[i + 1] in ("LOCAL", "NAME"):
                 at.append(i + 1)
             i = self.partner.get(i, i) + 1 if kinds[i] in ("(", "[", "{") else i + 1

@@ -66,7 +66,7 @@ class Items(Bodies):
         next_ = self.kinds[i + 1]
         match self.texts[i]:
             case "type" | "data":
-                return next_ in ("NAME", "GLOBAL") and self.kinds[i + 2] in ("{", "[", "<", ":", "=")
+                return not (i and self.is_word(i - 1, "extern")) and next_ in ("NAME", "GLOBAL") and self.kinds[i + 2] in ("{", "[", "<", ":", "=")
             case "extern":
                 return self.is_word(i + 1, "type")
             case "import":

@@ -506,7 +506,7 @@ class Types(Attributes):
         else:
             self.take(closer, opener=opener)
         try:
-            return TypeRelation(name, args, attrs)
+            return TypeRelation(name, args or None, attrs)
         except TypeError:
             self.fault("attribute-value", "an attribute of a relation is a number, a text or a tuple", opener)
 
