@@ -20,7 +20,7 @@ CODE = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)+\Z")
 
 
 def codes_in(tree: ast.AST) -> set[str]:
-    """The first arguments of `fail(…)`, `t.fail(…)`, `report.error(…)`, `Diagnostic(…)`, and what stands as `code=…`."""
+    """The first arguments of `fail(…)`, `t.fail(…)`, `report.error(…)`, `Diagnostic(…)`, and `code=…`."""
     found: set[str] = set()
     for call in ast.walk(tree):
         if isinstance(call, ast.FunctionDef):

@@ -1,7 +1,7 @@
 """Comments: found in a text, and put back into another text of the same program.
 
 The parser drops comments, so the formatter carries them over.  A comment is anchored to the token after it,
-or, behind code on the same line, to the token before it; the tokens of the old and the new text are aligned, and
+or, behind code on the same line, to the token before it; the tokens of both texts are aligned, and
 the comment goes to the line of the token that its anchor became.
 """
 
