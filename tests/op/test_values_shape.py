@@ -278,6 +278,9 @@ def test_indices_as_in_numpy() -> None:
     same(run("adv_index", (x, i)), x[i])
     same(run("unravel_index", np.array([5, 3, 0]), np.array([2, 3])), np.stack(np.unravel_index([5, 3, 0], (2, 3))))
     assert code_of("unravel_index", np.array([6]), np.array([2, 3])) == "index-out-of-range"
+    mask = draw((3, 4), "bool")
+    same(run("argwhere", mask), np.argwhere(mask).astype("int32"))
+    same(run("argwhere", np.float32(2)), np.zeros((1, 0), "int32"))
     p = np.random.default_rng(0).permutation(7)
     same(run("invert_permutation", p), np.argsort(p))
 

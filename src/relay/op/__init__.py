@@ -16,6 +16,7 @@ from relay.op import (  # noqa: I001 -- the order is that of the operator manual
     pad,
     layout,
     einsum,
+    fixed_point,
     reduce,
     scan,
     sort,
@@ -29,7 +30,7 @@ from relay.op.relation import relation
 
 FILES = (
     math, arithmetic, compare, logic, cast, create, reshape, join, broadcast, slice, index, arrange, pad, layout,
-    einsum, reduce, scan, sort, random, nn, activation, basic, conv, conv_transpose, dense, loss, norm, pool, upsample,
+    einsum, fixed_point, reduce, scan, sort, random, nn, activation, basic, conv, conv_transpose, dense, loss, norm, pool, upsample,
 )  # fmt: skip
 """The modules that register operators."""
 

@@ -5,10 +5,21 @@ from typing import Any, Literal
 
 import numpy
 
-from relay.ir.type import Dim, TensorType, Type
+from relay.ir.type import ANY, Dim, TensorType, Type
 from relay.op.axes import attribute_fault, axis_of, check_indices, out_of_range
-from relay.op.base import INTEGRAL, Array, Derivative, Injective, Numpy, Operator, operator, sample
-from relay.op.conversion import accumulator
+from relay.op.base import (
+    BOOLEAN,
+    INTEGRAL,
+    NUMERIC,
+    Array,
+    Derivative,
+    Injective,
+    Numpy,
+    Operator,
+    operator,
+    sample,
+)
+from relay.op.conversion import accumulator, wide
 from relay.op.relation import Typing
 from relay.op.reshape import Rearrangement
 
@@ -291,6 +302,25 @@ class UnravelIndex(Operator):
         sizes = tuple(int(d) for d in shape)
         places = check_indices(np, as_index(indices), int(numpy.prod(sizes, dtype=int)), negative=False)
         return np.asarray(np.unravel_index(places, sizes)).reshape((len(sizes), *indices.shape)).astype(indices.dtype)
+
+
+@operator("argwhere")
+class ArgWhere(Operator):
+    """The coordinates of the elements that are not zero, a row for each, in order; how many is known at run time.
+
+    relay> argwhere([[0, 5], [7, 0]])
+    [[0, 1], [1, 0]]
+    """
+
+    dtypes = NUMERIC | BOOLEAN
+    derivative = Derivative.ZERO
+    samples = (sample("3x4 bool"), sample("3 float32"), sample("int4"), sample("0x3 int64"))
+
+    def infer(self, t: Typing, condition: Type) -> Type:
+        return TensorType((ANY, len(t.shape(condition))), "int32")
+
+    def reference(self, np: Numpy, condition: Array) -> Array:
+        return np.argwhere(wide(condition)).astype(numpy.int32)
 
 
 @operator("invert_permutation")

@@ -1,0 +1,81 @@
+"""Multiplication of integers by fractions: the arithmetic that quantised networks are made of."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy
+
+from relay.ir.type import Type
+from relay.op.axes import axes_of
+from relay.op.base import Array, Derivative, Elementwise, Fusion, Numpy, Operator, operator, sample
+from relay.op.relation import Typing
+
+BITS = 31
+"""A multiplier is a fraction of 2 ** 31."""
+INT32 = frozenset({"int32"})
+
+
+def scaled(np: Numpy, x: Array, multiplier: Any, left: Any, right: Any) -> Array:
+    """`x * multiplier * 2 ** (left - right - 31)` in int64, rounded to nearest and halves up, as int32."""
+    wide = np.left_shift(np.asarray(x).astype(numpy.int64), left) * multiplier
+    half = np.left_shift(numpy.int64(1), right + (BITS - 1))
+    return np.right_shift(wide + half, right + BITS).astype(numpy.int32)
+
+
+@operator("fixed_point_multiply")
+class FixedPointMultiply(Elementwise):
+    """`x * multiplier / 2 ** 31 * 2 ** shift`, rounded to nearest, halves up.
+
+    relay> fixed_point_multiply([10, -3], multiplier=1073741824, shift=1)
+    [10, -3]
+    """
+
+    dtypes = INT32
+    derivative = Derivative.ZERO
+    samples = (sample("3x4 int32", multiplier=1 << 30, shift=0), sample("int32", multiplier=3 << 28, shift=-2))
+
+    multiplier: int
+    shift: int
+
+    def reference(self, np: Numpy, data: Array) -> Array:
+        left, right = max(self.shift, 0), max(-self.shift, 0)
+        return scaled(np, data, numpy.int64(self.multiplier), numpy.int64(left), numpy.int64(right))
+
+
+@operator("fixed_point_multiply_per_axis")
+class FixedPointMultiplyPerAxis(Operator):
+    """As `fixed_point_multiply`, with multipliers and shifts to the left and right that vary along `axes`.
+
+    relay> fixed_point_multiply_per_axis([[10, 10]], [1073741824, 1073741824], [1, 0], [0, 1], axes=(1,))
+    [[10, 3]]
+    """
+
+    fusion = Fusion.BROADCAST
+    dtypes = INT32
+    derivative = Derivative.ZERO
+    samples = (sample("2x3 int32", numpy.array([1 << 30, 1 << 29, 3], "int32"), numpy.array([0, 1, 2], "int32"),
+                      numpy.array([1, 0, 0], "int32"), axes=(1,), is_rshift_required=True, is_lshift_required=True),)
+
+    is_lshift_required: bool = True
+    is_rshift_required: bool = True
+    axes: tuple[int, ...] = ()
+
+    def infer(self, t: Typing, x: Type, *scales: Type) -> Type:
+        dims = t.shape(x)
+        along = tuple([dims[a] for a in axes_of(t, self.axes, len(dims))])
+        for s in scales:
+            t.equal(t.shape(s, rank=len(along), what="a scale"), along, why="there is a scale for each place of `axes`")
+        return t.tensor(x)
+
+    def reference(self, np: Numpy, data: Array, multiplier: Array, lshift: Array, rshift: Array) -> Array:
+        y, left, right = (self.spread(np, s, data.ndim) for s in (multiplier, lshift, rshift))
+        return scaled(np, data, y, left if self.is_lshift_required else left * 0,
+                      right if self.is_rshift_required else right * 0)
+
+    def spread(self, np: Numpy, scale: Array, rank: int) -> Array:
+        """A scale as int64 that broadcasts with the tensor."""
+        places: Sequence[int] = sorted(a % rank for a in self.axes)
+        shape = [1] * rank
+        for place, size in zip(places, scale.shape, strict=True):
+            shape[place] = size
+        return np.asarray(scale).astype(numpy.int64).reshape(shape)
