@@ -37,7 +37,7 @@ class Import:
     span: Span | None = None
 
 
-@dataclass(slots=True, eq=False, repr=False)
+@dataclass(slots=True, eq=False, repr=False, weakref_slot=True)
 class IRModule:
     """Definitions by name (functions, and constants that are evaluated once) and data types by name.
 

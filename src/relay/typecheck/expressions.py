@@ -83,6 +83,7 @@ class Inference(Solver):
         self.roots: list[Expr] = []
         self.binders: dict[Var, Expr] | None = None
         self.is_open = False
+        self.free: list[Var] = []
         self.want: Any = None
         self.raw_wanted: set[Expr] = set()
         self.homes: dict[Expr, Scope] = {}
@@ -248,6 +249,7 @@ class Inference(Solver):
             self.diagnose("unbound-variable", f"nothing around it binds `%{v.name}`", v,
                           hint="bind it with `let`, or make it a parameter")
             t = ERROR
+        self.free.append(v)
         self.vars[v] = t
         return t
 

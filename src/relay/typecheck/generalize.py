@@ -139,7 +139,7 @@ def _merged(inf: "Inference", goals: list[Goal]) -> list[Goal]:
                     known[key] = first
                 g.done = merged = True
                 inf.cause = g.call
-                inf.agree(first.types[-1], g.types[-1], g.call or inf.roots[0], "the result")
+                inf.agree(first.types[-1], g.types[-1], inf.roots[0] if g.call is None else g.call, "the result")
         goals = [g for g in goals if not g.done]
         if not merged:
             break

@@ -8,21 +8,33 @@ definition and those whose dependencies changed their type are inferred again.
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
+from weakref import ref
 
 from relay.diagnostic import Diagnostic, Report, did_you_mean
 from relay.ir.collector import paused
 from relay.ir.expr import Constructor, Expr, Function, GlobalVar, Op
 from relay.ir.module import IRModule
-from relay.ir.type import FuncType, Type, TypeVar
+from relay.ir.type import FuncType, Type
+from relay.ir.walk import post_order
 from relay.typecheck.elaborate import Elaborator
 from relay.typecheck.expressions import Inference
 from relay.typecheck.generalize import Signature, ambiguous, generalise
 from relay.typecheck.graph import Scan, components, scan
 from relay.typecheck.literals import fits, is_integral
-from relay.typecheck.solver import show
 from relay.typecheck.unify import ERROR, has_unknown, head, zonk
 
 FACTS = "types"
+RECENT = 8
+recent: list["ref[IRModule]"] = []
+"""The modules inferred last: where `e.checked_type` looks definitions up."""
+
+
+def remember(mod: IRModule) -> None:
+    """Let `e.checked_type` find the definitions of a module that was just inferred."""
+    if not recent or recent[-1]() is not mod:
+        recent[:] = [r for r in recent if r() is not None and r() is not mod][1 - RECENT :]
+        recent.append(ref(mod))
+
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +62,9 @@ def infer(mod: IRModule, *, warnings: Report | None = None) -> IRModule:
         if warnings is not None:
             for d in session.report.warnings:
                 warnings.add(d)
-        return session.result()
+        result = session.result()
+        remember(result)
+        return result
 
 
 def infer_expr(e: Expr, mod: IRModule | None = None) -> Expr:
@@ -81,6 +95,8 @@ class Session:
         self.report = Report()
         self.facts: dict[GlobalVar, Fact] = {}
         self.scans: dict[GlobalVar, Scan] = {}
+        self.watch: Expr | None = None
+        self.watched_type: Any = None
         known, data = mod.facts.get(FACTS, ({}, None))
         same = data is not None and len(data) == len(mod.type_definitions) and all(
             data.get(k) is d for k, d in mod.type_definitions.items())
@@ -172,12 +188,44 @@ class Session:
                 elaborator = Elaborator(inf)
                 annotated = elaborator.run(e)
                 t = self.final_type(elaborator, e, annotated, t, inf)
+                if self.watch is not None:
+                    self.look(inf, elaborator)
             uses = tuple([(g, self.dependency(g)) for g in self.scanned(v).globals if g not in inside])
             warnings = tuple(report.warnings) if v == group[0] else ()
             self.facts[v] = Fact(e, annotated, _settled(t) if failed else t, uses, self.scanned(v), warnings,
                                  self.mod.constant_types.get(v))
         for d in sorted(report.diagnostics, key=_place):
             self.report.add(d)
+
+    def look(self, inf: Inference, elaborator: Elaborator) -> None:
+        """Note the type of the node that somebody asked for."""
+        e = self.watch
+        assert e is not None
+        found = inf.raw(e) if type(e) in (Constructor, Op) else inf.types.get(e, inf.vars.get(e))  # pyright: ignore
+        if found is None and e in inf.constant_dtype:
+            found = inf.constant(e)  # pyright: ignore[reportArgumentType]
+        if found is not None:
+            self.watched_type = elaborator.env.type(found)
+
+    def watched(self, e: Expr) -> Any:
+        """The type of a node inside a definition, found by inferring that definition; None if it is in none."""
+        for v, definition in self.mod.functions.items():
+            if any(e is part for part in post_order(definition)):
+                if e is definition:
+                    return type_of_global(v, self.mod)
+                self.known = {g: fact for g, fact in self.known.items() if g != v}
+                self.watch = e
+                self.need([v])
+                self.report.check()
+                return self.watched_type
+        return None
+
+    def operator(self, op: Op) -> Type:
+        """The scheme of an operator as a value."""
+        inf = Inference(self.mod, self.report, self.lookup)
+        value_type(inf, op, None)
+        self.report.check()
+        return Elaborator(inf).scheme(inf.signatures[op])
 
     def final_type(self, elaborator: Elaborator, e: Expr, annotated: Expr, t: Any, inf: Inference) -> Any:
         """The type of a definition with its type parameters named."""
@@ -236,7 +284,15 @@ class Session:
         else:
             value_type(inf, e, None)
         finish(inf)
+        self.check_free(inf)
         return e if inf.failed or self.report.errors else Elaborator(inf).run(e)
+
+    def check_free(self, inf: Inference) -> None:
+        """A free variable has a type that its annotation or its uses decide."""
+        for v in inf.free:
+            if not inf.failed and has_unknown(zonk(inf.vars[v])):
+                inf.diagnose("ambiguous-type", f"nothing decides the type of `%{v.name}`", v,
+                             hint="give it a type: `free_var %x: T;`, or `relay.var(name, type)`")
 
     # --- results ----------------------------------------------------------------------------------------------
 
@@ -322,6 +378,3 @@ def _settled(t: Any) -> Any:
 
 def _place(d: Diagnostic) -> tuple[str, int]:
     return ("", -1) if d.span is None else (d.span.source.name, d.span.start)
-
-
-__all__ = ["Fact", "Session", "TypeVar", "declared_type", "infer", "infer_expr", "show", "type_of_global"]

@@ -74,7 +74,12 @@ class Goal:
 
     def run(self, t: "Solver") -> None:
         """Do what can be done; raises `Wait` or `Stuck` where something is not known."""
-        relations[self.name](t, *self.types, **dict(self.attrs))
+        try:
+            relations[self.name](t, *self.types, **dict(self.attrs))
+        except Wait as wait:
+            if self.name not in _BROADCASTS:
+                raise
+            t.scalars(self.types, wait)
 
     def constraint(self) -> TypeRelation:
         """The goal as a constraint of a scheme."""
@@ -104,10 +109,12 @@ class OperatorGoal(Goal):
                 t.know(a)
         try:
             self.op.relate(t, args, self.types[-1])
-        except (Wait, Stuck):
+        except (Wait, Stuck) as wait:
             if self.name in relations:
                 self._bound_dtypes(t)
-            raise
+            if self.name not in _BROADCASTS or isinstance(wait, Stuck):
+                raise
+            t.scalars(self.types, wait)
 
     def _bound_dtypes(self, t: "Solver") -> None:
         """A family's relation does not say which base types its operator is for: demand that separately."""
@@ -153,6 +160,7 @@ class ClassGoal(Goal):
 
 
 _ALL = frozenset(BASE_TYPES)
+_BROADCASTS = frozenset({"Broadcast", "BroadcastCompare"})
 _memo: dict[tuple[Operator, tuple[Type, ...]], Type] = {}
 """What operators make of closed types: relations are functional, so one process needs to ask once."""
 MEMO_SIZE = 200_000
@@ -476,6 +484,14 @@ class Solver(Unifier):
                             hint="two sizes broadcast when they are equal or one of them is 1")
             out.append(both)
         return tuple(out)
+
+    def scalars(self, types: tuple[Any, ...], wait: Wait) -> None:
+        """Shapes that broadcast to `()` are all `()`: the one case in which the result decides the operands."""
+        out: Any = self.tensor(types[-1]).shape
+        if out != ():
+            raise Wait(*wait.on, out) if type(out) is Unknown else wait
+        for a in types[:-1]:
+            self.equal(self.tensor(a).shape, ())
 
     def dtype_in(self, t: Any, allowed: Collection[str], what: str = "") -> None:
         """See `Typing`."""
