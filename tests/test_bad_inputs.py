@@ -30,7 +30,7 @@ SUM = "def @main(%x: Tensor[(n,), float32]) -> float32 { sum(%x) }"
 TWO = "def @main(%a: float32, %b: float32) -> float32 { %a + %b }"
 DIVIDE = "def @main(%a: int32, %b: int32) -> int32 { %a / %b }"
 CHOOSE = 'import "std/list"\ndef @main(%xs: List[int32]) -> int32 { @hd(%xs) }'
-PICK = 'def @main(%x: Tensor[(n,), float32], %i: int32) -> float32 { take(%x, %i, mode="raise") }'
+THREE = "def @main(%x: Tensor[(?,), float32]) { %x + [1.0, 2.0, 3.0] }"
 HUGE = "1000000000000"
 
 
@@ -43,7 +43,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("two", TWO),
         ("divide", DIVIDE),
         ("choose", CHOOSE),
-        ("pick", PICK),
+        ("three", THREE),
         ("wrong", "def @main() { 1 +"),
         ("ill", "def @main() -> float32 { True }"),
         ("empty", ""),
@@ -92,7 +92,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (d / "version.npy").write_bytes(whole[:6] + b"\x09\x09" + whole[8:])
     (d / "header.npy").write_bytes(whole.replace(b"'descr'", b"'desc!'"))
     (d / "evil.npy").write_bytes(whole.replace(b"'<f4'", b"f(4) "))
-    (d / "promise.npy").write_bytes(whole.replace(b"(3,), }      ", b"(999999999999,), }"[:13].ljust(13)))
+    (d / "promise.npy").write_bytes(whole.replace(b"(3,), }" + b" " * 12, b"(3000000000000,), }"))
     np.savez(d / "x.npz", x=np.ones(3, np.float32))
     np.savez(d / "other.npz", points=np.ones(3, np.float32))
     np.savez(d / "xs.npz", xs=np.ones(3, np.float32), ys=np.ones(3, np.float32))
@@ -125,19 +125,19 @@ COMMANDS: list[tuple[str, int, str]] = [
     ("run latin1.relay", 1, "not-text"),
     ("run zip.relay", 1, "not-text"),
     ("run x.npy", 1, "not-text"),
-    ("run wrong.relay", 1, "syntax-error"),
-    ("run ill.relay", 1, "type-mismatch"),
+    ("run wrong.relay", 1, "unexpected-token"),
+    ("run ill.relay", 1, "dtype-mismatch"),
     ("run empty.relay", 1, "unknown-global"),
     ("run comment.relay", 1, "unknown-global"),
     ("run half.relay 1", 1, "unknown-global"),
-    ("run bad-import.relay", 1, "syntax-error"),
+    ("run bad-import.relay", 1, "unexpected-token"),
     ("check missing.relay", 1, "cannot-read"),
     ("check directory", 1, "cannot-read"),
     ("check binary.relay", 1, "not-text"),
     ("fmt missing.relay", 1, "cannot-read"),
     ("fmt directory", 1, "cannot-read"),
     ("fmt binary.relay", 1, "not-text"),
-    ("fmt wrong.relay", 1, "syntax-error"),
+    ("fmt wrong.relay", 1, "unexpected-token"),
     # the entry
     ("run sum.relay --entry missing x.npy", 1, "unknown-global"),
     ("run half.relay --entry F 1", 1, "unknown-global"),
@@ -157,34 +157,34 @@ COMMANDS: list[tuple[str, int, str]] = [
     ("run sum.relay empty.npz", 1, "missing-input"),
     ("run sum.relay x=empty.npz", 1, "unknown-input"),
     ("run sum.relay x=xs.npz", 1, "unknown-input"),
-    ("run weights.relay x.npy --weights x.safetensors", 1, "missing-input"),
+    ("run weights.relay --weights x.safetensors", 1, "missing-input"),
     # literals
-    ("run sum.relay [1.0", 1, "syntax-error"),
-    ("run sum.relay 1.0,", 1, "syntax-error"),
-    ("run sum.relay ''", 1, "syntax-error"),
-    ("run sum.relay 'a b'", 1, "syntax-error"),
+    ("run sum.relay [1.0", 1, "unexpected-token"),
+    ("run sum.relay 1.0,", 1, "unexpected-token"),
+    ("run sum.relay ''", 1, "unexpected-token"),
+    ("run sum.relay 'a b'", 1, "unexpected-token"),
     ("run two.relay 1.0 %y", 1, "unknown-variable"),
     ("run two.relay 1.0 y", 1, "unknown-variable"),
     ("run two.relay 1.0 @y", 1, "unknown-global"),
     ("run two.relay 1.0 Nothing", 1, "unknown-variable"),
-    ("run two.relay 1.0 True", 1, "type-mismatch"),
-    ("run two.relay 1.0 [1.0]", 1, "type-mismatch"),
+    ("run two.relay 1.0 True", 1, "dtype-mismatch"),
+    ("run two.relay 1.0 [1.0]", 1, "rank-mismatch"),
     ("run two.relay 1.0 (1.0,)", 1, "type-mismatch"),
-    ("run two.relay 1.0 '\"one\"'", 1, "type-mismatch"),
-    ("run two.relay 1.0 2i32", 1, "type-mismatch"),
-    ("run nat.relay 1.5", 1, "type-mismatch"),
-    ("run nat.relay nanf", 1, "type-mismatch"),
+    ("run two.relay 1.0 '\"one\"'", 1, "dtype-mismatch"),
+    ("run two.relay 1.0 2i32", 1, "dtype-mismatch"),
+    ("run nat.relay 1.5", 1, "literal-kind"),
+    ("run nat.relay nanf", 1, "dtype-mismatch"),
     ("run nat.relay 3000000000", 1, "literal-range"),
     ("run text.relay hello", 1, "unknown-variable"),
-    ("run text.relay 1", 1, "type-mismatch"),
-    ("run sum.relay [1.0,[2.0]]", 1, "shape-mismatch"),
-    ("run sum.relay []", 1, "syntax-error"),
-    ("run fixed.relay [1.0,2.0]", 1, "type-mismatch"),
-    ("run square.relay [[1.0,2.0]]", 1, "type-mismatch"),
-    ("run same.relay [1.0] [1.0,2.0]", 1, "type-mismatch"),
+    ("run text.relay 1", 1, "literal-kind"),
+    ("run sum.relay [1.0,[2.0]]", 1, "ragged-literal"),
+    ("run sum.relay []", 1, "empty-literal"),
+    ("run fixed.relay [1.0,2.0]", 1, "shape-mismatch"),
+    ("run square.relay [[1.0,2.0]]", 1, "shape-mismatch"),
+    ("run same.relay [1.0] [1.0,2.0]", 1, "shape-mismatch"),
     ("run choose.relay 1", 1, "type-mismatch"),
-    ("run choose.relay Cons(1.5,Nil)", 1, "type-mismatch"),
-    ("run choose.relay Cons(1)", 1, "argument-count"),
+    ("run choose.relay Cons(1.5,Nil)", 1, "literal-kind"),
+    ("run choose.relay Cons(1)", 1, "arity"),
     # array files
     ("run sum.relay missing.npy", 1, "cannot-read"),
     ("run sum.relay missing.npz", 1, "cannot-read"),
@@ -207,13 +207,13 @@ COMMANDS: list[tuple[str, int, str]] = [
     ("run sum.relay dates.npy", 1, "input-dtype"),
     ("run sum.relay bytes.npy", 1, "input-dtype"),
     ("run sum.relay records.npy", 1, "input-dtype"),
-    ("run sum.relay doubles.npy", 1, "type-mismatch"),
-    ("run sum.relay ints.npy", 1, "type-mismatch"),
-    ("run sum.relay matrix.npy", 1, "type-mismatch"),
-    ("run sum.relay scalar.npy", 1, "type-mismatch"),
-    ("run fixed.relay four.npy", 1, "type-mismatch"),
-    ("run wide.relay x.npy", 1, "type-mismatch"),
-    ("run same.relay x.npy four.npy", 1, "type-mismatch"),
+    ("run sum.relay doubles.npy", 1, "dtype-mismatch"),
+    ("run sum.relay ints.npy", 1, "dtype-mismatch"),
+    ("run sum.relay matrix.npy", 1, "rank-mismatch"),
+    ("run sum.relay scalar.npy", 1, "rank-mismatch"),
+    ("run fixed.relay four.npy", 1, "shape-mismatch"),
+    ("run wide.relay x.npy", 1, "shape-mismatch"),
+    ("run same.relay x.npy four.npy", 1, "shape-mismatch"),
     ("run sum.relay x.npy --weights missing.safetensors", 1, "cannot-read"),
     ("run sum.relay --weights cut.safetensors", 1, "bad-array-file"),
     ("run sum.relay --weights tiny.safetensors", 1, "bad-array-file"),
@@ -222,13 +222,13 @@ COMMANDS: list[tuple[str, int, str]] = [
     ("run sum.relay --weights x.npy", 1, "bad-array-file"),
     ("run sum.relay --weights directory.safetensors", 1, "cannot-read"),
     # while it runs
-    ("run divide.relay 1 0", 1, "division-by-zero"),
+    ("run divide.relay 1 0", 1, "divide-by-zero"),
     ("run choose.relay Nil", 1, "match-failure"),
-    ("run pick.relay x.npy 3", 1, "index-out-of-range"),
+    ("run three.relay [1.0,2.0]", 1, "shape-check"),
     ("run huge.relay", 1, "out-of-memory"),
     ("run huger.relay", 1, "out-of-memory"),
     ("run view.relay", 1, "out-of-memory"),
-    ("run spread.relay", 0, ""),
+    ("run spread.relay", 1, "out-of-memory"),
     # the output
     ("run sum.relay x.npy --output missing/out.npz", 1, "cannot-write"),
     ("run sum.relay x.npy --output directory.npz", 1, "cannot-write"),

@@ -41,7 +41,7 @@ XS = the_list(5, 3, 9)
         (f"@tl({XS})", the_list(3, 9)),
         (f"@nth({XS}, 2)", "9"),
         (f"@length({XS})", "3"),
-        ("@length(Nil: List[float32])", "0"),
+        ("@length((Nil: List[float32]))", "0"),
         (f"@update({XS}, 1, 7)", the_list(5, 7, 9)),
         (f"@map(fn(%x) {{ %x * 2 }}, {XS})", the_list(10, 6, 18)),
         (f"@map(negative, {XS})", the_list(-5, -3, -9)),
@@ -95,11 +95,11 @@ def test_other_function_gives(text: str, expected: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "@hd(Nil: List[int32])",
-        "@tl(Nil: List[int32])",
+        "@hd((Nil: List[int32]))",
+        "@tl((Nil: List[int32]))",
         f"@nth({XS}, 3)",
         f"@update({XS}, 3, 1)",
-        "@foldr1(add, Nil: List[int32])",
+        "@foldr1(add, (Nil: List[int32]))",
     ],
 )
 def test_partial_function_reports_that_nothing_matches(text: str) -> None:

@@ -38,6 +38,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         )
         sys.stdout.flush()
     except click.ClickException as error:
+        if isinstance(error, click.UsageError) and error.ctx is None:
+            click.echo("Usage: relay [OPTIONS] COMMAND [ARGS]...", err=True)
         error.show(sys.stderr)
         return USAGE
     except (KeyboardInterrupt, click.Abort):

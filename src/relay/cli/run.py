@@ -66,17 +66,16 @@ def run(file: str, args: Sequence[str], entry: str, weights: str | None, output:
 
 def evaluate(mod: IRModule, entry: str, is_function: bool, inputs: Sequence[Input]) -> Any:
     """The value of the definition `entry` on inputs; diagnostics about one point into the rendered call."""
-    from relay.driver import run as run_function
-    from relay.typecheck.infer import infer_expr
+    from relay.driver import evaluate as value_of
 
     if not is_function:
-        return run_function(mod, entry, ())
+        return value_of(mod, entry)
     call, arrays = command(mod, entry, inputs)
-    return mod.evaluate(infer_expr(call, mod), *arrays)
+    return value_of(mod, call, *arrays)
 
 
 def command(mod: IRModule, entry: str, inputs: Sequence[Input]) -> tuple[Expr, list[Any]]:
-    """`fn(%a, …) { @entry(%a, literal, …) }` and the arrays it is to be applied to."""
+    """`fn(%a, …) { @entry(%a, literal, …) }` and the arrays for it; the call alone where there are none."""
     heads = [f"{'' if i == 0 else ', '}{x.origin}" for i, x in enumerate(inputs)]
     source = Source("<inputs>", f"@{entry}({''.join(heads)})")
     args: list[Expr] = []
@@ -90,14 +89,13 @@ def command(mod: IRModule, entry: str, inputs: Sequence[Input]) -> tuple[Expr, l
             args.append(literal(x.text, f"<input {i + 1}>", mod))
             continue
         array = x.array if x.array.ndim else x.array[()]
-        param = Var(f"x{i}", TensorType(x.array.shape, dtype_name(x.array.dtype)), span=span)
+        param = Var(x.origin, TensorType(x.array.shape, dtype_name(x.array.dtype)), span=span)
         params.append(param)
         args.append(param)
         arrays.append(array)
     whole = Span(source, 0, len(source.text))
-    return Function(
-        tuple(params), Call(GlobalVar(entry, span=whole), tuple(args), span=whole), span=whole
-    ), arrays
+    call = Call(GlobalVar(entry, span=whole), tuple(args), span=whole)
+    return (Function(tuple(params), call, span=whole) if params else call), arrays
 
 
 def literal(text: str, source_name: str, mod: IRModule) -> Expr:
