@@ -263,8 +263,8 @@ class AdvIndex(Injective):
     samples = (sample(("3x4 float32", numpy.array([0, 2, -1]))), sample(("3 bool", numpy.int64(1))),
                sample(("3x4x2 int4", numpy.array([[0], [2]]), numpy.array([1, 3, 0]))))
 
-    def infer(self, t: Typing, data: Type) -> Type:
-        fields = t.fields(data)
+    def infer(self, t: Typing, inputs: Type) -> Type:
+        fields = t.fields(inputs)
         if not fields:
             t.fail("empty-tuple", "the tuple has no tensors", hint="give the tensor and its indices")
         dims = t.shape(fields[0])
@@ -275,8 +275,8 @@ class AdvIndex(Injective):
         places = t.broadcast(*[t.shape(f) for f in fields[1:]]) if fields[1:] else ()
         return TensorType((*places, *dims[len(fields) - 1 :]), t.dtype(fields[0]))
 
-    def reference(self, np: Numpy, data: tuple[Array, ...]) -> Array:
-        x, *indices = data
+    def reference(self, np: Numpy, inputs: tuple[Array, ...]) -> Array:
+        x, *indices = inputs
         return np.asarray(x)[tuple([check_indices(np, as_index(i), d) for i, d in zip(indices, x.shape, strict=False)])]
 
 

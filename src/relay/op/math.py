@@ -108,8 +108,8 @@ class Log2(Smooth):
 class Log10(Smooth):
     """The logarithm to base 10.
 
-    relay> log10([100.0, 1.0])
-    [2.0, 0.0]
+    relay> log10([10.0, 1.0])
+    [1.0, 0.0]
     """
 
     ufunc = "log10"
@@ -411,18 +411,18 @@ class Clip(Elementwise):
     a_min: float
     a_max: float
 
-    def reference(self, np: Numpy, data: Array) -> Array:
-        low, high = self.bound(data, self.a_min), self.bound(data, self.a_max)
-        return through_wide(lambda x, a, b: np.minimum(np.maximum(x, a), b), data, low, high)
+    def reference(self, np: Numpy, a: Array) -> Array:
+        low, high = self.bound(a, self.a_min), self.bound(a, self.a_max)
+        return through_wide(lambda x, least, most: np.minimum(np.maximum(x, least), most), a, low, high)
 
     @staticmethod
-    def bound(data: Array, value: float) -> Array:
+    def bound(a: Array, value: float) -> Array:
         """A bound in the operand's base type."""
-        name = dtype_name(data.dtype)
+        name = dtype_name(a.dtype)
         if is_integer(name):
             least, greatest = integer_range(name)
             value = least if value <= least else greatest if value >= greatest else int(value)
-        return data.dtype.type(value)
+        return a.dtype.type(value)
 
 
 @relation("Predicate")
