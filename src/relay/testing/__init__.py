@@ -1,0 +1,26 @@
+"""Workloads (networks built from Python) and helpers for tests: `relay.testing.resnet.get_workload(num_layers=18)`."""
+
+from importlib import import_module
+from typing import Any
+
+from relay.testing.gradient import check_grad, rand
+from relay.testing.helpers import count_ops, run_infer_type, run_opt_pass
+from relay.testing.init import count_parameters, create_workload, parameters
+from relay.testing.nat import count, make_nat_expr, make_nat_value
+
+WORKLOADS = (
+    "char_rnn", "dcgan", "densenet", "dqn", "gru", "inception_v3", "lstm", "mlp", "mobilenet", "resnet", "resnet_3d",
+    "squeezenet", "synthetic", "transformer", "treelstm", "vgg",
+)  # fmt: skip
+
+__all__ = [
+    "WORKLOADS", "check_grad", "count", "count_ops", "count_parameters", "create_workload", "make_nat_expr",
+    "make_nat_value", "parameters", "rand", "run_infer_type", "run_opt_pass",
+]  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    """A workload's module, on first use."""
+    if name in WORKLOADS or name in ("init", "layers", "nat"):
+        return import_module(f"relay.testing.{name}")
+    raise AttributeError(f"module 'relay.testing' has no attribute {name!r}")
