@@ -5,7 +5,7 @@ from typing import Any, NoReturn, Protocol
 
 from relay.diagnostic import fail
 from relay.ir.type import Dim
-from relay.op.relation import Comparison
+from relay.op.relation import Comparison, refutation
 
 
 class Checker(Protocol):
@@ -34,7 +34,7 @@ class _Sizes:
         assert isinstance(a, int)
         assert isinstance(b, int)
         if not holds(a, comparison, b):
-            fail(code, f"{a} {comparison} {b} does not hold", label=why)
+            fail(code, f"{why}, but {refutation(a, comparison, b)}")
 
     def fail(self, code: str, message: str, label: str = "", hint: str = "") -> NoReturn:
         fail(code, message, label=label, hint=hint)

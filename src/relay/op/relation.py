@@ -14,6 +14,21 @@ from relay.ir.type import DType, Dim, Shape, TensorType, Type
 Comparison = Literal["==", "!=", "<=", "<", "divides"]
 
 
+def refutation(a: object, comparison: Comparison, b: object) -> str:
+    """What is said of a comparison that is false: `4 does not divide 6`."""
+    match comparison:
+        case "==":
+            return f"{a} is not {b}"
+        case "!=":
+            return f"{a} is {b}"
+        case "<=":
+            return f"{a} is more than {b}"
+        case "<":
+            return f"{a} is not less than {b}"
+        case "divides":
+            return f"{a} does not divide {b}"
+
+
 class Typing(Protocol):
     """The solver, as an operator's `infer` or `relate` sees it."""
 

@@ -25,7 +25,7 @@ from relay.ir.type import (
 )
 from relay.op.base import Composite, Operator, registry
 from relay.op.base import instance as operator_instance
-from relay.op.relation import Comparison, relations
+from relay.op.relation import Comparison, refutation, relations
 from relay.typecheck import dims
 from relay.typecheck.literals import class_named
 from relay.typecheck.unify import ERROR, HAS_ERROR, Mismatch, Unifier, Unknown, has_unknown, head, kind_of, unknowns, zonk
@@ -422,8 +422,7 @@ class Solver(Unifier):
         a, b = zonk(a), zonk(b)
         true = dims.holds(a, comparison, b)
         if true is False:
-            sign = "divides" if comparison == "divides" else comparison
-            raise Fault(code, f"{why}, but {show(a)} {sign} {show(b)} does not hold")
+            raise Fault(code, f"{why}, but {refutation(show(a), comparison, show(b))}")
         if true is None and (has_unknown(a) or has_unknown(b)):
             self._when_known((a, b), lambda t: t.require(a, comparison, b, why, code))
 
