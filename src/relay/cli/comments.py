@@ -8,7 +8,7 @@ the comment goes to the line of the token that its anchor became.
 import re
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 
 TOKEN = re.compile(
@@ -35,18 +35,23 @@ class Token:
 
 @dataclass(frozen=True, slots=True)
 class Comment:
-    """A comment and where it hangs: on token number `anchor`, behind it on its line if `trailing`."""
+    """A comment and where it hangs: on token number `anchor`, behind it on its line if `trailing`.
+
+    `apart` says that an empty line stands before it, `loose` that one stands behind it.
+    """
 
     text: str
     anchor: int
     trailing: bool
+    apart: bool = False
+    loose: bool = False
 
 
 def scan(text: str) -> tuple[list[Token], list[Comment]]:
     """The tokens and the comments of a text."""
     tokens: list[Token] = []
     comments: list[Comment] = []
-    at, fresh_line = 0, True
+    at, fresh_line, apart = 0, True, False
     while at < len(text):
         found = TOKEN.match(text, at)
         assert found is not None
@@ -54,13 +59,17 @@ def scan(text: str) -> tuple[list[Token], list[Comment]]:
         match found.lastgroup:
             case "space":
                 fresh_line = fresh_line or "\n" in found[0]
+                apart = at > 0 and found[0].count("\n") > 1
+                if apart and comments and comments[-1].anchor == len(tokens) and not comments[-1].trailing:
+                    comments[-1] = replace(comments[-1], loose=True)
             case "line" | "block":
                 end = _block_end(text, at) if found.lastgroup == "block" else end
                 trailing = not fresh_line and bool(tokens)
-                comments.append(Comment(text[at:end].rstrip(), len(tokens) - trailing, trailing))
+                comments.append(Comment(text[at:end].rstrip(), len(tokens) - trailing, trailing, apart))
+                apart = False
             case _:
                 tokens.append(Token(found[0], at))
-                fresh_line = False
+                fresh_line = apart = False
         at = end
     return tokens, comments
 
@@ -86,56 +95,85 @@ def carry_over(old: str, new: str) -> str:
     starts = [0]
     for line in lines:
         starts.append(starts[-1] + len(line) + 1)
-    before: dict[int, list[str]] = {}
-    behind: dict[int, list[str]] = {}
+    before: dict[int, list[Comment]] = {}
+    behind: dict[int, list[Comment]] = {}
     for c in comments:
         if c.anchor >= len(old_tokens) or not new_tokens:
-            before.setdefault(len(lines), []).append(c.text)
+            before.setdefault(len(lines), []).append(c)
             continue
         token = new_tokens[min(place[c.anchor], len(new_tokens) - 1)]
         line = bisect_right(starts, token.start) - 1
         is_block_in_code = c.trailing and "\n" in c.text
-        (behind if c.trailing and not is_block_in_code else before).setdefault(line, []).append(c.text)
+        (behind if c.trailing and not is_block_in_code else before).setdefault(line, []).append(c)
     return _merge(lines, before, behind)
 
 
-def _merge(lines: Sequence[str], before: dict[int, list[str]], behind: dict[int, list[str]]) -> str:
+def _merge(lines: Sequence[str], before: dict[int, list[Comment]], behind: dict[int, list[Comment]]) -> str:
     out: list[str] = []
+
+    def stand_alone(comments: Sequence[Comment], indent: str) -> None:
+        for c in comments:
+            if c.apart and out and out[-1].strip() and not out[-1].endswith("{"):
+                out.append("")
+            out.append(indent + c.text)
+        if comments and comments[-1].loose:
+            out.append("")
+
     for i, line in enumerate(lines):
         indent = line[: len(line) - len(line.lstrip())]
-        out += [indent + text for text in before.get(i, ())]
+        stand_alone(before.get(i, ()), indent)
         notes = behind.get(i, ())
         # A line comment swallows what follows it, so all but the last of several become lines of their own.
-        out += [indent + text for text in notes[:-1]]
-        out.append(f"{line}  {notes[-1]}" if notes else line)
+        stand_alone(notes[:-1], indent)
+        out.append(f"{line}  {notes[-1].text}" if notes else line)
     at_end = before.get(len(lines), [])
     if at_end:
         while out and not out[-1]:
             out.pop()
-        out += [*at_end, ""]
+        stand_alone(at_end, "")
+        out.append("")
     return "\n".join(out)
 
 
 def align(old: Sequence[str], new: Sequence[str]) -> list[int]:
     """For each old token the new token it became, or the one it would stand before."""
     place: list[int] = []
-    old_items, new_items = _items(old), _items(new)
-    if [old[a] for a, _ in old_items] != [new[a] for a, _ in new_items]:
-        old_items, new_items = [(0, len(old))], [(0, len(new))]
-    for (a, a_end), (b, b_end) in zip(old_items, new_items, strict=True):
-        place += [b + k for k in _align_item(old[a:a_end], new[b:b_end])]
+    by_key: dict[tuple[str, str], list[tuple[int, int]]] = {}
+    for key, start, end in reversed(_items(new)):
+        by_key.setdefault(key, []).append((start, end))
+    last = 0
+    for key, start, end in _items(old):
+        same = by_key.get(key)
+        at, stop = same.pop() if same else (last, last)
+        place += [at + k for k in _align_item(old[start:end], new[at:stop])]
+        last = stop
     return place
 
 
-def _items(tokens: Sequence[str]) -> list[tuple[int, int]]:
-    """Token ranges of the items of a module: each begins with a word outside all brackets."""
-    starts = [0] if tokens else []
-    depth = 0
+def _items(tokens: Sequence[str]) -> list[tuple[tuple[str, str], int, int]]:
+    """The items of a module with their token ranges, by kind and name; what is none of them is `@main`."""
+    starts: list[int] = []
+    depth, in_braces = 0, False
     for i, t in enumerate(tokens):
-        if depth == 0 and i and t in ("def", "type", "data", "import", "extern", "free_var", "attributes"):
+        if depth == 0 and (not starts or t in ITEMS or in_braces):
             starts.append(i)
+            in_braces = False
         depth += (t in ("{", "(", "[")) - (t in ("}", ")", "]"))
-    return list(zip(starts, [*starts[1:], len(tokens)], strict=False))
+        # A definition or a type ends with its brace; an expression may go on behind one.
+        in_braces = depth == 0 and t == "}" and tokens[starts[-1]] in ITEMS
+    ends = [*starts[1:], len(tokens)] if starts else []
+    return [(_key(tokens[start:end]), start, end) for start, end in zip(starts, ends, strict=True)]
+
+
+ITEMS = {"def", "type", "data", "import", "extern", "free_var", "attributes"}
+
+
+def _key(item: Sequence[str]) -> tuple[str, str]:
+    kind = {"data": "type", "extern": "type"}.get(item[0], item[0])
+    if kind not in ITEMS:
+        return ("def", "main")
+    names = [t for t in item[1:3] if t != "type"]
+    return (kind, names[0].lstrip("@%").strip('"') if names else "")
 
 
 def _align_item(old: Sequence[str], new: Sequence[str]) -> list[int]:

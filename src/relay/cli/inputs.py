@@ -162,9 +162,7 @@ def read_npy(data: bytes, name: str, member: str = "") -> np.ndarray[Any, Any]:
                 f"{where} holds Python objects, which are not tensors",
                 hint="save an array of numbers, booleans or strings",
             )
-        fail(
-            "bad-array-file", f"{where} is broken: {_reason(error)}", hint="write it again with numpy.save"
-        )
+        fail("bad-array-file", f"{where} is broken: {_reason(error)}", hint="write it again with numpy.save")
     return as_tensor(array, where)
 
 
