@@ -55,7 +55,8 @@ def type_name(name: str) -> str:
 
 def constructor(name: str) -> str:
     """The name of a constructor; `@"…"` if it is no plain name or a word of the language."""
-    return name if _PLAIN(name) and name not in KEYWORDS else f"@{quote(name)}"
+    # `None` is a word of attributes alone, and the constructor of the standard option.
+    return name if _PLAIN(name) and (name not in KEYWORDS or name == "None") else f"@{quote(name)}"
 
 
 def fresh(name: str, taken: Container[str]) -> str:
