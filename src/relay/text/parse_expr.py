@@ -307,7 +307,8 @@ class Expressions(Patterns):
 
     def _instance_of_nullary(self, e: Expr, i: int) -> Expr:
         """A constructor without fields, not called, is its instance: `Nil` is `Nil()`."""
-        if type(e) is Constructor and not e.inputs and self.kinds[self.i] != "(":
+        if type(e) is Constructor and not e.inputs and self.kinds[self.i] != "(" \
+                and self.texts[i].removeprefix("@") == e.name_hint:
             at_type_args = self.kinds[self.i] == "<" and self.angle_partner.get(self.i) is not None \
                 and self.ends[i] == self.starts[self.i]
             return e if at_type_args else Call(e, (), None, (), span=self.span(i))
@@ -415,7 +416,7 @@ class Expressions(Patterns):
         found: list[Any] = []
         try:
             while self.i != close:
-                found.append(self.type_(kinds[len(found)] if len(found) < len(kinds) else None))
+                found.append(self.said_kind(self.type_(kinds[len(found)] if len(found) < len(kinds) else None)))
                 if self.i != close:
                     self.take(",", opener=i)
         except SyntaxFault:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from relay.diagnostic import RelayError, Span
 from relay.ir.dtype import canonical, to_numpy
 from relay.ir.expr import Call, Constant, Tuple
-from relay.ir.type import TensorType
+from relay.ir.type import Kind, TensorType, TypeVar
 from relay.op.base import get, instance
 from relay.text.cursor import Rule
 from relay.text.literals import MOST_AXES, fits, folded, number, open_dtype, special_float, strict_dtype
@@ -34,7 +34,7 @@ class Literals(Expressions):
         data = Data()
         found = (yield self._nest(data, 1)) if self.kinds[first] == "[" else self._scalar(data)
         shape: tuple[int, ...] | None = None
-        dtype: str | None = None
+        dtype: str | TypeVar | None = None
         while self.kinds[self.i] == ",":
             self.i += 1
             if self.kinds[self.i] == ")":
@@ -67,13 +67,17 @@ class Literals(Expressions):
         self.take(")", what="a dimension or `)`", opener=i)
         return tuple(shape)
 
-    def _dtype(self) -> str:
+    def _dtype(self) -> str | TypeVar:
+        """A base type, a type parameter that stands for one, or `_` for one that is to be found."""
         i = self.i
         if self.kinds[i] not in ("NAME", "STRING"):
             self.expected("a base type", hint=FORM)
         self.i = i + 1
         name = self.string(i) if self.kinds[i] == "STRING" else self.texts[i]
-        found = canonical(name)
+        var = self.type_var(name)
+        if var is not None:
+            return self.of_kind(var, var.kind, Kind.BaseType, i)
+        found = name if name == "_" else canonical(name)
         if found is None:
             self.fault("unknown-type", f"`{name}` is not a base type", i, hint=FORM)
         return found
@@ -138,8 +142,13 @@ class Literals(Expressions):
         self.fault("ragged-literal", f"the elements of a tensor have one shape: {before} and {found} differ", i,
                    hint="different shapes fit into a tuple, `(a, b)`")
 
-    def _filled(self, data: "Data", found: tuple[int, ...], shape: tuple[int, ...], dtype: str, span: Span,
+    def _filled(self, data: "Data", found: tuple[int, ...], shape: tuple[int, ...], dtype: str | TypeVar, span: Span,
                 i: int) -> Constant:
+        if isinstance(dtype, TypeVar) or dtype == "_":
+            kept = "float64" if any(isinstance(v, float) for v in data.values) else \
+                "uint64" if any(v >= 2**63 for v in data.values) else "int64"
+            c = self._filled(data, found, shape, kept, span, i)
+            return Constant(c.value, None if dtype == "_" else TensorType(shape, dtype), span=span)
         for suffix, at in data.dtypes.items():
             if suffix != dtype:
                 self.fault("constant-form", f"the number is {suffix}, the constant {dtype}", at,

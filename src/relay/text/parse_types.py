@@ -459,6 +459,19 @@ class Types(Attributes):
                        hint=did_you_mean(self.texts[i], KINDS) or f"the kinds are {', '.join(KINDS)}")
         return found
 
+    def said_kind(self, value: Any) -> Any:
+        """A type argument behind which its kind may stand, where its form alone leaves that open: `int8: BaseType`."""
+        if self.kinds[self.i] != ":":
+            return value
+        i, kind = self.i, self._kind()
+        if kind is Kind.BaseType and isinstance(value, TensorType) and value.shape == ():
+            return value.dtype
+        if kind is Kind.Shape and isinstance(value, TupleType) and not value.fields:
+            return ()
+        found = Kind.Dim if isinstance(value, int) else Kind.Shape if isinstance(value, tuple) else \
+            value.kind if isinstance(value, Type) else Kind.BaseType
+        return self.of_kind(value, found, kind, i)
+
     def constraints(self, *, is_nested: bool = False) -> list[TypeRelation]:
         """`where R1, R2(a, b, key=attr)`, if it stands here."""
         found: list[TypeRelation] = []
@@ -497,7 +510,7 @@ class Types(Attributes):
             if self.at_attribute(self.i):
                 self.attribute(attrs)
             else:
-                args.append(self.type_(None))
+                args.append(self.said_kind(self.type_(None)))
             if self.kinds[self.i] != ",":
                 break
             self.i += 1

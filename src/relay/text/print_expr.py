@@ -309,8 +309,7 @@ class ExprPrinter:
             case Op():
                 return e.name
             case Constructor():
-                name = names.constructor(e.name_hint)
-                return name if e.inputs else f"{names.type_name(e.belong_to.name_hint)}.{name}"
+                return self.constructor(e) if e.inputs else self.qualified(e)
             case _:
                 raise AssertionError(f"{e!r} is no leaf")
 
@@ -358,12 +357,24 @@ class ExprPrinter:
             return None
         return text if len(text) <= room else None
 
+    def constructor(self, e: Constructor) -> str:
+        """The name of a constructor that is called."""
+        text = names.constructor(e.name_hint)
+        return self.qualified(e) if text[0] == "@" and self.mod is not None and e.name_hint in self.mod else text
+
+    def qualified(self, e: Constructor) -> str:
+        """A constructor that is not called, or has the odd name of a definition: `List.Nil`, `@"List.odd name"`."""
+        data = e.belong_to.name_hint
+        if names.is_plain(data) and names.is_plain(e.name_hint):
+            return f"{data}.{e.name_hint}"
+        return f"@{names.quote(f'{data}.{e.name_hint}')}"
+
     def instance(self, op: Constructor, args: list[str], more: str) -> str:
         """A constructor called with its fields."""
-        name = names.constructor(op.name_hint)
+        name = self.constructor(op)
         if more:
             args.append(more)
-        return f"{name}({', '.join(args)})" if args or op.inputs else name
+        return f"{name}({', '.join(args)})" if args or op.inputs or "." in name else name
 
     def call_attributes(self, e: Call) -> str:
         """The attributes of a call, as `key=value` with commas between."""
@@ -532,7 +543,7 @@ class ExprPrinter:
         if type(op) is Constructor:
             if not e.args and not more and not e.type_args:
                 return self.instance(op, [], "")
-            head = names.constructor(op.name_hint)
+            head = self.constructor(op)
         elif type(op) in LEAVES and type(op) is not Constant:
             head = self.leaf(op)
         else:

@@ -111,7 +111,7 @@ def _open_constant(value: NDArray[Any], t: TensorType | None, type_text: Callabl
     """A literal whose base type is open; or a type parameter, as in `Constant(1, (), bt)`."""
     dtype = "_" if t is None else type_text(t.dtype)
     if value.size == 0:
-        return f"Constant([], {type_text(value.shape)}, {dtype})"
+        return f"Constant({'0.0' if value.dtype.kind == 'f' else '0'}, {type_text(value.shape)}, {dtype})"
     if value.ndim and value.size > INLINE and is_filled(value):
         return f"Constant({open_text(value[(0,) * value.ndim])}, {type_text(value.shape)}, {dtype})"
     text = nested(value, open_text) if value.ndim else open_text(value[()])

@@ -134,6 +134,10 @@ class Names(Cursor):
         if name not in self.globals:
             if name in self.constructors:
                 return self.constructors[name]
+            qualified = [c for c in self.constructors.values() if f"{c.belong_to.name_hint}.{c.name_hint}" == name] \
+                if "." in name else ()
+            if qualified:
+                return qualified[0]
             if self.checks_globals:
                 near = "" if len(self.globals) > MOST_NAMES else did_you_mean(name, self.globals)
                 self.mistake("unknown-global", f"the module has no `@{name}`", i,

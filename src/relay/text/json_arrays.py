@@ -1,0 +1,92 @@
+"""Arrays as the base64 blobs of the JSON format.
+
+A blob is, little-endian: an 8-byte magic number, 8 reserved bytes, the device (int32 type and id), int32 rank, the
+element type (uint8 code, uint8 bits, uint16 lanes), int64 sizes, the int64 length of the data in bytes, the data.
+Codes are those of DLPack; elements of less than a byte are packed, the first in the lowest bits.
+"""
+
+import binascii
+from base64 import b64decode, b64encode
+from math import prod
+from struct import Struct
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from relay.diagnostic import fail
+from relay.ir.dtype import to_numpy
+
+MAGIC = 0xDD5E40F096B4A13F
+_HEAD = Struct("<QQiiiBBH")
+_CODES = {
+    "bool": (1, 1), "float16": (2, 16), "float32": (2, 32), "float64": (2, 64), "bfloat16": (4, 16),
+    "float8_e4m3fn": (10, 8), "float8_e4m3fnuz": (11, 8), "float8_e5m2": (12, 8), "float8_e5m2fnuz": (13, 8),
+    "float4_e2m1fn": (17, 4),
+    **{f"{name}{bits}": (code, bits) for bits in (2, 4, 8, 16, 32, 64) for name, code in (("int", 0), ("uint", 1))},
+}
+_DTYPES = {code: name for name, code in _CODES.items()} | {(6, 1): "bool"}
+
+
+def array_blob(a: NDArray[Any], dtype: str) -> bytes:
+    """The bytes of a blob, before base64; `dtype` is not `string`."""
+    code, bits = _CODES[dtype]
+    data = packed(a, bits) if 1 < bits < 8 else np.ascontiguousarray(a).tobytes()
+    head = _HEAD.pack(MAGIC, 0, 1, 0, a.ndim, code, bits, 1)
+    return head + np.array([*a.shape, len(data)], "<i8").tobytes() + data
+
+
+def packed(a: NDArray[Any], bits: int) -> bytes:
+    """Elements of 2 or 4 bits, as many to a byte as fit."""
+    per_byte = 8 // bits
+    raw = np.ascontiguousarray(a).view(np.uint8).reshape(-1) & ((1 << bits) - 1)
+    raw = np.concatenate([raw, np.zeros(-raw.size % per_byte, np.uint8)]).reshape(-1, per_byte)
+    shifts = np.arange(per_byte, dtype=np.uint8) * bits
+    return np.bitwise_or.reduce(raw << shifts, axis=1).astype(np.uint8).tobytes()
+
+
+def unpacked(data: bytes, count: int, dtype: str, bits: int) -> NDArray[Any]:
+    """The inverse of `packed`."""
+    raw = np.frombuffer(data, np.uint8)
+    shifts = np.arange(8 // bits, dtype=np.uint8) * bits
+    values = ((raw[:, None] >> shifts) & ((1 << bits) - 1)).reshape(-1)[:count].astype(np.uint8)
+    if dtype.startswith("int"):
+        sign = 1 << (bits - 1)
+        return ((values ^ sign).astype(np.int8) - sign).astype(to_numpy(dtype))
+    return values.view(to_numpy(dtype)) if dtype.startswith("float") else values.astype(to_numpy(dtype))
+
+
+def read_array(blob: bytes) -> tuple[NDArray[Any], str]:
+    """The array of a blob and its base type (`bad-array`)."""
+    if len(blob) < _HEAD.size:
+        fail("bad-array", f"an array of the JSON is cut off: {len(blob)} bytes")
+    magic, _, _, _, rank, code, bits, lanes = _HEAD.unpack_from(blob)
+    if magic != MAGIC:
+        fail("bad-array", "an array of the JSON does not begin with the mark of the format")
+    dtype = _DTYPES.get((code, bits))
+    if dtype is None or lanes != 1:
+        fail("bad-array", f"an array of the JSON has an unknown base type (code {code}, {bits} bits, {lanes} lanes)")
+    end = _HEAD.size + 8 * (rank + 1)
+    if not 0 <= rank <= 32 or len(blob) < end:
+        fail("bad-array", f"an array of the JSON has rank {rank}")
+    *shape, length = np.frombuffer(blob[_HEAD.size : end], "<i8").tolist()
+    count = prod(shape) if all(n >= 0 for n in shape) else -1
+    wanted = (count * bits + 7) // 8 if bits in (2, 4) else count * to_numpy(dtype).itemsize
+    if count < 0 or wanted != length or len(blob) != end + length:
+        fail("bad-array", f"an array of the JSON of shape {tuple(shape)} has {len(blob) - end} bytes of data, not {wanted}")
+    if bits in (2, 4):
+        return unpacked(blob[end:], count, dtype, bits).reshape(shape), dtype
+    return np.frombuffer(blob[end:], to_numpy(dtype)).reshape(shape), dtype
+
+
+def encode(a: NDArray[Any], dtype: str) -> str:
+    """An array as base64."""
+    return b64encode(array_blob(a, dtype)).decode("ascii")
+
+
+def decode(text: Any) -> tuple[NDArray[Any], str]:
+    """The array of a base64 text (`bad-array`)."""
+    try:
+        return read_array(b64decode(text, validate=True))
+    except (binascii.Error, ValueError, TypeError) as error:
+        fail("bad-array", f"an array of the JSON is not base64: {error}")
