@@ -203,20 +203,20 @@ class Types(Attributes):
         self.fault("type-arity", f"`{name}` takes {n} type argument{'s' * (n != 1)}, {found} given", first, to=last,
                    hint=f"write {name}[{form}]" if n else f"write {name}")
 
-    def _arguments(self, kinds: Sequence[Kind], name: str = "") -> Rule:
+    def _arguments(self, kinds: Sequence[Kind], name: str | None = None) -> Rule:
         """`[A, B]`, `<A, B>` or `(A)`; with a name, exactly as many as `kinds`, else as many types as there are."""
         opener = self.i
         closer = _CLOSERS[self.kinds[opener]]
         self.i += 1
         args: list[Any] = []
         while self.kinds[self.i] != closer:
-            kind = Kind.Type if not name else kinds[len(args)] if len(args) < len(kinds) else None
+            kind = Kind.Type if name is None else kinds[len(args)] if len(args) < len(kinds) else None
             args.append((yield self.rule_type(kind)))
             if self.kinds[self.i] != ",":
                 break
             self.i += 1
         end = self.take_angle(opener) if closer == ">" else self.take(closer, opener=opener)
-        if name and len(args) != len(kinds):
+        if name is not None and len(args) != len(kinds):
             self._arity(name, kinds, opener - 1, end, len(args))
         return tuple(args)
 
