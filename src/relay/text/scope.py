@@ -18,6 +18,14 @@ MOST_NAMES = 2000
 """Among more names than this no similar one is looked for: it would take seconds."""
 
 
+OTHER_NAMES = {
+    "mul": "multiply", "sub": "subtract", "div": "divide", "pow": "power", "neg": "negative", "not": "logical_not",
+    "and": "logical_and", "or": "logical_or", "eq": "equal", "concat": "concatenate", "matmul": "nn.matmul",
+    "dot": "nn.matmul", "linear": "nn.dense", "array": "Constant", "true": "True", "false": "False",
+}  # fmt: skip
+"""What other languages call the operators, where the spelling is not near enough."""
+
+
 class Names(Cursor):
     """The names in scope: locals, type parameters, graph bindings, globals, constructors, data types."""
 
@@ -149,7 +157,8 @@ class Names(Cursor):
         name = self.source_text(i)
         known = [*registry, *alias_of, *self.constructors, "Constant", "True", "False", "ref", "ref_read",
                  "ref_write", "grad", "vjp", "jvp", "return"]
-        hint = did_you_mean(name, known)
+        other = OTHER_NAMES.get(name) or next((n for n in registry if n.endswith(f".{name}")), None)
+        hint = did_you_mean(name, known) if other is None else f"did you mean `{other}`?"
         if not hint:
             hint = self.near_local(f"%{name}") if not is_called else ""
         self.fault("unknown-name", f"there is no operator, constructor or local `{name}`", i, hint=hint)
