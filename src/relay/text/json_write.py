@@ -245,7 +245,7 @@ class Writer:
             refs["base"] = t.dtype
         if value.ndim and value.size > 1 and all(s == 0 or n == 1 for s, n in zip(value.strides, value.shape, strict=True)):
             refs["shape"] = list(value.shape)
-            value = value[(0,) * value.ndim].reshape(())
+            value = value[tuple([slice(0, 1)] * value.ndim)].reshape(())
         if value.dtype == object:
             refs.setdefault("shape", list(value.shape))
             refs["strings"] = [str(s) for s in value.flat]

@@ -101,7 +101,7 @@ def constant_text(
     if value.size > FILLED and is_filled(value):
         first = value[(0,) * value.ndim]
         text = scalar_text(first, dtype) if dtype in ("bool", "string") else plain_text(first, dtype)
-        return f"Constant({text.removesuffix('.0')}, {type_text(value.shape)}, {dtype})"
+        return f"Constant({text}, {type_text(value.shape)}, {dtype})"
     if value.size > inline or value.ndim > MOST_AXES:
         return large(c)
     return nested(value, lambda x: scalar_text(x, dtype))
