@@ -22,15 +22,25 @@ DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda p: str(p.relative_to(ROOT)))
-def test_every_snippet_is_true(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_snippet_is_true(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bless: bool
+) -> None:
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
     monkeypatch.chdir(tmp_path)
     namespace: dict[str, Any] = {}
-    for block in blocks(path.read_text()):
+    page = path.read_text()
+    for block in blocks(page):
         if block.language in ("relay", "python", "sh"):
             found = execute(block, namespace)
             if block.expected is not None:
-                assert found.rstrip() == block.expected.rstrip(), f"{path.name}:{block.line}"
+                found = found.rstrip() + "\n"
+                shown = f"```{block.language}\n{block.text}```\n\n```text\n"
+                if bless and shown + block.expected in page:
+                    page = page.replace(shown + block.expected, shown + found)
+                else:
+                    assert found == block.expected, f"{path.name}:{block.line}"
+    if bless:
+        path.write_text(page)
 
 
 def execute(block: Block, namespace: dict[str, Any]) -> str:
