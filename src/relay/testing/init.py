@@ -11,7 +11,8 @@ from relay.ir.module import IRModule
 from relay.ir.type import TensorType
 from relay.typecheck.infer import infer
 
-INPUTS = ("data",)
+INPUTS = ("data", "steps")
+"""What a network is about, by name: every other tensor is a parameter."""
 STATISTICS = ("moving_mean", "moving_var")
 
 

@@ -60,5 +60,5 @@ def conv_kernel_layout(data_layout: str, is_depthwise: bool = False) -> str:
 
 
 def network(body: Expr) -> Expr:
-    """A function of all that is free in `body`: the data and the parameters, in the order of their use."""
-    return relay.Function(relay.free_vars(body), body)
+    """A function of all that is free in `body`: the data, then the parameters in the order of their use."""
+    return relay.Function(sorted(relay.free_vars(body), key=lambda v: v.name_hint != "data"), body)

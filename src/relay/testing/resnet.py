@@ -52,7 +52,7 @@ def plan(num_layers: int, height: int) -> tuple[tuple[int, ...], tuple[int, ...]
     deep = num_layers >= 164
     each, left = divmod(num_layers - 2, 9 if deep else 6)
     if left:
-        raise ValueError(f"residual networks for small images have {'9' if deep else '6'} n + 2 layers")
+        raise ValueError(f"residual networks for small images have 6 n + 2 layers (9 n + 2 from 164), not {num_layers}")
     return (each,) * 3, (16, 64, 128, 256) if deep else (16, 16, 32, 64), deep
 
 
