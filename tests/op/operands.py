@@ -8,7 +8,7 @@ import numpy as np
 
 from relay.ir.dtype import bits, is_float, is_integer, is_signed, to_numpy
 from relay.op.base import Broadcast, Elementwise, Operator, Sample, sample
-from relay.op.math import Predicate
+from relay.op.rounding import Predicate
 
 
 def operand(described: Any, rng: np.random.Generator) -> Any:
@@ -30,8 +30,11 @@ def random_array(shape: tuple[int, ...], dtype: str, rng: np.random.Generator) -
         values = rng.integers(-top if is_signed(dtype) else 0, top + 1, shape)
     else:
         values = rng.integers(0, 2, shape)
-    return np.asarray(values).astype(np.float32 if is_float(dtype) and dtype != "float64" else np.asarray(values).dtype) \
+    return (
+        np.asarray(values)
+        .astype(np.float32 if is_float(dtype) and dtype != "float64" else np.asarray(values).dtype)
         .astype(to_numpy(dtype))[()]
+    )
 
 
 def operands_of(s: Sample) -> list[Any]:
@@ -41,7 +44,8 @@ def operands_of(s: Sample) -> list[Any]:
 
 
 def samples_of(cls: type[Operator]) -> Iterator[Sample]:
-    """The samples of an operator, and what its family adds: every base type as a scalar, empty, and of odd sizes."""
+    """The samples of an operator, and what its family adds: every base type as a scalar, empty, and of odd
+    sizes."""
     yield from cls.samples
     attrs = cls.samples[0].attrs
     for dtype in sorted(cls.dtypes - {"string"}):

@@ -51,7 +51,7 @@ def examples(cls: type[Operator]) -> list[tuple[str, str]]:
     for line in lines:
         while line.startswith("relay> "):
             typed, printed = line.removeprefix("relay> "), ""
-            for line in lines:  # noqa: B020, PLW2901
+            for line in lines:
                 if not line or line.startswith("relay> "):
                     break
                 printed += line + "\n"
@@ -83,8 +83,11 @@ def same(a: object, b: object) -> bool:
     """Whether two values are the same, type and bits; NaN is itself."""
     if isinstance(a, tuple):
         return isinstance(b, tuple) and all(same(x, y) for x, y in zip(a, b, strict=True))
-    return type(a) is type(b) and array_type(a) is array_type(b) \
+    return (
+        type(a) is type(b)
+        and array_type(a) is array_type(b)
         and np.asarray(a).tobytes() == np.asarray(b).tobytes()
+    )
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -96,26 +99,192 @@ def test_every_operator_has_samples_a_docstring_and_says_how_it_is_differentiate
     assert name in builders
 
 
-NAMED = """
-abs acos acosh add adv_index all any arange argmax argmin argsort argwhere asin asinh atan atanh bitwise_and bitwise_not
-bitwise_or bitwise_xor broadcast_to broadcast_to_like cast cast_like ceil clip collapse_sum_like collapse_sum_to
-concatenate contrib_reverse_reshape copy cos cosh cumprod cumsum divide einsum equal erf exp expand_dims
-fixed_point_multiply fixed_point_multiply_per_axis floor floor_divide floor_mod full full_like gather gather_nd greater
-greater_equal invert_permutation isfinite isinf isnan layout_transform left_shift less less_equal log log10 log2
-logical_and logical_not logical_or logical_xor matrix_set_diag max maximum mean meshgrid min minimum mod multiply
-ndarray_size negative not_equal one_hot ones ones_like power prod reinterpret repeat reshape reshape_like reverse
-reverse_reshape reverse_sequence right_shift round rsqrt scatter_elements scatter_nd searchsorted sequence_mask shape_of
-sigmoid sign sin sinh slice_like sliding_window sort split sqrt squeeze stack strided_set strided_slice subtract sum take
-tan tanh tile topk transpose trilu trunc trunc_divide trunc_mod unique unravel_index variance where zeros zeros_like
-nn.adaptive_avg_pool1d nn.adaptive_avg_pool2d nn.adaptive_avg_pool3d nn.adaptive_max_pool1d nn.adaptive_max_pool2d
-nn.adaptive_max_pool3d nn.avg_pool1d nn.avg_pool2d nn.avg_pool3d nn.batch_flatten nn.batch_matmul nn.batch_norm
-nn.batch_to_space_nd nn.bias_add nn.conv1d nn.conv1d_transpose nn.conv2d nn.conv2d_transpose nn.conv3d
-nn.conv3d_transpose nn.cross_entropy nn.cross_entropy_with_logits nn.dense nn.depth_to_space nn.dilate nn.dropout
-nn.global_avg_pool2d nn.global_max_pool2d nn.group_norm nn.instance_norm nn.l2_normalize nn.layer_norm nn.leaky_relu
-nn.log_softmax nn.lrn nn.matmul nn.max_pool1d nn.max_pool2d nn.max_pool3d nn.mirror_pad nn.nll_loss nn.pad nn.prelu
-nn.relu nn.softmax nn.space_to_batch_nd nn.space_to_depth nn.upsampling nn.upsampling3d random.multinomial random.normal
-random.threefry_generate random.threefry_split random.uniform
-""".split()
+NAMED = [
+    "abs",
+    "acos",
+    "acosh",
+    "add",
+    "adv_index",
+    "all",
+    "any",
+    "arange",
+    "argmax",
+    "argmin",
+    "argsort",
+    "argwhere",
+    "asin",
+    "asinh",
+    "atan",
+    "atanh",
+    "bitwise_and",
+    "bitwise_not",
+    "bitwise_or",
+    "bitwise_xor",
+    "broadcast_to",
+    "broadcast_to_like",
+    "cast",
+    "cast_like",
+    "ceil",
+    "clip",
+    "collapse_sum_like",
+    "collapse_sum_to",
+    "concatenate",
+    "contrib_reverse_reshape",
+    "copy",
+    "cos",
+    "cosh",
+    "cumprod",
+    "cumsum",
+    "divide",
+    "einsum",
+    "equal",
+    "erf",
+    "exp",
+    "expand_dims",
+    "fixed_point_multiply",
+    "fixed_point_multiply_per_axis",
+    "floor",
+    "floor_divide",
+    "floor_mod",
+    "full",
+    "full_like",
+    "gather",
+    "gather_nd",
+    "greater",
+    "greater_equal",
+    "invert_permutation",
+    "isfinite",
+    "isinf",
+    "isnan",
+    "layout_transform",
+    "left_shift",
+    "less",
+    "less_equal",
+    "log",
+    "log10",
+    "log2",
+    "logical_and",
+    "logical_not",
+    "logical_or",
+    "logical_xor",
+    "matrix_set_diag",
+    "max",
+    "maximum",
+    "mean",
+    "meshgrid",
+    "min",
+    "minimum",
+    "mod",
+    "multiply",
+    "ndarray_size",
+    "negative",
+    "not_equal",
+    "one_hot",
+    "ones",
+    "ones_like",
+    "power",
+    "prod",
+    "reinterpret",
+    "repeat",
+    "reshape",
+    "reshape_like",
+    "reverse",
+    "reverse_reshape",
+    "reverse_sequence",
+    "right_shift",
+    "round",
+    "rsqrt",
+    "scatter_elements",
+    "scatter_nd",
+    "searchsorted",
+    "sequence_mask",
+    "shape_of",
+    "sigmoid",
+    "sign",
+    "sin",
+    "sinh",
+    "slice_like",
+    "sliding_window",
+    "sort",
+    "split",
+    "sqrt",
+    "squeeze",
+    "stack",
+    "strided_set",
+    "strided_slice",
+    "subtract",
+    "sum",
+    "take",
+    "tan",
+    "tanh",
+    "tile",
+    "topk",
+    "transpose",
+    "trilu",
+    "trunc",
+    "trunc_divide",
+    "trunc_mod",
+    "unique",
+    "unravel_index",
+    "variance",
+    "where",
+    "zeros",
+    "zeros_like",
+    "nn.adaptive_avg_pool1d",
+    "nn.adaptive_avg_pool2d",
+    "nn.adaptive_avg_pool3d",
+    "nn.adaptive_max_pool1d",
+    "nn.adaptive_max_pool2d",
+    "nn.adaptive_max_pool3d",
+    "nn.avg_pool1d",
+    "nn.avg_pool2d",
+    "nn.avg_pool3d",
+    "nn.batch_flatten",
+    "nn.batch_matmul",
+    "nn.batch_norm",
+    "nn.batch_to_space_nd",
+    "nn.bias_add",
+    "nn.conv1d",
+    "nn.conv1d_transpose",
+    "nn.conv2d",
+    "nn.conv2d_transpose",
+    "nn.conv3d",
+    "nn.conv3d_transpose",
+    "nn.cross_entropy",
+    "nn.cross_entropy_with_logits",
+    "nn.dense",
+    "nn.depth_to_space",
+    "nn.dilate",
+    "nn.dropout",
+    "nn.global_avg_pool2d",
+    "nn.global_max_pool2d",
+    "nn.group_norm",
+    "nn.instance_norm",
+    "nn.l2_normalize",
+    "nn.layer_norm",
+    "nn.leaky_relu",
+    "nn.log_softmax",
+    "nn.lrn",
+    "nn.matmul",
+    "nn.max_pool1d",
+    "nn.max_pool2d",
+    "nn.max_pool3d",
+    "nn.mirror_pad",
+    "nn.nll_loss",
+    "nn.pad",
+    "nn.prelu",
+    "nn.relu",
+    "nn.softmax",
+    "nn.space_to_batch_nd",
+    "nn.space_to_depth",
+    "nn.upsampling",
+    "nn.upsampling3d",
+    "random.multinomial",
+    "random.normal",
+    "random.threefry_generate",
+    "random.threefry_split",
+    "random.uniform",
+]
 
 
 def test_the_operators_people_know_are_there() -> None:
@@ -126,9 +295,11 @@ BUILDERS = {
     "reshape": "(data, newshape, allowzero=False)", "transpose": "(data, axes=None)",
     "expand_dims": "(data, axis, num_newaxis=1)", "squeeze": "(data, axis=None)", "add": "(lhs, rhs)",
     "take": "(data, indices, batch_dims=0, axis=None, mode='clip')", "cast": "(data, dtype)",
-    "full": "(fill_value, shape=(), dtype=None)", "gather": "(data, axis, indices)", "where": "(condition, x, y)",
+    "full": "(fill_value, shape=(), dtype=None)", "gather": "(data, axis, indices)",
+    "where": "(condition, x, y)",
     "strided_slice": "(data, begin, end, strides=None, axes=None, slice_mode='end')", "exp": "(data)",
-    "split": "(data, indices_or_sections, axis=0)", "concatenate": "(data, axis=0)", "stack": "(data, axis=0)",
+    "split": "(data, indices_or_sections, axis=0)", "concatenate": "(data, axis=0)",
+    "stack": "(data, axis=0)",
     "scatter_elements": "(data, indices, updates, axis=0, reduction='update')", "clip": "(a, a_min, a_max)",
     "scatter_nd": "(data, indices, updates, mode='update')", "reverse_reshape": "(data, newshape)",
     "gather_nd": "(data, indices, batch_dims=0, index_rank=None)", "zeros": "(shape, dtype)",
@@ -137,10 +308,12 @@ BUILDERS = {
     "sequence_mask": "(data, valid_length, mask_value=0.0, axis=0)", "tile": "(data, reps)",
     "reverse_sequence": "(data, seq_lengths, seq_axis=1, batch_axis=0)", "shape_of": "(data, dtype='int32')",
     "nn.depth_to_space": "(data, block_size, layout='NCHW', mode='DCR')", "broadcast_to": "(data, shape)",
-    "nn.space_to_batch_nd": "(data, block_shape, paddings, pad_value=0.0)", "repeat": "(data, repeats, axis=None)",
+    "nn.space_to_batch_nd": "(data, block_shape, paddings, pad_value=0.0)",
+    "repeat": "(data, repeats, axis=None)",
     "nn.batch_to_space_nd": "(data, block_shape, crops)", "meshgrid": "(data, indexing='ij')",
     "nn.mirror_pad": "(data, pad_width, mode='SYMMETRIC')", "einsum": "(data, equation)",
-    "matrix_set_diag": "(data, diagonal, k=0, align='RIGHT_LEFT')", "slice_like": "(data, shape_like, axes=())",
+    "matrix_set_diag": "(data, diagonal, k=0, align='RIGHT_LEFT')",
+    "slice_like": "(data, shape_like, axes=())",
 }  # fmt: skip
 
 
@@ -163,5 +336,5 @@ def test_builders_of_another_form() -> None:
     assert len(relay.strided_set(x, x, [0, 0], [2, 3]).args) == 5
     assert relay.reshape(x, -1).attrs.newshape == (-1,)
     assert relay.tile(x, 2).attrs.reps == (2,)
-    first, second = relay.split(x, 2)
+    _, second = relay.split(x, 2)
     assert second.index == 1

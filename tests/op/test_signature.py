@@ -104,8 +104,10 @@ def test_what_does_not_fit_is_refused(text: str, args: list[Any], code: str) -> 
     assert error.value.codes == (code,)
 
 
-@pytest.mark.parametrize("text", ["(n) t", "n t -> (n) t", "(n t -> (n) t", "(n) -> (n) t", "(n) t -> (n) t, (n) t",
-                                  "(n,, m) t -> (n) t", "(n +) t -> () t", "(n, ...) t -> () t", "(n) t -> (n) t)", "",
+@pytest.mark.parametrize("text", ["(n) t", "n t -> (n) t", "(n t -> (n) t", "(n) -> (n) t",
+"(n) t -> (n) t, (n) t",
+                                  "(n,, m) t -> (n) t", "(n +) t -> () t", "(n, ...) t -> () t",
+                                  "(n) t -> (n) t)", "",
                                   "(n) 3 -> () t", "((n) t -> (n) t"])  # fmt: skip
 def test_a_signature_that_cannot_be_read_is_a_diagnostic(text: str) -> None:
     with pytest.raises(RelayError) as error:
@@ -119,6 +121,7 @@ def test_a_signature_is_parsed_once() -> None:
 
 def test_an_operator_with_a_signature() -> None:
     try:
+
         @operator("test.outer")
         class Outer(Operator):
             """The outer product of two vectors."""
@@ -141,6 +144,7 @@ def test_an_operator_with_a_signature() -> None:
 
 def test_a_signature_for_another_number_of_operands_is_refused_at_registration() -> None:
     with pytest.raises(RelayError) as error:
+
         @operator("test.wrong")
         class Wrong(Operator):
             """Two operands, a signature for one."""

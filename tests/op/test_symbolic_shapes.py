@@ -44,7 +44,8 @@ CASES: list[tuple[str, tuple[Any, ...], dict[str, Any], Any, list[Any]]] = [
     ("strided_slice", (t(N),), {"begin": (0,), "end": (-1,)}, t(N - 1), [(0, "<=", N - 1)]),
     ("strided_slice", (t(N),), {"begin": (0,), "end": (2,)}, t(minimum(N, 2)), []),
     ("strided_slice", (t(N),), {"begin": (-1,), "end": (2147483647,)}, t(1), [(1, "<=", N)]),
-    ("strided_slice", (t(N * 2),), {"begin": (0,), "end": (2147483647,), "strides": (2,)}, t((N * 2 + 1) // 2), []),
+    ("strided_slice", (t(N * 2),), {"begin": (0,), "end": (2147483647,), "strides": (2,)},
+    t((N * 2 + 1) // 2), []),
     ("strided_slice", (t(N),), {"begin": (-1,), "end": (-2147483648,), "strides": (-1,)}, t(N), []),
     ("strided_slice", (t(N),), {"begin": (2,), "end": (3,), "slice_mode": "size"}, t(3), [(5, "<=", N)]),
     ("slice_like", (t(N, 4), t(M, 2)), {}, t(M, 2), [(M, "<=", N)]),
@@ -62,7 +63,8 @@ CASES: list[tuple[str, tuple[Any, ...], dict[str, Any], Any, list[Any]]] = [
     ("nn.depth_to_space", (t(N, 8, M, 4),), {"block_size": 2}, t(N, 2, M * 2, 8), []),
     ("nn.batch_to_space_nd", (t(N * 4, M, 3, 5),), {"block_shape": (2, 2), "crops": ((0, 1), (0, 0))},
      t(N, M * 2 - 1, 6, 5), None),
-    ("sliding_window", (t(N),), {"axis": 0, "window_shape": (3,), "strides": (1,)}, t(N - 2, 3), [(3, "<=", N)]),
+    ("sliding_window", (t(N),), {"axis": 0, "window_shape": (3,), "strides": (1,)}, t(N - 2, 3), [(3, "<=",
+    N)]),
     ("einsum", (TupleType([t(N, 3), t(3, M)]),), {"equation": "ij,jk->ik"}, t(N, M), []),
     ("meshgrid", (TupleType([t(N), t(M)]),), {}, TupleType([t(N, M)] * 2), []),
     ("matrix_set_diag", (t(N, N), t(N)), {}, t(N, N), []),
@@ -70,7 +72,9 @@ CASES: list[tuple[str, tuple[Any, ...], dict[str, Any], Any, list[Any]]] = [
 
 
 @pytest.mark.parametrize(("name", "types", "attrs", "expected", "checks"), CASES)
-def test_symbolic_result(name: str, types: Any, attrs: dict[str, Any], expected: Any, checks: list[Any] | None) -> None:
+def test_symbolic_result(
+    name: str, types: Any, attrs: dict[str, Any], expected: Any, checks: list[Any] | None
+) -> None:
     found, left_open = symbolic(name, *types, **attrs)
     assert found is expected
     if checks is not None:

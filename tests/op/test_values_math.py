@@ -17,12 +17,19 @@ from relay.op.base import registry
 
 SHAPES = ((), (0, 3), (3, 5), (1, 7, 1))
 EPSILON = {"float64": 1e-14, "float32": 1e-6, "float16": 2e-3, "bfloat16": 2e-2, "float8_e5m2": 0.26}
-IN_DOMAIN = {"acosh": lambda x: np.abs(x) + 1, "atanh": lambda x: np.tanh(x) * 0.9, "asin": np.tanh, "acos": np.tanh}
+IN_DOMAIN = {
+    "acosh": lambda x: np.abs(x) + 1,
+    "atanh": lambda x: np.tanh(x) * 0.9,
+    "asin": np.tanh,
+    "acos": np.tanh,
+}
 
 UNARY: dict[str, Callable[[Any], Any]] = {
     "abs": np.abs, "negative": np.negative, "exp": np.exp, "log": np.log, "log2": np.log2, "log10": np.log10,
-    "sqrt": np.sqrt, "rsqrt": lambda x: 1 / np.sqrt(x), "sin": np.sin, "cos": np.cos, "tan": np.tan, "sinh": np.sinh,
-    "cosh": np.cosh, "tanh": np.tanh, "asin": np.arcsin, "acos": np.arccos, "atan": np.arctan, "asinh": np.arcsinh,
+    "sqrt": np.sqrt, "rsqrt": lambda x: 1 / np.sqrt(x), "sin": np.sin, "cos": np.cos, "tan": np.tan,
+    "sinh": np.sinh,
+    "cosh": np.cosh, "tanh": np.tanh, "asin": np.arcsin, "acos": np.arccos, "atan": np.arctan,
+    "asinh": np.arcsinh,
     "acosh": np.arccosh, "atanh": np.arctanh, "erf": np.vectorize(math.erf, [float]),
     "sigmoid": lambda x: 1 / (1 + np.exp(-x)), "floor": np.floor, "ceil": np.ceil, "round": np.round,
     "trunc": np.trunc, "sign": np.sign, "copy": lambda x: x, "isnan": np.isnan, "isinf": np.isinf,
@@ -48,7 +55,9 @@ def agree(found: Any, expected: Any, dtype: str, name: str) -> None:
 def test_unary_functions_agree_with_numpy_in_float64(name: str, dtype: str) -> None:
     rng = np.random.default_rng(7)
     for shape in SHAPES:
-        x = np.asarray(IN_DOMAIN.get(name, lambda v: v)(rng.standard_normal(shape))).astype(to_numpy(dtype))[()]
+        x = np.asarray(IN_DOMAIN.get(name, lambda v: v)(rng.standard_normal(shape))).astype(to_numpy(dtype))[
+            ()
+        ]
         wide = np.asarray(x).astype(np.float64)
         with np.errstate(all="ignore"):
             expected = UNARY[name](wide) if wide.size else wide
@@ -66,16 +75,22 @@ def test_binary_functions_agree_with_numpy_in_float64(name: str, dtype: str) -> 
         if name == "power":
             x = np.abs(x)
         wide = x.astype(np.float64), y.astype(np.float64)
-        if dtype not in ("float32", "float64") and name in ("floor_divide", "trunc_divide", "mod", "trunc_mod",
-                                                           "floor_mod"):
-            continue  # jumps: a rounded quotient may lie on the other side; NumPy's rounding is tested by its own type
+        if dtype not in ("float32", "float64") and name in (
+            "floor_divide",
+            "trunc_divide",
+            "mod",
+            "trunc_mod",
+            "floor_mod",
+        ):
+            continue  # jumps: a rounded quotient may lie on the other side
         with np.errstate(all="ignore"):
             agree(run(name, x[()], y[()]), BINARY[name](*wide), dtype, name)
 
 
 INTEGERS: dict[str, Callable[[int, int], int]] = {
     "add": lambda x, y: x + y, "subtract": lambda x, y: x - y, "multiply": lambda x, y: x * y,
-    "divide": lambda x, y: math.trunc(Fraction(x, y)), "trunc_divide": lambda x, y: math.trunc(Fraction(x, y)),
+    "divide": lambda x, y: math.trunc(Fraction(x, y)), "trunc_divide": lambda x, y: math.trunc(Fraction(x,
+    y)),
     "floor_divide": lambda x, y: x // y, "mod": lambda x, y: x - y * math.trunc(Fraction(x, y)),
     "trunc_mod": lambda x, y: x - y * math.trunc(Fraction(x, y)), "floor_mod": lambda x, y: x % y,
     "maximum": max, "minimum": min, "bitwise_and": lambda x, y: x & y, "bitwise_or": lambda x, y: x | y,
@@ -89,16 +104,23 @@ def wrapped(value: int, dtype: str) -> int:
     return low - 2 ** bits(dtype) if is_signed(dtype) and low >= 2 ** (bits(dtype) - 1) else low
 
 
-@pytest.mark.parametrize("dtype", ["int8", "int32", "int64", "uint8", "uint32", "uint64", "int4", "uint4", "int2", "uint2"])
+@pytest.mark.parametrize(
+    "dtype", ["int8", "int32", "int64", "uint8", "uint32", "uint64", "int4", "uint4", "int2", "uint2"]
+)
 @pytest.mark.parametrize("name", INTEGERS)
 def test_integer_arithmetic_is_that_of_python_wrapped(name: str, dtype: str) -> None:
     low, high = integer_range(dtype)
-    edge = sorted({low, low + 1, -1, 0, 1, 2, high - 1, high} & set(range(max(low, -(2**63)), low + 2))
-                  | {v for v in (-3, -1, 0, 1, 2, 3, high - 1, high) if low <= v <= high})
-    pairs = [(x, y) for x in edge for y in edge
-             if y or not any(word in name for word in ("divide", "mod"))]
-    xs, ys = (np.array([p[i] for p in pairs], object).astype("int64" if is_signed(dtype) else "uint64")
-              .astype(to_numpy(dtype)) for i in (0, 1))
+    edge = sorted(
+        {low, low + 1, -1, 0, 1, 2, high - 1, high} & set(range(max(low, -(2**63)), low + 2))
+        | {v for v in (-3, -1, 0, 1, 2, 3, high - 1, high) if low <= v <= high}
+    )
+    pairs = [(x, y) for x in edge for y in edge if y or not any(word in name for word in ("divide", "mod"))]
+    xs, ys = (
+        np.array([p[i] for p in pairs], object)
+        .astype("int64" if is_signed(dtype) else "uint64")
+        .astype(to_numpy(dtype))
+        for i in (0, 1)
+    )
     expected = [wrapped(INTEGERS[name](x, y), dtype) for x, y in pairs]
     assert [int(v) for v in run(name, xs, ys)] == expected
     scalars = [int(run(name, x, y)) for x, y in zip(xs, ys, strict=True)]
@@ -177,7 +199,12 @@ def test_clip_bounds_beyond_the_type_are_its_own() -> None:
 
 
 CASTS = [
-    ("float32", "int32", [1.9, -1.9, 1e30, -1e30, np.nan, np.inf], [1, -1, 2**31 - 1, -(2**31), 0, 2**31 - 1]),
+    (
+        "float32",
+        "int32",
+        [1.9, -1.9, 1e30, -1e30, np.nan, np.inf],
+        [1, -1, 2**31 - 1, -(2**31), 0, 2**31 - 1],
+    ),
     ("float64", "int64", [2.0**63, -(2.0**63), 2.0**62, 1e300], [2**63 - 1, -(2**63), 2**62, 2**63 - 1]),
     ("float64", "uint64", [2.0**64, -1.0, 2.0**63], [2**64 - 1, 0, 2**63]),
     ("float32", "uint8", [255.9, 256.0, -0.5, -1.0], [255, 255, 0, 0]),
@@ -197,28 +224,44 @@ CASTS = [
 
 
 @pytest.mark.parametrize(("source", "target", "given", "expected"), CASTS)
-def test_casts_saturate_wrap_and_round(source: str, target: str, given: list[Any], expected: list[Any]) -> None:
+def test_casts_saturate_wrap_and_round(
+    source: str, target: str, given: list[Any], expected: list[Any]
+) -> None:
     x = np.array(given, "float64" if source.startswith(("float", "bf")) else "int64").astype(to_numpy(source))
     for found in (run("cast", x, dtype=target), run("cast_like", x, np.zeros((), to_numpy(target)))):
         assert found.dtype == to_numpy(target)
         as_list = [float(v) if "float" in target else v.item() if target == "bool" else int(v) for v in found]
-        np.testing.assert_array_equal(np.array(as_list, object).astype(float), np.array(expected, object).astype(float))
+        np.testing.assert_array_equal(
+            np.array(as_list, object).astype(float), np.array(expected, object).astype(float)
+        )
         if "int" in target:
             assert as_list == expected
 
 
 def test_reinterpret_reads_bits() -> None:
-    assert run("reinterpret", np.array([1.0, -2.0], "float32"), dtype="uint32").tolist() == [0x3F800000, 0xC0000000]
-    assert [int(v) for v in run("reinterpret", np.array([-1, 7]).astype(to_numpy("int4")), dtype="uint4")] == [15, 7]
-    assert [int(v) for v in run("reinterpret", np.array([15]).astype(to_numpy("uint4")), dtype="int4")] == [-1]
-    assert float(run("reinterpret", np.array([0b0110]).astype(to_numpy("uint4")), dtype="float4_e2m1fn")[0]) == 4.0
+    assert run("reinterpret", np.array([1.0, -2.0], "float32"), dtype="uint32").tolist() == [
+        0x3F800000,
+        0xC0000000,
+    ]
+    assert [
+        int(v) for v in run("reinterpret", np.array([-1, 7]).astype(to_numpy("int4")), dtype="uint4")
+    ] == [15, 7]
+    assert [int(v) for v in run("reinterpret", np.array([15]).astype(to_numpy("uint4")), dtype="int4")] == [
+        -1
+    ]
+    assert (
+        float(run("reinterpret", np.array([0b0110]).astype(to_numpy("uint4")), dtype="float4_e2m1fn")[0])
+        == 4.0
+    )
     with pytest.raises(RelayError) as error:
         infer("reinterpret", TensorType((), "float32"), dtype="int64")
     assert error.value.codes == ("dtype-width",)
 
 
-@pytest.mark.parametrize(("name", "table"), [("logical_and", [0, 0, 0, 1]), ("logical_or", [0, 1, 1, 1]),
-                                             ("logical_xor", [0, 1, 1, 0])])
+@pytest.mark.parametrize(
+    ("name", "table"),
+    [("logical_and", [0, 0, 0, 1]), ("logical_or", [0, 1, 1, 1]), ("logical_xor", [0, 1, 1, 0])],
+)
 def test_truth_tables(name: str, table: list[int]) -> None:
     x, y = np.array([False, False, True, True]), np.array([False, True, False, True])
     assert run(name, x, y).tolist() == [bool(v) for v in table]

@@ -28,8 +28,10 @@ def agree(found: Any, expected: Any, tolerance: float = 1e-6) -> None:
 
 
 UNARY = {
-    "abs": "Abs", "negative": "Neg", "exp": "Exp", "log": "Log", "sqrt": "Sqrt", "sin": "Sin", "cos": "Cos", "tan": "Tan",
-    "sinh": "Sinh", "cosh": "Cosh", "tanh": "Tanh", "atan": "Atan", "asinh": "Asinh", "erf": "Erf", "sigmoid": "Sigmoid",
+    "abs": "Abs", "negative": "Neg", "exp": "Exp", "log": "Log", "sqrt": "Sqrt", "sin": "Sin", "cos": "Cos",
+    "tan": "Tan",
+    "sinh": "Sinh", "cosh": "Cosh", "tanh": "Tanh", "atan": "Atan", "asinh": "Asinh", "erf": "Erf",
+    "sigmoid": "Sigmoid",
     "floor": "Floor", "ceil": "Ceil", "round": "Round", "sign": "Sign", "copy": "Identity", "isnan": "IsNaN",
     "isinf": "IsInf",
 }  # fmt: skip
@@ -44,7 +46,8 @@ def test_functions_of_one_number(name: str) -> None:
 
 BINARY = {
     "add": "Add", "subtract": "Sub", "multiply": "Mul", "divide": "Div", "maximum": "Max", "minimum": "Min",
-    "equal": "Equal", "less": "Less", "less_equal": "LessOrEqual", "greater": "Greater", "greater_equal": "GreaterOrEqual",
+    "equal": "Equal", "less": "Less", "less_equal": "LessOrEqual", "greater": "Greater",
+    "greater_equal": "GreaterOrEqual",
 }  # fmt: skip
 SHAPES = (((), ()), ((3, 5), (5,)), ((2, 1, 4), (3, 1)), ((0, 3), (1,)))
 
@@ -68,14 +71,18 @@ def test_powers_and_remainders() -> None:
     agree(run("mod", x, y), onnx_node("Mod", [x, y], fmod=1)[0])
 
 
-@pytest.mark.parametrize(("name", "kind"), [("logical_and", "And"), ("logical_or", "Or"), ("logical_xor", "Xor")])
+@pytest.mark.parametrize(
+    ("name", "kind"), [("logical_and", "And"), ("logical_or", "Or"), ("logical_xor", "Xor")]
+)
 def test_logic(name: str, kind: str) -> None:
     x, y = ints(3, 1, low=0, high=2, dtype="bool"), ints(4, low=0, high=2, dtype="bool")
     agree(run(name, x, y), onnx_node(kind, [x, y])[0])
 
 
-@pytest.mark.parametrize(("name", "kind"), [("bitwise_and", "BitwiseAnd"), ("bitwise_or", "BitwiseOr"),
-                                            ("bitwise_xor", "BitwiseXor")])
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [("bitwise_and", "BitwiseAnd"), ("bitwise_or", "BitwiseOr"), ("bitwise_xor", "BitwiseXor")],
+)
 def test_bits(name: str, kind: str) -> None:
     for dtype in ("int32", "uint8"):
         x, y = ints(3, 1, low=0, dtype=dtype), ints(4, low=0, dtype=dtype)
@@ -88,7 +95,9 @@ def test_bits(name: str, kind: str) -> None:
 
 def test_clip_where_and_cast() -> None:
     x = floats(3, 4)
-    agree(run("clip", x, a_min=-0.5, a_max=0.25), onnx_node("Clip", [x, np.float32(-0.5), np.float32(0.25)])[0])
+    agree(
+        run("clip", x, a_min=-0.5, a_max=0.25), onnx_node("Clip", [x, np.float32(-0.5), np.float32(0.25)])[0]
+    )
     c = ints(3, 1, low=0, high=2, dtype="bool")
     agree(run("where", c, x, x[0]), onnx_node("Where", [c, x, x[0]])[0])
     for dtype, code in (("int32", 6), ("float64", 11), ("bool", 9), ("float16", 10)):
@@ -101,20 +110,35 @@ def test_shapes() -> None:
     agree(run("transpose", x, axes=(2, 0, 1)), onnx_node("Transpose", [x], perm=[2, 0, 1])[0])
     agree(run("expand_dims", x, axis=1), onnx_node("Unsqueeze", [x, np.array([1])])[0])
     agree(run("squeeze", x[:, :1], axis=1), onnx_node("Squeeze", [x[:, :1], np.array([1])])[0])
-    agree(run("broadcast_to", x[:, :1], shape=(2, 3, 4)), onnx_node("Expand", [x[:, :1], np.array([2, 3, 4])])[0])
+    agree(
+        run("broadcast_to", x[:, :1], shape=(2, 3, 4)),
+        onnx_node("Expand", [x[:, :1], np.array([2, 3, 4])])[0],
+    )
     agree(run("tile", x, reps=(1, 2, 3)), onnx_node("Tile", [x, np.array([1, 2, 3])])[0])
     agree(run("shape_of", x, dtype="int64"), onnx_node("Shape", [x])[0])
     agree(run("ndarray_size", x, dtype="int64"), onnx_node("Size", [x])[0])
     agree(run("concatenate", (x, x[:, :1]), axis=1), onnx_node("Concat", [x, x[:, :1]], axis=1)[0])
-    for a, b in zip(run("split", x, indices_or_sections=(1, 3), axis=2),
-                    onnx_node("Split", [x, np.array([1, 2, 1])], outputs=3, axis=2), strict=True):
+    for a, b in zip(
+        run("split", x, indices_or_sections=(1, 3), axis=2),
+        onnx_node("Split", [x, np.array([1, 2, 1])], outputs=3, axis=2),
+        strict=True,
+    ):
         agree(a, b)
-    agree(run("arange", start=3, stop=12, step=4, dtype="int64"),
-          onnx_node("Range", [np.int64(3), np.int64(12), np.int64(4)])[0])
+    agree(
+        run("arange", start=3, stop=12, step=4, dtype="int64"),
+        onnx_node("Range", [np.int64(3), np.int64(12), np.int64(4)])[0],
+    )
 
 
-@pytest.mark.parametrize(("begin", "end", "strides"), [((1, 0), (2, 3), (1, 1)), ((0, -2), (9, 9), (1, 1)),
-                                                      ((-1, 2), (-9, 0), (-1, -1)), ((0, 0), (4, 4), (2, 3))])
+@pytest.mark.parametrize(
+    ("begin", "end", "strides"),
+    [
+        ((1, 0), (2, 3), (1, 1)),
+        ((0, -2), (9, 9), (1, 1)),
+        ((-1, 2), (-9, 0), (-1, -1)),
+        ((0, 0), (4, 4), (2, 3)),
+    ],
+)
 def test_slices(begin: Any, end: Any, strides: Any) -> None:
     x = floats(4, 5)
     expected = onnx_node("Slice", [x, *[np.array(v) for v in (begin, end, (0, 1), strides)]])[0]
@@ -134,8 +158,9 @@ def test_indices() -> None:
     agree(run("argwhere", mask), onnx_node("NonZero", [mask])[0].T.astype("int32"))
 
 
-@pytest.mark.parametrize(("ours", "theirs"), [("update", "none"), ("add", "add"), ("mul", "mul"), ("min", "min"),
-                                             ("max", "max")])
+@pytest.mark.parametrize(
+    ("ours", "theirs"), [("update", "none"), ("add", "add"), ("mul", "mul"), ("min", "min"), ("max", "max")]
+)
 def test_scatters(ours: str, theirs: str) -> None:
     x, updates = floats(4, 5), floats(2, 5)
     places = np.stack([rng.permutation(4)[:2] for _ in range(5)], 1)
@@ -156,7 +181,9 @@ def test_one_hot() -> None:
 @pytest.mark.parametrize("mode", ["constant", "edge", "reflect"])
 def test_pads(mode: str) -> None:
     x = floats(3, 4)
-    expected = onnx_node("Pad", [x, np.array([1, 0, 2, 3]), np.float32(7) if mode == "constant" else None], mode=mode)[0]
+    expected = onnx_node(
+        "Pad", [x, np.array([1, 0, 2, 3]), np.float32(7) if mode == "constant" else None], mode=mode
+    )[0]
     extra = (np.float32(7),) if mode == "constant" else ()
     agree(run("nn.pad", x, *extra, pad_width=((1, 2), (0, 3)), pad_mode=mode), expected)
 
@@ -164,8 +191,10 @@ def test_pads(mode: str) -> None:
 def test_depth_and_space() -> None:
     x = floats(2, 8, 3, 5)
     for mode in ("DCR", "CRD"):
-        agree(run("nn.depth_to_space", x, block_size=2, mode=mode),
-              onnx_node("DepthToSpace", [x], blocksize=2, mode=mode)[0])
+        agree(
+            run("nn.depth_to_space", x, block_size=2, mode=mode),
+            onnx_node("DepthToSpace", [x], blocksize=2, mode=mode)[0],
+        )
     y = floats(2, 3, 4, 6)
     agree(run("nn.space_to_depth", y, block_size=2), onnx_node("SpaceToDepth", [y], blocksize=2)[0])
     agree(run("nn.batch_flatten", x), onnx_node("Flatten", [x])[0])
@@ -174,9 +203,18 @@ def test_depth_and_space() -> None:
 def test_triangles_sequences_and_sums_of_products() -> None:
     x = floats(2, 4, 5)
     for upper in (True, False):
-        agree(run("trilu", x, np.int64(-1), upper=upper), onnx_node("Trilu", [x, np.int64(-1)], upper=int(upper))[0])
+        agree(
+            run("trilu", x, np.int64(-1), upper=upper),
+            onnx_node("Trilu", [x, np.int64(-1)], upper=int(upper))[0],
+        )
     lengths = np.array([2, 4])
-    agree(run("reverse_sequence", x, lengths, seq_axis=1, batch_axis=0),
-          onnx_node("ReverseSequence", [x, lengths], time_axis=1, batch_axis=0)[0])
+    agree(
+        run("reverse_sequence", x, lengths, seq_axis=1, batch_axis=0),
+        onnx_node("ReverseSequence", [x, lengths], time_axis=1, batch_axis=0)[0],
+    )
     w = floats(5, 3)
-    agree(run("einsum", (x, w), equation="bij,jk->bik"), onnx_node("Einsum", [x, w], equation="bij,jk->bik")[0], 1e-5)
+    agree(
+        run("einsum", (x, w), equation="bij,jk->bik"),
+        onnx_node("Einsum", [x, w], equation="bij,jk->bik")[0],
+        1e-5,
+    )

@@ -75,7 +75,8 @@ ONE_OPERAND: list[tuple[str, dict[str, Any], tuple[int, ...], Callable[[Any], An
     ("broadcast_to", {"shape": (0, 3)}, (), lambda x: np.broadcast_to(x, (0, 3))),
     ("strided_slice", {"begin": (1, 0), "end": (3, 2)}, (5, 4), lambda x: x[1:3, 0:2]),
     ("strided_slice", {"begin": (-3,), "end": (-1,)}, (5, 4), lambda x: x[-3:-1]),
-    ("strided_slice", {"begin": (0, 3), "end": (9, 0), "strides": (2, -1)}, (5, 4), lambda x: x[0:9:2, 3:0:-1]),
+    ("strided_slice", {"begin": (0, 3), "end": (9, 0), "strides": (2, -1)}, (5, 4), lambda x: x[0:9:2,
+    3:0:-1]),
     ("strided_slice", {"begin": (-1,), "end": (-6,), "strides": (-1,)}, (5, 4), lambda x: x[::-1]),
     ("strided_slice", {"begin": (9,), "end": (-2147483648,), "strides": (-2,)}, (5, 4), lambda x: x[::-2]),
     ("strided_slice", {"begin": (1,), "end": (3,), "axes": (-1,)}, (5, 4), lambda x: x[:, 1:3]),
@@ -86,11 +87,13 @@ ONE_OPERAND: list[tuple[str, dict[str, Any], tuple[int, ...], Callable[[Any], An
     ("reverse", {"axis": -1}, (2, 3), lambda x: x[:, ::-1]),
     ("nn.pad", {"pad_width": ((1, 2), (0, 1))}, (2, 3), lambda x: np.pad(x, ((1, 2), (0, 1)))),
     ("nn.pad", {"pad_width": ((1, 1),), "pad_mode": "edge"}, (3,), lambda x: np.pad(x, 1, mode="edge")),
-    ("nn.pad", {"pad_width": ((2, 1),), "pad_mode": "reflect"}, (3,), lambda x: np.pad(x, (2, 1), mode="reflect")),
+    ("nn.pad", {"pad_width": ((2, 1),), "pad_mode": "reflect"}, (3,), lambda x: np.pad(x, (2, 1),
+    mode="reflect")),
     ("nn.mirror_pad", {"pad_width": ((3, 1),)}, (3,), lambda x: np.pad(x, (3, 1), mode="symmetric")),
     ("nn.mirror_pad", {"pad_width": ((0, 0), (2, 1)), "mode": "REFLECT"}, (2, 3),
      lambda x: np.pad(x, ((0, 0), (2, 1)), mode="reflect")),
-    ("layout_transform", {"src_layout": "NCHW", "dst_layout": "NHWC"}, (2, 3, 4, 5), lambda x: x.transpose(0, 2, 3, 1)),
+    ("layout_transform", {"src_layout": "NCHW", "dst_layout": "NHWC"}, (2, 3, 4, 5), lambda x: x.transpose(0,
+    2, 3, 1)),
     ("layout_transform", {"src_layout": "NCHW", "dst_layout": "NCHW4c"}, (2, 8, 3, 5),
      lambda x: x.reshape(2, 2, 4, 3, 5).transpose(0, 1, 3, 4, 2)),
     ("layout_transform", {"src_layout": "NCHW4c", "dst_layout": "NHWC"}, (2, 2, 3, 5, 4),
@@ -107,7 +110,9 @@ ONE_OPERAND: list[tuple[str, dict[str, Any], tuple[int, ...], Callable[[Any], An
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize(("name", "attrs", "shape", "expected"), [c for c in ONE_OPERAND if c[3]])
-def test_rearrangements_are_those_of_numpy(name: str, attrs: dict[str, Any], shape: Any, expected: Any, dtype: str) -> None:
+def test_rearrangements_are_those_of_numpy(
+    name: str, attrs: dict[str, Any], shape: Any, expected: Any, dtype: str
+) -> None:
     x = draw(shape, dtype)
     same(run(name, x, **attrs), expected(np.asarray(x)))
 
@@ -117,7 +122,8 @@ RESHAPES = [
     ((2, 3, 4), (3, -1, 8), (3, 1, 8)), ((2, 3, 4), (-2,), (2, 3, 4)), ((2, 3, 4), (2, -2), (2, 3, 4)),
     ((2, 3, 4), (-2, 1, 1), (2, 3, 4, 1, 1)), ((2, 3, 4), (-3, 4), (6, 4)), ((2, 3, 4, 5), (-3, -3), (6, 20)),
     ((2, 3, 4), (0, -3), (2, 12)), ((2, 3, 4), (-3, -2), (6, 4)), ((2, 3, 4), (-4, 1, 2, -2), (1, 2, 3, 4)),
-    ((2, 3, 4), (2, -4, -1, 3, -2), (2, 1, 3, 4)), ((2, 3, 4), (1, -1), (1, 24)), ((24,), (2, -4, 3, 4), None),
+    ((2, 3, 4), (2, -4, -1, 3, -2), (2, 1, 3, 4)), ((2, 3, 4), (1, -1), (1, 24)), ((24,), (2, -4, 3, 4),
+    None),
     ((2, 6, 4), (0, -4, 2, -1, 0), (2, 2, 3, 4)), ((12, 2), (-4, -1, 4, 0), (3, 4, 2)),
 ]  # fmt: skip
 
@@ -140,7 +146,8 @@ def test_reverse_reshape_reads_the_codes_from_the_right(shape: Any, newshape: An
 
 
 @pytest.mark.parametrize(("newshape", "code"), [
-    ((4,), "reshape-size"), ((-1, 4), "reshape-size"), ((-1, -1), "attribute-value"), ((-5,), "attribute-value"),
+    ((4,), "reshape-size"), ((-1, 4), "reshape-size"), ((-1, -1), "attribute-value"), ((-5,),
+    "attribute-value"),
     ((0, 0, 0), "attribute-value"), ((-3, -3), "attribute-value"), ((-4, 2), "attribute-value"),
     ((-4, -1, -1, 0), "attribute-value"), ((-4, 3, -1, 0), "reshape-size"), ((-1, 0, 0), "attribute-value"),
 ])  # fmt: skip
@@ -152,7 +159,10 @@ def test_reshape_like_replaces_a_range_of_axes() -> None:
     x, like = draw((1, 2, 3, 4)), draw((5, 3, 8))
     same(run("reshape_like", x, draw((2, 12), "int64")), x.reshape(2, 12))
     same(run("reshape_like", x, like, lhs_begin=1, rhs_begin=1), x.reshape(1, 3, 8))
-    same(run("reshape_like", x, draw((6, 5)), lhs_begin=1, lhs_end=3, rhs_begin=0, rhs_end=1), x.reshape(1, 6, 4))
+    same(
+        run("reshape_like", x, draw((6, 5)), lhs_begin=1, lhs_end=3, rhs_begin=0, rhs_end=1),
+        x.reshape(1, 6, 4),
+    )
     assert type_code("reshape_like", tensor(2, 3), tensor(7)) == "reshape-size"
 
 
@@ -164,8 +174,10 @@ def test_joining_is_that_of_numpy(dtype: str) -> None:
     same(run("stack", (x, x, x), axis=-1), np.stack([x, x, x], -1))
     same(run("stack", (x[0, 0], x[0, 1])), np.stack([x[0, 0], x[0, 1]]))
     for indexing in ("ij", "xy"):
-        same(run("meshgrid", (x[0], y[:, 0], x[0, 0]), indexing=indexing),
-             np.meshgrid(x[0], y[:, 0], x[0, 0], indexing=indexing))
+        same(
+            run("meshgrid", (x[0], y[:, 0], x[0, 0]), indexing=indexing),
+            np.meshgrid(x[0], y[:, 0], x[0, 0], indexing=indexing),
+        )
 
 
 def test_joining_refuses() -> None:
@@ -184,10 +196,14 @@ def test_joining_refuses() -> None:
     assert type_code("broadcast_to", tensor(3), shape=(1,)) == "type-mismatch"
 
 
-@pytest.mark.parametrize(("begin", "end", "strides"), [((6,), (9,), (1,)), ((3,), (2,), (1,)), ((-6,), (5,), (1,)),
-                                                      ((0,), (3,), (-1,))])
+@pytest.mark.parametrize(
+    ("begin", "end", "strides"),
+    [((6,), (9,), (1,)), ((3,), (2,), (1,)), ((-6,), (5,), (1,)), ((0,), (3,), (-1,))],
+)
 def test_slices_that_leave_the_axis_are_refused(begin: Any, end: Any, strides: Any) -> None:
-    assert type_code("strided_slice", tensor(5), begin=begin, end=end, strides=strides) == "slice-out-of-range"
+    assert (
+        type_code("strided_slice", tensor(5), begin=begin, end=end, strides=strides) == "slice-out-of-range"
+    )
 
 
 def test_summing_back_undoes_stretching() -> None:
@@ -213,7 +229,10 @@ def test_take_is_that_of_numpy(mode: str, axis: int | None) -> None:
     x, indices = draw((4, 5, 2)), np.array([[0, -1, 3], [7, 1, -9]])
     same(run("take", x, indices, axis=axis, mode=mode), np.take(x, indices, axis, mode=mode))
     same(run("take", x, np.int32(2), axis=axis, mode=mode), np.take(x, 2, axis, mode=mode))
-    same(run("take", x, np.zeros((0, 2), "int8"), axis=axis, mode=mode), np.take(x, np.zeros((0, 2), int), axis))
+    same(
+        run("take", x, np.zeros((0, 2), "int8"), axis=axis, mode=mode),
+        np.take(x, np.zeros((0, 2), int), axis),
+    )
 
 
 def test_take_with_batch_axes_goes_row_by_row() -> None:
@@ -222,7 +241,10 @@ def test_take_with_batch_axes_goes_row_by_row() -> None:
     same(run("take", x, indices, axis=2, batch_dims=2), expected)
     expected = np.stack([np.take(x[i], indices[i], 1) for i in range(3)])
     same(run("take", x, indices, axis=2, batch_dims=1), expected)
-    assert type_code("take", tensor(3, 4), tensor(3, 2, dtype="int64"), axis=0, batch_dims=1) == "attribute-value"
+    assert (
+        type_code("take", tensor(3, 4), tensor(3, 2, dtype="int64"), axis=0, batch_dims=1)
+        == "attribute-value"
+    )
 
 
 def test_take_fast_refuses_what_is_out_of_range() -> None:
@@ -246,8 +268,16 @@ def test_gather_and_its_scatter_are_along_an_axis(dtype: str) -> None:
     assert code_of("scatter_elements", x, np.array([[-5]]), updates[:1, :1], axis=1) == "index-out-of-range"
 
 
-@pytest.mark.parametrize(("how", "expected"), [("add", [111, 2, 3]), ("mul", [1000, 2, 3]), ("min", [1, 2, 3]),
-                                               ("max", [100, 2, 3]), ("update", [100, 2, 3])])
+@pytest.mark.parametrize(
+    ("how", "expected"),
+    [
+        ("add", [111, 2, 3]),
+        ("mul", [1000, 2, 3]),
+        ("min", [1, 2, 3]),
+        ("max", [100, 2, 3]),
+        ("update", [100, 2, 3]),
+    ],
+)
 @pytest.mark.parametrize("dtype", ["int32", "float32"])
 def test_scatters_combine_repeated_places(how: str, expected: list[int], dtype: str) -> None:
     x, updates = np.array([1, 2, 3], dtype), np.array([10, 100], dtype)
@@ -276,7 +306,10 @@ def test_indices_as_in_numpy() -> None:
     i, j = np.array([[0], [2]]), np.array([1, -1, 0])
     same(run("adv_index", (x, i, j)), x[i, j])
     same(run("adv_index", (x, i)), x[i])
-    same(run("unravel_index", np.array([5, 3, 0]), np.array([2, 3])), np.stack(np.unravel_index([5, 3, 0], (2, 3))))
+    same(
+        run("unravel_index", np.array([5, 3, 0]), np.array([2, 3])),
+        np.stack(np.unravel_index([5, 3, 0], (2, 3))),
+    )
     assert code_of("unravel_index", np.array([6]), np.array([2, 3])) == "index-out-of-range"
     mask = draw((3, 4), "bool")
     same(run("argwhere", mask), np.argwhere(mask).astype("int32"))
@@ -334,11 +367,15 @@ def test_creation() -> None:
     same(run("shape_of", draw((2, 0, 3))), np.array([2, 0, 3], "int32"))
     same(run("shape_of", draw(()), dtype="int64"), np.zeros(0, "int64"))
     same(run("ndarray_size", draw((2, 3))), np.int32(6))
-    same(run("one_hot", np.array([[1, 3]]), np.int32(5), np.int32(-1), depth=3, axis=0, dtype="int32"),
-         np.array([[[-1, -1]], [[5, -1]], [[-1, -1]]], "int32"))
+    same(
+        run("one_hot", np.array([[1, 3]]), np.int32(5), np.int32(-1), depth=3, axis=0, dtype="int32"),
+        np.array([[[-1, -1]], [[5, -1]], [[-1, -1]]], "int32"),
+    )
 
 
-@pytest.mark.parametrize("limits", [(0, 5, 1), (2, 9, 3), (9, 2, -3), (5, 5, 1), (5, 0, 1), (0.0, 1.0, 0.25), (1.5, -2.0, -0.5)])
+@pytest.mark.parametrize(
+    "limits", [(0, 5, 1), (2, 9, 3), (9, 2, -3), (5, 5, 1), (5, 0, 1), (0.0, 1.0, 0.25), (1.5, -2.0, -0.5)]
+)
 def test_arange_is_that_of_numpy(limits: tuple[Any, Any, Any]) -> None:
     dtype = "float32" if isinstance(limits[0], float) else "int64"
     expected = np.arange(*limits, dtype=dtype)
@@ -348,7 +385,8 @@ def test_arange_is_that_of_numpy(limits: tuple[Any, Any, Any]) -> None:
 
 @pytest.mark.parametrize(("equation", "shapes"), [
     ("ij,jk->ik", ((2, 3), (3, 4))), ("ij,jk", ((2, 3), (3, 4))), ("ii->i", ((3, 3),)), ("ii", ((3, 3),)),
-    ("bij,bkj->bik", ((5, 2, 3), (5, 4, 3))), ("...ij,...jk->...ik", ((5, 1, 2, 3), (4, 3, 2))), ("i,j->ji", ((2,), (3,))),
+    ("bij,bkj->bik", ((5, 2, 3), (5, 4, 3))), ("...ij,...jk->...ik", ((5, 1, 2, 3), (4, 3, 2))), ("i,j->ji",
+    ((2,), (3,))),
     ("ijk->", ((2, 3, 0),)), ("...->...", ((2, 3),)), ("a,a,a->a", ((4,), (4,), (4,))), (",i->i", ((), (3,))),
 ])  # fmt: skip
 def test_einsum_is_that_of_numpy(equation: str, shapes: Any) -> None:
@@ -357,9 +395,13 @@ def test_einsum_is_that_of_numpy(equation: str, shapes: Any) -> None:
     np.testing.assert_allclose(found, np.einsum(equation, *xs), rtol=1e-12)
 
 
-@pytest.mark.parametrize("equation", ["ij,jk->iz", "ij", "i j;k", "ij,jk->ii", "->->", "ij,jk,kl->il", "..i,jk->j"])
+@pytest.mark.parametrize(
+    "equation", ["ij,jk->iz", "ij", "i j;k", "ij,jk->ii", "->->", "ij,jk,kl->il", "..i,jk->j"]
+)
 def test_einsum_refuses_a_wrong_equation(equation: str) -> None:
-    assert type_code("einsum", TupleType([tensor(2, 3), tensor(3, 4)]), equation=equation) == "attribute-value"
+    assert (
+        type_code("einsum", TupleType([tensor(2, 3), tensor(3, 4)]), equation=equation) == "attribute-value"
+    )
 
 
 def test_blocks_between_depth_batch_and_space() -> None:
@@ -371,9 +413,17 @@ def test_blocks_between_depth_batch_and_space() -> None:
     for layout, z in (("NHWC", y), ("NCHW", y.transpose(0, 3, 1, 2))):
         there = run("nn.space_to_depth", z, block_size=2, layout=layout)
         same(run("nn.depth_to_space", there, block_size=2, layout=layout), z)
-    same(run("nn.space_to_batch_nd", np.array([[1, 2, 3]]), block_shape=(2,), paddings=((0, 1),)), np.array([[1, 3], [2, 0]]))
+    same(
+        run("nn.space_to_batch_nd", np.array([[1, 2, 3]]), block_shape=(2,), paddings=((0, 1),)),
+        np.array([[1, 3], [2, 0]]),
+    )
     # The example of TensorFlow's documentation: a 4 by 4 image in blocks of 2 by 2.
-    blocks = run("nn.space_to_batch_nd", np.arange(1, 17).reshape(1, 4, 4, 1), block_shape=(2, 2), paddings=((0, 0), (0, 0)))
+    blocks = run(
+        "nn.space_to_batch_nd",
+        np.arange(1, 17).reshape(1, 4, 4, 1),
+        block_shape=(2, 2),
+        paddings=((0, 0), (0, 0)),
+    )
     assert blocks.reshape(4, 4).tolist() == [[1, 3, 9, 11], [2, 4, 10, 12], [5, 7, 13, 15], [6, 8, 14, 16]]
     z = draw((2, 5, 7, 3))
     there = run("nn.space_to_batch_nd", z, block_shape=(2, 3), paddings=((1, 0), (0, 2)), pad_value=1.5)

@@ -2,6 +2,7 @@
 
 from relay.op import (  # noqa: I001 -- the order is that of the operator manual
     math,
+    rounding,
     arithmetic,
     compare,
     logic,
@@ -12,6 +13,7 @@ from relay.op import (  # noqa: I001 -- the order is that of the operator manual
     broadcast,
     slice,
     index,
+    scatter,
     arrange,
     pad,
     layout,
@@ -29,8 +31,9 @@ from relay.op.nn import activation, basic, conv, conv_transpose, dense, loss, no
 from relay.op.relation import relation
 
 FILES = (
-    math, arithmetic, compare, logic, cast, create, reshape, join, broadcast, slice, index, arrange, pad, layout,
-    einsum, fixed_point, reduce, scan, sort, random, nn, activation, basic, conv, conv_transpose, dense, loss, norm, pool, upsample,
+    math, rounding, arithmetic, compare, logic, cast, create, reshape, join, broadcast, slice, index, scatter,
+    arrange, pad, layout, einsum, fixed_point, reduce, scan, sort, random, nn, activation, basic, conv,
+    conv_transpose, dense, loss, norm, pool, upsample,
 )  # fmt: skip
 """The modules that register operators."""
 

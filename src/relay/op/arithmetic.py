@@ -14,15 +14,31 @@ from relay.ir.type import TensorType, Type
 from relay.op.base import FLOATING, NUMERIC, Array, Broadcast, Derivative, Numpy, operator, sample
 from relay.op.conversion import NUMPY_ARITHMETIC, through_wide
 
-PAIRS = (sample("3x5 float32", "3x5 float32"), sample("2x1x4 float32", "3x1 float32"), sample("float64", "float64"),
-         sample("0x3 float32", "3 float32"), sample("float16", "2x3 float16"), sample("5 bfloat16", "1 bfloat16"),
-         sample("3x5 int32", "5 int32"), sample("int8", "4 int8"), sample("5 int4", "5 int4"), sample("3 uint2", "uint2"),
-         sample("2 float8_e5m2", "2 float8_e5m2"), sample("2x3 uint64", "2x3 uint64"))
+PAIRS = (
+    sample("3x5 float32", "3x5 float32"),
+    sample("2x1x4 float32", "3x1 float32"),
+    sample("float64", "float64"),
+    sample("0x3 float32", "3 float32"),
+    sample("float16", "2x3 float16"),
+    sample("5 bfloat16", "1 bfloat16"),
+    sample("3x5 int32", "5 int32"),
+    sample("int8", "4 int8"),
+    sample("5 int4", "5 int4"),
+    sample("3 uint2", "uint2"),
+    sample("2 float8_e5m2", "2 float8_e5m2"),
+    sample("2x3 uint64", "2x3 uint64"),
+)
 ONES = {t: numpy.ones(3, t) for t in ("float32", "int32", "uint8", "float16")}
-DIVISIONS = (sample("3x5 float32", "3x5 float32"), sample("float64", "2x1 float64"), sample("0x3 float32", "3 float32"),
-             sample("2 bfloat16", "2 bfloat16"),
-             *[sample(f"2x3 {t}", ones) for t, ones in ONES.items()], sample("0 int32", "0 int32"),
-             sample("int64", numpy.int64(-3)), sample("4 int8", numpy.int8(5)))
+DIVISIONS = (
+    sample("3x5 float32", "3x5 float32"),
+    sample("float64", "2x1 float64"),
+    sample("0x3 float32", "3 float32"),
+    sample("2 bfloat16", "2 bfloat16"),
+    *[sample(f"2x3 {t}", ones) for t, ones in ONES.items()],
+    sample("0 int32", "0 int32"),
+    sample("int64", numpy.int64(-3)),
+    sample("4 int8", numpy.int8(5)),
+)
 
 
 class Arithmetic(Broadcast):
@@ -74,8 +90,13 @@ class Power(Arithmetic):
     [8.0, 3.0]
     """
 
-    samples = (sample("3x5 float32", "5 float32"), sample("float64", "float64"), sample("0 float32", "0 float32"),
-               sample("3 int32", numpy.array([0, 1, 5], "int32")), sample("uint8", numpy.uint8(3)))
+    samples = (
+        sample("3x5 float32", "5 float32"),
+        sample("float64", "float64"),
+        sample("0 float32", "0 float32"),
+        sample("3 int32", numpy.array([0, 1, 5], "int32")),
+        sample("uint8", numpy.uint8(3)),
+    )
 
     def reference(self, np: Numpy, lhs: Array, rhs: Array) -> Array:
         return through_wide(lambda x, y: _power(np, x, y), lhs, rhs)

@@ -41,9 +41,11 @@ class ReverseSequence(Rearrangement):
     [[2, 1, 3], [6, 5, 4]]
     """
 
-    samples = (sample("2x3 float32", numpy.array([2, 3])), sample("4x2x3 int4", numpy.array([1, 4], "int32"), seq_axis=0,
-                                                                 batch_axis=1),
-               sample("0x3 bool", "0 int64"))
+    samples = (
+        sample("2x3 float32", numpy.array([2, 3])),
+        sample("4x2x3 int4", numpy.array([1, 4], "int32"), seq_axis=0, batch_axis=1),
+        sample("0x3 bool", "0 int64"),
+    )
 
     seq_axis: int = 1
     batch_axis: int = 0
@@ -67,16 +69,18 @@ class ReverseSequence(Rearrangement):
 
 @operator("sequence_mask")
 class SequenceMask(Rearrangement):
-    """`mask_value` in place of the elements along `axis` (0 or 1) from `valid_length[i]` on, for each place `i` of the
-    other of the first two axes.
+    """`mask_value` in place of the elements along `axis` (0 or 1) from `valid_length[i]` on, for each place
+    `i` of the other of the first two axes.
 
     relay> sequence_mask([[1, 2, 3], [4, 5, 6]], [1, 2], axis=1)
     [[1, 0, 0], [4, 5, 0]]
     """
 
-    samples = (sample("3x2 float32", numpy.array([2, 3])), sample("2x4x3 int4", numpy.array([1, 4], "int32"), axis=1,
-                                                                 mask_value=-1.0),
-               sample("0x3 float16", numpy.array([0, 0, 0]), mask_value=0.5))
+    samples = (
+        sample("3x2 float32", numpy.array([2, 3])),
+        sample("2x4x3 int4", numpy.array([1, 4], "int32"), axis=1, mask_value=-1.0),
+        sample("0x3 float16", numpy.array([0, 0, 0]), mask_value=0.5),
+    )
 
     mask_value: float = 0.0
     axis: int = 0
@@ -108,8 +112,11 @@ class Trilu(Rearrangement):
     [[1, 2], [0, 4]]
     """
 
-    samples = (sample("3x4 float32", numpy.int32(1)), sample("2x3x3 int4", numpy.int64(-1), upper=False),
-               sample("0x3 bool", numpy.int32(0)))
+    samples = (
+        sample("3x4 float32", numpy.int32(1)),
+        sample("2x3x3 int4", numpy.int64(-1), upper=False),
+        sample("0x3 bool", numpy.int32(0)),
+    )
 
     upper: bool = True
 
@@ -138,8 +145,8 @@ def check_matrix(t: Typing, x: Type, name: str) -> tuple[Dim, ...]:
 class MatrixSetDiag(Operator):
     """Each matrix with its diagonal `k`, or its diagonals from `k[0]` to `k[1]`, replaced.
 
-    Diagonals above the main one have positive numbers.  Several stand in rows, the highest first, of the length of the
-    longest; `align` says on which side shorter ones above and below the main diagonal stand.
+    Diagonals above the main one have positive numbers.  Several stand in rows, the highest first, of the
+    length of the longest; `align` says on which side shorter ones above and below the main diagonal stand.
 
     relay> matrix_set_diag([[1, 2], [3, 4]], [7, 8])
     [[7, 2], [3, 8]]
@@ -147,8 +154,12 @@ class MatrixSetDiag(Operator):
 
     fusion = Fusion.INJECTIVE
     derivative = Derivative.TRANSPOSE
-    samples = (sample("3x4 float32", "3 float32"), sample("2x3x4 int4", "2x3x3 int4", k=(-1, 1)),
-               sample("3x4 bool", "2 bool", k=2), sample("3x3 float16", "2x3 float16", k=(0, 1), align="LEFT_RIGHT"))
+    samples = (
+        sample("3x4 float32", "3 float32"),
+        sample("2x3x4 int4", "2x3x3 int4", k=(-1, 1)),
+        sample("3x4 bool", "2 bool", k=2),
+        sample("3x3 float16", "2x3 float16", k=(0, 1), align="LEFT_RIGHT"),
+    )
 
     k: int | tuple[int, int] = 0
     align: Literal["RIGHT_LEFT", "LEFT_RIGHT", "LEFT_LEFT", "RIGHT_RIGHT"] = "RIGHT_LEFT"
@@ -173,7 +184,11 @@ class MatrixSetDiag(Operator):
         if high > 0:
             t.require(high, "<=", dims[-1], "the diagonals lie within the matrix")
         rows = (high - low + 1,) if low < high else ()
-        t.equal(diagonal, TensorType((*dims[:-2], *rows, self.longest(dims)), t.dtype(x)), why="the diagonals fit the matrix")
+        t.equal(
+            diagonal,
+            TensorType((*dims[:-2], *rows, self.longest(dims)), t.dtype(x)),
+            why="the diagonals fit the matrix",
+        )
         return t.tensor(x)
 
     def reference(self, np: Numpy, data: Array, diagonal: Array) -> Array:

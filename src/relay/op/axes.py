@@ -15,7 +15,9 @@ class Checker(Protocol):
         """The dimension as a number, or None."""
         ...
 
-    def require(self, a: Dim, comparison: Comparison, b: Dim, why: str, code: str = "shape-constraint") -> None:
+    def require(
+        self, a: Dim, comparison: Comparison, b: Dim, why: str, code: str = "shape-constraint"
+    ) -> None:
         """Demand a comparison of dimensions."""
         ...
 
@@ -30,7 +32,9 @@ class _Sizes:
     def static(self, d: Dim) -> int | None:
         return d if isinstance(d, int) else None
 
-    def require(self, a: Dim, comparison: Comparison, b: Dim, why: str, code: str = "shape-constraint") -> None:
+    def require(
+        self, a: Dim, comparison: Comparison, b: Dim, why: str, code: str = "shape-constraint"
+    ) -> None:
         assert isinstance(a, int)
         assert isinstance(b, int)
         if not holds(a, comparison, b):
@@ -92,5 +96,3 @@ def check_indices(np: Any, indices: Any, size: int, *, negative: bool = True) ->
 def out_of_range(index: Any, size: int) -> NoReturn:
     """Report an index beyond its axis."""
     fail("index-out-of-range", f"index {index} is out of range for an axis of size {size}")
-
-

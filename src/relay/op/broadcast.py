@@ -19,8 +19,13 @@ class BroadcastTo(Rearrangement):
     """
 
     fusion = Fusion.BROADCAST
-    samples = (sample("3 float32", shape=(2, 3)), sample("2x1 int4", shape=(5, 2, 4)), sample("float32", shape=()),
-               sample("bool", shape=(0, 2)), sample("1 bfloat16", shape=(0,)))
+    samples = (
+        sample("3 float32", shape=(2, 3)),
+        sample("2x1 int4", shape=(5, 2, 4)),
+        sample("float32", shape=()),
+        sample("bool", shape=(0, 2)),
+        sample("1 bfloat16", shape=(0,)),
+    )
 
     shape: tuple[int, ...]
 
@@ -42,7 +47,11 @@ class BroadcastToLike(Rearrangement):
     """
 
     fusion = Fusion.BROADCAST
-    samples = (sample("3 float32", "2x3 int32"), sample("2x1 int4", "5x2x4 bool"), sample("float32", "float32"))
+    samples = (
+        sample("3 float32", "2x3 int32"),
+        sample("2x1 int4", "5x2x4 bool"),
+        sample("float32", "float32"),
+    )
 
     def infer(self, t: Typing, x: Type, like: Type) -> Type:
         shape = t.tensor(like).shape
@@ -65,7 +74,8 @@ def collapsed(np: Numpy, x: Array, shape: Sequence[int]) -> Array:
 
 @operator("collapse_sum_to")
 class CollapseSumTo(Operator):
-    """The sum over the axes along which `shape` is stretched to the operand's shape: the transpose of `broadcast_to`.
+    """The sum over the axes along which `shape` is stretched to the operand's shape: the transpose of
+    `broadcast_to`.
 
     relay> collapse_sum_to([[1, 2], [3, 4]], shape=(2,))
     [4, 6]
@@ -74,14 +84,21 @@ class CollapseSumTo(Operator):
     fusion = Fusion.REDUCTION
     dtypes = NUMERIC
     derivative = Derivative.TRANSPOSE
-    samples = (sample("2x3 float32", shape=(3,)), sample("5x2x4 int4", shape=(2, 1)), sample("float32", shape=()),
-               sample("0x2 int8", shape=()), sample("0x3 bfloat16", shape=(1, 3)))
+    samples = (
+        sample("2x3 float32", shape=(3,)),
+        sample("5x2x4 int4", shape=(2, 1)),
+        sample("float32", shape=()),
+        sample("0x2 int8", shape=()),
+        sample("0x3 bfloat16", shape=(1, 3)),
+    )
 
     shape: tuple[int, ...]
 
     def infer(self, t: Typing, x: Type) -> Type:
         shape = check_shape(t, self.shape)
-        t.equal(t.broadcast(shape, t.tensor(x).shape), t.tensor(x).shape, why="the sum is stretched to this shape")
+        t.equal(
+            t.broadcast(shape, t.tensor(x).shape), t.tensor(x).shape, why="the sum is stretched to this shape"
+        )
         return TensorType(shape, t.dtype(x))
 
     def reference(self, np: Numpy, data: Array) -> Array:
@@ -98,12 +115,18 @@ class CollapseSumLike(Operator):
 
     fusion = Fusion.REDUCTION
     derivative = Derivative.TRANSPOSE
-    samples = (sample("2x3 float32", "3 int32"), sample("5x2x4 int4", "2x1 bool"), sample("float32", "float32"))
+    samples = (
+        sample("2x3 float32", "3 int32"),
+        sample("5x2x4 int4", "2x1 bool"),
+        sample("float32", "float32"),
+    )
 
     def infer(self, t: Typing, x: Type, like: Type) -> Type:
         t.dtype_in(x, NUMERIC)
         shape = t.tensor(like).shape
-        t.equal(t.broadcast(shape, t.tensor(x).shape), t.tensor(x).shape, why="the sum is stretched to this shape")
+        t.equal(
+            t.broadcast(shape, t.tensor(x).shape), t.tensor(x).shape, why="the sum is stretched to this shape"
+        )
         return TensorType(shape, t.dtype(x))
 
     def reference(self, np: Numpy, data: Array, collapse_type: Array) -> Array:
@@ -120,8 +143,12 @@ class Where(Operator):
 
     fusion = Fusion.BROADCAST
     derivative = Derivative.TRANSPOSE
-    samples = (sample("3x1 bool", "3x4 float32", "4 float32"), sample("bool", "int4", "int4"),
-               sample("2 bool", "bfloat16", "2 bfloat16"), sample("0x1 bool", "3 int64", "int64"))
+    samples = (
+        sample("3x1 bool", "3x4 float32", "4 float32"),
+        sample("bool", "int4", "int4"),
+        sample("2 bool", "bfloat16", "2 bfloat16"),
+        sample("0x1 bool", "3 int64", "int64"),
+    )
 
     def relate(self, t: Typing, args: Sequence[Type], out: Type) -> None:
         condition, x, y = args

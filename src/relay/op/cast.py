@@ -21,11 +21,17 @@ from relay.op.conversion import converted
 from relay.op.relation import Typing
 
 NUMBERS = ANY_DTYPE - {"string"}
-CASTS = tuple([sample(f"2x3 {a}", dtype=b) for a, b in (
-    ("float32", "int32"), ("int32", "float32"), ("float64", "uint8"), ("int8", "bool"), ("bool", "bfloat16"),
-    ("float32", "float8_e4m3fn"), ("float16", "int4"), ("int4", "uint2"), ("uint4", "int64"), ("int64", "int2"),
-    ("bfloat16", "float4_e2m1fn"), ("float32", "float32"))]) + (
-    sample("float32", dtype="int64"), sample("0x3 float32", dtype="float16"), sample("int4", dtype="float64"))
+CASTS = (
+    sample("2x3 float32", dtype="int32"), sample("2x3 int32", dtype="float32"), sample("2x3 float64",
+    dtype="uint8"),
+    sample("2x3 int8", dtype="bool"), sample("2x3 bool", dtype="bfloat16"), sample("2x3 float16",
+    dtype="int4"),
+    sample("2x3 float32", dtype="float8_e4m3fn"), sample("2x3 int4", dtype="uint2"), sample("4 uint4",
+    dtype="int64"),
+    sample("2x3 int64", dtype="int2"), sample("2x3 bfloat16", dtype="float4_e2m1fn"), sample("3 int8",
+    dtype="int8"),
+    sample("float32", dtype="int64"), sample("0x3 float32", dtype="float16"), sample("int4", dtype="float64"),
+)  # fmt: skip
 
 
 class Conversion(Operator):
@@ -39,8 +45,8 @@ class Conversion(Operator):
 class Cast(Conversion):
     """Each element as a value of another base type.
 
-    Integers wrap, floats round to nearest, a float becomes the nearest integer towards 0 that the type has, NaN
-    becomes 0, and a boolean is whether the number is not 0.
+    Integers wrap, floats round to nearest, a float becomes the nearest integer towards 0 that the type has,
+    NaN becomes 0, and a boolean is whether the number is not 0.
 
     relay> cast([1.9, -1.9, 1e30], dtype="int32")
     [1, -1, 2147483647]
@@ -91,9 +97,14 @@ class Reinterpret(Conversion):
     """
 
     derivative = Derivative.ZERO
-    samples = (sample("2x3 float32", dtype="int32"), sample("int64", dtype="float64"), sample("0 uint8", dtype="int8"),
-               sample("3 int4", dtype="uint4"), sample("4 float4_e2m1fn", dtype="int4"),
-               sample("3 bfloat16", dtype="uint16"))
+    samples = (
+        sample("2x3 float32", dtype="int32"),
+        sample("int64", dtype="float64"),
+        sample("0 uint8", dtype="int8"),
+        sample("3 int4", dtype="uint4"),
+        sample("4 float4_e2m1fn", dtype="int4"),
+        sample("3 bfloat16", dtype="uint16"),
+    )
 
     dtype: DTypeName
 
@@ -102,9 +113,16 @@ class Reinterpret(Conversion):
         t.equal(t.dtype(out), self.dtype)
         t.equal(t.tensor(out).shape, t.tensor(x).shape)
         source = t.known_dtype(x)
-        if "bool" in (source, self.dtype) or "string" in (source, self.dtype) or bits(source) != bits(self.dtype):
-            t.fail("dtype-width", f"cannot read {source} as {self.dtype}",
-                   hint="the widths must be equal; to convert the value use `cast`")
+        if (
+            "bool" in (source, self.dtype)
+            or "string" in (source, self.dtype)
+            or bits(source) != bits(self.dtype)
+        ):
+            t.fail(
+                "dtype-width",
+                f"cannot read {source} as {self.dtype}",
+                hint="the widths must be equal; to convert the value use `cast`",
+            )
 
     def reference(self, np: Numpy, data: Array) -> Array:
         narrow = bits(self.dtype) < 8

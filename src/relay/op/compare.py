@@ -3,9 +3,17 @@
 from relay.op.base import ANY_DTYPE, Array, Broadcast, Derivative, Numpy, operator, sample
 from relay.op.conversion import wide
 
-PAIRS = (sample("3x5 float32", "3x5 float32"), sample("2x1x4 int32", "3x1 int32"), sample("float64", "float64"),
-         sample("0x3 int8", "3 int8"), sample("bfloat16", "2x3 bfloat16"), sample("5 int4", "5 int4"),
-         sample("4 bool", "4 bool"), sample("3 uint2", "uint2"), sample("2 float8_e4m3fn", "2 float8_e4m3fn"))
+PAIRS = (
+    sample("3x5 float32", "3x5 float32"),
+    sample("2x1x4 int32", "3x1 int32"),
+    sample("float64", "float64"),
+    sample("0x3 int8", "3 int8"),
+    sample("bfloat16", "2x3 bfloat16"),
+    sample("5 int4", "5 int4"),
+    sample("4 bool", "4 bool"),
+    sample("3 uint2", "uint2"),
+    sample("2 float8_e4m3fn", "2 float8_e4m3fn"),
+)
 
 
 class Comparison(Broadcast):
@@ -18,7 +26,11 @@ class Comparison(Broadcast):
 
     def reference(self, np: Numpy, lhs: Array, rhs: Array) -> Array:
         compare = getattr(np, self.ufunc)
-        return compare(lhs, rhs) if isinstance(lhs, str) or isinstance(rhs, str) else compare(wide(lhs), wide(rhs))
+        return (
+            compare(lhs, rhs)
+            if isinstance(lhs, str) or isinstance(rhs, str)
+            else compare(wide(lhs), wide(rhs))
+        )
 
 
 @operator("equal")

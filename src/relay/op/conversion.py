@@ -12,8 +12,9 @@ NUMPY_ARITHMETIC = frozenset({"bool", *FLOATS, *INTEGERS} - set(NARROW_INTEGERS)
 """Base types whose NumPy functions stay in the type: NumPy's own, and the floats of `ml_dtypes`."""
 
 _WIDE = {to_numpy(name): numpy.dtype("uint8" if name[0] == "u" else "int8") for name in NARROW_INTEGERS}
-_ACCUMULATOR = {to_numpy(name): numpy.dtype("float32")
-                for name in FLOATS if name not in ("float32", "float64")} | _WIDE
+_ACCUMULATOR = {
+    to_numpy(name): numpy.dtype("float32") for name in FLOATS if name not in ("float32", "float64")
+} | _WIDE
 
 
 def wide(x: Any) -> Any:

@@ -40,8 +40,12 @@ class Fill(Operator):
 
     fusion = Fusion.ELEMENTWISE
     derivative = Derivative.ZERO
-    samples = (sample(shape=(2, 3), dtype="float32"), sample(shape=(), dtype="int4"), sample(shape=(0, 3), dtype="bool"),
-               sample(shape=(5,), dtype="bfloat16"))
+    samples = (
+        sample(shape=(2, 3), dtype="float32"),
+        sample(shape=(), dtype="int4"),
+        sample(shape=(0, 3), dtype="bool"),
+        sample(shape=(5,), dtype="bfloat16"),
+    )
 
 
 @operator("zeros")
@@ -90,8 +94,12 @@ class Full(Operator):
 
     fusion = Fusion.BROADCAST
     derivative = Derivative.RULES
-    samples = (sample("float32", shape=(2, 3)), sample("int32", shape=(0,), dtype="float64"),
-               sample("bool", shape=()), sample("int4", shape=(5,)))
+    samples = (
+        sample("float32", shape=(2, 3)),
+        sample("int32", shape=(0,), dtype="float64"),
+        sample("bool", shape=()),
+        sample("int4", shape=(5,)),
+    )
 
     shape: tuple[int, ...] = ()
     dtype: DTypeName | Literal[""] | None = None
@@ -119,9 +127,14 @@ class Arange(Operator):
 
     fusion = Fusion.INJECTIVE
     derivative = Derivative.ZERO
-    samples = (sample(stop=5), sample(start=1, stop=10, step=4, dtype="int32"), sample(start=0, stop=1, step=0.3),
-               sample(start=5, stop=0, step=-2, dtype="int8"), sample(start=3, stop=0, dtype="int64"),
-               sample(numpy.int32(0), numpy.int32(5), numpy.int32(2), dtype="int32"))
+    samples = (
+        sample(stop=5),
+        sample(start=1, stop=10, step=4, dtype="int32"),
+        sample(start=0, stop=1, step=0.3),
+        sample(start=5, stop=0, step=-2, dtype="int8"),
+        sample(start=3, stop=0, dtype="int64"),
+        sample(numpy.int32(0), numpy.int32(5), numpy.int32(2), dtype="int32"),
+    )
 
     start: int | float | None = None
     stop: int | float | None = None
@@ -136,7 +149,11 @@ class Arange(Operator):
         step = 1 if step is None else step
         limits = [_number(x) for x in (start, stop, step)]
         if None not in limits:
-            return Call(Op.get("arange"), (), dict(zip(("start", "stop", "step"), limits, strict=True)) | {"dtype": dtype})
+            return Call(
+                Op.get("arange"),
+                (),
+                dict(zip(("start", "stop", "step"), limits, strict=True)) | {"dtype": dtype},
+            )
         return Call(Op.get("arange"), tuple([as_expr(x) for x in (start, stop, step)]), {"dtype": dtype})
 
     def infer(self, t: Typing, *limits: Type) -> Type:
@@ -148,13 +165,16 @@ class Arange(Operator):
         if self.step == 0:
             attribute_fault(t, "step", self.step, "it would never arrive")
         if self.stop is not None:
-            return TensorType((_length(self.start or 0, self.stop, 1 if self.step is None else self.step),), self.dtype)
+            return TensorType(
+                (_length(self.start or 0, self.stop, 1 if self.step is None else self.step),), self.dtype
+            )
         if not limits:
             t.fail("missing-attribute", "`arange` needs the attribute `stop`", hint="write arange(…, stop=…)")
         return TensorType((ANY,), self.dtype)
 
-    def reference(self, np: Numpy, start: Array | None = None, stop: Array | None = None,
-                  step: Array | None = None) -> Array:
+    def reference(
+        self, np: Numpy, start: Array | None = None, stop: Array | None = None, step: Array | None = None
+    ) -> Array:
         if stop is None and start is not None:
             start, stop = None, start
         first = (self.start or 0) if start is None else start.item()
@@ -228,7 +248,9 @@ class FullLike(Operator):
     def relate(self, t: Typing, args: Sequence[Type], out: Type) -> None:
         x, fill = args
         t.equal(out, x)
-        t.equal(fill, TensorType((), t.dtype(x)), why="the value to fill with is a scalar of the same base type")
+        t.equal(
+            fill, TensorType((), t.dtype(x)), why="the value to fill with is a scalar of the same base type"
+        )
 
     def reference(self, np: Numpy, data: Array, fill_value: Array) -> Array:
         return np.broadcast_to(np.asarray(fill_value), data.shape)
@@ -287,10 +309,12 @@ class OneHot(Operator):
 
     fusion = Fusion.BROADCAST
     derivative = Derivative.ZERO
-    samples = (sample(numpy.array([2, 0, 5]), numpy.float32(1), numpy.float32(0), depth=3),
-               sample(numpy.int32(1), numpy.int32(5), numpy.int32(-1), depth=2, dtype="int32"),
-               sample("2x3 int64", "bool", "bool", depth=4, axis=0, dtype="bool"),
-               sample("0 int8", numpy.float32(1), numpy.float32(0), depth=3, axis=1))
+    samples = (
+        sample(numpy.array([2, 0, 5]), numpy.float32(1), numpy.float32(0), depth=3),
+        sample(numpy.int32(1), numpy.int32(5), numpy.int32(-1), depth=2, dtype="int32"),
+        sample("2x3 int64", "bool", "bool", depth=4, axis=0, dtype="bool"),
+        sample("0 int8", numpy.float32(1), numpy.float32(0), depth=3, axis=1),
+    )
 
     depth: int
     axis: int = -1

@@ -24,7 +24,9 @@ class Equation:
 
 @cache
 def equation_of(text: str) -> Equation | None:
-    """A parsed equation, or None where it is none; without an arrow the result has the letters that occur once."""
+    """A parsed equation, or None where it is none; without an arrow the result has the letters that occur
+    once.
+    """
     sides = text.replace(" ", "").split("->")
     if len(sides) > 2 or not re.fullmatch(r"[A-Za-z.,]*", "".join(sides)) or "," in "".join(sides[1:]):
         return None
@@ -50,9 +52,13 @@ class Einsum(Kernel):
 
     dtypes = NUMERIC
     derivative = Derivative.RULES
-    samples = (sample(("2x3 float32", "3x4 float32"), equation="ij,jk->ik"), sample(("3x3 int4",), equation="ii"),
-               sample(("5x2x3 bfloat16", "3x2 bfloat16"), equation="...ij,ji->..."), sample(("2x0 float32",), equation="ij->j"),
-               sample(("3 float16", "4 float16"), equation="i,j"))
+    samples = (
+        sample(("2x3 float32", "3x4 float32"), equation="ij,jk->ik"),
+        sample(("3x3 int4",), equation="ii"),
+        sample(("5x2x3 bfloat16", "3x2 bfloat16"), equation="...ij,ji->..."),
+        sample(("2x0 float32",), equation="ij->j"),
+        sample(("3 float16", "4 float16"), equation="i,j"),
+    )
 
     equation: str
 
@@ -76,7 +82,9 @@ class Einsum(Kernel):
             dims = t.shape(f)
             rest = len(dims) - len([a for a in term if a != REST])
             if rest < 0 or (rest and REST not in term):
-                t.fail("rank-mismatch", f"`{''.join(term)}` describes a tensor of another rank than {len(dims)}")
+                t.fail(
+                    "rank-mismatch", f"`{''.join(term)}` describes a tensor of another rank than {len(dims)}"
+                )
             at = 0
             for a in term:
                 if a == REST:

@@ -32,7 +32,10 @@ class FixedPointMultiply(Elementwise):
 
     dtypes = INT32
     derivative = Derivative.ZERO
-    samples = (sample("3x4 int32", multiplier=1 << 30, shift=0), sample("int32", multiplier=3 << 28, shift=-2))
+    samples = (
+        sample("3x4 int32", multiplier=1 << 30, shift=0),
+        sample("int32", multiplier=3 << 28, shift=-2),
+    )
 
     multiplier: int
     shift: int
@@ -53,8 +56,17 @@ class FixedPointMultiplyPerAxis(Operator):
     fusion = Fusion.BROADCAST
     dtypes = INT32
     derivative = Derivative.ZERO
-    samples = (sample("2x3 int32", numpy.array([1 << 30, 1 << 29, 3], "int32"), numpy.array([0, 1, 2], "int32"),
-                      numpy.array([1, 0, 0], "int32"), axes=(1,), is_rshift_required=True, is_lshift_required=True),)
+    samples = (
+        sample(
+            "2x3 int32",
+            numpy.array([1 << 30, 1 << 29, 3], "int32"),
+            numpy.array([0, 1, 2], "int32"),
+            numpy.array([1, 0, 0], "int32"),
+            axes=(1,),
+            is_rshift_required=True,
+            is_lshift_required=True,
+        ),
+    )
 
     is_lshift_required: bool = True
     is_rshift_required: bool = True
@@ -64,13 +76,22 @@ class FixedPointMultiplyPerAxis(Operator):
         dims = t.shape(x)
         along = tuple([dims[a] for a in axes_of(t, self.axes, len(dims))])
         for s in scales:
-            t.equal(t.shape(s, rank=len(along), what="a scale"), along, why="there is a scale for each place of `axes`")
+            t.equal(
+                t.shape(s, rank=len(along), what="a scale"),
+                along,
+                why="there is a scale for each place of `axes`",
+            )
         return t.tensor(x)
 
     def reference(self, np: Numpy, data: Array, multiplier: Array, lshift: Array, rshift: Array) -> Array:
         y, left, right = (self.spread(np, s, data.ndim) for s in (multiplier, lshift, rshift))
-        return scaled(np, data, y, left if self.is_lshift_required else left * 0,
-                      right if self.is_rshift_required else right * 0)
+        return scaled(
+            np,
+            data,
+            y,
+            left if self.is_lshift_required else left * 0,
+            right if self.is_rshift_required else right * 0,
+        )
 
     def spread(self, np: Numpy, scale: Array, rank: int) -> Array:
         """A scale as int64 that broadcasts with the tensor."""

@@ -1,7 +1,7 @@
 """Elements by index: gathering them, and scattering others into their places."""
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Literal
 
 import numpy
 
@@ -19,12 +19,9 @@ from relay.op.base import (
     operator,
     sample,
 )
-from relay.op.conversion import accumulator, wide
+from relay.op.conversion import wide
 from relay.op.relation import Typing
 from relay.op.reshape import Rearrangement
-
-Reduction = Literal["update", "add", "mul", "min", "max"]
-_UFUNC = {"add": "add", "mul": "multiply", "min": "minimum", "max": "maximum"}
 
 
 def as_index(x: Array) -> Array:
@@ -36,17 +33,21 @@ def as_index(x: Array) -> Array:
 class Take(Rearrangement):
     """The parts of `data` along `axis` at the indices; without an axis, elements of the flattened tensor.
 
-    An index beyond the axis is moved to its nearest end (`mode="clip"`), counted modulo its size (`"wrap"`), or refused
-    (`"fast"`, `index-out-of-range`).  The first `batch_dims` axes of both operands go together.
+    An index beyond the axis is moved to its nearest end (`mode="clip"`), counted modulo its size (`"wrap"`),
+    or refused (`"fast"`, `index-out-of-range`).  The first `batch_dims` axes of both operands go together.
 
     relay> take([10, 20, 30], [2, 0, 9], axis=0)
     [30, 10, 30]
     """
 
-    samples = (sample("5x4 float32", numpy.array([[0, 4, 2], [1, 9, -1]]), axis=0),
-               sample("5x4 int4", numpy.array([19, 20]), mode="wrap"), sample("3 bool", numpy.int32(1), axis=0, mode="fast"),
-               sample("2x5x3 float32", numpy.array([[0, 4], [1, 2]]), axis=1, batch_dims=1),
-               sample("5x4 bfloat16", "0x2 int64", axis=-1), sample("int32", "int8"))
+    samples = (
+        sample("5x4 float32", numpy.array([[0, 4, 2], [1, 9, -1]]), axis=0),
+        sample("5x4 int4", numpy.array([19, 20]), mode="wrap"),
+        sample("3 bool", numpy.int32(1), axis=0, mode="fast"),
+        sample("2x5x3 float32", numpy.array([[0, 4], [1, 2]]), axis=1, batch_dims=1),
+        sample("5x4 bfloat16", "0x2 int64", axis=-1),
+        sample("int32", "int8"),
+    )
 
     batch_dims: int = 0
     axis: int | None = None
@@ -74,9 +75,17 @@ class Take(Rearrangement):
         if batch == 0:
             return np.take(x, places, at)
         outer, between = x.shape[:batch], x.shape[batch:at]
-        rows = np.reshape(x, (*outer, int(numpy.prod(between, dtype=int)), x.shape[at], -1) if x.size else
-                          (*outer, int(numpy.prod(between, dtype=int)), x.shape[at],
-                           int(numpy.prod(x.shape[at + 1 :], dtype=int))))
+        rows = np.reshape(
+            x,
+            (*outer, int(numpy.prod(between, dtype=int)), x.shape[at], -1)
+            if x.size
+            else (
+                *outer,
+                int(numpy.prod(between, dtype=int)),
+                x.shape[at],
+                int(numpy.prod(x.shape[at + 1 :], dtype=int)),
+            ),
+        )
         flat = np.reshape(places, (*outer, 1, int(numpy.prod(places.shape[batch:], dtype=int)), 1))
         found = np.take_along_axis(rows, flat, batch + 1)
         return np.reshape(found, (*outer, *between, *places.shape[batch:], *x.shape[at + 1 :]))
@@ -101,8 +110,11 @@ class Gather(Rearrangement):
     """
 
     builder_order = ("data", "axis", "indices")
-    samples = (sample("3x4 float32", numpy.array([[0, 3, -1], [1, 1, 2]]), axis=1),
-               sample("3 int4", numpy.array([2, 0, 1, 1], "int32"), axis=0), sample("3x4 bool", "0x4 int64", axis=0))
+    samples = (
+        sample("3x4 float32", numpy.array([[0, 3, -1], [1, 1, 2]]), axis=1),
+        sample("3 int4", numpy.array([2, 0, 1, 1], "int32"), axis=0),
+        sample("3x4 bool", "0x4 int64", axis=0),
+    )
 
     axis: int
 
@@ -117,10 +129,10 @@ class Gather(Rearrangement):
         return TensorType(places, t.dtype(x))
 
     def reference(self, np: Numpy, data: Array, indices: Array) -> Array:
-        return data[_along(np, as_index(indices), data.shape, self.axis % data.ndim)]
+        return data[along(np, as_index(indices), data.shape, self.axis % data.ndim)]
 
 
-def _along(np: Numpy, indices: Array, shape: Sequence[int], axis: int) -> tuple[Array, ...]:
+def along(np: Numpy, indices: Array, shape: Sequence[int], axis: int) -> tuple[Array, ...]:
     """A full index: `indices` along `axis`, each place itself along the others."""
     found = check_indices(np, indices, shape[axis])
     grid = np.ogrid[tuple([slice(d) for d in indices.shape])]
@@ -131,16 +143,20 @@ def _along(np: Numpy, indices: Array, shape: Sequence[int], axis: int) -> tuple[
 class GatherND(Rearrangement):
     """The parts of `data` at points; the first axis of the indices holds the coordinates of each point.
 
-    The first `batch_dims` axes of the data and of the points go together; `index_rank` says how many coordinates there
-    are where the indices' shape does not.  Coordinates must lie within their axes (`index-out-of-range`).
+    The first `batch_dims` axes of the data and of the points go together; `index_rank` says how many
+    coordinates there are where the indices' shape does not.  Coordinates must lie within their axes
+    (`index-out-of-range`).
 
     relay> gather_nd([[1, 2], [3, 4]], [[0, 1], [1, 0]])
     [2, 3]
     """
 
-    samples = (sample("3x4 float32", numpy.array([[0, 2, 1], [3, -1, 0]])), sample("3x4 int4", numpy.array([[2, 0]])),
-               sample("2x3x4 float32", numpy.array([[[0, 2, 1], [1, 1, 0]]]), batch_dims=1),
-               sample("3 bool", "1x0 int64"))
+    samples = (
+        sample("3x4 float32", numpy.array([[0, 2, 1], [3, -1, 0]])),
+        sample("3x4 int4", numpy.array([[2, 0]])),
+        sample("2x3x4 float32", numpy.array([[[0, 2, 1], [1, 1, 0]]]), batch_dims=1),
+        sample("3 bool", "1x0 int64"),
+    )
 
     batch_dims: int = 0
     index_rank: int | None = None
@@ -148,10 +164,12 @@ class GatherND(Rearrangement):
     def infer(self, t: Typing, x: Type, indices: Type) -> Type:
         t.dtype_in(indices, INTEGRAL, "the indices")
         dims, places = t.shape(x), t.shape(indices)
-        depth = _coordinates(t, places, self.index_rank)
+        depth = coordinates_of(t, places, self.index_rank)
         batch = self.batch_dims
         if not 0 <= batch < len(places) or batch + depth > len(dims):
-            attribute_fault(t, "batch_dims", batch, f"the data has rank {len(dims)}, a point {depth} coordinates")
+            attribute_fault(
+                t, "batch_dims", batch, f"the data has rank {len(dims)}, a point {depth} coordinates"
+            )
         for a, b in zip(dims[:batch], places[1:], strict=False):
             t.equal(a, b, why="the batch axes of data and indices go together")
         return TensorType((*places[1:], *dims[batch + depth :]), t.dtype(x))
@@ -164,7 +182,7 @@ class GatherND(Rearrangement):
         return data[at] if at else np.broadcast_to(data, (*points.shape[1:], *data.shape))
 
 
-def _coordinates(t: Typing, places: Sequence[Dim], index_rank: int | None) -> int:
+def coordinates_of(t: Typing, places: Sequence[Dim], index_rank: int | None) -> int:
     """How many coordinates a point has: the size of the first axis of the indices."""
     if not places:
         t.fail("rank-mismatch", "the indices need an axis of coordinates", hint="their rank is 1 or more")
@@ -176,81 +194,6 @@ def _coordinates(t: Typing, places: Sequence[Dim], index_rank: int | None) -> in
     return index_rank if depth is None and index_rank is not None else depth or 0
 
 
-class Scatter(Operator):
-    """`data` with updates combined into it; where an element is updated twice with `"update"`, the last stays."""
-
-    derivative = Derivative.RULES
-
-    def combined(self, np: Numpy, data: Array, at: Any, updates: Array, how: Reduction) -> Array:
-        """A copy of `data` with `updates` at the places `at`."""
-        if how == "update":
-            out = np.array(data)
-            out[at] = updates
-            return out
-        out = np.array(accumulator(data))
-        getattr(np, _UFUNC[how]).at(out, at, accumulator(updates))
-        return out.astype(data.dtype)
-
-
-@operator("scatter_elements")
-class ScatterElements(Scatter):
-    """`data` with `updates[i, j, …]` at `[i, …, indices[i, j, …], …]`, the index along `axis`: the inverse of `gather`.
-
-    relay> scatter_elements([1, 2, 3], [2, 0], [30, 10], axis=0)
-    [10, 2, 30]
-    """
-
-    samples = (sample("3x4 float32", numpy.array([[0, 3], [1, -1]]), "2x2 float32", axis=1, reduction="add"),
-               sample("3 int4", numpy.array([2, 0, 2]), "3 int4"), sample("3x4 bool", "0x4 int64", "0x4 bool"),
-               *[sample("5 bfloat16", numpy.array([2, 2]), "2 bfloat16", reduction=r) for r in ("mul", "min", "max")])
-
-    axis: int = 0
-    reduction: Reduction = "update"
-
-    def infer(self, t: Typing, x: Type, indices: Type, updates: Type) -> Type:
-        t.dtype_in(indices, INTEGRAL, "the indices")
-        dims = t.shape(x)
-        places = t.shape(indices, rank=len(dims), what="the indices")
-        at = axis_of(t, self.axis, len(dims))
-        t.equal(updates, TensorType(places, t.dtype(x)), why="there is an update for each index, of the base type of the data")
-        for i, (p, d) in enumerate(zip(places, dims, strict=True)):
-            if i != at:
-                t.require(p, "<=", d, f"the indices cover at most axis {i} of the data")
-        return t.tensor(x)
-
-    def reference(self, np: Numpy, data: Array, indices: Array, updates: Array) -> Array:
-        at = _along(np, as_index(indices), data.shape, self.axis % data.ndim)
-        return self.combined(np, data, at, updates, self.reduction)
-
-
-@operator("scatter_nd")
-class ScatterND(Scatter):
-    """`data` with updates at points, whose coordinates the first axis of the indices holds: the inverse of `gather_nd`.
-
-    relay> scatter_nd([1, 2, 3], [[0, 2]], [10, 30], mode="add")
-    [11, 2, 33]
-    """
-
-    samples = (sample("3x4 float32", numpy.array([[0, 2], [3, -1]]), "2 float32"),
-               sample("3x4 int4", numpy.array([[2, 2]]), "2x4 int4", mode="add"),
-               *[sample("5 bfloat16", numpy.array([[2, 2]]), "2 bfloat16", mode=m) for m in ("mul", "min", "max")])
-
-    mode: Reduction = "update"
-
-    def infer(self, t: Typing, x: Type, indices: Type, updates: Type) -> Type:
-        t.dtype_in(indices, INTEGRAL, "the indices")
-        dims, places = t.shape(x), t.shape(indices)
-        depth = _coordinates(t, places, None)
-        if depth > len(dims):
-            t.fail("rank-mismatch", f"points of {depth} coordinates in a tensor of rank {len(dims)}")
-        t.equal(updates, TensorType((*places[1:], *dims[depth:]), t.dtype(x)), why="there is an update for each point")
-        return t.tensor(x)
-
-    def reference(self, np: Numpy, data: Array, indices: Array, updates: Array) -> Array:
-        at = tuple([check_indices(np, p, data.shape[i]) for i, p in enumerate(as_index(indices))])
-        return self.combined(np, data, at, updates, self.mode)
-
-
 @operator("adv_index")
 class AdvIndex(Injective):
     """The first tensor of a tuple at the indices in the others, which broadcast; as `x[i, j]` in NumPy.
@@ -260,8 +203,11 @@ class AdvIndex(Injective):
     """
 
     derivative = Derivative.TRANSPOSE
-    samples = (sample(("3x4 float32", numpy.array([0, 2, -1]))), sample(("3 bool", numpy.int64(1))),
-               sample(("3x4x2 int4", numpy.array([[0], [2]]), numpy.array([1, 3, 0]))))
+    samples = (
+        sample(("3x4 float32", numpy.array([0, 2, -1]))),
+        sample(("3 bool", numpy.int64(1))),
+        sample(("3x4x2 int4", numpy.array([[0], [2]]), numpy.array([1, 3, 0]))),
+    )
 
     def infer(self, t: Typing, inputs: Type) -> Type:
         fields = t.fields(inputs)
@@ -277,7 +223,9 @@ class AdvIndex(Injective):
 
     def reference(self, np: Numpy, inputs: tuple[Array, ...]) -> Array:
         x, *indices = inputs
-        return np.asarray(x)[tuple([check_indices(np, as_index(i), d) for i, d in zip(indices, x.shape, strict=False)])]
+        return np.asarray(x)[
+            tuple([check_indices(np, as_index(i), d) for i, d in zip(indices, x.shape, strict=False)])
+        ]
 
 
 @operator("unravel_index")
@@ -289,8 +237,11 @@ class UnravelIndex(Operator):
     """
 
     derivative = Derivative.ZERO
-    samples = (sample(numpy.array([5, 3, 0]), numpy.array([2, 3])), sample(numpy.int32(1), numpy.array([2, 3], "int32")),
-               sample("0 int64", numpy.array([2, 3])))
+    samples = (
+        sample(numpy.array([5, 3, 0]), numpy.array([2, 3])),
+        sample(numpy.int32(1), numpy.array([2, 3], "int32")),
+        sample("0 int64", numpy.array([2, 3])),
+    )
 
     def infer(self, t: Typing, indices: Type, shape: Type) -> Type:
         t.dtype_in(indices, INTEGRAL, "the indices")
@@ -301,12 +252,17 @@ class UnravelIndex(Operator):
     def reference(self, np: Numpy, indices: Array, shape: Array) -> Array:
         sizes = tuple(int(d) for d in shape)
         places = check_indices(np, as_index(indices), int(numpy.prod(sizes, dtype=int)), negative=False)
-        return np.asarray(np.unravel_index(places, sizes)).reshape((len(sizes), *indices.shape)).astype(indices.dtype)
+        return (
+            np.asarray(np.unravel_index(places, sizes))
+            .reshape((len(sizes), *indices.shape))
+            .astype(indices.dtype)
+        )
 
 
 @operator("argwhere")
 class ArgWhere(Operator):
-    """The coordinates of the elements that are not zero, a row for each, in order; how many is known at run time.
+    """The coordinates of the elements that are not zero, a row for each, in order; how many is known at run
+    time.
 
     relay> argwhere([[0, 5], [7, 0]])
     [[0, 1], [1, 0]]

@@ -33,8 +33,12 @@ class Concatenate(Injective):
     """
 
     derivative = Derivative.TRANSPOSE
-    samples = (sample(("2x3 float32", "4x3 float32")), sample(("2x3 int4", "2x0 int4", "2x1 int4"), axis=-1),
-               sample(("0x3 bfloat16",), axis=1), sample(("1x2 bool", "1x2 bool"), axis=1))
+    samples = (
+        sample(("2x3 float32", "4x3 float32")),
+        sample(("2x3 int4", "2x0 int4", "2x1 int4"), axis=-1),
+        sample(("0x3 bfloat16",), axis=1),
+        sample(("1x2 bool", "1x2 bool"), axis=1),
+    )
 
     axis: int = 0
 
@@ -48,7 +52,9 @@ class Concatenate(Injective):
         for i, shape in enumerate(shapes[1:], 1):
             for j, (d, first) in enumerate(zip(shape, shapes[0], strict=True)):
                 if j != at:
-                    t.equal(d, first, why=f"tensors 0 and {i} are joined along axis {at}, so axis {j} is the same")
+                    t.equal(
+                        d, first, why=f"tensors 0 and {i} are joined along axis {at}, so axis {j} is the same"
+                    )
             total = total + shape[at]
         return TensorType((*shapes[0][:at], total, *shapes[0][at + 1 :]), t.dtype(fields[0]))
 
@@ -65,8 +71,12 @@ class Stack(Injective):
     """
 
     derivative = Derivative.TRANSPOSE
-    samples = (sample(("2x3 float32", "2x3 float32")), sample(("int4", "int4", "int4")),
-               sample(("0x3 bfloat16",), axis=-1), sample(("2 bool", "2 bool"), axis=1))
+    samples = (
+        sample(("2x3 float32", "2x3 float32")),
+        sample(("int4", "int4", "int4")),
+        sample(("0x3 bfloat16",), axis=-1),
+        sample(("2 bool", "2 bool"), axis=1),
+    )
 
     axis: int = 0
 
@@ -91,8 +101,12 @@ class Split(Injective):
     """
 
     derivative = Derivative.TRANSPOSE
-    samples = (sample("6x3 float32", indices_or_sections=3), sample("2x5 int4", indices_or_sections=(1, 4), axis=-1),
-               sample("0x3 bfloat16", indices_or_sections=2), sample("3 bool", indices_or_sections=(0, 3)))
+    samples = (
+        sample("6x3 float32", indices_or_sections=3),
+        sample("2x5 int4", indices_or_sections=(1, 4), axis=-1),
+        sample("0x3 bfloat16", indices_or_sections=2),
+        sample("3 bool", indices_or_sections=(0, 3)),
+    )
 
     indices_or_sections: int | tuple[int, ...]
     axis: int = 0
@@ -127,14 +141,20 @@ class Split(Injective):
 
 @operator("tile")
 class Tile(Rearrangement):
-    """The tensor repeated as a whole, `reps[i]` times along axis `i`; the shorter of shape and `reps` is extended by 1s.
+    """The tensor repeated as a whole, `reps[i]` times along axis `i`; the shorter of shape and `reps` is
+    extended by 1s.
 
     relay> tile([1, 2], reps=(2, 2))
     [[1, 2, 1, 2], [1, 2, 1, 2]]
     """
 
-    samples = (sample("2x3 float32", reps=(2,)), sample("3 int4", reps=(2, 1, 2)), sample("float32", reps=()),
-               sample("0x3 bfloat16", reps=(3, 2)), sample("2 bool", reps=(0,)))
+    samples = (
+        sample("2x3 float32", reps=(2,)),
+        sample("3 int4", reps=(2, 1, 2)),
+        sample("float32", reps=()),
+        sample("0x3 bfloat16", reps=(3, 2)),
+        sample("2 bool", reps=(0,)),
+    )
 
     reps: tuple[int, ...]
 
@@ -144,7 +164,9 @@ class Tile(Rearrangement):
         dims = t.shape(x)
         rank = max(len(dims), len(self.reps))
         reps = (1,) * (rank - len(self.reps)) + self.reps
-        return TensorType([d * r for d, r in zip((1,) * (rank - len(dims)) + dims, reps, strict=True)], t.dtype(x))
+        return TensorType(
+            [d * r for d, r in zip((1,) * (rank - len(dims)) + dims, reps, strict=True)], t.dtype(x)
+        )
 
     def reference(self, np: Numpy, data: Array) -> Array:
         return np.tile(data, self.reps)
@@ -158,8 +180,13 @@ class Repeat(Rearrangement):
     [1, 1, 2, 2]
     """
 
-    samples = (sample("2x3 float32", repeats=2, axis=1), sample("2x3 int4", repeats=3), sample("float32", repeats=2),
-               sample("0x3 bfloat16", repeats=2, axis=-1), sample("2 bool", repeats=0, axis=0))
+    samples = (
+        sample("2x3 float32", repeats=2, axis=1),
+        sample("2x3 int4", repeats=3),
+        sample("float32", repeats=2),
+        sample("0x3 bfloat16", repeats=2, axis=-1),
+        sample("2 bool", repeats=0, axis=0),
+    )
 
     repeats: int
     axis: int | None = None
@@ -179,7 +206,8 @@ class Repeat(Rearrangement):
 
 @operator("meshgrid")
 class Meshgrid(Injective):
-    """The coordinates of a grid: for tensors of rank 1 (or 0) one tensor each that varies along its own axis alone.
+    """The coordinates of a grid: for tensors of rank 1 (or 0) one tensor each that varies along its own axis
+    alone.
 
     With `indexing="ij"` tensor `i` varies along axis `i`; with `"xy"` the first two are exchanged.
 
@@ -188,8 +216,11 @@ class Meshgrid(Injective):
     """
 
     derivative = Derivative.TRANSPOSE
-    samples = (sample(("2 float32", "3 float32")), sample(("2 int4", "int4", "0 int4"), indexing="xy"),
-               sample(("3 bool",)))
+    samples = (
+        sample(("2 float32", "3 float32")),
+        sample(("2 int4", "int4", "0 int4"), indexing="xy"),
+        sample(("3 bool",)),
+    )
 
     indexing: Literal["ij", "xy"] = "ij"
 

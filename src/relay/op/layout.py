@@ -18,7 +18,9 @@ ImageLayout = Literal["NCHW", "NHWC"]
 
 @dataclass(frozen=True)
 class Layout:
-    """The axes of a layout such as `NCHW4c`: `(letter, factor)`, where factor 0 marks the outer part of an axis."""
+    """The axes of a layout such as `NCHW4c`: `(letter, factor)`, where factor 0 marks the outer part of an
+    axis.
+    """
 
     axes: tuple[tuple[str, int], ...]
 
@@ -59,18 +61,20 @@ def layout_of(text: str) -> Layout | None:
 class LayoutTransform(Rearrangement):
     """The tensor with its axes in another order, some of them split into blocks.
 
-    In a layout a capital letter is an axis, a number and its small letter a block of it: from `NCHW` to `NCHW4c` the
-    channels are taken in fours, and the place within the four is a new last axis.
+    In a layout a capital letter is an axis, a number and its small letter a block of it: from `NCHW` to
+    `NCHW4c` the channels are taken in fours, and the place within the four is a new last axis.
 
     relay> layout_transform([[1, 2, 3, 4]], src_layout="NC", dst_layout="NC2c")
     [[[1, 2], [3, 4]]]
     """
 
-    samples = (sample("2x8x3x4 float32", src_layout="NCHW", dst_layout="NHWC"),
-               sample("2x8x3x4 int4", src_layout="NCHW", dst_layout="NCHW4c"),
-               sample("2x2x3x4x4 bool", src_layout="NCHW4c", dst_layout="NHWC"),
-               sample("8x8x1x1 float32", src_layout="OIHW", dst_layout="OIHW4i2o"),
-               sample("0x4 float32", src_layout="NC", dst_layout="CN"))
+    samples = (
+        sample("2x8x3x4 float32", src_layout="NCHW", dst_layout="NHWC"),
+        sample("2x8x3x4 int4", src_layout="NCHW", dst_layout="NCHW4c"),
+        sample("2x2x3x4x4 bool", src_layout="NCHW4c", dst_layout="NHWC"),
+        sample("8x8x1x1 float32", src_layout="OIHW", dst_layout="OIHW4i2o"),
+        sample("0x4 float32", src_layout="NC", dst_layout="CN"),
+    )
 
     src_layout: str
     dst_layout: str
@@ -81,7 +85,9 @@ class LayoutTransform(Rearrangement):
         for name, text in (("src_layout", self.src_layout), ("dst_layout", self.dst_layout)):
             layout = layout_of(text)
             if layout is None:
-                attribute_fault(t, name, text, "a layout is capital letters, and numbers with small ones: NCHW4c")
+                attribute_fault(
+                    t, name, text, "a layout is capital letters, and numbers with small ones: NCHW4c"
+                )
             found.append(layout)
         source, target = found
         if set(source.letters) != set(target.letters):
@@ -138,8 +144,11 @@ class SpaceToDepth(Rearrangement):
     [[[[1]], [[2]], [[3]], [[4]]]]
     """
 
-    samples = (sample("1x2x4x6 float32", block_size=2), sample("1x4x2x3 int4", block_size=2, layout="NHWC"),
-               sample("0x3x2x2 bool", block_size=2))
+    samples = (
+        sample("1x2x4x6 float32", block_size=2),
+        sample("1x4x2x3 int4", block_size=2, layout="NHWC"),
+        sample("0x3x2x2 bool", block_size=2),
+    )
 
     block_size: int
     layout: ImageLayout = "NCHW"
@@ -154,7 +163,9 @@ class SpaceToDepth(Rearrangement):
     def reference(self, np: Numpy, data: Array) -> Array:
         x, b = data if self.layout == "NHWC" else np.moveaxis(data, 1, 3), self.block_size
         n, h, w, c = x.shape
-        x = np.transpose(x.reshape(n, h // b, b, w // b, b, c), (0, 1, 3, 2, 4, 5)).reshape(n, h // b, w // b, b * b * c)
+        x = np.transpose(x.reshape(n, h // b, b, w // b, b, c), (0, 1, 3, 2, 4, 5)).reshape(
+            n, h // b, w // b, b * b * c
+        )
         return x if self.layout == "NHWC" else np.moveaxis(x, 3, 1)
 
 
@@ -169,14 +180,19 @@ def check_block(t: Checker, size: int) -> int:
 class DepthToSpace(Rearrangement):
     """The channels of each pixel spread over a block of `block_size` by `block_size` pixels.
 
-    With `mode="DCR"` the place in the block is the outer part of the channel's number, with `"CRD"` the inner.
+    With `mode="DCR"` the place in the block is the outer part of the channel's number, with `"CRD"` the
+    inner.
 
     relay> nn.depth_to_space([[[[1]], [[2]], [[3]], [[4]]]], block_size=2)
     [[[[1, 2], [3, 4]]]]
     """
 
-    samples = (sample("1x8x2x3 float32", block_size=2), sample("1x8x2x3 float32", block_size=2, mode="CRD"),
-               sample("1x2x3x4 int4", block_size=2, layout="NHWC"), sample("0x4x2x2 bool", block_size=2))
+    samples = (
+        sample("1x8x2x3 float32", block_size=2),
+        sample("1x8x2x3 float32", block_size=2, mode="CRD"),
+        sample("1x2x3x4 int4", block_size=2, layout="NHWC"),
+        sample("0x4x2x2 bool", block_size=2),
+    )
 
     block_size: int
     layout: ImageLayout = "NCHW"
@@ -202,15 +218,18 @@ class DepthToSpace(Rearrangement):
 
 @operator("nn.space_to_batch_nd")
 class SpaceToBatchND(Rearrangement):
-    """The axes after the first, padded and cut into blocks of `block_shape`; the place in the block goes to the batch.
+    """The axes after the first, padded and cut into blocks of `block_shape`; the place in the block goes to
+    the batch.
 
     relay> nn.space_to_batch_nd([[1, 2, 3]], block_shape=(2,), paddings=((0, 1),))
     [[1, 3], [2, 0]]
     """
 
-    samples = (sample("2x4x6x3 float32", block_shape=(2, 3), paddings=((0, 0), (0, 0))),
-               sample("1x3 int4", block_shape=(2,), paddings=((0, 1),), pad_value=2.0),
-               sample("0x4 bool", block_shape=(2,), paddings=((1, 1),)))
+    samples = (
+        sample("2x4x6x3 float32", block_shape=(2, 3), paddings=((0, 0), (0, 0))),
+        sample("1x3 int4", block_shape=(2,), paddings=((0, 1),), pad_value=2.0),
+        sample("0x4 bool", block_shape=(2,), paddings=((1, 1),)),
+    )
 
     block_shape: tuple[int, ...]
     paddings: tuple[tuple[int, int], ...]
@@ -236,10 +255,14 @@ class SpaceToBatchND(Rearrangement):
         return x.reshape(x.shape[m] * int(product(x.shape[:m])), *x.shape[m + 1 :])  # pyright: ignore[reportArgumentType]
 
 
-def check_blocks(t: Checker, blocks: Sequence[int], margins: Sequence[tuple[int, int]], name: str, rank: int) -> None:
+def check_blocks(
+    t: Checker, blocks: Sequence[int], margins: Sequence[tuple[int, int]], name: str, rank: int
+) -> None:
     """Blocks and the margins that go with them (`attribute-value`)."""
     if any(b < 1 for b in blocks) or len(blocks) >= max(rank, 1):
-        attribute_fault(t, "block_shape", tuple(blocks), f"it has positive sizes for at most {max(rank - 1, 0)} axes")
+        attribute_fault(
+            t, "block_shape", tuple(blocks), f"it has positive sizes for at most {max(rank - 1, 0)} axes"
+        )
     if len(margins) != len(blocks) or any(m < 0 for pair in margins for m in pair):
         attribute_fault(t, name, tuple(margins), "it has a pair of widths, not negative, for each block size")
 
@@ -252,8 +275,11 @@ class BatchToSpaceND(Rearrangement):
     [[1, 2, 3]]
     """
 
-    samples = (sample("12x2x2x3 float32", block_shape=(2, 3), crops=((0, 0), (1, 0))),
-               sample("2x2 int4", block_shape=(2,), crops=((0, 1),)), sample("0x4 bool", block_shape=(2,), crops=((1, 1),)))
+    samples = (
+        sample("12x2x2x3 float32", block_shape=(2, 3), crops=((0, 0), (1, 0))),
+        sample("2x2 int4", block_shape=(2,), crops=((0, 1),)),
+        sample("0x4 bool", block_shape=(2,), crops=((1, 1),)),
+    )
 
     block_shape: tuple[int, ...]
     crops: tuple[tuple[int, int], ...]

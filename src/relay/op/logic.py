@@ -10,9 +10,20 @@ from relay.op.base import (
     sample,
 )
 
-TRUTHS = (sample("3x5 bool", "3x5 bool"), sample("2x1 bool", "3 bool"), sample("bool", "bool"), sample("0 bool", "0 bool"))
-BITS = (sample("3x5 int32", "3x5 int32"), sample("2x1 uint8", "3 uint8"), sample("int64", "int64"),
-        sample("0x3 int16", "3 int16"), sample("5 int4", "5 int4"), sample("3 uint2", "uint2"))
+TRUTHS = (
+    sample("3x5 bool", "3x5 bool"),
+    sample("2x1 bool", "3 bool"),
+    sample("bool", "bool"),
+    sample("0 bool", "0 bool"),
+)
+BITS = (
+    sample("3x5 int32", "3x5 int32"),
+    sample("2x1 uint8", "3 uint8"),
+    sample("int64", "int64"),
+    sample("0x3 int16", "3 int16"),
+    sample("5 int4", "5 int4"),
+    sample("3 uint2", "uint2"),
+)
 
 
 class Logical(Broadcast):
@@ -122,8 +133,14 @@ class BitwiseNot(Elementwise):
     dtypes = INTEGRAL | BOOLEAN
     ufunc = "bitwise_not"
     derivative = Derivative.ZERO
-    samples = (sample("3x5 int32"), sample("uint8"), sample("0 int64"), sample("5 int4"), sample("3 uint2"),
-               sample("2 bool"))
+    samples = (
+        sample("3x5 int32"),
+        sample("uint8"),
+        sample("0 int64"),
+        sample("5 int4"),
+        sample("3 uint2"),
+        sample("2 bool"),
+    )
 
 
 class Shift(Broadcast):

@@ -5,26 +5,34 @@ from collections.abc import Sequence
 
 import numpy
 
-from relay.ir.dtype import dtype_name, integer_range, is_integer
-from relay.ir.type import Type
 from relay.op.base import (
     FLOATING,
     NUMERIC,
     Array,
     Derivative,
     Elementwise,
-    Fusion,
     Numpy,
-    Operator,
     operator,
     sample,
 )
-from relay.op.conversion import through_float64, through_wide
-from relay.op.relation import Typing, relation, relations
+from relay.op.conversion import through_float64
 
-REAL = (sample("3x5 float32"), sample("float64"), sample("0x3 float32"), sample("7 float16"), sample("2x1 bfloat16"),
-        sample("3 float8_e4m3fn"))
-NUMBERS = (*REAL, sample("3x5 int32"), sample("int8"), sample("5 int4"), sample("3 uint2"), sample("2x3 uint64"))
+REAL = (
+    sample("3x5 float32"),
+    sample("float64"),
+    sample("0x3 float32"),
+    sample("7 float16"),
+    sample("2x1 bfloat16"),
+    sample("3 float8_e4m3fn"),
+)
+NUMBERS = (
+    *REAL,
+    sample("3x5 int32"),
+    sample("int8"),
+    sample("5 int4"),
+    sample("3 uint2"),
+    sample("2x3 uint64"),
+)
 
 
 class Smooth(Elementwise):
@@ -33,14 +41,6 @@ class Smooth(Elementwise):
     dtypes = FLOATING
     derivative = Derivative.PARTIALS
     samples = REAL
-
-
-class Step(Elementwise):
-    """A function that is constant between its jumps, so its cotangent is zero."""
-
-    dtypes = NUMERIC
-    derivative = Derivative.ZERO
-    samples = NUMBERS
 
 
 @operator("abs")
@@ -284,18 +284,43 @@ class Erf(Smooth):
         return through_float64(lambda x: _erf(np, x), data)
 
 
-_NEAR = ((3.16112374387056560e00, 1.13864154151050156e02, 3.77485237685302021e02, 3.20937758913846947e03,
-          1.85777706184603153e-1),
-         (2.36012909523441209e01, 2.44024637934444173e02, 1.28261652607737228e03, 2.84423683343917062e03))
-_MIDDLE = ((5.64188496988670089e-1, 8.88314979438837594e00, 6.61191906371416295e01, 2.98635138197400131e02,
-            8.81952221241769090e02, 1.71204761263407058e03, 2.05107837782607147e03, 1.23033935479799725e03,
-            2.15311535474403846e-8),
-           (1.57449261107098347e01, 1.17693950891312499e02, 5.37181101862009858e02, 1.62138957456669019e03,
-            3.29079923573345963e03, 4.36261909014324716e03, 3.43936767414372164e03, 1.23033935480374942e03))
+_NEAR = (
+    (
+        3.16112374387056560e00,
+        1.13864154151050156e02,
+        3.77485237685302021e02,
+        3.20937758913846947e03,
+        1.85777706184603153e-1,
+    ),
+    (2.36012909523441209e01, 2.44024637934444173e02, 1.28261652607737228e03, 2.84423683343917062e03),
+)
+_MIDDLE = (
+    (
+        5.64188496988670089e-1,
+        8.88314979438837594e00,
+        6.61191906371416295e01,
+        2.98635138197400131e02,
+        8.81952221241769090e02,
+        1.71204761263407058e03,
+        2.05107837782607147e03,
+        1.23033935479799725e03,
+        2.15311535474403846e-8,
+    ),
+    (
+        1.57449261107098347e01,
+        1.17693950891312499e02,
+        5.37181101862009858e02,
+        1.62138957456669019e03,
+        3.29079923573345963e03,
+        4.36261909014324716e03,
+        3.43936767414372164e03,
+        1.23033935480374942e03,
+    ),
+)
 
 
 def _erf(np: Numpy, x: Array) -> Array:
-    """erf in float64 with an error of a few units in the last place; it is 1 beyond 6."""
+    """Erf in float64 with an error of a few units in the last place; it is 1 beyond 6."""
     y = np.minimum(np.abs(x), 6.0)
     near = x * _quotient(np, *_NEAR, np.minimum(y, 0.46875) ** 2)
     far = 1.0 - np.exp(-y * y) * _quotient(np, *_MIDDLE, y)
@@ -322,164 +347,3 @@ class Sigmoid(Smooth):
         e, one = np.exp(np.negative(np.abs(data))), np.ones_like(data)
         below = np.add(one, e)
         return np.where(data >= 0, np.divide(one, below), np.divide(e, below))
-
-
-@operator("floor")
-class Floor(Step):
-    """The greatest whole number that is not above the element.
-
-    relay> floor([1.5, -1.5])
-    [1.0, -2.0]
-    """
-
-    ufunc = "floor"
-
-
-@operator("ceil")
-class Ceil(Step):
-    """The least whole number that is not below the element.
-
-    relay> ceil([1.5, -1.5])
-    [2.0, -1.0]
-    """
-
-    ufunc = "ceil"
-
-
-@operator("round")
-class Round(Step):
-    """The nearest whole number, of two equally near ones the even one.
-
-    relay> round([0.5, 1.5, -2.5])
-    [0.0, 2.0, -2.0]
-    """
-
-    def reference(self, np: Numpy, data: Array) -> Array:
-        return data if is_integer(dtype_name(data.dtype)) else np.rint(data)
-
-
-@operator("trunc")
-class Trunc(Step):
-    """The whole number next to the element on the side of 0.
-
-    relay> trunc([1.5, -1.5])
-    [1.0, -1.0]
-    """
-
-    ufunc = "trunc"
-
-
-@operator("sign")
-class Sign(Step):
-    """-1, 0 or 1, as the element is negative, zero or positive; NaN stays.
-
-    relay> sign([-2.5, 0.0, 7.0])
-    [-1.0, 0.0, 1.0]
-    """
-
-    ufunc = "sign"
-
-
-@operator("copy")
-class Copy(Elementwise):
-    """The element itself.
-
-    relay> copy([1, 2])
-    [1, 2]
-    """
-
-    derivative = Derivative.TRANSPOSE
-    samples = (*NUMBERS, sample("2x3 bool"))
-
-    def reference(self, np: Numpy, data: Array) -> Array:
-        return data
-
-
-@operator("clip")
-class Clip(Elementwise):
-    """`min(max(x, a_min), a_max)`; NaN stays.  Bounds beyond an integer type's range are its own.
-
-    relay> clip([-3.0, 0.5, 7.0], a_min=0.0, a_max=6.0)
-    [0.0, 0.5, 6.0]
-    """
-
-    dtypes = NUMERIC
-    derivative = Derivative.PARTIALS
-    samples = tuple([sample(*s.operands, a_min=-0.5, a_max=0.75) for s in REAL]) + (
-        sample("3x5 int32", a_min=-2, a_max=3), sample("5 uint4", a_min=1, a_max=300), sample("int64", a_min=0, a_max=1))
-
-    a_min: float
-    a_max: float
-
-    def reference(self, np: Numpy, a: Array) -> Array:
-        low, high = self.bound(a, self.a_min), self.bound(a, self.a_max)
-        return through_wide(lambda x, least, most: np.minimum(np.maximum(x, least), most), a, low, high)
-
-    @staticmethod
-    def bound(a: Array, value: float) -> Array:
-        """A bound in the operand's base type."""
-        name = dtype_name(a.dtype)
-        if is_integer(name):
-            least, greatest = integer_range(name)
-            value = least if value <= least else greatest if value >= greatest else int(value)
-        return a.dtype.type(value)
-
-
-@relation("Predicate")
-def predicate(t: Typing, x: Type, out: Type) -> None:
-    """`out` is of booleans and has the shape of `x`."""
-    t.equal(t.dtype(out), "bool")
-    t.equal(t.tensor(out).shape, t.tensor(x).shape)
-
-
-class Predicate(Operator):
-    """A question about each element."""
-
-    fusion = Fusion.ELEMENTWISE
-    relation_name = "Predicate"
-    dtypes = FLOATING
-    derivative = Derivative.ZERO
-    samples = REAL
-
-    def relate(self, t: Typing, args: Sequence[Type], out: Type) -> None:
-        (x,) = args
-        relations[self.relation_name](t, x, out)
-        self.check_dtype(t, x)
-
-    def reference(self, np: Numpy, data: Array) -> Array:
-        return getattr(np, self.ufunc)(data)
-
-
-@operator("isnan")
-class IsNaN(Predicate):
-    """Whether the element is NaN.
-
-    relay> isnan([1.0, nanf])
-    [False, True]
-    """
-
-    ufunc = "isnan"
-
-
-@operator("isinf")
-class IsInf(Predicate):
-    """Whether the element is infinite, of either sign.
-
-    relay> isinf([1.0, -inff])
-    [False, True]
-    """
-
-    ufunc = "isinf"
-
-
-@operator("isfinite")
-class IsFinite(Predicate):
-    """Whether the element is neither infinite nor NaN.
-
-    relay> isfinite([1.0, inff])
-    [True, False]
-    """
-
-    ufunc = "isfinite"
-
-

@@ -22,19 +22,26 @@ def padded(t: Typing, x: Type, widths: Widths, needed: Sequence[int]) -> Type:
     if len(widths) != len(dims):
         attribute_fault(t, "pad_width", widths, f"it has a pair of widths for each of {len(dims)} axes")
     if any(w < 0 for pair in widths for w in pair):
-        attribute_fault(t, "pad_width", widths, "a width is never negative", )
+        attribute_fault(
+            t,
+            "pad_width",
+            widths,
+            "a width is never negative",
+        )
     for d, least in zip(dims, needed, strict=True):
         if least:
             t.require(least, "<=", d, "a border that repeats the tensor needs enough of it")
-    return TensorType([before + d + after for d, (before, after) in zip(dims, widths, strict=True)], t.dtype(x))
+    return TensorType(
+        [before + d + after for d, (before, after) in zip(dims, widths, strict=True)], t.dtype(x)
+    )
 
 
 @operator("nn.pad")
 class Pad(Injective):
     """A border around the tensor, as wide before and after each axis as `pad_width` says.
 
-    It holds `pad_value`, a scalar (0), with `pad_mode="constant"`; the nearest element with `"edge"`; the tensor
-    mirrored at its outermost elements with `"reflect"`.
+    It holds `pad_value`, a scalar (0), with `pad_mode="constant"`; the nearest element with `"edge"`; the
+    tensor mirrored at its outermost elements with `"reflect"`.
 
     relay> nn.pad([1, 2], 9, pad_width=((1, 2),))
     [9, 1, 2, 9, 9]
@@ -42,10 +49,14 @@ class Pad(Injective):
 
     fusion = Fusion.BROADCAST
     derivative = Derivative.TRANSPOSE
-    samples = (sample("2x3 float32", pad_width=((1, 0), (0, 2))), sample("2x3 int4", "int4", pad_width=((0, 0), (1, 1))),
-               sample("3 bfloat16", pad_width=((2, 1),), pad_mode="edge"), sample("3x4 float64", pad_mode="reflect",
-                                                                                pad_width=((2, 0), (1, 3))),
-               sample("0x2 int32", "int32", pad_width=((1, 1), (0, 0))), sample("float32", pad_width=()))
+    samples = (
+        sample("2x3 float32", pad_width=((1, 0), (0, 2))),
+        sample("2x3 int4", "int4", pad_width=((0, 0), (1, 1))),
+        sample("3 bfloat16", pad_width=((2, 1),), pad_mode="edge"),
+        sample("3x4 float64", pad_mode="reflect", pad_width=((2, 0), (1, 3))),
+        sample("0x2 int32", "int32", pad_width=((1, 1), (0, 0))),
+        sample("float32", pad_width=()),
+    )
 
     pad_width: Widths
     pad_mode: Literal["constant", "edge", "reflect"] = "constant"
@@ -55,49 +66,69 @@ class Pad(Injective):
         """A tensor with a border; see the operator."""
         plain = isinstance(pad_value, int | float) and pad_value == 0
         operands = (data,) if plain else (data, pad_value)
-        return Call(Op.get("nn.pad"), tuple([as_expr(x) for x in operands]),
-                    {"pad_width": pad_width, "pad_mode": pad_mode})
+        return Call(
+            Op.get("nn.pad"),
+            tuple([as_expr(x) for x in operands]),
+            {"pad_width": pad_width, "pad_mode": pad_mode},
+        )
 
     def infer(self, t: Typing, x: Type, value: Type | None = None) -> Type:
         if value is not None:
             t.shape(value, rank=0, what="the value of the border")
-            # A number of another base type is cast, as stored programs have it; an open one takes the tensor's.
+            # As stored programs have it, a number of another base type is cast; an open one takes
+            # the tensor's.
             if not isinstance(t.dtype(value), str):
                 t.equal(t.dtype(value), t.dtype(x))
         extra = {"constant": 0, "edge": 0, "reflect": 1}[self.pad_mode]
-        needed = [(max(pair) + 1 if extra else 1) if max(pair) > 0 and self.pad_mode != "constant" else 0
-                  for pair in self.pad_width]
+        needed = [
+            (max(pair) + 1 if extra else 1) if max(pair) > 0 and self.pad_mode != "constant" else 0
+            for pair in self.pad_width
+        ]
         return padded(t, x, self.pad_width, needed)
 
     def reference(self, np: Numpy, data: Array, pad_value: Array | None = None) -> Array:
         if self.pad_mode != "constant":
             return np.pad(data, self.pad_width, mode=self.pad_mode) if data.ndim else data
-        value = np.zeros((), data.dtype) if pad_value is None else converted(np, pad_value, dtype_name(data.dtype))
-        out = np.full([b + d + a for d, (b, a) in zip(data.shape, self.pad_width, strict=True)], value, data.dtype)
+        value = (
+            np.zeros((), data.dtype)
+            if pad_value is None
+            else converted(np, pad_value, dtype_name(data.dtype))
+        )
+        out = np.full(
+            [b + d + a for d, (b, a) in zip(data.shape, self.pad_width, strict=True)], value, data.dtype
+        )
         out[tuple([slice(b, b + d) for d, (b, _) in zip(data.shape, self.pad_width, strict=True)])] = data
         return out
 
 
 @operator("nn.mirror_pad")
 class MirrorPad(Rearrangement):
-    """A border of the tensor mirrored at its edges: `"SYMMETRIC"` repeats the outermost elements, `"REFLECT"` does not.
+    """A border of the tensor mirrored at its edges.
+
+    `"SYMMETRIC"` repeats the outermost elements, `"REFLECT"` does not.
 
     relay> nn.mirror_pad([1, 2, 3], pad_width=((2, 1),))
     [2, 1, 1, 2, 3, 3]
     """
 
-    samples = (sample("2x3 float32", pad_width=((1, 0), (0, 2))), sample("3x2 int4", pad_width=((1, 2), (0, 0)),
-                                                                        mode="REFLECT"),
-               sample("0x2 bool", pad_width=((0, 0), (1, 1))))
+    samples = (
+        sample("2x3 float32", pad_width=((1, 0), (0, 2))),
+        sample("3x2 int4", pad_width=((1, 2), (0, 0)), mode="REFLECT"),
+        sample("0x2 bool", pad_width=((0, 0), (1, 1))),
+    )
 
     pad_width: Widths
     mode: Literal["SYMMETRIC", "REFLECT"] = "SYMMETRIC"
 
     def infer(self, t: Typing, x: Type) -> Type:
         more = self.mode == "REFLECT"
-        return padded(t, x, self.pad_width, [max(pair) + more if max(pair) > 0 else 0 for pair in self.pad_width])
+        return padded(
+            t, x, self.pad_width, [max(pair) + more if max(pair) > 0 else 0 for pair in self.pad_width]
+        )
 
     def reference(self, np: Numpy, data: Array) -> Array:
         if data.size == 0:
-            return np.zeros([b + d + a for d, (b, a) in zip(data.shape, self.pad_width, strict=True)], data.dtype)
+            return np.zeros(
+                [b + d + a for d, (b, a) in zip(data.shape, self.pad_width, strict=True)], data.dtype
+            )
         return np.pad(data, self.pad_width, mode=self.mode.lower())

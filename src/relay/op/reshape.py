@@ -92,14 +92,18 @@ def _grouped(t: Checker, newshape: Sequence[int]) -> list[Any]:
 
 def _take(t: Checker, dims: Sequence[Dim], at: int, newshape: Sequence[int]) -> Dim:
     if at >= len(dims):
-        attribute_fault(t, "newshape", tuple(newshape), f"it refers to axis {at} of a tensor of rank {len(dims)}")
+        attribute_fault(
+            t, "newshape", tuple(newshape), f"it refers to axis {at} of a tensor of rank {len(dims)}"
+        )
     return dims[at]
 
 
 def _split(t: Checker, d: Dim, a: int, b: int, newshape: Sequence[int]) -> tuple[Dim, Dim]:
     """An axis as two; one of the sizes may be -1."""
-    if a == -1 and b == -1 or a < -1 or b < -1 or 0 in (a, b):
-        attribute_fault(t, "newshape", tuple(newshape), "of the two sizes after -4 at least one is a positive number")
+    if (a == -1 and b == -1) or a < -1 or b < -1 or 0 in (a, b):
+        attribute_fault(
+            t, "newshape", tuple(newshape), "of the two sizes after -4 at least one is a positive number"
+        )
     if a == -1 or b == -1:
         known = b if a == -1 else a
         t.require(known, "divides", d, f"an axis is split by {known}", "reshape-size")
@@ -120,19 +124,25 @@ def _reversed(t: Checker, newshape: Sequence[int]) -> list[int]:
 class Reshape(Rearrangement):
     """The same elements, row by row, under another shape (`reshape-size`).
 
-    A size in `newshape` is a number or a code: 0 copies the operand's next size (unless `allowzero`), -1 is whatever
-    is left over, -2 copies all further sizes, -3 multiplies the next two, -4 splits the next into the two sizes after
-    the code, of which one may be -1.
+    A size in `newshape` is a number or a code: 0 copies the operand's next size (unless `allowzero`), -1 is
+    whatever is left over, -2 copies all further sizes, -3 multiplies the next two, -4 splits the next into
+    the two sizes after the code, of which one may be -1.
 
     relay> reshape([[1, 2, 3], [4, 5, 6]], newshape=(3, -1))
     [[1, 2], [3, 4], [5, 6]]
     """
 
-    samples = (sample("2x3 float32", newshape=(3, 2)), sample("2x3x4 int32", newshape=(0, -1)),
-               sample("2x3x4 float32", newshape=(-2,)), sample("2x3x4 float32", newshape=(-3, 0)),
-               sample("2x3x4 float32", newshape=(-4, 1, -1, -2)), sample("float32", newshape=(1, 1)),
-               sample("1 int4", newshape=()), sample("0x3 bfloat16", newshape=(3, 0), allowzero=True),
-               sample("2x3x4 float32", newshape=(-4, 1, 2, -3)))
+    samples = (
+        sample("2x3 float32", newshape=(3, 2)),
+        sample("2x3x4 int32", newshape=(0, -1)),
+        sample("2x3x4 float32", newshape=(-2,)),
+        sample("2x3x4 float32", newshape=(-3, 0)),
+        sample("2x3x4 float32", newshape=(-4, 1, -1, -2)),
+        sample("float32", newshape=(1, 1)),
+        sample("1 int4", newshape=()),
+        sample("0x3 bfloat16", newshape=(3, 0), allowzero=True),
+        sample("2x3x4 float32", newshape=(-4, 1, 2, -3)),
+    )
 
     newshape: tuple[int, ...]
     allowzero: bool = False
@@ -153,8 +163,11 @@ class ReverseReshape(Rearrangement):
     """
 
     aliases = ("reverse_reshape",)
-    samples = (sample("10x5x4 float32", newshape=(-1, 0)), sample("2x3x4 int32", newshape=(-3, 0)),
-               sample("float32", newshape=(1,)))
+    samples = (
+        sample("10x5x4 float32", newshape=(-1, 0)),
+        sample("2x3x4 int32", newshape=(-3, 0)),
+        sample("float32", newshape=(1,)),
+    )
 
     newshape: tuple[int, ...]
 
@@ -169,14 +182,19 @@ class ReverseReshape(Rearrangement):
 
 @operator("reshape_like")
 class ReshapeLike(Rearrangement):
-    """The axes from `lhs_begin` to `lhs_end` take the sizes that `shape_like` has from `rhs_begin` to `rhs_end`.
+    """The axes from `lhs_begin` to `lhs_end` take the sizes that `shape_like` has from `rhs_begin` to
+    `rhs_end`.
 
     relay> reshape_like([1, 2, 3, 4], [[0.0, 0.0], [0.0, 0.0]])
     [[1, 2], [3, 4]]
     """
 
-    samples = (sample("2x3 float32", "6 int32"), sample("1x2x3x4 float32", "2x12 float32", lhs_begin=2, rhs_begin=1),
-               sample("float32", "1x1 bool"), sample("0 int4", "3x0 float32"))
+    samples = (
+        sample("2x3 float32", "6 int32"),
+        sample("1x2x3x4 float32", "2x12 float32", lhs_begin=2, rhs_begin=1),
+        sample("float32", "1x1 bool"),
+        sample("0 int4", "3x0 float32"),
+    )
 
     lhs_begin: int = 0
     lhs_end: int | None = None
@@ -187,8 +205,13 @@ class ReshapeLike(Rearrangement):
         """The shape of the result."""
         first, last = _range(t, "lhs", self.lhs_begin, self.lhs_end, len(dims))
         begin, end = _range(t, "rhs", self.rhs_begin, self.rhs_end, len(like))
-        t.require(product(dims[first:last]), "==", product(like[begin:end]),
-                  "reshape_like keeps the number of elements", "reshape-size")
+        t.require(
+            product(dims[first:last]),
+            "==",
+            product(like[begin:end]),
+            "reshape_like keeps the number of elements",
+            "reshape-size",
+        )
         return (*dims[:first], *like[begin:end], *dims[last:])
 
     def infer(self, t: Typing, x: Type, like: Type) -> Type:
@@ -200,7 +223,11 @@ class ReshapeLike(Rearrangement):
 
 def _range(t: Checker, side: str, begin: int, end: int | None, rank: int) -> tuple[int, int]:
     """Two axes of `reshape_like`, counted from the front; the end may be the rank."""
-    first = axis_of(t, begin, rank + 1, f"{side}_begin") if begin >= 0 else axis_of(t, begin, rank, f"{side}_begin")
+    first = (
+        axis_of(t, begin, rank + 1, f"{side}_begin")
+        if begin >= 0
+        else axis_of(t, begin, rank, f"{side}_begin")
+    )
     last = rank if end is None else axis_of(t, end, rank + (end >= 0), f"{side}_end")
     if first > last:
         attribute_fault(t, f"{side}_begin", begin, f"it is after `{side}_end`")
@@ -215,8 +242,12 @@ class Transpose(Rearrangement):
     [[1, 4], [2, 5], [3, 6]]
     """
 
-    samples = (sample("2x3 float32"), sample("2x3x4 int32", axes=(1, 2, 0)), sample("float32"),
-               sample("0x3 int4", axes=(-1, 0)))
+    samples = (
+        sample("2x3 float32"),
+        sample("2x3x4 int32", axes=(1, 2, 0)),
+        sample("float32"),
+        sample("0x3 int4", axes=(-1, 0)),
+    )
 
     axes: tuple[int, ...] | None = None
 
@@ -244,8 +275,12 @@ class ExpandDims(Rearrangement):
     [[1, 2]]
     """
 
-    samples = (sample("2x3 float32", axis=1), sample("float32", axis=0, num_newaxis=3), sample("0 int4", axis=-1),
-               sample("2x3 int32", axis=-2, num_newaxis=2))
+    samples = (
+        sample("2x3 float32", axis=1),
+        sample("float32", axis=0, num_newaxis=3),
+        sample("0 int4", axis=-1),
+        sample("2x3 int32", axis=-2, num_newaxis=2),
+    )
 
     axis: int
     num_newaxis: int = 1
@@ -270,8 +305,13 @@ class Squeeze(Rearrangement):
     [1, 2]
     """
 
-    samples = (sample("1x3x1 float32"), sample("1x3x1 int32", axis=(0,)), sample("float32"), sample("1x0 int4", axis=0),
-               sample("1x2 float32", axis=(-2,)))
+    samples = (
+        sample("1x3x1 float32"),
+        sample("1x3x1 int32", axis=(0,)),
+        sample("float32"),
+        sample("1x0 int4", axis=0),
+        sample("1x2 float32", axis=(-2,)),
+    )
 
     axis: int | tuple[int, ...] | None = None
 
@@ -310,7 +350,9 @@ class BatchFlatten(Rearrangement):
     def infer(self, t: Typing, x: Type) -> Type:
         dims = t.shape(x)
         if not dims:
-            t.fail("rank-mismatch", "a scalar has no batch axis", hint="`nn.batch_flatten` takes rank 1 or more")
+            t.fail(
+                "rank-mismatch", "a scalar has no batch axis", hint="`nn.batch_flatten` takes rank 1 or more"
+            )
         return TensorType((dims[0], product(dims[1:])), t.dtype(x))
 
     def reference(self, np: Numpy, data: Array) -> Array:

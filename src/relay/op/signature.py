@@ -1,13 +1,14 @@
 """The mini-language of `Operator.signature`: `"(..., n, k) t, (m, k) t -> (..., n, m) t"`.
 
 Before the arrow stands an item per operand, after it the result.  An item is a tensor, its dimensions in
-parentheses and its base type after them (`() float32` is a scalar), or a tuple of items: `((n) t, (n) int32)`.
+parentheses and its base type after them (`() float32` is a scalar), or a tuple of items: `((n) t, (n)
+int32)`.
 
-- A **dimension** is a number, a name, a sum or product of these (`2 * n + 1`, `n / 2`), or `...` first: any number
-  of dimensions, the same wherever it stands.  A name that is an attribute of the operator is its value; any other
-  is one dimension wherever it stands.
-- A **base type** is the name of one, of an attribute that holds one, or a variable; the operator's `dtypes` bound
-  the variables.
+- A **dimension** is a number, a name, a sum or product of these (`2 * n + 1`, `n / 2`), or `...` first: any
+  number of dimensions, the same wherever it stands.  A name that is an attribute of the operator is its
+  value; any other is one dimension wherever it stands.
+- A **base type** is the name of one, of an attribute that holds one, or a variable; the operator's `dtypes`
+  bound the variables.
 
 It is solved by unification, so it runs from operands to result and back.
 """
@@ -15,7 +16,7 @@ It is solved by unification, so it runs from operands to result and back.
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 from typing import Any, NoReturn
 
 from relay.diagnostic import fail
@@ -60,7 +61,7 @@ class Signature:
     result: Item
 
     @staticmethod
-    @lru_cache(maxsize=None)
+    @cache
     def of(text: str) -> "Signature":
         """The signature of that text, parsed once (`signature-syntax`)."""
         return _Parser(text).signature()
@@ -69,11 +70,17 @@ class Signature:
         """Demand an item per operand (`signature-syntax`)."""
         if variadic or len(self.operands) != operands:
             has = "any number of" if variadic else str(operands)
-            fail("signature-syntax", f"the signature of `{operator}` describes {len(self.operands)} operands, "
-                 f"`reference` takes {has}", label=self.text)
+            fail(
+                "signature-syntax",
+                f"the signature of `{operator}` describes {len(self.operands)} operands, "
+                f"`reference` takes {has}",
+                label=self.text,
+            )
 
     def relate(self, op: Any, t: Typing, args: Sequence[Type], out: Type) -> None:
-        """Unify operand types and result type with the signature; trailing optional operands may be missing."""
+        """Unify operand types and result type with the signature; trailing optional operands may be
+        missing.
+        """
         tensors: list[tuple[TensorItem, Type]] = []
         for item, a in zip((*self.operands[: len(args)], self.result), (*args, out), strict=True):
             tensors += _leaves(t, item, a)
@@ -130,8 +137,11 @@ class _Unifier:
         inner = len(item.dims)
         outer = len(self.t.shape(found)) - inner
         if outer < 0:
-            self.t.fail("rank-mismatch", f"rank {outer + inner} is too small: at least {inner} is needed",
-                        hint=f"the signature is {self.text}")
+            self.t.fail(
+                "rank-mismatch",
+                f"rank {outer + inner} is too small: at least {inner} is needed",
+                hint=f"the signature is {self.text}",
+            )
         return outer
 
     def _own_dims(self, item: TensorItem, found: Type, rank: int | None) -> tuple[Dim, ...]:
@@ -206,8 +216,11 @@ class _Parser:
         return token
 
     def fault(self, wanted: str) -> NoReturn:
-        fail("signature-syntax", f"expected {wanted} but found `{self.peek()}` in the signature {self.text!r}",
-             hint='an example: "(..., n, k) t, (m, k) t -> (..., n, m) t"')
+        fail(
+            "signature-syntax",
+            f"expected {wanted} but found `{self.peek()}` in the signature {self.text!r}",
+            hint='an example: "(..., n, k) t, (m, k) t -> (..., n, m) t"',
+        )
 
     def separated(self, part: Callable[[], Any], end: str) -> list[Any]:
         parts: list[Any] = []
@@ -236,7 +249,9 @@ class _Parser:
         return TensorItem(ellipsis, tuple(dims), self.take())
 
     def tuple_at(self, at: int) -> bool:
-        """Whether a tuple begins at a token: inside stands an item, which has a base type after its parenthesis."""
+        """Whether a tuple begins at a token: inside stands an item, which has a base type after its
+        parenthesis.
+        """
         while self.tokens[at : at + 2] == ["(", "("]:
             at += 1
             depth, end = 0, at

@@ -38,8 +38,8 @@ class Range:
 def range_of(t: Checker, d: Dim, begin: int, end: int | None, stride: int) -> Range:
     """What `begin:end:stride` takes of an axis of size `d`.
 
-    Negative places count from the end, and an end beyond the axis is its end; a slice that begins outside or ends
-    before it begins is `slice-out-of-range`, and on a symbolic size a run-time check.
+    Negative places count from the end, and an end beyond the axis is its end; a slice that begins outside or
+    ends before it begins is `slice-out-of-range`, and on a symbolic size a run-time check.
     """
     if stride == 0:
         attribute_fault(t, "strides", stride, "a stride is not 0")
@@ -85,19 +85,26 @@ def sized(t: Checker, d: Dim, begin: int, size: int | None) -> Range:
 
 @operator("strided_slice")
 class StridedSlice(Rearrangement):
-    """The elements from `begin` up to but not including `end`, `strides` apart, along `axes` (the first ones).
+    """The elements from `begin` up to but not including `end`, `strides` apart, along `axes` (the first
+    ones).
 
-    Negative places count from the end.  With `slice_mode="size"` `end` holds sizes, where -1 is all that is left.
+    Negative places count from the end.  With `slice_mode="size"` `end` holds sizes, where -1 is all that is
+    left.
 
     relay> strided_slice([1, 2, 3, 4, 5], begin=(1,), end=(5,), strides=(2,))
     [2, 4]
     """
 
-    samples = (sample("5x4 float32", begin=(1, 0), end=(4, 2)), sample("5x4 int4", begin=(1,), end=(5,), strides=(2,)),
-               sample("5x4 bfloat16", begin=(-1,), end=(-6,), strides=(-2,), axes=(0,)),
-               sample("5x4 bool", begin=(1, 2), end=(3, -1), slice_mode="size"), sample("float32", begin=(), end=()),
-               sample("5x4 int32", begin=(2,), end=(2,)), sample("0x4 int32", begin=(0,), end=(3,)),
-               sample("5x4 int32", begin=(1,), end=(2147483647,), axes=(-1,)))
+    samples = (
+        sample("5x4 float32", begin=(1, 0), end=(4, 2)),
+        sample("5x4 int4", begin=(1,), end=(5,), strides=(2,)),
+        sample("5x4 bfloat16", begin=(-1,), end=(-6,), strides=(-2,), axes=(0,)),
+        sample("5x4 bool", begin=(1, 2), end=(3, -1), slice_mode="size"),
+        sample("float32", begin=(), end=()),
+        sample("5x4 int32", begin=(2,), end=(2,)),
+        sample("0x4 int32", begin=(0,), end=(3,)),
+        sample("5x4 int32", begin=(1,), end=(2147483647,), axes=(-1,)),
+    )
 
     begin: tuple[int, ...]
     end: tuple[int | None, ...]
@@ -143,8 +150,10 @@ class StridedSet(Operator):
     """
 
     derivative = Derivative.RULES
-    samples = (sample("5x4 float32", "2x4 float32", numpy.array([1]), numpy.array([3]), numpy.array([1])),
-               sample("5 int4", "int4", numpy.array([0]), numpy.array([5]), numpy.array([2])))
+    samples = (
+        sample("5x4 float32", "2x4 float32", numpy.array([1]), numpy.array([3]), numpy.array([1])),
+        sample("5 int4", "int4", numpy.array([0]), numpy.array([5]), numpy.array([2])),
+    )
 
     @staticmethod
     def builder(data: Any, v: Any, begin: Any, end: Any, strides: Any = None) -> Expr:
@@ -152,8 +161,10 @@ class StridedSet(Operator):
         if strides is None:
             size = begin.checked_type.shape[0] if isinstance(begin, RelayExpr) else len(begin)
             strides = [1] * size
-        places = [as_expr(numpy.asarray(p, "int64")) if isinstance(p, list | tuple) else as_expr(p)
-                  for p in (begin, end, strides)]
+        places = [
+            as_expr(numpy.asarray(p, "int64")) if isinstance(p, list | tuple) else as_expr(p)
+            for p in (begin, end, strides)
+        ]
         return Call(Op.get("strided_set"), (as_expr(data), as_expr(v), *places))
 
     def infer(self, t: Typing, x: Type, v: Type, *places: Type) -> Type:
@@ -169,7 +180,9 @@ class StridedSet(Operator):
         at = tuple([range_of(SIZES, d, b, e, s).slice for d, b, e, s in places])
         target = out[at].shape
         if np.broadcast_shapes(target, v.shape) != target:
-            SIZES.fail("shape-constraint", f"cannot set a part of shape {target} to a tensor of shape {v.shape}")
+            SIZES.fail(
+                "shape-constraint", f"cannot set a part of shape {target} to a tensor of shape {v.shape}"
+            )
         out[at] = v
         return out
 
@@ -182,21 +195,29 @@ class SliceLike(Rearrangement):
     [[1, 2]]
     """
 
-    samples = (sample("5x4 float32", "2x3 int32"), sample("5x4 int4", "2x3x9 bool", axes=(0,)),
-               sample("5x4 bool", "9x2 float32", axes=(-1,)), sample("float32", "float32"))
+    samples = (
+        sample("5x4 float32", "2x3 int32"),
+        sample("5x4 int4", "2x3x9 bool", axes=(0,)),
+        sample("5x4 bool", "9x2 float32", axes=(-1,)),
+        sample("float32", "float32"),
+    )
 
     axes: tuple[int, ...] = ()
 
     def target(self, t: Checker, dims: Sequence[Dim], like: Sequence[Dim]) -> tuple[Dim, ...]:
         """The shape of the result."""
         if not self.axes and len(like) > len(dims):
-            t.fail("rank-mismatch", f"a tensor of rank {len(dims)} cannot be cut like one of rank {len(like)}")
+            t.fail(
+                "rank-mismatch", f"a tensor of rank {len(dims)} cannot be cut like one of rank {len(like)}"
+            )
         axes = range(len(like)) if not self.axes else axes_of(t, self.axes, len(dims))
         given = [a if a in self.axes or not self.axes else a - len(dims) for a in axes]
         out = list(dims)
         for a, b in zip(axes, given, strict=True):
             out[a] = like[axis_of(t, b, len(like), "axes")]
-            t.require(out[a], "<=", dims[a], f"the part along axis {a} lies within the tensor", "slice-out-of-range")
+            t.require(
+                out[a], "<=", dims[a], f"the part along axis {a} lies within the tensor", "slice-out-of-range"
+            )
         return tuple(out)
 
     def infer(self, t: Typing, x: Type, like: Type) -> Type:
@@ -217,9 +238,11 @@ class SlidingWindow(Injective):
     """
 
     derivative = Derivative.TRANSPOSE
-    samples = (sample("2x3x8x9 float32", axis=1, window_shape=(3, 4, 5), strides=(1, 2, 3)),
-               sample("5 int4", axis=0, window_shape=(2,), strides=(1,)), sample("0x4 bool", axis=-1, window_shape=(2,),
-                                                                                strides=(2,)))
+    samples = (
+        sample("2x3x8x9 float32", axis=1, window_shape=(3, 4, 5), strides=(1, 2, 3)),
+        sample("5 int4", axis=0, window_shape=(2,), strides=(1,)),
+        sample("0x4 bool", axis=-1, window_shape=(2,), strides=(2,)),
+    )
 
     axis: int
     window_shape: tuple[int, ...]
@@ -229,9 +252,16 @@ class SlidingWindow(Injective):
         dims = t.shape(x)
         at = axis_of(t, self.axis, len(dims))
         if len(self.window_shape) != len(dims) - at or any(w < 1 for w in self.window_shape):
-            attribute_fault(t, "window_shape", self.window_shape, f"it has a positive size for each of {len(dims) - at} axes")
+            attribute_fault(
+                t,
+                "window_shape",
+                self.window_shape,
+                f"it has a positive size for each of {len(dims) - at} axes",
+            )
         if len(self.strides) != len(self.window_shape) or any(s < 1 for s in self.strides):
-            attribute_fault(t, "strides", self.strides, "it has a positive number for each axis of the window")
+            attribute_fault(
+                t, "strides", self.strides, "it has a positive number for each axis of the window"
+            )
         counts: list[Dim] = []
         for d, w, s in zip(dims[at:], self.window_shape, self.strides, strict=True):
             t.require(w, "<=", d, "the window fits into the tensor")
@@ -240,5 +270,7 @@ class SlidingWindow(Injective):
 
     def reference(self, np: Numpy, data: Array) -> Array:
         at = self.axis % data.ndim
-        view = numpy.lib.stride_tricks.sliding_window_view(data, self.window_shape, tuple(range(at, data.ndim)))
+        view = numpy.lib.stride_tricks.sliding_window_view(
+            data, self.window_shape, tuple(range(at, data.ndim))
+        )
         return view[(slice(None),) * at + tuple([slice(None, None, s) for s in self.strides])]

@@ -1,0 +1,192 @@
+"""Whole numbers near a number, bounds, and questions about each element."""
+
+from collections.abc import Sequence
+
+from relay.ir.dtype import dtype_name, integer_range, is_integer
+from relay.ir.type import Type
+from relay.op.base import (
+    FLOATING,
+    NUMERIC,
+    Array,
+    Derivative,
+    Elementwise,
+    Fusion,
+    Numpy,
+    Operator,
+    operator,
+    sample,
+)
+from relay.op.conversion import through_wide
+from relay.op.math import NUMBERS, REAL
+from relay.op.relation import Typing, relation, relations
+
+
+class Step(Elementwise):
+    """A function that is constant between its jumps, so its cotangent is zero."""
+
+    dtypes = NUMERIC
+    derivative = Derivative.ZERO
+    samples = NUMBERS
+
+
+@operator("floor")
+class Floor(Step):
+    """The greatest whole number that is not above the element.
+
+    relay> floor([1.5, -1.5])
+    [1.0, -2.0]
+    """
+
+    ufunc = "floor"
+
+
+@operator("ceil")
+class Ceil(Step):
+    """The least whole number that is not below the element.
+
+    relay> ceil([1.5, -1.5])
+    [2.0, -1.0]
+    """
+
+    ufunc = "ceil"
+
+
+@operator("round")
+class Round(Step):
+    """The nearest whole number, of two equally near ones the even one.
+
+    relay> round([0.5, 1.5, -2.5])
+    [0.0, 2.0, -2.0]
+    """
+
+    def reference(self, np: Numpy, data: Array) -> Array:
+        return data if is_integer(dtype_name(data.dtype)) else np.rint(data)
+
+
+@operator("trunc")
+class Trunc(Step):
+    """The whole number next to the element on the side of 0.
+
+    relay> trunc([1.5, -1.5])
+    [1.0, -1.0]
+    """
+
+    ufunc = "trunc"
+
+
+@operator("sign")
+class Sign(Step):
+    """-1, 0 or 1, as the element is negative, zero or positive; NaN stays.
+
+    relay> sign([-2.5, 0.0, 7.0])
+    [-1.0, 0.0, 1.0]
+    """
+
+    ufunc = "sign"
+
+
+@operator("copy")
+class Copy(Elementwise):
+    """The element itself.
+
+    relay> copy([1, 2])
+    [1, 2]
+    """
+
+    derivative = Derivative.TRANSPOSE
+    samples = (*NUMBERS, sample("2x3 bool"))
+
+    def reference(self, np: Numpy, data: Array) -> Array:
+        return data
+
+
+@operator("clip")
+class Clip(Elementwise):
+    """`min(max(x, a_min), a_max)`; NaN stays.  Bounds beyond an integer type's range are its own.
+
+    relay> clip([-3.0, 0.5, 7.0], a_min=0.0, a_max=6.0)
+    [0.0, 0.5, 6.0]
+    """
+
+    dtypes = NUMERIC
+    derivative = Derivative.PARTIALS
+    samples = (
+        *[sample(*s.operands, a_min=-0.5, a_max=0.75) for s in REAL],
+        sample("3x5 int32", a_min=-2, a_max=3),
+        sample("5 uint4", a_min=1, a_max=300),
+        sample("int64", a_min=0, a_max=1),
+    )
+
+    a_min: float
+    a_max: float
+
+    def reference(self, np: Numpy, a: Array) -> Array:
+        low, high = self.bound(a, self.a_min), self.bound(a, self.a_max)
+        return through_wide(lambda x, least, most: np.minimum(np.maximum(x, least), most), a, low, high)
+
+    @staticmethod
+    def bound(a: Array, value: float) -> Array:
+        """A bound in the operand's base type."""
+        name = dtype_name(a.dtype)
+        if is_integer(name):
+            least, greatest = integer_range(name)
+            value = least if value <= least else greatest if value >= greatest else int(value)
+        return a.dtype.type(value)
+
+
+@relation("Predicate")
+def predicate(t: Typing, x: Type, out: Type) -> None:
+    """`out` is of booleans and has the shape of `x`."""
+    t.equal(t.dtype(out), "bool")
+    t.equal(t.tensor(out).shape, t.tensor(x).shape)
+
+
+class Predicate(Operator):
+    """A question about each element."""
+
+    fusion = Fusion.ELEMENTWISE
+    relation_name = "Predicate"
+    dtypes = FLOATING
+    derivative = Derivative.ZERO
+    samples = REAL
+
+    def relate(self, t: Typing, args: Sequence[Type], out: Type) -> None:
+        (x,) = args
+        relations[self.relation_name](t, x, out)
+        self.check_dtype(t, x)
+
+    def reference(self, np: Numpy, data: Array) -> Array:
+        return getattr(np, self.ufunc)(data)
+
+
+@operator("isnan")
+class IsNaN(Predicate):
+    """Whether the element is NaN.
+
+    relay> isnan([1.0, nanf])
+    [False, True]
+    """
+
+    ufunc = "isnan"
+
+
+@operator("isinf")
+class IsInf(Predicate):
+    """Whether the element is infinite, of either sign.
+
+    relay> isinf([1.0, -inff])
+    [False, True]
+    """
+
+    ufunc = "isinf"
+
+
+@operator("isfinite")
+class IsFinite(Predicate):
+    """Whether the element is neither infinite nor NaN.
+
+    relay> isfinite([1.0, inff])
+    [True, False]
+    """
+
+    ufunc = "isfinite"
