@@ -3,7 +3,6 @@
 Nothing else changes; nodes that need nothing come back as they are, shared ones stay shared.
 """
 
-from itertools import chain, count
 from typing import TYPE_CHECKING, Any
 
 from relay.ir.expr import (
@@ -31,8 +30,8 @@ from relay.typecheck.unify import Unknown, has_unknown, zonk
 if TYPE_CHECKING:
     from relay.typecheck.expressions import Inference
 
-_POOLS = {Kind.Type: "abcdefghijklmnopqrstuvwxyz", Kind.Dim: "nmklpq"}
-_STEMS = {Kind.Type: "t", Kind.Dim: "d", Kind.Shape: "s", Kind.BaseType: "bt"}
+_POOLS = {Kind.Type: ("abcdefghijklmnopqrstuvwxyz", "t"), Kind.Dim: ("nmklpq", "d"), Kind.Shape: (["s"], "s"),
+          Kind.BaseType: (["bt"], "bt")}
 _DEFAULTS: dict[Kind, Any] = {Kind.Type: UNIT, Kind.Shape: (), Kind.Dim: ANY, Kind.BaseType: "float32"}
 
 
@@ -41,11 +40,29 @@ def close(v: Unknown) -> Any:
     return default(v.allowed, []) if v.kind is Kind.BaseType else _DEFAULTS[v.kind]
 
 
-def fresh_name(kind: Kind, taken: set[str]) -> str:
-    """The first name for a type parameter of a kind that is not taken: a, b, …; n, m, …; s, s1, …; bt, bt1, …"""
-    stem = _STEMS[kind]
-    numbered = (f"{stem}{i}" if i else stem for i in count(0 if kind in (Kind.Shape, Kind.BaseType) else 1))
-    return next(name for name in chain(_POOLS.get(kind, ""), numbered) if name not in taken)
+class _Names:
+    """Names for type parameters: a, b, …; n, m, …; s, s1, …; bt, bt1, …; those of enclosing functions are taken."""
+
+    def __init__(self) -> None:
+        self.taken: dict[str, int] = {}
+        self.next = dict.fromkeys(_POOLS, 0)
+
+    def take(self, name: str) -> None:
+        self.taken[name] = self.taken.get(name, 0) + 1
+
+    def release(self, names: list[str]) -> None:
+        for name in names:
+            self.taken[name] -= 1
+
+    def fresh(self, kind: Kind) -> str:
+        """The next name of a kind that is free."""
+        pool, stem = _POOLS[kind]
+        while True:
+            i = self.next[kind]
+            self.next[kind] = i + 1
+            name = pool[i] if i < len(pool) else f"{stem}{i - len(pool) + 1}"
+            if not self.taken.get(name):
+                return name
 
 
 class _Env:
@@ -72,9 +89,10 @@ class Elaborator:
         """`inf` has solved the definition's group."""
         self.inf = inf
         self.env = _Env({})
-        self.names: set[str] = set()
-        self.outer: list[tuple[_Env, set[str]]] = []
+        self.names = _Names()
+        self.outer: list[tuple[_Env, list[str], dict[Kind, int]]] = []
         self.envs: dict[Signature, _Env] = {}
+        self.after: dict[Signature, dict[Kind, int]] = {}
         self.vars: dict[Var, Var] = {}
         self.done: dict[Expr, Expr] = {}
 
@@ -91,11 +109,16 @@ class Elaborator:
             closed = {p: default(self.inf.classes.get(p), []) if p.kind is Kind.BaseType else _DEFAULTS[p.kind]
                       for p in group}
             env = _Env({**env.rename, **closed})
-        taken = self.names | {p.name for p in sig.type_params}
-        for p in sig.added:
-            made = TypeVar(fresh_name(p.kind, taken), p.kind)
-            taken.add(made.name)
-            env.rename[p] = sig.final[p] = made
+        if sig.added:
+            names = self.names
+            before, own = dict(names.next), [p.name for p in sig.type_params]
+            for name in own:
+                names.take(name)
+            for p in sig.added:
+                env.rename[p] = sig.final[p] = TypeVar(names.fresh(p.kind), p.kind)
+            names.release(own)
+            self.after[sig] = names.next
+            names.next = before
         self.envs[sig] = env
         return env
 
@@ -196,9 +219,14 @@ class Elaborator:
 
     def open_function(self, fn: Function) -> None:
         sig = self.inf.signatures[fn]
-        self.outer.append((self.env, self.names))
-        self.env = self.name(sig)
-        self.names = self.names | {p.name for p in (*sig.type_params, *sig.final.values())}
+        own = self.env
+        env = self.name(sig)
+        names = [p.name for p in (*sig.type_params, *sig.final.values())]
+        self.outer.append((own, names, self.names.next))
+        self.names.next = dict(self.after.get(sig, self.names.next)) if names else self.names.next
+        self.env = env
+        for name in names:
+            self.names.take(name)
         for p in fn.params:
             self.var(p)
 
@@ -265,7 +293,9 @@ class Elaborator:
         constraints = fn.constraints
         if sig.needs or any(has_unknown(c) for c in constraints):
             constraints = tuple([env.type(c) for c in (*constraints, *sig.needs)])
-        self.env, self.names = self.outer.pop()
+        self.env, names, following = self.outer.pop()
+        self.names.release(names)
+        self.names.next = following
         if body is fn.body and ret is fn.ret_type and not added and constraints is fn.constraints \
                 and _same(params, fn.params):
             return fn

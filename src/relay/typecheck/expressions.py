@@ -55,7 +55,7 @@ from relay.typecheck.graph import Scan
 from relay.typecheck.kinds import check_kinds, check_relation, name_of
 from relay.typecheck.literals import class_members, literal_class
 from relay.typecheck.patterns import check_clauses, type_pattern
-from relay.typecheck.solver import Fault, Goal, Solver, relation_goal, show
+from relay.typecheck.solver import BROADCASTS, Fault, Goal, Solver, relation_goal, show
 from relay.typecheck.unify import ERROR, HAS_ERROR, Mismatch, Unknown, has_unknown, head, kind_of, zonk
 
 Rule = Generator[Expr, Any, Any]
@@ -305,10 +305,25 @@ class Inference(Solver):
         for a in args:
             if a is ERROR:
                 return ERROR
-        t = self.apply(e.attrs, args, e)
+        op = e.attrs
+        if len(args) == 2 and op.relation_name in BROADCASTS:
+            args = self.same_dtype(args, e)
+        t = self.apply(op, args, e)
         if self.queue:
             self.settle()
         return t
+
+    def same_dtype(self, args: tuple[Any, ...], e: Call) -> tuple[Any, ...]:
+        """Operands of one base type, that of the known one; then the memo often knows the rest."""
+        x, y = args
+        if (x.flags | y.flags) & HAS_INCOMPLETE and type(x) is TensorType and type(y) is TensorType:
+            known, literal = (x, y) if isinstance(x.dtype, str) else (y, x)
+            v = head(literal.dtype)
+            if type(v) is Unknown and isinstance(known.dtype, str) and (v.allowed is None or known.dtype in v.allowed):
+                self.cause = e
+                self.bind(v, known.dtype)
+                return self.resolve(x), self.resolve(y)
+        return args
 
     def apply(self, op: Operator, types: tuple[Any, ...], call: Expr | None) -> Any:
         """See `Solver`; the number of operands is checked where the memo does not know the call."""
@@ -426,8 +441,12 @@ class Inference(Solver):
             self.want = ret if isinstance(ret, Type) and ret.flags & HAS_ANY else None
             t = yield fn.body
         self.settle()
+        if fn.ret_type is None and not is_scheme:  # nothing can have mentioned the unknown result
+            sig.mono = FuncType(mono.arg_types, t)
+            self.givens = saved
+            return sig.mono
         what = "the result" if fn.ret_type is not None else "the result of the recursion"
-        self.agree(ret, t, _result(fn.body), what)
+        self.agree(ret, t, _result(fn.body, fn), what, operands=(fn.body,))
         self.givens = saved
         return mono
 
@@ -588,7 +607,7 @@ class Inference(Solver):
             return
         if type(t) is FuncType and t.type_params:
             t = self.instance_of(t, value)
-        self.agree(wanted, t, _result(value), f"`%{var.name}`" if var.name != "_" else "the ascription",
+        self.agree(wanted, t, _result(value, var), f"`%{var.name}`" if var.name != "_" else "the ascription",
                    operands=(value,) if type(value) is Var else value.children[:4])
         self.vars[var] = wanted
 
@@ -669,7 +688,7 @@ class Inference(Solver):
                 ta = yield a
             found.append(ta)
             if p is not None and p is not ta:
-                self.agree(p, ta, a, f"argument {i + 1} of {_callee(callee)}")
+                self.agree(p, ta, _place(a, e), f"argument {i + 1} of {_callee(callee)}", operands=(callee, a))
         return self.result_of(t, found, constraints, e, is_known=bool(params) or not e.args)
 
     def result_of(self, t: Any, found: list[Any], constraints: list[TypeRelation], e: Call, *, is_known: bool) -> Any:
@@ -746,7 +765,7 @@ class Inference(Solver):
         """The type of one of several branches."""
         if want is not None:
             for t, b in zip(types, branches, strict=True):
-                if not self.agree(want, t, _result(b), what):
+                if not self.agree(want, t, _result(b, e), what, operands=(b,)):
                     return ERROR
             return want
         if not types:
@@ -765,8 +784,8 @@ class Inference(Solver):
                     hint = "declare the size that differs as `?`: `let %y: Tensor[(?,), …] = if …`"
                 elif type(e) is If and _short_circuit(e):
                     hint = f"for tensors use `{_short_circuit(e)}`"
-                self.diagnose(f.code, f"{what} differ: {show(joined)} and {show(t)}", _result(b), label=f.label,
-                              hint=hint, operands=(_result(branches[0]), _result(b)))
+                self.diagnose(f.code, f"{what} differ: {show(joined)} and {show(t)}", _result(b, e), label=f.label,
+                              hint=hint, operands=(_end(branches[0]), _end(b)))
                 return ERROR
             self.settle()
         return joined
@@ -787,7 +806,7 @@ class Inference(Solver):
             elif m.code in ("dtype-mismatch", "literal-kind", "dtype-not-supported"):
                 hint = "compare it: `%x != 0`"
             self.diagnose("condition-shape" if m.code in ("rank-mismatch", "shape-mismatch") else "condition-type",
-                          f"a condition is Tensor[(), bool], found {show(t)}", e.cond, hint=hint,
+                          f"a condition is Tensor[(), bool], found {show(t)}", _place(e.cond, e), hint=hint,
                           operands=(e.cond,) if type(e.cond) is Var else e.cond.children[1:])
         else:
             self.settle()
@@ -824,29 +843,30 @@ class Inference(Solver):
         t = self.quick(e.ref)
         if t is None:
             t = yield e.ref
-        return self.held(t, e.ref)
+        return self.held(t, e.ref, e)
 
-    def held(self, t: Any, ref: Expr) -> Any:
+    def held(self, t: Any, ref: Expr, at: Expr) -> Any:
         """The type inside a reference type."""
         t = head(t)
         if type(t) is RefType:
             return t.value
         if type(t) is Unknown:
             inside = self.fresh_of(Kind.Type)
-            return inside if self.agree(t, RefType(inside), ref, "") else ERROR
+            return inside if self.agree(t, RefType(inside), at, "", operands=(ref,)) else ERROR
         if t is not ERROR:
-            self.diagnose("expected-ref", f"expected a reference, found {show(t)}", ref, operands=(ref,),
+            self.diagnose("expected-ref", f"expected a reference, found {show(t)}", _place(ref, at), operands=(ref,),
                           hint="make one with `ref(…)`")
         return ERROR
 
     def ref_write(self, e: RefWrite, want: Any) -> Rule:
         """Storing gives the empty tuple."""
         t = self.quick(e.ref)
-        inside = self.held((yield e.ref) if t is None else t, e.ref)
+        inside = self.held((yield e.ref) if t is None else t, e.ref, e)
         t = self.quick(e.value)
         if t is None:
             t = yield e.value
-        self.agree(inside, t, e.value, "what is written into the reference", strict=True)
+        self.agree(inside, t, _place(e.value, e), "what is written into the reference", strict=True,
+                   operands=(e.ref, e.value))
         return UNIT
 
     def grad(self, e: Grad, want: Any) -> Rule:
@@ -901,11 +921,22 @@ def _callee(e: Expr) -> str:
             return "the function"
 
 
-def _result(e: Expr) -> Expr:
+def _result(e: Expr, parent: Expr) -> Expr:
     """Where the value of a block is written: the end of its `let` chain."""
+    while type(e) is Let or type(e) is LetRec:
+        parent, e = e, e.body
+    return _place(e, parent)
+
+
+def _end(e: Expr) -> Expr:
     while type(e) is Let or type(e) is LetRec:
         e = e.body
     return e
+
+
+def _place(e: Expr, parent: Expr) -> Expr:
+    """The node whose span shows `e`: a variable, operator or constructor is one object for all its uses."""
+    return parent if type(e) in (Var, Op, Constructor) else e
 
 
 def _short_circuit(e: If) -> str:

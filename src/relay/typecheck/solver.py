@@ -77,7 +77,7 @@ class Goal:
         try:
             relations[self.name](t, *self.types, **dict(self.attrs))
         except Wait as wait:
-            if self.name not in _BROADCASTS:
+            if self.name not in BROADCASTS:
                 raise
             t.scalars(self.types, wait)
 
@@ -112,7 +112,7 @@ class OperatorGoal(Goal):
         except (Wait, Stuck) as wait:
             if self.name in relations:
                 self._bound_dtypes(t)
-            if self.name not in _BROADCASTS or isinstance(wait, Stuck):
+            if self.name not in BROADCASTS or isinstance(wait, Stuck):
                 raise
             t.scalars(self.types, wait)
 
@@ -160,7 +160,7 @@ class ClassGoal(Goal):
 
 
 _ALL = frozenset(BASE_TYPES)
-_BROADCASTS = frozenset({"Broadcast", "BroadcastCompare"})
+BROADCASTS = frozenset({"Broadcast", "BroadcastCompare"})
 _memo: dict[tuple[Operator, tuple[Type, ...]], Type] = {}
 """What operators make of closed types: relations are functional, so one process needs to ask once."""
 MEMO_SIZE = 200_000
@@ -327,7 +327,12 @@ class Solver(Unifier):
     def resolve(self, t: Any) -> Any:
         """See `Typing`."""
         t = head(t)
-        return zonk(t) if type(t) is TensorType and t.flags & HAS_INCOMPLETE else t
+        if type(t) is not TensorType or not t.flags & HAS_INCOMPLETE:
+            return t
+        shape, dtype = head(t.shape), head(t.dtype)
+        if type(shape) is tuple:
+            shape = tuple([zonk(d) if isinstance(d, Type) else d for d in shape])
+        return t if shape is t.shape and dtype is t.dtype else TensorType(shape, dtype)
 
     def know(self, t: Any) -> None:
         """Wait until the structure of `t` is known, ranks and fields of tuples included."""
