@@ -51,7 +51,7 @@ def execute(block: Block, namespace: dict[str, Any]) -> str:
     names = [m.removeprefix("file:").strip() for m in block.marks if m.startswith("file:")]
     name = names[0] if names else "snippet.relay"
     Path(name).write_text(block.text)
-    is_error = block.expected is not None and "error[" in block.expected
+    is_error = "check" in block.marks or (block.expected is not None and "error[" in block.expected)
     if block.expected is not None and "check" not in block.marks:
         ran = cli("run", name)
         assert is_error or ran.status == 0, ran.output
