@@ -57,8 +57,8 @@ _NODE: dict[str, str] = {"_checked_type_": "0", "span": "0"}
 class Writer:
     """Numbers objects as they are first met, and writes each once; nothing recurses."""
 
-    def __init__(self, keep: Callable[[Constant], int] | None = None) -> None:
-        """`keep` stores the data of a constant elsewhere and returns its number there."""
+    def __init__(self, keep: Callable[[Any, str], int] | None = None) -> None:
+        """`keep` stores an array of a base type elsewhere and returns its number there."""
         self.keep = keep
         self.nodes: list[dict[str, Any]] = [{"type_key": ""}]
         self.arrays: list[str] = []
@@ -250,12 +250,13 @@ class Writer:
             refs.setdefault("shape", list(value.shape))
             refs["strings"] = [str(s) for s in value.flat]
             plain["data"] = "-1"
-        elif self.keep is not None:
-            plain["data"] = str(self.keep(Constant(value, None, span=c.span)))
         else:
             dtype = t.dtype if t is not None and isinstance(t.dtype, str) else value.dtype.name
-            plain["data"] = str(len(self.arrays))
-            self.arrays.append(encode(value, dtype))
+            if self.keep is not None:
+                plain["data"] = str(self.keep(value, dtype))
+            else:
+                plain["data"] = str(len(self.arrays))
+                self.arrays.append(encode(value, dtype))
         return self.make("relay.Constant", plain, **refs)
 
     # --- types ---------------------------------------------------------------------------------------------------

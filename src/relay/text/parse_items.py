@@ -39,7 +39,7 @@ class Items(Bodies):
         self.attributes: dict[str, tuple[int, dict[str, Any]]] = {}
         self.done: dict[int, int] = {}
         for words, rule in ((("import",), self._import), (("type", "data", "extern"), self._declare_data),
-                            (("type", "data", "extern"), self._data), (("attributes",), self._attributes)):
+                            (("type", "data", "extern"), self._data), (("attributes", "options"), self._attributes)):
             for i in starts:
                 if self.kinds[i] == "NAME" and self.texts[i] in words:
                     self._attempt(rule, i)
@@ -72,7 +72,9 @@ class Items(Bodies):
             case "import":
                 return next_ == "STRING"
             case "attributes":
-                return next_ in ("NAME", "GLOBAL") and self.kinds[i + 2] == "{"
+                return next_ == "{" or next_ in ("NAME", "GLOBAL") and self.kinds[i + 2] == "{"
+            case "options":
+                return next_ == "{"
             case "free_var":
                 return next_ in ("LOCAL", "NAME")
             case _:
@@ -118,7 +120,7 @@ class Items(Bodies):
             self.fault("unexpected-token", f"expected an item or the end of the text, found {self.spelled(i)}", i,
                        hint="a text ends with one expression")
         self.graph, self.graph_block = {}, {}
-        self.result = run(self.sequence(in_braces=True))
+        self.result = run(self.sequence(opener=-1))
         self.result_start = i
         if self.kinds[self.i] == ";":
             self.i += 1
@@ -204,8 +206,12 @@ class Items(Bodies):
         self.mod.imported.discard(var.name_hint)
 
     def _attributes(self, i: int) -> None:
-        """`attributes name { key: value }`."""
+        """`attributes name { key: value }`; without a name the module's own, and `options { … }`."""
         at = i + 1
+        if self.kinds[at] == "{":
+            self.i = at
+            (self.mod.options if self.texts[i] == "options" else self.mod.attrs).update(self.attribute_value())
+            return
         if self.kinds[at] == "NAME":
             self._old(at, "missing-sigil", f"the definition `{self.texts[at]}` has no sigil", f"write @{self.texts[at]}")
         self.i = at + 1

@@ -276,11 +276,15 @@ class ExprPrinter:
     def let_rec(self, e: LetRec) -> Steps:
         """Write `let rec %f = … and %g = …;`."""
         heads = self.bind_group(e.vars)
+        texts: list[tuple[str, Text]] = []
         for i, (head, value) in enumerate(zip(heads, e.values, strict=True)):
             before = f"{'and' if i else 'let rec'} {head} = "
             is_function = type(value) is Function
             text = yield (self.node if is_function else self.expr)(value, self.block.room - len(before) - 1)
-            self.statement(before, text, ";" if i + 1 == len(heads) else "")
+            texts.append((before, text))
+        for before, text in texts:
+            self.statement(before, text, "")
+        self.block.lines[-1] += ";"
 
     def scope(self, e: Any, key: Key) -> Steps:
         """`e` as a block: a line without its indentation, or a list of lines."""

@@ -102,7 +102,7 @@ def constant_text(
         first = value[(0,) * value.ndim]
         text = scalar_text(first, dtype) if dtype in ("bool", "string") else plain_text(first, dtype)
         return f"Constant({text}, {type_text(value.shape)}, {dtype})"
-    if value.size > inline or value.ndim > MOST_AXES:
+    if (value.size > inline or value.ndim > MOST_AXES) and dtype != "string":
         return large(c)
     return nested(value, lambda x: scalar_text(x, dtype))
 
