@@ -81,14 +81,6 @@ _refs = _interned.data  # a plain look-up here takes half the time of `WeakValue
 _uids = count()
 _set = object.__setattr__
 
-Dim = int | Type
-"""A dimension: a number, or a type of kind `Dim` (`TypeVar`, `IncompleteType`, `DimExpr`, `Any`)."""
-Shape = tuple[Dim, ...] | Type
-"""The dimensions of a tensor, or a type of kind `Shape` (`TypeVar`, `IncompleteType`)."""
-DType = str | Type
-"""The name of a base type, or a type of kind `BaseType`."""
-
-
 def _known(key: tuple[object, ...]) -> Type | None:
     """The living type of that key."""
     ref = _refs.get(key)
@@ -108,29 +100,37 @@ class Dimension(Type):
 
     __slots__ = ()
 
-    def __add__(self, other: Dim) -> Dim:
+    def __add__(self, other: "Dim") -> "Dim":
         return hooks.dim_arithmetic("+", self, other)
 
-    def __radd__(self, other: Dim) -> Dim:
+    def __radd__(self, other: "Dim") -> "Dim":
         return hooks.dim_arithmetic("+", other, self)
 
-    def __sub__(self, other: Dim) -> Dim:
+    def __sub__(self, other: "Dim") -> "Dim":
         return hooks.dim_arithmetic("-", self, other)
 
-    def __rsub__(self, other: Dim) -> Dim:
+    def __rsub__(self, other: "Dim") -> "Dim":
         return hooks.dim_arithmetic("-", other, self)
 
-    def __mul__(self, other: Dim) -> Dim:
+    def __mul__(self, other: "Dim") -> "Dim":
         return hooks.dim_arithmetic("*", self, other)
 
-    def __rmul__(self, other: Dim) -> Dim:
+    def __rmul__(self, other: "Dim") -> "Dim":
         return hooks.dim_arithmetic("*", other, self)
 
-    def __floordiv__(self, other: Dim) -> Dim:
+    def __floordiv__(self, other: "Dim") -> "Dim":
         return hooks.dim_arithmetic("/", self, other)
 
-    def __rfloordiv__(self, other: Dim) -> Dim:
+    def __rfloordiv__(self, other: "Dim") -> "Dim":
         return hooks.dim_arithmetic("/", other, self)
+
+
+Dim = int | Dimension
+"""A dimension: a number, or a type of kind `Dim` (`TypeVar`, `IncompleteType`, `DimExpr`, `Any`)."""
+Shape = tuple[Dim, ...] | Type
+"""The dimensions of a tensor, or a type of kind `Shape` (`TypeVar`, `IncompleteType`)."""
+DType = str | Type
+"""The name of a base type, or a type of kind `BaseType`."""
 
 
 class Any(Dimension):
