@@ -201,7 +201,7 @@ class _Checker:
             case Grad():
                 if not isinstance(self.types(e.function), FuncType):
                     self.error("unknown-grad-target", f"`{e.kind}` needs a function", e)
-            case Var() | GlobalVar():
+            case Var() | GlobalVar() | Op():
                 pass
             case _:
                 self.types(e)

@@ -349,7 +349,7 @@ class Inference(Solver):
                     explicit: tuple[Any, ...] = ()) -> tuple[FuncType, list[TypeRelation], tuple[Any, ...]]:
         """An instance of a scheme, its constraints, and its type arguments."""
         if explicit and len(explicit) != len(t.type_params):
-            self.diagnose("type-args", f"{len(explicit)} type arguments for {len(t.type_params)} type parameters", e,
+            self.diagnose("type-args", f"{_plural(len(explicit), 'type argument')} for {_plural(len(t.type_params), 'type parameter')}", e,
                           hint=f"the type is {show(t)}")
             explicit = ()
         by: dict[Any, Any] = {}

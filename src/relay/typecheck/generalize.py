@@ -127,8 +127,7 @@ def _merged(inf: "Inference", goals: list[Goal]) -> list[Goal]:
         for g in goals:
             if g.done or not g.outputs:
                 continue
-            key = (g.name, g.attrs if isinstance(g.attrs, tuple) else tuple(g.constraint().attrs),
-                   tuple([zonk(t) for t in g.types[:-1]]))
+            key = (g.name, g.attrs, tuple([zonk(t) for t in g.types[:-1]]))
             try:
                 first = known.setdefault(key, g)
             except TypeError:
@@ -160,6 +159,9 @@ def _quantify(inf: "Inference", sig: Signature, own: list[Goal], level: int) -> 
     for g in reached:
         g.done = True
         if g.is_given:
+            continue
+        if g.unsolved is not None:
+            inf.fault(g.unsolved, g)
             continue
         needs.append(g.constraint())
         if sig.is_annotated:

@@ -82,6 +82,11 @@ class GradGoal(Goal):
     def what(self) -> str:
         return self.kind
 
+    @property
+    def unsolved(self) -> Fault:
+        return Fault("unknown-grad-target", f"`{self.kind}` needs a function whose type is known here",
+                     hint="call the derivative here, or declare the parameter: `%f: fn(…) -> …`")
+
 
 def grad_goal(e: Grad, f: Any, out: Any) -> Goal:
     """The goal that relates a function's type to its derivative's."""

@@ -243,18 +243,7 @@ class Session:
                          hint="only functions can be recursive: `def @f() { … }`")
             inf.group[v] = ERROR
             return ERROR
-        written = self.mod.constant_types.get(v)
-        t = value_type(inf, e, written)
-        if written is not None:
-            wanted = inf.annotation(written, e, polymorphic=True)
-            if isinstance(wanted, FuncType) and wanted.type_params:
-                if t != wanted:
-                    inf.subsume(wanted, t, e)
-            else:
-                made = inf.instance_of(t, e) if isinstance(t, FuncType) and t.type_params else t
-                inf.agree(wanted, made, e, f"`@{v.name}`")
-            t = wanted
-        return t
+        return value_type(inf, e, self.mod.constant_types.get(v), f"`@{v.name}`")
 
     def lookup(self, v: GlobalVar, at: Expr) -> Any:
         """The type of a definition of another group."""
@@ -326,7 +315,7 @@ def declared_type(fn: Function) -> FuncType | None:
     return FuncType(params, fn.ret_type, fn.type_params, fn.constraints)
 
 
-def value_type(inf: Inference, e: Expr, want: Type | None) -> Any:
+def value_type(inf: Inference, e: Expr, written: Type | None, name: str = "") -> Any:
     """The type of the value of a constant or open expression: names keep their polymorphic type."""
     inf.level = 1
     if type(e) is Op:
@@ -335,15 +324,29 @@ def value_type(inf: Inference, e: Expr, want: Type | None) -> Any:
         if t is ERROR:
             return t
         sig = inf.signatures[e] = Signature(e, t, False)
-        return generalise(inf, [sig], (0, 0))[0]
-    t = inf.raw(e) if type(e) in (GlobalVar, Constructor) else None
-    if t is None:
-        t = inf.infer(e, want)
+        t = generalise(inf, [sig], (0, 0))[0]
+    else:
+        t = inf.raw(e) if type(e) in (GlobalVar, Constructor) else None
+        if t is None:
+            t = inf.infer(e, written if inf.is_lenient(written) else None)
+    if written is not None:
+        t = ascribed(inf, e, t, written, name)
     inf.level = 0
     inf.settle()
-    empty = Signature(e, FuncType((), t), False)
-    generalise_nothing(inf, empty)
+    generalise_nothing(inf, Signature(e, FuncType((), t), False))
     return t
+
+
+def ascribed(inf: Inference, e: Expr, t: Any, written: Type, name: str) -> Any:
+    """The type of a constant whose type is written."""
+    wanted = inf.annotation(written, e, polymorphic=True)
+    if isinstance(wanted, FuncType) and wanted.type_params:
+        if t != wanted:
+            inf.subsume(wanted, t, e)
+    else:
+        made = inf.instance_of(t, e) if isinstance(t, FuncType) and t.type_params else t
+        inf.agree(wanted, made, e, name)
+    return wanted
 
 
 def generalise_nothing(inf: Inference, sig: Signature) -> None:

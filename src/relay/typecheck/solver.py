@@ -90,6 +90,11 @@ class Goal:
         """What it is called in a message."""
         return self.name
 
+    @property
+    def unsolved(self) -> Fault | None:
+        """What is wrong if it is still open where its function is generalised; None if it may be a constraint."""
+        return None
+
 
 class OperatorGoal(Goal):
     """The type relation of an operator."""
@@ -98,7 +103,7 @@ class OperatorGoal(Goal):
 
     def __init__(self, op: Operator, types: tuple[Any, ...], call: Expr | None) -> None:
         name = op.relation_name
-        attrs = () if name in relations else op.changed_attributes()
+        attrs = () if name in relations else tuple(sorted(op.changed_attributes().items()))
         super().__init__(name, types, attrs, call)
         self.op = op
 
@@ -276,7 +281,7 @@ class Solver(Unifier):
         wanted = [zonk(t) for t in goal.types]
         while givens is not None:
             given, givens = givens
-            if given.name != goal.name or given.attrs != goal.constraint().attrs or len(given.types) != len(wanted):
+            if given.name != goal.name or given.attrs != goal.attrs or len(given.types) != len(wanted):
                 continue
             known = [zonk(t) for t in given.types]
             if known[:-1] == wanted[:-1]:
