@@ -4,11 +4,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+
 from relay.driver import run
+from relay.interpreter.show import show
 from relay.text.parser import parse
 from relay.typecheck.infer import infer
-
-from relay.interpreter.show import show
 
 
 def value(text: str) -> Any:
@@ -89,6 +89,33 @@ def test_list_function_gives(text: str, expected: str) -> None:
     ],
 )
 def test_other_function_gives(text: str, expected: str) -> None:
+    assert shown(text) == expected
+
+
+ROWS = the_list("[1, 2]", "[3, 4]", "[5, 6]")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("@tensor_array(2, [0, 0])", the_list("[0, 0]", "[0, 0]")),
+        (f"@tensor_array_read({ROWS}, 1)", "[3, 4]"),
+        (f"@tensor_array_write({ROWS}, 1, [9, 9])", the_list("[1, 2]", "[9, 9]", "[5, 6]")),
+        ("@tensor_array_unstack([[1, 2], [3, 4], [5, 6]])", ROWS),
+        ("@tensor_array_unstack([1, 2])", the_list(1, 2)),
+        (f"@tensor_array_stack({ROWS})", "[[1, 2],\n [3, 4],\n [5, 6]]"),
+        (f"@tensor_array_stack({the_list(1.5, 2.5)})", "[1.5, 2.5]"),
+        (f"@tensor_array_concat({ROWS})", "[1, 2, 3, 4, 5, 6]"),
+        (f"@tensor_array_concat({the_list('[[1, 2]]', '[[3, 4]]')})", "[[1, 2],\n [3, 4]]"),
+        (f"@tensor_array_gather({ROWS}, [2, 0])", "[[5, 6],\n [1, 2]]"),
+        (f"@tensor_array_scatter({ROWS}, [2, 0], [[7, 8], [9, 9]])", the_list("[9, 9]", "[3, 4]", "[7, 8]")),
+        ("@tensor_array_split([1, 2, 3, 4, 5], [2, 3])", the_list("[1, 2]", "[3, 4, 5]")),
+        ("@tensor_take([[1], [2], [3], [4]], 1, 3)", "[[2],\n [3]]"),
+        ("@tensor_concatenate([[1, 2]], [[3, 4]])", "[[1, 2],\n [3, 4]]"),
+        ("@tensor_expand_dims([1, 2])", "[[1, 2]]"),
+    ],
+)
+def test_tensor_array_function_gives(text: str, expected: str) -> None:
     assert shown(text) == expected
 
 
