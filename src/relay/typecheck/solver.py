@@ -3,7 +3,9 @@
 It implements `relay.op.relation.Typing`, which operators' type relations speak to.
 """
 
+import inspect
 from collections.abc import Callable, Collection, Iterable
+from functools import lru_cache
 from typing import Any, Literal, NoReturn
 
 from relay.diagnostic import Diagnostic, RelayError, Report, did_you_mean
@@ -550,9 +552,22 @@ def listed(names: Collection[str]) -> str:
     return ", ".join([d for d in BASE_TYPES if d in names])
 
 
+@lru_cache(maxsize=None)
+def relation_arity(rule: Callable[..., None]) -> int | None:
+    """How many types a relation is between; None for any number."""
+    params = list(inspect.signature(rule).parameters.values())[1:]
+    if any(p.kind is p.VAR_POSITIONAL for p in params):
+        return None
+    return sum(p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in params)
+
+
 def relation_goal(name: str, types: tuple[Any, ...], attrs: Any, call: Expr | None) -> Goal:
     """The goal that a relation named in a `where` clause stands for (`unknown-relation`, `arity`)."""
     if name in relations:
+        wanted = relation_arity(relations[name])
+        if wanted is not None and len(types) != wanted:
+            raise Fault("arity", f"the relation `{name}` is between {wanted} types, found {len(types)}",
+                        hint="without arguments it relates all parameters and the result")
         return Goal(name, types, attrs, call)
     if name in registry:
         op = operator_instance(name, dict(attrs))

@@ -249,18 +249,18 @@ class Unifier:
             return
         if ka is type(b):
             if ka is TensorType:
-                stack.append((a.shape, b.shape, strict))
                 stack.append((a.dtype, b.dtype, strict))
+                stack.append((a.shape, b.shape, strict))
                 return
             if ka is tuple:
                 if len(a) != len(b):
                     raise Mismatch("rank-mismatch", a, b)
-                stack.extend([(x, y, strict) for x, y in zip(a, b, strict=True) if x is not y])
+                stack.extend([(x, y, strict) for x, y in zip(a[::-1], b[::-1], strict=True) if x is not y])
                 return
             if ka is TupleType:
                 if len(a.fields) != len(b.fields):
                     raise Mismatch("type-mismatch", a, b)
-                stack.extend([(x, y, strict) for x, y in zip(a.fields, b.fields, strict=True) if x is not y])
+                stack.extend([(x, y, strict) for x, y in zip(a.fields[::-1], b.fields[::-1], strict=True) if x is not y])
                 return
             if ka is FuncType:
                 self._same_functions(a, b, stack)
@@ -271,7 +271,7 @@ class Unifier:
             if ka is TypeCall:
                 if a.func is not b.func or len(a.args) != len(b.args):
                     raise Mismatch("type-mismatch", a, b)
-                stack.extend([(x, y, True) for x, y in zip(a.args, b.args, strict=True) if x is not y])
+                stack.extend([(x, y, True) for x, y in zip(a.args[::-1], b.args[::-1], strict=True) if x is not y])
                 return
         if kind_of(a) is Kind.Dim and kind_of(b) is Kind.Dim:
             self._same_dims(a, b, strict)
@@ -288,7 +288,7 @@ class Unifier:
             raise Mismatch("arity", a, b)
         else:
             stack.append((a.ret_type, b.ret_type, True))
-            stack.extend([(x, y, True) for x, y in zip(a.arg_types, b.arg_types, strict=True) if x is not y])
+            stack.extend([(x, y, True) for x, y in zip(a.arg_types[::-1], b.arg_types[::-1], strict=True) if x is not y])
 
     def _same_dims(self, a: Any, b: Any, strict: bool) -> None:
         if a is ANY or b is ANY:
