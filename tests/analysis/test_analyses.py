@@ -145,7 +145,7 @@ def test_arguments_of_data_types_are_checked_against_a_module():
     mod = module()
     mod[vec] = TypeData(vec, (n, a), ())
     assert analysis.check_kind(TypeCall(vec, (3, INT)), mod) is Kind.Type
-    for args, code in [((INT, INT), "kind-mismatch"), ((3,), "type-argument-count")]:
+    for args, code in [((INT, INT), "kind-mismatch"), ((3,), "type-arity")]:
         with pytest.raises(RelayError) as error:
             analysis.check_kind(TypeCall(vec, args), mod)
         assert error.value.codes == (code,)

@@ -30,7 +30,7 @@ def check_kind(t: Type | TypeData, mod: IRModule | None = None) -> Kind:
     """The kind of a type, after checking that every part of it has the kind that its place needs.
 
     With a module, data types are looked up and their arguments counted.  Raises `kind-mismatch`,
-    `type-argument-count`, `unknown-type`.
+    `type-arity`, `unknown-type`.
     """
     if isinstance(t, TypeData):
         for field in [f for c in t.constructors for f in c.inputs]:
@@ -68,7 +68,7 @@ def _check_type_call(t: TypeCall, mod: IRModule | None) -> None:
     data = mod.type_definitions[mod.get_global_type_var(t.func.name_hint)]
     if len(data.type_vars) != len(t.args):
         wanted = f"`{t.func.name_hint}` takes {len(data.type_vars)} type arguments, not {len(t.args)}"
-        fail("type-argument-count", wanted, data.span)
+        fail("type-arity", wanted, data.span)
     for p, a in zip(data.type_vars, t.args, strict=True):
         _need(a, p.kind, f"parameter `{p.name_hint}` of `{t.func.name_hint}`")
 
