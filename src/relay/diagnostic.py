@@ -197,10 +197,15 @@ class Diagnostic:
 WIDEST_EXCERPT = 160
 
 
+def readable(text: str) -> str:
+    """`text` with a mark for each character that a terminal would not show (or no encoding can hold)."""
+    return text if text.isprintable() else "".join([c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text])
+
+
 def _excerpt(span: Span, label: str) -> list[str]:
     """The line of the span with carets under the range; long lines are cut around it."""
     line, column = span.source.position(span.start)
-    text = span.source.line_text(line).replace("\t", " ")
+    text = readable(span.source.line_text(line).replace("\t", " "))
     indent = len(text) - len(text.lstrip()) + 1
     if isinstance(span.source, PythonSource):
         column, length = indent, max(1, len(text.strip()))

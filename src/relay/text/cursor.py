@@ -7,7 +7,7 @@ keeps the waiting rules in a list, so that no depth of nesting meets Python's st
 from collections.abc import Generator
 from typing import Any, NoReturn
 
-from relay.diagnostic import Diagnostic, Note, RelayError, Report, Span
+from relay.diagnostic import Diagnostic, Note, RelayError, Report, Span, readable
 from relay.text.lexer import MOST_ERRORS, Tokens
 from relay.text.literals import short
 
@@ -68,6 +68,7 @@ class Cursor:
         self._last_fault = -1
         self._partner: dict[int, int] | None = None
         self._angle_partner: dict[int, int] | None = None
+        self._enclosing: list[int] | None = None
 
     @property
     def partner(self) -> dict[int, int]:
@@ -75,6 +76,13 @@ class Cursor:
         if self._partner is None:
             self._partner = self.tokens.brackets()
         return self._partner
+
+    @property
+    def enclosing(self) -> list[int]:
+        """For each token the bracket it is directly inside of, or -1."""
+        if self._enclosing is None:
+            self._enclosing = self.tokens.enclosing()
+        return self._enclosing
 
     @property
     def angle_partner(self) -> dict[int, int]:
@@ -99,7 +107,7 @@ class Cursor:
 
     def source_text(self, i: int) -> str:
         """The text of token `i` as written, cut to a readable length."""
-        return short(self.source.text[self.starts[i] : self.ends[i]])
+        return readable(short(self.source.text[self.starts[i] : self.ends[i]]))
 
     def on_new_line(self, i: int) -> bool:
         """Whether a newline stands between token `i` and the one before it."""
@@ -144,6 +152,8 @@ class Cursor:
         """Raise `unexpected-token` here: `what` should stand here; `opener` is the bracket that waits."""
         i = self.i
         notes: tuple[Note, ...] = ()
+        if opener is None and self.kinds[i] == "END" and self.enclosing[i] >= 0:
+            opener = self.enclosing[i]
         if opener is not None:
             notes = (Note(f"the `{self.texts[opener]}` that waits for it is here", self.span(opener)),)
         message = f"expected {what}, found {self.spelled(i)}"

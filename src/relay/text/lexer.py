@@ -94,7 +94,7 @@ def _kind(piece: str) -> str | None:
 
 @dataclass(slots=True)
 class Tokens:
-    """Parallel lists over the tokens; the last one is `END`, empty, at the end of the text.
+    """Parallel lists over the tokens; the last ones are `END`, empty, at the end of the text.
 
     Kinds are `LOCAL GLOBAL GRAPH NAME NUMBER STRING PROJ END`, and for keywords and punctuation the text
     itself.  Quoted names are unquoted in `texts` (their sigil stays), so `%"x"` and `%x` are the same.
@@ -126,6 +126,24 @@ class Tokens:
                 partner[open_.pop()] = i
         return partner
 
+    def enclosing(self) -> list[int]:
+        """For each token the bracket it is directly inside of, or -1."""
+        partner = self.brackets()
+        around: list[int] = []
+        open_ = [-1]
+        for i, kind in enumerate(self.kinds):
+            if kind in _CLOSER:
+                around.append(open_[-1])
+                open_.append(i)
+                continue
+            if kind == "def" and self.kinds[i + 1] == "GLOBAL":
+                open_ = [-1]
+            elif i in partner:
+                while open_.pop() != partner[i]:
+                    pass
+            around.append(open_[-1])
+        return around
+
     def angles(self) -> dict[int, int]:
         """For each `<` that could open a list of types, the index of its `>`."""
         partner: dict[int, int] = {}
@@ -144,6 +162,10 @@ class Tokens:
 _CLOSER = {"(": ")", "[": "]", "{": "}"}
 _BRACKETS = frozenset({*"()[]{}", "def"})
 _NOT_IN_TYPES = frozenset({";", "{", "}", "LOCAL", "GRAPH", "let", "def", "if", "match", "&&", "||", "==", "END"})
+
+
+LOOK_AHEAD = 5
+"""How many `END`s close the lists: a parser may look that far ahead without asking where the text ends."""
 
 
 def lex(source: Source, report: Report) -> Tokens:
@@ -169,10 +191,10 @@ def lex(source: Source, report: Report) -> Tokens:
                     list(compress(offsets, keep)), list(compress(offsets[1:], keep)))
     if kinds.odd:
         _second_look(tokens, report)
-    tokens.kinds.append("END")
-    tokens.texts.append("")
-    tokens.starts.append(len(text))
-    tokens.ends.append(len(text))
+    tokens.kinds += ["END"] * LOOK_AHEAD
+    tokens.texts += [""] * LOOK_AHEAD
+    tokens.starts += [len(text)] * LOOK_AHEAD
+    tokens.ends += [len(text)] * LOOK_AHEAD
     return tokens
 
 
@@ -196,9 +218,11 @@ def _second_look(tokens: Tokens, report: Report) -> None:
             tokens.kinds[i] = "STRING" if piece[0] == '"' else "LOCAL" if piece[0] == "%" else "GLOBAL"
             continue
         drop.add(i)
+        if len(report.diagnostics) > MOST_ERRORS:
+            continue
         if kind == "FILE":
             _file_attribute(tokens, piece, span, report)
-        elif len(report.diagnostics) <= MOST_ERRORS:
+        else:
             report.error("unexpected-character", f"{_character(piece)} has no meaning here", span,
                          hint=_CHARACTER_HINTS.get(piece, "a name with other characters is quoted: `%\"é\"`"
                                                    if piece[0].isalpha() else ""))

@@ -59,14 +59,14 @@ class Attributes(Names):
                 self.i = i + 1
                 return self.string(i)
             case "NUMBER" | "-":
-                return self._number()
+                return self._attribute_number()
             case "NAME":
                 return self._word()
             case _:
                 self.expected("a value of an attribute", hint="an attribute is known when the program is written: "
                               "what is computed is an operand")
 
-    def _number(self) -> int | float:
+    def _attribute_number(self) -> int | float:
         negative = self.kinds[self.i] == "-"
         i = self.i + negative
         self.i = i + 1

@@ -52,16 +52,18 @@ class Bodies(Literals):
     def braces(self) -> Rule:
         """`{ … }`."""
         opener = self.take("{")
-        body = yield self.sequence(in_braces=True)
+        body = yield self.sequence(opener=opener)
         self.take("}", what="`;` or `}`", opener=opener)
         return body
 
     # --- statements -----------------------------------------------------------------------------------------
 
-    def sequence(self, *, is_value: bool = False, in_braces: bool = False, by_line: bool = False) -> Rule:
+    def sequence(self, *, is_value: bool = False, by_line: bool = False,
+                 opener: int | None = None) -> Rule:
         """Bindings and a result; `is_value` ends it with the first expression, at a `;` even.
 
-        In braces a fault is reported and the next statement is tried.
+        Given the `opener` of its braces (-1 for the whole text), a fault is reported and the next
+        statement is tried.
         """
         mark, outer = len(self.log), self.block
         self.blocks += 1
@@ -71,15 +73,14 @@ class Bodies(Literals):
         result: Any = None
         try:
             while result is None:
-                start = self.i
                 try:
                     result = yield from self._statement(done, is_value, by_line)
                 except SyntaxFault as fault:
-                    if not in_braces:
+                    if opener is None:
                         raise
                     self.recovered(fault)
-                    if not self._resume(start):
-                        result = Tuple((), span=self.here(start))
+                    if not self._resume(opener, fault.at):
+                        result = Tuple((), span=self.here(self.i))
         finally:
             self.leave(mark)
             self.open_blocks.discard(self.block)
@@ -140,23 +141,23 @@ class Bodies(Literals):
             self.fault(code, message, i, hint=hint)
         self.lint(code, message, i, hint=hint)
 
-    def _resume(self, start: int) -> bool:
-        """After a fault in the statement that began at `start`: go behind it; False where the block ends."""
-        kinds, fault_at = self.kinds, self.i
-        i = start
-        while True:
-            kind = kinds[i]
-            ends = kind in ("END", "}") or kind in (")", "]") and i in self.partner
-            if ends or kind == "def" and kinds[i + 1] == "GLOBAL":
-                self.i = i
-                return False
-            if kind == ";":
-                self.i = i + 1
-                return kinds[i + 1] not in _END
-            if kind == "let" and i > fault_at:
-                self.i = i
-                return True
-            i = self.partner.get(i, i) + 1 if kind in ("(", "[", "{") else i + 1
+    def _resume(self, opener: int, fault_at: int) -> bool:
+        """Go behind the statement of the block at `opener` that has the fault; False where the block ends."""
+        kinds, enclosing = self.kinds, self.enclosing
+        end = self.partner.get(opener)
+        i = fault_at
+        while kinds[i] != "END" and i != end and enclosing[i] >= opener and not (
+                kinds[i] == "def" and kinds[i + 1] == "GLOBAL"):
+            if enclosing[i] == opener:
+                if kinds[i] == ";":
+                    self.i = i + 1
+                    return kinds[i + 1] not in _END
+                if kinds[i] == "let" and i > fault_at:
+                    self.i = i
+                    return True
+            i += 1
+        self.i = i
+        return False
 
     # --- bindings -------------------------------------------------------------------------------------------
 

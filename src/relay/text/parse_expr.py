@@ -467,7 +467,7 @@ class Expressions(Patterns):
         """`{ … }`."""
         raise AssertionError
 
-    def sequence(self, *, is_value: bool = False, in_braces: bool = False, by_line: bool = False) -> Rule:
+    def sequence(self, *, is_value: bool = False, by_line: bool = False, opener: int | None = None) -> Rule:
         """Statements and a result."""
         raise AssertionError
 
