@@ -195,7 +195,7 @@ def fits(x: ConstructorValue, t: TypeCall, datatypes: Mapping[Any, TypeData]) ->
             plan = plans[x.constructor, t] = [_plan(f) for f in field_types(x, t, datatypes)]
         if len(plan) != len(x.fields):
             return False
-        if len(plan) > 2:
+        if len(plan) > 1 and sum(type(p) is TypeCall for p in plan) > 1:
             if id(x) in seen:
                 continue
             seen.add(id(x))

@@ -237,7 +237,7 @@ class Lowering:
         """A free variable has no value; a type parameter that nothing binds is unknown."""
         if isinstance(key, Var):
             diagnostic = Diagnostic(
-                "free-variable",
+                "unbound-variable",
                 f"`%{key.name}` has no value here",
                 unit.draft.span or key.span,
                 "it is free in this expression",

@@ -28,12 +28,12 @@ class Interpreter:
     """Evaluates expressions over a module; what it learns of a definition it keeps while that stays the same object.
 
     Inference runs on demand, on the definitions that are reached.  A global constant is evaluated once.
-    `max_depth` is how many calls may be open at once (by default, what half of the memory holds).
+    `max_depth` is how many calls may be open at once; else the module's option of that name says it, or memory.
     """
 
     def __init__(self, mod: IRModule | None = None, *, max_depth: int | None = None) -> None:
         self.mod = IRModule() if mod is None else mod
-        self.max_depth = default_depth() if max_depth is None else max_depth
+        self.max_depth = max_depth or self.mod.options.get("max_depth") or default_depth()
         self._forget()
 
     def _forget(self) -> None:

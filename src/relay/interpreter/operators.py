@@ -99,7 +99,7 @@ def refuse(name: str, size: int) -> None:
     """Stop before memory is asked for that the machine does not have (`out-of-memory`)."""
     fail(
         "out-of-memory",
-        f"the result of `{name}` takes {human(size)}, and this machine has {human(available_memory())}",
+        f"the result of `{name}` takes {human(size)}, more memory than this machine has",
         hint="check the shapes: one of them is probably larger than it should be",
     )
 
