@@ -1,4 +1,6 @@
-"""A `Typing` for types that are known, enough to check what an operator says of its result against its value."""
+"""A `Typing` for types that are known, enough to check what an operator says of its result against its
+value.
+"""
 
 from typing import Any
 
@@ -9,7 +11,7 @@ from relay.ir import dim as arithmetic
 from relay.ir.dtype import dtype_name
 from relay.ir.type import ANY, IncompleteType, Kind, TensorType, TupleType, Type
 from relay.op.axes import holds
-from relay.op.base import array_type, conform, attribute_types, instance, registry
+from relay.op.base import array_type, attribute_types, conform, instance, registry
 
 
 class Concrete:
@@ -146,15 +148,21 @@ def fits(found: Type, inferred: Any) -> bool:
     """Whether the type of a value is as inferred, where `?` is any size."""
     if isinstance(found, TupleType):
         return len(found.fields) == len(inferred.fields) and all(
-            fits(a, b) for a, b in zip(found.fields, inferred.fields, strict=True))
+            fits(a, b) for a, b in zip(found.fields, inferred.fields, strict=True)
+        )
     assert isinstance(found, TensorType)
-    return found.dtype == inferred.dtype and len(found.shape) == len(inferred.shape) and all(
-        b is ANY or a == b for a, b in zip(found.shape, inferred.shape, strict=True))
+    return (
+        found.dtype == inferred.dtype
+        and len(found.shape) == len(inferred.shape)
+        and all(b is ANY or a == b for a, b in zip(found.shape, inferred.shape, strict=True))
+    )
 
 
 def run(name: str, *operands: Any, **attrs: Any) -> Any:
     """The value of an operator, whose type is checked to be the inferred one."""
-    arrays = [tuple(np.asarray(x)[()] for x in o) if isinstance(o, tuple) else np.asarray(o)[()] for o in operands]
+    arrays = [
+        tuple(np.asarray(x)[()] for x in o) if isinstance(o, tuple) else np.asarray(o)[()] for o in operands
+    ]
     op = instance(name, attrs)
     value = op.evaluate(*arrays)
     inferred = infer(name, *[array_type(a) for a in arrays], **attrs)

@@ -3,9 +3,9 @@
 import ml_dtypes
 import numpy as np
 import pytest
+
 from op.concrete import decomposed, infer, run, symbolic
 from op.onnx_node import onnx_node
-
 from relay.diagnostic import RelayError
 from relay.ir.dim import floor_divide
 from relay.ir.expr import TupleGetItem, Var
@@ -22,10 +22,12 @@ def normal(*shape: int, dtype: str = "float32") -> np.ndarray:
 
 def close(a, b, dtype: str = "float32") -> None:
     tolerance = {"float16": 5e-3, "float32": 1e-4, "float64": 1e-10}[dtype]
-    np.testing.assert_allclose(np.asarray(a, "float64"), np.asarray(b, "float64"), rtol=tolerance, atol=tolerance)
+    np.testing.assert_allclose(
+        np.asarray(a, "float64"), np.asarray(b, "float64"), rtol=tolerance, atol=tolerance
+    )
 
 
-# --- matrix products ------------------------------------------------------------------------------------------
+# --- matrix products --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "int32", "int8"])
@@ -34,8 +36,12 @@ def test_dense_is_a_product_with_the_transpose(lead, dtype: str) -> None:
     x, w = (10 * normal(*lead, 4)).astype(dtype), (10 * normal(5, 4)).astype(dtype)
     wide = "float64" if np.dtype(dtype).kind == "f" else "int64"
     want = (x.astype(wide) @ w.T.astype(wide)).astype(dtype)
-    np.testing.assert_allclose(run("nn.dense", x, w), want, rtol=1e-2 if dtype == "float16" else 1e-5,
-                               atol=0.5 if dtype == "float16" else 1e-3)
+    np.testing.assert_allclose(
+        run("nn.dense", x, w),
+        want,
+        rtol=1e-2 if dtype == "float16" else 1e-5,
+        atol=0.5 if dtype == "float16" else 1e-3,
+    )
 
 
 def test_integer_products_are_exact_in_the_wide_type_and_wrap_in_the_narrow() -> None:
@@ -59,7 +65,7 @@ def test_matmul_and_batch_matmul_agree_with_numpy(ta: bool, tb: bool) -> None:
     close(run("nn.matmul", left[0], right[0], transpose_a=ta, transpose_b=tb, units=5), a[0] @ b[0])
 
 
-# --- convolutions ---------------------------------------------------------------------------------------------
+# --- convolutions -----------------------------------------------------------------------------------------
 
 CONVS = [
     # data, weight, strides, padding (before…, after…), dilation, groups
@@ -77,15 +83,27 @@ CONVS = [
 @pytest.mark.parametrize(("data", "weight", "strides", "padding", "dilation", "groups"), CONVS)
 def test_convolutions_agree_with_onnx(data, weight, strides, padding, dilation, groups, dtype: str) -> None:
     x, w = normal(*data, dtype=dtype), normal(*weight, dtype=dtype)
-    (want,) = onnx_node("Conv", [x.astype("float64"), w.astype("float64")], strides=strides, pads=padding,
-                        dilations=dilation, group=groups)
+    (want,) = onnx_node(
+        "Conv",
+        [x.astype("float64"), w.astype("float64")],
+        strides=strides,
+        pads=padding,
+        dilations=dilation,
+        group=groups,
+    )
     n = len(strides)
     attrs = {"strides": strides, "padding": padding, "dilation": dilation, "groups": groups}
     close(run(f"nn.conv{n}d", x, w, **attrs), want, "float16" if dtype == "float16" else dtype)
-    letters = "DHW"[3 - n:]
+    letters = "DHW"[3 - n :]
     last, hwio = (0, *range(2, n + 2), 1), (*range(2, n + 2), 1, 0)
-    channels_last = run(f"nn.conv{n}d", x.transpose(last), w.transpose(hwio), data_layout=f"N{letters}C",
-                        kernel_layout=f"{letters}IO", **attrs)
+    channels_last = run(
+        f"nn.conv{n}d",
+        x.transpose(last),
+        w.transpose(hwio),
+        data_layout=f"N{letters}C",
+        kernel_layout=f"{letters}IO",
+        **attrs,
+    )
     close(channels_last, want.transpose(last), "float16" if dtype == "float16" else dtype)
     mixed = run(f"nn.conv{n}d", x, w, out_layout=f"N{letters}C", out_dtype="float64", **attrs)
     assert mixed.dtype == np.float64
@@ -98,12 +116,17 @@ def test_a_depthwise_weight_may_have_the_multiple_as_an_axis() -> None:
     close(run("nn.conv2d", x, w, groups=3), want)
     close(run("nn.conv2d", x, w.reshape(3, 2, 3, 3), groups=3, channels=6, kernel_size=3), want)
     hwoi = w.reshape(3, 2, 3, 3).transpose(2, 3, 0, 1)
-    close(run("nn.conv2d", x.transpose(0, 2, 3, 1), hwoi, groups=3, data_layout="NHWC", kernel_layout="HWOI"),
-          want.transpose(0, 2, 3, 1))
+    close(
+        run("nn.conv2d", x.transpose(0, 2, 3, 1), hwoi, groups=3, data_layout="NHWC", kernel_layout="HWOI"),
+        want.transpose(0, 2, 3, 1),
+    )
 
 
 def test_integer_convolution_is_exact() -> None:
-    x, w = rng.integers(-128, 128, (1, 8, 6, 6)).astype("int8"), rng.integers(-128, 128, (4, 8, 3, 3)).astype("int8")
+    x, w = (
+        rng.integers(-128, 128, (1, 8, 6, 6)).astype("int8"),
+        rng.integers(-128, 128, (4, 8, 3, 3)).astype("int8"),
+    )
     want = onnx_node("Conv", [x.astype("float64"), w.astype("float64")])[0].astype("int64")
     np.testing.assert_array_equal(run("nn.conv2d", x, w, out_dtype="int32"), want)
     np.testing.assert_array_equal(run("nn.conv2d", x, w), want.astype("int8"))
@@ -120,7 +143,9 @@ def test_large_images_are_unfolded_in_pieces(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_convolution_of_no_images_is_no_image() -> None:
     assert run("nn.conv2d", normal(0, 3, 5, 5), normal(4, 3, 3, 3)).shape == (0, 4, 3, 3)
-    assert run("nn.conv2d", normal(1, 0, 5, 5), normal(4, 0, 3, 3)).tolist() == np.zeros((1, 4, 3, 3)).tolist()
+    assert (
+        run("nn.conv2d", normal(1, 0, 5, 5), normal(4, 0, 3, 3)).tolist() == np.zeros((1, 4, 3, 3)).tolist()
+    )
 
 
 TRANSPOSED = [
@@ -134,8 +159,9 @@ TRANSPOSED = [
 
 
 @pytest.mark.parametrize(("data", "weight", "strides", "padding", "dilation", "extra", "groups"), TRANSPOSED)
-def test_transposed_convolution_is_the_adjoint_of_convolution(data, weight, strides, padding, dilation, extra,
-                                                              groups) -> None:
+def test_transposed_convolution_is_the_adjoint_of_convolution(
+    data, weight, strides, padding, dilation, extra, groups
+) -> None:
     x, w = normal(*data, dtype="float64"), normal(*weight, dtype="float64")
     n = len(strides)
     attrs = {"strides": strides, "padding": padding, "dilation": dilation, "groups": groups}
@@ -151,11 +177,20 @@ def test_transposed_convolution_agrees_with_onnx() -> None:
     (want,) = onnx_node("ConvTranspose", [x, w], strides=[2, 2], pads=[1, 1, 1, 1], output_padding=[1, 1])
     attrs = {"strides": (2, 2), "padding": (1, 1), "output_padding": (1, 1)}
     close(run("nn.conv2d_transpose", x, w, **attrs), want)
-    close(run("nn.conv2d_transpose", x.transpose(0, 2, 3, 1), w.transpose(2, 3, 1, 0), data_layout="NHWC",
-              kernel_layout="HWOI", **attrs), want.transpose(0, 2, 3, 1))
+    close(
+        run(
+            "nn.conv2d_transpose",
+            x.transpose(0, 2, 3, 1),
+            w.transpose(2, 3, 1, 0),
+            data_layout="NHWC",
+            kernel_layout="HWOI",
+            **attrs,
+        ),
+        want.transpose(0, 2, 3, 1),
+    )
 
 
-# --- pooling --------------------------------------------------------------------------------------------------
+# --- pooling ----------------------------------------------------------------------------------------------
 
 POOLS = [
     # data, window, strides, padding, dilation, ceil_mode
@@ -171,17 +206,27 @@ POOLS = [
 @pytest.mark.parametrize(("data", "window", "strides", "padding", "dilation", "ceil_mode"), POOLS)
 def test_pools_agree_with_onnx(data, window, strides, padding, dilation, ceil_mode: bool) -> None:
     x, n = normal(*data), len(window)
-    attrs = {"pool_size": window, "strides": strides, "padding": padding, "dilation": dilation,
-             "ceil_mode": ceil_mode}
-    onnx = {"kernel_shape": window, "strides": strides, "pads": padding, "dilations": dilation,
-            "ceil_mode": int(ceil_mode)}
+    attrs = {
+        "pool_size": window,
+        "strides": strides,
+        "padding": padding,
+        "dilation": dilation,
+        "ceil_mode": ceil_mode,
+    }
+    onnx = {
+        "kernel_shape": window,
+        "strides": strides,
+        "pads": padding,
+        "dilations": dilation,
+        "ceil_mode": int(ceil_mode),
+    }
     for include in (False, True):
         (want,) = onnx_node("AveragePool", [x], opset=22, count_include_pad=int(include), **onnx)
         found = run(f"nn.avg_pool{n}d", x, count_include_pad=include, **attrs)
         close(found, want)
     (want,) = onnx_node("MaxPool", [x], opset=22, **onnx)
     close(run(f"nn.max_pool{n}d", x, **attrs), want)
-    letters = "DHW"[3 - n:]
+    letters = "DHW"[3 - n :]
     last = (0, *range(2, n + 2), 1)
     close(run(f"nn.max_pool{n}d", x.transpose(last), layout=f"N{letters}C", **attrs), want.transpose(last))
 
@@ -217,7 +262,7 @@ def test_a_global_pool_can_change_the_layout() -> None:
     close(found, x.mean(axis=(1, 2)).reshape(2, 3, 1, 1))
 
 
-# --- normalisation --------------------------------------------------------------------------------------------
+# --- normalisation ----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "float16"])
@@ -232,7 +277,11 @@ def test_batch_norm_agrees_with_onnx(dtype: str) -> None:
     np.testing.assert_array_equal(new_variance, vectors[3])
     last = run("nn.batch_norm", x.transpose(0, 2, 3, 1), *vectors, epsilon=1e-3, axis=-1)[0]
     close(last, want.transpose(0, 2, 3, 1), "float16" if dtype == "float16" else "float32")
-    close(decomposed("nn.batch_norm", x, *vectors, epsilon=1e-3)[0], want, "float16" if dtype == "float16" else "float32")
+    close(
+        decomposed("nn.batch_norm", x, *vectors, epsilon=1e-3)[0],
+        want,
+        "float16" if dtype == "float16" else "float32",
+    )
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float16"])
@@ -241,13 +290,18 @@ def test_normalisations_agree_with_onnx(dtype: str) -> None:
     gamma, beta = normal(6, dtype=dtype), normal(6, dtype=dtype)
     loose = "float16" if dtype == "float16" else "float32"
     wide = [a.astype("float64") for a in (x, gamma, beta)]
-    close(run("nn.instance_norm", x, gamma, beta), onnx_node("InstanceNormalization", wide, epsilon=1e-5)[0], loose)
+    close(
+        run("nn.instance_norm", x, gamma, beta),
+        onnx_node("InstanceNormalization", wide, epsilon=1e-5)[0],
+        loose,
+    )
     (want,) = onnx_node("GroupNormalization", wide, opset=21, num_groups=3, epsilon=1e-5)
     close(run("nn.group_norm", x, gamma, beta, num_groups=3), want, loose)
     close(decomposed("nn.group_norm", x, gamma, beta, num_groups=3), want, loose)
     scale, shift = normal(4, dtype=dtype), normal(4, dtype=dtype)
-    (want,) = onnx_node("LayerNormalization", [wide[0], scale.astype("float64"), shift.astype("float64")],
-                        epsilon=1e-5)
+    (want,) = onnx_node(
+        "LayerNormalization", [wide[0], scale.astype("float64"), shift.astype("float64")], epsilon=1e-5
+    )
     close(run("nn.layer_norm", x, scale, shift), want, loose)
     close(decomposed("nn.layer_norm", x, scale, shift), want, loose)
 
@@ -263,8 +317,10 @@ def test_lrn_agrees_with_onnx() -> None:
     x = normal(7, 7, 3, 3)  # the evaluator is right only for as many images as channels
     (want,) = onnx_node("LRN", [x], size=3, alpha=0.5, beta=0.6, bias=1.5)
     close(run("nn.lrn", x, size=3, alpha=0.5, beta=0.6, bias=1.5), want)
-    close(run("nn.lrn", x.transpose(0, 2, 3, 1), size=3, axis=3, alpha=0.5, beta=0.6, bias=1.5),
-          want.transpose(0, 2, 3, 1))
+    close(
+        run("nn.lrn", x.transpose(0, 2, 3, 1), size=3, axis=3, alpha=0.5, beta=0.6, bias=1.5),
+        want.transpose(0, 2, 3, 1),
+    )
 
 
 def test_l2_normalize_agrees_with_onnx() -> None:
@@ -274,7 +330,7 @@ def test_l2_normalize_agrees_with_onnx() -> None:
     close(run("nn.l2_normalize", x, eps=1e-12), x / np.sqrt((x * x).sum()))
 
 
-# --- activations and losses -----------------------------------------------------------------------------------
+# --- activations and losses -------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "float16"])
@@ -326,13 +382,15 @@ def test_cross_entropy_is_the_mean_over_the_batch() -> None:
     close(run("nn.cross_entropy_with_logits", np.log(p), y), want, "float64")
 
 
-# --- the rest -------------------------------------------------------------------------------------------------
+# --- the rest ---------------------------------------------------------------------------------------------
 
 
 def test_bias_add_is_along_the_channels() -> None:
     x, b = normal(2, 3, 4), normal(3)
     close(run("nn.bias_add", x, b), x + b[:, None])
-    close(run("nn.bias_add", x.astype("float16"), normal(4, dtype="float16"), axis=-1).dtype == np.float16, True)
+    close(
+        run("nn.bias_add", x.astype("float16"), normal(4, dtype="float16"), axis=-1).dtype == np.float16, True
+    )
 
 
 def test_dropout_gives_data_and_a_mask() -> None:
@@ -346,13 +404,17 @@ def test_dropout_gives_data_and_a_mask() -> None:
 
 def test_dilate_puts_values_between() -> None:
     x = np.asarray([[1, 2], [3, 4]], "int32")
-    assert run("nn.dilate", x, strides=(2, 3), dilation_value=9.0).tolist() == \
-        [[1, 9, 9, 2], [9, 9, 9, 9], [3, 9, 9, 4]]
+    assert run("nn.dilate", x, strides=(2, 3), dilation_value=9.0).tolist() == [
+        [1, 9, 9, 2],
+        [9, 9, 9, 9],
+        [3, 9, 9, 4],
+    ]
 
 
 @pytest.mark.parametrize("scale", [(2, 3), (1.5, 2), (0.5, 1)])
-@pytest.mark.parametrize(("method", "mode"), [("nearest_neighbor", "nearest"), ("bilinear", "linear"),
-                                              ("bicubic", "cubic")])
+@pytest.mark.parametrize(
+    ("method", "mode"), [("nearest_neighbor", "nearest"), ("bilinear", "linear"), ("bicubic", "cubic")]
+)
 @pytest.mark.parametrize("align", [False, True])
 def test_upsampling_agrees_with_onnx(scale, method: str, mode: str, align: bool) -> None:
     if align and mode == "nearest":
@@ -360,11 +422,24 @@ def test_upsampling_agrees_with_onnx(scale, method: str, mode: str, align: bool)
     x = normal(1, 2, 4, 6)
     found = run("nn.upsampling", x, scale_h=scale[0], scale_w=scale[1], method=method, align_corners=align)
     sizes = np.asarray([1, 2, round(4 * scale[0]), round(6 * scale[1])])
-    (want,) = onnx_node("Resize", [x, None, None, sizes], mode=mode, cubic_coeff_a=-0.5, nearest_mode="floor",
-                        coordinate_transformation_mode="align_corners" if align else "asymmetric")
+    (want,) = onnx_node(
+        "Resize",
+        [x, None, None, sizes],
+        mode=mode,
+        cubic_coeff_a=-0.5,
+        nearest_mode="floor",
+        coordinate_transformation_mode="align_corners" if align else "asymmetric",
+    )
     close(found, want)
-    last = run("nn.upsampling", x.transpose(0, 2, 3, 1), scale_h=scale[0], scale_w=scale[1], method=method,
-               align_corners=align, layout="NHWC")
+    last = run(
+        "nn.upsampling",
+        x.transpose(0, 2, 3, 1),
+        scale_h=scale[0],
+        scale_w=scale[1],
+        method=method,
+        align_corners=align,
+        layout="NHWC",
+    )
     close(last, want.transpose(0, 2, 3, 1))
 
 
@@ -380,7 +455,7 @@ def test_upsampling_3d_agrees_with_onnx(mode: str) -> None:
     close(nearest, x.repeat(2, axis=2).repeat(3, axis=4))
 
 
-# --- types ----------------------------------------------------------------------------------------------------
+# --- types ------------------------------------------------------------------------------------------------
 
 
 def test_sizes_of_convolutions_are_exact_formulas() -> None:
@@ -391,8 +466,9 @@ def test_sizes_of_convolutions_are_exact_formulas() -> None:
     found, still = symbolic("nn.conv2d", x, w, strides=2, dilation=2)
     assert found is TensorType((n, 8, floor_divide(h - 5, 2) + 1, floor_divide(h - 5, 2) + 1), "float32")
     assert still == [(5, "<=", h)] * 2
-    assert infer("nn.conv2d_transpose", x, TensorType((3, 8, 4, 4), "float32"), strides=2, padding=1) \
-        is TensorType((n, 8, 2 * h, 2 * h), "float32")
+    assert infer(
+        "nn.conv2d_transpose", x, TensorType((3, 8, 4, 4), "float32"), strides=2, padding=1
+    ) is TensorType((n, 8, 2 * h, 2 * h), "float32")
     assert infer("nn.max_pool2d", x, pool_size=2, strides=2).shape[2] is floor_divide(h - 2, 2) + 1
     assert infer("nn.upsampling", x, scale_h=2, scale_w=1.5).shape[2:] == (2 * h, floor_divide(6 * h + 2, 4))
 
@@ -414,39 +490,42 @@ def test_a_weight_of_unknown_shape_follows_from_the_attributes() -> None:
 F = "float32"
 
 
-@pytest.mark.parametrize(("name", "attrs", "shapes", "code"), [
-    ("nn.dense", {}, [(2, 3), (4, 5)], "contraction-mismatch"),
-    ("nn.dense", {}, [(), (4, 5)], "rank-mismatch"),
-    ("nn.dense", {"units": 5}, [(2, 3), (4, 3)], "shape-constraint"),
-    ("nn.dense", {}, [(2, 3), (4, 3, 1)], "rank-mismatch"),
-    ("nn.matmul", {}, [(2, 3), (3,)], "rank-mismatch"),
-    ("nn.batch_matmul", {}, [(2, 3, 4), (3, 5, 4)], "broadcast-mismatch"),
-    ("nn.conv2d", {}, [(1, 3, 5, 5), (4, 2, 3, 3)], "channel-mismatch"),
-    ("nn.conv2d", {"groups": 2}, [(1, 3, 5, 5), (4, 1, 3, 3)], "groups-mismatch"),
-    ("nn.conv2d", {"groups": 2}, [(1, 4, 5, 5), (3, 2, 3, 3)], "groups-mismatch"),
-    ("nn.conv2d", {}, [(1, 3, 2, 5), (4, 3, 3, 3)], "shape-constraint"),
-    ("nn.conv2d", {}, [(3, 5, 5), (4, 3, 3, 3)], "rank-mismatch"),
-    ("nn.conv2d", {"channels": 5}, [(1, 3, 5, 5), (4, 3, 3, 3)], "shape-constraint"),
-    ("nn.conv2d", {"kernel_size": 5}, [(1, 3, 5, 5), (4, 3, 3, 3)], "shape-constraint"),
-    ("nn.conv2d", {"strides": 0}, [(1, 3, 5, 5), (4, 3, 3, 3)], "attribute-value"),
-    ("nn.conv2d", {"padding": (1, 1, 1)}, [(1, 3, 5, 5), (4, 3, 3, 3)], "attribute-value"),
-    ("nn.conv2d", {"padding": -1}, [(1, 3, 5, 5), (4, 3, 3, 3)], "attribute-value"),
-    ("nn.conv2d", {"data_layout": "NCWW"}, [(1, 3, 5, 5), (4, 3, 3, 3)], "bad-layout"),
-    ("nn.conv2d", {"out_dtype": "f"}, [(1, 3, 5, 5), (4, 3, 3, 3)], "attribute-type"),
-    ("nn.conv2d_transpose", {}, [(1, 3, 5, 5), (4, 3, 3, 3)], "channel-mismatch"),
-    ("nn.max_pool2d", {"pool_size": 9}, [(1, 3, 5, 5)], "shape-constraint"),
-    ("nn.max_pool2d", {"pool_size": (2, 2, 2)}, [(1, 3, 5, 5)], "attribute-value"),
-    ("nn.batch_norm", {}, [(1, 3, 5), (4,), (3,), (3,), (3,)], "channel-mismatch"),
-    ("nn.layer_norm", {"axis": 3}, [(1, 3, 5), (5,), (5,)], "axis-out-of-range"),
-    ("nn.group_norm", {"num_groups": 2}, [(1, 3, 5), (3,), (3,)], "groups-mismatch"),
-    ("nn.group_norm", {}, [(1, 3, 5), (3,), (3,)], "missing-attribute"),
-    ("nn.bias_add", {}, [(1, 3), (4,)], "channel-mismatch"),
-    ("nn.softmax", {"axis": 1}, [(3,)], "axis-out-of-range"),
-    ("nn.lrn", {"size": 4}, [(1, 3, 5)], "attribute-value"),
-    ("nn.cross_entropy", {}, [(1, 3), (1, 4)], "type-mismatch"),
-    ("nn.dilate", {"strides": (1,)}, [(1, 3)], "attribute-value"),
-    ("nn.upsampling", {"scale_h": 0}, [(1, 3, 2, 2)], "attribute-value"),
-])
+@pytest.mark.parametrize(
+    ("name", "attrs", "shapes", "code"),
+    [
+        ("nn.dense", {}, [(2, 3), (4, 5)], "contraction-mismatch"),
+        ("nn.dense", {}, [(), (4, 5)], "rank-mismatch"),
+        ("nn.dense", {"units": 5}, [(2, 3), (4, 3)], "shape-constraint"),
+        ("nn.dense", {}, [(2, 3), (4, 3, 1)], "rank-mismatch"),
+        ("nn.matmul", {}, [(2, 3), (3,)], "rank-mismatch"),
+        ("nn.batch_matmul", {}, [(2, 3, 4), (3, 5, 4)], "broadcast-mismatch"),
+        ("nn.conv2d", {}, [(1, 3, 5, 5), (4, 2, 3, 3)], "channel-mismatch"),
+        ("nn.conv2d", {"groups": 2}, [(1, 3, 5, 5), (4, 1, 3, 3)], "groups-mismatch"),
+        ("nn.conv2d", {"groups": 2}, [(1, 4, 5, 5), (3, 2, 3, 3)], "groups-mismatch"),
+        ("nn.conv2d", {}, [(1, 3, 2, 5), (4, 3, 3, 3)], "shape-constraint"),
+        ("nn.conv2d", {}, [(3, 5, 5), (4, 3, 3, 3)], "rank-mismatch"),
+        ("nn.conv2d", {"channels": 5}, [(1, 3, 5, 5), (4, 3, 3, 3)], "shape-constraint"),
+        ("nn.conv2d", {"kernel_size": 5}, [(1, 3, 5, 5), (4, 3, 3, 3)], "shape-constraint"),
+        ("nn.conv2d", {"strides": 0}, [(1, 3, 5, 5), (4, 3, 3, 3)], "attribute-value"),
+        ("nn.conv2d", {"padding": (1, 1, 1)}, [(1, 3, 5, 5), (4, 3, 3, 3)], "attribute-value"),
+        ("nn.conv2d", {"padding": -1}, [(1, 3, 5, 5), (4, 3, 3, 3)], "attribute-value"),
+        ("nn.conv2d", {"data_layout": "NCWW"}, [(1, 3, 5, 5), (4, 3, 3, 3)], "bad-layout"),
+        ("nn.conv2d", {"out_dtype": "f"}, [(1, 3, 5, 5), (4, 3, 3, 3)], "attribute-type"),
+        ("nn.conv2d_transpose", {}, [(1, 3, 5, 5), (4, 3, 3, 3)], "channel-mismatch"),
+        ("nn.max_pool2d", {"pool_size": 9}, [(1, 3, 5, 5)], "shape-constraint"),
+        ("nn.max_pool2d", {"pool_size": (2, 2, 2)}, [(1, 3, 5, 5)], "attribute-value"),
+        ("nn.batch_norm", {}, [(1, 3, 5), (4,), (3,), (3,), (3,)], "channel-mismatch"),
+        ("nn.layer_norm", {"axis": 3}, [(1, 3, 5), (5,), (5,)], "axis-out-of-range"),
+        ("nn.group_norm", {"num_groups": 2}, [(1, 3, 5), (3,), (3,)], "groups-mismatch"),
+        ("nn.group_norm", {}, [(1, 3, 5), (3,), (3,)], "missing-attribute"),
+        ("nn.bias_add", {}, [(1, 3), (4,)], "channel-mismatch"),
+        ("nn.softmax", {"axis": 1}, [(3,)], "axis-out-of-range"),
+        ("nn.lrn", {"size": 4}, [(1, 3, 5)], "attribute-value"),
+        ("nn.cross_entropy", {}, [(1, 3), (1, 4)], "type-mismatch"),
+        ("nn.dilate", {"strides": (1,)}, [(1, 3)], "attribute-value"),
+        ("nn.upsampling", {"scale_h": 0}, [(1, 3, 2, 2)], "attribute-value"),
+    ],
+)
 def test_what_cannot_be_has_a_diagnostic(name: str, attrs, shapes, code: str) -> None:
     with pytest.raises(RelayError) as caught:
         infer(name, *[TensorType(s, F) for s in shapes], **attrs)

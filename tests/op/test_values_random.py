@@ -4,8 +4,8 @@ from math import sqrt
 
 import numpy as np
 import pytest
-from op.concrete import infer, run
 
+from op.concrete import infer, run
 from relay.diagnostic import RelayError
 from relay.ir.type import TensorType, TupleType
 from relay.op.base import builders
@@ -15,9 +15,16 @@ PI = [0x243F6A8885A308D3, 0x13198A2E03707344, 0xA4093822299F31D0, 0x082EFA98EC4E
 KNOWN = [
     # From the known-answer file of Random123: counter, key, result of threefry4x64 with 20 rounds.
     ([0] * 4, [0] * 4, [0x09218EBDE6C85537, 0x55941F5266D86105, 0x4BD25E16282434DC, 0xEE29EC846BD2E40B]),
-    ([FULL] * 4, [FULL] * 4, [0x29C24097942BBA1B, 0x0371BBFB0F6F4E11, 0x3C231FFA33F83A1C, 0xCD29113FDE32D168]),
-    (PI, [0x452821E638D01377, 0xBE5466CF34E90C6C, 0xBE5466CF34E90C6C, 0xC0AC29B7C97C50DD],
-     [0xA7E8FDE591651BD9, 0xBAAFD0C30138319B, 0x84A5C1A729E685B9, 0x901D406CCEBC1BA4]),
+    (
+        [FULL] * 4,
+        [FULL] * 4,
+        [0x29C24097942BBA1B, 0x0371BBFB0F6F4E11, 0x3C231FFA33F83A1C, 0xCD29113FDE32D168],
+    ),
+    (
+        PI,
+        [0x452821E638D01377, 0xBE5466CF34E90C6C, 0xBE5466CF34E90C6C, 0xC0AC29B7C97C50DD],
+        [0xA7E8FDE591651BD9, 0xBAAFD0C30138319B, 0x84A5C1A729E685B9, 0x901D406CCEBC1BA4],
+    ),
 ]
 
 
@@ -80,9 +87,17 @@ def test_keys_of_any_depth_of_splits_differ() -> None:
 @pytest.mark.parametrize(("dtype", "bits"), [("float32", 23), ("float64", 52), ("float16", 10)])
 def test_uniform_is_the_top_bits_of_a_word(dtype: str, bits: int) -> None:
     _, words = run("random.threefry_generate", random_key(4), out_shape=(64,))
-    _, found = run("random.uniform", random_key(4), np.zeros((), dtype), np.ones((), dtype), out_shape=(64,),
-                   out_dtype=dtype)
-    np.testing.assert_array_equal(found, [np.dtype(dtype).type((w >> (64 - bits)) / 2**bits) for w in words.tolist()])
+    _, found = run(
+        "random.uniform",
+        random_key(4),
+        np.zeros((), dtype),
+        np.ones((), dtype),
+        out_shape=(64,),
+        out_dtype=dtype,
+    )
+    np.testing.assert_array_equal(
+        found, [np.dtype(dtype).type((w >> (64 - bits)) / 2**bits) for w in words.tolist()]
+    )
 
 
 def test_uniform_fills_its_interval_evenly() -> None:
@@ -94,7 +109,9 @@ def test_uniform_fills_its_interval_evenly() -> None:
 
 
 def test_normal_has_its_mean_and_deviation() -> None:
-    _, x = run("random.normal", random_key(4), np.float64(3), np.float64(2), out_shape=(20000,), out_dtype="float64")
+    _, x = run(
+        "random.normal", random_key(4), np.float64(3), np.float64(2), out_shape=(20000,), out_dtype="float64"
+    )
     assert abs(x.mean() - 3) < 5 * 2 / sqrt(20000)
     assert abs(x.std() - 2) < 0.06
     assert abs(((x - 3) ** 3).mean() / 8) < 0.1
@@ -126,14 +143,21 @@ def test_a_seed_has_256_bits() -> None:
 
 def test_types_and_faults() -> None:
     assert infer("random.threefry_split", KEY) is TupleType([KEY, KEY])
-    assert infer("random.threefry_generate", KEY, out_shape=(12,)) is TupleType([KEY, TensorType((12,), "uint64")])
+    assert infer("random.threefry_generate", KEY, out_shape=(12,)) is TupleType(
+        [KEY, TensorType((12,), "uint64")]
+    )
     bad = TensorType((9,), "uint64")
     number = TensorType((), "float32")
     for call, code in [
         (lambda: infer("random.threefry_generate", bad, out_shape=(12,)), "type-mismatch"),
-        (lambda: infer("random.uniform", KEY, number, number, out_shape=(2,), out_dtype="int32"),
-         "dtype-not-supported"),
-        (lambda: infer("random.uniform", KEY, number, number, out_shape=(2,), out_dtype="float64"), "type-mismatch"),
+        (
+            lambda: infer("random.uniform", KEY, number, number, out_shape=(2,), out_dtype="int32"),
+            "dtype-not-supported",
+        ),
+        (
+            lambda: infer("random.uniform", KEY, number, number, out_shape=(2,), out_dtype="float64"),
+            "type-mismatch",
+        ),
         (lambda: infer("random.multinomial", KEY, number), "rank-mismatch"),
     ]:
         with pytest.raises(RelayError) as caught:

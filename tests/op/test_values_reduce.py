@@ -3,13 +3,21 @@
 import ml_dtypes
 import numpy as np
 import pytest
-from op.concrete import decomposed, infer, run, symbolic
 
+from op.concrete import decomposed, infer, run, symbolic
 from relay.diagnostic import RelayError
 from relay.ir.type import ANY, Kind, TensorType, TypeVar
 
-SHAPES = [((), None), ((5,), 0), ((3, 4), 1), ((2, 3, 4), (0, 2)), ((2, 3, 4), None), ((0, 3), 0), ((3, 0), 1),
-          ((2, 3, 4), -2)]
+SHAPES = [
+    ((), None),
+    ((5,), 0),
+    ((3, 4), 1),
+    ((2, 3, 4), (0, 2)),
+    ((2, 3, 4), None),
+    ((0, 3), 0),
+    ((3, 0), 1),
+    ((2, 3, 4), -2),
+]
 DTYPES = ["float32", "float64", "float16", "int32", "int8", "uint8", "int64"]
 rng = np.random.default_rng(7)
 
@@ -32,8 +40,12 @@ def test_sums_agree_with_numpy(name: str, shape, axis, dtype: str, keepdims: boo
     found = run(name, x, axis=axis, keepdims=keepdims)
     if np.dtype(dtype).kind in "iu":
         want = np.asarray(getattr(np, name)(x.astype("int64"), axis=axis, keepdims=keepdims)).astype(dtype)
-    np.testing.assert_allclose(np.asarray(found, "float64"), np.asarray(want, "float64"),
-                               rtol=2e-3 if dtype == "float16" else 1e-5, atol=1e-5)
+    np.testing.assert_allclose(
+        np.asarray(found, "float64"),
+        np.asarray(want, "float64"),
+        rtol=2e-3 if dtype == "float16" else 1e-5,
+        atol=1e-5,
+    )
 
 
 @pytest.mark.parametrize("dtype", [*DTYPES, "bool"])
@@ -78,7 +90,9 @@ def test_the_extremum_of_nothing_is_the_neutral_value() -> None:
 def test_exclude_reduces_the_other_axes() -> None:
     x = values((2, 3, 4), "float64")
     np.testing.assert_allclose(run("sum", x, axis=1, exclude=True), x.sum(axis=(0, 2)))
-    np.testing.assert_allclose(run("max", x, axis=(0, -1), exclude=True, keepdims=True), x.max(axis=1, keepdims=True))
+    np.testing.assert_allclose(
+        run("max", x, axis=(0, -1), exclude=True, keepdims=True), x.max(axis=1, keepdims=True)
+    )
     np.testing.assert_allclose(run("sum", x, axis=None, exclude=True), x)
 
 
@@ -122,7 +136,9 @@ def test_variance_and_deviation_agree_with_numpy(shape, axis, dtype: str, unbias
 def test_variance_takes_a_mean_that_is_known() -> None:
     x = values((3, 4), "float64")
     np.testing.assert_allclose(run("variance", x, x.mean(axis=1, keepdims=True), axis=1), x.var(axis=1))
-    np.testing.assert_allclose(decomposed("variance", x, x.mean(axis=1, keepdims=True), axis=1), x.var(axis=1))
+    np.testing.assert_allclose(
+        decomposed("variance", x, x.mean(axis=1, keepdims=True), axis=1), x.var(axis=1)
+    )
 
 
 @pytest.mark.parametrize("axis", [None, 0, 1, (0, 1)])
@@ -140,7 +156,9 @@ def test_statistics_agree_with_torch() -> None:
     torch = pytest.importorskip("torch")
     x = values((3, 4, 5), "float32")
     t = torch.from_numpy(x)
-    np.testing.assert_allclose(run("logsumexp", x, axis=(0, 2)), torch.logsumexp(t, (0, 2)).numpy(), rtol=1e-5)
+    np.testing.assert_allclose(
+        run("logsumexp", x, axis=(0, 2)), torch.logsumexp(t, (0, 2)).numpy(), rtol=1e-5
+    )
     np.testing.assert_allclose(run("variance", x, axis=1, unbiased=True), t.var(1).numpy(), rtol=1e-5)
     np.testing.assert_allclose(run("cumprod", x, axis=1), t.cumprod(1).numpy(), rtol=1e-5)
 
@@ -156,13 +174,19 @@ def test_cumsum_agrees_with_onnx(exclusive: int) -> None:
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize(("shape", "axis"), [((5,), 0), ((3, 4), 1), ((3, 4), -2), ((2, 3), None), ((0, 3), 0)])
+@pytest.mark.parametrize(
+    ("shape", "axis"), [((5,), 0), ((3, 4), 1), ((3, 4), -2), ((2, 3), None), ((0, 3), 0)]
+)
 @pytest.mark.parametrize("name", ["cumsum", "cumprod"])
 def test_scans_agree_with_numpy(name: str, shape, axis, dtype: str) -> None:
     x = values(shape, dtype)
     want = getattr(np, name)(x, axis=axis, dtype="float64" if np.dtype(dtype).kind == "f" else dtype)
-    np.testing.assert_allclose(np.asarray(run(name, x, axis=axis), "float64"), np.asarray(want, "float64"),
-                               rtol=5e-3 if dtype == "float16" else 1e-5, atol=1e-3 if dtype == "float16" else 1e-6)
+    np.testing.assert_allclose(
+        np.asarray(run(name, x, axis=axis), "float64"),
+        np.asarray(want, "float64"),
+        rtol=5e-3 if dtype == "float16" else 1e-5,
+        atol=1e-3 if dtype == "float16" else 1e-6,
+    )
 
 
 def test_scans_can_leave_the_element_out_and_widen() -> None:
@@ -170,7 +194,9 @@ def test_scans_can_leave_the_element_out_and_widen() -> None:
     np.testing.assert_array_equal(run("cumsum", x, axis=1, dtype="int32"), [[100, 200, 300]])
     np.testing.assert_array_equal(run("cumsum", x, axis=1, dtype="int32", exclusive=True), [[0, 100, 200]])
     np.testing.assert_array_equal(run("cumprod", x, axis=1, dtype="int32", exclusive=True), [[1, 100, 10000]])
-    np.testing.assert_array_equal(run("cumsum", np.zeros((2, 0), "int8"), axis=1, exclusive=True), np.zeros((2, 0)))
+    np.testing.assert_array_equal(
+        run("cumsum", np.zeros((2, 0), "int8"), axis=1, exclusive=True), np.zeros((2, 0))
+    )
 
 
 def test_shapes_may_be_symbolic() -> None:
@@ -190,17 +216,20 @@ def test_a_tensor_of_unknown_rank_sums_to_a_scalar() -> None:
     assert infer("sum", TensorType(shape, "float32")) is TensorType((), "float32")
 
 
-@pytest.mark.parametrize(("name", "attrs", "shape", "dtype", "code"), [
-    ("sum", {"axis": 2}, (3, 4), "float32", "axis-out-of-range"),
-    ("mean", {"axis": (0, -3)}, (3, 4), "float32", "axis-out-of-range"),
-    ("sum", {"axis": (1, -1)}, (3, 4), "float32", "attribute-value"),
-    ("argmax", {"axis": 1}, (3, 0), "float32", "shape-constraint"),
-    ("variance", {}, (3, 4), "int32", "dtype-not-supported"),
-    ("all", {}, (3,), "int32", "dtype-not-supported"),
-    ("cumsum", {"axis": 1}, (3,), "int32", "axis-out-of-range"),
-    ("sum", {"axis": "x"}, (3,), "int32", "attribute-type"),
-    ("sum", {"axes": 1}, (3,), "int32", "unknown-attribute"),
-])
+@pytest.mark.parametrize(
+    ("name", "attrs", "shape", "dtype", "code"),
+    [
+        ("sum", {"axis": 2}, (3, 4), "float32", "axis-out-of-range"),
+        ("mean", {"axis": (0, -3)}, (3, 4), "float32", "axis-out-of-range"),
+        ("sum", {"axis": (1, -1)}, (3, 4), "float32", "attribute-value"),
+        ("argmax", {"axis": 1}, (3, 0), "float32", "shape-constraint"),
+        ("variance", {}, (3, 4), "int32", "dtype-not-supported"),
+        ("all", {}, (3,), "int32", "dtype-not-supported"),
+        ("cumsum", {"axis": 1}, (3,), "int32", "axis-out-of-range"),
+        ("sum", {"axis": "x"}, (3,), "int32", "attribute-type"),
+        ("sum", {"axes": 1}, (3,), "int32", "unknown-attribute"),
+    ],
+)
 def test_what_cannot_be_has_a_diagnostic(name: str, attrs, shape, dtype: str, code: str) -> None:
     with pytest.raises(RelayError) as caught:
         infer(name, TensorType(shape, dtype), **attrs)

@@ -3,8 +3,8 @@
 import ml_dtypes
 import numpy as np
 import pytest
-from op.concrete import infer, run, symbolic
 
+from op.concrete import infer, run, symbolic
 from relay.diagnostic import RelayError
 from relay.ir.expr import Var
 from relay.ir.type import ANY, Kind, TensorType, TupleType, TypeVar
@@ -87,7 +87,8 @@ def test_order_agrees_with_torch() -> None:
     for right in (False, True):
         np.testing.assert_array_equal(
             run("searchsorted", rows, wanted, right=right),
-            torch.searchsorted(torch.from_numpy(rows), torch.from_numpy(wanted), right=right).numpy())
+            torch.searchsorted(torch.from_numpy(rows), torch.from_numpy(wanted), right=right).numpy(),
+        )
 
 
 @pytest.mark.parametrize("right", [False, True])
@@ -96,13 +97,15 @@ def test_searchsorted_agrees_with_numpy(right: bool, dtype: str) -> None:
     line = np.sort(rng.integers(0, 9, 6)).astype(dtype)
     wanted = rng.integers(0, 10, (2, 5)).astype(dtype)
     side = "right" if right else "left"
-    np.testing.assert_array_equal(run("searchsorted", line, wanted, right=right),
-                                  np.searchsorted(line, wanted, side=side))
+    np.testing.assert_array_equal(
+        run("searchsorted", line, wanted, right=right), np.searchsorted(line, wanted, side=side)
+    )
     rows = np.sort(rng.integers(0, 9, (2, 6))).astype(dtype)
     found = run("searchsorted", rows, wanted, right=right, dtype="int64")
-    np.testing.assert_array_equal(found, [np.searchsorted(r, w, side=side) for r, w in zip(rows, wanted, strict=True)])
-    np.testing.assert_array_equal(run("searchsorted", line, dtype_scalar(dtype)),
-                                  np.searchsorted(line, 4))
+    np.testing.assert_array_equal(
+        found, [np.searchsorted(r, w, side=side) for r, w in zip(rows, wanted, strict=True)]
+    )
+    np.testing.assert_array_equal(run("searchsorted", line, dtype_scalar(dtype)), np.searchsorted(line, 4))
 
 
 def dtype_scalar(dtype: str) -> np.generic:
@@ -118,8 +121,11 @@ def test_unique_agrees_with_onnx(n: int, dtype: str) -> None:
     x = rng.integers(0, 5, n).astype(dtype)
     for is_sorted in (True, False):
         found = run("unique", x, is_sorted=is_sorted, return_counts=True)
-        want = np.unique(x, return_index=True, return_inverse=True, return_counts=True) if n == 0 else \
-            onnx_node("Unique", [x], outputs=4, sorted=int(is_sorted))
+        want = (
+            np.unique(x, return_index=True, return_inverse=True, return_counts=True)
+            if n == 0
+            else onnx_node("Unique", [x], outputs=4, sorted=int(is_sorted))
+        )
         for a, b in zip((*found[:3], found[4]), want, strict=True):
             np.testing.assert_array_equal(a, b)
         assert found[3] == [len(found[0])]
@@ -137,14 +143,17 @@ def test_types_may_be_symbolic() -> None:
     assert unique.fields[2] is TensorType((n,), "int32")
 
 
-@pytest.mark.parametrize(("name", "attrs", "shapes", "code"), [
-    ("topk", {"k": 5}, [(4,)], "shape-constraint"),
-    ("topk", {"ret_type": "all"}, [(4,)], "attribute-type"),
-    ("sort", {"axis": 1}, [(4,)], "axis-out-of-range"),
-    ("sort", {}, [()], "axis-out-of-range"),
-    ("searchsorted", {}, [(2, 3), (3, 4)], "type-mismatch"),
-    ("unique", {}, [(2, 3)], "rank-mismatch"),
-])
+@pytest.mark.parametrize(
+    ("name", "attrs", "shapes", "code"),
+    [
+        ("topk", {"k": 5}, [(4,)], "shape-constraint"),
+        ("topk", {"ret_type": "all"}, [(4,)], "attribute-type"),
+        ("sort", {"axis": 1}, [(4,)], "axis-out-of-range"),
+        ("sort", {}, [()], "axis-out-of-range"),
+        ("searchsorted", {}, [(2, 3), (3, 4)], "type-mismatch"),
+        ("unique", {}, [(2, 3)], "rank-mismatch"),
+    ],
+)
 def test_what_cannot_be_has_a_diagnostic(name: str, attrs, shapes, code: str) -> None:
     with pytest.raises(RelayError) as caught:
         infer(name, *[TensorType(s, "float32") for s in shapes], **attrs)

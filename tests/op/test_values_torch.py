@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+
 from op.concrete import run
 
 torch = pytest.importorskip("torch")
@@ -24,16 +25,30 @@ def tensors(*arrays: np.ndarray):
 
 
 @pytest.mark.parametrize("n", [1, 2, 3])
-@pytest.mark.parametrize(("stride", "padding", "dilation", "groups"), [(1, 0, 1, 1), (2, 1, 1, 2), (1, 2, 2, 4)])
+@pytest.mark.parametrize(
+    ("stride", "padding", "dilation", "groups"), [(1, 0, 1, 1), (2, 1, 1, 2), (1, 2, 2, 4)]
+)
 def test_convolutions(n: int, stride: int, padding: int, dilation: int, groups: int) -> None:
     x, w = normal(2, 4, *[7] * n), normal(8, 4 // groups, *[3] * n)
     want = getattr(functional, f"conv{n}d")(*tensors(x, w), None, stride, padding, dilation, groups)
     close(run(f"nn.conv{n}d", x, w, strides=stride, padding=padding, dilation=dilation, groups=groups), want)
     back = normal(4, 8 // groups, *[3] * n)
-    want = getattr(functional, f"conv_transpose{n}d")(*tensors(x, back), None, stride, padding, stride - 1, groups,
-                                                      dilation)
-    close(run(f"nn.conv{n}d_transpose", x, back, strides=stride, padding=padding, dilation=dilation, groups=groups,
-              output_padding=stride - 1), want)
+    want = getattr(functional, f"conv_transpose{n}d")(
+        *tensors(x, back), None, stride, padding, stride - 1, groups, dilation
+    )
+    close(
+        run(
+            f"nn.conv{n}d_transpose",
+            x,
+            back,
+            strides=stride,
+            padding=padding,
+            dilation=dilation,
+            groups=groups,
+            output_padding=stride - 1,
+        ),
+        want,
+    )
 
 
 @pytest.mark.parametrize("n", [1, 2, 3])
@@ -45,7 +60,9 @@ def test_pools(n: int, window: int, stride: int, padding: int, ceil_mode: bool) 
     want = getattr(functional, f"max_pool{n}d")(torch.from_numpy(x), window, stride, padding, 1, ceil_mode)
     close(run(f"nn.max_pool{n}d", x, **attrs), want)
     for include in (False, True):
-        want = getattr(functional, f"avg_pool{n}d")(torch.from_numpy(x), window, stride, padding, ceil_mode, include)
+        want = getattr(functional, f"avg_pool{n}d")(
+            torch.from_numpy(x), window, stride, padding, ceil_mode, include
+        )
         close(run(f"nn.avg_pool{n}d", x, count_include_pad=include, **attrs), want)
 
 
@@ -62,13 +79,18 @@ def test_normalisations() -> None:
     x, gamma, beta = normal(2, 6, 4, 5), normal(6), normal(6)
     mean, variance = normal(6), np.abs(normal(6))
     t = tensors(x, gamma, beta, mean, variance)
-    close(run("nn.batch_norm", x, gamma, beta, mean, variance)[0], functional.batch_norm(t[0], t[3], t[4], t[1], t[2]))
+    close(
+        run("nn.batch_norm", x, gamma, beta, mean, variance)[0],
+        functional.batch_norm(t[0], t[3], t[4], t[1], t[2]),
+    )
     close(run("nn.instance_norm", x, gamma, beta), functional.instance_norm(t[0], weight=t[1], bias=t[2]))
     close(run("nn.group_norm", x, gamma, beta, num_groups=2), functional.group_norm(t[0], 2, t[1], t[2]))
     w, b = normal(5), normal(5)
     close(run("nn.layer_norm", x, w, b), functional.layer_norm(t[0], (5,), *tensors(w, b)))
-    close(run("nn.lrn", x, size=3, alpha=0.3, beta=0.75, bias=1.0),
-          functional.local_response_norm(t[0], 3, 0.3, 0.75, 1.0))
+    close(
+        run("nn.lrn", x, size=3, alpha=0.3, beta=0.75, bias=1.0),
+        functional.local_response_norm(t[0], 3, 0.3, 0.75, 1.0),
+    )
 
 
 def test_activations_and_losses() -> None:
@@ -80,7 +102,9 @@ def test_activations_and_losses() -> None:
     close(run("nn.prelu", x, slope), functional.prelu(t, torch.from_numpy(slope)))
     targets = np.asarray([0, 5, -100, 2])
     for reduction in ("mean", "sum", "none"):
-        want = functional.nll_loss(t, torch.from_numpy(targets), torch.from_numpy(np.abs(slope)), reduction=reduction)
+        want = functional.nll_loss(
+            t, torch.from_numpy(targets), torch.from_numpy(np.abs(slope)), reduction=reduction
+        )
         close(run("nn.nll_loss", x, targets, np.abs(slope), reduction=reduction), want)
 
 

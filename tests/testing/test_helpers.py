@@ -53,8 +53,13 @@ def test_a_natural_number_is_not_negative() -> None:
 
 def test_count_ops_counts_calls() -> None:
     net = testing.mlp.get_net(1)
-    assert testing.count_ops(net) == {"nn.batch_flatten": 1, "nn.dense": 3, "nn.bias_add": 3, "nn.relu": 2,
-                                      "nn.softmax": 1}
+    assert testing.count_ops(net) == {
+        "nn.batch_flatten": 1,
+        "nn.dense": 3,
+        "nn.bias_add": 3,
+        "nn.relu": 2,
+        "nn.softmax": 1,
+    }
     assert testing.count_ops(relay.IRModule.from_expr(net))["nn.dense"] == 3
 
 

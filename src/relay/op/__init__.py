@@ -20,6 +20,7 @@ from relay.op import (  # noqa: I001 -- the order is that of the operator manual
     einsum,
     fixed_point,
     reduce,
+    statistics,
     scan,
     sort,
     random,
@@ -27,13 +28,25 @@ from relay.op import (  # noqa: I001 -- the order is that of the operator manual
 )
 from relay.op.base import Column, get, operator
 from relay.op.namespace import install
-from relay.op.nn import activation, basic, conv, conv_transpose, dense, loss, norm, pool, upsample
+from relay.op.nn import (
+    activation,
+    adaptive_pool,
+    basic,
+    conv,
+    conv_transpose,
+    dense,
+    global_pool,
+    loss,
+    norm,
+    pool,
+    upsample,
+)
 from relay.op.relation import relation
 
 FILES = (
     math, rounding, arithmetic, compare, logic, cast, create, reshape, join, broadcast, slice, index, scatter,
-    arrange, pad, layout, einsum, fixed_point, reduce, scan, sort, random, nn, activation, basic, conv,
-    conv_transpose, dense, loss, norm, pool, upsample,
+    arrange, pad, layout, einsum, fixed_point, reduce, statistics, scan, sort, random, nn, activation, basic, conv,
+    conv_transpose, dense, loss, norm, pool, global_pool, adaptive_pool, upsample,
 )  # fmt: skip
 """The modules that register operators."""
 

@@ -7,7 +7,7 @@ import numpy as _numpy
 from relay.ir.dim import product
 from relay.ir.dtype import FLOATS, dtype_name, is_float, to_numpy
 from relay.ir.expr import Constant, Expr
-from relay.ir.type import DType, Dim, TensorType, Type
+from relay.ir.type import Dim, DType, TensorType, Type
 from relay.op.axes import axes_of
 from relay.op.base import Array, Numpy, builders
 from relay.op.relation import Typing
@@ -24,7 +24,9 @@ def narrow(x: Array, dtype: Any) -> Array:
 
 
 def axes_named(axis: Axis, rank: int, exclude: bool = False) -> tuple[int, ...]:
-    """The axes an attribute names, from the front and in order; None names all, `exclude` names the others."""
+    """The axes an attribute names, from the front and in order; None names all, `exclude` names the
+    others.
+    """
     if axis is None:
         named = tuple(range(rank))
     else:
@@ -39,7 +41,7 @@ def checked_axes(t: Typing, axis: Axis, rank: int, exclude: bool = False) -> tup
     return axes_named(axis, rank, exclude)
 
 
-# --- building expressions (for decompositions) ----------------------------------------------------------------
+# --- building expressions (for decompositions) ------------------------------------------------------------
 
 
 def apply(name: str, *operands: Any, **attrs: Any) -> Expr:
@@ -95,11 +97,11 @@ def least_value(np: Numpy, dtype: Any) -> Any:
     """The least value of a NumPy base type: minus infinity, or the least integer."""
     if is_float(dtype_name(dtype)):
         return -np.inf
-    return False if dtype == bool else np.iinfo(dtype).min
+    return False if dtype_name(dtype) == "bool" else np.iinfo(dtype).min
 
 
 def greatest_value(np: Numpy, dtype: Any) -> Any:
     """The greatest value of a NumPy base type: infinity, or the greatest integer."""
     if is_float(dtype_name(dtype)):
         return np.inf
-    return True if dtype == bool else np.iinfo(dtype).max
+    return True if dtype_name(dtype) == "bool" else np.iinfo(dtype).max

@@ -5,13 +5,18 @@ Claessen and Palka, "Splittable pseudorandom number generators using cryptograph
 
 A key is ten words of uint64: 0 to 3 the cipher's key; 4 and 5 the path of splits, one bit each; 6 and 7 the
 counter; 8 and 9 a single set bit, the place of the next split in the path (none is left when both are 0).
-Block `i` of a generation is the cipher of words 4 to 7, each plus `i`; a generation of `n` words takes the first
-`n` of its blocks of four and adds `n` to word 7.  When word 7 runs out, a one is put on the path.  When the path
-runs out, the cipher of the state makes a new key.  All of this is exact, so every backend draws the same words.
+Block `i` of a generation is the cipher of words 4 to 7, each plus `i`; a generation of `n` words takes
+the first
+`n` of its blocks of four and adds `n` to word 7.  When word 7 runs out, a one is put on the path.  When
+the path
+runs out, the cipher of the state makes a new key.  All of this is exact, so every backend draws the
+same words.
 
-From words to floats: `uniform` takes the top 23 bits of a word for float32 (52 for float64, 10 for float16, 7 for
+From words to floats: `uniform` takes the top 23 bits of a word for float32 (52 for float64, 10 for
+float16, 7 for
 bfloat16), divides by their number, scales by `high - low` and adds `low`, each step rounded in the base type.
-`normal` is `sqrt(-2 log(1 - u)) cos(2 pi v)` for two draws `u` and `v` of float64 (Box and Muller, 1958), where `v`
+`normal` is `sqrt(-2 log(1 - u)) cos(2 pi v)` for two draws `u` and `v` of float64 (Box and Muller,
+1958), where `v`
 follows all of `u`, rounded to the base type before it is scaled.
 """
 
@@ -42,7 +47,9 @@ def threefry(key: Sequence[Any], counter: Sequence[Any], rounds: int = 20) -> li
     schedule = [numpy.uint64(k) for k in key]
     schedule.append(numpy.bitwise_xor.reduce([*schedule, numpy.uint64(PARITY)]))
     with numpy.errstate(over="ignore"):
-        a, b, c, d = [numpy.atleast_1d(numpy.asarray(w, "uint64")) + k for w, k in zip(counter, schedule, strict=False)]
+        a, b, c, d = [
+            numpy.atleast_1d(numpy.asarray(w, "uint64")) + k for w, k in zip(counter, schedule, strict=False)
+        ]
         for r in range(rounds):
             left, right = ROTATIONS[r % 8]
             a = a + b
@@ -137,8 +144,12 @@ class ThreefryGenerate(Operator):
     out_shape: tuple[int, ...]
     derivative = Derivative.ZERO
     results = 2
-    samples = (sample(random_key(1), out_shape=(2, 4)), sample(random_key(2), out_shape=(5,)),
-               sample(random_key(3), out_shape=(0,)), sample(random_key(3), out_shape=()))
+    samples = (
+        sample(random_key(1), out_shape=(2, 4)),
+        sample(random_key(2), out_shape=(5,)),
+        sample(random_key(3), out_shape=(0,)),
+        sample(random_key(3), out_shape=()),
+    )
 
     def infer(self, t: Typing, key: Type) -> Type:
         check_key(t, key)
@@ -188,14 +199,20 @@ class Uniform(Operator):
     out_dtype: DTypeName = "float32"  # pyright: ignore[reportAssignmentType]
     derivative = Derivative.RULES
     results = 2
-    samples = (sample(random_key(1), numpy.float32(0), numpy.float32(1), out_shape=(2, 3)),
-               sample(random_key(1), numpy.float64(-1), numpy.float64(3), out_shape=(5,), out_dtype="float64"))
+    samples = (
+        sample(random_key(1), numpy.float32(0), numpy.float32(1), out_shape=(2, 3)),
+        sample(random_key(1), numpy.float64(-1), numpy.float64(3), out_shape=(5,), out_dtype="float64"),
+    )
 
     def infer(self, t: Typing, key: Type, low: Type, high: Type) -> Type:
         check_key(t, key)
         check_float(t, self.out_dtype, self.name)
         for bound in (low, high):
-            t.equal(bound, TensorType((), self.out_dtype), why="the bounds are scalars of the base type of the result")
+            t.equal(
+                bound,
+                TensorType((), self.out_dtype),
+                why="the bounds are scalars of the base type of the result",
+            )
         return TupleType([KEY, TensorType(self.out_shape, self.out_dtype)])
 
     def reference(self, np: Numpy, key: Array, low: Array, high: Array) -> Any:
@@ -207,14 +224,17 @@ class Uniform(Operator):
         return rest, narrow(accumulator(grown) + accumulator(low), dtype)
 
     @staticmethod
-    def builder(key: Any, shape: Sequence[int], dtype: str = "float32", low: Any = 0.0, high: Any = 1.0) -> Call:
+    def builder(
+        key: Any, shape: Sequence[int], dtype: str = "float32", low: Any = 0.0, high: Any = 1.0
+    ) -> Call:
         """`random.uniform(key, shape)`: the pair of a new key and values evenly from `low` up to `high`."""
         return _drawn("random.uniform", key, shape, dtype, low, high)
 
 
 @operator("random.normal")
 class Normal(Operator):
-    """`(new_key, values)`: values of shape `out_shape`, normal with scalars `mean` and standard deviation `scale`.
+    """`(new_key, values)`: values of shape `out_shape`, normal with scalars `mean` and standard
+    deviation `scale`.
 
     Source: Box and Muller, 1958.
 
@@ -226,14 +246,20 @@ class Normal(Operator):
     out_dtype: DTypeName = "float32"  # pyright: ignore[reportAssignmentType]
     derivative = Derivative.RULES
     results = 2
-    samples = (sample(random_key(1), numpy.float32(0), numpy.float32(1), out_shape=(2, 3)),
-               sample(random_key(1), numpy.float64(-1), numpy.float64(3), out_shape=(5,), out_dtype="float64"))
+    samples = (
+        sample(random_key(1), numpy.float32(0), numpy.float32(1), out_shape=(2, 3)),
+        sample(random_key(1), numpy.float64(-1), numpy.float64(3), out_shape=(5,), out_dtype="float64"),
+    )
 
     def infer(self, t: Typing, key: Type, mean: Type, scale: Type) -> Type:
         check_key(t, key)
         check_float(t, self.out_dtype, self.name)
         for x in (mean, scale):
-            t.equal(x, TensorType((), self.out_dtype), why="mean and scale are scalars of the base type of the result")
+            t.equal(
+                x,
+                TensorType((), self.out_dtype),
+                why="mean and scale are scalars of the base type of the result",
+            )
         return TupleType([KEY, TensorType(self.out_shape, self.out_dtype)])
 
     def reference(self, np: Numpy, key: Array, mean: Array, scale: Array) -> Any:
@@ -245,14 +271,18 @@ class Normal(Operator):
         return rest, narrow(accumulator(grown) + accumulator(mean), dtype)
 
     @staticmethod
-    def builder(key: Any, shape: Sequence[int], dtype: str = "float32", mean: Any = 0.0, scale: Any = 1.0) -> Call:
+    def builder(
+        key: Any, shape: Sequence[int], dtype: str = "float32", mean: Any = 0.0, scale: Any = 1.0
+    ) -> Call:
         """`random.normal(key, shape)`: the pair of a new key and normal values."""
         return _drawn("random.normal", key, shape, dtype, mean, scale)
 
 
 @operator("random.multinomial")
 class Multinomial(Operator):
-    """`(new_key, indices)`: `num_samples` int32 indices for each row of `probs` `(..., n)`, each as likely as it says.
+    """`(new_key, indices)`: `num_samples` int32 indices for each row of `probs` `(..., n)`.
+
+    The row says how likely each index is.
 
     A row need not sum to 1.  An index is the number of running sums, in float64, that do not exceed a draw of
     `random.uniform` times the row's sum.
@@ -264,16 +294,21 @@ class Multinomial(Operator):
     num_samples: int = 1
     derivative = Derivative.ZERO
     results = 2
-    samples = (sample(random_key(1), numpy.asarray([0.25, 0.75], "float32"), num_samples=4),
-               sample(random_key(1), numpy.asarray([[1.0, 2.0, 3.0], [0.0, 0.0, 1.0]]), num_samples=2))
+    samples = (
+        sample(random_key(1), numpy.asarray([0.25, 0.75], "float32"), num_samples=4),
+        sample(random_key(1), numpy.asarray([[1.0, 2.0, 3.0], [0.0, 0.0, 1.0]]), num_samples=2),
+    )
 
     def infer(self, t: Typing, key: Type, probs: Type) -> Type:
         check_key(t, key)
         t.dtype_in(probs, FLOATING, "the probabilities")
         shape = t.shape(probs)
         if not shape or self.num_samples < 1:
-            t.fail("attribute-value" if shape else "rank-mismatch", "`random.multinomial` has nothing to draw",
-                   hint="it needs a row of probabilities, and num_samples of at least 1")
+            t.fail(
+                "attribute-value" if shape else "rank-mismatch",
+                "`random.multinomial` has nothing to draw",
+                hint="it needs a row of probabilities, and num_samples of at least 1",
+            )
         t.require(0, "<", shape[-1], "`random.multinomial` needs a probability")
         return TupleType([KEY, TensorType((*shape[:-1], self.num_samples), "int32")])
 

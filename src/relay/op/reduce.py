@@ -1,18 +1,16 @@
 """Reductions: they combine the elements along some axes.
 
-`axis` is an axis, a tuple of axes, or None for all; `exclude` names the axes to keep instead; `keepdims` keeps
+`axis` is an axis, a tuple of axes, or None for all; `exclude` names the axes to keep instead;
+`keepdims` keeps
 reduced axes with size 1.  NaN propagates, and among equals the first is taken.
 """
 
 from dataclasses import dataclass
 from typing import Any
 
-from relay.ir.dtype import dtype_name, is_float
-from relay.ir.expr import Expr, Tuple
-from relay.ir.type import DType, TensorType, TupleType, Type
+from relay.ir.type import DType, TensorType, Type
 from relay.op.base import (
     BOOLEAN,
-    FLOATING,
     NUMERIC,
     Array,
     Composite,
@@ -26,18 +24,11 @@ from relay.op.base import (
 from relay.op.conversion import accumulator
 from relay.op.numeric import (
     Axis,
-    apply,
     axes_named,
     checked_axes,
-    computing_dtype,
-    count,
-    dims,
     greatest_value,
     least_value,
     narrow,
-    narrowed,
-    scalar,
-    widened,
 )
 from relay.op.relation import Typing
 
@@ -45,7 +36,7 @@ ORDERED = NUMERIC | BOOLEAN
 
 
 @dataclass(frozen=True)
-class _Along(Operator):
+class Along(Operator):
     """What all reductions share: the axes, and the shape that is left."""
 
     axis: Axis = None
@@ -72,12 +63,12 @@ class _Along(Operator):
 
 
 @dataclass(frozen=True)
-class AxisReduction(_Along, Reduction):
+class AxisReduction(Along, Reduction):
     """A primitive reduction along axes, of the operand's base type."""
 
 
 @dataclass(frozen=True)
-class AxisComposite(_Along, Composite):
+class AxisComposite(Along, Composite):
     """A reduction that is made of others."""
 
 
@@ -91,8 +82,13 @@ class Sum(AxisReduction):
 
     dtypes = NUMERIC
     derivative = Derivative.TRANSPOSE
-    samples = (sample("3x4 float32", axis=1), sample("2x3x4 float32", axis=(0, 2), keepdims=True),
-               sample("float32"), sample("0x3 int32", axis=0), sample("3x4 float16", axis=-1, exclude=True))
+    samples = (
+        sample("3x4 float32", axis=1),
+        sample("2x3x4 float32", axis=(0, 2), keepdims=True),
+        sample("float32"),
+        sample("0x3 int32", axis=0),
+        sample("3x4 float16", axis=-1, exclude=True),
+    )
 
     def reference(self, np: Numpy, data: Array) -> Array:
         x = accumulator(data)
@@ -118,7 +114,8 @@ class Prod(AxisReduction):
 
 @operator("max")
 class Max(AxisReduction):
-    """The greatest element along `axis`; NaN if there is one, the least value of the base type if there are none.
+    """The greatest element along `axis`; NaN if there is one, the least value of the base type if there
+    are none.
 
     relay> max([[1.0, 5.0], [3.0, 4.0]], axis=1)
     [5.0, 4.0]
@@ -126,7 +123,11 @@ class Max(AxisReduction):
 
     dtypes = ORDERED
     derivative = Derivative.RULES
-    samples = (sample("3x4 float32", axis=1), sample("2x3x4 int32", axis=(1, 2)), sample("3x0 float32", axis=1))
+    samples = (
+        sample("3x4 float32", axis=1),
+        sample("2x3x4 int32", axis=(1, 2)),
+        sample("3x0 float32", axis=1),
+    )
 
     def reference(self, np: Numpy, data: Array) -> Array:
         x = accumulator(data)
@@ -136,7 +137,8 @@ class Max(AxisReduction):
 
 @operator("min")
 class Min(AxisReduction):
-    """The least element along `axis`; NaN if there is one, the greatest value of the base type if there are none.
+    """The least element along `axis`; NaN if there is one, the greatest value of the base type if there
+    are none.
 
     relay> min([[1.0, 5.0], [3.0, 4.0]], axis=1)
     [1.0, 3.0]
@@ -144,8 +146,11 @@ class Min(AxisReduction):
 
     dtypes = ORDERED
     derivative = Derivative.RULES
-    samples = (sample("3x4 float32", axis=1), sample("2x3x4 uint8", axis=(0, 1), keepdims=True),
-               sample("3x0 float32", axis=1))
+    samples = (
+        sample("3x4 float32", axis=1),
+        sample("2x3x4 uint8", axis=(0, 1), keepdims=True),
+        sample("3x0 float32", axis=1),
+    )
 
     def reference(self, np: Numpy, data: Array) -> Array:
         x = accumulator(data)
@@ -222,8 +227,11 @@ class ArgMax(_ArgReduction):
 
     dtypes = ORDERED
     derivative = Derivative.ZERO
-    samples = (sample("3x4 float32", axis=1), sample("3x4 int32", axis=1, select_last_index=True),
-               sample("2x3x4 float32"))
+    samples = (
+        sample("3x4 float32", axis=1),
+        sample("3x4 int32", axis=1, select_last_index=True),
+        sample("2x3x4 float32"),
+    )
 
     def reference(self, np: Numpy, data: Array) -> Array:
         return self.index(np, data, np.argmax)
@@ -245,176 +253,3 @@ class ArgMin(_ArgReduction):
 
     def reference(self, np: Numpy, data: Array) -> Array:
         return self.index(np, data, np.argmin)
-
-
-@operator("mean")
-class Mean(AxisComposite):
-    """The mean of the elements along `axis`: their sum divided by their number (integers truncate).
-
-    relay> mean([[1.0, 2.0], [3.0, 6.0]], axis=1)
-    [1.5, 4.5]
-    """
-
-    dtypes = NUMERIC
-    samples = (sample("3x4 float32", axis=1), sample("2x3x4 float32", axis=(0, 2), keepdims=True),
-               sample("3x4 float16"), sample("5 int32"))
-
-    def decompose(self, types: Any, data: Expr) -> Expr:
-        dtype, axes = types[0].dtype, self.axes(len(dims(types[0])))
-        x = widened(data, dtype)
-        total = apply("sum", x, axis=axes, keepdims=self.keepdims)
-        return narrowed(apply("divide", total, count(x, types[0], axes, computing_dtype(dtype))), dtype)
-
-    def reference(self, np: Numpy, data: Array) -> Array:
-        if not is_float(dtype_name(data.dtype)):
-            return super().reference(np, data)
-        return narrow(np.mean(accumulator(data), axis=self.axes(data.ndim), keepdims=self.keepdims), data.dtype)
-
-
-@operator("variance")
-class Variance(AxisComposite):
-    """The mean of the squared distances from the mean along `axis`; `unbiased` divides by one less than the number.
-
-    The mean may be given, with reduced axes of size 1.
-
-    relay> variance([[1.0, 2.0], [3.0, 7.0]], axis=1)
-    [0.25, 4.0]
-    """
-
-    unbiased: bool = False
-    dtypes = FLOATING
-    builder_order = ("data", "axis", "keepdims", "exclude", "unbiased", "with_mean")
-    samples = (sample("3x4 float32", axis=1), sample("2x3x4 float32", axis=(0, 2), keepdims=True),
-               sample("3x4 float64", axis=1, unbiased=True), sample("3x4 float16"))
-
-    def infer(self, t: Typing, x: Type, mean: Type | None = None) -> Type:
-        if mean is not None:
-            t.equal(t.dtype(mean), t.dtype(x), why="the mean has the base type of the data")
-            shape = t.shape(x)
-            axes = checked_axes(t, self.axis, len(shape), self.exclude)
-            t.equal(mean, TensorType([1 if i in axes else d for i, d in enumerate(shape)], t.dtype(x)),
-                    why="the mean keeps reduced axes with size 1")
-        return self.result(t, x, t.dtype(x))
-
-    def decompose(self, types: Any, data: Expr, with_mean: Expr | None = None) -> Expr:
-        dtype, axes = types[0].dtype, self.axes(len(dims(types[0])))
-        x = widened(data, dtype)
-        mean = apply("mean", x, axis=axes, keepdims=True) if with_mean is None else widened(with_mean, dtype)
-        away = apply("subtract", x, mean)
-        total = apply("sum", apply("multiply", away, away), axis=axes, keepdims=self.keepdims)
-        n = count(x, types[0], axes, computing_dtype(dtype))
-        divisor = apply("subtract", n, scalar(1, computing_dtype(dtype))) if self.unbiased else n
-        return narrowed(apply("divide", total, divisor), dtype)
-
-    def reference(self, np: Numpy, data: Array, with_mean: Array | None = None) -> Array:
-        x, axes = accumulator(data), self.axes(data.ndim)
-        mean = np.mean(x, axis=axes, keepdims=True) if with_mean is None else accumulator(with_mean)
-        away = x - mean
-        n = 1
-        for a in axes:
-            n *= data.shape[a]
-        total = np.sum(away * away, axis=axes, keepdims=self.keepdims)
-        return narrow(np.divide(total, x.dtype.type(n - self.unbiased)), data.dtype)
-
-
-@dataclass(frozen=True)
-class _Spread(AxisComposite):
-    """Statistics that are made of the mean and the variance."""
-
-    unbiased: bool = False
-    dtypes = FLOATING
-
-    def variance(self, data: Expr, **changes: Any) -> Expr:
-        """The variance with the attributes of this."""
-        attrs: dict[str, Any] = {"axis": self.axis, "keepdims": self.keepdims, "exclude": self.exclude}
-        return apply("variance", data, **{**attrs, "unbiased": self.unbiased, **changes})
-
-    def mean(self, data: Expr) -> Expr:
-        """The mean with the attributes of this."""
-        return apply("mean", data, axis=self.axis, keepdims=self.keepdims, exclude=self.exclude)
-
-
-@operator("std")
-class Std(_Spread):
-    """The standard deviation along `axis`: the square root of `variance`.
-
-    relay> std([[1.0, 2.0], [3.0, 7.0]], axis=1)
-    [0.5, 2.0]
-    """
-
-    samples = (sample("3x4 float32", axis=1), sample("3x4 float32", unbiased=True))
-
-    def decompose(self, types: Any, data: Expr) -> Expr:
-        return apply("sqrt", self.variance(data))
-
-
-@operator("mean_variance")
-class MeanVariance(_Spread):
-    """The pair of `mean` and `variance` along `axis`.
-
-    relay> mean_variance([1.0, 3.0])
-    (2.0, 1.0)
-    """
-
-    results = 2
-    samples = (sample("3x4 float32", axis=1),)
-
-    def infer(self, t: Typing, x: Type) -> Type:
-        return TupleType([self.result(t, x, t.dtype(x))] * 2)
-
-    def decompose(self, types: Any, data: Expr) -> Expr:
-        return Tuple((self.mean(data), self.variance(data)))
-
-
-@operator("mean_std")
-class MeanStd(_Spread):
-    """The pair of `mean` and `std` along `axis`.
-
-    relay> mean_std([1.0, 5.0])
-    (3.0, 2.0)
-    """
-
-    results = 2
-    samples = (sample("3x4 float32", axis=1),)
-
-    def infer(self, t: Typing, x: Type) -> Type:
-        return TupleType([self.result(t, x, t.dtype(x))] * 2)
-
-    def decompose(self, types: Any, data: Expr) -> Expr:
-        return Tuple((self.mean(data), apply("sqrt", self.variance(data))))
-
-
-@operator("logsumexp")
-class LogSumExp(AxisComposite):
-    """`log(sum(exp(x)))` along `axis`, computed from the maximum so that it does not overflow.
-
-    relay> logsumexp([0.0, 0.0])
-    0.6931472
-    """
-
-    dtypes = FLOATING
-    builder_order = ("data", "axis", "keepdims", "exclude")
-    samples = (sample("3x4 float32", axis=1), sample("3x4 float32", keepdims=True), sample("2x3 float64", axis=0))
-
-    def decompose(self, types: Any, data: Expr) -> Expr:
-        dtype, axes = types[0].dtype, self.axes(len(dims(types[0])))
-        x = widened(data, dtype)
-        top = apply("max", x, axis=axes, keepdims=True)
-        finite = apply("where", apply("isfinite", top), top, apply("zeros_like", top))
-        total = apply("sum", apply("exp", apply("subtract", x, finite)), axis=axes, keepdims=self.keepdims)
-        if not self.keepdims:
-            finite = apply("squeeze", finite, axis=axes) if axes else finite
-        return narrowed(apply("add", apply("log", total), finite), dtype)
-
-    def reference(self, np: Numpy, data: Array) -> Array:
-        x, axes = accumulator(data), self.axes(data.ndim)
-        top = np.max(x, axis=axes, keepdims=True, initial=least_value(np, x.dtype))
-        finite = np.where(np.isfinite(top), top, np.zeros_like(top))
-        total = np.log(np.sum(np.exp(x - finite), axis=axes, keepdims=True)) + finite
-        return narrow(total if self.keepdims else np.squeeze(total, axis=axes), data.dtype)[()]
-
-
-def moments(data: Expr, axis: Axis, **attrs: Any) -> tuple[Expr, Expr]:
-    """Mean and variance with reduced axes kept, as two expressions that share the mean."""
-    mean = apply("mean", data, axis=axis, keepdims=True)
-    return mean, apply("variance", data, axis=axis, keepdims=True, with_mean=mean, **attrs)

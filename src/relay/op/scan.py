@@ -54,8 +54,13 @@ class CumSum(Scan):
     """
 
     derivative = Derivative.TRANSPOSE
-    samples = (sample("3x4 float32", axis=1), sample("2x3 int32"), sample("0x3 float32", axis=0),
-               sample("3x4 float32", axis=0, exclusive=True), sample("5 int8", axis=0, dtype="int32"))
+    samples = (
+        sample("3x4 float32", axis=1),
+        sample("2x3 int32"),
+        sample("0x3 float32", axis=0),
+        sample("3x4 float32", axis=0, exclusive=True),
+        sample("5 int8", axis=0, dtype="int32"),
+    )
 
     def reference(self, np: Numpy, data: Array) -> Array:
         return self.scan(np, data, np.cumsum, 0)
@@ -70,7 +75,11 @@ class CumProd(Scan):
     """
 
     derivative = Derivative.RULES
-    samples = (sample("3x4 float32", axis=1), sample("2x3 int32"), sample("3x4 float32", axis=0, exclusive=True))
+    samples = (
+        sample("3x4 float32", axis=1),
+        sample("2x3 int32"),
+        sample("3x4 float32", axis=0, exclusive=True),
+    )
 
     def reference(self, np: Numpy, data: Array) -> Array:
         return self.scan(np, data, np.cumprod, 1)

@@ -154,8 +154,12 @@ class TopK(_TopK):
     """
 
     k: int = 1
-    samples = (sample("3x4 float32", k=2), sample("3x4 int32", k=0, axis=0, is_ascend=True, dtype="int64"),
-               sample("5 float32", k=3, ret_type="values"), sample("5 float32", k=3, ret_type="indices"))
+    samples = (
+        sample("3x4 float32", k=2),
+        sample("3x4 int32", k=0, axis=0, is_ascend=True, dtype="int64"),
+        sample("5 float32", k=3, ret_type="values"),
+        sample("5 float32", k=3, ret_type="indices"),
+    )
 
     def infer(self, t: Typing, data: Type) -> Type:
         shape = list(t.shape(data))
@@ -169,8 +173,14 @@ class TopK(_TopK):
         return self.pick(np, data, self.k if self.k >= 1 else data.shape[self.axis])
 
     @staticmethod
-    def builder(data: Any, k: Any = 1, axis: int = -1, ret_type: str = "both", is_ascend: bool = False,
-                dtype: str = "int32") -> Expr:
+    def builder(
+        data: Any,
+        k: Any = 1,
+        axis: int = -1,
+        ret_type: str = "both",
+        is_ascend: bool = False,
+        dtype: str = "int32",
+    ) -> Expr:
         """`topk(data, k)`; an expression for `k` makes a `dyn.topk`."""
         attrs: dict[str, Any] = {"axis": axis, "ret_type": ret_type, "is_ascend": is_ascend, "dtype": dtype}
         if isinstance(k, RelayExpr):
@@ -182,7 +192,8 @@ class TopK(_TopK):
 class SearchSorted(Operator):
     """Where each of `values` would go into `sorted_sequence` to keep it ascending along its last axis.
 
-    The sequence has rank 1, or the rank of `values` and its leading dimensions.  An equal element is passed only
+    The sequence has rank 1, or the rank of `values` and its leading dimensions.  An equal element is
+    passed only
     with `right`.
 
     relay> searchsorted([1.0, 3.0, 5.0], [3.0, 9.0])
@@ -193,8 +204,10 @@ class SearchSorted(Operator):
     dtype: DTypeName = "int32"  # pyright: ignore[reportAssignmentType]
     dtypes = NUMERIC
     derivative = Derivative.ZERO
-    samples = (sample(_np.asarray([1.0, 3.0, 5.0]), "2x3 float64"),
-               sample(_np.asarray([[1, 3, 5], [2, 2, 4]]), "2x4 int64", right=True))
+    samples = (
+        sample(_np.asarray([1.0, 3.0, 5.0]), "2x3 float64"),
+        sample(_np.asarray([[1, 3, 5], [2, 2, 4]]), "2x4 int64", right=True),
+    )
 
     def infer(self, t: Typing, sorted_sequence: Type, values: Type) -> Type:
         t.equal(t.dtype(values), t.dtype(sorted_sequence), why="values and sequence have one base type")
@@ -213,15 +226,19 @@ class SearchSorted(Operator):
         if sequence.ndim == 1:
             return narrow(np.searchsorted(sequence, x, side=side), self.dtype)
         rows = sequence.reshape(-1, sequence.shape[-1])
-        found = [np.searchsorted(row, v, side=side) for row, v in zip(rows, x.reshape(len(rows), -1), strict=True)]
+        found = [
+            np.searchsorted(row, v, side=side) for row, v in zip(rows, x.reshape(len(rows), -1), strict=True)
+        ]
         return narrow(np.reshape(np.asarray(found, "int64"), x.shape), self.dtype)
 
 
 @operator("unique")
 class Unique(Operator):
-    """The distinct elements of a vector: `(unique, indices, inverse_indices, num_unique)`, int32 but the first.
+    """The distinct elements of a vector: `(unique, indices, inverse_indices, num_unique)`, int32 but
+    the first.
 
-    `indices` says where each occurs first, `inverse_indices` which of them each element is; `return_counts` adds
+    `indices` says where each occurs first, `inverse_indices` which of them each element is;
+    `return_counts` adds
     how often each occurs.  They ascend, or come in the order they occur without `is_sorted`.
 
     relay> unique([4, 2, 4])
@@ -232,8 +249,11 @@ class Unique(Operator):
     return_counts: bool = False
     dtypes = ORDERED
     derivative = Derivative.ZERO
-    samples = (sample(_np.asarray([4, 2, 4, 1])), sample(_np.asarray([4.0, 2.0, 4.0]), is_sorted=False),
-               sample("0 int32", return_counts=True))
+    samples = (
+        sample(_np.asarray([4, 2, 4, 1])),
+        sample(_np.asarray([4.0, 2.0, 4.0]), is_sorted=False),
+        sample("0 int32", return_counts=True),
+    )
 
     def result_count(self, operands: Sequence[Any]) -> int | None:
         return 5 if self.return_counts else 4
@@ -241,12 +261,18 @@ class Unique(Operator):
     def infer(self, t: Typing, data: Type) -> Type:
         (n,) = t.shape(data, 1, "the data")
         found = TensorType((ANY,), "int32")
-        parts = [TensorType((ANY,), t.dtype(data)), found, TensorType((n,), "int32"), TensorType((1,), "int32")]
+        parts = [
+            TensorType((ANY,), t.dtype(data)),
+            found,
+            TensorType((n,), "int32"),
+            TensorType((1,), "int32"),
+        ]
         return TupleType([*parts, found] if self.return_counts else parts)
 
     def reference(self, np: Numpy, data: Array) -> Any:
         values, first, inverse, counts = np.unique(
-            accumulator(data), return_index=True, return_inverse=True, return_counts=True)
+            accumulator(data), return_index=True, return_inverse=True, return_counts=True
+        )
         if not self.is_sorted:
             by_place = np.argsort(first)
             rank = np.argsort(by_place)

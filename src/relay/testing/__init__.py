@@ -1,4 +1,6 @@
-"""Workloads (networks built from Python) and helpers for tests: `relay.testing.resnet.get_workload(num_layers=18)`."""
+"""Workloads (networks built from Python) and helpers for tests:
+`relay.testing.resnet.get_workload(num_layers=18)`.
+"""
 
 from importlib import import_module
 from typing import Any
@@ -9,7 +11,8 @@ from relay.testing.init import count_parameters, create_workload, parameters
 from relay.testing.nat import count, make_nat_expr, make_nat_value
 
 WORKLOADS = (
-    "char_rnn", "dcgan", "densenet", "dqn", "gru", "inception_v3", "lstm", "mlp", "mobilenet", "resnet", "resnet_3d",
+    "char_rnn", "dcgan", "densenet", "dqn", "gru", "inception_v3", "lstm", "mlp", "mobilenet", "resnet",
+    "resnet_3d",
     "squeezenet", "synthetic", "transformer", "treelstm", "vgg",
 )  # fmt: skip
 

@@ -9,15 +9,25 @@ from relay.ir.module import IRModule
 from relay.testing import layers
 from relay.testing.init import create_workload
 
-SIZES = {121: (64, 32, (6, 12, 24, 16)), 161: (96, 48, (6, 12, 36, 24)), 169: (64, 32, (6, 12, 32, 32)),
-         201: (64, 32, (6, 12, 48, 32))}
+SIZES = {
+    121: (64, 32, (6, 12, 24, 16)),
+    161: (96, 48, (6, 12, 36, 24)),
+    169: (64, 32, (6, 12, 32, 32)),
+    201: (64, 32, (6, 12, 48, 32)),
+}
 """Channels of the first layer, growth with each, and layers of each block."""
 
 
 def convolve(data: Expr, name: str, channels: int, size: int, stride: int = 1) -> Expr:
     """A convolution that keeps the size but for the stride."""
-    return layers.conv2d(data, name=name, channels=channels, kernel_size=(size, size), strides=(stride, stride),
-                         padding=(size // 2, size // 2))
+    return layers.conv2d(
+        data,
+        name=name,
+        channels=channels,
+        kernel_size=(size, size),
+        strides=(stride, stride),
+        padding=(size // 2, size // 2),
+    )
 
 
 def activated(data: Expr, name: str) -> Expr:
@@ -33,7 +43,10 @@ def dense_layer(data: Expr, growth: int, name: str) -> Expr:
 
 
 def get_net(
-    densenet_size: int = 121, classes: int = 1000, batch_size: int = 4, image_shape: Sequence[int] = (3, 224, 224),
+    densenet_size: int = 121,
+    classes: int = 1000,
+    batch_size: int = 4,
+    image_shape: Sequence[int] = (3, 224, 224),
     dtype: str = "float32",
 ) -> Expr:
     """`data (batch_size, *image_shape)` to scores of classes, with 121, 161, 169 or 201 layers."""
@@ -56,7 +69,10 @@ def get_net(
 
 
 def get_workload(
-    densenet_size: int = 121, classes: int = 1000, batch_size: int = 4, image_shape: Sequence[int] = (3, 224, 224),
+    densenet_size: int = 121,
+    classes: int = 1000,
+    batch_size: int = 4,
+    image_shape: Sequence[int] = (3, 224, 224),
     dtype: str = "float32",
 ) -> tuple[IRModule, dict[str, Any]]:
     """The network as a module, with parameters."""

@@ -7,7 +7,7 @@ import numpy as np
 
 from relay.driver import create_executor
 from relay.ir.dtype import is_float, to_numpy
-from relay.ir.expr import Expr, Function, Grad, GlobalVar
+from relay.ir.expr import Expr, Function, GlobalVar, Grad
 from relay.ir.module import IRModule
 from relay.ir.type import TensorType
 from relay.typecheck.infer import infer
@@ -15,19 +15,32 @@ from relay.typecheck.infer import infer
 
 def rand(dtype: str = "float32", *shape: int) -> np.ndarray[Any, Any]:
     """Numbers evenly from 0 up to 1."""
-    return np.random.rand(*shape).astype(to_numpy(dtype))  # noqa: NPY002 -- people seed the global generator
+    return np.random.rand(*shape).astype(to_numpy(dtype))
 
 
 def check_grad(
-    func: Function, inputs: Sequence[Any] | None = None, test_inputs: Sequence[int] | None = None,
-    eps: float = 1e-6, atol: float = 1e-5, rtol: float = 1e-3, scale: float | None = None, mean: float = 0.0, *,
-    gradient: Callable[..., Any] | Expr | None = None, mod: IRModule | None = None, seed: int = 0,
+    func: Function,
+    inputs: Sequence[Any] | None = None,
+    test_inputs: Sequence[int] | None = None,
+    eps: float = 1e-6,
+    atol: float = 1e-5,
+    rtol: float = 1e-3,
+    scale: float | None = None,
+    mean: float = 0.0,
+    *,
+    gradient: Callable[..., Any] | Expr | None = None,
+    mod: IRModule | None = None,
+    seed: int = 0,
 ) -> None:
-    """Compare the gradient of the sum of `func`'s floating-point results with central differences; `AssertionError`.
+    """Compare the gradient of the sum of `func`'s floating-point results with central differences;
+    `AssertionError`.
 
-    `inputs` are arrays for the parameters, else they are drawn from a normal distribution (`mean`, `scale`); give
-    float64 for the tolerances to make sense.  `test_inputs` are the parameters to check (all of floats if None).
-    `gradient` is what is checked: an expression or a Python function that returns `(value, gradients)`; without it,
+    `inputs` are arrays for the parameters, else they are drawn from a normal distribution (`mean`,
+    `scale`); give
+    float64 for the tolerances to make sense.  `test_inputs` are the parameters to check (all of floats
+    if None).
+    `gradient` is what is checked: an expression or a Python function that returns `(value, gradients)`;
+    without it,
     `grad(func)`.
     """
     typed = infer(IRModule.from_expr(func) if mod is None else _with_main(mod, func))
@@ -42,8 +55,13 @@ def check_grad(
         if x.dtype.kind != "f" or (test_inputs is not None and i not in test_inputs):
             continue
         want = _differences(run, xs, i, eps)
-        np.testing.assert_allclose(np.asarray(found[i], "float64"), want, rtol=rtol, atol=atol,
-                                   err_msg=f"gradient with respect to parameter {i}")
+        np.testing.assert_allclose(
+            np.asarray(found[i], "float64"),
+            want,
+            rtol=rtol,
+            atol=atol,
+            err_msg=f"gradient with respect to parameter {i}",
+        )
 
 
 def _with_main(mod: IRModule, func: Function) -> IRModule:
@@ -66,7 +84,9 @@ def _drawn(func: Function, scale: float | None, mean: float, seed: int) -> list[
     return drawn
 
 
-def _differences(run: Callable[..., Any], xs: list[np.ndarray[Any, Any]], i: int, eps: float) -> np.ndarray[Any, Any]:
+def _differences(
+    run: Callable[..., Any], xs: list[np.ndarray[Any, Any]], i: int, eps: float
+) -> np.ndarray[Any, Any]:
     """`(f(x + eps) - f(x - eps)) / (2 eps)` for each element of parameter `i`."""
     slopes = np.zeros(xs[i].shape, "float64")
     for place in np.ndindex(*xs[i].shape):

@@ -29,8 +29,14 @@ def get_net(iterations: int, num_hidden: int, batch_size: int = 1, dtype: str = 
     """`data (batch_size, num_hidden)`, given at each of `iterations` steps, to the last hidden state."""
     shape = (batch_size, num_hidden)
     data = relay.var("data", shape=shape, dtype=dtype)
-    return unrolled(gru_cell(num_hidden, batch_size, dtype), iterations, data, [relay.zeros(shape, dtype)],
-                    weights(num_hidden, 3, dtype), lambda states: states[0])
+    return unrolled(
+        gru_cell(num_hidden, batch_size, dtype),
+        iterations,
+        data,
+        [relay.zeros(shape, dtype)],
+        weights(num_hidden, 3, dtype),
+        lambda states: states[0],
+    )
 
 
 def get_workload(

@@ -16,8 +16,9 @@ def run_infer_type(expr: Expr, mod: IRModule | None = None) -> Expr:
     return run_opt_pass(expr, infer, mod=mod)
 
 
-def run_opt_pass(expr: Expr, opt_pass: Pass | Sequence[Pass], import_prelude: bool = False, *,
-                 mod: IRModule | None = None) -> Any:
+def run_opt_pass(
+    expr: Expr, opt_pass: Pass | Sequence[Pass], import_prelude: bool = False, *, mod: IRModule | None = None
+) -> Any:
     """What a pass (or several in turn) makes of `expr`, which must not be changed by any other.
 
     `import_prelude` puts the prelude into the module that the passes see.

@@ -13,10 +13,18 @@ Step = tuple[int, tuple[int, int], tuple[int, int], int]
 """Channels, window, padding and stride of a convolution."""
 
 
-def convolve(data: Expr, name: str, channels: int, size: tuple[int, int] = (1, 1), padding: tuple[int, int] = (0, 0),
-             stride: int = 1) -> Expr:
+def convolve(
+    data: Expr,
+    name: str,
+    channels: int,
+    size: tuple[int, int] = (1, 1),
+    padding: tuple[int, int] = (0, 0),
+    stride: int = 1,
+) -> Expr:
     """Convolution, batch normalisation and rectifier."""
-    x = layers.conv2d(data, name=name, channels=channels, kernel_size=size, padding=padding, strides=(stride, stride))
+    x = layers.conv2d(
+        data, name=name, channels=channels, kernel_size=size, padding=padding, strides=(stride, stride)
+    )
     return relay.nn.relu(layers.batch_norm_infer(x, name=name + "_bn", epsilon=1e-3))
 
 
@@ -64,43 +72,61 @@ def join(*towers: Expr) -> Expr:
 
 def inception_a(x: Expr, pooled: int, name: str) -> Expr:
     """Windows of 1x1, 5x5 and two of 3x3."""
-    return join(tower(x, name + "_1x1", one(64)), tower(x, name + "_5x5", one(48), square(64, 5)),
-                tower(x, name + "_3x3", one(64), square(96, 3), square(96, 3)),
-                tower(averaged(x), name + "_pool", one(pooled)))
+    return join(
+        tower(x, name + "_1x1", one(64)),
+        tower(x, name + "_5x5", one(48), square(64, 5)),
+        tower(x, name + "_3x3", one(64), square(96, 3), square(96, 3)),
+        tower(averaged(x), name + "_pool", one(pooled)),
+    )
 
 
 def reduction_a(x: Expr, name: str) -> Expr:
     """Half the size."""
-    return join(tower(x, name + "_3x3", square(384, 3, 2)),
-                tower(x, name + "_double", one(64), square(96, 3), square(96, 3, 2)), shrunk(x))
+    return join(
+        tower(x, name + "_3x3", square(384, 3, 2)),
+        tower(x, name + "_double", one(64), square(96, 3), square(96, 3, 2)),
+        shrunk(x),
+    )
 
 
 def inception_b(x: Expr, mid: int, name: str) -> Expr:
     """Windows of 7x7, as rows and columns."""
-    return join(tower(x, name + "_1x1", one(192)), tower(x, name + "_7x7", one(mid), row(mid, 7), column(192, 7)),
-                tower(x, name + "_double", one(mid), column(mid, 7), row(mid, 7), column(mid, 7), row(192, 7)),
-                tower(averaged(x), name + "_pool", one(192)))
+    return join(
+        tower(x, name + "_1x1", one(192)),
+        tower(x, name + "_7x7", one(mid), row(mid, 7), column(192, 7)),
+        tower(x, name + "_double", one(mid), column(mid, 7), row(mid, 7), column(mid, 7), row(192, 7)),
+        tower(averaged(x), name + "_pool", one(192)),
+    )
 
 
 def reduction_b(x: Expr, name: str) -> Expr:
     """Half the size."""
-    return join(tower(x, name + "_3x3", one(192), square(320, 3, 2)),
-                tower(x, name + "_7x7", one(192), row(192, 7), column(192, 7), square(192, 3, 2)), shrunk(x))
+    return join(
+        tower(x, name + "_3x3", one(192), square(320, 3, 2)),
+        tower(x, name + "_7x7", one(192), row(192, 7), column(192, 7), square(192, 3, 2)),
+        shrunk(x),
+    )
 
 
 def inception_c(x: Expr, name: str) -> Expr:
     """Rows and columns of 3 side by side."""
     left = tower(x, name + "_3x3", one(384))
     right = tower(x, name + "_double", one(448), square(384, 3))
-    return join(tower(x, name + "_1x1", one(320)),
-                tower(left, name + "_3x3_row", row(384, 3)), tower(left, name + "_3x3_column", column(384, 3)),
-                tower(right, name + "_double_row", row(384, 3)),
-                tower(right, name + "_double_column", column(384, 3)),
-                tower(averaged(x), name + "_pool", one(192)))
+    return join(
+        tower(x, name + "_1x1", one(320)),
+        tower(left, name + "_3x3_row", row(384, 3)),
+        tower(left, name + "_3x3_column", column(384, 3)),
+        tower(right, name + "_double_row", row(384, 3)),
+        tower(right, name + "_double_column", column(384, 3)),
+        tower(averaged(x), name + "_pool", one(192)),
+    )
 
 
 def get_net(
-    batch_size: int, num_classes: int = 1000, image_shape: Sequence[int] = (3, 299, 299), dtype: str = "float32"
+    batch_size: int,
+    num_classes: int = 1000,
+    image_shape: Sequence[int] = (3, 299, 299),
+    dtype: str = "float32",
 ) -> Expr:
     """`data (batch_size, *image_shape)` to the chances of classes."""
     x: Expr = relay.var("data", shape=(batch_size, *image_shape), dtype=dtype)
@@ -120,7 +146,10 @@ def get_net(
 
 
 def get_workload(
-    batch_size: int = 1, num_classes: int = 1000, image_shape: Sequence[int] = (3, 299, 299), dtype: str = "float32"
+    batch_size: int = 1,
+    num_classes: int = 1000,
+    image_shape: Sequence[int] = (3, 299, 299),
+    dtype: str = "float32",
 ) -> tuple[IRModule, dict[str, Any]]:
     """The network as a module, with parameters."""
     return create_workload(get_net(batch_size, num_classes, image_shape, dtype))

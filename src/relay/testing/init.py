@@ -41,7 +41,9 @@ class Initializer:
 
 
 class Xavier(Initializer):
-    """Random weights whose scale keeps the size of signals from layer to layer.  Source: Glorot and Bengio, 2010."""
+    """Random weights whose scale keeps the size of signals from layer to layer.  Source: Glorot and
+    Bengio, 2010.
+    """
 
     def __init__(self, rnd_type: str = "uniform", factor_type: str = "avg", magnitude: float = 3) -> None:
         """`rnd_type` is "uniform" or "gaussian", `factor_type` "in", "out" or "avg"."""
@@ -86,8 +88,11 @@ def parameters(net: Expr | IRModule) -> dict[str, TensorType]:
     """The tensors a network takes besides its data, by name."""
     main = typed(net)["main"]
     assert isinstance(main, Function)
-    return {v.name_hint: v.type_annotation for v in main.params
-            if v.name_hint not in INPUTS and isinstance(v.type_annotation, TensorType)}
+    return {
+        v.name_hint: v.type_annotation
+        for v in main.params
+        if v.name_hint not in INPUTS and isinstance(v.type_annotation, TensorType)
+    }
 
 
 def count_parameters(net: Expr | IRModule) -> int:
@@ -98,7 +103,9 @@ def count_parameters(net: Expr | IRModule) -> int:
 def create_workload(
     net: Expr | IRModule, initializer: Initializer | None = None, seed: int = 0
 ) -> tuple[IRModule, dict[str, np.ndarray[Any, Any]]]:
-    """The typed module of a network, and arrays for its parameters: `Xavier()` unless `initializer` says else."""
+    """The typed module of a network, and arrays for its parameters: `Xavier()` unless `initializer`
+    says else.
+    """
     mod = typed(net)
     fill = Xavier() if initializer is None else initializer
     fill.rng = np.random.default_rng(seed)

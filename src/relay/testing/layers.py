@@ -7,10 +7,18 @@ from relay.ir.expr import Expr
 
 
 def batch_norm_infer(
-    data: Expr, gamma: Expr | None = None, beta: Expr | None = None, moving_mean: Expr | None = None,
-    moving_var: Expr | None = None, *, name: str, **attrs: Any,
+    data: Expr,
+    gamma: Expr | None = None,
+    beta: Expr | None = None,
+    moving_mean: Expr | None = None,
+    moving_var: Expr | None = None,
+    *,
+    name: str,
+    **attrs: Any,
 ) -> Expr:
-    """Batch normalisation with `name_gamma`, `name_beta`, `name_moving_mean` and `name_moving_var`: its first result."""
+    """Batch normalisation with `name_gamma`, `name_beta`, `name_moving_mean` and `name_moving_var`: its
+    first result.
+    """
     gamma = relay.var(name + "_gamma") if gamma is None else gamma
     beta = relay.var(name + "_beta") if beta is None else beta
     moving_mean = relay.var(name + "_moving_mean") if moving_mean is None else moving_mean
@@ -39,7 +47,12 @@ def conv2d_transpose(data: Expr, weight: Expr | None = None, *, name: str, **att
 
 
 def dense_add_bias(
-    data: Expr, weight: Expr | None = None, bias: Expr | None = None, units: int | None = None, *, name: str,
+    data: Expr,
+    weight: Expr | None = None,
+    bias: Expr | None = None,
+    units: int | None = None,
+    *,
+    name: str,
     **attrs: Any,
 ) -> Expr:
     """A dense layer with `name_weight` and `name_bias`."""
@@ -55,8 +68,14 @@ def conv_add_bias(data: Expr, *, name: str, **attrs: Any) -> Expr:
 
 def conv_kernel_layout(data_layout: str, is_depthwise: bool = False) -> str:
     """The layout of a weight that goes with a layout of data."""
-    return {"NCHW": "OIHW", "NHWC": "HWOI" if is_depthwise else "HWIO", "NCDHW": "OIDHW", "NDHWC": "DHWIO",
-            "NCW": "OIW", "NWC": "WIO"}[data_layout]
+    return {
+        "NCHW": "OIHW",
+        "NHWC": "HWOI" if is_depthwise else "HWIO",
+        "NCDHW": "OIDHW",
+        "NDHWC": "DHWIO",
+        "NCW": "OIW",
+        "NWC": "WIO",
+    }[data_layout]
 
 
 def network(body: Expr) -> Expr:

@@ -1,4 +1,6 @@
-"""Long short-term memory, unrolled.  Source: Hochreiter and Schmidhuber, 1997; gates after Gers et al., 2000."""
+"""Long short-term memory, unrolled.  Source: Hochreiter and Schmidhuber, 1997; gates after Gers et al.,
+2000.
+"""
 
 from typing import Any
 
@@ -29,8 +31,14 @@ def get_net(iterations: int, num_hidden: int, batch_size: int = 1, dtype: str = 
     """`data (batch_size, num_hidden)`, given at each of `iterations` steps, to the last hidden state."""
     shape = (batch_size, num_hidden)
     data = relay.var("data", shape=shape, dtype=dtype)
-    return unrolled(lstm_cell(num_hidden, batch_size, dtype), iterations, data, [relay.zeros(shape, dtype)] * 2,
-                    weights(num_hidden, 4, dtype), lambda states: states[0])
+    return unrolled(
+        lstm_cell(num_hidden, batch_size, dtype),
+        iterations,
+        data,
+        [relay.zeros(shape, dtype)] * 2,
+        weights(num_hidden, 4, dtype),
+        lambda states: states[0],
+    )
 
 
 def get_workload(

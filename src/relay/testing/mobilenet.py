@@ -14,18 +14,35 @@ BLOCKS = ((64, 1), (128, 2), (128, 1), (256, 2), (256, 1), (512, 2), *[(512, 1)]
 
 
 def conv_block(
-    data: Expr, name: str, channels: int, kernel_size: int, stride: int, layout: str, *, depthwise: bool = False
+    data: Expr,
+    name: str,
+    channels: int,
+    kernel_size: int,
+    stride: int,
+    layout: str,
+    *,
+    depthwise: bool = False,
 ) -> Expr:
     """Convolution, batch normalisation and rectifier."""
-    x = layers.conv2d(data, name=name + "_conv", channels=channels, kernel_size=(kernel_size, kernel_size),
-                      strides=(stride, stride), padding=(kernel_size // 2, kernel_size // 2),
-                      groups=channels if depthwise else 1, data_layout=layout,
-                      kernel_layout=layers.conv_kernel_layout(layout, depthwise))
+    x = layers.conv2d(
+        data,
+        name=name + "_conv",
+        channels=channels,
+        kernel_size=(kernel_size, kernel_size),
+        strides=(stride, stride),
+        padding=(kernel_size // 2, kernel_size // 2),
+        groups=channels if depthwise else 1,
+        data_layout=layout,
+        kernel_layout=layers.conv_kernel_layout(layout, depthwise),
+    )
     return relay.nn.relu(layers.batch_norm_infer(x, name=name + "_bn", axis=layout.index("C")))
 
 
 def mobile_net(
-    num_classes: int = 1000, data_shape: Sequence[int] = (1, 3, 224, 224), dtype: str = "float32", alpha: float = 1.0,
+    num_classes: int = 1000,
+    data_shape: Sequence[int] = (1, 3, 224, 224),
+    dtype: str = "float32",
+    alpha: float = 1.0,
     layout: str = "NCHW",
 ) -> Expr:
     """The network for data of `data_shape`; `alpha` scales the number of channels."""
@@ -34,7 +51,9 @@ def mobile_net(
     x = conv_block(x, "conv_block_1", before, 3, 2, layout)
     for i, (width, stride) in enumerate(BLOCKS):
         after = int(width * alpha)
-        x = conv_block(x, f"separable_conv_block_{i + 1}_depthwise", before, 3, stride, layout, depthwise=True)
+        x = conv_block(
+            x, f"separable_conv_block_{i + 1}_depthwise", before, 3, stride, layout, depthwise=True
+        )
         x = conv_block(x, f"separable_conv_block_{i + 1}_pointwise", after, 1, 1, layout)
         before = after
     x = relay.nn.batch_flatten(relay.nn.global_avg_pool2d(x, layout=layout))
@@ -42,15 +61,23 @@ def mobile_net(
 
 
 def get_net(
-    batch_size: int = 1, num_classes: int = 1000, image_shape: Sequence[int] = (3, 224, 224), dtype: str = "float32",
+    batch_size: int = 1,
+    num_classes: int = 1000,
+    image_shape: Sequence[int] = (3, 224, 224),
+    dtype: str = "float32",
     layout: str = "NCHW",
 ) -> Expr:
-    """`data (batch_size, *image_shape)` to the chances of classes; `image_shape` is in the order of `layout`."""
+    """`data (batch_size, *image_shape)` to the chances of classes; `image_shape` is in the order of
+    `layout`.
+    """
     return mobile_net(num_classes, (batch_size, *image_shape), dtype, layout=layout)
 
 
 def get_workload(
-    batch_size: int = 1, num_classes: int = 1000, image_shape: Sequence[int] = (3, 224, 224), dtype: str = "float32",
+    batch_size: int = 1,
+    num_classes: int = 1000,
+    image_shape: Sequence[int] = (3, 224, 224),
+    dtype: str = "float32",
     layout: str = "NCHW",
 ) -> tuple[IRModule, dict[str, Any]]:
     """The network as a module, with parameters."""

@@ -1,4 +1,6 @@
-"""Natural numbers in unary, from Python and back; `prelude` is a `Prelude` or a module that has the type `nat`."""
+"""Natural numbers in unary, from Python and back; `prelude` is a `Prelude` or a module that has the
+type `nat`.
+"""
 
 from typing import Any
 

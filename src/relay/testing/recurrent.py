@@ -11,8 +11,12 @@ Weights = Sequence[Var]
 def weights(num_hidden: int, gates: int, dtype: str) -> list[Var]:
     """Weight and bias from the input, and weight and bias from the hidden state, for all gates together."""
     rows = gates * num_hidden
-    shapes = {"i2h_weight": (rows, num_hidden), "i2h_bias": (rows,), "h2h_weight": (rows, num_hidden),
-              "h2h_bias": (rows,)}
+    shapes = {
+        "i2h_weight": (rows, num_hidden),
+        "i2h_bias": (rows,),
+        "h2h_weight": (rows, num_hidden),
+        "h2h_bias": (rows,),
+    }
     return [relay.var(name, shape=shape, dtype=dtype) for name, shape in shapes.items()]
 
 
@@ -22,7 +26,11 @@ def affine(x: Expr, weight: Expr, bias: Expr) -> Expr:
 
 
 def unrolled(
-    cell: Function, iterations: int, data: Var, states: Sequence[Expr], parameters: Weights,
+    cell: Function,
+    iterations: int,
+    data: Var,
+    states: Sequence[Expr],
+    parameters: Weights,
     result: Callable[[Sequence[Expr]], Expr],
 ) -> Function:
     """A function that applies `cell` again and again to the same data: `let`s, one for each step.

@@ -1,4 +1,6 @@
-"""Residual networks.  Source: He, Zhang, Ren and Sun, "Deep residual learning for image recognition", 2015."""
+"""Residual networks.  Source: He, Zhang, Ren and Sun, "Deep residual learning for image recognition",
+2015.
+"""
 
 from collections.abc import Sequence
 from typing import Any
@@ -15,17 +17,34 @@ SMALL = 32
 """Images up to this height get the networks that the paper has for them."""
 
 
-def convolve(data: Expr, channels: int, size: int, stride: int, name: str, layout: str, *, act: bool = True) -> Expr:
-    """Convolution, batch normalisation and (with `act`) rectifier; the padding keeps the size but for the stride."""
-    x = layers.conv2d(data, name=name, channels=channels, kernel_size=(size, size), strides=(stride, stride),
-                      padding=(size // 2, size // 2), data_layout=layout,
-                      kernel_layout=layers.conv_kernel_layout(layout))
+def convolve(
+    data: Expr, channels: int, size: int, stride: int, name: str, layout: str, *, act: bool = True
+) -> Expr:
+    """Convolution, batch normalisation and (with `act`) rectifier; the padding keeps the size but for
+    the stride.
+    """
+    x = layers.conv2d(
+        data,
+        name=name,
+        channels=channels,
+        kernel_size=(size, size),
+        strides=(stride, stride),
+        padding=(size // 2, size // 2),
+        data_layout=layout,
+        kernel_layout=layers.conv_kernel_layout(layout),
+    )
     x = layers.batch_norm_infer(x, name=name + "_bn", axis=layout.index("C"))
     return relay.nn.relu(x) if act else x
 
 
 def residual_unit(
-    data: Expr, channels: int, stride: int, dim_match: bool, name: str, bottle_neck: bool, layout: str = "NCHW"
+    data: Expr,
+    channels: int,
+    stride: int,
+    dim_match: bool,
+    name: str,
+    bottle_neck: bool,
+    layout: str = "NCHW",
 ) -> Expr:
     """`relu(data + f(data))`: `f` is two convolutions, or three with a narrow middle (`bottle_neck`).
 
@@ -52,15 +71,23 @@ def plan(num_layers: int, height: int) -> tuple[tuple[int, ...], tuple[int, ...]
     deep = num_layers >= 164
     each, left = divmod(num_layers - 2, 9 if deep else 6)
     if left:
-        raise ValueError(f"residual networks for small images have 6 n + 2 layers (9 n + 2 from 164), not {num_layers}")
+        raise ValueError(
+            f"residual networks for small images have 6 n + 2 layers (9 n + 2 from 164), not {num_layers}"
+        )
     return (each,) * 3, (16, 64, 128, 256) if deep else (16, 16, 32, 64), deep
 
 
 def get_net(
-    batch_size: int, num_classes: int, num_layers: int = 50, image_shape: Sequence[int] = (3, 224, 224),
-    layout: str = "NCHW", dtype: str = "float32",
+    batch_size: int,
+    num_classes: int,
+    num_layers: int = 50,
+    image_shape: Sequence[int] = (3, 224, 224),
+    layout: str = "NCHW",
+    dtype: str = "float32",
 ) -> Expr:
-    """`data (batch_size, *image_shape)` to the chances of classes; `image_shape` is in the order of `layout`."""
+    """`data (batch_size, *image_shape)` to the chances of classes; `image_shape` is in the order of
+    `layout`.
+    """
     height = image_shape["NCHW".index("H") - 1 if layout == "NCHW" else 0]
     units, channels, deep = plan(num_layers, height)
     x: Expr = relay.var("data", shape=(batch_size, *image_shape), dtype=dtype)
@@ -78,8 +105,12 @@ def get_net(
 
 
 def get_workload(
-    batch_size: int = 1, num_classes: int = 1000, num_layers: int = 18, image_shape: Sequence[int] = (3, 224, 224),
-    layout: str = "NCHW", dtype: str = "float32",
+    batch_size: int = 1,
+    num_classes: int = 1000,
+    num_layers: int = 18,
+    image_shape: Sequence[int] = (3, 224, 224),
+    layout: str = "NCHW",
+    dtype: str = "float32",
 ) -> tuple[IRModule, dict[str, Any]]:
     """The network as a module, with parameters."""
     return create_workload(get_net(batch_size, num_classes, num_layers, image_shape, layout, dtype))

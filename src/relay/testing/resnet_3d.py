@@ -1,4 +1,6 @@
-"""Residual networks for films.  Source: Tran et al., "A closer look at spatiotemporal convolutions", 2018 (R3D)."""
+"""Residual networks for films.  Source: Tran et al., "A closer look at spatiotemporal convolutions",
+2018 (R3D).
+"""
 
 from collections.abc import Sequence
 from typing import Any
@@ -14,13 +16,28 @@ CHANNELS = (64, 64, 128, 256, 512)
 
 
 def convolve(
-    data: Expr, channels: int, size: Sequence[int], strides: Sequence[int], name: str, layout: str, *,
+    data: Expr,
+    channels: int,
+    size: Sequence[int],
+    strides: Sequence[int],
+    name: str,
+    layout: str,
+    *,
     act: bool = True,
 ) -> Expr:
-    """Convolution, batch normalisation and (with `act`) rectifier; the padding keeps the size but for strides."""
-    x = layers.conv3d(data, name=name, channels=channels, kernel_size=tuple(size), strides=tuple(strides),
-                      padding=tuple([k // 2 for k in size]), data_layout=layout,
-                      kernel_layout=layers.conv_kernel_layout(layout))
+    """Convolution, batch normalisation and (with `act`) rectifier; the padding keeps the size but for
+    strides.
+    """
+    x = layers.conv3d(
+        data,
+        name=name,
+        channels=channels,
+        kernel_size=tuple(size),
+        strides=tuple(strides),
+        padding=tuple([k // 2 for k in size]),
+        data_layout=layout,
+        kernel_layout=layers.conv_kernel_layout(layout),
+    )
     x = layers.batch_norm_infer(x, name=name + "_bn", axis=layout.index("C"))
     return relay.nn.relu(x) if act else x
 
@@ -35,8 +52,12 @@ def residual_unit(data: Expr, channels: int, stride: int, dim_match: bool, name:
 
 
 def get_net(
-    batch_size: int, num_classes: int, num_layers: int = 18, image_shape: Sequence[int] = (3, 16, 112, 112),
-    layout: str = "NCDHW", dtype: str = "float32",
+    batch_size: int,
+    num_classes: int,
+    num_layers: int = 18,
+    image_shape: Sequence[int] = (3, 16, 112, 112),
+    layout: str = "NCDHW",
+    dtype: str = "float32",
 ) -> Expr:
     """`data (batch_size, *image_shape)` to the chances of classes, with 18 or 34 layers."""
     if num_layers not in (18, 34):
@@ -52,8 +73,12 @@ def get_net(
 
 
 def get_workload(
-    batch_size: int = 1, num_classes: int = 1000, num_layers: int = 18,
-    image_shape: Sequence[int] = (3, 16, 112, 112), layout: str = "NCDHW", dtype: str = "float32",
+    batch_size: int = 1,
+    num_classes: int = 1000,
+    num_layers: int = 18,
+    image_shape: Sequence[int] = (3, 16, 112, 112),
+    layout: str = "NCDHW",
+    dtype: str = "float32",
 ) -> tuple[IRModule, dict[str, Any]]:
     """The network as a module, with parameters."""
     return create_workload(get_net(batch_size, num_classes, num_layers, image_shape, layout, dtype))

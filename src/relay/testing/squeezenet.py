@@ -17,8 +17,14 @@ POOL_BEFORE = {"1.0": (0, 3, 7), "1.1": (0, 2, 4)}
 
 def convolve(data: Expr, channels: int, size: int, name: str, stride: int = 1, padding: int = 0) -> Expr:
     """Convolution with bias and rectifier."""
-    x = layers.conv_add_bias(data, name=name, channels=channels, kernel_size=(size, size), strides=(stride, stride),
-                             padding=(padding, padding))
+    x = layers.conv_add_bias(
+        data,
+        name=name,
+        channels=channels,
+        kernel_size=(size, size),
+        strides=(stride, stride),
+        padding=(padding, padding),
+    )
     return relay.nn.relu(x)
 
 
@@ -31,7 +37,10 @@ def fire(data: Expr, squeezed: int, expanded: int, name: str) -> Expr:
 
 
 def get_net(
-    batch_size: int, image_shape: Sequence[int] = (3, 224, 224), num_classes: int = 1000, version: str = "1.0",
+    batch_size: int,
+    image_shape: Sequence[int] = (3, 224, 224),
+    num_classes: int = 1000,
+    version: str = "1.0",
     dtype: str = "float32",
 ) -> Expr:
     """`data (batch_size, *image_shape)` to the chances of classes, in version "1.0" or "1.1"."""
@@ -49,7 +58,10 @@ def get_net(
 
 
 def get_workload(
-    batch_size: int = 1, num_classes: int = 1000, version: str = "1.0", image_shape: Sequence[int] = (3, 224, 224),
+    batch_size: int = 1,
+    num_classes: int = 1000,
+    version: str = "1.0",
+    image_shape: Sequence[int] = (3, 224, 224),
     dtype: str = "float32",
 ) -> tuple[IRModule, dict[str, Any]]:
     """The network as a module, with parameters."""

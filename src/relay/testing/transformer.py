@@ -36,7 +36,9 @@ def attention(x: Expr, batch_size: int, length: int, hidden: int, heads: int, na
     return layers.dense_add_bias(joined, units=hidden, name=name + "_output")
 
 
-def encoder_layer(x: Expr, batch_size: int, length: int, hidden: int, heads: int, wide: int, name: str) -> Expr:
+def encoder_layer(
+    x: Expr, batch_size: int, length: int, hidden: int, heads: int, wide: int, name: str
+) -> Expr:
     """Attention and a perceptron, each added to what it sees and normalised."""
     mixed = attention(x, batch_size, length, hidden, heads, name + "_attention")
     x = norm(relay.add(x, mixed), name + "_norm1")
@@ -45,10 +47,19 @@ def encoder_layer(x: Expr, batch_size: int, length: int, hidden: int, heads: int
 
 
 def get_net(
-    batch_size: int = 1, length: int = 128, num_layers: int = 12, hidden: int = 768, heads: int = 12,
-    wide: int | None = None, vocabulary: int = 30522, positions: int = 512, dtype: str = "float32",
+    batch_size: int = 1,
+    length: int = 128,
+    num_layers: int = 12,
+    hidden: int = 768,
+    heads: int = 12,
+    wide: int | None = None,
+    vocabulary: int = 30522,
+    positions: int = 512,
+    dtype: str = "float32",
 ) -> Expr:
-    """`data (batch_size, length)`, token numbers of int32, to the state at each place and the pooled first one."""
+    """`data (batch_size, length)`, token numbers of int32, to the state at each place and the pooled
+    first one.
+    """
     data = relay.var("data", shape=(batch_size, length), dtype="int32")
     token = relay.var("token_embedding", shape=(vocabulary, hidden), dtype=dtype)
     place = relay.var("position_embedding", shape=(positions, hidden), dtype=dtype)
@@ -57,15 +68,26 @@ def get_net(
     x = relay.add(x, relay.strided_slice(place, begin=[0], end=[length], axes=[0]))
     x = norm(relay.add(x, relay.strided_slice(kind, begin=[0], end=[1], axes=[0])), "embedding_norm")
     for i in range(num_layers):
-        x = encoder_layer(x, batch_size, length, hidden, heads, 4 * hidden if wide is None else wide, f"layer{i}")
+        x = encoder_layer(
+            x, batch_size, length, hidden, heads, 4 * hidden if wide is None else wide, f"layer{i}"
+        )
     first = relay.squeeze(relay.strided_slice(x, begin=[0], end=[1], axes=[1]), axis=[1])
     pooled = relay.tanh(layers.dense_add_bias(first, units=hidden, name="pooler"))
     return layers.network(relay.Tuple([x, pooled]))
 
 
 def get_workload(
-    batch_size: int = 1, length: int = 128, num_layers: int = 12, hidden: int = 768, heads: int = 12,
-    wide: int | None = None, vocabulary: int = 30522, positions: int = 512, dtype: str = "float32",
+    batch_size: int = 1,
+    length: int = 128,
+    num_layers: int = 12,
+    hidden: int = 768,
+    heads: int = 12,
+    wide: int | None = None,
+    vocabulary: int = 30522,
+    positions: int = 512,
+    dtype: str = "float32",
 ) -> tuple[IRModule, dict[str, Any]]:
     """The network as a module, with parameters."""
-    return create_workload(get_net(batch_size, length, num_layers, hidden, heads, wide, vocabulary, positions, dtype))
+    return create_workload(
+        get_net(batch_size, length, num_layers, hidden, heads, wide, vocabulary, positions, dtype)
+    )

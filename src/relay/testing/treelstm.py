@@ -15,7 +15,8 @@ from relay.testing.recurrent import affine
 def get_net(num_input: int = 300, num_hidden: int = 150, dtype: str = "float32") -> IRModule:
     """`@main(tree, …)`: the hidden state and the memory at the root of a tree of vectors `(1, num_input)`.
 
-    The child-sum form, for any number of children: gates see the sum of the children's hidden states, and each
+    The child-sum form, for any number of children: gates see the sum of the children's hidden states,
+    and each
     child has a forget gate of its own.
     """
     mod = relay.parse('import "std/tree"')
@@ -24,9 +25,14 @@ def get_net(num_input: int = 300, num_hidden: int = 150, dtype: str = "float32")
     vector, state = TensorType((1, num_input), dtype), TensorType((1, num_hidden), dtype)
     tree_of, pair = TypeCall(tree_type, (vector,)), TupleType([state, state])
     children_of = TypeCall(list_type, (tree_of,))
-    shapes = {"iou_weight": (3 * num_hidden, num_input), "iou_bias": (3 * num_hidden,),
-              "iou_h_weight": (3 * num_hidden, num_hidden), "forget_weight": (num_hidden, num_input),
-              "forget_bias": (num_hidden,), "forget_h_weight": (num_hidden, num_hidden)}
+    shapes = {
+        "iou_weight": (3 * num_hidden, num_input),
+        "iou_bias": (3 * num_hidden,),
+        "iou_h_weight": (3 * num_hidden, num_hidden),
+        "forget_weight": (num_hidden, num_input),
+        "forget_bias": (num_hidden,),
+        "forget_h_weight": (num_hidden, num_hidden),
+    }
     parameters = {name: relay.var(name, shape=shape, dtype=dtype) for name, shape in shapes.items()}
 
     visit, node = relay.Var("visit"), relay.var("node", tree_of)
@@ -36,7 +42,9 @@ def get_net(num_input: int = 300, num_hidden: int = 150, dtype: str = "float32")
     below = sb.let("below", visit(child))
     wanted = affine(x, parameters["forget_weight"], parameters["forget_bias"])
     forget = relay.sigmoid(relay.add(wanted, relay.nn.dense(below[0], parameters["forget_h_weight"])))
-    sb.ret(relay.Tuple([relay.add(so_far[0], below[0]), relay.add(so_far[1], relay.multiply(forget, below[1]))]))
+    sb.ret(
+        relay.Tuple([relay.add(so_far[0], below[0]), relay.add(so_far[1], relay.multiply(forget, below[1]))])
+    )
     gather = relay.Function([so_far, child], sb.get(), pair)
 
     zeros = relay.zeros((1, num_hidden), dtype)
@@ -53,14 +61,18 @@ def get_net(num_input: int = 300, num_hidden: int = 150, dtype: str = "float32")
 
 def _cell(x: Expr, total: Expr, parameters: dict[str, Any]) -> Expr:
     """Hidden state and memory, from the sum of the children's hidden states and their memory let through."""
-    gates = relay.add(affine(x, parameters["iou_weight"], parameters["iou_bias"]),
-                      relay.nn.dense(total[0], parameters["iou_h_weight"]))
+    gates = relay.add(
+        affine(x, parameters["iou_weight"], parameters["iou_bias"]),
+        relay.nn.dense(total[0], parameters["iou_h_weight"]),
+    )
     into, out, content = relay.split(gates, 3, axis=1)
     memory = relay.add(relay.multiply(relay.sigmoid(into), relay.tanh(content)), total[1])
     return relay.Tuple([relay.multiply(relay.sigmoid(out), relay.tanh(memory)), memory])
 
 
-def binary_tree(mod: IRModule, depth: int, num_input: int = 300, dtype: str = "float32", seed: int = 0) -> Expr:
+def binary_tree(
+    mod: IRModule, depth: int, num_input: int = 300, dtype: str = "float32", seed: int = 0
+) -> Expr:
     """A full binary tree of `2 ** depth - 1` random vectors, as an expression."""
     rng = np.random.default_rng(seed)
     _, rose = mod.get_type("Tree")

@@ -15,8 +15,12 @@ CHANNELS = (64, 128, 256, 512, 512)
 
 
 def get_net(
-    batch_size: int, image_shape: Sequence[int] = (3, 224, 224), num_classes: int = 1000, dtype: str = "float32",
-    num_layers: int = 11, batch_norm: bool = False,
+    batch_size: int,
+    image_shape: Sequence[int] = (3, 224, 224),
+    num_classes: int = 1000,
+    dtype: str = "float32",
+    num_layers: int = 11,
+    batch_norm: bool = False,
 ) -> Expr:
     """`data (batch_size, *image_shape)` to the chances of classes, with 11, 13, 16 or 19 layers."""
     if num_layers not in STAGES:
@@ -37,8 +41,12 @@ def get_net(
 
 
 def get_workload(
-    batch_size: int, num_classes: int = 1000, image_shape: Sequence[int] = (3, 224, 224), dtype: str = "float32",
-    num_layers: int = 11, batch_norm: bool = False,
+    batch_size: int,
+    num_classes: int = 1000,
+    image_shape: Sequence[int] = (3, 224, 224),
+    dtype: str = "float32",
+    num_layers: int = 11,
+    batch_norm: bool = False,
 ) -> tuple[IRModule, dict[str, Any]]:
     """The network as a module, with parameters."""
     return create_workload(get_net(batch_size, image_shape, num_classes, dtype, num_layers, batch_norm))

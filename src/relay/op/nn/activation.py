@@ -62,7 +62,12 @@ class Softmax(_Softmax):
     [0.5, 0.5]
     """
 
-    samples = (sample("3x4 float32"), sample("3x4x2 float32", axis=1), sample("3x0 float32"), sample("3x4 float16"))
+    samples = (
+        sample("3x4 float32"),
+        sample("3x4x2 float32", axis=1),
+        sample("3x0 float32"),
+        sample("3x4 float16"),
+    )
 
 
 @operator("nn.fast_softmax")
@@ -151,7 +156,9 @@ class PRelu(Operator):
     def infer(self, t: Typing, data: Type, alpha: Type) -> Type:
         shape = t.shape(data)
         axis = axis_of(t, self.axis, len(shape))
-        t.equal(alpha, TensorType((shape[axis],), t.dtype(data)), why="`nn.prelu` has one slope for each channel")
+        t.equal(
+            alpha, TensorType((shape[axis],), t.dtype(data)), why="`nn.prelu` has one slope for each channel"
+        )
         return data
 
     def reference(self, np: Numpy, data: Array, alpha: Array) -> Array:

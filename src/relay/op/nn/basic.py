@@ -44,19 +44,25 @@ class BiasAdd(Operator):
         (n,) = t.shape(bias, 1, "the bias")
         a, b = t.static(channels), t.static(n)
         if a is not None and b is not None and a != b:
-            t.fail("channel-mismatch", f"`nn.bias_add` has data of {a} channels, and a bias of {b}",
-                   hint="look at `axis`, the axis of the channels")
+            t.fail(
+                "channel-mismatch",
+                f"`nn.bias_add` has data of {a} channels, and a bias of {b}",
+                hint="look at `axis`, the axis of the channels",
+            )
         t.equal(bias, TensorType((channels,), t.dtype(data)), why="the bias has a number for each channel")
         return data
 
     def reference(self, np: Numpy, data: Array, bias: Array) -> Array:
         x = accumulator(data)
-        return narrow(x + accumulator(bias).reshape((-1,) + (1,) * (x.ndim - 1 - self.axis % x.ndim)), data.dtype)
+        return narrow(
+            x + accumulator(bias).reshape((-1,) + (1,) * (x.ndim - 1 - self.axis % x.ndim)), data.dtype
+        )
 
 
 @operator("nn.dropout")
 class Dropout(Operator):
-    """The pair of the data and a mask of ones: dropout as it is outside of training, where nothing is dropped.
+    """The pair of the data and a mask of ones: dropout as it is outside of training, where nothing is
+    dropped.
 
     `relay.nn.dropout(x)` is the first of the pair, `relay.nn.dropout_raw(x)` the pair.
 
@@ -103,14 +109,20 @@ class Dilate(Injective):
     dilation_value: float = 0.0
     dtypes = NUMERIC
     derivative = Derivative.TRANSPOSE
-    samples = (sample("3x4 float32", strides=(2, 3)), sample("0x4 float32", strides=(2, 1)),
-               sample("3 int32", strides=(2,), dilation_value=7))
+    samples = (
+        sample("3x4 float32", strides=(2, 3)),
+        sample("0x4 float32", strides=(2, 1)),
+        sample("3 int32", strides=(2,), dilation_value=7),
+    )
 
     def infer(self, t: Typing, data: Type) -> Type:
         shape = t.shape(data)
         if len(self.strides) != len(shape) or any(s < 1 for s in self.strides):
-            t.fail("attribute-value", f"`nn.dilate` cannot have strides={self.strides} on {len(shape)} axes",
-                   hint="give a number of at least 1 for each axis")
+            t.fail(
+                "attribute-value",
+                f"`nn.dilate` cannot have strides={self.strides} on {len(shape)} axes",
+                hint="give a number of at least 1 for each axis",
+            )
         return TensorType([_dilated(d, s) for d, s in zip(shape, self.strides, strict=True)], t.dtype(data))
 
     def reference(self, np: Numpy, data: Array) -> Array:

@@ -44,7 +44,9 @@ class Convolution(Kernel):
         """The layout that the rules compute in: `NCHW`."""
         return "NC" + SPATIAL[self.rank]
 
-    def kernel(self, t: Typing, weight: Type, expected: Sequence[Dim] | None, layout: str, axes: str) -> list[Dim]:
+    def kernel(
+        self, t: Typing, weight: Type, expected: Sequence[Dim] | None, layout: str, axes: str
+    ) -> list[Dim]:
         """The weight's dimensions in the order `axes`; a weight of unknown shape gets the `expected` one."""
         order = permutation(t, layout, axes, self.name, "kernel_layout")
         known = t.resolve(weight)
@@ -59,27 +61,41 @@ class Convolution(Kernel):
     def check_kernel(self, t: Typing, window: Sequence[Dim], kernel_size: Spatial | None) -> None:
         """Demand that the weight's window is the one that `kernel_size` says."""
         if kernel_size is not None:
-            for d, k in zip(window, per_axis(t, kernel_size, self.rank, self.name, "kernel_size"), strict=True):
+            for d, k in zip(
+                window, per_axis(t, kernel_size, self.rank, self.name, "kernel_size"), strict=True
+            ):
                 same_size(t, d, k, f"`{self.name}` has kernel_size={kernel_size}")
 
     def check_groups(self, t: Typing, channels: Dim, groups: int, what: str) -> None:
         """Demand that `groups` divides a number of channels (`groups-mismatch`)."""
         if groups < 1:
-            t.fail("attribute-value", f"`{self.name}` cannot have groups={groups}", hint="there is at least one group")
+            t.fail(
+                "attribute-value",
+                f"`{self.name}` cannot have groups={groups}",
+                hint="there is at least one group",
+            )
         n = t.static(channels)
         if n is not None and n % groups:
-            t.fail("groups-mismatch", f"`{self.name}` cannot split {n} {what} channels into {groups} groups",
-                   hint="groups must divide both the input and the output channels")
+            t.fail(
+                "groups-mismatch",
+                f"`{self.name}` cannot split {n} {what} channels into {groups} groups",
+                hint="groups must divide both the input and the output channels",
+            )
         if groups > 1:
-            t.require(groups, "divides", channels, f"groups divide the {what} channels", code="groups-mismatch")
+            t.require(
+                groups, "divides", channels, f"groups divide the {what} channels", code="groups-mismatch"
+            )
 
     def match_channels(self, t: Typing, data: Dim, weight: Dim, groups: int) -> None:
         """Demand that data has the channels the weight is made for (`channel-mismatch`)."""
         a, b = t.static(data), t.static(weight)
         if a is not None and b is not None and a != b:
             of = f" in {groups} groups" if groups > 1 else ""
-            t.fail("channel-mismatch", f"`{self.name}` has data of {a} channels, and a weight made for {b}{of}",
-                   hint="look at data_layout and kernel_layout, or at the weight's shape")
+            t.fail(
+                "channel-mismatch",
+                f"`{self.name}` has data of {a} channels, and a weight made for {b}{of}",
+                hint="look at data_layout and kernel_layout, or at the weight's shape",
+            )
         t.equal(weight, data, why="the weight is made for the data's channels")
 
     def place(self, shape: Sequence[Dim], layout: str) -> list[Dim]:
@@ -109,10 +125,13 @@ class ForwardConvolution(Convolution):
         shape = t.shape(data, n + 2, "the data")
         batch, channels, *space = [shape[i] for i in order]
         self.check_groups(t, channels, groups, "input")
-        out, per_group, *window = self.kernel(t, weight, self.expected(t, channels), a["kernel_layout"],
-                                              self.kernel_axes)
+        out, per_group, *window = self.kernel(
+            t, weight, self.expected(t, channels), a["kernel_layout"], self.kernel_axes
+        )
         if groups > 1 and channels == groups and t.static(per_group) != 1:
-            t.equal(out, channels, why="a depthwise weight has one filter for each input channel and multiple")
+            t.equal(
+                out, channels, why="a depthwise weight has one filter for each input channel and multiple"
+            )
             out = out * per_group
         else:
             self.match_channels(t, channels, per_group * groups, groups)
@@ -120,8 +139,10 @@ class ForwardConvolution(Convolution):
             same_size(t, out, a["channels"], f"`{op}` has channels={a['channels']}")
         self.check_groups(t, out, groups, "output")
         self.check_kernel(t, window, a["kernel_size"])
-        sizes = [self.steps(t, d, k, s, p, r) for d, k, s, p, r in
-                 zip(space, window, strides, padding, dilation, strict=True)]
+        sizes = [
+            self.steps(t, d, k, s, p, r)
+            for d, k, s, p, r in zip(space, window, strides, padding, dilation, strict=True)
+        ]
         return TensorType(self.place([batch, out, *sizes], a["out_layout"] or a["data_layout"]), dtype)
 
     def expected(self, t: Typing, channels: Dim) -> list[Dim] | None:
@@ -150,18 +171,29 @@ class ForwardConvolution(Convolution):
         groups = a["groups"]
         if groups > 1 and groups == x.shape[1]:
             w = w.reshape(-1, 1, *w.shape[2:])
-        out = convolve(np, x, w, spread(a["strides"], n), pads(a["padding"], n), spread(a["dilation"], n), groups)
+        out = convolve(
+            np, x, w, spread(a["strides"], n), pads(a["padding"], n), spread(a["dilation"], n), groups
+        )
         return narrow(to_layout(np, out, self.data_axes, a["out_layout"] or a["data_layout"]), dtype)
 
 
-def convolve(np: Numpy, x: Array, w: Array, strides: Sequence[int], padding: Sequence[tuple[int, int]],
-             dilation: Sequence[int], groups: int) -> Array:
+def convolve(
+    np: Numpy,
+    x: Array,
+    w: Array,
+    strides: Sequence[int],
+    padding: Sequence[tuple[int, int]],
+    dilation: Sequence[int],
+    groups: int,
+) -> Array:
     """The convolution of `x: (n, c, ...)` with `w: (o, c / groups, ...)`: `(n, o, ...)`."""
     window = w.shape[2:]
     if any(lo or hi for lo, hi in padding):
         x = np.pad(x, ((0, 0), (0, 0), *padding))
-    sizes = [(d - (k - 1) * r - 1) // s + 1
-             for d, k, s, r in zip(x.shape[2:], window, strides, dilation, strict=True)]
+    sizes = [
+        (d - (k - 1) * r - 1) // s + 1
+        for d, k, s, r in zip(x.shape[2:], window, strides, dilation, strict=True)
+    ]
     if groups > 1 and w.shape[1] == 1 and groups == x.shape[1]:
         return _depthwise(np, x, w, strides, dilation, sizes)
     batch, out = x.shape[0], np.empty((x.shape[0], w.shape[0], *sizes), x.dtype)
@@ -183,12 +215,24 @@ def convolve(np: Numpy, x: Array, w: Array, strides: Sequence[int], padding: Seq
     return out
 
 
-def unfold(np: Numpy, x: Array, window: Sequence[int], strides: Sequence[int], dilation: Sequence[int],
-           sizes: Sequence[int], start: int) -> Array:
+def unfold(
+    np: Numpy,
+    x: Array,
+    window: Sequence[int],
+    strides: Sequence[int],
+    dilation: Sequence[int],
+    sizes: Sequence[int],
+    start: int,
+) -> Array:
     """Each window of `x: (c, ...)` as a column: `(c * prod(window), prod(sizes))`, from row `start` on."""
     if all(k == 1 for k in window):
-        view = x[(slice(None), slice(start * strides[0], (start + sizes[0] - 1) * strides[0] + 1, strides[0]),
-                  *[slice(0, (n - 1) * s + 1, s) for n, s in zip(sizes[1:], strides[1:], strict=True)])]
+        view = x[
+            (
+                slice(None),
+                slice(start * strides[0], (start + sizes[0] - 1) * strides[0] + 1, strides[0]),
+                *[slice(0, (n - 1) * s + 1, s) for n, s in zip(sizes[1:], strides[1:], strict=True)],
+            )
+        ]
         return view.reshape(x.shape[0], prod(sizes))
     columns = np.empty((x.shape[0], *window, *sizes), x.dtype)
     for tap in np.ndindex(*window):
@@ -200,11 +244,14 @@ def unfold(np: Numpy, x: Array, window: Sequence[int], strides: Sequence[int], d
 
 def _slices(begins: Sequence[int], sizes: Sequence[int], strides: Sequence[int]) -> list[slice]:
     """The slice along each axis that takes `size` elements from `begin` on, `stride` apart."""
-    return [slice(b, b + (n - 1) * s + 1 if n else b, s) for b, n, s in zip(begins, sizes, strides, strict=True)]
+    return [
+        slice(b, b + (n - 1) * s + 1 if n else b, s) for b, n, s in zip(begins, sizes, strides, strict=True)
+    ]
 
 
-def _depthwise(np: Numpy, x: Array, w: Array, strides: Sequence[int], dilation: Sequence[int],
-               sizes: Sequence[int]) -> Array:
+def _depthwise(
+    np: Numpy, x: Array, w: Array, strides: Sequence[int], dilation: Sequence[int], sizes: Sequence[int]
+) -> Array:
     """Each channel with its own filters: a sum over the taps of the window."""
     batch, channels = x.shape[:2]
     multiple = w.shape[0] // channels
@@ -240,9 +287,11 @@ class Conv1D(ForwardConvolution):
     out_layout: str = ""
     out_dtype: OutDType = ""
     rank = 1
-    samples = (sample("2x3x8 float32", "4x3x3 float32"),
-               sample("2x8x3 float32", "3x3x4 float32", data_layout="NWC", kernel_layout="WIO", padding=(1, 2)),
-               sample("1x4x9 float64", "4x2x3 float64", groups=2, strides=2, dilation=2))
+    samples = (
+        sample("2x3x8 float32", "4x3x3 float32"),
+        sample("2x8x3 float32", "3x3x4 float32", data_layout="NWC", kernel_layout="WIO", padding=(1, 2)),
+        sample("1x4x9 float64", "4x2x3 float64", groups=2, strides=2, dilation=2),
+    )
 
 
 @operator("nn.conv2d")
@@ -250,7 +299,8 @@ class Conv2D(ForwardConvolution):
     """The convolution of data `(n, c, h, w)` with a weight `(o, c / groups, kh, kw)`: `(n, o, oh, ow)`.
 
     `oh = (h + padding - dilation * (kh - 1) - 1) / strides + 1`, rounded down.  `padding` is one number,
-    `(h, w)`, or `(top, left, bottom, right)`.  Layouts name the order of the axes of data and weight.  With as many
+    `(h, w)`, or `(top, left, bottom, right)`.  Layouts name the order of the axes of data and weight.
+    With as many
     groups as channels the weight may also be `(c, multiple, kh, kw)`.
 
     relay> nn.conv2d([[[[1.0, 2.0], [3.0, 4.0]]]], [[[[1.0, 0.0], [0.0, 1.0]]]])
@@ -268,12 +318,15 @@ class Conv2D(ForwardConvolution):
     out_layout: str = ""
     out_dtype: OutDType = ""
     rank = 2
-    samples = (sample("1x3x6x6 float32", "4x3x3x3 float32", padding=(1, 1), channels=4, kernel_size=(3, 3)),
-               sample("2x6x5x3 float32", "3x3x3x4 float32", data_layout="NHWC", kernel_layout="HWIO"),
-               sample("1x4x7x7 float32", "8x2x3x3 float32", groups=2, strides=(2, 1), dilation=2),
-               sample("1x4x5x5 float32", "4x1x3x3 float32", groups=4, padding=(1, 0, 2, 1)),
-               sample("1x3x5x5 int8", "4x3x3x3 int8", out_dtype="int32"),
-               sample("0x3x5x5 float32", "4x3x3x3 float32"), sample("1x3x5x5 float16", "4x3x1x1 float16"))
+    samples = (
+        sample("1x3x6x6 float32", "4x3x3x3 float32", padding=(1, 1), channels=4, kernel_size=(3, 3)),
+        sample("2x6x5x3 float32", "3x3x3x4 float32", data_layout="NHWC", kernel_layout="HWIO"),
+        sample("1x4x7x7 float32", "8x2x3x3 float32", groups=2, strides=(2, 1), dilation=2),
+        sample("1x4x5x5 float32", "4x1x3x3 float32", groups=4, padding=(1, 0, 2, 1)),
+        sample("1x3x5x5 int8", "4x3x3x3 int8", out_dtype="int32"),
+        sample("0x3x5x5 float32", "4x3x3x3 float32"),
+        sample("1x3x5x5 float16", "4x3x1x1 float16"),
+    )
 
 
 @operator("nn.conv3d")
@@ -298,5 +351,7 @@ class Conv3D(ForwardConvolution):
     out_layout: str = ""
     out_dtype: OutDType = ""
     rank = 3
-    samples = (sample("1x2x4x4x4 float32", "3x2x3x3x3 float32", padding=1),
-               sample("1x4x4x4x2 float32", "2x2x2x2x3 float32", data_layout="NDHWC", kernel_layout="DHWIO"))
+    samples = (
+        sample("1x2x4x4x4 float32", "3x2x3x3x3 float32", padding=1),
+        sample("1x4x4x4x2 float32", "2x2x2x2x3 float32", data_layout="NDHWC", kernel_layout="DHWIO"),
+    )

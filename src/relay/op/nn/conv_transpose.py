@@ -1,4 +1,6 @@
-"""Transposed convolutions: the linear maps that take the result of a convolution back to the shape of its data."""
+"""Transposed convolutions: the linear maps that take the result of a convolution back to the shape of
+its data.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -75,25 +77,45 @@ class TransposedConvolution(Convolution):
         acc = common_type(np, dtype, data, weight)
         x = to_layout(np, data, a["data_layout"], self.data_axes).astype(acc, copy=False)
         w = to_layout(np, weight, a["kernel_layout"], self.kernel_axes).astype(acc, copy=False)
-        out = spread_out(np, x, w, spread(a["strides"], n), pads(a["padding"], n), spread(a["dilation"], n),
-                         spread(a["output_padding"], n), a["groups"])
+        out = spread_out(
+            np,
+            x,
+            w,
+            spread(a["strides"], n),
+            pads(a["padding"], n),
+            spread(a["dilation"], n),
+            spread(a["output_padding"], n),
+            a["groups"],
+        )
         return narrow(to_layout(np, out, self.data_axes, a.get("out_layout") or a["data_layout"]), dtype)
 
 
-def spread_out(np: Numpy, x: Array, w: Array, strides: Sequence[int], padding: Sequence[tuple[int, int]],
-               dilation: Sequence[int], extra: Sequence[int], groups: int) -> Array:
+def spread_out(
+    np: Numpy,
+    x: Array,
+    w: Array,
+    strides: Sequence[int],
+    padding: Sequence[tuple[int, int]],
+    dilation: Sequence[int],
+    extra: Sequence[int],
+    groups: int,
+) -> Array:
     """The transposed convolution of `x: (n, c, ...)` with `w: (c, o / groups, ...)`: `(n, o, ...)`."""
     (batch, channels, *space), (_, filters, *window) = x.shape, w.shape
-    whole = [(d - 1) * s + (k - 1) * r + 1 + e
-             for d, k, s, r, e in zip(space, window, strides, dilation, extra, strict=True)]
+    whole = [
+        (d - 1) * s + (k - 1) * r + 1 + e
+        for d, k, s, r, e in zip(space, window, strides, dilation, extra, strict=True)
+    ]
     out = np.zeros((batch, groups, filters, *[max(0, size) for size in whole]), x.dtype)
     matrices = w.reshape(groups, channels // groups, filters, *window)
     columns = x.reshape(batch, groups, channels // groups, -1)
     for tap in np.ndindex(*window) if x.size else ():
         matrix = np.swapaxes(matrices[(slice(None), slice(None), slice(None), *tap)], 1, 2)
         part = matmul(np, matrix[None], columns).reshape(batch, groups, filters, *space)
-        place = [slice(i * r, i * r + (d - 1) * s + 1, s)
-                 for i, d, s, r in zip(tap, space, strides, dilation, strict=True)]
+        place = [
+            slice(i * r, i * r + (d - 1) * s + 1, s)
+            for i, d, s, r in zip(tap, space, strides, dilation, strict=True)
+        ]
         out[(slice(None), slice(None), slice(None), *place)] += part
     kept = [slice(lo, size - hi) for (lo, hi), size in zip(padding, whole, strict=True)]
     return out.reshape(batch, groups * filters, *out.shape[3:])[(slice(None), slice(None), *kept)]
@@ -103,7 +125,8 @@ def spread_out(np: Numpy, x: Array, w: Array, strides: Sequence[int], padding: S
 class Conv1DTranspose(TransposedConvolution):
     """The transposed convolution of data `(n, c, w)` with a weight `(c, o / groups, k)`: `(n, o, ow)`.
 
-    `ow = (w - 1) * strides - padding + dilation * (k - 1) + 1 + output_padding`.  The letters of `kernel_layout`
+    `ow = (w - 1) * strides - padding + dilation * (k - 1) + 1 + output_padding`.  The letters of
+    `kernel_layout`
     are those of the convolution that this transposes: `O` is the axis of the data's channels.
 
     relay> nn.conv1d_transpose([[[1.0, 2.0]]], [[[1.0, 10.0]]])
@@ -123,15 +146,19 @@ class Conv1DTranspose(TransposedConvolution):
     out_dtype: OutDType = ""
     rank = 1
     channel_axes = "OI"
-    samples = (sample("2x3x5 float32", "3x4x3 float32", strides=2, padding=1, output_padding=1),
-               sample("1x5x3 float32", "3x4x3 float32", data_layout="NWC"))
+    samples = (
+        sample("2x3x5 float32", "3x4x3 float32", strides=2, padding=1, output_padding=1),
+        sample("1x5x3 float32", "3x4x3 float32", data_layout="NWC"),
+    )
 
 
 @operator("nn.conv2d_transpose")
 class Conv2DTranspose(TransposedConvolution):
-    """The transposed convolution of data `(n, c, h, w)` with a weight `(c, o / groups, kh, kw)`: `(n, o, oh, ow)`.
+    """The transposed convolution of data `(n, c, h, w)` with a weight `(c, o / groups, kh, kw)`: `(n,
+    o, oh, ow)`.
 
-    `oh = (h - 1) * strides - padding + dilation * (kh - 1) + 1 + output_padding`.  In `kernel_layout`, `I` is the
+    `oh = (h - 1) * strides - padding + dilation * (kh - 1) + 1 + output_padding`.  In `kernel_layout`,
+    `I` is the
     axis of the data's channels.
 
     relay> nn.conv2d_transpose([[[[1.0, 2.0]]]], [[[[1.0, 10.0]]]])
@@ -150,16 +177,19 @@ class Conv2DTranspose(TransposedConvolution):
     out_dtype: OutDType = ""
     rank = 2
     channel_axes = "IO"
-    samples = (sample("1x3x4x4 float32", "3x2x3x3 float32", strides=(2, 2), padding=(1, 1), output_padding=(1, 1)),
-               sample("1x4x3x3 float32", "4x2x2x2 float32", groups=2, dilation=2, padding=(0, 1, 1, 0)),
-               sample("1x3x4x2 float32", "2x2x3x2 float32", data_layout="NHWC", kernel_layout="HWOI"))
+    samples = (
+        sample("1x3x4x4 float32", "3x2x3x3 float32", strides=(2, 2), padding=(1, 1), output_padding=(1, 1)),
+        sample("1x4x3x3 float32", "4x2x2x2 float32", groups=2, dilation=2, padding=(0, 1, 1, 0)),
+        sample("1x3x4x2 float32", "2x2x3x2 float32", data_layout="NHWC", kernel_layout="HWOI"),
+    )
 
 
 @operator("nn.conv3d_transpose")
 class Conv3DTranspose(TransposedConvolution):
     """The transposed convolution of data `(n, c, d, h, w)` with a weight `(c, o / groups, kd, kh, kw)`.
 
-    As `nn.conv2d_transpose` with one axis more.  The letters of `kernel_layout` are those of the convolution that
+    As `nn.conv2d_transpose` with one axis more.  The letters of `kernel_layout` are those of the
+    convolution that
     this transposes: `O` is the axis of the data's channels.
 
     relay> nn.conv3d_transpose([[[[[1.0, 2.0]]]]], [[[[[1.0, 10.0]]]]])

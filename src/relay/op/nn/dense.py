@@ -12,8 +12,11 @@ def contract(t: Typing, a: Dim, b: Dim, op: str) -> None:
     """Demand that the summed dimensions agree (`contraction-mismatch`)."""
     m, n = t.static(a), t.static(b)
     if m is not None and n is not None and m != n:
-        t.fail("contraction-mismatch", f"`{op}` sums over {m} elements of its first operand, {n} of its second",
-               hint="the summed dimensions must be equal; look at the transposes")
+        t.fail(
+            "contraction-mismatch",
+            f"`{op}` sums over {m} elements of its first operand, {n} of its second",
+            hint="the summed dimensions must be equal; look at the transposes",
+        )
     t.equal(b, a, why=f"`{op}` sums over this dimension")
 
 
@@ -37,15 +40,22 @@ class Dense(Kernel):
     out_dtype: OutDType = ""
     dtypes = NUMERIC
     derivative = Derivative.RULES
-    samples = (sample("3x4 float32", "5x4 float32"), sample("2x3x4 float32", "5x4 float32", units=5),
-               sample("3x4 int8", "5x4 int8", out_dtype="int32"), sample("0x4 float32", "5x4 float32"),
-               sample("3x0 float32", "5x0 float32"), sample("3x4 float16", "5x4 float16"))
+    samples = (
+        sample("3x4 float32", "5x4 float32"),
+        sample("2x3x4 float32", "5x4 float32", units=5),
+        sample("3x4 int8", "5x4 int8", out_dtype="int32"),
+        sample("0x4 float32", "5x4 float32"),
+        sample("3x0 float32", "5x0 float32"),
+        sample("3x4 float16", "5x4 float16"),
+    )
 
     def infer(self, t: Typing, data: Type, weight: Type) -> Type:
         dtype = result_dtype(t, data, weight, self.out_dtype)
         shape = t.shape(data)
         if not shape:
-            t.fail("rank-mismatch", "`nn.dense` needs data of rank 1 or more", hint="give it an axis of inputs")
+            t.fail(
+                "rank-mismatch", "`nn.dense` needs data of rank 1 or more", hint="give it an axis of inputs"
+            )
         units, inputs = t.shape(weight, 2, "the weight")
         contract(t, shape[-1], inputs, self.name)
         check_units(t, units, self.units, self.name)
@@ -60,7 +70,8 @@ class Dense(Kernel):
 class MatMul(Kernel):
     """The matrix product of `(..., n, k)` and `(k, m)`: `(..., n, m)`; `@` on expressions builds it.
 
-    A second operand of higher rank is a stack of matrices, and leading dimensions broadcast.  A first operand of
+    A second operand of higher rank is a stack of matrices, and leading dimensions broadcast.  A first
+    operand of
     rank 1 is a row.  `transpose_a` and `transpose_b` swap the last two axes first.
 
     relay> nn.matmul([[1.0, 2.0]], [[3.0], [4.0]])
@@ -73,17 +84,24 @@ class MatMul(Kernel):
     transpose_b: bool = False
     dtypes = NUMERIC
     derivative = Derivative.RULES
-    samples = (sample("3x4 float32", "4x5 float32"), sample("4x3 float32", "5x4 float32", transpose_a=True,
-                                                            transpose_b=True),
-               sample("2x3x4 float32", "2x4x5 float32"), sample("2x1x3x4 float64", "3x4x5 float64"),
-               sample("4 float32", "4x5 float32"), sample("3x4 int8", "4x5 int8", out_dtype="int32"))
+    samples = (
+        sample("3x4 float32", "4x5 float32"),
+        sample("4x3 float32", "5x4 float32", transpose_a=True, transpose_b=True),
+        sample("2x3x4 float32", "2x4x5 float32"),
+        sample("2x1x3x4 float64", "3x4x5 float64"),
+        sample("4 float32", "4x5 float32"),
+        sample("3x4 int8", "4x5 int8", out_dtype="int32"),
+    )
 
     def infer(self, t: Typing, tensor_a: Type, tensor_b: Type) -> Type:
         dtype = result_dtype(t, tensor_a, tensor_b, self.out_dtype)
         a, b = t.shape(tensor_a), t.shape(tensor_b)
         if len(b) < 2 or not a or (self.transpose_a and len(a) < 2):
-            t.fail("rank-mismatch", f"`nn.matmul` cannot multiply tensors of rank {len(a)} and {len(b)}",
-                   hint="the second operand is a matrix; the first a matrix, or a row if it is not transposed")
+            t.fail(
+                "rank-mismatch",
+                f"`nn.matmul` cannot multiply tensors of rank {len(a)} and {len(b)}",
+                hint="the second operand is a matrix; the first a matrix, or a row if it is not transposed",
+            )
         n, k = (a[-1], a[-2]) if self.transpose_a else (a[-2] if len(a) > 1 else 1, a[-1])
         m, l = (b[-2], b[-1]) if self.transpose_b else (b[-1], b[-2])  # noqa: E741
         contract(t, k, l, self.name)
@@ -112,13 +130,20 @@ class BatchMatMul(Kernel):
     transpose_b: bool = True
     dtypes = NUMERIC
     derivative = Derivative.RULES
-    samples = (sample("2x3x4 float32", "2x5x4 float32"), sample("1x3x4 float32", "2x5x4 float32"),
-               sample("2x4x3 float32", "2x4x5 float32", transpose_a=True, transpose_b=False),
-               sample("2x3x4 int8", "2x5x4 int8", out_dtype="int32"), sample("0x3x4 float32", "0x5x4 float32"))
+    samples = (
+        sample("2x3x4 float32", "2x5x4 float32"),
+        sample("1x3x4 float32", "2x5x4 float32"),
+        sample("2x4x3 float32", "2x4x5 float32", transpose_a=True, transpose_b=False),
+        sample("2x3x4 int8", "2x5x4 int8", out_dtype="int32"),
+        sample("0x3x4 float32", "0x5x4 float32"),
+    )
 
     def infer(self, t: Typing, tensor_a: Type, tensor_b: Type) -> Type:
         dtype = result_dtype(t, tensor_a, tensor_b, self.out_dtype)
-        (i, *a), (j, *b) = t.shape(tensor_a, 3, "the first operand"), t.shape(tensor_b, 3, "the second operand")
+        (i, *a), (j, *b) = (
+            t.shape(tensor_a, 3, "the first operand"),
+            t.shape(tensor_b, 3, "the second operand"),
+        )
         k, n = a if self.transpose_a else reversed(a)
         m, l = b if self.transpose_b else reversed(b)  # noqa: E741
         contract(t, k, l, self.name)

@@ -1,9 +1,11 @@
-"""Layouts: the order of a tensor's axes as letters, such as `NCHW`; paddings and strides, one per spatial axis."""
+"""Layouts: the order of a tensor's axes as letters, such as `NCHW`; paddings and strides, one per
+spatial axis.
+"""
 
 from typing import Literal
 
 from relay.ir.dtype import is_integer
-from relay.ir.type import DType, Dim, Type
+from relay.ir.type import Dim, DType, Type
 from relay.op.base import Array, DTypeName, Numpy
 from relay.op.relation import Typing
 
@@ -15,8 +17,11 @@ SPATIAL = {1: "W", 2: "HW", 3: "DHW"}
 def permutation(t: Typing, layout: str, wanted: str, op: str, attr: str) -> tuple[int, ...]:
     """Where each letter of `wanted` stands in `layout`; `bad-layout` if they are not the same letters."""
     if sorted(layout) != sorted(wanted):
-        t.fail("bad-layout", f"`{op}` cannot have {attr}=\"{layout}\"",
-               hint=f"a layout is an order of the letters {', '.join(wanted)}, such as \"{wanted}\"")
+        t.fail(
+            "bad-layout",
+            f'`{op}` cannot have {attr}="{layout}"',
+            hint=f'a layout is an order of the letters {", ".join(wanted)}, such as "{wanted}"',
+        )
     return positions(layout, wanted)
 
 
@@ -31,13 +36,20 @@ def to_layout(np: Numpy, x: Array, layout: str, wanted: str) -> Array:
 
 
 def per_axis(t: Typing, value: Spatial, n: int, op: str, attr: str, least: int = 1) -> tuple[int, ...]:
-    """One number for each of `n` spatial axes; `attribute-value` if there are not so many, or one is too small."""
+    """One number for each of `n` spatial axes; `attribute-value` if there are not so many, or one is
+    too small.
+    """
     several = (value,) if isinstance(value, int) else value
     if len(several) not in (1, n):
-        t.fail("attribute-value", f"`{op}` has {len(several)} numbers in {attr}={several}",
-               hint=f"give one number, or one for each of the {n} spatial axes")
+        t.fail(
+            "attribute-value",
+            f"`{op}` has {len(several)} numbers in {attr}={several}",
+            hint=f"give one number, or one for each of the {n} spatial axes",
+        )
     if any(v < least for v in several):
-        t.fail("attribute-value", f"`{op}` cannot have {attr}={value}", hint=f"each number is at least {least}")
+        t.fail(
+            "attribute-value", f"`{op}` cannot have {attr}={value}", hint=f"each number is at least {least}"
+        )
     return spread(value, n)
 
 
@@ -48,7 +60,9 @@ def spread(value: Spatial, n: int) -> tuple[int, ...]:
 
 
 def pads(padding: Spatial, n: int) -> tuple[tuple[int, int], ...]:
-    """`(before, after)` for each of `n` spatial axes: from one number, `n` numbers, or all before and then all after."""
+    """`(before, after)` for each of `n` spatial axes: from one number, `n` numbers, or all before and
+    then all after.
+    """
     several = (padding,) if isinstance(padding, int) else padding
     several = several * n if len(several) == 1 else several
     return tuple(zip(several[:n], several[-n:], strict=True))
@@ -58,8 +72,11 @@ def checked_pads(t: Typing, padding: Spatial, n: int, op: str) -> tuple[tuple[in
     """`pads`, with `attribute-value` for another count of numbers or negative ones."""
     several = (padding,) if isinstance(padding, int) else padding
     if len(several) not in (1, n, 2 * n):
-        t.fail("attribute-value", f"`{op}` has {len(several)} numbers in padding={several}",
-               hint=f"give 1, {n} or {2 * n} numbers: the last form is all sizes before, then all sizes after")
+        t.fail(
+            "attribute-value",
+            f"`{op}` has {len(several)} numbers in padding={several}",
+            hint=f"give 1, {n} or {2 * n} numbers: the last form is all sizes before, then all sizes after",
+        )
     if any(p < 0 for p in several):
         t.fail("attribute-value", f"`{op}` cannot have padding={padding}", hint="padding is not negative")
     return pads(padding, n)

@@ -41,7 +41,10 @@ class CrossEntropy(_CrossEntropy):
     -0.0
     """
 
-    samples = (sample(_chances(3, 4), _chances(3, 4)), sample(_chances(2, 5, "float64"), _chances(2, 5, "float64")))
+    samples = (
+        sample(_chances(3, 4), _chances(3, 4)),
+        sample(_chances(2, 5, "float64"), _chances(2, 5, "float64")),
+    )
 
     def decompose(self, types: Any, predictions: Expr, targets: Expr) -> Expr:
         return self.loss(types, apply("log", predictions), targets, predictions)
@@ -67,8 +70,10 @@ class CrossEntropyWithLogits(_CrossEntropy):
 class NLLLoss(Operator):
     """The negative log-likelihood `-weights[target] * predictions[target]` of each item of a batch.
 
-    Predictions are `(n, classes, ...)`, targets `(n, ...)` of class numbers, weights `(classes,)`.  `reduction`
-    "mean" divides the sum by the sum of the weights, "sum" adds up, "none" keeps the shape of the targets.  Items
+    Predictions are `(n, classes, ...)`, targets `(n, ...)` of class numbers, weights `(classes,)`.
+    `reduction`
+    "mean" divides the sum by the sum of the weights, "sum" adds up, "none" keeps the shape of the
+    targets.  Items
     whose target is `ignore_index` count nothing.
 
     relay> nn.nll_loss([[-1.0, -2.0]], [1], [1.0, 1.0])
@@ -78,19 +83,26 @@ class NLLLoss(Operator):
     reduction: Literal["mean", "sum", "none"] = "mean"
     ignore_index: int = -100
     derivative = Derivative.RULES
-    samples = (sample("3x4 float32", _np.asarray([0, 3, 1]), _np.ones(4, "float32")),
-               sample("2x4x3 float32", _np.asarray([[0, 3, 1], [2, -100, 1]]), "4 float32", reduction="none"),
-               sample("3x4 float32", _np.asarray([0, 3, 1]), "4 float32", reduction="sum"))
+    samples = (
+        sample("3x4 float32", _np.asarray([0, 3, 1]), _np.ones(4, "float32")),
+        sample("2x4x3 float32", _np.asarray([[0, 3, 1], [2, -100, 1]]), "4 float32", reduction="none"),
+        sample("3x4 float32", _np.asarray([0, 3, 1]), "4 float32", reduction="sum"),
+    )
 
     def infer(self, t: Typing, predictions: Type, targets: Type, weights: Type) -> Type:
         t.dtype_in(predictions, FLOATING, "the predictions")
         t.dtype_in(targets, INTEGRAL, "the targets")
         shape = t.shape(predictions)
         if len(shape) < 2:
-            t.fail("rank-mismatch", "`nn.nll_loss` needs predictions of rank 2 or more",
-                   hint="axis 0 is the batch, axis 1 the classes")
+            t.fail(
+                "rank-mismatch",
+                "`nn.nll_loss` needs predictions of rank 2 or more",
+                hint="axis 0 is the batch, axis 1 the classes",
+            )
         rest = (shape[0], *shape[2:])
-        t.equal(t.tensor(targets).shape, rest, why="the targets have the shape of the predictions without axis 1")
+        t.equal(
+            t.tensor(targets).shape, rest, why="the targets have the shape of the predictions without axis 1"
+        )
         t.equal(weights, TensorType((shape[1],), t.dtype(predictions)), why="each class has a weight")
         return TensorType(rest if self.reduction == "none" else (), t.dtype(predictions))
 

@@ -23,8 +23,8 @@ from relay.op.numeric import (
     scalar,
     widened,
 )
-from relay.op.reduce import moments
 from relay.op.relation import Typing
+from relay.op.statistics import moments
 
 
 def per_channel(t: Typing, data: Type, channels: Dim, op: str, **vectors: Type) -> None:
@@ -33,8 +33,11 @@ def per_channel(t: Typing, data: Type, channels: Dim, op: str, **vectors: Type) 
         (n,) = t.shape(vector, 1, f"`{name}`")
         found, wanted = t.static(n), t.static(channels)
         if found is not None and wanted is not None and found != wanted:
-            t.fail("channel-mismatch", f"`{op}` has data of {wanted} channels, and a `{name}` of {found}",
-                   hint="look at `axis`, the axis of the channels")
+            t.fail(
+                "channel-mismatch",
+                f"`{op}` has data of {wanted} channels, and a `{name}` of {found}",
+                hint="look at `axis`, the axis of the channels",
+            )
         t.equal(vector, TensorType((channels,), t.dtype(data)), why=f"`{name}` has a number for each channel")
 
 
@@ -72,7 +75,8 @@ def channel_view(x: Array, axis: int, rank: int) -> Array:
 class BatchNorm(Composite):
     """`(data - moving_mean) / sqrt(moving_var + epsilon) * gamma + beta`, for each channel along `axis`.
 
-    The result is `(y, moving_mean, moving_var)`, the moving statistics as they were given.  `center` and `scale`
+    The result is `(y, moving_mean, moving_var)`, the moving statistics as they were given.  `center`
+    and `scale`
     say whether `beta` and `gamma` count.  Source: Ioffe and Szegedy, 2015.
 
     relay> nn.batch_norm([[1.0, 4.0]], [1.0, 2.0], [0.0, 1.0], [0.0, 2.0], [1.0, 1.0], epsilon=0.0)
@@ -85,18 +89,33 @@ class BatchNorm(Composite):
     scale: bool = True
     dtypes = FLOATING
     results = 3
-    samples = (sample("2x3x4x4 float32", *[_positive(3)] * 4), sample("4x3 float64", *[_positive(3, "float64")] * 4),
-               sample("2x4x3 float32", *[_positive(3)] * 4, axis=-1, center=False),
-               sample("2x3 float32", *[_positive(3)] * 4, scale=False))
+    samples = (
+        sample("2x3x4x4 float32", *[_positive(3)] * 4),
+        sample("4x3 float64", *[_positive(3, "float64")] * 4),
+        sample("2x4x3 float32", *[_positive(3)] * 4, axis=-1, center=False),
+        sample("2x3 float32", *[_positive(3)] * 4, scale=False),
+    )
 
-    def infer(self, t: Typing, data: Type, gamma: Type, beta: Type, moving_mean: Type, moving_var: Type) -> Type:
+    def infer(
+        self, t: Typing, data: Type, gamma: Type, beta: Type, moving_mean: Type, moving_var: Type
+    ) -> Type:
         shape = t.shape(data)
         channels = shape[axis_of(t, self.axis, len(shape))]
-        per_channel(t, data, channels, self.name, gamma=gamma, beta=beta, moving_mean=moving_mean,
-                    moving_var=moving_var)
+        per_channel(
+            t,
+            data,
+            channels,
+            self.name,
+            gamma=gamma,
+            beta=beta,
+            moving_mean=moving_mean,
+            moving_var=moving_var,
+        )
         return TupleType([data, moving_mean, moving_var])
 
-    def decompose(self, types: Any, data: Expr, gamma: Expr, beta: Expr, moving_mean: Expr, moving_var: Expr) -> Expr:
+    def decompose(
+        self, types: Any, data: Expr, gamma: Expr, beta: Expr, moving_mean: Expr, moving_var: Expr
+    ) -> Expr:
         dtype, rank = types[0].dtype, len(dims(types[0]))
         x, mean, variance = (widened(e, dtype) for e in (data, moving_mean, moving_var))
         factor = apply("rsqrt", apply("add", variance, scalar(self.epsilon, computing_dtype(dtype))))
@@ -108,8 +127,9 @@ class BatchNorm(Composite):
         out = scaled(x, factor, shift, self.axis, rank)
         return Tuple((narrowed(out, dtype), moving_mean, moving_var))
 
-    def reference(self, np: Numpy, data: Array, gamma: Array, beta: Array, moving_mean: Array,
-                  moving_var: Array) -> Any:
+    def reference(
+        self, np: Numpy, data: Array, gamma: Array, beta: Array, moving_mean: Array, moving_var: Array
+    ) -> Any:
         x, rank = accumulator(data), data.ndim
         variance = accumulator(moving_var)
         factor = 1 / np.sqrt(variance + variance.dtype.type(self.epsilon))
@@ -137,8 +157,16 @@ class _Affine(Composite):
     def affine(self, x: Expr, gamma: Expr, beta: Expr, axis: int, rank: int, dtype: Any) -> Expr:
         """Scale and shift as `scale` and `center` say."""
         a = self.attributes()
-        return narrowed(scaled(x, widened(gamma, dtype) if a["scale"] else None,
-                               widened(beta, dtype) if a["center"] else None, axis, rank), dtype)
+        return narrowed(
+            scaled(
+                x,
+                widened(gamma, dtype) if a["scale"] else None,
+                widened(beta, dtype) if a["center"] else None,
+                axis,
+                rank,
+            ),
+            dtype,
+        )
 
     def affine_value(self, x: Array, gamma: Array, beta: Array, axis: int, dtype: Any) -> Array:
         """`affine` on arrays."""
@@ -154,7 +182,8 @@ class _Affine(Composite):
 class LayerNorm(_Affine):
     """Data with mean 0 and variance 1 along `axis`, times `gamma` plus `beta`.
 
-    `(x - mean) / sqrt(variance + epsilon)`, with the biased variance.  `center` and `scale` say whether `beta` and
+    `(x - mean) / sqrt(variance + epsilon)`, with the biased variance.  `center` and `scale` say whether
+    `beta` and
     `gamma` count.  Source: Ba, Kiros and Hinton, 2016.
 
     relay> nn.layer_norm([[1.0, 3.0]], [1.0, 1.0], [0.0, 0.0], epsilon=0.0)
@@ -165,9 +194,11 @@ class LayerNorm(_Affine):
     epsilon: float = 1e-5
     center: bool = True
     scale: bool = True
-    samples = (sample("2x3x4 float32", "4 float32", "4 float32"),
-               sample("2x3x4 float32", "3 float32", "3 float32", axis=1, scale=False),
-               sample("2x4 float16", "4 float16", "4 float16"))
+    samples = (
+        sample("2x3x4 float32", "4 float32", "4 float32"),
+        sample("2x3x4 float32", "3 float32", "3 float32", axis=1, scale=False),
+        sample("2x4 float16", "4 float16", "4 float16"),
+    )
 
     def infer(self, t: Typing, data: Type, gamma: Type, beta: Type) -> Type:
         self.check(t, data, gamma, beta, self.axis)
@@ -175,7 +206,9 @@ class LayerNorm(_Affine):
 
     def decompose(self, types: Any, data: Expr, gamma: Expr, beta: Expr) -> Expr:
         dtype, rank = types[0].dtype, len(dims(types[0]))
-        y = normalised(widened(data, dtype), (self.axis % rank,), scalar(self.epsilon, computing_dtype(dtype)))
+        y = normalised(
+            widened(data, dtype), (self.axis % rank,), scalar(self.epsilon, computing_dtype(dtype))
+        )
         return self.affine(y, gamma, beta, self.axis, rank, dtype)
 
     def reference(self, np: Numpy, data: Array, gamma: Array, beta: Array) -> Array:
@@ -198,8 +231,10 @@ class InstanceNorm(_Affine):
     epsilon: float = 1e-5
     center: bool = True
     scale: bool = True
-    samples = (sample("2x3x4x5 float32", "3 float32", "3 float32"),
-               sample("2x4x5x3 float32", "3 float32", "3 float32", axis=3, center=False))
+    samples = (
+        sample("2x3x4x5 float32", "3 float32", "3 float32"),
+        sample("2x4x5x3 float32", "3 float32", "3 float32", axis=3, center=False),
+    )
 
     def infer(self, t: Typing, data: Type, gamma: Type, beta: Type) -> Type:
         self.check(t, data, gamma, beta, self.axis)
@@ -225,8 +260,8 @@ class GroupNorm(_Affine):
 
     Axis 0 is the batch, `axis` the channels, which `num_groups` divides.  Source: Wu and He, 2018.
 
-    relay> nn.group_norm([[[1.0], [3.0]]], [1.0, 2.0], [0.0, 0.0], num_groups=1, epsilon=0.0)
-    [[[-1.0], [2.0]]]
+    relay> nn.group_norm([[1.0, 3.0, 5.0, 5.0]], [1.0, 2.0, 1.0, 1.0], [0.0, 0.0, 1.0, 1.0], num_groups=2)
+    [[-0.999995, 1.99999, 1.0, 1.0]]
     """
 
     num_groups: int
@@ -234,15 +269,20 @@ class GroupNorm(_Affine):
     epsilon: float = 1e-5
     center: bool = True
     scale: bool = True
-    samples = (sample("2x4x3x3 float32", "4 float32", "4 float32", num_groups=2),
-               sample("2x3x6 float32", "6 float32", "6 float32", num_groups=3, axis=-1))
+    samples = (
+        sample("2x4x3x3 float32", "4 float32", "4 float32", num_groups=2),
+        sample("2x3x6 float32", "6 float32", "6 float32", num_groups=3, axis=-1),
+    )
 
     def infer(self, t: Typing, data: Type, gamma: Type, beta: Type) -> Type:
         shape = self.check(t, data, gamma, beta, self.axis)
         channels, n = shape[self.axis], t.static(shape[self.axis])
         if self.num_groups < 1 or (n is not None and n % self.num_groups):
-            t.fail("groups-mismatch", f"`nn.group_norm` cannot split {n} channels into {self.num_groups} groups",
-                   hint="num_groups must divide the number of channels")
+            t.fail(
+                "groups-mismatch",
+                f"`nn.group_norm` cannot split {n} channels into {self.num_groups} groups",
+                hint="num_groups must divide the number of channels",
+            )
         t.require(self.num_groups, "divides", channels, "groups divide the channels", code="groups-mismatch")
         return data
 
@@ -278,8 +318,11 @@ class L2Normalize(Composite):
     eps: float
     axis: int | tuple[int, ...] | None = None
     dtypes = FLOATING
-    samples = (sample("3x4 float32", eps=1e-6, axis=1), sample("2x3x4 float32", eps=1e-6),
-               sample("2x3x4 float64", eps=1e-6, axis=(1, 2)))
+    samples = (
+        sample("3x4 float32", eps=1e-6, axis=1),
+        sample("2x3x4 float32", eps=1e-6),
+        sample("2x3x4 float64", eps=1e-6, axis=(1, 2)),
+    )
 
     def infer(self, t: Typing, data: Type) -> Type:
         checked_axes(t, self.axis, len(t.shape(data)))

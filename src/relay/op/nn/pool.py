@@ -1,4 +1,4 @@
-"""Pooling: the greatest or the mean element of windows, of equal parts, or of all of each channel."""
+"""Pooling over windows: the greatest or the mean element of each."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -6,9 +6,17 @@ from typing import Any, ClassVar
 
 from relay.ir.dim import floor_divide, minimum
 from relay.ir.dtype import dtype_name, is_integer
-from relay.ir.expr import Expr
 from relay.ir.type import Dim, TensorType, Type
-from relay.op.base import FLOATING, NUMERIC, Array, Composite, Derivative, Kernel, Numpy, Operator, operator, sample
+from relay.op.base import (
+    NUMERIC,
+    Array,
+    Derivative,
+    Kernel,
+    Numpy,
+    Operator,
+    operator,
+    sample,
+)
 from relay.op.conversion import accumulator
 from relay.op.nn.layout import (
     SPATIAL,
@@ -21,12 +29,12 @@ from relay.op.nn.layout import (
     spread,
     to_layout,
 )
-from relay.op.numeric import apply, least_value, narrow
+from relay.op.numeric import least_value, narrow
 from relay.op.relation import Typing
 
 
 @dataclass(frozen=True)
-class _Channels(Operator):
+class Channels(Operator):
     """What poolings share: data in some layout, of which the spatial axes change."""
 
     rank: ClassVar[int]
@@ -50,7 +58,7 @@ class _Channels(Operator):
 
 
 @dataclass(frozen=True)
-class Pool(_Channels, Kernel):
+class Pool(Channels, Kernel):
     """Slides a window over the padded data."""
 
     derivative = Derivative.RULES
@@ -73,8 +81,13 @@ class Pool(_Channels, Kernel):
         """All windows combined, spatial axis after spatial axis, over data padded with `start`."""
         a, n = self.attributes(), self.rank
         x = to_layout(np, data, a["layout"], self.data_axes)
-        settings = zip(spread(a["pool_size"], n), spread(a["strides"], n), spread(a["dilation"], n),
-                       pads(a["padding"], n), strict=True)
+        settings = zip(
+            spread(a["pool_size"], n),
+            spread(a["strides"], n),
+            spread(a["dilation"], n),
+            pads(a["padding"], n),
+            strict=True,
+        )
         for i, (k, s, r, (lo, hi)) in enumerate(settings):
             axis, size = i + 2, x.shape[i + 2]
             out = steps(size, k, s, r, lo, hi, a["ceil_mode"])
@@ -89,15 +102,27 @@ class Pool(_Channels, Kernel):
 
 
 def steps(d: Dim, k: int, stride: int, dilation: int, lo: int, hi: int, ceil_mode: bool) -> Dim:
-    """How many windows there are; with `ceil_mode` a last partial one counts if it begins on data or left padding."""
+    """How many windows there are; with `ceil_mode` a last partial one counts if it begins on data or
+    left padding.
+    """
     free = d + lo + hi - ((k - 1) * dilation + 1)
     if not ceil_mode:
         return floor_divide(free, stride) + 1
     return minimum(floor_divide(free + (stride - 1), stride), floor_divide(d + (lo - 1), stride)) + 1
 
 
-def slide(np: Numpy, x: Array, axis: int, k: int, stride: int, dilation: int, lo: int, out: int, start: Any,
-          combine: Callable[..., Array]) -> Array:
+def slide(
+    np: Numpy,
+    x: Array,
+    axis: int,
+    k: int,
+    stride: int,
+    dilation: int,
+    lo: int,
+    out: int,
+    start: Any,
+    combine: Callable[..., Array],
+) -> Array:
     """`combine` of the `k` elements of each of `out` windows along one axis, over `x` padded with `start`."""
     needed = max(0, (out - 1) * stride + (k - 1) * dilation + 1 - lo - x.shape[axis])
     if lo or needed:
@@ -107,7 +132,9 @@ def slide(np: Numpy, x: Array, axis: int, k: int, stride: int, dilation: int, lo
     found: Array | None = None
     for tap in range(k):
         begin = tap * dilation
-        part = x[(*[slice(None)] * axis, slice(begin, begin + (out - 1) * stride + 1 if out else begin, stride))]
+        part = x[
+            (*[slice(None)] * axis, slice(begin, begin + (out - 1) * stride + 1 if out else begin, stride))
+        ]
         found = part if found is None else combine(found, part)
     return found
 
@@ -131,8 +158,15 @@ class AvgPool(Pool):
         total = self.windows(np, x, 0, np.add)
         a, n = self.attributes(), self.rank
         space = [data.shape[i] for i in positions(a["layout"], self.data_axes)[2:]]
-        settings = zip(space, total.shape[2:], spread(a["pool_size"], n), spread(a["strides"], n),
-                       spread(a["dilation"], n), pads(a["padding"], n), strict=True)
+        settings = zip(
+            space,
+            total.shape[2:],
+            spread(a["pool_size"], n),
+            spread(a["strides"], n),
+            spread(a["dilation"], n),
+            pads(a["padding"], n),
+            strict=True,
+        )
         for i, (size, out, k, s, r, (lo, hi)) in enumerate(settings):
             at = np.arange(out)[:, None] * s + np.arange(k) * r - lo
             low, high = (-lo, size + hi) if a["count_include_pad"] else (0, size)
@@ -153,7 +187,8 @@ def _truncated(np: Numpy, a: Array, b: Array) -> Array:
 class MaxPool1D(MaxPool):
     """The greatest element of each window of data `(n, c, w)`.
 
-    There are `(w + padding - dilation * (pool_size - 1) - 1) / strides + 1` windows, rounded down.  `ceil_mode`
+    There are `(w + padding - dilation * (pool_size - 1) - 1) / strides + 1` windows, rounded down.
+    `ceil_mode`
     rounds up, but for a window that would begin after the data.  Padding is the least value.
 
     relay> nn.max_pool1d([[[1.0, 3.0, 2.0, 4.0]]], pool_size=2, strides=2)
@@ -168,7 +203,10 @@ class MaxPool1D(MaxPool):
     out_layout: str = ""
     ceil_mode: bool = False
     rank = 1
-    samples = (sample("2x3x8 float32", pool_size=3, strides=2), sample("2x8x3 float32", pool_size=2, layout="NWC"))
+    samples = (
+        sample("2x3x8 float32", pool_size=3, strides=2),
+        sample("2x8x3 float32", pool_size=2, layout="NWC"),
+    )
 
 
 @operator("nn.max_pool2d")
@@ -190,9 +228,11 @@ class MaxPool2D(MaxPool):
     out_layout: str = ""
     ceil_mode: bool = False
     rank = 2
-    samples = (sample("2x3x8x7 float32", pool_size=3, strides=2, padding=1),
-               sample("1x7x7x2 float32", pool_size=(2, 2), strides=2, ceil_mode=True, layout="NHWC"),
-               sample("1x2x6x6 int8", pool_size=2, dilation=2))
+    samples = (
+        sample("2x3x8x7 float32", pool_size=3, strides=2, padding=1),
+        sample("1x7x7x2 float32", pool_size=(2, 2), strides=2, ceil_mode=True, layout="NHWC"),
+        sample("1x2x6x6 int8", pool_size=2, dilation=2),
+    )
 
 
 @operator("nn.max_pool3d")
@@ -255,9 +295,11 @@ class AvgPool2D(AvgPool):
     ceil_mode: bool = False
     count_include_pad: bool = False
     rank = 2
-    samples = (sample("2x3x8x7 float32", pool_size=3, strides=2, padding=1),
-               sample("1x2x7x7 float32", pool_size=2, strides=2, ceil_mode=True, padding=1, count_include_pad=True),
-               sample("1x2x4x4 int32", pool_size=2))
+    samples = (
+        sample("2x3x8x7 float32", pool_size=3, strides=2, padding=1),
+        sample("1x2x7x7 float32", pool_size=2, strides=2, ceil_mode=True, padding=1, count_include_pad=True),
+        sample("1x2x4x4 int32", pool_size=2),
+    )
 
 
 @operator("nn.avg_pool3d")
@@ -278,253 +320,3 @@ class AvgPool3D(AvgPool):
     count_include_pad: bool = False
     rank = 3
     samples = (sample("1x2x4x5x6 float32", pool_size=2, strides=2),)
-
-
-@dataclass(frozen=True)
-class GlobalPool(_Channels, Composite):
-    """One value for each channel."""
-
-    reduction: ClassVar[str]
-
-    def infer(self, t: Typing, data: Type) -> Type:
-        a = self.attributes()
-        batch, channels, *space = self.open(t, data, a["layout"], a["out_layout"])
-        return self.close(t, data, [batch, channels, *[1 for _ in space]], a["out_layout"] or a["layout"])
-
-    def decompose(self, types: Any, data: Expr) -> Expr:
-        a = self.attributes()
-        layout, out = a["layout"], a["out_layout"] or a["layout"]
-        found = apply(self.reduction, data, axis=positions(layout, SPATIAL[self.rank]), keepdims=True)
-        return found if layout == out else apply("transpose", found, axes=positions(layout, out))
-
-
-@operator("nn.global_max_pool1d")
-class GlobalMaxPool1D(GlobalPool):
-    """The greatest element of each channel of data `(n, c, w)`: `(n, c, 1)`.
-
-    relay> nn.global_max_pool1d([[[1.0, 3.0]]])
-    [[[3.0]]]
-    """
-
-    layout: str = "NCW"
-    out_layout: str = ""
-    dtypes = NUMERIC
-    rank, reduction = 1, "max"
-    samples = (sample("2x3x4 float32"),)
-
-
-@operator("nn.global_max_pool2d")
-class GlobalMaxPool2D(GlobalPool):
-    """The greatest element of each channel of data `(n, c, h, w)`: `(n, c, 1, 1)`.
-
-    relay> nn.global_max_pool2d([[[[1.0, 3.0]]]])
-    [[[[3.0]]]]
-    """
-
-    layout: str = "NCHW"
-    out_layout: str = ""
-    dtypes = NUMERIC
-    rank, reduction = 2, "max"
-    samples = (sample("2x3x4x5 float32"), sample("2x4x5x3 float32", layout="NHWC", out_layout="NCHW"))
-
-
-@operator("nn.global_max_pool3d")
-class GlobalMaxPool3D(GlobalPool):
-    """The greatest element of each channel of data `(n, c, d, h, w)`: `(n, c, 1, 1, 1)`.
-
-    relay> nn.global_max_pool3d([[[[[1.0, 3.0]]]]])
-    [[[[[3.0]]]]]
-    """
-
-    layout: str = "NCDHW"
-    out_layout: str = ""
-    dtypes = NUMERIC
-    rank, reduction = 3, "max"
-    samples = (sample("2x3x2x4x5 float32"),)
-
-
-@operator("nn.global_avg_pool1d")
-class GlobalAvgPool1D(GlobalPool):
-    """The mean of each channel of data `(n, c, w)`: `(n, c, 1)`.
-
-    relay> nn.global_avg_pool1d([[[1.0, 3.0]]])
-    [[[2.0]]]
-    """
-
-    layout: str = "NCW"
-    out_layout: str = ""
-    dtypes = NUMERIC
-    rank, reduction = 1, "mean"
-    samples = (sample("2x3x4 float32"),)
-
-
-@operator("nn.global_avg_pool2d")
-class GlobalAvgPool2D(GlobalPool):
-    """The mean of each channel of data `(n, c, h, w)`: `(n, c, 1, 1)`.
-
-    relay> nn.global_avg_pool2d([[[[1.0, 3.0]]]])
-    [[[[2.0]]]]
-    """
-
-    layout: str = "NCHW"
-    out_layout: str = ""
-    dtypes = NUMERIC
-    rank, reduction = 2, "mean"
-    samples = (sample("2x3x4x5 float32"), sample("2x4x5x3 float32", layout="NHWC"))
-
-
-@operator("nn.global_avg_pool3d")
-class GlobalAvgPool3D(GlobalPool):
-    """The mean of each channel of data `(n, c, d, h, w)`: `(n, c, 1, 1, 1)`.
-
-    relay> nn.global_avg_pool3d([[[[[1.0, 3.0]]]]])
-    [[[[[2.0]]]]]
-    """
-
-    layout: str = "NCDHW"
-    out_layout: str = ""
-    dtypes = NUMERIC
-    rank, reduction = 3, "mean"
-    samples = (sample("2x3x2x4x5 float32"),)
-
-
-@dataclass(frozen=True)
-class AdaptivePool(_Channels, Kernel):
-    """Divides each spatial axis of `d` elements into `n` parts, part `i` from `i*d/n` to `(i+1)*d/n` rounded up."""
-
-    derivative = Derivative.RULES
-
-    def infer(self, t: Typing, data: Type) -> Type:
-        a = self.attributes()
-        batch, channels, *space = self.open(t, data, a["layout"], a["out_layout"])
-        wanted = a["output_size"]
-        sizes: Sequence[Dim] = space if wanted is None else per_axis(t, wanted, self.rank, self.name, "output_size")
-        for d in space:
-            t.require(0, "<", d, f"`{self.name}` needs an element in each part")
-        return self.close(t, data, [batch, channels, *sizes], a["out_layout"] or a["layout"])
-
-    def parts(self, np: Numpy, data: Array, combine: Callable[..., Array]) -> Array:
-        """`combine` of each part, spatial axis after spatial axis."""
-        a = self.attributes()
-        x = to_layout(np, accumulator(data), a["layout"], self.data_axes)
-        sizes = x.shape[2:] if a["output_size"] is None else spread(a["output_size"], self.rank)
-        for i, n in enumerate(sizes):
-            axis, d = i + 2, x.shape[i + 2]
-            if n != d:
-                x = np.concatenate([combine(x[(*[slice(None)] * axis, slice(j * d // n, -(-(j + 1) * d // n)))],
-                                            axis=axis, keepdims=True) for j in range(n)], axis=axis)
-        return narrow(to_layout(np, x, self.data_axes, a["out_layout"] or a["layout"]), data.dtype)
-
-
-@dataclass(frozen=True)
-class AdaptiveMaxPool(AdaptivePool):
-    """The greatest element of each part."""
-
-    dtypes = NUMERIC
-
-    def reference(self, np: Numpy, data: Array) -> Array:
-        return self.parts(np, data, np.max)
-
-
-@dataclass(frozen=True)
-class AdaptiveAvgPool(AdaptivePool):
-    """The mean of each part."""
-
-    dtypes = FLOATING
-
-    def reference(self, np: Numpy, data: Array) -> Array:
-        return self.parts(np, data, np.mean)
-
-
-@operator("nn.adaptive_max_pool1d")
-class AdaptiveMaxPool1D(AdaptiveMaxPool):
-    """The greatest element of each of `output_size` parts of data `(n, c, w)`; None leaves the size.
-
-    Part `i` goes from `i * w / output_size` rounded down to `(i + 1) * w / output_size` rounded up.
-
-    relay> nn.adaptive_max_pool1d([[[1.0, 3.0, 2.0, 0.0]]], output_size=2)
-    [[[3.0, 2.0]]]
-    """
-
-    output_size: Spatial | None = None
-    layout: str = "NCW"
-    out_layout: str = ""
-    rank = 1
-    samples = (sample("2x3x7 float32", output_size=3), sample("2x3x7 float32"))
-
-
-@operator("nn.adaptive_max_pool2d")
-class AdaptiveMaxPool2D(AdaptiveMaxPool):
-    """The greatest element of each of `output_size` parts of data `(n, c, h, w)`; as `nn.adaptive_max_pool1d`.
-
-    relay> nn.adaptive_max_pool2d([[[[1.0, 3.0], [2.0, 0.0]]]], output_size=(1, 2))
-    [[[[2.0, 3.0]]]]
-    """
-
-    output_size: Spatial | None = None
-    layout: str = "NCHW"
-    out_layout: str = ""
-    rank = 2
-    samples = (sample("1x3x7x5 float32", output_size=(3, 2)),)
-
-
-@operator("nn.adaptive_max_pool3d")
-class AdaptiveMaxPool3D(AdaptiveMaxPool):
-    """The greatest element of each of `output_size` parts of data `(n, c, d, h, w)`.
-
-    relay> nn.adaptive_max_pool3d([[[[[1.0, 3.0]]]]], output_size=1)
-    [[[[[3.0]]]]]
-    """
-
-    output_size: Spatial | None = None
-    layout: str = "NCDHW"
-    out_layout: str = ""
-    rank = 3
-    samples = (sample("1x2x4x7x5 float32", output_size=(2, 3, 2)),)
-
-
-@operator("nn.adaptive_avg_pool1d")
-class AdaptiveAvgPool1D(AdaptiveAvgPool):
-    """The mean of each of `output_size` parts of data `(n, c, w)`; None leaves the size.
-
-    Part `i` goes from `i * w / output_size` rounded down to `(i + 1) * w / output_size` rounded up.
-
-    relay> nn.adaptive_avg_pool1d([[[1.0, 3.0, 2.0, 0.0]]], output_size=2)
-    [[[2.0, 1.0]]]
-    """
-
-    output_size: Spatial | None = None
-    layout: str = "NCW"
-    out_layout: str = ""
-    rank = 1
-    samples = (sample("2x3x7 float32", output_size=3), sample("2x3x3 float32", output_size=5))
-
-
-@operator("nn.adaptive_avg_pool2d")
-class AdaptiveAvgPool2D(AdaptiveAvgPool):
-    """The mean of each of `output_size` parts of data `(n, c, h, w)`; as `nn.adaptive_avg_pool1d`.
-
-    relay> nn.adaptive_avg_pool2d([[[[1.0, 3.0], [2.0, 0.0]]]], output_size=(1, 2))
-    [[[[1.5, 1.5]]]]
-    """
-
-    output_size: Spatial | None = None
-    layout: str = "NCHW"
-    out_layout: str = ""
-    rank = 2
-    samples = (sample("1x3x7x5 float32", output_size=(3, 2)), sample("1x7x5x3 float32", output_size=2, layout="NHWC"))
-
-
-@operator("nn.adaptive_avg_pool3d")
-class AdaptiveAvgPool3D(AdaptiveAvgPool):
-    """The mean of each of `output_size` parts of data `(n, c, d, h, w)`.
-
-    relay> nn.adaptive_avg_pool3d([[[[[1.0, 3.0]]]]], output_size=1)
-    [[[[[2.0]]]]]
-    """
-
-    output_size: Spatial | None = None
-    layout: str = "NCDHW"
-    out_layout: str = ""
-    rank = 3
-    samples = (sample("1x2x4x7x5 float32", output_size=(2, 3, 2)),)

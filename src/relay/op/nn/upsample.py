@@ -20,7 +20,8 @@ Coordinates = Literal["half_pixel", "align_corners", "asymmetric"]
 def source(i: int, size: int, out: int, coordinates: str) -> float:
     """Where element `i` of `out` lies on an axis of `size` elements.
 
-    `half_pixel` lets the pixels' areas coincide, `align_corners` the first and the last centre, `asymmetric` the
+    `half_pixel` lets the pixels' areas coincide, `align_corners` the first and the last centre,
+    `asymmetric` the
     first edge.
     """
     if coordinates == "align_corners":
@@ -86,7 +87,11 @@ class _Upsampling(Operator):
         shape = list(t.shape(data, len(order), "the data"))
         for place, scale in zip(order[2:], self.scales(), strict=True):
             if scale <= 0:
-                t.fail("attribute-value", f"`{self.name}` cannot have a scale of {scale}", hint="a scale is positive")
+                t.fail(
+                    "attribute-value",
+                    f"`{self.name}` cannot have a scale of {scale}",
+                    hint="a scale is positive",
+                )
             shape[place] = scaled_size(shape[place], scale)
         return TensorType(shape, t.dtype(data))
 
@@ -94,7 +99,9 @@ class _Upsampling(Operator):
         """The data resampled along its spatial axes; integers go through float64 and are rounded."""
         whole = data.dtype.kind in "iu" and method != "nearest"
         x = data.astype("float64") if whole else accumulator(data)
-        for place, scale in zip(positions(self.attributes()["layout"], self.axes), self.scales(), strict=True):
+        for place, scale in zip(
+            positions(self.attributes()["layout"], self.axes), self.scales(), strict=True
+        ):
             out = scaled_size(data.shape[place], scale)
             assert isinstance(out, int)
             x = resample(np, x, place, out, method, coordinates)
@@ -105,7 +112,8 @@ class _Upsampling(Operator):
 class Upsampling(_Upsampling):
     """Data `(n, c, h, w)` with `scale_h` and `scale_w` times as many rows and columns (rounded).
 
-    `method` takes the element below ("nearest_neighbor"), or interpolates ("bilinear", "bicubic").  Places are
+    `method` takes the element below ("nearest_neighbor"), or interpolates ("bilinear", "bicubic").
+    Places are
     scaled from the first edge, or with `align_corners` so that the corners' centres coincide.
 
     relay> nn.upsampling([[[[1.0, 2.0]]]], scale_h=1, scale_w=2)
@@ -118,9 +126,11 @@ class Upsampling(_Upsampling):
     method: Literal["nearest_neighbor", "bilinear", "bicubic"] = "nearest_neighbor"
     align_corners: bool = False
     axes = SPATIAL[2]
-    samples = (sample("1x2x3x4 float32", scale_h=2, scale_w=3),
-               sample("1x3x4x2 float32", scale_h=2, scale_w=2, layout="NHWC", method="bilinear"),
-               sample("1x2x3x4 float32", scale_h=1.5, scale_w=2, method="bicubic", align_corners=True))
+    samples = (
+        sample("1x2x3x4 float32", scale_h=2, scale_w=3),
+        sample("1x3x4x2 float32", scale_h=2, scale_w=2, layout="NHWC", method="bilinear"),
+        sample("1x2x3x4 float32", scale_h=1.5, scale_w=2, method="bicubic", align_corners=True),
+    )
 
     def reference(self, np: Numpy, data: Array) -> Array:
         method = {"nearest_neighbor": "nearest", "bilinear": "linear", "bicubic": "cubic"}[self.method]
@@ -131,8 +141,10 @@ class Upsampling(_Upsampling):
 class Upsampling3D(_Upsampling):
     """Data `(n, c, d, h, w)` with `scale_d`, `scale_h` and `scale_w` times as many elements (rounded).
 
-    `method` takes the nearest element or interpolates ("trilinear"); `coordinate_transformation_mode` lets the
-    pixels' areas coincide ("half_pixel"), the corners' centres ("align_corners"), or the first edges ("asymmetric").
+    `method` takes the nearest element or interpolates ("trilinear"); `coordinate_transformation_mode`
+    lets the
+    pixels' areas coincide ("half_pixel"), the corners' centres ("align_corners"), or the first edges
+    ("asymmetric").
 
     relay> nn.upsampling3d([[[[[1.0, 2.0]]]]], scale_w=2)
     [[[[[1.0, 1.0, 2.0, 2.0]]]]]
@@ -145,8 +157,10 @@ class Upsampling3D(_Upsampling):
     method: Literal["nearest_neighbor", "trilinear"] = "nearest_neighbor"
     coordinate_transformation_mode: Coordinates = "half_pixel"
     axes = SPATIAL[3]
-    samples = (sample("1x2x2x3x4 float32", scale_d=2, scale_h=2, scale_w=2),
-               sample("1x2x2x3x4 float32", scale_d=2, method="trilinear"))
+    samples = (
+        sample("1x2x2x3x4 float32", scale_d=2, scale_h=2, scale_w=2),
+        sample("1x2x2x3x4 float32", scale_d=2, method="trilinear"),
+    )
 
     def reference(self, np: Numpy, data: Array) -> Array:
         method = "nearest" if self.method == "nearest_neighbor" else "linear"
