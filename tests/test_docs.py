@@ -1,7 +1,8 @@
 """Every snippet of the README and of `docs/` runs and prints what stands behind it.
 
 - ```relay: `relay run` if a ```text block follows, else `relay check`; marked `<!-- file: NAME -->` it is
-  kept under that name for later blocks of the page.
+  kept under that name for later blocks of the page.  `<!-- fails -->`: it ends in the diagnostic that follows, and
+  `<!-- check -->`: `relay check` gives it.
 - ```python: executed, one namespace per page; the text block is its output.
 - ```sh: its `relay …` lines; what `.ci/run` executes instead is marked `<!-- ci: … -->`.
 """
@@ -51,7 +52,7 @@ def execute(block: Block, namespace: dict[str, Any]) -> str:
     names = [m.removeprefix("file:").strip() for m in block.marks if m.startswith("file:")]
     name = names[0] if names else "snippet.relay"
     Path(name).write_text(block.text)
-    is_error = "check" in block.marks or (block.expected is not None and "error[" in block.expected)
+    is_error = bool({"check", "fails"} & set(block.marks))
     if block.expected is not None and "check" not in block.marks:
         ran = cli("run", name)
         assert is_error or ran.status == 0, ran.output
