@@ -388,7 +388,10 @@ class Call(RelayExpr):
     args: tuple["Expr", ...]
     attrs: Any = None
     type_args: tuple[Any, ...] = ()
-    __match_args__: ClassVar[tuple[str, ...]] = ("target", "args")
+    __match_args__: ClassVar[tuple[Literal["target"], Literal["args"]]] = (  # pyright: ignore[reportIncompatibleVariableOverride]
+        "target",
+        "args",
+    )
 
     def __post_init__(self) -> None:
         if type(self.args) is not tuple:

@@ -81,6 +81,7 @@ _refs = _interned.data  # a plain look-up here takes half the time of `WeakValue
 _uids = count()
 _set = object.__setattr__
 
+
 def _known(key: tuple[object, ...]) -> Type | None:
     """The living type of that key."""
     ref = _refs.get(key)

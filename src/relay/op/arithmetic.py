@@ -4,6 +4,7 @@ Integers wrap.  Dividing an integer by zero is `divide-by-zero`; the least integ
 """
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy
@@ -99,7 +100,7 @@ class Power(Arithmetic):
     )
 
     def reference(self, np: Numpy, lhs: Array, rhs: Array) -> Array:
-        return through_wide(lambda x, y: _power(np, x, y), lhs, rhs)
+        return through_wide(partial(_power, np), lhs, rhs)
 
 
 def _power(np: Numpy, x: Array, y: Array) -> Array:
@@ -156,7 +157,7 @@ class Division(Arithmetic):
     def reference(self, np: Numpy, lhs: Array, rhs: Array) -> Array:
         if is_integer(dtype_name(rhs.dtype)):
             check_divisor(rhs)
-            return through_wide(lambda x, y: type(self).integer(np, x, y), lhs, rhs)
+            return through_wide(partial(type(self).integer, np), lhs, rhs)
         return self.floating(np, lhs, rhs)
 
     def floating(self, np: Numpy, lhs: Array, rhs: Array) -> Array:

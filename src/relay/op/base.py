@@ -1,13 +1,15 @@
-"""Operators: a class with its attributes as fields and its rules as methods; families supply what they know."""
+"""Operators: a class with its attributes as fields and its rules as methods; families supply what they
+know.
+"""
 
 import inspect
 import typing
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields
 from enum import Enum
-from functools import lru_cache
+from functools import cache, lru_cache
 from types import EllipsisType, NoneType, UnionType
-from typing import Any, ClassVar, Generic, Literal, TypeVar, dataclass_transform, get_args, get_origin
+from typing import Any, ClassVar, Generic, Literal, TypeVar, cast, dataclass_transform, get_args, get_origin
 
 import numpy
 
@@ -108,7 +110,8 @@ class Operator:
     ufunc: ClassVar[str] = ""
     """The NumPy function that is all there is to `reference` on NumPy's own numbers."""
     relation_name: ClassVar[str] = ""
-    """The relation of `where` clauses that this operator satisfies; its own name unless the family has one."""
+    """The relation of `where` clauses that this operator satisfies; its own name unless the family has
+    one."""
     operands: ClassVar[tuple[str, ...]] = ()
     """Names of the operands, from the parameters of `reference` (or `decompose`)."""
     optional: ClassVar[int] = 0
@@ -145,7 +148,9 @@ class Operator:
         t.equal(out, self.infer(t, *args))
 
     def result_count(self, operands: Sequence[Any]) -> int | None:
-        """How many fields the tuple result has, from attributes and operands alone; what `a, b = call` goes by."""
+        """How many fields the tuple result has, from attributes and operands alone; what `a, b = call` goes
+        by.
+        """
         return self.results
 
     def check_dtype(self, t: Typing, operand: Type) -> None:
@@ -195,17 +200,24 @@ class Operator:
 def unboxed(value: Any) -> Any:
     """A value with its arrays of rank 0 as scalars; tuples nest only as deep as the operator returns them."""
     if isinstance(value, tuple):
-        return tuple([unboxed(v) for v in value])  # pyright: ignore[reportUnknownVariableType]
-    return value[()] if isinstance(value, numpy.ndarray) and value.ndim == 0 else value
+        return tuple([unboxed(v) for v in cast("tuple[Any, ...]", value)])
+    return value[()] if type(value) is numpy.ndarray and value.ndim == 0 else value
 
 
 def _same(a: Any, b: Any) -> bool:
     return type(a) is type(b) and a == b
 
 
-def freeze(value: Any) -> Any:
-    """Lists as tuples, all the way down (attribute values nest only as deep as someone writes them)."""
-    return tuple([freeze(v) for v in value]) if isinstance(value, list | tuple) else value
+DEEPEST_ATTRIBUTE = 100
+
+
+def freeze(value: Any, depth: int = 0) -> Any:
+    """Lists as tuples, all the way down (`attribute-type` beyond a depth that no operator has a use for)."""
+    if not isinstance(value, list | tuple):
+        return value
+    if depth == DEEPEST_ATTRIBUTE:
+        fail("attribute-type", f"the value of an attribute nests deeper than {DEEPEST_ATTRIBUTE}")
+    return tuple([freeze(v, depth + 1) for v in cast("Sequence[Any]", value)])
 
 
 class Column(Generic[V]):
@@ -285,7 +297,8 @@ def get(name: str) -> Op:
     """The leaf of a registered operator (`unknown-operator` with near names)."""
     found = alias_of.get(name, name)
     if found not in registry:
-        fail("unknown-operator", f"there is no operator `{name}`", hint=did_you_mean(name, [*registry, *alias_of]))
+        near = did_you_mean(name, [*registry, *alias_of])
+        fail("unknown-operator", f"there is no operator `{name}`", hint=near)
     return Op.get(found)
 
 
@@ -317,7 +330,7 @@ def instance(name: str, attrs: Mapping[str, Any]) -> Operator:
     return made
 
 
-@lru_cache(maxsize=None)
+@cache
 def attribute_types(cls: type[Operator]) -> dict[str, Any]:
     """The attributes of an operator class with the types they are annotated with."""
     hints = typing.get_type_hints(cls)
@@ -334,7 +347,8 @@ def conform(value: Any, hint: Any, op: str, name: str) -> Any:
     """An attribute value as its annotation wants it (`attribute-type` if it cannot be)."""
     found = _conform(freeze(value), hint)
     if found is None:
-        fail("attribute-type", f"attribute `{name}` of `{op}` cannot be {value!r}", hint=f"it is {_spell(hint)}")
+        wanted = f"it is {_spell(hint)}"
+        fail("attribute-type", f"attribute `{name}` of `{op}` cannot be {value!r}", hint=wanted)
     return found[0]
 
 
@@ -353,7 +367,7 @@ def _conform(value: Any, hint: Any) -> tuple[Any] | None:
             value = (value,)
         if not isinstance(value, tuple):
             return None
-        items: tuple[Any, ...] = value
+        items = cast("tuple[Any, ...]", value)
         if len(args) == 2 and isinstance(args[1], EllipsisType):
             wanted = (args[0],) * len(items)
         elif len(args) != len(items):
@@ -394,8 +408,10 @@ def _spell(hint: Any) -> str:
     if origin is tuple:
         inner = ", ".join("…" if isinstance(a, EllipsisType) else _spell(a) for a in args)
         return f"({inner})"
-    return "None" if hint in (None, NoneType) else {"int": "an integer", "float": "a number", "bool": "True or False",
-                                                    "str": "a string"}.get(hint.__name__, hint.__name__)
+    if hint in (None, NoneType):
+        return "None"
+    names = {"int": "an integer", "float": "a number", "bool": "True or False", "str": "a string"}
+    return names.get(hint.__name__, str(hint.__name__))
 
 
 def _builder(cls: type[Operator]) -> Callable[..., Expr]:
@@ -409,7 +425,8 @@ def _builder(cls: type[Operator]) -> Callable[..., Expr]:
         if cls.variadic and i == len(cls.operands) - 1:
             params.append(kinds(operand, kinds.VAR_POSITIONAL))
         else:
-            params.append(kinds(operand, kinds.POSITIONAL_OR_KEYWORD, default=kinds.empty if i < required else None))
+            default = kinds.empty if i < required else None
+            params.append(kinds(operand, kinds.POSITIONAL_OR_KEYWORD, default=default))
     for f in fields(cls):  # pyright: ignore[reportArgumentType]
         default = f.default if f.default is not MISSING else kinds.empty
         after_optional = any(p.default is not kinds.empty for p in params)
@@ -444,7 +461,7 @@ def _builder(cls: type[Operator]) -> Callable[..., Expr]:
     return build
 
 
-# --- families -------------------------------------------------------------------------------------------------
+# --- families ---
 
 
 class Elementwise(Operator):
@@ -464,7 +481,9 @@ class Elementwise(Operator):
 
 
 class Broadcast(Operator):
-    """Two operands of one base type whose shapes broadcast; comparisons set `relation_name = "BroadcastCompare"`."""
+    """Two operands of one base type whose shapes broadcast; comparisons set `relation_name =
+    "BroadcastCompare"`.
+    """
 
     fusion = Fusion.BROADCAST
     relation_name = "Broadcast"
@@ -502,12 +521,15 @@ class Composite(Operator):
     derivative = Derivative.DECOMPOSITION
 
     def decompose(self, types: Any, *xs: Any) -> Expr:
-        """The expression this stands for; `types` are the operands' types, `xs` the operands (None if left out)."""
+        """The expression this stands for; `types` are the operands' types, `xs` the operands (None if left
+        out).
+        """
         raise AssertionError(f"{self.name} has no decomposition")
 
     def infer(self, t: Typing, *types: Any, **_: Any) -> Type:
         params = [Var(f"x{i}", span=None) for i in range(len(types))]
-        body = self.decompose([t.resolve(a) for a in types], *[_as_operand(p, a) for p, a in zip(params, types, strict=True)])
+        operands = [_as_operand(p, a) for p, a in zip(params, types, strict=True)]
+        body = self.decompose([t.resolve(a) for a in types], *operands)
         found: dict[Expr, Type] = dict(zip(params, types, strict=True))
         for e in post_order(body):
             match e:
@@ -541,7 +563,9 @@ def _decomposition(op: Composite, types: tuple[Type, ...]) -> tuple[list[Expr], 
 
 
 def evaluate_dataflow(root: Expr, env: dict[Expr, Any], np: Numpy) -> Any:
-    """The value of an expression of operator calls, tuples and constants; `env` has the values of its leaves."""
+    """The value of an expression of operator calls, tuples and constants; `env` has the values of its
+    leaves.
+    """
     values = dict(env)
     for e in post_order(root):
         match e:

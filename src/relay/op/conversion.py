@@ -25,7 +25,7 @@ def wide(x: Any) -> Any:
 
 def through_wide(f: Callable[..., Any], *xs: Any) -> Any:
     """`f(*xs)` computed on bytes where the elements are 2 or 4 bit integers, and wrapped back."""
-    dtype = getattr(xs[0], "dtype", None)
+    dtype = xs[0].dtype
     to = _WIDE.get(dtype)
     return f(*xs) if to is None else f(*[x.astype(to) for x in xs]).astype(dtype)
 

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import numpy
 
@@ -190,9 +190,10 @@ class Arange(Operator):
 
 def _number(x: Any) -> int | float | None:
     """A number, or the value of a scalar constant; None for an expression."""
-    if isinstance(x, Constant) and x.is_scalar:
-        return x.value.item()
-    return x.item() if isinstance(x, numpy.generic) else x if isinstance(x, int | float) else None
+    value: Any = x.value if isinstance(x, Constant) and x.is_scalar else x
+    if isinstance(value, numpy.ndarray | numpy.generic):
+        return cast(int | float, value.item())
+    return value if isinstance(value, int | float) else None
 
 
 def _length(start: int | float, stop: Any, step: int | float) -> int:

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from functools import partial
 
 import numpy
 
@@ -281,7 +282,7 @@ class Erf(Smooth):
     def reference(self, np: Numpy, data: Array) -> Array:
         if data.ndim == 0 and np is numpy:
             return data.dtype.type(math.erf(float(data)))
-        return through_float64(lambda x: _erf(np, x), data)
+        return through_float64(partial(_erf, np), data)
 
 
 _NEAR = (

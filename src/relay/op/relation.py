@@ -1,7 +1,7 @@
 """What a type relation may say: the protocol that inference implements, and relations by name.
 
-A relation runs whenever one of its types becomes better known.  What it needs and does not know yet it asks for
-(`t.shape(x)`, `t.dtype(x)`): the solver then parks the relation and runs it again later.  Relations are
+A relation runs whenever one of its types becomes better known.  What it needs and does not know yet it asks
+for (`t.shape(x)`, `t.dtype(x)`): the solver then parks the relation and runs it again later.  Relations are
 functional: the same inputs give the same output.
 """
 
@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection
 from typing import Any, Literal, NoReturn, Protocol
 
 from relay.ir.dtype import FLOATS, INTEGERS
-from relay.ir.type import DType, Dim, Shape, TensorType, Type
+from relay.ir.type import Dim, DType, Shape, TensorType, Type
 
 Comparison = Literal["==", "!=", "<=", "<", "divides"]
 
@@ -33,7 +33,9 @@ class Typing(Protocol):
     """The solver, as an operator's `infer` or `relate` sees it."""
 
     def resolve(self, t: Type) -> Type:
-        """`t` with everything that is known so far filled in at its head (and in a tensor's shape and dtype)."""
+        """`t` with everything that is known so far filled in at its head (and in a tensor's shape and
+        dtype).
+        """
         ...
 
     def tensor(self, t: Type) -> TensorType:
@@ -44,7 +46,9 @@ class Typing(Protocol):
         ...
 
     def shape(self, t: Type, rank: int | None = None, what: str = "") -> tuple[Dim, ...]:
-        """The dimensions of tensor `t`; waits for its rank unless `rank` gives it (`rank-mismatch` if it differs)."""
+        """The dimensions of tensor `t`; waits for its rank unless `rank` gives it (`rank-mismatch` if it
+        differs).
+        """
         ...
 
     def dtype(self, t: Type) -> DType:
@@ -56,7 +60,9 @@ class Typing(Protocol):
         ...
 
     def fields(self, t: Type) -> tuple[Type, ...]:
-        """The fields of tuple type `t`; waits while `t` is unknown; `expected-tuple` if it is something else."""
+        """The fields of tuple type `t`; waits while `t` is unknown; `expected-tuple` if it is something
+        else.
+        """
         ...
 
     def static(self, d: Dim) -> int | None:
@@ -70,16 +76,22 @@ class Typing(Protocol):
         """
         ...
 
-    def require(self, a: Dim, comparison: Comparison, b: Dim, why: str, code: str = "shape-constraint") -> None:
-        """Demand a comparison of dimensions: an error where it is false, a run-time check where it is open."""
+    def require(self, a: Dim, comparison: Comparison, b: Dim, why: str,
+    code: str = "shape-constraint") -> None:
+        """Demand a comparison of dimensions: an error where it is false, a run-time check where it is
+        open.
+        """
         ...
 
     def broadcast(self, *shapes: Shape) -> tuple[Dim, ...]:
-        """The shape these broadcast to (`broadcast-mismatch`); waits for ranks that matter (one of () does not)."""
+        """The shape these broadcast to (`broadcast-mismatch`); waits for ranks that matter (one of () does
+        not).
+        """
         ...
 
     def dtype_in(self, t: Type, allowed: Collection[str], what: str = "") -> None:
-        """Demand that tensor `t`'s base type is one of `allowed` (`dtype-not-supported`); open ones are remembered.
+        """Demand that tensor `t`'s base type is one of `allowed` (`dtype-not-supported`); open ones are
+        remembered.
 
         `t` may be a base type itself.
         """
@@ -101,7 +113,9 @@ relations: dict[str, RelationFn] = {}
 
 
 def relation(name: str) -> Callable[[RelationFn], RelationFn]:
-    """Register a type relation that `where` clauses may name: `@relation("Broadcast") def broadcast(t, x, y, out)`."""
+    """Register a type relation that `where` clauses may name: `@relation("Broadcast") def broadcast(t, x, y,
+    out)`.
+    """
 
     def register(rule: RelationFn) -> RelationFn:
         relations[name] = rule

@@ -1,6 +1,7 @@
 """Whole numbers near a number, bounds, and questions about each element."""
 
 from collections.abc import Sequence
+from functools import partial
 
 from relay.ir.dtype import dtype_name, integer_range, is_integer
 from relay.ir.type import Type
@@ -120,9 +121,9 @@ class Clip(Elementwise):
     a_min: float
     a_max: float
 
-    def reference(self, np: Numpy, a: Array) -> Array:
+    def reference(self, np: Numpy, a: Array) -> Array:  # pyright: ignore[reportIncompatibleMethodOverride]
         low, high = self.bound(a, self.a_min), self.bound(a, self.a_max)
-        return through_wide(lambda x, least, most: np.minimum(np.maximum(x, least), most), a, low, high)
+        return through_wide(partial(_between, np), a, low, high)
 
     @staticmethod
     def bound(a: Array, value: float) -> Array:
@@ -132,6 +133,10 @@ class Clip(Elementwise):
             least, greatest = integer_range(name)
             value = least if value <= least else greatest if value >= greatest else int(value)
         return a.dtype.type(value)
+
+
+def _between(np: Numpy, x: Array, low: Array, high: Array) -> Array:
+    return np.minimum(np.maximum(x, low), high)
 
 
 @relation("Predicate")

@@ -10,7 +10,17 @@ from relay.ir.dim import maximum, minimum
 from relay.ir.expr import Call, Expr, Op, RelayExpr, as_expr
 from relay.ir.type import Dim, TensorType, Type
 from relay.op.axes import SIZES, Checker, attribute_fault, axes_of, axis_of
-from relay.op.base import INTEGRAL, Array, Derivative, Injective, Numpy, Operator, operator, sample
+from relay.op.base import (
+    INTEGRAL,
+    Array,
+    Derivative,
+    Injective,
+    Numpy,
+    Operator,
+    array_type,
+    operator,
+    sample,
+)
 from relay.op.relation import Typing
 from relay.op.reshape import Rearrangement
 
@@ -159,12 +169,8 @@ class StridedSet(Operator):
     def builder(data: Any, v: Any, begin: Any, end: Any, strides: Any = None) -> Expr:
         """`begin`, `end` and `strides` may be lists of numbers; without strides every element is set."""
         if strides is None:
-            size = begin.checked_type.shape[0] if isinstance(begin, RelayExpr) else len(begin)
-            strides = [1] * size
-        places = [
-            as_expr(numpy.asarray(p, "int64")) if isinstance(p, list | tuple) else as_expr(p)
-            for p in (begin, end, strides)
-        ]
+            strides = numpy.ones(_length(begin), "int64")
+        places = [_as_place(p) for p in (begin, end, strides)]
         return Call(Op.get("strided_set"), (as_expr(data), as_expr(v), *places))
 
     def infer(self, t: Typing, x: Type, v: Type, *places: Type) -> Type:
@@ -185,6 +191,18 @@ class StridedSet(Operator):
             )
         out[at] = v
         return out
+
+
+def _length(places: Any) -> int:
+    """How many places there are."""
+    t = places.checked_type if isinstance(places, RelayExpr) else array_type(numpy.asarray(places))
+    assert isinstance(t, TensorType)
+    return t.concrete_shape[0]
+
+
+def _as_place(p: Any) -> Expr:
+    """An expression as it is, a list of numbers as a constant."""
+    return as_expr(p if isinstance(p, RelayExpr) else numpy.asarray(p, "int64"))
 
 
 @operator("slice_like")
