@@ -44,9 +44,9 @@ from relay.op.nn import (
 from relay.op.relation import relation
 
 FILES = (
-    math, rounding, arithmetic, compare, logic, cast, create, reshape, join, broadcast, slice, index, scatter,
-    arrange, pad, layout, einsum, fixed_point, reduce, statistics, scan, sort, random, nn, activation, basic, conv,
-    conv_transpose, dense, loss, norm, pool, global_pool, adaptive_pool, upsample,
+    math, rounding, arithmetic, compare, logic, cast, create, reshape, join, broadcast, slice, index,
+    scatter, arrange, pad, layout, einsum, fixed_point, reduce, statistics, scan, sort, random, nn,
+    activation, basic, conv, conv_transpose, dense, loss, norm, pool, global_pool, adaptive_pool, upsample,
 )  # fmt: skip
 """The modules that register operators."""
 
