@@ -60,7 +60,7 @@ class Unannotated(RelayError):
     def __init__(self, e: Any = None) -> None:
         """`e` is the node without a type."""
         super().__init__(Diagnostic("not-annotated", "this has no type yet", getattr(e, "span", None),
-                                    hint="infer the module first: `relay.transform.InferType()(mod)`"))
+                                    hint="infer the module first: `infer(mod)`"))
 
 
 class Types:

@@ -425,7 +425,7 @@ class Solver(Unifier):
         a = tuple(a) if isinstance(a, list) else a
         b = tuple(b) if isinstance(b, list) else b
         try:
-            self.unify(a, b)
+            self.unify(b, a)
         except Mismatch as m:
             raise self.describe(m, b, a, why) from None
 
