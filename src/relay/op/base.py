@@ -8,17 +8,19 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields
 from enum import Enum
 from functools import cache, lru_cache
-from types import EllipsisType, NoneType, UnionType
-from typing import Any, ClassVar, Generic, Literal, TypeVar, cast, dataclass_transform, get_args, get_origin
+from typing import Any, ClassVar, Generic, TypeVar, cast, dataclass_transform
 
 import numpy
 
 from relay.diagnostic import did_you_mean, fail
 from relay.ir import hooks
-from relay.ir.dtype import BASE_TYPES, FLOATS, INTEGERS, canonical, dtype_name
+from relay.ir.dtype import BASE_TYPES, FLOATS, INTEGERS, dtype_name
 from relay.ir.expr import Call, Constant, Expr, Op, RelayExpr, Tuple, TupleGetItem, Var, as_expr
 from relay.ir.type import TensorType, TupleType, Type
 from relay.ir.walk import post_order
+from relay.op.attribute import DTypeName as DTypeName
+from relay.op.attribute import conform, freeze
+from relay.op.builder import make_builder
 from relay.op.conversion import NUMPY_ARITHMETIC, through_wide
 from relay.op.relation import Typing, relations
 from relay.op.signature import Signature
@@ -208,18 +210,6 @@ def _same(a: Any, b: Any) -> bool:
     return type(a) is type(b) and a == b
 
 
-DEEPEST_ATTRIBUTE = 100
-
-
-def freeze(value: Any, depth: int = 0) -> Any:
-    """Lists as tuples, all the way down (`attribute-type` beyond a depth that no operator has a use for)."""
-    if not isinstance(value, list | tuple):
-        return value
-    if depth == DEEPEST_ATTRIBUTE:
-        fail("attribute-type", f"the value of an attribute nests deeper than {DEEPEST_ATTRIBUTE}")
-    return tuple([freeze(v, depth + 1) for v in cast("Sequence[Any]", value)])
-
-
 class Column(Generic[V]):
     """Metadata that one pass or user owns, by operator class, inherited along the classes.
 
@@ -264,7 +254,7 @@ def operator(name: str) -> Callable[[C], C]:
         if cls.signature is not None:
             Signature.of(cls.signature).check(name, len(cls.operands), cls.optional, cls.variadic)
         registry[name] = cls
-        make = getattr(cls, "builder", None) or _builder(cls)
+        make = getattr(cls, "builder", None) or make_builder(cls)
         for path in (name, *cls.__dict__.get("aliases", ())):
             builders[path] = make
             if path != name:
@@ -337,130 +327,6 @@ def attribute_types(cls: type[Operator]) -> dict[str, Any]:
     return {f.name: hints[f.name] for f in fields(cls)}  # pyright: ignore[reportArgumentType]
 
 
-class DTypeName(str):
-    """Annotation of an attribute that names a base type."""
-
-    __slots__ = ()
-
-
-def conform(value: Any, hint: Any, op: str, name: str) -> Any:
-    """An attribute value as its annotation wants it (`attribute-type` if it cannot be)."""
-    found = _conform(freeze(value), hint)
-    if found is None:
-        wanted = f"it is {_spell(hint)}"
-        fail("attribute-type", f"attribute `{name}` of `{op}` cannot be {value!r}", hint=wanted)
-    return found[0]
-
-
-def _conform(value: Any, hint: Any) -> tuple[Any] | None:
-    origin, args = get_origin(hint), get_args(hint)
-    if hint is Any:
-        return (value,)
-    if isinstance(value, Constant) and value.is_scalar:
-        value = value.value.item()
-    if origin in (typing.Union, UnionType):
-        return next((r for r in (_conform(value, h) for h in args) if r is not None), None)
-    if origin is Literal:
-        return (value,) if value in args else None
-    if origin is tuple:
-        if isinstance(value, int) and args == (int, Ellipsis):
-            value = (value,)
-        if not isinstance(value, tuple):
-            return None
-        items = cast("tuple[Any, ...]", value)
-        if len(args) == 2 and isinstance(args[1], EllipsisType):
-            wanted = (args[0],) * len(items)
-        elif len(args) != len(items):
-            return None
-        else:
-            wanted = args
-        parts = [_conform(v, h) for v, h in zip(items, wanted, strict=True)]
-        return None if None in parts else (tuple([p[0] for p in parts if p is not None]),)
-    if hint is None or hint is NoneType:
-        return (None,) if value is None else None
-    if hint is DTypeName:
-        if isinstance(value, numpy.dtype | type):
-            value = dtype_name(value)
-        known = canonical(value) if isinstance(value, str) else None
-        return None if known is None else (known,)
-    if hint is bool:
-        if isinstance(value, int | numpy.bool_) and value in (0, 1):
-            return (bool(value),)
-        return None
-    if hint is int:
-        if isinstance(value, bool) or not isinstance(value, int | numpy.integer):
-            return None
-        return (int(value),)  # pyright: ignore[reportUnknownArgumentType]
-    if hint is float:
-        number = isinstance(value, int | float | numpy.number) and not isinstance(value, bool)
-        return (float(value),) if number else None  # pyright: ignore[reportArgumentType]
-    return (value,) if isinstance(value, hint) else None
-
-
-def _spell(hint: Any) -> str:
-    if hint is DTypeName:
-        return "a base type"
-    origin, args = get_origin(hint), get_args(hint)
-    if origin in (typing.Union, UnionType):
-        return " or ".join(_spell(a) for a in args)
-    if origin is Literal:
-        return "one of " + ", ".join(repr(a) for a in args)
-    if origin is tuple:
-        inner = ", ".join("…" if isinstance(a, EllipsisType) else _spell(a) for a in args)
-        return f"({inner})"
-    if hint in (None, NoneType):
-        return "None"
-    names = {"int": "an integer", "float": "a number", "bool": "True or False", "str": "a string"}
-    return names.get(hint.__name__, str(hint.__name__))
-
-
-def _builder(cls: type[Operator]) -> Callable[..., Expr]:
-    """`relay.nn.dense(data, weight, units=None)`: operands, then fields, by position or name."""
-    order = getattr(cls, "builder_order", None)
-    attrs = [f.name for f in fields(cls)]  # pyright: ignore[reportArgumentType]
-    params: list[inspect.Parameter] = []
-    kinds = inspect.Parameter
-    required = len(cls.operands) - cls.optional
-    for i, operand in enumerate(cls.operands):
-        if cls.variadic and i == len(cls.operands) - 1:
-            params.append(kinds(operand, kinds.VAR_POSITIONAL))
-        else:
-            default = kinds.empty if i < required else None
-            params.append(kinds(operand, kinds.POSITIONAL_OR_KEYWORD, default=default))
-    for f in fields(cls):  # pyright: ignore[reportArgumentType]
-        default = f.default if f.default is not MISSING else kinds.empty
-        after_optional = any(p.default is not kinds.empty for p in params)
-        kind = kinds.KEYWORD_ONLY if cls.variadic or (default is kinds.empty and after_optional) \
-            else kinds.POSITIONAL_OR_KEYWORD
-        params.append(kinds(f.name, kind, default=default))
-    if order:
-        by_name = {p.name: p for p in params}
-        params = [by_name[n] for n in order]
-    params.sort(key=lambda p: p.kind)
-    signature = inspect.Signature(params)
-
-    def build(*args: Any, **kwargs: Any) -> Expr:
-        try:
-            bound = signature.bind(*args, **kwargs)
-        except TypeError as error:
-            raise TypeError(f"{cls.name}{signature}: {error}") from None
-        given = bound.arguments
-        xs: list[Any] = []
-        for operand in cls.operands:
-            value = given.get(operand)
-            if cls.variadic and operand == cls.operands[-1]:
-                xs += given.get(operand, ())
-            elif value is not None:
-                xs.append(value)
-        return Call(Op.get(cls.name), tuple([as_expr(x) for x in xs]),
-                    {a: given[a] for a in attrs if a in given})
-
-    build.__name__ = build.__qualname__ = cls.name.rpartition(".")[2]
-    build.__doc__ = cls.__doc__
-    build.__signature__ = signature  # pyright: ignore[reportFunctionMemberAccess]
-    return build
-
-
 # --- families ---
 
 
@@ -520,8 +386,8 @@ class Composite(Operator):
 
     derivative = Derivative.DECOMPOSITION
 
-    def decompose(self, types: Any, *xs: Any) -> Expr:
-        """The expression this stands for; `types` are the operands' types, `xs` the operands (None if left
+    def decompose(self, *args: Any, **_: Any) -> Expr:
+        """The expression this stands for, `decompose(self, types, *xs)`: `types` are the operands' types, `xs` the operands (None if left
         out).
         """
         raise AssertionError(f"{self.name} has no decomposition")

@@ -1,0 +1,100 @@
+"""Values of attributes, as the annotations of an operator's fields want them."""
+
+import typing
+from collections.abc import Sequence
+from types import EllipsisType, NoneType, UnionType
+from typing import Any, Literal, cast, get_args, get_origin
+
+import numpy
+
+from relay.diagnostic import fail
+from relay.ir.dtype import canonical, dtype_name
+from relay.ir.expr import Constant
+
+DEEPEST_ATTRIBUTE = 100
+
+
+def freeze(value: Any, depth: int = 0) -> Any:
+    """Lists as tuples, all the way down (`attribute-type` beyond a depth that no operator has a use for)."""
+    if not isinstance(value, list | tuple):
+        return value
+    if depth == DEEPEST_ATTRIBUTE:
+        fail("attribute-type", f"the value of an attribute nests deeper than {DEEPEST_ATTRIBUTE}")
+    return tuple([freeze(v, depth + 1) for v in cast("Sequence[Any]", value)])
+
+
+class DTypeName(str):
+    """Annotation of an attribute that names a base type."""
+
+    __slots__ = ()
+
+
+def conform(value: Any, hint: Any, op: str, name: str) -> Any:
+    """An attribute value as its annotation wants it (`attribute-type` if it cannot be)."""
+    found = _conform(freeze(value), hint)
+    if found is None:
+        wanted = f"it is {_spell(hint)}"
+        fail("attribute-type", f"attribute `{name}` of `{op}` cannot be {value!r}", hint=wanted)
+    return found[0]
+
+
+def _conform(value: Any, hint: Any) -> tuple[Any] | None:
+    origin, args = get_origin(hint), get_args(hint)
+    if hint is Any:
+        return (value,)
+    if isinstance(value, Constant) and value.is_scalar:
+        value = value.value.item()
+    if origin in (typing.Union, UnionType):
+        return next((r for r in (_conform(value, h) for h in args) if r is not None), None)
+    if origin is Literal:
+        return (value,) if value in args else None
+    if origin is tuple:
+        if isinstance(value, int) and args == (int, Ellipsis):
+            value = (value,)
+        if not isinstance(value, tuple):
+            return None
+        items = cast("tuple[Any, ...]", value)
+        if len(args) == 2 and isinstance(args[1], EllipsisType):
+            wanted = (args[0],) * len(items)
+        elif len(args) != len(items):
+            return None
+        else:
+            wanted = args
+        parts = [_conform(v, h) for v, h in zip(items, wanted, strict=True)]
+        return None if None in parts else (tuple([p[0] for p in parts if p is not None]),)
+    if hint is None or hint is NoneType:
+        return (None,) if value is None else None
+    if hint is DTypeName:
+        if isinstance(value, numpy.dtype | type):
+            value = dtype_name(cast(Any, value))
+        known = canonical(value) if isinstance(value, str) else None
+        return None if known is None else (known,)
+    if hint is bool:
+        if isinstance(value, int | numpy.bool_) and value in (0, 1):
+            return (bool(value),)
+        return None
+    if hint is int:
+        if isinstance(value, bool) or not isinstance(value, int | numpy.integer):
+            return None
+        return (int(value),)  # pyright: ignore[reportUnknownArgumentType]
+    if hint is float:
+        number = isinstance(value, int | float | numpy.number) and not isinstance(value, bool)
+        return (float(value),) if number else None  # pyright: ignore[reportArgumentType]
+    return (value,) if isinstance(value, hint) else None
+
+
+def _spell(hint: Any) -> str:
+    if hint is DTypeName:
+        return "a base type"
+    origin, args = get_origin(hint), get_args(hint)
+    if origin in (typing.Union, UnionType):
+        return " or ".join(_spell(a) for a in args)
+    if origin is Literal:
+        return "one of " + ", ".join(repr(a) for a in args)
+    if origin is tuple:
+        inner = ", ".join("…" if isinstance(a, EllipsisType) else _spell(a) for a in args)
+        return f"({inner})"
+    if hint in (None, NoneType):
+        return "None"
+    names = {"int": "an integer", "float": "a number", "bool": "True or False", "str": "a string"}
+    return names.get(hint.__name__, str(hint.__name__))

@@ -1,0 +1,59 @@
+"""A function for each operator that builds its calls: operands, then fields, by position or name."""
+
+import inspect
+from collections.abc import Callable
+from dataclasses import MISSING, fields
+from typing import Any
+
+from relay.ir.expr import Call, Expr, Op, as_expr
+
+
+def make_builder(cls: Any) -> Callable[..., Expr]:
+    """`relay.nn.dense(data, weight, units=None)`: operands, then fields, by position or name."""
+    order = getattr(cls, "builder_order", None)
+    attrs = [f.name for f in fields(cls)]  # pyright: ignore[reportArgumentType]
+    params: list[inspect.Parameter] = []
+    kinds = inspect.Parameter
+    required = len(cls.operands) - cls.optional
+    for i, operand in enumerate(cls.operands):
+        if cls.variadic and i == len(cls.operands) - 1:
+            params.append(kinds(operand, kinds.VAR_POSITIONAL))
+        else:
+            default = kinds.empty if i < required else None
+            params.append(kinds(operand, kinds.POSITIONAL_OR_KEYWORD, default=default))
+    for f in fields(cls):  # pyright: ignore[reportArgumentType]
+        default = f.default if f.default is not MISSING else kinds.empty
+        after_optional = any(p.default is not kinds.empty for p in params)
+        kind = (
+            kinds.KEYWORD_ONLY
+            if cls.variadic or (default is kinds.empty and after_optional)
+            else kinds.POSITIONAL_OR_KEYWORD
+        )
+        params.append(kinds(f.name, kind, default=default))
+    if order:
+        by_name = {p.name: p for p in params}
+        params = [by_name[n] for n in order]
+    params.sort(key=lambda p: p.kind)
+    signature = inspect.Signature(params)
+
+    def build(*args: Any, **kwargs: Any) -> Expr:
+        try:
+            bound = signature.bind(*args, **kwargs)
+        except TypeError as error:
+            raise TypeError(f"{cls.name}{signature}: {error}") from None
+        given = bound.arguments
+        xs: list[Any] = []
+        for operand in cls.operands:
+            value = given.get(operand)
+            if cls.variadic and operand == cls.operands[-1]:
+                xs += given.get(operand, ())
+            elif value is not None:
+                xs.append(value)
+        return Call(
+            Op.get(cls.name), tuple([as_expr(x) for x in xs]), {a: given[a] for a in attrs if a in given}
+        )
+
+    build.__name__ = build.__qualname__ = cls.name.rpartition(".")[2]
+    build.__doc__ = cls.__doc__
+    build.__signature__ = signature  # pyright: ignore[reportFunctionMemberAccess]
+    return build
