@@ -88,6 +88,7 @@ for _slot, _module in {
     "type_repr": "relay.text.printer",
     "expr_text": "relay.text.printer",
     "module_text": "relay.text.printer",
+    "import_standard": "relay.text.api",
     "pickle_type": "relay.text.pickling",
     "pickle_node": "relay.text.pickling",
     "dim_arithmetic": "relay.ir.dim",

@@ -19,6 +19,8 @@ expr_text: Callable[..., str] = _unfilled
 """An expression as text; filled by `relay.text`."""
 module_text: Callable[..., str] = _unfilled
 """A module as text; filled by `relay.text`."""
+import_standard: Callable[..., None] = _unfilled
+"""Adds a standard module to a module; filled by `relay.text`."""
 pickle_type: Callable[..., tuple[Any, ...]] = _unfilled
 """`__reduce__` of a type; filled by `relay.text`."""
 pickle_node: Callable[..., tuple[Any, ...]] = _unfilled

@@ -162,6 +162,10 @@ class IRModule:
     def __deepcopy__(self, memo: object) -> "IRModule":
         return self.copy()
 
+    def import_from_std(self, name: str) -> None:
+        """Add a standard module, such as `"list"`, to this one."""
+        hooks.import_standard(self, name)
+
     def map_functions(self, change: Callable[[Function], Expr]) -> "IRModule":
         """The module with `change` applied to every function; the same object when nothing changed."""
         new = {v: change(f) if isinstance(f, Function) else f for v, f in self.functions.items()}

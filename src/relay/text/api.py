@@ -2,13 +2,14 @@
 
 from typing import Any
 
+from relay.ir import hooks
 from relay.ir.expr import Expr, RelayExpr
 from relay.ir.module import IRModule
 from relay.ir.type import Type
 from relay.text import parser, printer
 from relay.text.parser import parse_type
 
-__all__ = ["astext", "fromtext", "parse", "parse_expr", "parse_type"]
+__all__ = ["astext", "fromtext", "import_standard", "parse", "parse_expr", "parse_type"]
 
 
 def parse(
@@ -17,7 +18,7 @@ def parse(
     init_module: IRModule | None = None,
     init_meta_table: dict[str, Any] | None = None,
 ) -> IRModule:
-    """The module that a text says; definitions are added to `init_module` where one is given.
+    """The module that a text says, together with the definitions of `init_module` where one is given.
 
     Raises one `RelayError` with everything that is wrong in the text.
     """
@@ -32,6 +33,20 @@ def parse_expr(source: str, source_name: str = "<string>", mod: IRModule | None 
 def fromtext(data: str, source_name: str | None = None) -> IRModule:
     """The module that a text says."""
     return parse(data, source_name or "<string>")
+
+
+def import_standard(mod: IRModule, name: str) -> None:
+    """Add a standard module (`"list"`, or by an old file name `"nat.rly"`) to `mod`, as `import` does."""
+    short = name.removesuffix(".rly").removesuffix(".relay").removeprefix("std/")
+    grown = parser.parse(f'import "std/{short}"', init_module=mod)
+    mod.functions.update(grown.functions)
+    mod.type_definitions.update(grown.type_definitions)
+    mod.constant_types.update(grown.constant_types)
+    mod.imports[:] = grown.imports
+    mod.imported |= grown.imported
+
+
+hooks.import_standard = import_standard
 
 
 def astext(node: IRModule | RelayExpr | Type, **options: Any) -> str:
