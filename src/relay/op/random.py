@@ -44,12 +44,13 @@ BITS = {"float16": 10, "bfloat16": 7, "float32": 23, "float64": 52}
 
 def threefry(key: Sequence[Any], counter: Sequence[Any], rounds: int = 20) -> list[Array]:
     """The four words of the cipher for a key of four words and counters of four words, scalars or arrays."""
-    schedule = [numpy.uint64(k) for k in key]
+    schedule: list[Any] = [numpy.uint64(k) for k in key]
     schedule.append(numpy.bitwise_xor.reduce([*schedule, numpy.uint64(PARITY)]))
     with numpy.errstate(over="ignore"):
-        a, b, c, d = [
+        words: list[Any] = [
             numpy.atleast_1d(numpy.asarray(w, "uint64")) + k for w, k in zip(counter, schedule, strict=False)
         ]
+        a, b, c, d = words
         for r in range(rounds):
             left, right = ROTATIONS[r % 8]
             a = a + b
@@ -59,8 +60,8 @@ def threefry(key: Sequence[Any], counter: Sequence[Any], rounds: int = 20) -> li
             b, d = d, b
             if r % 4 == 3:
                 n = r // 4 + 1
-                a, b, c, d = [w + schedule[(n + i) % 5] for i, w in enumerate((a, b, c, d))]
-                d = d + numpy.uint64(n)
+                a, b, c, d = a + schedule[n % 5], b + schedule[(n + 1) % 5], c + schedule[(n + 2) % 5], d
+                d = d + schedule[(n + 3) % 5] + numpy.uint64(n)
     return [a, b, c, d]
 
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from relay.driver import create_executor
 from relay.ir.dtype import is_float, to_numpy
-from relay.ir.expr import Expr, Function, GlobalVar, Grad
+from relay.ir.expr import Expr, Function, GlobalVar, Grad, RelayExpr
 from relay.ir.module import IRModule
 from relay.ir.type import TensorType
 from relay.typecheck.infer import infer
@@ -47,10 +47,13 @@ def check_grad(
     main = typed["main"]
     run = create_executor(mod=typed).evaluate()
     xs = [np.asarray(x) for x in inputs] if inputs is not None else _drawn(main, scale, mean, seed)
-    if gradient is None or isinstance(gradient, Expr.__args__):  # pyright: ignore
-        expr = Grad("grad", GlobalVar("main")) if gradient is None else gradient
-        gradient = create_executor(mod=typed).evaluate(expr)
-    _, found = gradient(*xs)
+    check = Grad("grad", GlobalVar("main")) if gradient is None else gradient
+    differentiate: Callable[..., Any] = (
+        create_executor(mod=typed).evaluate(check)  # pyright: ignore[reportArgumentType]
+        if isinstance(check, RelayExpr)
+        else check
+    )
+    _, found = differentiate(*xs)
     for i, x in enumerate(xs):
         if x.dtype.kind != "f" or (test_inputs is not None and i not in test_inputs):
             continue
@@ -72,7 +75,8 @@ def _with_main(mod: IRModule, func: Function) -> IRModule:
 
 def _drawn(func: Function, scale: float | None, mean: float, seed: int) -> list[np.ndarray[Any, Any]]:
     """Random inputs of the types of the parameters; the scale is smaller the more numbers there are."""
-    rng, drawn = np.random.default_rng(seed), []
+    rng = np.random.default_rng(seed)
+    drawn: list[np.ndarray[Any, Any]] = []
     for p in func.params:
         t = p.type_annotation
         assert isinstance(t, TensorType)
@@ -90,7 +94,7 @@ def _differences(
     """`(f(x + eps) - f(x - eps)) / (2 eps)` for each element of parameter `i`."""
     slopes = np.zeros(xs[i].shape, "float64")
     for place in np.ndindex(*xs[i].shape):
-        sides = []
+        sides: list[float] = []
         for step in (eps, -eps):
             moved = xs[i].copy()
             moved[place] += step

@@ -57,12 +57,13 @@ class Xavier(Initializer):
         out, into = array.shape[0] * window, (array.shape[1] if array.ndim > 1 else 1) * window
         factor = {"in": into, "out": out, "avg": (into + out) / 2}[self.factor_type]
         scale = float(np.sqrt(self.magnitude / max(1.0, factor)))
+        drawn = np.empty(array.shape, "float32")
         if self.rnd_type == "uniform":
-            drawn = self.rng.random(array.shape, np.float32)
+            self.rng.random(out=drawn, dtype=np.float32)
             drawn *= 2 * scale
             drawn -= scale
         else:
-            drawn = self.rng.standard_normal(array.shape, np.float32)
+            self.rng.standard_normal(out=drawn, dtype=np.float32)
             drawn *= scale
         array[...] = drawn
 

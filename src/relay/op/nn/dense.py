@@ -1,5 +1,7 @@
 """Matrix products: `nn.dense`, `nn.matmul`, `nn.batch_matmul`."""
 
+from collections.abc import Sequence
+
 from relay.ir.dtype import to_numpy
 from relay.ir.type import Dim, TensorType, Type
 from relay.op.base import NUMERIC, Array, Derivative, Kernel, Numpy, operator, sample
@@ -102,8 +104,9 @@ class MatMul(Kernel):
                 f"`nn.matmul` cannot multiply tensors of rank {len(a)} and {len(b)}",
                 hint="the second operand is a matrix; the first a matrix, or a row if it is not transposed",
             )
-        n, k = (a[-1], a[-2]) if self.transpose_a else (a[-2] if len(a) > 1 else 1, a[-1])
-        m, l = (b[-2], b[-1]) if self.transpose_b else (b[-1], b[-2])  # noqa: E741
+        first: Sequence[Dim] = a if len(a) > 1 else (1, *a)
+        *_, k, n = first if self.transpose_a else (first[-1], first[-2])
+        *_, m, l = b if self.transpose_b else (b[-1], b[-2])  # noqa: E741
         contract(t, k, l, self.name)
         check_units(t, m, self.units, self.name)
         batch = t.broadcast(a[:-2], b[:-2]) if len(b) > 2 else a[:-2]
