@@ -35,7 +35,8 @@ def test_a_comment_behind_code_hangs_on_the_token_before_it() -> None:
         (
             "def @f() { 1 }\n// the type\ntype T { A }\n// the rest\n@f()",
             "type T {\n  A,\n}\n\ndef @f() {\n  1\n}\n\ndef @main() {\n  @f()\n}\n",
-            "// the type\ntype T {\n  A,\n}\n\ndef @f() {\n  1\n}\n\ndef @main() {\n  // the rest\n  @f()\n}\n",
+            "// the type\ntype T {\n  A,\n}\n\ndef @f() {\n  1\n}\n\ndef @main() {\n"
+            "  // the rest\n  @f()\n}\n",
         ),
         ('// top\n\nimport "a"', 'import "a"\n', '// top\n\nimport "a"\n'),
         ("a\n// x\n// y\nb", "a\nb\n", "a\n// x\n// y\nb\n"),

@@ -3,12 +3,12 @@
 from pathlib import Path
 
 import pytest
-from support import ROOT, cli
 
 from relay.cli.comments import scan
 from relay.cli.fmt import formatted
 from relay.ir.equal import structural_equal
 from relay.text.parser import parse
+from support import ROOT, cli
 
 PROGRAMS = sorted([*(ROOT / "examples").glob("*.relay"), *(ROOT / "src" / "relay" / "std").glob("*.relay")])
 
@@ -50,3 +50,29 @@ def test_other_files_are_formatted_when_one_has_an_error(tmp_path: Path) -> None
 
 def test_a_type_error_does_not_keep_a_file_from_being_formatted() -> None:
     assert cli("fmt", "-", stdin=b"def @f() -> float32 { True }").status == 0
+
+
+def test_large_literals_stay_in_place() -> None:
+    numbers = ", ".join(f"{i}f" for i in range(100))
+    new = formatted(f"def @f() {{ [{numbers}] }}", "-")
+    assert "99f" in new
+    assert "meta" not in new
+
+
+def test_constants_beside_a_program_stay_beside_it(tmp_path: Path) -> None:
+    import numpy as np
+
+    import relay
+    from relay.text.weights import load, save
+
+    path = tmp_path / "model.relay"
+    weight = relay.const(np.arange(200, dtype=np.float32).reshape(10, 20))
+    x = relay.var("x", shape=(3, 20), dtype="float32")
+    save(relay.IRModule.from_expr(relay.Function([x], relay.nn.dense(x, weight))), path)
+    before = load(path)
+    path.write_text("// a model\n" + path.read_text().replace("  ", "      "))
+    assert cli("fmt", str(path)).status == 0
+    text = path.read_text()
+    assert "meta[relay.Constant][0]" in text
+    assert "metadata" not in text
+    assert structural_equal(load(path), before)
