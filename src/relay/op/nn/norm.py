@@ -294,10 +294,10 @@ class GroupNorm(_Affine):
     def decompose(self, types: Any, data: Expr, gamma: Expr, beta: Expr) -> Expr:
         dtype, rank = types[0].dtype, len(dims(types[0]))
         before, after = (0,) * (self.axis % rank), (0,) * (rank - 1 - self.axis % rank)
-        x = apply("reshape", widened(data, dtype), newshape=(*before, -4, self.num_groups, -1, *after))
+        whole = widened(data, dtype)
+        x = apply("reshape", whole, newshape=(*before, -4, self.num_groups, -1, *after))
         y = normalised(x, self.over(rank), scalar(self.epsilon, computing_dtype(dtype)))
-        back = apply("reshape", y, newshape=(*before, -3, *after))
-        return self.affine(back, gamma, beta, self.axis, rank, dtype)
+        return self.affine(apply("reshape_like", y, whole), gamma, beta, self.axis, rank, dtype)
 
     def reference(self, np: Numpy, data: Array, gamma: Array, beta: Array) -> Array:
         axis = self.axis % data.ndim
