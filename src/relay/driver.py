@@ -83,7 +83,7 @@ def create_executor(
             fail(
                 "unknown-target",
                 f"programs cannot run on `{where}`",
-                hint=f"leave it out, or say {PLACES[0]!r}",
+                hint=f"leave it out, or say `{PLACES[0]}`",
             )
     mod = IRModule() if mod is None else mod
     if params:

@@ -101,7 +101,7 @@ def _convert(code: Code, param: Var, x: Any, env: dict[Any, Any], machine: Any) 
         return convert(x, param.type_annotation, env, machine.mod.type_definitions, machine)
     except Misfit as misfit:
         expected = (
-            "" if param.type_annotation is None else f" is {substitute_type(param.type_annotation, env)}"
+            "" if param.type_annotation is None else f" is {param.type_annotation}"
         )
         raise RelayError(
             Diagnostic(

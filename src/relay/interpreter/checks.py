@@ -41,7 +41,7 @@ def check_result(fn: Function, world: Any) -> Required | None:
 def check_returned(lowering: Any, unit: Any, e: Expr, register: int, required: Required) -> None:
     """Check a value in tail position against the function's declared result."""
     if required.differs(e):
-        unit.draft.span = e.span
+        unit.draft.span = unit.code.function.span if isinstance(e, Var) else e.span
         emit(lowering, unit, (required.type,), (register,), "the result", unit.code.name)
 
 

@@ -301,9 +301,7 @@ class Lowering:
         code = self.world.global_code(e)
         if code is not None:
             return unit.draft.constant(Closure(code, (None,) * len(code.hidden), self.world))
-        d = unit.draft.fresh()
-        unit.draft.emit(op.GLOBAL, d, self.world.global_cell(e))
-        return d
+        return self.emit(unit, e.span, op.GLOBAL, self.world.global_cell(e))
 
     def values(self, unit: Unit, several: Iterable[Expr]) -> Step:
         """Several expressions, left to right; returns their registers."""
@@ -389,9 +387,9 @@ class Lowering:
         """A run of `let`s; returns the first body that is something else, or that is evaluated already."""
         from relay.interpreter.checks import check_annotation
 
-        while e not in unit.places:
+        while e not in unit.places and e not in self.done:
             match e:
-                case Let(var=var, value=Function() as fn) if fn not in unit.places:
+                case Let(var=var, value=Function() as fn) if fn not in unit.places and fn not in self.done:
                     (unit.places[var],) = yield from self.closures(unit, {var: fn})
                     unit.places[fn] = unit.places[var]
                     self.done.add(fn)
@@ -522,7 +520,7 @@ class Lowering:
         from relay.interpreter.checks import check_returned
 
         e = yield from self.bindings(unit, e)
-        if e not in unit.places:
+        if e not in unit.places and e not in self.done:
             if type(e) is If or type(e) is Match:
                 for branch in (yield from self.branches(unit, e)):
                     yield self.tail(unit, branch, required)

@@ -88,7 +88,7 @@ class Interpreter:
         code = self._last[1]
         if isinstance(e, Function):
             return Closure(code, (None,) * len(code.hidden), self)
-        return thawed(self._run(code, []))
+        return thawed(self._run(code, [None] * len(code.hidden)))
 
     def apply(
         self, function: Value, args: tuple[Any, ...] = (), named: dict[str, Any] | None = None
@@ -100,7 +100,7 @@ class Interpreter:
         if not isinstance(function, FunctionValue):
             fail(
                 "not-a-function",
-                f"a value that is not a function is given {len(args)} arguments",
+                "arguments are given to a value that is not a function",
                 hint="only functions take arguments",
             )
         if not isinstance(function, Closure):

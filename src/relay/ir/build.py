@@ -10,16 +10,20 @@ from relay.ir.type import Dim, DType, TensorType, Type
 
 def var(
     name_hint: str,
-    type_annotation: Type | None = None,
+    type_annotation: Type | str | None = None,
     shape: Sequence[Dim] | Type | None = None,
     dtype: DType = "float32",
     span: Span | None = None,
 ) -> Var:
-    """A variable: of type `type_annotation`, or a tensor of `shape` and `dtype`, or for inference to type."""
+    """A variable: of type `type_annotation` (a base type's name is a scalar), or a tensor of `shape` and `dtype`,
+    or for inference to type.
+    """
     if shape is not None:
         if type_annotation is not None:
             raise ValueError("give a variable either type_annotation or shape, not both")
         type_annotation = TensorType(shape, dtype)
+    elif isinstance(type_annotation, str):
+        type_annotation = TensorType((), type_annotation)
     return Var(name_hint, type_annotation, span=span)
 
 
