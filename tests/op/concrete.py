@@ -69,6 +69,9 @@ class Concrete:
         d = self.resolve(d)
         return d if isinstance(d, int) else None
 
+    def settled(self, d: Any) -> Any:
+        return self.resolve(d)
+
     def equal(self, a: Any, b: Any, why: str = "") -> None:
         a, b = self.resolve(a), self.resolve(b)
         if a is b or (not isinstance(a, Type) and a == b):

@@ -2,8 +2,10 @@
 
 from typing import Any
 
+import numpy as np
 import pytest
 
+import relay
 from op.concrete import infer, symbolic
 from relay.diagnostic import RelayError
 from relay.ir.dim import broadcast, minimum
@@ -92,3 +94,24 @@ def test_sizes_that_can_never_be_equal_are_an_error() -> None:
         infer("concatenate", TupleType([t(2, N), t(2, N + 1)]))
     with pytest.raises(RelayError):
         infer("stack", TupleType([t(N), t(N + 2)]))
+
+
+def test_squeeze_waits_for_sizes_and_keeps_to_its_type_at_run_time() -> None:
+    late = relay.parse("def @f(%x) { squeeze(%x) } def @main() { @f([[1.0], [2.0]]) }")
+    assert relay.run(late, "main", []).tolist() == [1.0, 2.0]
+    mod = relay.parse("def @main(%x: Tensor[(n, 1), float32]) { squeeze(%x) }")
+    assert relay.run(mod, "main", [np.ones((3, 1), "float32")]).tolist() == [1.0, 1.0, 1.0]
+    with pytest.raises(RelayError, match="drops every axis of size 1"):
+        relay.run(mod, "main", [np.ones((1, 1), "float32")])
+
+
+def test_run_time_checks_of_sizes_that_were_open() -> None:
+    x = np.arange(6, dtype="float32")
+    mod = relay.parse("def @main(%x: Tensor[(n,), float32]) { reshape(%x, newshape=(3, -1)) }")
+    assert relay.run(mod, "main", [x]).shape == (3, 2)
+    with pytest.raises(RelayError, match="3 does not divide 5"):
+        relay.run(mod, "main", [x[:5]])
+    mod = relay.parse("def @main(%x: Tensor[(n,), float32]) { strided_slice(%x, begin=(2,), end=(-1,)) }")
+    assert relay.run(mod, "main", [x]).tolist() == [2.0, 3.0, 4.0]
+    with pytest.raises(RelayError, match="lies within the axis"):
+        relay.run(mod, "main", [x[:1]])

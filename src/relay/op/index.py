@@ -186,7 +186,7 @@ def coordinates_of(t: Typing, places: Sequence[Dim], index_rank: int | None) -> 
     """How many coordinates a point has: the size of the first axis of the indices."""
     if not places:
         t.fail("rank-mismatch", "the indices need an axis of coordinates", hint="their rank is 1 or more")
-    depth = t.static(places[0])
+    depth = t.static(t.settled(places[0]) if index_rank is None else places[0])
     if depth is None and index_rank is None:
         t.fail("missing-attribute", "how many coordinates a point has is not known", hint="give index_rank=…")
     if index_rank is not None:

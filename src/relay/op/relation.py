@@ -69,6 +69,10 @@ class Typing(Protocol):
         """The dimension as a number, or None where it is symbolic or unknown."""
         ...
 
+    def settled(self, d: Dim) -> Dim:
+        """The dimension, once inference knows what it is: a number, symbolic, or `?`; waits until then."""
+        ...
+
     def equal(self, a: Any, b: Any, why: str = "") -> None:
         """Make two types, shapes, dimensions or base types the same; `type-mismatch` if they cannot be.
 

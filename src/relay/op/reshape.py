@@ -1,6 +1,6 @@
 """The same elements under another shape: reshape, transpose, added and dropped axes."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy
@@ -316,7 +316,7 @@ class Squeeze(Rearrangement):
     axis: int | tuple[int, ...] | None = None
 
     def dropped(self, t: Checker, dims: Sequence[Dim]) -> tuple[int, ...]:
-        """The axes that go; a size that is not known stays, and must then not be 1."""
+        """The axes that go; without `axis` a size that is not known stays, and must then not be 1."""
         if self.axis is not None:
             given = (self.axis,) if isinstance(self.axis, int) else self.axis
             return axes_of(t, given, len(dims), "axis")
@@ -327,7 +327,7 @@ class Squeeze(Rearrangement):
 
     def infer(self, t: Typing, x: Type) -> Type:
         dims = t.shape(x)
-        gone = self.dropped(t, dims)
+        gone = self.dropped(t, dims if self.axis is not None else [t.settled(d) for d in dims])
         for i in gone:
             t.require(dims[i], "==", 1, f"squeeze drops axis {i}, so its size is 1")
         return TensorType([d for i, d in enumerate(dims) if i not in gone], t.dtype(x))
@@ -335,6 +335,21 @@ class Squeeze(Rearrangement):
     def reference(self, np: Numpy, data: Array) -> Array:
         gone = self.dropped(SIZES, data.shape)
         return np.reshape(data, [d for i, d in enumerate(data.shape) if i not in gone])
+
+    def compile_reference(self, types: Sequence[Type]) -> Callable[..., Any]:
+        x = types[0]
+        if self.axis is not None or not isinstance(x, TensorType) or not isinstance(x.shape, tuple):
+            return super().compile_reference(types)
+        # The static type says which axes go; at run time a further one may turn out to have size 1.
+        open_axes = [i for i, d in enumerate(x.shape) if not isinstance(d, int)]
+        drop = Squeeze(axis=tuple([i for i, d in enumerate(x.shape) if d == 1])).evaluate
+
+        def squeeze(data: Array) -> Array:
+            for i in open_axes:
+                SIZES.require(data.shape[i], "!=", 1, "squeeze without `axis` drops every axis of size 1")
+            return drop(data)
+
+        return squeeze
 
 
 @operator("nn.batch_flatten")

@@ -420,6 +420,13 @@ class Solver(Unifier):
         d = zonk(d)
         return d if isinstance(d, int) else None
 
+    def settled(self, d: Dim) -> Dim:
+        """See `Typing`."""
+        d = zonk(d)
+        if has_unknown(d):
+            raise Wait(*unknowns(d))
+        return d
+
     def equal(self, a: Any, b: Any, why: str = "") -> None:
         """See `Typing`."""
         a = tuple(a) if isinstance(a, list) else a
