@@ -5,11 +5,23 @@ import pytest
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--bless", action="store_true", help="rewrite the expected output of golden files")
+    parser.addoption("--programs", type=int, default=300, help="random programs that each property is tried on")
 
 
 @pytest.fixture
 def bless(request: pytest.FixtureRequest) -> bool:
     return request.config.getoption("--bless")
+
+
+PARTS = 6
+"""Properties run in parts, so that several processes share them."""
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """A test that takes `seeds` is run on each part of the seeds `0 … programs`."""
+    if "seeds" in metafunc.fixturenames:
+        count = metafunc.config.getoption("--programs")
+        metafunc.parametrize("seeds", [range(i, count, PARTS) for i in range(PARTS)], ids=range(PARTS))
 
 
 @pytest.fixture(autouse=True)

@@ -288,3 +288,13 @@ def test_a_number_is_not_a_boolean() -> None:
         with pytest.raises(RelayError) as error:
             infer(name, *[TensorType((2,), "bool")] * len(registry[name].operands))
         assert error.value.codes == ("dtype-not-supported",)
+
+
+def test_strings_are_not_numbers() -> None:
+    for types, dtype in (("string", "int32"), ("int32", "string")):
+        with pytest.raises(RelayError) as error:
+            infer("cast", TensorType((2,), types), dtype=dtype)
+        assert error.value.codes == ("dtype-not-supported",)
+    with pytest.raises(RelayError) as error:
+        registry["cast"](dtype="int32").evaluate("7")
+    assert error.value.codes == ("dtype-not-supported",)

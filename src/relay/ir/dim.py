@@ -129,8 +129,10 @@ def product(dims: Iterable[Dim]) -> Dim:
 
 def floor_divide(a: Dim, b: Dim) -> Dim:
     """`a / b`, rounded towards minus infinity; `b` is taken to be positive where it is symbolic."""
+    if b == 0:
+        return ANY
     if isinstance(a, int) and isinstance(b, int):
-        return a // b if b else ANY
+        return a // b
     if b == 1 or a == 0:
         return a
     if a is ANY or b is ANY:

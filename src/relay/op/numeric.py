@@ -1,5 +1,6 @@
 """What the rules of several operator families share: axes, accumulation widths, and building expressions."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as _numpy
@@ -9,7 +10,7 @@ from relay.ir.dtype import FLOATS, dtype_name, is_float, to_numpy
 from relay.ir.expr import Constant, Expr
 from relay.ir.type import Dim, DType, TensorType, Type
 from relay.op.axes import axes_of
-from relay.op.base import Array, Numpy, builders
+from relay.op.base import Array, Numpy, Operator, builders
 from relay.op.relation import Typing
 
 Axis = int | tuple[int, ...] | None
@@ -39,6 +40,14 @@ def checked_axes(t: Typing, axis: Axis, rank: int, exclude: bool = False) -> tup
     if axis is not None:
         axes_of(t, (axis,) if isinstance(axis, int) else axis, rank, "axis")
     return axes_named(axis, rank, exclude)
+
+
+class SameType(Operator):
+    """For operators whose result has the type of their first operand: said first, before more is known of it."""
+
+    def relate(self, t: Typing, args: Sequence[Type], out: Type) -> None:
+        t.equal(out, args[0])
+        super().relate(t, args, out)
 
 
 # --- building expressions (for decompositions) ------------------------------------------------------------

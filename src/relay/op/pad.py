@@ -7,7 +7,7 @@ from relay.ir.dtype import dtype_name
 from relay.ir.expr import Call, Expr, Op, as_expr
 from relay.ir.type import TensorType, Type
 from relay.op.axes import attribute_fault
-from relay.op.base import Array, Derivative, Fusion, Injective, Numpy, operator, sample
+from relay.op.base import Array, Fusion, Numpy, operator, sample
 from relay.op.conversion import converted
 from relay.op.relation import Typing
 from relay.op.reshape import Rearrangement
@@ -37,7 +37,7 @@ def padded(t: Typing, x: Type, widths: Widths, needed: Sequence[int]) -> Type:
 
 
 @operator("nn.pad")
-class Pad(Injective):
+class Pad(Rearrangement):
     """A border around the tensor, as wide before and after each axis as `pad_width` says.
 
     It holds `pad_value`, a scalar (0), with `pad_mode="constant"`; the nearest element with `"edge"`; the
@@ -48,7 +48,6 @@ class Pad(Injective):
     """
 
     fusion = Fusion.BROADCAST
-    derivative = Derivative.TRANSPOSE
     samples = (
         sample("2x3 float32", pad_width=((1, 0), (0, 2))),
         sample("2x3 int4", "int4", pad_width=((0, 0), (1, 1))),

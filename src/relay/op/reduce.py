@@ -32,8 +32,6 @@ from relay.op.numeric import (
 )
 from relay.op.relation import Typing
 
-ORDERED = NUMERIC | BOOLEAN
-
 
 @dataclass(frozen=True)
 class Along(Operator):
@@ -121,7 +119,7 @@ class Max(AxisReduction):
     [5.0, 4.0]
     """
 
-    dtypes = ORDERED
+    dtypes = NUMERIC
     derivative = Derivative.RULES
     samples = (
         sample("3x4 float32", axis=1),
@@ -144,7 +142,7 @@ class Min(AxisReduction):
     [1.0, 3.0]
     """
 
-    dtypes = ORDERED
+    dtypes = NUMERIC
     derivative = Derivative.RULES
     samples = (
         sample("3x4 float32", axis=1),
@@ -225,7 +223,7 @@ class ArgMax(_ArgReduction):
     [1, 0]
     """
 
-    dtypes = ORDERED
+    dtypes = NUMERIC
     derivative = Derivative.ZERO
     samples = (
         sample("3x4 float32", axis=1),
@@ -247,7 +245,7 @@ class ArgMin(_ArgReduction):
     [0, 2]
     """
 
-    dtypes = ORDERED
+    dtypes = NUMERIC
     derivative = Derivative.ZERO
     samples = (sample("3x4 float32", axis=1), sample("3x4 int32", axis=(0, 1), keepdims=True))
 

@@ -13,7 +13,6 @@ from relay.ir.expr import Call, Expr, Op, RelayExpr, as_expr
 from relay.ir.type import ANY, TensorType, TupleType, Type
 from relay.op.axes import axis_of
 from relay.op.base import (
-    BOOLEAN,
     INTEGRAL,
     NUMERIC,
     Array,
@@ -26,10 +25,8 @@ from relay.op.base import (
     sample,
 )
 from relay.op.conversion import accumulator
-from relay.op.numeric import narrow
+from relay.op.numeric import SameType, narrow
 from relay.op.relation import Typing
-
-ORDERED = NUMERIC | BOOLEAN
 
 
 def order(np: Numpy, data: Array, axis: int, ascending: bool) -> Array:
@@ -42,7 +39,7 @@ def order(np: Numpy, data: Array, axis: int, ascending: bool) -> Array:
 
 
 @operator("sort")
-class Sort(Operator):
+class Sort(SameType):
     """The elements in order along `axis`: ascending with NaN last, or descending with NaN first.
 
     relay> sort([3, 1, 2], is_ascend=False)
@@ -51,7 +48,7 @@ class Sort(Operator):
 
     axis: int = -1
     is_ascend: bool = True
-    dtypes = ORDERED
+    dtypes = NUMERIC
     derivative = Derivative.RULES
     samples = (sample("3x4 float32"), sample("3x4 int32", axis=0, is_ascend=False), sample("0 float32"))
 
@@ -76,7 +73,7 @@ class ArgSort(Operator):
     axis: int = -1
     is_ascend: bool = True
     dtype: DTypeName = "int32"  # pyright: ignore[reportAssignmentType]
-    dtypes = ORDERED
+    dtypes = NUMERIC
     derivative = Derivative.ZERO
     samples = (sample("3x4 float32"), sample("3x4 int32", axis=0, is_ascend=False, dtype="int64"))
 
@@ -96,7 +93,7 @@ class _TopK(Operator):
     ret_type: Literal["both", "values", "indices"] = "both"
     is_ascend: bool = False
     dtype: DTypeName = "int32"  # pyright: ignore[reportAssignmentType]
-    dtypes = ORDERED
+    dtypes = NUMERIC
     derivative = Derivative.RULES
 
     def result_count(self, operands: Sequence[Any]) -> int | None:
@@ -135,7 +132,7 @@ class DynTopK(_TopK):
 
     def check_dtype(self, t: Typing, operand: Type) -> None:
         """Either operand may have any base type that has an order."""
-        t.dtype_in(operand, ORDERED)
+        t.dtype_in(operand, NUMERIC)
 
     def reference(self, np: Numpy, data: Array, k: Array) -> Any:
         size = data.shape[self.axis]
@@ -247,7 +244,7 @@ class Unique(Operator):
 
     is_sorted: bool = True
     return_counts: bool = False
-    dtypes = ORDERED
+    dtypes = NUMERIC
     derivative = Derivative.ZERO
     samples = (
         sample(_np.asarray([4, 2, 4, 1])),

@@ -152,8 +152,8 @@ class Cursor:
         """Raise `unexpected-token` here: `what` should stand here; `opener` is the bracket that waits."""
         i = self.i
         notes: tuple[Note, ...] = ()
-        if opener is None and self.kinds[i] == "END" and self.enclosing[i] >= 0:
-            opener = self.enclosing[i]
+        if opener is None and self.kinds[i] == "END":
+            opener = self.tokens.unclosed()
         if opener is not None:
             notes = (Note(f"the `{self.texts[opener]}` that waits for it is here", self.span(opener)),)
         message = f"expected {what}, found {self.spelled(i)}"

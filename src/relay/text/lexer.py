@@ -110,7 +110,10 @@ class Tokens:
     metadata_span: Span | None = None
 
     def brackets(self) -> dict[int, int]:
-        """For each bracket that has a partner, the index of it; a `def @name` closes whatever is open."""
+        """For each bracket that has a partner, the index of it.
+
+        A brace closes parentheses left open inside it, and a `def @name` whatever is open.
+        """
         partner: dict[int, int] = {}
         open_: list[int] = []
         kinds = self.kinds
@@ -121,20 +124,24 @@ class Tokens:
                     open_.clear()
             elif kind in _CLOSER:
                 open_.append(i)
-            elif open_ and _CLOSER[kinds[open_[-1]]] == kind:
-                partner[i] = open_[-1]
-                partner[open_.pop()] = i
+            else:
+                while open_ and _STRENGTH[kinds[open_[-1]]] < _STRENGTH[kind]:
+                    open_.pop()
+                if open_ and _CLOSER[kinds[open_[-1]]] == kind:
+                    partner[i] = open_[-1]
+                    partner[open_.pop()] = i
         return partner
 
     def enclosing(self) -> list[int]:
-        """For each token the bracket it is directly inside of, or -1."""
+        """For each token the bracket it is directly inside of, or -1; an unclosed one counts if it is a brace."""
         partner = self.brackets()
         around: list[int] = []
         open_ = [-1]
         for i, kind in enumerate(self.kinds):
             if kind in _CLOSER:
                 around.append(open_[-1])
-                open_.append(i)
+                if kind == "{" or i in partner:
+                    open_.append(i)
                 continue
             if kind == "def" and self.kinds[i + 1] == "GLOBAL":
                 open_ = [-1]
@@ -143,6 +150,11 @@ class Tokens:
                     pass
             around.append(open_[-1])
         return around
+
+    def unclosed(self) -> int | None:
+        """The last bracket that has no partner."""
+        partner = self.brackets()
+        return next((i for i in range(len(self.kinds) - 1, -1, -1) if self.kinds[i] in _CLOSER and i not in partner), None)
 
     def angles(self) -> dict[int, int]:
         """For each `<` that could open a list of types, the index of its `>`."""
@@ -160,6 +172,7 @@ class Tokens:
 
 
 _CLOSER = {"(": ")", "[": "]", "{": "}"}
+_STRENGTH = {"[": 1, "]": 1, "(": 2, ")": 2, "{": 3, "}": 3}
 _BRACKETS = frozenset({*"()[]{}", "def"})
 _NOT_IN_TYPES = frozenset({";", "{", "}", "LOCAL", "GRAPH", "let", "def", "if", "match", "&&", "||", "==", "END"})
 

@@ -73,13 +73,14 @@ class Bodies(Literals):
         result: Any = None
         try:
             while result is None:
+                start = self.i
                 try:
-                    result = yield from self._statement(done, is_value, by_line)
+                    result = yield from self._statement(done, is_value, by_line, opener)
                 except SyntaxFault as fault:
                     if opener is None:
                         raise
                     self.recovered(fault)
-                    if not self._resume(opener, fault.at):
+                    if not self._resume(opener, start, fault.at):
                         result = Tuple((), span=self.here(self.i))
         finally:
             self.leave(mark)
@@ -90,7 +91,7 @@ class Bodies(Literals):
             result = node(s.var, s.value, result, span=self.span(s.start, s.last))
         return result
 
-    def _statement(self, done: list[Statement], is_value: bool, by_line: bool) -> Rule:
+    def _statement(self, done: list[Statement], is_value: bool, by_line: bool, opener: int | None) -> Rule:
         """One statement: a binding goes to `done`, a result is returned."""
         i = self.i
         kind = self.kinds[i]
@@ -99,7 +100,7 @@ class Bodies(Literals):
         if self.kinds[i + 1] == "=" and not is_value:
             if kind == "GRAPH":
                 return (yield from self._graph_binding(i))
-            if kind == "LOCAL":
+            if kind == "LOCAL" and opener is not None:
                 self._old(i, "missing-let", "a binding begins with `let`", f"let {self.source_text(i)} = …;")
                 return (yield from self._binding(done, i, i, is_value, by_line))
         is_return = kind == "NAME" and self.texts[i] in _RESULT_WORDS and self._begins_expression(i + 1)
@@ -122,8 +123,8 @@ class Bodies(Literals):
                 self.i -= 1
                 self.fault("missing-result", "a block ends with its result", self.i,
                            hint="leave the last `;` out, or write `()` behind it for no result")
-        elif self.kinds[self.i] not in _END:
-            self.expected("`;`")
+        elif opener is not None and self.kinds[self.i] not in _END:
+            self.expected("`;`" if opener < 0 else "`;` or `}`", opener=None if opener < 0 else opener)
         return e if type_ is None else self._ascribed(e, type_, i)
 
     def _begins_expression(self, i: int) -> bool:
@@ -141,7 +142,7 @@ class Bodies(Literals):
             self.fault(code, message, i, hint=hint)
         self.lint(code, message, i, hint=hint)
 
-    def _resume(self, opener: int, fault_at: int) -> bool:
+    def _resume(self, opener: int, start: int, fault_at: int) -> bool:
         """Go behind the statement of the block at `opener` that has the fault; False where the block ends."""
         kinds, enclosing = self.kinds, self.enclosing
         end = self.partner.get(opener)
@@ -152,7 +153,7 @@ class Bodies(Literals):
                 if kinds[i] == ";":
                     self.i = i + 1
                     return kinds[i + 1] not in _END
-                if kinds[i] == "let" and i > fault_at:
+                if kinds[i] == "let" and i > start:
                     self.i = i
                     return True
             i += 1

@@ -43,14 +43,14 @@ Steps = Generator[Any, Any, Any]
 Key = tuple[Any, int]
 """A scope: the node that opens it and the part that is it, as `relay.ir.scope` counts."""
 
-EQUALITY, COMPARISON, SUM, PRODUCT, UNARY, POWER, ATOM = 3, 4, 5, 6, 7, 8, 9
+EQUALITY, COMPARISON, SUM, PRODUCT, UNARY, POWER, BASE, ATOM = range(3, 11)
 INFIX: dict[str, tuple[str, int, int, int]] = {
     "equal": ("==", EQUALITY, COMPARISON, COMPARISON), "not_equal": ("!=", EQUALITY, COMPARISON, COMPARISON),
     "less": ("<", COMPARISON, SUM, SUM), "less_equal": ("<=", COMPARISON, SUM, SUM),
     "greater": (">", COMPARISON, SUM, SUM), "greater_equal": (">=", COMPARISON, SUM, SUM),
     "add": ("+", SUM, SUM, PRODUCT), "subtract": ("-", SUM, SUM, PRODUCT),
     "multiply": ("*", PRODUCT, PRODUCT, UNARY), "divide": ("/", PRODUCT, PRODUCT, UNARY),
-    "mod": ("%", PRODUCT, PRODUCT, UNARY), "power": ("**", POWER, ATOM, POWER),
+    "mod": ("%", PRODUCT, PRODUCT, UNARY), "power": ("**", POWER, BASE, POWER),
 }
 """Operators with a sign: the sign, how tightly it binds, and what it demands of its left and its right side."""
 PREFIX = {"negative": "-", "logical_not": "!"}
@@ -102,7 +102,7 @@ class ExprPrinter:
             self.sugar = False
         self.mod = mod
         self.large: list[Constant] = []
-        self.large_index: dict[int, int] = {}
+        self.large_index: dict[Any, int] = {}
         self.keep = keep or self.keep_in_metadata
         self.types = self.type_printer([] if mod is None else [t.name_hint for t in mod.type_definitions])
         self.free: dict[Var, str] = {}
@@ -115,7 +115,7 @@ class ExprPrinter:
 
     def keep_in_metadata(self, c: Constant) -> str:
         """A reference to the metadata section, which gets the constant."""
-        index = self.large_index.setdefault(id(c), len(self.large))
+        index = self.large_index.setdefault((id(c.value), c.type), len(self.large))
         if index == len(self.large):
             self.large.append(c)
         return f"meta[relay.Constant][{index}]"
@@ -184,18 +184,21 @@ class ExprPrinter:
             hider = self.hides.get(hider)
         self.visible[name] = v
 
-    def bind(self, v: Var) -> str:
-        """A variable where it is bound, in scope from here to the end of the block, with its annotation."""
-        if not self.simple and v not in self.renamed:
-            before = self.visible.get(v.name_hint)
-            self.hides[v] = before
-            self.block.undo.append((v.name_hint, before))
-            self.visible[v.name_hint] = v
+    def binder(self, v: Var) -> str:
+        """A variable as it is written where it is bound, with its annotation."""
         text = self.var_texts.get(v)
         if text is None:
             text = self.var_texts[v] = names.local(v.name_hint)
         t = v.type_annotation
         return text if t is None else f"{text}: {self.types.argument(t)}"
+
+    def bind(self, v: Var) -> None:
+        """A variable is in scope from here to the end of the block."""
+        if not self.simple and v not in self.renamed:
+            before = self.visible.get(v.name_hint)
+            self.hides[v] = before
+            self.block.undo.append((v.name_hint, before))
+            self.visible[v.name_hint] = v
 
     def bind_group(self, several: Sequence[Var]) -> list[str]:
         """Variables that are bound together, and so cannot have one name."""
@@ -205,7 +208,9 @@ class ExprPrinter:
                 if v.name_hint in known and v not in self.renamed:
                     self._rename(v)
                 known.add(v.name_hint)
-        return [self.bind(v) for v in several]
+        for v in several:
+            self.bind(v)
+        return [self.binder(v) for v in several]
 
     def _rename(self, v: Var) -> None:
         """Give a bound variable a name that no other variable of the definition has."""
@@ -259,14 +264,17 @@ class ExprPrinter:
             if kind is LetRec:
                 yield self.let_rec(e)
             elif type(e.value) is Function and self.is_bare(e):
-                head = f"let {self.bind(e.var)} = "
+                self.bind(e.var)
+                head = f"let {self.binder(e.var)} = "
                 self.statement(head, (yield self.node(e.value, self.block.room - len(head) - 1)), ";")
             else:
-                room = self.block.room - len(e.var.name_hint) - 9
+                head = f"let {self.binder(e.var)} = "
+                room = self.block.room - len(head) - 1
                 text = self.fast(e.value, room)
                 if text is None:
                     text = yield self.expr(e.value, room)
-                self.statement(f"let {self.bind(e.var)} = ", text, ";")
+                self.bind(e.var)
+                self.statement(head, text, ";")
             e = e.body
 
     def is_bare(self, e: Let) -> bool:
@@ -464,7 +472,8 @@ class ExprPrinter:
         if e in self.graph:
             return text
         if type(e) is Constant:
-            return f"({text})" if strength == ATOM and text[0] in "-0123456789in" else text
+            loose = strength == ATOM and text[0] in "0123456789in" or strength >= BASE and text[0] == "-"
+            return f"({text})" if loose else text
         return f"({text})" if self.strength(e) < strength else text
 
     def strength(self, e: Any) -> int:
@@ -508,11 +517,11 @@ class ExprPrinter:
 
     def node(self, e: Any, room: int) -> Steps:
         """The text of a node itself."""
-        rule = _RULES.get(type(e))
-        if rule is None:
+        name = _RULES.get(type(e))
+        if name is None:
             fail("temporary-node", f"{e!r} has no text", getattr(e, "span", None),
                  hint="it is a node of some pass, which has to replace it before it ends")
-        text = yield rule(self, e, room)
+        text = yield getattr(self, name)(e, room)
         return wrapped(text, "", self.comment(e)) if self.comments else text
 
     def comment(self, e: RelayExpr) -> str:
@@ -727,9 +736,8 @@ def _key(scope: Any) -> Key:
 
 
 _SPECIAL = {RefCreate: "ref", RefRead: "ref_read", RefWrite: "ref_write"}
-_P = ExprPrinter
-_RULES: dict[type, Callable[..., Steps]] = {
-    Call: _P.call, Tuple: _P.tuple, TupleGetItem: _P.item, Let: _P.let, LetRec: _P.let, If: _P.if_,
-    Function: _P.function, Match: _P.match, RefCreate: _P.special, RefRead: _P.special, RefWrite: _P.special,
-    Grad: _P.special,
-}
+_RULES = {
+    Call: "call", Tuple: "tuple", TupleGetItem: "item", Let: "let", LetRec: "let", If: "if_", Function: "function",
+    Match: "match", RefCreate: "special", RefRead: "special", RefWrite: "special", Grad: "special",
+}  # fmt: skip
+"""The method that prints each kind of node."""

@@ -9,6 +9,7 @@ does not depend on the age of its variables.
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from relay.diagnostic import fail
 from relay.ir.type import (
     HAS_BINDER,
     HAS_VAR,
@@ -30,6 +31,7 @@ from relay.ir.type import Any as AnyDim
 from relay.text import names
 
 Attr = Callable[[Any], str]
+MOST_PIECES = 5_000_000
 
 
 class TypeText:
@@ -119,6 +121,9 @@ class TypeText:
         stack: list[Any] = [root]
         while stack:
             item = stack.pop()
+            if len(out) > MOST_PIECES:
+                fail("type-too-large", "the type is too large to write: its parts repeat without end",
+                     hint="a type that shares its parts can be small in memory and huge in text")
             if isinstance(item, str):
                 out.append(item)
             elif isinstance(item, list):

@@ -40,10 +40,10 @@ def save(mod: IRModule, path: str | Path) -> None:
     """
     path = Path(path)
     kept: list[Constant] = []
-    index: dict[int, int] = {}
+    index: dict[Any, int] = {}
 
     def keep(c: Constant) -> str:
-        i = index.setdefault(id(c), len(kept))
+        i = index.setdefault((id(c.value), c.type), len(kept))
         if i == len(kept):
             kept.append(c)
         return f"meta[relay.Constant][{i}]"

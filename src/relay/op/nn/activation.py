@@ -15,17 +15,16 @@ from relay.op.base import (
     Elementwise,
     Fusion,
     Numpy,
-    Operator,
     operator,
     sample,
 )
 from relay.op.conversion import accumulator
-from relay.op.numeric import apply, narrow, narrowed, widened
+from relay.op.numeric import SameType, apply, narrow, narrowed, widened
 from relay.op.relation import Typing
 
 
 @dataclass(frozen=True)
-class AlongAxis(Composite):
+class AlongAxis(SameType, Composite):
     """A composite that normalises along one axis and keeps the type."""
 
     axis: int = -1
@@ -138,7 +137,7 @@ class LeakyRelu(Elementwise):
 
 
 @operator("nn.prelu")
-class PRelu(Operator):
+class PRelu(SameType):
     """`x` where `x > 0`, otherwise `alpha * x`, with an `alpha` for each channel along `axis`.
 
     Source: He, Zhang, Ren and Sun, 2015.

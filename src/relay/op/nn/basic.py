@@ -20,12 +20,12 @@ from relay.op.base import (
     sample,
 )
 from relay.op.conversion import accumulator
-from relay.op.numeric import narrow
+from relay.op.numeric import SameType, narrow
 from relay.op.relation import Typing
 
 
 @operator("nn.bias_add")
-class BiasAdd(Operator):
+class BiasAdd(SameType):
     """`data` plus a number for each channel along `axis`.
 
     relay> nn.bias_add([[1.0, 2.0]], [10.0, 20.0])

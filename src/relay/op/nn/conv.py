@@ -159,7 +159,7 @@ class ForwardConvolution(Convolution):
         """How often a window of `k` taps fits into `d` elements with padding."""
         padded = d + sum(pad)
         extent = (k - 1) * dilation + 1
-        t.require(extent, "<=", padded, f"the window of `{self.name}` fits into the padded data")
+        t.require(extent, "<=", padded, f"the window of `{self.name}` must fit into the padded data")
         return floor_divide(padded - extent, stride) + 1
 
     def reference(self, np: Numpy, data: Array, weight: Array) -> Array:

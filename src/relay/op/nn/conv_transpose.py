@@ -67,7 +67,7 @@ class TransposedConvolution(Convolution):
         sizes: list[Dim] = []
         for d, k, s, p, r, e in zip(space, taps, strides, padding, dilation, extra, strict=True):
             whole = (d - 1) * s + (k - 1) * r + 1 + e
-            t.require(sum(p), "<=", whole, f"the padding of `{op}` leaves something of the result")
+            t.require(sum(p), "<=", whole, f"the padding of `{op}` must leave something of the result")
             sizes.append(whole - sum(p))
         return TensorType(self.place([batch, out, *sizes], layout), dtype)
 

@@ -8,10 +8,11 @@ import numpy as _np
 from relay.ir.expr import Expr, Tuple
 from relay.ir.type import Dim, TensorType, TupleType, Type
 from relay.op.axes import axis_of
-from relay.op.base import FLOATING, Array, Composite, Derivative, Numpy, Operator, operator, sample
+from relay.op.base import FLOATING, Array, Composite, Derivative, Numpy, operator, sample
 from relay.op.conversion import accumulator
 from relay.op.nn.pool import slide
 from relay.op.numeric import (
+    SameType,
     along_channels,
     apply,
     axes_named,
@@ -143,7 +144,7 @@ class BatchNorm(Composite):
 
 
 @dataclass(frozen=True)
-class _Affine(Composite):
+class _Affine(SameType, Composite):
     """Data standardised over some axes, then scaled and shifted by channel."""
 
     dtypes = FLOATING
@@ -308,7 +309,7 @@ class GroupNorm(_Affine):
 
 
 @operator("nn.l2_normalize")
-class L2Normalize(Composite):
+class L2Normalize(SameType, Composite):
     """`x / sqrt(max(sum(x * x), eps))`, summed along `axis` (one, several, or None for all).
 
     relay> nn.l2_normalize([3.0, 4.0], eps=0.0)
@@ -342,7 +343,7 @@ class L2Normalize(Composite):
 
 
 @operator("nn.lrn")
-class LRN(Operator):
+class LRN(SameType):
     """`x / (bias + alpha / size * s) ** beta`, where `s` sums the squares of the `size` nearest along `axis`.
 
     Local response normalisation.  Source: Krizhevsky, Sutskever and Hinton, 2012.

@@ -73,7 +73,9 @@ class Pool(Channels, Kernel):
         batch, channels, *space = self.open(t, data, a["layout"], a["out_layout"])
         sizes: list[Dim] = []
         for d, k, s, r, (lo, hi) in zip(space, window, strides, dilation, padding, strict=True):
-            t.require((k - 1) * r + 1, "<=", d + lo + hi, f"the window of `{op}` fits into the padded data")
+            t.require(
+                (k - 1) * r + 1, "<=", d + lo + hi, f"the window of `{op}` must fit into the padded data"
+            )
             sizes.append(steps(d, k, s, r, lo, hi, a["ceil_mode"]))
         return self.close(t, data, [batch, channels, *sizes], a["out_layout"] or a["layout"])
 

@@ -1,0 +1,110 @@
+"""Speed of the interpreter: small recursive programs, and what it costs to get large ones ready.
+
+Run as `python benchmarks/interpreter.py`.  The yardstick U is Python's own `ast.parse` of 10,000 lines
+`x1 = add(x0, y)`, cyclic collector off, per line, measured in the same run.  Limits are those the project
+promises: 300 ms for `fib(20)` on int32 scalars, 150 ms for a loop of 10,000 steps by tail calls.
+"""
+
+import ast
+import gc
+import sys
+import time
+from collections.abc import Callable
+
+import numpy as np
+
+import relay
+from relay.interpreter.machine import Interpreter
+from relay.interpreter.value import values_equal
+from relay.ir.expr import Expr, Function, Let, Var, constant
+from relay.ir.type import TensorType
+
+PROGRAM = """
+type List[A] { Nil, Cons(A, List[A]), }
+def @fib(%n: int32) -> int32 { if (%n < 2) { %n } else { @fib(%n - 1) + @fib(%n - 2) } }
+def @generic(%n) { if (%n < 2) { %n } else { @generic(%n - 1) + @generic(%n - 2) } }
+def @local(%m: int32) -> int32 {
+  let %one = %m / %m;
+  let %fib = fn(%n: int32) -> int32 { if (%n < 2) { %n } else { %fib(%n - %one) + %fib(%n - 2) } };
+  %fib(%m)
+}
+def @loop(%i: int32, %s: int32) -> int32 { if (%i == 0) { %s } else { @loop(%i - 1, %s + %i) } }
+def @deep(%n: int32) -> int32 { if (%n == 0) { 0 } else { 1 + @deep(%n - 1) } }
+def @build(%n: int32, %l: List[int32]) -> List[int32] { if (%n == 0) { %l } else { @build(%n - 1, Cons(%n, %l)) } }
+def @long(%n: int32) { @build(%n, Nil) }
+def @total(%l: List[int32], %s: int32) -> int32 { match (%l) { Nil => %s, Cons(%h, %t) => @total(%t, %s + %h) } }
+def @sum_to(%n: int32) { @total(@long(%n), 0) }
+"""
+
+
+def best(action: Callable[[], object], times: int = 5) -> float:
+    """The least time that `action` takes, in seconds."""
+    found = float("inf")
+    for _ in range(times):
+        start = time.perf_counter()
+        action()
+        found = min(found, time.perf_counter() - start)
+    return found
+
+
+def yardstick() -> float:
+    """U: seconds per line of `ast.parse`."""
+    text = "".join([f"x{i + 1} = add(x{i}, y)\n" for i in range(10_000)])
+    gc.disable()
+    try:
+        return best(lambda: ast.parse(text)) / 10_000
+    finally:
+        gc.enable()
+
+
+def let_chain(n: int) -> Function:
+    """`n` additions, each bound by a `let`."""
+    x = Var("x", TensorType((), "float32"))
+    names = [Var(f"v{i}") for i in range(n)]
+    e: Expr = names[-1]
+    for i in range(n - 1, -1, -1):
+        e = Let(names[i], relay.add(names[i - 1] if i else x, constant(1.0)), e)
+    return Function((x,), e)
+
+
+def main() -> int:
+    """Print a table; the exit status says whether the promises hold."""
+    u = yardstick()
+    print(f"U = {u * 1e6:.1f} us\n")
+    machine = Interpreter(relay.parse(PROGRAM))
+    failed = False
+
+    def row(name: str, seconds: float, limit: float | None = None) -> None:
+        nonlocal failed
+        slow = limit is not None and seconds > limit
+        failed = failed or slow
+        bound = "" if limit is None else f"   limit {limit * 1000:.0f} ms{' EXCEEDED' if slow else ''}"
+        print(f"{name:<46}{seconds * 1000:>10.1f} ms {seconds / u:>10.0f} U{bound}")
+
+    row("fib(20), int32", best(lambda: machine.evaluate("fib", 20)), 0.3)
+    row("fib(20), of inferred polymorphic type", best(lambda: machine.evaluate("generic", 20)))
+    row("fib(20), a closure with a captured variable", best(lambda: machine.evaluate("local", 20)))
+    row("loop of 10,000 steps by tail calls", best(lambda: machine.evaluate("loop", 10_000, 0)), 0.15)
+    row("recursion 100,000 deep", best(lambda: machine.evaluate("deep", 100_000)))
+    row("recursion 1,000,000 deep", best(lambda: machine.evaluate("deep", 1_000_000), 1))
+    row("list of 1,000,000 cells: build and sum", best(lambda: machine.evaluate("sum_to", 1_000_000), 1))
+    a, b = machine.evaluate("long", 1_000_000), machine.evaluate("long", 1_000_000)
+    row("list of 1,000,000 cells: compare", best(lambda: values_equal(a, b), 1))
+    del a, b
+    call = relay.create_executor(mod=relay.parse("def @main(%x: Tensor[(8,), float32]) { %x + %x }")).evaluate()
+    eight = np.ones(8, "float32")
+    row("1,000 calls of a compiled function from Python", best(lambda: [call(eight) for _ in range(1000)]))
+    for n in (1_000, 10_000, 100_000):
+        fn = let_chain(n)
+        first = best(lambda fn=fn: Interpreter().evaluate(fn, 1), 1)
+        ready = Interpreter()
+        closure = ready.evaluate(fn)
+        again = best(lambda closure=closure: closure(1))
+        row(f"let chain of {n:,}: infer, lower, run", first)
+        row("   per call", first / n)
+        row("   run again", again)
+    return int(failed)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
