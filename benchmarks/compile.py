@@ -150,7 +150,9 @@ def table(rows: list[Row], u: float) -> tuple[str, bool]:
         own = [r for r in rows if r.shape == shape]
         growth = {task: max(r.seconds[task] for r in own) / own[0].seconds[task] for task in BARS}
         good &= all(g <= GROWTH for g in growth.values())
-        lines.append(f"{shape:<22}" + "".join(f"{g:>18.2f}{' ' if g <= GROWTH else '!'}" for g in growth.values()))
+        lines.append(
+            f"{shape:<22}" + "".join(f"{g:>18.2f}{' ' if g <= GROWTH else '!'}" for g in growth.values())
+        )
     bars = ", ".join(f"{task} {bar} U" for task, bar in BARS.items())
     lines += ["", f"bars: {bars}, growth {GROWTH}; ! marks what is above"]
     return "\n".join(lines), good

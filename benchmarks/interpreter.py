@@ -91,7 +91,9 @@ def main() -> int:
     a, b = machine.evaluate("long", 1_000_000), machine.evaluate("long", 1_000_000)
     row("list of 1,000,000 cells: compare", best(lambda: values_equal(a, b), 1))
     del a, b
-    call = relay.create_executor(mod=relay.parse("def @main(%x: Tensor[(8,), float32]) { %x + %x }")).evaluate()
+    call = relay.create_executor(
+        mod=relay.parse("def @main(%x: Tensor[(8,), float32]) { %x + %x }")
+    ).evaluate()
     eight = np.ones(8, "float32")
     row("1,000 calls of a compiled function from Python", best(lambda: [call(eight) for _ in range(1000)]))
     for n in (1_000, 10_000, 100_000):

@@ -5,7 +5,9 @@ import pytest
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--bless", action="store_true", help="rewrite the expected output of golden files")
-    parser.addoption("--programs", type=int, default=300, help="random programs that each property is tried on")
+    parser.addoption(
+        "--programs", type=int, default=300, help="random programs that each property is tried on"
+    )
 
 
 @pytest.fixture

@@ -199,7 +199,11 @@ WIDEST_EXCERPT = 160
 
 def readable(text: str) -> str:
     """`text` with a mark for each character that a terminal would not show (or no encoding can hold)."""
-    return text if text.isprintable() else "".join([c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text])
+    return (
+        text
+        if text.isprintable()
+        else "".join([c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text])
+    )
 
 
 def _excerpt(span: Span, label: str) -> list[str]:
@@ -240,7 +244,12 @@ class RelayError(Exception):
 
 
 def fail(
-    code: str, message: str, span: Span | None = None, *, label: str = "", hint: str = "",
+    code: str,
+    message: str,
+    span: Span | None = None,
+    *,
+    label: str = "",
+    hint: str = "",
     notes: tuple[Note, ...] = (),
 ) -> NoReturn:
     """Raise a `RelayError` of one diagnostic."""
@@ -257,13 +266,22 @@ class Report:
         """Keep one more diagnostic."""
         self.diagnostics.append(diagnostic)
 
-    def error(self, code: str, message: str, span: Span | None = None, *, label: str = "", hint: str = "",
-              notes: tuple[Note, ...] = ()) -> None:
+    def error(
+        self,
+        code: str,
+        message: str,
+        span: Span | None = None,
+        *,
+        label: str = "",
+        hint: str = "",
+        notes: tuple[Note, ...] = (),
+    ) -> None:
         """Keep an error and go on."""
         self.add(Diagnostic(code, message, span, label, notes, hint))
 
-    def warn(self, code: str, message: str, span: Span | None = None, *, label: str = "",
-             hint: str = "") -> None:
+    def warn(
+        self, code: str, message: str, span: Span | None = None, *, label: str = "", hint: str = ""
+    ) -> None:
         """Keep a warning (a lint) and go on."""
         self.add(Diagnostic(code, message, span, label, (), hint, "warning"))
 

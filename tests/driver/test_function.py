@@ -131,13 +131,13 @@ def test_type_error_in_the_body_shows_the_python_line() -> None:
 
 
 def test_postponed_annotations_are_understood() -> None:
-    source = '''
+    source = """
 from __future__ import annotations
 import relay
 @relay.function
 def f(x: relay.TensorType((), "int32"), y: "int32") -> relay.scalar_type("int32"):
     return x - y
-'''
+"""
     scope: dict[str, object] = {}
     exec(source, scope)
     f = scope["f"]

@@ -59,7 +59,11 @@ class OnArray:
         ("%x: Tensor[(3,), float32]", (OnArray(),), "[0.0, 1.0, 2.0]"),
         ("%x: (int32, (float32, bool))", ((1, (2, True)),), "(1, (2.0, True))"),
         ("%x: List[float32]", ([1, 2],), "Cons(1.0, Cons(2.0, Nil))"),
-        ("%x: List[Tensor[(2,), int32]]", ([[1, 2], np.array([3, 4], "int32")],), "Cons([1, 2], Cons([3, 4], Nil))"),
+        (
+            "%x: List[Tensor[(2,), int32]]",
+            ([[1, 2], np.array([3, 4], "int32")],),
+            "Cons([1, 2], Cons([3, 4], Nil))",
+        ),
         ("%x", (3,), "3"),
         ("%x", (3.5,), "3.5"),
         ("%x", (2**40,), str(2**40)),
@@ -96,9 +100,24 @@ def test_literals_take_the_base_type_of_the_argument() -> None:
         ("%x: float32", (True,), "its base type is bool, not float32", "a scalar of bool"),
         ("%x: float32", (np.float64(1),), "its base type is float64, not float32", "a scalar of float64"),
         ("%x: float32", ([1],), "its rank is 1, not 0", "the shape (1,)"),
-        ("%x: Tensor[(2, 3), float32]", (np.ones((2, 4), "float32"),), "its axis 1 has size 4, not 3", "(2, 4)"),
-        ("%x: Tensor[(n, n), float32]", (np.ones((2, 4), "float32"),), "its axis 1 has size 4, but `n` is 2", "(2, 4)"),
-        ("%x: Tensor[(n, 2 * n), float32]", (np.ones((2, 3), "float32"),), "its axis 1 has size 3, not 4", "(2, 3)"),
+        (
+            "%x: Tensor[(2, 3), float32]",
+            (np.ones((2, 4), "float32"),),
+            "its axis 1 has size 4, not 3",
+            "(2, 4)",
+        ),
+        (
+            "%x: Tensor[(n, n), float32]",
+            (np.ones((2, 4), "float32"),),
+            "its axis 1 has size 4, but `n` is 2",
+            "(2, 4)",
+        ),
+        (
+            "%x: Tensor[(n, 2 * n), float32]",
+            (np.ones((2, 3), "float32"),),
+            "its axis 1 has size 3, not 4",
+            "(2, 3)",
+        ),
         ("%x: Tensor[(2, 2), int32]", ([[1], [1, 2]],), "its rows have different lengths", "a list of 2"),
         ("%x: (int32, int32)", ((1,),), "a tuple of 2 fields is wanted", "a tuple of 1"),
         ("%x: (int32, int32)", (5,), "a tuple of 2 fields is wanted", "a Python int"),
@@ -111,7 +130,9 @@ def test_literals_take_the_base_type_of_the_argument() -> None:
         ("%x: int64", (2**64,), "it does not fit in 64 bits", "the number"),
     ],
 )
-def test_argument_that_does_not_fit_is_refused(params: str, args: tuple[object, ...], message: str, found: str) -> None:
+def test_argument_that_does_not_fit_is_refused(
+    params: str, args: tuple[object, ...], message: str, found: str
+) -> None:
     d = refused(params, *args)
     assert d.code == "argument-type"
     assert d.message.startswith("parameter `%x` of `@f`")
@@ -166,7 +187,9 @@ def test_closure_is_called_from_python_and_passed_back() -> None:
 
 
 def test_operators_and_constructors_come_out_as_functions() -> None:
-    mod = relay.parse(TYPES + "def @plus() { add }\ndef @cons() { fn(%h: int32, %t: List[int32]) { Cons(%h, %t) } }")
+    mod = relay.parse(
+        TYPES + "def @plus() { add }\ndef @cons() { fn(%h: int32, %t: List[int32]) { Cons(%h, %t) } }"
+    )
     assert mod.evaluate("cons")(1, [2]).fields[0] == 1
     assert Interpreter(mod).evaluate(relay.parse_expr("multiply"))(3, 4) == 12
 

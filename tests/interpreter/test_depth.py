@@ -17,11 +17,14 @@ from relay.ir.type import TensorType
 INT = TensorType((), "int32")
 DEEP = 100_000
 LIST = "type List[A] { Nil, Cons(A, List[A]), }\n"
-BUILD = LIST + """
+BUILD = (
+    LIST
+    + """
 def @build(%n: int32, %l: List[int32]) -> List[int32] { if (%n == 0) { %l } else { @build(%n - 1, Cons(%n, %l)) } }
 def @sum(%l: List[int32]) -> int64 { match (%l) { Nil => 0, Cons(%h, %t) => cast(%h, "int64") + @sum(%t) } }
 def @long(%n: int32) { @build(%n, Nil) }
 """
+)
 
 
 def test_recursion_is_a_hundred_thousand_calls_deep() -> None:

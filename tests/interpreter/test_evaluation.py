@@ -20,9 +20,11 @@ DEFINITIONS = {
     "ackermann": """def @ack(%m: int32, %n: int32) -> int32 {
         if (%m == 0) { %n + 1 } else if (%n == 0) { @ack(%m - 1, 1) } else { @ack(%m - 1, @ack(%m, %n - 1)) } }""",
     "sum": LIST + """def @sum(%l) { match (%l) { Nil => 0, Cons(%h, %t) => %h + @sum(%t) } }""",
-    "two": LIST + """def @two(%l: List[int32]) -> int32 { match (%l) {
+    "two": LIST
+    + """def @two(%l: List[int32]) -> int32 { match (%l) {
         Cons(%a, Cons(%b, Nil)) => 10 * %a + %b, Cons(_, %t) => @two(%t), _ => -1 } }""",
-    "nat": NAT + """def @half(%n: Nat) -> (Nat, bool) { match (%n) {
+    "nat": NAT
+    + """def @half(%n: Nat) -> (Nat, bool) { match (%n) {
         Z => (Z, True), S(Z) => (Z, False), S(S(%m)) => match (@half(%m)) { (%h, %even) => (S(%h), %even) } } }""",
     "even": """def @even(%n: int32) -> bool { if (%n == 0) { True } else { @odd(%n - 1) } }
         def @odd(%n: int32) -> bool { if (%n == 0) { False } else { @even(%n - 1) } }""",
@@ -91,8 +93,11 @@ def test_members_of_a_group_share_what_they_capture_and_can_be_passed_on() -> No
 
 
 def test_constructor_is_a_function_value() -> None:
-    text = LIST + """def @apply(%f: fn(int32, List[int32]) -> List[int32]) -> List[int32] { %f(1, Nil) }
+    text = (
+        LIST
+        + """def @apply(%f: fn(int32, List[int32]) -> List[int32]) -> List[int32] { %f(1, Nil) }
     @apply(Cons)"""
+    )
     assert value(text) == "Cons(1, Nil)"
 
 

@@ -28,12 +28,17 @@ def test_fault_in_an_operator_points_at_its_call_and_lists_the_calls_around_it()
     def @main() { @middle(7) * 2 }""")
     assert d.code == "divide-by-zero"
     assert excerpt(d) == "%x / %y"
-    assert [n.message for n in d.notes] == ["`@inner` was called by `@middle`", "`@middle` was called by `@main`"]
+    assert [n.message for n in d.notes] == [
+        "`@inner` was called by `@middle`",
+        "`@middle` was called by `@main`",
+    ]
     assert [str(n.span) for n in d.notes] == ["<string>:3:43", "<string>:4:19"]
 
 
 def test_tail_calls_leave_no_trace() -> None:
-    d = fault("def @f(%n: int32) -> int32 { if (%n == 0) { 1 / %n } else { @f(%n - 1) } }\ndef @main() { @f(100) }")
+    d = fault(
+        "def @f(%n: int32) -> int32 { if (%n == 0) { 1 / %n } else { @f(%n - 1) } }\ndef @main() { @f(100) }"
+    )
     assert d.code == "divide-by-zero"
     assert d.notes == ()
 
@@ -138,7 +143,9 @@ def test_tensor_that_cannot_fit_is_refused(text: str) -> None:
 
 
 def test_large_filled_constant_takes_no_memory() -> None:
-    assert Interpreter(relay.parse("Constant(1, (1000000000000,), float32)")).evaluate("main").shape == (10**12,)
+    assert Interpreter(relay.parse("Constant(1, (1000000000000,), float32)")).evaluate("main").shape == (
+        10**12,
+    )
 
 
 def test_interrupt_says_where_the_program_was(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -149,7 +156,9 @@ def test_interrupt_says_where_the_program_was(monkeypatch: pytest.MonkeyPatch) -
 
     monkeypatch.setattr(registry["nn.relu"], "reference", interrupted)
     monkeypatch.setattr(registry["nn.relu"], "compile_reference", lambda *_: interrupted)
-    machine = Interpreter(relay.parse("def @f(%x: float32) { nn.relu(%x) }\ndef @main(%x: float32) { 1.0 + @f(%x) }"))
+    machine = Interpreter(
+        relay.parse("def @f(%x: float32) { nn.relu(%x) }\ndef @main(%x: float32) { 1.0 + @f(%x) }")
+    )
     with pytest.raises(KeyboardInterrupt) as caught:
         machine.evaluate("main", 1)
     assert "`@f` was called by `@main`" in caught.value.__notes__[0]

@@ -19,7 +19,9 @@ def belongs(value, t, mod):
             array = np.asarray(value)
             return array.shape == t.concrete_shape and array.dtype == t.dtype
         case TupleType():
-            return len(value) == len(t.fields) and all(belongs(v, f, mod) for v, f in zip(value, t.fields, strict=True))
+            return len(value) == len(t.fields) and all(
+                belongs(v, f, mod) for v, f in zip(value, t.fields, strict=True)
+            )
         case TypeCall():
             assert isinstance(value, ConstructorValue)
             inputs = [t.args[0] if isinstance(f, TypeVar) else t for f in value.constructor.inputs]
@@ -28,8 +30,6 @@ def belongs(value, t, mod):
             return isinstance(value, RefValue) and belongs(value.value, t.value, mod)
         case FuncType():
             return callable(value)
-
-
 
 
 def comparable(t):

@@ -5,7 +5,21 @@ import pytest
 
 import relay
 from relay.interpreter.machine import Interpreter
-from relay.ir.expr import Call, Clause, Expr, Function, If, Let, Match, RefCreate, RefRead, RefWrite, Tuple, Var, constant
+from relay.ir.expr import (
+    Call,
+    Clause,
+    Expr,
+    Function,
+    If,
+    Let,
+    Match,
+    RefCreate,
+    RefRead,
+    RefWrite,
+    Tuple,
+    Var,
+    constant,
+)
 from relay.ir.pattern import PatternTuple, PatternVar, PatternWildcard
 from relay.ir.type import TensorType
 
@@ -104,7 +118,10 @@ def test_node_of_one_function_body_is_evaluated_at_each_call() -> None:
     c = Counter()
     inner = c.tick(1)
     f = Var("f")
-    assert c.run(Let(f, Function((), relay.add(inner, inner)), relay.add(Call(f, ()), Call(f, ())))) == (4, 11)
+    assert c.run(Let(f, Function((), relay.add(inner, inner)), relay.add(Call(f, ()), Call(f, ())))) == (
+        4,
+        11,
+    )
 
 
 def test_let_pins_the_moment() -> None:

@@ -6,7 +6,20 @@ import pytest
 import relay
 from relay.diagnostic import RelayError
 from relay.ir.equal import assert_structural_equal, first_mismatch, structural_equal, structural_hash
-from relay.ir.expr import Call, Constant, Function, If, Let, Match, Op, Tuple, TupleGetItem, Var, constant, literal
+from relay.ir.expr import (
+    Call,
+    Constant,
+    Function,
+    If,
+    Let,
+    Match,
+    Op,
+    Tuple,
+    TupleGetItem,
+    Var,
+    constant,
+    literal,
+)
 from relay.ir.pattern import PatternTuple, PatternVar, PatternWildcard
 from relay.ir.type import ANY, FuncType, IncompleteType, Kind, TensorType, TupleType, TypeRelation, TypeVar
 from relay.testing.forms import random_module
@@ -137,8 +150,13 @@ def test_every_base_type_compares():
     for dtype in relay.ir.dtype.BASE_TYPES:
         value = "x" if dtype == "string" else True if dtype == "bool" else 1
         other = "y" if dtype == "string" else False if dtype == "bool" else 0
-        assert same(constant(np.array([value, other], object), dtype), constant(np.array([value, other], object), dtype))
-        assert not same(constant(np.array([value], object), dtype), constant(np.array([other], object), dtype))
+        assert same(
+            constant(np.array([value, other], object), dtype),
+            constant(np.array([value, other], object), dtype),
+        )
+        assert not same(
+            constant(np.array([value], object), dtype), constant(np.array([other], object), dtype)
+        )
 
 
 def test_type_parameters_are_equal_up_to_their_names():

@@ -58,13 +58,20 @@ def test_names_with_points_are_one_token() -> None:
     assert texts("random.threefry_key") == ["random.threefry_key"]
 
 
-@pytest.mark.parametrize("number", ["1", "1i64", "1u8", "1.0", "1e-3", "3f16", "1bf16", "1.0f", "2.5E+10f64", "1float8_e5m2"])
+@pytest.mark.parametrize(
+    "number", ["1", "1i64", "1u8", "1.0", "1e-3", "3f16", "1bf16", "1.0f", "2.5E+10f64", "1float8_e5m2"]
+)
 def test_numbers_carry_their_suffix(number: str) -> None:
     assert texts(f"({number})") == ["(", number, ")"]
 
 
 def test_quoted_names_are_unquoted_and_keep_their_sigil() -> None:
-    assert texts('%"features.0/weight" @"my.fn" %"x" %"a\\"b"') == ["%features.0/weight", "@my.fn", "%x", '%a"b']
+    assert texts('%"features.0/weight" @"my.fn" %"x" %"a\\"b"') == [
+        "%features.0/weight",
+        "@my.fn",
+        "%x",
+        '%a"b',
+    ]
     assert kinds('%"0" %0') == "LOCAL GRAPH"
 
 

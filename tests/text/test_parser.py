@@ -5,8 +5,24 @@ import pytest
 
 from relay.diagnostic import RelayError, Report
 from relay.ir.expr import (
-    Call, Constant, Constructor, Expr, Function, GlobalVar, Grad, If, Let, LetRec, Match, Op, RefCreate, RefRead,
-    RefWrite, Tuple, TupleGetItem, Var,
+    Call,
+    Constant,
+    Constructor,
+    Expr,
+    Function,
+    GlobalVar,
+    Grad,
+    If,
+    Let,
+    LetRec,
+    Match,
+    Op,
+    RefCreate,
+    RefRead,
+    RefWrite,
+    Tuple,
+    TupleGetItem,
+    Var,
 )  # fmt: skip
 from relay.ir.pattern import PatternConstructor, PatternTuple, PatternVar, PatternWildcard
 from relay.text.parser import parse, parse_expr
@@ -68,8 +84,11 @@ def pattern(p: object) -> str:
         case PatternTuple():
             return "(" + " ".join(map(pattern, p.patterns)) + ")"
         case PatternConstructor():
-            return " ".join([p.constructor.name, *map(pattern, p.patterns)]) if not p.patterns else \
-                "(" + " ".join([p.constructor.name, *map(pattern, p.patterns)]) + ")"
+            return (
+                " ".join([p.constructor.name, *map(pattern, p.patterns)])
+                if not p.patterns
+                else "(" + " ".join([p.constructor.name, *map(pattern, p.patterns)]) + ")"
+            )
         case _:
             raise AssertionError(p)
 
@@ -200,7 +219,11 @@ def test_an_empty_or_ragged_tensor_literal_is_an_error() -> None:
 
 
 def test_constants_take_shape_and_base_type_in_either_order() -> None:
-    for text in ("Constant(1, (2, 3), float32)", "Constant(1, float32, (2, 3))", 'Constant(1, Float, (2, 3))'):
+    for text in (
+        "Constant(1, (2, 3), float32)",
+        "Constant(1, float32, (2, 3))",
+        "Constant(1, Float, (2, 3))",
+    ):
         e = parse_expr(text)
         assert isinstance(e, Constant)
         assert str(e.type) == "Tensor[(2, 3), float32]"
@@ -261,7 +284,12 @@ def test_a_value_sees_the_outer_variable() -> None:
 
 @pytest.mark.parametrize(
     "value",
-    ["fn(%x) { %f(%x) }", "(fn(%x) { %f(%x) })", "((fn(%x) { %f(%x) }))", "(fn(%x) { %f(%x) } : fn(int32) -> int32)"],
+    [
+        "fn(%x) { %f(%x) }",
+        "(fn(%x) { %f(%x) })",
+        "((fn(%x) { %f(%x) }))",
+        "(fn(%x) { %f(%x) } : fn(int32) -> int32)",
+    ],
 )
 def test_a_bare_function_may_call_itself(value: str) -> None:
     e = parse_expr(f"let %f = {value}; %f")
@@ -379,8 +407,10 @@ def test_attributes() -> None:
     assert of("cast(%x, float16)") == "(cast x dtype='float16')"
     assert of('cast(%x, "float16")') == "(cast x dtype='float16')"
     assert of("cast(%x, dtype=Float)") == "(cast x dtype='float32')"
-    assert of("%f(%x, a=[1, (2,), ()], b={\"k\": None, j: -1.5}, c=True, d=int8, e=\"s\")") == \
-        "(f x a=[1, (2,), ()] b={'k': None, 'j': -1.5} c=True d='int8' e='s')"
+    assert (
+        of('%f(%x, a=[1, (2,), ()], b={"k": None, j: -1.5}, c=True, d=int8, e="s")')
+        == "(f x a=[1, (2,), ()] b={'k': None, 'j': -1.5} c=True d='int8' e='s')"
+    )
     assert of("%f(data=1, if=2)") == "(f data=1 if=2)"
 
 
@@ -419,8 +449,10 @@ def test_type_arguments() -> None:
 
 
 def test_the_kinds_of_type_arguments_are_those_of_the_callee() -> None:
-    mod = parse("def @main(%x: float32) { @f<(), float32, 3, int8>(%x) }\n"
-                "def @f<s: Shape, bt: BaseType, n: Dim, t: Type>(%x: t) { %x }")
+    mod = parse(
+        "def @main(%x: float32) { @f<(), float32, 3, int8>(%x) }\n"
+        "def @f<s: Shape, bt: BaseType, n: Dim, t: Type>(%x: t) { %x }"
+    )
     assert mod["main"].body.type_args[:3] == ((), "float32", 3)
     assert str(mod["main"].body.type_args[3]) == "int8"
 
@@ -434,7 +466,9 @@ def test_type_arguments_that_were_meant_are_diagnosed() -> None:
 
 
 def test_functions() -> None:
-    e = parse_expr("fn<t: Type, s: Shape>(%x: t, %y: Tensor[s, float32], Primitive=1) -> t where Broadcast { %x }")
+    e = parse_expr(
+        "fn<t: Type, s: Shape>(%x: t, %y: Tensor[s, float32], Primitive=1) -> t where Broadcast { %x }"
+    )
     assert isinstance(e, Function)
     assert [str(p.type_annotation) for p in e.params] == ["t", "Tensor[s, float32]"]
     assert [(p.name, p.kind.value) for p in e.type_params] == [("t", "Type"), ("s", "Shape")]
@@ -446,7 +480,9 @@ def test_functions() -> None:
 
 
 def test_dimensions_are_quantified_where_the_parameters_name_them() -> None:
-    mod = parse("def @f(%x: Tensor[(n, 2 * n + m), float32], %y: Tensor[(m,), int8]) -> Tensor[(m, n), float32] { %x }")
+    mod = parse(
+        "def @f(%x: Tensor[(n, 2 * n + m), float32], %y: Tensor[(m,), int8]) -> Tensor[(m, n), float32] { %x }"
+    )
     assert [(p.name, p.kind.value) for p in mod["f"].type_params] == [("n", "Dim"), ("m", "Dim")]
     assert mod["f"].ret_type.shape == (mod["f"].type_params[1], mod["f"].type_params[0])
     inner = parse("def @f(%x: Tensor[(n,), float32]) { fn(%y: Tensor[(n,), float32]) { %y } }")["f"]
@@ -533,8 +569,10 @@ def test_the_strict_dialect_takes_no_early_forms() -> None:
 
 def test_the_strict_dialect_decides_literals_at_once() -> None:
     head = '#[version = "0.0.5"]\n'
-    assert body(head + "def @main() { (1, 3000000000, 1.5, 2f, [1, 2]) }") == \
-        "(tuple 1:int32 3000000000:int64 1.5:float32 2.0:float32 [1, 2]:int32)"
+    assert (
+        body(head + "def @main() { (1, 3000000000, 1.5, 2f, [1, 2]) }")
+        == "(tuple 1:int32 3000000000:int64 1.5:float32 2.0:float32 [1, 2]:int32)"
+    )
 
 
 def test_a_program_of_the_old_format() -> None:
@@ -549,7 +587,9 @@ def @main(%data: Tensor[(1, 3, 8, 8), float32] /* ty=Tensor[(1, 3, 8, 8), float3
 }
 """)
     assert [v.name for v in mod["main"].params] == ["data", "conv/w"]
-    assert shown(mod["main"].body).startswith("(let y (tuple 1.0:float32) (tuple ((fn [p0] (nn.relu p0)) (nn.conv2d data conv/w")
+    assert shown(mod["main"].body).startswith(
+        "(let y (tuple 1.0:float32) (tuple ((fn [p0] (nn.relu p0)) (nn.conv2d data conv/w"
+    )
     assert str(mod["main"].body.var.type_annotation) == "(float32,)"
 
 
@@ -559,7 +599,10 @@ def @main(%data: Tensor[(1, 3, 8, 8), float32] /* ty=Tensor[(1, 3, 8, 8), float3
 def test_spans_cover_what_is_written() -> None:
     text = "let %x = add(%a, -1.5) * 2;\nif (%x) { %t.0 } else { [1, %b] }"
     e = parse_expr(text)
-    spans = {type(n).__name__: text[n.span.start : n.span.end] for n in (e, e.value, e.value.args[0], e.body, e.body.true_branch)}
+    spans = {
+        type(n).__name__: text[n.span.start : n.span.end]
+        for n in (e, e.value, e.value.args[0], e.body, e.body.true_branch)
+    }
     assert text[e.span.start : e.span.end] == "let %x = add(%a, -1.5) * 2"
     assert text[e.value.span.start : e.value.span.end] == "add(%a, -1.5) * 2"
     assert text[e.value.args[0].span.start : e.value.args[0].span.end] == "add(%a, -1.5)"

@@ -62,7 +62,7 @@ def text_of(body, params=(), **options):
     mod = IRModule()
     mod["main"] = Function(tuple(params), body)
     text = module_text(mod, **options)
-    if not options.get("show_meta_data") is False:
+    if options.get("show_meta_data") is not False:
         back = parse(text)
         assert_structural_equal(back, mod)
         assert module_text(back, **options) == text
@@ -256,9 +256,7 @@ def test_a_variable_called_0_is_no_graph_binding():
 def test_a_shared_node_first_used_in_an_inner_block_is_named_there():
     shared = call("add", x, y)
     e = Let(z, Let(Var("t"), shared, shared), Tuple((z, shared)))
-    assert text_of(e, (x, y)) == (
-        "let %z = {\n  %0 = %x + %y;\n  let %t = %0;\n  %0\n};\n(%z, %0)"
-    )
+    assert text_of(e, (x, y)) == ("let %z = {\n  %0 = %x + %y;\n  let %t = %0;\n  %0\n};\n(%z, %0)")
 
 
 def test_else_if_chains_are_flat():
@@ -281,8 +279,7 @@ def test_what_does_not_fit_on_a_line_gets_a_name_or_more_lines():
     long = [Var(f"a_rather_long_name_{i}") for i in range(6)]
     e = call("add", call("multiply", long[0], long[1]), call("multiply", long[2], long[3]))
     assert text_of(e, long, width=60) == (
-        "%a_rather_long_name_0,\n  %a_rather_long_name_1,".join([]) +
-        text_of(e, long, width=60)
+        "%a_rather_long_name_0,\n  %a_rather_long_name_1,".join([]) + text_of(e, long, width=60)
     )
     text = text_of(e, long, width=60)
     assert "%0 = %a_rather_long_name_0 * %a_rather_long_name_1;" in text
@@ -321,7 +318,10 @@ def test_types_print_in_canonical_form(t, text):
 
 
 def test_types_read_back():
-    for t in (FuncType([TensorType((n, 2 * n + 1))], TensorType((n // 2, n * n - 1)), [n]), TupleType([RefType(I32)])):
+    for t in (
+        FuncType([TensorType((n, 2 * n + 1))], TensorType((n // 2, n * n - 1)), [n]),
+        TupleType([RefType(I32)]),
+    ):
         assert structural_equal(parse_type(type_text(t)), t)
 
 

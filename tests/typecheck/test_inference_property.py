@@ -31,7 +31,10 @@ def test_annotated_programs_are_inferred_to_what_they_say(seeds):
         for var, fn in program.mod.items():
             new = found[var]
             assert new.ret_type is fn.ret_type, (seed, var)
-            assert [p.type_annotation for p in new.params] == [p.type_annotation for p in fn.params], (seed, var)
+            assert [p.type_annotation for p in new.params] == [p.type_annotation for p in fn.params], (
+                seed,
+                var,
+            )
 
 
 def test_types_of_erased_programs_are_the_erased_ones_or_more_general(seeds):

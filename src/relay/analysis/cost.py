@@ -12,8 +12,14 @@ from relay.ir.walk import post_order
 
 def list_op_freqs(mod: IRModule) -> dict[str, int]:
     """How many calls of each operator the definitions of a module make."""
-    return dict(Counter(e.op.name for definition in mod.functions.values() for e in post_order(definition)
-                        if isinstance(e, Call) and isinstance(e.op, Op)))
+    return dict(
+        Counter(
+            e.op.name
+            for definition in mod.functions.values()
+            for e in post_order(definition)
+            if isinstance(e, Call) and isinstance(e.op, Op)
+        )
+    )
 
 
 def count_layers(expr: Expr, valid_ops: Sequence[str]) -> int:

@@ -158,5 +158,3 @@ def effect_of(e: Expr, mod: IRModule | None = None) -> Effect:
 def is_pure(e: Expr, mod: IRModule | None = None) -> bool:
     """Whether evaluating `e` makes, reads and writes no reference."""
     return effect_of(e, mod) is Effect.NONE
-
-

@@ -11,8 +11,11 @@ def lint(mod: IRModule) -> list[Diagnostic]:
     """Warnings about a module: `shared-effect`."""
     effects = Effects(mod)
     shared = [e for definition in mod.functions.values() for e in shared_across_scopes(definition)]
-    return [_shared_effect(e.span) for e in shared
-            if not isinstance(e, Function) and effects.of(e) is not Effect.NONE]
+    return [
+        _shared_effect(e.span)
+        for e in shared
+        if not isinstance(e, Function) and effects.of(e) is not Effect.NONE
+    ]
 
 
 def _shared_effect(span: Span | None) -> Diagnostic:

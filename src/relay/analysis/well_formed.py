@@ -61,8 +61,13 @@ def _check_once(root: Expr, bound: dict[Var, str], where: str, report: Report) -
     for e in post_order(root):
         for v in binders(e):
             if v in bound:
-                report.error(CODE, f"`%{v.name_hint}` is bound more than once", v.span,
-                             label=f"first in {bound[v]}", hint="make a `Var` of its own for each binding")
+                report.error(
+                    CODE,
+                    f"`%{v.name_hint}` is bound more than once",
+                    v.span,
+                    label=f"first in {bound[v]}",
+                    hint="make a `Var` of its own for each binding",
+                )
             bound[v] = where
 
 
@@ -185,8 +190,12 @@ def _check_scopes(root: Expr, closed: bool, report: Report) -> None:
         mentions += [(t, e, inner) for t in annotations(e) if t.flags & HAS_VAR]
     for e, scope in where.items():
         if isinstance(e, Var) and (home := homes.get(e)) is not None and common(scope, home) is not home:
-            report.error(CODE, f"`%{e.name_hint}` is used where it is not bound", e.span,
-                         hint="it is in scope in the body of its `let`, function or clause alone")
+            report.error(
+                CODE,
+                f"`%{e.name_hint}` is used where it is not bound",
+                e.span,
+                hint="it is in scope in the body of its `let`, function or clause alone",
+            )
         elif isinstance(e, Var) and e not in homes and closed:
             report.error(CODE, f"nothing binds `%{e.name_hint}`", e.span)
     free: dict[Type, list[TypeVar]] = {}

@@ -100,9 +100,7 @@ def _convert(code: Code, param: Var, x: Any, env: dict[Any, Any], machine: Any) 
     try:
         return convert(x, param.type_annotation, env, machine.mod.type_definitions, machine)
     except Misfit as misfit:
-        expected = (
-            "" if param.type_annotation is None else f" is {param.type_annotation}"
-        )
+        expected = "" if param.type_annotation is None else f" is {param.type_annotation}"
         raise RelayError(
             Diagnostic(
                 "argument-type",

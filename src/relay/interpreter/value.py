@@ -153,13 +153,13 @@ def values_equal(a: Value, b: Value) -> bool:
                     continue
                 seen.add((id(x), id(y)))
             stack += zip(reversed(x), reversed(y), strict=True)
-        elif isinstance(x, FunctionValue | RefValue) or isinstance(
-            y, FunctionValue | RefValue | tuple | ConstructorValue
-        ) or not (
-            (kind is type(y)
-            and isinstance(x, np.generic)
-            and x == y)
-            or same_tensor(as_tensor(x), as_tensor(y))
+        elif (
+            isinstance(x, FunctionValue | RefValue)
+            or isinstance(y, FunctionValue | RefValue | tuple | ConstructorValue)
+            or not (
+                (kind is type(y) and isinstance(x, np.generic) and x == y)
+                or same_tensor(as_tensor(x), as_tensor(y))
+            )
         ):
             return False
     return True

@@ -11,18 +11,31 @@ FLOATS = ("float16", "bfloat16", "float32", "float64", *FLOAT8, "float4_e2m1fn")
 BASE_TYPES = ("bool", *INTEGERS, *FLOATS, "string")
 
 ALIASES = {
-    "Float": "float32", "Real": "float32", "Int": "int32", "Bool": "bool", "f8e4m3": "float8_e4m3fn",
-    "bf16": "bfloat16", "float4e2m1": "float4_e2m1fn", "float4_e2m1": "float4_e2m1fn",
-    "float8e4m3fn": "float8_e4m3fn", "float8e4m3fnuz": "float8_e4m3fnuz",
-    "float8e5m2": "float8_e5m2", "float8e5m2fnuz": "float8_e5m2fnuz",
+    "Float": "float32",
+    "Real": "float32",
+    "Int": "int32",
+    "Bool": "bool",
+    "f8e4m3": "float8_e4m3fn",
+    "bf16": "bfloat16",
+    "float4e2m1": "float4_e2m1fn",
+    "float4_e2m1": "float4_e2m1fn",
+    "float8e4m3fn": "float8_e4m3fn",
+    "float8e4m3fnuz": "float8_e4m3fnuz",
+    "float8e5m2": "float8_e5m2",
+    "float8e5m2fnuz": "float8_e5m2fnuz",
     **{f"f{bits}": f"float{bits}" for bits in (16, 32, 64)},
-    **{f"{s}{bits}": f"{n}{bits}" for bits in (2, 4, 8, 16, 32, 64) for s, n in (("i", "int"), ("u", "uint"))},
+    **{
+        f"{s}{bits}": f"{n}{bits}" for bits in (2, 4, 8, 16, 32, 64) for s, n in (("i", "int"), ("u", "uint"))
+    },
 }
 
-_ML = {name: np.dtype(getattr(ml_dtypes, name)) for name in (*FLOAT8, "bfloat16", "float4_e2m1fn",
-                                                            "int2", "uint2", "int4", "uint4")}
-_TO_NUMPY = {name: _ML[name] if name in _ML else np.dtype(object if name == "string" else name)
-             for name in BASE_TYPES}
+_ML = {
+    name: np.dtype(getattr(ml_dtypes, name))
+    for name in (*FLOAT8, "bfloat16", "float4_e2m1fn", "int2", "uint2", "int4", "uint4")
+}
+_TO_NUMPY = {
+    name: _ML[name] if name in _ML else np.dtype(object if name == "string" else name) for name in BASE_TYPES
+}
 _FROM_NUMPY = {dtype: name for name, dtype in _TO_NUMPY.items()}
 
 

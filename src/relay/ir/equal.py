@@ -83,8 +83,12 @@ def assert_structural_equal(lhs: Any, rhs: Any, map_free_vars: bool = False) -> 
     """Raise `not-equal`, which names the first difference, unless the two are structurally equal."""
     found = first_mismatch(lhs, rhs, map_free_vars)
     if found is not None:
-        fail("not-equal", f"the programs differ {found}", getattr(found.lhs, "span", None),
-             label="the first difference")
+        fail(
+            "not-equal",
+            f"the programs differ {found}",
+            getattr(found.lhs, "span", None),
+            label="the first difference",
+        )
 
 
 def first_mismatch(lhs: Any, rhs: Any, map_free_vars: bool = False) -> Mismatch | None:
@@ -122,9 +126,16 @@ def _modules(a: IRModule, b: IRModule, map_free_vars: bool) -> None:
     if a is b:
         return
     for what, mine, theirs in (
-        ("@", {v.name_hint: f for v, f in a.functions.items()}, {v.name_hint: f for v, f in b.functions.items()}),
-        ("type ", {v.name_hint: d for v, d in a.type_definitions.items()},
-         {v.name_hint: d for v, d in b.type_definitions.items()}),
+        (
+            "@",
+            {v.name_hint: f for v, f in a.functions.items()},
+            {v.name_hint: f for v, f in b.functions.items()},
+        ),
+        (
+            "type ",
+            {v.name_hint: d for v, d in a.type_definitions.items()},
+            {v.name_hint: d for v, d in b.type_definitions.items()},
+        ),
     ):
         for name in [*mine, *(n for n in theirs if n not in mine)]:
             at = (None, f"{what}{name}")
@@ -136,8 +147,9 @@ def _modules(a: IRModule, b: IRModule, map_free_vars: bool) -> None:
         if not same_value(mine, theirs):
             raise _DifferError(mine, theirs, (None, what), f"{what} differ")
     for var in {**a.constant_types, **b.constant_types}:
-        _Comparison(map_free_vars).types(a.constant_types.get(var), b.constant_types.get(var),
-                                         (None, f"@{var.name_hint}.type"))
+        _Comparison(map_free_vars).types(
+            a.constant_types.get(var), b.constant_types.get(var), (None, f"@{var.name_hint}.type")
+        )
 
 
 def _show(x: Any) -> str:
@@ -223,9 +235,13 @@ class _Comparison:
         if type(b) is not Var:
             raise _DifferError(a, b, at, f"{_show(a)} and {_show(b)}")
         if a in self.there or b in self.back:
-            raise _DifferError(a, b, at, f"`%{a.name_hint}` and `%{b.name_hint}` are bound at different places")
+            raise _DifferError(
+                a, b, at, f"`%{a.name_hint}` and `%{b.name_hint}` are bound at different places"
+            )
         if a is not b and not self.map_free:
-            raise _DifferError(a, b, at, f"`%{a.name_hint}` and `%{b.name_hint}` are different free variables")
+            raise _DifferError(
+                a, b, at, f"`%{a.name_hint}` and `%{b.name_hint}` are different free variables"
+            )
         self.bind(a, b, at)
 
     # --- leaves ------------------------------------------------------------------------------------------------
@@ -358,7 +374,9 @@ class _Comparison:
                 xs, ys = p.children, q.children
                 if len(xs) != len(ys):
                     raise _DifferError(p, q, at, f"{len(xs)} and {len(ys)} patterns")
-                stack += reversed([(x, y, (at, f".patterns[{i}]")) for i, (x, y) in enumerate(zip(xs, ys, strict=True))])
+                stack += reversed(
+                    [(x, y, (at, f".patterns[{i}]")) for i, (x, y) in enumerate(zip(xs, ys, strict=True))]
+                )
 
     # --- types -------------------------------------------------------------------------------------------------
 
@@ -371,7 +389,9 @@ class _Comparison:
         for c, d in zip(a.constructors, b.constructors, strict=True):
             self._values(c.inputs, d.inputs, (at, f".{c.name_hint}"))
 
-    def _bind_type_params(self, a: Any, b: Any, ps: Iterable[TypeVar], qs: Iterable[TypeVar], at: Trail) -> None:
+    def _bind_type_params(
+        self, a: Any, b: Any, ps: Iterable[TypeVar], qs: Iterable[TypeVar], at: Trail
+    ) -> None:
         ps, qs = tuple(ps), tuple(qs)
         if [p.kind for p in ps] != [q.kind for q in qs]:
             raise _DifferError(a, b, (at, ".type_params"), "different type parameters")
@@ -475,12 +495,20 @@ def _parts(state: _Comparison, x: Any, y: Any) -> list[tuple[Any, Any]] | None:
         case TypeCall():
             return [(x.func, y.func), (x.args, y.args)]
         case TypeRelation():
-            return [(x.args or None, y.args or None)] if x.name == y.name and same_value(x.attrs, y.attrs) else None
+            return (
+                [(x.args or None, y.args or None)]
+                if x.name == y.name and same_value(x.attrs, y.attrs)
+                else None
+            )
         case FuncType():
             if [p.kind for p in x.type_params] != [q.kind for q in y.type_params]:
                 return None
             x, y = x.canonical, y.canonical
-            return [(x.arg_types, y.arg_types), (x.ret_type, y.ret_type), (x.type_constraints, y.type_constraints)]
+            return [
+                (x.arg_types, y.arg_types),
+                (x.ret_type, y.ret_type),
+                (x.type_constraints, y.type_constraints),
+            ]
         case DimExpr() | DimCall():
             return [] if state.same_dimension(x, y) else None
         case _:
@@ -489,10 +517,22 @@ def _parts(state: _Comparison, x: Any, y: Any) -> list[tuple[Any, Any]] | None:
 
 _C = _Comparison
 _LEAVES: dict[type, Any] = {
-    GlobalVar: _C._global, Op: _C._op, Constructor: _C._constructor, Constant: _C._constant,
+    GlobalVar: _C._global,
+    Op: _C._op,
+    Constructor: _C._constructor,
+    Constant: _C._constant,
 }
 _NODES: dict[type, Any] = {
-    Call: _C._call, Let: _C._let, LetRec: _C._let_rec, Function: _C._function, Match: _C._match,
-    TupleGetItem: _C._item, Grad: _C._grad, Tuple: _C._children, If: _C._children, RefCreate: _C._children,
-    RefRead: _C._children, RefWrite: _C._children,
+    Call: _C._call,
+    Let: _C._let,
+    LetRec: _C._let_rec,
+    Function: _C._function,
+    Match: _C._match,
+    TupleGetItem: _C._item,
+    Grad: _C._grad,
+    Tuple: _C._children,
+    If: _C._children,
+    RefCreate: _C._children,
+    RefRead: _C._children,
+    RefWrite: _C._children,
 }

@@ -6,7 +6,7 @@ site.  `GlobalVar`, `Op` and `Constructor` are leaves that name something, and a
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from functools import lru_cache
+from functools import cache
 from typing import Any, ClassVar, Literal, Self, TypeAlias, TypeVar, dataclass_transform
 
 import numpy as np
@@ -29,7 +29,7 @@ def node(cls: C) -> C:
     return dataclass(frozen=True, slots=True, eq=False, repr=False)(cls)
 
 
-@lru_cache(maxsize=None)
+@cache
 def _field_names(cls: type) -> tuple[str, ...]:
     return tuple([f.name for f in fields(cls)])
 
@@ -213,7 +213,11 @@ class Constant(RelayExpr):
 
     def summary(self) -> str:
         """The value if it is a scalar, else the type."""
-        return f"Constant {self.value[()]}" if self.is_scalar else f"Constant {self.value.dtype}{self.value.shape}"
+        return (
+            f"Constant {self.value[()]}"
+            if self.is_scalar
+            else f"Constant {self.value.dtype}{self.value.shape}"
+        )
 
 
 def constant(value: Any, dtype: str | None = None, *, span: Span | None = None) -> Constant:
@@ -222,7 +226,9 @@ def constant(value: Any, dtype: str | None = None, *, span: Span | None = None) 
         array = np.asarray(value)
         if array.dtype == np.float64:
             dtype = "float32"
-        elif array.dtype == np.int64 and (array.size == 0 or (array.min() >= -(2**31) and array.max() < 2**31)):
+        elif array.dtype == np.int64 and (
+            array.size == 0 or (array.min() >= -(2**31) and array.max() < 2**31)
+        ):
             dtype = "int32"
     else:
         array = np.asarray(value)
@@ -319,8 +325,11 @@ class Constructor(RelayExpr):
         return f"Constructor {self.name_hint}/{len(self.inputs)}"
 
     def __eq__(self, other: object) -> bool:
-        return (isinstance(other, Constructor) and other.name_hint == self.name_hint
-                and other.belong_to is self.belong_to)
+        return (
+            isinstance(other, Constructor)
+            and other.name_hint == self.name_hint
+            and other.belong_to is self.belong_to
+        )
 
     def __hash__(self) -> int:
         return hash((Constructor, self.name_hint))
@@ -400,7 +409,11 @@ class Call(RelayExpr):
             _set(self, "type_args", tuple(self.type_args or ()))
         attrs = self.attrs
         if attrs is None or type(attrs) is dict:
-            made = hooks.operator_instance(self.op.name, attrs or {}) if type(self.op) is Op else attrs or NO_ATTRS
+            made = (
+                hooks.operator_instance(self.op.name, attrs or {})
+                if type(self.op) is Op
+                else attrs or NO_ATTRS
+            )
             _set(self, "attrs", made)
         if self.span is None:
             _set(self, "span", caller_span())
@@ -680,8 +693,24 @@ class TempExpr(RelayExpr):
 
 
 Expr: TypeAlias = (
-    Constant | Var | GlobalVar | Op | Constructor | Tuple | TupleGetItem | Call | Function | Let | LetRec | If
-    | Match | RefCreate | RefRead | RefWrite | Grad | TempExpr
+    Constant
+    | Var
+    | GlobalVar
+    | Op
+    | Constructor
+    | Tuple
+    | TupleGetItem
+    | Call
+    | Function
+    | Let
+    | LetRec
+    | If
+    | Match
+    | RefCreate
+    | RefRead
+    | RefWrite
+    | Grad
+    | TempExpr
 )
 Rule = Callable[[Expr], Expr | None]
 

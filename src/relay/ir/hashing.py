@@ -40,7 +40,9 @@ def structural_hash(node: Any, map_free_vars: bool = False) -> int:
     """A hash of an expression, function, type, pattern or module that respects `structural_equal`."""
     if isinstance(node, IRModule):
         named = [(text_hash(v.name_hint), _Hashing(map_free_vars).any(f)) for v, f in node.functions.items()]
-        named += [(text_hash(v.name_hint), _Hashing(map_free_vars).any(d)) for v, d in node.type_definitions.items()]
+        named += [
+            (text_hash(v.name_hint), _Hashing(map_free_vars).any(d)) for v, d in node.type_definitions.items()
+        ]
         return hash((tuple(sorted(named)), value_hash(node.attrs), value_hash(node.options)))
     return _Hashing(map_free_vars).any(node)
 
@@ -129,7 +131,9 @@ class _Hashing:
             case Function():
                 head = self.type_params(e.type_params)
                 params = tuple([self.bind(p) for p in e.params])
-                return hash((head, params, self.type(e.ret_type), self.type(e.constraints), self.attrs(e.attrs)))
+                return hash(
+                    (head, params, self.type(e.ret_type), self.type(e.constraints), self.attrs(e.attrs))
+                )
             case Match():
                 return hash((e.complete, tuple([self.pattern(c.lhs) for c in e.clauses])))
             case TupleGetItem():
@@ -160,7 +164,11 @@ class _Hashing:
         if root is None:
             return 0
         if not isinstance(root, Type):
-            return self._value(root) if not isinstance(root, tuple) else hash(tuple([self.type(x) for x in root]))
+            return (
+                self._value(root)
+                if not isinstance(root, tuple)
+                else hash(tuple([self.type(x) for x in root]))
+            )
         known = self.type_known
         stack: list[Any] = [root]
         while stack:
@@ -173,7 +181,9 @@ class _Hashing:
             if waiting:
                 stack += waiting
             else:
-                known[t] = hash((text_hash(type(t).__name__), self._type_fields(t, [known[c] for c in below])))
+                known[t] = hash(
+                    (text_hash(type(t).__name__), self._type_fields(t, [known[c] for c in below]))
+                )
                 stack.pop()
         return known[root]
 
@@ -193,8 +203,12 @@ class _Hashing:
                 order = below if t.op == "/" else sorted(below)
                 return hash((text_hash(t.op), tuple(numbers), tuple(order)))
             case TensorType():
-                sizes = [d if isinstance(d, int) else -3 for d in t.shape] if isinstance(t.shape, tuple) else []
-                return hash((tuple(sizes), self._value(t.dtype) if isinstance(t.dtype, str) else 0, tuple(below)))
+                sizes = (
+                    [d if isinstance(d, int) else -3 for d in t.shape] if isinstance(t.shape, tuple) else []
+                )
+                return hash(
+                    (tuple(sizes), self._value(t.dtype) if isinstance(t.dtype, str) else 0, tuple(below))
+                )
             case TypeRelation():
                 return hash((text_hash(t.name), value_hash(t.attrs), tuple(below)))
             case FuncType():
@@ -203,5 +217,9 @@ class _Hashing:
                 return hash(tuple(below))
 
 
-_KINDS = {kind: i for i, kind in enumerate(
-    (Call, Let, LetRec, Function, Match, TupleGetItem, Constant, GlobalVar, Constructor, Op, Grad))}
+_KINDS = {
+    kind: i
+    for i, kind in enumerate(
+        (Call, Let, LetRec, Function, Match, TupleGetItem, Constant, GlobalVar, Constructor, Op, Grad)
+    )
+}

@@ -153,8 +153,16 @@ class IRModule:
 
     def copy(self) -> "IRModule":
         """A module of its own with the same definitions."""
-        return IRModule(dict(self.functions), dict(self.type_definitions), dict(self.attrs), dict(self.options),
-                        dict(self.constant_types), list(self.imports), set(self.imported), dict(self.facts))
+        return IRModule(
+            dict(self.functions),
+            dict(self.type_definitions),
+            dict(self.attrs),
+            dict(self.options),
+            dict(self.constant_types),
+            list(self.imports),
+            set(self.imported),
+            dict(self.facts),
+        )
 
     def __copy__(self) -> "IRModule":
         return self.copy()

@@ -159,5 +159,3 @@ def value_hash(value: Any) -> int:
 def attributes(attrs: Any) -> Any:
     """The attributes of a call as a plain value: a dict, or an operator instance's class name and fields."""
     return attrs if isinstance(attrs, Mapping) else attrs.attributes()  # pyright: ignore[reportUnknownVariableType]
-
-

@@ -79,10 +79,15 @@ def canonical_func_type(t: FuncType) -> FuncType:
         if key not in _CANONICAL:
             _CANONICAL[key] = TypeVar(f"t{i}", p.kind)
         by[p] = _CANONICAL[key]
-    constraints = tuple([c for c in (substitute_type(c, by) for c in t.type_constraints)
-                         if isinstance(c, TypeRelation)])
-    return FuncType(tuple([substitute_type(a, by) for a in t.arg_types]), substitute_type(t.ret_type, by),
-                    tuple(by.values()), constraints)
+    constraints = tuple(
+        [c for c in (substitute_type(c, by) for c in t.type_constraints) if isinstance(c, TypeRelation)]
+    )
+    return FuncType(
+        tuple([substitute_type(a, by) for a in t.arg_types]),
+        substitute_type(t.ret_type, by),
+        tuple(by.values()),
+        constraints,
+    )
 
 
 hooks.canonical_func_type = canonical_func_type

@@ -512,7 +512,9 @@ class FuncType(Type):
         found = _known(key)
         if found is None:
             found = super().__new__(cls)
-            for name, part in zip(("arg_types", "ret_type", "type_params", "type_constraints"), parts, strict=True):
+            for name, part in zip(
+                ("arg_types", "ret_type", "type_params", "type_constraints"), parts, strict=True
+            ):
                 _set(found, name, part)
             inner = (*parts[0], parts[1], *parts[3])
             binder = HAS_BINDER if parts[2] else 0

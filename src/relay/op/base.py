@@ -187,9 +187,11 @@ class Operator:
 
     def changed_attributes(self) -> dict[str, Any]:
         """The attributes that differ from their defaults, in order: what the text shows."""
-        return {f.name: getattr(self, f.name)
-                for f in fields(self)  # pyright: ignore[reportArgumentType]
-                if f.default is MISSING or not _same(getattr(self, f.name), f.default)}
+        return {
+            f.name: getattr(self, f.name)
+            for f in fields(self)  # pyright: ignore[reportArgumentType]
+            if f.default is MISSING or not _same(getattr(self, f.name), f.default)
+        }
 
     def __getitem__(self, name: str) -> Any:
         return getattr(self, name)
@@ -266,8 +268,13 @@ def operator(name: str) -> Callable[[C], C]:
 
 def _declared(cls: type) -> set[str]:
     """Attributes that a class or a family above it sets, `Operator` itself left out."""
-    return {name for base in cls.__mro__ if base not in (Operator, object) for name in base.__dict__
-            if not (name == "relation_name" and base.__dict__.get("name"))}
+    return {
+        name
+        for base in cls.__mro__
+        if base not in (Operator, object)
+        for name in base.__dict__
+        if not (name == "relation_name" and base.__dict__.get("name"))
+    }
 
 
 def _name_operands(cls: type[Operator]) -> None:
@@ -307,13 +314,20 @@ def instance(name: str, attrs: Mapping[str, Any]) -> Operator:
     values: dict[str, Any] = {}
     for key, value in attrs.items():
         if key not in known:
-            fail("unknown-attribute", f"`{name}` has no attribute `{key}`", hint=did_you_mean(key, known)
-                 or (f"its attributes are {', '.join(known)}" if known else "it has none"))
+            fail(
+                "unknown-attribute",
+                f"`{name}` has no attribute `{key}`",
+                hint=did_you_mean(key, known)
+                or (f"its attributes are {', '.join(known)}" if known else "it has none"),
+            )
         values[key] = conform(value, known[key], name, key)
     for f in fields(cls):  # pyright: ignore[reportArgumentType]
         if f.name not in values and f.default is MISSING and f.default_factory is MISSING:
-            fail("missing-attribute", f"`{name}` needs the attribute `{f.name}`",
-                 hint=f"write {name}(…, {f.name}=…)")
+            fail(
+                "missing-attribute",
+                f"`{name}` needs the attribute `{f.name}`",
+                hint=f"write {name}(…, {f.name}=…)",
+            )
     made = cls(**values)
     if not attrs:
         _instances[name, None] = made

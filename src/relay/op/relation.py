@@ -80,8 +80,9 @@ class Typing(Protocol):
         """
         ...
 
-    def require(self, a: Dim, comparison: Comparison, b: Dim, why: str,
-    code: str = "shape-constraint") -> None:
+    def require(
+        self, a: Dim, comparison: Comparison, b: Dim, why: str, code: str = "shape-constraint"
+    ) -> None:
         """Demand a comparison of dimensions: an error where it is false, a run-time check where it is
         open.
         """
@@ -184,6 +185,11 @@ def field(t: Typing, whole: Type, out: Type, *, index: int) -> None:
     """`out` is the type of field `index` of tuple `whole`."""
     fields = t.fields(whole)
     if index >= len(fields):
-        t.fail("projection-out-of-range", f"a tuple of {len(fields)} has no field {index}",
-               hint=f"fields are numbered from 0; the last is .{len(fields) - 1}" if fields else "it has no fields")
+        t.fail(
+            "projection-out-of-range",
+            f"a tuple of {len(fields)} has no field {index}",
+            hint=f"fields are numbered from 0; the last is .{len(fields) - 1}"
+            if fields
+            else "it has no fields",
+        )
     t.equal(out, fields[index])

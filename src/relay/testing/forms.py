@@ -142,8 +142,12 @@ class Forms:
 
     def type_params(self, scope: Scope, most: int = 3) -> tuple[TypeVar, ...]:
         """Fresh type parameters of all kinds, whose names may repeat those around."""
-        return tuple([TypeVar(random_name(self.rng, 0.1), self.rng.choice(KINDS))
-                      for _ in range(self.rng.randint(0, most))])
+        return tuple(
+            [
+                TypeVar(random_name(self.rng, 0.1), self.rng.choice(KINDS))
+                for _ in range(self.rng.randint(0, most))
+            ]
+        )
 
     def of_kind(self, kind: Kind, scope: Scope, depth: int) -> Any:
         """A type, shape, dimension or base type."""
@@ -168,7 +172,9 @@ class Forms:
         from relay.ir.dim import arithmetic
 
         op = self.rng.choice(["+", "-", "*", "/", "min", "max", "broadcast"])
-        right = self.rng.randint(1, 5) if op == "/" and self.rng.random() < 0.7 else self.dim(scope, depth - 1)
+        right = (
+            self.rng.randint(1, 5) if op == "/" and self.rng.random() < 0.7 else self.dim(scope, depth - 1)
+        )
         d = arithmetic(op, self.dim(scope, depth - 1), right)
         return d if not isinstance(d, int) or d >= 0 else -d
 
@@ -244,7 +250,9 @@ class Forms:
 
     def infix(self, scope: Scope, size: int) -> Expr:
         name = self.rng.choice(INFIX)
-        return Call(Op.get(name), tuple(self.split(scope, size, 1 if name in ("negative", "logical_not") else 2)))
+        return Call(
+            Op.get(name), tuple(self.split(scope, size, 1 if name in ("negative", "logical_not") else 2))
+        )
 
     def tuple_(self, scope: Scope, size: int) -> Expr:
         return Tuple(tuple(self.split(scope, size, self.rng.randint(0, 3))))
@@ -298,9 +306,17 @@ class Forms:
         rng = self.rng
         form = rng.randint(0, 8 if depth else 4)
         if form <= 4:
-            return [rng.randint(-5, 2**40), random_value(rng, "float64"), rng.choice(STRINGS), True, None][form]
+            return [rng.randint(-5, 2**40), random_value(rng, "float64"), rng.choice(STRINGS), True, None][
+                form
+            ]
         several = [self.metadata(depth - 1) for _ in range(rng.randint(0, 3))]
-        return tuple(several) if form < 7 else several if form == 7 else {f"k{i}": v for i, v in enumerate(several)}
+        return (
+            tuple(several)
+            if form < 7
+            else several
+            if form == 7
+            else {f"k{i}": v for i, v in enumerate(several)}
+        )
 
     def call(self, scope: Scope, size: int) -> Expr:
         """A call of a definition, a constructor, a variable or any expression, perhaps with type arguments."""
@@ -316,7 +332,9 @@ class Forms:
         else:
             callee = self.expr(scope, size // 2)
             params = callee.type_params if isinstance(callee, Function) else ()
-        attrs = {random_name(rng): self.metadata(2)} if rng.random() < 0.1 and type(callee) is not Op else None
+        attrs = (
+            {random_name(rng): self.metadata(2)} if rng.random() < 0.1 and type(callee) is not Op else None
+        )
         type_args = [self.of_kind(p.kind, scope, 2) for p in params] if rng.random() < 0.5 else []
         return Call(callee, tuple(self.split(scope, size // 2, rng.randint(0, 3))), attrs, tuple(type_args))
 
@@ -382,7 +400,9 @@ class Forms:
             return PatternVar(self.var(scope) if self.rng.random() < 0.1 else Var(random_name(self.rng)))
         if form < 0.7 and self.constructors:
             constructor = self.rng.choice(self.constructors)[0]
-            return PatternConstructor(constructor, tuple([self.pattern(scope, depth - 1) for _ in constructor.inputs]))
+            return PatternConstructor(
+                constructor, tuple([self.pattern(scope, depth - 1) for _ in constructor.inputs])
+            )
         return PatternTuple(tuple([self.pattern(scope, depth - 1) for _ in range(self.rng.randint(0, 3))]))
 
     def reference(self, scope: Scope, size: int) -> Expr:
@@ -396,5 +416,3 @@ class Forms:
 
     def grad(self, scope: Scope, size: int) -> Expr:
         return Grad(self.rng.choice(["grad", "vjp", "jvp"]), self.expr(scope, size))
-
-

@@ -22,7 +22,15 @@ from relay.testing.typed import BOOL, INT, Typed
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
 
-__all__ = ["Program", "erase_annotations", "modules", "programs", "random_expr", "random_module", "random_program"]
+__all__ = [
+    "Program",
+    "erase_annotations",
+    "modules",
+    "programs",
+    "random_expr",
+    "random_module",
+    "random_program",
+]
 
 
 @dataclass(frozen=True)
@@ -55,7 +63,11 @@ def random_argument(t: Type | None, mod: IRModule, rng: Random) -> Any:
                 return np.int32(rng.randint(-3, 9))
             if t is BOOL:
                 return np.bool_(rng.random() < 0.5)
-            return np.random.default_rng(rng.randint(0, 999)).normal(size=t.concrete_shape).astype(np.float32)[()]
+            return (
+                np.random.default_rng(rng.randint(0, 999))
+                .normal(size=t.concrete_shape)
+                .astype(np.float32)[()]
+            )
         case TupleType():
             return tuple([random_argument(f, mod, rng) for f in t.fields])
         case TypeCall():

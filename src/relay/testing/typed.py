@@ -187,7 +187,11 @@ class Typed:
             case RefType():
                 return RefCreate(self.expr(t.value, scope, size))
             case FuncType():
-                if t.arg_types == (t.ret_type,) and t.ret_type in (FLOAT, *TENSORS) and self.rng.random() < 0.3:
+                if (
+                    t.arg_types == (t.ret_type,)
+                    and t.ret_type in (FLOAT, *TENSORS)
+                    and self.rng.random() < 0.3
+                ):
                     return Op.get(self.rng.choice(["tanh", "negative", "nn.relu"]))
                 return self.lambda_([self.fresh(a) for a in t.arg_types], t.ret_type, scope, size)
             case _:
@@ -221,8 +225,11 @@ class Typed:
         empty, full = self.constructors[t.func]
         if size <= 0 or self.rng.random() < 0.3:
             return Call(empty, (), None, t.args)
-        fields = [item if isinstance(f, TypeVar) else TypeCall(f.func, t.args) for f in full.inputs
-                  if isinstance(f, TypeVar | TypeCall)]
+        fields = [
+            item if isinstance(f, TypeVar) else TypeCall(f.func, t.args)
+            for f in full.inputs
+            if isinstance(f, TypeVar | TypeCall)
+        ]
         return Call(full, tuple([self.expr(f, scope, size // len(fields)) for f in fields]), None, t.args)
 
     def let(self, t: Type, scope: Scope, size: int) -> Expr:
@@ -298,7 +305,12 @@ class Typed:
 
     def polymorphic(self, t: Type, scope: Scope, size: int) -> Expr:
         """A call of a generic definition at this type."""
-        if t in TENSORS and isinstance(t, TensorType) and len(t.concrete_shape) == 1 and self.rng.random() < 0.5:
+        if (
+            t in TENSORS
+            and isinstance(t, TensorType)
+            and len(t.concrete_shape) == 1
+            and self.rng.random() < 0.5
+        ):
             args = (self.expr(t, scope, size // 2), self.expr(FLOAT, scope, size // 2))
             if self.rng.random() < 0.5:
                 return Call(GlobalVar("scale"), args, None, t.concrete_shape)
@@ -319,8 +331,12 @@ class Typed:
         a, u = TypeVar("a"), self.value_type(1)
         f, x = Var("f"), Var("x", a)
         inner = scope.inside()
-        pair = Tuple((Call(f, (self.expr(t, inner, size // 2),), None, (t,)),
-                      Call(f, (self.expr(u, inner, size // 2),), None, (u,))))
+        pair = Tuple(
+            (
+                Call(f, (self.expr(t, inner, size // 2),), None, (t,)),
+                Call(f, (self.expr(u, inner, size // 2),), None, (u,)),
+            )
+        )
         return Let(f, Function((x,), x, a, (a,)), TupleGetItem(pair, 0))
 
     def loop(self, t: Type, scope: Scope, size: int) -> Expr:
@@ -383,7 +399,11 @@ def _operands(name: str, t: TensorType, rng: Random) -> tuple[list[Type], dict[s
 def _data_types(mod: IRModule) -> dict[Type, tuple[Constructor, Constructor]]:
     """Declares the data types; of each, the constructor without fields and the other."""
     found: dict[Type, tuple[Constructor, Constructor]] = {}
-    for head, empty, full, repeats in [(LIST, "Nil", "Cons", 1), (OPTION, "None_", "Some", 0), (TREE, "Leaf", "Node", 2)]:
+    for head, empty, full, repeats in [
+        (LIST, "Nil", "Cons", 1),
+        (OPTION, "None_", "Some", 0),
+        (TREE, "Leaf", "Node", 2),
+    ]:
         a = TypeVar("A")
         cases = (
             Constructor(empty, (), head, 0),

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import MISSING, fields
-from functools import lru_cache
+from functools import cache
 from typing import Any, get_args
 
 import numpy as np
@@ -48,7 +48,9 @@ def value_text(value: Any) -> str:
                 pieces += [_Text((", " if i else "") + f"{_key(key)}: "), inner]
             stack += reversed([*pieces, _Text("}")])
         elif isinstance(item, tuple | list):
-            opening, closing = ("[", "]") if isinstance(item, list) else ("(", ",)" if len(item) == 1 else ")")  # pyright: ignore[reportUnknownArgumentType]
+            opening, closing = (
+                ("[", "]") if isinstance(item, list) else ("(", ",)" if len(item) == 1 else ")")
+            )  # pyright: ignore[reportUnknownArgumentType]
             pieces = [_Text(opening)]
             for i, inner in enumerate(item):  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
                 pieces += [_Text(", "), inner] if i else [inner]
@@ -83,16 +85,23 @@ def _scalar(value: Any) -> str:
         except (ValueError, TypeError):
             pass
     what = f"`{value!r}`" if isinstance(value, Type) else f"a value of class {type(value).__name__}"
-    fail("attribute-not-printable", f"{what} cannot be an attribute in text",
-         hint="use numbers, strings, booleans, None, and lists, tuples and dicts of them")
+    fail(
+        "attribute-not-printable",
+        f"{what} cannot be an attribute in text",
+        hint="use numbers, strings, booleans, None, and lists, tuples and dicts of them",
+    )
 
 
-@lru_cache(maxsize=None)
+@cache
 def _plan(cls: type[Operator]) -> tuple[tuple[str, Any, bool], ...]:
     """Each attribute with its default and whether it names a base type."""
     types = attribute_types(cls)
-    return tuple([(f.name, f.default, types[f.name] is DTypeName or DTypeName in get_args(types[f.name]))
-                  for f in fields(cls)])  # pyright: ignore[reportArgumentType]
+    return tuple(
+        [
+            (f.name, f.default, types[f.name] is DTypeName or DTypeName in get_args(types[f.name]))
+            for f in fields(cls)
+        ]
+    )  # pyright: ignore[reportArgumentType]
 
 
 def operator_attributes(op: Operator) -> str:
@@ -109,5 +118,7 @@ def operator_attributes(op: Operator) -> str:
 
 def attribute_list(attrs: Mapping[str, Any]) -> list[str]:
     """`key=value` for each attribute."""
-    return [f"{key if names.is_dotted(key) and key not in names.KEYWORDS else names.quote(key)}={value_text(value)}"
-            for key, value in attrs.items()]
+    return [
+        f"{key if names.is_dotted(key) and key not in names.KEYWORDS else names.quote(key)}={value_text(value)}"
+        for key, value in attrs.items()
+    ]

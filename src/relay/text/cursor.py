@@ -113,16 +113,28 @@ class Cursor:
         """Whether a newline stands between token `i` and the one before it."""
         return "\n" in self.source.text[self.ends[i - 1] : self.starts[i]]
 
-    def fault(self, code: str, message: str, at: int, *, to: int | None = None, label: str = "", hint: str = "",
-              notes: tuple[Note, ...] = ()) -> NoReturn:
+    def fault(
+        self,
+        code: str,
+        message: str,
+        at: int,
+        *,
+        to: int | None = None,
+        label: str = "",
+        hint: str = "",
+        notes: tuple[Note, ...] = (),
+    ) -> NoReturn:
         """Raise a fault at token `at` (up to token `to`)."""
         span = self.here(at) if to is None else self.span(at, to)
         raise SyntaxFault(Diagnostic(code, message, span, label, notes, hint), at)
 
-    def mistake(self, code: str, message: str, at: int, *, to: int | None = None, label: str = "",
-                hint: str = "") -> None:
+    def mistake(
+        self, code: str, message: str, at: int, *, to: int | None = None, label: str = "", hint: str = ""
+    ) -> None:
         """Report an error at token `at` (up to token `to`) and go on."""
-        self.add(Diagnostic(code, message, self.here(at) if to is None else self.span(at, to), label, (), hint))
+        self.add(
+            Diagnostic(code, message, self.here(at) if to is None else self.span(at, to), label, (), hint)
+        )
 
     def lint(self, code: str, message: str, at: int, *, to: int | None = None, hint: str) -> None:
         """Warn about an old form at token `at`; `hint` shows the modern one."""
@@ -132,8 +144,12 @@ class Cursor:
         """Keep an error; the hundredth is the last."""
         self.report.add(diagnostic)
         if len(self.report.diagnostics) > MOST_ERRORS and len(self.report.errors) >= MOST_ERRORS:
-            self.report.error("too-many-errors", f"{MOST_ERRORS} errors are enough for one run", diagnostic.span,
-                              hint="mend the first ones; later ones often follow from them")
+            self.report.error(
+                "too-many-errors",
+                f"{MOST_ERRORS} errors are enough for one run",
+                diagnostic.span,
+                hint="mend the first ones; later ones often follow from them",
+            )
             raise TooManyErrors
 
     def recovered(self, fault: SyntaxFault) -> None:
@@ -158,7 +174,7 @@ class Cursor:
             notes = (Note(f"the `{self.texts[opener]}` that waits for it is here", self.span(opener)),)
         message = f"expected {what}, found {self.spelled(i)}"
         missing = what in ("`;`", "`,`", "`)`", "`]`", "`}`") and i > 0 and self.on_new_line(i)
-        if missing or self.kinds[i] == "END" and i > 0:
+        if missing or (self.kinds[i] == "END" and i > 0):
             span = Span(self.source, self.ends[i - 1], self.ends[i - 1] + 1)
         else:
             span = self.span(i)

@@ -41,17 +41,27 @@ class Loader:
         if name.startswith(STANDARD):
             return self._standard(name.removesuffix(SUFFIX), span)
         path = self._path(name, span)
-        return self._once(str(path), name, span, lambda: _read(path, name, span), Loader(self.loaded, path.parent))
+        return self._once(
+            str(path), name, span, lambda: _read(path, name, span), Loader(self.loaded, path.parent)
+        )
 
     def _standard(self, name: str, span: Span) -> IRModule | None:
         if name in _standard:
             return _standard[name]
         short = name.removeprefix(STANDARD)
-        known = sorted(p.name.removesuffix(SUFFIX) for p in resources.files("relay.std").iterdir()
-                       if p.name.endswith(SUFFIX))
+        known = sorted(
+            p.name.removesuffix(SUFFIX)
+            for p in resources.files("relay.std").iterdir()
+            if p.name.endswith(SUFFIX)
+        )
         if short not in known:
-            fail("import-not-found", f'there is no standard module "{name}"', span, hint=did_you_mean(short, known).replace(
-                "`", '"', 2).replace('"' + short, short) or f"standard modules are {', '.join(STANDARD + k for k in known)}")
+            fail(
+                "import-not-found",
+                f'there is no standard module "{name}"',
+                span,
+                hint=did_you_mean(short, known).replace("`", '"', 2).replace('"' + short, short)
+                or f"standard modules are {', '.join(STANDARD + k for k in known)}",
+            )
 
         def read() -> str:
             return resources.files("relay.std").joinpath(short + SUFFIX).read_text(encoding="utf-8")
@@ -64,8 +74,12 @@ class Loader:
     def _path(self, name: str, span: Span) -> Path:
         root = self.loaded.root
         if root is None or self.folder is None:
-            fail("import-not-found", f'"{name}" is a file, and this text is not in one', span,
-                 hint="a text without a file imports standard modules only, as \"std/list\"")
+            fail(
+                "import-not-found",
+                f'"{name}" is a file, and this text is not in one',
+                span,
+                hint='a text without a file imports standard modules only, as "std/list"',
+            )
         try:
             path = (self.folder / name).resolve()
             if path.suffix != SUFFIX:
@@ -73,19 +87,32 @@ class Loader:
         except (OSError, ValueError) as error:
             fail("import-not-found", f"there cannot be a file {name!r}: {error}", span)
         if Path(name).is_absolute() or not path.is_relative_to(root):
-            fail("import-outside-root", f'"{name}" is outside of the folder of the program', span,
-                 hint="move the file below it; a path is relative to the importing file")
+            fail(
+                "import-outside-root",
+                f'"{name}" is outside of the folder of the program',
+                span,
+                hint="move the file below it; a path is relative to the importing file",
+            )
         return path
 
-    def _once(self, key: str, name: str, span: Span, read: Callable[[], str], inner: "Loader") -> IRModule | None:
+    def _once(
+        self, key: str, name: str, span: Span, read: Callable[[], str], inner: "Loader"
+    ) -> IRModule | None:
         """The module under that key, loaded if it is not yet."""
         loaded = self.loaded
         if key in loaded.modules:
             return loaded.modules[key]
         if key in loaded.loading:
-            chain = " imports ".join([Path(k).name for k in (*loaded.loading[loaded.loading.index(key) :], key)])
-            fail("import-cycle", f'"{name}" imports itself', span, label=chain,
-                 hint="put what both need into a third module")
+            chain = " imports ".join(
+                [Path(k).name for k in (*loaded.loading[loaded.loading.index(key) :], key)]
+            )
+            fail(
+                "import-cycle",
+                f'"{name}" imports itself',
+                span,
+                label=chain,
+                hint="put what both need into a third module",
+            )
         if len(loaded.loading) >= DEEPEST:
             fail("import-cycle", f"imports nest more than {DEEPEST} levels", span)
         loaded.loading.append(key)

@@ -20,10 +20,21 @@ from relay.ir.dtype import to_numpy
 MAGIC = 0xDD5E40F096B4A13F
 _HEAD = Struct("<QQiiiBBH")
 _CODES = {
-    "bool": (1, 1), "float16": (2, 16), "float32": (2, 32), "float64": (2, 64), "bfloat16": (4, 16),
-    "float8_e4m3fn": (10, 8), "float8_e4m3fnuz": (11, 8), "float8_e5m2": (12, 8), "float8_e5m2fnuz": (13, 8),
+    "bool": (1, 1),
+    "float16": (2, 16),
+    "float32": (2, 32),
+    "float64": (2, 64),
+    "bfloat16": (4, 16),
+    "float8_e4m3fn": (10, 8),
+    "float8_e4m3fnuz": (11, 8),
+    "float8_e5m2": (12, 8),
+    "float8_e5m2fnuz": (13, 8),
     "float4_e2m1fn": (17, 4),
-    **{f"{name}{bits}": (code, bits) for bits in (2, 4, 8, 16, 32, 64) for name, code in (("int", 0), ("uint", 1))},
+    **{
+        f"{name}{bits}": (code, bits)
+        for bits in (2, 4, 8, 16, 32, 64)
+        for name, code in (("int", 0), ("uint", 1))
+    },
 }
 _DTYPES = {code: name for name, code in _CODES.items()} | {(6, 1): "bool"}
 
@@ -65,7 +76,10 @@ def read_array(blob: bytes) -> tuple[NDArray[Any], str]:
         fail("bad-array", "an array of the JSON does not begin with the mark of the format")
     dtype = _DTYPES.get((code, bits))
     if dtype is None or lanes != 1:
-        fail("bad-array", f"an array of the JSON has an unknown base type (code {code}, {bits} bits, {lanes} lanes)")
+        fail(
+            "bad-array",
+            f"an array of the JSON has an unknown base type (code {code}, {bits} bits, {lanes} lanes)",
+        )
     end = _HEAD.size + 8 * (rank + 1)
     if not 0 <= rank <= 32 or len(blob) < end:
         fail("bad-array", f"an array of the JSON has rank {rank}")
@@ -73,7 +87,10 @@ def read_array(blob: bytes) -> tuple[NDArray[Any], str]:
     count = prod(shape) if all(n >= 0 for n in shape) else -1
     wanted = (count * bits + 7) // 8 if bits in (2, 4) else count * to_numpy(dtype).itemsize
     if count < 0 or wanted != length or len(blob) != end + length:
-        fail("bad-array", f"an array of the JSON of shape {tuple(shape)} has {len(blob) - end} bytes of data, not {wanted}")
+        fail(
+            "bad-array",
+            f"an array of the JSON of shape {tuple(shape)} has {len(blob) - end} bytes of data, not {wanted}",
+        )
     if bits in (2, 4):
         return unpacked(blob[end:], count, dtype, bits).reshape(shape), dtype
     return np.frombuffer(blob[end:], to_numpy(dtype)).reshape(shape), dtype

@@ -68,7 +68,9 @@ def _several(cls: type | None, r: Reader, i: int, name: str) -> tuple[Any, ...]:
     found: Any = r.get(i, name)
     if found is None:
         return ()
-    if not isinstance(found, list | tuple) or (cls is not None and not all(isinstance(x, cls) for x in found)):  # pyright: ignore[reportUnknownVariableType]
+    if not isinstance(found, list | tuple) or (
+        cls is not None and not all(isinstance(x, cls) for x in found)
+    ):  # pyright: ignore[reportUnknownVariableType]
         bad(f"`{name}` of node {i} is not a list of what it should be")
     return tuple(found)  # pyright: ignore[reportUnknownArgumentType]
 
@@ -137,9 +139,15 @@ def _constant(r: Reader, i: int) -> Constant:
 
 def _function(r: Reader, i: int) -> Function:
     attrs: Any = r.get(i, "attrs") or {}
-    return Function(_several(Var, r, i, "params"), _expr(r, i, "body"), _of(Type, r, i, "ret_type", optional=True),
-                    _several(TypeVar, r, i, "type_params"), attrs, _several(TypeRelation, r, i, "constraints"),
-                    span=r.span(i))
+    return Function(
+        _several(Var, r, i, "params"),
+        _expr(r, i, "body"),
+        _of(Type, r, i, "ret_type", optional=True),
+        _several(TypeVar, r, i, "type_params"),
+        attrs,
+        _several(TypeRelation, r, i, "constraints"),
+        span=r.span(i),
+    )
 
 
 def _item(r: Reader, i: int) -> TupleGetItem:
@@ -148,12 +156,18 @@ def _item(r: Reader, i: int) -> TupleGetItem:
 
 
 def _match(r: Reader, i: int) -> Match:
-    return Match(_expr(r, i, "data"), _several(Clause, r, i, "clauses"), r.plain(i, "complete", "1") in ("1", "true"),
-                 span=r.span(i))
+    return Match(
+        _expr(r, i, "data"),
+        _several(Clause, r, i, "clauses"),
+        r.plain(i, "complete", "1") in ("1", "true"),
+        span=r.span(i),
+    )
 
 
 def _constructor(r: Reader, i: int) -> Constructor:
-    return Constructor(r.name(i), _several(Type, r, i, "inputs"), _of(GlobalTypeVar, r, i, "belong_to"), span=r.span(i))
+    return Constructor(
+        r.name(i), _several(Type, r, i, "inputs"), _of(GlobalTypeVar, r, i, "belong_to"), span=r.span(i)
+    )
 
 
 def _type_data(r: Reader, i: int) -> TypeData:
@@ -161,8 +175,13 @@ def _type_data(r: Reader, i: int) -> TypeData:
     constructors = _several(Constructor, r, i, "constructors")
     for tag, c in enumerate(constructors):
         _set(c, "tag", tag)
-    return TypeData(_of(GlobalTypeVar, r, i, "header"), _several(TypeVar, r, i, "type_vars"), constructors,
-                    r.plain(i, "is_extern", "0") == "1", span=r.span(i))
+    return TypeData(
+        _of(GlobalTypeVar, r, i, "header"),
+        _several(TypeVar, r, i, "type_vars"),
+        constructors,
+        r.plain(i, "is_extern", "0") == "1",
+        span=r.span(i),
+    )
 
 
 def _kind(r: Reader, i: int) -> Kind:
@@ -177,8 +196,13 @@ def _tensor(r: Reader, i: int) -> TensorType:
 
 
 def _type_call(r: Reader, i: int) -> TypeCall:
-    return TypeCall(_of(Type, r, i, "func"), [tuple(a) if isinstance(a, list) else a  # pyright: ignore[reportUnknownArgumentType]
-                                              for a in _several(None, r, i, "args")])
+    return TypeCall(
+        _of(Type, r, i, "func"),
+        [
+            tuple(a) if isinstance(a, list) else a  # pyright: ignore[reportUnknownArgumentType]
+            for a in _several(None, r, i, "args")
+        ],
+    )
 
 
 def _relation(r: Reader, i: int) -> TypeRelation:

@@ -9,7 +9,6 @@ import linecache
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
-
 from relay.diagnostic import RelayError, Source, Span, fail
 from relay.ir import dim
 from relay.ir.expr import Op, RelayExpr
@@ -152,7 +151,11 @@ class Reader:
         source = self.sources.setdefault(str(name), LineSource(str(name)))
         places = [max(self.integer(at, f, "0"), 0) for f in ("line", "column", "end_line", "end_column")]
         line, column, end_line, end_column = places
-        return Span(source, line * COLUMNS + min(column, COLUMNS - 1), end_line * COLUMNS + min(end_column, COLUMNS - 1))
+        return Span(
+            source,
+            line * COLUMNS + min(column, COLUMNS - 1),
+            end_line * COLUMNS + min(end_column, COLUMNS - 1),
+        )
 
     def data(self, i: int) -> tuple[Any, str | None]:
         """The array of constant `i`, and its base type where the blob says it."""
@@ -216,8 +219,11 @@ class Reader:
         if not at or self.key(at) in ("DictAttrs", "Map", "StrMap") or type(op) is not Op:
             return [at] if at else []
         hints = base.attribute_types(base.registry[op.name])
-        return [self.index(v, f"`{k}` of node {at}") for k, v in self.attrs(at).items()
-                if k in hints and is_reference(op.name, k, hints[k])]
+        return [
+            self.index(v, f"`{k}` of node {at}")
+            for k, v in self.attrs(at).items()
+            if k in hints and is_reference(op.name, k, hints[k])
+        ]
 
     def call_attributes(self, call: int) -> dict[str, Any]:
         """The attributes of a call as a dict."""
@@ -247,7 +253,9 @@ class Reader:
     def _is_operand(self, v: Any) -> bool:
         """Whether an attribute leads to an expression that is an operand as well."""
         at = int(v) if isinstance(v, str) and v.isdecimal() and len(v) < 12 else -1
-        return 0 <= at < len(self.nodes) and (self.built.get(at) is not None and isinstance(self.built[at], RelayExpr))
+        return 0 <= at < len(self.nodes) and (
+            self.built.get(at) is not None and isinstance(self.built[at], RelayExpr)
+        )
 
     def attribute(self, v: Any, hint: Any) -> Any:
         """An attribute that stands for itself, by its annotation; None where it says nothing."""
@@ -292,7 +300,9 @@ class Reader:
 
 
 def _has_expr(v: Any) -> bool:
-    return isinstance(v, RelayExpr) or (isinstance(v, list | tuple) and any(isinstance(x, RelayExpr) for x in v))  # pyright: ignore[reportUnknownVariableType]
+    return isinstance(v, RelayExpr) or (
+        isinstance(v, list | tuple) and any(isinstance(x, RelayExpr) for x in v)
+    )  # pyright: ignore[reportUnknownVariableType]
 
 
 def _optional(hint: Any) -> bool:
@@ -305,11 +315,13 @@ def _optional(hint: Any) -> bool:
 def _allows_empty(hint: Any) -> bool:
     from typing import Literal, get_args, get_origin
 
-    return hint is str or any(get_origin(a) is Literal and "" in get_args(a) for a in get_args(hint)) or "" in get_args(hint)
+    return (
+        hint is str
+        or any(get_origin(a) is Literal and "" in get_args(a) for a in get_args(hint))
+        or "" in get_args(hint)
+    )
 
 
 def dimension(op: str) -> Callable[[Reader, int], Any]:
     """What builds a dimension from an arithmetic node."""
     return lambda r, i: dim.arithmetic(op, r.get(i, "a"), r.get(i, "b"))
-
-

@@ -35,14 +35,28 @@ FIELDS: dict[str, tuple[str, ...]] = {
 """The fields of each kind of node that refer to other nodes."""
 CALL = ("op", "args", "type_args")
 
-REFERENCES = frozenset({
-    ("repeat", "repeats"), ("stack", "axis"), ("gather", "axis"), ("gather_nd", "batch_dims"), ("topk", "k"),
-    ("scatter_elements", "axis"), ("take", "batch_dims"), ("reverse", "axis"),
-})
+REFERENCES = frozenset(
+    {
+        ("repeat", "repeats"),
+        ("stack", "axis"),
+        ("gather", "axis"),
+        ("gather_nd", "batch_dims"),
+        ("topk", "k"),
+        ("scatter_elements", "axis"),
+        ("take", "batch_dims"),
+        ("reverse", "axis"),
+    }
+)
 """Attributes with a plain number that the files nevertheless keep in a node of its own."""
-IGNORED = frozenset({
-    "span", "_checked_type_", "virtual_device_", "auto_scheduler_rewritten_layout", "meta_schedule_original_shape",
-})
+IGNORED = frozenset(
+    {
+        "span",
+        "_checked_type_",
+        "virtual_device_",
+        "auto_scheduler_rewritten_layout",
+        "meta_schedule_original_shape",
+    }
+)
 """Attributes that only another compiler has a use for."""
 KINDS = ("Type", "Dim", "BaseType", "Shape", "Constraint", "AdtHandle")
 """Kinds by number.  The format has no kind of whole shapes; it gets the number that nothing else has."""

@@ -30,6 +30,7 @@ from relay.ir.expr import (
 from relay.ir.module import IRModule, TypeData
 from relay.ir.pattern import PatternConstructor, PatternTuple, PatternVar, PatternWildcard
 from relay.ir.same import constant_type
+from relay.ir.type import Any as AnyDim
 from relay.ir.type import (
     DimCall,
     DimExpr,
@@ -44,7 +45,6 @@ from relay.ir.type import (
     TypeRelation,
     TypeVar,
 )
-from relay.ir.type import Any as AnyDim
 from relay.op.base import attribute_types
 from relay.text.json_arrays import encode
 from relay.text.json_schema import KINDS, is_reference
@@ -74,8 +74,10 @@ class Writer:
             self.nodes[at] = self.node(thing)
         lines = ",\n".join([f"    {json.dumps(n, ensure_ascii=False)}" for n in self.nodes])
         arrays = ",\n".join([f"    {json.dumps(a)}" for a in self.arrays])
-        return (f'{{\n  "root": {index},\n  "nodes": [\n{lines}\n  ],\n  "b64ndarrays": [{arrays and chr(10)}{arrays}'
-                f'{arrays and chr(10) + "  "}],\n  "attrs": {{"tvm_version": "{VERSION}"}}\n}}')
+        return (
+            f'{{\n  "root": {index},\n  "nodes": [\n{lines}\n  ],\n  "b64ndarrays": [{arrays and chr(10)}{arrays}'
+            f'{arrays and chr(10) + "  "}],\n  "attrs": {{"tvm_version": "{VERSION}"}}\n}}'
+        )
 
     # --- references ----------------------------------------------------------------------------------------------
 
@@ -120,7 +122,9 @@ class Writer:
             case _Id():
                 return self.make("relay.Id", name_hint=e.name)
             case Call():
-                return self.make("relay.Call", _NODE, op=e.op, args=e.args, attrs=self.attrs(e), type_args=e.type_args)
+                return self.make(
+                    "relay.Call", _NODE, op=e.op, args=e.args, attrs=self.attrs(e), type_args=e.type_args
+                )
             case Var():
                 return self.make("relay.Var", _NODE, vid=_Id(e.name_hint), type_annotation=e.type_annotation)
             case Constant():
@@ -130,24 +134,42 @@ class Writer:
             case Op():
                 return {"type_key": "Op", "repr_str": e.name}
             case Constructor():
-                return self.make("relay.Constructor", {"tag": str(e.tag), **_NODE}, name_hint=e.name_hint,
-                                 inputs=e.inputs, belong_to=e.belong_to)
+                return self.make(
+                    "relay.Constructor",
+                    {"tag": str(e.tag), **_NODE},
+                    name_hint=e.name_hint,
+                    inputs=e.inputs,
+                    belong_to=e.belong_to,
+                )
             case Tuple():
                 return self.make("relay.Tuple", _NODE, fields=e.fields)
             case TupleGetItem():
-                return self.make("relay.TupleGetItem", {"index": str(e.index), **_NODE}, tuple_value=e.tuple_value)
+                return self.make(
+                    "relay.TupleGetItem", {"index": str(e.index), **_NODE}, tuple_value=e.tuple_value
+                )
             case Function():
-                return self.make("relay.Function", _NODE, params=e.params, body=e.body, ret_type=e.ret_type,
-                                 type_params=e.type_params, attrs=_DictAttrs(e.attrs) if e.attrs else None,
-                                 constraints=e.constraints)
+                return self.make(
+                    "relay.Function",
+                    _NODE,
+                    params=e.params,
+                    body=e.body,
+                    ret_type=e.ret_type,
+                    type_params=e.type_params,
+                    attrs=_DictAttrs(e.attrs) if e.attrs else None,
+                    constraints=e.constraints,
+                )
             case Let():
                 return self.make("relay.Let", _NODE, var=e.var, value=e.value, body=e.body)
             case LetRec():
                 return self.make("relay.LetRec", _NODE, vars=e.vars, values=e.values, body=e.body)
             case If():
-                return self.make("relay.If", _NODE, cond=e.cond, true_branch=e.true_branch, false_branch=e.false_branch)
+                return self.make(
+                    "relay.If", _NODE, cond=e.cond, true_branch=e.true_branch, false_branch=e.false_branch
+                )
             case Match():
-                return self.make("relay.Match", {"complete": str(int(e.complete)), **_NODE}, data=e.data, clauses=e.clauses)
+                return self.make(
+                    "relay.Match", {"complete": str(int(e.complete)), **_NODE}, data=e.data, clauses=e.clauses
+                )
             case Clause():
                 return self.make("relay.Clause", lhs=e.lhs, rhs=e.rhs)
             case RefCreate():
@@ -178,17 +200,30 @@ class Writer:
             case PatternVar():
                 return self.make("relay.PatternVar", {"span": "0"}, var=e.var)
             case PatternConstructor():
-                return self.make("relay.PatternConstructor", {"span": "0"}, constructor=e.constructor, patterns=e.patterns)
+                return self.make(
+                    "relay.PatternConstructor", {"span": "0"}, constructor=e.constructor, patterns=e.patterns
+                )
             case PatternTuple():
                 return self.make("relay.PatternTuple", {"span": "0"}, patterns=e.patterns)
             case TypeData():
-                return self.make("relay.TypeData", {"is_extern": str(int(e.is_extern)), "span": "0"}, header=e.header,
-                                 type_vars=e.type_vars, constructors=e.constructors)
+                return self.make(
+                    "relay.TypeData",
+                    {"is_extern": str(int(e.is_extern)), "span": "0"},
+                    header=e.header,
+                    type_vars=e.type_vars,
+                    constructors=e.constructors,
+                )
             case IRModule():
                 return self.make(
-                    "IRModule", functions=_Map(e.functions), type_definitions=_Map(e.type_definitions),
-                    attrs=_DictAttrs(e.attrs) if e.attrs else None, options=_DictAttrs(e.options) if e.options else None,
-                    constant_types=_Map(e.constant_types), imports=[i.path for i in e.imports], imported=sorted(e.imported))
+                    "IRModule",
+                    functions=_Map(e.functions),
+                    type_definitions=_Map(e.type_definitions),
+                    attrs=_DictAttrs(e.attrs) if e.attrs else None,
+                    options=_DictAttrs(e.options) if e.options else None,
+                    constant_types=_Map(e.constant_types),
+                    imports=[i.path for i in e.imports],
+                    imported=sorted(e.imported),
+                )
             case _OperatorAttrs():
                 return self.operator(e)
             case _Chain():
@@ -215,7 +250,10 @@ class Writer:
         if isinstance(v, bool):
             return self.make("IntImm", {"dtype": "bool", "span": "0", "value": str(int(v))})
         if isinstance(v, int):
-            return self.make("IntImm", {"dtype": "int32" if -(2**31) <= v < 2**31 else "int64", "span": "0", "value": str(v)})
+            return self.make(
+                "IntImm",
+                {"dtype": "int32" if -(2**31) <= v < 2**31 else "int64", "span": "0", "value": str(v)},
+            )
         if isinstance(v, float):
             return self.make("FloatImm", {"dtype": "float64", "span": "0", "value": repr(v)})
         if isinstance(v, str):
@@ -230,9 +268,21 @@ class Writer:
             if is_reference(e.name, name, hints[name]):
                 attrs[name] = self.text(v)
             else:
-                attrs[name] = "" if v is None else str(int(v)) if isinstance(v, bool) else v if isinstance(v, str) else repr(v)
+                attrs[name] = (
+                    ""
+                    if v is None
+                    else str(int(v))
+                    if isinstance(v, bool)
+                    else v
+                    if isinstance(v, str)
+                    else repr(v)
+                )
         name = "".join([part.capitalize() for part in e.name.rpartition(".")[2].split("_")])
-        return {"type_key": f"relay.attrs.{name}Attrs", "attrs": attrs} if attrs else {"type_key": f"relay.attrs.{name}Attrs"}
+        return (
+            {"type_key": f"relay.attrs.{name}Attrs", "attrs": attrs}
+            if attrs
+            else {"type_key": f"relay.attrs.{name}Attrs"}
+        )
 
     def constant(self, c: Constant) -> dict[str, Any]:
         """A constant; broadcast views keep one element, strings and open literals have fields of their own."""
@@ -243,7 +293,11 @@ class Writer:
             plain["open"] = "1"
         elif not isinstance(t.dtype, str):
             refs["base"] = t.dtype
-        if value.ndim and value.size > 1 and all(s == 0 or n == 1 for s, n in zip(value.strides, value.shape, strict=True)):
+        if (
+            value.ndim
+            and value.size > 1
+            and all(s == 0 or n == 1 for s, n in zip(value.strides, value.shape, strict=True))
+        ):
             refs["shape"] = list(value.shape)
             value = value[tuple([slice(0, 1)] * value.ndim)].reshape(())
         if value.dtype == object:
@@ -267,13 +321,23 @@ class Writer:
             case TensorType():
                 base = {} if isinstance(t.dtype, str) else {"base": t.dtype}
                 shape = list(t.shape) if isinstance(t.shape, tuple) else t.shape
-                return self.make("relay.TensorType", {"dtype": t.dtype if isinstance(t.dtype, str) else "", "span": "0"},
-                                 shape=shape, **base)
+                return self.make(
+                    "relay.TensorType",
+                    {"dtype": t.dtype if isinstance(t.dtype, str) else "", "span": "0"},
+                    shape=shape,
+                    **base,
+                )
             case TupleType():
                 return self.make("TupleType", {"span": "0"}, fields=t.fields)
             case FuncType():
-                return self.make("FuncType", {"span": "0"}, arg_types=t.arg_types, ret_type=t.ret_type,
-                                 type_params=t.type_params, type_constraints=t.type_constraints)
+                return self.make(
+                    "FuncType",
+                    {"span": "0"},
+                    arg_types=t.arg_types,
+                    ret_type=t.ret_type,
+                    type_params=t.type_params,
+                    type_constraints=t.type_constraints,
+                )
             case RefType():
                 return self.make("relay.RefType", {"span": "0"}, value=t.value)
             case TypeCall():

@@ -35,24 +35,28 @@ def _pieces(strict: bool) -> re.Pattern[str]:
     """What a text is made of; names of the strict dialect may have slashes, and its strings newlines."""
     sigiled = _NAME + ("(?:/(?![/*])[A-Za-z0-9_]*)*+" if strict else "")
     string = _LONG_STRING if strict else _STRING
-    return re.compile("|".join([
-        r"[ \t\n\r\f\v\ufeff]+",
-        f"[%@]{sigiled}",
-        "[(),;]",
-        "%[0-9]+",
-        rf"{_NAME}(?:\.{_NAME})*+",
-        r"\.[0-9]+",
-        _NUMBER,
-        string,
-        f"[%@]{string}",
-        "//[^\n]*",
-        _PUNCTUATION,
-        r"#\[\s*metadata\s*\][\s\S]*",
-        r"#\[\s*[A-Za-z_][^\]\n]*\]?",
-        r"#(?!\[\s*[A-Za-z_])[^\n]*",
-        '[%@]?"[^\n]*',
-        r"[^\x00-\x7f]+|[\s\S]",
-    ]))
+    return re.compile(
+        "|".join(
+            [
+                r"[ \t\n\r\f\v\ufeff]+",
+                f"[%@]{sigiled}",
+                "[(),;]",
+                "%[0-9]+",
+                rf"{_NAME}(?:\.{_NAME})*+",
+                r"\.[0-9]+",
+                _NUMBER,
+                string,
+                f"[%@]{string}",
+                "//[^\n]*",
+                _PUNCTUATION,
+                r"#\[\s*metadata\s*\][\s\S]*",
+                r"#\[\s*[A-Za-z_][^\]\n]*\]?",
+                r"#(?!\[\s*[A-Za-z_])[^\n]*",
+                '[%@]?"[^\n]*',
+                r"[^\x00-\x7f]+|[\s\S]",
+            ]
+        )
+    )
 
 
 class _Kinds(dict[str, str | None]):
@@ -68,7 +72,39 @@ class _Kinds(dict[str, str | None]):
         return kind
 
 
-_PUNCTUATION_MARKS = frozenset("-> => == != <= >= && || ** - + * / % < > = ! ? : ; , . ( ) { } [ ]".split())
+_PUNCTUATION_MARKS = frozenset(
+    [
+        "->",
+        "=>",
+        "==",
+        "!=",
+        "<=",
+        ">=",
+        "&&",
+        "||",
+        "**",
+        "-",
+        "+",
+        "*",
+        "/",
+        "%",
+        "<",
+        ">",
+        "=",
+        "!",
+        "?",
+        ":",
+        ";",
+        ",",
+        ".",
+        "(",
+        ")",
+        "{",
+        "}",
+        "[",
+        "]",
+    ]
+)
 
 
 def _kind(piece: str) -> str | None:
@@ -154,7 +190,10 @@ class Tokens:
     def unclosed(self) -> int | None:
         """The last bracket that has no partner."""
         partner = self.brackets()
-        return next((i for i in range(len(self.kinds) - 1, -1, -1) if self.kinds[i] in _CLOSER and i not in partner), None)
+        return next(
+            (i for i in range(len(self.kinds) - 1, -1, -1) if self.kinds[i] in _CLOSER and i not in partner),
+            None,
+        )
 
     def angles(self) -> dict[int, int]:
         """For each `<` that could open a list of types, the index of its `>`."""
@@ -174,7 +213,9 @@ class Tokens:
 _CLOSER = {"(": ")", "[": "]", "{": "}"}
 _STRENGTH = {"[": 1, "]": 1, "(": 2, ")": 2, "{": 3, "}": 3}
 _BRACKETS = frozenset({*"()[]{}", "def"})
-_NOT_IN_TYPES = frozenset({";", "{", "}", "LOCAL", "GRAPH", "let", "def", "if", "match", "&&", "||", "==", "END"})
+_NOT_IN_TYPES = frozenset(
+    {";", "{", "}", "LOCAL", "GRAPH", "let", "def", "if", "match", "&&", "||", "==", "END"}
+)
 
 
 LOOK_AHEAD = 5
@@ -191,17 +232,26 @@ def lex(source: Source, report: Report) -> Tokens:
     header = _HEADER.match(text)
     strict = header is not None and header[1] == STRICT_VERSION
     if header is not None and header[1] not in (STRICT_VERSION, VERSION):
-        report.error("unknown-version", f"version {_short(header[1])} of the text format is not known",
-                     Span(source, header.start(1) - 1, header.end(1) + 1),
-                     hint=f'write #[version = "{VERSION}"], or "{STRICT_VERSION}" for the older format')
+        report.error(
+            "unknown-version",
+            f"version {_short(header[1])} of the text format is not known",
+            Span(source, header.start(1) - 1, header.end(1) + 1),
+            hint=f'write #[version = "{VERSION}"], or "{STRICT_VERSION}" for the older format',
+        )
     start = 0 if header is None else header.end()
     pieces = _pieces(strict).findall(text, start)
     kinds = _Kinds()
     found = list(map(kinds.__getitem__, pieces))
     offsets = list(accumulate(map(len, pieces), initial=start))
     keep = [k is not None for k in found]
-    tokens = Tokens(source, strict, list(compress(found, keep)), list(compress(pieces, keep)),  # pyright: ignore
-                    list(compress(offsets, keep)), list(compress(offsets[1:], keep)))
+    tokens = Tokens(
+        source,
+        strict,
+        list(compress(found, keep)),
+        list(compress(pieces, keep)),  # pyright: ignore
+        list(compress(offsets, keep)),
+        list(compress(offsets[1:], keep)),
+    )
     if kinds.odd:
         _second_look(tokens, report)
     tokens.kinds += ["END"] * LOOK_AHEAD
@@ -225,8 +275,12 @@ def _second_look(tokens: Tokens, report: Report) -> None:
             continue
         span = Span(tokens.source, tokens.starts[i], tokens.ends[i])
         if kind == "BAD" and piece.lstrip("%@").startswith('"'):
-            report.error("unterminated-string", "the string has no end on its line", span,
-                         hint='close it with `"`; a newline inside is written `\\n`')
+            report.error(
+                "unterminated-string",
+                "the string has no end on its line",
+                span,
+                hint='close it with `"`; a newline inside is written `\\n`',
+            )
             tokens.texts[i] += '"'
             tokens.kinds[i] = "STRING" if piece[0] == '"' else "LOCAL" if piece[0] == "%" else "GLOBAL"
             continue
@@ -236,9 +290,14 @@ def _second_look(tokens: Tokens, report: Report) -> None:
         if kind == "FILE":
             _file_attribute(tokens, piece, span, report)
         else:
-            report.error("unexpected-character", f"{_character(piece)} has no meaning here", span,
-                         hint=_CHARACTER_HINTS.get(piece, "a name with other characters is quoted: `%\"é\"`"
-                                                   if piece[0].isalpha() else ""))
+            report.error(
+                "unexpected-character",
+                f"{_character(piece)} has no meaning here",
+                span,
+                hint=_CHARACTER_HINTS.get(
+                    piece, 'a name with other characters is quoted: `%"é"`' if piece[0].isalpha() else ""
+                ),
+            )
     if drop:
         for values in (tokens.kinds, tokens.texts, tokens.starts, tokens.ends):
             values[:] = [v for i, v in enumerate(values) if i not in drop]  # pyright: ignore
@@ -246,7 +305,9 @@ def _second_look(tokens: Tokens, report: Report) -> None:
 
 MOST_ERRORS = 100
 _CHARACTER_HINTS = {
-    "&": "the logical operator is `&&`", "|": "the logical operator is `||`", "@": "a global is `@name`",
+    "&": "the logical operator is `&&`",
+    "|": "the logical operator is `||`",
+    "@": "a global is `@name`",
     "'": 'strings stand in double quotes: `"…"`',
     "^": "a power is `**`; bits are combined with `bitwise_xor(a, b)`",
     "\\": "a function is `fn (%x) { … }`",
@@ -273,8 +334,12 @@ def _file_attribute(tokens: Tokens, piece: str, span: Span, report: Report) -> N
         hint = 'it comes first and once: #[version = "1"]'
         report.error("unknown-file-attribute", "the version is not where it belongs", span, hint=hint)
         return
-    report.error("unknown-file-attribute", f"there is no file attribute `{name}`", span,
-                 hint=did_you_mean(name, ["version", "metadata"]) or "a comment may not begin with `#[` and a name")
+    report.error(
+        "unknown-file-attribute",
+        f"there is no file attribute `{name}`",
+        span,
+        hint=did_you_mean(name, ["version", "metadata"]) or "a comment may not begin with `#[` and a name",
+    )
 
 
 def _blank_comments(source: Source, report: Report) -> str:
@@ -298,8 +363,12 @@ def _comments(source: Source, report: Report) -> Iterator[tuple[int, int]]:
         while depth:
             edge = _COMMENT_EDGE.search(text, at)
             if edge is None:
-                report.error("unterminated-comment", "the comment has no end",
-                             Span(source, start, start + 2), hint="comments nest: each `/*` needs its `*/`")
+                report.error(
+                    "unterminated-comment",
+                    "the comment has no end",
+                    Span(source, start, start + 2),
+                    hint="comments nest: each `/*` needs its `*/`",
+                )
                 yield start, len(text)
                 return
             depth += 1 if edge[0] == "/*" else -1

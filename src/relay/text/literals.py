@@ -31,10 +31,18 @@ def number(text: str, negative: bool = False) -> Number:
     dtype = suffix_dtype(suffix)
     whole = fraction is None and exponent is None
     if suffix and (dtype is None or not (is_integer(dtype) or is_float(dtype))):
-        fail("bad-number", f"`{short(suffix)}` is not a suffix of numbers", hint="suffixes are f i8…i64 u8…u64 f16 f64 bf16")
+        fail(
+            "bad-number",
+            f"`{short(suffix)}` is not a suffix of numbers",
+            hint="suffixes are f i8…i64 u8…u64 f16 f64 bf16",
+        )
     if dtype is not None and is_integer(dtype) and not whole:
-        fail("bad-number", f"an {dtype} has no fraction and no exponent", hint="leave out the suffix, or say `f`")
-    if dtype is None and whole or dtype is not None and is_integer(dtype):
+        fail(
+            "bad-number",
+            f"an {dtype} has no fraction and no exponent",
+            hint="leave out the suffix, or say `f`",
+        )
+    if (dtype is None and whole) or (dtype is not None and is_integer(dtype)):
         return _integer(digits, dtype, negative, text), dtype
     value = float(text[: len(text) - len(suffix)])
     value = -value if negative else value
@@ -149,7 +157,11 @@ def folded(elements: list[Constant], span: Span | None) -> Constant | None:
         stacked = np.stack([a.astype(to_numpy(dtype)) for a in arrays])
         return Constant(stacked, TensorType(stacked.shape, dtype), span=span)
     open_type = _open_type(arrays)
-    return None if open_type is None else Constant(np.stack([a.astype(open_type) for a in arrays]), None, span=span)
+    return (
+        None
+        if open_type is None
+        else Constant(np.stack([a.astype(open_type) for a in arrays]), None, span=span)
+    )
 
 
 def _converts(c: Constant, dtype: str) -> bool:
@@ -187,8 +199,12 @@ def unescape(quoted: str, span: Span, report: Report) -> str:
         if m[2] in _SIMPLE:
             return _SIMPLE[m[2]]
         start = span.start + 1 + m.start()
-        report.error("bad-escape", f"`{m[0]}` is not an escape", Span(span.source, start, start + len(m[0])),
-                     hint=r'escapes are \" \\ \n \t and \u{…} with the hexadecimal number of a character')
+        report.error(
+            "bad-escape",
+            f"`{m[0]}` is not an escape",
+            Span(span.source, start, start + len(m[0])),
+            hint=r"escapes are \" \\ \n \t and \u{…} with the hexadecimal number of a character",
+        )
         return ""
 
     return _ESCAPE.sub(one, inner)

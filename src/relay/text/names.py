@@ -8,16 +8,65 @@ from relay.ir.dtype import ALIASES, BASE_TYPES
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z").match
 _DOTTED = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*\Z").match
 
-KEYWORDS = frozenset({
-    "and", "attributes", "case", "data", "def", "else", "extern", "fn", "free_var", "fun", "grad", "if", "import",
-    "jvp", "let", "match", "meta", "rec", "ref", "ref_read", "ref_write", "ret", "return", "type", "vjp", "where",
-    "True", "False", "None", "Constant", "_",
-})
-TYPE_WORDS = frozenset({
-    "_",
-    "Tensor", "Tuple", "Ref", "ref", "fn", "fun", "min", "max", "broadcast", "Type", "Shape", "Dim", "BaseType",
-    "Constraint", "AdtHandle", "where", "string", *BASE_TYPES, *ALIASES,
-})
+KEYWORDS = frozenset(
+    {
+        "and",
+        "attributes",
+        "case",
+        "data",
+        "def",
+        "else",
+        "extern",
+        "fn",
+        "free_var",
+        "fun",
+        "grad",
+        "if",
+        "import",
+        "jvp",
+        "let",
+        "match",
+        "meta",
+        "rec",
+        "ref",
+        "ref_read",
+        "ref_write",
+        "ret",
+        "return",
+        "type",
+        "vjp",
+        "where",
+        "True",
+        "False",
+        "None",
+        "Constant",
+        "_",
+    }
+)
+TYPE_WORDS = frozenset(
+    {
+        "_",
+        "Tensor",
+        "Tuple",
+        "Ref",
+        "ref",
+        "fn",
+        "fun",
+        "min",
+        "max",
+        "broadcast",
+        "Type",
+        "Shape",
+        "Dim",
+        "BaseType",
+        "Constraint",
+        "AdtHandle",
+        "where",
+        "string",
+        *BASE_TYPES,
+        *ALIASES,
+    }
+)
 
 
 def is_plain(name: str) -> bool:

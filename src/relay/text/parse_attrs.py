@@ -63,8 +63,10 @@ class Attributes(Names):
             case "NAME":
                 return self._word()
             case _:
-                self.expected("a value of an attribute", hint="an attribute is known when the program is written: "
-                              "what is computed is an operand")
+                self.expected(
+                    "a value of an attribute",
+                    hint="an attribute is known when the program is written: what is computed is an operand",
+                )
 
     def _attribute_number(self) -> int | float:
         negative = self.kinds[self.i] == "-"
@@ -93,8 +95,12 @@ class Attributes(Names):
         special = special_float(name)
         if special is not None:
             return special[0]
-        self.fault("attribute-value", f"`{name}` is not a value of an attribute", i,
-                   hint=did_you_mean(name, _WORDS) or f'a text is quoted: "{name}"')
+        self.fault(
+            "attribute-value",
+            f"`{name}` is not a value of an attribute",
+            i,
+            hint=did_you_mean(name, _WORDS) or f'a text is quoted: "{name}"',
+        )
 
     def _items(self, closer: str, depth: int) -> tuple[list[Any], bool]:
         """The values up to `closer`, and whether a comma (or nothing) makes parentheses a tuple."""
@@ -117,8 +123,11 @@ class Attributes(Names):
         values: dict[Any, Any] = {}
         while self.kinds[self.i] != "}":
             i = self.i
-            key = self.attribute_value(depth + 1) if self.kinds[i] in ("NUMBER", "-", "(", "[", "{") \
+            key = (
+                self.attribute_value(depth + 1)
+                if self.kinds[i] in ("NUMBER", "-", "(", "[", "{")
                 else self.attribute_key()
+            )
             try:
                 known = key in values
             except TypeError:
@@ -157,16 +166,25 @@ class Attributes(Names):
         text = self.texts[index_at]
         if not (text.isdigit() and len(text) < 10 and int(text) < len(entries)):
             what = f"{len(entries)} entries `{key}`" if entries else f"no `{key}`"
-            self.fault("missing-metadata", f"the metadata has {what}", i, to=end,
-                       hint="the section `#[metadata]` stands at the end of the file it belongs to")
+            self.fault(
+                "missing-metadata",
+                f"the metadata has {what}",
+                i,
+                to=end,
+                hint="the section `#[metadata]` stands at the end of the file it belongs to",
+            )
         return entries[int(text)]
 
     def metadata(self, i: int) -> dict[str, list[Any]]:
         """The metadata of this text, read at its first use."""
         if self.meta is None:
             if self.tokens.metadata is None:
-                self.fault("missing-metadata", "the text has no metadata", i,
-                           hint="the section `#[metadata]` stands at the end of the file it belongs to")
+                self.fault(
+                    "missing-metadata",
+                    "the text has no metadata",
+                    i,
+                    hint="the section `#[metadata]` stands at the end of the file it belongs to",
+                )
             from relay.text.json_format import load_json
 
             try:
@@ -175,7 +193,8 @@ class Attributes(Names):
                 d = error.diagnostics[0]
                 at = self.tokens.metadata_span
                 self.meta = {}
-                raise self.located(RelayError(type(d)(d.code, d.message, d.span or at, d.label, d.notes, d.hint)),
-                                   i) from None
+                raise self.located(
+                    RelayError(type(d)(d.code, d.message, d.span or at, d.label, d.notes, d.hint)), i
+                ) from None
             self.meta = dict(found) if isinstance(found, dict) else {}
         return self.meta

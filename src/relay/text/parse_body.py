@@ -58,8 +58,7 @@ class Bodies(Literals):
 
     # --- statements -----------------------------------------------------------------------------------------
 
-    def sequence(self, *, is_value: bool = False, by_line: bool = False,
-                 opener: int | None = None) -> Rule:
+    def sequence(self, *, is_value: bool = False, by_line: bool = False, opener: int | None = None) -> Rule:
         """Bindings and a result; `is_value` ends it with the first expression, at a `;` even.
 
         Given the `opener` of its braces (-1 for the whole text), a fault is reported and the next
@@ -105,7 +104,12 @@ class Bodies(Literals):
                 return (yield from self._binding(done, i, i, is_value, by_line))
         is_return = kind == "NAME" and self.texts[i] in _RESULT_WORDS and self._begins_expression(i + 1)
         if is_return:
-            self._old(i, "needless-return", "the last expression of a block is its result", f"leave `{self.texts[i]}` out")
+            self._old(
+                i,
+                "needless-return",
+                "the last expression of a block is its result",
+                f"leave `{self.texts[i]}` out",
+            )
             self.i = i + 1
         e = yield self.expression(by_line)
         if is_value:
@@ -121,15 +125,22 @@ class Bodies(Literals):
                 return None
             if not is_return:
                 self.i -= 1
-                self.fault("missing-result", "a block ends with its result", self.i,
-                           hint="leave the last `;` out, or write `()` behind it for no result")
+                self.fault(
+                    "missing-result",
+                    "a block ends with its result",
+                    self.i,
+                    hint="leave the last `;` out, or write `()` behind it for no result",
+                )
         elif opener is not None and self.kinds[self.i] not in _END:
             self.expected("`;`" if opener < 0 else "`;` or `}`", opener=None if opener < 0 else opener)
         return e if type_ is None else self._ascribed(e, type_, i)
 
     def _begins_expression(self, i: int) -> bool:
-        return self.kinds[i] not in _END and self.kinds[i] not in (";", "=", ":", "PROJ") and (
-            self.kinds[i] != "(" or self.texts[i - 1] == "return" or self.starts[i] != self.ends[i - 1])
+        return (
+            self.kinds[i] not in _END
+            and self.kinds[i] not in (";", "=", ":", "PROJ")
+            and (self.kinds[i] != "(" or self.texts[i - 1] == "return" or self.starts[i] != self.ends[i - 1])
+        )
 
     def _ascribed(self, e: Expr, type_: Type, i: int) -> Expr:
         """`e : T`."""
@@ -147,8 +158,12 @@ class Bodies(Literals):
         kinds, enclosing = self.kinds, self.enclosing
         end = self.partner.get(opener)
         i = fault_at
-        while kinds[i] != "END" and i != end and enclosing[i] >= opener and not (
-                kinds[i] == "def" and kinds[i + 1] == "GLOBAL"):
+        while (
+            kinds[i] != "END"
+            and i != end
+            and enclosing[i] >= opener
+            and not (kinds[i] == "def" and kinds[i + 1] == "GLOBAL")
+        ):
             if enclosing[i] == opener:
                 if kinds[i] == ";":
                     self.i = i + 1
@@ -167,10 +182,14 @@ class Bodies(Literals):
         if self.is_word(i, "rec") and self.kinds[i + 1] in ("LOCAL", "NAME") and not self.strict:
             return (yield from self._let_rec(done))
         if self.kinds[i] == "NAME" and self.texts[i] != "_":
-            self._old(i, "missing-sigil", f"the local `{self.texts[i]}` has no sigil", f"write %{self.texts[i]}")
+            self._old(
+                i, "missing-sigil", f"the local `{self.texts[i]}` has no sigil", f"write %{self.texts[i]}"
+            )
         elif self.kinds[i] != "LOCAL" and self.texts[i] != "_":
             self.i = i
-            self.expected("a local", hint="a graph binding has no `let`: %0 = e" if self.kinds[i] == "GRAPH" else "")
+            self.expected(
+                "a local", hint="a graph binding has no `let`: %0 = e" if self.kinds[i] == "GRAPH" else ""
+            )
         return (yield from self._binding(done, i - 1, i, is_value, by_line))
 
     def _binding(self, done: list[Statement], start: int, i: int, is_value: bool, by_line: bool) -> Rule:
@@ -187,7 +206,9 @@ class Bodies(Literals):
             self.take("=")
             begin = self.i
             name = self.texts[i].removeprefix("%")
-            if kinds[begin] in ("fn", "fun") or kinds[begin] == "(" and kinds[begin + 1] in ("fn", "fun", "("):
+            if kinds[begin] in ("fn", "fun") or (
+                kinds[begin] == "(" and kinds[begin + 1] in ("fn", "fun", "(")
+            ):
                 fn_at = self._bare_function(begin)
                 if fn_at is not None:
                     var = Var(name, type_, span=self.span(i))
@@ -217,8 +238,12 @@ class Bodies(Literals):
             self.expected("`;`")
         if is_value and kinds[self.i - 1] != ";":
             self.expected("`;`")
-        self._old(start, "missing-body", "the last `let` has no body",
-                  f"end the block with its result, {self.source_text(i)}")
+        self._old(
+            start,
+            "missing-body",
+            "the last `let` has no body",
+            f"end the block with its result, {self.source_text(i)}",
+        )
         return var
 
     def _bare_function(self, begin: int) -> int | None:
@@ -243,12 +268,20 @@ class Bodies(Literals):
             else:
                 return None
         behind = kinds[end + 1]
-        return fn_at if behind in _END or behind in (";", ":") or self.on_new_line(end + 1) and behind in _NEW_LINE else None
+        return (
+            fn_at
+            if behind in _END or behind in (";", ":") or (self.on_new_line(end + 1) and behind in _NEW_LINE)
+            else None
+        )
 
     def _without_ascription(self, var: Var, value: Any) -> Any:
         """An ascribed function as a function, its ascription as the annotation of the variable."""
-        if type(value) is Let and value.var.name_hint == "_" and value.body is value.var \
-                and var.type_annotation is None:
+        if (
+            type(value) is Let
+            and value.var.name_hint == "_"
+            and value.body is value.var
+            and var.type_annotation is None
+        ):
             object.__setattr__(var, "type_annotation", value.var.type_annotation)
             return value.value
         return value
@@ -268,7 +301,9 @@ class Bodies(Literals):
             if k and not self.is_word(self.i, "and"):
                 self.expected("`and` or `;`")
             if self.kinds[i] == "NAME":
-                self._old(i, "missing-sigil", f"the local `{self.texts[i]}` has no sigil", f"write %{self.texts[i]}")
+                self._old(
+                    i, "missing-sigil", f"the local `{self.texts[i]}` has no sigil", f"write %{self.texts[i]}"
+                )
             self.i = i + 1
             if self.kinds[self.i] == ":":
                 self.i += 1
@@ -281,13 +316,20 @@ class Bodies(Literals):
             else:
                 value = self._without_ascription(var, (yield self.expression()))
             if type(value) is not Function:
-                self.mistake("recursive-value", "`let rec` binds functions", begin, to=self.i - 1,
-                             hint="a value cannot mention itself; bind it with `let`")
+                self.mistake(
+                    "recursive-value",
+                    "`let rec` binds functions",
+                    begin,
+                    to=self.i - 1,
+                    hint="a value cannot mention itself; bind it with `let`",
+                )
             values.append(value)
         done.append(Statement(tuple(variables), tuple(values), start, self.i - 1))
         self.take(";")
         if self.kinds[self.i] in _END:
-            self.fault("missing-result", "`let rec` has no body", self.i, hint="write the result behind the `;`")
+            self.fault(
+                "missing-result", "`let rec` has no body", self.i, hint="write the result behind the `;`"
+            )
         return None
 
     def _find_ands(self, i: int, at: list[int]) -> None:
@@ -303,8 +345,12 @@ class Bodies(Literals):
         name = self.texts[i]
         self.i = i + 2
         if name in self.graph:
-            self.mistake("duplicate-name", f"`{name}` is bound twice in this definition", i,
-                         hint="a graph binding is of the whole definition: take another number")
+            self.mistake(
+                "duplicate-name",
+                f"`{name}` is bound twice in this definition",
+                i,
+                hint="a graph binding is of the whole definition: take another number",
+            )
         try:
             value = yield self.expression(not self.strict)
         except SyntaxFault:
@@ -315,7 +361,7 @@ class Bodies(Literals):
         self.graph_block[name] = self.block
         if self.kinds[self.i] == ";":
             self.i += 1
-        elif self.strict or not self.on_new_line(self.i) and self.kinds[self.i] not in _END:
+        elif self.strict or (not self.on_new_line(self.i) and self.kinds[self.i] not in _END):
             self.expected("`;`" if self.strict else "`;` or a new line")
         if self.kinds[self.i] in _END:
             self._old(i, "missing-body", "the block ends with a binding", f"end it with its result, {name}")
@@ -350,8 +396,15 @@ class Bodies(Literals):
         finally:
             self.leave(mark)
             self.implicit, self.in_result, self.depth = outer
-        return Function(tuple(params), body, ret, tuple(type_params), attrs, tuple(constraints),
-                        span=self.span(start, last))
+        return Function(
+            tuple(params),
+            body,
+            ret,
+            tuple(type_params),
+            attrs,
+            tuple(constraints),
+            span=self.span(start, last),
+        )
 
     def _params(self) -> tuple[list[Var], dict[str, Any]]:
         """`(%x: T, %y, key=attr)`."""
@@ -365,7 +418,12 @@ class Bodies(Literals):
                 self.attribute(attrs)
             else:
                 if kind == "NAME" and self.texts[i] != "_":
-                    self._old(i, "missing-sigil", f"the parameter `{self.texts[i]}` has no sigil", f"write %{self.texts[i]}")
+                    self._old(
+                        i,
+                        "missing-sigil",
+                        f"the parameter `{self.texts[i]}` has no sigil",
+                        f"write %{self.texts[i]}",
+                    )
                 elif kind != "LOCAL" and self.texts[i] != "_":
                     self.expected("a parameter", opener=opener)
                 params.append(self._param(i, seen))

@@ -24,13 +24,12 @@ from relay.ir.expr import (
     RefRead,
     RefWrite,
     RelayExpr,
-    Tuple,
     TupleGetItem,
     Var,
 )
 from relay.ir.type import BOOL, FuncType, Kind, TensorType
-from relay.op.base import attribute_types, get, instance, registry
 from relay.op.base import alias_of as op_aliases
+from relay.op.base import attribute_types, get, instance, registry
 from relay.text.cursor import Rule, SyntaxFault
 from relay.text.literals import closed, number, opened, special_float, strict_dtype
 from relay.text.parse_pattern import Patterns
@@ -45,12 +44,19 @@ class Level(NamedTuple):
 
 OR, AND, EQUALITY, ORDER, SUM, PRODUCT, PREFIX, POWER = range(1, 9)
 INFIX = {
-    "||": Level(OR, ""), "&&": Level(AND, ""),
-    "==": Level(EQUALITY, "equal"), "!=": Level(EQUALITY, "not_equal"),
-    "<": Level(ORDER, "less"), "<=": Level(ORDER, "less_equal"),
-    ">": Level(ORDER, "greater"), ">=": Level(ORDER, "greater_equal"),
-    "+": Level(SUM, "add"), "-": Level(SUM, "subtract"),
-    "*": Level(PRODUCT, "multiply"), "/": Level(PRODUCT, "divide"), "%": Level(PRODUCT, "mod"),
+    "||": Level(OR, ""),
+    "&&": Level(AND, ""),
+    "==": Level(EQUALITY, "equal"),
+    "!=": Level(EQUALITY, "not_equal"),
+    "<": Level(ORDER, "less"),
+    "<=": Level(ORDER, "less_equal"),
+    ">": Level(ORDER, "greater"),
+    ">=": Level(ORDER, "greater_equal"),
+    "+": Level(SUM, "add"),
+    "-": Level(SUM, "subtract"),
+    "*": Level(PRODUCT, "multiply"),
+    "/": Level(PRODUCT, "divide"),
+    "%": Level(PRODUCT, "mod"),
     "**": Level(POWER, "power"),
 }
 PREFIXES = {"-": Level(PREFIX, "negative"), "!": Level(PREFIX, "logical_not")}
@@ -102,13 +108,17 @@ class Expressions(Patterns):
             while True:
                 i = self.i
                 kind = kinds[i]
-                if kind in _AFTER_OPERAND or kind not in _POSTFIX or by_line and self.on_new_line(i):
+                if kind in _AFTER_OPERAND or kind not in _POSTFIX or (by_line and self.on_new_line(i)):
                     break
                 if kind == "(":
                     e = yield self._call(e, first, ())
                 elif kind == "PROJ":
                     e = self._projection(e, first, i)
-                elif kind == "<" and self.ends[i - 1] == self.starts[i] and (types := self._type_args(e, i)) is not None:
+                elif (
+                    kind == "<"
+                    and self.ends[i - 1] == self.starts[i]
+                    and (types := self._type_args(e, i)) is not None
+                ):
                     e = yield self._call(e, first, types)
                 else:
                     break
@@ -116,13 +126,15 @@ class Expressions(Patterns):
                 self.expected("`(`")
             operands.append((e, first, i - 1))
             level = INFIX.get(kind)
-            if level is None or by_line and self.on_new_line(i):
+            if level is None or (by_line and self.on_new_line(i)):
                 if by_line:
                     self._check_line(i)
                 break
             strength = level.strength
-            while waiting and (waiting[-1][1].strength > strength
-                               or waiting[-1][1].strength == strength and strength != POWER):
+            while waiting and (
+                waiting[-1][1].strength > strength
+                or (waiting[-1][1].strength == strength and strength != POWER)
+            ):
                 if strength in (EQUALITY, ORDER) and waiting[-1][1].strength == strength:
                     self._refuse_chain(operands, waiting[-1], i)
                 self._reduce(operands, waiting.pop())
@@ -137,26 +149,40 @@ class Expressions(Patterns):
         if self.kinds[i] != "-" or self.ends[i] != self.starts[i + 1]:
             return False
         return self.kinds[i + 1] == "NUMBER" or (
-            self.kinds[i + 1] == "NAME" and special_float(self.texts[i + 1]) is not None
-            and self.env.get(self.texts[i + 1]) is None)
+            self.kinds[i + 1] == "NAME"
+            and special_float(self.texts[i + 1]) is not None
+            and self.env.get(self.texts[i + 1]) is None
+        )
 
     def _check_line(self, i: int) -> None:
         """A line that ended a graph binding: what begins the next one must not look like its continuation."""
         if not self.on_new_line(i):
             return
         if self.kinds[i] in _CANNOT_BEGIN_LINE:
-            self.fault("line-begins-with-operator", f"a line begins with {self.spelled(i)}, but the graph binding ended "
-                       "with the line before", i, hint="put the operator at the end of the line, or end the binding with `;`")
+            self.fault(
+                "line-begins-with-operator",
+                f"a line begins with {self.spelled(i)}, but the graph binding ended with the line before",
+                i,
+                hint="put the operator at the end of the line, or end the binding with `;`",
+            )
         if self.kinds[i] == "-":
-            self.lint("line-begins-with-minus", "this line begins with a minus: the graph binding ended with the "
-                      "line before", i, hint="put the `-` at the end of that line if it was meant as a subtraction")
+            self.lint(
+                "line-begins-with-minus",
+                "this line begins with a minus: the graph binding ended with the line before",
+                i,
+                hint="put the `-` at the end of that line if it was meant as a subtraction",
+            )
 
     def _refuse_chain(self, operands: list[tuple[Any, int, int]], op: tuple[str, Level, int], i: int) -> None:
         _, first, last = operands[-1]
         middle = self.source.text[self.starts[first] : self.ends[last]]
         middle = middle if len(middle) <= 20 and "\n" not in middle else "…"
-        self.fault("comparison-chain", "comparisons do not chain", i,
-                   hint=f"write (… {op[0]} {middle}) && ({middle} {self.kinds[i]} …)")
+        self.fault(
+            "comparison-chain",
+            "comparisons do not chain",
+            i,
+            hint=f"write (… {op[0]} {middle}) && ({middle} {self.kinds[i]} …)",
+        )
 
     def _reduce(self, operands: list[tuple[Any, int, int]], op: tuple[str, Level, int]) -> None:
         """Apply a waiting operator to the last operands."""
@@ -211,7 +237,9 @@ class Expressions(Patterns):
             case "[":
                 return (yield self.tensor_literal())
             case "STRING":
-                return Constant(np.asarray(self.string(i), object), TensorType((), "string"), span=self.span(i))
+                return Constant(
+                    np.asarray(self.string(i), object), TensorType((), "string"), span=self.span(i)
+                )
             case "{":
                 self.i = i
                 return (yield self.braces())
@@ -295,9 +323,19 @@ class Expressions(Patterns):
     def lint_sigil(self, i: int) -> None:
         """A local written without its sigil."""
         if self.strict:
-            self.mistake("missing-sigil", f"the local `{self.texts[i]}` has no sigil", i, hint=f"write %{self.texts[i]}")
+            self.mistake(
+                "missing-sigil",
+                f"the local `{self.texts[i]}` has no sigil",
+                i,
+                hint=f"write %{self.texts[i]}",
+            )
         else:
-            self.lint("missing-sigil", f"the local `{self.texts[i]}` has no sigil", i, hint=f"write %{self.texts[i]}")
+            self.lint(
+                "missing-sigil",
+                f"the local `{self.texts[i]}` has no sigil",
+                i,
+                hint=f"write %{self.texts[i]}",
+            )
 
     def _qualified_constructor(self, name: str) -> Constructor | None:
         """`List.Nil`: the constructor itself, also where it has no fields."""
@@ -307,10 +345,17 @@ class Expressions(Patterns):
 
     def _instance_of_nullary(self, e: Expr, i: int) -> Expr:
         """A constructor without fields, not called, is its instance: `Nil` is `Nil()`."""
-        if type(e) is Constructor and not e.inputs and self.kinds[self.i] != "(" \
-                and self.texts[i].removeprefix("@") == e.name_hint:
-            at_type_args = self.kinds[self.i] == "<" and self.angle_partner.get(self.i) is not None \
+        if (
+            type(e) is Constructor
+            and not e.inputs
+            and self.kinds[self.i] != "("
+            and self.texts[i].removeprefix("@") == e.name_hint
+        ):
+            at_type_args = (
+                self.kinds[self.i] == "<"
+                and self.angle_partner.get(self.i) is not None
                 and self.ends[i] == self.starts[self.i]
+            )
             return e if at_type_args else Call(e, (), None, (), span=self.span(i))
         return e
 
@@ -319,8 +364,12 @@ class Expressions(Patterns):
         if isinstance(found, Constant):
             return Constant(found.value, found.type, span=self.span(i, self.i - 1))
         if not isinstance(found, RelayExpr):
-            self.fault("missing-metadata", f"expected an expression, found metadata of {type(found).__name__}", i,
-                       to=self.i - 1)
+            self.fault(
+                "missing-metadata",
+                f"expected an expression, found metadata of {type(found).__name__}",
+                i,
+                to=self.i - 1,
+            )
         return found  # pyright: ignore[reportReturnType]
 
     # --- calls ----------------------------------------------------------------------------------------------
@@ -375,7 +424,9 @@ class Expressions(Patterns):
             return self._form(callee.name, args, attrs, first, i)
         return Call(callee, tuple(args), attrs, type_args, span=self.span(first, i))
 
-    def _instance(self, name: str, attrs: dict[str, Any], places: dict[str, int], first: int, last: int) -> Any:
+    def _instance(
+        self, name: str, attrs: dict[str, Any], places: dict[str, int], first: int, last: int
+    ) -> Any:
         """The operator with its attributes; a fault points at the attribute it is about."""
         if self.strict:
             attrs.pop("attrs_type_key", None)
@@ -385,16 +436,22 @@ class Expressions(Patterns):
             known = attribute_types(registry[name])
             message = error.diagnostics[0].message
             for key, at in places.items():
-                if (error.codes[0] == "unknown-attribute" and key not in known
-                        or error.codes[0] == "attribute-type" and f"`{key}`" in message):
+                if (error.codes[0] == "unknown-attribute" and key not in known) or (
+                    error.codes[0] == "attribute-type" and f"`{key}`" in message
+                ):
                     raise self.located(error, at, at) from None
             raise self.located(error, first, last) from None
 
     def _form(self, name: str, args: list[Any], attrs: dict[str, Any] | None, first: int, last: int) -> Expr:
         if len(args) != _FORMS[name] or attrs:
             n = _FORMS[name]
-            self.fault("argument-count", f"`{name}` takes {n} operand{'s' * (n != 1)}"
-                       + (" and no attributes" if attrs else f", {len(args)} given"), first, to=last)
+            self.fault(
+                "argument-count",
+                f"`{name}` takes {n} operand{'s' * (n != 1)}"
+                + (" and no attributes" if attrs else f", {len(args)} given"),
+                first,
+                to=last,
+            )
         span = self.span(first, last)
         match name:
             case "ref":
@@ -416,7 +473,9 @@ class Expressions(Patterns):
         found: list[Any] = []
         try:
             while self.i != close:
-                found.append(self.said_kind(self.type_(kinds[len(found)] if len(found) < len(kinds) else None)))
+                found.append(
+                    self.said_kind(self.type_(kinds[len(found)] if len(found) < len(kinds) else None))
+                )
                 if self.i != close:
                     self.take(",", opener=i)
         except SyntaxFault:
@@ -441,7 +500,11 @@ class Expressions(Patterns):
 
     def _begins_type(self, i: int) -> bool:
         name = self.texts[i]
-        return name in ("Tensor", "Tuple", "Ref", "fn", "fun") or name in self.data_kinds or canonical(name) is not None
+        return (
+            name in ("Tensor", "Tuple", "Ref", "fn", "fun")
+            or name in self.data_kinds
+            or canonical(name) is not None
+        )
 
     def _kinds_of(self, callee: Any) -> tuple[Kind, ...]:
         """The kinds of a callee's type parameters, as far as its declaration is seen."""

@@ -38,8 +38,12 @@ class Items(Bodies):
         self.item_starts = frozenset(starts)
         self.attributes: dict[str, tuple[int, dict[str, Any]]] = {}
         self.done: dict[int, int] = {}
-        for words, rule in ((("import",), self._import), (("type", "data", "extern"), self._declare_data),
-                            (("type", "data", "extern"), self._data), (("attributes", "options"), self._attributes)):
+        for words, rule in (
+            (("import",), self._import),
+            (("type", "data", "extern"), self._declare_data),
+            (("type", "data", "extern"), self._data),
+            (("attributes", "options"), self._attributes),
+        ):
             for i in starts:
                 if self.kinds[i] == "NAME" and self.texts[i] in words:
                     self._attempt(rule, i)
@@ -49,7 +53,9 @@ class Items(Bodies):
             self._item()
         for name, (i, _) in self.attributes.items():
             near = did_you_mean(name, self.globals) if len(self.globals) < 2000 else ""
-            self.mistake("unknown-global", f"the module defines no `@{name}`", i, hint=near.replace("`", "`@", 1))
+            self.mistake(
+                "unknown-global", f"the module defines no `@{name}`", i, hint=near.replace("`", "`@", 1)
+            )
 
     def _item_starts(self) -> list[int]:
         """Where items begin, outside all brackets."""
@@ -57,7 +63,7 @@ class Items(Bodies):
         kinds, i = self.kinds, 0
         while kinds[i] != "END":
             kind = kinds[i]
-            if kind == "def" or kind == "NAME" and self._begins_item(i):
+            if kind == "def" or (kind == "NAME" and self._begins_item(i)):
                 starts.append(i)
             i = self.partner.get(i, i) + 1 if kind in _OPEN else i + 1
         return starts
@@ -66,13 +72,17 @@ class Items(Bodies):
         next_ = self.kinds[i + 1]
         match self.texts[i]:
             case "type" | "data":
-                return not (i and self.is_word(i - 1, "extern")) and next_ in ("NAME", "GLOBAL") and self.kinds[i + 2] in ("{", "[", "<", ":", "=")
+                return (
+                    not (i and self.is_word(i - 1, "extern"))
+                    and next_ in ("NAME", "GLOBAL")
+                    and self.kinds[i + 2] in ("{", "[", "<", ":", "=")
+                )
             case "extern":
                 return self.is_word(i + 1, "type")
             case "import":
                 return next_ == "STRING"
             case "attributes":
-                return next_ == "{" or next_ in ("NAME", "GLOBAL") and self.kinds[i + 2] == "{"
+                return next_ == "{" or (next_ in ("NAME", "GLOBAL") and self.kinds[i + 2] == "{")
             case "options":
                 return next_ == "{"
             case "free_var":
@@ -94,8 +104,11 @@ class Items(Bodies):
 
     def _next_item(self, i: int) -> int:
         i += 1 if self.kinds[i] != "END" else 0
-        while self.kinds[i] != "END" and i not in self.item_starts and not (
-                self.kinds[i] == "def" and self.kinds[i + 1] == "GLOBAL"):
+        while (
+            self.kinds[i] != "END"
+            and i not in self.item_starts
+            and not (self.kinds[i] == "def" and self.kinds[i + 1] == "GLOBAL")
+        ):
             i += 1
         return i
 
@@ -117,16 +130,22 @@ class Items(Bodies):
 
     def _last_expression(self, i: int) -> None:
         if self.result is not None:
-            self.fault("unexpected-token", f"expected an item or the end of the text, found {self.spelled(i)}", i,
-                       hint="a text ends with one expression")
+            self.fault(
+                "unexpected-token",
+                f"expected an item or the end of the text, found {self.spelled(i)}",
+                i,
+                hint="a text ends with one expression",
+            )
         self.graph, self.graph_block = {}, {}
         self.result = run(self.sequence(opener=-1))
         self.result_start = i
         if self.kinds[self.i] == ";":
             self.i += 1
         if self.kinds[self.i] != "END":
-            self.expected("the end of the text", hint="the expression of a module is its last part"
-                          if self.i in self.item_starts else "")
+            self.expected(
+                "the end of the text",
+                hint="the expression of a module is its last part" if self.i in self.item_starts else "",
+            )
 
     def _free_var(self, i: int) -> None:
         """`free_var %x : T;`."""
@@ -134,7 +153,9 @@ class Items(Bodies):
             return
         at = i + 1
         if self.kinds[at] == "NAME":
-            self._old(at, "missing-sigil", f"the local `{self.texts[at]}` has no sigil", f"write %{self.texts[at]}")
+            self._old(
+                at, "missing-sigil", f"the local `{self.texts[at]}` has no sigil", f"write %{self.texts[at]}"
+            )
         self.i = at + 1
         type_ = None
         if self.kinds[self.i] == ":":
@@ -174,7 +195,12 @@ class Items(Bodies):
         """`def @f(…) { … }` or `def @c : T = e`."""
         at = i + 1
         if self.kinds[at] == "NAME":
-            self._old(at, "missing-sigil", f"the definition `{self.texts[at]}` has no sigil", f"write @{self.texts[at]}")
+            self._old(
+                at,
+                "missing-sigil",
+                f"the definition `{self.texts[at]}` has no sigil",
+                f"write @{self.texts[at]}",
+            )
         elif self.kinds[at] != "GLOBAL":
             self.i = at
             self.expected("the name of a definition", hint="a definition is `def @name(…) { … }`")
@@ -210,10 +236,17 @@ class Items(Bodies):
         at = i + 1
         if self.kinds[at] == "{":
             self.i = at
-            (self.mod.options if self.texts[i] == "options" else self.mod.attrs).update(self.attribute_value())
+            (self.mod.options if self.texts[i] == "options" else self.mod.attrs).update(
+                self.attribute_value()
+            )
             return
         if self.kinds[at] == "NAME":
-            self._old(at, "missing-sigil", f"the definition `{self.texts[at]}` has no sigil", f"write @{self.texts[at]}")
+            self._old(
+                at,
+                "missing-sigil",
+                f"the definition `{self.texts[at]}` has no sigil",
+                f"write @{self.texts[at]}",
+            )
         self.i = at + 1
         values = self.attribute_value()
         name = self.texts[at].removeprefix("@")
@@ -229,9 +262,17 @@ class Items(Bodies):
         if self.kinds[at] not in ("NAME", "GLOBAL"):
             self.expected("the name of a data type")
         name = self.texts[at].removeprefix("@")
-        if canonical(name) is not None or name in BUILT_IN_TYPES or "." in self.texts[at] and self.kinds[at] == "NAME":
-            self.fault("reserved-name", f"`{name}` cannot be the name of a data type", at,
-                       hint="it has a meaning already")
+        if (
+            canonical(name) is not None
+            or name in BUILT_IN_TYPES
+            or ("." in self.texts[at] and self.kinds[at] == "NAME")
+        ):
+            self.fault(
+                "reserved-name",
+                f"`{name}` cannot be the name of a data type",
+                at,
+                hint="it has a meaning already",
+            )
         if name in self.types_here:
             self.fault("duplicate-name", f"the type `{name}` is defined twice", at)
         self.types_here.add(name)
@@ -261,8 +302,9 @@ class Items(Bodies):
         finally:
             self.leave(mark)
         self.mod.type_definitions.pop(header, None)
-        self.mod.type_definitions[header] = TypeData(header, tuple(params), tuple(constructors), is_extern,
-                                                     span=self.span(i, at))
+        self.mod.type_definitions[header] = TypeData(
+            header, tuple(params), tuple(constructors), is_extern, span=self.span(i, at)
+        )
         self.mod.imported.discard(header.name_hint)
 
     def _behind_params(self, opener: int) -> int:
@@ -283,8 +325,12 @@ class Items(Bodies):
             inputs = self._constructor_inputs(header, params)
             c = Constructor(name, inputs, header, len(found), span=self.span(i))
             if name in self.constructors_here:
-                self.mistake("duplicate-name", f"the constructor `{name}` is declared twice", i,
-                             hint="constructors of all data types of a module have names of their own")
+                self.mistake(
+                    "duplicate-name",
+                    f"the constructor `{name}` is declared twice",
+                    i,
+                    hint="constructors of all data types of a module have names of their own",
+                )
             self.constructors_here.add(name)
             self.constructors[name] = c
             found.append(c)
@@ -308,8 +354,13 @@ class Items(Bodies):
         at = self.i
         result = self.type_()
         if result is not TypeCall(header, params):
-            self.mistake("constructor-result", f"a constructor of `{header.name_hint}` gives a `{header.name_hint}`", at,
-                         to=self.i - 1, hint="its result type is the data type with its own parameters")
+            self.mistake(
+                "constructor-result",
+                f"a constructor of `{header.name_hint}` gives a `{header.name_hint}`",
+                at,
+                to=self.i - 1,
+                hint="its result type is the data type with its own parameters",
+            )
         return inputs
 
     def _input_types(self) -> tuple[Type, ...]:
@@ -376,8 +427,12 @@ class Items(Bodies):
             return
         main = GlobalVar("main", span=e.span)
         if "main" in self.defined:
-            self.mistake("main-exists", "the last expression becomes `@main`, which is defined already", self.result_start,
-                         hint="leave the definition or the expression out")
+            self.mistake(
+                "main-exists",
+                "the last expression becomes `@main`, which is defined already",
+                self.result_start,
+                hint="leave the definition or the expression out",
+            )
             return
         if not isinstance(e, Function):
             e = Function(tuple(free_vars(e)) if self.free else (), e, span=e.span)

@@ -47,8 +47,13 @@ class Literals(Expressions):
                 self.expected("`)`", opener=opener)
         end = self.take(")", opener=opener)
         if shape is None or dtype is None:
-            self.fault("constant-form", f"the constant has no {'shape' if shape is None else 'base type'}", start,
-                       to=end, hint=FORM)
+            self.fault(
+                "constant-form",
+                f"the constant has no {'shape' if shape is None else 'base type'}",
+                start,
+                to=end,
+                hint=FORM,
+            )
         return self._filled(data, found, shape, dtype, self.span(start, end), first)
 
     def _static_shape(self) -> tuple[int, ...]:
@@ -58,7 +63,9 @@ class Literals(Expressions):
         while self.kinds[self.i] == "NUMBER":
             text = self.texts[self.i]
             if not text.isdigit() or len(text) > 18:
-                self.fault("constant-form", f"`{self.source_text(self.i)}` is not a dimension", self.i, hint=FORM)
+                self.fault(
+                    "constant-form", f"`{self.source_text(self.i)}` is not a dimension", self.i, hint=FORM
+                )
             shape.append(int(text))
             self.i += 1
             if self.kinds[self.i] != ",":
@@ -123,8 +130,11 @@ class Literals(Expressions):
             value, dtype = self.number_at(i, negative)
         else:
             self.i = i
-            self.expected("a number", hint="the value of a constant is known when the program is written; "
-                          "`full(e, shape=…)` fills a tensor with a computed one")
+            self.expected(
+                "a number",
+                hint="the value of a constant is known when the program is written; "
+                "`full(e, shape=…)` fills a tensor with a computed one",
+            )
         self.i = i + 1
         data.values.append(value)
         if dtype is not None:
@@ -139,26 +149,48 @@ class Literals(Expressions):
             raise self.located(error, i - negative, i) from None
 
     def _ragged(self, i: int, before: tuple[int, ...], found: tuple[int, ...]) -> None:
-        self.fault("ragged-literal", f"the elements of a tensor have one shape: {before} and {found} differ", i,
-                   hint="different shapes fit into a tuple, `(a, b)`")
+        self.fault(
+            "ragged-literal",
+            f"the elements of a tensor have one shape: {before} and {found} differ",
+            i,
+            hint="different shapes fit into a tuple, `(a, b)`",
+        )
 
-    def _filled(self, data: "Data", found: tuple[int, ...], shape: tuple[int, ...], dtype: str | TypeVar, span: Span,
-                i: int) -> Constant:
+    def _filled(
+        self,
+        data: "Data",
+        found: tuple[int, ...],
+        shape: tuple[int, ...],
+        dtype: str | TypeVar,
+        span: Span,
+        i: int,
+    ) -> Constant:
         if isinstance(dtype, TypeVar) or dtype == "_":
-            kept = "float64" if any(isinstance(v, float) for v in data.values) else \
-                "uint64" if any(v >= 2**63 for v in data.values) else "int64"
+            kept = (
+                "float64"
+                if any(isinstance(v, float) for v in data.values)
+                else "uint64"
+                if any(v >= 2**63 for v in data.values)
+                else "int64"
+            )
             c = self._filled(data, found, shape, kept, span, i)
             return Constant(c.value, None if dtype == "_" else TensorType(shape, dtype), span=span)
         for suffix, at in data.dtypes.items():
             if suffix != dtype:
-                self.fault("constant-form", f"the number is {suffix}, the constant {dtype}", at,
-                           hint="leave the suffix out")
+                self.fault(
+                    "constant-form",
+                    f"the number is {suffix}, the constant {dtype}",
+                    at,
+                    hint="leave the suffix out",
+                )
         bad = next((v for v in data.values if not fits(v, dtype)), None)
         if bad is not None:
             self.fault("literal-out-of-range", f"{bad!r} is not in the range of {dtype}", i)
         flat = found != () and found == (math.prod(shape),) and len(found) != len(shape)
         if found not in ((), shape) and not flat:
-            self.fault("constant-form", f"the values have the shape {found}, the constant {shape}", i, hint=FORM)
+            self.fault(
+                "constant-form", f"the values have the shape {found}, the constant {shape}", i, hint=FORM
+            )
         try:
             array: NDArray[Any] = np.array(data.values, to_numpy(dtype))
             array = np.broadcast_to(array.reshape(()), shape) if found == () else array.reshape(shape)
@@ -183,8 +215,12 @@ class Literals(Expressions):
                 is_literal = is_literal and type(e) is Constant
             else:
                 e = yield self.expression()
-                is_literal = is_literal and type(e) is Constant and self.kinds[i] in _LITERAL and \
-                    self.texts[i] not in ("Constant", "meta")
+                is_literal = (
+                    is_literal
+                    and type(e) is Constant
+                    and self.kinds[i] in _LITERAL
+                    and self.texts[i] not in ("Constant", "meta")
+                )
             elements.append(e)
             if self.kinds[self.i] != ",":
                 break
@@ -192,8 +228,13 @@ class Literals(Expressions):
         end = self.take("]", opener=opener)
         span = self.span(opener, end)
         if not elements:
-            self.fault("empty-literal", "an empty tensor literal has no base type", opener, to=end,
-                       hint="write Constant([], (0,), float32) with its shape and base type")
+            self.fault(
+                "empty-literal",
+                "an empty tensor literal has no base type",
+                opener,
+                to=end,
+                hint="write Constant([], (0,), float32) with its shape and base type",
+            )
         if is_literal:
             for e in elements:
                 if e.value.shape != elements[0].value.shape:
@@ -202,7 +243,13 @@ class Literals(Expressions):
             if constant is not None:
                 return constant
         try:
-            return Call(get("stack"), (Tuple(tuple(elements), span=span),), instance("stack", {"axis": 0}), (), span=span)
+            return Call(
+                get("stack"),
+                (Tuple(tuple(elements), span=span),),
+                instance("stack", {"axis": 0}),
+                (),
+                span=span,
+            )
         except RelayError as error:
             raise self.located(error, opener, end) from None
 
@@ -215,7 +262,11 @@ class Literals(Expressions):
         while kinds[i] != "]":
             negative = kinds[i] == "-"
             i += negative
-            if kinds[i] != "NUMBER" or kinds[i + 1] not in _ELEMENT_END or negative and self.ends[i - 1] != self.starts[i]:
+            if (
+                kinds[i] != "NUMBER"
+                or kinds[i + 1] not in _ELEMENT_END
+                or (negative and self.ends[i - 1] != self.starts[i])
+            ):
                 return None
             value, dtype = self.number_at(i, negative)
             values.append(value)

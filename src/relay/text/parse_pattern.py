@@ -24,8 +24,13 @@ class Patterns(Types):
             self.i = i + 1
             return PatternWildcard(span=self.span(i))
         if kind not in ("NAME", "GLOBAL"):
-            self.expected("a pattern", hint="patterns are `_`, variables, constructors and tuples of patterns; "
-                          "numbers are compared with `if`" if kind in ("NUMBER", "STRING", "-") else "")
+            self.expected(
+                "a pattern",
+                hint="patterns are `_`, variables, constructors and tuples of patterns; "
+                "numbers are compared with `if`"
+                if kind in ("NUMBER", "STRING", "-")
+                else "",
+            )
         constructor = self._constructor(i)
         self.i = i + 1
         fields = (yield self._pattern_fields(bound))[0] if self.kinds[self.i] == "(" else ()
@@ -37,8 +42,12 @@ class Patterns(Types):
         if self.texts[i] == "%_":
             return PatternWildcard(span=self.span(i))
         if self.texts[i] in bound:
-            self.mistake("duplicate-name", f"the pattern binds `{self.source_text(i)}` twice", i,
-                         hint="bind two names, and compare them in the clause")
+            self.mistake(
+                "duplicate-name",
+                f"the pattern binds `{self.source_text(i)}` twice",
+                i,
+                hint="bind two names, and compare them in the clause",
+            )
         bound.add(self.texts[i])
         type_ = None
         if self.kinds[self.i] == ":":
@@ -74,6 +83,10 @@ class Patterns(Types):
         found = self.constructors.get(name)
         if found is None:
             hint = did_you_mean(name, self.constructors) if len(self.constructors) < 2000 else ""
-            self.fault("unknown-constructor", f"there is no constructor `{name}`", i,
-                       hint=hint or f"a variable of a pattern has its sigil: %{name}")
+            self.fault(
+                "unknown-constructor",
+                f"there is no constructor `{name}`",
+                i,
+                hint=hint or f"a variable of a pattern has its sigil: %{name}",
+            )
         return found

@@ -36,8 +36,14 @@ _CLOSERS = {"[": "]", "<": ">", "(": ")"}
 _DIM_CALLS = ("min", "max", "broadcast")
 _ADDITIVE, _MULTIPLICATIVE = 1, 2
 _DIM_OPS = {"+": _ADDITIVE, "-": _ADDITIVE, "*": _MULTIPLICATIVE, "/": _MULTIPLICATIVE}
-_KIND_WORDS = {Kind.Type: "a type", Kind.Shape: "a shape", Kind.Dim: "a dimension", Kind.BaseType: "a base type",
-               Kind.Constraint: "a relation", Kind.AdtHandle: "the name of a data type"}
+_KIND_WORDS = {
+    Kind.Type: "a type",
+    Kind.Shape: "a shape",
+    Kind.Dim: "a dimension",
+    Kind.BaseType: "a base type",
+    Kind.Constraint: "a relation",
+    Kind.AdtHandle: "the name of a data type",
+}
 
 
 class Types(Attributes):
@@ -89,8 +95,12 @@ class Types(Attributes):
         """`value`, which is of kind `is_`, where one of kind `wanted` should stand."""
         if wanted is None or is_ is wanted:
             return value
-        self.fault("kind-mismatch", f"expected {_KIND_WORDS[wanted]}, found {_KIND_WORDS[is_]}", i,
-                   hint=self._kind_hint(is_, wanted, i))
+        self.fault(
+            "kind-mismatch",
+            f"expected {_KIND_WORDS[wanted]}, found {_KIND_WORDS[is_]}",
+            i,
+            hint=self._kind_hint(is_, wanted, i),
+        )
 
     def _kind_hint(self, is_: Kind, wanted: Kind, i: int) -> str:
         text = self.source_text(i)
@@ -143,8 +153,12 @@ class Types(Attributes):
         self.i = i + 1
         if kind is Kind.BaseType:
             return base
-        return self.of_kind(TensorType((), base), Kind.Type if kind is None else Kind.BaseType
-                            if kind is not Kind.Type else Kind.Type, kind, i)
+        return self.of_kind(
+            TensorType((), base),
+            Kind.Type if kind is None else Kind.BaseType if kind is not Kind.Type else Kind.Type,
+            kind,
+            i,
+        )
 
     def _metadata_type(self) -> Type:
         i = self.i
@@ -186,22 +200,42 @@ class Types(Attributes):
     def _unknown_type(self, i: int, kind: Kind | None) -> None:
         name = self.source_text(i)
         wanted = _KIND_WORDS[kind or Kind.Type]
-        known = [*self.data_kinds, *BASE_TYPES, *ALIASES, *BUILT_IN_TYPES,
-                 *[k[1:] for k, v in self.env.items() if k[0] == "'" and v is not None]]
+        known = [
+            *self.data_kinds,
+            *BASE_TYPES,
+            *ALIASES,
+            *BUILT_IN_TYPES,
+            *[k[1:] for k, v in self.env.items() if k[0] == "'" and v is not None],
+        ]
         hint = did_you_mean(name, known) if len(known) < 2000 else ""
-        hint = hint or f"declare it: a type parameter is fn<{name}: {(kind or Kind.Type).value}>(…), a data type " \
-                       f"is `type {name} {{ … }}`"
+        hint = (
+            hint
+            or f"declare it: a type parameter is fn<{name}: {(kind or Kind.Type).value}>(…), a data type "
+            f"is `type {name} {{ … }}`"
+        )
         if name in BUILT_IN_TYPES:
-            hint = {"Tensor": "a tensor type is Tensor[(2, 3), float32]", "Tuple": "a tuple type is (A, B)",
-                    "Ref": "the type of a reference is ref(T)"}[name]
-        self.fault("unknown-type", f"there is no type `{name}`" if kind in (None, Kind.Type) else
-                   f"`{name}` is not {wanted}", i, hint=hint)
+            hint = {
+                "Tensor": "a tensor type is Tensor[(2, 3), float32]",
+                "Tuple": "a tuple type is (A, B)",
+                "Ref": "the type of a reference is ref(T)",
+            }[name]
+        self.fault(
+            "unknown-type",
+            f"there is no type `{name}`" if kind in (None, Kind.Type) else f"`{name}` is not {wanted}",
+            i,
+            hint=hint,
+        )
 
     def _arity(self, name: str, kinds: Sequence[Kind], first: int, last: int, found: int = 0) -> None:
         n = len(kinds)
         form = ", ".join([kind.value for kind in kinds])
-        self.fault("type-arity", f"`{name}` takes {n} type argument{'s' * (n != 1)}, {found} given", first, to=last,
-                   hint=f"write {name}[{form}]" if n else f"write {name}")
+        self.fault(
+            "type-arity",
+            f"`{name}` takes {n} type argument{'s' * (n != 1)}, {found} given",
+            first,
+            to=last,
+            hint=f"write {name}[{form}]" if n else f"write {name}",
+        )
 
     def _arguments(self, kinds: Sequence[Kind], name: str | None = None) -> Rule:
         """`[A, B]`, `<A, B>` or `(A)`; with a name, exactly as many as `kinds`, else as many types as there are."""
@@ -284,7 +318,9 @@ class Types(Attributes):
         while self.kinds[self.i] != closer:
             i = self.i
             kind = self._tensor_part(i, position, angle)
-            if kind is Kind.Shape and (shape is not None or dims) or kind is Kind.Dim and shape is not None:
+            if (kind is Kind.Shape and (shape is not None or dims)) or (
+                kind is Kind.Dim and shape is not None
+            ):
                 self.fault("kind-mismatch", "a tensor has one shape", i)
             if kind is Kind.BaseType and base is not None:
                 self.fault("kind-mismatch", "a tensor has one base type", i)
@@ -300,10 +336,15 @@ class Types(Attributes):
                 break
             self.i += 1
         end = self.take_angle(opener) if angle else self.take(closer, opener=opener)
-        if shape is None and not dims or base is None:
+        if (shape is None and not dims) or base is None:
             missing = "base type" if base is None else "shape"
-            self.fault("type-arity", f"the tensor type has no {missing}", first, to=max(end, first + 1),
-                       hint="a tensor type is Tensor[(2, 3), float32]; a scalar is Tensor[(), float32] or float32")
+            self.fault(
+                "type-arity",
+                f"the tensor type has no {missing}",
+                first,
+                to=max(end, first + 1),
+                hint="a tensor type is Tensor[(2, 3), float32]; a scalar is Tensor[(), float32] or float32",
+            )
         return TensorType(tuple(dims) if shape is None else shape, base)
 
     def _tensor_part(self, i: int, position: int, angle: bool) -> Kind:
@@ -316,8 +357,12 @@ class Types(Attributes):
         var = self.type_var(name)
         if var is not None:
             if var.kind not in (Kind.Shape, Kind.Dim, Kind.BaseType):
-                self.fault("kind-mismatch", f"expected a shape or a base type, found {_KIND_WORDS[var.kind]}", i,
-                           hint=f"declare it as `{name}: Shape` or `{name}: BaseType`")
+                self.fault(
+                    "kind-mismatch",
+                    f"expected a shape or a base type, found {_KIND_WORDS[var.kind]}",
+                    i,
+                    hint=f"declare it as `{name}: Shape` or `{name}: BaseType`",
+                )
             return var.kind
         if canonical(name) is not None:
             return Kind.BaseType
@@ -369,8 +414,13 @@ class Types(Attributes):
             self.i += 1
         (result,) = operands
         if isinstance(result, int) and not 0 <= result <= LARGEST_DIM:
-            self.fault("dimension-out-of-range", f"a dimension is from 0 to {LARGEST_DIM}", first, to=self.i - 1,
-                       hint="write `?` for a size that is not known")
+            self.fault(
+                "dimension-out-of-range",
+                f"a dimension is from 0 to {LARGEST_DIM}",
+                first,
+                to=self.i - 1,
+                hint="write `?` for a size that is not known",
+            )
         return result
 
     def _dim_apply(self, op: str, a: Dim, b: Dim) -> Dim:
@@ -384,7 +434,12 @@ class Types(Attributes):
         if kind == "NUMBER":
             text = self.texts[i]
             if not text.isdigit():
-                self.fault("kind-mismatch", f"`{self.source_text(i)}` is not a dimension", i, hint="a dimension is an integer")
+                self.fault(
+                    "kind-mismatch",
+                    f"`{self.source_text(i)}` is not a dimension",
+                    i,
+                    hint="a dimension is an integer",
+                )
             if len(text) > 30:
                 self.fault("dimension-out-of-range", f"a dimension is from 0 to {LARGEST_DIM}", i)
             return int(text)
@@ -415,12 +470,23 @@ class Types(Attributes):
             self.take(")", opener=i + 1)
             return value
         if canonical(name) is not None or name in self.data_kinds or "." in name:
-            self.fault("kind-mismatch", f"`{name}` is not a dimension", i,
-                       hint="in Tensor[…] the shape comes first: Tensor[(2, 3), float32]")
+            self.fault(
+                "kind-mismatch",
+                f"`{name}` is not a dimension",
+                i,
+                hint="in Tensor[…] the shape comes first: Tensor[(2, 3), float32]",
+            )
         if self.implicit is None:
-            self.fault("unknown-dimension", f"the dimension `{name}` is not bound", i, hint=(
-                "a dimension that occurs only in the result is unknown to the caller: write `?`" if self.in_result
-                else f"declare it: fn<{name}: Dim>(…), or write `?`"))
+            self.fault(
+                "unknown-dimension",
+                f"the dimension `{name}` is not bound",
+                i,
+                hint=(
+                    "a dimension that occurs only in the result is unknown to the caller: write `?`"
+                    if self.in_result
+                    else f"declare it: fn<{name}: Dim>(…), or write `?`"
+                ),
+            )
         var = self.implicit[name] = TypeVar(name, Kind.Dim)
         return var
 
@@ -455,8 +521,12 @@ class Types(Attributes):
         i = self.take("NAME", what="a kind")
         found = KINDS.get(self.texts[i])
         if found is None:
-            self.fault("unknown-kind", f"there is no kind `{self.texts[i]}`", i,
-                       hint=did_you_mean(self.texts[i], KINDS) or f"the kinds are {', '.join(KINDS)}")
+            self.fault(
+                "unknown-kind",
+                f"there is no kind `{self.texts[i]}`",
+                i,
+                hint=did_you_mean(self.texts[i], KINDS) or f"the kinds are {', '.join(KINDS)}",
+            )
         return found
 
     def said_kind(self, value: Any) -> Any:
@@ -468,8 +538,15 @@ class Types(Attributes):
             return value.dtype
         if kind is Kind.Shape and isinstance(value, TupleType) and not value.fields:
             return ()
-        found = Kind.Dim if isinstance(value, int) else Kind.Shape if isinstance(value, tuple) else \
-            value.kind if isinstance(value, Type) else Kind.BaseType
+        found = (
+            Kind.Dim
+            if isinstance(value, int)
+            else Kind.Shape
+            if isinstance(value, tuple)
+            else value.kind
+            if isinstance(value, Type)
+            else Kind.BaseType
+        )
         return self.of_kind(value, found, kind, i)
 
     def constraints(self, *, is_nested: bool = False) -> list[TypeRelation]:
@@ -480,14 +557,18 @@ class Types(Attributes):
         while True:
             self.i += 1
             found.append(self._relation())
-            if self.kinds[self.i] != "," or is_nested and not self._at_relation(self.i + 1):
+            if self.kinds[self.i] != "," or (is_nested and not self._at_relation(self.i + 1)):
                 return found
 
     def _at_relation(self, i: int) -> bool:
         """Whether token `i` names a relation and no type: what a comma in a list of types leaves open."""
         name = self.texts[i]
-        return self.kinds[i] == "NAME" and self._is_relation(name) and name not in self.data_kinds \
+        return (
+            self.kinds[i] == "NAME"
+            and self._is_relation(name)
+            and name not in self.data_kinds
             and self.type_var(name) is None
+        )
 
     def _is_relation(self, name: str) -> bool:
         return name in relations or name in registry or name in alias_of or name in BUILT_IN_RELATIONS
@@ -497,8 +578,13 @@ class Types(Attributes):
         name = self.texts[i]
         if not self._is_relation(name):
             known = [*relations, *registry, *alias_of, *BUILT_IN_RELATIONS]
-            self.mistake("unknown-relation", f"there is no relation `{name}`", i, hint=did_you_mean(name, known)
-                         or f"relations are {', '.join(sorted(relations))} and the names of operators")
+            self.mistake(
+                "unknown-relation",
+                f"there is no relation `{name}`",
+                i,
+                hint=did_you_mean(name, known)
+                or f"relations are {', '.join(sorted(relations))} and the names of operators",
+            )
         if self.kinds[self.i] not in ("(", "<"):
             return TypeRelation(name)
         opener = self.i
@@ -525,4 +611,4 @@ class Types(Attributes):
 
 
 def _is_dim(value: Any) -> bool:
-    return isinstance(value, int) or isinstance(value, Type) and value.kind is Kind.Dim
+    return isinstance(value, int) or (isinstance(value, Type) and value.kind is Kind.Dim)

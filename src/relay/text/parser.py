@@ -21,8 +21,13 @@ from relay.text.parse_items import Items
 
 
 def parse(
-    text: str, source_name: str = "<string>", *, path: Path | None = None, init_module: IRModule | None = None,
-    init_meta: Mapping[str, list[Any]] | None = None, warnings: Report | None = None,
+    text: str,
+    source_name: str = "<string>",
+    *,
+    path: Path | None = None,
+    init_module: IRModule | None = None,
+    init_meta: Mapping[str, list[Any]] | None = None,
+    warnings: Report | None = None,
 ) -> IRModule:
     """The module that a text describes.
 
@@ -36,8 +41,14 @@ def _imported(text: str, source_name: str, inner: Loader) -> IRModule:
     return _module(text, source_name, inner, None, None, None)
 
 
-def _module(text: str, source_name: str, imports: Loader, init_module: IRModule | None,
-            init_meta: Mapping[str, list[Any]] | None, warnings: Report | None) -> IRModule:
+def _module(
+    text: str,
+    source_name: str,
+    imports: Loader,
+    init_module: IRModule | None,
+    init_meta: Mapping[str, list[Any]] | None,
+    warnings: Report | None,
+) -> IRModule:
     with paused():
         mod = IRModule() if init_module is None else init_module.copy()
         items = _read(text, source_name, imports, mod, init_meta, is_open=False, checks_globals=True)
@@ -47,20 +58,35 @@ def _module(text: str, source_name: str, imports: Loader, init_module: IRModule 
 
 
 def parse_expr(
-    text: str, source_name: str = "<string>", *, mod: IRModule | None = None,
-    init_meta: Mapping[str, list[Any]] | None = None, warnings: Report | None = None,
+    text: str,
+    source_name: str = "<string>",
+    *,
+    mod: IRModule | None = None,
+    init_meta: Mapping[str, list[Any]] | None = None,
+    warnings: Report | None = None,
 ) -> Expr:
     """The expression that a text is; unknown locals become fresh free variables.
 
     `mod` has the globals and data types it may mention; without one, any global may be.
     """
     with paused():
-        items = _read(text, source_name, loader(_imported, None, warnings), IRModule() if mod is None else mod.copy(),
-                      init_meta, is_open=True, checks_globals=mod is not None)
+        items = _read(
+            text,
+            source_name,
+            loader(_imported, None, warnings),
+            IRModule() if mod is None else mod.copy(),
+            init_meta,
+            is_open=True,
+            checks_globals=mod is not None,
+        )
         _raise_errors(items, None)
         _hand_over(items.report, warnings)
         if items.result is None:
-            fail("unexpected-token", "expected an expression, found the end of the text", items.here(len(items.kinds) - 1))
+            fail(
+                "unexpected-token",
+                "expected an expression, found the end of the text",
+                items.here(len(items.kinds) - 1),
+            )
         return items.result
 
 
@@ -82,10 +108,20 @@ def parse_type(text: str, *, type_vars: Iterable[TypeVar] = (), mod: IRModule | 
         return found
 
 
-def _read(text: str, source_name: str, imports: Loader, mod: IRModule, init_meta: Mapping[str, list[Any]] | None,
-          *, is_open: bool, checks_globals: bool) -> Items:
+def _read(
+    text: str,
+    source_name: str,
+    imports: Loader,
+    mod: IRModule,
+    init_meta: Mapping[str, list[Any]] | None,
+    *,
+    is_open: bool,
+    checks_globals: bool,
+) -> Items:
     report = Report()
-    items = Items(lex(Source(source_name, text), report), report, mod, is_open=is_open, checks_globals=checks_globals)
+    items = Items(
+        lex(Source(source_name, text), report), report, mod, is_open=is_open, checks_globals=checks_globals
+    )
     items.loader = imports
     items.meta = None if init_meta is None else dict(init_meta)
     try:

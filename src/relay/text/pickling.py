@@ -93,8 +93,14 @@ def _pickle_module(mod: IRModule) -> tuple[Any, ...]:
     return load_module, (text, kept, *imports, *_spans(_module_places(mod)))
 
 
-def load_module(text: str, arrays: list[Array], imports: list[str], imported: list[str],
-                sources: list[tuple[str, str, str]], spans: bytes) -> IRModule:
+def load_module(
+    text: str,
+    arrays: list[Array],
+    imports: list[str],
+    imported: list[str],
+    sources: list[tuple[str, str, str]],
+    spans: bytes,
+) -> IRModule:
     """The inverse of `pickle_node` for a module."""
     from relay.text.parser import parse
 
@@ -183,7 +189,9 @@ def _spans(places: Iterable[Node]) -> tuple[list[tuple[str, str, str]], bytes]:
 
 def _restore(places: Iterable[Node], sources: list[tuple[str, str, str]], spans: bytes) -> None:
     """Give freshly read nodes the spans of those that were pickled."""
-    made = [_SOURCES[kind](name, text) if kind == "text" else _SOURCES[kind](name) for kind, name, text in sources]
+    made = [
+        _SOURCES[kind](name, text) if kind == "text" else _SOURCES[kind](name) for kind, name, text in sources
+    ]
     rows = np.frombuffer(spans, "<i8").reshape(-1, 3).tolist()
     for e, (source, start, end) in zip(places, rows, strict=False):
         _set(e, "span", None if source < 0 else Span(made[source], start, end))

@@ -45,12 +45,18 @@ Key = tuple[Any, int]
 
 EQUALITY, COMPARISON, SUM, PRODUCT, UNARY, POWER, BASE, ATOM = range(3, 11)
 INFIX: dict[str, tuple[str, int, int, int]] = {
-    "equal": ("==", EQUALITY, COMPARISON, COMPARISON), "not_equal": ("!=", EQUALITY, COMPARISON, COMPARISON),
-    "less": ("<", COMPARISON, SUM, SUM), "less_equal": ("<=", COMPARISON, SUM, SUM),
-    "greater": (">", COMPARISON, SUM, SUM), "greater_equal": (">=", COMPARISON, SUM, SUM),
-    "add": ("+", SUM, SUM, PRODUCT), "subtract": ("-", SUM, SUM, PRODUCT),
-    "multiply": ("*", PRODUCT, PRODUCT, UNARY), "divide": ("/", PRODUCT, PRODUCT, UNARY),
-    "mod": ("%", PRODUCT, PRODUCT, UNARY), "power": ("**", POWER, BASE, POWER),
+    "equal": ("==", EQUALITY, COMPARISON, COMPARISON),
+    "not_equal": ("!=", EQUALITY, COMPARISON, COMPARISON),
+    "less": ("<", COMPARISON, SUM, SUM),
+    "less_equal": ("<=", COMPARISON, SUM, SUM),
+    "greater": (">", COMPARISON, SUM, SUM),
+    "greater_equal": (">=", COMPARISON, SUM, SUM),
+    "add": ("+", SUM, SUM, PRODUCT),
+    "subtract": ("-", SUM, SUM, PRODUCT),
+    "multiply": ("*", PRODUCT, PRODUCT, UNARY),
+    "divide": ("/", PRODUCT, PRODUCT, UNARY),
+    "mod": ("%", PRODUCT, PRODUCT, UNARY),
+    "power": ("**", POWER, BASE, POWER),
 }
 """Operators with a sign: the sign, how tightly it binds, and what it demands of its left and its right side."""
 PREFIX = {"negative": "-", "logical_not": "!"}
@@ -92,8 +98,15 @@ class ExprPrinter:
     name_each_call = False
     """Whether each call gets a line and a number of its own."""
 
-    def __init__(self, *, width: int = 100, show_types: bool = False, show_spans: bool = False,
-                 mod: IRModule | None = None, keep: Callable[[Constant], str] | None = None) -> None:
+    def __init__(
+        self,
+        *,
+        width: int = 100,
+        show_types: bool = False,
+        show_spans: bool = False,
+        mod: IRModule | None = None,
+        keep: Callable[[Constant], str] | None = None,
+    ) -> None:
         """`keep` stores a large constant and says how the text refers to it."""
         self.width = max(width, 24)
         self.show_types, self.show_spans = show_types, show_spans
@@ -131,11 +144,15 @@ class ExprPrinter:
         self.renamed: set[Var] = set()
         self.new_names: set[str] = set()
         taken = set(self.free.values())
-        self.simple = survey.distinct_names and not (taken and any(v.name_hint in taken for v in survey.bound))
+        self.simple = survey.distinct_names and not (
+            taken and any(v.name_hint in taken for v in survey.bound)
+        )
         self._restart()
 
     def _restart(self) -> None:
-        self.visible: dict[str, Var | None] = {} if self.simple else {name: v for v, name in self.free.items()}
+        self.visible: dict[str, Var | None] = (
+            {} if self.simple else {name: v for v, name in self.free.items()}
+        )
         self.hides: dict[Var, Var | None] = {}
         """The variable of the same name that each bound variable hides."""
         self.clashed = False
@@ -246,7 +263,11 @@ class ExprPrinter:
         if isinstance(text, str):
             block.lines.append(f"{block.margin}{before}{text}{after}")
         else:
-            block.lines += (f"{block.margin}{before}{text.first}", text.middle, f"{block.margin}{text.last}{after}")
+            block.lines += (
+                f"{block.margin}{before}{text.first}",
+                text.middle,
+                f"{block.margin}{text.last}{after}",
+            )
 
     def body(self, e: Any, shared: bool = True) -> Steps:
         """Write `e` into the current block up to its last expression, which is returned unwritten.
@@ -372,7 +393,9 @@ class ExprPrinter:
     def constructor(self, e: Constructor) -> str:
         """The name of a constructor that is called."""
         text = names.constructor(e.name_hint)
-        return self.qualified(e) if text[0] == "@" and self.mod is not None and e.name_hint in self.mod else text
+        return (
+            self.qualified(e) if text[0] == "@" and self.mod is not None and e.name_hint in self.mod else text
+        )
 
     def qualified(self, e: Constructor) -> str:
         """A constructor that is not called, or has the odd name of a definition: `List.Nil`, `@"List.odd name"`."""
@@ -472,7 +495,7 @@ class ExprPrinter:
         if e in self.graph:
             return text
         if type(e) is Constant:
-            loose = strength == ATOM and text[0] in "0123456789in" or strength >= BASE and text[0] == "-"
+            loose = (strength == ATOM and text[0] in "0123456789in") or (strength >= BASE and text[0] == "-")
             return f"({text})" if loose else text
         return f"({text})" if self.strength(e) < strength else text
 
@@ -488,8 +511,15 @@ class ExprPrinter:
 
     def is_prefix(self, e: Call) -> bool:
         """Whether a call prints as `-x` or `!x`."""
-        return (self.sugar and len(e.args) == 1 and type(e.op) is Op and e.op.name in PREFIX and not e.type_args
-                and type(e.args[0]) is not Constant and not self.call_attributes(e))
+        return (
+            self.sugar
+            and len(e.args) == 1
+            and type(e.op) is Op
+            and e.op.name in PREFIX
+            and not e.type_args
+            and type(e.args[0]) is not Constant
+            and not self.call_attributes(e)
+        )
 
     def shorten(self, several: Sequence[Any], texts: list[str], excess: int) -> None:
         """Name the longest parts, in place, until the whole is `excess` shorter."""
@@ -504,8 +534,9 @@ class ExprPrinter:
         for i in sorted(chosen):
             texts[i] = self.give_name(several[i], texts[i])
 
-    def listed(self, opening: str, several: Sequence[Any], texts: list[str], more: list[str], closing: str,
-               room: int) -> Text:
+    def listed(
+        self, opening: str, several: Sequence[Any], texts: list[str], more: list[str], closing: str, room: int
+    ) -> Text:
         """`opening`, the parts with commas between, `closing`: on one line if naming parts makes it fit."""
         frame = len(opening) + len(closing) + sum(map(len, more)) + 2 * (len(texts) + len(more)) - 2
         excess = frame + sum(map(len, texts)) - room
@@ -519,8 +550,12 @@ class ExprPrinter:
         """The text of a node itself."""
         name = _RULES.get(type(e))
         if name is None:
-            fail("temporary-node", f"{e!r} has no text", getattr(e, "span", None),
-                 hint="it is a node of some pass, which has to replace it before it ends")
+            fail(
+                "temporary-node",
+                f"{e!r} has no text",
+                getattr(e, "span", None),
+                hint="it is a node of some pass, which has to replace it before it ends",
+            )
         text = yield getattr(self, name)(e, room)
         return wrapped(text, "", self.comment(e)) if self.comments else text
 
@@ -601,8 +636,13 @@ class ExprPrinter:
         margin = self.block.margin
         middle: list[Any] = []
         opened: list[Block] = []
-        while type(e.false_branch) is If and e.false_branch not in self.shared and (e, 2) not in self.homes \
-                and not self.comments and not self.name_each_call:
+        while (
+            type(e.false_branch) is If
+            and e.false_branch not in self.shared
+            and (e, 2) not in self.homes
+            and not self.comments
+            and not self.name_each_call
+        ):
             middle.append([f"{pad(self.block.level + 1)}{yes}"] if isinstance(yes, str) else yes)
             around, inner = self.enter((e, 2), deeper=0), e.false_branch
             cond = yield self.part(inner.cond, room - 17)
@@ -645,8 +685,13 @@ class ExprPrinter:
         last = yield self.body(e.body)
         self.types.leave(undo)
         inner = self.block
-        if isinstance(last, str) and not inner.lines and isinstance(head, str) and start == "fn " \
-                and len(head) + len(last) + 4 <= room:
+        if (
+            isinstance(last, str)
+            and not inner.lines
+            and isinstance(head, str)
+            and start == "fn "
+            and len(head) + len(last) + 4 <= room
+        ):
             self.leave(around)
             return f"{head} {{ {last} }}"
         self.statement("", last, "")

@@ -18,8 +18,13 @@ FILLED = 8
 """A tensor of more elements than this, all the same, prints as `Constant(v, shape, dtype)`."""
 MOST_AXES = 30
 
-_SUFFIX = {"float32": "f", "float64": "f64", "float16": "f16", "bfloat16": "bf16",
-           **{f"{name}{b}": f"{name[0]}{b}" for b in (2, 4, 8, 16, 32, 64) for name in ("int", "uint")}}
+_SUFFIX = {
+    "float32": "f",
+    "float64": "f64",
+    "float16": "f16",
+    "bfloat16": "bf16",
+    **{f"{name}{b}": f"{name[0]}{b}" for b in (2, 4, 8, 16, 32, 64) for name in ("int", "uint")},
+}
 _BITS = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
 _INFINITE = (float("inf"), float("-inf"))
 
@@ -115,4 +120,8 @@ def _open_constant(value: NDArray[Any], t: TensorType | None, type_text: Callabl
     if value.ndim and value.size > INLINE and is_filled(value):
         return f"Constant({open_text(value[(0,) * value.ndim])}, {type_text(value.shape)}, {dtype})"
     text = nested(value, open_text) if value.ndim else open_text(value[()])
-    return text if t is None and value.ndim <= MOST_AXES else f"Constant({text}, {type_text(value.shape)}, {dtype})"
+    return (
+        text
+        if t is None and value.ndim <= MOST_AXES
+        else f"Constant({text}, {type_text(value.shape)}, {dtype})"
+    )

@@ -39,8 +39,10 @@ class TvmTypes(TypeText):
     def parameters(self, params: Sequence[TypeVar]) -> str:
         for p in params:
             if p.kind is not Kind.Type:
-                cannot(f"a type parameter of kind {p.kind.value}, `{p.name_hint}`",
-                       hint="specialise the function first, or write `?` for a dimension")
+                cannot(
+                    f"a type parameter of kind {p.kind.value}, `{p.name_hint}`",
+                    hint="specialise the function first, or write `?` for a dimension",
+                )
         return super().parameters(params)
 
     def constraints(self, relations: Sequence[TypeRelation]) -> str:
@@ -127,7 +129,9 @@ class TvmPrinter(Printer):
         return self.keep(e)
 
     def metadata(self) -> list[str]:
-        self.large = [replace(c, value=np.ascontiguousarray(c.value).reshape(c.value.shape)) for c in self.large]
+        self.large = [
+            replace(c, value=np.ascontiguousarray(c.value).reshape(c.value.shape)) for c in self.large
+        ]
         return super().metadata()
 
     def call(self, e: Call, room: int) -> Steps:
@@ -144,7 +148,11 @@ class TvmPrinter(Printer):
         return ", ".join([f"{k}={attribute_text(v)}" for k, v in op.changed_attributes().items()])
 
     def let_rec(self, e: LetRec) -> Steps:
-        cannot("functions that call each other inside an expression", e.span, "make them definitions of the module")
+        cannot(
+            "functions that call each other inside an expression",
+            e.span,
+            "make them definitions of the module",
+        )
         yield
 
     def special(self, e: Any, room: int) -> Steps:
@@ -166,7 +174,11 @@ class TvmPrinter(Printer):
         whole.imports, whole.imported = [], set()
         for v, e in mod.functions.items():
             if not isinstance(e, Function) or v in mod.constant_types:
-                cannot(f"the constant definition `@{v.name_hint}`", v.span, "make it a function without parameters")
+                cannot(
+                    f"the constant definition `@{v.name_hint}`",
+                    v.span,
+                    "make it a function without parameters",
+                )
             if not names.is_plain(v.name_hint):
                 cannot(f"the name of the definition `@{v.name_hint}`", v.span)
         return super().module(whole)

@@ -122,8 +122,11 @@ class TypeText:
         while stack:
             item = stack.pop()
             if len(out) > MOST_PIECES:
-                fail("type-too-large", "the type is too large to write: its parts repeat without end",
-                     hint="a type that shares its parts can be small in memory and huge in text")
+                fail(
+                    "type-too-large",
+                    "the type is too large to write: its parts repeat without end",
+                    hint="a type that shares its parts can be small in memory and huge in text",
+                )
             if isinstance(item, str):
                 out.append(item)
             elif isinstance(item, list):
@@ -174,8 +177,16 @@ class TypeText:
             case RefType(value=value):
                 return ["ref(", value, ")"]
             case TypeCall(func=func, args=args):
-                return [func, *(_listed("[", [_guarded(a) for a in args], "]") if args else
-                                () if isinstance(func, GlobalTypeVar) else ("[]",))]
+                return [
+                    func,
+                    *(
+                        _listed("[", [_guarded(a) for a in args], "]")
+                        if args
+                        else ()
+                        if isinstance(func, GlobalTypeVar)
+                        else ("[]",)
+                    ),
+                ]
             case FuncType():
                 return self._function(t)
             case TypeRelation():
@@ -189,8 +200,9 @@ class TypeText:
 
     def _function(self, t: FuncType) -> list[Any]:
         undo = self.enter(t.type_params)
-        pieces: list[Any] = _listed(f"fn{self.parameters(t.type_params)}(", [_guarded(a) for a in t.arg_types],
-                                    ") -> ")
+        pieces: list[Any] = _listed(
+            f"fn{self.parameters(t.type_params)}(", [_guarded(a) for a in t.arg_types], ") -> "
+        )
         inner = isinstance(t.ret_type, FuncType) and (t.type_constraints or _ends_in_where(t.ret_type))
         pieces += ["(", t.ret_type, ")"] if inner else [t.ret_type]
         for i, r in enumerate(t.type_constraints):
@@ -201,7 +213,10 @@ class TypeText:
         if t.args is None and not t.attrs:
             return [t.name]
         args = [self.any_kind(a) if a == () or isinstance(a, str) else _guarded(a) for a in t.args or ()]
-        args += [f"{key if names.is_dotted(key) else names.quote(key)}={self.attr(value)}" for key, value in t.attrs]
+        args += [
+            f"{key if names.is_dotted(key) else names.quote(key)}={self.attr(value)}"
+            for key, value in t.attrs
+        ]
         return _listed(f"{t.name}(", args, ")")
 
     # --- dimensions --------------------------------------------------------------------------------------------
@@ -293,5 +308,3 @@ def _size(root: Type, limit: int) -> int:
         count += 1
         stack += stack.pop().children[:limit]
     return count
-
-

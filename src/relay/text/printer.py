@@ -76,9 +76,12 @@ class Printer(ExprPrinter):
 
     def free_vars(self, several: list[Var]) -> list[str]:
         """`free_var %x: T;` for each."""
-        return [f"free_var {names.local(self.free[v])}"
-                + ("" if v.type_annotation is None else f": {self.types.argument(v.type_annotation)}") + ";"
-                for v in several]
+        return [
+            f"free_var {names.local(self.free[v])}"
+            + ("" if v.type_annotation is None else f": {self.types.argument(v.type_annotation)}")
+            + ";"
+            for v in several
+        ]
 
     def module(self, mod: IRModule) -> list[list[str]]:
         """The items of a module, each with its lines; those that are one line stand together."""
@@ -101,7 +104,10 @@ class Printer(ExprPrinter):
         """The module's own attributes or options."""
         if not values:
             return []
-        pairs = [f"{key if names.is_plain(key) else names.quote(key)}: {value_text(v)}" for key, v in values.items()]
+        pairs = [
+            f"{key if names.is_plain(key) else names.quote(key)}: {value_text(v)}"
+            for key, v in values.items()
+        ]
         return [f"{word} {{ {', '.join(pairs)} }}"]
 
     def expression(self, e: Any) -> list[str]:
@@ -142,8 +148,14 @@ def _printer(dialect: str, **options: Any) -> Printer:
 
 
 def module_text(
-    mod: IRModule, *, show_types: bool = False, show_spans: bool = False, show_meta_data: bool | None = None,
-    dialect: Dialect = "relay", width: int = 100, header: bool = False,
+    mod: IRModule,
+    *,
+    show_types: bool = False,
+    show_spans: bool = False,
+    show_meta_data: bool | None = None,
+    dialect: Dialect = "relay",
+    width: int = 100,
+    header: bool = False,
     keep: Callable[[Constant], str] | None = None,
 ) -> str:
     """A module as text that reads back as an equal module.
@@ -162,8 +174,15 @@ def module_text(
 
 
 def expr_text(
-    e: Any, *, show_types: bool = False, show_spans: bool = False, show_meta_data: bool | None = None,
-    dialect: Dialect = "relay", width: int = 100, header: bool = False, mod: IRModule | None = None,
+    e: Any,
+    *,
+    show_types: bool = False,
+    show_spans: bool = False,
+    show_meta_data: bool | None = None,
+    dialect: Dialect = "relay",
+    width: int = 100,
+    header: bool = False,
+    mod: IRModule | None = None,
 ) -> str:
     """An expression (or pattern, clause, data type) as text; free variables are declared first by `free_var`."""
     p = _printer(dialect, width=width, show_types=show_types, show_spans=show_spans, mod=mod)

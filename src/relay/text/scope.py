@@ -29,8 +29,15 @@ OTHER_NAMES = {
 class Names(Cursor):
     """The names in scope: locals, type parameters, graph bindings, globals, constructors, data types."""
 
-    def __init__(self, tokens: Tokens, report: Report, mod: IRModule, *, is_open: bool = False,
-                 checks_globals: bool = True) -> None:
+    def __init__(
+        self,
+        tokens: Tokens,
+        report: Report,
+        mod: IRModule,
+        *,
+        is_open: bool = False,
+        checks_globals: bool = True,
+    ) -> None:
         """`is_open` makes unknown locals fresh free variables; `checks_globals` reports unknown globals."""
         super().__init__(tokens, report)
         self.mod = mod
@@ -60,7 +67,8 @@ class Names(Cursor):
         self.globals: set[str] = {v.name_hint for v in mod.functions}
         self.constructors: dict[str, Constructor] = mod.constructors()
         self.data_kinds: dict[str, tuple[Kind, ...]] = {
-            t.name_hint: tuple([p.kind for p in d.type_vars]) for t, d in mod.type_definitions.items()}
+            t.name_hint: tuple([p.kind for p in d.type_vars]) for t, d in mod.type_definitions.items()
+        }
 
     # --- entering and leaving -------------------------------------------------------------------------------
 
@@ -101,9 +109,13 @@ class Names(Cursor):
             return found
         var = Var(text[1:], None, span=self.span(i))
         if not self.is_open:
-            self.mistake("unknown-variable", f"`{self.source_text(i)}` is not bound here", i,
-                         hint=self.near_local(text) or "bind it with `let`, make it a parameter, or declare it: "
-                         f"free_var {self.source_text(i)};")
+            self.mistake(
+                "unknown-variable",
+                f"`{self.source_text(i)}` is not bound here",
+                i,
+                hint=self.near_local(text)
+                or f"bind it with `let`, make it a parameter, or declare it: free_var {self.source_text(i)};",
+            )
         self.env[text] = var
         return var
 
@@ -119,9 +131,14 @@ class Names(Cursor):
         if found is None:
             near = "" if len(self.graph) > MOST_NAMES else did_you_mean(text, self.graph)
             before = i and self.kinds[i - 1] in ("LOCAL", "GRAPH", "NUMBER", ")")
-            self.fault("unknown-graph-binding", f"`{text}` is not bound in this definition", i,
-                       hint="the remainder operator `%` has white space behind it" if before else
-                       near or f"bind it before its first use: {text} = …")
+            self.fault(
+                "unknown-graph-binding",
+                f"`{text}` is not bound in this definition",
+                i,
+                hint="the remainder operator `%` has white space behind it"
+                if before
+                else near or f"bind it before its first use: {text} = …",
+            )
         if self.graph_block[text] not in self.open_blocks:
             self._check_escape(i, found)
         return found
@@ -131,8 +148,12 @@ class Names(Cursor):
         live = {v for v in (*self.env.values(), *[before for _, before in self.log]) if type(v) is Var}
         for v in free_vars(node):
             if v not in live:
-                self.fault("escaped-variable", f"`{self.texts[i]}` mentions `%{v.name_hint}`, which is not in scope here",
-                           i, hint="use it where it is bound, or bind what it needs outside")
+                self.fault(
+                    "escaped-variable",
+                    f"`{self.texts[i]}` mentions `%{v.name_hint}`, which is not in scope here",
+                    i,
+                    hint="use it where it is bound, or bind what it needs outside",
+                )
 
     # --- globals and bare names -----------------------------------------------------------------------------
 
@@ -142,21 +163,41 @@ class Names(Cursor):
         if name not in self.globals:
             if name in self.constructors:
                 return self.constructors[name]
-            qualified = [c for c in self.constructors.values() if f"{c.belong_to.name_hint}.{c.name_hint}" == name] \
-                if "." in name else ()
+            qualified = (
+                [c for c in self.constructors.values() if f"{c.belong_to.name_hint}.{c.name_hint}" == name]
+                if "." in name
+                else ()
+            )
             if qualified:
                 return qualified[0]
             if self.checks_globals:
                 near = "" if len(self.globals) > MOST_NAMES else did_you_mean(name, self.globals)
-                self.mistake("unknown-global", f"the module has no `@{name}`", i,
-                             hint=near and near.replace("`", "`@", 1))
+                self.mistake(
+                    "unknown-global",
+                    f"the module has no `@{name}`",
+                    i,
+                    hint=near and near.replace("`", "`@", 1),
+                )
         return GlobalVar(name, span=self.span(i))
 
     def unknown_name(self, i: int, *, is_called: bool) -> None:
         """Report the bare name at token `i`, with a near one."""
         name = self.source_text(i)
-        known = [*registry, *alias_of, *self.constructors, "Constant", "True", "False", "ref", "ref_read",
-                 "ref_write", "grad", "vjp", "jvp", "return"]
+        known = [
+            *registry,
+            *alias_of,
+            *self.constructors,
+            "Constant",
+            "True",
+            "False",
+            "ref",
+            "ref_read",
+            "ref_write",
+            "grad",
+            "vjp",
+            "jvp",
+            "return",
+        ]
         other = OTHER_NAMES.get(name) or next((n for n in registry if n.endswith(f".{name}")), None)
         hint = did_you_mean(name, known) if other is None else f"did you mean `{other}`?"
         if not hint:

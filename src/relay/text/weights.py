@@ -21,10 +21,16 @@ from relay.text.files import as_text, read_file, write_atomically
 from relay.text.printer import module_text
 
 MARK = "relay-constants"
-KNOWN = frozenset({
-    "bool", "bfloat16", "float8_e4m3fn", "float8_e5m2", *[f"float{b}" for b in (16, 32, 64)],
-    *[f"{sign}int{b}" for sign in ("", "u") for b in (8, 16, 32, 64)],
-})
+KNOWN = frozenset(
+    {
+        "bool",
+        "bfloat16",
+        "float8_e4m3fn",
+        "float8_e5m2",
+        *[f"float{b}" for b in (16, 32, 64)],
+        *[f"{sign}int{b}" for sign in ("", "u") for b in (8, 16, 32, 64)],
+    }
+)
 """The base types that a weights file holds as such; elements of others are stored as bytes."""
 
 
@@ -97,17 +103,27 @@ def read_constants(path: Path) -> list[Constant]:
     from safetensors import SafetensorError, deserialize
 
     if not path.exists():
-        fail("missing-weights", f"the constants of the program are in `{path}`, which is not there",
-             hint="keep the .relay file and its .safetensors file together")
+        fail(
+            "missing-weights",
+            f"the constants of the program are in `{path}`, which is not there",
+            hint="keep the .relay file and its .safetensors file together",
+        )
     data = read_file(str(path))
     said = _metadata(data)
     try:
         tensors = dict(deserialize(data))
     except SafetensorError as error:
-        fail("bad-array-file", f"`{path}` is not a sound .safetensors file: {error}", hint="save the program again")
+        fail(
+            "bad-array-file",
+            f"`{path}` is not a sound .safetensors file: {error}",
+            hint="save the program again",
+        )
     if said.get("format") != MARK:
-        fail("bad-array-file", f"`{path}` does not hold the constants of a program",
-             hint="weights by name are inputs: give the file to `relay run` after the program")
+        fail(
+            "bad-array-file",
+            f"`{path}` does not hold the constants of a program",
+            hint="weights by name are inputs: give the file to `relay run` after the program",
+        )
     dtypes = json.loads(said.get("dtypes", "[]"))
     if len(dtypes) != len(tensors) or any(str(i) not in tensors for i in range(len(dtypes))):
         fail("bad-array-file", f"`{path}` lacks some of its constants", hint="save the program again")

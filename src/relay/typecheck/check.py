@@ -108,8 +108,12 @@ class _Checker:
             e: Expr = step
             if isinstance(e, Var):
                 if e not in scope:
-                    self.error("unbound-variable", f"`%{e.name}` is not in scope here", e,
-                               "bind it with `let`, or make it a parameter")
+                    self.error(
+                        "unbound-variable",
+                        f"`%{e.name}` is not in scope here",
+                        e,
+                        "bind it with `let`, or make it a parameter",
+                    )
                     scope.add(e)
                 continue
             if e in seen:
@@ -119,8 +123,12 @@ class _Checker:
 
     def bind(self, v: Var, scope: set[Var]) -> None:
         if v in self.bound:
-            self.error("duplicate-binder", f"the variable object `%{v.name}` is bound in two places", v,
-                       "each `Var` object is one binding site: make a second one")
+            self.error(
+                "duplicate-binder",
+                f"the variable object `%{v.name}` is bound in two places",
+                v,
+                "each `Var` object is one binding site: make a second one",
+            )
         self.bound.add(v)
         scope.add(v)
 
@@ -157,8 +165,13 @@ class _Checker:
             self.error("not-annotated", f"{what} has no type", at)
         elif t not in self.kinds_seen:
             self.kinds_seen.add(t)
-            check_kinds(t, self.mod, lambda code, message, hint: self.error(code, message, at, hint), self.kinds_seen,
-                        may_be_polymorphic=True)
+            check_kinds(
+                t,
+                self.mod,
+                lambda code, message, hint: self.error(code, message, at, hint),
+                self.kinds_seen,
+                may_be_polymorphic=True,
+            )
 
     def declare(self, fn: Function) -> None:
         """Remember which base types the constraints of a function allow its parameters."""
@@ -225,7 +238,9 @@ class _Checker:
             self.error("expected-function", f"what is called is {t}", e)
             return
         if len(e.type_args) != len(t.type_params):
-            self.error("type-args", f"{len(e.type_args)} type arguments for {len(t.type_params)} type parameters", e)
+            self.error(
+                "type-args", f"{len(e.type_args)} type arguments for {len(t.type_params)} type parameters", e
+            )
             return
         by = dict(zip(t.type_params, e.type_args, strict=True))
         for p, a in by.items():
@@ -282,18 +297,27 @@ class _Checker:
                 case PatternVar(var=var):
                     assert var.type_annotation is not None
                     if not agrees(var.type_annotation, t):
-                        self.error("type-mismatch", f"`%{var.name}` is {var.type_annotation}, matched is {t}", var)
+                        self.error(
+                            "type-mismatch", f"`%{var.name}` is {var.type_annotation}, matched is {t}", var
+                        )
                 case PatternConstructor(constructor=c, patterns=fields):
                     data = self.mod.type_definitions.get(c.belong_to)
                     fits = data is not None and isinstance(t, TypeCall) and t.func is c.belong_to
-                    if data is None or not isinstance(t, TypeCall) or not fits or len(fields) != len(c.inputs):
+                    if (
+                        data is None
+                        or not isinstance(t, TypeCall)
+                        or not fits
+                        or len(fields) != len(c.inputs)
+                    ):
                         self.error("type-mismatch", f"`{c.name}` does not match {t}", p)
                         continue
                     by = dict(zip(data.type_vars, t.args, strict=True))
                     stack += zip(fields, [substitute_type(i, by) for i in c.inputs], strict=True)
                 case PatternTuple(patterns=fields):
                     if not isinstance(t, TupleType) or len(t.fields) != len(fields):
-                        self.error("type-mismatch", f"a pattern of {len(fields)} fields does not match {t}", p)
+                        self.error(
+                            "type-mismatch", f"a pattern of {len(fields)} fields does not match {t}", p
+                        )
                         continue
                     stack += zip(fields, t.fields, strict=True)
                 case _:

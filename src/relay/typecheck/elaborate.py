@@ -30,8 +30,12 @@ from relay.typecheck.unify import Unknown, has_unknown, zonk
 if TYPE_CHECKING:
     from relay.typecheck.expressions import Inference
 
-_POOLS = {Kind.Type: ("abcdefghijklmnopqrstuvwxyz", "t"), Kind.Dim: ("nmklpq", "d"), Kind.Shape: (["s"], "s"),
-          Kind.BaseType: (["bt"], "bt")}
+_POOLS = {
+    Kind.Type: ("abcdefghijklmnopqrstuvwxyz", "t"),
+    Kind.Dim: ("nmklpq", "d"),
+    Kind.Shape: (["s"], "s"),
+    Kind.BaseType: (["bt"], "bt"),
+}
 _DEFAULTS: dict[Kind, Any] = {Kind.Type: UNIT, Kind.Shape: (), Kind.Dim: ANY, Kind.BaseType: "float32"}
 
 
@@ -106,8 +110,10 @@ class Elaborator:
         env = self.env
         group = {p for s in sig.siblings for p in s.added}
         if len(sig.siblings) > 1 and group:
-            closed = {p: default(self.inf.classes.get(p), []) if p.kind is Kind.BaseType else _DEFAULTS[p.kind]
-                      for p in group}
+            closed = {
+                p: default(self.inf.classes.get(p), []) if p.kind is Kind.BaseType else _DEFAULTS[p.kind]
+                for p in group
+            }
             env = _Env({**env.rename, **closed})
         if sig.added:
             names = self.names
@@ -296,11 +302,22 @@ class Elaborator:
         self.env, names, following = self.outer.pop()
         self.names.release(names)
         self.names.next = following
-        if body is fn.body and ret is fn.ret_type and not added and constraints is fn.constraints \
-                and _same(params, fn.params):
+        if (
+            body is fn.body
+            and ret is fn.ret_type
+            and not added
+            and constraints is fn.constraints
+            and _same(params, fn.params)
+        ):
             return fn
-        return replace(fn, params=params, body=body, ret_type=ret, type_params=(*fn.type_params, *added),
-                       constraints=constraints)
+        return replace(
+            fn,
+            params=params,
+            body=body,
+            ret_type=ret,
+            type_params=(*fn.type_params, *added),
+            constraints=constraints,
+        )
 
     def match(self, e: Match) -> Expr:
         data = self.get(e.data)
@@ -330,7 +347,11 @@ class Elaborator:
                     v = self.vars[p.var]
                     done[p] = p if v is p.var else PatternVar(v, span=p.span)
                 case PatternConstructor():
-                    done[p] = p if _same(fields, p.children) else PatternConstructor(p.constructor, fields, span=p.span)
+                    done[p] = (
+                        p
+                        if _same(fields, p.children)
+                        else PatternConstructor(p.constructor, fields, span=p.span)
+                    )
                 case PatternTuple():
                     done[p] = p if _same(fields, p.children) else PatternTuple(fields, span=p.span)
                 case _:

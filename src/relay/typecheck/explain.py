@@ -41,12 +41,18 @@ def describe(m: Mismatch, expected: Any, found: Any, why: str, goal: Any) -> "Fa
     because = f" ({why})" if why else ""
     match m.code:
         case "infinite-type":
-            return Fault(m.code, f"{subject}a type would have to contain itself",
-                         f"{_name(m.a)} occurs in {show_type(m.b)}",
-                         "a recursive structure needs a data type: `type T { … }`")
+            return Fault(
+                m.code,
+                f"{subject}a type would have to contain itself",
+                f"{_name(m.a)} occurs in {show_type(m.b)}",
+                "a recursive structure needs a data type: `type T { … }`",
+            )
         case "type-escape":
-            return Fault(m.code, f"{subject}the type parameter `{m.b.name}` would leave the function that declares it",
-                         hint=f"declare `{m.b.name}` on an outer function, or leave the type out")
+            return Fault(
+                m.code,
+                f"{subject}the type parameter `{m.b.name}` would leave the function that declares it",
+                hint=f"declare `{m.b.name}` on an outer function, or leave the type out",
+            )
         case "literal-kind":
             return _literal_kind(m, subject)
         case "dtype-not-supported":
@@ -55,7 +61,10 @@ def describe(m: Mismatch, expected: Any, found: Any, why: str, goal: Any) -> "Fa
             pass
     message = f"{subject}expected {show_type(expected)}, found {show_type(found)}{because}"
     label = ""
-    if kind_of(m.a) is kind_of(m.b) and (show_type(m.a), show_type(m.b)) != (show_type(expected), show_type(found)):
+    if kind_of(m.a) is kind_of(m.b) and (show_type(m.a), show_type(m.b)) != (
+        show_type(expected),
+        show_type(found),
+    ):
         label = _difference(m)
     return Fault(m.code, message, label, m.hint or hint_for(m, expected, found))
 
@@ -101,10 +110,16 @@ def _literal_kind(m: Mismatch, subject: str) -> "Fault":
     wanted = m.a if isinstance(m.a, str) else show_type(zonk(m.a)) if not isinstance(m.a, frozenset) else ""
     class_ = m.b if isinstance(m.b, frozenset) else frozenset[str]()
     if any("int" in d for d in class_):
-        return Fault(m.code, f"{subject}a number cannot be {wanted}" if wanted else f"{subject}a number cannot stand here",
-                     hint="write `True` or `False`, or compare: `%x != 0`" if wanted == "bool" else "")
-    whole = f"{subject}a literal with a point cannot be {wanted}" if wanted else \
-        f"{subject}a literal with a point cannot be an integer"
+        return Fault(
+            m.code,
+            f"{subject}a number cannot be {wanted}" if wanted else f"{subject}a number cannot stand here",
+            hint="write `True` or `False`, or compare: `%x != 0`" if wanted == "bool" else "",
+        )
+    whole = (
+        f"{subject}a literal with a point cannot be {wanted}"
+        if wanted
+        else f"{subject}a literal with a point cannot be an integer"
+    )
     return Fault(m.code, whole, hint="write the number without a point, or convert with `cast(…, float32)`")
 
 
@@ -150,8 +165,11 @@ def _why(inf: "Inference", e: Expr, queue: list[Expr]) -> list[Note]:
 
 
 def _phrase(e: Expr) -> str:
-    return f"the result of `{e.op.name}`" if type(e) is Call and isinstance(e.op, Op | GlobalVar | Constructor) \
+    return (
+        f"the result of `{e.op.name}`"
+        if type(e) is Call and isinstance(e.op, Op | GlobalVar | Constructor)
         else "this"
+    )
 
 
 def _why_var(inf: "Inference", v: Var, queue: list[Expr]) -> list[Note]:

@@ -96,7 +96,9 @@ class Inference(Solver):
         if scanned.has_inner_schemes and scanned.shared:
             where = scopes(root)
             for e in scanned.shared:
-                if type(e) not in (Var, GlobalVar, Op, Constructor) and not (type(e) is Constant and not e.is_open):
+                if type(e) not in (Var, GlobalVar, Op, Constructor) and not (
+                    type(e) is Constant and not e.is_open
+                ):
                     self.homes[e] = where[e]
 
     # --- driving ----------------------------------------------------------------------------------------------
@@ -203,8 +205,17 @@ class Inference(Solver):
     def explain(self, operands: Iterable[Expr]) -> tuple[Any, ...]:
         return explain.notes(self, operands)
 
-    def agree(self, expected: Any, found: Any, at: Expr, what: str, *, strict: bool = False, hint: str = "",
-              operands: Sequence[Expr] | None = None) -> bool:
+    def agree(
+        self,
+        expected: Any,
+        found: Any,
+        at: Expr,
+        what: str,
+        *,
+        strict: bool = False,
+        hint: str = "",
+        operands: Sequence[Expr] | None = None,
+    ) -> bool:
         """Unify, or report at an expression that `what` should be `expected`."""
         if expected is found:
             return True
@@ -214,8 +225,14 @@ class Inference(Solver):
         except Mismatch as m:
             f = self.describe(m, expected, found)
             message = f"{what}: {f.message}" if what else f.message
-            self.diagnose(f.code, message, at, label=f.label, hint=hint or f.hint,
-                          operands=(at,) if operands is None else operands)
+            self.diagnose(
+                f.code,
+                message,
+                at,
+                label=f.label,
+                hint=hint or f.hint,
+                operands=(at,) if operands is None else operands,
+            )
             return False
         if self.queue:
             self.settle()
@@ -224,6 +241,7 @@ class Inference(Solver):
     def annotation(self, t: Type, at: Any, *, polymorphic: bool = False) -> Any:
         """A type as written, with each `_` a new unknown."""
         if t not in self.kinds_seen:
+
             def complain(code: str, message: str, hint: str) -> None:
                 self.diagnose(code, message, at, hint=hint)
 
@@ -234,8 +252,9 @@ class Inference(Solver):
             self.kinds_seen.add(t)
         if not t.flags & HAS_INCOMPLETE:
             return t
-        return map_type(t, lambda leaf: self.fresh_of(leaf.kind) if type(leaf) is IncompleteType else leaf,
-                        HAS_INCOMPLETE)
+        return map_type(
+            t, lambda leaf: self.fresh_of(leaf.kind) if type(leaf) is IncompleteType else leaf, HAS_INCOMPLETE
+        )
 
     def unbound(self, v: Var) -> Any:
         """A variable that nothing around it binds: free in an open expression, a fault in a definition."""
@@ -246,8 +265,12 @@ class Inference(Solver):
         if type(t) is Unknown:
             t.level = 0 if not self.is_open else min(t.level, 1)
         if not self.is_open:
-            self.diagnose("unbound-variable", f"nothing around it binds `%{v.name}`", v,
-                          hint="bind it with `let`, or make it a parameter")
+            self.diagnose(
+                "unbound-variable",
+                f"nothing around it binds `%{v.name}`",
+                v,
+                hint="bind it with `let`, or make it a parameter",
+            )
             t = ERROR
         self.free.append(v)
         self.vars[v] = t
@@ -282,7 +305,9 @@ class Inference(Solver):
         """`fn<a>(a, List[a]) -> List[a]`."""
         data = self.mod.type_definitions.get(c.belong_to)
         if data is None:
-            self.diagnose("unknown-type", f"the module has no type `{c.belong_to.name}`, which `{c.name}` belongs to", c)
+            self.diagnose(
+                "unknown-type", f"the module has no type `{c.belong_to.name}`, which `{c.name}` belongs to", c
+            )
             return ERROR
         return data.constructor_type(c)
 
@@ -292,8 +317,13 @@ class Inference(Solver):
             made = operator_instance(op.name, {})
         except RelayError as error:
             for d in error.diagnostics:
-                self.diagnose(d.code, d.message, op, label=d.label,
-                              hint=f"a bare operator has its default attributes; write fn(%x) {{ {op.name}(%x, …) }}")
+                self.diagnose(
+                    d.code,
+                    d.message,
+                    op,
+                    label=d.label,
+                    hint=f"a bare operator has its default attributes; write fn(%x) {{ {op.name}(%x, …) }}",
+                )
             return ERROR
         args = tuple([self.fresh_of(Kind.Type) for _ in range(len(made.operands) - made.optional)])
         out = self.apply(made, args, op)
@@ -319,7 +349,11 @@ class Inference(Solver):
         if (x.flags | y.flags) & HAS_INCOMPLETE and type(x) is TensorType and type(y) is TensorType:
             known, literal = (x, y) if isinstance(x.dtype, str) else (y, x)
             v = head(literal.dtype)
-            if type(v) is Unknown and isinstance(known.dtype, str) and (v.allowed is None or known.dtype in v.allowed):
+            if (
+                type(v) is Unknown
+                and isinstance(known.dtype, str)
+                and (v.allowed is None or known.dtype in v.allowed)
+            ):
                 self.cause = e
                 self.bind(v, known.dtype)
                 return self.resolve(x), self.resolve(y)
@@ -330,8 +364,12 @@ class Inference(Solver):
         n = len(types)
         if n < len(op.operands) - op.optional or (n > len(op.operands) and not op.variadic):
             names = ", ".join(op.operands)
-            self.diagnose("arity", f"`{op.name}` takes {_count(op)}, found {n}", call,
-                          hint=f"its operands are {names}" if names else "it has no operands")
+            self.diagnose(
+                "arity",
+                f"`{op.name}` takes {_count(op)}, found {n}",
+                call,
+                hint=f"its operands are {names}" if names else "it has no operands",
+            )
             return ERROR
         if type(call) is Call and call.type_args:
             self.diagnose("type-args", f"`{op.name}` takes no type arguments", call)
@@ -345,12 +383,17 @@ class Inference(Solver):
         self.demand(constraints, made, e)
         return made
 
-    def instantiate(self, t: FuncType, e: Expr | None,
-                    explicit: tuple[Any, ...] = ()) -> tuple[FuncType, list[TypeRelation], tuple[Any, ...]]:
+    def instantiate(
+        self, t: FuncType, e: Expr | None, explicit: tuple[Any, ...] = ()
+    ) -> tuple[FuncType, list[TypeRelation], tuple[Any, ...]]:
         """An instance of a scheme, its constraints, and its type arguments."""
         if explicit and len(explicit) != len(t.type_params):
-            self.diagnose("type-args", f"{_plural(len(explicit), 'type argument')} for {_plural(len(t.type_params), 'type parameter')}", e,
-                          hint=f"the type is {show(t)}")
+            self.diagnose(
+                "type-args",
+                f"{_plural(len(explicit), 'type argument')} for {_plural(len(t.type_params), 'type parameter')}",
+                e,
+                hint=f"the type is {show(t)}",
+            )
             explicit = ()
         by: dict[Any, Any] = {}
         for i, p in enumerate(t.type_params):
@@ -365,8 +408,11 @@ class Inference(Solver):
         if p.kind is Kind.BaseType and isinstance(t, TensorType) and t.shape == ():
             t = t.dtype
         if kind_of(t) is not p.kind:
-            self.diagnose("kind-mismatch", f"type argument `{show(t)}` is {name_of(kind_of(t))}, but `{p.name}` is "
-                          f"{name_of(p.kind)}", e)
+            self.diagnose(
+                "kind-mismatch",
+                f"type argument `{show(t)}` is {name_of(kind_of(t))}, but `{p.name}` is {name_of(p.kind)}",
+                e,
+            )
             return ERROR
         if p.kind is Kind.Type:
             return self.annotation(t, e)
@@ -581,7 +627,9 @@ class Inference(Solver):
         for v in e.vars:
             self.vars[v] = ERROR
         bad = next(v for v in e.values if type(v) is not Function)
-        self.diagnose("recursive-value", "only functions can be recursive", bad, hint="write `fn() { … }` around it")
+        self.diagnose(
+            "recursive-value", "only functions can be recursive", bad, hint="write `fn() { … }` around it"
+        )
         return UNIT
 
     def bound_operator(self, var: Var, op: Op) -> Any:
@@ -607,8 +655,13 @@ class Inference(Solver):
             return
         if type(t) is FuncType and t.type_params:
             t = self.instance_of(t, value)
-        self.agree(wanted, t, _result(value, var), f"`%{var.name}`" if var.name != "_" else "the ascription",
-                   operands=(value,) if type(value) is Var else value.children[:4])
+        self.agree(
+            wanted,
+            t,
+            _result(value, var),
+            f"`%{var.name}`" if var.name != "_" else "the ascription",
+            operands=(value,) if type(value) is Var else value.children[:4],
+        )
         self.vars[var] = wanted
 
     def subsume(self, wanted: FuncType, t: Any, value: Expr) -> None:
@@ -639,8 +692,12 @@ class Inference(Solver):
         for goal in self.pending[mark:]:
             if not goal.done:
                 goal.done = True
-                self.diagnose("missing-constraint", f"the value needs `{goal.name}`, which its annotation does not "
-                              "declare", value, hint=f"add `where {show(goal.constraint())}`")
+                self.diagnose(
+                    "missing-constraint",
+                    f"the value needs `{goal.name}`, which its annotation does not declare",
+                    value,
+                    hint=f"add `where {show(goal.constraint())}`",
+                )
         del self.pending[mark:]
 
     # --- the other nodes --------------------------------------------------------------------------------------
@@ -667,17 +724,29 @@ class Inference(Solver):
             self.type_args[e] = args
         elif e.type_args and t is not ERROR:
             if callee in self.monomorphic:
-                self.diagnose("type-args", f"`{_callee(callee)}` is not polymorphic inside its own definition", e,
-                              hint="annotate its parameters and result in full")
+                self.diagnose(
+                    "type-args",
+                    f"`{_callee(callee)}` is not polymorphic inside its own definition",
+                    e,
+                    hint="annotate its parameters and result in full",
+                )
             else:
-                self.diagnose("type-args", f"{_callee(callee)} is not polymorphic, so it takes no type arguments", e,
-                              hint=f"its type is {show(t)}")
+                self.diagnose(
+                    "type-args",
+                    f"{_callee(callee)} is not polymorphic, so it takes no type arguments",
+                    e,
+                    hint=f"its type is {show(t)}",
+                )
         if self.monomorphic and type(callee) in (Var, GlobalVar) and callee in self.monomorphic:
             self.mono_calls[e] = self.monomorphic[callee]
         params = t.arg_types if type(t) is FuncType else ()
         if type(t) is FuncType and len(params) != len(e.args):
-            self.diagnose("arity", f"{_callee(callee)} takes {_plural(len(params), 'argument')}, found {len(e.args)}",
-                          e, hint=f"its type is {show(t)}")
+            self.diagnose(
+                "arity",
+                f"{_callee(callee)} takes {_plural(len(params), 'argument')}, found {len(e.args)}",
+                e,
+                hint=f"its type is {show(t)}",
+            )
             params = ()
         found: list[Any] = []
         for i, a in enumerate(e.args):
@@ -688,10 +757,14 @@ class Inference(Solver):
                 ta = yield a
             found.append(ta)
             if p is not None and p is not ta:
-                self.agree(p, ta, _place(a, e), f"argument {i + 1} of {_callee(callee)}", operands=(callee, a))
+                self.agree(
+                    p, ta, _place(a, e), f"argument {i + 1} of {_callee(callee)}", operands=(callee, a)
+                )
         return self.result_of(t, found, constraints, e, is_known=bool(params) or not e.args)
 
-    def result_of(self, t: Any, found: list[Any], constraints: list[TypeRelation], e: Call, *, is_known: bool) -> Any:
+    def result_of(
+        self, t: Any, found: list[Any], constraints: list[TypeRelation], e: Call, *, is_known: bool
+    ) -> Any:
         """The type of a call whose callee has type `t`."""
         if type(t) is FuncType:
             if not is_known:
@@ -706,8 +779,13 @@ class Inference(Solver):
             self.agree(t, FuncType(found, out), e, f"the call of {_callee(e.op)}", operands=(e.op,))
             return out
         hint = "apply it fully, or declare the type as a function" if type(t) is TypeVar else ""
-        self.diagnose("expected-function", f"{_callee(e.op)} is called, but it is {show(t)}", e, hint=hint,
-                      operands=(e.op,))
+        self.diagnose(
+            "expected-function",
+            f"{_callee(e.op)} is called, but it is {show(t)}",
+            e,
+            hint=hint,
+            operands=(e.op,),
+        )
         return ERROR
 
     def tuple_(self, e: Tuple, want: Any) -> Rule:
@@ -735,17 +813,26 @@ class Inference(Solver):
             return t.fields[e.index]
         if type(t) is TupleType:
             n = len(t.fields)
-            self.diagnose("projection-out-of-range", f"{_plural(n, 'field')}, but .{e.index} is asked for", e,
-                          label=f"the tuple is {show(t)}", operands=(e.tuple_value,),
-                          hint=f"fields are numbered from 0; the last is .{n - 1}" if n else "it has no fields")
+            self.diagnose(
+                "projection-out-of-range",
+                f"{_plural(n, 'field')}, but .{e.index} is asked for",
+                e,
+                label=f"the tuple is {show(t)}",
+                operands=(e.tuple_value,),
+                hint=f"fields are numbered from 0; the last is .{n - 1}" if n else "it has no fields",
+            )
             return ERROR
         if type(t) is Unknown or type(t) is TypeVar:
             out = self.fresh_of(Kind.Type)
             self.post(Goal("Field", (t, out), (("index", e.index),), e))
             self.settle()
             return head(out)
-        self.diagnose("expected-tuple", f".{e.index} is asked of {show(t)}, which is not a tuple", e,
-                      operands=(e.tuple_value,))
+        self.diagnose(
+            "expected-tuple",
+            f".{e.index} is asked of {show(t)}, which is not a tuple",
+            e,
+            operands=(e.tuple_value,),
+        )
         return ERROR
 
     def if_(self, e: If, want: Any) -> Rule:
@@ -784,8 +871,14 @@ class Inference(Solver):
                     hint = "declare the size that differs as `?`: `let %y: Tensor[(?,), …] = if …`"
                 elif type(e) is If and _short_circuit(e):
                     hint = f"for tensors use `{_short_circuit(e)}`"
-                self.diagnose(f.code, f"{what} differ: {show(joined)} and {show(t)}", _result(b, e), label=f.label,
-                              hint=hint, operands=(_end(branches[0]), _end(b)))
+                self.diagnose(
+                    f.code,
+                    f"{what} differ: {show(joined)} and {show(t)}",
+                    _result(b, e),
+                    label=f.label,
+                    hint=hint,
+                    operands=(_end(branches[0]), _end(b)),
+                )
                 return ERROR
             self.settle()
         return joined
@@ -805,9 +898,13 @@ class Inference(Solver):
                 hint = f"`{'&&' if logical == 'logical_and' else '||'}` is for scalars; for tensors use `{logical}`"
             elif m.code in ("dtype-mismatch", "literal-kind", "dtype-not-supported"):
                 hint = "compare it: `%x != 0`"
-            self.diagnose("condition-shape" if m.code in ("rank-mismatch", "shape-mismatch") else "condition-type",
-                          f"a condition is Tensor[(), bool], found {show(t)}", _place(e.cond, e), hint=hint,
-                          operands=(e.cond,) if type(e.cond) is Var else e.cond.children[1:])
+            self.diagnose(
+                "condition-shape" if m.code in ("rank-mismatch", "shape-mismatch") else "condition-type",
+                f"a condition is Tensor[(), bool], found {show(t)}",
+                _place(e.cond, e),
+                hint=hint,
+                operands=(e.cond,) if type(e.cond) is Var else e.cond.children[1:],
+            )
         else:
             self.settle()
 
@@ -854,8 +951,13 @@ class Inference(Solver):
             inside = self.fresh_of(Kind.Type)
             return inside if self.agree(t, RefType(inside), at, "", operands=(ref,)) else ERROR
         if t is not ERROR:
-            self.diagnose("expected-ref", f"expected a reference, found {show(t)}", _place(ref, at), operands=(ref,),
-                          hint="make one with `ref(…)`")
+            self.diagnose(
+                "expected-ref",
+                f"expected a reference, found {show(t)}",
+                _place(ref, at),
+                operands=(ref,),
+                hint="make one with `ref(…)`",
+            )
         return ERROR
 
     def ref_write(self, e: RefWrite, want: Any) -> Rule:
@@ -865,8 +967,14 @@ class Inference(Solver):
         t = self.quick(e.value)
         if t is None:
             t = yield e.value
-        self.agree(inside, t, _place(e.value, e), "what is written into the reference", strict=True,
-                   operands=(e.ref, e.value))
+        self.agree(
+            inside,
+            t,
+            _place(e.value, e),
+            "what is written into the reference",
+            strict=True,
+            operands=(e.ref, e.value),
+        )
         return UNIT
 
     def grad(self, e: Grad, want: Any) -> Rule:
@@ -948,10 +1056,22 @@ def _short_circuit(e: If) -> str:
 
 
 _RULES: dict[type, Callable[[Inference, Any, Any], Rule]] = {
-    Call: Inference.call, Let: Inference.let, LetRec: Inference.let, Function: Inference.lambda_,
-    Tuple: Inference.tuple_, TupleGetItem: Inference.project, If: Inference.if_, Match: Inference.match,
-    RefCreate: Inference.ref_create, RefRead: Inference.ref_read, RefWrite: Inference.ref_write,
-    Grad: Inference.grad, GlobalVar: Inference.global_, Var: Inference.global_, Constant: Inference.global_,
-    Op: Inference.global_, Constructor: Inference.global_,
+    Call: Inference.call,
+    Let: Inference.let,
+    LetRec: Inference.let,
+    Function: Inference.lambda_,
+    Tuple: Inference.tuple_,
+    TupleGetItem: Inference.project,
+    If: Inference.if_,
+    Match: Inference.match,
+    RefCreate: Inference.ref_create,
+    RefRead: Inference.ref_read,
+    RefWrite: Inference.ref_write,
+    Grad: Inference.grad,
+    GlobalVar: Inference.global_,
+    Var: Inference.global_,
+    Constant: Inference.global_,
+    Op: Inference.global_,
+    Constructor: Inference.global_,
 }
 __all__ = ["HAS_ERROR", "Inference", "registry"]

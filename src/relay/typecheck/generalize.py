@@ -54,8 +54,12 @@ class Signature:
     @property
     def scheme(self) -> FuncType:
         """Its type with everything that was found."""
-        return FuncType([zonk(a) for a in self.mono.arg_types], zonk(self.mono.ret_type),
-                        (*self.type_params, *self.added), (*self.constraints, *self.needs))
+        return FuncType(
+            [zonk(a) for a in self.mono.arg_types],
+            zonk(self.mono.ret_type),
+            (*self.type_params, *self.added),
+            (*self.constraints, *self.needs),
+        )
 
 
 def generalise(inf: "Inference", signatures: Sequence[Signature], marks: tuple[int, int]) -> list[Any]:
@@ -111,7 +115,8 @@ def _own_goals(inf: "Inference", mark: int) -> list[Goal]:
     level, own = inf.level, list[Goal]()
     for g in mine:
         if any(v.level > level for v in unknowns(g.types)) or any(
-                inf.rigid_level.get(p, 0) > level for p in variables(g.types)):
+            inf.rigid_level.get(p, 0) > level for p in variables(g.types)
+        ):
             own.append(g)
         else:
             g.level = min(g.level, level)
@@ -138,7 +143,9 @@ def _merged(inf: "Inference", goals: list[Goal]) -> list[Goal]:
                     known[key] = first
                 g.done = merged = True
                 inf.cause = g.call
-                inf.agree(first.types[-1], g.types[-1], inf.roots[0] if g.call is None else g.call, "the result")
+                inf.agree(
+                    first.types[-1], g.types[-1], inf.roots[0] if g.call is None else g.call, "the result"
+                )
         goals = [g for g in goals if not g.done]
         if not merged:
             break
@@ -147,7 +154,9 @@ def _merged(inf: "Inference", goals: list[Goal]) -> list[Goal]:
 
 def _quantify(inf: "Inference", sig: Signature, own: list[Goal], level: int) -> None:
     """Find the type parameters and constraints of one function."""
-    order: dict[Any, None] = {v: None for v in unknowns((*sig.mono.arg_types, sig.mono.ret_type)) if v.level > level}
+    order: dict[Any, None] = {
+        v: None for v in unknowns((*sig.mono.arg_types, sig.mono.ret_type)) if v.level > level
+    }
     added = [p for p in variables((*sig.mono.arg_types, sig.mono.ret_type)) if _is_placeholder(inf, p, level)]
     for p in added:
         order.setdefault(p)
@@ -176,9 +185,12 @@ def _quantify(inf: "Inference", sig: Signature, own: list[Goal], level: int) -> 
     sig.added = tuple(new)
     sig.needs = (*classes, *[zonk(c) for c in needs])
     if len(sig.needs) + len(sig.constraints) > MOST_CONSTRAINTS:
-        inf.diagnose("too-many-constraints", f"the most general type has {len(sig.needs)} constraints, and the limit is "
-                     f"{MOST_CONSTRAINTS}", sig.function,
-                     hint="annotate the parameters, so that shapes and base types are known")
+        inf.diagnose(
+            "too-many-constraints",
+            f"the most general type has {len(sig.needs)} constraints, and the limit is {MOST_CONSTRAINTS}",
+            sig.function,
+            hint="annotate the parameters, so that shapes and base types are known",
+        )
         sig.needs = sig.needs[:MOST_CONSTRAINTS]
 
 
@@ -231,11 +243,19 @@ def _missing(inf: "Inference", sig: Signature, g: Goal) -> None:
     """A fully annotated function has to declare what it needs."""
     if isinstance(g, ClassGoal):
         text = show(g.constraint())
-        inf.diagnose("missing-constraint", f"this needs `{text}`, which the signature does not declare", g.call,
-                     hint=f"add `where {text}`, or give the base type")
+        inf.diagnose(
+            "missing-constraint",
+            f"this needs `{text}`, which the signature does not declare",
+            g.call,
+            hint=f"add `where {text}`, or give the base type",
+        )
         return
-    inf.diagnose("missing-constraint", f"this needs the relation `{g.name}`, which the signature does not declare",
-                 g.call, hint=f"add a `where {g.name}(…)` clause, or leave the result type out")
+    inf.diagnose(
+        "missing-constraint",
+        f"this needs the relation `{g.name}`, which the signature does not declare",
+        g.call,
+        hint=f"add a `where {g.name}(…)` clause, or leave the result type out",
+    )
 
 
 def leftovers(inf: "Inference", own: list[Goal]) -> None:
@@ -258,5 +278,10 @@ def ambiguous(inf: "Inference", g: Goal) -> None:
     g.done = True
     if inf.failed or g.call is None:
         return
-    inf.diagnose("ambiguous-type", f"nothing decides the types of this use of `{g.what}`", g.call,
-                 label=f"known is {', '.join([show(t) for t in g.types[:-1]])}", hint="annotate the operands")
+    inf.diagnose(
+        "ambiguous-type",
+        f"nothing decides the types of this use of `{g.what}`",
+        g.call,
+        label=f"known is {', '.join([show(t) for t in g.types[:-1]])}",
+        hint="annotate the operands",
+    )

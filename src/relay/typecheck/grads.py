@@ -39,8 +39,11 @@ class GradGoal(Goal):
         if type(f) is Unknown:
             f = self._from_result(t, f, out)
         if type(f) is TypeVar:
-            raise Fault("unknown-grad-target", f"`{self.kind}` needs a function, found the type parameter `{f.name}`",
-                        hint="declare the parameter as a function: `%f: fn(…) -> …`")
+            raise Fault(
+                "unknown-grad-target",
+                f"`{self.kind}` needs a function, found the type parameter `{f.name}`",
+                hint="declare the parameter as a function: `%f: fn(…) -> …`",
+            )
         if type(f) is not FuncType:
             raise Fault("unknown-grad-target", f"`{self.kind}` needs a function, found {show(f)}")
         for i, p in enumerate(f.arg_types):
@@ -68,9 +71,12 @@ class GradGoal(Goal):
             u = head(stack.pop())
             if isinstance(u, FuncType | RefType):
                 what = "a function" if isinstance(u, FuncType) else "a reference"
-                raise Fault("grad-parameter", f"`{self.kind}` of a function whose parameter {index + 1} is {show(p)}: "
-                            f"there is no derivative by {what}",
-                            hint=f"close over it instead: `{self.kind}(fn(%x) {{ %f(%x) }})`")
+                raise Fault(
+                    "grad-parameter",
+                    f"`{self.kind}` of a function whose parameter {index + 1} is {show(p)}: "
+                    f"there is no derivative by {what}",
+                    hint=f"close over it instead: `{self.kind}(fn(%x) {{ %f(%x) }})`",
+                )
             if isinstance(u, TupleType):
                 stack += u.fields
             elif type(u) is Unknown:
@@ -84,8 +90,11 @@ class GradGoal(Goal):
 
     @property
     def unsolved(self) -> Fault:
-        return Fault("unknown-grad-target", f"`{self.kind}` needs a function whose type is known here",
-                     hint="call the derivative here, or declare the parameter: `%f: fn(…) -> …`")
+        return Fault(
+            "unknown-grad-target",
+            f"`{self.kind}` needs a function whose type is known here",
+            hint="call the derivative here, or declare the parameter: `%f: fn(…) -> …`",
+        )
 
 
 def grad_goal(e: Grad, f: Any, out: Any) -> Goal:

@@ -36,7 +36,6 @@ def remember(mod: IRModule) -> None:
         recent.append(ref(mod))
 
 
-
 @dataclass(frozen=True, slots=True)
 class Fact:
     """What inference found about a definition: from which source, to which result, by which other types."""
@@ -98,8 +97,11 @@ class Session:
         self.watch: Expr | None = None
         self.watched_type: Any = None
         known, data = mod.facts.get(FACTS, ({}, None))
-        same = data is not None and len(data) == len(mod.type_definitions) and all(
-            data.get(k) is d for k, d in mod.type_definitions.items())
+        same = (
+            data is not None
+            and len(data) == len(mod.type_definitions)
+            and all(data.get(k) is d for k, d in mod.type_definitions.items())
+        )
         self.known: dict[GlobalVar, Fact] = known if same else {}
 
     # --- who mentions whom ------------------------------------------------------------------------------------
@@ -116,7 +118,9 @@ class Session:
         if found is None:
             fact = self.known.get(v)
             source = self.source(v)
-            found = self.scans[v] = fact.scanned if fact is not None and fact.source is source else scan(source)
+            found = self.scans[v] = (
+                fact.scanned if fact is not None and fact.source is source else scan(source)
+            )
         return found
 
     def edges(self, v: GlobalVar) -> list[GlobalVar]:
@@ -192,8 +196,15 @@ class Session:
                     self.look(inf, elaborator)
             uses = tuple([(g, self.dependency(g)) for g in self.scanned(v).globals if g not in inside])
             warnings = tuple(report.warnings) if v == group[0] else ()
-            self.facts[v] = Fact(e, annotated, _settled(t) if failed else t, uses, self.scanned(v), warnings,
-                                 self.mod.constant_types.get(v))
+            self.facts[v] = Fact(
+                e,
+                annotated,
+                _settled(t) if failed else t,
+                uses,
+                self.scanned(v),
+                warnings,
+                self.mod.constant_types.get(v),
+            )
         for d in sorted(report.diagnostics, key=_place):
             self.report.add(d)
 
@@ -239,8 +250,12 @@ class Session:
         if len(inside) > 1 or v in self.scanned(v).globals:
             if isinstance(e, Function):
                 return inf.drive(None, inf.bind_group((v,), (e,)))[0]
-            inf.diagnose("cyclic-constant", f"the constant `@{v.name}` depends on itself", e,
-                         hint="only functions can be recursive: `def @f() { … }`")
+            inf.diagnose(
+                "cyclic-constant",
+                f"the constant `@{v.name}` depends on itself",
+                e,
+                hint="only functions can be recursive: `def @f() { … }`",
+            )
             inf.group[v] = ERROR
             return ERROR
         return value_type(inf, e, self.mod.constant_types.get(v), f"`@{v.name}`")
@@ -280,8 +295,12 @@ class Session:
         """A free variable has a type that its annotation or its uses decide."""
         for v in inf.free:
             if not inf.failed and has_unknown(zonk(inf.vars[v])):
-                inf.diagnose("ambiguous-type", f"nothing decides the type of `%{v.name}`", v,
-                             hint="give it a type: `free_var %x: T;`, or `relay.var(name, type)`")
+                inf.diagnose(
+                    "ambiguous-type",
+                    f"nothing decides the type of `%{v.name}`",
+                    v,
+                    hint="give it a type: `free_var %x: T;`, or `relay.var(name, type)`",
+                )
 
     # --- results ----------------------------------------------------------------------------------------------
 
@@ -295,7 +314,10 @@ class Session:
         functions = {v: self.facts[v].annotated for v in self.mod.functions}
         constants = {v: self.facts[v].type for v, e in functions.items() if not isinstance(e, Function)}
         self.keep()
-        if all(functions[v] is e for v, e in self.mod.functions.items()) and constants == self.mod.constant_types:
+        if (
+            all(functions[v] is e for v, e in self.mod.functions.items())
+            and constants == self.mod.constant_types
+        ):
             return self.mod
         new = self.mod.copy()
         new.functions, new.constant_types = functions, constants
@@ -369,8 +391,12 @@ def finish(inf: Inference) -> None:
         if isinstance(dtype, str) and not fits(c, dtype):
             kind = "integer" if is_integral(c) else "number"
             shown = c.value[()] if c.is_scalar else "of this literal"
-            inf.diagnose("literal-range", f"the {kind} {shown} does not fit in {dtype}", c,
-                         hint="give it a wider type with a suffix, or use `cast`")
+            inf.diagnose(
+                "literal-range",
+                f"the {kind} {shown} does not fit in {dtype}",
+                c,
+                hint="give it a wider type with a suffix, or use `cast`",
+            )
 
 
 def _settled(t: Any) -> Any:

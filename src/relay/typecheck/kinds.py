@@ -23,8 +23,14 @@ from relay.typecheck.unify import kind_of
 Complain = Callable[[str, str, str], None]
 """`(code, message, hint)`."""
 
-_NAMES = {Kind.Type: "a type", Kind.Shape: "a shape", Kind.Dim: "a dimension", Kind.BaseType: "a base type",
-          Kind.Constraint: "a constraint", Kind.AdtHandle: "the bare name of a data type"}
+_NAMES = {
+    Kind.Type: "a type",
+    Kind.Shape: "a shape",
+    Kind.Dim: "a dimension",
+    Kind.BaseType: "a base type",
+    Kind.Constraint: "a constraint",
+    Kind.AdtHandle: "the bare name of a data type",
+}
 
 
 def name_of(kind: Kind) -> str:
@@ -32,7 +38,9 @@ def name_of(kind: Kind) -> str:
     return _NAMES[kind]
 
 
-def check_kinds(root: Type, mod: IRModule, complain: Complain, seen: set[Any], *, may_be_polymorphic: bool) -> None:
+def check_kinds(
+    root: Type, mod: IRModule, complain: Complain, seen: set[Any], *, may_be_polymorphic: bool
+) -> None:
     """Report what is ill-kinded in a type: `kind-mismatch`, `type-arity`, `unknown-type`, `higher-rank`."""
     stack: list[tuple[Any, Kind]] = [(root, Kind.Type)]
     if isinstance(root, FuncType) and root.type_params and may_be_polymorphic:
@@ -41,14 +49,21 @@ def check_kinds(root: Type, mod: IRModule, complain: Complain, seen: set[Any], *
         t, kind = stack.pop()
         found = kind_of(t)
         if found is not kind:
-            complain("kind-mismatch", f"`{t}` is {name_of(found)}, but {name_of(kind)} belongs here", _kind_hint(t, kind))
+            complain(
+                "kind-mismatch",
+                f"`{t}` is {name_of(found)}, but {name_of(kind)} belongs here",
+                _kind_hint(t, kind),
+            )
             continue
         if not isinstance(t, Type) or t in seen:
             continue
         seen.add(t)
         if isinstance(t, FuncType) and t.type_params:
-            complain("higher-rank", f"the polymorphic type `{t}` stands inside another type",
-                     "only a `let` or a `def` is polymorphic; make its type parameters those of the whole function")
+            complain(
+                "higher-rank",
+                f"the polymorphic type `{t}` stands inside another type",
+                "only a `let` or a `def` is polymorphic; make its type parameters those of the whole function",
+            )
         elif isinstance(t, TypeCall):
             stack += _arguments(t, mod, complain)
         else:
@@ -89,9 +104,13 @@ def _arguments(t: TypeCall, mod: IRModule, complain: Complain) -> list[tuple[Any
         complain("unknown-type", f"there is no type `{t.func.name}`", did_you_mean(t.func.name, names))
         return []
     if len(t.args) != len(data.type_vars):
-        complain("type-arity", f"`{t.func.name}` takes {len(data.type_vars)} type arguments, found {len(t.args)}",
-                 f"it is declared as `{t.func.name}[{', '.join([v.name for v in data.type_vars])}]`"
-                 if data.type_vars else f"write `{t.func.name}`")
+        complain(
+            "type-arity",
+            f"`{t.func.name}` takes {len(data.type_vars)} type arguments, found {len(t.args)}",
+            f"it is declared as `{t.func.name}[{', '.join([v.name for v in data.type_vars])}]`"
+            if data.type_vars
+            else f"write `{t.func.name}`",
+        )
         return []
     return [(a, v.kind) for a, v in zip(t.args, data.type_vars, strict=True)]
 
@@ -103,5 +122,9 @@ def check_relation(c: TypeRelation, complain: Complain) -> None:
 
     if c.name not in relations and c.name not in registry and c.name not in alias_of:
         known = [*relations, *registry]
-        complain("unknown-relation", f"there is no relation `{c.name}`", did_you_mean(c.name, known)
-                 or f"the relations are {', '.join(list(relations)[:8])}, … and the name of every operator")
+        complain(
+            "unknown-relation",
+            f"there is no relation `{c.name}`",
+            did_you_mean(c.name, known)
+            or f"the relations are {', '.join(list(relations)[:8])}, … and the name of every operator",
+        )

@@ -39,7 +39,11 @@ def literal_class(c: Constant) -> frozenset[str]:
 
 def default(allowed: frozenset[str] | None, literals: list[Constant]) -> str:
     """The base type of an unknown that nothing decides: int32 or float32 where they are allowed and fit."""
-    usual = ["int32", "int64", "uint64", "float32"] if literals and all(map(is_integral, literals)) else ["float32"]
+    usual = (
+        ["int32", "int64", "uint64", "float32"]
+        if literals and all(map(is_integral, literals))
+        else ["float32"]
+    )
     order = [*usual, "float32", "int32", "bool", *BASE_TYPES]
     candidates = [d for d in order if allowed is None or d in allowed]
     return next((d for d in candidates if all(fits(c, d) for c in literals)), candidates[0])

@@ -39,11 +39,21 @@ def _fields(inf: "Inference", p: PatternConstructor, t: Any, data: Expr) -> list
     wrong = [ERROR] * len(p.patterns)
     decl = inf.mod.type_definitions.get(c.belong_to)
     if decl is None:
-        _at(inf, "unknown-type", f"the module has no type `{c.belong_to.name}`, which `{c.name}` belongs to", p)
+        _at(
+            inf,
+            "unknown-type",
+            f"the module has no type `{c.belong_to.name}`, which `{c.name}` belongs to",
+            p,
+        )
         return wrong
     if len(p.patterns) != len(c.inputs):
-        _at(inf, "arity", f"`{c.name}` has {len(c.inputs)} fields, the pattern {len(p.patterns)}", p,
-            hint=f"write `{c.name}({', '.join('_' * len(c.inputs))})`" if c.inputs else f"write `{c.name}`")
+        _at(
+            inf,
+            "arity",
+            f"`{c.name}` has {len(c.inputs)} fields, the pattern {len(p.patterns)}",
+            p,
+            hint=f"write `{c.name}({', '.join('_' * len(c.inputs))})`" if c.inputs else f"write `{c.name}`",
+        )
         return wrong
     by = {v: Unknown(v.kind, inf.level) for v in decl.type_vars}
     inf.cause = data
@@ -51,8 +61,13 @@ def _fields(inf: "Inference", p: PatternConstructor, t: Any, data: Expr) -> list
         inf.unify(TypeCall(decl.header, tuple(by.values())), t)
     except Mismatch as m:
         f = inf.describe(m, t, TypeCall(decl.header, tuple(by.values())))
-        _at(inf, f.code, f"`{c.name}` belongs to `{decl.header.name}`, but what is matched is "
-            f"{_shown(t)}", p, operands=(data,))
+        _at(
+            inf,
+            f.code,
+            f"`{c.name}` belongs to `{decl.header.name}`, but what is matched is {_shown(t)}",
+            p,
+            operands=(data,),
+        )
         return wrong
     return [substitute_type(i, by) for i in c.inputs]
 
@@ -71,7 +86,13 @@ def _tuple_fields(inf: "Inference", p: PatternTuple, t: Any, data: Expr) -> list
         if type(t) is TupleType:
             _at(inf, "arity", f"the pattern has {n} fields, the tuple {len(t.fields)}", p, operands=(data,))
         else:
-            _at(inf, "expected-tuple", f"a tuple pattern, but what is matched is {_shown(t)}", p, operands=(data,))
+            _at(
+                inf,
+                "expected-tuple",
+                f"a tuple pattern, but what is matched is {_shown(t)}",
+                p,
+                operands=(data,),
+            )
     return [ERROR] * n
 
 
@@ -91,10 +112,18 @@ def check_clauses(inf: "Inference", e: Match) -> None:
     if found.missing and e.complete:
         shown = [f"`{pattern_text(p)}`" for p in found.missing]
         more = "" if len(shown) < 4 else ", …"
-        inf.diagnose("missing-case", f"this match does not cover {', '.join(shown[:3])}{more}", e,
-                     hint="add a clause for it, or `_ => …`; write `match?` if it cannot happen")
+        inf.diagnose(
+            "missing-case",
+            f"this match does not cover {', '.join(shown[:3])}{more}",
+            e,
+            hint="add a clause for it, or `_ => …`; write `match?` if it cannot happen",
+        )
     for i in found.unreachable:
         clause = e.clauses[i]
-        inf.report.warn("unreachable-case", f"this clause is never reached: the ones before it match all that "
-                        f"`{pattern_text(clause.lhs)}` does", clause.lhs.span or clause.span,
-                        hint="remove it, or move it up")
+        inf.report.warn(
+            "unreachable-case",
+            f"this clause is never reached: the ones before it match all that "
+            f"`{pattern_text(clause.lhs)}` does",
+            clause.lhs.span or clause.span,
+            hint="remove it, or move it up",
+        )

@@ -59,8 +59,14 @@ class Unannotated(RelayError):
 
     def __init__(self, e: Any = None) -> None:
         """`e` is the node without a type."""
-        super().__init__(Diagnostic("not-annotated", "this has no type yet", getattr(e, "span", None),
-                                    hint="infer the module first: `infer(mod)`"))
+        super().__init__(
+            Diagnostic(
+                "not-annotated",
+                "this has no type yet",
+                getattr(e, "span", None),
+                hint="infer the module first: `infer(mod)`",
+            )
+        )
 
 
 class Types:
@@ -218,7 +224,11 @@ class Types:
             data = mod.type_definitions.get(c.belong_to)
             if data is not None:
                 return data.constructor_type(c)
-        fail("unknown-type", f"the module has no type `{c.belong_to.name}`, which `{c.name}` belongs to", c.span)
+        fail(
+            "unknown-type",
+            f"the module has no type `{c.belong_to.name}`, which `{c.name}` belongs to",
+            c.span,
+        )
 
     def operator_type(self, op: Op) -> Type:
         """The most general type of an operator as a value."""
@@ -252,6 +262,7 @@ class Types:
 
     def stuck_field(self, t: Type, e: TupleGetItem) -> Type:
         """A field of what only a constraint says to be a tuple."""
+
         def ask(s: Solver) -> Any:
             out = s.fresh("type")
             s.post(relation_goal("Field", (t, out), (("index", e.index),), e))
@@ -274,7 +285,9 @@ class Types:
         for c in fn.constraints:
             if class_members(c.name, c.attrs) is None and t is not None:
                 try:
-                    goal = relation_goal(c.name, (*t.arg_types, t.ret_type) if c.args is None else c.args, c.attrs, fn)
+                    goal = relation_goal(
+                        c.name, (*t.arg_types, t.ret_type) if c.args is None else c.args, c.attrs, fn
+                    )
                 except Fault:
                     continue
                 goal.is_given = True
@@ -337,15 +350,25 @@ def join_closed(a: Type, b: Type) -> Type:
     stack = [(a, b)]
     while stack:
         x, y = stack[-1]
-        if isinstance(x, TupleType) and isinstance(y, TupleType) and x is not y and len(x.fields) == len(y.fields):
+        if (
+            isinstance(x, TupleType)
+            and isinstance(y, TupleType)
+            and x is not y
+            and len(x.fields) == len(y.fields)
+        ):
             pairs = list(zip(x.fields, y.fields, strict=True))
             missing = [p for p in pairs if p not in done]
             if missing:
                 stack += missing
                 continue
             done[x, y] = TupleType([done[p] for p in pairs])
-        elif isinstance(x, TensorType) and isinstance(y, TensorType) and isinstance(x.shape, tuple) \
-                and isinstance(y.shape, tuple) and len(x.shape) == len(y.shape):
+        elif (
+            isinstance(x, TensorType)
+            and isinstance(y, TensorType)
+            and isinstance(x.shape, tuple)
+            and isinstance(y.shape, tuple)
+            and len(x.shape) == len(y.shape)
+        ):
             dims = [m if m == n else ANY for m, n in zip(x.shape, y.shape, strict=True)]
             done[x, y] = TensorType(dims, x.dtype)
         else:
@@ -373,7 +396,12 @@ def type_of(e: Expr, mod: IRModule | None = None) -> Type:
     try:
         return _types_of(mod)(annotated)
     except Unannotated:
-        fail("ambiguous-type", "nothing decides the type of this expression", e.span, hint="annotate its variables")
+        fail(
+            "ambiguous-type",
+            "nothing decides the type of this expression",
+            e.span,
+            hint="annotate its variables",
+        )
 
 
 def _types_of(mod: IRModule | None) -> Types:
@@ -382,7 +410,11 @@ def _types_of(mod: IRModule | None) -> Types:
         return Types()
     now = (*mod.functions.values(), *mod.type_definitions.values())
     known = _memos.get(mod)
-    if known is not None and len(known[0]) == len(now) and all(a is b for a, b in zip(known[0], now, strict=True)):
+    if (
+        known is not None
+        and len(known[0]) == len(now)
+        and all(a is b for a, b in zip(known[0], now, strict=True))
+    ):
         return known[1]
     types = Types(proxy(mod))
     _memos[mod] = (now, types)

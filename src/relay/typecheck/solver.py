@@ -5,7 +5,7 @@ It implements `relay.op.relation.Typing`, which operators' type relations speak 
 
 import inspect
 from collections.abc import Callable, Collection, Iterable
-from functools import lru_cache
+from functools import cache
 from typing import Any, Literal, NoReturn
 
 from relay.diagnostic import Diagnostic, RelayError, Report, did_you_mean
@@ -30,7 +30,18 @@ from relay.op.base import instance as operator_instance
 from relay.op.relation import Comparison, refutation, relations
 from relay.typecheck import dims
 from relay.typecheck.literals import class_named
-from relay.typecheck.unify import ERROR, HAS_ERROR, Mismatch, Unifier, Unknown, has_unknown, head, kind_of, unknowns, zonk
+from relay.typecheck.unify import (
+    ERROR,
+    HAS_ERROR,
+    Mismatch,
+    Unifier,
+    Unknown,
+    has_unknown,
+    head,
+    kind_of,
+    unknowns,
+    zonk,
+)
 
 Givens = tuple[Any, ...] | None
 """Constraints that a function declares, innermost first: `(given, outer givens)`."""
@@ -63,7 +74,18 @@ class Fault(Exception):  # noqa: N818
 class Goal:
     """A relation between `types` (the result last) that is to hold for `call`."""
 
-    __slots__ = ("attrs", "call", "done", "entailed", "givens", "is_given", "level", "name", "parked", "types")
+    __slots__ = (
+        "attrs",
+        "call",
+        "done",
+        "entailed",
+        "givens",
+        "is_given",
+        "level",
+        "name",
+        "parked",
+        "types",
+    )
     optional = False
     outputs = 1
 
@@ -309,11 +331,25 @@ class Solver(Unifier):
     def fault(self, fault: Fault, goal: Goal) -> None:
         """Report what is wrong with a goal, at its call."""
         call = goal.call
-        self.diagnose(fault.code, fault.message, call, label=fault.label, hint=fault.hint,
-                      operands=call.args if type(call) is Call else ())
+        self.diagnose(
+            fault.code,
+            fault.message,
+            call,
+            label=fault.label,
+            hint=fault.hint,
+            operands=call.args if type(call) is Call else (),
+        )
 
-    def diagnose(self, code: str, message: str, at: Expr | None, *, label: str = "", hint: str = "",
-                 operands: Iterable[Expr] = ()) -> None:
+    def diagnose(
+        self,
+        code: str,
+        message: str,
+        at: Expr | None,
+        *,
+        label: str = "",
+        hint: str = "",
+        operands: Iterable[Expr] = (),
+    ) -> None:
         """Report an error at an expression, explaining the types of `operands`."""
         self.failed = True
         notes = self.explain(operands)
@@ -376,8 +412,11 @@ class Solver(Unifier):
         s: Any = self.tensor(t).shape
         if isinstance(s, tuple):
             if rank is not None and len(s) != rank:
-                raise Fault("rank-mismatch", f"{what or 'an operand'} has rank {len(s)}, expected rank {rank}",
-                            label=f"found shape {show(s)}")
+                raise Fault(
+                    "rank-mismatch",
+                    f"{what or 'an operand'} has rank {len(s)}, expected rank {rank}",
+                    label=f"found shape {show(s)}",
+                )
             return s
         if s is ERROR:
             raise Silenced
@@ -436,7 +475,9 @@ class Solver(Unifier):
         except Mismatch as m:
             raise self.describe(m, b, a, why) from None
 
-    def require(self, a: Dim, comparison: Comparison, b: Dim, why: str, code: str = "shape-constraint") -> None:
+    def require(
+        self, a: Dim, comparison: Comparison, b: Dim, why: str, code: str = "shape-constraint"
+    ) -> None:
         """See `Typing`."""
         a, b = zonk(a), zonk(b)
         true = dims.holds(a, comparison, b)
@@ -461,8 +502,10 @@ class Solver(Unifier):
         self.needs += 1
         goal = ClassGoal(t, allowed, self.cause)
         goal.level, goal.givens = self.level, self.givens
-        if not any(type(g) is ClassGoal and g.types == goal.types and g.allowed == allowed and not g.done
-                   for g in self.pending[-64:]):
+        if not any(
+            type(g) is ClassGoal and g.types == goal.types and g.allowed == allowed and not g.done
+            for g in self.pending[-64:]
+        ):
             self.pending.append(goal)
 
     def broadcast(self, *shapes: Any) -> Any:
@@ -497,9 +540,12 @@ class Solver(Unifier):
             both = arithmetic.broadcast(x, y)
             if both is None:
                 axis = len(out) - len(a)
-                raise Fault("broadcast-mismatch", f"cannot broadcast {show(a)} with {show(b)}",
-                            label=f"the {_last(axis)} axes are {show(x)} and {show(y)}",
-                            hint="two sizes broadcast when they are equal or one of them is 1")
+                raise Fault(
+                    "broadcast-mismatch",
+                    f"cannot broadcast {show(a)} with {show(b)}",
+                    label=f"the {_last(axis)} axes are {show(x)} and {show(y)}",
+                    hint="two sizes broadcast when they are equal or one of them is 1",
+                )
             out.append(both)
         return tuple(out)
 
@@ -523,8 +569,11 @@ class Solver(Unifier):
             if isinstance(found, Unknown):
                 found = "one of " + ", ".join(sorted(m.a)) if isinstance(m.a, frozenset) else "it"
             subject = what or (f"`{self.goal.what}`" if self.goal is not None else "this")
-            raise Fault("dtype-not-supported", f"{subject} does not work on {show(found)}",
-                        hint=f"it works on {listed(allowed)}; `cast` converts") from None
+            raise Fault(
+                "dtype-not-supported",
+                f"{subject} does not work on {show(found)}",
+                hint=f"it works on {listed(allowed)}; `cast` converts",
+            ) from None
 
     def fresh(self, like: Literal["type", "tensor", "shape", "dim", "dtype"] = "type") -> Any:
         """See `Typing`."""
@@ -544,7 +593,13 @@ _KINDS = {"type": Kind.Type, "shape": Kind.Shape, "dim": Kind.Dim, "dtype": Kind
 
 
 def _last(axis: int) -> str:
-    return "last" if axis == -1 else f"{-axis}th last" if axis < -3 else {-2: "second last", -3: "third last"}[axis]
+    return (
+        "last"
+        if axis == -1
+        else f"{-axis}th last"
+        if axis < -3
+        else {-2: "second last", -3: "third last"}[axis]
+    )
 
 
 def show(t: Any) -> str:
@@ -559,7 +614,7 @@ def listed(names: Collection[str]) -> str:
     return ", ".join([d for d in BASE_TYPES if d in names])
 
 
-@lru_cache(maxsize=None)
+@cache
 def relation_arity(rule: Callable[..., None]) -> int | None:
     """How many types a relation is between; None for any number."""
     params = list(inspect.signature(rule).parameters.values())[1:]
@@ -573,19 +628,42 @@ def relation_goal(name: str, types: tuple[Any, ...], attrs: Any, call: Expr | No
     if name in relations:
         wanted = relation_arity(relations[name])
         if wanted is not None and len(types) != wanted:
-            raise Fault("arity", f"the relation `{name}` is between {wanted} types, found {len(types)}",
-                        hint="without arguments it relates all parameters and the result")
+            raise Fault(
+                "arity",
+                f"the relation `{name}` is between {wanted} types, found {len(types)}",
+                hint="without arguments it relates all parameters and the result",
+            )
         return Goal(name, types, attrs, call)
     if name in registry:
         op = operator_instance(name, dict(attrs))
         count = len(types) - 1
         if not (len(op.operands) - op.optional <= count and (op.variadic or count <= len(op.operands))):
-            raise Fault("arity", f"the relation `{name}` is between {len(op.operands)} operands and a result, "
-                        f"found {len(types)} types")
+            raise Fault(
+                "arity",
+                f"the relation `{name}` is between {len(op.operands)} operands and a result, "
+                f"found {len(types)} types",
+            )
         return OperatorGoal(op, types, call)
-    raise Fault("unknown-relation", f"there is no relation `{name}`", hint=did_you_mean(name, [*relations, *registry])
-                or f"some relations are {', '.join(list(relations)[:6])}; every operator's name is one")
+    raise Fault(
+        "unknown-relation",
+        f"there is no relation `{name}`",
+        hint=did_you_mean(name, [*relations, *registry])
+        or f"some relations are {', '.join(list(relations)[:6])}; every operator's name is one",
+    )
 
 
-__all__ = ["ANY", "ClassGoal", "DeferredGoal", "Fault", "Goal", "OperatorGoal", "Shape", "Solver", "Stuck", "Wait",
-           "listed", "relation_goal", "show"]
+__all__ = [
+    "ANY",
+    "ClassGoal",
+    "DeferredGoal",
+    "Fault",
+    "Goal",
+    "OperatorGoal",
+    "Shape",
+    "Solver",
+    "Stuck",
+    "Wait",
+    "listed",
+    "relation_goal",
+    "show",
+]

@@ -16,8 +16,8 @@ from relay.ir.type import (
     HAS_INCOMPLETE,
     HAS_VAR,
     DimCall,
-    DimExpr,
     Dimension,
+    DimExpr,
     FuncType,
     IncompleteType,
     Kind,
@@ -103,8 +103,12 @@ def has_unknown(t: Any) -> bool:
     return isinstance(t, tuple) and any(isinstance(d, Type) and d.flags & HAS_INCOMPLETE for d in t)
 
 
-def zonk(root: Any, rename: Mapping[Any, Any] | None = None, cache: dict[Any, Any] | None = None,
-         close: Callable[[Unknown], Any] | None = None) -> Any:
+def zonk(
+    root: Any,
+    rename: Mapping[Any, Any] | None = None,
+    cache: dict[Any, Any] | None = None,
+    close: Callable[[Unknown], Any] | None = None,
+) -> Any:
     """`root` with every bound unknown replaced by what it stands for, and type parameters renamed.
 
     `cache` keeps the results of several calls; it is valid while nothing gets bound.  `close` says what an
@@ -260,7 +264,13 @@ class Unifier:
             if ka is TupleType:
                 if len(a.fields) != len(b.fields):
                     raise Mismatch("type-mismatch", a, b)
-                stack.extend([(x, y, strict) for x, y in zip(a.fields[::-1], b.fields[::-1], strict=True) if x is not y])
+                stack.extend(
+                    [
+                        (x, y, strict)
+                        for x, y in zip(a.fields[::-1], b.fields[::-1], strict=True)
+                        if x is not y
+                    ]
+                )
                 return
             if ka is FuncType:
                 self._same_functions(a, b, stack)
@@ -271,14 +281,17 @@ class Unifier:
             if ka is TypeCall:
                 if a.func is not b.func or len(a.args) != len(b.args):
                     raise Mismatch("type-mismatch", a, b)
-                stack.extend([(x, y, True) for x, y in zip(a.args[::-1], b.args[::-1], strict=True) if x is not y])
+                stack.extend(
+                    [(x, y, True) for x, y in zip(a.args[::-1], b.args[::-1], strict=True) if x is not y]
+                )
                 return
         if kind_of(a) is Kind.Dim and kind_of(b) is Kind.Dim:
             self._same_dims(a, b, strict)
         elif a != b:
             codes = {Kind.BaseType: "dtype-mismatch", Kind.Shape: "shape-mismatch"}
-            raise Mismatch(codes.get(kind_of(a), "type-mismatch") if kind_of(a) is kind_of(b) else "type-mismatch",
-                           a, b)
+            raise Mismatch(
+                codes.get(kind_of(a), "type-mismatch") if kind_of(a) is kind_of(b) else "type-mismatch", a, b
+            )
 
     def _same_functions(self, a: FuncType, b: FuncType, stack: list[tuple[Any, Any, bool]]) -> None:
         if a.type_params or b.type_params:
@@ -288,7 +301,13 @@ class Unifier:
             raise Mismatch("arity", a, b)
         else:
             stack.append((a.ret_type, b.ret_type, True))
-            stack.extend([(x, y, True) for x, y in zip(a.arg_types[::-1], b.arg_types[::-1], strict=True) if x is not y])
+            stack.extend(
+                [
+                    (x, y, True)
+                    for x, y in zip(a.arg_types[::-1], b.arg_types[::-1], strict=True)
+                    if x is not y
+                ]
+            )
 
     def _same_dims(self, a: Any, b: Any, strict: bool) -> None:
         if a is ANY or b is ANY:
