@@ -175,7 +175,7 @@ def run(name: str, *operands: Any, **attrs: Any) -> Any:
 
 def decomposed(name: str, *operands: Any, **attrs: Any) -> Any:
     """The value of a composite operator by its decomposition alone."""
-    from relay.op.base import Composite
+    from relay.op.composite import Composite
 
     op = instance(name, attrs)
     with np.errstate(all="ignore"):

@@ -6,7 +6,8 @@ import pytest
 from op.concrete import Concrete, decomposed, infer
 from op.operands import operands_of
 from relay.ir.type import Kind, TensorType, Type, TypeVar
-from relay.op.base import Composite, array_type, instance, registry
+from relay.op.base import array_type, instance, registry
+from relay.op.composite import Composite
 
 COMPOSITES = sorted(name for name, cls in registry.items() if issubclass(cls, Composite))
 

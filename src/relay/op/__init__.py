@@ -26,7 +26,8 @@ from relay.op import (  # noqa: I001 -- the order is that of the operator manual
     random,
     nn,
 )
-from relay.op.base import Column, get, operator
+from relay.op.base import get, operator
+from relay.op.column import Column
 from relay.op.namespace import install
 from relay.op.nn import (
     activation,

@@ -7,17 +7,17 @@ import typing
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields
 from enum import Enum
-from functools import cache, lru_cache
-from typing import Any, ClassVar, Generic, TypeVar, cast, dataclass_transform
+from functools import cache
+from math import inf
+from typing import Any, ClassVar, TypeVar, cast, dataclass_transform
 
 import numpy
 
 from relay.diagnostic import did_you_mean, fail
 from relay.ir import hooks
 from relay.ir.dtype import BASE_TYPES, FLOATS, INTEGERS, dtype_name
-from relay.ir.expr import Call, Constant, Expr, Op, RelayExpr, Tuple, TupleGetItem, Var, as_expr
+from relay.ir.expr import Call, Expr, Op, RelayExpr, as_expr
 from relay.ir.type import TensorType, TupleType, Type
-from relay.ir.walk import post_order
 from relay.op.attribute import DTypeName as DTypeName
 from relay.op.attribute import conform, freeze
 from relay.op.builder import make_builder
@@ -27,7 +27,6 @@ from relay.op.signature import Signature
 
 Array = Any
 Numpy = Any
-V = TypeVar("V")
 C = TypeVar("C", bound="type[Operator]")
 
 FLOATING = frozenset(FLOATS)
@@ -121,6 +120,10 @@ class Operator:
     optional: ClassVar[int] = 0
     """How many operands at the end may be left out."""
     variadic: ClassVar[bool] = False
+    carried: ClassVar[tuple[str, ...]] = ()
+    """Operands of which the shape or base type alone counts: the result does not vary with their values."""
+    domain: ClassVar[tuple[float, float]] = (-inf, inf)
+    """The open interval of operands within which it is smooth."""
     samples: ClassVar[tuple[Sample, ...]] = ()
     tolerance: ClassVar[float] = 1.0
     """Factor on the tolerance that tests allow against values from outside."""
@@ -212,28 +215,6 @@ def unboxed(value: Any) -> Any:
 
 def _same(a: Any, b: Any) -> bool:
     return type(a) is type(b) and a == b
-
-
-class Column(Generic[V]):
-    """Metadata that one pass or user owns, by operator class, inherited along the classes.
-
-    `flops = Column[FlopRule](default=unknown)`, `flops[Elementwise] = one_per_element`, `flops[op]`.
-    """
-
-    def __init__(self, default: V) -> None:
-        """`default` is what a class gets when neither it nor a base has an entry."""
-        self.default = default
-        self.entries: dict[type[Operator], V] = {}
-
-    def __setitem__(self, owner: "type[Operator]", value: V) -> None:
-        self.entries[owner] = value
-
-    def __getitem__(self, owner: "type[Operator] | Operator | str") -> V:
-        cls = registry[owner] if isinstance(owner, str) else owner if isinstance(owner, type) else type(owner)
-        for base in cls.__mro__:
-            if base in self.entries:
-                return self.entries[base]
-        return self.default
 
 
 registry: dict[str, type[Operator]] = {}
@@ -395,73 +376,6 @@ class Kernel(Operator):
     """A loop nest of its own."""
 
     fusion = Fusion.KERNEL
-
-
-class Composite(Operator):
-    """Defined by `decompose(types, *xs) -> Expr` in other operators, from which every other rule follows."""
-
-    derivative = Derivative.DECOMPOSITION
-
-    def decompose(self, *args: Any, **_: Any) -> Expr:
-        """The expression this stands for, `decompose(self, types, *xs)`: `types` are the operands' types, `xs` the operands (None if left
-        out).
-        """
-        raise AssertionError(f"{self.name} has no decomposition")
-
-    def infer(self, t: Typing, *types: Any, **_: Any) -> Type:
-        params = [Var(f"x{i}", span=None) for i in range(len(types))]
-        operands = [_as_operand(p, a) for p, a in zip(params, types, strict=True)]
-        body = self.decompose([t.resolve(a) for a in types], *operands)
-        found: dict[Expr, Type] = dict(zip(params, types, strict=True))
-        for e in post_order(body):
-            match e:
-                case Tuple():
-                    found[e] = TupleType([found[f] for f in e.fields])
-                case TupleGetItem():
-                    found[e] = t.fields(found[e.tuple_value])[e.index]
-                case Call(Operator() as op, args):
-                    found[e] = t.fresh("type")
-                    op.relate(t, [found[a] for a in args], found[e])
-                case Var() | Op():
-                    pass
-                case _:
-                    found[e] = e.checked_type
-        return found[body]
-
-    def reference(self, np: Numpy, *xs: Any, **_: Any) -> Any:
-        params, body = _decomposition(self, tuple([array_type(x) for x in xs]))
-        return evaluate_dataflow(body, dict(zip(params, xs, strict=True)), np)
-
-
-def _as_operand(x: Any, t: Type) -> Any:
-    """An operand as `decompose` sees it: a tuple as a Python tuple of its projections."""
-    return tuple([TupleGetItem(x, i) for i in range(len(t.fields))]) if isinstance(t, TupleType) else x
-
-
-@lru_cache(maxsize=4096)
-def _decomposition(op: Composite, types: tuple[Type, ...]) -> tuple[list[Expr], Expr]:
-    params: list[Expr] = [Var(f"x{i}", t, span=None) for i, t in enumerate(types)]
-    return params, op.decompose(list(types), *[_as_operand(p, t) for p, t in zip(params, types, strict=True)])
-
-
-def evaluate_dataflow(root: Expr, env: dict[Expr, Any], np: Numpy) -> Any:
-    """The value of an expression of operator calls, tuples and constants; `env` has the values of its
-    leaves.
-    """
-    values = dict(env)
-    for e in post_order(root):
-        match e:
-            case Constant():
-                values[e] = e.value[()]
-            case Tuple():
-                values[e] = tuple([values[f] for f in e.fields])
-            case TupleGetItem():
-                values[e] = values[e.tuple_value][e.index]
-            case Call(Operator() as op, args):
-                values[e] = op.reference(np, *[values[a] for a in args])
-            case _:
-                assert e in values or isinstance(e, Op), f"{e!r} in a decomposition"
-    return values[root]
 
 
 def binary(name: str, *operands: Any) -> Expr:

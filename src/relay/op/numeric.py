@@ -43,7 +43,7 @@ def checked_axes(t: Typing, axis: Axis, rank: int, exclude: bool = False) -> tup
 
 
 class SameType(Operator):
-    """For operators whose result has the type of their first operand: said first, before more is known of it."""
+    """For operators whose result has the type of their first operand: said before more is known of it."""
 
     def relate(self, t: Typing, args: Sequence[Type], out: Type) -> None:
         t.equal(out, args[0])

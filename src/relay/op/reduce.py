@@ -9,18 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from relay.ir.type import DType, TensorType, Type
-from relay.op.base import (
-    BOOLEAN,
-    NUMERIC,
-    Array,
-    Composite,
-    Derivative,
-    Numpy,
-    Operator,
-    Reduction,
-    operator,
-    sample,
-)
+from relay.op.base import BOOLEAN, NUMERIC, Array, Derivative, Numpy, Operator, Reduction, operator, sample
+from relay.op.composite import Composite
 from relay.op.conversion import accumulator
 from relay.op.numeric import (
     Axis,

@@ -25,8 +25,9 @@ from relay.ir.type import (
     TypeRelation,
     TypeVar,
 )
-from relay.op.base import Composite, Operator, registry
+from relay.op.base import Operator, registry
 from relay.op.base import instance as operator_instance
+from relay.op.composite import Composite
 from relay.op.relation import Comparison, refutation, relations
 from relay.typecheck import dims
 from relay.typecheck.literals import class_named

@@ -6,18 +6,8 @@ from typing import Any
 from relay.ir.expr import Expr
 from relay.ir.type import TensorType, Type
 from relay.op.axes import axis_of
-from relay.op.base import (
-    FLOATING,
-    NUMERIC,
-    Array,
-    Composite,
-    Derivative,
-    Elementwise,
-    Fusion,
-    Numpy,
-    operator,
-    sample,
-)
+from relay.op.base import FLOATING, NUMERIC, Array, Derivative, Elementwise, Fusion, Numpy, operator, sample
+from relay.op.composite import Composite
 from relay.op.conversion import accumulator
 from relay.op.numeric import SameType, apply, narrow, narrowed, widened
 from relay.op.relation import Typing

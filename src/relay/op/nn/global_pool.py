@@ -5,7 +5,8 @@ from typing import Any, ClassVar
 
 from relay.ir.expr import Expr
 from relay.ir.type import Type
-from relay.op.base import NUMERIC, Composite, operator, sample
+from relay.op.base import NUMERIC, operator, sample
+from relay.op.composite import Composite
 from relay.op.nn.layout import SPATIAL, positions
 from relay.op.nn.pool import Channels
 from relay.op.numeric import apply

@@ -7,7 +7,8 @@ import numpy as _np
 from relay.ir.expr import Expr
 from relay.ir.type import TensorType, Type
 from relay.op.axes import check_indices
-from relay.op.base import FLOATING, INTEGRAL, Array, Composite, Derivative, Numpy, Operator, operator, sample
+from relay.op.base import FLOATING, INTEGRAL, Array, Derivative, Numpy, Operator, operator, sample
+from relay.op.composite import Composite
 from relay.op.conversion import accumulator
 from relay.op.numeric import apply, count, narrow
 from relay.op.relation import Typing

@@ -8,7 +8,8 @@ import numpy as _np
 from relay.ir.expr import Expr, Tuple
 from relay.ir.type import Dim, TensorType, TupleType, Type
 from relay.op.axes import axis_of
-from relay.op.base import FLOATING, Array, Composite, Derivative, Numpy, operator, sample
+from relay.op.base import FLOATING, Array, Derivative, Numpy, operator, sample
+from relay.op.composite import Composite
 from relay.op.conversion import accumulator
 from relay.op.nn.pool import slide
 from relay.op.numeric import (
