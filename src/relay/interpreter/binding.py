@@ -11,18 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from relay.interpreter.code import Code
 from relay.ir.dtype import to_numpy
-from relay.ir.expr import Call, Constant, Function, Var
+from relay.ir.expr import Constant, Function, Var
 from relay.ir.type import DimExpr, FuncType, Kind, TensorType, TupleType, Type, TypeVar
 
 Getter = Callable[[Any], Any]
 _dtype, _shape = attrgetter("dtype"), attrgetter("shape")
-
-
-def dtype_of(value: Any) -> Any:
-    """The NumPy dtype of a tensor or string."""
-    return np.dtype(object) if isinstance(value, str) else value.dtype
 
 
 def tensor_parts(t: Type | None) -> list[tuple[tuple[int, ...], TensorType]]:
@@ -89,32 +83,11 @@ def hidden_parameters(fn: Function) -> tuple[TypeVar, ...]:
     return tuple([p for p in wanted if p not in known])
 
 
-def hidden_arguments(lowering: Any, unit: Any, e: Call, code: Code | None) -> tuple[int, ...]:
-    """The registers of what a call passes for hidden parameters of its callee."""
-    hidden: tuple[TypeVar, ...] = ()
-    by: dict[Any, Any] = {}
-    if code is not None:
-        hidden = code.hidden
-        by = dict(zip(code.function.type_params, e.type_args, strict=False)) if hidden else {}
-    elif e.type_args and isinstance(e.op, Var):
-        scheme = e.op.type_annotation
-        if isinstance(scheme, FuncType) and len(scheme.type_params) == len(e.type_args):
-            hidden = hidden_of_type(scheme)
-            by = dict(zip(scheme.type_params, e.type_args, strict=True))
-    return tuple([_dtype_register(lowering, unit, by.get(p)) for p in hidden])
-
-
 def hidden_of_type(scheme: FuncType) -> tuple[TypeVar, ...]:
     """As `hidden_parameters`, of a function known by its type."""
     params = [Var("", t, span=None) for t in scheme.arg_types]
     known = sources(params)
     return tuple([p for p in scheme.type_params if p.kind is Kind.BaseType and p not in known])
-
-
-def _dtype_register(lowering: Any, unit: Any, dtype: Any) -> int:
-    if isinstance(dtype, str):
-        return unit.draft.constant(to_numpy(dtype))
-    return lowering.lookup(unit, dtype) if isinstance(dtype, TypeVar) else unit.draft.constant(None)
 
 
 def constant_value(e: Constant) -> Any:

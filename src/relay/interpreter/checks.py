@@ -9,7 +9,9 @@ from typing import Any
 
 from relay.diagnostic import Diagnostic, RelayError, fail
 from relay.interpreter.binding import tensor_parts
+from relay.interpreter.code import Register
 from relay.interpreter.show import show
+from relay.interpreter.unit import Unit, World
 from relay.ir.expr import Call, Expr, Function, GlobalVar, Match, Var
 from relay.ir.subst import substitute_type
 from relay.ir.type import HAS_ANY, FuncType, TensorType, TupleType, Type, TypeVar
@@ -23,7 +25,7 @@ def has_shape(t: Type | None) -> bool:
 class Required:
     """The declared result type of a function, where values of another static type may reach it."""
 
-    def __init__(self, required: Type, world: Any) -> None:
+    def __init__(self, required: Type, world: World) -> None:
         self.type = required
         self.world = world
 
@@ -33,38 +35,38 @@ class Required:
         return static is not None and static != self.type
 
 
-def check_result(fn: Function, world: Any) -> Required | None:
+def check_result(fn: Function, world: World) -> Required | None:
     """What the values that `fn` returns are checked against."""
     return Required(fn.ret_type, world) if fn.ret_type is not None and has_shape(fn.ret_type) else None
 
 
-def check_returned(lowering: Any, unit: Any, e: Expr, register: int, required: Required) -> None:
+def check_returned(unit: Unit, e: Expr, register: int, required: Required) -> None:
     """Check a value in tail position against the function's declared result."""
     if required.differs(e):
         unit.draft.span = unit.code.function.span if isinstance(e, Var) else e.span
-        emit(lowering, unit, (required.type,), (register,), "the result", unit.code.name)
+        emit(unit, (required.type,), (register,), "the result", unit.code.name)
 
 
-def check_annotation(lowering: Any, unit: Any, var: Var, value: Expr) -> None:
+def check_annotation(world: World, unit: Unit, var: Var, value: Expr) -> None:
     """Check the value of a `let` against the annotation of its variable."""
     t = var.type_annotation
     if t is None or not has_shape(t):
         return
-    static = lowering.world.type_of(value)
+    static = world.type_of(value)
     if static is not None and static != t:
         unit.draft.span = value.span
-        emit(lowering, unit, (t,), (unit.places[var],), f"`%{var.name}`", "")
+        emit(unit, (t,), (unit.places[var],), f"`%{var.name}`", "")
 
 
-def check_arguments(lowering: Any, unit: Any, e: Call, args: tuple[int, ...]) -> None:
+def check_arguments(world: World, unit: Unit, e: Call, args: tuple[Register, ...]) -> None:
     """Check the arguments of a call against the parameters of its callee."""
-    scheme = lowering.world.type_of(e.op)
+    scheme = world.type_of(e.op)
     if not isinstance(scheme, FuncType) or not any(has_shape(t) for t in scheme.arg_types):
         return
     by = dict(zip(scheme.type_params, e.type_args, strict=False))
     unknown = {p for p, t in by.items() if _has_any(t)}
     required = [substitute_type(t, by) for t in scheme.arg_types]
-    statics = [lowering.world.type_of(a) for a in e.args]
+    statics = [world.type_of(a) for a in e.args]
     differ = any(s is not None and has_shape(r) and s != r for s, r in zip(statics, required, strict=False))
     if differ or _related(scheme.arg_types, unknown):
         closed = {p: t for p, t in by.items() if p not in unknown}
@@ -74,7 +76,7 @@ def check_arguments(lowering: Any, unit: Any, e: Call, args: tuple[int, ...]) ->
             if isinstance(e.op, GlobalVar | Var)
             else "fn"
         )
-        emit(lowering, unit, tuple([substitute_type(t, closed) for t in scheme.arg_types]), args, what, whose)
+        emit(unit, tuple([substitute_type(t, closed) for t in scheme.arg_types]), args, what, whose)
 
 
 def _has_any(t: Any) -> bool:
@@ -112,17 +114,15 @@ def variables(d: Any) -> list[TypeVar]:
     return found
 
 
-def emit(
-    lowering: Any, unit: Any, types: tuple[Type, ...], registers: tuple[int, ...], what: str, whose: str
-) -> None:
+def emit(unit: Unit, types: tuple[Type, ...], registers: tuple[Register, ...], what: str, whose: str) -> None:
     """Code for one check of the values in `registers` against `types`."""
     known: dict[TypeVar, int] = {}
     for t in types:
         for _, part in tensor_parts(t):
             for d in part.shape if isinstance(part.shape, tuple) else (part.shape,):
                 for v in variables(d):
-                    if v not in known and lowering.is_bound(unit, v):
-                        known[v] = lowering.lookup(unit, v)
+                    if v not in known and unit.is_bound(v):
+                        known[v] = unit.lookup(v)
     check = ShapeCheck(types, tuple(known), what, whose)
     unit.draft.operate(check, (*registers, *known.values()))
 

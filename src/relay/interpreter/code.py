@@ -79,6 +79,7 @@ SHAPES: dict[int, str] = {
 """What each of `d f a b` is: `d`efined, `r`ead, `R` a tuple of read ones, `L` a label, `T` a list of labels."""
 
 Instruction = tuple[int, Any, Any, Any, Any]
+Register = int
 
 
 class Code:

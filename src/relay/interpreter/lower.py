@@ -5,14 +5,24 @@ nothing: the steps below are generators, which yield the generator of a child an
 """
 
 from collections.abc import Generator, Iterable
-from dataclasses import dataclass, field
-from typing import Any, Protocol, TypeAlias
+from typing import Any
 
-from relay.diagnostic import Diagnostic, RelayError, Span
+from relay.diagnostic import Diagnostic
 from relay.interpreter import code as op
-from relay.interpreter.code import Code, Draft, Label, finish
+from relay.interpreter.binding import LiteralOf, constant_value, hidden_parameters
+from relay.interpreter.checks import (
+    Required,
+    check_annotation,
+    check_arguments,
+    check_result,
+    check_returned,
+    no_match,
+)
+from relay.interpreter.code import Code, Draft, Label, Register, finish
 from relay.interpreter.matching import lower_tests, switch_table
+from relay.interpreter.operators import operator_function, operator_value
 from relay.interpreter.placing import plan
+from relay.interpreter.unit import Group, Step, Unit, World, run_steps
 from relay.interpreter.value import Closure, ConstructorFunction, ConstructorValue
 from relay.ir.expr import (
     Call,
@@ -34,76 +44,7 @@ from relay.ir.expr import (
     TupleGetItem,
     Var,
 )
-from relay.ir.type import Type, TypeVar
-
-Register = int
-Step: TypeAlias = Generator["Step", Any, Any]
-
-
-def run_steps(first: Step) -> Any:
-    """The result of a step that yields others, on an explicit stack."""
-    stack = [first]
-    sent: Any = None
-    while stack:
-        try:
-            child = stack[-1].send(sent)
-        except StopIteration as stop:
-            stack.pop()
-            sent = stop.value
-        else:
-            stack.append(child)
-            sent = None
-    return sent
-
-
-class World(Protocol):
-    """What lowering asks of the machine that will run the code, and of inference."""
-
-    def global_code(self, name: GlobalVar) -> Code | None:
-        """The code of a global function; None if the name is not of a function literal."""
-        ...
-
-    def global_cell(self, name: GlobalVar) -> Any:
-        """The cell of a global constant."""
-        ...
-
-    def type_of(self, e: Expr) -> Type:
-        """The static type of an expression."""
-        ...
-
-    def datatype_size(self, constructor: Constructor) -> int:
-        """How many constructors the data type of this one has."""
-        ...
-
-
-@dataclass(eq=False, slots=True)
-class Group:
-    """Functions that may call one another by variable, and share what they capture: `let %f = fn…`, `let rec`."""
-
-    members: dict[Var, Code] = field(default_factory=dict[Var, Code])
-    keys: dict[Any, None] = field(default_factory=dict[Any, None])
-
-
-@dataclass(eq=False, slots=True)
-class Unit:
-    """One function in the making: where its values are, and the function around it."""
-
-    code: Code
-    draft: Draft
-    group: Group
-    outer: "Unit | None"
-    places: dict[Any, Register] = field(default_factory=dict[Any, Register])
-    params: tuple[Var, ...] = ()
-    _sources: dict[Any, Any] | None = None
-
-    @property
-    def sources(self) -> dict[Any, Any]:
-        """How this function learns a type parameter from its arguments: `TypeVar -> (argument, how)`."""
-        if self._sources is None:
-            from relay.interpreter.binding import sources
-
-            self._sources = sources(self.params)
-        return self._sources
+from relay.ir.type import TypeVar
 
 
 def lower_function(world: World, code: Code, fn: Function) -> None:
@@ -132,8 +73,6 @@ class Lowering:
 
     def function(self, code: Code, fn: Function, outer: Unit | None, group: Group) -> Step:
         """Lower the body of `fn` into `code`; what it captures is added to `group`."""
-        from relay.interpreter.checks import check_result
-
         unit = Unit(code, Draft(len(fn.params)), group, outer, params=fn.params)
         unit.places.update(zip(fn.params, unit.draft.params, strict=True))
         for hidden in code.hidden:
@@ -141,25 +80,11 @@ class Lowering:
         required = check_result(fn, self.world)
         yield self.tail(unit, fn.body, required)
         if outer is None:
-            self.seal(unit)
+            unit.seal()
         return unit
-
-    def seal(self, unit: Unit) -> None:
-        """Finish a function once everything that its group captures is known."""
-        unit.draft.env = [self.captured(unit, key) for key in unit.group.keys]
-        finish(unit.draft, unit.code)
-
-    def captured(self, unit: Unit, key: Any) -> Register:
-        """The register of `unit` that holds `key` of its environment."""
-        register = unit.places.get(key)
-        if register is None:
-            register = unit.places[key] = unit.draft.fresh()
-        return register
 
     def closures(self, unit: Unit, functions: dict[Var, Function]) -> Step:
         """Make the closures of a group of functions; returns their registers."""
-        from relay.interpreter.binding import hidden_parameters
-
         for fn in functions.values():
             yield from self.hoist(unit, fn)
         group = Group()
@@ -172,10 +97,10 @@ class Lowering:
         for var, fn in functions.items():
             units.append((yield self.function(group.members[var], fn, unit, group)))
         missing = unit.draft.constant(None) if hidden else -1
-        env = tuple([missing if key in hidden else self.lookup(unit, key) for key in group.keys])
+        env = tuple([missing if key in hidden else unit.lookup(key) for key in group.keys])
         registers: list[Register] = []
         for inner in units:
-            self.seal(inner)
+            inner.seal()
             unit.draft.span = inner.code.function.span
             registers.append(self.closure(unit, inner.code, env))
         return registers
@@ -187,72 +112,6 @@ class Lowering:
         d = unit.draft.fresh()
         unit.draft.emit(op.CLOSURE, d, code, env)
         return d
-
-    def lookup(self, unit: Unit, key: Any) -> Register:
-        """The register of `unit` that holds a variable, a shared node or a type parameter from outside or inside."""
-        path: list[Unit] = []
-        at: Unit | None = unit
-        while at is not None:
-            if (
-                key in at.places
-                or key in at.group.members
-                or (type(key) is TypeVar and self.learned(at, key))
-            ):
-                break
-            path.append(at)
-            at = at.outer
-        if at is None:
-            return self.unbound(unit, key)
-        register = at.places.get(key)
-        if register is None:
-            register = at.draft.fresh()
-            at.draft.emit(op.GROUP, register, at.group.members[key], 0, at.code)
-        for inner in reversed(path):
-            inner.group.keys.setdefault(key)
-            register = self.captured(inner, key)
-        return register
-
-    def is_bound(self, unit: Unit, key: TypeVar) -> bool:
-        """Whether a type parameter belongs to this function or to one around it, and shows in its arguments."""
-        at: Unit | None = unit
-        while at is not None:
-            if key in at.places or key in at.sources:
-                return True
-            at = at.outer
-        return False
-
-    def learned(self, unit: Unit, key: TypeVar) -> bool:
-        """Whether `unit` can tell a type parameter from its arguments; if so it does, on entry."""
-        source = unit.sources.get(key)
-        if source is None:
-            if key not in unit.code.hidden:
-                return False
-            self.captured(unit, key)
-            return True
-        param, how = source
-        unit.places[key] = unit.draft.at_entry(how, unit.draft.params[param])
-        return True
-
-    def unbound(self, unit: Unit, key: Any) -> Register:
-        """A free variable has no value; a type parameter that nothing binds is unknown."""
-        if isinstance(key, Var):
-            diagnostic = Diagnostic(
-                "unbound-variable",
-                f"`%{key.name}` has no value here",
-                unit.draft.span or key.span,
-                "it is free in this expression",
-                hint="make it a parameter of a function, or bind it with `let`",
-            )
-            return self.failure(unit, diagnostic)
-        return unit.draft.constant(None)
-
-    def failure(self, unit: Unit, diagnostic: Diagnostic) -> Register:
-        """Code that stops with a diagnostic when it is reached."""
-
-        def stop() -> Any:
-            raise RelayError(diagnostic)
-
-        return unit.draft.operate(stop, ())
 
     def hoist(self, unit: Unit, construct: Expr) -> Step:
         """Evaluate the shared nodes whose first use is inside `construct`."""
@@ -269,30 +128,26 @@ class Lowering:
             return known
         match e:
             case Var():
-                return self.lookup(unit, e)
+                return unit.lookup(e)
             case Constant():
                 return self.literal(unit, e)
             case Op():
-                from relay.interpreter.operators import operator_value
-
                 value: Any = operator_value(e)
             case Constructor():
                 value = ConstructorFunction(e)
             case GlobalVar():
                 return self.global_value(unit, e)
             case _:
-                return self.lookup(unit, e) if e in self.done else None
+                return unit.lookup(e) if e in self.done else None
         register = unit.places[e] = unit.draft.constant(value)
         return register
 
     def literal(self, unit: Unit, e: Constant) -> Register:
         """A constant; one of open base type takes what the type parameter is bound to, on entry."""
-        from relay.interpreter.binding import LiteralOf, constant_value
-
         if e.type is None or not isinstance(e.type.dtype, TypeVar):
             register = unit.draft.constant(constant_value(e))
         else:
-            register = unit.draft.at_entry(LiteralOf(e.value).__getitem__, self.lookup(unit, e.type.dtype))
+            register = unit.draft.at_entry(LiteralOf(e.value).__getitem__, unit.lookup(e.type.dtype))
         unit.places[e] = register
         return register
 
@@ -301,7 +156,7 @@ class Lowering:
         code = self.world.global_code(e)
         if code is not None:
             return unit.draft.constant(Closure(code, (None,) * len(code.hidden), self.world))
-        return self.emit(unit, e.span, op.GLOBAL, self.world.global_cell(e))
+        return unit.emit(e.span, op.GLOBAL, self.world.global_cell(e))
 
     def values(self, unit: Unit, several: Iterable[Expr]) -> Step:
         """Several expressions, left to right; returns their registers."""
@@ -345,22 +200,21 @@ class Lowering:
                 return d
             case Tuple():
                 fields = yield from self.values(unit, e.fields)
-                return self.emit(unit, e.span, op.TUPLE, None, fields)
+                return unit.emit(e.span, op.TUPLE, None, fields)
             case TupleGetItem():
                 (of,) = yield from self.values(unit, (e.tuple_value,))
-                return self.emit(unit, e.span, op.GET, None, of, e.index)
+                return unit.emit(e.span, op.GET, None, of, e.index)
             case RefCreate():
                 (of,) = yield from self.values(unit, (e.value,))
-                return self.emit(unit, e.span, op.REF, None, of)
+                return unit.emit(e.span, op.REF, None, of)
             case RefRead():
                 (of,) = yield from self.values(unit, (e.ref,))
-                return self.emit(unit, e.span, op.READ, None, of)
+                return unit.emit(e.span, op.READ, None, of)
             case RefWrite():
                 cell, value = yield from self.values(unit, (e.ref, e.value))
-                return self.emit(unit, e.span, op.WRITE, None, cell, value)
+                return unit.emit(e.span, op.WRITE, None, cell, value)
             case Grad():
-                return self.failure(
-                    unit,
+                return unit.failure(
                     Diagnostic(
                         "grad-not-expanded",
                         f"`{e.kind}` cannot be evaluated: differentiation is not available yet",
@@ -370,13 +224,6 @@ class Lowering:
             case _:
                 raise AssertionError(f"{e!r} cannot be evaluated")
 
-    def emit(self, unit: Unit, span: Span | None, opcode: int, f: Any, a: Any = 0, b: Any = 0) -> Register:
-        """An instruction that defines a new register."""
-        d = unit.draft.fresh()
-        unit.draft.span = span
-        unit.draft.emit(opcode, d, f, a, b)
-        return d
-
     def last_jump(self, draft: Draft) -> None:
         """Drop a jump to the next instruction."""
         if draft.last_label != len(draft.code) and draft.code[-1][0] == op.JUMP:
@@ -385,8 +232,6 @@ class Lowering:
 
     def bindings(self, unit: Unit, e: Expr) -> Step:
         """A run of `let`s; returns the first body that is something else, or that is evaluated already."""
-        from relay.interpreter.checks import check_annotation
-
         while e not in unit.places and e not in self.done:
             match e:
                 case Let(var=var, value=Function() as fn) if fn not in unit.places and fn not in self.done:
@@ -398,7 +243,7 @@ class Lowering:
                     if register is None:
                         register = yield self.value(unit, value)
                     unit.places[var] = register
-                    check_annotation(self, unit, var, value)
+                    check_annotation(self.world, unit, var, value)
                 case LetRec():
                     functions: dict[Var, Any] = dict(zip(e.vars, e.values, strict=True))
                     unit.places.update(zip(e.vars, (yield from self.closures(unit, functions)), strict=True))
@@ -427,8 +272,6 @@ class Lowering:
 
     def clauses(self, unit: Unit, e: Match, data: Register) -> Iterable[Expr]:
         """The clauses of a `match`: tests that jump to the next clause where they fail."""
-        from relay.interpreter.checks import no_match
-
         draft = unit.draft
         full = [Label() for _ in range(len(e.clauses) + 1)]
         table = switch_table(e, full, self.world.datatype_size)
@@ -451,10 +294,6 @@ class Lowering:
 
     def call(self, unit: Unit, e: Call, *, tail: bool) -> Step:
         """A call; returns the register of its result, or None if it was a tail call and has left."""
-        from relay.interpreter import checks
-        from relay.interpreter.binding import hidden_arguments
-        from relay.interpreter.operators import operator_function
-
         draft = unit.draft
         callee = e.op
         if type(callee) is Op:
@@ -465,17 +304,17 @@ class Lowering:
             args = yield from self.values(unit, e.args)
             if not args:
                 return draft.constant(ConstructorValue(callee))
-            return self.emit(unit, e.span, op.CON, callee, args)
+            return unit.emit(e.span, op.CON, callee, args)
         code = self.known_code(unit, callee)
         register = None
         if code is None:
             (register,) = yield from self.values(unit, (callee,))
         args = yield from self.values(unit, e.args)
         draft.span = e.span
-        checks.check_arguments(self, unit, e, args)
+        check_arguments(self.world, unit, e, args)
         if code is None:
             assert register is not None
-            polymorphic = hidden_arguments(self, unit, e, None)
+            polymorphic = unit.hidden_arguments(e, None)
             if polymorphic:
                 register = draft.operate(instantiate, (register, *polymorphic))
             return self.leave(unit, tail, (op.CALL_VALUE, op.TAIL_VALUE), register, args)
@@ -484,7 +323,7 @@ class Lowering:
                 draft.emit(op.SELF, 0, code.params, args)
                 return None
             return self.leave(unit, tail, (op.CALL_GROUP, op.TAIL_GROUP), code, args, unit.code)
-        hidden = hidden_arguments(self, unit, e, code)
+        hidden = unit.hidden_arguments(e, code)
         if tail and code is unit.code and not hidden:
             draft.emit(op.SELF, 0, code.params, args)
             return None
@@ -515,10 +354,8 @@ class Lowering:
 
     # --- tail positions
 
-    def tail(self, unit: Unit, e: Expr, required: Any = None) -> Step:
-        """Code that evaluates `e` and returns its value; `required` is the result type to check it against, if any."""
-        from relay.interpreter.checks import check_returned
-
+    def tail(self, unit: Unit, e: Expr, required: Required | None = None) -> Step:
+        """Code that evaluates `e` and returns its value, checked against the declared result if it is `required`."""
         e = yield from self.bindings(unit, e)
         if e not in unit.places and e not in self.done:
             if type(e) is If or type(e) is Match:
@@ -534,7 +371,7 @@ class Lowering:
         if register is None:
             register = yield self.value(unit, e)
         if required is not None:
-            check_returned(self, unit, e, register, required)
+            check_returned(unit, e, register, required)
         unit.draft.emit(op.RETURN, 0, None, register)
 
 

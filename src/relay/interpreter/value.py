@@ -4,8 +4,8 @@ A tensor is a NumPy array, or a NumPy scalar at rank 0 (a `str` for a string); a
 instance of a data type is a `ConstructorValue`; a function is a `FunctionValue`; a reference is a `RefValue`.
 """
 
-from collections.abc import Callable
-from typing import Any, ClassVar
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar, TypeGuard
 
 import numpy as np
 
@@ -14,6 +14,26 @@ from relay.ir.expr import Constructor, Function, Op
 from relay.ir.type import FuncType, TensorType, TupleType, Type
 
 Value = Any
+
+
+def is_array(x: Any) -> TypeGuard[np.ndarray[Any, Any]]:
+    """Whether a value is a tensor of rank 1 or more."""
+    return isinstance(x, np.ndarray)
+
+
+def is_tensor(x: Any) -> TypeGuard[np.ndarray[Any, Any]]:
+    """Whether a value is a tensor of any rank, but for strings of rank 0."""
+    return isinstance(x, (np.ndarray, np.generic))
+
+
+def is_tuple(x: Any) -> TypeGuard[tuple[Any, ...]]:
+    """Whether a value is a tuple."""
+    return isinstance(x, tuple)
+
+
+def is_sequence(x: Any) -> TypeGuard[Sequence[Any]]:
+    """Whether a Python object is a list or a tuple."""
+    return isinstance(x, (list, tuple))
 
 
 class ConstructorValue:

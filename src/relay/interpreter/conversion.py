@@ -1,0 +1,204 @@
+"""Values from Python, of any type: tuples, instances of data types, functions and references, tensors in them."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from relay.interpreter.tensor_conversion import MisfitError, convert_tensor, describe
+from relay.interpreter.value import (
+    ConstructorValue,
+    FunctionValue,
+    RefValue,
+    Value,
+    is_array,
+    is_sequence,
+    is_tuple,
+    type_of_value,
+)
+from relay.ir.dtype import to_numpy
+from relay.ir.expr import Constructor
+from relay.ir.module import TypeData
+from relay.ir.subst import substitute_type
+from relay.ir.type import FuncType, RefType, TensorType, TupleType, Type, TypeCall, TypeVar
+
+Datatypes = Mapping[Any, TypeData]
+OPAQUE = (FunctionValue, RefValue, ConstructorValue)
+
+
+def convert(x: Any, t: Type | None, env: dict[Any, Any], datatypes: Datatypes) -> Value:
+    """A Python value as a value of type `t`, whose parameters are bound in `env` on the way.
+
+    Goes as deep as the value does, on a stack of its own.  `MisfitError` if it is no such value.
+    """
+    return Conversion(env, datatypes).run(x, t)
+
+
+class Conversion:
+    """The stack of `convert`: what is to be converted, and (with None for a value) what is built of parts done."""
+
+    def __init__(self, env: dict[Any, Any], datatypes: Datatypes) -> None:
+        self.env = env
+        self.datatypes = datatypes
+        self.done: list[Value] = []
+        self.stack: list[tuple[Any, Any, Any]] = []
+        self.fields_of: dict[tuple[Any, Any], Sequence[Any]] = {}
+
+    def run(self, x: Any, t: Type | None) -> Value:
+        """Convert one value."""
+        self.stack.append((x, t, None))
+        done = self.done
+        while self.stack:
+            x, t, build = self.stack.pop()
+            if build is None:
+                self.convert(x, self.env.get(t, t) if isinstance(t, TypeVar) else t)
+                continue
+            count, make = build
+            parts = done[len(done) - count :]
+            del done[len(done) - count :]
+            done.append(make(parts))
+        return done[0]
+
+    def convert(self, x: Any, t: Type | None) -> None:
+        """Convert a value that has no parts, or put its parts on the stack."""
+        if isinstance(t, TensorType):
+            self.done.append(convert_tensor(x, t, self.env))
+        elif isinstance(t, TupleType):
+            if not is_sequence(x) or len(x) != len(t.fields):
+                raise MisfitError(f"a tuple of {len(t.fields)} fields is wanted", describe(x))
+            self.push(x, t.fields, tuple)
+        elif isinstance(t, TypeCall):
+            self.instance(x, t)
+        elif isinstance(t, FuncType):
+            if not isinstance(x, FunctionValue):
+                raise MisfitError(
+                    "a function is wanted", describe(x), "a closure that a program returned is one"
+                )
+            self.done.append(x)
+        elif isinstance(t, RefType):
+            if not isinstance(x, RefValue):
+                raise MisfitError("a reference is wanted", describe(x))
+            self.done.append(x)
+        elif isinstance(x, OPAQUE):
+            self.done.append(x)
+        elif is_tuple(x):
+            self.push(x, (None,) * len(x), lambda parts: self.bind(t, tuple(parts)))
+        else:
+            self.done.append(self.bind(t, convert_tensor(x, None, self.env)))
+
+    def bind(self, t: Type | None, value: Value) -> Value:
+        """A value whose type nothing says, which binds a type parameter if it can."""
+        found = type_of_argument(value) if isinstance(t, TypeVar) else None
+        if found is not None:
+            self.env[t] = found
+        return value
+
+    def push(self, parts: Sequence[Any], types: Sequence[Any], make: Any) -> None:
+        """Put parts on the stack, and what is made of them."""
+        self.stack.append((None, None, (len(parts), make)))
+        self.stack += [(part, t, None) for part, t in zip(reversed(parts), reversed(types), strict=True)]
+
+    def instance(self, x: Any, t: TypeCall) -> None:
+        """An instance of a data type; a Python list may stand for a linked one."""
+        if is_sequence(x) or is_array(x):
+            x = as_list(x, t, self.datatypes)
+        if not isinstance(x, ConstructorValue) or x.constructor.belong_to is not t.func:
+            raise MisfitError(f"a value of the data type {t} is wanted", describe(x))
+        if not x.fields or (t.is_closed and fits(x, t, self.datatypes)):
+            self.done.append(x)
+            return
+        key = (x.constructor, t)
+        types = self.fields_of.get(key)
+        if types is None:
+            types = self.fields_of[key] = field_types(x, t, self.datatypes)
+        self.push(x.fields, types, _Rebuild(x))
+
+
+class _Rebuild:
+    """Puts converted fields into an instance; the same object if they are what they were."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: ConstructorValue) -> None:
+        self.value = value
+
+    def __call__(self, parts: list[Value]) -> ConstructorValue:
+        same = all(a is b for a, b in zip(parts, self.value.fields, strict=True))
+        return self.value if same else ConstructorValue(self.value.constructor, tuple(parts))
+
+
+def fits(x: ConstructorValue, t: TypeCall, datatypes: Datatypes) -> bool:
+    """Whether an instance of a closed type is in order as it is: a quick look, which may say no to a good one."""
+    plans: dict[tuple[Any, Any], list[Any]] = {}
+    seen: set[int] = set()
+    stack: list[tuple[Any, Any]] = [(x, t)]
+    while stack:
+        x, t = stack.pop()
+        if type(x) is not ConstructorValue or x.constructor.belong_to is not t.func:
+            return False
+        plan = plans.get((x.constructor, t))
+        if plan is None:
+            plan = plans[x.constructor, t] = [_plan(f) for f in field_types(x, t, datatypes)]
+        if len(plan) != len(x.fields):
+            return False
+        if len(plan) > 1 and sum(type(p) is TypeCall for p in plan) > 1:
+            if id(x) in seen:
+                continue
+            seen.add(id(x))
+        for f, wanted in zip(x.fields, plan, strict=True):
+            if type(wanted) is TypeCall:
+                stack.append((f, wanted))
+            elif type(f) is not wanted:
+                return False
+    return True
+
+
+def _plan(t: Type) -> Any:
+    """What `fits` compares a field with: the class of a scalar, or the type of an instance."""
+    if isinstance(t, TensorType) and t.shape == () and isinstance(t.dtype, str):
+        return to_numpy(t.dtype).type
+    return t if isinstance(t, TypeCall) else None
+
+
+def field_types(x: ConstructorValue, t: TypeCall, datatypes: Datatypes) -> Sequence[Any]:
+    """The types of the fields of an instance of `t`, as the module that it is passed to declares them."""
+    data = datatypes.get(t.func)
+    declared = x.constructor if data is None else _declared(x, data)
+    if len(x.fields) != len(declared.inputs):
+        raise MisfitError(f"`{declared.name}` has {len(declared.inputs)} fields", f"one with {len(x.fields)}")
+    by = {} if data is None else dict(zip(data.type_vars, t.args, strict=True))
+    return [substitute_type(f, by) for f in declared.inputs]
+
+
+def _declared(x: ConstructorValue, data: TypeData) -> Constructor:
+    """The constructor of an instance as the data type has it, which another module may have declared otherwise."""
+    at = x.constructor.tag
+    if at >= len(data.constructors) or data.constructors[at].name != x.constructor.name:
+        raise MisfitError(
+            f"`{data.header.name}` has no constructor `{x.constructor.name}` in that place", describe(x)
+        )
+    return data.constructors[at]
+
+
+def as_list(x: Any, t: TypeCall, datatypes: Datatypes) -> Any:
+    """A Python list as a linked list, where `t` has an empty constructor and one of an element and the rest."""
+    data = datatypes.get(t.func)
+    if data is None or len(data.constructors) != 2:
+        return x
+    nil, cons = sorted(data.constructors, key=lambda c: len(c.inputs))
+    if nil.inputs or len(cons.inputs) != 2 or cons.inputs[1] is not data.type_call:
+        return x
+    value = ConstructorValue(nil)
+    for item in reversed(list(x)):
+        value = ConstructorValue(cons, (item, value))
+    return value
+
+
+def type_of_argument(value: Value) -> Type | None:
+    """The type of a tensor, or of a tuple of such; None where something else is inside."""
+    stack = [value]
+    while stack:
+        v = stack.pop()
+        if is_tuple(v):
+            stack += v
+        elif isinstance(v, OPAQUE):
+            return None
+    return type_of_value(value)
