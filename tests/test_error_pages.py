@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from relay.cli.explain import pages, summary
+from relay.diagnostic import RelayError
 from support import ROOT, Block, blocks, cli
 
 SOURCE = ROOT / "src" / "relay"
@@ -97,19 +98,21 @@ def execute(block: Block, name: str) -> str:
         output = cli(*command).output
         return "\n".join(line for line in output.splitlines() if not line.startswith(f"{name}: "))
     if block.language == "python":
-        screen = io.StringIO()
-        with contextlib.redirect_stdout(screen):
-            try:
-                exec(compile(block.text, "<page>", "exec"), {})
-            except Exception as error:
-                from relay.diagnostic import RelayError
-
-                if not isinstance(error, RelayError):
-                    raise
-                print(error)
-        return screen.getvalue()
+        return python(block.text, Path(name).with_suffix(".py"))
     assert block.language == "sh", block.language
     return shell(block.text)
+
+
+def python(text: str, path: Path) -> str:
+    """What a program prints, run from a file so that diagnostics can show its lines."""
+    path.write_text(text)
+    screen = io.StringIO()
+    with contextlib.redirect_stdout(screen):
+        try:
+            exec(compile(text, str(path), "exec"), {})
+        except RelayError as error:
+            print(error)
+    return screen.getvalue()
 
 
 def shell(script: str) -> str:

@@ -32,12 +32,14 @@ def check(files: Sequence[str], types: bool) -> int:
 
 def check_one(name: str, report: Report) -> IRModule | None:
     """The annotated module of a file; what is wrong with it goes into the report."""
+    from relay.analysis.lint import lint
     from relay.typecheck.infer import infer
 
     warnings = Report()
     mod = None
     try:
         mod = infer(read_module(name, warnings), warnings=warnings)
+        warnings.diagnostics += lint(mod)
     except RelayError as error:
         report.diagnostics += [d for d in error.diagnostics if d not in warnings.diagnostics]
     report.diagnostics += warnings.diagnostics

@@ -1,12 +1,13 @@
 """Imported modules: the standard ones, and files below the folder of the program; each is loaded once."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from relay.diagnostic import Report, Span, did_you_mean, fail
+from relay.diagnostic import Span, fail
 from relay.ir.module import IRModule
 
 STANDARD = "std/"
@@ -59,7 +60,7 @@ class Loader:
                 "import-not-found",
                 f'there is no standard module "{name}"',
                 span,
-                hint=did_you_mean(short, known).replace("`", '"', 2).replace('"' + short, short)
+                hint=_near(short, known, STANDARD)
                 or f"standard modules are {', '.join(STANDARD + k for k in known)}",
             )
 
@@ -116,10 +117,8 @@ class Loader:
         if len(loaded.loading) >= DEEPEST:
             fail("import-cycle", f"imports nest more than {DEEPEST} levels", span)
         loaded.loading.append(key)
-        loaded.modules[key] = None
-        del loaded.modules[key]
         try:
-            module = loaded.parse(read(), name if name.startswith(STANDARD) else str(key), inner)
+            module = loaded.parse(read(), name if name.startswith(STANDARD) else _shown(key), inner)
         except BaseException:
             loaded.modules[key] = None
             raise
@@ -129,12 +128,27 @@ class Loader:
         return module
 
 
+def _shown(path: str) -> str:
+    """A path as diagnostics show it: from the current folder, if it is inside of that."""
+    try:
+        return str(Path(path).relative_to(Path.cwd()))
+    except (OSError, ValueError):
+        return path
+
+
+def _near(short: str, known: Iterable[str], folder: str) -> str:
+    """`did you mean "folder/name"?` for the nearest name, or nothing."""
+    near = get_close_matches(short, list(known), n=1)
+    return f'did you mean "{folder}{near[0]}"?' if near else ""
+
+
 def _read(path: Path, name: str, span: Span) -> str:
     try:
         return path.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
         try:
-            near = did_you_mean(path.stem, sorted(p.stem for p in path.parent.glob("*" + SUFFIX)))
+            folder = name.removesuffix(SUFFIX).removesuffix(path.stem)
+            near = _near(path.stem, sorted(p.stem for p in path.parent.glob("*" + SUFFIX)), folder)
         except OSError:
             near = ""
         fail("import-not-found", f'there is no file "{name}"', span, hint=near)
@@ -144,9 +158,8 @@ def _read(path: Path, name: str, span: Span) -> str:
         fail("import-not-found", f'"{name}" cannot be read: {error.strerror or error}', span)
 
 
-def loader(parse: Parse, path: Path | None, warnings: Report | None) -> Loader:
+def loader(parse: Parse, path: Path | None) -> Loader:
     """The loader of a program in file `path` (None: a text)."""
-    del warnings
     root = None if path is None else path.resolve().parent
     loaded = Loaded(parse, root)
     if path is not None:

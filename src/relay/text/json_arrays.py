@@ -9,7 +9,7 @@ import binascii
 from base64 import b64decode, b64encode
 from math import prod
 from struct import Struct
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -67,30 +67,28 @@ def unpacked(data: bytes, count: int, dtype: str, bits: int) -> NDArray[Any]:
     return values.view(to_numpy(dtype)) if dtype.startswith("float") else values.astype(to_numpy(dtype))
 
 
+def _bad(message: str) -> NoReturn:
+    fail("bad-array", f"an array of the JSON {message}", hint="save the program again, whole")
+
+
 def read_array(blob: bytes) -> tuple[NDArray[Any], str]:
     """The array of a blob and its base type (`bad-array`)."""
     if len(blob) < _HEAD.size:
-        fail("bad-array", f"an array of the JSON is cut off: {len(blob)} bytes")
+        _bad(f"is cut off: {len(blob)} bytes")
     magic, _, _, _, rank, code, bits, lanes = _HEAD.unpack_from(blob)
     if magic != MAGIC:
-        fail("bad-array", "an array of the JSON does not begin with the mark of the format")
+        _bad("does not begin with the mark of the format")
     dtype = _DTYPES.get((code, bits))
     if dtype is None or lanes != 1:
-        fail(
-            "bad-array",
-            f"an array of the JSON has an unknown base type (code {code}, {bits} bits, {lanes} lanes)",
-        )
+        _bad(f"has an unknown base type (code {code}, {bits} bits, {lanes} lanes)")
     end = _HEAD.size + 8 * (rank + 1)
     if not 0 <= rank <= 32 or len(blob) < end:
-        fail("bad-array", f"an array of the JSON has rank {rank}")
+        _bad(f"has rank {rank}")
     *shape, length = np.frombuffer(blob[_HEAD.size : end], "<i8").tolist()
     count = prod(shape) if all(n >= 0 for n in shape) else -1
     wanted = (count * bits + 7) // 8 if bits in (2, 4) else count * to_numpy(dtype).itemsize
     if count < 0 or wanted != length or len(blob) != end + length:
-        fail(
-            "bad-array",
-            f"an array of the JSON of shape {tuple(shape)} has {len(blob) - end} bytes of data, not {wanted}",
-        )
+        _bad(f"of shape {tuple(shape)} has {len(blob) - end} bytes of data, not {wanted}")
     if bits in (2, 4):
         return unpacked(blob[end:], count, dtype, bits).reshape(shape), dtype
     return np.frombuffer(blob[end:], to_numpy(dtype)).reshape(shape), dtype
@@ -106,4 +104,4 @@ def decode(text: Any) -> tuple[NDArray[Any], str]:
     try:
         return read_array(b64decode(text, validate=True))
     except (binascii.Error, ValueError, TypeError) as error:
-        fail("bad-array", f"an array of the JSON is not base64: {error}")
+        _bad(f"is not base64: {error}")

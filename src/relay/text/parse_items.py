@@ -30,6 +30,8 @@ class Items(Bodies):
     result_start: int = 0
     free: tuple[Var, ...] = ()
     """What `free_var` declared."""
+    lacks_import: bool = False
+    """An import failed, so that names of it are not known."""
 
     def text_(self) -> None:
         """Everything: items into the module, the last expression into `result`."""
@@ -385,6 +387,7 @@ class Items(Bodies):
         try:
             other = self.loader.load(path, self.span(i + 1))
         except RelayError as error:
+            self.lacks_import = True
             for d in error.diagnostics:
                 self.add(d)
             return

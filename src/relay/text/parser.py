@@ -34,7 +34,7 @@ def parse(
     `path` is the file it is in, for imports; `init_module` has definitions that it may use and that are part of
     the result; `init_meta` is metadata in place of a `#[metadata]` section.
     """
-    return _module(text, source_name, loader(_imported, path, warnings), init_module, init_meta, warnings)
+    return _module(text, source_name, loader(_imported, path), init_module, init_meta, warnings)
 
 
 def _imported(text: str, source_name: str, inner: Loader) -> IRModule:
@@ -73,7 +73,7 @@ def parse_expr(
         items = _read(
             text,
             source_name,
-            loader(_imported, None, warnings),
+            loader(_imported, None),
             IRModule() if mod is None else mod.copy(),
             init_meta,
             is_open=True,
@@ -131,11 +131,18 @@ def _read(
     return items
 
 
+_UNKNOWN = ("unknown-global", "unknown-name", "unknown-type", "unknown-constructor")
+"""What names of a module that could not be imported lead to."""
+
+
 def _raise_errors(items: Items, finish: Any) -> None:
     if not items.report.errors and finish is not None:
         finish(items)
-    if items.report.errors:
-        raise RelayError(sorted(items.report.errors, key=_place))
+    errors = items.report.errors
+    if items.lacks_import:
+        errors = [d for d in errors if d.code not in _UNKNOWN]
+    if errors:
+        raise RelayError(sorted(errors, key=_place))
 
 
 def _place(d: Diagnostic) -> tuple[bool, int]:
