@@ -46,7 +46,7 @@ from relay.ir.type import (
 from relay.ir.walk import post_order
 from relay.op.base import Operator
 from relay.typecheck.grads import grad_type
-from relay.typecheck.infer import Session, declared_type, infer_expr, recent
+from relay.typecheck.infer import Session, declared_type, infer_expr, recent, type_of_global
 from relay.typecheck.literals import class_members
 from relay.typecheck.solver import Fault, Solver, relation_goal
 from relay.typecheck.unify import ERROR, HAS_ERROR, has_unknown, head, zonk
@@ -388,6 +388,8 @@ def type_of(e: Expr, mod: IRModule | None = None) -> Type:
     except Unannotated:
         pass
     if mod is not None:
+        if isinstance(e, GlobalVar):
+            return type_of_global(e, mod)
         with paused():
             found = Session(mod).watched(e)
         if found is not None:
