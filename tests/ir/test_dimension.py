@@ -75,6 +75,8 @@ def test_extremes_are_decided_where_the_difference_is_known():
     assert dim.maximum(N + 2, N) is N + 2
     assert dim.minimum(N + 2, N) is N
     assert dim.maximum(dim.maximum(N, M), N) is dim.maximum(M, N)
+    assert dim.minimum(dim.minimum(N, 2), 0) is dim.minimum(N, 0)
+    assert dim.maximum(dim.maximum(N, M), dim.maximum(N + 1, M - 1)) is dim.maximum(N + 1, M)
 
 
 def test_broadcast_agrees_with_numbers():
@@ -86,6 +88,7 @@ def test_broadcast_agrees_with_numbers():
     assert dim.broadcast(N, 3) == 3
     assert dim.broadcast(N, N) is N
     assert dim.broadcast(N, M) is dim.broadcast(M, N)
+    assert dim.broadcast(dim.broadcast(N + 2, M), N + 3) is None
 
 
 def test_what_can_never_be_equal_is_never_equal_for_numbers():

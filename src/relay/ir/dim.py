@@ -197,16 +197,22 @@ def _extremum(op: str, a: Dim, b: Dim) -> Dim:
     difference = subtract(a, b)
     if isinstance(difference, int):
         return (a if difference <= 0 else b) if op == "min" else (a if difference >= 0 else b)
-    return DimCall(op, tuple(_flat(op, a, b)))
+    sign = 1 if op == "min" else -1
+    left, right = _operands(op, a), _operands(op, b)
+    kept = [x for x in left if not any(_is_behind(x, y, sign) for y in right)]
+    kept += [y for y in right if y not in left and not any(_is_behind(y, x, sign) for x in left)]
+    return kept[0] if len(kept) == 1 else DimCall(op, tuple(sorted(kept, key=_order)))
 
 
-def _flat(op: str, *args: Dim) -> list[Dim]:
-    """Nested calls of an associative, commutative, idempotent `op` as one sorted list."""
-    atoms: list[Dim] = []
-    for a in args:
-        inner = a.args if isinstance(a, DimCall) and a.op == op else (a,)
-        atoms += [x for x in inner if x not in atoms]
-    return sorted(atoms, key=_order)
+def _operands(op: str, d: Dim) -> tuple[Dim, ...]:
+    """The operands of a call of an associative `op`; anything else is one."""
+    return d.args if isinstance(d, DimCall) and d.op == op else (d,)
+
+
+def _is_behind(a: Dim, b: Dim, sign: int) -> bool:
+    """Whether `sign * a` is larger than `sign * b` whatever the variables are."""
+    difference = subtract(a, b)
+    return isinstance(difference, int) and sign * difference > 0
 
 
 def broadcast(a: Dim, b: Dim) -> Dim | None:
@@ -226,11 +232,17 @@ def broadcast(a: Dim, b: Dim) -> Dim | None:
         return b
     if a is ANY or b is ANY:
         return ANY
-    difference = subtract(a, b)
-    if isinstance(difference, int) and not _may_be_one(a) and not _may_be_one(b):
+    left, right = _operands("broadcast", a), _operands("broadcast", b)
+    if any(_clash(x, y) for x in left for y in right):
         return None
-    atoms = _flat("broadcast", a, b)
-    return atoms[0] if len(atoms) == 1 else DimCall("broadcast", tuple(atoms))
+    atoms = [*left, *[y for y in right if y not in left]]
+    return atoms[0] if len(atoms) == 1 else DimCall("broadcast", tuple(sorted(atoms, key=_order)))
+
+
+def _clash(a: Dim, b: Dim) -> bool:
+    """Whether two sizes differ for certain, and neither can be 1."""
+    difference = subtract(a, b)
+    return isinstance(difference, int) and difference != 0 and not _may_be_one(a) and not _may_be_one(b)
 
 
 def _may_be_one(d: Dim) -> bool:

@@ -215,12 +215,7 @@ class Literals(Expressions):
                 is_literal = is_literal and type(e) is Constant
             else:
                 e = yield self.expression()
-                is_literal = (
-                    is_literal
-                    and type(e) is Constant
-                    and self.kinds[i] in _LITERAL
-                    and self.texts[i] not in ("Constant", "meta")
-                )
+                is_literal = is_literal and type(e) is Constant and self._is_written_out(i)
             elements.append(e)
             if self.kinds[self.i] != ",":
                 break
@@ -252,6 +247,12 @@ class Literals(Expressions):
             )
         except RelayError as error:
             raise self.located(error, opener, end) from None
+
+    def _is_written_out(self, i: int) -> bool:
+        """Whether the constant at token `i` is a literal, maybe in parentheses."""
+        while self.kinds[i] == "(":
+            i += 1
+        return self.kinds[i] in _LITERAL and self.texts[i] not in ("Constant", "meta")
 
     def _numbers(self, opener: int) -> Constant | None:
         """A list of nothing but numbers of one type, which most are; else None and no move."""
