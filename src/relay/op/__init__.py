@@ -2,6 +2,7 @@
 
 from relay.op import (  # noqa: I001 -- the order is that of the operator manual
     math,
+    trigonometry,
     rounding,
     arithmetic,
     compare,
@@ -45,8 +46,8 @@ from relay.op.nn import (
 from relay.op.relation import relation
 
 FILES = (
-    math, rounding, arithmetic, compare, logic, cast, create, reshape, join, broadcast, slice, index,
-    scatter, arrange, pad, layout, einsum, fixed_point, reduce, statistics, scan, sort, random, nn,
+    math, trigonometry, rounding, arithmetic, compare, logic, cast, create, reshape, join, broadcast, slice,
+    index, scatter, arrange, pad, layout, einsum, fixed_point, reduce, statistics, scan, sort, random, nn,
     activation, basic, conv, conv_transpose, dense, loss, norm, pool, global_pool, adaptive_pool, upsample,
 )  # fmt: skip
 """The modules that register operators."""

@@ -3,17 +3,23 @@
 Integers wrap.  Dividing an integer by zero is `divide-by-zero`; the least integer divided by -1 wraps.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from math import inf
 from typing import Any, ClassVar
 
 import numpy
 
 from relay.diagnostic import fail
 from relay.ir.dtype import INTEGERS, dtype_name, is_integer
+from relay.ir.expr import Constant, Expr
 from relay.ir.type import TensorType, Type
-from relay.op.base import FLOATING, NUMERIC, Array, Broadcast, Derivative, Numpy, operator, sample
+from relay.op.base import FLOATING, NUMERIC, Array, Broadcast, Derivative, Interval, Numpy, operator, sample
 from relay.op.conversion import NUMPY_ARITHMETIC, through_wide
+from relay.op.derivative import number, spread, times, unbroadcast, written
+from relay.op.numeric import apply
+
+Tangents = Sequence[Expr | None]
 
 PAIRS = (
     sample("3x5 float32", "3x5 float32"),
@@ -59,6 +65,16 @@ class Add(Arithmetic):
     """
 
     ufunc = "add"
+    derivative = Derivative.RULES
+
+    def vjp(self, g: Expr, y: Expr, lhs: Expr, rhs: Expr) -> tuple[Expr, Expr]:
+        return unbroadcast(g, lhs, y), unbroadcast(g, rhs, y)
+
+    def jvp(self, dxs: Tangents, y: Expr, lhs: Expr, rhs: Expr) -> Expr:
+        left, right = dxs
+        if left is not None and right is not None:
+            return apply("add", left, right)
+        return spread(left, y, lhs) if left is not None else spread(written(right, rhs), y, rhs)
 
 
 @operator("subtract")
@@ -70,6 +86,18 @@ class Subtract(Arithmetic):
     """
 
     ufunc = "subtract"
+    derivative = Derivative.RULES
+
+    def vjp(self, g: Expr, y: Expr, lhs: Expr, rhs: Expr) -> tuple[Expr, Expr]:
+        return unbroadcast(g, lhs, y), apply("negative", unbroadcast(g, rhs, y))
+
+    def jvp(self, dxs: Tangents, y: Expr, lhs: Expr, rhs: Expr) -> Expr:
+        left, right = dxs
+        if left is not None and right is not None:
+            return apply("subtract", left, right)
+        if left is not None:
+            return spread(left, y, lhs)
+        return spread(apply("negative", right), y, rhs)
 
 
 @operator("multiply")
@@ -81,6 +109,10 @@ class Multiply(Arithmetic):
     """
 
     ufunc = "multiply"
+    derivative = Derivative.MULTILINEAR
+
+    def transpose(self, g: Expr, lhs: Expr, rhs: Expr) -> tuple[Expr, Expr]:
+        return unbroadcast(times(g, rhs), lhs, g), unbroadcast(times(g, lhs), rhs, g)
 
 
 @operator("power")
@@ -98,9 +130,28 @@ class Power(Arithmetic):
         sample("3 int32", numpy.array([0, 1, 5], "int32")),
         sample("uint8", numpy.uint8(3)),
     )
+    domain: ClassVar[Mapping[str, Interval]] = {"lhs": (0, inf)}
 
     def reference(self, np: Numpy, lhs: Array, rhs: Array) -> Array:
         return through_wide(partial(_power, np), lhs, rhs)
+
+    def partials(self, y: Expr, lhs: Expr, rhs: Expr) -> tuple[Expr, Expr]:
+        return self.by_base(lhs, rhs), times(y, apply("log", _one_where(_is_zero(lhs), lhs)))
+
+    def by_base(self, x: Expr, n: Expr) -> Expr:
+        """`n * x ** (n - 1)`; 0 where `n` is 0, even at `x = 0`."""
+        if isinstance(n, Constant) and n.is_scalar and n.value:
+            return times(n, x if n.value == 2 else apply("power", x, number(float(n.value) - 1, n)))
+        flat = apply("logical_and", _is_zero(x), _is_zero(n))
+        return times(n, apply("power", _one_where(flat, x), apply("subtract", n, number(1, n))))
+
+
+def _is_zero(x: Expr) -> Expr:
+    return apply("equal", x, number(0, x))
+
+
+def _one_where(condition: Expr, x: Expr) -> Expr:
+    return apply("where", condition, number(1, x), x)
 
 
 def _power(np: Numpy, x: Array, y: Array) -> Array:
@@ -113,6 +164,12 @@ def _power(np: Numpy, x: Array, y: Array) -> Array:
     return np.where(y < 0, below, whole)
 
 
+def share(x: Expr, other: Expr, loses: str) -> Expr:
+    """How much of an extreme of two depends on `x`: half where they are equal, as in PyTorch."""
+    alone = apply("where", apply(loses, x, other), number(0, x), number(1, x))
+    return apply("where", apply("equal", x, other), number(0.5, x), alone)
+
+
 @operator("maximum")
 class Maximum(Arithmetic):
     """The greater of the two; NaN if one is NaN.
@@ -122,6 +179,9 @@ class Maximum(Arithmetic):
     """
 
     ufunc = "maximum"
+
+    def partials(self, y: Expr, lhs: Expr, rhs: Expr) -> tuple[Expr, Expr]:
+        return share(lhs, rhs, "less"), share(rhs, lhs, "less")
 
 
 @operator("minimum")
@@ -133,6 +193,9 @@ class Minimum(Arithmetic):
     """
 
     ufunc = "minimum"
+
+    def partials(self, y: Expr, lhs: Expr, rhs: Expr) -> tuple[Expr, Expr]:
+        return share(lhs, rhs, "greater"), share(rhs, lhs, "greater")
 
 
 @operator("atan2")
@@ -146,6 +209,10 @@ class Atan2(Arithmetic):
     dtypes = FLOATING
     ufunc = "arctan2"
     samples = tuple([s for s in PAIRS if "float" in s.operands[0]])
+
+    def partials(self, y: Expr, lhs: Expr, rhs: Expr) -> tuple[Expr, Expr]:
+        square = apply("add", times(lhs, lhs), times(rhs, rhs))
+        return apply("divide", rhs, square), apply("negative", apply("divide", lhs, square))
 
 
 class Division(Arithmetic):
@@ -226,6 +293,20 @@ class Divide(Division):
 
     ufunc = "divide"
     integer = truncated_quotient
+    derivative = Derivative.RULES
+
+    def vjp(self, g: Expr, y: Expr, lhs: Expr, rhs: Expr) -> tuple[Expr, Expr]:
+        by_lhs = apply("divide", g, rhs)
+        by_rhs = apply("negative", times(by_lhs, y))
+        return unbroadcast(by_lhs, lhs, y), unbroadcast(by_rhs, rhs, y)
+
+    def jvp(self, dxs: Tangents, y: Expr, lhs: Expr, rhs: Expr) -> Expr:
+        above, below = dxs
+        if below is None:
+            return apply("divide", above, rhs)
+        less = times(y, below)
+        change = apply("negative", less) if above is None else apply("subtract", above, less)
+        return apply("divide", change, rhs)
 
 
 @operator("floor_divide")
@@ -267,6 +348,9 @@ class Mod(Division):
     ufunc = "fmod"
     integer = truncated_rest
 
+    def partials(self, y: Expr, lhs: Expr, rhs: Expr) -> tuple[Expr, Expr]:
+        return number(1, y), apply("negative", apply("trunc_divide", lhs, rhs))
+
 
 @operator("floor_mod")
 class FloorMod(Division):
@@ -279,6 +363,9 @@ class FloorMod(Division):
     ufunc = "remainder"
     integer = floor_rest
 
+    def partials(self, y: Expr, lhs: Expr, rhs: Expr) -> tuple[Expr, Expr]:
+        return number(1, y), apply("negative", apply("floor_divide", lhs, rhs))
+
 
 @operator("trunc_mod")
 class TruncMod(Division):
@@ -290,3 +377,6 @@ class TruncMod(Division):
 
     ufunc = "fmod"
     integer = truncated_rest
+
+    def partials(self, y: Expr, lhs: Expr, rhs: Expr) -> tuple[Expr, Expr]:
+        return number(1, y), apply("negative", apply("trunc_divide", lhs, rhs))

@@ -71,7 +71,7 @@ def _conform(value: Any, hint: Any) -> tuple[Any] | None:
         return None if known is None else (known,)
     if hint is bool:
         if isinstance(value, int | numpy.bool_) and value in (0, 1):
-            return (bool(value),)
+            return (bool(cast(Any, value)),)
         return None
     if hint is int:
         if isinstance(value, bool) or not isinstance(value, int | numpy.integer):

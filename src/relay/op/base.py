@@ -27,6 +27,7 @@ from relay.op.signature import Signature
 
 Array = Any
 Numpy = Any
+Interval = tuple[float, float]
 C = TypeVar("C", bound="type[Operator]")
 
 FLOATING = frozenset(FLOATS)
@@ -122,8 +123,8 @@ class Operator:
     variadic: ClassVar[bool] = False
     carried: ClassVar[tuple[str, ...]] = ()
     """Operands of which the shape or base type alone counts: the result does not vary with their values."""
-    domain: ClassVar[tuple[float, float]] = (-inf, inf)
-    """The open interval of operands within which it is smooth."""
+    domain: ClassVar[Interval | Mapping[str, Interval]] = (-inf, inf)
+    """The open interval of operands within which it is smooth, where need be by operand."""
     samples: ClassVar[tuple[Sample, ...]] = ()
     tolerance: ClassVar[float] = 1.0
     """Factor on the tolerance that tests allow against values from outside."""

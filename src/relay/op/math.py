@@ -6,6 +6,7 @@ from functools import partial
 
 import numpy
 
+from relay.ir.expr import Expr
 from relay.op.base import (
     FLOATING,
     NUMERIC,
@@ -17,6 +18,8 @@ from relay.op.base import (
     sample,
 )
 from relay.op.conversion import through_float64
+from relay.op.derivative import number, times
+from relay.op.numeric import apply
 
 REAL = (
     sample("3x5 float32"),
@@ -57,6 +60,9 @@ class Abs(Elementwise):
     derivative = Derivative.PARTIALS
     samples = NUMBERS
 
+    def partials(self, y: Expr, data: Expr) -> tuple[Expr, ...]:
+        return (apply("sign", data),)
+
 
 @operator("negative")
 class Negative(Elementwise):
@@ -68,8 +74,11 @@ class Negative(Elementwise):
 
     dtypes = NUMERIC
     ufunc = "negative"
-    derivative = Derivative.PARTIALS
+    derivative = Derivative.TRANSPOSE
     samples = NUMBERS
+
+    def transpose(self, g: Expr, data: Expr) -> tuple[Expr, ...]:
+        return (apply("negative", g),)
 
 
 @operator("exp")
@@ -82,6 +91,9 @@ class Exp(Smooth):
 
     ufunc = "exp"
 
+    def partials(self, y: Expr, data: Expr) -> tuple[Expr, ...]:
+        return (y,)
+
 
 @operator("log")
 class Log(Smooth):
@@ -92,6 +104,10 @@ class Log(Smooth):
     """
 
     ufunc = "log"
+    domain = (0, math.inf)
+
+    def partials(self, y: Expr, data: Expr) -> tuple[Expr, ...]:
+        return (apply("divide", number(1, data), data),)
 
 
 @operator("log2")
@@ -103,6 +119,10 @@ class Log2(Smooth):
     """
 
     ufunc = "log2"
+    domain = (0, math.inf)
+
+    def partials(self, y: Expr, data: Expr) -> tuple[Expr, ...]:
+        return (apply("divide", number(1 / math.log(2), data), data),)
 
 
 @operator("log10")
@@ -114,6 +134,10 @@ class Log10(Smooth):
     """
 
     ufunc = "log10"
+    domain = (0, math.inf)
+
+    def partials(self, y: Expr, data: Expr) -> tuple[Expr, ...]:
+        return (apply("divide", number(1 / math.log(10), data), data),)
 
 
 @operator("sqrt")
@@ -125,6 +149,10 @@ class Sqrt(Smooth):
     """
 
     ufunc = "sqrt"
+    domain = (0, math.inf)
+
+    def partials(self, y: Expr, data: Expr) -> tuple[Expr, ...]:
+        return (apply("divide", number(0.5, y), y),)
 
 
 @operator("rsqrt")
@@ -135,140 +163,13 @@ class Rsqrt(Smooth):
     [0.5, 2.0]
     """
 
+    domain = (0, math.inf)
+
     def reference(self, np: Numpy, data: Array) -> Array:
         return np.divide(np.ones_like(data), np.sqrt(data))
 
-
-@operator("sin")
-class Sin(Smooth):
-    """The sine of an angle in radians.
-
-    relay> sin([0.0])
-    [0.0]
-    """
-
-    ufunc = "sin"
-
-
-@operator("cos")
-class Cos(Smooth):
-    """The cosine of an angle in radians.
-
-    relay> cos([0.0])
-    [1.0]
-    """
-
-    ufunc = "cos"
-
-
-@operator("tan")
-class Tan(Smooth):
-    """The tangent of an angle in radians.
-
-    relay> tan([0.0])
-    [0.0]
-    """
-
-    ufunc = "tan"
-
-
-@operator("sinh")
-class Sinh(Smooth):
-    """The hyperbolic sine.
-
-    relay> sinh([0.0])
-    [0.0]
-    """
-
-    ufunc = "sinh"
-
-
-@operator("cosh")
-class Cosh(Smooth):
-    """The hyperbolic cosine.
-
-    relay> cosh([0.0])
-    [1.0]
-    """
-
-    ufunc = "cosh"
-
-
-@operator("tanh")
-class Tanh(Smooth):
-    """The hyperbolic tangent.
-
-    relay> tanh([0.0, 100.0])
-    [0.0, 1.0]
-    """
-
-    ufunc = "tanh"
-
-
-@operator("asin")
-class Asin(Smooth):
-    """The angle in radians whose sine is given; NaN outside -1 to 1.
-
-    relay> asin([0.0])
-    [0.0]
-    """
-
-    ufunc = "arcsin"
-
-
-@operator("acos")
-class Acos(Smooth):
-    """The angle in radians whose cosine is given; NaN outside -1 to 1.
-
-    relay> acos([1.0])
-    [0.0]
-    """
-
-    ufunc = "arccos"
-
-
-@operator("atan")
-class Atan(Smooth):
-    """The angle in radians, between -pi/2 and pi/2, whose tangent is given.
-
-    relay> atan([0.0])
-    [0.0]
-    """
-
-    ufunc = "arctan"
-
-
-@operator("asinh")
-class Asinh(Smooth):
-    """The inverse of `sinh`.
-
-    relay> asinh([0.0])
-    [0.0]
-    """
-
-    ufunc = "arcsinh"
-
-
-@operator("acosh")
-class Acosh(Smooth):
-    """The inverse of `cosh`; NaN below 1.
-
-    relay> acosh([1.0])
-    [0.0]
-    """
-
-    ufunc = "arccosh"
-
-
-@operator("atanh")
-class Atanh(Smooth):
-    """The inverse of `tanh`; NaN outside -1 to 1.
-
-    relay> atanh([0.0])
-    [0.0]
-    """
-
-    ufunc = "arctanh"
+    def partials(self, y: Expr, data: Expr) -> tuple[Expr, ...]:
+        return (times(number(-0.5, y), apply("divide", y, data)),)
 
 
 @operator("erf")
@@ -283,6 +184,10 @@ class Erf(Smooth):
         if data.ndim == 0 and np is numpy:
             return data.dtype.type(math.erf(float(data)))
         return through_float64(partial(_erf, np), data)
+
+    def partials(self, y: Expr, data: Expr) -> tuple[Expr, ...]:
+        bell = apply("exp", apply("negative", times(data, data)))
+        return (times(number(2 / math.sqrt(math.pi), data), bell),)
 
 
 _NEAR = (
@@ -348,3 +253,6 @@ class Sigmoid(Smooth):
         e, one = np.exp(np.negative(np.abs(data))), np.ones_like(data)
         below = np.add(one, e)
         return np.where(data >= 0, np.divide(one, below), np.divide(e, below))
+
+    def partials(self, y: Expr, data: Expr) -> tuple[Expr, ...]:
+        return (times(y, apply("subtract", number(1, y), y)),)

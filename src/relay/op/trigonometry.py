@@ -1,0 +1,183 @@
+"""The trigonometric and the hyperbolic functions, and their inverses."""
+
+import math
+
+from relay.ir.expr import Expr
+from relay.op.base import operator
+from relay.op.derivative import number, times
+from relay.op.math import Smooth
+from relay.op.numeric import apply
+
+
+@operator("sin")
+class Sin(Smooth):
+    """The sine of an angle in radians.
+
+    relay> sin([0.0])
+    [0.0]
+    """
+
+    ufunc = "sin"
+
+    def partials(self, y: Expr, data: Expr) -> tuple[Expr, ...]:
+        return (apply("cos", data),)
+
+
+@operator("cos")
+class Cos(Smooth):
+    """The cosine of an angle in radians.
+
+    relay> cos([0.0])
+    [1.0]
+    """
+
+    ufunc = "cos"
+
+    def partials(self, y: Expr, data: Expr) -> tuple[Expr, ...]:
+        return (apply("negative", apply("sin", data)),)
+
+
+@operator("tan")
+class Tan(Smooth):
+    """The tangent of an angle in radians.
+
+    relay> tan([0.0])
+    [0.0]
+    """
+
+    ufunc = "tan"
+    domain = (-1.5, 1.5)
+
+    def partials(self, y: Expr, data: Expr) -> tuple[Expr, ...]:
+        return (apply("add", number(1, y), times(y, y)),)
+
+
+@operator("sinh")
+class Sinh(Smooth):
+    """The hyperbolic sine.
+
+    relay> sinh([0.0])
+    [0.0]
+    """
+
+    ufunc = "sinh"
+
+    def partials(self, y: Expr, data: Expr) -> tuple[Expr, ...]:
+        return (apply("cosh", data),)
+
+
+@operator("cosh")
+class Cosh(Smooth):
+    """The hyperbolic cosine.
+
+    relay> cosh([0.0])
+    [1.0]
+    """
+
+    ufunc = "cosh"
+
+    def partials(self, y: Expr, data: Expr) -> tuple[Expr, ...]:
+        return (apply("sinh", data),)
+
+
+@operator("tanh")
+class Tanh(Smooth):
+    """The hyperbolic tangent.
+
+    relay> tanh([0.0, 100.0])
+    [0.0, 1.0]
+    """
+
+    ufunc = "tanh"
+
+    def partials(self, y: Expr, data: Expr) -> tuple[Expr, ...]:
+        return (apply("subtract", number(1, y), times(y, y)),)
+
+
+@operator("asin")
+class Asin(Smooth):
+    """The angle in radians whose sine is given; NaN outside -1 to 1.
+
+    relay> asin([0.0])
+    [0.0]
+    """
+
+    ufunc = "arcsin"
+    domain = (-1, 1)
+
+    def partials(self, y: Expr, data: Expr) -> tuple[Expr, ...]:
+        return (apply("rsqrt", apply("subtract", number(1, data), times(data, data))),)
+
+
+@operator("acos")
+class Acos(Smooth):
+    """The angle in radians whose cosine is given; NaN outside -1 to 1.
+
+    relay> acos([1.0])
+    [0.0]
+    """
+
+    ufunc = "arccos"
+    domain = (-1, 1)
+
+    def partials(self, y: Expr, data: Expr) -> tuple[Expr, ...]:
+        steepness = apply("rsqrt", apply("subtract", number(1, data), times(data, data)))
+        return (apply("negative", steepness),)
+
+
+@operator("atan")
+class Atan(Smooth):
+    """The angle in radians, between -pi/2 and pi/2, whose tangent is given.
+
+    relay> atan([0.0])
+    [0.0]
+    """
+
+    ufunc = "arctan"
+
+    def partials(self, y: Expr, data: Expr) -> tuple[Expr, ...]:
+        return (apply("divide", number(1, data), apply("add", number(1, data), times(data, data))),)
+
+
+@operator("asinh")
+class Asinh(Smooth):
+    """The inverse of `sinh`.
+
+    relay> asinh([0.0])
+    [0.0]
+    """
+
+    ufunc = "arcsinh"
+
+    def partials(self, y: Expr, data: Expr) -> tuple[Expr, ...]:
+        return (apply("rsqrt", apply("add", times(data, data), number(1, data))),)
+
+
+@operator("acosh")
+class Acosh(Smooth):
+    """The inverse of `cosh`; NaN below 1.
+
+    relay> acosh([1.0])
+    [0.0]
+    """
+
+    ufunc = "arccosh"
+    domain = (1, math.inf)
+
+    def partials(self, y: Expr, data: Expr) -> tuple[Expr, ...]:
+        return (apply("rsqrt", apply("subtract", times(data, data), number(1, data))),)
+
+
+@operator("atanh")
+class Atanh(Smooth):
+    """The inverse of `tanh`; NaN outside -1 to 1.
+
+    relay> atanh([0.0])
+    [0.0]
+    """
+
+    ufunc = "arctanh"
+    domain = (-1, 1)
+
+    def partials(self, y: Expr, data: Expr) -> tuple[Expr, ...]:
+        return (apply("divide", number(1, data), apply("subtract", number(1, data), times(data, data))),)

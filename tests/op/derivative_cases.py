@@ -1,0 +1,222 @@
+"""The samples of operators as points at which their derivatives are tested, in float64."""
+
+import dataclasses
+import zlib
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from op.operands import operand
+from op.straight_line import Line, atom_type, leaves, seeded
+from relay.ir.dtype import dtype_name, is_float
+from relay.ir.expr import Var
+from relay.ir.type import Kind, TensorType, TupleType, Type, TypeVar
+from relay.op.base import DTypeName, Operator, Sample, array_type, attribute_types, instance, registry
+
+STEP = 1e-4
+"""Of central differences of fourth order: their error is near `STEP ** 4` times the fifth derivative."""
+
+
+@dataclasses.dataclass
+class Case:
+    """An operator at a point: its operands, directions to vary them in, and weights of its results.
+
+    Directions and weights are rows, one for each leaf of nested tuples, None where that is not floating.
+    """
+
+    op: Operator
+    operands: list[Any]
+    directions: list[Any]
+    weights: list[Any]
+
+    def __call__(self, step: float = 0.0) -> list[Any]:
+        """The results, from operands `step` further along the directions."""
+        return leaves(self.op.evaluate(*rebuilt(self.operands, self.moved(step))))
+
+    def moved(self, step: float) -> list[Any]:
+        """The leaves of the operands, `step` further along the directions."""
+        return along(leaves(tuple(self.operands)), self.directions, step)
+
+
+def cases(name: str) -> Iterator[Case]:
+    """The operator at its samples that have floating operands."""
+    for s in registry[name].samples:
+        case = case_of(name, s)
+        if any(d is not None for d in case.directions):
+            yield case
+
+
+def case_of(name: str, s: Sample) -> Case:
+    """The operator at a sample, which becomes one of float64."""
+    cls = registry[name]
+    hints = attribute_types(cls)
+    attrs = {k: widened(v) if mentions_dtype(hints[k]) else v for k, v in s.attrs.items()}
+    rng = np.random.default_rng(zlib.crc32(repr((name, s.operands, s.attrs)).encode()))
+    names = [*cls.operands, *cls.operands[-1:] * len(s.operands)]
+    operands = [point(d, domain_of(cls, n), rng) for d, n in zip(s.operands, names, strict=False)]
+    op = instance(name, {**default_dtypes(cls, hints), **attrs})
+    y = leaves(op.evaluate(*operands))
+    return Case(
+        op, operands, [random_like(x, rng) for x in leaves(tuple(operands))], [random_like(v, rng) for v in y]
+    )
+
+
+def mentions_dtype(hint: Any) -> bool:
+    """Whether an attribute may name a base type."""
+    return hint is DTypeName or DTypeName in getattr(hint, "__args__", ())
+
+
+def default_dtypes(cls: type[Operator], hints: Mapping[str, Any]) -> dict[str, Any]:
+    """Floating base types that attributes have by default, in their widest form."""
+    defaults = {f.name: f.default for f in dataclasses.fields(cls) if mentions_dtype(hints[f.name])}  # type: ignore[arg-type]
+    return {k: widened(v) for k, v in defaults.items() if widened(v) != v}
+
+
+def widened(dtype: Any) -> Any:
+    """The name of a base type, float64 for every float."""
+    return "float64" if isinstance(dtype, str) and dtype and is_float(dtype) else dtype
+
+
+def domain_of(cls: type[Operator], operand_name: str) -> tuple[float, float]:
+    """Where an operand of the operator may be."""
+    domain = cls.domain
+    return domain.get(operand_name, (-np.inf, np.inf)) if isinstance(domain, Mapping) else domain
+
+
+def point(described: Any, domain: tuple[float, float], rng: np.random.Generator) -> Any:
+    """The value that one entry of a sample describes, floats as float64 within the domain."""
+    if isinstance(described, tuple):
+        return tuple([point(d, domain, rng) for d in described])
+    if not isinstance(described, str):
+        x = np.asarray(described)
+        return (x.astype("float64") if is_float(dtype_name(x.dtype)) else x)[()]
+    size, _, dtype = described.rpartition(" ")
+    if not is_float(dtype):
+        return operand(described, rng)
+    return within(domain, rng.standard_normal(tuple(int(d) for d in size.split("x")) if size else ()))
+
+
+def within(domain: tuple[float, float], x: Any) -> Any:
+    """Normal numbers moved into an open interval, well away from its ends."""
+    low, high = domain
+    if np.isinf(low):
+        return np.asarray(x if np.isinf(high) else high - 0.3 - np.abs(x))[()]
+    if np.isinf(high):
+        return np.asarray(low + 0.3 + np.abs(x))[()]
+    return np.asarray(low + (high - low) * (0.1 + 0.8 / (1 + np.exp(-x))))[()]
+
+
+def random_like(x: Any, rng: np.random.Generator) -> Any:
+    """A direction for a leaf, None if it is not floating."""
+    return np.asarray(rng.standard_normal(np.shape(x)))[()] if floating(x) else None
+
+
+def floating(x: Any) -> bool:
+    """Whether a value is of floats."""
+    return not isinstance(x, str) and is_float(dtype_name(x.dtype))
+
+
+def along(xs: list[Any], directions: list[Any], step: float) -> list[Any]:
+    """Leaves moved along directions."""
+    return [x if d is None else x + step * d for x, d in zip(xs, directions, strict=True)]
+
+
+def rebuilt(shape: Any, values: list[Any]) -> list[Any]:
+    """Leaves in a row as the nested tuples of `shape`."""
+    rest = iter(values)
+
+    def take(x: Any) -> Any:
+        return tuple([take(f) for f in x]) if isinstance(x, tuple) else next(rest)
+
+    return [take(x) for x in shape]
+
+
+def difference(f: Callable[[float], list[Any]]) -> list[Any]:
+    """The derivative at 0 of floating leaves by central differences of fourth order; None for the others."""
+    near, far = (f(STEP), f(-STEP)), (f(2 * STEP), f(-2 * STEP))
+    return [
+        (8 * (a - b) - (c - d)) / (12 * STEP) if floating(a) else None
+        for a, b, c, d in zip(*near, *far, strict=True)
+    ]
+
+
+def dot(xs: list[Any], ys: list[Any]) -> float:
+    """The inner product of rows of leaves, where None is zero."""
+    return float(sum(np.sum(x * y) for x, y in zip(xs, ys, strict=True) if x is not None and y is not None))
+
+
+@dataclasses.dataclass
+class Derivatives:
+    """A line that computes an operator, its cotangents and its tangents."""
+
+    case: Case
+    line: Line
+    params: list[Any]
+    result: Any
+    weights: list[Any]
+    """Parameters for the cotangents of the floating results, None for the others."""
+    directions: list[Any]
+    """Parameters for the tangents of the floating operands, None for the others."""
+
+    def run(self, results: Any, step: float = 0.0) -> Any:
+        """Values of atoms, from operands `step` further along the directions."""
+        atoms = [*leaves(tuple(self.params)), *self.weights, *self.directions]
+        values = [*self.case.moved(step), *self.case.weights, *self.case.directions]
+        given = [(a, v) for a, v in zip(atoms, values, strict=True) if a is not None]
+        return self.line.run([a for a, _ in given], [v for _, v in given], results)
+
+    def cotangents(self) -> list[Any]:
+        """Atoms of the cotangents of the operands' leaves."""
+        return list(self.line.reverse(seeded_floats(self.result, self.weights), leaves(tuple(self.params))))
+
+    def tangents(self) -> list[Any]:
+        """Atoms of the tangents of the results' leaves."""
+        seeds = seeded_floats(tuple(self.params), self.directions)
+        return [self.line.forward(seeds, y) for y in leaves(self.result)]
+
+
+def seeded_floats(atoms: Any, seeds: list[Any]) -> dict[Any, Any]:
+    """Seeds of those leaves that have one."""
+    found = [(a, s) for a, s in zip(leaves(atoms), seeds, strict=True) if s is not None]
+    return seeded([a for a, _ in found], [s for _, s in found])
+
+
+def derivatives_of(case: Case, *, symbolic: bool = False) -> Derivatives:
+    """A line for the case; with `symbolic` every size but 0 and 1 is a type parameter."""
+    sizes: dict[int, TypeVar] = {}
+    types = [array_type(x) for x in case.operands]
+    params = [parameter(f"x{i}", symbolised(t, sizes) if symbolic else t) for i, t in enumerate(types)]
+    line = Line()
+    y = line.apply(case.op, tuple(params))
+    weights = [
+        None if w is None else alike(f"g{i}", a)
+        for i, (w, a) in enumerate(zip(case.weights, leaves(y), strict=True))
+    ]
+    xs = leaves(tuple(params))
+    directions = [
+        None if d is None else alike(f"d{i}", a)
+        for i, (d, a) in enumerate(zip(case.directions, xs, strict=True))
+    ]
+    return Derivatives(case, line, params, y, weights, directions)
+
+
+def parameter(name: str, t: Type) -> Any:
+    """A variable, or a tuple of them for a tuple."""
+    if isinstance(t, TupleType):
+        return tuple([parameter(f"{name}_{i}", f) for i, f in enumerate(t.fields)])
+    return Var(name, t, span=None)
+
+
+def alike(name: str, atom: Any) -> Var:
+    """A variable of the type of an atom."""
+    return Var(name, atom_type(atom), span=None)
+
+
+def symbolised(t: Type, sizes: dict[int, TypeVar]) -> Type:
+    """A type with a type parameter for each size but 0 and 1."""
+    if isinstance(t, TupleType):
+        return TupleType([symbolised(f, sizes) for f in t.fields])
+    assert isinstance(t, TensorType)
+    dims = [d if d < 2 else sizes.setdefault(d, TypeVar(f"n{d}", Kind.Dim)) for d in t.concrete_shape]
+    return TensorType(dims, t.dtype)
