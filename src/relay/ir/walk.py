@@ -102,3 +102,21 @@ def type_post_order(root: Type) -> Iterator[Type]:
             seen.add(t)
             stack.append((t, True))
             stack += [(c, False) for c in reversed(t.children)]
+
+
+def run(task: Generator[Any, Any, R]) -> R:
+    """What a generator returns that yields further generators and receives their results.
+
+    Functions that call each other as deeply as a program nests are written so, with `yield` in front of each call.
+    """
+    stack: list[Generator[Any, Any, Any]] = [task]
+    sent: Any = None
+    while True:
+        try:
+            stack.append(stack[-1].send(sent))
+            sent = None
+        except StopIteration as stop:
+            stack.pop()
+            if not stack:
+                return stop.value
+            sent = stop.value

@@ -1,0 +1,1 @@
+"""Differentiation: `grad`, `vjp` and `jvp` expanded into ordinary Relay."""

@@ -1,0 +1,540 @@
+"""The differentiated program, statement by statement: what both modes have in common.
+
+The source is annotated and in A-normal form: blocks are `let` chains whose values have variables and constants as
+operands.  A block of the source becomes a block of the result; operators are what the modes treat differently.
+"""
+
+from collections.abc import Generator, Iterator, Sequence
+from typing import Any
+
+from relay.autodiff.dual_types import DualTypes, is_floating
+from relay.autodiff.structure import LIFT, PRIMAL, Structure
+from relay.autodiff.values import Block, Fields, Inert, Number, Packed, Value
+from relay.ir.expr import (
+    Call,
+    Clause,
+    Constant,
+    Constructor,
+    Expr,
+    Function,
+    GlobalVar,
+    If,
+    Let,
+    LetRec,
+    Match,
+    Op,
+    RefCreate,
+    RefRead,
+    RefWrite,
+    Tuple,
+    TupleGetItem,
+    Var,
+    replace,
+)
+from relay.ir.pattern import PatternConstructor, PatternTuple, PatternVar, PatternWildcard, pattern_nodes
+from relay.ir.subst import substitute_type
+from relay.ir.supply import GlobalVarSupply
+from relay.ir.type import UNIT, Kind, RefType, TensorType, TupleType, Type, TypeCall
+from relay.ir.walk import post_order, run
+from relay.autodiff.normal import normal
+from relay.op.base import Composite, Derivative, Operator
+from relay.typecheck.query import Types
+
+Task = Generator[Any, Any, Any]
+
+
+class Dualizer:
+    """Differentiates the functions of a module in one mode."""
+
+    def __init__(self, types: DualTypes, supply: GlobalVarSupply) -> None:
+        """`types.mod` is annotated; it gets the differentiated definitions."""
+        self.types = types
+        self.mod = types.mod
+        self.supply = supply
+        self.structure = Structure(types, supply)
+        self.type_of = Types(self.mod)
+        self.env: dict[Var, Value] = {}
+        self.globals: dict[GlobalVar, GlobalVar] = {}
+        self.waiting: list[GlobalVar] = []
+
+    # --- what a mode says ---
+
+    def operator(self, op: Operator, args: Sequence[Value], t: Type, name: str, b: Block, is_kept: bool) -> Value:
+        """A call of an operator with a derivative rule; `is_kept` if others than operators use the result."""
+        raise NotImplementedError
+
+    def partner_of(self, value: Number, b: Block) -> Expr:
+        """The partner of a tensor, made up where there is none."""
+        raise NotImplementedError
+
+    def is_kept(self, var: Var | None) -> bool:
+        """Whether the result bound to `var` is used by others than the operators of its own segment."""
+        raise NotImplementedError
+
+    def more_args(self, b: Block) -> tuple[Expr, ...]:
+        """What calls of differentiated functions get besides the arguments."""
+        raise NotImplementedError
+
+    def more_params(self) -> tuple[Var, ...]:
+        """What differentiated functions get besides their parameters; the next block is inside of it."""
+        raise NotImplementedError
+
+    def before_call(self, b: Block) -> None:
+        """Something that may itself be differentiated is about to happen."""
+
+    def received(self, value: Number, b: Block) -> None:
+        """A tensor came out of a dual value."""
+
+    def leave(self, b: Block) -> None:
+        """The block is about to return."""
+
+    # --- values ---
+
+    def open(self, expr: Expr, t: Type, b: Block) -> Value:
+        """A dual value of source type `t`, as far open as tensors need it."""
+        if self.types.is_inert(t):
+            return Inert(expr)
+        if not is_floating(t):
+            return Packed(expr, t)
+        assert isinstance(t, TensorType)
+        primal = b.bind(TupleGetItem(expr, 0), t, getattr(expr, "name_hint", "x"))
+        value = Number(primal, t, b.bind(TupleGetItem(expr, 1), self.types.partner(t), "d"))
+        self.received(value, b)
+        return value
+
+    def receive(self, expr: Expr, t: Type, name: str, b: Block, is_last: bool) -> Value:
+        """The result of a call or a branching: bound and opened, unless it is what the block returns."""
+        if is_last:
+            return Inert(expr) if self.types.is_inert(t) else Packed(expr, t)
+        return self.open(b.bind(expr, self.types.dual(t), name), t, b)
+
+    def plain(self, expr: Expr, t: Type, b: Block) -> Value:
+        """A value from outside of what is differentiated: nothing varies in it."""
+        if self.types.is_inert(t):
+            return Inert(expr)
+        if is_floating(t):
+            assert isinstance(t, TensorType)
+            return Number(expr if isinstance(expr, Constant) else b.bind(expr, t, "x"), t)
+        return Packed(self.structure.apply(LIFT, t, [expr], b, expr.span), t)
+
+    def pack(self, value: Value, b: Block) -> Expr:
+        """A value as one expression of its dual type."""
+        match value:
+            case Inert() | Packed():
+                return value.expr
+            case Number():
+                return Tuple((value.primal, self.partner_of(value, b)))
+            case Fields():
+                return Tuple([self.pack_atom(v, b) for v in value.values])
+
+    def pack_atom(self, value: Value, b: Block) -> Expr:
+        """As `pack`, bound to a variable."""
+        e = self.pack(value, b)
+        return e if isinstance(e, Var | Constant | GlobalVar) else b.bind(e, self.types.dual(self.source_type(value)))
+
+    def source_type(self, value: Value) -> Type:
+        """The type of a value in the source."""
+        match value:
+            case Number() | Packed():
+                return value.type
+            case Fields():
+                return TupleType([self.source_type(v) for v in value.values])
+            case Inert():
+                return self.type_of(value.expr)
+
+    def field(self, value: Value, i: int, t: Type, name: str, b: Block) -> Value:
+        """A field of a tuple."""
+        match value:
+            case Fields():
+                return value.values[i]
+            case Inert():
+                return Inert(b.bind(TupleGetItem(value.expr, i), t, name))
+            case _:
+                assert isinstance(value, Packed)
+                return self.open(b.bind(TupleGetItem(value.expr, i), self.types.dual(t), name), t, b)
+
+    def spread(self, value: Value, b: Block) -> Value:
+        """A tuple with its fields apart, tensors with their parts apart; what an operator can take."""
+        match value:
+            case Packed(type=TupleType(fields=fields)):
+                return Fields([self.spread(self.field(value, i, f, "x", b), b) for i, f in enumerate(fields)])
+            case Fields():
+                return Fields([self.spread(v, b) for v in value.values])
+            case Inert(expr=expr) if isinstance(t := self.type_of(expr), TupleType):
+                parts = [self.field(value, i, f, "x", b) for i, f in enumerate(t.fields)]
+                return Fields([self.spread(v, b) for v in parts])
+            case _:
+                return value
+
+    def parts(self, whole: Var, t: Type, b: Block) -> Value:
+        """The result of an operator, with its fields apart."""
+        if isinstance(t, TupleType):
+            fields = [b.bind(TupleGetItem(whole, i), f, whole.name_hint) for i, f in enumerate(t.fields)]
+            return Fields([self.parts(v, f, b) for v, f in zip(fields, t.fields, strict=True)])
+        return Number(whole, t) if is_floating(t) else Inert(whole)  # pyright: ignore[reportArgumentType]
+
+    def primal(self, value: Value) -> Any:
+        """The operand of an operator as its rules see it: a tuple as a Python tuple."""
+        match value:
+            case Number():
+                return value.primal
+            case Fields():
+                return tuple([self.primal(v) for v in value.values])
+            case _:
+                return value.expr
+
+    # --- statements ---
+
+    def block(self, e: Expr, b: Block) -> Task:
+        """Go through a block; the result is its value."""
+        while True:
+            match e:
+                case Let(var, value, body) if body is not var:
+                    self.env[var] = yield self.statement(value, var, b)
+                    e = body
+                case Let(var, value, _):
+                    return (yield self.statement(value, var, b, is_last=True))
+                case LetRec():
+                    yield self.let_rec(e, b)
+                    e = e.body
+                case _:
+                    return (yield self.statement(e, None, b, is_last=True))
+
+    def statement(self, e: Expr, var: Var | None, b: Block, is_last: bool = False) -> Task:
+        """The value of one right-hand side."""
+        name = "y" if var is None else var.name_hint
+        match e:
+            case Var() | Constant() | GlobalVar():
+                return self.atom(e, b)
+            case Tuple(fields):
+                return Fields([self.atom(f, b) for f in fields])
+            case TupleGetItem(tuple_value, index):
+                return self.field(self.atom(tuple_value, b), index, self.type_of(e), name, b)
+            case Call(op=Op()):
+                args = [self.spread(self.atom(a, b), b) for a in e.args]
+                return self.operate(e.attrs, args, self.type_of(e), name, b, self.is_kept(var))
+            case Call(op=Constructor() as c):
+                t = self.type_of(e)
+                assert isinstance(t, TypeCall)
+                args = [self.pack_atom(self.atom(a, b), b) for a in e.args]
+                made = Call(self.types.constructor(c, t), tuple(args), span=e.span)
+                return self.receive(made, t, name, b, is_last)
+            case Call():
+                return self.call(e, name, b, is_last)
+            case Function():
+                return (yield self.local_function(e, var, b))
+            case If(cond, yes, no):
+                self.before_call(b)
+                condition = self.atom(cond, b)
+                assert isinstance(condition, Inert)
+                branches = [(yield self.branch(arm)) for arm in (yes, no)]
+                return self.receive(If(condition.expr, *branches, span=e.span), self.type_of(e), name, b, is_last)
+            case Match():
+                return (yield self.match(e, name, b, is_last))
+            case RefCreate() | RefRead() | RefWrite():
+                return self.reference(e, name, b)
+            case Let() | LetRec():
+                return (yield self.block(e, b))
+            case _:
+                raise AssertionError(f"{e!r} where a differentiable statement was expected")
+
+    def atom(self, e: Expr, b: Block) -> Value:
+        """The value of a variable, constant or definition."""
+        match e:
+            case Var():
+                return self.env[e]
+            case Constant():
+                return Number(e, self.type_of(e)) if is_floating(self.type_of(e)) else Inert(e)  # pyright: ignore[reportArgumentType]
+            case GlobalVar():
+                if isinstance(self.mod.functions[e], Function):
+                    return Packed(self.definition(e), self.type_of(e))
+                return self.plain(e, self.type_of(e), b)
+            case Tuple(fields):
+                return Fields([self.atom(f, b) for f in fields])
+            case _:
+                raise AssertionError(f"{e!r} is not in A-normal form")
+
+    def operate(self, op: Operator, args: Sequence[Value], t: Type, name: str, b: Block, is_kept: bool) -> Value:
+        """A call of any operator."""
+        if op.derivative is not Derivative.DECOMPOSITION or not any(map(varies, args)):
+            return self.operator(op, args, t, name, b, is_kept)
+        assert isinstance(op, Composite)
+        return self.decomposed(op, args, name, b, is_kept)
+
+    def decomposed(self, op: Composite, args: Sequence[Value], name: str, b: Block, is_kept: bool) -> Value:
+        """A composite operator, by its parts."""
+        values: dict[Expr, Value] = {}
+        operands = [self._leaf(a, values) for a in args]
+        body = op.decompose([self.source_type(a) for a in args], *operands)
+        results = set(_results(body)) if is_kept else set[Expr]()
+        for e in post_order(body):
+            if e in values or isinstance(e, Op):
+                continue
+            kept = e in results
+            match e:
+                case Tuple(fields):
+                    values[e] = Fields([values[f] for f in fields])
+                case TupleGetItem(tuple_value, index):
+                    values[e] = self.field(values[tuple_value], index, self.type_of(e), name, b)
+                case Call(Operator() as inner, inner_args):
+                    values[e] = self.operate(
+                        inner, [values[a] for a in inner_args], self.type_of(e), name if e is body else "t", b, kept
+                    )
+                case _:
+                    values[e] = self.atom(e, b)
+        return values[body]
+
+    def _leaf(self, value: Value, values: dict[Expr, Value]) -> Any:
+        """An operand of a decomposition; what it stands for goes to `values`."""
+        if isinstance(value, Fields):
+            return tuple([self._leaf(v, values) for v in value.values])
+        e = self.primal(value)
+        values[e] = value
+        return e
+
+    def call(self, e: Call, name: str, b: Block, is_last: bool) -> Value:
+        """A call of a function."""
+        t = self.type_of(e)
+        if isinstance(e.op, GlobalVar) and self.types.is_inert(t) and not any(
+            holds_more_than_tensors(self.type_of(a)) for a in e.args
+        ):
+            args = tuple([self.pack_primal(self.atom(a, b), b) for a in e.args])
+            return Inert(b.bind(replace(e, args=args), t, name))
+        self.before_call(b)
+        callee = self.pack_atom(self.atom(e.op, b), b)
+        args = [self.pack_atom(self.atom(a, b), b) for a in e.args]
+        type_args = tuple([self.types.dual(a) if isinstance(a, Type) and a.kind is Kind.Type else a for a in e.type_args])
+        made = Call(callee, (*args, *self.more_args(b)), None, type_args, span=e.span)
+        return self.receive(made, t, name, b, is_last)
+
+    def pack_primal(self, value: Value, b: Block) -> Expr:
+        """A value of tensors and tuples as it is in the source."""
+        spread = self.primal(self.spread(value, b))
+
+        def packed(e: Any) -> Expr:
+            return Tuple([packed(f) for f in e]) if isinstance(e, tuple) else e  # pyright: ignore[reportUnknownVariableType]
+
+        return packed(spread)
+
+    def reference(self, e: Expr, name: str, b: Block) -> Value:
+        """Making, reading and writing references: of dual values."""
+        match e:
+            case RefCreate(value):
+                t = self.type_of(e)
+                made = RefCreate(self.pack_atom(self.atom(value, b), b), span=e.span)
+                return self.open(b.bind(made, self.types.dual(t), name), t, b)
+            case RefRead(ref):
+                t = self.type_of(e)
+                read = RefRead(self.pack_atom(self.atom(ref, b), b), span=e.span)
+                return self.open(b.bind(read, self.types.dual(t), name), t, b)
+            case _:
+                assert isinstance(e, RefWrite)
+                ref, value = (self.pack_atom(self.atom(x, b), b) for x in (e.ref, e.value))
+                return Inert(b.bind(RefWrite(ref, value, span=e.span), self.type_of(e), name))
+
+    def branch(self, body: Expr) -> Task:
+        """A branch as a block of its own."""
+        b = Block()
+        return (yield self.returned(body, b))
+
+    def returned(self, body: Expr, b: Block) -> Task:
+        """The source block `body` at the end of `b`, with its value packed."""
+        value = yield self.block(body, b)
+        result = self.pack(value, b)
+        self.leave(b)
+        return b.finish(result)
+
+    def match(self, e: Match, name: str, b: Block, is_last: bool) -> Task:
+        """A match on the dual value."""
+        self.before_call(b)
+        t = self.type_of(e.data)
+        data = self.pack_atom(self.atom(e.data, b), b)
+        clauses: list[Clause] = []
+        for c in e.clauses:
+            inside = Block()
+            lhs = self.pattern(c.lhs, t, inside)
+            clauses.append(Clause(lhs, (yield self.returned(c.rhs, inside)), span=c.span))
+        return self.receive(Match(data, tuple(clauses), e.complete, span=e.span), self.type_of(e), name, b, is_last)
+
+    def pattern(self, root: Any, t: Type, b: Block) -> Any:
+        """A pattern on a source value of type `t` as one on the dual value; its variables are opened in `b`."""
+        of: dict[Any, Type] = {root: t}
+        new: dict[Any, Any] = {}
+        nodes = list(pattern_nodes(root))
+        for p in nodes:
+            match p:
+                case PatternTuple(patterns):
+                    whole = of[p]
+                    assert isinstance(whole, TupleType)
+                    of.update(zip(patterns, whole.fields, strict=True))
+                case PatternConstructor(c, patterns):
+                    whole = of[p]
+                    assert isinstance(whole, TypeCall)
+                    data = self.mod.type_definitions[c.belong_to]
+                    by = dict(zip(data.type_vars, whole.args, strict=True))
+                    of.update(zip(patterns, [substitute_type(f, by) for f in c.inputs], strict=True))
+                case _:
+                    pass
+        for p in reversed(nodes):
+            match p:
+                case PatternTuple(patterns):
+                    new[p] = PatternTuple(tuple([new[q] for q in patterns]), span=p.span)
+                case PatternConstructor(c, patterns):
+                    whole = of[p]
+                    assert isinstance(whole, TypeCall)
+                    dual = self.types.constructor(c, whole)
+                    new[p] = PatternConstructor(dual, tuple([new[q] for q in patterns]), span=p.span)
+                case PatternVar(var):
+                    made = Var(var.name_hint, self.types.dual(of[p]), span=var.span)
+                    new[p] = PatternVar(made, span=p.span)
+                case _:
+                    new[p] = PatternWildcard(span=p.span)
+        for p in nodes:
+            if isinstance(p, PatternVar):
+                self.env[p.var] = self.open(new[p].var, of[p], b)
+        return new[root]
+
+    # --- what is around the program that is differentiated ---
+
+    def capture(self, several: Sequence[Var], b: Block) -> list[tuple[Var, Expr]]:
+        """Prepare the variables from outside; references with what stands in for them, for `write_back`."""
+        cells: list[tuple[Var, Expr]] = []
+        for v in several:
+            t = self.type_of(v)
+            if isinstance(t, RefType) and not self.types.is_inert(t):
+                held = self.structure.apply(LIFT, t.value, [b.bind(RefRead(v), t.value, v.name_hint)], b, v.span)
+                cell = b.bind(RefCreate(held), self.types.dual(t), v.name_hint)
+                cells.append((v, cell))
+                self.env[v] = Packed(cell, t)
+            else:
+                self.env[v] = self.plain(v, t, b)
+        return cells
+
+    def write_back(self, cells: Sequence[tuple[Var, Expr]], b: Block) -> None:
+        """References from outside hold what was written meanwhile."""
+        for v, cell in cells:
+            t = self.type_of(v)
+            assert isinstance(t, RefType)
+            held = b.bind(RefRead(cell), self.types.dual(t.value), v.name_hint)
+            b.bind(RefWrite(v, self.structure.apply(PRIMAL, t.value, [held], b)), UNIT, "_")
+
+    def plain_result(self, value: Value, b: Block) -> Expr:
+        """A value as it is in the source."""
+        match value:
+            case Inert():
+                return b.bind(value.expr, self.type_of(value.expr), "y")
+            case Number():
+                return value.primal
+            case Fields():
+                parts = [self.plain_result(v, b) for v in value.values]
+                return b.bind(Tuple(parts), self.source_type(value), "y")
+            case Packed():
+                return self.structure.apply(PRIMAL, value.type, [value.expr], b)
+
+    def bound(self, value: Value, b: Block) -> Value:
+        """A value whose expression is evaluated by now."""
+        match value:
+            case Packed():
+                return Packed(b.bind(value.expr, self.types.dual(value.type), "y"), value.type)
+            case Inert():
+                return Inert(b.bind(value.expr, self.type_of(value.expr), "y"))
+            case _:
+                return value
+
+    # --- functions ---
+
+    def local_function(self, e: Function, var: Var | None, b: Block) -> Task:
+        """A function literal; `var` is bound to it and may be called in its body."""
+        t = self.type_of(e)
+        mine = Var("f" if var is None else var.name_hint, self.types.dual(t), span=e.span)
+        value = Packed(mine, t)
+        if var is not None:
+            self.env[var] = value
+        b.let(mine, (yield self.function(e)))
+        return value
+
+    def let_rec(self, e: LetRec, b: Block) -> Task:
+        """Functions that know each other."""
+        mine = [Var(v.name_hint, self.types.dual(self.type_of(v)), span=v.span) for v in e.vars]
+        for v, m in zip(e.vars, mine, strict=True):
+            self.env[v] = Packed(m, self.type_of(v))
+        functions: list[Expr] = []
+        for f in e.values:
+            assert isinstance(f, Function)
+            functions.append((yield self.function(f)))
+        b.let_rec(mine, functions, e.span)
+        return None
+
+    def function(self, f: Function) -> Task:
+        """The differentiated function."""
+        b = Block()
+        params = [Var(p.name_hint, self.types.dual(self.type_of(p)), span=p.span) for p in f.params]
+        for p, q in zip(f.params, params, strict=True):
+            self.env[p] = self.open(q, self.type_of(p), b)
+        outer = self.enter()
+        more = self.more_params()
+        body = yield self.returned(f.body, b)
+        self.restore(outer)
+        assert f.ret_type is not None
+        return Function((*params, *more), body, self.types.dual(f.ret_type), f.type_params, dict(f.attrs), f.constraints, span=f.span)
+
+    def enter(self) -> Any:
+        """Remember what belongs to the function around."""
+
+    def restore(self, outer: Any) -> None:
+        """Return to it."""
+
+    def definition(self, name: GlobalVar) -> GlobalVar:
+        """The differentiated definition of that name; `define_waiting` makes it."""
+        if name not in self.globals:
+            self.globals[name] = self.supply.fresh_global(f"{name.name_hint}_{self.types.mode}")
+            self.waiting.append(name)
+        return self.globals[name]
+
+    def define_waiting(self) -> None:
+        """Make the definitions that were asked for, and those that they ask for."""
+        while self.waiting:
+            name = self.waiting.pop()
+            f = self.prepare(self.mod.functions[name])
+            self.mod[self.globals[name]] = run(self.function(f))
+        self.structure.define_waiting()
+
+    def prepare(self, f: Expr) -> Function:
+        """A function as this needs it: in A-normal form."""
+        made = normal(f, self.type_of)
+        assert isinstance(made, Function)
+        return made
+
+
+def _results(body: Expr) -> Iterator[Expr]:
+    """The parts of a decomposition that are part of its result."""
+    stack = [body]
+    while stack:
+        e = stack.pop()
+        if isinstance(e, Tuple | TupleGetItem):
+            stack += e.children
+        else:
+            yield e
+
+
+def varies(value: Value) -> bool:
+    """Whether something in an operand is active."""
+    match value:
+        case Number():
+            return value.active
+        case Fields():
+            return any(map(varies, value.values))
+        case _:
+            return False
+
+
+def holds_more_than_tensors(t: Type) -> bool:
+    """Whether a type is not a tensor, or a tuple of tensors, to any depth."""
+    stack: list[Type] = [t]
+    while stack:
+        u = stack.pop()
+        if isinstance(u, TupleType):
+            stack += u.fields
+        elif not isinstance(u, TensorType):
+            return True
+    return False

@@ -1,0 +1,276 @@
+"""Reverse mode: what was done is undone in the opposite order, and cotangents are passed back.
+
+Each tensor that leaves its segment has a reference in which its cotangent gathers.  At the end of each segment a
+function that goes back through it is put on the tape.  Pulling back leaves every reference at zero, so that it can be
+done again.  After Pearlmutter and Siskind, 2008, and Wang et al., 2019.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from relay.autodiff.dual import Dualizer, holds_more_than_tensors, varies
+from relay.autodiff.dual_types import TAPE
+from relay.autodiff.plan import Plan
+from relay.autodiff.structure import COTANGENT, LIFT, PULL, SEED, ZEROS, accumulate, new_ref, new_tape, take
+from relay.autodiff.values import Block, Fields, Inert, Number, Packed, Value, call
+from relay.ir.expr import Call, Expr, Function, GradKind, RefRead, RefWrite, Tuple, TupleGetItem, Var
+from relay.ir.type import UNIT, FuncType, TensorType, TupleType, Type
+from relay.ir.walk import run
+from relay.op.base import Derivative, Operator
+from relay.op.derivative import vjp
+
+Sums = dict[Number, list[Expr]]
+
+
+class Reverse(Dualizer):
+    """Functions that put on the tape how to go back."""
+
+    tape: Var
+    plan: Plan
+
+    def root(self, kind: GradKind, f: Function, captured: Sequence[Var]) -> Function:
+        """`grad` or `vjp` of a function literal whose free variables are `captured`."""
+        body = self.prepare(f).body
+        self.plan = Plan(body)
+        b = Block()
+        types = [self.type_of(p) for p in f.params]
+        params = [Var(p.name_hint, t, span=p.span) for p, t in zip(f.params, types, strict=True)]
+        cells = self.capture(captured, b)
+        straight = self.plan.is_straight and not any(map(holds_more_than_tensors, [*types, f.ret_type]))
+        self.plan.is_straight = straight
+        go = self._straight if straight else self._taped
+        for p, q, t in zip(f.params, params, types, strict=True):
+            self.env[p] = self._varying(q, t, not straight or self.plan.needs_reference(p), b)
+        if not straight:
+            self.tape = new_tape(b)
+        value = self.bound(run(self.block(body, b)), b)
+        self.write_back(cells, b)
+        y = self.plain_result(value, b)
+        assert f.ret_type is not None
+        gradients = TupleType(types)
+        if kind == "grad":
+            result = go(value, None, [self.env[p] for p in f.params], params, b, b)
+            return Function(params, b.finish(Tuple((y, result))), TupleType((f.ret_type, gradients)), span=f.span)
+        g, inside = Var("g", f.ret_type), Block()
+        result = go(value, g, [self.env[p] for p in f.params], params, b, inside)
+        back = Function((g,), inside.finish(result), gradients, span=f.span)
+        out = TupleType((f.ret_type, FuncType((f.ret_type,), gradients)))
+        return Function(params, b.finish(Tuple((y, back))), out, span=f.span)
+
+    def _varying(self, x: Var, t: Type, has_partner: bool, b: Block) -> Value:
+        """A parameter by which the derivative is taken."""
+        if self.types.is_inert(t):
+            return Inert(x)
+        if isinstance(t, TensorType):
+            return Number(x, t, new_ref(b, x, t) if has_partner else None, active=True)
+        if isinstance(t, TupleType):
+            fields = [b.bind(TupleGetItem(x, i), f, x.name_hint) for i, f in enumerate(t.fields)]
+            return Fields([self._varying(v, f, has_partner, b) for v, f in zip(fields, t.fields, strict=True)])
+        return Packed(self.structure.apply(LIFT, t, [x], b, x.span), t)
+
+    def _straight(
+        self, y: Value, g: Var | None, xs: Sequence[Value], params: Sequence[Var], b: Block, inside: Block
+    ) -> Expr:
+        """The gradients of a program of one segment: cotangents are values all the way."""
+        sums: Sums = {}
+        self._seed(y, g, sums, inside)
+        sweep(b.steps, sums, inside)
+        return Tuple([self._gradient(x, p, sums, inside) for x, p in zip(xs, params, strict=True)])
+
+    def _taped(
+        self, y: Value, g: Var | None, xs: Sequence[Value], params: Sequence[Var], b: Block, inside: Block
+    ) -> Expr:
+        """The gradients of any program: seed the result, play the tape back, collect."""
+        self.leave(b)
+        back = b.bind(RefRead(self.tape), TAPE.value, "back")
+        self._seed(y, g, None, inside)
+        inside.bind(Call(back, ()), UNIT, "_")
+        return Tuple([self._gradient(x, p, {}, inside) for x, p in zip(xs, params, strict=True)])
+
+    def _seed(self, y: Value, g: Expr | None, sums: Sums | None, b: Block) -> None:
+        """Give the result the cotangent `g`, or ones; by value to `sums` where there is no tape."""
+        match y:
+            case Number(active=True):
+                seed = b.bind(call("ones_like", y.primal), y.type, "g") if g is None else g
+                if y.partner is not None:
+                    accumulate(b, y.partner, y.type, seed)
+                else:
+                    assert sums is not None
+                    sums.setdefault(y, []).append(seed)
+            case Fields():
+                for i, v in enumerate(y.values):
+                    inner = None if g is None else b.bind(TupleGetItem(g, i), self.source_type(v), "g")
+                    self._seed(v, inner, sums, b)
+            case Packed():
+                if g is None:
+                    self.structure.apply(SEED, y.type, [y.expr], b)
+                else:
+                    self.structure.apply(PULL, y.type, [y.expr, g], b)
+            case _:
+                pass
+
+    def _gradient(self, value: Value, x: Expr, sums: Sums, b: Block) -> Expr:
+        """The cotangent of a parameter `x`."""
+        match value:
+            case Number():
+                return written(gathered(value, sums, b), value, b)
+            case Fields():
+                parts: list[Expr] = []
+                for i, v in enumerate(value.values):
+                    field = b.bind(TupleGetItem(x, i), self.source_type(v), "x")
+                    parts.append(self._gradient(v, field, sums, b))
+                return b.bind(Tuple(parts), self.source_type(value), "g")
+            case Inert():
+                return self.structure.apply(ZEROS, self.type_of(x), [x], b)
+            case Packed():
+                return self.structure.apply(COTANGENT, value.type, [value.expr], b)
+
+    def prepare(self, f: Expr) -> Function:
+        made = super().prepare(f)
+        self.plan = Plan(made.body)
+        self.plan.is_straight = False
+        return made
+
+    def operator(self, op: Operator, args: Sequence[Value], t: Type, name: str, b: Block, is_kept: bool) -> Value:
+        y = self.parts(b.bind(op(*[self.primal(a) for a in args]), t, name), t, b)
+        if op.derivative is not Derivative.ZERO and any(map(varies, args)):
+            self._activate(y, is_kept, b)
+            b.steps.append((op, tuple(args), y))
+        return y
+
+    def _activate(self, y: Value, is_kept: bool, b: Block) -> None:
+        match y:
+            case Number():
+                y.active = True
+                if is_kept:
+                    y.partner = new_ref(b, y.primal, y.type)
+            case Fields():
+                for v in y.values:
+                    self._activate(v, is_kept, b)
+            case _:
+                pass
+
+    def partner_of(self, value: Number, b: Block) -> Expr:
+        assert value.partner is not None or not value.active, "the plan missed that this is kept"
+        return value.partner or new_ref(b, value.primal, value.type)
+
+    def is_kept(self, var: Var | None) -> bool:
+        return not self.plan.is_straight if var is None else self.plan.needs_reference(var)
+
+    def more_args(self, b: Block) -> tuple[Expr, ...]:
+        return (self.tape,)
+
+    def more_params(self) -> tuple[Var, ...]:
+        self.tape = Var("tape", TAPE)
+        return (self.tape,)
+
+    def enter(self) -> Any:
+        return getattr(self, "tape", None)
+
+    def restore(self, outer: Any) -> None:
+        self.tape = outer
+
+    def received(self, value: Number, b: Block) -> None:
+        b.steps.append(value)
+
+    def before_call(self, b: Block) -> None:
+        """The end of a segment."""
+        if any(isinstance(s, tuple) for s in b.steps):
+            before = b.bind(RefRead(self.tape), TAPE.value, "before")
+            inside = Block()
+            sweep(b.steps, {}, inside)
+            back = b.bind(Function((), inside.finish(Call(before, ())), UNIT), TAPE.value, "back")
+            b.bind(RefWrite(self.tape, back), UNIT, "_")
+        b.steps = []
+
+    leave = before_call
+
+
+def sweep(steps: Sequence[Any], sums: Sums, b: Block) -> None:
+    """Go back through a segment.
+
+    `sums` has the cotangents of its results that were passed on as values; at the end, those of the tensors it began
+    with that have no references.  All others are added to the references.
+    """
+    for step in reversed(steps):
+        if isinstance(step, Number):
+            _flush(step, sums, b)
+            continue
+        op, args, y = step
+        g = gathered(y, sums, b)
+        if is_missing(g):
+            continue
+        found = vjp(op, written(g, y, b), _primal(y), [_primal(a) for a in args])
+        for a, c in zip(args, found, strict=True):
+            distribute(a, c, sums, b)
+    for number in [n for n in sums if n.partner is not None]:
+        _flush(number, sums, b)
+
+
+def _flush(number: Number, sums: Sums, b: Block) -> None:
+    g = total(number, sums, b)
+    if g is not None:
+        assert number.partner is not None
+        accumulate(b, number.partner, number.type, g)
+
+
+def total(number: Number, sums: Sums, b: Block) -> Expr | None:
+    """The sum of the cotangents that were passed to a tensor as values."""
+    g: Expr | None = None
+    for term in sums.pop(number, ()):
+        g = term if g is None else b.bind(call("add", g, term), number.type, "g")
+    return g
+
+
+def gathered(y: Value, sums: Sums, b: Block) -> Any:
+    """The cotangent of a result: None where it is zero, a Python tuple for a tuple."""
+    match y:
+        case Fields():
+            return tuple([gathered(v, sums, b) for v in y.values])
+        case Number():
+            g = total(y, sums, b)
+            if y.partner is None:
+                return g
+            held = take(b, y.partner, y.type)
+            return held if g is None else b.bind(call("add", held, g), y.type, "g")
+        case _:
+            return None
+
+
+def is_missing(g: Any) -> bool:
+    """Whether a cotangent is zero in all parts."""
+    return all(map(is_missing, g)) if isinstance(g, tuple) else g is None  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+
+
+def written(g: Any, y: Value, b: Block) -> Any:
+    """A cotangent with its zeros written out."""
+    match y:
+        case Fields():
+            return tuple([written(d, v, b) for d, v in zip(g, y.values, strict=True)])
+        case Number():
+            return b.bind(call("zeros_like", y.primal), y.type, "z") if g is None else g
+        case _:
+            return None
+
+
+def distribute(x: Value, c: Any, sums: Sums, b: Block) -> None:
+    """Pass a cotangent to an operand."""
+    match x:
+        case Number(active=True) if c is not None:
+            sums.setdefault(x, []).append(b.bind(c, x.type, "g"))
+        case Fields() if c is not None:
+            parts: Sequence[Any] = c.fields if isinstance(c, Tuple) else c
+            for v, d in zip(x.values, parts, strict=True):
+                distribute(v, d, sums, b)
+        case _:
+            pass
+
+
+def _primal(value: Value) -> Any:
+    match value:
+        case Number():
+            return value.primal
+        case Fields():
+            return tuple([_primal(v) for v in value.values])
+        case _:
+            return value.expr
