@@ -1,8 +1,8 @@
 """Every snippet of the README and of `docs/` runs and prints what stands behind it.
 
 - ```relay: `relay run` if a ```text block follows, else `relay check`; marked `<!-- file: NAME -->` it is
-  kept under that name for later blocks of the page.  `<!-- fails -->`: it ends in the diagnostic that follows, and
-  `<!-- check -->`: `relay check` gives it.
+  kept under that name for later blocks of the page.  `<!-- fails -->`: it ends in the diagnostic that
+  follows, and `<!-- check -->`: `relay check` gives it.
 - ```python: executed, one namespace per page; the text block is its output.
 - ```sh: its `relay …` lines; what `.ci/run` executes instead is marked `<!-- ci: … -->`.
 """
