@@ -48,7 +48,7 @@ from relay.op.base import Operator
 from relay.typecheck.grads import grad_type
 from relay.typecheck.infer import Session, declared_type, infer_expr, recent, type_of_global
 from relay.typecheck.literals import class_members
-from relay.typecheck.solver import Fault, Solver, relation_goal
+from relay.typecheck.solver import Fault, Solver, relation_goal, remembered
 from relay.typecheck.unify import ERROR, HAS_ERROR, has_unknown, head, zonk
 
 _memos: "WeakKeyDictionary[IRModule, tuple[tuple[Any, ...], Types]]" = WeakKeyDictionary()
@@ -239,7 +239,8 @@ class Types:
 
     def operator_call(self, op: Operator, types: tuple[Type, ...], e: Expr) -> Type:
         """What an operator makes of operands of these types."""
-        return self.solve(lambda s: s.apply(op, types, e))
+        known = remembered(op, types)
+        return self.solve(lambda s: s.apply(op, types, e)) if known is None else known
 
     def solve(self, ask: Any) -> Type:
         """Run a relation on closed types."""

@@ -196,6 +196,14 @@ _memo: dict[tuple[Operator, tuple[Type, ...]], Type] = {}
 MEMO_SIZE = 200_000
 
 
+def remembered(op: Operator, types: tuple[Type, ...]) -> Type | None:
+    """What `op` makes of operands of these types, if somebody has asked before."""
+    try:
+        return _memo.get((op, types))
+    except TypeError:  # an attribute without a hash
+        return None
+
+
 class Solver(Unifier):
     """Goals and what they have found out.  `pending` holds the goals that wait."""
 
