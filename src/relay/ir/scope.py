@@ -6,13 +6,18 @@ before the construct that opens it (after an `if` condition or a `match` scrutin
 """
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from relay.ir.expr import Expr, Function, If, Match
 from relay.ir.walk import post_order
 
 
+OPENING = (Function, If, Match)
+"""What opens scopes."""
+
+
 class Scope:
-    """A function body, branch or clause, opened by part `index` of the node `owner`; the root has no owner."""
+    """A function body, branch or clause, opened by part `index` of node `owner`; the root has no owner."""
 
     __slots__ = ("depth", "index", "jump", "owner", "parent")
 
@@ -64,13 +69,45 @@ def opened(e: Expr) -> Iterator[tuple[Expr, bool]]:
                 yield child, False
 
 
-def scopes(root: Expr) -> dict[Expr, Scope]:
-    """For each node under `root`, the scope that evaluates it.  Takes O(nodes x log depth)."""
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Where the nodes of a program are evaluated."""
+
+    where: dict[Expr, Scope]
+    """For each node, the scope that evaluates it."""
+    inner: dict[Expr, list[Scope]]
+    """For each function, `if` and `match`, the scopes that it opens, in order."""
+    shared: set[Expr]
+    """The nodes that are used in more than one place."""
+
+
+def places(root: Expr) -> Places:
+    """Where each node under `root` is evaluated.  Takes O(nodes x log depth)."""
     where: dict[Expr, Scope] = {root: Scope(None, None, 0)}
-    for e in reversed(list(post_order(root))):
+    inner: dict[Expr, list[Scope]] = {}
+    shared: set[Expr] = set()
+    order = list(post_order(root))
+    order.reverse()
+    for e in order:
         here = where[e]
-        for i, (child, is_scope) in enumerate(opened(e)):
-            use = Scope(here, e, i) if is_scope else here
+        if type(e) in OPENING:
+            uses = [
+                (child, Scope(here, e, i) if opens else here) for i, (child, opens) in enumerate(opened(e))
+            ]
+            inner[e] = [use for _, use in uses if use is not here]
+        else:
+            uses = [(child, here) for child in e.children]
+        for child, use in uses:
             known = where.get(child)
-            where[child] = use if known is None else common(known, use)
-    return where
+            if known is None:
+                where[child] = use
+            else:
+                shared.add(child)
+                if known is not use:
+                    where[child] = common(known, use)
+    return Places(where, inner, shared)
+
+
+def scopes(root: Expr) -> dict[Expr, Scope]:
+    """For each node under `root`, the scope that evaluates it."""
+    return places(root).where
