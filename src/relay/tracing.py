@@ -13,7 +13,10 @@ from relay.ir.type import Type
 
 
 class TracedFunction:
-    """A Relay function made from a Python one.  Called on arrays it runs; called on expressions it is a call of it."""
+    """A Relay function made from a Python one.
+
+    Called on arrays it runs; called on expressions it is a call of it.
+    """
 
     def __init__(self, python: Callable[..., Any], traced: Function) -> None:
         """`traced` is what running `python` on variables built."""
@@ -181,7 +184,7 @@ def _result(value: Any, python: Callable[..., Any], span: Span | None) -> Expr:
 UNTRACEABLE = {
     "__bool__": (
         "Python cannot decide on a value that is not known before the program runs",
-        "use relay.If(…) or relay.where(…); `and`, `or` and `not` are relay.logical_and, … ",
+        "use relay.If(…) or relay.where(…); `and`, `or` and `not` are relay.logical_and, …",
     ),
     "__iter__": (
         "Python cannot loop over a value that is not known before the program runs",
@@ -192,11 +195,10 @@ UNTRACEABLE = {
 
 def _explained(error: TypeError) -> BaseException:
     """A `traced-control-flow` diagnostic where an expression was used as a Python truth value or sequence."""
-    frames = traceback.extract_tb(error.__traceback__)
-    explanation = UNTRACEABLE.get(frames[-1].name) if frames[-1].filename.endswith("expr.py") else None
-    if explanation is None or len(frames) < 2:
+    *_, (user, line), (inner, _) = [(None, 0), *traceback.walk_tb(error.__traceback__)]
+    explanation = UNTRACEABLE.get(inner.f_code.co_name)
+    if explanation is None or user is None or not isinstance(inner.f_locals.get("self"), RelayExpr):
         return error
     message, hint = explanation
-    user = frames[-2]
-    span = _line(user.filename, user.lineno or 1)
-    return RelayError(Diagnostic("traced-control-flow", message, span, hint=hint.strip()))
+    span = _line(user.f_code.co_filename, line)
+    return RelayError(Diagnostic("traced-control-flow", message, span, hint=hint))

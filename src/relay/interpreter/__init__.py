@@ -1,0 +1,1 @@
+"""The reference semantics: expressions to values, on NumPy and an explicit stack."""

@@ -7,7 +7,7 @@ from relay.diagnostic import Diagnostic, RelayError, did_you_mean, fail
 from relay.interpreter.code import Code
 from relay.interpreter.conversion import convert, type_of_argument
 from relay.interpreter.tensor_conversion import MisfitError
-from relay.interpreter.value import Value
+from relay.interpreter.value import Value, is_sequence
 from relay.ir.dtype import to_numpy
 from relay.ir.expr import Call, Function, Var
 
@@ -79,8 +79,8 @@ def convert_arguments(code: Code, given: Sequence[Any], machine: Any) -> tuple[l
 
 
 def _is_loose(x: Any) -> bool:
-    """Whether an argument takes its base type from its surroundings: Python numbers, and lists and tuples of them."""
-    while isinstance(x, list | tuple) and x:
+    """Whether an argument takes its base type from its surroundings: Python numbers, also in lists."""
+    while is_sequence(x) and x:
         x = x[0]
     return isinstance(x, bool | int | float | list)
 

@@ -59,22 +59,20 @@ def span_of(frame: Frame) -> Span | None:
 
 
 def calls(stack: Sequence[Frame]) -> tuple[Note, ...]:
-    """One note for each open call, innermost first; runs of the same call are counted, the middle is left out."""
-    runs: list[list[Any]] = []
+    """One note for each open call, innermost first; runs of one call are counted, the middle is left out."""
+    runs: list[tuple[str, str, Span | None, int]] = []
     callee = _name(stack[-1])
     for frame in reversed(stack[:-1]):
         caller = _name(frame)
         span = span_of(frame)
-        if runs and runs[-1][:3] == [caller, callee, span]:
-            runs[-1][3] += 1
-        else:
-            runs.append([caller, callee, span, 1])
+        again = runs.pop()[3] if runs and runs[-1][:3] == (caller, callee, span) else 0
+        runs.append((caller, callee, span, again + 1))
         callee = caller
     shown = runs
     hidden = len(runs) - INNERMOST - OUTERMOST
     if hidden > 1:
         left_out = runs[INNERMOST:-OUTERMOST]
-        shown = [*runs[:INNERMOST], ["", "", None, sum(r[3] for r in left_out)], *runs[-OUTERMOST:]]
+        shown = [*runs[:INNERMOST], ("", "", None, sum(r[3] for r in left_out)), *runs[-OUTERMOST:]]
     return tuple([_note(*run) for run in shown])
 
 

@@ -1,8 +1,8 @@
 """How a function learns its type parameters at run time, and literals whose base type is one of them.
 
-A parameter that shows in the type of an argument tensor is read off that argument on entry, and only by functions
-that need it.  A base type that shows in no argument tensor (only under `List[…]`, say) is passed, hidden, in
-front of what the function captures.
+A parameter that shows in the type of an argument tensor is read off that argument on entry, and only by
+functions that need it.  A base type that shows in no argument tensor (only under `List[…]`, say) is passed,
+hidden, in front of what the function captures.
 """
 
 from collections.abc import Callable, Iterable
@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from relay.ir.dtype import to_numpy
 from relay.ir.expr import Constant, Function, Var
 from relay.ir.type import DimExpr, FuncType, Kind, TensorType, TupleType, Type, TypeVar
 
@@ -106,7 +105,7 @@ def frozen(value: np.ndarray[Any, Any]) -> Any:
 
 
 def default_dtype(value: np.ndarray[Any, Any]) -> np.dtype[Any]:
-    """The base type of an open literal that nothing decides: int32, or int64 if it does not fit, or float32."""
+    """The base type of an open literal that nothing decides: int32 (int64 if it does not fit) or float32."""
     if value.dtype.kind == "f":
         return np.dtype("float32")
     fits = value.size == 0 or (value.min() >= -(2**31) and value.max() < 2**31)

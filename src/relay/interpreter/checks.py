@@ -1,7 +1,7 @@
 """Run-time checks, derived from static types.
 
-A place (a call's arguments, a function's result, an annotation) needs one where the static type of the value is
-not the type that is required there.  Only dimensions can differ: everything else inference has settled.
+A place (a call's arguments, a function's result, an annotation) needs one where the static type of the value
+is not the type that is required there.  Only dimensions can differ: everything else inference has settled.
 """
 
 from collections.abc import Callable, Sequence
@@ -12,6 +12,7 @@ from relay.interpreter.binding import tensor_parts
 from relay.interpreter.code import Register
 from relay.interpreter.show import show
 from relay.interpreter.unit import Unit, World
+from relay.interpreter.value import is_tuple
 from relay.ir.expr import Call, Expr, Function, GlobalVar, Match, Var
 from relay.ir.subst import substitute_type
 from relay.ir.type import HAS_ANY, FuncType, TensorType, TupleType, Type, TypeVar
@@ -80,7 +81,7 @@ def check_arguments(world: World, unit: Unit, e: Call, args: tuple[Register, ...
 
 
 def _has_any(t: Any) -> bool:
-    if isinstance(t, tuple):
+    if is_tuple(t):
         return any(_has_any(d) for d in t)
     return isinstance(t, Type) and bool(t.flags & HAS_ANY)
 
@@ -167,7 +168,7 @@ def _shape_variables(part: TensorType) -> list[TypeVar]:
 
 def spell_shape(shape: Any) -> str:
     """A shape as the text format writes it."""
-    if not isinstance(shape, tuple):
+    if not is_tuple(shape):
         return str(shape)
     return "(" + ", ".join(map(str, shape)) + (",)" if len(shape) == 1 else ")")
 

@@ -1,7 +1,7 @@
 """Instructions: what functions are lowered to, and how virtual registers become a small frame.
 
-An instruction is a tuple `(opcode, d, f, a, b)`.  A frame is one list of registers: the arguments, then what the
-closure captured, then constants, then temporaries.  Jumps only go forward (a loop is a tail call), so that a
+An instruction is a tuple `(opcode, d, f, a, b)`.  A frame is one list of registers: the arguments, then what
+the closure captured, then constants, then temporaries.  Jumps only go forward (a loop is a tail call), so a
 register is free for others after its last use in the order of the code.
 """
 
@@ -76,7 +76,7 @@ SHAPES: dict[int, str] = {
     LOWER: "----",
     SETTLE: "--r-",
 }
-"""What each of `d f a b` is: `d`efined, `r`ead, `R` a tuple of read ones, `L` a label, `T` a list of labels."""
+"""What each of `d f a b` is: `d`efined, `r`ead, `R` a tuple of read ones, `L` a label, `T` several."""
 
 Instruction = tuple[int, Any, Any, Any, Any]
 Register = int
@@ -85,23 +85,21 @@ Register = int
 class Code:
     """A function, lowered when it is first called.
 
-    `instructions` keeps its identity: before the first call it holds one `LOWER`.  Its last instruction is always
-    `LOWER`, never reached afterwards: by it a backtrace finds the code that a frame belongs to.  `rest` is the part of a new
-    frame that follows arguments and environment.
+    `instructions` keeps its identity: before the first call it holds one `LOWER`.  Its last instruction is
+    always `LOWER`, never reached afterwards: by it a backtrace finds the code that a frame belongs to.
+    `rest` is the part of a new frame that follows arguments and environment.
     """
 
     __slots__ = ("captures", "function", "hidden", "instructions", "lower", "name", "params", "rest", "spans")
 
-    def __init__(
-        self, name: str, function: Function | None, params: int, lower: Callable[[Any], None] | None
-    ) -> None:
-        """`name` is for backtraces; `lower` fills the code in."""
+    def __init__(self, name: str, function: Function | None, params: int) -> None:
+        """`name` is for backtraces; `lower` is set to what fills the code in later."""
         self.name = name
         self.function: Any = function
         self.params = params
         self.hidden: tuple[Any, ...] = ()
         self.captures = 0
-        self.lower = lower
+        self.lower: Callable[[], None] | None = None
         self.instructions: list[Instruction] = [(LOWER, 0, self, 0, 0)]
         self.spans: list[Span | None] = [None]
         self.rest: list[Any] = []
@@ -119,8 +117,8 @@ class Label:
 class Draft:
     """Instructions over virtual registers, in the making.
 
-    Registers are numbers: `params` first, then `env` as captures come up, constants and temporaries in between as
-    they are needed.
+    Registers are numbers: `params` first, then `env` as captures come up, constants and temporaries as they
+    are needed.
     """
 
     __slots__ = ("code", "constants", "count", "env", "last_label", "params", "prologue", "span", "spans")
@@ -174,7 +172,7 @@ class Draft:
         label.position = self.last_label = len(self.code)
 
     def move(self, d: int, register: int) -> None:
-        """Bring a value into register `d`, by changing where the instruction before puts it if that is possible."""
+        """Bring a value into register `d`; the instruction before puts it there if that is possible."""
         last = self.code[-1] if self.code and self.last_label != len(self.code) else None
         if last and SHAPES[last[0]][0] == "d" and last[1] == register and register not in self.params:
             last[1] = d

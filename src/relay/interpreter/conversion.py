@@ -1,6 +1,6 @@
-"""Values from Python, of any type: tuples, instances of data types, functions and references, tensors in them."""
+"""Values from Python, of any type: tuples, instances of data types, functions, references, tensors."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from relay.interpreter.tensor_conversion import MisfitError, convert_tensor, describe
@@ -33,7 +33,7 @@ def convert(x: Any, t: Type | None, env: dict[Any, Any], datatypes: Datatypes) -
 
 
 class Conversion:
-    """The stack of `convert`: what is to be converted, and (with None for a value) what is built of parts done."""
+    """The stack of `convert`: values to be converted, and what is to be built of the parts that are done."""
 
     def __init__(self, env: dict[Any, Any], datatypes: Datatypes) -> None:
         self.env = env
@@ -80,7 +80,7 @@ class Conversion:
         elif isinstance(x, OPAQUE):
             self.done.append(x)
         elif is_tuple(x):
-            self.push(x, (None,) * len(x), lambda parts: self.bind(t, tuple(parts)))
+            self.push(x, (None,) * len(x), lambda parts: self.bind(t, (*parts,)))
         else:
             self.done.append(self.bind(t, convert_tensor(x, None, self.env)))
 
@@ -91,7 +91,7 @@ class Conversion:
             self.env[t] = found
         return value
 
-    def push(self, parts: Sequence[Any], types: Sequence[Any], make: Any) -> None:
+    def push(self, parts: Sequence[Any], types: Sequence[Any], make: Callable[[list[Value]], Value]) -> None:
         """Put parts on the stack, and what is made of them."""
         self.stack.append((None, None, (len(parts), make)))
         self.stack += [(part, t, None) for part, t in zip(reversed(parts), reversed(types), strict=True)]
@@ -126,7 +126,7 @@ class _Rebuild:
 
 
 def fits(x: ConstructorValue, t: TypeCall, datatypes: Datatypes) -> bool:
-    """Whether an instance of a closed type is in order as it is: a quick look, which may say no to a good one."""
+    """Whether an instance of a closed type is in order as it is; quick, but it may refuse a good one."""
     plans: dict[tuple[Any, Any], list[Any]] = {}
     seen: set[int] = set()
     stack: list[tuple[Any, Any]] = [(x, t)]
@@ -169,7 +169,7 @@ def field_types(x: ConstructorValue, t: TypeCall, datatypes: Datatypes) -> Seque
 
 
 def _declared(x: ConstructorValue, data: TypeData) -> Constructor:
-    """The constructor of an instance as the data type has it, which another module may have declared otherwise."""
+    """The constructor of an instance in the data type, which another module may have declared otherwise."""
     at = x.constructor.tag
     if at >= len(data.constructors) or data.constructors[at].name != x.constructor.name:
         raise MisfitError(
@@ -179,7 +179,7 @@ def _declared(x: ConstructorValue, data: TypeData) -> Constructor:
 
 
 def as_list(x: Any, t: TypeCall, datatypes: Datatypes) -> Any:
-    """A Python list as a linked list, where `t` has an empty constructor and one of an element and the rest."""
+    """A Python list as a linked one, if `t` has an empty constructor and one of an element and the rest."""
     data = datatypes.get(t.func)
     if data is None or len(data.constructors) != 2:
         return x

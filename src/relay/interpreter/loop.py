@@ -30,8 +30,8 @@ class Cell:
 def execute(code: Code, frame: list[Any], limit: int, world: Any) -> Any:
     """The value that `code` returns, started on `frame` (its arguments and environment).
 
-    The opcodes stand in the order of how often programs use them.  Faults become diagnostics with the place and
-    the calls that led there.
+    The opcodes stand in the order of how often programs use them.  Faults become diagnostics with the place
+    and the calls that led there.
     """
     stack: list[Frame] = []
     push, pop = stack.append, stack.pop
@@ -167,7 +167,7 @@ def execute(code: Code, frame: list[Any], limit: int, world: Any) -> Any:
                     steps = f.code.instructions
                     at = 0
             elif o == 28:  # LOWER
-                f.lower(f)
+                f.lower()
                 r += f.rest
                 at = 0
             else:  # SETTLE
@@ -194,6 +194,6 @@ def _too_deep(limit: int) -> None:
     fail(
         "recursion-limit",
         f"{limit:,} calls are open at once, which is the limit",
-        hint="let the recursion end sooner, make the call the last thing its function does, or raise the limit: "
-        "Interpreter(mod, max_depth=…)",
+        hint="let the recursion end sooner, make the call the last thing its function does, or raise the"
+        " limit: Interpreter(mod, max_depth=…)",
     )

@@ -1,7 +1,7 @@
 """Functions to instructions.
 
 A definition is lowered as a whole, its inner functions with it, in one pass over the graph that recurses over
-nothing: the steps below are generators, which yield the generator of a child and receive the child's register.
+nothing: the steps below are generators, which yield the one of a child and receive the child's register.
 """
 
 from collections.abc import Generator, Iterable
@@ -89,7 +89,7 @@ class Lowering:
             yield from self.hoist(unit, fn)
         group = Group()
         for var, fn in functions.items():
-            group.members[var] = Code(f"%{var.name}", fn, len(fn.params), None)
+            group.members[var] = Code(f"%{var.name}", fn, len(fn.params))
         hidden = tuple(dict.fromkeys([p for fn in functions.values() for p in hidden_parameters(fn)]))
         for code in group.members.values():
             code.hidden = hidden
@@ -345,7 +345,7 @@ class Lowering:
         return d
 
     def known_code(self, unit: Unit, callee: Expr) -> Code | None:
-        """The code a callee stands for, where that is known: a global function, or one of this function's group."""
+        """The code of a callee that is a global function or one of this function's group; else None."""
         if type(callee) is GlobalVar:
             return self.world.global_code(callee)
         if type(callee) is Var and callee not in unit.places:
@@ -355,7 +355,7 @@ class Lowering:
     # --- tail positions
 
     def tail(self, unit: Unit, e: Expr, required: Required | None = None) -> Step:
-        """Code that evaluates `e` and returns its value, checked against the declared result if it is `required`."""
+        """Code that evaluates `e` and returns its value, which must have the `required` type, if any."""
         e = yield from self.bindings(unit, e)
         if e not in unit.places and e not in self.done:
             if type(e) is If or type(e) is Match:

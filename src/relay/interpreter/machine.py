@@ -1,8 +1,9 @@
 """The reference interpreter: the value of an expression over the definitions of a module."""
 
 import gc
-from collections.abc import Iterator
+from collections.abc import Generator, Iterable
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from relay.interpreter.code import Code
 from relay.interpreter.limits import default_depth
 from relay.interpreter.loop import Cell, apply_builtin, execute
 from relay.interpreter.lower import lower_constant, lower_function
-from relay.interpreter.value import Closure, FunctionValue, Value
+from relay.interpreter.value import Closure, FunctionValue, Value, is_array, is_tuple
 from relay.ir.expr import Constructor, Expr, Function, GlobalVar
 from relay.ir.module import IRModule
 from relay.ir.type import Type
@@ -25,10 +26,10 @@ EXPRESSION = GlobalVar("<expression>", span=None)
 
 
 class Interpreter:
-    """Evaluates expressions over a module; what it learns of a definition it keeps while that stays the same object.
+    """Evaluates expressions over a module; what it knows of one holds while that stays the same object.
 
     Inference runs on demand, on the definitions that are reached.  A global constant is evaluated once.
-    `max_depth` is how many calls may be open at once; else the module's option of that name says it, or memory.
+    `max_depth` is how many calls may be open at once; else the module's option of that name says it.
     """
 
     def __init__(self, mod: IRModule | None = None, *, max_depth: int | None = None) -> None:
@@ -53,8 +54,8 @@ class Interpreter:
     def evaluate(self, what: Expr | str | GlobalVar, *args: Any, **named: Any) -> Value:
         """The value of an expression, applied to `args` if there are any; a definition is given by its name.
 
-        A function that is named, or applied to arguments, is called; a function expression alone is a closure.
-        Python numbers, lists, nested tuples and arrays of any library become values as the parameters' types say.
+        A function that is named, or applied to arguments, is called; a function expression is a closure.
+        Python numbers, lists, nested tuples and arrays of any library become values by the parameters' types.
         """
         if isinstance(what, str):
             what = self.mod.get_global_var(what.removeprefix("@"))
@@ -131,9 +132,8 @@ class Interpreter:
         cell = self._cells.get(name)
         if cell is None:
             value = self._definition(name)
-            cell = self._cells[name] = Cell(Code(f"@{name.name}", None, 0, None))
-            settled = cell
-            cell.code.lower = lambda _: lower_constant(self, settled, value)
+            cell = self._cells[name] = Cell(Code(f"@{name.name}", None, 0))
+            cell.code.lower = partial(lower_constant, self, cell, value)
         return cell
 
     def type_of(self, e: Expr) -> Type | None:
@@ -155,7 +155,8 @@ class Interpreter:
         return found
 
     def _code(self, name: str, fn: Function) -> Code:
-        code = Code(name, fn, len(fn.params), lambda c: lower_function(self, c, c.function))
+        code = Code(name, fn, len(fn.params))
+        code.lower = partial(lower_function, self, code, fn)
         code.hidden = hidden_parameters(fn)
         code.captures = len(code.hidden)
         return code
@@ -179,7 +180,9 @@ class Interpreter:
         self._changed()
         fn = e if isinstance(e, Function) else Function((), e, span=e.span)
         self._infer({EXPRESSION: fn})
-        code = self._code("fn" if fn is e else "", self.inferred.functions.pop(EXPRESSION))
+        typed = self.inferred.functions.pop(EXPRESSION)
+        assert isinstance(typed, Function)
+        code = self._code("fn" if fn is e else "", typed)
         lower_function(self, code, code.function)
         return code
 
@@ -189,9 +192,7 @@ class Interpreter:
         from relay.typecheck.query import Types
 
         found = dict(roots)
-        for v, e in self._reached(roots.values()):
-            if v not in self._sources:
-                found[v] = e
+        found |= self._reached(roots.values())
         part = self.mod.copy()
         part.functions = {**self.inferred.functions, **found}
         self.inferred = infer(part)
@@ -200,19 +201,18 @@ class Interpreter:
         self._types = Types(self.inferred)
         self._sources.update({v: e for v, e in found.items() if v != EXPRESSION})
 
-    def _reached(self, roots: Any) -> Iterator[tuple[GlobalVar, Expr]]:
-        """The definitions that expressions mention, directly or through others."""
-        seen: set[GlobalVar] = set()
+    def _reached(self, roots: Iterable[Expr]) -> dict[GlobalVar, Expr]:
+        """The new definitions that expressions mention, directly or through others."""
+        found: dict[GlobalVar, Expr] = {}
         stack = list(roots)
         while stack:
             for e in post_order(stack.pop()):
-                if isinstance(e, GlobalVar) and e not in seen and e not in self._sources:
-                    seen.add(e)
+                if isinstance(e, GlobalVar) and e not in found and e not in self._sources:
                     if e not in self.mod.functions:
                         self._unknown(e)
-                    definition = self.mod.functions[e]
-                    yield e, definition
-                    stack.append(definition)
+                    found[e] = self.mod.functions[e]
+                    stack.append(found[e])
+        return found
 
     def _unknown(self, e: GlobalVar) -> None:
         from relay.diagnostic import did_you_mean
@@ -233,7 +233,7 @@ def cell_reader(cell: Cell) -> Code:
     """Code that evaluates a global constant."""
     from relay.interpreter import code as op
 
-    code = Code("", None, 0, None)
+    code = Code("", None, 0)
     code.instructions[:] = [(op.GLOBAL, 0, cell, 0, 0), (op.RETURN, 0, None, 0, 0), *code.instructions]
     code.spans[:] = [None] * 3
     code.rest[:] = [None]
@@ -241,18 +241,18 @@ def cell_reader(cell: Cell) -> Code:
 
 
 def thawed(value: Value) -> Value:
-    """A result as Python may have it: an array that is a constant of the program is copied, so it can be written."""
-    if isinstance(value, np.ndarray):
+    """A result as Python may have it: an array that is a constant is copied, to be writable."""
+    if is_array(value):
         if not value.flags.writeable and 0 not in value.strides:
             return value.copy()
-    elif type(value) is tuple and any(isinstance(v, np.ndarray) for v in value):
-        return tuple([thawed(v) if isinstance(v, np.ndarray) else v for v in value])
+    elif is_tuple(value) and any(is_array(v) for v in value):
+        return tuple([thawed(v) if is_array(v) else v for v in value])
     return value
 
 
 @contextmanager
-def quiet() -> Iterator[None]:
-    """Arithmetic without NumPy's warnings, and a cyclic collector that does not look at deep stacks all the time."""
+def quiet() -> Generator[None]:
+    """Arithmetic without NumPy's warnings, and a cyclic collector that seldom looks at deep stacks."""
     before = gc.get_threshold()
     gc.set_threshold(max(before[0], 200_000) if before[0] else 0, max(before[1], 20), max(before[2], 20))
     try:

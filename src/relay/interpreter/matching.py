@@ -11,14 +11,14 @@ from relay.ir.pattern import PatternConstructor, PatternTuple, PatternVar
 
 @dataclass(frozen=True, slots=True)
 class SwitchTable:
-    """Where to go for each tag, and for each clause the place behind the test of its outermost constructor."""
+    """Where to go for each tag, and for each clause the place behind the test of its outer constructor."""
 
     targets: list[Label]
     entries: list[Label]
 
 
 def switch_table(e: Match, full: list[Label], size: Callable[[Constructor], int]) -> SwitchTable | None:
-    """A jump table over the outermost constructors; None where a clause tests something else or one has all."""
+    """A jump table over the outer constructors; None where a clause tests something else or one has all."""
     tops = [c.lhs for c in e.clauses]
     constructors = [p.constructor for p in tops if isinstance(p, PatternConstructor)]
     if len(constructors) < 2 or any(isinstance(p, PatternTuple) for p in tops):
@@ -37,7 +37,7 @@ def switch_table(e: Match, full: list[Label], size: Callable[[Constructor], int]
 def lower_tests(
     draft: Draft, root: Pattern, data: int, otherwise: Label, entered: Label | None, wanted: Container[Var]
 ) -> list[tuple[Var, int]]:
-    """Code that goes on where `root` matches register `data` and else jumps; returns the variables it binds."""
+    """Code that goes on where `root` matches register `data`, else jumps; returns the variables it binds."""
     bound: list[tuple[Var, int]] = []
     stack: list[tuple[Pattern, int]] = [(root, data)]
     while stack:

@@ -1,4 +1,4 @@
-"""Operators as Python functions of values: as cheap as static types allow, checked where they leave something open."""
+"""Operators as Python functions of values: as cheap as static types allow, checked where those are open."""
 
 import operator
 from collections.abc import Callable
@@ -6,7 +6,7 @@ from typing import Any, Protocol
 
 from relay.diagnostic import Diagnostic, RelayError, fail
 from relay.interpreter.limits import available_memory
-from relay.interpreter.value import OperatorValue, type_of_value
+from relay.interpreter.value import OperatorValue, is_tuple, type_of_value
 from relay.ir import hooks
 from relay.ir.dtype import to_numpy
 from relay.ir.expr import Call, Expr, Op, Var
@@ -49,8 +49,8 @@ def operator_value(op: Op) -> OperatorValue:
 def operator_function(world: Typed, e: Call) -> Callable[..., Any]:
     """What to apply to the operands of an operator call."""
     types = [world.type_of(a) or UNKNOWN for a in e.args]
-    instance = e.attrs
-    name = e.op.name  # pyright: ignore[reportAttributeAccessIssue]
+    instance: Any = e.attrs
+    name: str = instance.name
     if name in ON_SCALARS and all(_is_plain_scalar(t) for t in types):
         return ON_SCALARS[name]
     function = instance.compile_reference(types)
@@ -191,6 +191,6 @@ def _at_run_time(name: str, found: Diagnostic) -> Diagnostic:
 
 
 def _key(x: Any) -> Any:
-    if isinstance(x, tuple):
+    if is_tuple(x):
         return tuple([_key(v) for v in x])
     return "string" if isinstance(x, str) else (x.shape, x.dtype)

@@ -1,7 +1,7 @@
 """Which shared nodes must be evaluated before the construct in whose inside they are first used.
 
-`relay.ir.scope.scopes` says which scope evaluates a node; this says when, for those whose first use, in the order
-of evaluation, lies deeper than that.
+`relay.ir.scope.scopes` says which scope evaluates a node; this says when, for those whose first use, in the
+order of evaluation, lies deeper than that.
 """
 
 from dataclasses import dataclass, field
@@ -50,7 +50,7 @@ def plan(root: Expr) -> Plan:
 
 
 def _construct(e: Expr, user: Expr, where: dict[Expr, Scope]) -> Expr | None:
-    """The construct before which `e`, first used by `user`, is evaluated; None if that is where it is used."""
+    """The construct before which `e`, first used by `user`, is evaluated; None if it is where it is used."""
     use, home = where[user], where[e]
     if use is home:
         inside = next(inside for c, inside in opened(user) if c is e)

@@ -4,7 +4,15 @@ from typing import Any
 
 import numpy as np
 
-from relay.interpreter.value import Closure, ConstructorFunction, ConstructorValue, OperatorValue, RefValue
+from relay.interpreter.value import (
+    Closure,
+    ConstructorFunction,
+    ConstructorValue,
+    OperatorValue,
+    RefValue,
+    is_array,
+    is_tuple,
+)
 
 LARGE = 1000
 """Tensors with more elements are summarised, and structures with more parts are cut."""
@@ -12,7 +20,7 @@ LARGE = 1000
 
 def show(value: Any) -> str:
     """A value as a program would write it: `[1, 2]`, `(a, b)`, `Cons(1, Nil)`, `fn(%x)`."""
-    if isinstance(value, np.ndarray):
+    if is_array(value):
         return show_tensor(value)
     parts: list[str] = []
     stack: list[Any] = [value]
@@ -25,7 +33,7 @@ def show(value: Any) -> str:
         budget -= 1
         if budget < 0 and isinstance(item, tuple | ConstructorValue | RefValue | np.ndarray):
             parts.append("...")
-        elif isinstance(item, tuple):
+        elif is_tuple(item):
             _push(stack, parts, "(", item, ",)" if len(item) == 1 else ")")
         elif isinstance(item, ConstructorValue):
             name = item.constructor.name
@@ -35,7 +43,7 @@ def show(value: Any) -> str:
                 parts.append(name)
         elif isinstance(item, RefValue):
             _push(stack, parts, "ref(", (item.value,), ")")
-        elif isinstance(item, np.ndarray):
+        elif is_array(item):
             parts.append(" ".join(show_tensor(item).split()))
         else:
             parts.append(show_leaf(item))

@@ -6,7 +6,7 @@ from typing import Any, Protocol, TypeAlias
 
 from relay.diagnostic import Diagnostic, RelayError, Span
 from relay.interpreter import code as op
-from relay.interpreter.binding import hidden_of_type, sources
+from relay.interpreter.binding import Getter, hidden_of_type, sources
 from relay.interpreter.code import Code, Draft, Register, finish
 from relay.ir.dtype import to_numpy
 from relay.ir.expr import Call, Constructor, Expr, GlobalVar, Var
@@ -54,7 +54,7 @@ class World(Protocol):
 
 @dataclass(eq=False, slots=True)
 class Group:
-    """Functions that may call one another by variable, and share what they capture: `let %f = fn…`, `let rec`."""
+    """Functions that call one another by variable and share what they capture: `let rec`, `let %f = fn…`."""
 
     members: dict[Var, Code] = field(default_factory=dict[Var, Code])
     keys: dict[Any, None] = field(default_factory=dict[Any, None])
@@ -73,10 +73,10 @@ class Unit:
     outer: "Unit | None"
     places: dict[Any, Register] = field(default_factory=dict[Any, Register])
     params: tuple[Var, ...] = ()
-    _sources: dict[Any, Any] | None = None
+    _sources: dict[Any, tuple[int, Getter]] | None = None
 
     @property
-    def sources(self) -> dict[Any, Any]:
+    def sources(self) -> dict[Any, tuple[int, Getter]]:
         """How this function learns a type parameter from its arguments: `TypeVar -> (argument, how)`."""
         if self._sources is None:
             self._sources = sources(self.params)
@@ -146,7 +146,7 @@ class Unit:
         return True
 
     def is_bound(self, key: TypeVar) -> bool:
-        """Whether a type parameter belongs to this function or to one around it, and shows in its arguments."""
+        """Whether a type parameter belongs to this function or one around it, and shows in its arguments."""
         at: Unit | None = self
         while at is not None:
             if key in at.places or key in at.sources:

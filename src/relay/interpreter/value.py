@@ -132,6 +132,10 @@ class ConstructorFunction(FunctionValue):
         return ConstructorValue(self.constructor, args)
 
 
+STRUCTURED = (ConstructorValue, tuple)
+"""The classes of values with fields."""
+
+
 def same_tensor(a: Value, b: Value) -> bool:
     """Whether two tensors (or strings) have one base type, one shape and the same elements (NaN is NaN)."""
     if isinstance(a, str) or isinstance(b, str):
@@ -156,49 +160,50 @@ def values_equal(a: Value, b: Value) -> bool:
         x, y = stack.pop()
         if x is y:
             continue
-        kind = type(x)
-        if kind is ConstructorValue:
-            if type(y) is not kind or (x.constructor is not y.constructor and x.constructor != y.constructor):
+        if type(x) not in STRUCTURED:
+            if not _same_leaf(x, y):
                 return False
-            if _branches(x.fields):
-                if (id(x), id(y)) in seen:
-                    continue
-                seen.add((id(x), id(y)))
-            stack += zip(reversed(x.fields), reversed(y.fields), strict=True)
-        elif kind is tuple:
-            if type(y) is not kind or len(x) != len(y):
-                return False
-            if _branches(x):
-                if (id(x), id(y)) in seen:
-                    continue
-                seen.add((id(x), id(y)))
-            stack += zip(reversed(x), reversed(y), strict=True)
-        elif (
-            isinstance(x, FunctionValue | RefValue)
-            or isinstance(y, FunctionValue | RefValue | tuple | ConstructorValue)
-            or not (
-                (kind is type(y) and isinstance(x, np.generic) and x == y)
-                or same_tensor(as_tensor(x), as_tensor(y))
-            )
-        ):
+            continue
+        fields = _matching_fields(x, y)
+        if fields is None:
             return False
+        inner = [
+            (p, q) for p, q in zip(*fields, strict=True) if type(p) in STRUCTURED or not _same_leaf(p, q)
+        ]
+        if len(inner) > 1:  # only then can sharing multiply the work
+            if (id(x), id(y)) in seen:
+                continue
+            seen.add((id(x), id(y)))
+        stack += inner
     return True
 
 
-def _branches(fields: tuple[Value, ...]) -> bool:
-    """Whether more than one field has fields of its own: only then can sharing multiply the work."""
-    structured = 0
-    for f in fields:
-        kind = type(f)
-        structured += kind is ConstructorValue or kind is tuple
-    return structured > 1
+def _matching_fields(x: Value, y: Value) -> tuple[Sequence[Value], Sequence[Value]] | None:
+    """The fields of two tuples of one length, or of two instances of one constructor."""
+    if type(x) is not type(y):
+        return None
+    if type(x) is ConstructorValue:
+        same = x.constructor is y.constructor or x.constructor == y.constructor
+        return (x.fields, y.fields) if same else None
+    return (x, y) if len(x) == len(y) else None
+
+
+def _same_leaf(x: Value, y: Value) -> bool:
+    """Whether two values are the same, of which the first has no fields."""
+    if type(x) is type(y) and isinstance(x, np.generic):
+        return bool(x == y or (x != x and y != y))
+    if isinstance(x, (FunctionValue, RefValue)) or isinstance(
+        y, (FunctionValue, RefValue, tuple, ConstructorValue)
+    ):
+        return x is y
+    return same_tensor(as_tensor(x), as_tensor(y))
 
 
 def as_tensor(x: Any) -> Any:
     """A Python number or list as the tensor it stands for; arrays and strings as they are."""
-    if isinstance(x, str | np.ndarray | np.generic):
+    if isinstance(x, str) or is_tensor(x):
         return x
-    array = np.asarray(x)
+    array: Any = np.asarray(x)
     if array.dtype == np.float64:
         array = array.astype(np.float32)
     elif array.dtype == np.int64 and (array.size == 0 or (array.min() >= -(2**31) and array.max() < 2**31)):
@@ -223,7 +228,7 @@ def type_of_value(value: Value) -> Type:
             fields = done[len(done) - len(x) :]
             del done[len(done) - len(x) :]
             done.append(TupleType(fields))
-        elif isinstance(x, tuple):
+        elif is_tuple(x):
             stack.append((x, True))
             stack += [(f, False) for f in reversed(x)]
         elif isinstance(x, str):
