@@ -1,27 +1,34 @@
 # Development: `make install` once, then `make check` before every commit.
 PYTHON ?= python3
-BIN := .venv/bin
+BIN ?= .venv/bin
+PATHS := src tests examples benchmarks
 
-.PHONY: install check lint types test check-long
+.PHONY: install check lint format types test check-long
 
 install: $(BIN)/pytest
 
-$(BIN)/pytest:
+.venv/bin/pytest:
 	$(PYTHON) -m venv .venv
-	$(BIN)/pip install --quiet -e '.[dev,onnx]'
+	.venv/bin/pip install --quiet -e '.[dev,onnx]'
 
 # What CI runs, on this checkout.
 check: install lint types test
 
 lint:
-	$(BIN)/ruff check src tests examples
+	$(BIN)/ruff check $(PATHS)
+	$(BIN)/ruff format --check $(PATHS)
+
+format:
+	$(BIN)/ruff check --fix $(PATHS)
+	$(BIN)/ruff format $(PATHS)
 
 types:
-	$(BIN)/basedpyright --level error src/relay
+	$(BIN)/basedpyright --pythonpath $(BIN)/python --level error src/relay
 
 test:
-	$(BIN)/pytest -n 2 -m "not long"
+	$(BIN)/pytest -n 2
 
-# The long sizes and properties too, and what needs torch or jax if they are installed.
+# The long sizes and properties too, on 20,000 random programs each, and what needs torch where it is installed:
+# `make check-long BIN=…/bin` for another environment.  The last result is in docs/check-long.md.
 check-long: install lint types
-	$(BIN)/pytest -n 2 -m "long or not long"
+	$(BIN)/pytest -n 2 -m "long or not long" --programs 20000
