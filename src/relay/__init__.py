@@ -95,6 +95,8 @@ for _slot, _module in {
     "dim_arithmetic": "relay.ir.dim",
     "dim_rebuild": "relay.ir.dim",
     "canonical_func_type": "relay.ir.subst",
+    "call": "relay.ir.call",
+    "project": "relay.ir.call",
     "binary": "relay.op",
     "operator_instance": "relay.op",
     "checked_type": "relay.typecheck.query",

@@ -140,7 +140,7 @@ _python_sources: dict[str, PythonSource] = {}
 
 def caller_span() -> Span | None:
     """The span of the nearest Python frame outside this package."""
-    frame = sys._getframe(1)
+    frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
     while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "relay":
         frame = frame.f_back
     if frame is None:

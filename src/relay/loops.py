@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
-from relay.ir.expr import Expr, Function, If, Let, Tuple, Var, call_args
+from relay.ir.expr import Expr, Function, If, Let, Tuple, Var
 from relay.ir.type import Type
 
 
@@ -19,7 +19,7 @@ def while_loop(
     inside = [Var(name, _type_of(v)) for name, v in zip(names, loop_vars, strict=True)]
     loop = Var("while_loop")
     again = loop(*loop_bodies(*inside))
-    body = If(cond(*inside), again, Tuple(call_args(inside)))
+    body = If(cond(*inside), again, Tuple(tuple(inside)))
     return Let(loop, Function(tuple(inside), body), loop)
 
 

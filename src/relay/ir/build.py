@@ -15,8 +15,8 @@ def var(
     dtype: DType = "float32",
     span: Span | None = None,
 ) -> Var:
-    """A variable: of type `type_annotation` (a base type's name is a scalar), or a tensor of `shape` and `dtype`,
-    or for inference to type.
+    """A variable: of type `type_annotation` (a base type's name is a scalar), or a tensor of `shape` and
+    `dtype`, or for inference to type.
     """
     if shape is not None:
         if type_annotation is not None:

@@ -1,12 +1,12 @@
 """The cyclic garbage collector, paused while many nodes are made: programs are acyclic."""
 
 import gc
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 
 
 @contextmanager
-def paused() -> Iterator[None]:
+def paused() -> Generator[None]:
     """No cyclic collection inside (at 200,000 nodes it takes two thirds of the time).
 
     >>> with paused():

@@ -17,7 +17,7 @@ R = TypeVar("R")
 def is_half_used() -> bool:
     """Whether the present stack has reached half the depth that Python allows."""
     try:
-        sys._getframe(sys.getrecursionlimit() // 2)
+        sys._getframe(sys.getrecursionlimit() // 2)  # pyright: ignore[reportPrivateUsage]
     except ValueError:
         return False
     return True

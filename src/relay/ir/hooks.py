@@ -31,6 +31,10 @@ dim_rebuild: Callable[..., Any] = _unfilled
 """A dimension expression around other atoms; filled by `relay.ir.dim`."""
 canonical_func_type: Callable[..., Any] = _unfilled
 """A polymorphic function type in canonical form; filled by `relay.ir.subst`."""
+call: Callable[..., Any] = _unfilled
+"""A call of an expression with Python arguments and attributes; filled by `relay.ir.call`."""
+project: Callable[..., Any] = _unfilled
+"""A field of an expression; filled by `relay.ir.call`."""
 binary: Callable[..., Any] = _unfilled
 """`a op b` on expressions (`op` is an operator's name); filled by `relay.op`."""
 operator_instance: Callable[..., Any] = _unfilled

@@ -43,7 +43,8 @@ class IRModule:
 
     `imports` print as themselves, and `imported` names the definitions and types that came with them.
     `attrs` are the module's own metadata, `options` the global configuration of the program.
-    A definition is an immutable expression; `mod["f"] = fn` replaces it, and what was inferred of others stays.
+    A definition is an immutable expression; `mod["f"] = fn` replaces it, and what was inferred of definitions
+    that do not reach it stays.
     """
 
     functions: dict[GlobalVar, Expr] = field(default_factory=dict[GlobalVar, Expr])
@@ -136,7 +137,7 @@ class IRModule:
         fail("unknown-constructor", f"`{adt}` has no constructor `{name}`", hint=hint)
 
     def get_type(self, name: str) -> tuple[Any, ...]:
-        """The type variable of a data type, then its constructors: `list_, cons, nil = mod.get_type("List")`."""
+        """The name of a data type, then its constructors: `list_, cons, nil = mod.get_type("List")`."""
         data = self.type_definitions[self.get_global_type_var(name)]
         return (data.header, *data.constructors)
 

@@ -3,17 +3,16 @@
 from collections.abc import Iterator
 
 from relay.diagnostic import caller_span
-from relay.ir.expr import Constructor, Pattern, Var, node
-
-_set = object.__setattr__
+from relay.ir.leaf import Constructor, Var
+from relay.ir.node import Pattern, node, set_field
 
 
 def _several(p: "PatternConstructor | PatternTuple") -> None:
     """Fields given as a list (or None) as a tuple, and the span."""
     if type(p.patterns) is not tuple:
-        _set(p, "patterns", tuple(p.patterns or ()))
+        set_field(p, "patterns", tuple(p.patterns or ()))
     if p.span is None:
-        _set(p, "span", caller_span())
+        set_field(p, "span", caller_span())
 
 
 @node

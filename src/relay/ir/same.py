@@ -101,7 +101,7 @@ def text_hash(text: str) -> int:
 
 
 def same_value(a: Any, b: Any) -> bool:
-    """Whether two attribute values are the same: by type and value, NaN included, however deeply they nest."""
+    """Whether two attribute values are the same by type and value, NaN included, however deeply they nest."""
     stack: list[tuple[Any, Any]] = [(a, b)]
     while stack:
         x, y = stack.pop()

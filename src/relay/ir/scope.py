@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from relay.ir.expr import Expr, Function, If, Match
 from relay.ir.walk import post_order
 
-
 OPENING = (Function, If, Match)
 """What opens scopes."""
 

@@ -1,6 +1,6 @@
 """Builds nested `let`s and `if`s in the order in which one thinks of them."""
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Any
 
@@ -34,7 +34,7 @@ class ScopeBuilder:
         return var
 
     @contextmanager
-    def if_scope(self, cond: Any) -> Iterator[None]:
+    def if_scope(self, cond: Any) -> Generator[None]:
         """What happens where the condition holds; an `else_scope` must follow."""
         scope = self._open_scope()
         scope.condition = as_expr(cond)
@@ -42,7 +42,7 @@ class ScopeBuilder:
         scope.true_branch = self._finished.pop()
 
     @contextmanager
-    def else_scope(self) -> Iterator[None]:
+    def else_scope(self) -> Generator[None]:
         """What happens where the condition of the preceding `if_scope` does not hold."""
         scope = self._scopes[-1]
         if scope.condition is None or scope.true_branch is None or scope.result is not None:
@@ -66,7 +66,7 @@ class ScopeBuilder:
             return expr.type_annotation or IncompleteType()
         return expr.checked_type
 
-    def _branch(self) -> Iterator[None]:
+    def _branch(self) -> Generator[None]:
         self._scopes.append(_Scope())
         try:
             yield

@@ -107,7 +107,8 @@ def type_post_order(root: Type) -> Iterator[Type]:
 def run(task: Generator[Any, Any, R]) -> R:
     """What a generator returns that yields further generators and receives their results.
 
-    Functions that call each other as deeply as a program nests are written so, with `yield` in front of each call.
+    Functions that call each other as deeply as a program nests are written so, with `yield` in front of each
+    call.
     """
     stack: list[Generator[Any, Any, Any]] = [task]
     sent: Any = None

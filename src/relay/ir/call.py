@@ -1,0 +1,211 @@
+"""Calls, tuples, and how Python values become expressions where one is expected."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+import numpy as np
+
+from relay.diagnostic import caller_span
+from relay.ir import hooks
+from relay.ir.leaf import Op, constant, literal
+from relay.ir.node import RelayExpr, node, set_field
+
+if TYPE_CHECKING:
+    from relay.ir.expr import Expr
+
+NO_ATTRS: Mapping[str, Any] = {}
+
+
+@node
+class Tuple(RelayExpr):
+    """A tuple of a fixed number of fields."""
+
+    fields: tuple["Expr", ...]
+
+    def __post_init__(self) -> None:
+        if type(self.fields) is not tuple:
+            set_field(self, "fields", tuple(self.fields))
+        if self.span is None:
+            set_field(self, "span", caller_span())
+
+    @property
+    def children(self) -> tuple["Expr", ...]:
+        return self.fields
+
+    def rebuild(self, children: tuple["Expr", ...], /) -> "Expr":
+        return Tuple(children, span=self.span)
+
+    def summary(self) -> str:
+        """The number of fields."""
+        return f"Tuple/{len(self.fields)}"
+
+    def __iter__(self) -> Any:
+        return iter(self.fields)
+
+    def __len__(self) -> int:
+        return len(self.fields)
+
+
+@node
+class TupleGetItem(RelayExpr):
+    """Field `index` (from 0) of a tuple."""
+
+    tuple_value: "Expr"
+    index: int
+
+    @property
+    def children(self) -> tuple["Expr", ...]:
+        return (self.tuple_value,)
+
+    def rebuild(self, children: tuple["Expr", ...], /) -> "Expr":
+        (value,) = children
+        return TupleGetItem(value, self.index, span=self.span)
+
+    def summary(self) -> str:
+        """The index."""
+        return f"TupleGetItem .{self.index}"
+
+
+def _attributes(op: "Expr", attrs: dict[str, Any]) -> Any:
+    """What stands in `attrs` of a call: the operator instance, or a mapping."""
+    return hooks.operator_instance(op.name, attrs) if type(op) is Op else attrs or NO_ATTRS
+
+
+@node
+class Call(RelayExpr):
+    """A call of an operator, constructor, global or any expression that evaluates to a function.
+
+    For an operator, `op` is its leaf and `attrs` the operator instance, whose fields are the attributes (a
+    dict given here becomes one); for other callees `attrs` is a dict.  `type_args` instantiate a polymorphic
+    callee.
+    """
+
+    op: "Expr"
+    args: tuple["Expr", ...]
+    attrs: Any = None
+    type_args: tuple[Any, ...] = ()
+    __match_args__: ClassVar[tuple[Literal["target"], Literal["args"]]] = (  # pyright: ignore[reportIncompatibleVariableOverride]
+        "target",
+        "args",
+    )
+
+    def __post_init__(self) -> None:
+        if type(self.args) is not tuple:
+            set_field(self, "args", tuple(self.args))
+        if type(self.type_args) is not tuple:
+            set_field(self, "type_args", tuple(self.type_args or ()))
+        attrs = self.attrs
+        if attrs is None or type(attrs) is dict:
+            set_field(self, "attrs", _attributes(self.op, self.attrs or {}))
+        if self.span is None:
+            set_field(self, "span", caller_span())
+
+    @property
+    def target(self) -> Any:
+        """The operator instance of an operator call, else the callee."""
+        return self.attrs if type(self.op) is Op else self.op
+
+    @property
+    def children(self) -> tuple["Expr", ...]:
+        return (self.op, *self.args)
+
+    def rebuild(self, children: tuple["Expr", ...], /) -> "Expr":
+        op, *args = children
+        attrs = self.attrs if op is self.op or type(op) is not Op else None
+        return Call(op, tuple(args), attrs, self.type_args, span=self.span)
+
+    @property
+    def size(self) -> int:
+        """The number of fields of a tuple result: as the operator says, else as inference finds."""
+        known = self.attrs.result_count(self.args) if type(self.op) is Op else None
+        if known is not None:
+            return known
+        fields = getattr(self.checked_type, "fields", None)
+        if fields is None:
+            raise TypeError(f"{self!r} is not a tuple")
+        return len(fields)
+
+    def astuple(self) -> "Call":
+        """The tuple as an expression: the call itself."""
+        return self
+
+    def __len__(self) -> int:
+        return self.size
+
+    def __iter__(self) -> Any:
+        return iter([TupleGetItem(self, i) for i in range(self.size)])
+
+    def __getitem__(self, index: int) -> "Expr":
+        return TupleGetItem(self, index + self.size if index < 0 else index)
+
+    def summary(self) -> str:
+        """The callee and the number of arguments."""
+        callee = getattr(self.op, "name", type(self.op).__name__)
+        return f"Call {callee}/{len(self.args)}"
+
+
+class _IsTuple(type):
+    def __instancecheck__(cls, instance: object) -> bool:
+        if type(instance) is Call and type(instance.op) is Op:
+            return instance.attrs.result_count(instance.args) is not None
+        return super().__instancecheck__(instance)
+
+
+class TupleWrapper(metaclass=_IsTuple):
+    """A tuple-valued expression that unpacks like a Python tuple: `a, b = TupleWrapper(e, 2)`.
+
+    Calls of operators with tuple results (`relay.split`) unpack by themselves and count as instances.
+    """
+
+    def __init__(self, tuple_value: "Expr", size: int) -> None:
+        """`size` is the number of fields."""
+        self.tuple_value = tuple_value
+        self.size = size
+
+    def astuple(self) -> "Expr":
+        """The tuple as an expression."""
+        return self.tuple_value
+
+    def __len__(self) -> int:
+        return self.size
+
+    def __getitem__(self, index: int) -> "Expr":
+        if not -self.size <= index < self.size:
+            raise IndexError(f"field {index} of a tuple of {self.size}")
+        return TupleGetItem(self.tuple_value, index % self.size)
+
+    def __iter__(self) -> Any:
+        return iter([self[i] for i in range(self.size)])
+
+
+def as_expr(value: Any) -> "Expr":
+    """An expression as it is; a list or tuple as a `Tuple`, a number as an open literal, an array as a
+    constant.
+
+    Raises `TypeError` for anything else.
+    """
+    if isinstance(value, RelayExpr):
+        return value  # pyright: ignore[reportReturnType]
+    if type(value) is TupleWrapper:
+        return value.tuple_value
+    if isinstance(value, list | tuple):
+        return Tuple(_exprs(value))  # pyright: ignore[reportUnknownArgumentType]
+    if isinstance(value, bool | np.generic | np.ndarray):
+        return constant(value)
+    if isinstance(value, int | float):
+        return literal(value)
+    if hasattr(value, "__array__"):
+        return constant(np.asarray(value))
+    raise TypeError(f"{value!r} is not an expression, a number or an array")
+
+
+def _exprs(values: Sequence[Any]) -> tuple["Expr", ...]:
+    return tuple([as_expr(v) for v in values])
+
+
+def _called(callee: "Expr", args: tuple[Any, ...], attrs: dict[str, Any]) -> Call:
+    return Call(callee, _exprs(args), attrs or None)
+
+
+hooks.call = _called
+hooks.project = TupleGetItem

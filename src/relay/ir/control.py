@@ -1,0 +1,237 @@
+"""Binding, branching, references and derivatives."""
+
+from collections.abc import Mapping
+from dataclasses import field
+from typing import TYPE_CHECKING, Any, Literal
+
+from relay.diagnostic import caller_span
+from relay.ir.call import NO_ATTRS
+from relay.ir.leaf import Var
+from relay.ir.node import Node, Pattern, RelayExpr, node, replace, set_field
+from relay.ir.type import Type, TypeRelation, TypeVar
+
+if TYPE_CHECKING:
+    from relay.ir.expr import Expr
+
+
+@node
+class Function(RelayExpr):
+    """`fn<type_params>(params) -> ret_type where constraints { body }`; attributes are metadata."""
+
+    params: tuple[Var, ...]
+    body: "Expr"
+    ret_type: Type | None = None
+    type_params: tuple[TypeVar, ...] = ()
+    attrs: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    constraints: tuple[TypeRelation, ...] = ()
+
+    def __post_init__(self) -> None:
+        for name in ("params", "type_params", "constraints"):
+            given = getattr(self, name)
+            if type(given) is not tuple:
+                set_field(self, name, tuple(given or ()))
+        if self.attrs is None:  # pyright: ignore[reportUnnecessaryComparison]
+            set_field(self, "attrs", NO_ATTRS)
+        if self.span is None:
+            set_field(self, "span", caller_span())
+
+    @property
+    def children(self) -> tuple["Expr", ...]:
+        return (self.body,)
+
+    def rebuild(self, children: tuple["Expr", ...], /) -> "Expr":
+        (body,) = children
+        return replace(self, body=body)
+
+    def with_attr(self, name: str | Mapping[str, Any], value: Any = None) -> "Function":
+        """A copy with one attribute (or a mapping of them) set."""
+        more = {name: value} if isinstance(name, str) else dict(name)
+        return replace(self, attrs={**self.attrs, **more})
+
+    def without_attr(self, name: str) -> "Function":
+        """A copy without that attribute."""
+        return replace(self, attrs={k: v for k, v in self.attrs.items() if k != name})
+
+    def summary(self) -> str:
+        """The number of parameters."""
+        return f"Function/{len(self.params)}"
+
+
+@node
+class Let(RelayExpr):
+    """`let var = value; body`.  `var` is in scope in `body`, and in `value` when that is a function."""
+
+    var: Var
+    value: "Expr"
+    body: "Expr"
+
+    @property
+    def children(self) -> tuple["Expr", ...]:
+        return (self.value, self.body)
+
+    def rebuild(self, children: tuple["Expr", ...], /) -> "Expr":
+        value, body = children
+        return Let(self.var, value, body, span=self.span)
+
+    def summary(self) -> str:
+        """The variable."""
+        return f"Let %{self.var.name_hint}"
+
+
+@node
+class LetRec(RelayExpr):
+    """`let rec v1 = f1 and v2 = f2; body`: mutually recursive functions; all see all."""
+
+    vars: tuple[Var, ...]
+    values: tuple["Expr", ...]
+    body: "Expr"
+
+    def __post_init__(self) -> None:
+        for name in ("vars", "values"):
+            given = getattr(self, name)
+            if type(given) is not tuple:
+                set_field(self, name, tuple(given))
+        if self.span is None:
+            set_field(self, "span", caller_span())
+
+    @property
+    def children(self) -> tuple["Expr", ...]:
+        return (*self.values, self.body)
+
+    def rebuild(self, children: tuple["Expr", ...], /) -> "Expr":
+        *values, body = children
+        return LetRec(self.vars, tuple(values), body, span=self.span)
+
+
+@node
+class If(RelayExpr):
+    """`if (cond) { true_branch } else { false_branch }`; the condition is a scalar bool."""
+
+    cond: "Expr"
+    true_branch: "Expr"
+    false_branch: "Expr"
+
+    @property
+    def children(self) -> tuple["Expr", ...]:
+        return (self.cond, self.true_branch, self.false_branch)
+
+    def rebuild(self, children: tuple["Expr", ...], /) -> "Expr":
+        cond, yes, no = children
+        return If(cond, yes, no, span=self.span)
+
+
+@node
+class Clause(Node):
+    """One case of a match: `lhs => rhs`."""
+
+    lhs: Pattern
+    rhs: "Expr"
+
+
+@node
+class Match(RelayExpr):
+    """`match (data) { clauses }`; the first clause that matches is taken.
+
+    Where `complete` is False (`match?`), that none matches is an error at run time, else of the type check.
+    """
+
+    data: "Expr"
+    clauses: tuple[Clause, ...]
+    complete: bool = True
+
+    def __post_init__(self) -> None:
+        if type(self.clauses) is not tuple:
+            set_field(self, "clauses", tuple(self.clauses))
+        if self.span is None:
+            set_field(self, "span", caller_span())
+
+    @property
+    def children(self) -> tuple["Expr", ...]:
+        return (self.data, *[c.rhs for c in self.clauses])
+
+    def rebuild(self, children: tuple["Expr", ...], /) -> "Expr":
+        data, *bodies = children
+        clauses = [Clause(c.lhs, rhs, span=c.span) for c, rhs in zip(self.clauses, bodies, strict=True)]
+        return Match(data, tuple(clauses), self.complete, span=self.span)
+
+    def summary(self) -> str:
+        """The number of clauses."""
+        return f"Match/{len(self.clauses)}"
+
+
+@node
+class RefCreate(RelayExpr):
+    """`ref(value)`: a new mutable cell."""
+
+    value: "Expr"
+
+    @property
+    def children(self) -> tuple["Expr", ...]:
+        return (self.value,)
+
+    def rebuild(self, children: tuple["Expr", ...], /) -> "Expr":
+        (value,) = children
+        return RefCreate(value, span=self.span)
+
+
+@node
+class RefRead(RelayExpr):
+    """`ref_read(ref)`: what the cell holds now."""
+
+    ref: "Expr"
+
+    @property
+    def children(self) -> tuple["Expr", ...]:
+        return (self.ref,)
+
+    def rebuild(self, children: tuple["Expr", ...], /) -> "Expr":
+        (ref,) = children
+        return RefRead(ref, span=self.span)
+
+
+@node
+class RefWrite(RelayExpr):
+    """`ref_write(ref, value)`: store, and return the empty tuple."""
+
+    ref: "Expr"
+    value: "Expr"
+
+    @property
+    def children(self) -> tuple["Expr", ...]:
+        return (self.ref, self.value)
+
+    def rebuild(self, children: tuple["Expr", ...], /) -> "Expr":
+        ref, value = children
+        return RefWrite(ref, value, span=self.span)
+
+
+GradKind = Literal["grad", "vjp", "jvp"]
+
+
+@node
+class Grad(RelayExpr):
+    """`grad(f)`, `vjp(f)`, `jvp(f)`: a derivative of a function that is known at compile time."""
+
+    kind: GradKind
+    function: "Expr"
+
+    @property
+    def children(self) -> tuple["Expr", ...]:
+        return (self.function,)
+
+    def rebuild(self, children: tuple["Expr", ...], /) -> "Expr":
+        (function,) = children
+        return Grad(self.kind, function, span=self.span)
+
+    def summary(self) -> str:
+        """The kind."""
+        return f"Grad {self.kind}"
+
+
+@node
+class TempExpr(RelayExpr):
+    """The base for nodes that a pass puts in for its own use and takes out again."""
+
+    def realize(self) -> "Expr":
+        """The expression this stands for."""
+        raise TypeError(f"{type(self).__name__} must say what it stands for")

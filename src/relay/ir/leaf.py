@@ -1,0 +1,163 @@
+"""Leaves of a program: constants, and names of variables, definitions, operators and constructors."""
+
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from relay.diagnostic import Span
+from relay.ir.dtype import dtype_name, to_numpy
+from relay.ir.node import RelayExpr, node, set_field
+from relay.ir.type import GlobalTypeVar, TensorType, Type
+
+
+@node
+class Constant(RelayExpr):
+    """A tensor that is known.
+
+    `type` is the tensor type, or None for an **open literal**: a number of text without a suffix (or a nest
+    of them), whose base type inference decides; its `value` is then int64, uint64 or float64.  Where the
+    base type was generalised, it is a type parameter.
+    """
+
+    value: NDArray[Any]
+    type: TensorType | None = None
+
+    @property
+    def data(self) -> NDArray[Any]:
+        """The value, by the name users know."""
+        return self.value
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the base type is still to be decided."""
+        return self.type is None
+
+    @property
+    def is_scalar(self) -> bool:
+        """Whether the rank is 0."""
+        return self.value.ndim == 0
+
+    def summary(self) -> str:
+        """The value if it is a scalar, else the type."""
+        return (
+            f"Constant {self.value[()]}"
+            if self.is_scalar
+            else f"Constant {self.value.dtype}{self.value.shape}"
+        )
+
+
+def constant(value: Any, dtype: str | None = None, *, span: Span | None = None) -> Constant:
+    """A closed constant; Python ints are int32 (int64 if too large) and floats float32, unless `dtype` says.
+
+    Raises `ValueError` where the array's dtype or `dtype` is no base type.
+    """
+    array: NDArray[Any] = np.asarray(value)
+    if dtype is None and not isinstance(value, np.ndarray | np.generic):
+        if array.dtype == np.float64:
+            dtype = "float32"
+        elif array.dtype == np.int64 and (
+            array.size == 0 or (array.min() >= -(2**31) and array.max() < 2**31)
+        ):
+            dtype = "int32"
+    name = dtype_name(array.dtype if dtype is None else dtype)
+    array = array.astype(to_numpy(name), copy=False)
+    return Constant(array, TensorType(array.shape, name), span=span)
+
+
+def literal(value: int | float, *, span: Span | None = None) -> Constant:
+    """An open literal: an integer or a float whose base type inference decides."""
+    if isinstance(value, float):
+        return Constant(np.asarray(value, np.float64), span=span)
+    if not -(2**63) <= value < 2**64:
+        raise ValueError(f"{value} does not fit in 64 bits")
+    return Constant(np.asarray(value, np.int64 if value < 2**63 else np.uint64), span=span)
+
+
+@node
+class Var(RelayExpr):
+    """A local variable; the object is the binding site.  `Var(name)` twice is two variables."""
+
+    name_hint: str
+    type_annotation: Type | None = None
+
+    @property
+    def name(self) -> str:
+        """The name as written, without the sigil."""
+        return self.name_hint
+
+    def summary(self) -> str:
+        """The name with its sigil."""
+        return f"Var %{self.name_hint}"
+
+
+@node
+class GlobalVar(RelayExpr):
+    """The name of a definition in a module."""
+
+    name_hint: str
+
+    @property
+    def name(self) -> str:
+        """The name as written, without the sigil."""
+        return self.name_hint
+
+    def summary(self) -> str:
+        """The name with its sigil."""
+        return f"GlobalVar @{self.name_hint}"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, GlobalVar) and other.name_hint == self.name_hint
+
+    def __hash__(self) -> int:
+        return hash((GlobalVar, self.name_hint))
+
+
+@node
+class Op(RelayExpr):
+    """An operator as a leaf of the program: one object per name, made by `Op.get`."""
+
+    name: str
+    interned: ClassVar[dict[str, "Op"]] = {}
+
+    @staticmethod
+    def get(name: str) -> "Op":
+        """The one leaf of that name."""
+        found = Op.interned.get(name)
+        if found is None:
+            found = Op.interned[name] = Op(name, span=None)
+            set_field(found, "span", None)
+        return found
+
+    def summary(self) -> str:
+        """The name."""
+        return f"Op {self.name}"
+
+
+@node
+class Constructor(RelayExpr):
+    """A constructor of a data type: `inputs` are the types of its fields, `tag` its position."""
+
+    name_hint: str
+    inputs: tuple[Type, ...]
+    belong_to: GlobalTypeVar
+    tag: int = 0
+
+    @property
+    def name(self) -> str:
+        """The name as written."""
+        return self.name_hint
+
+    def summary(self) -> str:
+        """The name and the number of fields."""
+        return f"Constructor {self.name_hint}/{len(self.inputs)}"
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, Constructor)
+            and other.name_hint == self.name_hint
+            and other.belong_to is self.belong_to
+        )
+
+    def __hash__(self) -> int:
+        return hash((Constructor, self.name_hint))
