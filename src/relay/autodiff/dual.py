@@ -37,7 +37,8 @@ from relay.ir.supply import GlobalVarSupply
 from relay.ir.type import UNIT, Kind, RefType, TensorType, TupleType, Type, TypeCall
 from relay.ir.walk import post_order, run
 from relay.autodiff.normal import normal
-from relay.op.base import Composite, Derivative, Operator
+from relay.op.base import Derivative, Operator
+from relay.op.composite import Composite
 from relay.typecheck.query import Types
 
 Task = Generator[Any, Any, Any]
@@ -227,8 +228,8 @@ class Dualizer:
                 self.before_call(b)
                 condition = self.atom(cond, b)
                 assert isinstance(condition, Inert)
-                branches = [(yield self.branch(arm)) for arm in (yes, no)]
-                return self.receive(If(condition.expr, *branches, span=e.span), self.type_of(e), name, b, is_last)
+                true, false = (yield self.branch(yes)), (yield self.branch(no))
+                return self.receive(If(condition.expr, true, false, span=e.span), self.type_of(e), name, b, is_last)
             case Match():
                 return (yield self.match(e, name, b, is_last))
             case RefCreate() | RefRead() | RefWrite():

@@ -3,19 +3,19 @@
 Derivatives inside of what is differentiated are expanded first, so that derivatives nest to any order.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
-from relay.analysis.effects import Effect, Effects
+from relay.analysis.effects import Effects
+from relay.autodiff.closing import Closing
 from relay.autodiff.dual_types import DualTypes
 from relay.autodiff.forward import Forward
 from relay.autodiff.reverse import Reverse
+from relay.autodiff.specialize import function_type, specialize_grads
 from relay.diagnostic import fail
-from relay.ir.expr import Call, Expr, Function, GlobalVar, Grad, Let, LetRec, Var
+from relay.ir.expr import Expr, Function, GlobalVar, Grad, GradKind, Var
 from relay.ir.module import IRModule
 from relay.ir.supply import GlobalVarSupply
-from relay.ir.type import FuncType, TupleType, Type
-from relay.ir.vars import free_vars
-from relay.ir.walk import post_order, type_post_order
+from relay.ir.walk import post_order
 from relay.typecheck.infer import infer
 from relay.typecheck.query import Types
 
@@ -23,13 +23,19 @@ from relay.typecheck.query import Types
 def expand_grad(mod: IRModule) -> IRModule:
     """The module without `grad`, `vjp` and `jvp`; the same object where there are none.
 
+    Definitions that differentiate a parameter keep their derivatives; calls of them with known functions go to copies.
     Raises `unknown-grad-target` where it is not known what function is differentiated, or where a function
     differentiates itself.
     """
-    while with_grads(mod):
-        mod = infer(mod)
-        mod = infer(_Round(mod.copy()).expand())
-    return mod
+    if not with_grads(mod):
+        return mod
+    mod, generic = specialize_grads(infer(mod))
+    while True:
+        pending = with_grads(mod)
+        names = [v for v in pending if v not in generic]
+        if not names:
+            return mod
+        mod = infer(_Round(mod.copy(), pending).expand(names))
 
 
 def with_grads(mod: IRModule) -> dict[GlobalVar, Expr]:
@@ -40,94 +46,58 @@ def with_grads(mod: IRModule) -> dict[GlobalVar, Expr]:
 class _Round:
     """Expands the derivatives that have no others inside of them."""
 
-    def __init__(self, mod: IRModule) -> None:
-        """`mod` is changed."""
+    def __init__(self, mod: IRModule, pending: Mapping[GlobalVar, Expr]) -> None:
+        """`mod` is changed; `pending` are the definitions with derivatives."""
         self.mod = mod
-        self.pending = with_grads(mod)
+        self.pending = pending
         supply = GlobalVarSupply(mod)
         self.forward = Forward(DualTypes(mod, "jvp"), supply)
         self.reverse = Reverse(DualTypes(mod, "vjp"), supply)
         self.type_of = Types(mod)
-        self.bindings: dict[Var, Let | LetRec] = {}
         self.effects = Effects(mod)
 
-    def expand(self) -> IRModule:
-        ready = False
-        for name, definition in self.pending.items():
-            self.bindings = bindings(definition)
-            inner: set[Expr] = set()
-            new: dict[Expr, Expr] = {}
-            for e in post_order(definition):
-                if any(c in inner for c in e.children):
-                    inner.add(e)
-                if isinstance(e, Grad):
-                    if e not in inner and not self._reaches_pending(e):
-                        new[e] = self._expanded(e)
-                    inner.add(e)
+    def expand(self, names: Collection[GlobalVar]) -> IRModule:
+        """The module with these definitions one level of nesting further."""
+        found = False
+        for name in names:
+            new = self._expansions(self.pending[name])
             if new:
-                ready = True
-                self.mod[name] = replaced(definition, new)
-        if not ready:
+                found = True
+                self.mod[name] = replaced(self.pending[name], new)
+        if not found:
             self._report_cycle()
         self.forward.define_waiting()
         self.reverse.define_waiting()
         return self.mod
 
-    def _expanded(self, e: Grad) -> Expr:
-        f, captured = self._closed(self._literal(e))
-        return self.forward.root(f, captured) if e.kind == "jvp" else self.reverse.root(e.kind, f, captured)
+    def _expansions(self, definition: Expr) -> dict[Expr, Expr]:
+        """The derivatives of a definition that can be expanded now."""
+        closing = Closing(definition, self.type_of, self.effects)
+        new: dict[Expr, Expr] = {}
+        for e in post_order(definition):
+            if isinstance(e, Grad):
+                f, captured, unknown = closing.closed(closing.literal(e.function, function_type(e, self.type_of)))
+                if unknown is not None:
+                    report_unknown(e, unknown)
+                if self._is_ready(f):
+                    new[e] = self._expanded(e.kind, f, captured)
+        return new
 
-    def _literal(self, e: Grad) -> Function:
-        """What is differentiated as a function literal."""
-        if isinstance(e.function, Function) and not e.function.type_params:
-            return e.function
-        t = self.type_of(e)
-        assert isinstance(t, FuncType)
-        f = source_type(e, t)
-        params = tuple([Var("x", a, span=e.span) for a in f.arg_types])
-        return Function(params, Call(e.function, params, span=e.span), f.ret_type, span=e.span)
+    def _expanded(self, kind: GradKind, f: Function, captured: list[Var]) -> Expr:
+        return self.forward.root(f, captured) if kind == "jvp" else self.reverse.root(kind, f, captured)
 
-    def _closed(self, f: Function) -> tuple[Function, list[Var]]:
-        """`f` with the functions that it captures defined inside of it, and the variables that it still captures."""
-        body = f.body
-        while True:
-            captured = free_vars(Function(f.params, body, f.ret_type))
-            functions = [v for v in captured if holds_function(self.type_of(v))]
-            if not functions:
-                return Function(f.params, body, f.ret_type, f.type_params, span=f.span), captured
-            v = self._innermost(functions)
-            binding = self.bindings.get(v)
-            if binding is None or self.effects.of(binding_value(binding, v)) & ~Effect.NONE:
-                fail(
-                    "unknown-grad-target",
-                    f"what is differentiated calls `%{v.name_hint}`, and which function that is cannot be known here",
-                    span=f.span,
-                    hint="take the derivative where the function is known, or pass the function on to a definition that "
-                    "is called with a known one",
-                )
-            match binding:
-                case Let(var, value, _):
-                    body = Let(var, value, body, span=binding.span)
-                case LetRec():
-                    body = LetRec(binding.vars, binding.values, body, span=binding.span)
-
-    def _innermost(self, several: list[Var]) -> Var:
-        """The variable that is bound last, so that what it needs is bound around it."""
-        order = {v: i for i, v in enumerate(self.bindings)}
-        return max(several, key=lambda v: order.get(v, len(order)))
-
-    def _reaches_pending(self, e: Grad) -> bool:
-        """Whether a definition that still has derivatives in it is differentiated."""
+    def _is_ready(self, f: Function) -> bool:
+        """Whether no derivative is left in a function and in all that it calls."""
         seen: set[GlobalVar] = set()
-        stack: list[Expr] = [e.function]
+        stack: list[Expr] = [f]
         while stack:
             for x in post_order(stack.pop()):
+                if isinstance(x, Grad) or (isinstance(x, GlobalVar) and x in self.pending):
+                    return False
                 if isinstance(x, GlobalVar) and x not in seen:
-                    if x in self.pending:
-                        return True
                     seen.add(x)
                     stack.append(self.mod.functions[x])
-        return False
+        return True
 
     def _report_cycle(self) -> None:
         for definition in self.pending.values():
@@ -141,35 +111,14 @@ class _Round:
                     )
 
 
-def source_type(e: Grad, t: FuncType) -> FuncType:
-    """The type of what is differentiated, from the type of the derivative."""
-    assert isinstance(t.ret_type, TupleType)
-    if e.kind != "jvp":
-        return FuncType(t.arg_types, t.ret_type.fields[0])
-    params = t.arg_types[0]
-    assert isinstance(params, TupleType)
-    return FuncType(params.fields, t.ret_type.fields[0])
-
-
-def bindings(root: Expr) -> dict[Var, Let | LetRec]:
-    """Where each variable of a definition is bound by a `let`, outer ones first."""
-    found: dict[Var, Let | LetRec] = {}
-    for e in reversed(list(post_order(root))):
-        if isinstance(e, Let):
-            found[e.var] = e
-        elif isinstance(e, LetRec):
-            found.update(dict.fromkeys(e.vars, e))
-    return found
-
-
-def binding_value(binding: Let | LetRec, v: Var) -> Expr:
-    """What a variable is bound to."""
-    return binding.value if isinstance(binding, Let) else binding.values[binding.vars.index(v)]
-
-
-def holds_function(t: Type) -> bool:
-    """Whether a function is somewhere inside a type."""
-    return any(isinstance(p, FuncType) for p in type_post_order(t))
+def report_unknown(e: Grad, v: Var) -> None:
+    """Report a derivative of something that calls a function nobody knows."""
+    fail(
+        "unknown-grad-target",
+        f"`{e.kind}` of something that calls `%{v.name_hint}`, and which function that is cannot be known here",
+        span=e.span,
+        hint="take the derivative where the function is known, or pass it as a parameter of a definition",
+    )
 
 
 def replaced(root: Expr, new: Mapping[Expr, Expr]) -> Expr:

@@ -73,7 +73,9 @@ class Forward(Dualizer):
                 pass
 
     def partner_of(self, value: Number, b: Block) -> Expr:
-        return value.partner or b.bind(call("zeros_like", value.primal), value.type, "z")
+        if value.partner is None:
+            return b.bind(call("zeros_like", value.primal), value.type, "z")
+        return value.partner
 
     def is_kept(self, var: Var | None) -> bool:
         return False

@@ -152,7 +152,7 @@ class Reverse(Dualizer):
 
     def partner_of(self, value: Number, b: Block) -> Expr:
         assert value.partner is not None or not value.active, "the plan missed that this is kept"
-        return value.partner or new_ref(b, value.primal, value.type)
+        return new_ref(b, value.primal, value.type) if value.partner is None else value.partner
 
     def is_kept(self, var: Var | None) -> bool:
         return not self.plan.is_straight if var is None else self.plan.needs_reference(var)

@@ -1,6 +1,6 @@
 """Replacing free variables by expressions."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -35,14 +35,25 @@ def substitute(root: Expr, by: Mapping[Var, Expr]) -> Expr:
     wanted = {v: e for v, e in by.items() if v not in bound}
     inserted = {v for e in wanted.values() for v in free_vars(e)} & bound if bound else ()
     renamed: dict[Var, Var] = {v: Var(v.name_hint, v.type_annotation, span=v.span) for v in inserted}
-    new: dict[Expr, Expr] = {**wanted, **renamed}
+    return _renamed(nodes, {**wanted, **renamed}, renamed)
+
+
+def renew(root: Expr) -> Expr:
+    """A copy of `root` in which every variable that is bound inside is a new one, so that both may be in a program."""
+    nodes = list(post_order(root))
+    renamed = {v: Var(v.name_hint, v.type_annotation, span=v.span) for e in nodes for v in binders(e)}
+    return _renamed(nodes, dict(renamed), renamed)
+
+
+def _renamed(nodes: Sequence[Expr], new: dict[Expr, Expr], renamed: Mapping[Var, Var]) -> Expr:
+    """The last of `nodes`, which are in post-order, with those that `new` has replaced and binders `renamed`."""
     for e in nodes:
         if e not in new:
             children = e.children
             changed = tuple([new[c] for c in children])
             kept = e if changed == children else e.rebuild(changed)
             new[e] = _rebind(kept, renamed) if renamed else kept
-    return new[root]
+    return new[nodes[-1]]
 
 
 def _rebind(e: Expr, renamed: Mapping[Var, Var]) -> Expr:
