@@ -30,9 +30,13 @@ def @local(%m: int32) -> int32 {
 }
 def @loop(%i: int32, %s: int32) -> int32 { if (%i == 0) { %s } else { @loop(%i - 1, %s + %i) } }
 def @deep(%n: int32) -> int32 { if (%n == 0) { 0 } else { 1 + @deep(%n - 1) } }
-def @build(%n: int32, %l: List[int32]) -> List[int32] { if (%n == 0) { %l } else { @build(%n - 1, Cons(%n, %l)) } }
+def @build(%n: int32, %l: List[int32]) -> List[int32] {
+  if (%n == 0) { %l } else { @build(%n - 1, Cons(%n, %l)) }
+}
 def @long(%n: int32) { @build(%n, Nil) }
-def @total(%l: List[int32], %s: int32) -> int32 { match (%l) { Nil => %s, Cons(%h, %t) => @total(%t, %s + %h) } }
+def @total(%l: List[int32], %s: int32) -> int32 {
+  match (%l) { Nil => %s, Cons(%h, %t) => @total(%t, %s + %h) }
+}
 def @sum_to(%n: int32) { @total(@long(%n), 0) }
 """
 
@@ -88,9 +92,9 @@ def main() -> int:
     row("recursion 100,000 deep", best(lambda: machine.evaluate("deep", 100_000)))
     row("recursion 1,000,000 deep", best(lambda: machine.evaluate("deep", 1_000_000), 1))
     row("list of 1,000,000 cells: build and sum", best(lambda: machine.evaluate("sum_to", 1_000_000), 1))
-    a, b = machine.evaluate("long", 1_000_000), machine.evaluate("long", 1_000_000)
-    row("list of 1,000,000 cells: compare", best(lambda: values_equal(a, b), 1))
-    del a, b
+    lists = [machine.evaluate("long", 1_000_000) for _ in range(2)]
+    row("list of 1,000,000 cells: compare", best(lambda: values_equal(*lists), 1))
+    lists.clear()
     call = relay.create_executor(
         mod=relay.parse("def @main(%x: Tensor[(8,), float32]) { %x + %x }")
     ).evaluate()

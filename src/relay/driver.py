@@ -12,8 +12,8 @@ from relay.ir.module import IRModule
 from relay.tracing import TracedFunction, function
 
 __all__ = [
-    "Executor", "Interpreter", "TracedFunction", "bind_params_by_name", "create_executor", "evaluate", "function",
-    "optimize", "run",
+    "Executor", "Interpreter", "TracedFunction", "bind_params_by_name", "create_executor", "evaluate",
+    "function", "optimize", "run",
 ]  # fmt: skip
 
 EXECUTORS = ("debug", "graph", "vm", "aot")
@@ -31,8 +31,8 @@ class Executor:
     def evaluate(self, expr: Expr | str | None = None, binds: Mapping[Var, Any] | None = None) -> Any:
         """A function as something to call with arrays; the value of any other expression.
 
-        Without `expr`, `@main`.  `binds` gives free variables of `expr` their values.  Arguments may be given by
-        the names of the parameters; results are NumPy arrays and scalars, tuples, and `ConstructorValue`s.
+        Without `expr`, `@main`.  `binds` gives free variables of `expr` their values.  Arguments may be given
+        by the names of the parameters; results are NumPy arrays and scalars, tuples, and `ConstructorValue`s.
         """
         what = (
             self.mod.get_global_var("main" if expr is None else expr)
@@ -67,8 +67,8 @@ def create_executor(
 ) -> Executor:
     """An executor over `mod`, whose `evaluate` gives values and functions to call.
 
-    Every `kind` that people know (`debug`, `graph`, `vm`, `aot`) runs every program and gives the same values; all
-    of them are the reference interpreter.  `params` binds parameters of `@main` by name.
+    Every `kind` that people know (`debug`, `graph`, `vm`, `aot`) runs every program and gives the same
+    values; all of them are the reference interpreter.  `params` binds parameters of `@main` by name.
 
     Raises `unknown-executor`, `unknown-target`.
     """
@@ -101,7 +101,7 @@ def _with_params(mod: IRModule, params: Mapping[str, Any]) -> IRModule:
 def optimize(
     mod: IRModule, target: Any = None, params: Mapping[str, Any] | None = None
 ) -> tuple[IRModule, Any]:
-    """The module ready to run (annotated, with `params` bound to `@main` by name), and the parameters left over."""
+    """The module ready to run (annotated, `params` bound to `@main`), and the parameters left over."""
     from relay.typecheck.infer import infer
 
     del target
@@ -109,7 +109,10 @@ def optimize(
 
 
 def evaluate(mod: IRModule, what: Expr | str, *args: Any, **named: Any) -> Any:
-    """The value of an expression over `mod`, or of a definition applied to `args`; preparations are kept with `mod`."""
+    """The value of an expression over `mod`, or of a definition applied to `args`.
+
+    What was prepared is kept with `mod`.
+    """
     interpreter = mod.facts.get("interpreter")
     if interpreter is None or interpreter.mod is not mod:
         interpreter = mod.facts["interpreter"] = Interpreter(mod)
@@ -119,7 +122,7 @@ def evaluate(mod: IRModule, what: Expr | str, *args: Any, **named: Any) -> Any:
 def run(
     mod: IRModule, entry: str = "main", args: Sequence[Any] = (), named: Mapping[str, Any] | None = None
 ) -> Any:
-    """The value of the definition `entry`: of a function on `args` (and on `named` ones), of a constant itself."""
+    """The value of the definition `entry`: of a function on `args` and `named` ones, of a constant itself."""
     return evaluate(mod, entry, *args, **(named or {}))
 
 

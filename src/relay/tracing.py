@@ -72,9 +72,10 @@ class TracedFunction:
 def function(python: Callable[..., Any] | None = None) -> Any:
     """Make a Relay function of a Python one: it is run once, on variables, and what it builds is the body.
 
-    Annotations of parameters and of the result are types, or texts such as `"Tensor[(n, 4), float32]"`; what is
-    not annotated is inferred.  A parameter with a default value is not traced but has that value.  Operators on
-    variables build expressions (for `==` write `relay.equal`); Python's `if` and loops see Python values only.
+    Annotations of parameters and of the result are types, or texts such as `"Tensor[(n, 4), float32]"`; what
+    is not annotated is inferred.  A parameter with a default value is not traced but has that value.
+    Operators on variables build expressions (for `==` write `relay.equal`); Python's `if` and loops see
+    Python values only.
 
     Raises `traced-control-flow`, `bad-signature`, and what the annotations and the expressions raise.
     """
@@ -129,7 +130,7 @@ def _header(python: Callable[..., Any], span: Span | None) -> tuple[Function, di
 
 
 def _annotation(annotation: Any, python: Callable[..., Any]) -> Any:
-    """A type, a text of one, or None; an annotation that `from __future__ import annotations` kept is evaluated."""
+    """A type, a text of one, or None; one that `from __future__ import annotations` kept is evaluated."""
     if annotation is inspect.Parameter.empty or annotation is None:
         return None
     if isinstance(annotation, str):
@@ -147,7 +148,7 @@ def _evaluated(text: str, python: Callable[..., Any]) -> Any:
 
 
 def _parse_header(names: list[str], types: list[Any], returns: Any, span: Span | None) -> Function:
-    """An empty function of those parameters; texts are parsed together, so that they share dimension names."""
+    """An empty function of those parameters; texts are parsed together, so they share dimension names."""
     from relay.text.parser import parse_expr
 
     written = [
@@ -195,10 +196,12 @@ UNTRACEABLE = {
 
 def _explained(error: TypeError) -> BaseException:
     """A `traced-control-flow` diagnostic where an expression was used as a Python truth value or sequence."""
-    *_, (user, line), (inner, _) = [(None, 0), *traceback.walk_tb(error.__traceback__)]
+    frames = list(traceback.walk_tb(error.__traceback__))
+    inner = frames[-1][0]
     explanation = UNTRACEABLE.get(inner.f_code.co_name)
-    if explanation is None or user is None or not isinstance(inner.f_locals.get("self"), RelayExpr):
+    if explanation is None or not isinstance(inner.f_locals.get("self"), RelayExpr):
         return error
     message, hint = explanation
+    user, line = frames[-2]
     span = _line(user.f_code.co_filename, line)
     return RelayError(Diagnostic("traced-control-flow", message, span, hint=hint))

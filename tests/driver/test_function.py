@@ -1,4 +1,5 @@
 """`relay.function`: traced Python functions."""
+# ruff: noqa: F821 - annotations in quotes are Relay types
 
 import numpy as np
 import pytest

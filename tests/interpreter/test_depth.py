@@ -20,7 +20,9 @@ LIST = "type List[A] { Nil, Cons(A, List[A]), }\n"
 BUILD = (
     LIST
     + """
-def @build(%n: int32, %l: List[int32]) -> List[int32] { if (%n == 0) { %l } else { @build(%n - 1, Cons(%n, %l)) } }
+def @build(%n: int32, %l: List[int32]) -> List[int32] {
+  if (%n == 0) { %l } else { @build(%n - 1, Cons(%n, %l)) }
+}
 def @sum(%l: List[int32]) -> int64 { match (%l) { Nil => 0, Cons(%h, %t) => cast(%h, "int64") + @sum(%t) } }
 def @long(%n: int32) { @build(%n, Nil) }
 """
@@ -41,8 +43,9 @@ def test_recursion_is_a_hundred_thousand_calls_deep() -> None:
         "def @f(%n: int32, %s: int32) -> int32 { let %k = 1; let %go = fn(%i: int32, %t: int32) -> int32 "
         "{ if (%i == 0) { %t } else { %go(%i - %k, %t + %k) } }; %go(%n, %s) }",
         "def @f(%n: int32, %s: int32) -> int32 { let %k = 1; "
-        "let rec %p = fn(%i: int32, %t: int32) -> int32 { if (%i == 0) { %t } else { %q(%i - %k, %t + %k) } } "
-        "and %q = fn(%i: int32, %t: int32) -> int32 { if (%i == 0) { %t } else { %p(%i - %k, %t + %k) } }; %p(%n, %s) }",
+        "let rec %p = fn(%i: int32, %t: int32) -> int32 { if (%i == 0) { %t } else { %q(%i - %k, %t + 1) } } "
+        "and %q = fn(%i: int32, %t: int32) -> int32 { if (%i == 0) { %t } else { %p(%i - %k, %t + 1) } }; "
+        "%p(%n, %s) }",
         "def @f(%n: int32, %s: int32) -> int32 { @apply(@f, %n, %s) }\n"
         "def @apply(%h: fn(int32, int32) -> int32, %n: int32, %s: int32) -> int32 "
         "{ if (%n == 0) { %s } else { %h(%n - 1, %s + 1) } }",

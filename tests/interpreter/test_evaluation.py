@@ -18,14 +18,18 @@ NAT = "type Nat { Z, S(Nat), }\n"
 DEFINITIONS = {
     "factorial": "def @f(%n: int32) -> int32 { if (%n == 0) { 1 } else { %n * @f(%n - 1) } }",
     "ackermann": """def @ack(%m: int32, %n: int32) -> int32 {
-        if (%m == 0) { %n + 1 } else if (%n == 0) { @ack(%m - 1, 1) } else { @ack(%m - 1, @ack(%m, %n - 1)) } }""",
+        if (%m == 0) { %n + 1 }
+        else if (%n == 0) { @ack(%m - 1, 1) }
+        else { @ack(%m - 1, @ack(%m, %n - 1)) } }""",
     "sum": LIST + """def @sum(%l) { match (%l) { Nil => 0, Cons(%h, %t) => %h + @sum(%t) } }""",
     "two": LIST
     + """def @two(%l: List[int32]) -> int32 { match (%l) {
         Cons(%a, Cons(%b, Nil)) => 10 * %a + %b, Cons(_, %t) => @two(%t), _ => -1 } }""",
     "nat": NAT
     + """def @half(%n: Nat) -> (Nat, bool) { match (%n) {
-        Z => (Z, True), S(Z) => (Z, False), S(S(%m)) => match (@half(%m)) { (%h, %even) => (S(%h), %even) } } }""",
+        Z => (Z, True),
+        S(Z) => (Z, False),
+        S(S(%m)) => match (@half(%m)) { (%h, %even) => (S(%h), %even) } } }""",
     "even": """def @even(%n: int32) -> bool { if (%n == 0) { True } else { @odd(%n - 1) } }
         def @odd(%n: int32) -> bool { if (%n == 0) { False } else { @even(%n - 1) } }""",
     "constant": "def @two: int32 = 1 + 1\ndef @four = @two * @two",
@@ -64,10 +68,11 @@ DEFINITIONS = {
         ("", "let %compose = fn(%f, %g) { fn(%x) { %f(%g(%x)) } };"
              " %compose(fn(%x) { %x + 1 }, fn(%x) { %x * 2 })(5)", "11"),
         ("", "let %x = 1; let %f = fn(%y) { %y + %x }; let %x = 10; %f(%x)", "11"),
-        ("", "let %f = fn(%n: int32) -> int32 { if (%n < 2) { %n } else { %f(%n - 1) + %f(%n - 2) } }; %f(15)", "610"),
+        ("", "let %f = fn(%n: int32) -> int32 { if (%n < 2) { %n } else { %f(%n - 1) + %f(%n - 2) } }; "
+             "%f(15)", "610"),
         ("", "let rec %e = fn(%n: int32) -> bool { if (%n == 0) { True } else { %o(%n - 1) } } "
-             "and %o = fn(%n: int32) -> bool { if (%n == 0) { False } else { %e(%n - 1) } }; (%e(11), %o(11))",
-         "(False, True)"),
+             "and %o = fn(%n: int32) -> bool { if (%n == 0) { False } else { %e(%n - 1) } }; "
+             "(%e(11), %o(11))", "(False, True)"),
     ],
 )  # fmt: skip
 def test_value(definitions: str, expression: str, expected: str) -> None:

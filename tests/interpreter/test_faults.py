@@ -70,8 +70,8 @@ def test_failing_nested_pattern_goes_on_to_the_next_clause_and_then_fails() -> N
 @pytest.mark.parametrize(
     ("text", "place", "message"),
     [
-        ("def @f(%x: Tensor[(?,), float32]) -> Tensor[(3,), float32] { abs(%x) }\ndef @main() { @f([1.0, 2.0]) }",
-         "abs(%x)", "the result of `@f` has the shape (2,), not (3,)"),
+        ("def @f(%x: Tensor[(?,), float32]) -> Tensor[(3,), float32] { abs(%x) }\n"
+         "def @main() { @f([1.0, 2.0]) }", "abs(%x)", "the result of `@f` has the shape (2,), not (3,)"),
         ("def @u(%x: Tensor[(?,), int32]) -> Tensor[(?,), int32] { %x }\n"
          "def @f(%x: Tensor[(3,), int32]) { %x }\ndef @main() { @f(@u([1, 2])) }",
          "@f(@u([1, 2]))", "the argument of `@f` has the shape (2,), not (3,)"),
@@ -79,13 +79,14 @@ def test_failing_nested_pattern_goes_on_to_the_next_clause_and_then_fails() -> N
          "def @f(%x: Tensor[(n,), int32], %y: Tensor[(n,), int32]) { %x }\n"
          "def @main() { @f(@u([1, 2]), @u([1, 2, 3])) }",
          "@f(@u([1, 2]), @u([1, 2, 3]))", "an argument of `@f` has the shape (3,), not (n,)"),
-        ("def @f(%x: Tensor[(n,), int32], %y: Tensor[(?,), int32]) { let %z: Tensor[(n,), int32] = abs(%y); %z }\n"
-         "def @main() { @f([1, 2], [1, 2, 3]) }",
+        ("def @f(%x: Tensor[(n,), int32], %y: Tensor[(?,), int32]) "
+         "{ let %z: Tensor[(n,), int32] = abs(%y); %z }\ndef @main() { @f([1, 2], [1, 2, 3]) }",
          "abs(%y)", "`%z` has the shape (3,), not (n,)"),
         ("def @f(%x: Tensor[(?, ?), float32], %w: Tensor[(?, ?), float32]) { nn.dense(%x, %w) }\n"
          "def @main() { @f([[1.0, 2.0]], [[1.0, 2.0, 3.0]]) }", "nn.dense(%x, %w)", "`nn.dense`"),
         ("def @f(%x: Tensor[(?,), float32], %y: Tensor[(?,), float32]) { %x + %y }\n"
-         "def @main() { @f([1.0, 2.0], [1.0, 2.0, 3.0]) }", "%x + %y", "`add` cannot broadcast (2,) with (3,)"),
+         "def @main() { @f([1.0, 2.0], [1.0, 2.0, 3.0]) }", "%x + %y",
+         "`add` cannot broadcast (2,) with (3,)"),
         ("def @f(%x: Tensor[(?,), float32]) { concatenate((%x, [1.0])) : Tensor[(3,), float32] }\n"
          "def @main() { @f([1.0]) }", "concatenate((%x, [1.0]))", "has the shape (2,), not (3,)"),
     ],
@@ -103,8 +104,10 @@ def test_open_dimensions_are_checked(text: str, place: str, message: str) -> Non
     [
         "def @f(%x: Tensor[(n,), int32], %y: Tensor[(n,), int32]) -> Tensor[(n,), int32] { %x + %y }\n"
         "def @main() { @f([1, 2], [3, 4]) }",
-        "def @f(%x: Tensor[(?,), float32]) -> Tensor[(3,), float32] { %x }\ndef @main() { @f([1.0, 2.0, 3.0]) }",
-        "def @f(%x: Tensor[(n, m), int32]) -> Tensor[(m, n), int32] { transpose(%x) }\ndef @main() { @f([[1, 2]]) }",
+        "def @f(%x: Tensor[(?,), float32]) -> Tensor[(3,), float32] { %x }\n"
+        "def @main() { @f([1.0, 2.0, 3.0]) }",
+        "def @f(%x: Tensor[(n, m), int32]) -> Tensor[(m, n), int32] { transpose(%x) }\n"
+        "def @main() { @f([[1, 2]]) }",
     ],
 )
 def test_shapes_that_fit_pass(text: str) -> None:

@@ -2,12 +2,11 @@
 
 import sys
 from pathlib import Path
+from typing import BinaryIO
 
 from relay.diagnostic import Report
 from relay.ir.module import IRModule
 from relay.text.files import as_text, read_file, write_atomically
-
-__all__ = ["STDIN", "read_bytes", "read_module", "read_text", "shown", "write_atomically"]
 
 STDIN = "-"
 
@@ -23,6 +22,15 @@ def read_bytes(name: str) -> bytes:
 def read_text(name: str) -> str:
     """A file (or standard input) as UTF-8 text (`not-text`)."""
     return as_text(read_bytes(name), shown(name))
+
+
+def write_bytes(name: str, data: bytes) -> None:
+    """Give a file new content, whole or not at all (`cannot-write`)."""
+
+    def write(out: BinaryIO) -> None:
+        out.write(data)
+
+    write_atomically(name, write)
 
 
 def shown(name: str) -> str:

@@ -7,11 +7,13 @@ from pathlib import Path
 import click
 
 from relay.cli.comments import carry_over, scan
-from relay.cli.files import STDIN, read_text, shown, write_atomically
+from relay.cli.files import STDIN, read_text, shown, write_bytes
 from relay.diagnostic import RelayError
 from relay.ir import hooks
+from relay.ir.equal import structural_equal
 from relay.ir.expr import Constant
 from relay.ir.module import IRModule
+from relay.text.printer import Dialect, module_text
 
 
 @click.command(short_help="Bring programs into the canonical form.")
@@ -23,7 +25,7 @@ from relay.ir.module import IRModule
     "--width", type=click.IntRange(min=20), default=100, help="Characters in a line (default: 100)."
 )
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
-def fmt(files: Sequence[str], check: bool, dialect: str, width: int) -> int:
+def fmt(files: Sequence[str], check: bool, dialect: Dialect, width: int) -> int:
     """Rewrite each FILE in the canonical form; `-` reads standard input and prints the result."""
     status = 0
     for name in files:
@@ -35,16 +37,12 @@ def fmt(files: Sequence[str], check: bool, dialect: str, width: int) -> int:
             elif name == STDIN:
                 click.echo(new, nl=False)
             elif new != old:
-                write_atomically(name, lambda out, text=new: _write(out, text))
+                write_bytes(name, new.encode())
                 click.echo(f"{name}: formatted", err=True)
         except RelayError as error:
             click.echo(f"{error}\n", err=True)
             status = 1
     return status
-
-
-def _write(out: object, text: str) -> None:
-    out.write(text.encode())  # pyright: ignore[reportAttributeAccessIssue]
 
 
 def _show_change(old: str, new: str, name: str) -> int:
@@ -57,11 +55,8 @@ def _show_change(old: str, new: str, name: str) -> int:
     return 1
 
 
-def formatted(text: str, name: str, dialect: str = "relay", width: int = 100) -> str:
+def formatted(text: str, name: str, dialect: Dialect = "relay", width: int = 100) -> str:
     """The canonical text of the same program with the same comments."""
-    from relay.ir.equal import structural_equal
-    from relay.text.printer import module_text
-
     mod, keep = _read(text, name)
     header = text.lstrip().startswith("#[version") or dialect == "tvm"
     new = module_text(mod, dialect=dialect, width=width, header=header, keep=keep)

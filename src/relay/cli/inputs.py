@@ -221,7 +221,7 @@ def read_npz(data: bytes, name: str) -> dict[str, Input]:
 
 def read_safetensors(name: str) -> dict[str, Input]:
     """The tensors of a `.safetensors` file by name (`bad-array-file`)."""
-    from safetensors import SafetensorError, deserialize
+    from safetensors import SafetensorError, deserialize  # pyright: ignore[reportUnknownVariableType]
 
     data = read_bytes(name)
     try:

@@ -35,8 +35,6 @@ SETS = {
 @click.argument("name", required=False)
 def ops(name: str | None) -> None:
     """Show the operator manual: the page of operator NAME, or a table of all operators."""
-    import relay.op  # registers the operators  # noqa: F401
-
     if name is None:
         click.echo(table())
         return

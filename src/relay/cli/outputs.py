@@ -5,8 +5,10 @@ from typing import Any, BinaryIO
 import ml_dtypes
 import numpy as np
 
-from relay.cli.files import write_atomically
+from relay.cli.files import write_bytes
 from relay.diagnostic import fail
+from relay.interpreter.value import is_tensor, is_tuple
+from relay.text.files import write_atomically
 
 WIDER = {"int2": "int8", "int4": "int8", "uint2": "uint8", "uint4": "uint8"}
 
@@ -27,7 +29,7 @@ def save(name: str, value: Any) -> None:
                 hint="write an .npz file",
             )
         data = to_safetensors({k: np.ascontiguousarray(a) for k, a in arrays.items()})
-        write_atomically(name, lambda out: _write(out, data))
+        write_bytes(name, data)
     else:
         raise AssertionError("the command looks at the name first")
 
@@ -38,9 +40,9 @@ def tensors(value: Any) -> dict[str, np.ndarray[Any, Any]]:
     stack: list[tuple[str, Any]] = [("result", value)]
     while stack:
         name, v = stack.pop()
-        if isinstance(v, tuple):
+        if is_tuple(v):
             stack += [(f"{name}.{i}", field) for i, field in reversed(list(enumerate(v)))]
-        elif isinstance(v, np.ndarray | np.generic):
+        elif is_tensor(v):
             found[name] = np.asarray(v)
         elif isinstance(v, str):
             found[name] = np.asarray(v, object)
@@ -64,8 +66,4 @@ def plain(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 
 
 def _write_npz(out: BinaryIO, arrays: dict[str, np.ndarray[Any, Any]]) -> None:
-    np.savez(out, **{k: plain(a) for k, a in arrays.items()})
-
-
-def _write(out: BinaryIO, data: bytes) -> None:
-    out.write(data)
+    np.savez(out, allow_pickle=False, **{k: plain(a) for k, a in arrays.items()})

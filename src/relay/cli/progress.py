@@ -2,7 +2,7 @@
 
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Any
 
@@ -11,7 +11,7 @@ PATIENCE = 2.0
 
 
 @contextmanager
-def progress(what: str) -> Iterator[None]:
+def progress(what: str) -> Generator[None]:
     """Show a spinner with the time elapsed if the block takes longer than `PATIENCE` and somebody watches."""
     if not sys.stderr.isatty():
         yield
