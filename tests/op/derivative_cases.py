@@ -134,11 +134,14 @@ def rebuilt(shape: Any, values: list[Any]) -> list[Any]:
 
 def difference(f: Callable[[float], list[Any]]) -> list[Any]:
     """The derivative at 0 of floating leaves by central differences of fourth order; None for the others."""
-    near, far = (f(STEP), f(-STEP)), (f(2 * STEP), f(-2 * STEP))
-    return [
-        (8 * (a - b) - (c - d)) / (12 * STEP) if floating(a) else None
-        for a, b, c, d in zip(*near, *far, strict=True)
-    ]
+    rows = zip(f(STEP), f(-STEP), f(2 * STEP), f(-2 * STEP), strict=True)
+    return [fourth_order(*row) if floating(row[0]) else None for row in rows]
+
+
+def fourth_order(*values: Any) -> Any:
+    """The difference quotient of values one step and two steps away; an infinite value does not vary."""
+    finite = [np.where(np.isinf(v), 0.0, v) for v in values]
+    return (8 * (finite[0] - finite[1]) - (finite[2] - finite[3])) / (12 * STEP)
 
 
 def dot(xs: list[Any], ys: list[Any]) -> float:

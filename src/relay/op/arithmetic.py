@@ -219,6 +219,7 @@ class Division(Arithmetic):
     """A division: `ufunc` on floats, `integer` on integers once the divisor is known not to be zero."""
 
     samples = DIVISIONS
+    domain: ClassVar[Mapping[str, Interval]] = {"rhs": (0, inf)}
     integer: ClassVar[Callable[..., Any]]
 
     def reference(self, np: Numpy, lhs: Array, rhs: Array) -> Array:

@@ -2,10 +2,13 @@
 
 from collections.abc import Sequence
 
+from relay.ir.expr import Expr
 from relay.ir.type import TensorType, Type
 from relay.op.base import NUMERIC, Array, Derivative, Fusion, Numpy, Operator, operator, sample
 from relay.op.conversion import accumulator
 from relay.op.create import check_shape
+from relay.op.derivative import masked, number, spread, unbroadcast
+from relay.op.numeric import apply
 from relay.op.relation import Typing
 from relay.op.reshape import Rearrangement
 
@@ -37,6 +40,9 @@ class BroadcastTo(Rearrangement):
     def reference(self, np: Numpy, data: Array) -> Array:
         return np.broadcast_to(data, self.shape)
 
+    def transpose(self, g: Expr, data: Expr) -> tuple[Expr, ...]:
+        return (unbroadcast(g, data, g),)
+
 
 @operator("broadcast_to_like")
 class BroadcastToLike(Rearrangement):
@@ -47,6 +53,7 @@ class BroadcastToLike(Rearrangement):
     """
 
     fusion = Fusion.BROADCAST
+    carried = ("broadcast_type",)
     samples = (
         sample("3 float32", "2x3 int32"),
         sample("2x1 int4", "5x2x4 bool"),
@@ -60,6 +67,9 @@ class BroadcastToLike(Rearrangement):
 
     def reference(self, np: Numpy, data: Array, broadcast_type: Array) -> Array:
         return np.broadcast_to(data, broadcast_type.shape)
+
+    def transpose(self, g: Expr, data: Expr, broadcast_type: Expr) -> tuple[Expr | None, ...]:
+        return unbroadcast(g, data, g), None
 
 
 def collapsed(np: Numpy, x: Array, shape: Sequence[int]) -> Array:
@@ -104,6 +114,9 @@ class CollapseSumTo(Operator):
     def reference(self, np: Numpy, data: Array) -> Array:
         return collapsed(np, data, self.shape)
 
+    def transpose(self, g: Expr, data: Expr) -> tuple[Expr, ...]:
+        return (spread(g, data, g),)
+
 
 @operator("collapse_sum_like")
 class CollapseSumLike(Operator):
@@ -115,6 +128,7 @@ class CollapseSumLike(Operator):
 
     fusion = Fusion.REDUCTION
     derivative = Derivative.TRANSPOSE
+    carried = ("collapse_type",)
     samples = (
         sample("2x3 float32", "3 int32"),
         sample("5x2x4 int4", "2x1 bool"),
@@ -131,6 +145,9 @@ class CollapseSumLike(Operator):
 
     def reference(self, np: Numpy, data: Array, collapse_type: Array) -> Array:
         return collapsed(np, data, collapse_type.shape)
+
+    def transpose(self, g: Expr, data: Expr, collapse_type: Expr) -> tuple[Expr | None, ...]:
+        return spread(g, data, g), None
 
 
 @operator("where")
@@ -159,3 +176,7 @@ class Where(Operator):
 
     def reference(self, np: Numpy, condition: Array, x: Array, y: Array) -> Array:
         return np.where(condition, x, y)
+
+    def transpose(self, g: Expr, condition: Expr, x: Expr, y: Expr) -> tuple[Expr | None, ...]:
+        no = apply("where", condition, number(0, g), g)
+        return None, unbroadcast(masked(condition, g), x, g), unbroadcast(no, y, g)

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy
 
 from relay.ir.dtype import bits, dtype_name, to_numpy
+from relay.ir.expr import Expr
 from relay.ir.type import DType, Type
 from relay.op.axes import SIZES, Checker
 from relay.op.base import (
@@ -18,6 +19,7 @@ from relay.op.base import (
     sample,
 )
 from relay.op.conversion import converted
+from relay.op.derivative import cast_back
 from relay.op.relation import Typing
 
 CASTS = (
@@ -71,6 +73,9 @@ class Cast(Conversion):
         refuse_strings(SIZES, "string" if isinstance(data, str) or data.dtype == object else "")
         return converted(np, data, self.dtype)
 
+    def transpose(self, g: Expr, data: Expr) -> tuple[Expr, ...]:
+        return (cast_back(g, data),)
+
 
 @operator("cast_like")
 class CastLike(Conversion):
@@ -81,6 +86,7 @@ class CastLike(Conversion):
     """
 
     derivative = Derivative.TRANSPOSE
+    carried = ("dtype_like",)
     samples = (sample("2x3 float32", "int32"), sample("int8", "4 float16"), sample("0 int32", "bool"))
 
     def relate(self, t: Typing, args: Sequence[Type], out: Type) -> None:
@@ -91,6 +97,9 @@ class CastLike(Conversion):
 
     def reference(self, np: Numpy, data: Array, dtype_like: Array) -> Array:
         return Cast(dtype=DTypeName(dtype_name(dtype_like.dtype))).reference(np, data)
+
+    def transpose(self, g: Expr, data: Expr, dtype_like: Expr) -> tuple[Expr | None, ...]:
+        return cast_back(g, data), None
 
 
 @operator("reinterpret")

@@ -43,7 +43,7 @@ def vjp(op: Operator, g: Any, y: Any, xs: Sequence[Any]) -> tuple[Any, ...]:
             found = [None if p is None else unbroadcast(times(g, p), x, y)
                      for p, x in zip(partials, xs, strict=True)]  # fmt: skip
         case Derivative.TRANSPOSE | Derivative.MULTILINEAR:
-            found = rule.transpose(g, *xs)
+            found = rule.transpose(written(g, y), *xs)
         case Derivative.RULES:
             found = rule.vjp(g, y, *xs)
         case _:
@@ -170,6 +170,11 @@ def total(terms: Sequence[Expr]) -> Expr | None:
     return result
 
 
+def masked(condition: Expr, g: Expr) -> Expr:
+    """A tangent or cotangent, with 0 where the condition does not hold."""
+    return apply("where", condition, g, number(0, g))
+
+
 def zeros_like(x: Expr) -> Expr:
     """Zeros of the type of `x`."""
     return apply("zeros_like", x)
@@ -183,6 +188,12 @@ def written(dx: Any, x: Any) -> Any:
     if dx is not None:
         return dx
     return zeros_like(x) if is_floating(x) else x
+
+
+def cast_back(g: Expr, x: Expr) -> Expr:
+    """A cotangent in the base type of `x`."""
+    dtype = tensor_type(x).dtype
+    return apply("cast", g, dtype=dtype) if isinstance(dtype, str) else apply("cast_like", g, x)
 
 
 def unbroadcast(g: Expr, x: Expr, of: Expr | None = None) -> Expr:

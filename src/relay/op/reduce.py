@@ -5,15 +5,19 @@
 reduced axes with size 1.  NaN propagates, and among equals the first is taken.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from relay.ir.expr import Expr
 from relay.ir.type import DType, TensorType, Type
 from relay.op.base import BOOLEAN, NUMERIC, Array, Derivative, Numpy, Operator, Reduction, operator, sample
 from relay.op.composite import Composite
 from relay.op.conversion import accumulator
+from relay.op.derivative import number, rank_of, spread, times
 from relay.op.numeric import (
     Axis,
+    apply,
     axes_named,
     checked_axes,
     greatest_value,
@@ -49,10 +53,61 @@ class Along(Operator):
     def infer(self, t: Typing, x: Type) -> Type:
         return self.result(t, x, t.dtype(x))
 
+    def kept(self, y: Expr, x: Expr) -> Expr:
+        """A result, or a cotangent of it, in a shape that broadcasts with the operand `x`."""
+        rank = rank_of(x)
+        axes = self.axes(rank)
+        if self.keepdims or axes == tuple(range(len(axes))):
+            return y
+        for first, count in runs(axes):
+            y = apply("expand_dims", y, axis=first, num_newaxis=count)
+        return y
+
+
+def runs(axes: Sequence[int]) -> list[tuple[int, int]]:
+    """Ascending axes as runs of neighbours: the first of each, and how many there are."""
+    found: list[tuple[int, int]] = []
+    for a in axes:
+        if found and sum(found[-1]) == a:
+            found[-1] = (found[-1][0], found[-1][1] + 1)
+        else:
+            found.append((a, 1))
+    return found
+
+
+@dataclass(frozen=True)
+class Weighing(Along):
+    """A reduction whose derivative is a sum of the operand's tangent with weights, which broadcast to it."""
+
+    derivative = Derivative.RULES
+
+    def weights(self, y: Expr, data: Expr) -> Expr:
+        """The derivative of the result by each element."""
+        raise AssertionError(f"{self.name} has no weights")
+
+    def vjp(self, g: Expr, y: Expr, data: Expr) -> tuple[Expr, ...]:
+        return (spread(times(self.kept(g, data), self.weights(y, data)), data),)
+
+    def jvp(self, dxs: Sequence[Any], y: Expr, data: Expr) -> Expr:
+        return self.summed(times(dxs[0], self.weights(y, data)))
+
+    def summed(self, x: Expr) -> Expr:
+        """The sum of an operand along the axes."""
+        return apply("sum", x, axis=self.axis, keepdims=self.keepdims, exclude=self.exclude)
+
 
 @dataclass(frozen=True)
 class AxisReduction(Along, Reduction):
     """A primitive reduction along axes, of the operand's base type."""
+
+
+@dataclass(frozen=True)
+class Extreme(Weighing, Reduction):
+    """The greatest or the least; equal ones share the derivative evenly, as in PyTorch."""
+
+    def weights(self, y: Expr, data: Expr) -> Expr:
+        chosen = apply("cast_like", apply("equal", data, self.kept(y, data)), data)
+        return apply("divide", chosen, self.kept(self.summed(chosen), data))
 
 
 @dataclass(frozen=True)
@@ -82,9 +137,12 @@ class Sum(AxisReduction):
         x = accumulator(data)
         return narrow(np.sum(x, axis=self.axes(x.ndim), keepdims=self.keepdims, dtype=x.dtype), data.dtype)
 
+    def transpose(self, g: Expr, data: Expr) -> tuple[Expr, ...]:
+        return (spread(self.kept(g, data), data),)
+
 
 @operator("prod")
-class Prod(AxisReduction):
+class Prod(Weighing, Reduction):
     """The product of the elements along `axis`; 1 where there are none.
 
     relay> prod([[1.0, 2.0], [3.0, 4.0]], axis=1)
@@ -92,16 +150,32 @@ class Prod(AxisReduction):
     """
 
     dtypes = NUMERIC
-    derivative = Derivative.RULES
     samples = (sample("3x4 float32", axis=1), sample("2x3 int32"), sample("0x3 float32", axis=0))
 
     def reference(self, np: Numpy, data: Array) -> Array:
         x = accumulator(data)
         return narrow(np.prod(x, axis=self.axes(x.ndim), keepdims=self.keepdims, dtype=x.dtype), data.dtype)
 
+    def weights(self, y: Expr, data: Expr) -> Expr:
+        # The products of the elements before and after each one: exact where some of them are 0.
+        found: Expr | None = None
+        for axis in self.axes(rank_of(data)):
+            others = times(_before(data, axis), _reversed(_before(_reversed(data, axis), axis), axis))
+            found = others if found is None else times(found, others)
+            data = apply("prod", data, axis=axis, keepdims=True)
+        return number(1, y) if found is None else found
+
+
+def _before(x: Expr, axis: int) -> Expr:
+    return apply("cumprod", x, axis=axis, exclusive=True)
+
+
+def _reversed(x: Expr, axis: int) -> Expr:
+    return apply("reverse", x, axis=axis)
+
 
 @operator("max")
-class Max(AxisReduction):
+class Max(Extreme):
     """The greatest element along `axis`; NaN if there is one, the least value of the base type if there
     are none.
 
@@ -110,7 +184,6 @@ class Max(AxisReduction):
     """
 
     dtypes = NUMERIC
-    derivative = Derivative.RULES
     samples = (
         sample("3x4 float32", axis=1),
         sample("2x3x4 int32", axis=(1, 2)),
@@ -124,7 +197,7 @@ class Max(AxisReduction):
 
 
 @operator("min")
-class Min(AxisReduction):
+class Min(Extreme):
     """The least element along `axis`; NaN if there is one, the greatest value of the base type if there
     are none.
 
@@ -133,7 +206,6 @@ class Min(AxisReduction):
     """
 
     dtypes = NUMERIC
-    derivative = Derivative.RULES
     samples = (
         sample("3x4 float32", axis=1),
         sample("2x3x4 uint8", axis=(0, 1), keepdims=True),

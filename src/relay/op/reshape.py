@@ -6,9 +6,12 @@ from typing import Any
 import numpy
 
 from relay.ir.dim import product
+from relay.ir.expr import Expr
 from relay.ir.type import Dim, TensorType, Type
 from relay.op.axes import SIZES, Checker, attribute_fault, axes_of, axis_of
 from relay.op.base import Array, Derivative, Injective, Numpy, operator, sample
+from relay.op.derivative import rank_of, sizes_of
+from relay.op.numeric import apply
 from relay.op.relation import Typing
 
 
@@ -20,6 +23,21 @@ class Rearrangement(Injective):
     def relate(self, t: Typing, args: Sequence[Type], out: Type) -> None:
         t.equal(t.dtype(out), t.dtype(args[0]))
         super().relate(t, args, out)
+
+
+class Reshaping(Rearrangement):
+    """The same elements in the same order."""
+
+    def transpose(self, g: Expr, data: Expr, *like: Expr) -> tuple[Expr | None, ...]:
+        return shaped_like(g, data), *(None,) * len(like)
+
+
+def shaped_like(g: Expr, x: Expr) -> Expr:
+    """`g` in the shape of `x`."""
+    sizes = sizes_of(x)
+    if sizes is None:
+        return apply("reshape_like", g, x)
+    return apply("reshape", g, newshape=sizes, allowzero=True)
 
 
 _MERGED, _SPLIT, _REST = -3, -4, -2
@@ -121,7 +139,7 @@ def _reversed(t: Checker, newshape: Sequence[int]) -> list[int]:
 
 
 @operator("reshape")
-class Reshape(Rearrangement):
+class Reshape(Reshaping):
     """The same elements, row by row, under another shape (`reshape-size`).
 
     A size in `newshape` is a number or a code: 0 copies the operand's next size (unless `allowzero`), -1 is
@@ -155,7 +173,7 @@ class Reshape(Rearrangement):
 
 
 @operator("contrib_reverse_reshape")
-class ReverseReshape(Rearrangement):
+class ReverseReshape(Reshaping):
     """As `reshape`, with the codes read from right to left.
 
     relay> shape_of(contrib_reverse_reshape(zeros(shape=(10, 5, 4), dtype="float32"), newshape=(-1, 0)))
@@ -181,7 +199,7 @@ class ReverseReshape(Rearrangement):
 
 
 @operator("reshape_like")
-class ReshapeLike(Rearrangement):
+class ReshapeLike(Reshaping):
     """The axes from `lhs_begin` to `lhs_end` take the sizes that `shape_like` has from `rhs_begin` to
     `rhs_end`.
 
@@ -189,6 +207,7 @@ class ReshapeLike(Rearrangement):
     [[1, 2], [3, 4]]
     """
 
+    carried = ("shape_like",)
     samples = (
         sample("2x3 float32", "6 int32"),
         sample("1x2x3x4 float32", "2x12 float32", lhs_begin=2, rhs_begin=1),
@@ -266,9 +285,13 @@ class Transpose(Rearrangement):
     def reference(self, np: Numpy, data: Array) -> Array:
         return np.transpose(data, self.order(SIZES, data.ndim))
 
+    def transpose(self, g: Expr, data: Expr) -> tuple[Expr, ...]:
+        order = self.order(SIZES, rank_of(data))
+        return (apply("transpose", g, axes=[order.index(i) for i in range(len(order))]),)
+
 
 @operator("expand_dims")
-class ExpandDims(Rearrangement):
+class ExpandDims(Reshaping):
     """`num_newaxis` new axes of size 1, the first of them at `axis` of the result.
 
     relay> expand_dims([1, 2], axis=0)
@@ -298,7 +321,7 @@ class ExpandDims(Rearrangement):
 
 
 @operator("squeeze")
-class Squeeze(Rearrangement):
+class Squeeze(Reshaping):
     """Without the axes in `axis`, whose size must be 1; by default all axes of size 1.
 
     relay> squeeze([[1, 2]])
@@ -353,7 +376,7 @@ class Squeeze(Rearrangement):
 
 
 @operator("nn.batch_flatten")
-class BatchFlatten(Rearrangement):
+class BatchFlatten(Reshaping):
     """The first axis, and all others as one.
 
     relay> nn.batch_flatten([[[1, 2], [3, 4]], [[5, 6], [7, 8]]])

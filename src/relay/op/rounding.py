@@ -2,8 +2,10 @@
 
 from collections.abc import Sequence
 from functools import partial
+from typing import Any
 
 from relay.ir.dtype import dtype_name, integer_range, is_integer
+from relay.ir.expr import Expr
 from relay.ir.type import Type
 from relay.op.base import (
     FLOATING,
@@ -18,7 +20,9 @@ from relay.op.base import (
     sample,
 )
 from relay.op.conversion import through_wide
+from relay.op.derivative import masked, number
 from relay.op.math import NUMBERS, REAL
+from relay.op.numeric import apply
 from relay.op.relation import Typing, relation, relations
 
 
@@ -100,6 +104,9 @@ class Copy(Elementwise):
     def reference(self, np: Numpy, data: Array) -> Array:
         return data
 
+    def transpose(self, g: Expr, data: Expr) -> tuple[Expr, ...]:
+        return (g,)
+
 
 @operator("clip")
 class Clip(Elementwise):
@@ -110,7 +117,7 @@ class Clip(Elementwise):
     """
 
     dtypes = NUMERIC
-    derivative = Derivative.PARTIALS
+    derivative = Derivative.RULES
     samples = (
         *[sample(*s.operands, a_min=-0.5, a_max=0.75) for s in REAL],
         sample("3x5 int32", a_min=-2, a_max=3),
@@ -124,6 +131,17 @@ class Clip(Elementwise):
     def reference(self, np: Numpy, a: Array) -> Array:  # pyright: ignore[reportIncompatibleMethodOverride]
         low, high = self.bound(a, self.a_min), self.bound(a, self.a_max)
         return through_wide(partial(_between, np), a, low, high)
+
+    def vjp(self, g: Expr, y: Expr, a: Expr) -> tuple[Expr, ...]:
+        return (masked(self.inside(a), g),)
+
+    def jvp(self, dxs: Sequence[Any], y: Expr, a: Expr) -> Expr:
+        return masked(self.inside(a), dxs[0])
+
+    def inside(self, a: Expr) -> Expr:
+        """Whether an element is within the bounds or on one of them."""
+        low, high = number(self.a_min, a), number(self.a_max, a)
+        return apply("logical_and", apply("greater_equal", a, low), apply("less_equal", a, high))
 
     @staticmethod
     def bound(a: Array, value: float) -> Array:
