@@ -8,7 +8,7 @@ import relay
 ROOT = Path(relay.__file__).parent
 LAYERS = [
     ("diagnostic",), ("ir",), ("op",), ("text",), ("typecheck",), ("std",), ("analysis",), ("pattern",),
-    ("autodiff",), ("interpreter",), ("transform",), ("backend",), ("driver", "tracing"),
+    ("interpreter",), ("transform",), ("autodiff",), ("backend",), ("driver", "tracing"),
     ("optim", "testing"), ("frontend",), ("errors", "cli"),
 ]  # fmt: skip
 LAYER = {name: i for i, names in enumerate(LAYERS) for name in names}

@@ -147,3 +147,14 @@ def test_a_reference_from_outside_takes_part() -> None:
         }
     """
     np.testing.assert_allclose(value(text, np.float64(5.0)), (30.0, 25.0))
+
+
+def test_operators_and_constructors_may_be_values() -> None:
+    text = LIST + """
+        def @fold<a, b>(%f: fn(b, a) -> b, %z: b, %l: List[a]) -> b
+        { match (%l) { Cons(%h, %t) => @fold(%f, %f(%z, %h), %t), Nil => %z } }
+        def @build<a>(%c: fn(a, List[a]) -> List[a], %x: a) -> List[a] { %c(%x, %c(%x, Nil)) }
+        def @f(%x: float64) { let %times = multiply; @fold(%times, 1.0f64, @build(Cons, %x)) * %times(%x, 2.0) }
+        def @main(%x: float64) { (grad(@f)(%x).1.0, jvp(@f)((%x,), (1.0,)).1) }
+    """
+    np.testing.assert_allclose(value(text, np.float64(2.0)), (24.0, 24.0))

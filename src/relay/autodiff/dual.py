@@ -502,9 +502,8 @@ class Dualizer:
 
     def prepare(self, f: Expr) -> Function:
         """A function as this needs it: in A-normal form."""
-        made = normal(f, self.type_of)
-        assert isinstance(made, Function)
-        return made
+        assert isinstance(f, Function)
+        return normal(f, self.type_of)
 
 
 def _results(body: Expr) -> Iterator[Expr]:

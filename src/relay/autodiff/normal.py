@@ -1,54 +1,72 @@
-"""temporary"""
-from relay.ir.expr import *
-from relay.ir.expr import Clause
-from relay.ir.walk import run
-def normal(f, type_of):
-    def block(e):
-        out = []
-        known = {}
-        def atom(e):
-            if isinstance(e, Var|Constant|GlobalVar|Op|Constructor): return e
-            if e in known: return known[e]
-            v = yield val(e)
-            t = type_of(e)
-            x = Var("t", t); out.append((x, v)); known[e] = x
-            return x
-        def val(e):
-            match e:
-                case Call():
-                    op = e.op if isinstance(e.op, Op|Constructor|GlobalVar) else (yield atom(e.op))
-                    args = []
-                    for a in e.args: args.append((yield atom(a)))
-                    return replace(e, op=op, args=tuple(args))
-                case Tuple(fields):
-                    args = []
-                    for a in fields: args.append((yield atom(a)))
-                    return Tuple(args)
-                case Function(): return e.rebuild(((yield block(e.body)),))
-                case If(c,a,b): return If((yield atom(c)), (yield block(a)), (yield block(b)))
-                case Match():
-                    d = yield atom(e.data)
-                    cs = []
-                    for c in e.clauses: cs.append(Clause(c.lhs, (yield block(c.rhs))))
-                    return Match(d, tuple(cs), e.complete)
-                case Let()|LetRec():
-                    while isinstance(e, Let|LetRec):
-                        if isinstance(e, Let):
-                            out.append((e.var, (yield val(e.value))))
-                        else:
-                            vs = []
-                            for v in e.values: vs.append((yield val(v)))
-                            out.append((e.vars, vs))
-                        e = e.body
-                    return (yield val(e))
-                case _:
-                    if e.children:
-                        cs = []
-                        for c in e.children: cs.append((yield atom(c)))
-                        return e.rebuild(tuple(cs))
-                    return e
-        r = yield val(e)
-        for x, v in reversed(out):
-            r = Let(x, v, r) if isinstance(x, Var) else LetRec(x, tuple(v), r)
-        return r
-    return f.rebuild((run(block(f.body)),))
+"""What differentiation starts from: A-normal form without operators and constructors as values."""
+
+from typing import Any
+
+from relay.diagnostic import fail
+from relay.ir.expr import Call, Constructor, Expr, Function, Let, Op, Var
+from relay.ir.subst import substitute_type
+from relay.ir.type import FuncType, Type
+from relay.ir.walk import post_order
+from relay.transform.to_anf import anf
+from relay.typecheck.query import Types
+
+
+def normal(f: Function, types: Types) -> Function:
+    """A function literal in A-normal form, in which operators and constructors are only called."""
+    made = anf(applied(f, types), types)
+    assert isinstance(made, Function)
+    return made
+
+
+def applied(root: Expr, types: Types) -> Expr:
+    """`root` with `fn(%x) { tanh(%x) }` in the place of `tanh` wherever that is not called."""
+    if not any(isinstance(c, Op | Constructor) for e in post_order(root) for c in values_of(e)):
+        return root
+    names: dict[Expr, Expr] = {
+        e.var: e.value for e in post_order(root) if isinstance(e, Let) and isinstance(e.value, Op | Constructor)
+    }
+    new = dict(names)
+    for e in post_order(root):
+        if e in new:
+            continue
+        if isinstance(e, Let) and e.var in names:
+            new[e] = new[e.body]
+            continue
+        children = [new[c] for c in e.children]
+        for i, t in expected(e, types):
+            c = children[i]
+            if isinstance(c, Op | Constructor):
+                children[i] = around(c, t)
+        for i, c in enumerate(children):
+            if isinstance(c, Op | Constructor) and not (isinstance(e, Call) and i == 0):
+                fail(
+                    "unknown-grad-target",
+                    f"`{c.name}` is a value inside of what is differentiated, and how it is used is not known",
+                    span=e.span,
+                    hint=f"write a function that calls it: fn(%x) {{ {c.name}(%x) }}",
+                )
+        new[e] = e if tuple(children) == e.children else e.rebuild(tuple(children))
+    return new[root]
+
+
+def values_of(e: Expr) -> tuple[Expr, ...]:
+    """The children of `e` that are used as values."""
+    return e.children[1:] if isinstance(e, Call) else e.children
+
+
+def expected(e: Expr, types: Types) -> list[tuple[int, Type]]:
+    """The types that `e` expects of some of its children, by position."""
+    if isinstance(e, Call) and not isinstance(e.op, Op):
+        t: Any = types(e.op)
+        by = dict(zip(t.type_params, e.type_args, strict=False))
+        return [(i + 1, substitute_type(a, by)) for i, a in enumerate(t.arg_types)]
+    if isinstance(e, Function) and e.ret_type is not None:
+        return [(0, e.ret_type)]
+    return []
+
+
+def around(c: Op | Constructor, t: Type) -> Expr:
+    """A function of type `t` that calls an operator or constructor."""
+    assert isinstance(t, FuncType)
+    params = tuple([Var("x", a, span=c.span) for a in t.arg_types])
+    return Function(params, Call(c, params, span=c.span), t.ret_type, span=c.span)
