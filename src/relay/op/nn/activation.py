@@ -1,5 +1,6 @@
 """Activations: softmax and its kin, rectifiers."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,7 +10,9 @@ from relay.op.axes import axis_of
 from relay.op.base import FLOATING, NUMERIC, Array, Derivative, Elementwise, Fusion, Numpy, operator, sample
 from relay.op.composite import Composite
 from relay.op.conversion import accumulator
-from relay.op.numeric import SameType, apply, narrow, narrowed, widened
+from relay.op.derivative import number, rank_of, tensor_type, times, total
+from relay.op.nn.cotangent import fitted
+from relay.op.numeric import SameType, along_channels, apply, dims, narrow, narrowed, widened
 from relay.op.relation import Typing
 
 
@@ -19,10 +22,15 @@ class AlongAxis(SameType, Composite):
 
     axis: int = -1
     dtypes = FLOATING
+    derivative = Derivative.RULES
 
     def infer(self, t: Typing, data: Type) -> Type:
         axis_of(t, self.axis, len(t.shape(data)))
         return data
+
+    def total(self, x: Expr) -> Expr:
+        """The sum along the axis."""
+        return apply("sum", x, axis=self.axis, keepdims=True)
 
     def away(self, np: Numpy, data: Array) -> Array:
         """The data less its maximum along the axis."""
@@ -35,12 +43,24 @@ class _Softmax(AlongAxis):
     def decompose(self, types: Any, data: Expr) -> Expr:
         x = widened(data, types[0].dtype)
         grown = apply("exp", apply("subtract", x, apply("max", x, axis=self.axis, keepdims=True)))
-        share = apply("divide", grown, apply("sum", grown, axis=self.axis, keepdims=True))
+        share = apply("divide", grown, self.total(grown))
         return narrowed(share, types[0].dtype)
 
     def reference(self, np: Numpy, data: Array) -> Array:
         grown = np.exp(self.away(np, data))
         return narrow(grown / np.sum(grown, axis=self.axis, keepdims=True), data.dtype)
+
+    def vjp(self, g: Expr, y: Expr, data: Expr) -> tuple[Expr]:
+        """`y * (g - sum(g * y))`: the Jacobian is symmetric."""
+        dtype = tensor_type(y).dtype
+        v, share = widened(g, dtype), widened(y, dtype)
+        moved = apply("subtract", v, self.total(times(v, share)))
+        return (narrowed(times(share, moved), dtype),)
+
+    def jvp(self, dxs: Sequence[Expr], y: Expr, data: Expr) -> Expr:
+        """The same of the tangent."""
+        (found,) = self.vjp(dxs[0], y, data)
+        return found
 
 
 @operator("nn.softmax")
@@ -83,12 +103,24 @@ class LogSoftmax(AlongAxis):
     def decompose(self, types: Any, data: Expr) -> Expr:
         x = widened(data, types[0].dtype)
         away = apply("subtract", x, apply("max", x, axis=self.axis, keepdims=True))
-        total = apply("sum", apply("exp", away), axis=self.axis, keepdims=True)
+        total = self.total(apply("exp", away))
         return narrowed(apply("subtract", away, apply("log", total)), types[0].dtype)
 
     def reference(self, np: Numpy, data: Array) -> Array:
         away = self.away(np, data)
         return narrow(away - np.log(np.sum(np.exp(away), axis=self.axis, keepdims=True)), data.dtype)
+
+    def vjp(self, g: Expr, y: Expr, data: Expr) -> tuple[Expr]:
+        """`g - exp(y) * sum(g)`."""
+        dtype = tensor_type(y).dtype
+        v, share = widened(g, dtype), apply("exp", widened(y, dtype))
+        return (narrowed(apply("subtract", v, times(share, self.total(v))), dtype),)
+
+    def jvp(self, dxs: Sequence[Expr], y: Expr, data: Expr) -> Expr:
+        """`dx - sum(exp(y) * dx)`."""
+        dtype = tensor_type(y).dtype
+        v, share = widened(dxs[0], dtype), apply("exp", widened(y, dtype))
+        return narrowed(apply("subtract", v, self.total(times(share, v))), dtype)
 
 
 @operator("nn.relu")
@@ -100,12 +132,20 @@ class Relu(Elementwise):
     """
 
     dtypes = NUMERIC
-    derivative = Derivative.PARTIALS
+    derivative = Derivative.RULES
     samples = (sample("3x4 float32"), sample("float32"), sample("5 int8"), sample("0 float16"))
 
     def reference(self, np: Numpy, data: Array) -> Array:
         x = accumulator(data)
         return narrow(np.maximum(x, x.dtype.type(0)), data.dtype)
+
+    def vjp(self, g: Expr, y: Expr, data: Expr) -> tuple[Expr]:
+        """`g` where the result is positive; at 0 the derivative is 0."""
+        return (where_positive(y, g, number(0, y)),)
+
+    def jvp(self, dxs: Sequence[Expr], y: Expr, data: Expr) -> Expr:
+        """The tangent where the result is positive."""
+        return where_positive(y, dxs[0], number(0, y))
 
 
 @operator("nn.leaky_relu")
@@ -124,6 +164,10 @@ class LeakyRelu(Elementwise):
     def reference(self, np: Numpy, data: Array) -> Array:
         x = accumulator(data)
         return narrow(np.where(x > 0, x, x.dtype.type(self.alpha) * x), data.dtype)
+
+    def partials(self, y: Expr, data: Expr) -> tuple[Expr]:
+        """1 where the data is positive, otherwise `alpha`."""
+        return (where_positive(data, number(1, y), number(self.alpha, y)),)
 
 
 @operator("nn.prelu")
@@ -154,3 +198,32 @@ class PRelu(SameType):
         x = accumulator(data)
         slope = accumulator(alpha).reshape((-1,) + (1,) * (x.ndim - 1 - self.axis % x.ndim))
         return narrow(np.where(x > 0, x, slope * x), data.dtype)
+
+    def vjp(self, g: Expr, y: Expr, data: Expr, alpha: Expr) -> tuple[Expr, Expr]:
+        """A slope of the channel's where the data is not positive, and what falls there is the slope's."""
+        slope = along_channels(alpha, self.axis, rank_of(data))
+        d_alpha = apply(
+            "sum", where_positive(data, number(0, y), times(g, data)), axis=self.axis, exclude=True
+        )
+        channels = dims(tensor_type(data))[self.axis]
+        return where_positive(data, g, times(g, slope)), fitted(d_alpha, (channels,), alpha)
+
+    def jvp(self, dxs: Sequence[Expr | None], y: Expr, data: Expr, alpha: Expr) -> Expr:
+        """The tangent of the data times the slope, and of the slope times the data."""
+        d_data, d_alpha = dxs
+        rank = rank_of(data)
+        terms: list[Expr] = []
+        if d_data is not None:
+            slope = along_channels(alpha, self.axis, rank)
+            terms.append(where_positive(data, d_data, times(d_data, slope)))
+        if d_alpha is not None:
+            change = times(along_channels(d_alpha, self.axis, rank), data)
+            terms.append(where_positive(data, number(0, y), change))
+        found = total(terms)
+        assert found is not None
+        return found
+
+
+def where_positive(x: Expr, a: Expr, b: Expr) -> Expr:
+    """`a` where `x > 0`, otherwise `b`."""
+    return apply("where", apply("greater", x, number(0, x)), a, b)

@@ -1,5 +1,6 @@
 """Small parts of networks: bias, dropout, dilation."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from relay.ir.dim import maximum
@@ -20,7 +21,9 @@ from relay.op.base import (
     sample,
 )
 from relay.op.conversion import accumulator
-from relay.op.numeric import SameType, narrow
+from relay.op.derivative import tensor_type
+from relay.op.nn.cotangent import fitted
+from relay.op.numeric import SameType, apply, dims, narrow
 from relay.op.relation import Typing
 
 
@@ -58,6 +61,11 @@ class BiasAdd(SameType):
             x + accumulator(bias).reshape((-1,) + (1,) * (x.ndim - 1 - self.axis % x.ndim)), data.dtype
         )
 
+    def transpose(self, g: Expr, data: Expr, bias: Expr) -> tuple[Expr, Expr]:
+        """All of it to the data, and to the bias its sum for each channel."""
+        d_bias = apply("sum", g, axis=self.axis, exclude=True)
+        return g, fitted(d_bias, (dims(tensor_type(data))[self.axis],), bias)
+
 
 @operator("nn.dropout")
 class Dropout(Operator):
@@ -82,6 +90,14 @@ class Dropout(Operator):
 
     def reference(self, np: Numpy, data: Array) -> Any:
         return data, np.ones_like(data)
+
+    def vjp(self, g: Sequence[Expr | None], y: Any, data: Expr) -> tuple[Expr | None]:
+        """That of the data; the mask is constant."""
+        return (g[0],)
+
+    def jvp(self, dxs: Sequence[Expr], y: Any, data: Expr) -> tuple[Expr, None]:
+        """That of the data; the mask is constant."""
+        return dxs[0], None
 
     @staticmethod
     def builder(data: Any, rate: float = 0.5) -> Expr:
@@ -108,7 +124,7 @@ class Dilate(Injective):
     strides: tuple[int, ...]
     dilation_value: float = 0.0
     dtypes = NUMERIC
-    derivative = Derivative.TRANSPOSE
+    derivative = Derivative.RULES
     samples = (
         sample("3x4 float32", strides=(2, 3)),
         sample("0x4 float32", strides=(2, 1)),
@@ -130,6 +146,17 @@ class Dilate(Injective):
         out = np.full(shape, self.dilation_value, data.dtype)
         out[tuple([slice(None, None, s) for s in self.strides])] = data
         return out
+
+    def vjp(self, g: Expr, y: Expr, data: Expr) -> tuple[Expr]:
+        """The places of the data."""
+        rank = len(self.strides)
+        taken = apply("strided_slice", g, begin=(0,) * rank, end=(None,) * rank, strides=self.strides)
+        shape = [(d + (s - 1)) // s for d, s in zip(dims(tensor_type(y)), self.strides, strict=True)]
+        return (fitted(taken, shape, data),)
+
+    def jvp(self, dxs: Sequence[Expr], y: Expr, data: Expr) -> Expr:
+        """Dilated with zeros."""
+        return Dilate(self.strides)(dxs[0])
 
 
 def _dilated(d: Any, stride: int) -> Any:

@@ -3,10 +3,14 @@
 from collections.abc import Sequence
 
 from relay.ir.dtype import to_numpy
-from relay.ir.type import Dim, TensorType, Type
+from relay.ir.expr import Expr
+from relay.ir.type import ANY, Dim, TensorType, Type
 from relay.op.base import NUMERIC, Array, Derivative, Kernel, Numpy, operator, sample
+from relay.op.derivative import rank_of, tensor_type, unbroadcast
 from relay.op.nn.contract import product
+from relay.op.nn.cotangent import fitted, into, meeting, rows
 from relay.op.nn.layout import OutDType, result_dtype, same_size
+from relay.op.numeric import apply, dims
 from relay.op.relation import Typing
 
 
@@ -28,6 +32,46 @@ def check_units(t: Typing, n: Dim, units: int | None, op: str) -> None:
         same_size(t, n, units, f"`{op}` has units={units}")
 
 
+def by_matrix(g: Expr, data: Expr, matrix: Expr, transposed: bool) -> tuple[Expr, Expr]:
+    """The cotangents of data of any rank and a matrix, whose product has the cotangent `g`."""
+    dtype, (h, x, w) = meeting(g, data, matrix)
+    d_data = apply("nn.matmul", h, w, transpose_b=not transposed, **into(dtype, data))
+    left, right = rows(h, rank_of(data)), rows(x, rank_of(data))
+    if not transposed:
+        left, right = right, left
+    d_matrix = apply("nn.matmul", left, right, transpose_a=True, **into(dtype, matrix))
+    (*lead, inputs), (first, last) = dims(tensor_type(data)), dims(tensor_type(matrix))
+    if transposed:
+        return fitted(d_data, (*lead, last), data), fitted(d_matrix, (first, inputs), matrix)
+    return fitted(d_data, (*lead, first), data), fitted(d_matrix, (inputs, last), matrix)
+
+
+def by_stack(name: str, g: Expr, a: Expr, b: Expr, ta: bool, tb: bool) -> tuple[Expr, Expr]:
+    """The cotangents of stacks of matrices, whose product by the operator `name` has the cotangent `g`."""
+    dtype, (h, x, w) = meeting(g, a, b)
+    is_row = rank_of(a) == 1
+    if is_row:
+        h, x = apply("expand_dims", h, axis=rank_of(g) - 1), apply("expand_dims", x, axis=0)
+    first = (w, h, tb, True) if ta else (h, w, False, not tb)
+    second = (h, x, True, ta) if tb else (x, h, not ta, False)
+    d_a, d_b = (
+        apply(name, left, right, transpose_a=flip_left, transpose_b=flip_right, **into(dtype, of))
+        for (left, right, flip_left, flip_right), of in ((first, a), (second, b))
+    )
+    stack = dims(tensor_type(g))[: -1 if is_row else -2]
+    agreed = dims(tensor_type(a))[-2 if ta else -1] == dims(tensor_type(b))[-1 if tb else -2]
+    return unstacked(d_a, stack, a, agreed), unstacked(d_b, stack, b, agreed)
+
+
+def unstacked(d: Expr, stack: Sequence[Dim], x: Expr, agreed: bool) -> Expr:
+    """The cotangent of a factor, summed over those axes of the `stack` of products that the factor has not.
+
+    `agreed` says whether the size that the product sums over is known to be the same in both factors.
+    """
+    known = agreed and ANY not in stack and tuple(stack) == dims(tensor_type(x))[:-2]
+    return d if known else unbroadcast(d, x)
+
+
 @operator("nn.dense")
 class Dense(Kernel):
     """`data @ weight.T` for data `(..., k)` and weight `(units, k)`: `(..., units)`.
@@ -41,7 +85,7 @@ class Dense(Kernel):
     units: int | None = None
     out_dtype: OutDType = ""
     dtypes = NUMERIC
-    derivative = Derivative.RULES
+    derivative = Derivative.MULTILINEAR
     samples = (
         sample("3x4 float32", "5x4 float32"),
         sample("2x3x4 float32", "5x4 float32", units=5),
@@ -67,6 +111,10 @@ class Dense(Kernel):
         dtype = to_numpy(self.out_dtype) if self.out_dtype else data.dtype
         return product(np, data, np.swapaxes(weight, 0, 1), dtype)
 
+    def transpose(self, g: Expr, data: Expr, weight: Expr) -> tuple[Expr, Expr]:
+        """`g @ weight`, and `g.T @ data` with the leading axes as one."""
+        return by_matrix(g, data, weight, transposed=True)
+
 
 @operator("nn.matmul")
 class MatMul(Kernel):
@@ -85,7 +133,7 @@ class MatMul(Kernel):
     transpose_a: bool = False
     transpose_b: bool = False
     dtypes = NUMERIC
-    derivative = Derivative.RULES
+    derivative = Derivative.MULTILINEAR
     samples = (
         sample("3x4 float32", "4x5 float32"),
         sample("4x3 float32", "5x4 float32", transpose_a=True, transpose_b=True),
@@ -117,6 +165,12 @@ class MatMul(Kernel):
         b = np.swapaxes(tensor_b, -1, -2) if self.transpose_b else tensor_b
         return product(np, a, b, to_numpy(self.out_dtype) if self.out_dtype else tensor_a.dtype)
 
+    def transpose(self, g: Expr, tensor_a: Expr, tensor_b: Expr) -> tuple[Expr, Expr]:
+        """A product by one matrix is one product however many axes the data has."""
+        if rank_of(tensor_b) == 2 and not self.transpose_a:
+            return by_matrix(g, tensor_a, tensor_b, self.transpose_b)
+        return by_stack(self.name, g, tensor_a, tensor_b, self.transpose_a, self.transpose_b)
+
 
 @operator("nn.batch_matmul")
 class BatchMatMul(Kernel):
@@ -132,7 +186,7 @@ class BatchMatMul(Kernel):
     transpose_a: bool = False
     transpose_b: bool = True
     dtypes = NUMERIC
-    derivative = Derivative.RULES
+    derivative = Derivative.MULTILINEAR
     samples = (
         sample("2x3x4 float32", "2x5x4 float32"),
         sample("1x3x4 float32", "2x5x4 float32"),
@@ -156,3 +210,7 @@ class BatchMatMul(Kernel):
         a = np.swapaxes(tensor_a, 1, 2) if self.transpose_a else tensor_a
         b = np.swapaxes(tensor_b, 1, 2) if self.transpose_b else tensor_b
         return product(np, a, b, to_numpy(self.out_dtype) if self.out_dtype else tensor_a.dtype)
+
+    def transpose(self, g: Expr, tensor_a: Expr, tensor_b: Expr) -> tuple[Expr, Expr]:
+        """Each is the product of the cotangent and the other; a stack of 1 gets the sum."""
+        return by_stack(self.name, g, tensor_a, tensor_b, self.transpose_a, self.transpose_b)
