@@ -29,7 +29,7 @@ from relay.ir.expr import (
 from relay.ir.module import IRModule
 from relay.ir.pattern import PatternConstructor, PatternTuple, PatternVar, pattern_vars
 from relay.ir.subst import substitute_type
-from relay.ir.type import BOOL, FuncType, RefType, TupleType, Type, TypeCall, TypeVar
+from relay.ir.type import BOOL, HAS_BINDER, FuncType, RefType, TupleType, Type, TypeCall, TypeVar
 from relay.ir.walk import post_order
 from relay.typecheck.exhaustive import pattern_text, unmatched_cases
 from relay.typecheck.infer import declared_type
@@ -338,8 +338,7 @@ def agrees(wanted: Type, found: Type, *, strict: bool = False, is_branch: bool =
     if wanted == found:
         return True
     solver = _Ground(Report())
-    if isinstance(found, FuncType) and found.type_params:
-        found = _instance(found)
+    found = _with_instances(found)
     if isinstance(wanted, FuncType) and wanted.type_params:
         wanted = _instance(wanted) if is_branch else FuncType(wanted.arg_types, wanted.ret_type)
     try:
@@ -353,6 +352,25 @@ def agrees(wanted: Type, found: Type, *, strict: bool = False, is_branch: bool =
 def _instance(t: FuncType) -> FuncType:
     by = {p: Unknown(p.kind) for p in t.type_params}
     return FuncType([substitute_type(a, by) for a in t.arg_types], substitute_type(t.ret_type, by))
+
+
+def _with_instances(root: Type) -> Type:
+    """`root` with each polymorphic function that it is, or has in tuples and references, as an instance."""
+    done: list[Type] = []
+    stack: list[tuple[Type, bool]] = [(root, False)]
+    while stack:
+        t, ready = stack.pop()
+        if not t.flags & HAS_BINDER:
+            done.append(t)
+        elif ready:
+            parts = tuple(done[len(done) - len(t.children) :])
+            done[len(done) - len(parts) :] = [t.rebuild(parts)]
+        elif isinstance(t, TupleType | RefType):
+            stack.append((t, True))
+            stack += [(c, False) for c in reversed(t.children)]
+        else:
+            done.append(_instance(t) if isinstance(t, FuncType) and t.type_params else t)
+    return done[0]
 
 
 def _steps(e: Expr) -> list[Any]:

@@ -1,0 +1,1 @@
+"""Passes: module to module, each in a file of its own."""
