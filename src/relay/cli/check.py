@@ -9,7 +9,7 @@ from relay.diagnostic import RelayError, Report
 from relay.ir.module import IRModule
 
 
-@click.command(short_help="Print every error and warning of programs.")
+@click.command()
 @click.option("--types", is_flag=True, help="Print each module with all types filled in.")
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
 def check(files: Sequence[str], types: bool) -> int:

@@ -20,7 +20,7 @@ def summary(page: str) -> str:
     return " ".join(prose.split()).partition(". ")[0].rstrip(".").replace("`", "")
 
 
-@click.command(short_help="Show the page of an error, or list them all.")
+@click.command()
 @click.argument("code", required=False)
 def explain(code: str | None) -> None:
     """Explain the error CODE: an example that causes it, and how to mend it.  Lists all without CODE."""

@@ -16,7 +16,7 @@ from relay.ir.module import IRModule
 from relay.text.printer import Dialect, module_text
 
 
-@click.command(short_help="Bring programs into the canonical form.")
+@click.command()
 @click.option("--check", is_flag=True, help="Change nothing; show what would change and exit with 1.")
 @click.option(
     "--dialect", type=click.Choice(["relay", "tvm"]), default="relay", help="The text format to write."

@@ -6,28 +6,58 @@ Exit status: 0 when all is well, 1 for a diagnostic, 2 for wrong usage, 130 when
 import os
 import sys
 from collections.abc import Sequence
+from importlib import import_module
 from importlib.metadata import version
 
 import click
 
-from relay.cli.check import check
-from relay.cli.explain import explain
-from relay.cli.fmt import fmt
-from relay.cli.ops import ops
-from relay.cli.run import run
-from relay.diagnostic import Diagnostic, RelayError
+from relay.diagnostic import Diagnostic, RelayError, did_you_mean
 
 FAULT, USAGE, INTERRUPTED = 1, 2, 130
 
+COMMANDS = {
+    "run": "Run a program on inputs.",
+    "check": "Print every error and warning of programs.",
+    "fmt": "Bring programs into the canonical form.",
+    "ops": "Show the manual of the operators, or of one.",
+    "explain": "Show the page of an error, or list them all.",
+}
+"""Each command, in `relay.cli.<name>`, and what it does."""
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+
+class Commands(click.Group):
+    """The commands; one is imported when it is called, so that `relay --help` answers at once."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Their names, in the order that people meet them."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command of a name."""
+        if cmd_name not in COMMANDS:
+            return None
+        return getattr(import_module(f"relay.cli.{cmd_name}"), cmd_name)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The section of the help text that lists them."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command that arguments begin with; a name that is nearly right is suggested."""
+        name = args[0]
+        if name not in COMMANDS and not name.startswith("-"):
+            hint = did_you_mean(name, COMMANDS)
+            raise click.UsageError(f"No such command '{name}'.{' ' + hint.capitalize() if hint else ''}", ctx)
+        return super().resolve_command(ctx, args)
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
 @click.version_option(version("relay-ir"), prog_name="relay")
 def relay() -> None:
     """Relay: a small, typed, functional and differentiable language for machine learning."""
-
-
-for command in (run, check, fmt, ops, explain):
-    relay.add_command(command)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -31,7 +31,7 @@ SETS = {
 }
 
 
-@click.command(short_help="Show the manual of the operators, or of one.")
+@click.command()
 @click.argument("name", required=False)
 def ops(name: str | None) -> None:
     """Show the operator manual: the page of operator NAME, or a table of all operators."""

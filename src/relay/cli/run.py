@@ -21,7 +21,7 @@ OPTION = re.compile(r"--?[A-Za-z][\w-]*(=.*)?", re.DOTALL)
 NEGATIVE = ("-inff", "-nanf")
 
 
-@click.command(short_help="Run a program on inputs.", context_settings={"ignore_unknown_options": True})
+@click.command(context_settings={"ignore_unknown_options": True})
 @click.option("--entry", default="main", metavar="NAME", help="The definition to run (default: main).")
 @click.option("--weights", metavar="FILE", help="A .safetensors file with values of parameters, by name.")
 @click.option(
