@@ -37,6 +37,7 @@ _NAMES = {
     "relay.typecheck.check": "check",
     "relay.typecheck.query": "Types type_of",
     "relay.analysis.kinds": "free_type_vars bound_type_vars all_type_vars",
+    "relay.autodiff.api": "gradient hessian jacobian value_and_grad",
     "relay.interpreter.value": "Closure ConstructorValue RefValue",
     "relay.driver": "create_executor function run",
 }
@@ -48,7 +49,7 @@ _RENAMED = {
     "bind_params_by_name": ("relay.ir.bind", "bind_params_by_name"),
 }
 _SUBMODULES = (
-    "adt", "analysis", "build_module", "cli", "diagnostic", "driver", "expr", "interpreter", "ir", "loops",
+    "adt", "analysis", "autodiff", "build_module", "cli", "diagnostic", "driver", "expr", "interpreter", "ir", "loops",
     "op", "prelude", "scope_builder", "testing", "text", "ty", "typecheck",
 )  # fmt: skip
 
@@ -101,5 +102,6 @@ for _slot, _module in {
     "operator_instance": "relay.op",
     "checked_type": "relay.typecheck.query",
     "evaluate": "relay.driver",
+    "expand_grad": "relay.autodiff.expand",
 }.items():
     _fill_on_demand(_slot, _module)

@@ -3,7 +3,7 @@
 Derivatives inside of what is differentiated are expanded first, so that derivatives nest to any order.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from relay.analysis.effects import Effects
 from relay.autodiff.closing import Closing
@@ -12,6 +12,7 @@ from relay.autodiff.forward import Forward
 from relay.autodiff.reverse import Reverse
 from relay.autodiff.specialize import function_type, specialize_grads
 from relay.diagnostic import fail
+from relay.ir import hooks
 from relay.ir.expr import Expr, Function, GlobalVar, Grad, GradKind, Var
 from relay.ir.module import IRModule
 from relay.ir.supply import GlobalVarSupply
@@ -20,22 +21,25 @@ from relay.typecheck.infer import infer
 from relay.typecheck.query import Types
 
 
-def expand_grad(mod: IRModule) -> IRModule:
+def expand_grad(mod: IRModule, reserved: Iterable[GlobalVar] = ()) -> IRModule:
     """The module without `grad`, `vjp` and `jvp`; the same object where there are none.
 
     Definitions that differentiate a parameter keep their derivatives; calls of them with known functions go to copies.
     Raises `unknown-grad-target` where it is not known what function is differentiated, or where a function
-    differentiates itself.
+    differentiates itself.  Names that are `reserved` are not given to the definitions that are made.
     """
     if not with_grads(mod):
         return mod
-    mod, generic = specialize_grads(infer(mod))
+    supply = GlobalVarSupply(mod)
+    for name in set(reserved) - set(mod.functions):
+        supply.reserve_global(name)
+    mod, generic = specialize_grads(infer(mod), supply)
     while True:
         pending = with_grads(mod)
-        names = [v for v in pending if v not in generic]
-        if not names:
+        known = [v for v in pending if v not in generic]
+        if not known:
             return mod
-        mod = infer(_Round(mod.copy(), pending).expand(names))
+        mod = infer(_Round(mod.copy(), pending, supply).expand(known))
 
 
 def with_grads(mod: IRModule) -> dict[GlobalVar, Expr]:
@@ -46,11 +50,10 @@ def with_grads(mod: IRModule) -> dict[GlobalVar, Expr]:
 class _Round:
     """Expands the derivatives that have no others inside of them."""
 
-    def __init__(self, mod: IRModule, pending: Mapping[GlobalVar, Expr]) -> None:
+    def __init__(self, mod: IRModule, pending: Mapping[GlobalVar, Expr], supply: GlobalVarSupply) -> None:
         """`mod` is changed; `pending` are the definitions with derivatives."""
         self.mod = mod
         self.pending = pending
-        supply = GlobalVarSupply(mod)
         self.forward = Forward(DualTypes(mod, "jvp"), supply)
         self.reverse = Reverse(DualTypes(mod, "vjp"), supply)
         self.type_of = Types(mod)
@@ -129,3 +132,6 @@ def replaced(root: Expr, new: Mapping[Expr, Expr]) -> Expr:
             children = tuple([done[c] for c in e.children])
             done[e] = e if children == e.children else e.rebuild(children)
     return done[root]
+
+
+hooks.expand_grad = expand_grad

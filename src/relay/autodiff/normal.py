@@ -5,7 +5,7 @@ from typing import Any
 from relay.diagnostic import fail
 from relay.ir.expr import Call, Constructor, Expr, Function, Let, Op, Var
 from relay.ir.subst import substitute_type
-from relay.ir.type import FuncType, Type
+from relay.ir.type import FuncType, Type, TypeCall
 from relay.ir.walk import post_order
 from relay.transform.to_anf import anf
 from relay.typecheck.query import Types
@@ -69,4 +69,5 @@ def around(c: Op | Constructor, t: Type) -> Expr:
     """A function of type `t` that calls an operator or constructor."""
     assert isinstance(t, FuncType)
     params = tuple([Var("x", a, span=c.span) for a in t.arg_types])
-    return Function(params, Call(c, params, span=c.span), t.ret_type, span=c.span)
+    type_args = t.ret_type.args if isinstance(c, Constructor) and isinstance(t.ret_type, TypeCall) else ()
+    return Function(params, Call(c, params, None, type_args, span=c.span), t.ret_type, span=c.span)

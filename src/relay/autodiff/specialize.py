@@ -25,18 +25,18 @@ MOST = 64
 """Copies of one definition; more are made only by a recursion that passes an ever larger function on."""
 
 
-def specialize_grads(mod: IRModule) -> tuple[IRModule, set[GlobalVar]]:
+def specialize_grads(mod: IRModule, supply: GlobalVarSupply) -> tuple[IRModule, set[GlobalVar]]:
     """The module with known functions in the place of differentiated parameters, and what differentiates others still.
 
     `mod` is annotated, and so is the result.
     """
-    return _Specializer(mod).specialized()
+    return _Specializer(mod, supply).specialized()
 
 
 class _Specializer:
-    def __init__(self, mod: IRModule) -> None:
+    def __init__(self, mod: IRModule, supply: GlobalVarSupply) -> None:
         self.mod = mod
-        self.supply = GlobalVarSupply(mod)
+        self.supply = supply
         self.needs: dict[GlobalVar, set[int]] = {}
         self.copies: dict[GlobalVar, list[tuple[int, list[Function], GlobalVar]]] = {}
         self.analyse()

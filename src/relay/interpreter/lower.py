@@ -216,9 +216,10 @@ class Lowering:
             case Grad():
                 return unit.failure(
                     Diagnostic(
-                        "grad-not-expanded",
-                        f"`{e.kind}` cannot be evaluated: differentiation is not available yet",
+                        "unknown-grad-target",
+                        f"`{e.kind}` of a function that is known only when the program runs",
                         e.span,
+                        hint="call the definition around it from a program that passes a known function",
                     ),
                 )
             case _:

@@ -16,7 +16,8 @@ from relay.interpreter.limits import default_depth
 from relay.interpreter.loop import Cell, apply_builtin, execute
 from relay.interpreter.lower import lower_constant, lower_function
 from relay.interpreter.value import Closure, FunctionValue, Value, is_array, is_tuple
-from relay.ir.expr import Constructor, Expr, Function, GlobalVar
+from relay.ir import hooks
+from relay.ir.expr import Constructor, Expr, Function, GlobalVar, Grad
 from relay.ir.module import IRModule
 from relay.ir.type import Type
 from relay.ir.walk import post_order
@@ -45,6 +46,7 @@ class Interpreter:
         self.checked: set[Any] = set()
         """The functions and argument types whose `where` clauses have been checked."""
         self._types: Any = None
+        self._differentiates = False
         self._codes: dict[GlobalVar, Code] = {}
         self._cells: dict[GlobalVar, Cell] = {}
         self._last: tuple[Any, Any] = (None, None)
@@ -187,7 +189,7 @@ class Interpreter:
         return code
 
     def _infer(self, roots: dict[GlobalVar, Expr]) -> None:
-        """Infer `roots` and the definitions they reach that have not been inferred yet."""
+        """Infer `roots` and the definitions they reach that have not been inferred yet; expand derivatives in them."""
         from relay.typecheck.infer import infer
         from relay.typecheck.query import Types
 
@@ -195,6 +197,10 @@ class Interpreter:
         found |= self._reached(roots.values())
         part = self.mod.copy()
         part.functions = {**self.inferred.functions, **found}
+        part.type_definitions = {**self.inferred.type_definitions, **part.type_definitions}
+        if self._differentiates:
+            self._differentiates = False
+            part = hooks.expand_grad(part, reserved=self.mod.functions)
         self.inferred = infer(part)
         if self.inferred is part or self.inferred.functions is part.functions:
             self.inferred = self.inferred.copy()
@@ -207,6 +213,8 @@ class Interpreter:
         stack = list(roots)
         while stack:
             for e in post_order(stack.pop()):
+                if type(e) is Grad:
+                    self._differentiates = True
                 if isinstance(e, GlobalVar) and e not in found and e not in self._sources:
                     if e not in self.mod.functions:
                         self._unknown(e)

@@ -43,3 +43,5 @@ checked_type: Callable[..., Any] = _unfilled
 """The type of an expression; filled by `relay.typecheck`."""
 evaluate: Callable[..., Any] = _unfilled
 """The value of an expression in a module; filled by `relay.driver`."""
+expand_grad: Callable[..., Any] = _unfilled
+"""A module without `grad`, `vjp` and `jvp`; filled by `relay.autodiff`."""

@@ -1,0 +1,119 @@
+"""Derivatives from Python: `gradient`, `value_and_grad`, `jacobian`, `hessian`.
+
+`relay.grad`, `relay.vjp` and `relay.jvp` make the nodes; these build on them.
+"""
+
+import math
+from typing import Literal
+
+import numpy as np
+
+from relay.autodiff.expand import expand_grad
+from relay.diagnostic import fail
+from relay.ir.dtype import to_numpy
+from relay.ir.expr import Call, Expr, Function, Grad, Tuple, TupleGetItem, Var, constant
+from relay.ir.module import IRModule
+from relay.ir.type import FuncType, TensorType, Type
+from relay.op.numeric import apply
+
+
+def value_and_grad(f: Expr) -> Grad:
+    """`grad(f)`: a function from f's arguments to its value and the gradient with respect to each."""
+    return Grad("grad", f)
+
+
+def gradient(
+    expr: Expr, mod: IRModule | None = None, mode: Literal["higher_order", "first_order"] = "higher_order"
+) -> Function:
+    """The function `grad(expr)` written out: from the arguments of `expr` to its value and a tuple of gradients.
+
+    The definitions that it needs are added to `mod`.  Both modes give the same function: programs without calls and
+    branches are differentiated without references and closures either way.
+
+    Raises `unknown-grad-target`, `grad-parameter`.
+    """
+    if mode not in ("higher_order", "first_order"):
+        raise ValueError(f"mode is 'higher_order' or 'first_order', not {mode!r}")
+    whole = IRModule() if mod is None else mod.copy()
+    name = "gradient"
+    while name in whole:
+        name += "_"
+    t = _type(expr, mod)
+    params = _params(expr, t)
+    whole[name] = Function(params, Call(Grad("grad", expr), params))
+    done = expand_grad(whole)
+    made = done[name]
+    if mod is not None:
+        added = done.copy()
+        del added.functions[added.get_global_var(name)]
+        mod.update(added)
+    return made
+
+
+def jacobian(f: Expr, argnum: int = 0, mod: IRModule | None = None) -> Function:
+    """The function from f's arguments to the derivative of its result by argument `argnum`.
+
+    For `f: fn(…, Tensor[s, t], …) -> Tensor[r, t]` the derivative is a tensor of shape `(*r, *s)`; `r` and `s` must
+    be static.  Reverse mode: one pull back for each element of the result.
+
+    Raises `jacobian-shape`, and what `vjp` raises.
+    """
+    t = _type(f, mod)
+    out, by = t.ret_type, _argument(t, argnum)
+    if not _is_static(out) or not _is_static(by):
+        fail(
+            "jacobian-shape",
+            f"a Jacobian is of a function from tensors to a tensor, all of static shape, not {t}",
+            span=f.span,
+            hint="use vjp or jvp for other functions",
+        )
+    assert isinstance(out, TensorType)
+    assert isinstance(by, TensorType)
+    params = _params(f, t)
+    back = TupleGetItem(Call(Grad("vjp", f), params), 1)
+    shape, dtype = out.concrete_shape, str(out.dtype)
+    rows: list[Expr] = []
+    for unit in np.eye(math.prod(shape), dtype=to_numpy(dtype)):
+        rows.append(TupleGetItem(Call(back, (constant(unit.reshape(shape), dtype),)), argnum))
+    whole = (*shape, *by.concrete_shape)
+    if not rows:
+        return Function(params, apply("zeros", shape=whole, dtype=by.dtype))
+    return Function(params, apply("reshape", apply("stack", Tuple(rows), axis=0), newshape=whole, allowzero=True))
+
+
+def hessian(f: Expr, argnum: int = 0, mod: IRModule | None = None) -> Function:
+    """The function from f's arguments to the second derivative of its scalar result by argument `argnum`.
+
+    For `f: fn(…, Tensor[s, t], …) -> Tensor[(), t]` it is a tensor of shape `(*s, *s)`; `s` must be static.
+
+    Raises `jacobian-shape`, and what `grad` raises.
+    """
+    t = _type(f, mod)
+    params = _params(f, t)
+    slope = TupleGetItem(TupleGetItem(Call(Grad("grad", f), params), 1), argnum)
+    return jacobian(Function(params, slope), argnum, mod)
+
+
+def _type(f: Expr, mod: IRModule | None) -> FuncType:
+    """The type of a function; `unknown-grad-target` if it is none."""
+    whole = IRModule() if mod is None else mod
+    t = whole.type_of(f)
+    if not isinstance(t, FuncType):
+        fail("unknown-grad-target", f"a derivative is of a function, not of {t}", span=f.span)
+    return t
+
+
+def _params(f: Expr, t: FuncType) -> tuple[Var, ...]:
+    """Parameters as those of `f`."""
+    names = [p.name_hint for p in f.params] if isinstance(f, Function) else ["x"] * len(t.arg_types)
+    return tuple([Var(name, a, span=f.span) for name, a in zip(names, t.arg_types, strict=True)])
+
+
+def _argument(t: FuncType, argnum: int) -> Type:
+    if not 0 <= argnum < len(t.arg_types):
+        raise ValueError(f"argnum is from 0 to {len(t.arg_types) - 1}, not {argnum}")
+    return t.arg_types[argnum]
+
+
+def _is_static(t: Type) -> bool:
+    return isinstance(t, TensorType) and isinstance(t.shape, tuple) and all(isinstance(d, int) for d in t.shape)
