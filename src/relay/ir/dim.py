@@ -8,9 +8,9 @@ from collections.abc import Iterable
 from math import gcd
 
 from relay.ir import hooks
-from relay.ir.type import ANY, Dim, DimCall, DimExpr, IncompleteType, Type, TypeVar
+from relay.ir.type import ANY, Dim, DimCall, Dimension, DimExpr, IncompleteType, TypeVar
 
-Monomial = tuple[Type, ...]
+Monomial = tuple[Dimension, ...]
 Terms = dict[Monomial, int]
 
 
@@ -167,7 +167,8 @@ def _exact_quotient(a: Dim, b: Dim) -> Dim | None:
     divisor, offset = terms_of(b)
     if constant or offset or len(divisor) != 1:
         return None
-    (monomial, k), out = next(iter(divisor.items())), {}
+    monomial, k = next(iter(divisor.items()))
+    out: Terms = {}
     for m, c in terms.items():
         left = list(m)
         for atom in monomial:
@@ -265,8 +266,6 @@ def is_never(a: Dim, b: Dim) -> bool:
     difference = subtract(a, b)
     if isinstance(difference, int):
         return difference != 0
-    if not isinstance(difference, Type):
-        return False
     terms, constant = terms_of(difference)
     if constant and constant % gcd(*terms.values()) and all(len(m) for m in terms):
         return True
@@ -292,7 +291,7 @@ def rebuild(d: DimExpr | DimCall, children: tuple[Dim, ...]) -> Dim:
         for monomial, c in d.terms:
             total = add(total, multiply(c, product([next(replaced) for _ in monomial])))
         return total
-    args = [next(replaced) if isinstance(a, Type) else a for a in d.args]
+    args = [a if isinstance(a, int) else next(replaced) for a in d.args]
     result = args[0]
     for a in args[1:]:
         result = arithmetic(d.op, result, a)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar, dataclass_transform
 
 from relay.diagnostic import Span, caller_span
 from relay.ir import hooks
-from relay.ir.type import Type
+from relay.ir.type_base import Type
 
 if TYPE_CHECKING:
     from relay.ir.expr import Call, Expr

@@ -2,257 +2,39 @@
 
 Every type knows by `flags` whether an inference variable, a type parameter, a `?` or a binder is somewhere
 inside it, so that most questions about closed types are answered without a walk.
+
+The base is in `type_base`; what stands for something, and the dimensions made of it, in `symbol`.  The rest
+of the package imports all of them from here.
 """
 
+import operator
 from collections.abc import Iterable, Mapping, Sequence
-from enum import Enum
-from itertools import count
 from typing import Any as Value
-from typing import Self
-from weakref import WeakValueDictionary
 
 from relay.ir import hooks
 from relay.ir.dtype import dtype_name
+from relay.ir.symbol import ANY, Any, Dim, DimCall, Dimension, DimExpr, DType, IncompleteType, Shape, TypeVar
+from relay.ir.type_base import (
+    HAS_ANY,
+    HAS_BINDER,
+    HAS_INCOMPLETE,
+    HAS_VAR,
+    Kind,
+    Type,
+    flags_of,
+    interned,
+    known,
+    set_field,
+)
 
-
-class Kind(Enum):
-    """What a type parameter stands for."""
-
-    Type = "Type"
-    Shape = "Shape"
-    Dim = "Dim"
-    ShapeVar = "Dim"
-    BaseType = "BaseType"
-    Constraint = "Constraint"
-    AdtHandle = "AdtHandle"
-
+__all__ = [
+    "ANY", "BOOL", "HAS_ANY", "HAS_BINDER", "HAS_INCOMPLETE", "HAS_VAR", "UNIT", "Any", "DType", "Dim",
+    "DimCall", "DimExpr", "Dimension", "FuncType", "GlobalTypeVar", "IncompleteType", "Kind", "RefType",
+    "Shape", "TensorType", "TupleType", "Type", "TypeCall", "TypeKind", "TypeRelation", "TypeVar",
+    "scalar_type",
+]  # fmt: skip
 
 TypeKind = Kind
-
-HAS_INCOMPLETE = 1
-HAS_VAR = 2
-HAS_ANY = 4
-HAS_BINDER = 8
-
-
-class Type:
-    """The base of all types.  Immutable; equal types are the same object (but see `FuncType`)."""
-
-    __slots__ = ("__weakref__", "flags")
-    flags: int
-    kind: Kind = Kind.Type
-
-    @property
-    def children(self) -> tuple["Type", ...]:
-        """The types directly inside, integers of shapes and names of base types left out."""
-        return ()
-
-    def rebuild(self, children: tuple["Type", ...], /) -> "Type":
-        """The same type around other children."""
-        assert not children
-        return self
-
-    @property
-    def is_closed(self) -> bool:
-        """Whether no inference variable, type parameter or `?` occurs inside."""
-        return not self.flags & (HAS_INCOMPLETE | HAS_VAR | HAS_ANY)
-
-    def __setattr__(self, name: str, value: object) -> None:
-        raise AttributeError(f"types are immutable: cannot set {name}")
-
-    def __copy__(self) -> Self:
-        return self
-
-    def __deepcopy__(self, memo: object) -> Self:
-        return self
-
-    def __reduce__(self) -> tuple[Value, ...]:
-        return hooks.pickle_type(self)
-
-    def __str__(self) -> str:
-        return hooks.type_text(self)
-
-    def __repr__(self) -> str:
-        return hooks.type_repr(self)
-
-
-_interned: WeakValueDictionary[tuple[object, ...], Type] = WeakValueDictionary()
-_refs = _interned.data  # a plain look-up here takes half the time of `WeakValueDictionary.get`
-_uids = count()
-_set = object.__setattr__
-
-
-def _known(key: tuple[object, ...]) -> Type | None:
-    """The living type of that key."""
-    ref = _refs.get(key)
-    return None if ref is None else ref()
-
-
-def _flags(parts: Iterable[object]) -> int:
-    found = 0
-    for part in parts:
-        if isinstance(part, Type):
-            found |= part.flags
-    return found
-
-
-class Dimension(Type):
-    """What has dimension arithmetic: `n + 1`, `2 * n`, `n // 2` build dimension expressions."""
-
-    __slots__ = ()
-
-    def __add__(self, other: "Dim") -> "Dim":
-        return hooks.dim_arithmetic("+", self, other)
-
-    def __radd__(self, other: "Dim") -> "Dim":
-        return hooks.dim_arithmetic("+", other, self)
-
-    def __sub__(self, other: "Dim") -> "Dim":
-        return hooks.dim_arithmetic("-", self, other)
-
-    def __rsub__(self, other: "Dim") -> "Dim":
-        return hooks.dim_arithmetic("-", other, self)
-
-    def __mul__(self, other: "Dim") -> "Dim":
-        return hooks.dim_arithmetic("*", self, other)
-
-    def __rmul__(self, other: "Dim") -> "Dim":
-        return hooks.dim_arithmetic("*", other, self)
-
-    def __floordiv__(self, other: "Dim") -> "Dim":
-        return hooks.dim_arithmetic("/", self, other)
-
-    def __rfloordiv__(self, other: "Dim") -> "Dim":
-        return hooks.dim_arithmetic("/", other, self)
-
-
-Dim = int | Dimension
-"""A dimension: a number, or a type of kind `Dim` (`TypeVar`, `IncompleteType`, `DimExpr`, `Any`)."""
-Shape = tuple[Dim, ...] | Type
-"""The dimensions of a tensor, or a type of kind `Shape` (`TypeVar`, `IncompleteType`)."""
-DType = str | Type
-"""The name of a base type, or a type of kind `BaseType`."""
-
-
-class Any(Dimension):
-    """`?`: an unknown dimension, without identity.  One object; `relay.Any()` returns it."""
-
-    __slots__ = ()
-    kind = Kind.Dim
-
-    def __new__(cls) -> "Any":
-        found = _known((cls,))
-        if found is None:
-            found = _interned[(cls,)] = super().__new__(cls)
-            _set(found, "flags", HAS_ANY)
-        assert isinstance(found, Any)
-        return found
-
-
-ANY = Any()
-
-
-class TypeVar(Dimension):
-    """A type parameter of some kind; each object is one binding site."""
-
-    __slots__ = ("kind", "name_hint", "uid")
-    kind: Kind
-    name_hint: str
-    uid: int
-
-    def __new__(cls, name: str, kind: Kind = Kind.Type) -> "TypeVar":
-        self = super().__new__(cls)
-        _set(self, "name_hint", name)
-        _set(self, "kind", kind)
-        _set(self, "uid", next(_uids))
-        _set(self, "flags", HAS_VAR)
-        return self
-
-    @property
-    def name(self) -> str:
-        """The name as written."""
-        return self.name_hint
-
-
-class IncompleteType(Dimension):
-    """An unknown of some kind, for inference to solve.  `level` is the depth of the `let` it belongs to."""
-
-    __slots__ = ("kind", "level", "uid")
-    kind: Kind
-    level: int
-    uid: int
-
-    def __new__(cls, kind: Kind = Kind.Type, level: int = 0) -> "IncompleteType":
-        self = super().__new__(cls)
-        _set(self, "kind", kind)
-        _set(self, "level", level)
-        _set(self, "uid", next(_uids))
-        _set(self, "flags", HAS_INCOMPLETE)
-        return self
-
-
-class DimExpr(Dimension):
-    """A polynomial over dimensions, in normal form; made by `relay.ir.dim`, never directly.
-
-    `terms` are `(monomial, coefficient)` with monomials as sorted tuples of atoms; `constant` is the rest.
-    """
-
-    __slots__ = ("constant", "terms")
-    kind = Kind.Dim
-    terms: tuple[tuple[tuple[Type, ...], int], ...]
-    constant: int
-
-    def __new__(cls, terms: tuple[tuple[tuple[Type, ...], int], ...], constant: int) -> "DimExpr":
-        key = (cls, terms, constant)
-        found = _known(key)
-        if found is None:
-            found = super().__new__(cls)
-            _set(found, "terms", terms)
-            _set(found, "constant", constant)
-            _set(found, "flags", _flags(atom for monomial, _ in terms for atom in monomial))
-            _interned[key] = found
-        assert isinstance(found, DimExpr)
-        return found
-
-    @property
-    def children(self) -> tuple[Type, ...]:
-        return tuple(atom for monomial, _ in self.terms for atom in monomial)
-
-    def rebuild(self, children: tuple[Dim, ...], /) -> Dim:  # pyright: ignore[reportIncompatibleMethodOverride]
-        return hooks.dim_rebuild(self, children)
-
-
-class DimCall(Dimension):
-    """An atom of a dimension expression: `n / k` (floor division), `min`, `max` or `broadcast`."""
-
-    __slots__ = ("args", "key", "op", "uid")
-    kind = Kind.Dim
-    op: str
-    args: tuple[Dim, ...]
-    uid: int
-    key: tuple[tuple[int, str, int], ...]
-    """Its place in the order of atoms; `relay.ir.dim` fills it in."""
-
-    def __new__(cls, op: str, args: tuple[Dim, ...]) -> "DimCall":
-        key = (cls, op, args)
-        found = _known(key)
-        if found is None:
-            found = super().__new__(cls)
-            _set(found, "op", op)
-            _set(found, "args", args)
-            _set(found, "uid", next(_uids))
-            _set(found, "key", ())
-            _set(found, "flags", _flags(args))
-            _interned[key] = found
-        assert isinstance(found, DimCall)
-        return found
-
-    @property
-    def children(self) -> tuple[Type, ...]:
-        return tuple(a for a in self.args if isinstance(a, Type))
-
-    def rebuild(self, children: tuple[Dim, ...], /) -> Dim:  # pyright: ignore[reportIncompatibleMethodOverride]
-        return hooks.dim_rebuild(self, children)
 
 
 class TensorType(Type):
@@ -263,19 +45,24 @@ class TensorType(Type):
     dtype: DType
 
     def __new__(cls, shape: Sequence[Dim] | Type, dtype: DType = "float32") -> "TensorType":
-        if not isinstance(shape, Type) and type(shape) is not tuple:
+        if not isinstance(shape, (Type, tuple)):
             shape = tuple(shape)
-        found = _known((cls, shape, dtype))
+        found = known((cls, shape, dtype))
         if found is None:
-            shape, dtype = _checked_shape(shape), _checked_dtype(dtype)
-            found = _known((cls, shape, dtype))  # an alias, or NumPy's integers, named a known type
-        if found is None:
-            found = super().__new__(cls)
-            _set(found, "shape", shape)
-            _set(found, "dtype", dtype)
-            _set(found, "flags", _flags((*shape, dtype) if isinstance(shape, tuple) else (shape, dtype)))
-            _interned[(cls, shape, dtype)] = found
-        return found  # pyright: ignore[reportReturnType]
+            key = (cls, _checked_shape(shape), _checked_dtype(dtype))
+            found = known(key) or cls._made(key)  # an alias, or NumPy's integers, may name a known type
+        assert isinstance(found, TensorType)
+        return found
+
+    @classmethod
+    def _made(cls, key: tuple[type, Shape, DType]) -> "TensorType":
+        _, shape, dtype = key
+        made = super().__new__(cls)
+        set_field(made, "shape", shape)
+        set_field(made, "dtype", dtype)
+        set_field(made, "flags", flags_of((*(shape if isinstance(shape, tuple) else (shape,)), dtype)))
+        interned[key] = made
+        return made
 
     @property
     def children(self) -> tuple[Type, ...]:
@@ -298,18 +85,20 @@ class TensorType(Type):
         raise ValueError(f"{self} has no concrete shape")
 
 
-def _checked_shape(shape: Value) -> Shape:
-    if isinstance(shape, Type):
-        return shape
-    dims: list[Dim] = []
-    for d in shape:
-        if isinstance(d, Type):
-            dims.append(d)
-        else:
-            if int(d) != d or d < 0:
-                raise ValueError(f"a dimension is a non-negative integer or symbolic, not {d!r}")
-            dims.append(int(d))
-    return tuple(dims)
+def _checked_shape(shape: tuple[Value, ...] | Type) -> Shape:
+    return shape if isinstance(shape, Type) else tuple([_checked_dim(d) for d in shape])
+
+
+def _checked_dim(d: Value) -> Dim:
+    if isinstance(d, Dimension):
+        return d
+    try:
+        size = operator.index(d)
+    except TypeError:
+        size = -1
+    if size < 0:
+        raise ValueError(f"a dimension is a non-negative integer or symbolic, not {d!r}")
+    return size
 
 
 def _checked_dtype(dtype: Value) -> DType:
@@ -325,12 +114,12 @@ class TupleType(Type):
     def __new__(cls, fields: Sequence[Type]) -> "TupleType":
         fields = tuple(fields)
         key = (cls, fields)
-        found = _known(key)
+        found = known(key)
         if found is None:
             found = super().__new__(cls)
-            _set(found, "fields", fields)
-            _set(found, "flags", _flags(fields))
-            _interned[key] = found
+            set_field(found, "fields", fields)
+            set_field(found, "flags", flags_of(fields))
+            interned[key] = found
         assert isinstance(found, TupleType)
         return found
 
@@ -350,12 +139,12 @@ class RefType(Type):
 
     def __new__(cls, value: Type) -> "RefType":
         key = (cls, value)
-        found = _known(key)
+        found = known(key)
         if found is None:
             found = super().__new__(cls)
-            _set(found, "value", value)
-            _set(found, "flags", value.flags)
-            _interned[key] = found
+            set_field(found, "value", value)
+            set_field(found, "flags", value.flags)
+            interned[key] = found
         assert isinstance(found, RefType)
         return found
 
@@ -377,12 +166,12 @@ class GlobalTypeVar(Type):
 
     def __new__(cls, name: str, kind: Kind = Kind.AdtHandle) -> "GlobalTypeVar":
         key = (cls, name)
-        found = _known(key)
+        found = known(key)
         if found is None:
             found = super().__new__(cls)
-            _set(found, "name_hint", name)
-            _set(found, "flags", 0)
-            _interned[key] = found
+            set_field(found, "name_hint", name)
+            set_field(found, "flags", 0)
+            interned[key] = found
         assert isinstance(found, GlobalTypeVar)
         return found
 
@@ -404,15 +193,15 @@ class TypeCall(Type):
     args: tuple[Value, ...]
 
     def __new__(cls, func: Type, args: Sequence[Value] = ()) -> "TypeCall":
-        args = tuple([tuple(a) if isinstance(a, list) else a for a in args])
+        args = tuple([_frozen(a) for a in args])
         key = (cls, func, args)
-        found = _known(key)
+        found = known(key)
         if found is None:
             found = super().__new__(cls)
-            _set(found, "func", func)
-            _set(found, "args", args)
-            _set(found, "flags", func.flags | _flags(_spread(args)))
-            _interned[key] = found
+            set_field(found, "func", func)
+            set_field(found, "args", args)
+            set_field(found, "flags", func.flags | flags_of(_spread(args)))
+            interned[key] = found
         assert isinstance(found, TypeCall)
         return found
 
@@ -444,14 +233,14 @@ class TypeRelation(Type):
         args = None if args is None else tuple(args)
         pairs = tuple(sorted(attrs.items())) if isinstance(attrs, Mapping) else tuple(attrs)
         key = (cls, name, args, pairs)
-        found = _known(key)
+        found = known(key)
         if found is None:
             found = super().__new__(cls)
-            _set(found, "name", name)
-            _set(found, "args", args)
-            _set(found, "attrs", pairs)
-            _set(found, "flags", _flags(_spread(args or ())))
-            _interned[key] = found
+            set_field(found, "name", name)
+            set_field(found, "args", args)
+            set_field(found, "attrs", pairs)
+            set_field(found, "flags", flags_of(_spread(args or ())))
+            interned[key] = found
         assert isinstance(found, TypeRelation)
         return found
 
@@ -462,6 +251,11 @@ class TypeRelation(Type):
     def rebuild(self, children: tuple[Value, ...], /) -> Type:
         args = None if self.args is None else _unspread(self.args, list(children))
         return TypeRelation(self.name, args, self.attrs)
+
+
+def _frozen(arg: Value) -> Value:
+    """A shape given as a list as a tuple."""
+    return tuple(arg) if isinstance(arg, list) else arg  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
 
 
 def _spread(args: Iterable[Value]) -> list[Value]:
@@ -482,7 +276,10 @@ def _unspread(args: tuple[Value, ...], types: list[Value]) -> tuple[Value, ...]:
     def one(a: Value) -> Value:
         return next(replaced) if isinstance(a, Type) else a
 
-    return tuple([tuple([one(d) for d in a]) if isinstance(a, tuple) else one(a) for a in args])
+    def several(dims: tuple[Value, ...]) -> tuple[Value, ...]:
+        return tuple([one(d) for d in dims])
+
+    return tuple([one(a) if not isinstance(a, tuple) else several(a) for a in args])  # pyright: ignore[reportUnknownArgumentType]
 
 
 class FuncType(Type):
@@ -509,18 +306,18 @@ class FuncType(Type):
     ) -> "FuncType":
         parts = (tuple(arg_types), ret_type, tuple(type_params or ()), tuple(type_constraints or ()))
         key = (cls, *parts)
-        found = _known(key)
+        found = known(key)
         if found is None:
             found = super().__new__(cls)
             for name, part in zip(
                 ("arg_types", "ret_type", "type_params", "type_constraints"), parts, strict=True
             ):
-                _set(found, name, part)
+                set_field(found, name, part)
             inner = (*parts[0], parts[1], *parts[3])
             binder = HAS_BINDER if parts[2] else 0
-            _set(found, "flags", _flags(inner) | binder)
-            _set(found, "_canonical", None)
-            _interned[key] = found
+            set_field(found, "flags", flags_of(inner) | binder)
+            set_field(found, "_canonical", None)
+            interned[key] = found
         assert isinstance(found, FuncType)
         return found
 
@@ -539,7 +336,7 @@ class FuncType(Type):
         if not self.type_params:
             return self
         if self._canonical is None:
-            _set(self, "_canonical", hooks.canonical_func_type(self))
+            set_field(self, "_canonical", hooks.canonical_func_type(self))
         assert self._canonical is not None
         return self._canonical
 
