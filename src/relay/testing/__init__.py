@@ -1,6 +1,4 @@
-"""Workloads (networks built from Python) and helpers for tests:
-`relay.testing.resnet.get_workload(num_layers=18)`.
-"""
+"""Workloads, such as `relay.testing.resnet.get_workload(num_layers=18)`, and helpers for tests."""
 
 from importlib import import_module
 from typing import Any
@@ -12,8 +10,7 @@ from relay.testing.nat import count, make_nat_expr, make_nat_value
 
 WORKLOADS = (
     "char_rnn", "dcgan", "densenet", "dqn", "gru", "inception_v3", "lstm", "mlp", "mobilenet", "resnet",
-    "resnet_3d",
-    "squeezenet", "synthetic", "transformer", "treelstm", "vgg",
+    "resnet_3d", "squeezenet", "synthetic", "transformer", "treelstm", "vgg",
 )  # fmt: skip
 
 __all__ = [

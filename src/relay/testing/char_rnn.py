@@ -12,9 +12,8 @@ from relay.testing.recurrent import affine
 def get_net(num_chars: int = 58, num_hidden: int = 128, dtype: str = "float32") -> IRModule:
     """`@main(data, steps, …)`: the list of the `steps` characters that follow the character `data`.
 
-    `data` is a character's number, `(1,)` of int32; each step takes the most likely next one.  The
-    parameters are an
-    embedding of characters, and the weights of an Elman network (Elman, 1990).
+    `data` is a character's number, `(1,)` of int32; each step takes the most likely next one.  The parameters
+    are an embedding of characters, and the weights of an Elman network (Elman, 1990).
     """
     mod = relay.parse('import "std/list"')
     list_type, cons, nil = mod.get_type("List")

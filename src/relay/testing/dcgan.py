@@ -33,9 +33,7 @@ def get_net(
     layout: str = "NCHW",
     dtype: str = "float32",
 ) -> Expr:
-    """`data (batch_size, random_len)`, random numbers, to pictures of `oshape`, which is in the order
-    of `layout`.
-    """
+    """`data (batch_size, random_len)`, random numbers, to pictures of `oshape`, in the order of `layout`."""
     channels, side = (oshape[0], oshape[1]) if layout == "NCHW" else (oshape[2], oshape[1])
     if side != 64:
         raise ValueError(f"the generator makes pictures of 64 x 64, not of {side}")

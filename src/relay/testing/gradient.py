@@ -32,16 +32,12 @@ def check_grad(
     mod: IRModule | None = None,
     seed: int = 0,
 ) -> None:
-    """Compare the gradient of the sum of `func`'s floating-point results with central differences;
-    `AssertionError`.
+    """Compare the gradient of the sum of `func`'s floating-point results with central differences.
 
-    `inputs` are arrays for the parameters, else they are drawn from a normal distribution (`mean`,
-    `scale`); give
-    float64 for the tolerances to make sense.  `test_inputs` are the parameters to check (all of floats
-    if None).
-    `gradient` is what is checked: an expression or a Python function that returns `(value, gradients)`;
-    without it,
-    `grad(func)`.
+    `inputs` are arrays for the parameters, else they are drawn from a normal distribution (`mean`, `scale`);
+    only with float64 do the tolerances make sense.  `test_inputs` are the parameters to check, else all of
+    floats.  `gradient` is what is checked: an expression or a Python function that returns the value and the
+    gradients; without it, `grad(func)`.  Raises `AssertionError`.
     """
     typed = infer(IRModule.from_expr(func) if mod is None else _with_main(mod, func))
     main = typed["main"]

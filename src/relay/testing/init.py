@@ -41,8 +41,9 @@ class Initializer:
 
 
 class Xavier(Initializer):
-    """Random weights whose scale keeps the size of signals from layer to layer.  Source: Glorot and
-    Bengio, 2010.
+    """Random weights whose scale keeps the size of signals from layer to layer.
+
+    Source: Glorot and Bengio, 2010.
     """
 
     def __init__(self, rnd_type: str = "uniform", factor_type: str = "avg", magnitude: float = 3) -> None:
@@ -104,9 +105,7 @@ def count_parameters(net: Expr | IRModule) -> int:
 def create_workload(
     net: Expr | IRModule, initializer: Initializer | None = None, seed: int = 0
 ) -> tuple[IRModule, dict[str, np.ndarray[Any, Any]]]:
-    """The typed module of a network, and arrays for its parameters: `Xavier()` unless `initializer`
-    says else.
-    """
+    """The typed module of a network, and arrays for its parameters, by `Xavier()` or another initializer."""
     mod = typed(net)
     fill = Xavier() if initializer is None else initializer
     fill.rng = np.random.default_rng(seed)

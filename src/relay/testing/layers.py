@@ -16,8 +16,9 @@ def batch_norm_infer(
     name: str,
     **attrs: Any,
 ) -> Expr:
-    """Batch normalisation with `name_gamma`, `name_beta`, `name_moving_mean` and `name_moving_var`: its
-    first result.
+    """The first result of batch normalisation.
+
+    What is not given is a variable: `name_gamma`, `name_beta`, `name_moving_mean`, `name_moving_var`.
     """
     gamma = relay.var(name + "_gamma") if gamma is None else gamma
     beta = relay.var(name + "_beta") if beta is None else beta

@@ -1,5 +1,6 @@
-"""Long short-term memory, unrolled.  Source: Hochreiter and Schmidhuber, 1997; gates after Gers et al.,
-2000.
+"""Long short-term memory, unrolled.
+
+Source: Hochreiter and Schmidhuber, 1997; gates after Gers et al., 2000.
 """
 
 from typing import Any

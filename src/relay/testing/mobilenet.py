@@ -67,9 +67,7 @@ def get_net(
     dtype: str = "float32",
     layout: str = "NCHW",
 ) -> Expr:
-    """`data (batch_size, *image_shape)` to the chances of classes; `image_shape` is in the order of
-    `layout`.
-    """
+    """`data (batch_size, *image_shape)`, in the order of `layout`, to the chances of classes."""
     return mobile_net(num_classes, (batch_size, *image_shape), dtype, layout=layout)
 
 

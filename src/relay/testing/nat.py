@@ -1,6 +1,4 @@
-"""Natural numbers in unary, from Python and back; `prelude` is a `Prelude` or a module that has the
-type `nat`.
-"""
+"""Natural numbers in unary, from Python and back; `prelude` is a `Prelude` or a module that has `nat`."""
 
 from typing import Any
 

@@ -1,5 +1,6 @@
-"""Residual networks.  Source: He, Zhang, Ren and Sun, "Deep residual learning for image recognition",
-2015.
+"""Residual networks.
+
+Source: He, Zhang, Ren and Sun, "Deep residual learning for image recognition", 2015.
 """
 
 from collections.abc import Sequence
@@ -20,9 +21,7 @@ SMALL = 32
 def convolve(
     data: Expr, channels: int, size: int, stride: int, name: str, layout: str, *, act: bool = True
 ) -> Expr:
-    """Convolution, batch normalisation and (with `act`) rectifier; the padding keeps the size but for
-    the stride.
-    """
+    """Convolution, batch normalisation and (with `act`) rectifier; the size is kept but for the stride."""
     x = layers.conv2d(
         data,
         name=name,
@@ -85,9 +84,7 @@ def get_net(
     layout: str = "NCHW",
     dtype: str = "float32",
 ) -> Expr:
-    """`data (batch_size, *image_shape)` to the chances of classes; `image_shape` is in the order of
-    `layout`.
-    """
+    """`data (batch_size, *image_shape)`, in the order of `layout`, to the chances of classes."""
     height = image_shape["NCHW".index("H") - 1 if layout == "NCHW" else 0]
     units, channels, deep = plan(num_layers, height)
     x: Expr = relay.var("data", shape=(batch_size, *image_shape), dtype=dtype)

@@ -1,5 +1,6 @@
-"""Residual networks for films.  Source: Tran et al., "A closer look at spatiotemporal convolutions",
-2018 (R3D).
+"""Residual networks for films.
+
+Source: Tran et al., "A closer look at spatiotemporal convolutions", 2018 (R3D).
 """
 
 from collections.abc import Sequence
@@ -25,9 +26,7 @@ def convolve(
     *,
     act: bool = True,
 ) -> Expr:
-    """Convolution, batch normalisation and (with `act`) rectifier; the padding keeps the size but for
-    strides.
-    """
+    """Convolution, batch normalisation and (with `act`) rectifier; the size is kept but for the strides."""
     x = layers.conv3d(
         data,
         name=name,

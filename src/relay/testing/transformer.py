@@ -57,9 +57,7 @@ def get_net(
     positions: int = 512,
     dtype: str = "float32",
 ) -> Expr:
-    """`data (batch_size, length)`, token numbers of int32, to the state at each place and the pooled
-    first one.
-    """
+    """`data (batch_size, length)`, int32 numbers of tokens, to the state at each and the pooled first one."""
     data = relay.var("data", shape=(batch_size, length), dtype="int32")
     token = relay.var("token_embedding", shape=(vocabulary, hidden), dtype=dtype)
     place = relay.var("position_embedding", shape=(positions, hidden), dtype=dtype)

@@ -15,9 +15,8 @@ from relay.testing.recurrent import affine
 def get_net(num_input: int = 300, num_hidden: int = 150, dtype: str = "float32") -> IRModule:
     """`@main(tree, …)`: the hidden state and the memory at the root of a tree of vectors `(1, num_input)`.
 
-    The child-sum form, for any number of children: gates see the sum of the children's hidden states,
-    and each
-    child has a forget gate of its own.
+    The child-sum form, for any number of children: gates see the sum of the children's hidden states, and
+    each child has a forget gate of its own.
     """
     mod = relay.parse('import "std/tree"')
     tree_type, rose = mod.get_type("Tree")
