@@ -7,9 +7,11 @@ from typing import ClassVar
 
 from relay.ir.dim import floor_divide
 from relay.ir.dtype import to_numpy
+from relay.ir.expr import Expr
 from relay.ir.type import Dim, TensorType, Type
 from relay.op.base import NUMERIC, Array, Derivative, Kernel, Numpy, operator, sample
 from relay.op.nn.contract import common_type, matmul
+from relay.op.nn.conv_rules import Convolved, Part, with_one_filter_each, with_several_filters
 from relay.op.nn.layout import (
     SPATIAL,
     OutDType,
@@ -36,7 +38,7 @@ class Convolution(Kernel):
     """What convolutions and their transposes share: the axes behind the layouts, and the checks."""
 
     dtypes = NUMERIC
-    derivative = Derivative.RULES
+    derivative = Derivative.MULTILINEAR
     rank: ClassVar[int]
 
     @property
@@ -176,6 +178,21 @@ class ForwardConvolution(Convolution):
         )
         return narrow(to_layout(np, out, self.data_axes, a["out_layout"] or a["data_layout"]), dtype)
 
+    def transpose(self, g: Expr, data: Expr, weight: Expr) -> tuple[Expr, Expr]:
+        """The transposed convolution of `g` and the weight, and the product of `g` and the data."""
+        a = self.attributes()
+        given, x = (Part.of(weight, a["kernel_layout"], self.kernel_axes),
+                    Part.of(data, a["data_layout"], self.data_axes))  # fmt: skip
+        is_split = a["groups"] > 1 and x.sizes[1] == a["groups"] and given.sizes[1] != 1
+        parts = Convolved(
+            self,
+            data=x,
+            weight=with_one_filter_each(given) if is_split else given,
+            result=Part.of(g, a["out_layout"] or a["data_layout"], self.data_axes),
+        )
+        d_weight = parts.to_weight()
+        return parts.to_data(), with_several_filters(d_weight, given) if is_split else d_weight
+
 
 def convolve(
     np: Numpy,
@@ -238,11 +255,11 @@ def unfold(
     for tap in np.ndindex(*window):
         begins = [i * r for i, r in zip(tap, dilation, strict=True)]
         begins[0] += start * strides[0]
-        columns[(slice(None), *tap)] = x[(slice(None), *_slices(begins, sizes, strides))]
+        columns[(slice(None), *tap)] = x[(slice(None), *slices(begins, sizes, strides))]
     return columns.reshape(x.shape[0] * prod(window), prod(sizes))
 
 
-def _slices(begins: Sequence[int], sizes: Sequence[int], strides: Sequence[int]) -> list[slice]:
+def slices(begins: Sequence[int], sizes: Sequence[int], strides: Sequence[int]) -> list[slice]:
     """The slice along each axis that takes `size` elements from `begin` on, `stride` apart."""
     return [
         slice(b, b + (n - 1) * s + 1 if n else b, s) for b, n, s in zip(begins, sizes, strides, strict=True)
@@ -259,7 +276,7 @@ def _depthwise(
     out = np.zeros((batch, channels, multiple, *sizes), x.dtype)
     for tap in np.ndindex(*w.shape[2:]):
         begins = [i * r for i, r in zip(tap, dilation, strict=True)]
-        seen = x[(slice(None), slice(None), None, *_slices(begins, sizes, strides))]
+        seen = x[(slice(None), slice(None), None, *slices(begins, sizes, strides))]
         factor = taps[(slice(None), slice(None), *tap)]
         out += seen * factor.reshape(1, channels, multiple, *[1] * len(sizes))
     return out.reshape(batch, channels * multiple, *sizes)

@@ -4,13 +4,16 @@ its data.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import ClassVar
 
 from relay.ir.dtype import to_numpy
+from relay.ir.expr import Expr
 from relay.ir.type import Dim, TensorType, Type
 from relay.op.base import Array, Numpy, operator, sample
 from relay.op.nn.contract import common_type, matmul
 from relay.op.nn.conv import Convolution
+from relay.op.nn.conv_rules import Convolved, Part, transposed_layout
 from relay.op.nn.layout import (
     SPATIAL,
     OutDType,
@@ -45,7 +48,7 @@ class TransposedConvolution(Convolution):
         n, op = self.rank, self.name
         dtype = result_dtype(t, data, weight, a["out_dtype"])
         order = permutation(t, a["data_layout"], self.data_axes, op, "data_layout")
-        layout = a.get("out_layout") or a["data_layout"]
+        layout = a["out_layout"] or a["data_layout"]
         permutation(t, layout, self.data_axes, op, "out_layout")
         strides = per_axis(t, a["strides"], n, op, "strides")
         dilation = per_axis(t, a["dilation"], n, op, "dilation")
@@ -87,7 +90,18 @@ class TransposedConvolution(Convolution):
             spread(a["output_padding"], n),
             a["groups"],
         )
-        return narrow(to_layout(np, out, self.data_axes, a.get("out_layout") or a["data_layout"]), dtype)
+        return narrow(to_layout(np, out, self.data_axes, a["out_layout"] or a["data_layout"]), dtype)
+
+    def transpose(self, g: Expr, data: Expr, weight: Expr) -> tuple[Expr, Expr]:
+        """The convolution of `g` and the weight, and the product of the data and `g`."""
+        a, n = self.attributes(), self.rank
+        parts = Convolved(
+            self,
+            data=Part.of(g, a["out_layout"] or a["data_layout"], self.data_axes),
+            weight=Part.of(weight, transposed_layout(a["kernel_layout"], n), "OI" + SPATIAL[n]),
+            result=Part.of(data, a["data_layout"], self.data_axes),
+        )
+        return parts.to_result(), parts.to_weight()
 
 
 def spread_out(
@@ -108,7 +122,7 @@ def spread_out(
     ]
     out = np.zeros((batch, groups, filters, *[max(0, size) for size in whole]), x.dtype)
     matrices = w.reshape(groups, channels // groups, filters, *window)
-    columns = x.reshape(batch, groups, channels // groups, -1)
+    columns = x.reshape(batch, groups, channels // groups, prod(space))
     for tap in np.ndindex(*window) if x.size else ():
         matrix = np.swapaxes(matrices[(slice(None), slice(None), slice(None), *tap)], 1, 2)
         part = matmul(np, matrix[None], columns).reshape(batch, groups, filters, *space)
@@ -173,6 +187,7 @@ class Conv2DTranspose(TransposedConvolution):
     groups: int = 1
     data_layout: str = "NCHW"
     kernel_layout: str = "IOHW"
+    out_layout: str = ""
     output_padding: Spatial = (0, 0)
     out_dtype: OutDType = ""
     rank = 2

@@ -4,39 +4,37 @@ from collections.abc import Sequence
 from typing import Any
 
 from relay.ir.expr import Expr
-from relay.ir.type import ANY, Dim, DType, Type
+from relay.ir.type import Dim, DType
 from relay.op.derivative import tensor_type
 from relay.op.numeric import apply
 
 
-def meeting(g: Expr, *xs: Expr) -> tuple[DType, tuple[Expr, ...]]:
-    """A base type, and a cotangent and operands in it: the wider of theirs, if the result had another."""
-    dtype, other = tensor_type(g).dtype, tensor_type(xs[0]).dtype
-    if dtype == other:
-        return dtype, (g, *xs)
-    if isinstance(dtype, Type) or isinstance(other, Type):
-        return other, (apply("cast_like", g, xs[0]), *xs)
-    wide = "float64" if "float64" in (dtype, other) else "float32"
-    return wide, tuple(
-        [x if tensor_type(x).dtype == wide else apply("cast", x, dtype=wide) for x in (g, *xs)]
-    )
+def meeting(*xs: Expr, dtypes: Sequence[DType] = ()) -> tuple[DType, list[Expr]]:
+    """A base type, and the factors of a product in it: the widest of theirs.
+
+    They differ where a contraction gave a result wider than its operands, and now its cotangent meets one.
+    """
+    found = dtypes or [tensor_type(x).dtype for x in xs]
+    names = [d for d in found if isinstance(d, str)]
+    if len(set(found)) == 1:
+        return found[0], [*xs]
+    if len(names) < len(found):
+        like = next(x for x, d in zip(xs, found, strict=True) if not isinstance(d, str))
+        return tensor_type(like).dtype, [
+            apply("cast_like", x, like) if isinstance(d, str) else x for x, d in zip(xs, found, strict=True)
+        ]
+    wide = "float64" if "float64" in names else "float32"
+    return wide, [x if d == wide else apply("cast", x, dtype=wide) for x, d in zip(xs, found, strict=True)]
 
 
-def into(dtype: DType, x: Expr) -> dict[str, Any]:
-    """The attribute of a contraction of tensors of base type `dtype` that gives one of that of `x`."""
-    wanted = tensor_type(x).dtype
+def into(dtype: DType, wanted: DType) -> dict[str, Any]:
+    """The attribute of a product of tensors of base type `dtype` that gives one of base type `wanted`."""
     return {} if wanted == dtype else {"out_dtype": wanted}
 
 
 def fitted(d: Expr, shape: Sequence[Dim], x: Expr) -> Expr:
     """`d` with the type of `x`, which has as many elements; `shape` is what inference says of `d`."""
     return d if tuple(shape) == tensor_type(x).shape else apply("reshape_like", d, x)
-
-
-def leading(d: Expr, shape: Sequence[Dim], x: Expr) -> Expr:
-    """The part of `d` from the front that has the size of `x`; `shape` is what inference says of `d`."""
-    known = ANY not in shape and tuple(shape) == tensor_type(x).shape
-    return d if known else apply("slice_like", d, x)
 
 
 def rows(x: Expr, rank: int) -> Expr:

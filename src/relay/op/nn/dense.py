@@ -35,11 +35,11 @@ def check_units(t: Typing, n: Dim, units: int | None, op: str) -> None:
 def by_matrix(g: Expr, data: Expr, matrix: Expr, transposed: bool) -> tuple[Expr, Expr]:
     """The cotangents of data of any rank and a matrix, whose product has the cotangent `g`."""
     dtype, (h, x, w) = meeting(g, data, matrix)
-    d_data = apply("nn.matmul", h, w, transpose_b=not transposed, **into(dtype, data))
+    d_data = apply("nn.matmul", h, w, transpose_b=not transposed, **into(dtype, tensor_type(data).dtype))
     left, right = rows(h, rank_of(data)), rows(x, rank_of(data))
     if not transposed:
         left, right = right, left
-    d_matrix = apply("nn.matmul", left, right, transpose_a=True, **into(dtype, matrix))
+    d_matrix = apply("nn.matmul", left, right, transpose_a=True, **into(dtype, tensor_type(matrix).dtype))
     (*lead, inputs), (first, last) = dims(tensor_type(data)), dims(tensor_type(matrix))
     if transposed:
         return fitted(d_data, (*lead, last), data), fitted(d_matrix, (first, inputs), matrix)
@@ -55,7 +55,14 @@ def by_stack(name: str, g: Expr, a: Expr, b: Expr, ta: bool, tb: bool) -> tuple[
     first = (w, h, tb, True) if ta else (h, w, False, not tb)
     second = (h, x, True, ta) if tb else (x, h, not ta, False)
     d_a, d_b = (
-        apply(name, left, right, transpose_a=flip_left, transpose_b=flip_right, **into(dtype, of))
+        apply(
+            name,
+            left,
+            right,
+            transpose_a=flip_left,
+            transpose_b=flip_right,
+            **into(dtype, tensor_type(of).dtype),
+        )
         for (left, right, flip_left, flip_right), of in ((first, a), (second, b))
     )
     stack = dims(tensor_type(g))[: -1 if is_row else -2]
