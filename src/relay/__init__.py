@@ -103,5 +103,6 @@ for _slot, _module in {
     "checked_type": "relay.typecheck.query",
     "evaluate": "relay.driver",
     "expand_grad": "relay.autodiff.expand",
+    "display": "relay.text.notebook",
 }.items():
     _fill_on_demand(_slot, _module)

@@ -2,10 +2,12 @@
 
 import linecache
 import sys
+import traceback
 from bisect import bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from difflib import get_close_matches
+from types import FrameType
 from typing import Literal, NoReturn
 
 Severity = Literal["error", "warning"]
@@ -225,6 +227,11 @@ def _excerpt(span: Span, label: str) -> list[str]:
     return [place, f"{margin} |", f"{line} | {text}".rstrip(), carets]
 
 
+def _package(frame: FrameType) -> str:
+    """The package that a frame's code belongs to."""
+    return frame.f_globals.get("__name__", "").partition(".")[0]
+
+
 class RelayError(Exception):
     """What a user caused: all diagnostics of one run."""
 
@@ -236,6 +243,14 @@ class RelayError(Exception):
 
     def __str__(self) -> str:
         return "\n\n".join(d.render() for d in self.diagnostics)
+
+    def _render_traceback_(self) -> list[str]:
+        """What a notebook shows: where in the user's files it was raised, then the diagnostics."""
+        frames = zip(
+            traceback.walk_tb(self.__traceback__), traceback.extract_tb(self.__traceback__), strict=True
+        )
+        calls = [call for (frame, _), call in frames if _package(frame) not in ("relay", "IPython")]
+        return [*[line.rstrip("\n") for line in traceback.format_list(calls)], str(self)]
 
     @property
     def codes(self) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ from typing import Any
 
 from relay.diagnostic import Diagnostic, PythonSource, RelayError, Span, fail
 from relay.interpreter.machine import Interpreter
+from relay.ir import hooks
 from relay.ir.expr import Call, Expr, Function, RelayExpr, Var, as_expr, replace
 from relay.ir.module import IRModule
 from relay.ir.type import Type
@@ -67,6 +68,12 @@ class TracedFunction:
 
     def __repr__(self) -> str:
         return f"<relay.function {self.__name__}>"
+
+    def __str__(self) -> str:
+        return str(self.function)
+
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
+        return hooks.display(self.function)
 
 
 def function(python: Callable[..., Any] | None = None) -> Any:

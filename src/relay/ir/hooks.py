@@ -43,5 +43,7 @@ checked_type: Callable[..., Any] = _unfilled
 """The type of an expression; filled by `relay.typecheck`."""
 evaluate: Callable[..., Any] = _unfilled
 """The value of an expression in a module; filled by `relay.driver`."""
+display: Callable[..., dict[str, str]] = _unfilled
+"""What a notebook shows of an expression or a module; filled by `relay.text`."""
 expand_grad: Callable[..., Any] = _unfilled
 """A module without `grad`, `vjp` and `jvp`; filled by `relay.autodiff`."""

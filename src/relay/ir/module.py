@@ -66,7 +66,7 @@ class IRModule:
         """A module whose `@main` is `expr`; an expression that is not a function becomes the body of one."""
         from relay.ir.vars import free_vars
 
-        main = expr if isinstance(expr, Function) else Function(free_vars(expr), expr, span=expr.span)
+        main = expr if isinstance(expr, Function) else Function(tuple(free_vars(expr)), expr, span=expr.span)
         mod = IRModule(dict(functions or {}), dict(type_defs or {}))
         mod["main"] = main
         return mod
@@ -212,4 +212,4 @@ class IRModule:
         return f"<IRModule of {len(self.functions)} definitions, {len(self.type_definitions)} types>"
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
-        return {"text/plain": hooks.module_text(self)}
+        return hooks.display(self)

@@ -99,7 +99,7 @@ class RelayExpr(Node):
         return hooks.expr_text(self, **options)
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
-        return {"text/plain": hooks.expr_text(self)}
+        return hooks.display(self)
 
     def __call__(self, *args: Any, **attrs: Any) -> "Call":
         return hooks.call(self, args, attrs)

@@ -13,7 +13,7 @@ from relay.testing.init import create_workload
 def get_net(
     input_shape: Sequence[int] = (1, 3, 24, 12), dtype: str = "float32", wtype: str | None = None
 ) -> Expr:
-    """`data` of `input_shape` (NCHW) to a tensor of that shape, by dense layers and convolutions side by side."""
+    """`data` of `input_shape` (NCHW) to a tensor of that shape, by dense and convolutional layers."""
     weight_type = dtype if wtype is None else wtype
     channels, width = input_shape[1], input_shape[3]
     data = relay.var("data", shape=input_shape, dtype=dtype)
