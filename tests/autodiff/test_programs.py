@@ -50,19 +50,20 @@ def test_derivative_of_a_function_of_one_number(f: str, x: float, slope: float, 
     [
         (
             "def @f(%x: float64) -> float64 { @loop(%x, 0) }\n"
-            "def @loop(%x: float64, %i: int32) -> float64 { if (%i < 5) { @loop(%x * %x, %i + 1) } else { %x } }",
+            "def @loop(%x: float64, %i: int32) -> float64 "
+            "{ if (%i < 5) { @loop(%x * %x, %i + 1) } else { %x } }",
             1.1,
             32 * 1.1**31,
         ),
         (
-            LIST + "def @sum(%l: List[float64]) -> float64 { match (%l) { Cons(%h, %t) => %h + @sum(%t), Nil => 0.0 } }\n"
+            LIST + "def @sum(%l: List[float64]) -> float64 "
+            "{ match (%l) { Cons(%h, %t) => %h + @sum(%t), Nil => 0.0 } }\n"
             "def @f(%x: float64) { @sum(Cons(%x, Cons(%x * %x, Nil))) }",
             3.0,
             7.0,
         ),
         (
-            LIST
-            + "def @fold<a, b>(%f: fn(b, a) -> b, %z: b, %l: List[a]) -> b "
+            LIST + "def @fold<a, b>(%f: fn(b, a) -> b, %z: b, %l: List[a]) -> b "
             "{ match (%l) { Cons(%h, %t) => @fold(%f, %f(%z, %h), %t), Nil => %z } }\n"
             "def @f(%x: float64) { @fold(fn(%a, %b) { %a * %b * %x }, 1.0f64, Cons(%x, Cons(2.0, Nil))) }",
             3.0,
@@ -70,14 +71,16 @@ def test_derivative_of_a_function_of_one_number(f: str, x: float, slope: float, 
         ),
         (
             "type Tree { Leaf(float64), Node(Tree, Tree) }\n"
-            "def @product(%t: Tree) -> float64 { match (%t) { Leaf(%x) => %x, Node(%l, %r) => @product(%l) * @product(%r) } }\n"
+            "def @product(%t: Tree) -> float64 "
+            "{ match (%t) { Leaf(%x) => %x, Node(%l, %r) => @product(%l) * @product(%r) } }\n"
             "def @f(%x: float64) { @product(Node(Leaf(%x), Node(Leaf(2.0), Leaf(%x)))) }",
             3.0,
             12.0,
         ),
         (
             "def @power(%n: int32) -> fn(float64) -> float64 "
-            "{ if (%n == 0) { fn(%x: float64) -> float64 { 1.0 } } else { let %p = @power(%n - 1); fn(%x: float64) { %x * %p(%x) } } }\n"
+            "{ if (%n == 0) { fn(%x: float64) -> float64 { 1.0 } } "
+            "else { let %p = @power(%n - 1); fn(%x: float64) { %x * %p(%x) } } }\n"
             "def @f(%x: float64) { @power(4)(%x) }",
             2.0,
             32.0,
@@ -99,7 +102,9 @@ def test_derivatives_nest(kinds: tuple[str, str]) -> None:
     x = 0.7
     t, d = np.tanh(x), 1 - np.tanh(x) ** 2
     want = 2 * t + 4 * x * d - 2 * x * x * t * d
-    np.testing.assert_allclose(value(f"def @main(%x: float64) {{ {f}(%x) }}", np.float64(x)), want, rtol=1e-10)
+    np.testing.assert_allclose(
+        value(f"def @main(%x: float64) {{ {f}(%x) }}", np.float64(x)), want, rtol=1e-10
+    )
 
 
 def test_third_derivative_of_a_polynomial() -> None:
@@ -120,8 +125,10 @@ SLOPE = "def @slope(%f: fn(float64) -> float64, %x: float64) -> float64 { grad(%
     [
         ("def @main(%x: float64) { @slope(fn(%y: float64) { %y * %y * %x }, 2.0) }", 3.0, 12.0),
         (
-            "def @twice(%f: fn(float64) -> float64, %x: float64) -> float64 { @slope(fn(%y: float64) { %f(%f(%y)) }, %x) }\n"
-            "def @main(%x: float64) { @twice(fn(%y: float64) { %y * %y }, %x) + @twice(fn(%y: float64) { 3.0 * %y }, %x) }",
+            "def @twice(%f: fn(float64) -> float64, %x: float64) -> float64 "
+            "{ @slope(fn(%y: float64) { %f(%f(%y)) }, %x) }\n"
+            "def @main(%x: float64) "
+            "{ @twice(fn(%y: float64) { %y * %y }, %x) + @twice(fn(%y: float64) { 3.0 * %y }, %x) }",
             2.0,
             41.0,
         ),
@@ -142,7 +149,8 @@ def test_a_reference_from_outside_takes_part() -> None:
     text = """
         def @main(%x: float64) {
           let %r = ref(1.0f64);
-          let %d = grad(fn(%y: float64) { ref_write(%r, %y * %y * ref_read(%r)); ref_read(%r) * 3.0 })(%x).1.0;
+          let %f = fn(%y: float64) { ref_write(%r, %y * %y * ref_read(%r)); ref_read(%r) * 3.0 };
+          let %d = grad(%f)(%x).1.0;
           (%d, ref_read(%r))
         }
     """
@@ -150,11 +158,17 @@ def test_a_reference_from_outside_takes_part() -> None:
 
 
 def test_operators_and_constructors_may_be_values() -> None:
-    text = LIST + """
+    text = (
+        LIST
+        + """
         def @fold<a, b>(%f: fn(b, a) -> b, %z: b, %l: List[a]) -> b
         { match (%l) { Cons(%h, %t) => @fold(%f, %f(%z, %h), %t), Nil => %z } }
         def @build<a>(%c: fn(a, List[a]) -> List[a], %x: a) -> List[a] { %c(%x, %c(%x, Nil)) }
-        def @f(%x: float64) { let %times = multiply; @fold(%times, 1.0f64, @build(Cons, %x)) * %times(%x, 2.0) }
+        def @f(%x: float64) {
+          let %times = multiply;
+          @fold(%times, 1.0f64, @build(Cons, %x)) * %times(%x, 2.0)
+        }
         def @main(%x: float64) { (grad(@f)(%x).1.0, jvp(@f)((%x,), (1.0,)).1) }
     """
+    )
     np.testing.assert_allclose(value(text, np.float64(2.0)), (24.0, 24.0))

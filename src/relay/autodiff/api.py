@@ -25,10 +25,11 @@ def value_and_grad(f: Expr) -> Grad:
 def gradient(
     expr: Expr, mod: IRModule | None = None, mode: Literal["higher_order", "first_order"] = "higher_order"
 ) -> Function:
-    """The function `grad(expr)` written out: from the arguments of `expr` to its value and a tuple of gradients.
+    """The function `grad(expr)` written out: from the arguments of `expr` to its value and a tuple of
+    gradients.
 
-    The definitions that it needs are added to `mod`.  Both modes give the same function: programs without calls and
-    branches are differentiated without references and closures either way.
+    The definitions that it needs are added to `mod`.  Both modes give the same function: programs without
+    calls and branches are differentiated without references and closures either way.
 
     Raises `unknown-grad-target`, `grad-parameter`.
     """
@@ -40,7 +41,7 @@ def gradient(
         name += "_"
     t = _type(expr, mod)
     params = _params(expr, t)
-    whole[name] = Function(params, Call(Grad("grad", expr), params))
+    whole[name] = Function(tuple(params), Call(Grad("grad", expr), params))
     done = expand_grad(whole)
     made = done[name]
     if mod is not None:
@@ -53,8 +54,8 @@ def gradient(
 def jacobian(f: Expr, argnum: int = 0, mod: IRModule | None = None) -> Function:
     """The function from f's arguments to the derivative of its result by argument `argnum`.
 
-    For `f: fn(…, Tensor[s, t], …) -> Tensor[r, t]` the derivative is a tensor of shape `(*r, *s)`; `r` and `s` must
-    be static.  Reverse mode: one pull back for each element of the result.
+    For `f: fn(…, Tensor[s, t], …) -> Tensor[r, t]` the derivative is a tensor of shape `(*r, *s)`; `r` and
+    `s` must be static.  Reverse mode: one pull back for each element of the result.
 
     Raises `jacobian-shape`, and what `vjp` raises.
     """
@@ -72,13 +73,14 @@ def jacobian(f: Expr, argnum: int = 0, mod: IRModule | None = None) -> Function:
     params = _params(f, t)
     back = TupleGetItem(Call(Grad("vjp", f), params), 1)
     shape, dtype = out.concrete_shape, str(out.dtype)
-    rows: list[Expr] = []
-    for unit in np.eye(math.prod(shape), dtype=to_numpy(dtype)):
-        rows.append(TupleGetItem(Call(back, (constant(unit.reshape(shape), dtype),)), argnum))
+    units = [constant(u.reshape(shape), dtype) for u in np.eye(math.prod(shape), dtype=to_numpy(dtype))]
+    rows = tuple([TupleGetItem(Call(back, (u,)), argnum) for u in units])
     whole = (*shape, *by.concrete_shape)
     if not rows:
-        return Function(params, apply("zeros", shape=whole, dtype=by.dtype))
-    return Function(params, apply("reshape", apply("stack", Tuple(rows), axis=0), newshape=whole, allowzero=True))
+        return Function(tuple(params), apply("zeros", shape=whole, dtype=by.dtype))
+    return Function(
+        params, apply("reshape", apply("stack", Tuple(rows), axis=0), newshape=whole, allowzero=True)
+    )
 
 
 def hessian(f: Expr, argnum: int = 0, mod: IRModule | None = None) -> Function:
@@ -91,7 +93,7 @@ def hessian(f: Expr, argnum: int = 0, mod: IRModule | None = None) -> Function:
     t = _type(f, mod)
     params = _params(f, t)
     slope = TupleGetItem(TupleGetItem(Call(Grad("grad", f), params), 1), argnum)
-    return jacobian(Function(params, slope), argnum, mod)
+    return jacobian(Function(tuple(params), slope), argnum, mod)
 
 
 def _type(f: Expr, mod: IRModule | None) -> FuncType:
@@ -116,4 +118,6 @@ def _argument(t: FuncType, argnum: int) -> Type:
 
 
 def _is_static(t: Type) -> bool:
-    return isinstance(t, TensorType) and isinstance(t.shape, tuple) and all(isinstance(d, int) for d in t.shape)
+    return (
+        isinstance(t, TensorType) and isinstance(t.shape, tuple) and all(isinstance(d, int) for d in t.shape)
+    )

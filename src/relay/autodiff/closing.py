@@ -19,7 +19,9 @@ class Closing:
         self.order = {v: i for i, v in enumerate(self.bindings)}
 
     def closed(self, f: Function) -> tuple[Function, list[Var], Var | None]:
-        """`f` with the functions it captures defined inside, what it still captures, and a function it cannot know."""
+        """`f` with the functions it captures defined inside, what it still captures, and a function it
+        cannot know.
+        """
         body = f.body
         while True:
             captured = free_vars(Function(f.params, body, f.ret_type, span=f.span))
@@ -36,7 +38,7 @@ class Closing:
                 body = LetRec(binding.vars, binding.values, body, span=binding.span)
 
     def literal(self, e: Expr, t: FuncType) -> Function:
-        """An expression of function type `t` as a function literal: the one it names, or one that calls it."""
+        """An expression of function type `t` as a literal: the one it names, or one that calls it."""
         while isinstance(e, Var) and isinstance(binding := self.bindings.get(e), Let):
             if isinstance(binding.value, Function):
                 if binding.value.type_params or binding.var in free_vars(binding.value):
@@ -47,7 +49,7 @@ class Closing:
         if isinstance(e, Function) and not e.type_params:
             return e
         params = tuple([Var("x", a, span=e.span) for a in t.arg_types])
-        return Function(params, Call(e, params, span=e.span), t.ret_type, span=e.span)
+        return Function(tuple(params), Call(e, params, span=e.span), t.ret_type, span=e.span)
 
 
 def bindings(root: Expr) -> dict[Var, Let | LetRec]:

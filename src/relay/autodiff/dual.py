@@ -1,14 +1,17 @@
 """The differentiated program, statement by statement: what both modes have in common.
 
-The source is annotated and in A-normal form: blocks are `let` chains whose values have variables and constants as
-operands.  A block of the source becomes a block of the result; operators are what the modes treat differently.
+The source is annotated and in A-normal form: blocks are `let` chains whose values have variables and
+constants as operands.  A block of the source becomes a block of the result; operators are what the modes
+treat differently.
 """
 
+from abc import abstractmethod
 from collections.abc import Generator, Iterator, Sequence
 from typing import Any
 
 from relay.autodiff.dual_types import DualTypes, is_floating
-from relay.autodiff.structure import LIFT, PRIMAL, Structure
+from relay.autodiff.dual_values import Values, holds_more_than_tensors, varies
+from relay.autodiff.normal import normal
 from relay.autodiff.values import Block, Fields, Inert, Number, Packed, Value
 from relay.ir.expr import (
     Call,
@@ -34,155 +37,45 @@ from relay.ir.expr import (
 from relay.ir.pattern import PatternConstructor, PatternTuple, PatternVar, PatternWildcard, pattern_nodes
 from relay.ir.subst import substitute_type
 from relay.ir.supply import GlobalVarSupply
-from relay.ir.type import UNIT, Kind, RefType, TensorType, TupleType, Type, TypeCall
+from relay.ir.type import Kind, TupleType, Type, TypeCall
 from relay.ir.walk import post_order, run
-from relay.autodiff.normal import normal
 from relay.op.base import Derivative, Operator
 from relay.op.composite import Composite
-from relay.typecheck.query import Types
 
 Task = Generator[Any, Any, Any]
 
 
-class Dualizer:
+class Dualizer(Values):
     """Differentiates the functions of a module in one mode."""
 
     def __init__(self, types: DualTypes, supply: GlobalVarSupply) -> None:
-        """`types.mod` is annotated; it gets the differentiated definitions."""
-        self.types = types
-        self.mod = types.mod
-        self.supply = supply
-        self.structure = Structure(types, supply)
-        self.type_of = Types(self.mod)
-        self.env: dict[Var, Value] = {}
+        super().__init__(types, supply)
         self.globals: dict[GlobalVar, GlobalVar] = {}
         self.waiting: list[GlobalVar] = []
 
-    # --- what a mode says ---
-
-    def operator(self, op: Operator, args: Sequence[Value], t: Type, name: str, b: Block, is_kept: bool) -> Value:
+    @abstractmethod
+    def operator(
+        self, op: Operator, args: Sequence[Value], t: Type, name: str, b: Block, is_kept: bool
+    ) -> Value:
         """A call of an operator with a derivative rule; `is_kept` if others than operators use the result."""
-        raise NotImplementedError
 
-    def partner_of(self, value: Number, b: Block) -> Expr:
-        """The partner of a tensor, made up where there is none."""
-        raise NotImplementedError
-
+    @abstractmethod
     def is_kept(self, var: Var | None) -> bool:
         """Whether the result bound to `var` is used by others than the operators of its own segment."""
-        raise NotImplementedError
 
+    @abstractmethod
     def more_args(self, b: Block) -> tuple[Expr, ...]:
         """What calls of differentiated functions get besides the arguments."""
-        raise NotImplementedError
 
+    @abstractmethod
     def more_params(self) -> tuple[Var, ...]:
         """What differentiated functions get besides their parameters; the next block is inside of it."""
-        raise NotImplementedError
 
     def before_call(self, b: Block) -> None:
         """Something that may itself be differentiated is about to happen."""
 
-    def received(self, value: Number, b: Block) -> None:
-        """A tensor came out of a dual value."""
-
     def leave(self, b: Block) -> None:
         """The block is about to return."""
-
-    # --- values ---
-
-    def open(self, expr: Expr, t: Type, b: Block) -> Value:
-        """A dual value of source type `t`, as far open as tensors need it."""
-        if self.types.is_inert(t):
-            return Inert(expr)
-        if not is_floating(t):
-            return Packed(expr, t)
-        assert isinstance(t, TensorType)
-        primal = b.bind(TupleGetItem(expr, 0), t, getattr(expr, "name_hint", "x"))
-        value = Number(primal, t, b.bind(TupleGetItem(expr, 1), self.types.partner(t), "d"))
-        self.received(value, b)
-        return value
-
-    def receive(self, expr: Expr, t: Type, name: str, b: Block, is_last: bool) -> Value:
-        """The result of a call or a branching: bound and opened, unless it is what the block returns."""
-        if is_last:
-            return Inert(expr) if self.types.is_inert(t) else Packed(expr, t)
-        return self.open(b.bind(expr, self.types.dual(t), name), t, b)
-
-    def plain(self, expr: Expr, t: Type, b: Block) -> Value:
-        """A value from outside of what is differentiated: nothing varies in it."""
-        if self.types.is_inert(t):
-            return Inert(expr)
-        if is_floating(t):
-            assert isinstance(t, TensorType)
-            return Number(expr if isinstance(expr, Constant) else b.bind(expr, t, "x"), t)
-        return Packed(self.structure.apply(LIFT, t, [expr], b, expr.span), t)
-
-    def pack(self, value: Value, b: Block) -> Expr:
-        """A value as one expression of its dual type."""
-        match value:
-            case Inert() | Packed():
-                return value.expr
-            case Number():
-                return Tuple((value.primal, self.partner_of(value, b)))
-            case Fields():
-                return Tuple([self.pack_atom(v, b) for v in value.values])
-
-    def pack_atom(self, value: Value, b: Block) -> Expr:
-        """As `pack`, bound to a variable."""
-        e = self.pack(value, b)
-        return e if isinstance(e, Var | Constant | GlobalVar) else b.bind(e, self.types.dual(self.source_type(value)))
-
-    def source_type(self, value: Value) -> Type:
-        """The type of a value in the source."""
-        match value:
-            case Number() | Packed():
-                return value.type
-            case Fields():
-                return TupleType([self.source_type(v) for v in value.values])
-            case Inert():
-                return self.type_of(value.expr)
-
-    def field(self, value: Value, i: int, t: Type, name: str, b: Block) -> Value:
-        """A field of a tuple."""
-        match value:
-            case Fields():
-                return value.values[i]
-            case Inert():
-                return Inert(b.bind(TupleGetItem(value.expr, i), t, name))
-            case _:
-                assert isinstance(value, Packed)
-                return self.open(b.bind(TupleGetItem(value.expr, i), self.types.dual(t), name), t, b)
-
-    def spread(self, value: Value, b: Block) -> Value:
-        """A tuple with its fields apart, tensors with their parts apart; what an operator can take."""
-        match value:
-            case Packed(type=TupleType(fields=fields)):
-                return Fields([self.spread(self.field(value, i, f, "x", b), b) for i, f in enumerate(fields)])
-            case Fields():
-                return Fields([self.spread(v, b) for v in value.values])
-            case Inert(expr=expr) if isinstance(t := self.type_of(expr), TupleType):
-                parts = [self.field(value, i, f, "x", b) for i, f in enumerate(t.fields)]
-                return Fields([self.spread(v, b) for v in parts])
-            case _:
-                return value
-
-    def parts(self, whole: Var, t: Type, b: Block) -> Value:
-        """The result of an operator, with its fields apart."""
-        if isinstance(t, TupleType):
-            fields = [b.bind(TupleGetItem(whole, i), f, whole.name_hint) for i, f in enumerate(t.fields)]
-            return Fields([self.parts(v, f, b) for v, f in zip(fields, t.fields, strict=True)])
-        return Number(whole, t) if is_floating(t) else Inert(whole)  # pyright: ignore[reportArgumentType]
-
-    def primal(self, value: Value) -> Any:
-        """The operand of an operator as its rules see it: a tuple as a Python tuple."""
-        match value:
-            case Number():
-                return value.primal
-            case Fields():
-                return tuple([self.primal(v) for v in value.values])
-            case _:
-                return value.expr
 
     # --- statements ---
 
@@ -229,7 +122,9 @@ class Dualizer:
                 condition = self.atom(cond, b)
                 assert isinstance(condition, Inert)
                 true, false = (yield self.branch(yes)), (yield self.branch(no))
-                return self.receive(If(condition.expr, true, false, span=e.span), self.type_of(e), name, b, is_last)
+                return self.receive(
+                    If(condition.expr, true, false, span=e.span), self.type_of(e), name, b, is_last
+                )
             case Match():
                 return (yield self.match(e, name, b, is_last))
             case RefCreate() | RefRead() | RefWrite():
@@ -255,7 +150,9 @@ class Dualizer:
             case _:
                 raise AssertionError(f"{e!r} is not in A-normal form")
 
-    def operate(self, op: Operator, args: Sequence[Value], t: Type, name: str, b: Block, is_kept: bool) -> Value:
+    def operate(
+        self, op: Operator, args: Sequence[Value], t: Type, name: str, b: Block, is_kept: bool
+    ) -> Value:
         """A call of any operator."""
         if op.derivative is not Derivative.DECOMPOSITION or not any(map(varies, args)):
             return self.operator(op, args, t, name, b, is_kept)
@@ -279,7 +176,12 @@ class Dualizer:
                     values[e] = self.field(values[tuple_value], index, self.type_of(e), name, b)
                 case Call(Operator() as inner, inner_args):
                     values[e] = self.operate(
-                        inner, [values[a] for a in inner_args], self.type_of(e), name if e is body else "t", b, kept
+                        inner,
+                        [values[a] for a in inner_args],
+                        self.type_of(e),
+                        name if e is body else "t",
+                        b,
+                        kept,
                     )
                 case _:
                     values[e] = self.atom(e, b)
@@ -296,15 +198,19 @@ class Dualizer:
     def call(self, e: Call, name: str, b: Block, is_last: bool) -> Value:
         """A call of a function."""
         t = self.type_of(e)
-        if isinstance(e.op, GlobalVar) and self.types.is_inert(t) and not any(
-            holds_more_than_tensors(self.type_of(a)) for a in e.args
+        if (
+            isinstance(e.op, GlobalVar)
+            and self.types.is_inert(t)
+            and not any(holds_more_than_tensors(self.type_of(a)) for a in e.args)
         ):
             args = tuple([self.pack_primal(self.atom(a, b), b) for a in e.args])
             return Inert(b.bind(replace(e, args=args), t, name))
         self.before_call(b)
         callee = self.pack_atom(self.atom(e.op, b), b)
         args = [self.pack_atom(self.atom(a, b), b) for a in e.args]
-        type_args = tuple([self.types.dual(a) if isinstance(a, Type) and a.kind is Kind.Type else a for a in e.type_args])
+        type_args = tuple(
+            [self.types.dual(a) if isinstance(a, Type) and a.kind is Kind.Type else a for a in e.type_args]
+        )
         made = Call(callee, (*args, *self.more_args(b)), None, type_args, span=e.span)
         return self.receive(made, t, name, b, is_last)
 
@@ -313,7 +219,7 @@ class Dualizer:
         spread = self.primal(self.spread(value, b))
 
         def packed(e: Any) -> Expr:
-            return Tuple([packed(f) for f in e]) if isinstance(e, tuple) else e  # pyright: ignore[reportUnknownVariableType]
+            return Tuple(tuple([packed(f) for f in e])) if isinstance(e, tuple) else e  # pyright: ignore[reportUnknownVariableType]
 
         return packed(spread)
 
@@ -355,10 +261,14 @@ class Dualizer:
             inside = Block()
             lhs = self.pattern(c.lhs, t, inside)
             clauses.append(Clause(lhs, (yield self.returned(c.rhs, inside)), span=c.span))
-        return self.receive(Match(data, tuple(clauses), e.complete, span=e.span), self.type_of(e), name, b, is_last)
+        return self.receive(
+            Match(data, tuple(clauses), e.complete, span=e.span), self.type_of(e), name, b, is_last
+        )
 
     def pattern(self, root: Any, t: Type, b: Block) -> Any:
-        """A pattern on a source value of type `t` as one on the dual value; its variables are opened in `b`."""
+        """A pattern on a source value of type `t` as one on the dual value; its variables are opened in
+        `b`.
+        """
         of: dict[Any, Type] = {root: t}
         new: dict[Any, Any] = {}
         nodes = list(pattern_nodes(root))
@@ -395,53 +305,6 @@ class Dualizer:
                 self.env[p.var] = self.open(new[p].var, of[p], b)
         return new[root]
 
-    # --- what is around the program that is differentiated ---
-
-    def capture(self, several: Sequence[Var], b: Block) -> list[tuple[Var, Expr]]:
-        """Prepare the variables from outside; references with what stands in for them, for `write_back`."""
-        cells: list[tuple[Var, Expr]] = []
-        for v in several:
-            t = self.type_of(v)
-            if isinstance(t, RefType) and not self.types.is_inert(t):
-                held = self.structure.apply(LIFT, t.value, [b.bind(RefRead(v), t.value, v.name_hint)], b, v.span)
-                cell = b.bind(RefCreate(held), self.types.dual(t), v.name_hint)
-                cells.append((v, cell))
-                self.env[v] = Packed(cell, t)
-            else:
-                self.env[v] = self.plain(v, t, b)
-        return cells
-
-    def write_back(self, cells: Sequence[tuple[Var, Expr]], b: Block) -> None:
-        """References from outside hold what was written meanwhile."""
-        for v, cell in cells:
-            t = self.type_of(v)
-            assert isinstance(t, RefType)
-            held = b.bind(RefRead(cell), self.types.dual(t.value), v.name_hint)
-            b.bind(RefWrite(v, self.structure.apply(PRIMAL, t.value, [held], b)), UNIT, "_")
-
-    def plain_result(self, value: Value, b: Block) -> Expr:
-        """A value as it is in the source."""
-        match value:
-            case Inert():
-                return b.bind(value.expr, self.type_of(value.expr), "y")
-            case Number():
-                return value.primal
-            case Fields():
-                parts = [self.plain_result(v, b) for v in value.values]
-                return b.bind(Tuple(parts), self.source_type(value), "y")
-            case Packed():
-                return self.structure.apply(PRIMAL, value.type, [value.expr], b)
-
-    def bound(self, value: Value, b: Block) -> Value:
-        """A value whose expression is evaluated by now."""
-        match value:
-            case Packed():
-                return Packed(b.bind(value.expr, self.types.dual(value.type), "y"), value.type)
-            case Inert():
-                return Inert(b.bind(value.expr, self.type_of(value.expr), "y"))
-            case _:
-                return value
-
     # --- functions ---
 
     def local_function(self, e: Function, var: Var | None, b: Block) -> Task:
@@ -477,7 +340,15 @@ class Dualizer:
         body = yield self.returned(f.body, b)
         self.restore(outer)
         assert f.ret_type is not None
-        return Function((*params, *more), body, self.types.dual(f.ret_type), f.type_params, dict(f.attrs), f.constraints, span=f.span)
+        return Function(
+            (*params, *more),
+            body,
+            self.types.dual(f.ret_type),
+            f.type_params,
+            dict(f.attrs),
+            f.constraints,
+            span=f.span,
+        )
 
     def enter(self) -> Any:
         """Remember what belongs to the function around."""
@@ -515,26 +386,3 @@ def _results(body: Expr) -> Iterator[Expr]:
             stack += e.children
         else:
             yield e
-
-
-def varies(value: Value) -> bool:
-    """Whether something in an operand is active."""
-    match value:
-        case Number():
-            return value.active
-        case Fields():
-            return any(map(varies, value.values))
-        case _:
-            return False
-
-
-def holds_more_than_tensors(t: Type) -> bool:
-    """Whether a type is not a tensor, or a tuple of tensors, to any depth."""
-    stack: list[Type] = [t]
-    while stack:
-        u = stack.pop()
-        if isinstance(u, TupleType):
-            stack += u.fields
-        elif not isinstance(u, TensorType):
-            return True
-    return False

@@ -1,9 +1,10 @@
 """Dual types: what the values of a differentiated program look like.
 
-A floating-point tensor becomes a pair of itself and its **partner**: its tangent in forward mode, the reference in
-which its cotangent gathers in reverse mode.  Everything else is mapped part by part; what holds no floating-point
-tensor and no function stays as it is: it is *inert*.  Reverse mode hands every function the **tape**, a reference
-to the function that pulls cotangents back through all that was done so far.
+A floating-point tensor becomes a pair of itself and its **partner**: its tangent in forward mode, the
+reference in which its cotangent gathers in reverse mode.  Everything else is mapped part by part; what
+holds no floating-point tensor and no function stays as it is: it is *inert*.  Reverse mode hands every
+function the **tape**, a reference to the function that pulls cotangents back through all that was done so
+far.
 """
 
 from typing import Any, Literal
@@ -60,7 +61,10 @@ class DualTypes:
 
     def is_inert(self, t: Type) -> bool:
         """Whether values of type `t` are the same in the differentiated program."""
-        return not any(self._is_changed(p) or (isinstance(p, TypeVar) and p.kind is Kind.Type) for p in type_post_order(t))
+        return not any(
+            self._is_changed(p) or (isinstance(p, TypeVar) and p.kind is Kind.Type)
+            for p in type_post_order(t)
+        )
 
     def _is_changed(self, t: Type) -> bool:
         """Whether this part alone, the types inside aside, has another dual."""
@@ -145,7 +149,10 @@ class DualTypes:
         self.declared[instance] = self.mod.type_definitions[header] = TypeData(header, params, ())
         constructors = [
             Constructor(
-                names.fresh_name(f"{c.name_hint}_{self.mode}"), tuple([self.dual(f) for f in types]), header, c.tag
+                names.fresh_name(f"{c.name_hint}_{self.mode}"),
+                tuple([self.dual(f) for f in types]),
+                header,
+                c.tag,
             )
             for c, types in self.fields(instance)
         ]

@@ -24,9 +24,10 @@ from relay.typecheck.query import Types
 def expand_grad(mod: IRModule, reserved: Iterable[GlobalVar] = ()) -> IRModule:
     """The module without `grad`, `vjp` and `jvp`; the same object where there are none.
 
-    Definitions that differentiate a parameter keep their derivatives; calls of them with known functions go to copies.
-    Raises `unknown-grad-target` where it is not known what function is differentiated, or where a function
-    differentiates itself.  Names that are `reserved` are not given to the definitions that are made.
+    Definitions that differentiate a parameter keep their derivatives; calls of them with known functions go
+    to copies. Raises `unknown-grad-target` where it is not known what function is differentiated, or where
+    a function differentiates itself.  Names that are `reserved` are not given to the definitions that are
+    made.
     """
     if not with_grads(mod):
         return mod
@@ -79,7 +80,9 @@ class _Round:
         new: dict[Expr, Expr] = {}
         for e in post_order(definition):
             if isinstance(e, Grad):
-                f, captured, unknown = closing.closed(closing.literal(e.function, function_type(e, self.type_of)))
+                f, captured, unknown = closing.closed(
+                    closing.literal(e.function, function_type(e, self.type_of))
+                )
                 if unknown is not None:
                     report_unknown(e, unknown)
                 if self._is_ready(f):
@@ -118,7 +121,7 @@ def report_unknown(e: Grad, v: Var) -> None:
     """Report a derivative of something that calls a function nobody knows."""
     fail(
         "unknown-grad-target",
-        f"`{e.kind}` of something that calls `%{v.name_hint}`, and which function that is cannot be known here",
+        f"`{e.kind}` of something that calls `%{v.name_hint}`, and which function that is cannot be known",
         span=e.span,
         hint="take the derivative where the function is known, or pass it as a parameter of a definition",
     )

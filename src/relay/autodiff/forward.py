@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 from typing import Any
 
-from relay.autodiff.dual import Dualizer, varies
+from relay.autodiff.dual import Dualizer
 from relay.autodiff.dual_types import is_floating
+from relay.autodiff.dual_values import varies
 from relay.autodiff.structure import JOIN, TANGENT, ZEROS
 from relay.autodiff.values import Block, Fields, Inert, Number, Packed, Value, call
 from relay.ir.expr import Expr, Function, Tuple, TupleGetItem, Var
@@ -47,13 +48,17 @@ class Forward(Dualizer):
             case Number():
                 return self.partner_of(value, b)
             case Fields():
-                return b.bind(Tuple([self._tangent(v, b) for v in value.values]), self.source_type(value), "d")
+                return b.bind(
+                    Tuple(tuple([self._tangent(v, b) for v in value.values])), self.source_type(value), "d"
+                )
             case Inert():
                 return self.structure.apply(ZEROS, self.type_of(value.expr), [value.expr], b)
             case Packed():
                 return self.structure.apply(TANGENT, value.type, [value.expr], b)
 
-    def operator(self, op: Operator, args: Sequence[Value], t: Type, name: str, b: Block, is_kept: bool) -> Value:
+    def operator(
+        self, op: Operator, args: Sequence[Value], t: Type, name: str, b: Block, is_kept: bool
+    ) -> Value:
         xs = [self.primal(a) for a in args]
         y = self.parts(b.bind(op(*xs), t, name), t, b)
         if any(map(varies, args)):

@@ -23,7 +23,9 @@ def applied(root: Expr, types: Types) -> Expr:
     if not any(isinstance(c, Op | Constructor) for e in post_order(root) for c in values_of(e)):
         return root
     names: dict[Expr, Expr] = {
-        e.var: e.value for e in post_order(root) if isinstance(e, Let) and isinstance(e.value, Op | Constructor)
+        e.var: e.value
+        for e in post_order(root)
+        if isinstance(e, Let) and isinstance(e.value, Op | Constructor)
     }
     new = dict(names)
     for e in post_order(root):
@@ -41,7 +43,7 @@ def applied(root: Expr, types: Types) -> Expr:
             if isinstance(c, Op | Constructor) and not (isinstance(e, Call) and i == 0):
                 fail(
                     "unknown-grad-target",
-                    f"`{c.name}` is a value inside of what is differentiated, and how it is used is not known",
+                    f"`{c.name}` is a value in what is differentiated, and its use is not known",
                     span=e.span,
                     hint=f"write a function that calls it: fn(%x) {{ {c.name}(%x) }}",
                 )
@@ -70,4 +72,4 @@ def around(c: Op | Constructor, t: Type) -> Expr:
     assert isinstance(t, FuncType)
     params = tuple([Var("x", a, span=c.span) for a in t.arg_types])
     type_args = t.ret_type.args if isinstance(c, Constructor) and isinstance(t.ret_type, TypeCall) else ()
-    return Function(params, Call(c, params, None, type_args, span=c.span), t.ret_type, span=c.span)
+    return Function(tuple(params), Call(c, params, None, type_args, span=c.span), t.ret_type, span=c.span)

@@ -1,9 +1,10 @@
 """Which tensors need a reference for their cotangents, found before anything is differentiated.
 
-What runs between two calls or branchings of a block is a **segment**.  Cotangents inside of one segment are passed on
-as values; a tensor that is used in another segment, or put into something, needs a reference.
+What runs between two calls or branchings of a block is a **segment**.  Cotangents inside of one segment are
+passed on as values; a tensor that is used in another segment, or put into something, needs a reference.
 """
 
+from collections.abc import Sequence
 from itertools import count
 
 from relay.ir.expr import (
@@ -34,17 +35,19 @@ def is_boundary(e: Expr) -> bool:
 class Plan:
     """The variables of a program in A-normal form that need references.
 
-    A program `is_straight` that has one segment and no functions; what it returns is then handed over as a value.
+    A program `is_straight` that has one segment and no functions; what it returns is then handed over as a
+    value.
     """
 
-    def __init__(self, root: Expr) -> None:
-        """`root` is a block; its parameters are bound around it."""
+    def __init__(self, root: Expr, params: Sequence[Var] = ()) -> None:
+        """`root` is a block, and `params` are bound around it and varied."""
         self.kept: set[Var] = set()
         self.is_straight = True
         self._segments = count()
         self._defined: dict[Var, int] = {}
         self._used: dict[Var, int] = {}
         self._aliases: list[tuple[Var, tuple[Expr, ...]]] = []
+        self._define(tuple(params), 0)
         self._walk(root)
         for var, of in reversed(self._aliases):
             for e in of:

@@ -1,15 +1,16 @@
 """Reverse mode: what was done is undone in the opposite order, and cotangents are passed back.
 
-Each tensor that leaves its segment has a reference in which its cotangent gathers.  At the end of each segment a
-function that goes back through it is put on the tape.  Pulling back leaves every reference at zero, so that it can be
-done again.  After Pearlmutter and Siskind, 2008, and Wang et al., 2019.
+Each tensor that leaves its segment has a reference in which its cotangent gathers.  At the end of each
+segment a function that goes back through it is put on the tape.  Pulling back leaves every reference at
+zero, so that it can be done again.  After Pearlmutter and Siskind, 2008, and Wang et al., 2019.
 """
 
 from collections.abc import Sequence
 from typing import Any
 
-from relay.autodiff.dual import Dualizer, holds_more_than_tensors, varies
+from relay.autodiff.dual import Dualizer
 from relay.autodiff.dual_types import TAPE
+from relay.autodiff.dual_values import holds_more_than_tensors, varies
 from relay.autodiff.plan import Plan
 from relay.autodiff.structure import COTANGENT, LIFT, PULL, SEED, ZEROS, accumulate, new_ref, new_tape, take
 from relay.autodiff.values import Block, Fields, Inert, Number, Packed, Value, call
@@ -31,11 +32,12 @@ class Reverse(Dualizer):
     def root(self, kind: GradKind, f: Function, captured: Sequence[Var]) -> Function:
         """`grad` or `vjp` of a function literal whose free variables are `captured`."""
         body = self.prepare(f).body
-        self.plan = Plan(body)
+        self.plan = Plan(body, f.params)
         b = Block()
         types = [self.type_of(p) for p in f.params]
-        params = [Var(p.name_hint, t, span=p.span) for p, t in zip(f.params, types, strict=True)]
+        params = tuple([Var(p.name_hint, t, span=p.span) for p, t in zip(f.params, types, strict=True)])
         cells = self.capture(captured, b)
+        assert f.ret_type is not None
         straight = self.plan.is_straight and not any(map(holds_more_than_tensors, [*types, f.ret_type]))
         self.plan.is_straight = straight
         go = self._straight if straight else self._taped
@@ -46,11 +48,12 @@ class Reverse(Dualizer):
         value = self.bound(run(self.block(body, b)), b)
         self.write_back(cells, b)
         y = self.plain_result(value, b)
-        assert f.ret_type is not None
         gradients = TupleType(types)
         if kind == "grad":
             result = go(value, None, [self.env[p] for p in f.params], params, b, b)
-            return Function(params, b.finish(Tuple((y, result))), TupleType((f.ret_type, gradients)), span=f.span)
+            return Function(
+                params, b.finish(Tuple((y, result))), TupleType((f.ret_type, gradients)), span=f.span
+            )
         g, inside = Var("g", f.ret_type), Block()
         result = go(value, g, [self.env[p] for p in f.params], params, b, inside)
         back = Function((g,), inside.finish(result), gradients, span=f.span)
@@ -65,7 +68,9 @@ class Reverse(Dualizer):
             return Number(x, t, new_ref(b, x, t) if has_partner else None, active=True)
         if isinstance(t, TupleType):
             fields = [b.bind(TupleGetItem(x, i), f, x.name_hint) for i, f in enumerate(t.fields)]
-            return Fields([self._varying(v, f, has_partner, b) for v, f in zip(fields, t.fields, strict=True)])
+            return Fields(
+                [self._varying(v, f, has_partner, b) for v, f in zip(fields, t.fields, strict=True)]
+            )
         return Packed(self.structure.apply(LIFT, t, [x], b, x.span), t)
 
     def _straight(
@@ -75,7 +80,7 @@ class Reverse(Dualizer):
         sums: Sums = {}
         self._seed(y, g, sums, inside)
         sweep(b.steps, sums, inside)
-        return Tuple([self._gradient(x, p, sums, inside) for x, p in zip(xs, params, strict=True)])
+        return Tuple(tuple([self._gradient(x, p, sums, inside) for x, p in zip(xs, params, strict=True)]))
 
     def _taped(
         self, y: Value, g: Var | None, xs: Sequence[Value], params: Sequence[Var], b: Block, inside: Block
@@ -85,7 +90,7 @@ class Reverse(Dualizer):
         back = b.bind(RefRead(self.tape), TAPE.value, "back")
         self._seed(y, g, None, inside)
         inside.bind(Call(back, ()), UNIT, "_")
-        return Tuple([self._gradient(x, p, {}, inside) for x, p in zip(xs, params, strict=True)])
+        return Tuple(tuple([self._gradient(x, p, {}, inside) for x, p in zip(xs, params, strict=True)]))
 
     def _seed(self, y: Value, g: Expr | None, sums: Sums | None, b: Block) -> None:
         """Give the result the cotangent `g`, or ones; by value to `sums` where there is no tape."""
@@ -119,7 +124,7 @@ class Reverse(Dualizer):
                 for i, v in enumerate(value.values):
                     field = b.bind(TupleGetItem(x, i), self.source_type(v), "x")
                     parts.append(self._gradient(v, field, sums, b))
-                return b.bind(Tuple(parts), self.source_type(value), "g")
+                return b.bind(Tuple(tuple(parts)), self.source_type(value), "g")
             case Inert():
                 return self.structure.apply(ZEROS, self.type_of(x), [x], b)
             case Packed():
@@ -131,7 +136,9 @@ class Reverse(Dualizer):
         self.plan.is_straight = False
         return made
 
-    def operator(self, op: Operator, args: Sequence[Value], t: Type, name: str, b: Block, is_kept: bool) -> Value:
+    def operator(
+        self, op: Operator, args: Sequence[Value], t: Type, name: str, b: Block, is_kept: bool
+    ) -> Value:
         y = self.parts(b.bind(op(*[self.primal(a) for a in args]), t, name), t, b)
         if op.derivative is not Derivative.ZERO and any(map(varies, args)):
             self._activate(y, is_kept, b)
@@ -170,9 +177,6 @@ class Reverse(Dualizer):
     def restore(self, outer: Any) -> None:
         self.tape = outer
 
-    def received(self, value: Number, b: Block) -> None:
-        b.steps.append(value)
-
     def before_call(self, b: Block) -> None:
         """The end of a segment."""
         if any(isinstance(s, tuple) for s in b.steps):
@@ -189,8 +193,8 @@ class Reverse(Dualizer):
 def sweep(steps: Sequence[Any], sums: Sums, b: Block) -> None:
     """Go back through a segment.
 
-    `sums` has the cotangents of its results that were passed on as values; at the end, those of the tensors it began
-    with that have no references.  All others are added to the references.
+    `sums` has the cotangents of its results that were passed on as values; at the end, those of the tensors
+    it began with that have no references.  All others are added to the references.
     """
     for step in reversed(steps):
         if isinstance(step, Number):

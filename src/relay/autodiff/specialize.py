@@ -1,4 +1,5 @@
-"""Specialisation: a definition that differentiates one of its parameters gets a copy for each function it is given.
+"""Specialisation: a definition that differentiates one of its parameters gets a copy for each function it
+is given.
 
 `def @slope(%f, %x) { grad(%f)(%x).1.0 }` called as `@slope(fn(%y) { %y * %c }, 2.0)` becomes a call of
 `def @slope_1(%c, %x) { let %f = fn(%y) { %y * %c }; grad(%f)(%x).1.0 }`.
@@ -26,7 +27,8 @@ MOST = 64
 
 
 def specialize_grads(mod: IRModule, supply: GlobalVarSupply) -> tuple[IRModule, set[GlobalVar]]:
-    """The module with known functions in the place of differentiated parameters, and what differentiates others still.
+    """The module with known functions in the place of differentiated parameters, and what differentiates
+    others still.
 
     `mod` is annotated, and so is the result.
     """
@@ -49,7 +51,8 @@ class _Specializer:
                          if any(isinstance(e, Grad | Call) for e in post_order(f))}  # fmt: skip
         changed = True
         while changed:
-            changed = any([self._note(v, f) for v, f in self.mod.functions.items()])
+            new = [self._note(v, f) for v, f in self.mod.functions.items()]
+            changed = any(new)
 
     def _note(self, name: GlobalVar, f: Expr) -> bool:
         """Note the parameters of a definition that it differentiates; whether there are new ones."""
@@ -115,16 +118,23 @@ class _Specializer:
             f, outside, unknown = closing.closed(closing.literal(e.args[i], t))
             if unknown is not None:
                 return kept
-            functions.append(Function((*outside, *f.params), f.body, f.ret_type, attrs={"captured": len(outside)}))
+            functions.append(
+                Function((*outside, *f.params), f.body, f.ret_type, attrs={"captured": len(outside)})
+            )
             captured += outside
         copy = self._copy(e.op, which, functions, mod, made)
         rest = [a for i, a in enumerate(kept.args) if i not in which]
         return Call(copy, (*captured, *rest), span=e.span)
 
     def _copy(
-        self, name: GlobalVar, which: Sequence[int], functions: list[Function], mod: IRModule, made: list[GlobalVar]
+        self,
+        name: GlobalVar,
+        which: Sequence[int],
+        functions: list[Function],
+        mod: IRModule,
+        made: list[GlobalVar],
     ) -> GlobalVar:
-        """The copy of a definition for these functions, each with what it captures as its first parameters."""
+        """The copy for these functions, each with what it captures as its first parameters."""
         key = hash(tuple([structural_hash(f) for f in functions]))
         known = self.copies.setdefault(name, [])
         for other, before, copy in known:
@@ -145,14 +155,21 @@ class _Specializer:
 
 
 def specialized_copy(definition: Any, which: Sequence[int], functions: Sequence[Function]) -> Expr:
-    """A definition without the parameters `which`: `functions` are defined inside, what they capture is passed."""
+    """A definition without the parameters `which`: `functions` are defined inside, what they capture is
+    passed.
+    """
     f: Any = renew(definition)
     body, captured = f.body, list[Var]()
     for i, known in reversed(list(zip(which, functions, strict=True))):
         made: Any = renew(known)
         n = made.attrs["captured"]
         captured[:0] = made.params[:n]
-        body = Let(f.params[i], Function(made.params[n:], made.body, made.ret_type, span=known.span), body, span=known.span)
+        body = Let(
+            f.params[i],
+            Function(made.params[n:], made.body, made.ret_type, span=known.span),
+            body,
+            span=known.span,
+        )
     rest = [p for i, p in enumerate(f.params) if i not in which]
     return Function((*captured, *rest), body, f.ret_type, f.type_params, f.attrs, f.constraints, span=f.span)
 

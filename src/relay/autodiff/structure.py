@@ -115,7 +115,11 @@ class Structure:
         if isinstance(t, FuncType) and m is PRIMAL:
             return b.bind(self._plain_function(t, xs[0], span), t, "f")
         if m is ZEROS:
-            return xs[0] if getattr(t, "dtype", "string") == "string" else b.bind(call("zeros_like", xs[0]), t, "z")
+            return (
+                xs[0]
+                if getattr(t, "dtype", "string") == "string"
+                else b.bind(call("zeros_like", xs[0]), t, "z")
+            )
         if m.result == "unit" or m in (COTANGENT, TANGENT):
             return self.apply(PRIMAL, t, xs[:1], b, span) if m.result != "unit" else Tuple(())
         return no_dual(t, span)
@@ -145,18 +149,23 @@ class Structure:
     def _tuple(self, m: Map, t: TupleType, xs: Sequence[Expr], b: Block, span: Span | None) -> Expr:
         parts: list[Expr] = []
         for i, f in enumerate(t.fields):
-            inner = [b.bind(TupleGetItem(x, i), self.type_at(role, f)) for x, role in zip(xs, m.sources, strict=False)]
+            inner = [
+                b.bind(TupleGetItem(x, i), self.type_at(role, f))
+                for x, role in zip(xs, m.sources, strict=False)
+            ]
             parts.append(self.apply(m, f, inner, b, span))
-        return Tuple(()) if m.result == "unit" else b.bind(Tuple(parts), self.type_at(m.result, t))
+        return Tuple(()) if m.result == "unit" else b.bind(Tuple(tuple(parts)), self.type_at(m.result, t))
 
     def _plain_function(self, t: FuncType, f: Expr, span: Span | None) -> Expr:
         """A differentiated function as one that takes and returns plain values."""
         inside = Block()
-        params = [Var("x", a) for a in t.arg_types]
+        params = tuple([Var("x", a) for a in t.arg_types])
         args = [self.apply(LIFT, a, [p], inside, span) for p, a in zip(params, t.arg_types, strict=True)]
         more = [new_tape(inside)] if self.types.mode == "vjp" else []
         out = inside.bind(Call(f, (*args, *more)), self.types.dual(t.ret_type), "y")
-        return Function(params, inside.finish(self.apply(PRIMAL, t.ret_type, [out], inside, span)), t.ret_type)
+        return Function(
+            params, inside.finish(self.apply(PRIMAL, t.ret_type, [out], inside, span)), t.ret_type
+        )
 
     def _call(self, m: Map, t: TypeCall, xs: Sequence[Expr], b: Block) -> Expr:
         """The map of a data type: a call of the function that does it."""
@@ -176,7 +185,7 @@ class Structure:
     def _function(self, m: Map, t: TypeCall) -> Function:
         """`fn(x) { match (x) { C(a, …) => C(map(a), …), … } }`."""
         sources = m.sources if m.result != "plain" or not self.types.is_inert(t) else ("plain",)
-        params = [Var("x", self.type_at(role, t)) for role in sources]
+        params = tuple([Var("x", self.type_at(role, t)) for role in sources])
         cons = self.constructors(t)
         clauses = [self._clause(m, t, cons, i, params[1:]) for i in range(len(cons))]
         result = self.type_at(m.result, t)
@@ -187,16 +196,20 @@ class Structure:
     def _clause(self, m: Map, t: TypeCall, cons: list[Any], i: int, others: Sequence[Var]) -> Clause:
         c, fields = cons[i]
         b = Block()
-        taken: list[list[Var]] = []
-        for role in m.sources:
-            taken.append([Var("a", self.type_at(role, f)) for f in fields])
+        taken = [[Var("a", self.type_at(role, f)) for f in fields] for role in m.sources]
         results = [self.apply(m, f, [v[j] for v in taken], b) for j, f in enumerate(fields)]
         if m.result == "unit":
             result: Expr = Tuple(())
         else:
-            result = Call(self._as(m.result, c, t), tuple(results)) if results else Call(self._as(m.result, c, t), ())
+            result = (
+                Call(self._as(m.result, c, t), tuple(results))
+                if results
+                else Call(self._as(m.result, c, t), ())
+            )
         body = b.finish(result)
-        for other, role, names in zip(reversed(others), reversed(m.sources[1:]), reversed(taken[1:]), strict=True):
+        for other, role, names in zip(
+            reversed(others), reversed(m.sources[1:]), reversed(taken[1:]), strict=True
+        ):
             pattern = PatternConstructor(self._as(role, c, t), [PatternVar(v) for v in names])  # pyright: ignore[reportArgumentType]
             body = Match(other, (Clause(pattern, body),), len(cons) == 1)
         first = PatternConstructor(self._as(m.sources[0], c, t), tuple([PatternVar(v) for v in taken[0]]))
@@ -219,7 +232,5 @@ def no_dual(t: Type, span: Span | None) -> Any:
         "unknown-grad-target",
         f"a value of type {t} comes from outside of what is differentiated, and what it does is not known",
         span=span,
-        hint="define the function inside of what is differentiated, or take the derivative where the function is known",
+        hint="define the function inside, or take the derivative where the function is known",
     )
-
-

@@ -1,4 +1,6 @@
-"""What a variable of the source stands for while its program is differentiated, and blocks under construction."""
+"""What a variable of the source stands for while its program is differentiated, and blocks under
+construction.
+"""
 
 from collections.abc import Sequence
 from typing import Any, TypeAlias
@@ -26,7 +28,9 @@ class Number:
 
     __slots__ = ("active", "partner", "primal", "type")
 
-    def __init__(self, primal: Expr, type_: TensorType, partner: Expr | None = None, active: bool = False) -> None:
+    def __init__(
+        self, primal: Expr, type_: TensorType, partner: Expr | None = None, active: bool = False
+    ) -> None:
         self.primal = primal
         self.type = type_
         self.partner = partner
