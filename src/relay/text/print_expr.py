@@ -31,6 +31,7 @@ from relay.ir.expr import (
 )
 from relay.ir.module import IRModule
 from relay.ir.pattern import PatternConstructor, PatternTuple, PatternVar, PatternWildcard, pattern_vars
+from relay.ir.type import BOOL
 from relay.ir.vars import free_vars
 from relay.text import names
 from relay.text.attributes import attribute_list, operator_attributes, value_text
@@ -43,7 +44,7 @@ Steps = Generator[Any, Any, Any]
 Key = tuple[Any, int]
 """A scope: the node that opens it and the part that is it, as `relay.ir.scope` counts."""
 
-EQUALITY, COMPARISON, SUM, PRODUCT, UNARY, POWER, BASE, ATOM = range(3, 11)
+OR, AND, EQUALITY, COMPARISON, SUM, PRODUCT, UNARY, POWER, BASE, ATOM = range(1, 11)
 INFIX: dict[str, tuple[str, int, int, int]] = {
     "equal": ("==", EQUALITY, COMPARISON, COMPARISON),
     "not_equal": ("!=", EQUALITY, COMPARISON, COMPARISON),
@@ -60,6 +61,8 @@ INFIX: dict[str, tuple[str, int, int, int]] = {
 }
 """Operators with a sign: the sign, how tightly it binds, and what it demands of its left and its right side."""
 PREFIX = {"negative": "-", "logical_not": "!"}
+_OPERANDS = frozenset({Var, Call, TupleGetItem, RefRead})
+"""What stands on the right of `&&` and `||`; another branch prints as one of an `if`."""
 
 
 class Block:
@@ -440,7 +443,14 @@ class ExprPrinter:
         """A long tensor literal over several lines."""
         if text[0] != "[" or '"' in text:
             return text
-        return bracketed("[", text[1:-1].split(", "), "]", self.block.level, self.width)
+        if not text.startswith("[["):
+            return bracketed("[", text[1:-1].split(", "), "]", self.block.level, self.width)
+        margin = pad(self.block.level + 1)
+        closing = "]" * (len(text) - len(text.rstrip("]")) - 1)
+        rows = text[1:-1].removesuffix(closing).split(f"{closing}, ")
+        return Multi(
+            "[", [f"{margin}{row}{closing}{',' * (i + 1 < len(rows))}" for i, row in enumerate(rows)], "]"
+        )
 
     def shared_text(self, e: Any) -> Steps:
         """The name of a shared node; at its first use it is written, into the innermost block of its scope."""
@@ -507,7 +517,25 @@ class ExprPrinter:
             if len(e.args) == 2 and e.op.name in INFIX and not self.call_attributes(e):
                 return INFIX[e.op.name][1]
             return UNARY if self.is_prefix(e) else ATOM
-        return 0 if isinstance(e, If | Match | Function) else ATOM
+        if type(e) is If:
+            connective = self.connective(e)
+            return 0 if connective is None else connective[1]
+        return 0 if isinstance(e, Match | Function) else ATOM
+
+    def connective(self, e: If) -> tuple[str, int, RelayExpr] | None:
+        """The sign, strength and right side of an `if` that prints as `a && b` or `a || b`."""
+        if not self.sugar:
+            return None
+        if _is_bool(e.false_branch, False):
+            sign, strength, other, key = "&&", AND, e.true_branch, (e, 1)
+        elif _is_bool(e.true_branch, True):
+            sign, strength, other, key = "||", OR, e.false_branch, (e, 2)
+        else:
+            return None
+        fits = type(other) in _OPERANDS or (
+            type(other) is If and (_is_bool(other.false_branch, False) or _is_bool(other.true_branch, True))
+        )
+        return (sign, strength, other) if fits and key not in self.homes else None
 
     def is_prefix(self, e: Call) -> bool:
         """Whether a call prints as `-x` or `!x`."""
@@ -517,7 +545,7 @@ class ExprPrinter:
             and type(e.op) is Op
             and e.op.name in PREFIX
             and not e.type_args
-            and type(e.args[0]) is not Constant
+            and (type(e.args[0]) is not Constant or e.op.name == "logical_not")
             and not self.call_attributes(e)
         )
 
@@ -580,11 +608,7 @@ class ExprPrinter:
         if self.sugar and type(op) is Op and not more and not e.type_args:
             sign = INFIX.get(op.name)
             if sign is not None and len(e.args) == 2:
-                texts = yield self.parts(e.args, room - 6)
-                if len(texts[0]) + len(texts[1]) + 6 > room:
-                    self.shorten(e.args, texts, len(texts[0]) + len(texts[1]) + 6 - room)
-                left, right = e.args
-                return f"{self.guarded(left, texts[0], sign[2])} {sign[0]} {self.guarded(right, texts[1], sign[3])}"
+                return (yield self.infix(sign[0], e.args, sign[2:], room))
             if self.is_prefix(e):
                 text = self.guarded(e.args[0], (yield self.part(e.args[0], room - 3)), UNARY)
                 return PREFIX[op.name] + (f"({text})" if text[0] in "-!0123456789in" else text)
@@ -600,6 +624,15 @@ class ExprPrinter:
             head += f"<{', '.join([self.types.any_kind(t) for t in e.type_args])}>"
         texts = yield self.parts(e.args, room - 4)
         return self.listed(f"{head}(", e.args, texts, [more] if more else [], ")", room)
+
+    def infix(self, sign: str, sides: Sequence[Any], strengths: Sequence[int], room: int) -> Steps:
+        """`a + b`, each side in parentheses where it binds more loosely than its place demands."""
+        texts = yield self.parts(sides, room - 6)
+        excess = len(texts[0]) + len(texts[1]) + 6 - room
+        if excess > 0:
+            self.shorten(sides, texts, excess)
+        left, right = [self.guarded(*side) for side in zip(sides, texts, strengths, strict=True)]
+        return f"{left} {sign} {right}"
 
     def tuple(self, e: Tuple, room: int) -> Steps:
         """`(a, b)`, `(a,)`, `()`."""
@@ -625,7 +658,11 @@ class ExprPrinter:
         return Multi("{", self.leave(around), "}")
 
     def if_(self, e: If, room: int) -> Steps:
-        """`if (c) { a } else { b }`."""
+        """`if (c) { a } else { b }`, `a && b`, `a || b`."""
+        connective = self.connective(e)
+        if connective is not None:
+            sign, strength, other = connective
+            return (yield self.infix(sign, (e.cond, other), (strength, strength + 1), room))
         cond = yield self.part(e.cond, room - 10)
         return (yield self.branches(e, cond, room))
 
@@ -642,6 +679,7 @@ class ExprPrinter:
             and (e, 2) not in self.homes
             and not self.comments
             and not self.name_each_call
+            and self.connective(e.false_branch) is None
         ):
             middle.append([f"{pad(self.block.level + 1)}{yes}"] if isinstance(yes, str) else yes)
             around, inner = self.enter((e, 2), deeper=0), e.false_branch
@@ -774,6 +812,11 @@ def _commas(several: Sequence[Any]) -> list[Any]:
     for i, p in enumerate(several):
         pieces += [", ", p] if i else [p]
     return pieces
+
+
+def _is_bool(e: Any, value: bool) -> bool:
+    """Whether `e` is the literal `True` or `False`."""
+    return type(e) is Constant and e.type is BOOL and e.value.ndim == 0 and bool(e.value) is value
 
 
 def _key(scope: Any) -> Key:
