@@ -10,12 +10,15 @@ import numpy as np
 from op.operands import operand
 from op.straight_line import Line, atom_type, leaves, seeded
 from relay.ir.dtype import dtype_name, is_float
-from relay.ir.expr import Var
-from relay.ir.type import Kind, TensorType, TupleType, Type, TypeVar
+from relay.ir.expr import Var, constant
+from relay.ir.type import Kind, TensorType, Type, TypeVar
 from relay.op.base import DTypeName, Operator, Sample, array_type, attribute_types, instance, registry
 
 STEP = 1e-4
 """Of central differences of fourth order: their error is near `STEP ** 4` times the fifth derivative."""
+
+COORDINATES = ("gather_nd", "scatter_nd")
+"""Operators whose second operand holds points: how many coordinates they have is part of the program."""
 
 
 @dataclasses.dataclass
@@ -166,7 +169,7 @@ class Derivatives:
         """Values of atoms, from operands `step` further along the directions."""
         atoms = [*leaves(tuple(self.params)), *self.weights, *self.directions]
         values = [*self.case.moved(step), *self.case.weights, *self.case.directions]
-        given = [(a, v) for a, v in zip(atoms, values, strict=True) if a is not None]
+        given = [(a, v) for a, v in zip(atoms, values, strict=True) if isinstance(a, Var)]
         return self.line.run([a for a, _ in given], [v for _, v in given], results)
 
     def cotangents(self) -> list[Any]:
@@ -186,29 +189,32 @@ def seeded_floats(atoms: Any, seeds: list[Any]) -> dict[Any, Any]:
 
 
 def derivatives_of(case: Case, *, symbolic: bool = False) -> Derivatives:
-    """A line for the case; with `symbolic` every size but 0 and 1 is a type parameter."""
+    """A line for the case, in which what is not floating is constant.
+
+    With `symbolic` it is not, and every size but 0 and 1 is a type parameter.
+    """
     sizes: dict[int, TypeVar] = {}
-    types = [array_type(x) for x in case.operands]
-    params = [parameter(f"x{i}", symbolised(t, sizes) if symbolic else t) for i, t in enumerate(types)]
+    params = [parameter(f"x{i}", x, sizes if symbolic else None) for i, x in enumerate(case.operands)]
+    if symbolic and case.op.name in COORDINATES:
+        points = symbolised(array_type(case.operands[1]), sizes)
+        depth = case.operands[1].shape[0]
+        assert isinstance(points.shape, tuple)
+        params[1] = Var("points", TensorType((depth, *points.shape[1:]), points.dtype), span=None)
     line = Line()
     y = line.apply(case.op, tuple(params))
-    weights = [
-        None if w is None else alike(f"g{i}", a)
-        for i, (w, a) in enumerate(zip(case.weights, leaves(y), strict=True))
-    ]
+    weights = [None if w is None else alike("g", a) for w, a in zip(case.weights, leaves(y), strict=True)]
     xs = leaves(tuple(params))
-    directions = [
-        None if d is None else alike(f"d{i}", a)
-        for i, (d, a) in enumerate(zip(case.directions, xs, strict=True))
-    ]
+    directions = [None if d is None else alike("d", a) for d, a in zip(case.directions, xs, strict=True)]
     return Derivatives(case, line, params, y, weights, directions)
 
 
-def parameter(name: str, t: Type) -> Any:
-    """A variable, or a tuple of them for a tuple."""
-    if isinstance(t, TupleType):
-        return tuple([parameter(f"{name}_{i}", f) for i, f in enumerate(t.fields)])
-    return Var(name, t, span=None)
+def parameter(name: str, x: Any, sizes: dict[int, TypeVar] | None) -> Any:
+    """A variable or a constant for a value, for a tuple a tuple of them."""
+    if isinstance(x, tuple):
+        return tuple([parameter(f"{name}_{i}", f, sizes) for i, f in enumerate(x)])
+    if sizes is None and not floating(x):
+        return constant(x, span=None)
+    return Var(name, array_type(x) if sizes is None else symbolised(array_type(x), sizes), span=None)
 
 
 def alike(name: str, atom: Any) -> Var:
@@ -216,10 +222,8 @@ def alike(name: str, atom: Any) -> Var:
     return Var(name, atom_type(atom), span=None)
 
 
-def symbolised(t: Type, sizes: dict[int, TypeVar]) -> Type:
-    """A type with a type parameter for each size but 0 and 1."""
-    if isinstance(t, TupleType):
-        return TupleType([symbolised(f, sizes) for f in t.fields])
+def symbolised(t: Type, sizes: dict[int, TypeVar]) -> TensorType:
+    """A tensor type with a type parameter for each size but 0 and 1."""
     assert isinstance(t, TensorType)
     dims = [d if d < 2 else sizes.setdefault(d, TypeVar(f"n{d}", Kind.Dim)) for d in t.concrete_shape]
     return TensorType(dims, t.dtype)

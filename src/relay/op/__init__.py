@@ -13,6 +13,8 @@ from relay.op import (  # noqa: I001 -- the order is that of the operator manual
     join,
     broadcast,
     slice,
+    dynamic_slice,
+    take,
     index,
     scatter,
     arrange,
@@ -36,6 +38,7 @@ from relay.op.nn import (
     basic,
     conv,
     conv_transpose,
+    conv_weight,
     dense,
     global_pool,
     loss,
@@ -46,9 +49,10 @@ from relay.op.nn import (
 from relay.op.relation import relation
 
 FILES = (
-    math, trigonometry, rounding, arithmetic, compare, logic, cast, create, reshape, join, broadcast, slice,
-    index, scatter, arrange, pad, layout, einsum, fixed_point, reduce, statistics, scan, sort, random, nn,
-    activation, basic, conv, conv_transpose, dense, loss, norm, pool, global_pool, adaptive_pool, upsample,
+    math, trigonometry, rounding, arithmetic, compare, logic, cast, create, reshape, join, broadcast,
+    slice, dynamic_slice, take, index, scatter, arrange, pad, layout, einsum, fixed_point, reduce,
+    statistics, scan, sort, random, nn, activation, basic, conv, conv_transpose, conv_weight, dense, loss,
+    norm, pool, global_pool, adaptive_pool, upsample,
 )  # fmt: skip
 """The modules that register operators."""
 

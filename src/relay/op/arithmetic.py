@@ -3,7 +3,7 @@
 Integers wrap.  Dividing an integer by zero is `divide-by-zero`; the least integer divided by -1 wraps.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from math import inf
 from typing import Any, ClassVar
@@ -14,7 +14,7 @@ from relay.diagnostic import fail
 from relay.ir.dtype import INTEGERS, dtype_name, is_integer
 from relay.ir.expr import Constant, Expr
 from relay.ir.type import TensorType, Type
-from relay.op.base import FLOATING, NUMERIC, Array, Broadcast, Derivative, Interval, Numpy, operator, sample
+from relay.op.base import FLOATING, NUMERIC, Array, Broadcast, Derivative, Domain, Numpy, operator, sample
 from relay.op.conversion import NUMPY_ARITHMETIC, through_wide
 from relay.op.derivative import number, spread, times, unbroadcast, written
 from relay.op.numeric import apply
@@ -130,7 +130,7 @@ class Power(Arithmetic):
         sample("3 int32", numpy.array([0, 1, 5], "int32")),
         sample("uint8", numpy.uint8(3)),
     )
-    domain: ClassVar[Mapping[str, Interval]] = {"lhs": (0, inf)}
+    domain: ClassVar[Domain] = {"lhs": (0, inf)}
 
     def reference(self, np: Numpy, lhs: Array, rhs: Array) -> Array:
         return through_wide(partial(_power, np), lhs, rhs)
@@ -219,7 +219,7 @@ class Division(Arithmetic):
     """A division: `ufunc` on floats, `integer` on integers once the divisor is known not to be zero."""
 
     samples = DIVISIONS
-    domain: ClassVar[Mapping[str, Interval]] = {"rhs": (0, inf)}
+    domain: ClassVar[Domain] = {"rhs": (0, inf)}
     integer: ClassVar[Callable[..., Any]]
 
     def reference(self, np: Numpy, lhs: Array, rhs: Array) -> Array:

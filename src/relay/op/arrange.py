@@ -1,16 +1,21 @@
 """Elements in another order along their axes, and parts of matrices and sequences replaced."""
 
 from collections.abc import Sequence
-from typing import Literal
+from dataclasses import replace
+from typing import Any, Literal
 
 import numpy
 
 from relay.ir.dim import minimum
+from relay.ir.expr import Expr, constant
 from relay.ir.type import Dim, TensorType, Type
 from relay.op.axes import attribute_fault, axes_of, axis_of
 from relay.op.base import INTEGRAL, Array, Derivative, Fusion, Numpy, Operator, operator, sample
+from relay.op.derivative import zeros_like
+from relay.op.numeric import apply
 from relay.op.relation import Typing
-from relay.op.reshape import Rearrangement
+from relay.op.reshape import Rearrangement, shaped_like
+from relay.op.scattering import flattened, numbered, zeros_in_a_row
 
 
 @operator("reverse")
@@ -31,6 +36,9 @@ class Reverse(Rearrangement):
 
     def reference(self, np: Numpy, data: Array) -> Array:
         return np.flip(data, self.axis)
+
+    def transpose(self, g: Expr, data: Expr) -> tuple[Expr, ...]:
+        return (self(g),)
 
 
 @operator("reverse_sequence")
@@ -66,6 +74,9 @@ class ReverseSequence(Rearrangement):
         found = np.take_along_axis(x, at.reshape(at.shape + (1,) * (x.ndim - 2)), 1)
         return np.moveaxis(found, (0, 1), (self.batch_axis, self.seq_axis))
 
+    def transpose(self, g: Expr, data: Expr, seq_lengths: Expr) -> tuple[Expr | None, ...]:
+        return self(g, seq_lengths), None
+
 
 @operator("sequence_mask")
 class SequenceMask(Rearrangement):
@@ -76,6 +87,7 @@ class SequenceMask(Rearrangement):
     [[1, 0, 0], [4, 5, 0]]
     """
 
+    derivative = Derivative.RULES
     samples = (
         sample("3x2 float32", numpy.array([2, 3])),
         sample("2x4x3 int4", numpy.array([1, 4], "int32"), axis=1, mask_value=-1.0),
@@ -102,6 +114,12 @@ class SequenceMask(Rearrangement):
         valid = places[:, None] < lengths if self.axis == 0 else places < lengths[:, None]
         mask = valid.reshape(valid.shape + (1,) * (data.ndim - 2))
         return np.where(mask, data, np.asarray(self.mask_value).astype(data.dtype))
+
+    def vjp(self, g: Expr, y: Expr, data: Expr, valid_length: Expr) -> tuple[Expr | None, ...]:
+        return replace(self, mask_value=0.0)(g, valid_length), None
+
+    def jvp(self, dxs: Sequence[Any], y: Expr, data: Expr, valid_length: Expr) -> Expr:
+        return replace(self, mask_value=0.0)(dxs[0], valid_length)
 
 
 @operator("trilu")
@@ -131,6 +149,9 @@ class Trilu(Rearrangement):
         above = columns - rows
         kept = above >= int(k) if self.upper else above <= int(k)
         return np.where(kept, data, np.zeros_like(data))
+
+    def transpose(self, g: Expr, data: Expr, k: Expr) -> tuple[Expr | None, ...]:
+        return self(g, k), None
 
 
 def check_matrix(t: Typing, x: Type, name: str) -> tuple[Dim, ...]:
@@ -206,3 +227,16 @@ class MatrixSetDiag(Operator):
             return data
         found = values[..., np.where(inside, high - d, 0), np.where(inside, place, 0)]
         return np.where(inside, found, data)
+
+    def transpose(self, g: Expr, data: Expr, diagonal: Expr) -> tuple[Expr, Expr]:
+        return self(g, zeros_like(diagonal)), self.diagonal(g, data, diagonal)
+
+    def diagonal(self, g: Expr, data: Expr, diagonal: Expr) -> Expr:
+        """The elements of `g` that stand where those of the diagonal go; 0 for those that go nowhere."""
+        # Numbered from 1, so that what the diagonal does not reach is added up at 0.
+        numbers = apply("add", numbered(diagonal), constant(1, "int64"))
+        none = zeros_like(apply("cast", data, dtype="int64"))
+        places = flattened(self(none, numbers))
+        rest = apply("nn.pad", zeros_in_a_row(diagonal), pad_width=((1, 0),))
+        found = apply("scatter_elements", rest, places, flattened(g), axis=0, reduction="add")
+        return shaped_like(apply("strided_slice", found, begin=(1,), end=(None,)), diagonal)

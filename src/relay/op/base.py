@@ -28,6 +28,7 @@ from relay.op.signature import Signature
 Array = Any
 Numpy = Any
 Interval = tuple[float, float]
+Domain = Interval | Mapping[str, Interval]
 C = TypeVar("C", bound="type[Operator]")
 
 FLOATING = frozenset(FLOATS)
@@ -123,7 +124,7 @@ class Operator:
     variadic: ClassVar[bool] = False
     carried: ClassVar[tuple[str, ...]] = ()
     """Operands of which the shape or base type alone counts: the result does not vary with their values."""
-    domain: ClassVar[Interval | Mapping[str, Interval]] = (-inf, inf)
+    domain: ClassVar[Domain] = (-inf, inf)
     """The open interval of operands within which it is smooth, where need be by operand."""
     samples: ClassVar[tuple[Sample, ...]] = ()
     tolerance: ClassVar[float] = 1.0

@@ -8,7 +8,7 @@ import numpy
 
 from relay.diagnostic import fail
 from relay.ir.dtype import to_numpy
-from relay.ir.expr import Call, Constant, Expr, Op, as_expr
+from relay.ir.expr import Call, Constant, Expr, Op, as_expr, constant
 from relay.ir.type import ANY, TensorType, Type
 from relay.op.axes import attribute_fault, axis_of
 from relay.op.base import (
@@ -25,6 +25,8 @@ from relay.op.base import (
     sample,
 )
 from relay.op.conversion import converted
+from relay.op.derivative import cast_back, masked, spread, tensor_type, times, total
+from relay.op.numeric import apply
 from relay.op.relation import Typing
 
 
@@ -93,7 +95,7 @@ class Full(Operator):
     """
 
     fusion = Fusion.BROADCAST
-    derivative = Derivative.RULES
+    derivative = Derivative.TRANSPOSE
     samples = (
         sample("float32", shape=(2, 3)),
         sample("int32", shape=(0,), dtype="float64"),
@@ -112,6 +114,9 @@ class Full(Operator):
         value = converted(np, fill_value, self.dtype) if self.dtype else fill_value
         return np.broadcast_to(np.asarray(value), self.shape)
 
+    def transpose(self, g: Expr, fill_value: Expr) -> tuple[Expr, ...]:
+        return (cast_back(apply("sum", g), fill_value, tensor_type(g).dtype),)
+
 
 @operator("arange")
 class Arange(Operator):
@@ -126,7 +131,7 @@ class Arange(Operator):
     """
 
     fusion = Fusion.INJECTIVE
-    derivative = Derivative.ZERO
+    derivative = Derivative.RULES
     samples = (
         sample(stop=5),
         sample(start=1, stop=10, step=4, dtype="int32"),
@@ -134,6 +139,7 @@ class Arange(Operator):
         sample(start=5, stop=0, step=-2, dtype="int8"),
         sample(start=3, stop=0, dtype="int64"),
         sample(numpy.int32(0), numpy.int32(5), numpy.int32(2), dtype="int32"),
+        sample(numpy.float32(0.5), numpy.float32(3.25), numpy.float32(0.5)),
     )
 
     start: int | float | None = None
@@ -186,6 +192,20 @@ class Arange(Operator):
         whole = all(isinstance(x, int) for x in (first, by))
         values = count * by + first if whole else count.astype(numpy.float64) * float(by) + float(first)
         return converted(np, values, self.dtype)
+
+    def vjp(self, g: Expr, y: Expr, *limits: Expr) -> tuple[Expr | None, ...]:
+        start = apply("sum", g) if len(limits) > 1 else None
+        return (start, None, apply("sum", times(g, _places(y))))[: len(limits)]
+
+    def jvp(self, dxs: Sequence[Any], y: Expr, *limits: Expr) -> Expr | None:
+        start, _, step = (*dxs, None, None)[:3] if len(limits) > 1 else (None, None, None)
+        return total([*([] if start is None else [spread(start, y)]),
+                      *([] if step is None else [times(step, _places(y))])])  # fmt: skip
+
+
+def _places(y: Expr) -> Expr:
+    """0, 1, 2, … in the type of a vector."""
+    return apply("cumsum", apply("ones_like", y), axis=0, exclusive=True)
 
 
 def _number(x: Any) -> int | float | None:
@@ -243,7 +263,8 @@ class FullLike(Operator):
     """
 
     fusion = Fusion.BROADCAST
-    derivative = Derivative.RULES
+    derivative = Derivative.TRANSPOSE
+    carried = ("data",)
     samples = (sample("2x3 float32", "float32"), sample("int4", "int4"), sample("0x3 bool", "bool"))
 
     def relate(self, t: Typing, args: Sequence[Type], out: Type) -> None:
@@ -255,6 +276,9 @@ class FullLike(Operator):
 
     def reference(self, np: Numpy, data: Array, fill_value: Array) -> Array:
         return np.broadcast_to(np.asarray(fill_value), data.shape)
+
+    def transpose(self, g: Expr, data: Expr, fill_value: Expr) -> tuple[Expr | None, ...]:
+        return None, apply("sum", g)
 
 
 @operator("shape_of")
@@ -309,7 +333,7 @@ class OneHot(Operator):
     """
 
     fusion = Fusion.BROADCAST
-    derivative = Derivative.ZERO
+    derivative = Derivative.TRANSPOSE
     samples = (
         sample(numpy.array([2, 0, 5]), numpy.float32(1), numpy.float32(0), depth=3),
         sample(numpy.int32(1), numpy.int32(5), numpy.int32(-1), depth=2, dtype="int32"),
@@ -339,3 +363,14 @@ class OneHot(Operator):
         hit = np.expand_dims(np.asarray(indices).astype(numpy.int64), at) == places
         on, off = (converted(np, v, self.dtype) for v in (on_value, off_value))
         return np.where(hit, on, off).astype(to_numpy(self.dtype))
+
+    def transpose(self, g: Expr, indices: Expr, on_value: Expr, off_value: Expr) -> tuple[Expr | None, ...]:
+        yes, no = constant(True), constant(False)
+        hit = apply("one_hot", indices, yes, no, depth=self.depth, axis=self.axis, dtype="bool")
+        on, off = masked(hit, g), masked(apply("logical_not", hit), g)
+        dtype = tensor_type(g).dtype
+        return (
+            None,
+            cast_back(apply("sum", on), on_value, dtype),
+            cast_back(apply("sum", off), off_value, dtype),
+        )

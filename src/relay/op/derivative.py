@@ -21,7 +21,7 @@ from typing import Any, cast
 
 from relay.ir.dtype import is_float
 from relay.ir.expr import Constant, Expr, TupleGetItem, Var
-from relay.ir.type import HAS_ANY, TensorType, TupleType, Type
+from relay.ir.type import HAS_ANY, DType, TensorType, TupleType, Type
 from relay.op.base import Derivative, Operator
 from relay.op.numeric import apply, scalar
 
@@ -190,9 +190,11 @@ def written(dx: Any, x: Any) -> Any:
     return zeros_like(x) if is_floating(x) else x
 
 
-def cast_back(g: Expr, x: Expr) -> Expr:
-    """A cotangent in the base type of `x`."""
+def cast_back(g: Expr, x: Expr, of: DType | None = None) -> Expr:
+    """A cotangent in the base type of `x`; `of` is its own where that is known."""
     dtype = tensor_type(x).dtype
+    if of is not None and of == dtype:
+        return g
     return apply("cast", g, dtype=dtype) if isinstance(dtype, str) else apply("cast_like", g, x)
 
 

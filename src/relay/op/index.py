@@ -1,12 +1,12 @@
 """Elements by index: gathering them, and scattering others into their places."""
 
 from collections.abc import Sequence
-from typing import Literal
 
 import numpy
 
+from relay.ir.expr import Expr, constant
 from relay.ir.type import ANY, Dim, TensorType, Type
-from relay.op.axes import attribute_fault, axis_of, check_indices, out_of_range
+from relay.op.axes import attribute_fault, axis_of, check_indices
 from relay.op.base import (
     BOOLEAN,
     INTEGRAL,
@@ -20,6 +20,8 @@ from relay.op.base import (
     sample,
 )
 from relay.op.conversion import wide
+from relay.op.derivative import rank_of, tensor_type, total, zeros_like
+from relay.op.numeric import apply, dims
 from relay.op.relation import Typing
 from relay.op.reshape import Rearrangement
 
@@ -27,76 +29,6 @@ from relay.op.reshape import Rearrangement
 def as_index(x: Array) -> Array:
     """Indices as int64, whatever integers they are."""
     return numpy.asarray(x).astype(numpy.int64)
-
-
-@operator("take")
-class Take(Rearrangement):
-    """The parts of `data` along `axis` at the indices; without an axis, elements of the flattened tensor.
-
-    An index beyond the axis is moved to its nearest end (`mode="clip"`), counted modulo its size (`"wrap"`),
-    or refused (`"fast"`, `index-out-of-range`).  The first `batch_dims` axes of both operands go together.
-
-    relay> take([10, 20, 30], [2, 0, 9], axis=0)
-    [30, 10, 30]
-    """
-
-    samples = (
-        sample("5x4 float32", numpy.array([[0, 4, 2], [1, 9, -1]]), axis=0),
-        sample("5x4 int4", numpy.array([19, 20]), mode="wrap"),
-        sample("3 bool", numpy.int32(1), axis=0, mode="fast"),
-        sample("2x5x3 float32", numpy.array([[0, 4], [1, 2]]), axis=1, batch_dims=1),
-        sample("5x4 bfloat16", "0x2 int64", axis=-1),
-        sample("int32", "int8"),
-    )
-
-    batch_dims: int = 0
-    axis: int | None = None
-    mode: Literal["clip", "wrap", "fast"] = "clip"
-
-    def infer(self, t: Typing, x: Type, indices: Type) -> Type:
-        t.dtype_in(indices, INTEGRAL, "the indices")
-        if self.axis is None:
-            t.tensor(x)
-            return TensorType(t.tensor(indices).shape, t.dtype(x))
-        dims, places = t.shape(x), t.shape(indices)
-        at = axis_of(t, self.axis, len(dims))
-        batch = axis_of(t, self.batch_dims, len(places) + 1, "batch_dims")
-        if batch > at:
-            attribute_fault(t, "batch_dims", self.batch_dims, f"the axis {at} is one of them")
-        for a, b in zip(dims[:batch], places, strict=False):
-            t.equal(a, b, why="the batch axes of data and indices go together")
-        return TensorType((*dims[:at], *places[batch:], *dims[at + 1 :]), t.dtype(x))
-
-    def reference(self, np: Numpy, data: Array, indices: Array) -> Array:
-        x = np.reshape(data, (-1,)) if self.axis is None else data
-        at = 0 if self.axis is None else self.axis % x.ndim
-        places = self.placed(np, as_index(indices), x.shape[at])
-        batch = self.batch_dims % (places.ndim + 1)
-        if batch == 0:
-            return np.take(x, places, at)
-        outer, between = x.shape[:batch], x.shape[batch:at]
-        rows = np.reshape(
-            x,
-            (*outer, int(numpy.prod(between, dtype=int)), x.shape[at], -1)
-            if x.size
-            else (
-                *outer,
-                int(numpy.prod(between, dtype=int)),
-                x.shape[at],
-                int(numpy.prod(x.shape[at + 1 :], dtype=int)),
-            ),
-        )
-        flat = np.reshape(places, (*outer, 1, int(numpy.prod(places.shape[batch:], dtype=int)), 1))
-        found = np.take_along_axis(rows, flat, batch + 1)
-        return np.reshape(found, (*outer, *between, *places.shape[batch:], *x.shape[at + 1 :]))
-
-    def placed(self, np: Numpy, indices: Array, size: int) -> Array:
-        """Indices within the axis, by `mode`."""
-        if self.mode == "fast":
-            return check_indices(np, indices, size, negative=False)
-        if size == 0 and indices.size:
-            out_of_range(indices.reshape(-1)[0], 0)
-        return indices % max(size, 1) if self.mode == "wrap" else np.clip(indices, 0, max(size - 1, 0))
 
 
 @operator("gather")
@@ -130,6 +62,10 @@ class Gather(Rearrangement):
 
     def reference(self, np: Numpy, data: Array, indices: Array) -> Array:
         return data[along(np, as_index(indices), data.shape, self.axis % data.ndim)]
+
+    def transpose(self, g: Expr, data: Expr, indices: Expr) -> tuple[Expr | None, ...]:
+        zeros = zeros_like(data)
+        return apply("scatter_elements", zeros, indices, g, axis=self.axis, reduction="add"), None
 
 
 def along(np: Numpy, indices: Array, shape: Sequence[int], axis: int) -> tuple[Array, ...]:
@@ -181,6 +117,23 @@ class GatherND(Rearrangement):
         at = (*grid[:batch], *coordinates)
         return data[at] if at else np.broadcast_to(data, (*points.shape[1:], *data.shape))
 
+    def transpose(self, g: Expr, data: Expr, indices: Expr) -> tuple[Expr | None, ...]:
+        depth = rank_of(data) - self.batch_dims - (rank_of(g) - (rank_of(indices) - 1))
+        if depth == 0:
+            axes = tuple(range(self.batch_dims, rank_of(indices) - 1))
+            return apply("sum", g, axis=axes) if axes else g, None
+        points = indices
+        if self.batch_dims or not isinstance(dims(tensor_type(indices))[0], int):
+            rows = [apply("take", indices, constant(i), axis=0) for i in range(depth)]
+            points = apply("stack", (*counted(rows[0], self.batch_dims), *rows))
+        return apply("scatter_nd", zeros_like(data), points, g, mode="add"), None
+
+
+def counted(x: Expr, count: int) -> list[Expr]:
+    """For each of the first axes of `x`, of integers, a tensor of its shape with the places along it."""
+    ones = apply("ones_like", x)
+    return [apply("cumsum", ones, axis=i, exclusive=True) for i in range(count)]
+
 
 def coordinates_of(t: Typing, places: Sequence[Dim], index_rank: int | None) -> int:
     """How many coordinates a point has: the size of the first axis of the indices."""
@@ -226,6 +179,18 @@ class AdvIndex(Injective):
         return np.asarray(x)[
             tuple([check_indices(np, as_index(i), d) for i, d in zip(indices, x.shape, strict=False)])
         ]
+
+    def transpose(self, g: Expr, inputs: tuple[Expr, ...]) -> tuple[tuple[Expr | None, ...]]:
+        data, *indices = inputs
+        if not indices:
+            return ((g,),)
+        rows = [apply("cast", i, dtype="int64") for i in indices]
+        if len(rows) > 1:
+            whole = total(rows)
+            assert whole is not None
+            rows = [apply("broadcast_to_like", row, whole) for row in rows]
+        found = apply("scatter_nd", zeros_like(data), apply("stack", rows), g, mode="add")
+        return ((found, *[None for _ in indices]),)
 
 
 @operator("unravel_index")

@@ -1,17 +1,21 @@
 """Several tensors as one, one as several, and repetition."""
 
 from collections.abc import Sequence
+from itertools import accumulate
 from typing import Any, Literal
 
 import numpy
 
 from relay.ir.dim import product
-from relay.ir.expr import Tuple
+from relay.ir.expr import Expr, Tuple, TupleGetItem, constant
 from relay.ir.type import Dim, TensorType, TupleType, Type
 from relay.op.axes import Checker, attribute_fault, axis_of
 from relay.op.base import Array, Derivative, Injective, Numpy, operator, sample
+from relay.op.derivative import rank_of, sizes_of, zeros_like
+from relay.op.numeric import apply
 from relay.op.relation import Typing
-from relay.op.reshape import Rearrangement
+from relay.op.reshape import SPLIT, Rearrangement, fitted, shaped_like
+from relay.op.slice import BEYOND
 
 
 def same_fields(t: Typing, data: Type) -> tuple[Type, ...]:
@@ -61,6 +65,31 @@ class Concatenate(Injective):
     def reference(self, np: Numpy, data: tuple[Array, ...]) -> Array:
         return np.concatenate(data, self.axis)
 
+    def transpose(self, g: Expr, data: tuple[Expr, ...]) -> tuple[tuple[Expr, ...]]:
+        axis = self.axis % rank_of(g)
+        shapes = [sizes_of(x) for x in data]
+        if None in shapes:
+            return (_parts_at_run_time(g, data, axis),)
+        cuts = tuple(accumulate([shape[axis] for shape in shapes[:-1] if shape is not None]))
+        parts = apply("split", g, cuts, axis)
+        return (tuple([TupleGetItem(parts, i) for i in range(len(data))]),)
+
+
+def _parts_at_run_time(g: Expr, xs: tuple[Expr, ...], axis: int) -> tuple[Expr, ...]:
+    """The parts of `g` along an axis that have the shapes of `xs`, whose sizes are known at run time."""
+    first: Expr = constant([0] * (axis + 1), "int64")
+    ones = constant([1] * (axis + 1), "int64")
+    found: list[Expr] = []
+    for x in xs:
+        size = apply("strided_slice", apply("shape_of", x, "int64"), begin=(axis,), end=(axis + 1,))
+        along = apply("nn.pad", size, pad_width=((axis, 0),))
+        others = constant([BEYOND] * axis + [0], "int64")
+        last = apply("add", first, along)
+        part = apply("dyn.strided_slice", g, first, apply("add", last, others), ones)
+        found.append(apply("reshape_like", part, x))
+        first = last
+    return tuple(found)
+
 
 @operator("stack")
 class Stack(Injective):
@@ -90,6 +119,10 @@ class Stack(Injective):
 
     def reference(self, np: Numpy, data: tuple[Array, ...]) -> Array:
         return np.stack(data, self.axis)
+
+    def transpose(self, g: Expr, data: tuple[Expr, ...]) -> tuple[tuple[Expr, ...]]:
+        axis = self.axis % rank_of(g)
+        return (tuple([apply("take", g, constant(i), axis=axis) for i in range(len(data))]),)
 
 
 @operator("split")
@@ -138,6 +171,9 @@ class Split(Injective):
     def reference(self, np: Numpy, data: Array) -> tuple[Array, ...]:
         return tuple(np.split(data, self.indices_or_sections, self.axis))
 
+    def transpose(self, g: tuple[Expr, ...], data: Expr) -> tuple[Expr, ...]:
+        return (fitted(apply("concatenate", g, axis=self.axis), data),)
+
 
 @operator("tile")
 class Tile(Rearrangement):
@@ -171,6 +207,13 @@ class Tile(Rearrangement):
     def reference(self, np: Numpy, data: Array) -> Array:
         return np.tile(data, self.reps)
 
+    def transpose(self, g: Expr, data: Expr) -> tuple[Expr, ...]:
+        if 0 in self.reps:
+            return (zeros_like(data),)
+        reps = (1,) * (rank_of(g) - len(self.reps)) + self.reps
+        copies = apply("reshape", g, newshape=[code for r in reps for code in (SPLIT, r, -1)])
+        return (shaped_like(apply("sum", copies, axis=tuple(range(0, 2 * len(reps), 2))), data),)
+
 
 @operator("repeat")
 class Repeat(Rearrangement):
@@ -202,6 +245,15 @@ class Repeat(Rearrangement):
 
     def reference(self, np: Numpy, data: Array) -> Array:
         return np.repeat(data, self.repeats, self.axis)
+
+    def transpose(self, g: Expr, data: Expr) -> tuple[Expr, ...]:
+        if self.repeats == 0:
+            return (zeros_like(data),)
+        at = 0 if self.axis is None else self.axis % rank_of(data)
+        rest = rank_of(g) - 1 - at
+        copies = apply("reshape", g, newshape=(*(0,) * at, SPLIT, -1, self.repeats, *(0,) * rest))
+        found = apply("sum", copies, axis=at + 1)
+        return (shaped_like(found, data) if self.axis is None else found,)
 
 
 @operator("meshgrid")
@@ -241,3 +293,8 @@ class Meshgrid(Injective):
 
     def reference(self, np: Numpy, data: tuple[Array, ...]) -> tuple[Array, ...]:
         return tuple(np.meshgrid(*[numpy.atleast_1d(x) for x in data], indexing=self.indexing))
+
+    def transpose(self, g: tuple[Expr, ...], data: tuple[Expr, ...]) -> tuple[tuple[Expr, ...]]:
+        exchanged = {0: 1, 1: 0} if self.indexing == "xy" and len(data) > 1 else {}
+        sums = [apply("sum", d, axis=exchanged.get(i, i), exclude=True) for i, d in enumerate(g)]
+        return (tuple([d if rank_of(x) else shaped_like(d, x) for d, x in zip(sums, data, strict=True)]),)

@@ -2,16 +2,18 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
-from typing import Literal
+from typing import Any, Literal
 
 from relay.ir.dim import product
+from relay.ir.expr import Expr
 from relay.ir.type import Dim, TensorType, Type
 from relay.op.axes import SIZES, Checker, attribute_fault
-from relay.op.base import Array, Numpy, operator, sample
+from relay.op.base import Array, Derivative, Numpy, operator, sample
+from relay.op.numeric import apply
 from relay.op.relation import Typing
-from relay.op.reshape import Rearrangement
+from relay.op.reshape import MERGED, SPLIT, Rearrangement, fitted
 
 ImageLayout = Literal["NCHW", "NHWC"]
 
@@ -125,6 +127,9 @@ class LayoutTransform(Rearrangement):
         first, split, last = self.plan(SIZES, data.shape)
         return np.transpose(np.reshape(np.transpose(data, first), split), last)
 
+    def transpose(self, g: Expr, data: Expr) -> tuple[Expr, ...]:
+        return (fitted(apply("layout_transform", g, self.dst_layout, self.src_layout), data),)
+
 
 def _image(t: Typing, x: Type, layout: str) -> tuple[Dim, Dim, Dim, Dim]:
     """Batch, channels, height and width of a tensor of images."""
@@ -167,6 +172,9 @@ class SpaceToDepth(Rearrangement):
             n, h // b, w // b, b * b * c
         )
         return x if self.layout == "NHWC" else np.moveaxis(x, 3, 1)
+
+    def transpose(self, g: Expr, data: Expr) -> tuple[Expr, ...]:
+        return (fitted(apply("nn.depth_to_space", g, self.block_size, self.layout), data),)
 
 
 def check_block(t: Checker, size: int) -> int:
@@ -215,6 +223,19 @@ class DepthToSpace(Rearrangement):
         x = x.reshape(n, h * b, w * b, deep)
         return x if self.layout == "NHWC" else np.moveaxis(x, 3, 1)
 
+    def transpose(self, g: Expr, data: Expr) -> tuple[Expr, ...]:
+        found = apply("nn.space_to_depth", g, self.block_size, self.layout)
+        return (fitted(found if self.mode == "DCR" else self.exchanged(found), data),)
+
+    def exchanged(self, x: Expr) -> Expr:
+        """Channels whose outer part is the place in the block, so that it becomes the inner one."""
+        split, merged = (SPLIT, self.block_size**2, -1), (MERGED,)
+        if self.layout == "NCHW":
+            x = apply("reshape", x, newshape=(0, *split, 0, 0))
+            return apply("reshape", apply("transpose", x, (0, 2, 1, 3, 4)), newshape=(0, *merged, 0, 0))
+        x = apply("reshape", x, newshape=(0, 0, 0, *split))
+        return apply("reshape", apply("transpose", x, (0, 1, 2, 4, 3)), newshape=(0, 0, 0, *merged))
+
 
 @operator("nn.space_to_batch_nd")
 class SpaceToBatchND(Rearrangement):
@@ -225,6 +246,7 @@ class SpaceToBatchND(Rearrangement):
     [[1, 3], [2, 0]]
     """
 
+    derivative = Derivative.RULES
     samples = (
         sample("2x4x6x3 float32", block_shape=(2, 3), paddings=((0, 0), (0, 0))),
         sample("1x3 int4", block_shape=(2,), paddings=((0, 1),), pad_value=2.0),
@@ -253,6 +275,12 @@ class SpaceToBatchND(Rearrangement):
         rest = range(2 * m + 1, x.ndim)
         x = np.transpose(x, (*range(2, 2 * m + 1, 2), 0, *range(1, 2 * m + 1, 2), *rest))
         return x.reshape(x.shape[m] * int(product(x.shape[:m])), *x.shape[m + 1 :])  # pyright: ignore[reportArgumentType]
+
+    def vjp(self, g: Expr, y: Expr, data: Expr) -> tuple[Expr, ...]:
+        return (fitted(apply("nn.batch_to_space_nd", g, self.block_shape, self.paddings), data),)
+
+    def jvp(self, dxs: Sequence[Any], y: Expr, data: Expr) -> Expr:
+        return replace(self, pad_value=0.0)(dxs[0])
 
 
 def check_blocks(
@@ -305,3 +333,6 @@ class BatchToSpaceND(Rearrangement):
         x = x.reshape(batch, *sizes, *data.shape[m + 1 :])
         kept = [slice(before, d - after) for d, (before, after) in zip(sizes, self.crops, strict=True)]
         return x[(slice(None), *kept)]
+
+    def transpose(self, g: Expr, data: Expr) -> tuple[Expr, ...]:
+        return (fitted(apply("nn.space_to_batch_nd", g, self.block_shape, self.crops), data),)

@@ -7,10 +7,14 @@ from relay.ir.dtype import dtype_name
 from relay.ir.expr import Call, Expr, Op, as_expr
 from relay.ir.type import TensorType, Type
 from relay.op.axes import attribute_fault
-from relay.op.base import Array, Fusion, Numpy, operator, sample
+from relay.op.base import Array, Derivative, Fusion, Numpy, operator, sample
 from relay.op.conversion import converted
+from relay.op.derivative import cast_back, is_floating, number, tensor_type, written
+from relay.op.numeric import apply
 from relay.op.relation import Typing
 from relay.op.reshape import Rearrangement
+from relay.op.scattering import scattered
+from relay.op.slice import BEYOND
 
 Widths = tuple[tuple[int, int], ...]
 """How much to add before and after each axis."""
@@ -48,8 +52,10 @@ class Pad(Rearrangement):
     """
 
     fusion = Fusion.BROADCAST
+    derivative = Derivative.RULES
     samples = (
         sample("2x3 float32", pad_width=((1, 0), (0, 2))),
+        sample("2x3 float32", "float32", pad_width=((0, 1), (2, 0))),
         sample("2x3 int4", "int4", pad_width=((0, 0), (1, 1))),
         sample("3 bfloat16", pad_width=((2, 1),), pad_mode="edge"),
         sample("3x4 float64", pad_mode="reflect", pad_width=((2, 0), (1, 3))),
@@ -99,6 +105,23 @@ class Pad(Rearrangement):
         out[tuple([slice(b, b + d) for d, (b, _) in zip(data.shape, self.pad_width, strict=True)])] = data
         return out
 
+    def vjp(self, g: Expr, y: Expr, data: Expr, pad_value: Expr | None = None) -> tuple[Expr | None, ...]:
+        if self.pad_mode != "constant":
+            return scattered(g, self, data), *([] if pad_value is None else [None])
+        begin = [before for before, _ in self.pad_width]
+        end = [-after if after else BEYOND for _, after in self.pad_width]
+        inner = apply("strided_slice", g, begin=begin, end=end) if begin else g
+        if pad_value is None or not is_floating(pad_value):
+            return inner, *([] if pad_value is None else [None])
+        border = apply("strided_set", g, number(0, g), begin, end) if begin else apply("zeros_like", g)
+        return inner, cast_back(apply("sum", border), pad_value, tensor_type(g).dtype)
+
+    def jvp(self, dxs: Sequence[Any], y: Expr, data: Expr, pad_value: Expr | None = None) -> Expr | None:
+        dx, dvalue = (*dxs, None)[:2]
+        if dx is None and (dvalue is None or self.pad_mode != "constant"):
+            return None
+        return self(written(dx, data), *([] if dvalue is None else [dvalue]))
+
 
 @operator("nn.mirror_pad")
 class MirrorPad(Rearrangement):
@@ -131,3 +154,6 @@ class MirrorPad(Rearrangement):
                 [b + d + a for d, (b, a) in zip(data.shape, self.pad_width, strict=True)], data.dtype
             )
         return np.pad(data, self.pad_width, mode=self.mode.lower())
+
+    def transpose(self, g: Expr, data: Expr) -> tuple[Expr, ...]:
+        return (scattered(g, self, data),)

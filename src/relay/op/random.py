@@ -27,11 +27,12 @@ from typing import Any
 import numpy
 
 from relay.ir.dtype import to_numpy
-from relay.ir.expr import Call, Constant, Expr, Op, as_expr, constant
+from relay.ir.expr import Call, Constant, Expr, Op, TupleGetItem, as_expr, constant
 from relay.ir.type import TensorType, TupleType, Type
 from relay.op.base import FLOATING, Array, Derivative, DTypeName, Numpy, Operator, builders, operator, sample
 from relay.op.conversion import accumulator
-from relay.op.numeric import narrow
+from relay.op.derivative import number, spread, times, total
+from relay.op.numeric import apply, narrow
 from relay.op.relation import Typing
 
 KEY = TensorType((10,), "uint64")
@@ -224,6 +225,16 @@ class Uniform(Operator):
         grown = narrow(accumulator(x) * accumulator(span), dtype)
         return rest, narrow(accumulator(grown) + accumulator(low), dtype)
 
+    def vjp(self, g: Any, y: Any, key: Expr, low: Expr, high: Expr) -> tuple[Expr | None, ...]:
+        of_high = apply("sum", times(g[1], _standard(self, key)))
+        return None, apply("subtract", apply("sum", g[1]), of_high), of_high
+
+    def jvp(self, dxs: Sequence[Any], y: Any, key: Expr, low: Expr, high: Expr) -> Any:
+        _, lower, higher = dxs
+        share = _standard(self, key)
+        rest = apply("subtract", number(1, low), share)
+        return None, total([times(d, s) for d, s in ((lower, rest), (higher, share)) if d is not None])
+
     @staticmethod
     def builder(
         key: Any, shape: Sequence[int], dtype: str = "float32", low: Any = 0.0, high: Any = 1.0
@@ -270,6 +281,14 @@ class Normal(Operator):
         x = (np.sqrt(-2 * np.log(1 - u)) * np.cos(2 * np.pi * v)).astype(dtype)
         grown = narrow(accumulator(x) * accumulator(scale), dtype)
         return rest, narrow(accumulator(grown) + accumulator(mean), dtype)
+
+    def vjp(self, g: Any, y: Any, key: Expr, mean: Expr, scale: Expr) -> tuple[Expr | None, ...]:
+        return None, apply("sum", g[1]), apply("sum", times(g[1], _standard(self, key)))
+
+    def jvp(self, dxs: Sequence[Any], y: Any, key: Expr, mean: Expr, scale: Expr) -> Any:
+        _, shift, growth = dxs
+        moved = [] if shift is None else [spread(shift, y[1])]
+        return None, total(moved if growth is None else [*moved, times(growth, _standard(self, key))])
 
     @staticmethod
     def builder(
@@ -326,6 +345,11 @@ def check_float(t: Typing, dtype: str, op: str) -> None:
     """Demand a base type that has a rule from words to floats."""
     if dtype not in BITS:
         t.fail("dtype-not-supported", f"`{op}` cannot draw {dtype}", hint=f"it draws {', '.join(BITS)}")
+
+
+def _standard(op: Uniform | Normal, key: Expr) -> Expr:
+    """The same draws from 0 to 1, or normal with mean 0 and deviation 1: what parameters scale and shift."""
+    return TupleGetItem(_drawn(op.name, key, op.out_shape, op.out_dtype, 0.0, 1.0), 1)
 
 
 def _shape(shape: Any) -> tuple[int, ...]:

@@ -40,7 +40,13 @@ def shaped_like(g: Expr, x: Expr) -> Expr:
     return apply("reshape", g, newshape=sizes, allowzero=True)
 
 
-_MERGED, _SPLIT, _REST = -3, -4, -2
+def fitted(g: Expr, x: Expr) -> Expr:
+    """`g`, which has the shape of `x`, with its type where that is not seen from symbolic sizes."""
+    return g if sizes_of(x) is not None else apply("reshape_like", g, x)
+
+
+MERGED, SPLIT, REST = -3, -4, -2
+"""Codes in a new shape; see `Reshape`."""
 
 
 def reshaped(t: Checker, dims: Sequence[Dim], newshape: Sequence[int], *, allowzero: bool) -> tuple[Dim, ...]:
@@ -62,10 +68,10 @@ def reshaped(t: Checker, dims: Sequence[Dim], newshape: Sequence[int], *, allowz
                 out.append(1)
                 spare_in += dims[at : at + 1]
                 at += 1
-            case int() if code == _REST:
+            case int() if code == REST:
                 out += dims[at:]
                 at = len(dims)
-            case int() if code == _MERGED:
+            case int() if code == MERGED:
                 out.append(_take(t, dims, at, newshape) * _take(t, dims, at + 1, newshape))
                 at += 2
             case (a, b):
@@ -100,7 +106,7 @@ def _grouped(t: Checker, newshape: Sequence[int]) -> list[Any]:
     rest = list(newshape)
     while rest:
         code = rest.pop(0)
-        if code == _SPLIT:
+        if code == SPLIT:
             if len(rest) < 2:
                 attribute_fault(t, "newshape", tuple(newshape), "-4 needs two sizes after it")
             code = (rest.pop(0), rest.pop(0))
@@ -134,7 +140,7 @@ def _reversed(t: Checker, newshape: Sequence[int]) -> list[int]:
     """The codes from right to left."""
     codes: list[int] = []
     for code in reversed(_grouped(t, newshape)):
-        codes += [_SPLIT, code[1], code[0]] if isinstance(code, tuple) else [code]
+        codes += [SPLIT, code[1], code[0]] if isinstance(code, tuple) else [code]
     return codes
 
 

@@ -1,15 +1,19 @@
-"""Running sums and products along an axis."""
+"""Running sums and products along an axis, and linear recurrences."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from relay.ir.dim import product
+from relay.ir.expr import Expr
 from relay.ir.type import TensorType, Type
 from relay.op.axes import axis_of
-from relay.op.base import NUMERIC, Array, Derivative, DTypeName, Numpy, Operator, operator, sample
+from relay.op.base import FLOATING, NUMERIC, Array, Derivative, DTypeName, Numpy, Operator, operator, sample
 from relay.op.conversion import accumulator
-from relay.op.numeric import narrow
+from relay.op.derivative import cast_back, tensor_type, times
+from relay.op.numeric import SameType, apply, dims, narrow
 from relay.op.relation import Typing
+from relay.op.reshape import shaped_like
 
 
 @dataclass(frozen=True)
@@ -44,6 +48,16 @@ class Scan(Operator):
             x = np.concatenate([first, np.take(x, np.arange(x.shape[axis] - 1), axis=axis)], axis=axis)
         return narrow(run(x, axis=axis, dtype=x.dtype), wanted)
 
+    def prepared(self, x: Expr) -> Expr:
+        """The operand, or its tangent, as it is run over."""
+        x = x if self.dtype is None else apply("cast", x, dtype=self.dtype)
+        return apply("reshape", x, newshape=(-1,)) if self.axis is None else x
+
+    def restored(self, g: Expr, data: Expr) -> Expr:
+        """A cotangent of what `prepared` makes as one of the operand."""
+        g = shaped_like(g, data) if self.axis is None else g
+        return g if self.dtype is None else cast_back(g, data, self.dtype)
+
 
 @operator("cumsum")
 class CumSum(Scan):
@@ -65,6 +79,11 @@ class CumSum(Scan):
     def reference(self, np: Numpy, data: Array) -> Array:
         return self.scan(np, data, np.cumsum, 0)
 
+    def transpose(self, g: Expr, data: Expr) -> tuple[Expr, ...]:
+        axis = self.axis or 0
+        found = apply("cumsum", apply("reverse", g, axis=axis), axis=axis, exclusive=self.exclusive)
+        return (self.restored(apply("reverse", found, axis=axis), data),)
+
 
 @operator("cumprod")
 class CumProd(Scan):
@@ -83,3 +102,77 @@ class CumProd(Scan):
 
     def reference(self, np: Numpy, data: Array) -> Array:
         return self.scan(np, data, np.cumprod, 1)
+
+    # The derivative of a product by a factor is the product before it times that after it, up to each place;
+    # the latter add up in a linear recurrence, so that zeros need no division.
+
+    def vjp(self, g: Expr, y: Expr, data: Expr) -> tuple[Expr, ...]:
+        x, axis = self.prepared(data), self.axis or 0
+        later = shifted(g, axis, tensor_type(y), -1) if self.exclusive else g
+        after = apply("linear_scan", x, later, axis=axis, reverse=True)
+        return (self.restored(times(self.before(x), after), data),)
+
+    def jvp(self, dxs: Sequence[Any], y: Expr, data: Expr) -> Expr:
+        x, axis = self.prepared(data), self.axis or 0
+        found = apply("linear_scan", x, times(self.before(x), self.prepared(dxs[0])), axis=axis)
+        return shifted(found, axis, tensor_type(y), 1) if self.exclusive else found
+
+    def before(self, x: Expr) -> Expr:
+        """The product of all elements before each one."""
+        return apply("cumprod", x, axis=self.axis or 0, exclusive=True)
+
+
+def shifted(x: Expr, axis: int, t: TensorType, by: int) -> Expr:
+    """`x`, of type `t`, one place later (`by=1`) or earlier (-1) along an axis; the place left over is 0."""
+    widths = [(0, 0)] * len(dims(t))
+    widths[axis] = (1, 0) if by > 0 else (0, 1)
+    begin, end = (0, -1) if by > 0 else (1, None)
+    padded = apply("nn.pad", x, pad_width=widths)
+    return apply("strided_slice", padded, begin=(begin,), end=(end,), axes=(axis,))
+
+
+@operator("linear_scan")
+class LinearScan(SameType):
+    """`y[i] = decay[i] * y[i - 1] + data[i]` along `axis`, where `y[-1]` is 0: a linear recurrence.
+
+    With `reverse` it is the transpose, `y[i] = decay[i + 1] * y[i + 1] + data[i]`.
+
+    relay> linear_scan([0.5, 0.5, 0.5], [8.0, 0.0, 1.0])
+    [8.0, 4.0, 3.0]
+    """
+
+    axis: int = -1
+    reverse: bool = False
+    dtypes = FLOATING
+    derivative = Derivative.RULES
+    samples = (
+        sample("3x4 float32", "3x4 float32"),
+        sample("3x2 float64", "3x2 float64", axis=0, reverse=True),
+        sample("0x3 bfloat16", "0x3 bfloat16", axis=0),
+    )
+
+    def infer(self, t: Typing, decay: Type, data: Type) -> Type:
+        t.equal(data, decay, why="there is a factor for each element")
+        axis_of(t, self.axis, len(t.shape(decay)))
+        return decay
+
+    def reference(self, np: Numpy, decay: Array, data: Array) -> Array:
+        factors, y = (np.moveaxis(accumulator(x), self.axis, 0) for x in (decay, np.array(data)))
+        places = range(len(y) - 2, -1, -1) if self.reverse else range(1, len(y))
+        for i in places:
+            y[i] += factors[i + 1] * y[i + 1] if self.reverse else factors[i] * y[i - 1]
+        return narrow(np.moveaxis(y, 0, self.axis), data.dtype)
+
+    def vjp(self, g: Expr, y: Expr, decay: Expr, data: Expr) -> tuple[Expr, Expr]:
+        back = apply("linear_scan", decay, g, axis=self.axis, reverse=not self.reverse)
+        later, earlier = (y, back) if self.reverse else (back, y)
+        return times(later, shifted(earlier, self.axis, tensor_type(y), 1)), back
+
+    def jvp(self, dxs: Sequence[Any], y: Expr, decay: Expr, data: Expr) -> Expr:
+        faster, more = dxs
+        if faster is not None:
+            other = y if self.reverse else shifted(y, self.axis, tensor_type(y), 1)
+            change = times(faster, other)
+            change = shifted(change, self.axis, tensor_type(y), -1) if self.reverse else change
+            more = change if more is None else apply("add", more, change)
+        return self(decay, more)

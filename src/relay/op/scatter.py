@@ -1,15 +1,21 @@
 """Updates of a tensor at indexed places."""
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy
 
+from relay.ir.expr import Expr
 from relay.ir.type import TensorType, Type
 from relay.op.axes import axis_of, check_indices
 from relay.op.base import INTEGRAL, Array, Derivative, Numpy, Operator, operator, sample
 from relay.op.conversion import accumulator
+from relay.op.derivative import number, times, written, zeros_like
 from relay.op.index import along, as_index, coordinates_of
+from relay.op.numeric import apply
 from relay.op.relation import Typing
+from relay.op.scattering import numbered
 
 Reduction = Literal["update", "add", "mul", "min", "max"]
 _UFUNC = {"add": "add", "mul": "multiply", "min": "minimum", "max": "maximum"}
@@ -21,6 +27,70 @@ class Scatter(Operator):
     """
 
     derivative = Derivative.RULES
+
+    def picked(self, x: Expr, indices: Expr) -> Expr:
+        """The elements of `x` at the indices, in the shape of the updates."""
+        raise AssertionError(f"{self.name} does not say how it picks")
+
+    def put(self, data: Expr, indices: Expr, updates: Expr, how: Reduction) -> Expr:
+        """The same scatter with another way to combine."""
+        raise AssertionError(f"{self.name} does not say how it puts")
+
+    @property
+    def how(self) -> Reduction:
+        """How updates are combined into the tensor."""
+        raise AssertionError(f"{self.name} does not say how it combines")
+
+    def vjp(self, g: Expr, y: Expr, data: Expr, indices: Expr, updates: Expr) -> tuple[Expr | None, ...]:
+        back = self.picked(g, indices)
+        if self.how == "add":
+            return g, None, back
+        kept, taken = self.weights(y, data, indices, updates)
+        return times(g, kept), None, times(back, taken)
+
+    def jvp(self, dxs: Sequence[Any], y: Expr, data: Expr, indices: Expr, updates: Expr) -> Expr:
+        change, _, more = (written(d, x) for d, x in zip(dxs, (data, indices, updates), strict=True))
+        if self.how != "add":
+            kept, taken = self.weights(y, data, indices, updates)
+            change, more = times(change, kept), times(more, taken)
+        return self.put(change, indices, more, "add")
+
+    def weights(self, y: Expr, data: Expr, indices: Expr, updates: Expr) -> tuple[Expr, Expr]:
+        """The derivatives of what is there in the end by the element of the tensor, and by each update."""
+        match self.how:
+            case "update":
+                return self.last_one(data, indices, updates)
+            case "mul":
+                return self.factors(data, indices, updates)
+            case _:
+                return self.extremes(y, data, indices, updates)
+
+    def last_one(self, data: Expr, indices: Expr, updates: Expr) -> tuple[Expr, Expr]:
+        """Of several updates of an element the last one counts alone."""
+        untouched = self.put(apply("ones_like", data), indices, zeros_like(updates), "update")
+        numbers = numbered(updates)
+        winners = self.put(zeros_like(apply("cast", data, dtype="int64")), indices, numbers, "update")
+        won = apply("equal", self.picked(winners, indices), numbers)
+        return untouched, apply("cast_like", won, updates)
+
+    def factors(self, data: Expr, indices: Expr, updates: Expr) -> tuple[Expr, Expr]:
+        """The product of all other factors, by the number of those that are 0."""
+        zero = apply("equal", updates, number(0, updates))
+        gone = apply("cast_like", zero, updates)
+        product = self.put(apply("ones_like", data), indices, updates, "mul")
+        safe = apply("where", zero, number(1, updates), updates)
+        others = times(data, self.put(apply("ones_like", data), indices, safe, "mul"))
+        zeros = self.put(zeros_like(data), indices, gone, "add")
+        alone = apply("equal", apply("subtract", self.picked(zeros, indices), gone), number(0, updates))
+        by_update = apply("divide", self.picked(others, indices), safe)
+        return product, apply("where", alone, by_update, number(0, updates))
+
+    def extremes(self, y: Expr, data: Expr, indices: Expr, updates: Expr) -> tuple[Expr, Expr]:
+        """All that equal the extreme share the derivative evenly, as in PyTorch."""
+        stays = apply("cast_like", apply("equal", data, y), data)
+        equal = apply("cast_like", apply("equal", updates, self.picked(y, indices)), updates)
+        count = self.put(stays, indices, equal, "add")
+        return apply("divide", stays, count), apply("divide", equal, self.picked(count, indices))
 
     def combined(self, np: Numpy, data: Array, at: Any, updates: Array, how: Reduction) -> Array:
         """A copy of `data` with `updates` at the places `at`."""
@@ -48,7 +118,7 @@ class ScatterElements(Scatter):
         sample("3x4 bool", "0x4 int64", "0x4 bool"),
         *[
             sample("5 bfloat16", numpy.array([2, 2]), "2 bfloat16", reduction=r)
-            for r in ("mul", "min", "max")
+            for r in ("update", "mul", "min", "max")
         ],
     )
 
@@ -73,6 +143,16 @@ class ScatterElements(Scatter):
     def reference(self, np: Numpy, data: Array, indices: Array, updates: Array) -> Array:
         at = along(np, as_index(indices), data.shape, self.axis % data.ndim)
         return self.combined(np, data, at, updates, self.reduction)
+
+    @property
+    def how(self) -> Reduction:
+        return self.reduction
+
+    def picked(self, x: Expr, indices: Expr) -> Expr:
+        return apply("gather", x, self.axis, indices)
+
+    def put(self, data: Expr, indices: Expr, updates: Expr, how: Reduction) -> Expr:
+        return replace(self, reduction=how)(data, indices, updates)
 
 
 @operator("scatter_nd")
@@ -108,3 +188,13 @@ class ScatterND(Scatter):
     def reference(self, np: Numpy, data: Array, indices: Array, updates: Array) -> Array:
         at = tuple([check_indices(np, p, data.shape[i]) for i, p in enumerate(as_index(indices))])
         return self.combined(np, data, at, updates, self.mode)
+
+    @property
+    def how(self) -> Reduction:
+        return self.mode
+
+    def picked(self, x: Expr, indices: Expr) -> Expr:
+        return apply("gather_nd", x, indices)
+
+    def put(self, data: Expr, indices: Expr, updates: Expr, how: Reduction) -> Expr:
+        return replace(self, mode=how)(data, indices, updates)

@@ -2,27 +2,27 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy
 
 from relay.ir.dim import maximum, minimum
-from relay.ir.expr import Call, Expr, Op, RelayExpr, as_expr
+from relay.ir.expr import Expr
 from relay.ir.type import Dim, TensorType, Type
 from relay.op.axes import SIZES, Checker, attribute_fault, axes_of, axis_of
 from relay.op.base import (
-    INTEGRAL,
     Array,
     Derivative,
     Injective,
     Numpy,
-    Operator,
-    array_type,
     operator,
     sample,
 )
+from relay.op.derivative import rank_of, sizes_of, zeros_like
+from relay.op.numeric import apply
 from relay.op.relation import Typing
 from relay.op.reshape import Rearrangement
+from relay.op.scattering import scattered
 
 BEYOND = 2**31 - 1
 """An end at least this far away is the end of the axis, whatever its size."""
@@ -109,6 +109,7 @@ class StridedSlice(Rearrangement):
         sample("5x4 float32", begin=(1, 0), end=(4, 2)),
         sample("5x4 int4", begin=(1,), end=(5,), strides=(2,)),
         sample("5x4 bfloat16", begin=(-1,), end=(-6,), strides=(-2,), axes=(0,)),
+        sample("5x4 float32", begin=(-3, 1), end=(3, -1), axes=(0, -1), slice_mode="size"),
         sample("5x4 bool", begin=(1, 2), end=(3, -1), slice_mode="size"),
         sample("float32", begin=(), end=()),
         sample("5x4 int32", begin=(2,), end=(2,)),
@@ -150,59 +151,47 @@ class StridedSlice(Rearrangement):
         taken = self.ranges(SIZES, data.shape)
         return data[tuple([taken[i].slice if i in taken else slice(None) for i in range(data.ndim)])]
 
+    def transpose(self, g: Expr, data: Expr) -> tuple[Expr, ...]:
+        sizes, places = sizes_of(data), self.places(rank_of(data))
+        if not places:
+            return (g,)
+        if sizes is not None and all(stride == 1 for _, _, stride in places):
+            return (within(g, [r.begin for r in self.all_ranges(sizes)], sizes),)
+        return (apply("strided_set", zeros_like(data), g, *zip(*places, strict=True)),)
 
-@operator("strided_set")
-class StridedSet(Operator):
-    """`data` with `v` in place of the part that `strided_slice` would take; the places are tensors of rank 1.
+    def all_ranges(self, sizes: Sequence[int]) -> list[Range]:
+        """What is taken of each axis."""
+        taken = self.ranges(SIZES, sizes)
+        return [taken.get(i, Range(0, d, 1)) for i, d in enumerate(sizes)]
 
-    relay> strided_set([1, 2, 3, 4], [8, 9], [1], [3], [1])
-    [1, 8, 9, 4]
-    """
-
-    derivative = Derivative.RULES
-    samples = (
-        sample("5x4 float32", "2x4 float32", numpy.array([1]), numpy.array([3]), numpy.array([1])),
-        sample("5 int4", "int4", numpy.array([0]), numpy.array([5]), numpy.array([2])),
-    )
-
-    @staticmethod
-    def builder(data: Any, v: Any, begin: Any, end: Any, strides: Any = None) -> Expr:
-        """`begin`, `end` and `strides` may be lists of numbers; without strides every element is set."""
-        if strides is None:
-            strides = numpy.ones(_length(begin), "int64")
-        places = [_as_place(p) for p in (begin, end, strides)]
-        return Call(Op.get("strided_set"), (as_expr(data), as_expr(v), *places))
-
-    def infer(self, t: Typing, x: Type, v: Type, *places: Type) -> Type:
-        t.equal(t.dtype(v), t.dtype(x), why="what is set has the base type of the tensor")
-        for p in places:
-            t.dtype_in(p, INTEGRAL, "the places")
-            t.shape(p, rank=1, what="the places")
-        return t.tensor(x)
-
-    def reference(self, np: Numpy, data: Array, v: Array, begin: Array, end: Array, strides: Array) -> Array:
-        out = np.array(data)
-        places = zip(out.shape, begin.tolist(), end.tolist(), strides.tolist(), strict=False)
-        at = tuple([range_of(SIZES, d, b, e, s).slice for d, b, e, s in places])
-        target = out[at].shape
-        if np.broadcast_shapes(target, v.shape) != target:
-            SIZES.fail(
-                "shape-constraint", f"cannot set a part of shape {target} to a tensor of shape {v.shape}"
-            )
-        out[at] = v
-        return out
+    def places(self, rank: int) -> list[tuple[int, int, int]]:
+        """Begin, end and stride of each axis up to the last that is cut."""
+        count = max(len(self.begin), len(self.end))
+        axes = range(count) if self.axes is None else [a % rank for a in self.axes]
+        found = [(0, BEYOND, 1)] * (max(axes, default=-1) + 1)
+        for i, axis in enumerate(axes):
+            begin = self.begin[i] if i < len(self.begin) else 0
+            end = self.end[i] if i < len(self.end) else None
+            stride = self.strides[i] if self.strides and i < len(self.strides) else 1
+            if self.slice_mode == "size":
+                stride, end = 1, end_of(begin, end)
+            found[axis] = (begin, (BEYOND if stride > 0 else -BEYOND) if end is None else end, stride)
+        return found
 
 
-def _length(places: Any) -> int:
-    """How many places there are."""
-    t = places.checked_type if isinstance(places, RelayExpr) else array_type(numpy.asarray(places))
-    assert isinstance(t, TensorType)
-    return t.concrete_shape[0]
+def end_of(begin: int, size: int | None) -> int | None:
+    """The place after `size` elements from `begin` on; None is the end of the axis."""
+    if size is None or size < 0:
+        return None
+    end = begin + size
+    return None if begin < 0 <= end else end
 
 
-def _as_place(p: Any) -> Expr:
-    """An expression as it is, a list of numbers as a constant."""
-    return as_expr(p if isinstance(p, RelayExpr) else numpy.asarray(p, "int64"))
+def within(g: Expr, begin: Sequence[Dim], sizes: Sequence[int]) -> Expr:
+    """`g` with zeros around it: from `begin` on in a tensor of the given shape."""
+    found = sizes_of(g)
+    assert found is not None
+    return apply("nn.pad", g, [(b, d - b - n) for b, d, n in zip(begin, sizes, found, strict=True)])
 
 
 @operator("slice_like")
@@ -213,6 +202,7 @@ class SliceLike(Rearrangement):
     [[1, 2]]
     """
 
+    carried = ("shape_like",)
     samples = (
         sample("5x4 float32", "2x3 int32"),
         sample("5x4 int4", "2x3x9 bool", axes=(0,)),
@@ -243,6 +233,15 @@ class SliceLike(Rearrangement):
 
     def reference(self, np: Numpy, data: Array, shape_like: Array) -> Array:
         return data[tuple([slice(d) for d in self.target(SIZES, data.shape, shape_like.shape)])]
+
+    def transpose(self, g: Expr, data: Expr, shape_like: Expr) -> tuple[Expr | None, ...]:
+        sizes, rank = sizes_of(data), rank_of(data)
+        if not rank:
+            return g, None
+        if sizes is not None and sizes_of(g) is not None:
+            return within(g, (0,) * rank, sizes), None
+        end = apply("shape_of", g, "int64")
+        return apply("strided_set", zeros_like(data), g, (0,) * rank, end, (1,) * rank), None
 
 
 @operator("sliding_window")
@@ -292,3 +291,6 @@ class SlidingWindow(Injective):
             data, self.window_shape, tuple(range(at, data.ndim))
         )
         return view[(slice(None),) * at + tuple([slice(None, None, s) for s in self.strides])]
+
+    def transpose(self, g: Expr, data: Expr) -> tuple[Expr, ...]:
+        return (scattered(g, self, data),)

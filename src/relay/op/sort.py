@@ -4,7 +4,7 @@ NaN counts as greater than every number; equal elements keep the order they had,
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as _np
@@ -25,7 +25,8 @@ from relay.op.base import (
     sample,
 )
 from relay.op.conversion import accumulator
-from relay.op.numeric import SameType, narrow
+from relay.op.derivative import zeros_like
+from relay.op.numeric import SameType, apply, narrow
 from relay.op.relation import Typing
 
 
@@ -60,6 +61,17 @@ class Sort(SameType):
         if self.is_ascend:
             return narrow(np.sort(accumulator(data), axis=self.axis, stable=True), data.dtype)
         return np.take_along_axis(data, order(np, data, self.axis, ascending=False), axis=self.axis)
+
+    def vjp(self, g: Expr, y: Expr, data: Expr) -> tuple[Expr, ...]:
+        places = apply("argsort", self.permutation(data), axis=self.axis)
+        return (apply("gather", g, self.axis, places),)
+
+    def jvp(self, dxs: Sequence[Any], y: Expr, data: Expr) -> Expr:
+        return apply("gather", dxs[0], self.axis, self.permutation(data))
+
+    def permutation(self, data: Expr) -> Expr:
+        """Where each element of the result comes from."""
+        return apply("argsort", data, axis=self.axis, is_ascend=self.is_ascend)
 
 
 @operator("argsort")
@@ -111,6 +123,23 @@ class _TopK(Operator):
         values = np.take_along_axis(data, indices, axis=axis)
         indices = narrow(indices, self.dtype)
         return {"both": (values, indices), "values": values, "indices": indices}[self.ret_type]
+
+    def vjp(self, g: Any, y: Any, data: Expr, *k: Expr) -> tuple[Expr | None, ...]:
+        given = g[0] if self.ret_type == "both" else g
+        return placed(given, self.axis, self.indices(y, data, *k), data), *(None,) * len(k)
+
+    def jvp(self, dxs: Sequence[Any], y: Any, data: Expr, *k: Expr) -> Any:
+        values = apply("gather", dxs[0], self.axis, self.indices(y, data, *k))
+        return (values, None) if self.ret_type == "both" else values
+
+    def indices(self, y: Any, data: Expr, *k: Expr) -> Expr:
+        """Where the elements that are taken come from."""
+        return y[1] if self.ret_type == "both" else replace(self, ret_type="indices")(data, *k)
+
+
+def placed(g: Expr, axis: int, indices: Expr, x: Expr) -> Expr:
+    """The cotangent of `x`, from which elements at the indices along an axis were taken."""
+    return apply("scatter_elements", zeros_like(x), indices, g, axis=axis, reduction="add")
 
 
 @operator("dyn.topk")
@@ -245,10 +274,11 @@ class Unique(Operator):
     is_sorted: bool = True
     return_counts: bool = False
     dtypes = NUMERIC
-    derivative = Derivative.ZERO
+    derivative = Derivative.RULES
     samples = (
         sample(_np.asarray([4, 2, 4, 1])),
-        sample(_np.asarray([4.0, 2.0, 4.0]), is_sorted=False),
+        sample(_np.asarray([4, 2, 4]), is_sorted=False),
+        sample("4 float64", is_sorted=False),
         sample("0 int32", return_counts=True),
     )
 
@@ -277,3 +307,9 @@ class Unique(Operator):
             inverse = rank[inverse]
         parts = [first, inverse, np.asarray([len(values)]), *([counts] if self.return_counts else [])]
         return (narrow(values, data.dtype), *[narrow(p.reshape(-1), "int32") for p in parts])
+
+    def vjp(self, g: Any, y: Any, data: Expr) -> tuple[Expr, ...]:
+        return (placed(g[0], 0, y[1], data),)
+
+    def jvp(self, dxs: Sequence[Any], y: Any, data: Expr) -> Any:
+        return apply("gather", dxs[0], 0, y[1]), *(None,) * (len(y) - 1)

@@ -1,13 +1,15 @@
 """Means, variances and logarithms of sums: reductions that are made of others."""
 
 from dataclasses import dataclass
+from math import inf
 from typing import Any
 
 from relay.ir.dtype import dtype_name, is_float
 from relay.ir.expr import Expr, Tuple
 from relay.ir.type import TensorType, TupleType, Type
-from relay.op.base import FLOATING, NUMERIC, Array, Numpy, operator, sample
+from relay.op.base import FLOATING, NUMERIC, Array, Derivative, Numpy, operator, sample
 from relay.op.conversion import accumulator
+from relay.op.derivative import number, tensor_type, times
 from relay.op.numeric import (
     Axis,
     apply,
@@ -21,7 +23,7 @@ from relay.op.numeric import (
     scalar,
     widened,
 )
-from relay.op.reduce import AxisComposite
+from relay.op.reduce import AxisComposite, Weighing
 from relay.op.relation import Typing
 
 
@@ -121,23 +123,41 @@ class _Spread(AxisComposite):
         attrs: dict[str, Any] = {"axis": self.axis, "keepdims": self.keepdims, "exclude": self.exclude}
         return apply("variance", data, **{**attrs, "unbiased": self.unbiased, **changes})
 
+    def deviation(self, data: Expr) -> Expr:
+        """The standard deviation with the attributes of this."""
+        attrs: dict[str, Any] = {"axis": self.axis, "keepdims": self.keepdims, "exclude": self.exclude}
+        return apply("std", data, **attrs, unbiased=self.unbiased)
+
     def mean(self, data: Expr) -> Expr:
         """The mean with the attributes of this."""
         return apply("mean", data, axis=self.axis, keepdims=self.keepdims, exclude=self.exclude)
 
 
 @operator("std")
-class Std(_Spread):
+class Std(Weighing, _Spread):
     """The standard deviation along `axis`: the square root of `variance`.
 
     relay> std([[1.0, 2.0], [3.0, 7.0]], axis=1)
     [0.5, 2.0]
     """
 
+    derivative = Derivative.RULES
     samples = (sample("3x4 float32", axis=1), sample("3x4 float32", unbiased=True))
 
     def decompose(self, types: Any, data: Expr) -> Expr:
         return apply("sqrt", self.variance(data))
+
+    def weights(self, y: Expr, data: Expr) -> Expr:
+        # The distance from the mean by `n * y`; 0 where all elements are equal, as in PyTorch.
+        t = tensor_type(data)
+        x, wide = widened(data, t.dtype), computing_dtype(t.dtype)
+        away = apply("subtract", x, apply("mean", x, axis=self.axis, keepdims=True, exclude=self.exclude))
+        n = count(x, t, self.axes(len(dims(t))), wide)
+        n = apply("subtract", n, scalar(1, wide)) if self.unbiased else n
+        spread_out = self.kept(widened(y, t.dtype), data)
+        flat = apply("equal", spread_out, scalar(0, wide))
+        found = apply("where", flat, scalar(0, wide), apply("divide", away, times(n, spread_out)))
+        return narrowed(found, t.dtype)
 
 
 @operator("mean_variance")
@@ -173,11 +193,11 @@ class MeanStd(_Spread):
         return TupleType([self.result(t, x, t.dtype(x))] * 2)
 
     def decompose(self, types: Any, data: Expr) -> Expr:
-        return Tuple((self.mean(data), apply("sqrt", self.variance(data))))
+        return Tuple((self.mean(data), self.deviation(data)))
 
 
 @operator("logsumexp")
-class LogSumExp(AxisComposite):
+class LogSumExp(Weighing, AxisComposite):
     """`log(sum(exp(x)))` along `axis`, computed from the maximum so that it does not overflow.
 
     relay> logsumexp([0.0, 0.0])
@@ -185,6 +205,7 @@ class LogSumExp(AxisComposite):
     """
 
     dtypes = FLOATING
+    derivative = Derivative.RULES
     builder_order = ("data", "axis", "keepdims", "exclude")
     samples = (
         sample("3x4 float32", axis=1),
@@ -208,6 +229,12 @@ class LogSumExp(AxisComposite):
         finite = np.where(np.isfinite(top), top, np.zeros_like(top))
         total = np.log(np.sum(np.exp(x - finite), axis=axes, keepdims=True)) + finite
         return narrow(total if self.keepdims else np.squeeze(total, axis=axes), data.dtype)[()]
+
+    def weights(self, y: Expr, data: Expr) -> Expr:
+        # Where all elements are -inf, so is the result: their difference would be NaN.
+        nothing = apply("equal", y, number(-inf, y))
+        finite = apply("where", nothing, number(0, y), y)
+        return apply("exp", apply("subtract", data, self.kept(finite, data)))
 
 
 def moments(data: Expr, axis: Axis, **attrs: Any) -> tuple[Expr, Expr]:

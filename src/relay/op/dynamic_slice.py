@@ -1,0 +1,133 @@
+"""Regular parts of a tensor between places that are known at run time."""
+
+from typing import Any, Literal
+
+import numpy
+
+from relay.ir.expr import Call, Constant, Expr, Op, RelayExpr, as_expr, constant
+from relay.ir.type import ANY, Dim, TensorType, Type
+from relay.op.axes import SIZES, attribute_fault
+from relay.op.base import INTEGRAL, Array, Derivative, Numpy, Operator, array_type, operator, sample
+from relay.op.derivative import number, zeros_like
+from relay.op.numeric import apply
+from relay.op.relation import Typing
+from relay.op.reshape import Rearrangement
+from relay.op.slice import range_of, sized
+
+
+@operator("strided_set")
+class StridedSet(Operator):
+    """`data` with `v` in place of the part that `strided_slice` would take; the places are tensors of rank 1.
+
+    relay> strided_set([1, 2, 3, 4], [8, 9], [1], [3], [1])
+    [1, 8, 9, 4]
+    """
+
+    derivative = Derivative.TRANSPOSE
+    samples = (
+        sample("5x4 float32", "2x4 float32", numpy.array([1]), numpy.array([3]), numpy.array([1])),
+        sample("5 int4", "int4", numpy.array([0]), numpy.array([5]), numpy.array([2])),
+    )
+
+    @staticmethod
+    def builder(data: Any, v: Any, begin: Any, end: Any, strides: Any = None) -> Expr:
+        """`begin`, `end` and `strides` may be lists of numbers; without strides every element is set."""
+        if strides is None:
+            strides = numpy.ones(_length(begin), "int64")
+        places = [_as_place(p) for p in (begin, end, strides)]
+        return Call(Op.get("strided_set"), (as_expr(data), as_expr(v), *places))
+
+    def infer(self, t: Typing, x: Type, v: Type, *places: Type) -> Type:
+        t.equal(t.dtype(v), t.dtype(x), why="what is set has the base type of the tensor")
+        for p in places:
+            t.dtype_in(p, INTEGRAL, "the places")
+            t.shape(p, rank=1, what="the places")
+        return t.tensor(x)
+
+    def reference(self, np: Numpy, data: Array, v: Array, begin: Array, end: Array, strides: Array) -> Array:
+        out = np.array(data)
+        places = zip(out.shape, begin.tolist(), end.tolist(), strides.tolist(), strict=False)
+        at = tuple([range_of(SIZES, d, b, e, s).slice for d, b, e, s in places])
+        target = out[at].shape
+        if np.broadcast_shapes(target, v.shape) != target:
+            SIZES.fail(
+                "shape-constraint", f"cannot set a part of shape {target} to a tensor of shape {v.shape}"
+            )
+        out[at] = v
+        return out
+
+    def transpose(
+        self, g: Expr, data: Expr, v: Expr, begin: Expr, end: Expr, strides: Expr
+    ) -> tuple[Expr | None, ...]:
+        rest = self(g, number(0, g), begin, end, strides)
+        return rest, apply("collapse_sum_like", part(g, begin, end, strides), v), None, None, None
+
+
+def part(x: Expr, begin: Expr, end: Expr, strides: Expr) -> Expr:
+    """What `strided_set` replaces: a `strided_slice` where the places are known."""
+    places = [begin, end, strides]
+    known = [tuple(e.value.tolist()) for e in places if isinstance(e, Constant)]
+    if len(known) < len(places):
+        return apply("dyn.strided_slice", x, *places)
+    return apply("strided_slice", x, *known)
+
+
+def _length(places: Any) -> int:
+    """How many places there are."""
+    t = places.checked_type if isinstance(places, RelayExpr) else array_type(numpy.asarray(places))
+    assert isinstance(t, TensorType)
+    return t.concrete_shape[0]
+
+
+def _as_place(p: Any) -> Expr:
+    """An expression as it is, a list of numbers as a constant."""
+    return as_expr(p if isinstance(p, RelayExpr) else numpy.asarray(p, "int64"))
+
+
+@operator("dyn.strided_slice")
+class DynStridedSlice(Rearrangement):
+    """`strided_slice` of the first axes between places that are tensors of rank 1.
+
+    relay> dyn.strided_slice([1, 2, 3, 4, 5], [1], [5], [2])
+    [2, 4]
+    """
+
+    samples = (
+        sample("5x4 float32", numpy.array([1, 0]), numpy.array([4, -1]), numpy.array([1, 1])),
+        sample("5x4 int4", numpy.array([4]), numpy.array([-6]), numpy.array([-2])),
+        sample("5x4 float64", numpy.array([-3]), numpy.array([2]), numpy.array([1]), slice_mode="size"),
+    )
+
+    slice_mode: Literal["end", "size"] = "end"
+
+    def infer(self, t: Typing, x: Type, *places: Type) -> Type:
+        dims = t.shape(x)
+        counts: list[Dim] = []
+        for p in places:
+            t.dtype_in(p, INTEGRAL, "the places")
+            counts += t.shape(p, rank=1, what="the places")
+        cut = t.static(counts[0])
+        if cut is not None and cut > len(dims):
+            attribute_fault(t, "begin", cut, f"the tensor has {len(dims)} axes")
+        known = len(dims) if cut is None else cut
+        return TensorType([ANY if i < known else d for i, d in enumerate(dims)], t.dtype(x))
+
+    def reference(self, np: Numpy, data: Array, begin: Array, end: Array, strides: Array) -> Array:
+        places = zip(data.shape, begin.tolist(), end.tolist(), strides.tolist(), strict=False)
+        if self.slice_mode == "size":
+            return data[tuple([sized(SIZES, d, b, n).slice for d, b, n, _ in places])]
+        return data[tuple([range_of(SIZES, d, b, e, s).slice for d, b, e, s in places])]
+
+    def transpose(
+        self, g: Expr, data: Expr, begin: Expr, end: Expr, strides: Expr
+    ) -> tuple[Expr | None, ...]:
+        last = self.last(data, begin, end) if self.slice_mode == "size" else end
+        return apply("strided_set", zeros_like(data), g, begin, last, strides), None, None, None
+
+    def last(self, data: Expr, begin: Expr, sizes: Expr) -> Expr:
+        """The places where parts of the given sizes end."""
+        zero = constant(0, "int64")
+        counts = apply("slice_like", apply("shape_of", data, "int64"), begin)
+        first, size = apply("cast", begin, dtype="int64"), apply("cast", sizes, dtype="int64")
+        front = apply("where", apply("less", first, zero), apply("add", first, counts), first)
+        return apply("where", apply("less", size, zero), counts, apply("add", front, size))

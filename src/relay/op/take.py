@@ -1,0 +1,128 @@
+"""Parts of a tensor along an axis, by index."""
+
+from collections.abc import Sequence
+from typing import Literal
+
+import numpy
+
+from relay.ir.expr import Expr, constant
+from relay.ir.type import TensorType, Type
+from relay.op.axes import attribute_fault, axis_of, check_indices, out_of_range
+from relay.op.base import INTEGRAL, Array, Numpy, operator, sample
+from relay.op.derivative import rank_of, tensor_type, zeros_like
+from relay.op.index import as_index, counted
+from relay.op.numeric import apply
+from relay.op.relation import Typing
+from relay.op.reshape import Rearrangement, shaped_like
+from relay.op.scattering import zeros_in_a_row
+
+
+@operator("take")
+class Take(Rearrangement):
+    """The parts of `data` along `axis` at the indices; without an axis, elements of the flattened tensor.
+
+    An index beyond the axis is moved to its nearest end (`mode="clip"`), counted modulo its size (`"wrap"`),
+    or refused (`"fast"`, `index-out-of-range`).  The first `batch_dims` axes of both operands go together.
+
+    relay> take([10, 20, 30], [2, 0, 9], axis=0)
+    [30, 10, 30]
+    """
+
+    samples = (
+        sample("5x4 float32", numpy.array([[0, 4, 2], [1, 9, -1]]), axis=0),
+        sample("5x4 int4", numpy.array([19, 20]), mode="wrap"),
+        sample("3 bool", numpy.int32(1), axis=0, mode="fast"),
+        sample("2x5x3 float32", numpy.array([[0, 4], [1, 2]]), axis=1, batch_dims=1),
+        sample("5x4 bfloat16", "0x2 int64", axis=-1),
+        sample("int32", "int8"),
+    )
+
+    batch_dims: int = 0
+    axis: int | None = None
+    mode: Literal["clip", "wrap", "fast"] = "clip"
+
+    def infer(self, t: Typing, x: Type, indices: Type) -> Type:
+        t.dtype_in(indices, INTEGRAL, "the indices")
+        if self.axis is None:
+            t.tensor(x)
+            return TensorType(t.tensor(indices).shape, t.dtype(x))
+        dims, places = t.shape(x), t.shape(indices)
+        at = axis_of(t, self.axis, len(dims))
+        batch = axis_of(t, self.batch_dims, len(places) + 1, "batch_dims")
+        if batch > at:
+            attribute_fault(t, "batch_dims", self.batch_dims, f"the axis {at} is one of them")
+        for a, b in zip(dims[:batch], places, strict=False):
+            t.equal(a, b, why="the batch axes of data and indices go together")
+        return TensorType((*dims[:at], *places[batch:], *dims[at + 1 :]), t.dtype(x))
+
+    def reference(self, np: Numpy, data: Array, indices: Array) -> Array:
+        x = np.reshape(data, (-1,)) if self.axis is None else data
+        at = 0 if self.axis is None else self.axis % x.ndim
+        places = self.placed(np, as_index(indices), x.shape[at])
+        batch = self.batch_dims % (places.ndim + 1)
+        if batch == 0:
+            return np.take(x, places, at)
+        outer, between = x.shape[:batch], x.shape[batch:at]
+        rows = np.reshape(
+            x,
+            (*outer, int(numpy.prod(between, dtype=int)), x.shape[at], -1)
+            if x.size
+            else (
+                *outer,
+                int(numpy.prod(between, dtype=int)),
+                x.shape[at],
+                int(numpy.prod(x.shape[at + 1 :], dtype=int)),
+            ),
+        )
+        flat = np.reshape(places, (*outer, 1, int(numpy.prod(places.shape[batch:], dtype=int)), 1))
+        found = np.take_along_axis(rows, flat, batch + 1)
+        return np.reshape(found, (*outer, *between, *places.shape[batch:], *x.shape[at + 1 :]))
+
+    def placed(self, np: Numpy, indices: Array, size: int) -> Array:
+        """Indices within the axis, by `mode`."""
+        if self.mode == "fast":
+            return check_indices(np, indices, size, negative=False)
+        if size == 0 and indices.size:
+            out_of_range(indices.reshape(-1)[0], 0)
+        return indices % max(size, 1) if self.mode == "wrap" else np.clip(indices, 0, max(size - 1, 0))
+
+    def transpose(self, g: Expr, data: Expr, indices: Expr) -> tuple[Expr | None, ...]:
+        if self.axis is None:
+            points = apply("expand_dims", self.within(data, indices), axis=0)
+            found = apply("scatter_nd", zeros_in_a_row(data), points, g, mode="add")
+            return shaped_like(found, data), None
+        rank, at, count = rank_of(data), self.axis % rank_of(data), rank_of(indices)
+        batch = self.batch_dims % (count + 1)
+        rows = self.within(data, indices)
+        points = apply("stack", (*counted(rows, batch), rows))
+        # The batch axes and those of the indices come first, as `scatter_nd` has them.
+        order = [*range(batch), at, *range(batch, at), *range(at + 1, rank)]
+        last = at + count - batch
+        order_of_g = [*range(batch), *range(at, last), *range(batch, at), *range(last, rank_of(g))]
+        found = apply("scatter_nd", moved(zeros_like(data), order), points, moved(g, order_of_g), mode="add")
+        return moved(found, [order.index(i) for i in range(rank)]), None
+
+    def within(self, data: Expr, indices: Expr) -> Expr:
+        """The indices as places within the axis, by `mode`."""
+        if self.mode == "fast":
+            return indices
+        at = None if self.axis is None else self.axis % rank_of(data)
+        wide = tensor_type(indices).dtype in ("int32", "int64")
+        rows = indices if wide else apply("cast", indices, dtype="int64")
+        size, zero = size_along(data, at, rows), apply("zeros_like", rows)
+        if self.mode == "wrap":
+            return apply("floor_mod", rows, size)
+        last = apply("subtract", size, apply("ones_like", rows))
+        return apply("maximum", apply("minimum", rows, last), zero)
+
+
+def size_along(x: Expr, axis: int | None, like: Expr) -> Expr:
+    """The size of an axis of `x`, or the number of its elements, as a scalar of the base type of `like`."""
+    if axis is None:
+        return apply("cast_like", apply("ndarray_size", x, "int64"), like)
+    return apply("cast_like", apply("take", apply("shape_of", x, "int64"), constant(axis), axis=0), like)
+
+
+def moved(x: Expr, order: Sequence[int]) -> Expr:
+    """A tensor with its axes in another order."""
+    return x if list(order) == sorted(order) else apply("transpose", x, axes=order)
