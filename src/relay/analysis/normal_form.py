@@ -1,8 +1,11 @@
-"""Basic-block normal form: what several scopes use is bound by a `let` around them."""
+"""Normal forms: which nodes a `let` binds, those that several scopes use or all but atoms."""
 
-from relay.ir.expr import Expr
+from relay.ir.expr import Constant, Constructor, Expr, Function, GlobalVar, Let, LetRec, Op, Var
 from relay.ir.scope import Scope, opened, scopes
 from relay.ir.walk import post_order
+
+ATOMS = frozenset({Var, Constant, GlobalVar, Op, Constructor})
+"""What needs no evaluation."""
 
 
 def shared_across_scopes(root: Expr) -> list[Expr]:
@@ -24,3 +27,35 @@ def shared_across_scopes(root: Expr) -> list[Expr]:
 def check_basic_block_normal_form(expr: Expr) -> bool:
     """Whether no node is shared between scopes, except through variables."""
     return not shared_across_scopes(expr)
+
+
+def is_a_normal(root: Expr) -> bool:
+    """Whether every operand is an atom and nothing else is shared; fused functions are not looked into.
+
+    Function bodies, branches and clauses are blocks: `let`s around an expression whose operands are atoms.
+    """
+    seen: set[Expr] = set()
+    stack = [root]
+    while stack:
+        e = stack.pop()
+        if not e.children:
+            continue
+        if e in seen:
+            return False
+        seen.add(e)
+        match e:
+            case Function(attrs=attrs) if attrs.get("Primitive"):
+                pass
+            case Let():
+                if isinstance(e.value, Let | LetRec):
+                    return False
+                stack += e.children
+            case LetRec():
+                stack += e.children
+            case _:
+                for child, is_scope in opened(e):
+                    if is_scope:
+                        stack.append(child)
+                    elif type(child) not in ATOMS:
+                        return False
+    return True

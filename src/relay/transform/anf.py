@@ -21,8 +21,13 @@ from relay.ir.expr import (
     Op,
     Var,
 )
+from relay.ir.module import IRModule
 from relay.ir.scope import OPENING, Scope, opened, places
 from relay.ir.type import HAS_BINDER, Type
+from relay.transform.base import module_pass
+from relay.transform.definitions import annotate, with_definitions
+from relay.transform.example import show as show
+from relay.transform.forms import ANF
 from relay.typecheck.query import Types, Unannotated
 from relay.typecheck.solver import remembered
 
@@ -74,7 +79,7 @@ def bind(names: tuple[Var, ...], values: tuple[Expr, ...], body: Expr, span: Spa
 def anf(root: Expr, types: Types, name: str = "x") -> Expr:
     """A definition in A-normal form; the same object if it is already.
 
-    `types` knows the module's definitions.  Variables that are added are called `name` and annotated, but for
+    `types` knows the module's definitions.  Variables that are added are called `x1`, … and annotated, but for
     those with an instance of something polymorphic, as in `let %x = (tanh, 1)`, which only inference knows.
     """
     return _Normaliser(root, types, name).run(root)
@@ -86,6 +91,8 @@ class _Normaliser:
     def __init__(self, root: Expr, types: Types, name: str) -> None:
         self.types = types
         self.name = name
+        self.count = 0
+        self.has_unannotated = False
         self.places = places(root)
         self.shared = self.places.shared
         self.blocks: dict[Scope, Block] = {}
@@ -196,7 +203,9 @@ class _Normaliser:
             block.let(to, made)
             self.atoms[e] = to
         else:
-            var = self.atoms[e] = Var(self.name, self.annotation(e, made), span=e.span)
+            self.count += 1
+            var = Var(f"{self.name}{self.count}", self.annotation(e, made), span=e.span)
+            self.atoms[e] = var
             self.home(e, block).let(var, made)
             self.deliver(var, to, block)
 
@@ -211,7 +220,10 @@ class _Normaliser:
                 t = self.types(made)
             except Unannotated:
                 t = self.types(e)
-        return None if t.flags & HAS_BINDER and type(e) is not Function else t
+        if t.flags & HAS_BINDER and type(e) is not Function:
+            self.has_unannotated = True
+            return None
+        return t
 
     def rebuilt(self, e: Expr) -> Expr:
         """`e` with its operands as atoms and its scopes as blocks."""
@@ -234,3 +246,29 @@ class _Normaliser:
             block.let(to, atom)
         elif to is TAIL:
             block.tail = atom
+
+
+@module_pass("to_anf", gives=(ANF,), public="ToANormalForm")
+def to_anf(mod: IRModule) -> IRModule:
+    """Bind everything that is evaluated by a `let`, so that operands are atoms: variables, constants, names.
+
+    The order of evaluation is what it was: a shared node is bound in the innermost scope around its uses.
+    What a block ends in is not bound, so that tail calls stay what they are.
+
+    >>> show(to_anf, "def @main(%x: float32) { %0 = tanh(%x); (%0 * %0) + sin(%x) }")
+    def @main(%x: float32) -> float32 {
+      let %x1: float32 = tanh(%x);
+      let %x2: float32 = %x1 * %x1;
+      let %x3: float32 = sin(%x);
+      %x2 + %x3
+    }
+    """
+    types = Types(mod)
+    new, unannotated = dict[GlobalVar, Expr](), list[GlobalVar]()
+    for v, e in mod.functions.items():
+        passage = _Normaliser(e, types, "x")
+        new[v] = passage.run(e)
+        if passage.has_unannotated:
+            unannotated.append(v)
+    out = with_definitions(mod, new)
+    return annotate(out, unannotated) if unannotated else out
