@@ -49,8 +49,8 @@ _RENAMED = {
     "bind_params_by_name": ("relay.ir.bind", "bind_params_by_name"),
 }
 _SUBMODULES = (
-    "adt", "analysis", "autodiff", "build_module", "cli", "diagnostic", "driver", "expr", "interpreter", "ir", "loops",
-    "op", "prelude", "scope_builder", "testing", "text", "ty", "typecheck",
+    "adt", "analysis", "autodiff", "build_module", "cli", "diagnostic", "driver", "expr", "interpreter", "ir", "loops", "optim",
+    "op", "prelude", "scope_builder", "testing", "text", "transform", "ty", "typecheck",
 )  # fmt: skip
 
 __all__ = ["__version__", *_HOME, *_RENAMED, *_SUBMODULES]  # pyright: ignore[reportUnsupportedDunderAll]

@@ -79,7 +79,7 @@ def bind(names: tuple[Var, ...], values: tuple[Expr, ...], body: Expr, span: Spa
 def anf(root: Expr, types: Types, name: str = "x") -> Expr:
     """A definition in A-normal form; the same object if it is already.
 
-    `types` knows the module's definitions.  Variables that are added are called `x1`, … and annotated, but for
+    `types` knows the module's definitions.  Variables that are added are called `x1`, … and annotated, except
     those with an instance of something polymorphic, as in `let %x = (tanh, 1)`, which only inference knows.
     """
     return _Normaliser(root, types, name).run(root)
