@@ -82,7 +82,7 @@ class ExprFunctor(DeepVisits, Generic[R]):
         """The name of the method for the node's kind."""
         if isinstance(node, TempExpr):
             return "visit_temp"
-        found = METHODS.get(type(node))
+        found = METHODS.get(node.__class__)
         if found is None:
             raise TypeError(f"{node!r} is not an expression")
         return found

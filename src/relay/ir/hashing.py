@@ -105,7 +105,7 @@ class _Hashing:
             if own is not None:
                 known[e] = hash((own, *[known[c] for c in e.children]))
             elif e not in known:
-                kind = type(e)
+                kind = e.__class__
                 if kind is Var:
                     known[e] = hash((13, self.bind(e))) if self.map_free else hash((14, id(e)))
                     continue
@@ -164,11 +164,7 @@ class _Hashing:
         if root is None:
             return 0
         if not isinstance(root, Type):
-            return (
-                self._value(root)
-                if not isinstance(root, tuple)
-                else hash(tuple([self.type(x) for x in root]))
-            )
+            return self._several(root) if isinstance(root, tuple) else self._value(root)  # pyright: ignore[reportUnknownArgumentType]
         known = self.type_known
         stack: list[Any] = [root]
         while stack:
@@ -186,6 +182,9 @@ class _Hashing:
                 )
                 stack.pop()
         return known[root]
+
+    def _several(self, types: tuple[Any, ...]) -> int:
+        return hash(tuple([self.type(t) for t in types]))
 
     def _value(self, x: Any) -> int:
         return text_hash(x) if isinstance(x, str) else hash(x)

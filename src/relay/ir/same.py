@@ -91,7 +91,8 @@ def constant_hash(c: Constant) -> int:
 def _element_hash(x: Any) -> int:
     if isinstance(x, str):
         return text_hash(x)
-    number = x.item() if isinstance(x, np.generic) and x.dtype.kind in "biuf" else float(x)
+    number = _python_scalar(x)
+    number = number if isinstance(number, int | float) else float(number)
     return -7 if number != number else hash(number)
 
 
@@ -107,32 +108,35 @@ def same_value(a: Any, b: Any) -> bool:
         x, y = stack.pop()
         if x is y:
             continue
-        if isinstance(x, np.generic):
-            x = x.item()
-        if isinstance(y, np.generic):
-            y = y.item()
+        x, y = _python_scalar(x), _python_scalar(y)
         if type(x) is not type(y) and not (isinstance(x, str) and isinstance(y, str)):
             return False
-        if isinstance(x, tuple | list):
-            if len(x) != len(y):  # pyright: ignore[reportUnknownArgumentType]
-                return False
-            stack += zip(x, y, strict=True)  # pyright: ignore[reportUnknownArgumentType]
-        elif isinstance(x, Mapping):
-            if x.keys() != y.keys():
-                return False
-            stack += [(x[k], y[k]) for k in x]  # pyright: ignore[reportUnknownVariableType]
-        elif isinstance(x, np.ndarray):
-            if not same_array(x, y):  # pyright: ignore[reportUnknownArgumentType]
-                return False
-        elif isinstance(x, float):
-            if x != y and (x == x or y == y):
-                return False
-        elif isinstance(x, Constant):
-            if x.type is not y.type or not same_constant(x, y):
-                return False
-        elif x != y:
+        parts = _parts(x, y)
+        if parts is None:
             return False
+        stack += parts
     return True
+
+
+def _python_scalar(x: Any) -> Any:
+    return x.item() if issubclass(x.__class__, np.generic) else x
+
+
+def _parts(x: Any, y: Any) -> list[tuple[Any, Any]] | None:
+    """What must be the same in two values of one type, or None where they differ already."""
+    if isinstance(x, tuple | list):
+        return list(zip(x, y, strict=True)) if len(x) == len(y) else None  # pyright: ignore[reportUnknownArgumentType]
+    if isinstance(x, Mapping):
+        return [(x[k], y[k]) for k in x] if x.keys() == y.keys() else None  # pyright: ignore[reportUnknownVariableType]
+    return [] if _same_leaf(x, y) else None
+
+
+def _same_leaf(x: Any, y: Any) -> bool:
+    if isinstance(x, np.ndarray):
+        return same_array(x, y)  # pyright: ignore[reportUnknownArgumentType]
+    if isinstance(x, Constant):
+        return x.type is y.type and same_constant(x, y)
+    return bool(x == y) or (isinstance(x, float) and x != x and y != y)
 
 
 def value_hash(value: Any) -> int:
@@ -156,6 +160,6 @@ def value_hash(value: Any) -> int:
     return result
 
 
-def attributes(attrs: Any) -> Any:
-    """The attributes of a call as a plain value: a dict, or an operator instance's class name and fields."""
-    return attrs if isinstance(attrs, Mapping) else attrs.attributes()  # pyright: ignore[reportUnknownVariableType]
+def attributes(attrs: Any) -> dict[str, Any]:
+    """The attributes of a call, function or operator instance by name."""
+    return dict(attrs) if isinstance(attrs, Mapping) else attrs.attributes()  # pyright: ignore[reportUnknownArgumentType]

@@ -22,7 +22,7 @@ def map_type(root: Any, rule: Callable[[Any], Any], mask: int = HAS_VAR | HAS_IN
     `IncompleteType`, …) and returns what stands in its place.
     """
     if not isinstance(root, Type):
-        return tuple([map_type(d, rule, mask) for d in root]) if isinstance(root, tuple) else root
+        return map_types(root, rule, mask) if isinstance(root, tuple) else root  # pyright: ignore[reportUnknownArgumentType]
     if not root.flags & mask:
         return root
     done: dict[int, Any] = {}  # by identity: comparing polymorphic function types comes back here
@@ -43,6 +43,13 @@ def map_type(root: Any, rule: Callable[[Any], Any], mask: int = HAS_VAR | HAS_IN
             stack.append((t, True))
             stack += [(c, False) for c in children if id(c) not in done]
     return done[id(root)]
+
+
+def map_types(
+    shape: tuple[Any, ...], rule: Callable[[Any], Any], mask: int = HAS_VAR | HAS_INCOMPLETE
+) -> tuple[Any, ...]:
+    """`map_type` on each of several."""
+    return tuple([map_type(d, rule, mask) for d in shape])
 
 
 def substitute_type(t: Any, by: Mapping[Any, Any]) -> Any:

@@ -40,7 +40,7 @@ class TypeFunctor(DeepVisits, Generic[R]):
     @staticmethod
     def method_name(node: Any, /) -> str:
         """The name of the method for the type's kind."""
-        found = METHODS.get(type(node))
+        found = METHODS.get(node.__class__)
         if found is None:
             raise TypeError(f"{node!r} is not a type")
         return found
