@@ -1,14 +1,20 @@
 """Sums of products, by the letters of their axes."""
 
 import re
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cache
+from string import ascii_letters
+from typing import Any
 
+from relay.ir.expr import Expr
 from relay.ir.type import Dim, TensorType, Type
-from relay.op.axes import Checker, attribute_fault
+from relay.op.axes import SIZES, Checker, attribute_fault
 from relay.op.base import NUMERIC, Array, Derivative, Kernel, Numpy, operator, sample
 from relay.op.conversion import accumulator
+from relay.op.derivative import number, rank_of, sizes_of, total
 from relay.op.join import same_fields
+from relay.op.numeric import apply
 from relay.op.relation import Typing
 
 REST = "..."
@@ -20,6 +26,16 @@ class Equation:
 
     operands: tuple[tuple[str, ...], ...]
     result: tuple[str, ...]
+
+    @property
+    def drops_rest(self) -> bool:
+        """Whether the axes of `...` are summed over."""
+        return REST not in self.result and any(REST in term for term in self.operands)
+
+    def text(self, *, keep_rest: bool = False) -> str:
+        """The equation as it is written, if need be with `...` kept in the result."""
+        front = REST if keep_rest and self.drops_rest else ""
+        return ",".join(["".join(term) for term in self.operands]) + "->" + front + "".join(self.result)
 
 
 @cache
@@ -58,6 +74,9 @@ class Einsum(Kernel):
         sample(("5x2x3 bfloat16", "3x2 bfloat16"), equation="...ij,ji->..."),
         sample(("2x0 float32",), equation="ij->j"),
         sample(("3 float16", "4 float16"), equation="i,j"),
+        sample(("3x3x2 float64", "3 float64"), equation="iij,i->j"),
+        sample(("2x5x3 float64", "1x3 float64"), equation="i...j,...j->...i"),
+        sample(("2x3 float64",), equation="...i->i"),
     )
 
     equation: str
@@ -102,5 +121,61 @@ class Einsum(Kernel):
         return TensorType(out, t.dtype(fields[0]))
 
     def reference(self, np: Numpy, data: tuple[Array, ...]) -> Array:
-        found = np.einsum(self.equation.replace(" ", ""), *[accumulator(x) for x in data])
+        equation = self.parsed(SIZES, len(data))
+        found = np.einsum(equation.text(keep_rest=True), *[accumulator(x) for x in data])
+        # NumPy refuses to sum over axes that `...` stands for.
+        found = (
+            np.sum(found, axis=tuple(range(found.ndim - len(equation.result))))
+            if equation.drops_rest
+            else found
+        )
         return np.asarray(found).astype(data[0].dtype)
+
+    def vjp(self, g: Expr, y: Expr, data: tuple[Expr, ...]) -> tuple[tuple[Expr, ...]]:
+        equation = self.parsed(SIZES, len(data))
+        return (tuple([cotangent(equation, i, g, data) for i in range(len(data))]),)
+
+    def jvp(self, dxs: Sequence[Any], y: Expr, data: tuple[Expr, ...]) -> Expr | None:
+        rows = [(*data[:i], dx, *data[i + 1 :]) for i, dx in enumerate(dxs[0]) if dx is not None]
+        return total([self(row) for row in rows])
+
+
+def cotangent(equation: Equation, i: int, g: Expr, xs: Sequence[Expr]) -> Expr:
+    """The cotangent of operand `i`: the product of `g` with the other operands, by the same letters."""
+    x, term = xs[i], equation.operands[i]
+    terms = [equation.result, *equation.operands[:i], *equation.operands[i + 1 :]]
+    operands = [g, *xs[:i], *xs[i + 1 :]]
+    target = term
+    if len(set(term)) < len(term) or not set(term) <= {a for t in terms for a in t}:
+        # A letter that stands twice takes a diagonal; one that nothing else has was summed alone.
+        target = distinct(term, {a for t in equation.operands for a in t})
+        terms, operands = [*terms, target], [*operands, diagonal(x, term)]
+    letters = tuple([a for a in target if a != REST])
+    front = ((REST,) if REST in term else ()) + letters
+    product = apply("einsum", operands, equation=Equation(tuple(terms), front).text())
+    rank, at = rank_of(x), term.index(REST) if REST in term else 0
+    rest = rank - len(letters)
+    order = [*range(at, at + rest), *range(at), *range(at + rest, rank)]
+    if REST in term or sizes_of(x) is None:
+        like = apply("transpose", x, axes=order) if order != sorted(order) else x
+        product = apply("collapse_sum_like", product, like)
+    back = [order.index(a) for a in range(rank)]
+    return product if back == sorted(back) else apply("transpose", product, axes=back)
+
+
+def distinct(term: Sequence[str], used: Collection[str]) -> tuple[str, ...]:
+    """A term with new letters for those that occur again."""
+    spare = iter([a for a in ascii_letters if a not in used])
+    return tuple([next(spare) if a in term[:i] else a for i, a in enumerate(term)])
+
+
+def diagonal(x: Expr, term: Sequence[str]) -> Expr:
+    """1 in the shape of `x` where axes of one letter have one place, else 0."""
+    found = apply("ones_like", x)
+    axes = [a - len(term) if REST in term[:a] else a for a in range(len(term))]
+    for i, a in enumerate(term):
+        first = term.index(a)
+        if first < i:
+            there, here = (apply("cumsum", apply("ones_like", x), axis=axes[j]) for j in (first, i))
+            found = apply("where", apply("equal", there, here), found, number(0, x))
+    return found
