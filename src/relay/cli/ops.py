@@ -1,27 +1,34 @@
 """`relay ops [NAME]`: the operator manual, written from the operators themselves."""
 
 import inspect
+import shutil
+import sys
+import textwrap
 from dataclasses import MISSING, fields
 from types import UnionType
 from typing import Any, Literal, Union, get_args, get_origin
 
 import click
 
+from relay.cli.explain import pages
+from relay.cli.op_errors import errors
 from relay.diagnostic import did_you_mean, fail
+from relay.op.attribute import DTypeName
 from relay.op.base import (
     ANY_DTYPE,
     BOOLEAN,
     FLOATING,
     INTEGRAL,
     NUMERIC,
-    DTypeName,
     Operator,
     alias_of,
     attribute_types,
+    builders,
     registry,
 )
 
-EXAMPLE = "relay>"
+EXAMPLE = "relay> "
+WIDTH = 100
 SETS = {
     ANY_DTYPE: "any",
     FLOATING: "floating-point",
@@ -34,45 +41,60 @@ SETS = {
 @click.command()
 @click.argument("name", required=False)
 def ops(name: str | None) -> None:
-    """Show the operator manual: the page of operator NAME, or a table of all operators."""
+    """Show the operator manual: the page of operator NAME, or a table of the operators of group NAME.
+
+    Without NAME the table has all operators.
+    """
+    names = sorted(registry)
+    group = [n for n in names if n.rpartition(".")[0] == name]
     if name is None:
-        click.echo(table())
-        return
+        click.echo(table(names))
+    elif group:
+        click.echo(table(group))
+    else:
+        click.echo(page(find(name)))
+
+
+def find(name: str) -> type[Operator]:
+    """The operator of that name or alias (`unknown-operator`)."""
     cls = registry.get(alias_of.get(name, name))
     if cls is None:
+        alike = [n for n in sorted(registry) if name and name in n]
+        listing = f"there are {', '.join(f'`{n}`' for n in alike[:12])}{', …' if len(alike) > 12 else ''}"
         fail(
             "unknown-operator",
             f"there is no operator `{name}`",
-            hint=did_you_mean(name, [*registry, *alias_of]) or "`relay ops` lists them all",
+            hint=listing
+            if len(alike) > 1
+            else did_you_mean(name, [*registry, *alias_of]) or "`relay ops` lists them all",
         )
-    click.echo(page(cls))
+    return cls
 
 
-def table() -> str:
-    """Every operator, one a line, by group: its call and what it does."""
+# --- the table
+
+
+def table(names: list[str]) -> str:
+    """Operators, one a line, by group: each called, and what it does."""
     groups: dict[str, list[type[Operator]]] = {}
-    for name in sorted(registry):
+    for name in names:
         groups.setdefault(name.rpartition(".")[0], []).append(registry[name])
     width = max([len(call(cls)) for cls in registry.values() if len(call(cls)) <= 44], default=0)
-    lines = [f"{len(registry)} operators; `relay ops NAME` shows the page of one."]
+    lines = [f"{len(names)} operators; `relay ops NAME` shows the page of one."]
     for group in sorted(groups):
         lines += ["", group or "(root)"]
         lines += [f"  {call(cls):{width}}  {first_sentence(cls)}" for cls in groups[group]]
-    return "\n".join(lines)
+    room = shutil.get_terminal_size().columns if sys.stdout.isatty() else 0
+    return "\n".join([line if not room or len(line) <= room else line[: room - 1] + "…" for line in lines])
 
 
 def call(cls: type[Operator]) -> str:
-    """The operator applied to its operands: `nn.dense(data, weight)`."""
+    """The operator applied to its operands: `nn.dense(data, weight)`; `?` marks what may be left out."""
     required = len(cls.operands) - cls.optional
     names = [x if i < required else f"{x}?" for i, x in enumerate(cls.operands)]
     if cls.variadic:
         names[-1] = f"{names[-1].rstrip('?')}…"
     return f"{cls.name}({', '.join(names)})"
-
-
-def description(cls: type[Operator]) -> list[str]:
-    """The lines of the docstring."""
-    return inspect.cleandoc(cls.__doc__ or "").splitlines()
 
 
 def first_sentence(cls: type[Operator]) -> str:
@@ -81,42 +103,80 @@ def first_sentence(cls: type[Operator]) -> str:
     return paragraph.partition(". ")[0].partition(" Source:")[0].rstrip(".")
 
 
+def description(cls: type[Operator]) -> list[str]:
+    """The lines of the docstring."""
+    return inspect.cleandoc(cls.__doc__ or "").splitlines()
+
+
+# --- the page of one
+
+
 def page(cls: type[Operator]) -> str:
     """The whole page of one operator."""
-    prose = description(cls)
-    start = next((i for i, line in enumerate(prose) if line.lstrip().startswith(EXAMPLE)), len(prose))
-    prose, example = prose[:start], prose[start:]
-    while prose and not prose[-1].strip():
-        prose.pop()
-    lines = [call(cls), "", *prose, ""]
-    if cls.signature:
-        lines.append(f"Type:        {cls.signature}")
-    elif cls.relation_name != cls.name:
-        lines.append(f"Relation:    {cls.relation_name}")
-    lines.append(f"Base types:  {SETS.get(cls.dtypes) or ', '.join(sorted(cls.dtypes))}")
-    lines += attributes(cls)
+    lines = description(cls)
+    start = next((i for i, line in enumerate(lines) if line.startswith(EXAMPLE)), len(lines))
     derivative = "none" if cls.derivative is None else cls.derivative.value
-    lines += [f"Derivative:  {derivative}", f"Fusion:      {cls.fusion.value}"]
+    facts: list[tuple[str, str | list[str]]] = [
+        *types(cls),
+        ("Attributes", attributes(cls) or "none"),
+        ("Errors", ", ".join(errors(cls, pages())) or "none of its own"),
+        ("Derivative", derivative),
+        ("Fusion", cls.fusion.value),
+        ("In Python", in_python(cls)),
+    ]
     aliases = sorted(a for a, name in alias_of.items() if name == cls.name)
     if aliases:
-        lines.append(f"Also called: {', '.join(aliases)}")
-    if example:
-        lines += ["", "Example:", *[f"  {line}".rstrip() for line in example]]
-    return "\n".join(lines)
+        facts.append(("Also called", ", ".join(aliases)))
+    shown = [line for title, what in facts for line in fact(title, what)]
+    return "\n".join([call(cls), "", *prose(lines[:start]), "", *shown, *examples(lines[start:])])
+
+
+def prose(lines: list[str]) -> list[str]:
+    """Paragraphs, filled anew."""
+    paragraphs = "\n".join(lines).strip().split("\n\n")
+    filled = [textwrap.fill(p, WIDTH, break_long_words=False, break_on_hyphens=False) for p in paragraphs]
+    return "\n\n".join(filled).split("\n")
+
+
+def fact(title: str, what: str | list[str]) -> list[str]:
+    """A title and a text, filled to the width, or the lines of a table."""
+    if isinstance(what, list):
+        return [f"{title}:", *[f"  {line}" for line in what]]
+    lines = textwrap.wrap(what, WIDTH - 13, break_long_words=False, break_on_hyphens=False)
+    return [f"{title + ':' if i == 0 else '':<13}{line}" for i, line in enumerate(lines)]
+
+
+def types(cls: type[Operator]) -> list[tuple[str, str]]:
+    """What the operands may be, and the rule for the type of the result."""
+    found = [("Operands", operands(cls))]
+    if cls.signature:
+        found.append(("Type", cls.signature))
+    elif cls.relation_name != cls.name:
+        found.append(("Relation", cls.relation_name))
+    found.append(("Base types", SETS.get(cls.dtypes) or ", ".join(sorted(cls.dtypes))))
+    return found
+
+
+def operands(cls: type[Operator]) -> str:
+    """The operands' names, and which may be left out or repeated."""
+    if not cls.operands:
+        return "none"
+    required = len(cls.operands) - cls.optional
+    notes = ["" if i < required else " (may be left out)" for i in range(len(cls.operands))]
+    if cls.variadic:
+        notes[-1] = " (any number)"
+    return ", ".join([f"{name}{note}" for name, note in zip(cls.operands, notes, strict=True)])
 
 
 def attributes(cls: type[Operator]) -> list[str]:
     """A line for each attribute: its name, type and default."""
-    types = attribute_types(cls)
+    hints = attribute_types(cls)
     rows: list[tuple[str, str, str]] = []
     for f in fields(cls):  # pyright: ignore[reportArgumentType]
         default = "required" if f.default is MISSING else f"default {f.default!r}"
-        rows.append((f.name, spell(types[f.name]), default))
-    if not rows:
-        return []
-    widths = [max(len(row[i]) for row in rows) for i in range(2)]
-    lines = [f"{n:{widths[0]}}  {t:{widths[1]}}  {d}" for n, t, d in rows]
-    return ["Attributes:"] + [f"  {line}" for line in lines]
+        rows.append((f.name, spell(hints[f.name]), default))
+    widths = [max((len(row[i]) for row in rows), default=0) for i in range(2)]
+    return [f"{n:{widths[0]}}  {t:{widths[1]}}  {d}" for n, t, d in rows]
 
 
 def spell(hint: Any) -> str:
@@ -131,3 +191,38 @@ def spell(hint: Any) -> str:
     if hint is DTypeName:
         return "base type"
     return "None" if hint is type(None) else getattr(hint, "__name__", str(hint))
+
+
+def in_python(cls: type[Operator]) -> str:
+    """The builder and its parameters: `relay.nn.dense(data, weight, units=None, out_dtype='')`."""
+    parameters = inspect.signature(builders[cls.name]).parameters.values()
+    shown = [str(p.replace(annotation=p.empty)) for p in parameters]
+    stars = [i for i, p in enumerate(parameters) if p.kind is p.KEYWORD_ONLY]
+    if stars and not any(p.kind is p.VAR_POSITIONAL for p in parameters):
+        shown.insert(stars[0], "*")
+    return f"relay.{cls.name}({', '.join(shown)})"
+
+
+def examples(lines: list[str]) -> list[str]:
+    """The examples of a docstring, each with the type of its value."""
+    if not lines:
+        return []
+    shown = ["", "Example:"]
+    typed = ""
+    for line in [*lines, EXAMPLE]:
+        if typed and (line.startswith(EXAMPLE) or not line):
+            shown.append(f"  : {typed}")
+            typed = ""
+        if line.startswith(EXAMPLE) and line != EXAMPLE:
+            typed = type_of_example(line.removeprefix(EXAMPLE))
+        if line != EXAMPLE:
+            shown.append(f"  {line}".rstrip())
+    return shown
+
+
+def type_of_example(text: str) -> str:
+    """The type of an expression in the language."""
+    from relay.text.parser import parse_expr
+    from relay.typecheck.infer import infer_expr
+
+    return str(infer_expr(parse_expr(text)).checked_type)

@@ -1,0 +1,57 @@
+"""`relay passes [NAME]`: the manual of passes, written from the passes themselves."""
+
+import inspect
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from relay.transform.base import Rule
+
+
+@click.command(short_help="Show the manual of the passes, or of one.")
+@click.argument("name", required=False)
+def passes(name: str | None) -> None:
+    """Show the page of pass NAME, with its options and an example, or a table of all passes."""
+    from relay.transform.base import find
+
+    click.echo(table() if name is None else page(find(name)))
+
+
+def table() -> str:
+    """Every pass, one a line."""
+    from relay.transform.base import load_all, registry
+
+    load_all()
+    width = max(len(name) for name in registry)
+    lines = [f"  {name:{width}}  {summary(registry[name])}" for name in sorted(registry)]
+    return "\n".join([f"{len(registry)} passes; `relay passes NAME` shows the page of one.", "", *lines])
+
+
+def description(rule: "Rule") -> list[str]:
+    """The lines of the docstring."""
+    return inspect.cleandoc(rule.run.__doc__ or "").splitlines()
+
+
+def summary(rule: "Rule") -> str:
+    """What the pass does, in a line."""
+    return " ".join(description(rule)).partition(". ")[0].partition("  ")[0].rstrip(".")
+
+
+def page(rule: "Rule") -> str:
+    """The whole page of one pass."""
+    lines = description(rule)
+    start = next((i for i, line in enumerate(lines) if line.startswith(">>>")), len(lines))
+    prose, example = lines[:start], lines[start:]
+    while prose and not prose[-1]:
+        prose.pop()
+    options = [f"{n}={p.default!r}" for n, p in rule.options.items()]
+    head = f"{rule.name}({', '.join(options)})" if options else rule.name
+    facts = [f"Level:       {rule.opt_level}"]
+    facts += (
+        [f"Needs:       {', '.join(f'{f.name} form ({f.by})' for f in rule.needs)}"] if rule.needs else []
+    )
+    facts += [f"Gives:       {', '.join(f'{f.name} form' for f in rule.gives)}"] if rule.gives else []
+    facts += [f"Also called: {rule.public}"] if rule.public else []
+    shown = ["", "Example:", *[f"  {line}".rstrip() for line in example]] if example else []
+    return "\n".join([head, "", *prose, "", *facts, *shown])
