@@ -23,8 +23,8 @@ class Adam(Rule):
         return TupleType((scalar_type("float32"), t, t))
 
     def initial(self, t: Type, params: Expr) -> Expr:
-        zeros = zeros(t, params)
-        return Tuple((scalar(0, "float32"), zeros, zeros))
+        nothing = zeros(t, params)
+        return Tuple((scalar(0, "float32"), nothing, nothing))
 
     def updated(self, t: Type, params: Expr, grads: Expr, state: Expr) -> tuple[Expr, Expr]:
         steps, mean, square = (TupleGetItem(state, i) for i in range(3))
