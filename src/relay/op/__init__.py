@@ -35,6 +35,7 @@ from relay.op.namespace import install
 from relay.op.nn import (
     activation,
     adaptive_pool,
+    adaptive_pool_grad,
     basic,
     conv,
     conv_transpose,
@@ -44,6 +45,7 @@ from relay.op.nn import (
     loss,
     norm,
     pool,
+    pool_grad,
     upsample,
 )
 from relay.op.relation import relation
@@ -52,7 +54,7 @@ FILES = (
     math, trigonometry, rounding, arithmetic, compare, logic, cast, create, reshape, join, broadcast,
     slice, dynamic_slice, take, index, scatter, arrange, pad, layout, einsum, fixed_point, reduce,
     statistics, scan, sort, random, nn, activation, basic, conv, conv_transpose, conv_weight, dense, loss,
-    norm, pool, global_pool, adaptive_pool, upsample,
+    norm, pool, global_pool, adaptive_pool, pool_grad, adaptive_pool_grad, upsample,
 )  # fmt: skip
 """The modules that register operators."""
 

@@ -3,68 +3,101 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from relay.ir.type import Dim, Type
-from relay.op.base import FLOATING, NUMERIC, Array, Derivative, Kernel, Numpy, operator, sample
+from relay.ir.type import Dim
+from relay.op.base import FLOATING, Array, Numpy, operator, sample
 from relay.op.conversion import accumulator
-from relay.op.nn.layout import Spatial, per_axis, spread, to_layout
-from relay.op.nn.pool import Channels
-from relay.op.numeric import narrow
+from relay.op.nn.layout import Spatial, per_axis, spread
+from relay.op.nn.pool import Average, Greatest
+from relay.op.nn.window import Pooling, means
 from relay.op.relation import Typing
 
 
 @dataclass(frozen=True)
-class AdaptivePool(Channels, Kernel):
+class Parts(Pooling):
     """Divides each spatial axis of `d` elements into `n` parts, part `i` from `i*d/n` to `(i+1)*d/n`
     rounded up.
     """
 
-    derivative = Derivative.RULES
-
-    def infer(self, t: Typing, data: Type) -> Type:
-        a = self.attributes()
-        batch, channels, *space = self.open(t, data, a["layout"], a["out_layout"])
-        wanted = a["output_size"]
-        sizes: Sequence[Dim] = (
-            space if wanted is None else per_axis(t, wanted, self.rank, self.name, "output_size")
-        )
+    def check(self, t: Typing, space: Sequence[Dim]) -> None:
+        wanted = self.attributes()["output_size"]
+        if wanted is not None:
+            per_axis(t, wanted, self.rank, self.name, "output_size")
         for d in space:
             t.require(0, "<", d, f"`{self.name}` needs an element in each part")
-        return self.close(t, data, [batch, channels, *sizes], a["out_layout"] or a["layout"])
+
+    def lengths(self, space: Sequence[Dim]) -> list[Dim]:
+        wanted = self.attributes()["output_size"]
+        return [*space] if wanted is None else [*spread(wanted, self.rank)]
+
+    def bounds(self, space: Sequence[int]) -> list[list[tuple[int, int]]]:
+        """Where each part begins and ends, along each spatial axis."""
+        sizes = [(d, n) for d, n in zip(space, self.lengths(space), strict=True) if isinstance(n, int)]
+        return [[(i * d // n, -(-(i + 1) * d // n)) for i in range(n)] for d, n in sizes]
+
+    def taps(self, np: Numpy, space: Sequence[int]) -> list[Array]:
+        found: list[Array] = []
+        for parts in self.bounds(space):
+            start, end = np.asarray(parts, "int64").reshape(-1, 2, 1).swapaxes(0, 1)
+            at = start + np.arange(max((b - a for a, b in parts), default=0))
+            found.append(np.where(at < end, at, -1))
+        return found
+
+    def averaging(self, np: Numpy, space: Sequence[int]) -> list[Array]:
+        found = zip(self.taps(np, space), space, strict=True)
+        return [means(np, taps, (taps >= 0).sum(axis=1), d) for taps, d in found]
 
     def parts(self, np: Numpy, data: Array, combine: Callable[..., Array]) -> Array:
         """`combine` of each part, spatial axis after spatial axis."""
-        a = self.attributes()
-        x = to_layout(np, accumulator(data), a["layout"], self.data_axes)
-        sizes = x.shape[2:] if a["output_size"] is None else spread(a["output_size"], self.rank)
-        for i, n in enumerate(sizes):
-            axis, d = i + 2, x.shape[i + 2]
-            if n != d:
-                x = np.concatenate(
-                    [
-                        combine(
-                            x[(*[slice(None)] * axis, slice(j * d // n, -(-(j + 1) * d // n)))],
-                            axis=axis,
-                            keepdims=True,
-                        )
-                        for j in range(n)
-                    ],
-                    axis=axis,
-                )
-        return narrow(to_layout(np, x, self.data_axes, a["out_layout"] or a["layout"]), data.dtype)
+        x = self.opened(np, accumulator(data))
+        for i, bounds in enumerate(self.bounds(x.shape[2:])):
+            axis = i + 2
+            if len(bounds) != x.shape[axis]:
+                before = [slice(None)] * axis
+                found = [combine(x[(*before, slice(*b))], axis=axis, keepdims=True) for b in bounds]
+                x = np.concatenate(found, axis=axis)
+        return self.closed(np, x, data.dtype)
 
 
 @dataclass(frozen=True)
-class AdaptiveMaxPool(AdaptivePool):
-    """The greatest element of each part."""
+class Parts1D(Parts):
+    """The attributes of parts of one axis."""
 
-    dtypes = NUMERIC
+    output_size: Spatial | None = None
+    layout: str = "NCW"
+    out_layout: str = ""
+    rank = 1
+
+
+@dataclass(frozen=True)
+class Parts2D(Parts):
+    """The attributes of parts of two axes."""
+
+    output_size: Spatial | None = None
+    layout: str = "NCHW"
+    out_layout: str = ""
+    rank = 2
+
+
+@dataclass(frozen=True)
+class Parts3D(Parts):
+    """The attributes of parts of three axes."""
+
+    output_size: Spatial | None = None
+    layout: str = "NCDHW"
+    out_layout: str = ""
+    rank = 3
+
+
+@dataclass(frozen=True)
+class AdaptiveMaxPool(Greatest, Parts):
+    """The greatest element of each part."""
 
     def reference(self, np: Numpy, data: Array) -> Array:
         return self.parts(np, data, np.max)
 
 
 @dataclass(frozen=True)
-class AdaptiveAvgPool(AdaptivePool):
+class AdaptiveAvgPool(Average, Parts):
     """The mean of each part."""
 
     dtypes = FLOATING
@@ -74,7 +107,7 @@ class AdaptiveAvgPool(AdaptivePool):
 
 
 @operator("nn.adaptive_max_pool1d")
-class AdaptiveMaxPool1D(AdaptiveMaxPool):
+class AdaptiveMaxPool1D(AdaptiveMaxPool, Parts1D):
     """The greatest element of each of `output_size` parts of data `(n, c, w)`; None leaves the size.
 
     Part `i` goes from `i * w / output_size` rounded down to `(i + 1) * w / output_size` rounded up.
@@ -83,15 +116,11 @@ class AdaptiveMaxPool1D(AdaptiveMaxPool):
     [[[3.0, 2.0]]]
     """
 
-    output_size: Spatial | None = None
-    layout: str = "NCW"
-    out_layout: str = ""
-    rank = 1
     samples = (sample("2x3x7 float32", output_size=3), sample("2x3x7 float32"))
 
 
 @operator("nn.adaptive_max_pool2d")
-class AdaptiveMaxPool2D(AdaptiveMaxPool):
+class AdaptiveMaxPool2D(AdaptiveMaxPool, Parts2D):
     """The greatest element of each of `output_size` parts of data `(n, c, h, w)`; as
     `nn.adaptive_max_pool1d`.
 
@@ -99,30 +128,22 @@ class AdaptiveMaxPool2D(AdaptiveMaxPool):
     [[[[2.0, 3.0]]]]
     """
 
-    output_size: Spatial | None = None
-    layout: str = "NCHW"
-    out_layout: str = ""
-    rank = 2
     samples = (sample("1x3x7x5 float32", output_size=(3, 2)),)
 
 
 @operator("nn.adaptive_max_pool3d")
-class AdaptiveMaxPool3D(AdaptiveMaxPool):
+class AdaptiveMaxPool3D(AdaptiveMaxPool, Parts3D):
     """The greatest element of each of `output_size` parts of data `(n, c, d, h, w)`.
 
     relay> nn.adaptive_max_pool3d([[[[[1.0, 3.0]]]]], output_size=1)
     [[[[[3.0]]]]]
     """
 
-    output_size: Spatial | None = None
-    layout: str = "NCDHW"
-    out_layout: str = ""
-    rank = 3
     samples = (sample("1x2x4x7x5 float32", output_size=(2, 3, 2)),)
 
 
 @operator("nn.adaptive_avg_pool1d")
-class AdaptiveAvgPool1D(AdaptiveAvgPool):
+class AdaptiveAvgPool1D(AdaptiveAvgPool, Parts1D):
     """The mean of each of `output_size` parts of data `(n, c, w)`; None leaves the size.
 
     Part `i` goes from `i * w / output_size` rounded down to `(i + 1) * w / output_size` rounded up.
@@ -131,25 +152,17 @@ class AdaptiveAvgPool1D(AdaptiveAvgPool):
     [[[2.0, 1.0]]]
     """
 
-    output_size: Spatial | None = None
-    layout: str = "NCW"
-    out_layout: str = ""
-    rank = 1
     samples = (sample("2x3x7 float32", output_size=3), sample("2x3x3 float32", output_size=5))
 
 
 @operator("nn.adaptive_avg_pool2d")
-class AdaptiveAvgPool2D(AdaptiveAvgPool):
+class AdaptiveAvgPool2D(AdaptiveAvgPool, Parts2D):
     """The mean of each of `output_size` parts of data `(n, c, h, w)`; as `nn.adaptive_avg_pool1d`.
 
     relay> nn.adaptive_avg_pool2d([[[[1.0, 3.0], [2.0, 0.0]]]], output_size=(1, 2))
     [[[[1.5, 1.5]]]]
     """
 
-    output_size: Spatial | None = None
-    layout: str = "NCHW"
-    out_layout: str = ""
-    rank = 2
     samples = (
         sample("1x3x7x5 float32", output_size=(3, 2)),
         sample("1x7x5x3 float32", output_size=2, layout="NHWC"),
@@ -157,15 +170,11 @@ class AdaptiveAvgPool2D(AdaptiveAvgPool):
 
 
 @operator("nn.adaptive_avg_pool3d")
-class AdaptiveAvgPool3D(AdaptiveAvgPool):
+class AdaptiveAvgPool3D(AdaptiveAvgPool, Parts3D):
     """The mean of each of `output_size` parts of data `(n, c, d, h, w)`.
 
     relay> nn.adaptive_avg_pool3d([[[[[1.0, 3.0]]]]], output_size=1)
     [[[[[2.0]]]]]
     """
 
-    output_size: Spatial | None = None
-    layout: str = "NCDHW"
-    out_layout: str = ""
-    rank = 3
     samples = (sample("1x2x4x7x5 float32", output_size=(2, 3, 2)),)

@@ -8,7 +8,7 @@ from relay.ir.type import Type
 from relay.op.base import NUMERIC, operator, sample
 from relay.op.composite import Composite
 from relay.op.nn.layout import SPATIAL, positions
-from relay.op.nn.pool import Channels
+from relay.op.nn.window import Channels
 from relay.op.numeric import apply
 from relay.op.relation import Typing
 

@@ -11,7 +11,7 @@ from relay.op.axes import axis_of
 from relay.op.base import FLOATING, Array, Derivative, Numpy, operator, sample
 from relay.op.composite import Composite
 from relay.op.conversion import accumulator
-from relay.op.nn.pool import slide
+from relay.op.nn.window import slide
 from relay.op.numeric import (
     SameType,
     along_channels,

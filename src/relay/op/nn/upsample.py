@@ -1,4 +1,4 @@
-"""Upsampling: data resampled to a multiple of its size along the spatial axes."""
+"""Upsampling, and its derivative: data resampled to a multiple of its size along the spatial axes."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,11 +7,14 @@ from math import floor
 from typing import ClassVar, Literal
 
 from relay.ir.dim import floor_divide
+from relay.ir.expr import Expr
 from relay.ir.type import Dim, TensorType, Type
-from relay.op.base import NUMERIC, Array, Derivative, Numpy, Operator, operator, sample
+from relay.op.base import FLOATING, NUMERIC, Array, Derivative, Numpy, Operator, operator, sample
 from relay.op.conversion import accumulator
+from relay.op.derivative import tensor_type
+from relay.op.nn.cotangent import fitted
 from relay.op.nn.layout import SPATIAL, permutation, positions
-from relay.op.numeric import narrow
+from relay.op.numeric import apply, dims, narrow
 from relay.op.relation import Typing
 
 Coordinates = Literal["half_pixel", "align_corners", "asymmetric"]
@@ -50,17 +53,24 @@ def cubic(d: float, a: float = -0.5) -> float:
     return (((d - 5) * d + 8) * d - 4) * a if d < 2 else 0.0
 
 
-def resample(np: Numpy, x: Array, axis: int, out: int, method: str, coordinates: str) -> Array:
-    """`x` with `out` elements along `axis`; places beyond the ends take the last element."""
-    size = x.shape[axis]
-    found = [taps(source(i, size, out, coordinates), method, coordinates) for i in range(out)]
-    if method == "nearest":
-        return np.take(x, np.asarray([min(max(row[0][0], 0), size - 1) for row in found], "int64"), axis=axis)
-    matrix = np.zeros((out, size), x.dtype)
-    for i, row in enumerate(found):
-        for place, weight in row:
+def places(np: Numpy, size: int, out: int, method: str, coordinates: str) -> Array:
+    """The element that each of `out` is, for the method `nearest`."""
+    found = [taps(source(i, size, out, coordinates), method, coordinates)[0][0] for i in range(out)]
+    return np.asarray([min(max(place, 0), size - 1) for place in found], "int64")
+
+
+def weights(np: Numpy, size: int, out: int, method: str, coordinates: str) -> Array:
+    """What each of `size` elements gives to each of `out`; places beyond the ends take the last element."""
+    matrix = np.zeros((out, size))
+    for i in range(out):
+        for place, weight in taps(source(i, size, out, coordinates), method, coordinates):
             matrix[i, min(max(place, 0), size - 1)] += weight
-    return np.moveaxis(np.tensordot(matrix, x, axes=(1, axis)), 0, axis)
+    return matrix
+
+
+def along(np: Numpy, matrix: Array, x: Array, axis: int) -> Array:
+    """`x` with each line along `axis` multiplied by the matrix."""
+    return np.moveaxis(np.tensordot(matrix.astype(x.dtype), x, axes=(1, axis)), 0, axis)
 
 
 def scaled_size(d: Dim, scale: float) -> Dim:
@@ -71,17 +81,24 @@ def scaled_size(d: Dim, scale: float) -> Dim:
 
 
 @dataclass(frozen=True)
-class _Upsampling(Operator):
+class Resampling(Operator):
+    """What upsampling and its derivative share."""
+
     axes: ClassVar[str]
-    dtypes = NUMERIC
     derivative = Derivative.TRANSPOSE
+
+    @property
+    def way(self) -> tuple[str, str]:
+        """The method, `nearest`, `linear` or `cubic`, and the coordinates."""
+        raise AssertionError(f"{self.name} does not say how it resamples")
 
     def scales(self) -> Sequence[float]:
         """The scale of each spatial axis."""
         a = self.attributes()
         return [a[f"scale_{letter.lower()}"] for letter in self.axes]
 
-    def infer(self, t: Typing, data: Type) -> Type:
+    def resampled(self, t: Typing, data: Type) -> Type:
+        """The type of the data upsampled."""
         layout = self.attributes()["layout"]
         order = permutation(t, layout, "NC" + self.axes, self.name, "layout")
         shape = list(t.shape(data, len(order), "the data"))
@@ -95,21 +112,112 @@ class _Upsampling(Operator):
             shape[place] = scaled_size(shape[place], scale)
         return TensorType(shape, t.dtype(data))
 
-    def resize(self, np: Numpy, data: Array, method: str, coordinates: str) -> Array:
-        """The data resampled along its spatial axes; integers go through float64 and are rounded."""
-        whole = data.dtype.kind in "iu" and method != "nearest"
+    def resampled_shape(self, data: Expr) -> list[Dim]:
+        """The shape of the data upsampled."""
+        shape = list(dims(tensor_type(data)))
+        for place, scale in zip(self.spatial, self.scales(), strict=True):
+            shape[place] = scaled_size(shape[place], scale)
+        return shape
+
+    @property
+    def spatial(self) -> tuple[int, ...]:
+        """Where the spatial axes are."""
+        return positions(self.attributes()["layout"], self.axes)
+
+    def lengths(self, data: Array) -> list[tuple[int, int, int]]:
+        """Each spatial axis with its size and the size that it is resampled to."""
+        found = [
+            (i, data.shape[i], scaled_size(data.shape[i], s))
+            for i, s in zip(self.spatial, self.scales(), strict=True)
+        ]
+        return [(i, d, out) for i, d, out in found if isinstance(out, int)]
+
+
+@dataclass(frozen=True)
+class Upsample(Resampling):
+    """Data resampled; integers go through float64 and are rounded."""
+
+    dtypes = NUMERIC
+
+    def infer(self, t: Typing, data: Type) -> Type:
+        return self.resampled(t, data)
+
+    def reference(self, np: Numpy, data: Array) -> Array:
+        way = self.way
+        whole = data.dtype.kind in "iu" and way[0] != "nearest"
         x = data.astype("float64") if whole else accumulator(data)
-        for place, scale in zip(
-            positions(self.attributes()["layout"], self.axes), self.scales(), strict=True
-        ):
-            out = scaled_size(data.shape[place], scale)
-            assert isinstance(out, int)
-            x = resample(np, x, place, out, method, coordinates)
+        for axis, size, out in self.lengths(data):
+            if way[0] == "nearest":
+                x = np.take(x, places(np, size, out, *way), axis=axis)
+            else:
+                x = along(np, weights(np, size, out, *way), x, axis)
         return narrow(np.rint(x) if whole else x, data.dtype)
+
+    def transpose(self, g: Expr, data: Expr) -> tuple[Expr]:
+        """To each element what it gave."""
+        return (apply(f"{self.name}_grad", g, data, **self.attributes()),)
+
+
+@dataclass(frozen=True)
+class UpsampleGradient(Resampling):
+    """The cotangent of the data; of the data itself the sizes alone count."""
+
+    dtypes = FLOATING
+    carried = ("data",)
+
+    def infer(self, t: Typing, out_grad: Type, data: Type) -> Type:
+        t.equal(out_grad, self.resampled(t, data), why="`out_grad` is like the data upsampled")
+        return data
+
+    def reference(self, np: Numpy, out_grad: Array, data: Array) -> Array:
+        x = accumulator(out_grad)
+        for axis, size, out in self.lengths(data):
+            x = along(np, weights(np, size, out, *self.way).T, x, axis)
+        return narrow(x, data.dtype)
+
+    def transpose(self, g: Expr, out_grad: Expr, data: Expr) -> tuple[Expr, None]:
+        """Upsampling."""
+        made = apply(self.name.removesuffix("_grad"), g, **self.attributes())
+        return fitted(made, self.resampled_shape(data), out_grad), None
+
+
+@dataclass(frozen=True)
+class Plane(Resampling):
+    """The attributes of upsampling over two axes."""
+
+    scale_h: float = 1.0
+    scale_w: float = 1.0
+    layout: str = "NCHW"
+    method: Literal["nearest_neighbor", "bilinear", "bicubic"] = "nearest_neighbor"
+    align_corners: bool = False
+    axes = SPATIAL[2]
+
+    @property
+    def way(self) -> tuple[str, str]:
+        method = {"nearest_neighbor": "nearest", "bilinear": "linear", "bicubic": "cubic"}[self.method]
+        return method, "align_corners" if self.align_corners else "asymmetric"
+
+
+@dataclass(frozen=True)
+class Room(Resampling):
+    """The attributes of upsampling over three axes."""
+
+    scale_d: float = 1.0
+    scale_h: float = 1.0
+    scale_w: float = 1.0
+    layout: str = "NCDHW"
+    method: Literal["nearest_neighbor", "trilinear"] = "nearest_neighbor"
+    coordinate_transformation_mode: Coordinates = "half_pixel"
+    axes = SPATIAL[3]
+
+    @property
+    def way(self) -> tuple[str, str]:
+        method = "nearest" if self.method == "nearest_neighbor" else "linear"
+        return method, self.coordinate_transformation_mode
 
 
 @operator("nn.upsampling")
-class Upsampling(_Upsampling):
+class Upsampling(Upsample, Plane):
     """Data `(n, c, h, w)` with `scale_h` and `scale_w` times as many rows and columns (rounded).
 
     `method` takes the element below ("nearest_neighbor"), or interpolates ("bilinear", "bicubic").
@@ -120,25 +228,15 @@ class Upsampling(_Upsampling):
     [[[[1.0, 1.0, 2.0, 2.0]]]]
     """
 
-    scale_h: float = 1.0
-    scale_w: float = 1.0
-    layout: str = "NCHW"
-    method: Literal["nearest_neighbor", "bilinear", "bicubic"] = "nearest_neighbor"
-    align_corners: bool = False
-    axes = SPATIAL[2]
     samples = (
         sample("1x2x3x4 float32", scale_h=2, scale_w=3),
         sample("1x3x4x2 float32", scale_h=2, scale_w=2, layout="NHWC", method="bilinear"),
         sample("1x2x3x4 float32", scale_h=1.5, scale_w=2, method="bicubic", align_corners=True),
     )
 
-    def reference(self, np: Numpy, data: Array) -> Array:
-        method = {"nearest_neighbor": "nearest", "bilinear": "linear", "bicubic": "cubic"}[self.method]
-        return self.resize(np, data, method, "align_corners" if self.align_corners else "asymmetric")
-
 
 @operator("nn.upsampling3d")
-class Upsampling3D(_Upsampling):
+class Upsampling3D(Upsample, Room):
     """Data `(n, c, d, h, w)` with `scale_d`, `scale_h` and `scale_w` times as many elements (rounded).
 
     `method` takes the nearest element or interpolates ("trilinear"); `coordinate_transformation_mode`
@@ -150,18 +248,36 @@ class Upsampling3D(_Upsampling):
     [[[[[1.0, 1.0, 2.0, 2.0]]]]]
     """
 
-    scale_d: float = 1.0
-    scale_h: float = 1.0
-    scale_w: float = 1.0
-    layout: str = "NCDHW"
-    method: Literal["nearest_neighbor", "trilinear"] = "nearest_neighbor"
-    coordinate_transformation_mode: Coordinates = "half_pixel"
-    axes = SPATIAL[3]
     samples = (
         sample("1x2x2x3x4 float32", scale_d=2, scale_h=2, scale_w=2),
         sample("1x2x2x3x4 float32", scale_d=2, method="trilinear"),
     )
 
-    def reference(self, np: Numpy, data: Array) -> Array:
-        method = "nearest" if self.method == "nearest_neighbor" else "linear"
-        return self.resize(np, data, method, self.coordinate_transformation_mode)
+
+@operator("nn.upsampling_grad")
+class UpsamplingGrad(UpsampleGradient, Plane):
+    """The cotangent of the data of `nn.upsampling`, from that of its result.
+
+    relay> nn.upsampling_grad([[[[1.0, 2.0, 3.0, 4.0]]]], [[[[0.0, 0.0]]]], scale_w=2)
+    [[[[3.0, 7.0]]]]
+    """
+
+    samples = (
+        sample("1x2x6x12 float32", "1x2x3x4 float32", scale_h=2, scale_w=3),
+        sample("1x6x8x2 float32", "1x3x4x2 float32", scale_h=2, scale_w=2, layout="NHWC", method="bilinear"),
+        sample("1x1x5x6 float32", "1x1x3x3 float32", scale_h=1.5, scale_w=2, method="bicubic"),
+    )
+
+
+@operator("nn.upsampling3d_grad")
+class Upsampling3DGrad(UpsampleGradient, Room):
+    """The cotangent of the data of `nn.upsampling3d`, from that of its result.
+
+    relay> nn.upsampling3d_grad([[[[[1.0, 2.0, 3.0, 4.0]]]]], [[[[[0.0, 0.0]]]]], scale_w=2)
+    [[[[[3.0, 7.0]]]]]
+    """
+
+    samples = (
+        sample("1x2x4x6x8 float32", "1x2x2x3x4 float32", scale_d=2, scale_h=2, scale_w=2),
+        sample("1x2x4x3x4 float32", "1x2x2x3x4 float32", scale_d=2, method="trilinear"),
+    )

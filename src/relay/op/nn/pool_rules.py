@@ -1,0 +1,148 @@
+"""The operators that pooling is differentiated with: to the elements of windows, and back."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+from relay.ir.expr import Expr
+from relay.ir.type import Type
+from relay.op.base import FLOATING, Array, Derivative, Numpy
+from relay.op.conversion import accumulator
+from relay.op.derivative import tensor_type
+from relay.op.nn.cotangent import fitted
+from relay.op.nn.layout import to_layout
+from relay.op.nn.window import Pooling
+from relay.op.numeric import apply, dims, narrow
+from relay.op.relation import Typing
+
+
+@dataclass(frozen=True)
+class PoolingRule(Pooling):
+    """An operator that exists for the derivative of a pooling operator, whose attributes it has."""
+
+    dtypes = FLOATING
+
+    def sibling(self, suffix: str, *operands: Expr) -> Expr:
+        """Pooling itself, or another operator for its derivative."""
+        return apply(self.name.rpartition("_")[0] + suffix, *operands, **self.attributes())
+
+    def pooled_axes(self, np: Numpy, x: Array) -> Array:
+        """A result of pooling with its axes in the order of `data_axes`."""
+        a = self.attributes()
+        return to_layout(np, accumulator(x), a["out_layout"] or a["layout"], self.data_axes)
+
+    def restored(self, np: Numpy, x: Array, dtype: Any) -> Array:
+        """What is like the data, in the data's layout."""
+        return narrow(to_layout(np, x, self.data_axes, self.attributes()["layout"]), dtype)
+
+
+@dataclass(frozen=True)
+class PoolingGradient(PoolingRule):
+    """The cotangent of the data from that of the result."""
+
+    def infer(self, t: Typing, out_grad: Type, data: Type) -> Type:
+        t.equal(out_grad, self.pooled(t, data), why="`out_grad` is like the data pooled")
+        return data
+
+
+@dataclass(frozen=True)
+class AverageGradient(PoolingGradient):
+    """To each element its part of the means; of the data the sizes alone count."""
+
+    derivative = Derivative.TRANSPOSE
+    carried = ("data",)
+
+    def reference(self, np: Numpy, out_grad: Array, data: Array) -> Array:
+        x, y = self.opened(np, data), self.pooled_axes(np, out_grad)
+        for i, parts in enumerate(self.averaging(np, x.shape[2:])):
+            y = np.moveaxis(np.tensordot(y, parts.astype(y.dtype), axes=(i + 2, 0)), -1, i + 2)
+        return self.restored(np, y, data.dtype)
+
+    def transpose(self, g: Expr, out_grad: Expr, data: Expr) -> tuple[Expr, None]:
+        """The means."""
+        return fitted(self.sibling("", g), self.pooled_shape(data), out_grad), None
+
+
+@dataclass(frozen=True)
+class MaxGradient(PoolingGradient):
+    """To each greatest element, as often as it is one; nothing to the others."""
+
+    derivative = Derivative.RULES
+
+    def reference(self, np: Numpy, out_grad: Array, data: Array) -> Array:
+        x, y = self.opened(np, accumulator(data)), self.pooled_axes(np, out_grad)
+        lines = x.shape[0] * x.shape[1]
+        size = x.size // max(1, lines)
+        at = winners(np, x, self.taps(np, x.shape[2:]))
+        places = at + (np.arange(lines) * size).reshape(*x.shape[:2], *[1] * self.rank)
+        found = np.bincount(places[at >= 0], weights=y[at >= 0], minlength=x.size)
+        return self.restored(np, found.reshape(x.shape), data.dtype)
+
+    def vjp(self, g: Expr, y: Expr, out_grad: Expr, data: Expr) -> tuple[Expr, None]:
+        """What is at the greatest elements."""
+        return fitted(self.sibling("_tangent", g, data), self.pooled_shape(data), out_grad), None
+
+    def jvp(self, dxs: Sequence[Expr | None], y: Expr, out_grad: Expr, data: Expr) -> Expr | None:
+        """The same of the tangent of `out_grad`."""
+        return None if dxs[0] is None else self(dxs[0], data)
+
+
+@dataclass(frozen=True)
+class MaxTangent(PoolingRule):
+    """What one tensor has where another has the greatest element of each window."""
+
+    derivative = Derivative.RULES
+
+    def infer(self, t: Typing, tangent: Type, data: Type) -> Type:
+        t.equal(tangent, data, why="`tangent` is like the data")
+        return self.pooled(t, data)
+
+    def reference(self, np: Numpy, tangent: Array, data: Array) -> Array:
+        x, dx = self.opened(np, accumulator(data)), self.opened(np, tangent)
+        at = winners(np, x, self.taps(np, x.shape[2:]))
+        if not x.size:
+            return self.closed(np, np.zeros(at.shape, dx.dtype), tangent.dtype)
+        lines, places = dx.reshape(*x.shape[:2], -1), at.reshape(*x.shape[:2], -1)
+        found = np.take_along_axis(lines, places, axis=2).reshape(at.shape)
+        return self.closed(np, np.where(at >= 0, found, dx.dtype.type(0)), tangent.dtype)
+
+    def vjp(self, g: Expr, y: Expr, tangent: Expr, data: Expr) -> tuple[Expr, None]:
+        """To the greatest elements."""
+        return fitted(self.sibling("_grad", g, data), dims(tensor_type(data)), tangent), None
+
+    def jvp(self, dxs: Sequence[Expr | None], y: Expr, tangent: Expr, data: Expr) -> Expr | None:
+        """The same of the tangent of `tangent`."""
+        return None if dxs[0] is None else self(dxs[0], data)
+
+
+def winners(np: Numpy, x: Array, tables: Sequence[Array]) -> Array:
+    """Where the first greatest element that each window sees is: `(n, c, windows...)` for `x: (n, c, ...)`.
+
+    Places count through all spatial axes of `x`, the last fastest; -1 is for a window that sees nothing.
+    `tables` has the places that windows see along each axis.  NaN is greater than any number.
+    """
+    if not x.size:
+        return np.full((*x.shape[:2], *[len(t) for t in tables]), -1)
+    at = np.broadcast_to(np.arange(prod(x.shape[2:])).reshape(x.shape[2:]), x.shape)
+    for axis in range(len(x.shape) - 1, 1, -1):
+        x, at = _winners_along(np, x, at, axis, tables[axis - 2])
+    return at
+
+
+def _winners_along(np: Numpy, x: Array, at: Array, axis: int, table: Array) -> tuple[Array, Array]:
+    """The greatest elements of windows along one axis, and the places that `at` says they come from."""
+    best, found = np.take(x, np.maximum(table[:, 0], 0), axis), None
+    for tap in table.T:
+        places = np.maximum(tap, 0)
+        value = np.take(x, places, axis)
+        place = np.take(at, places, axis)
+        place[(*[slice(None)] * axis, tap < 0)] = -1
+        if found is None:
+            found = place
+            continue
+        better = (value > best) | (found < 0) | ((value != value) & (best == best))
+        better &= place >= 0
+        np.copyto(best, value, where=better)
+        np.copyto(found, place, where=better)
+    return best, found
