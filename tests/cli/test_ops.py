@@ -82,9 +82,7 @@ def test_alias_leads_to_the_page_of_the_operator() -> None:
 def test_part_of_a_name_finds_the_operators_that_have_it() -> None:
     ran = cli("ops", "adaptive_max")
     assert ran.status == 1
-    assert (
-        "hint: there are `nn.adaptive_max_pool1d`, `nn.adaptive_max_pool2d`, `nn.adaptive_max" in ran.output
-    )
+    assert "hint: there are `nn.adaptive_max_pool1d`, `nn.adaptive_max_pool" in ran.output
     assert "did you mean `nn.softmax`?" in cli("ops", "sofmax").output
 
 
