@@ -39,14 +39,14 @@ def substitute(root: Expr, by: Mapping[Var, Expr]) -> Expr:
 
 
 def renew(root: Expr) -> Expr:
-    """A copy of `root` in which every variable that is bound inside is a new one, so that both may be in a program."""
+    """A copy of `root` that binds new variables, so that both may be in one program."""
     nodes = list(post_order(root))
     renamed = {v: Var(v.name_hint, v.type_annotation, span=v.span) for e in nodes for v in binders(e)}
-    return _renamed(nodes, dict(renamed), renamed)
+    return _renamed(nodes, {**renamed}, renamed)
 
 
 def _renamed(nodes: Sequence[Expr], new: dict[Expr, Expr], renamed: Mapping[Var, Var]) -> Expr:
-    """The last of `nodes`, which are in post-order, with those that `new` has replaced and binders `renamed`."""
+    """The last of `nodes` (in post-order) with those that `new` has replaced, and binders `renamed`."""
     for e in nodes:
         if e not in new:
             children = e.children
