@@ -4,7 +4,8 @@ import linecache
 import sys
 import traceback
 from bisect import bisect_right
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from types import FrameType
@@ -140,8 +141,29 @@ class Span:
 _python_sources: dict[str, PythonSource] = {}
 
 
+_origins: list[Span | None] = []
+
+
+@contextmanager
+def derived_nodes() -> Iterator[None]:
+    """For passes: while this lasts, nodes made without a span get the one that `derive_from` was last given."""
+    _origins.append(None)
+    try:
+        yield
+    finally:
+        _origins.pop()
+
+
+def derive_from(span: Span | None) -> None:
+    """What is made now, within `derived_nodes`, comes from a node at `span`."""
+    if _origins:
+        _origins[-1] = span
+
+
 def caller_span() -> Span | None:
-    """The span of the nearest Python frame outside this package."""
+    """The span of the nearest Python frame outside this package; within `derived_nodes`, of the node at hand."""
+    if _origins:
+        return _origins[-1]
     frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
     while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "relay":
         frame = frame.f_back

@@ -13,6 +13,7 @@ from relay.autodiff.dual_types import DualTypes, is_floating
 from relay.autodiff.dual_values import Values, holds_more_than_tensors, varies
 from relay.autodiff.normal import normal
 from relay.autodiff.values import Block, Fields, Inert, Number, Packed, Value
+from relay.diagnostic import derive_from
 from relay.ir.expr import (
     Call,
     Clause,
@@ -97,6 +98,7 @@ class Dualizer(Values):
     def statement(self, e: Expr, var: Var | None, b: Block, is_last: bool = False) -> Task:
         """The value of one right-hand side."""
         name = "y" if var is None else var.name_hint
+        derive_from(e.span)
         match e:
             case Var() | Constant() | GlobalVar():
                 return self.atom(e, b)

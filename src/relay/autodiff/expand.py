@@ -11,7 +11,7 @@ from relay.autodiff.dual_types import DualTypes
 from relay.autodiff.forward import Forward
 from relay.autodiff.reverse import Reverse
 from relay.autodiff.specialize import function_type, specialize_grads
-from relay.diagnostic import fail
+from relay.diagnostic import derive_from, derived_nodes, fail
 from relay.ir import hooks
 from relay.ir.expr import Expr, Function, GlobalVar, Grad, GradKind, Var
 from relay.ir.module import IRModule
@@ -34,7 +34,13 @@ def expand_grad(mod: IRModule, reserved: Iterable[GlobalVar] = ()) -> IRModule:
     supply = GlobalVarSupply(mod)
     for name in set(reserved) - set(mod.functions):
         supply.reserve_global(name)
-    mod, generic = specialize_grads(infer(mod), supply)
+    with derived_nodes():
+        return _expanded(infer(mod), supply)
+
+
+def _expanded(mod: IRModule, supply: GlobalVarSupply) -> IRModule:
+    """The annotated module, expanded round by round."""
+    mod, generic = specialize_grads(mod, supply)
     while True:
         pending = with_grads(mod)
         known = [v for v in pending if v not in generic]
@@ -90,6 +96,7 @@ class _Round:
         return new
 
     def _expanded(self, kind: GradKind, f: Function, captured: list[Var]) -> Expr:
+        derive_from(f.span)
         return self.forward.root(f, captured) if kind == "jvp" else self.reverse.root(kind, f, captured)
 
     def _is_ready(self, f: Function) -> bool:

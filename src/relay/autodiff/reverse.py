@@ -14,6 +14,7 @@ from relay.autodiff.dual_values import holds_more_than_tensors, varies
 from relay.autodiff.plan import Plan
 from relay.autodiff.structure import COTANGENT, LIFT, PULL, SEED, ZEROS, accumulate, new_ref, new_tape, take
 from relay.autodiff.values import Block, Fields, Inert, Number, Packed, Value, call
+from relay.diagnostic import derive_from
 from relay.ir.expr import Call, Expr, Function, GradKind, RefRead, RefWrite, Tuple, TupleGetItem, Var
 from relay.ir.type import UNIT, FuncType, TensorType, TupleType, Type
 from relay.ir.walk import run
@@ -139,10 +140,11 @@ class Reverse(Dualizer):
     def operator(
         self, op: Operator, args: Sequence[Value], t: Type, name: str, b: Block, is_kept: bool
     ) -> Value:
-        y = self.parts(b.bind(op(*[self.primal(a) for a in args]), t, name), t, b)
+        whole = b.bind(op(*[self.primal(a) for a in args]), t, name)
+        y = self.parts(whole, t, b)
         if op.derivative is not Derivative.ZERO and any(map(varies, args)):
             self._activate(y, is_kept, b)
-            b.steps.append((op, tuple(args), y))
+            b.steps.append((op, tuple(args), y, whole.span))
         return y
 
     def _activate(self, y: Value, is_kept: bool, b: Block) -> None:
@@ -200,7 +202,8 @@ def sweep(steps: Sequence[Any], sums: Sums, b: Block) -> None:
         if isinstance(step, Number):
             _flush(step, sums, b)
             continue
-        op, args, y = step
+        op, args, y, span = step
+        derive_from(span)
         g = gathered(y, sums, b)
         if is_missing(g):
             continue
