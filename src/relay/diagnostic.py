@@ -4,7 +4,7 @@ import linecache
 import sys
 import traceback
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from difflib import get_close_matches
@@ -145,8 +145,8 @@ _origins: list[Span | None] = []
 
 
 @contextmanager
-def derived_nodes() -> Iterator[None]:
-    """For passes: while this lasts, nodes made without a span get the one that `derive_from` was last given."""
+def derived_nodes() -> Generator[None]:
+    """For passes: nodes made meanwhile without a span get the one that `derive_from` was last given."""
     _origins.append(None)
     try:
         yield
@@ -161,7 +161,7 @@ def derive_from(span: Span | None) -> None:
 
 
 def caller_span() -> Span | None:
-    """The span of the nearest Python frame outside this package; within `derived_nodes`, of the node at hand."""
+    """The span of the nearest Python frame outside this package, or of the node at hand (`derive_from`)."""
     if _origins:
         return _origins[-1]
     frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
