@@ -43,6 +43,7 @@ from relay.op.nn import (
     dense,
     global_pool,
     loss,
+    magnitude,
     norm,
     pool,
     pool_grad,
@@ -54,7 +55,7 @@ FILES = (
     math, trigonometry, rounding, arithmetic, compare, logic, cast, create, reshape, join, broadcast,
     slice, dynamic_slice, take, index, scatter, arrange, pad, layout, einsum, fixed_point, reduce,
     statistics, scan, sort, random, nn, activation, basic, conv, conv_transpose, conv_weight, dense, loss,
-    norm, pool, global_pool, adaptive_pool, pool_grad, adaptive_pool_grad, upsample,
+    norm, magnitude, pool, global_pool, adaptive_pool, pool_grad, adaptive_pool_grad, upsample,
 )  # fmt: skip
 """The modules that register operators."""
 

@@ -5,12 +5,12 @@ from typing import Any, Literal
 import numpy as _np
 
 from relay.ir.expr import Expr
-from relay.ir.type import TensorType, Type
+from relay.ir.type import DType, TensorType, Type
 from relay.op.axes import check_indices
-from relay.op.base import FLOATING, INTEGRAL, Array, Derivative, Numpy, Operator, operator, sample
+from relay.op.base import FLOATING, INTEGRAL, Array, Numpy, operator, sample
 from relay.op.composite import Composite
 from relay.op.conversion import accumulator
-from relay.op.numeric import apply, count, narrow
+from relay.op.numeric import apply, computing_dtype, count, narrow, narrowed, scalar, widened
 from relay.op.relation import Typing
 
 
@@ -68,7 +68,7 @@ class CrossEntropyWithLogits(_CrossEntropy):
 
 
 @operator("nn.nll_loss")
-class NLLLoss(Operator):
+class NLLLoss(Composite):
     """The negative log-likelihood `-weights[target] * predictions[target]` of each item of a batch.
 
     Predictions are `(n, classes, ...)`, targets `(n, ...)` of class numbers, weights `(classes,)`.
@@ -83,7 +83,6 @@ class NLLLoss(Operator):
 
     reduction: Literal["mean", "sum", "none"] = "mean"
     ignore_index: int = -100
-    derivative = Derivative.RULES
     samples = (
         sample("3x4 float32", _np.asarray([0, 3, 1]), _np.ones(4, "float32")),
         sample("2x4x3 float32", _np.asarray([[0, 3, 1], [2, -100, 1]]), "4 float32", reduction="none"),
@@ -107,12 +106,35 @@ class NLLLoss(Operator):
         t.equal(weights, TensorType((shape[1],), t.dtype(predictions)), why="each class has a weight")
         return TensorType(rest if self.reduction == "none" else (), t.dtype(predictions))
 
+    def decompose(self, types: Any, predictions: Expr, targets: Expr, weights: Expr) -> Expr:
+        dtype = types[0].dtype
+        zero, first = scalar(0, computing_dtype(dtype)), scalar(0, types[1].dtype)
+        counted = self.counted(targets, types[1].dtype)
+        at = apply("where", counted, targets, first)
+        weight = widened(apply("take", weights, at, axis=0, mode="fast"), dtype)
+        picked = apply("gather", predictions, axis=1, indices=apply("expand_dims", at, axis=1))
+        chance = widened(apply("squeeze", picked, axis=(1,)), dtype)
+        weight, chance = (apply("where", counted, x, zero) for x in (weight, chance))
+        loss = apply("negative", apply("multiply", weight, chance))
+        if self.reduction != "none":
+            loss = apply("sum", loss)
+        if self.reduction == "mean":
+            loss = apply("divide", loss, apply("sum", weight))
+        return narrowed(loss, dtype)
+
+    def counted(self, targets: Expr, dtype: DType) -> Expr:
+        """Which targets are not `ignore_index`, which a narrow base type cannot hold."""
+        fits = dtype == "int64" or (dtype == "int32" and -(2**31) <= self.ignore_index < 2**31)
+        wide = targets if fits else apply("cast", targets, dtype="int64")
+        return apply("not_equal", wide, scalar(self.ignore_index, dtype if fits else "int64"))
+
     def reference(self, np: Numpy, predictions: Array, targets: Array, weights: Array) -> Array:
         x, w = accumulator(predictions), accumulator(weights)
         counted = targets != self.ignore_index
         at = check_indices(np, np.where(counted, targets, 0), x.shape[1], negative=False)
-        weight = np.where(counted, w[at], np.zeros_like(w[:1]))
-        loss = -weight * np.take_along_axis(x, np.expand_dims(at, 1), axis=1).squeeze(1)
+        chance = np.take_along_axis(x, np.expand_dims(at, 1), axis=1).squeeze(1)
+        weight, chance = (np.where(counted, a, a.dtype.type(0)) for a in (w[at], chance))
+        loss = -weight * chance
         if self.reduction == "mean":
             loss = np.sum(loss) / np.sum(weight)
         elif self.reduction == "sum":

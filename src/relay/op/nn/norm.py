@@ -8,16 +8,13 @@ import numpy as _np
 from relay.ir.expr import Expr, Tuple
 from relay.ir.type import Dim, TensorType, TupleType, Type
 from relay.op.axes import axis_of
-from relay.op.base import FLOATING, Array, Derivative, Numpy, operator, sample
+from relay.op.base import FLOATING, Array, Numpy, operator, sample
 from relay.op.composite import Composite
 from relay.op.conversion import accumulator
-from relay.op.nn.window import slide
 from relay.op.numeric import (
     SameType,
     along_channels,
     apply,
-    axes_named,
-    checked_axes,
     computing_dtype,
     dims,
     narrow,
@@ -307,69 +304,3 @@ class GroupNorm(_Affine):
         split = (*data.shape[:axis], self.num_groups, channels // self.num_groups, *data.shape[axis + 1 :])
         y = standard(np, accumulator(data).reshape(split), self.over(data.ndim), self.epsilon)
         return self.affine_value(y.reshape(data.shape), gamma, beta, self.axis, data.dtype)
-
-
-@operator("nn.l2_normalize")
-class L2Normalize(SameType, Composite):
-    """`x / sqrt(max(sum(x * x), eps))`, summed along `axis` (one, several, or None for all).
-
-    relay> nn.l2_normalize([3.0, 4.0], eps=0.0)
-    [0.6, 0.8]
-    """
-
-    eps: float
-    axis: int | tuple[int, ...] | None = None
-    dtypes = FLOATING
-    samples = (
-        sample("3x4 float32", eps=1e-6, axis=1),
-        sample("2x3x4 float32", eps=1e-6),
-        sample("2x3x4 float64", eps=1e-6, axis=(1, 2)),
-    )
-
-    def infer(self, t: Typing, data: Type) -> Type:
-        checked_axes(t, self.axis, len(t.shape(data)))
-        return data
-
-    def decompose(self, types: Any, data: Expr) -> Expr:
-        dtype, axes = types[0].dtype, axes_named(self.axis, len(dims(types[0])))
-        x = widened(data, dtype)
-        total = apply("sum", apply("multiply", x, x), axis=axes, keepdims=True)
-        least = apply("maximum", total, scalar(self.eps, computing_dtype(dtype)))
-        return narrowed(apply("divide", x, apply("sqrt", least)), dtype)
-
-    def reference(self, np: Numpy, data: Array) -> Array:
-        x = accumulator(data)
-        total = np.sum(x * x, axis=axes_named(self.axis, x.ndim), keepdims=True)
-        return narrow(x / np.sqrt(np.maximum(total, x.dtype.type(self.eps))), data.dtype)
-
-
-@operator("nn.lrn")
-class LRN(SameType):
-    """`x / (bias + alpha / size * s) ** beta`, where `s` sums the squares of the `size` nearest along `axis`.
-
-    Local response normalisation.  Source: Krizhevsky, Sutskever and Hinton, 2012.
-
-    relay> nn.lrn([[1.0, 2.0]], size=1, bias=1.0, alpha=0.0)
-    [[1.0, 2.0]]
-    """
-
-    size: int = 5
-    axis: int = 1
-    bias: float = 2.0
-    alpha: float = 1e-05
-    beta: float = 0.75
-    dtypes = FLOATING
-    derivative = Derivative.RULES
-    samples = (sample("1x7x3x3 float32", size=3, alpha=0.5), sample("1x3x3x7 float32", axis=3))
-
-    def infer(self, t: Typing, data: Type) -> Type:
-        axis_of(t, self.axis, len(t.shape(data)))
-        if self.size < 1 or self.size % 2 == 0:
-            t.fail("attribute-value", f"`nn.lrn` cannot have size={self.size}", hint="the size is odd")
-        return data
-
-    def reference(self, np: Numpy, data: Array) -> Array:
-        x, axis = accumulator(data), self.axis % data.ndim
-        total = slide(np, x * x, axis, self.size, 1, 1, self.size // 2, x.shape[axis], 0, np.add)
-        scale = x.dtype.type(self.bias) + x.dtype.type(self.alpha / self.size) * total
-        return narrow(x / scale ** x.dtype.type(self.beta), data.dtype)

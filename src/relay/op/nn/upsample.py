@@ -101,23 +101,22 @@ class Resampling(Operator):
         """The type of the data upsampled."""
         layout = self.attributes()["layout"]
         order = permutation(t, layout, "NC" + self.axes, self.name, "layout")
-        shape = list(t.shape(data, len(order), "the data"))
-        for place, scale in zip(order[2:], self.scales(), strict=True):
+        shape = t.shape(data, len(order), "the data")
+        for scale in self.scales():
             if scale <= 0:
                 t.fail(
                     "attribute-value",
                     f"`{self.name}` cannot have a scale of {scale}",
                     hint="a scale is positive",
                 )
-            shape[place] = scaled_size(shape[place], scale)
-        return TensorType(shape, t.dtype(data))
+        return TensorType(self.enlarged(shape), t.dtype(data))
 
-    def resampled_shape(self, data: Expr) -> list[Dim]:
-        """The shape of the data upsampled."""
-        shape = list(dims(tensor_type(data)))
+    def enlarged(self, shape: Sequence[Dim]) -> list[Dim]:
+        """The shape of data of a shape, upsampled."""
+        found = list(shape)
         for place, scale in zip(self.spatial, self.scales(), strict=True):
-            shape[place] = scaled_size(shape[place], scale)
-        return shape
+            found[place] = scaled_size(found[place], scale)
+        return found
 
     @property
     def spatial(self) -> tuple[int, ...]:
@@ -178,7 +177,7 @@ class UpsampleGradient(Resampling):
     def transpose(self, g: Expr, out_grad: Expr, data: Expr) -> tuple[Expr, None]:
         """Upsampling."""
         made = apply(self.name.removesuffix("_grad"), g, **self.attributes())
-        return fitted(made, self.resampled_shape(data), out_grad), None
+        return fitted(made, self.enlarged(dims(tensor_type(data))), out_grad), None
 
 
 @dataclass(frozen=True)
