@@ -292,7 +292,7 @@ class ExprPrinter:
                 head = f"let {self.binder(e.var)} = "
                 self.statement(head, (yield self.node(e.value, self.block.room - len(head) - 1)), ";")
             else:
-                head = f"let {self.binder(e.var)} = "
+                head = "" if self.is_statement(e) else f"let {self.binder(e.var)} = "
                 room = self.block.room - len(head) - 1
                 text = self.fast(e.value, room)
                 if text is None:
@@ -304,6 +304,16 @@ class ExprPrinter:
     def is_bare(self, e: Let) -> bool:
         """Whether a function is written out as the value of its `let`: unless it is shared and does not call itself."""
         return e.value not in self.shared or e.var in free_vars(e.value)
+
+    def is_statement(self, e: Let) -> bool:
+        """Whether a `let` prints as `e1; e2`."""
+        return (
+            self.sugar
+            and e.var.name_hint == "_"
+            and e.var.type_annotation is None
+            and e.var not in self.survey.mentioned
+            and type(e.value) in _STATEMENTS
+        )
 
     def let_rec(self, e: LetRec) -> Steps:
         """Write `let rec %f = … and %g = …;`."""
@@ -766,7 +776,8 @@ class ExprPrinter:
             last = yield self.body(rhs)
             clauses += self.clause(lhs, last, margin)
             self.leave(around)
-        return Multi(f"match{'' if e.complete else '?'} ({data}) {{", clauses, "}")
+        data = data if type(e.data) is Tuple and data[0] == "(" and len(e.data.fields) > 1 else f"({data})"
+        return Multi(f"match{'' if e.complete else '?'} {data} {{", clauses, "}")
 
     def clause(self, lhs: str, last: Text, margin: str) -> list[Any]:
         """The lines of one clause, whose body is written but for its last expression."""
@@ -823,6 +834,7 @@ def _key(scope: Any) -> Key:
     return (scope.owner, scope.index)
 
 
+_STATEMENTS = frozenset({Call, If, Match, RefWrite})
 _SPECIAL = {RefCreate: "ref", RefRead: "ref_read", RefWrite: "ref_write"}
 _RULES = {
     Call: "call", Tuple: "tuple", TupleGetItem: "item", Let: "let", LetRec: "let", If: "if_", Function: "function",
