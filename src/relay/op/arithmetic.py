@@ -136,22 +136,21 @@ class Power(Arithmetic):
         return through_wide(partial(_power, np), lhs, rhs)
 
     def partials(self, y: Expr, lhs: Expr, rhs: Expr) -> tuple[Expr, Expr]:
-        return self.by_base(lhs, rhs), times(y, apply("log", _one_where(_is_zero(lhs), lhs)))
+        return self.by_base(lhs, rhs), times(y, apply("log", _one_where_zero(lhs, lhs)))
 
     def by_base(self, x: Expr, n: Expr) -> Expr:
         """`n * x ** (n - 1)`; 0 where `n` is 0, even at `x = 0`."""
         if isinstance(n, Constant) and n.is_scalar and n.value:
             return times(n, x if n.value == 2 else apply("power", x, number(float(n.value) - 1, n)))
-        flat = apply("logical_and", _is_zero(x), _is_zero(n))
-        return times(n, apply("power", _one_where(flat, x), apply("subtract", n, number(1, n))))
+        base = _one_where_zero(x, x, also=n)
+        return times(n, apply("power", base, apply("subtract", n, number(1, n))))
 
 
-def _is_zero(x: Expr) -> Expr:
-    return apply("equal", x, number(0, x))
-
-
-def _one_where(condition: Expr, x: Expr) -> Expr:
-    return apply("where", condition, number(1, x), x)
+def _one_where_zero(x: Expr, like: Expr, also: Expr | None = None) -> Expr:
+    """`x` with 1 where it is 0 (and `also` is); both have the base type of `like`."""
+    zero = apply("equal", x, number(0, like))
+    zero = zero if also is None else apply("logical_and", zero, apply("equal", also, number(0, like)))
+    return apply("where", zero, number(1, like), x)
 
 
 def _power(np: Numpy, x: Array, y: Array) -> Array:
@@ -212,6 +211,7 @@ class Atan2(Arithmetic):
 
     def partials(self, y: Expr, lhs: Expr, rhs: Expr) -> tuple[Expr, Expr]:
         square = apply("add", times(lhs, lhs), times(rhs, rhs))
+        square = _one_where_zero(square, lhs)
         return apply("divide", rhs, square), apply("negative", apply("divide", lhs, square))
 
 
