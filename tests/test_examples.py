@@ -23,6 +23,12 @@ def test_example_prints_what_it_says(path: Path, monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*.relay")), ids=lambda p: p.stem)
+def test_example_is_formatted(path: Path) -> None:
+    ran = cli("fmt", "--check", str(path))
+    assert (ran.output, ran.status) == ("", 0)
+
+
+@pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*.relay")), ids=lambda p: p.stem)
 def test_example_has_no_warnings(path: Path) -> None:
     ran = cli("check", str(path))
     assert ran.output == f"{path}: no errors\n"
