@@ -29,8 +29,7 @@ def __getattr__(name: str) -> Any:
 
 def _pass(name: str) -> Any:
     """A registered pass under either of its names."""
-    from relay.transform import base
-
+    base = import_module("relay.transform.base")
     base.load_all()
     if name in base.public_names:
         from relay.transform.spelling import spelling
@@ -43,7 +42,6 @@ def _pass(name: str) -> Any:
 
 def __dir__() -> list[str]:
     """Everything public, every pass included."""
-    from relay.transform import base
-
+    base = import_module("relay.transform.base")
     base.load_all()
     return sorted({*__all__, *base.registry, *base.public_names})

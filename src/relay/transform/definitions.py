@@ -43,8 +43,28 @@ def annotate(mod: IRModule, names: Collection[GlobalVar]) -> IRModule:
 
 def with_definitions(mod: IRModule, new: Mapping[GlobalVar, Expr]) -> IRModule:
     """`mod` with some definitions replaced or added; the same object if they are what it has."""
-    if all(mod.functions.get(v) is e for v, e in new.items()):
+    changed = [v for v, e in new.items() if mod.functions.get(v) is not e]
+    if not changed:
         return mod
     out = mod.copy()
     out.functions.update(new)
+    own_imports(out, changed)
     return out
+
+
+def without_definitions(mod: IRModule, unwanted: Collection[GlobalVar]) -> IRModule:
+    """`mod` without some definitions."""
+    if not unwanted:
+        return mod
+    out = mod.copy()
+    for v in unwanted:
+        del out.functions[v]
+        out.constant_types.pop(v, None)
+    own_imports(out, unwanted)
+    return out
+
+
+def own_imports(mod: IRModule, changed: Collection[GlobalVar]) -> None:
+    """What was imported belongs to `mod` once part of it is changed, so that it prints as it is."""
+    if any(v.name_hint in mod.imported for v in changed):
+        mod.imports, mod.imported = [], set()

@@ -1,0 +1,44 @@
+"""Every pass on random well-typed programs: the result checks, and has the value of the program."""
+
+from dataclasses import dataclass
+
+import pytest
+
+import relay.transform as passes
+from relay.testing.programs import random_program
+from relay.typecheck.infer import infer
+from transform.cases import Change, outcome, verified
+
+
+@dataclass(frozen=True)
+class Case:
+    """A pass, whether doing it twice is doing it once, and what it may change about the work."""
+
+    name: str
+    run: Change
+    idempotent: bool = True
+    work: str = "same"
+
+
+CASES = [
+    Case("to_anf", passes.to_anf),
+    Case("dead_code", passes.dead_code, False, "less"),  # without its writes a function may be pure
+    Case("remove_unused_functions", passes.remove_unused_functions),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda c: c.name)
+def test_type_value_and_work_are_kept(case: Case, seeds: range) -> None:
+    for seed in seeds:
+        program = random_program(seed)
+        mod = infer(program.mod)
+        out = verified(case.run(mod))
+        value, work = outcome(mod, program.args)
+        new_value, new_work = outcome(out, program.args)
+        assert new_value == value, f"seed {seed}"
+        if case.work == "same":
+            assert new_work == work, f"seed {seed}"
+        elif case.work == "less":
+            assert new_work <= work, f"seed {seed}"
+        if case.idempotent:
+            assert case.run(out) is out, f"seed {seed}"
