@@ -112,15 +112,14 @@ class Convolved:
         spare = [
             e // s * s if isinstance(e, int) else 0 for e, s in zip(self.beyond, self.strides, strict=True)
         ]
+        settings = self.window
         if any(spare):
-            axes = positions(self.data.layout, SPATIAL[self.rank])
-            ends = tuple([-e or None for e in spare])
-            x = apply("strided_slice", x, begin=(0,) * self.rank, end=ends, axes=axes)
+            x, padding = self.trimmed(x, spare)
+            settings = {**settings, "padding": padding}
         taps = self.weight.space
         size = {"kernel_size": taps} if all(isinstance(k, int) for k in taps) else {}
         found = apply(
-            f"nn.conv{self.rank}d_backward_weight", y, x, **self.window, **size,
-            grad_layout=self.result.layout,
+            f"nn.conv{self.rank}d_backward_weight", y, x, **settings, **size, grad_layout=self.result.layout,
             data_layout=self.data.layout, kernel_layout=self.weight.layout, **into(dtype, self.weight.dtype),
         )  # fmt: skip
         if not size:
@@ -128,6 +127,15 @@ class Convolved:
             taps = largest_window(padded, self.result.space, self.strides, self.dilation)
         channels = floor_divide(self.data.sizes[1], self.groups)
         return leading(found, (self.result.sizes[1], channels, *taps), self.weight)
+
+    def trimmed(self, x: Expr, spare: Sequence[int]) -> tuple[Expr, tuple[int, ...]]:
+        """The data and its padding with so much less at the end of each axis: first of the padding."""
+        before, after = zip(*pads(self.window["padding"], self.rank), strict=True)
+        cut = [max(e - hi, 0) for e, hi in zip(spare, after, strict=True)]
+        if any(cut):
+            axes, ends = positions(self.data.layout, SPATIAL[self.rank]), tuple([-e or None for e in cut])
+            x = apply("strided_slice", x, begin=(0,) * self.rank, end=ends, axes=axes)
+        return x, (*before, *[max(hi - e, 0) for e, hi in zip(spare, after, strict=True)])
 
 
 def together(a: Part, b: Part) -> tuple[DType, list[Expr]]:
