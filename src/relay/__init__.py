@@ -37,6 +37,7 @@ _NAMES = {
     "relay.typecheck.check": "check",
     "relay.typecheck.query": "Types type_of",
     "relay.analysis.kinds": "free_type_vars bound_type_vars all_type_vars",
+    "relay.autodiff.custom": "checkpoint custom_vjp",
     "relay.autodiff.api": "gradient hessian jacobian value_and_grad",
     "relay.interpreter.value": "Closure ConstructorValue RefValue",
     "relay.driver": "create_executor function run",

@@ -51,6 +51,8 @@ class Dualizer(Values):
 
     def __init__(self, types: DualTypes, supply: GlobalVarSupply) -> None:
         super().__init__(types, supply)
+        self.literals: dict[Var, Function] = {}
+        """The function literals of the source, by the variables that they are bound to."""
         self.globals: dict[GlobalVar, GlobalVar] = {}
         self.waiting: list[GlobalVar] = []
 
@@ -316,6 +318,7 @@ class Dualizer(Values):
         value = Packed(mine, t)
         if var is not None:
             self.env[var] = value
+            self.literals[var] = e
         b.let(mine, (yield self.function(e)))
         return value
 
@@ -347,7 +350,7 @@ class Dualizer(Values):
             body,
             self.types.dual(f.ret_type),
             f.type_params,
-            dict(f.attrs),
+            _kept_attributes(f),
             f.constraints,
             span=f.span,
         )
@@ -377,6 +380,11 @@ class Dualizer(Values):
         """A function as this needs it: in A-normal form."""
         assert isinstance(f, Function)
         return normal(f, self.type_of)
+
+
+def _kept_attributes(f: Function) -> dict[str, Any]:
+    """The attributes that a function and its derivative share."""
+    return {name: f.attrs[name] for name in ("inline",) if name in f.attrs}
 
 
 def _results(body: Expr) -> Iterator[Expr]:

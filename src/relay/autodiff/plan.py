@@ -35,14 +35,17 @@ def is_boundary(e: Expr) -> bool:
 class Plan:
     """The variables of a program in A-normal form that need references.
 
-    A program `is_straight` that has one segment and no functions; what it returns is then handed over as a
-    value.
+    A program `is_straight` that has one segment and no functions.
     """
 
-    def __init__(self, root: Expr, params: Sequence[Var] = ()) -> None:
-        """`root` is a block, and `params` are bound around it and varied."""
+    def __init__(self, root: Expr, params: Sequence[Var] = (), *, by_value: bool = False) -> None:
+        """`root` is a block, and `params` are bound around it and varied.
+
+        A straight program's result is handed over as a value if `by_value` says so, else in a reference.
+        """
         self.kept: set[Var] = set()
         self.is_straight = True
+        self.by_value = by_value
         self._segments = count()
         self._defined: dict[Var, int] = {}
         self._used: dict[Var, int] = {}
@@ -72,7 +75,8 @@ class Plan:
                 self._statement(e, None, segment, blocks)
             else:
                 results += e.children or (e,)
-        if not self.is_straight:
+        self.by_value = self.by_value and self.is_straight
+        if not self.by_value:
             for e in results:
                 self._keep(e)
 

@@ -8,14 +8,37 @@ zero, so that it can be done again.  After Pearlmutter and Siskind, 2008, and Wa
 from collections.abc import Sequence
 from typing import Any
 
-from relay.autodiff.dual import Dualizer
+from relay.autodiff.custom import CHECKPOINT, CUSTOM, run_again, with_rule
+from relay.autodiff.dual import Dualizer, Task
 from relay.autodiff.dual_types import TAPE
 from relay.autodiff.dual_values import holds_more_than_tensors, varies
 from relay.autodiff.plan import Plan
-from relay.autodiff.structure import COTANGENT, LIFT, PULL, SEED, ZEROS, accumulate, new_ref, new_tape, take
+from relay.autodiff.structure import (
+    COTANGENT,
+    LIFT,
+    PRIMAL,
+    PULL,
+    SEED,
+    ZEROS,
+    accumulate,
+    new_ref,
+    new_tape,
+    take,
+)
 from relay.autodiff.values import Block, Fields, Inert, Number, Packed, Value, call
 from relay.diagnostic import derive_from
-from relay.ir.expr import Call, Expr, Function, GradKind, RefRead, RefWrite, Tuple, TupleGetItem, Var
+from relay.ir.expr import (
+    Call,
+    Expr,
+    Function,
+    GlobalVar,
+    GradKind,
+    RefRead,
+    RefWrite,
+    Tuple,
+    TupleGetItem,
+    Var,
+)
 from relay.ir.type import UNIT, FuncType, TensorType, TupleType, Type
 from relay.ir.walk import run
 from relay.op.base import Derivative, Operator
@@ -33,14 +56,14 @@ class Reverse(Dualizer):
     def root(self, kind: GradKind, f: Function, captured: Sequence[Var]) -> Function:
         """`grad` or `vjp` of a function literal whose free variables are `captured`."""
         body = self.prepare(f).body
-        self.plan = Plan(body, f.params)
-        b = Block()
         types = [self.type_of(p) for p in f.params]
+        assert f.ret_type is not None
+        by_value = not any(map(holds_more_than_tensors, [*types, f.ret_type]))
+        self.plan = Plan(body, f.params, by_value=by_value)
+        straight = self.plan.by_value
+        b = Block()
         params = tuple([Var(p.name_hint, t, span=p.span) for p, t in zip(f.params, types, strict=True)])
         cells = self.capture(captured, b)
-        assert f.ret_type is not None
-        straight = self.plan.is_straight and not any(map(holds_more_than_tensors, [*types, f.ret_type]))
-        self.plan.is_straight = straight
         go = self._straight if straight else self._taped
         for p, q, t in zip(f.params, params, types, strict=True):
             self.env[p] = self._varying(q, t, not straight or self.plan.needs_reference(p), b)
@@ -131,10 +154,38 @@ class Reverse(Dualizer):
             case Packed():
                 return self.structure.apply(COTANGENT, value.type, [value.expr], b)
 
+    def call(self, e: Call, name: str, b: Block, is_last: bool) -> Value:
+        known = self.literals.get(e.op) if isinstance(e.op, Var) else self.mod.functions.get(e.op)  # pyright: ignore[reportArgumentType, reportCallIssue]
+        if not isinstance(known, Function) or not known.attrs.get(CUSTOM):
+            return super().call(e, name, b, is_last)
+        self.before_call(b)
+        f, rule, *xs = e.args
+        types = [self.type_of(x) for x in xs]
+        t = self.type_of(e)
+        plain = self._plain_function(f, FuncType(types, t), b)
+        plain_rule = self._plain_function(rule, FuncType((*types, t, t), TupleType(types)), b)
+        args = [self.pack_atom(self.atom(x, b), b) for x in xs]
+        dual = with_rule(plain, plain_rule, args, FuncType(types, t), self.tape, self.structure, b)
+        return self.receive(dual, t, name, b, is_last)
+
+    def _plain_function(self, f: Expr, t: FuncType, b: Block) -> Expr:
+        """A function of the source as it was before it was differentiated."""
+        return (
+            f
+            if isinstance(f, GlobalVar)
+            else self.structure.apply(PRIMAL, t, [self.pack_atom(self.atom(f, b), b)], b)
+        )
+
+    def function(self, f: Function) -> Task:
+        made = yield super().function(f)
+        if not f.attrs.get(CHECKPOINT):
+            return made
+        assert f.ret_type is not None
+        return run_again(made, f.ret_type, self.structure)
+
     def prepare(self, f: Expr) -> Function:
         made = super().prepare(f)
         self.plan = Plan(made.body)
-        self.plan.is_straight = False
         return made
 
     def operator(
@@ -164,7 +215,7 @@ class Reverse(Dualizer):
         return new_ref(b, value.primal, value.type) if value.partner is None else value.partner
 
     def is_kept(self, var: Var | None) -> bool:
-        return not self.plan.is_straight if var is None else self.plan.needs_reference(var)
+        return not self.plan.by_value if var is None else self.plan.needs_reference(var)
 
     def more_args(self, b: Block) -> tuple[Expr, ...]:
         return (self.tape,)

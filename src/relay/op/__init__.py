@@ -22,6 +22,7 @@ from relay.op import (  # noqa: I001 -- the order is that of the operator manual
     layout,
     einsum,
     fixed_point,
+    gradient,
     reduce,
     statistics,
     scan,
@@ -53,7 +54,7 @@ from relay.op.relation import relation
 
 FILES = (
     math, trigonometry, rounding, arithmetic, compare, logic, cast, create, reshape, join, broadcast,
-    slice, dynamic_slice, take, index, scatter, arrange, pad, layout, einsum, fixed_point, reduce,
+    slice, dynamic_slice, take, index, scatter, arrange, pad, layout, einsum, fixed_point, gradient, reduce,
     statistics, scan, sort, random, nn, activation, basic, conv, conv_transpose, conv_weight, dense, loss,
     norm, magnitude, pool, global_pool, adaptive_pool, pool_grad, adaptive_pool_grad, upsample,
 )  # fmt: skip

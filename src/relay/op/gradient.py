@@ -1,0 +1,18 @@
+"""What differentiation takes for constant."""
+
+from relay.op.base import Array, Derivative, Elementwise, Numpy, operator, sample
+
+
+@operator("stop_gradient")
+class StopGradient(Elementwise):
+    """The operand itself, whose derivative is taken to be zero.
+
+    relay> stop_gradient([1.0, 2.0])
+    [1.0, 2.0]
+    """
+
+    derivative = Derivative.ZERO
+    samples = (sample("2x3 float32"), sample("bool"), sample("0 int32"))
+
+    def reference(self, np: Numpy, data: Array) -> Array:
+        return data
