@@ -14,7 +14,7 @@ from relay.text.literals import short
 Rule = Generator[Any, Any, Any]
 
 
-class SyntaxFault(Exception):
+class ParseError(Exception):
     """A fault at a place; the innermost block around it reports it and goes on behind it."""
 
     def __init__(self, diagnostic: Diagnostic, at: int) -> None:
@@ -24,7 +24,7 @@ class SyntaxFault(Exception):
         self.at = at
 
 
-class TooManyErrors(Exception):
+class GivenUpError(Exception):
     """Ends a parse that has nothing useful to say any more."""
 
 
@@ -32,13 +32,13 @@ def run(rule: Rule) -> Any:
     """What the rule returns; the rules that wait for one they yielded are kept in a list."""
     waiting: list[Rule] = []
     value: Any = None
-    fault: SyntaxFault | None = None
+    fault: ParseError | None = None
     while True:
         try:
             inner = rule.send(value) if fault is None else rule.throw(fault)
         except StopIteration as stop:
             value, fault = stop.value, None
-        except SyntaxFault as raised:
+        except ParseError as raised:
             value, fault = None, raised.with_traceback(None)
         else:
             waiting.append(rule)
@@ -63,7 +63,7 @@ class Cursor:
         self.texts = tokens.texts
         self.starts = tokens.starts
         self.ends = tokens.ends
-        self.i = 0
+        self.i: int = 0
         self.report = report
         self._last_fault = -1
         self._partner: dict[int, int] | None = None
@@ -126,7 +126,7 @@ class Cursor:
     ) -> NoReturn:
         """Raise a fault at token `at` (up to token `to`)."""
         span = self.here(at) if to is None else self.span(at, to)
-        raise SyntaxFault(Diagnostic(code, message, span, label, notes, hint), at)
+        raise ParseError(Diagnostic(code, message, span, label, notes, hint), at)
 
     def mistake(
         self, code: str, message: str, at: int, *, to: int | None = None, label: str = "", hint: str = ""
@@ -150,19 +150,19 @@ class Cursor:
                 diagnostic.span,
                 hint="mend the first ones; later ones often follow from them",
             )
-            raise TooManyErrors
+            raise GivenUpError
 
-    def recovered(self, fault: SyntaxFault) -> None:
+    def recovered(self, fault: ParseError) -> None:
         """Keep a fault, unless the one before it was noticed at the same token and so led to it."""
         if fault.at != self._last_fault:
             self._last_fault = fault.at
             self.add(fault.diagnostic)
 
-    def located(self, error: RelayError, at: int, to: int | None = None) -> SyntaxFault:
+    def located(self, error: RelayError, at: int, to: int | None = None) -> ParseError:
         """A fault found without a place (a number, an attribute), put at tokens `at` to `to`."""
         d = error.diagnostics[0]
         span = d.span or self.span(at, to)
-        return SyntaxFault(Diagnostic(d.code, d.message, span, d.label, d.notes, d.hint), at)
+        return ParseError(Diagnostic(d.code, d.message, span, d.label, d.notes, d.hint), at)
 
     def expected(self, what: str, *, hint: str = "", opener: int | None = None) -> NoReturn:
         """Raise `unexpected-token` here: `what` should stand here; `opener` is the bracket that waits."""
@@ -178,7 +178,7 @@ class Cursor:
             span = Span(self.source, self.ends[i - 1], self.ends[i - 1] + 1)
         else:
             span = self.span(i)
-        raise SyntaxFault(Diagnostic("unexpected-token", message, span, "", notes, hint or self._guess()), i)
+        raise ParseError(Diagnostic("unexpected-token", message, span, "", notes, hint or self._guess()), i)
 
     def _guess(self) -> str:
         """A hint by what was found."""
@@ -198,7 +198,7 @@ class Cursor:
         return i
 
     def take_angle(self, opener: int) -> int:
-        """Step over the `>` that closes a list of types, also where it touches a `=` and so was read as `>=`."""
+        """Step over the `>` that closes a list of types, also as the beginning of `>=`."""
         i = self.i
         if self.kinds[i] == ">=":
             self.kinds[i] = self.texts[i] = "="

@@ -1,18 +1,18 @@
-"""Attribute values: numbers, strings, truth values, `None`, base types, and lists, tuples and dicts of them."""
+"""Attribute values: numbers, strings, truth values, `None`, base types; lists, tuples and dicts of them."""
 
 from typing import Any
 
 from relay.diagnostic import RelayError, did_you_mean
 from relay.ir.dtype import canonical
 from relay.text.literals import number, special_float, unescape
-from relay.text.scope import Names
+from relay.text.parse_rules import Rules
 
 DEEPEST = 50
 _WORDS: dict[str, Any] = {"True": True, "False": False, "None": None, "true": True, "false": False}
 _KEYS = frozenset({"NAME", "STRING", "let", "fn", "fun", "def", "if", "else", "match"})
 
 
-class Attributes(Names):
+class Attributes(Rules):
     """The rules of attributes.  Values nest at most `DEEPEST` levels, so plain recursion is safe here."""
 
     def at_attribute(self, i: int) -> bool:

@@ -4,46 +4,37 @@ Names are declared before anything is parsed: first what is imported, then the n
 kinds, then their constructors; so definitions may stand in any order.
 """
 
+from contextlib import suppress
 from typing import Any
 
-from relay.diagnostic import RelayError, did_you_mean
-from relay.ir.dtype import canonical
-from relay.ir.expr import Constructor, Expr, Function, GlobalVar, Var, replace
-from relay.ir.module import Import, TypeData
-from relay.ir.type import GlobalTypeVar, Type, TypeCall, TypeVar
+from relay.diagnostic import did_you_mean
+from relay.ir.expr import Expr, Function, GlobalVar, Var, replace
 from relay.ir.vars import free_vars
-from relay.text.cursor import SyntaxFault, run
-from relay.text.imports import Loader
-from relay.text.parse_body import Bodies
-from relay.text.parse_types import BUILT_IN_TYPES
+from relay.text.cursor import ParseError, run
+from relay.text.parse_import import Imports
 
-_TYPE_WORDS = ("type", "data")
 _OPEN = frozenset({"(", "[", "{"})
 
 
-class Items(Bodies):
+class Items(Imports):
     """The rules of a whole text."""
 
-    loader: Loader
     result: Expr | None = None
     """The expression that the text ends with."""
     result_start: int = 0
     free: tuple[Var, ...] = ()
     """What `free_var` declared."""
-    lacks_import: bool = False
-    """An import failed, so that names of it are not known."""
 
     def text_(self) -> None:
         """Everything: items into the module, the last expression into `result`."""
-        self.prepare()
         starts = self._item_starts()
         self.item_starts = frozenset(starts)
         self.attributes: dict[str, tuple[int, dict[str, Any]]] = {}
         self.done: dict[int, int] = {}
         for words, rule in (
-            (("import",), self._import),
-            (("type", "data", "extern"), self._declare_data),
-            (("type", "data", "extern"), self._data),
+            (("import",), self.import_),
+            (("type", "data", "extern"), self.declare_data),
+            (("type", "data", "extern"), self.data_type),
             (("attributes", "options"), self._attributes),
         ):
             for i in starts:
@@ -97,14 +88,14 @@ class Items(Bodies):
         self.i = i
         try:
             rule(i)
-        except SyntaxFault as fault:
+        except ParseError as fault:
             self.recovered(fault)
-            self.i = self._next_item(max(i, self.i))
+            self.i = self.next_item(max(i, self.i))
         if self.kinds[self.i] == ";":
             self.i += 1
         self.done[i] = self.i
 
-    def _next_item(self, i: int) -> int:
+    def next_item(self, i: int) -> int:
         i += 1 if self.kinds[i] != "END" else 0
         while (
             self.kinds[i] != "END"
@@ -127,8 +118,6 @@ class Items(Bodies):
             self.i = i + 1
         else:
             self._attempt(self._last_expression, i)
-
-    # --- the last expression --------------------------------------------------------------------------------
 
     def _last_expression(self, i: int) -> None:
         if self.result is not None:
@@ -155,9 +144,7 @@ class Items(Bodies):
             return
         at = i + 1
         if self.kinds[at] == "NAME":
-            self._old(
-                at, "missing-sigil", f"the local `{self.texts[at]}` has no sigil", f"write %{self.texts[at]}"
-            )
+            self.no_sigil(at)
         self.i = at + 1
         type_ = None
         if self.kinds[self.i] == ":":
@@ -173,8 +160,6 @@ class Items(Bodies):
         self.free = (*self.free, var)
         self.bind_local(at, var)
 
-    # --- definitions ----------------------------------------------------------------------------------------
-
     def _declare_functions(self, starts: list[int]) -> None:
         """The names of all definitions, and the kinds of their declared type parameters."""
         for i in starts:
@@ -187,22 +172,15 @@ class Items(Bodies):
             self.globals.add(name)
             if self.kinds[i + 2] in ("<", "["):
                 self.i, mark = i + 2, len(self.log)
-                try:
+                with suppress(ParseError):  # the definition itself will say it
                     self.param_kinds[name] = tuple([p.kind for p in self.type_params()])
-                except SyntaxFault:
-                    pass
                 self.leave(mark)
 
     def _definition(self, i: int) -> None:
         """`def @f(…) { … }` or `def @c : T = e`."""
         at = i + 1
         if self.kinds[at] == "NAME":
-            self._old(
-                at,
-                "missing-sigil",
-                f"the definition `{self.texts[at]}` has no sigil",
-                f"write @{self.texts[at]}",
-            )
+            self.no_sigil(at, "definition", "@")
         elif self.kinds[at] != "GLOBAL":
             self.i = at
             self.expected("the name of a definition", hint="a definition is `def @name(…) { … }`")
@@ -243,185 +221,12 @@ class Items(Bodies):
             )
             return
         if self.kinds[at] == "NAME":
-            self._old(
-                at,
-                "missing-sigil",
-                f"the definition `{self.texts[at]}` has no sigil",
-                f"write @{self.texts[at]}",
-            )
+            self.no_sigil(at, "definition", "@")
         self.i = at + 1
         values = self.attribute_value()
         name = self.texts[at].removeprefix("@")
         known = self.attributes.get(name, (at, {}))[1]
         self.attributes[name] = (at, {**known, **values})
-
-    # --- data types -----------------------------------------------------------------------------------------
-
-    def _declare_data(self, i: int) -> None:
-        """The name and the kinds of a data type; what follows is parsed when all names are known."""
-        self.i = i + 1 + self.is_word(i, "extern")
-        at = self.i
-        if self.kinds[at] not in ("NAME", "GLOBAL"):
-            self.expected("the name of a data type")
-        name = self.texts[at].removeprefix("@")
-        if (
-            canonical(name) is not None
-            or name in BUILT_IN_TYPES
-            or ("." in self.texts[at] and self.kinds[at] == "NAME")
-        ):
-            self.fault(
-                "reserved-name",
-                f"`{name}` cannot be the name of a data type",
-                at,
-                hint="it has a meaning already",
-            )
-        if name in self.types_here:
-            self.fault("duplicate-name", f"the type `{name}` is defined twice", at)
-        self.types_here.add(name)
-        self.i += 1
-        mark = len(self.log)
-        self.headers[i] = self.type_params()
-        self.data_kinds[name] = tuple([p.kind for p in self.headers[i]])
-        self.leave(mark)
-
-    def _data(self, i: int) -> None:
-        """`type List[A] { … }`, `data Nat { … }`, `extern type Storage`."""
-        if i not in self.headers:
-            self.i = self._next_item(i)
-            return
-        is_extern = self.is_word(i, "extern")
-        at = i + 1 + is_extern
-        header = GlobalTypeVar(self.texts[at].removeprefix("@"))
-        params = self.headers[i]
-        mark = len(self.log)
-        self.i = at + 1
-        if self.kinds[self.i] in ("<", "["):
-            self.i = self._behind_params(self.i)
-        for p in params:
-            self.bind(f"'{p.name_hint}", p)
-        try:
-            constructors = [] if is_extern else self._constructors(header, params)
-        finally:
-            self.leave(mark)
-        self.mod.type_definitions.pop(header, None)
-        self.mod.type_definitions[header] = TypeData(
-            header, tuple(params), tuple(constructors), is_extern, span=self.span(i, at)
-        )
-        self.mod.imported.discard(header.name_hint)
-
-    def _behind_params(self, opener: int) -> int:
-        mark = len(self.log)
-        self.i = opener
-        self.type_params()
-        self.leave(mark)
-        return self.i
-
-    def _constructors(self, header: GlobalTypeVar, params: list[TypeVar]) -> list[Constructor]:
-        opener = self.take("{")
-        found: list[Constructor] = []
-        while self.kinds[self.i] != "}":
-            i = self.i
-            if self.kinds[i] not in ("NAME", "GLOBAL"):
-                self.expected("a constructor or `}`", opener=opener)
-            name = self.texts[i].removeprefix("@")
-            inputs = self._constructor_inputs(header, params)
-            c = Constructor(name, inputs, header, len(found), span=self.span(i))
-            if name in self.constructors_here:
-                self.mistake(
-                    "duplicate-name",
-                    f"the constructor `{name}` is declared twice",
-                    i,
-                    hint="constructors of all data types of a module have names of their own",
-                )
-            self.constructors_here.add(name)
-            self.constructors[name] = c
-            found.append(c)
-            if self.kinds[self.i] in (",", ";"):
-                self.i += 1
-        self.i += 1
-        return found
-
-    def _constructor_inputs(self, header: GlobalTypeVar, params: list[TypeVar]) -> tuple[Type, ...]:
-        """What stands behind a constructor's name: `(A, B)`, or `: (A, B) -> T`."""
-        self.i += 1
-        if self.kinds[self.i] == "(":
-            return self._input_types()
-        if self.kinds[self.i] != ":":
-            return ()
-        self.i += 1
-        inputs: tuple[Type, ...] = ()
-        if self.kinds[self.i] == "(":
-            inputs = self._input_types()
-            self.take("->")
-        at = self.i
-        result = self.type_()
-        if result is not TypeCall(header, params):
-            self.mistake(
-                "constructor-result",
-                f"a constructor of `{header.name_hint}` gives a `{header.name_hint}`",
-                at,
-                to=self.i - 1,
-                hint="its result type is the data type with its own parameters",
-            )
-        return inputs
-
-    def _input_types(self) -> tuple[Type, ...]:
-        opener = self.i
-        self.i += 1
-        inputs: list[Type] = []
-        while self.kinds[self.i] != ")":
-            inputs.append(self.type_())
-            if self.kinds[self.i] != ",":
-                break
-            self.i += 1
-        self.take(")", opener=opener)
-        return tuple(inputs)
-
-    # --- imports --------------------------------------------------------------------------------------------
-
-    def _import(self, i: int) -> None:
-        """`import "std/list"`."""
-        self.i = i + 2
-        path = self.string(i + 1)
-        self.mod.imports.append(Import(path, self.span(i, i + 1)))
-        try:
-            other = self.loader.load(path, self.span(i + 1))
-        except RelayError as error:
-            self.lacks_import = True
-            for d in error.diagnostics:
-                self.add(d)
-            return
-        if other is not None:
-            self._take_over(other, i + 1)
-
-    def _take_over(self, other: Any, i: int) -> None:
-        """The definitions and types of an imported module; its `@main` stays there."""
-        mod = self.mod
-        for var, value in other.functions.items():
-            if var.name_hint == "main":
-                continue
-            known = mod.functions.get(var)
-            if known is not None and known is not value:
-                self.mistake("duplicate-name", f"`@{var.name_hint}` is defined in two imported modules", i)
-            mod.functions[var] = value
-            mod.imported.add(var.name_hint)
-            self.globals.add(var.name_hint)
-            self.imported_here.add(var.name_hint)
-            if isinstance(value, Function) and value.type_params:
-                self.param_kinds[var.name_hint] = tuple([p.kind for p in value.type_params])
-        mod.constant_types.update(other.constant_types)
-        for header, data in other.type_definitions.items():
-            name = header.name_hint
-            known = mod.type_definitions.get(header)
-            if known is not None and known is not data:
-                self.mistake("duplicate-name", f"the type `{name}` is defined in two imported modules", i)
-            mod.type_definitions[header] = data
-            mod.imported.add(name)
-            self.data_kinds[name] = tuple([p.kind for p in data.type_vars])
-            for c in data.constructors:
-                self.constructors[c.name_hint] = c
-
-    # --- main -----------------------------------------------------------------------------------------------
 
     def finish_module(self) -> None:
         """The last expression becomes `@main`."""

@@ -24,7 +24,7 @@ _LITERAL = frozenset({"NUMBER", "-", "NAME", "STRING"})
 class Literals(Expressions):
     """The rules of constants."""
 
-    # --- Constant(…) ----------------------------------------------------------------------------------------
+    # --- Constant(…) --------------------------------------------------------------------------------------
 
     def constant(self, start: int) -> Rule:
         """`Constant(v, shape, dtype)` or `Constant(v, dtype, shape)`; a scalar fills its shape as a view."""
@@ -256,7 +256,7 @@ class Literals(Expressions):
 
     def _numbers(self, opener: int) -> Constant | None:
         """A list of nothing but numbers of one type, which most are; else None and no move."""
-        kinds, texts = self.kinds, self.texts
+        kinds = self.kinds
         i = opener + 1
         values: list[int | float] = []
         dtypes: set[str | None] = set()

@@ -4,10 +4,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from relay.diagnostic import did_you_mean
-from relay.ir import dim
 from relay.ir.dtype import ALIASES, BASE_TYPES, canonical
 from relay.ir.type import (
-    ANY,
     Dim,
     DType,
     FuncType,
@@ -20,33 +18,17 @@ from relay.ir.type import (
     TupleType,
     Type,
     TypeCall,
-    TypeRelation,
     TypeVar,
 )
-from relay.op.base import alias_of, registry
-from relay.op.relation import relations
 from relay.text.cursor import Rule, run
-from relay.text.parse_attrs import Attributes
+from relay.text.parse_dims import DIM_CALLS
+from relay.text.parse_kinds import CLOSERS, KIND_WORDS
+from relay.text.parse_relations import Relations
 
-KINDS = {kind.value: kind for kind in Kind} | {"ShapeVar": Kind.Dim}
-BUILT_IN_RELATIONS = frozenset({"Number", "Floating"})
 BUILT_IN_TYPES = ("Tensor", "Tuple", "Ref")
-LARGEST_DIM = 2**63 - 1
-_CLOSERS = {"[": "]", "<": ">", "(": ")"}
-_DIM_CALLS = ("min", "max", "broadcast")
-_ADDITIVE, _MULTIPLICATIVE = 1, 2
-_DIM_OPS = {"+": _ADDITIVE, "-": _ADDITIVE, "*": _MULTIPLICATIVE, "/": _MULTIPLICATIVE}
-_KIND_WORDS = {
-    Kind.Type: "a type",
-    Kind.Shape: "a shape",
-    Kind.Dim: "a dimension",
-    Kind.BaseType: "a base type",
-    Kind.Constraint: "a relation",
-    Kind.AdtHandle: "the name of a data type",
-}
 
 
-class Types(Attributes):
+class Types(Relations):
     """The rules of types."""
 
     def type_(self, kind: Kind | None = Kind.Type) -> Any:
@@ -84,36 +66,6 @@ class Types(Attributes):
         self.i = i + 4
         return TensorType(tuple(dims), base)
 
-    def type_var(self, name: str) -> TypeVar | None:
-        """The type parameter of that name."""
-        found = self.env.get(f"'{name}")
-        return self.implicit.get(name) if found is None and self.implicit is not None else found
-
-    # --- kinds ----------------------------------------------------------------------------------------------
-
-    def of_kind(self, value: Any, is_: Kind, wanted: Kind | None, i: int) -> Any:
-        """`value`, which is of kind `is_`, where one of kind `wanted` should stand."""
-        if wanted is None or is_ is wanted:
-            return value
-        self.fault(
-            "kind-mismatch",
-            f"expected {_KIND_WORDS[wanted]}, found {_KIND_WORDS[is_]}",
-            i,
-            hint=self._kind_hint(is_, wanted, i),
-        )
-
-    def _kind_hint(self, is_: Kind, wanted: Kind, i: int) -> str:
-        text = self.source_text(i)
-        if wanted is Kind.Type and is_ is Kind.BaseType:
-            return f"the scalar is Tensor[(), {text}]"
-        if wanted is Kind.Type and is_ is Kind.Shape:
-            return f"a tensor of that shape is Tensor[{text}, float32]"
-        if wanted is Kind.Shape and is_ is Kind.Dim:
-            return f"the shape of one axis is ({text},)"
-        if is_ is Kind.Type and self.kinds[i] == "NAME" and self.type_var(text):
-            return f"declare it as `{text}: {wanted.value}`"
-        return ""
-
     def rule_type(self, kind: Kind | None) -> Rule:
         """The type here."""
         i, k = self.i, self.kinds[self.i]
@@ -126,7 +78,7 @@ class Types(Attributes):
         if k == "GLOBAL":
             return (yield self._data_type(kind))
         if k != "NAME":
-            self.expected(_KIND_WORDS[kind or Kind.Type])
+            self.expected(KIND_WORDS[kind or Kind.Type])
         name = self.texts[i]
         var = self.type_var(name)
         if var is not None:
@@ -134,14 +86,14 @@ class Types(Attributes):
         if name == "_":
             self.i = i + 1
             return IncompleteType(kind or Kind.Type)
-        if kind is None and name in _DIM_CALLS and self.kinds[i + 1] == "(":
+        if kind is None and name in DIM_CALLS and self.kinds[i + 1] == "(":
             return (yield self.rule_dim())
         if name == "Tensor" and self.kinds[i + 1] in ("[", "<"):
             return self.of_kind((yield self._tensor()), Kind.Type, kind, i)
         if name == "Tuple" and self.kinds[i + 1] in ("[", "<"):
             self.i = i + 1
             return self.of_kind(TupleType((yield self._arguments(()))), Kind.Type, kind, i)
-        if name in ("Ref", "ref") and self.kinds[i + 1] in _CLOSERS:
+        if name in ("Ref", "ref") and self.kinds[i + 1] in CLOSERS:
             self.i = i + 1
             (value,) = yield self._arguments((Kind.Type,), name)
             return self.of_kind(RefType(value), Kind.Type, kind, i)
@@ -199,7 +151,7 @@ class Types(Attributes):
 
     def _unknown_type(self, i: int, kind: Kind | None) -> None:
         name = self.source_text(i)
-        wanted = _KIND_WORDS[kind or Kind.Type]
+        wanted = KIND_WORDS[kind or Kind.Type]
         known = [
             *self.data_kinds,
             *BASE_TYPES,
@@ -238,9 +190,9 @@ class Types(Attributes):
         )
 
     def _arguments(self, kinds: Sequence[Kind], name: str | None = None) -> Rule:
-        """`[A, B]`, `<A, B>` or `(A)`; with a name, exactly as many as `kinds`, else as many types as there are."""
+        """`[A, B]`, `<A, B>` or `(A)`; with a name, exactly as many as `kinds`, else any number of types."""
         opener = self.i
-        closer = _CLOSERS[self.kinds[opener]]
+        closer = CLOSERS[self.kinds[opener]]
         self.i += 1
         args: list[Any] = []
         while self.kinds[self.i] != closer:
@@ -254,13 +206,11 @@ class Types(Attributes):
             self._arity(name, kinds, opener - 1, end, len(args))
         return tuple(args)
 
-    # --- tuples, functions, tensors -------------------------------------------------------------------------
-
     def _parenthesised(self, kind: Kind | None) -> Rule:
         """`()`, `(A)`, `(A, B)`: a tuple type, a type, or a shape."""
         opener = self.i
         if kind is Kind.Shape:
-            return (yield self._shape())
+            return (yield self.rule_shape())
         if kind is Kind.Dim:
             return (yield self.rule_dim())
         inner = Kind.Type if kind is Kind.Type else None
@@ -309,7 +259,7 @@ class Types(Attributes):
         first = self.i
         opener = first + 1
         angle = self.kinds[opener] == "<"
-        closer = _CLOSERS[self.kinds[opener]]
+        closer = CLOSERS[self.kinds[opener]]
         self.i = opener + 1
         shape: Shape | None = None
         dims: list[Dim] = []
@@ -359,255 +309,18 @@ class Types(Attributes):
             if var.kind not in (Kind.Shape, Kind.Dim, Kind.BaseType):
                 self.fault(
                     "kind-mismatch",
-                    f"expected a shape or a base type, found {_KIND_WORDS[var.kind]}",
+                    f"expected a shape or a base type, found {KIND_WORDS[var.kind]}",
                     i,
                     hint=f"declare it as `{name}: Shape` or `{name}: BaseType`",
                 )
             return var.kind
         if canonical(name) is not None:
             return Kind.BaseType
-        if name in _DIM_CALLS and self.kinds[i + 1] == "(":
+        if name in DIM_CALLS and self.kinds[i + 1] == "(":
             return Kind.Dim
         if (position == 0) is angle:
             return Kind.BaseType
         return Kind.Dim if angle and self.implicit is not None and name != "_" else Kind.Shape
-
-    def _shape(self) -> Rule:
-        """`(n, 3)`; a single dimension needs no comma."""
-        opener = self.i
-        self.i += 1
-        dims: list[Dim] = []
-        while self.kinds[self.i] != ")":
-            dims.append((yield self.rule_dim()))
-            if self.kinds[self.i] != ",":
-                break
-            self.i += 1
-        self.take(")", opener=opener)
-        return tuple(dims)
-
-    # --- dimensions -----------------------------------------------------------------------------------------
-
-    def rule_dim(self, begun: Dim | None = None) -> Rule:
-        """An arithmetic expression over dimensions; `begun` is its first operand if that is parsed already."""
-        first = self.i
-        operands: list[Dim] = []
-        waiting: list[str] = []
-        while True:
-            if begun is not None:
-                operands.append(begun)
-                begun = None
-            elif self.kinds[self.i] == "-":
-                operands.append(0)
-                waiting.append("-")
-                self.i += 1
-                continue
-            else:
-                operands.append((yield self._dim_atom()))
-            op = self.kinds[self.i]
-            strength = _DIM_OPS.get(op, 0)
-            while waiting and _DIM_OPS[waiting[-1]] >= strength:
-                b, a = operands.pop(), operands.pop()
-                operands.append(self._dim_apply(waiting.pop(), a, b))
-            if not strength:
-                break
-            waiting.append(op)
-            self.i += 1
-        (result,) = operands
-        if isinstance(result, int) and not 0 <= result <= LARGEST_DIM:
-            self.fault(
-                "dimension-out-of-range",
-                f"a dimension is from 0 to {LARGEST_DIM}",
-                first,
-                to=self.i - 1,
-                hint="write `?` for a size that is not known",
-            )
-        return result
-
-    def _dim_apply(self, op: str, a: Dim, b: Dim) -> Dim:
-        if op == "/" and b == 0:
-            self.fault("dimension-out-of-range", "a dimension is divided by zero", self.i - 1)
-        return dim.arithmetic(op, a, b)
-
-    def _dim_atom(self) -> Rule:
-        i, kind = self.i, self.kinds[self.i]
-        self.i = i + 1
-        if kind == "NUMBER":
-            text = self.texts[i]
-            if not text.isdigit():
-                self.fault(
-                    "kind-mismatch",
-                    f"`{self.source_text(i)}` is not a dimension",
-                    i,
-                    hint="a dimension is an integer",
-                )
-            if len(text) > 30:
-                self.fault("dimension-out-of-range", f"a dimension is from 0 to {LARGEST_DIM}", i)
-            return int(text)
-        if kind == "?":
-            return ANY
-        if kind == "(":
-            value = yield self.rule_dim()
-            self.take(")", opener=i)
-            return value
-        if kind == "NAME":
-            return (yield self._dim_name(i))
-        self.i = i
-        self.expected("a dimension", hint="dimensions are integers, names, `?` and arithmetic on them")
-
-    def _dim_name(self, i: int) -> Rule:
-        name = self.texts[i]
-        var = self.type_var(name)
-        if var is not None:
-            return self.of_kind(var, var.kind, Kind.Dim, i)
-        if name == "_":
-            return IncompleteType(Kind.Dim)
-        if name in _DIM_CALLS and self.kinds[i + 1] == "(":
-            self.i = i + 2
-            value = yield self.rule_dim()
-            while self.kinds[self.i] == ",":
-                self.i += 1
-                value = dim.arithmetic(name, value, (yield self.rule_dim()))
-            self.take(")", opener=i + 1)
-            return value
-        if canonical(name) is not None or name in self.data_kinds or "." in name:
-            self.fault(
-                "kind-mismatch",
-                f"`{name}` is not a dimension",
-                i,
-                hint="in Tensor[…] the shape comes first: Tensor[(2, 3), float32]",
-            )
-        if self.implicit is None:
-            self.fault(
-                "unknown-dimension",
-                f"the dimension `{name}` is not bound",
-                i,
-                hint=(
-                    "a dimension that occurs only in the result is unknown to the caller: write `?`"
-                    if self.in_result
-                    else f"declare it: fn<{name}: Dim>(…), or write `?`"
-                ),
-            )
-        var = self.implicit[name] = TypeVar(name, Kind.Dim)
-        return var
-
-    # --- type parameters and relations ----------------------------------------------------------------------
-
-    def type_params(self) -> list[TypeVar]:
-        """`<t: Type, n: Dim>` or `[A, B]`, if it stands here; they are bound from here on."""
-        opener = self.i
-        params: list[TypeVar] = []
-        if self.kinds[opener] not in ("<", "["):
-            return params
-        closer = _CLOSERS[self.kinds[opener]]
-        self.i += 1
-        while self.kinds[self.i] != closer:
-            i = self.take("NAME", what="the name of a type parameter")
-            kind = self._kind() if self.kinds[self.i] == ":" else Kind.Type
-            if any(p.name_hint == self.texts[i] for p in params):
-                self.mistake("duplicate-name", f"the type parameter `{self.texts[i]}` is declared twice", i)
-            params.append(TypeVar(self.texts[i], kind))
-            self.bind(f"'{self.texts[i]}", params[-1])
-            if self.kinds[self.i] != ",":
-                break
-            self.i += 1
-        if closer == ">":
-            self.take_angle(opener)
-        else:
-            self.take(closer, opener=opener)
-        return params
-
-    def _kind(self) -> Kind:
-        self.i += 1
-        i = self.take("NAME", what="a kind")
-        found = KINDS.get(self.texts[i])
-        if found is None:
-            self.fault(
-                "unknown-kind",
-                f"there is no kind `{self.texts[i]}`",
-                i,
-                hint=did_you_mean(self.texts[i], KINDS) or f"the kinds are {', '.join(KINDS)}",
-            )
-        return found
-
-    def said_kind(self, value: Any) -> Any:
-        """A type argument behind which its kind may stand, where its form alone leaves that open: `int8: BaseType`."""
-        if self.kinds[self.i] != ":":
-            return value
-        i, kind = self.i, self._kind()
-        if kind is Kind.BaseType and isinstance(value, TensorType) and value.shape == ():
-            return value.dtype
-        if kind is Kind.Shape and isinstance(value, TupleType) and not value.fields:
-            return ()
-        found = (
-            Kind.Dim
-            if isinstance(value, int)
-            else Kind.Shape
-            if isinstance(value, tuple)
-            else value.kind
-            if isinstance(value, Type)
-            else Kind.BaseType
-        )
-        return self.of_kind(value, found, kind, i)
-
-    def constraints(self, *, is_nested: bool = False) -> list[TypeRelation]:
-        """`where R1, R2(a, b, key=attr)`, if it stands here."""
-        found: list[TypeRelation] = []
-        if not self.is_word(self.i, "where"):
-            return found
-        while True:
-            self.i += 1
-            found.append(self._relation())
-            if self.kinds[self.i] != "," or (is_nested and not self._at_relation(self.i + 1)):
-                return found
-
-    def _at_relation(self, i: int) -> bool:
-        """Whether token `i` names a relation and no type: what a comma in a list of types leaves open."""
-        name = self.texts[i]
-        return (
-            self.kinds[i] == "NAME"
-            and self._is_relation(name)
-            and name not in self.data_kinds
-            and self.type_var(name) is None
-        )
-
-    def _is_relation(self, name: str) -> bool:
-        return name in relations or name in registry or name in alias_of or name in BUILT_IN_RELATIONS
-
-    def _relation(self) -> TypeRelation:
-        i = self.take("NAME", what="the name of a relation")
-        name = self.texts[i]
-        if not self._is_relation(name):
-            known = [*relations, *registry, *alias_of, *BUILT_IN_RELATIONS]
-            self.mistake(
-                "unknown-relation",
-                f"there is no relation `{name}`",
-                i,
-                hint=did_you_mean(name, known)
-                or f"relations are {', '.join(sorted(relations))} and the names of operators",
-            )
-        if self.kinds[self.i] not in ("(", "<"):
-            return TypeRelation(name)
-        opener = self.i
-        closer = _CLOSERS[self.kinds[opener]]
-        self.i += 1
-        args: list[Any] = []
-        attrs: dict[str, Any] = {}
-        while self.kinds[self.i] != closer:
-            if self.at_attribute(self.i):
-                self.attribute(attrs)
-            else:
-                args.append(self.said_kind(self.type_(None)))
-            if self.kinds[self.i] != ",":
-                break
-            self.i += 1
-        if closer == ">":
-            self.take_angle(opener)
-        else:
-            self.take(closer, opener=opener)
-        try:
-            return TypeRelation(name, args or None, attrs)
-        except TypeError:
-            self.fault("attribute-value", "an attribute of a relation is a number, a text or a tuple", opener)
 
 
 def _is_dim(value: Any) -> bool:

@@ -1,10 +1,11 @@
 """Text to programs: `parse`, `parse_expr`, `parse_type`.
 
-One pass over the tokens makes the nodes; names are resolved as they are read.  All errors of a text come in one
-`RelayError`, in the order of the text; lints go to the `warnings` report.
+One pass over the tokens makes the nodes; names are resolved as they are read.  All errors of a text come in
+one `RelayError`, in the order of the text; lints go to the `warnings` report.
 """
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from relay.ir.collector import paused
 from relay.ir.expr import Expr
 from relay.ir.module import IRModule
 from relay.ir.type import Type, TypeVar
-from relay.text.cursor import SyntaxFault, TooManyErrors
+from relay.text.cursor import GivenUpError, ParseError
 from relay.text.imports import Loader, loader
 from relay.text.lexer import lex
 from relay.text.parse_items import Items
@@ -31,8 +32,8 @@ def parse(
 ) -> IRModule:
     """The module that a text describes.
 
-    `path` is the file it is in, for imports; `init_module` has definitions that it may use and that are part of
-    the result; `init_meta` is metadata in place of a `#[metadata]` section.
+    `path` is the file it is in, for imports; `init_module` has definitions that it may use and that are part
+    of the result; `init_meta` is metadata in place of a `#[metadata]` section.
     """
     return _module(text, source_name, loader(_imported, path), init_module, init_meta, warnings)
 
@@ -91,7 +92,7 @@ def parse_expr(
 
 
 def parse_type(text: str, *, type_vars: Iterable[TypeVar] = (), mod: IRModule | None = None) -> Type:
-    """The type that a text is; `type_vars` are the type parameters it may mention, `mod` has the data types."""
+    """The type that a text is, which may mention the parameters `type_vars` and the data types of `mod`."""
     with paused():
         report = Report()
         tokens = lex(Source("<type>", text), report)
@@ -102,7 +103,7 @@ def parse_type(text: str, *, type_vars: Iterable[TypeVar] = (), mod: IRModule | 
         try:
             found = items.type_()
             items.take("END", what="the end of the text")
-        except SyntaxFault as fault:
+        except ParseError as fault:
             items.recovered(fault)
         report.check()
         return found
@@ -124,10 +125,8 @@ def _read(
     )
     items.loader = imports
     items.meta = None if init_meta is None else dict(init_meta)
-    try:
+    with suppress(GivenUpError):
         items.text_()
-    except TooManyErrors:
-        pass
     return items
 
 

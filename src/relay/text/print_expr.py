@@ -33,6 +33,7 @@ from relay.ir.module import IRModule
 from relay.ir.pattern import PatternConstructor, PatternTuple, PatternVar, PatternWildcard, pattern_vars
 from relay.ir.type import BOOL
 from relay.ir.vars import free_vars
+from relay.op.base import alias_of, registry
 from relay.text import names
 from relay.text.attributes import attribute_list, operator_attributes, value_text
 from relay.text.layout import DEEPEST, Multi, Text, bracketed, indented, pad, wrapped
@@ -117,6 +118,7 @@ class ExprPrinter:
         if self.comments:
             self.sugar = False
         self.mod = mod
+        self.hidden = frozenset() if mod is None else frozenset(filter(is_operator, mod.constructors()))
         self.large: list[Constant] = []
         self.large_index: dict[Any, int] = {}
         self.keep = keep or self.keep_in_metadata
@@ -353,11 +355,15 @@ class ExprPrinter:
                     found = self.global_texts[e.name_hint] = names.global_(e.name_hint)
                 return found
             case Op():
-                return e.name
+                return self.operator(e)
             case Constructor():
                 return self.constructor(e) if e.inputs else self.qualified(e)
             case _:
                 raise AssertionError(f"{e!r} is no leaf")
+
+    def operator(self, e: Op) -> str:
+        """The name of an operator, which a constructor may hide."""
+        return f"relay.{e.name}" if e.name in self.hidden else e.name
 
     def constant(self, e: Constant) -> str:
         """A constant in place, or a reference to where a large one is kept."""
@@ -392,7 +398,7 @@ class ExprPrinter:
             else:
                 if more:
                     args.append(more)
-                text = f"{op.name}({', '.join(args)})"
+                text = f"{self.operator(op)}({', '.join(args)})"
         elif type(op) is Constructor:
             text = self.instance(op, args, more)
         elif type(op) in LEAVES and type(op) is not Constant:
@@ -406,16 +412,13 @@ class ExprPrinter:
     def constructor(self, e: Constructor) -> str:
         """The name of a constructor that is called."""
         text = names.constructor(e.name_hint)
-        return (
-            self.qualified(e) if text[0] == "@" and self.mod is not None and e.name_hint in self.mod else text
-        )
+        return self.qualified(e) if text[0] == "@" and (self.mod is None or e.name_hint in self.mod) else text
 
     def qualified(self, e: Constructor) -> str:
-        """A constructor that is not called, or has the odd name of a definition: `List.Nil`, `@"List.odd name"`."""
-        data = e.belong_to.name_hint
-        if names.is_plain(data) and names.is_plain(e.name_hint):
-            return f"{data}.{e.name_hint}"
-        return f"@{names.quote(f'{data}.{e.name_hint}')}"
+        """A constructor that is not called, or has the odd name of a definition: `List.Nil`, `List.@"odd name"`."""
+        data, name = e.belong_to.name_hint, e.name_hint
+        plain = names.is_plain(data) and names.is_plain(name) and not is_operator(f"{data}.{name}")
+        return f"{data}.{name}" if plain else f"{names.type_name(data)}.@{names.quote(name)}"
 
     def instance(self, op: Constructor, args: list[str], more: str) -> str:
         """A constructor called with its fields."""
@@ -547,6 +550,10 @@ class ExprPrinter:
         )
         return (sign, strength, other) if fits and key not in self.homes else None
 
+    def is_instance(self, e: Any) -> bool:
+        """Whether an expression prints as the bare name of a constructor: a call of that would read as `e` itself."""
+        return type(e) is Call and type(e.op) is Constructor and not e.type_args and e not in self.graph
+
     def is_prefix(self, e: Call) -> bool:
         """Whether a call prints as `-x` or `!x`."""
         return (
@@ -630,6 +637,7 @@ class ExprPrinter:
             head = self.leaf(op)
         else:
             head = self.guarded(op, (yield self.part(op, room // 2)), ATOM)
+            head += "()" if head[-1] != ")" and self.is_instance(op) else ""
         if e.type_args:
             head += f"<{', '.join([self.types.any_kind(t) for t in e.type_args])}>"
         texts = yield self.parts(e.args, room - 4)
@@ -816,6 +824,11 @@ class ExprPrinter:
                 case _:
                     raise AssertionError(f"a pattern of class {type(p).__name__}")
         return "".join(out)
+
+
+def is_operator(name: str) -> bool:
+    """Whether a bare name is that of an operator."""
+    return name in registry or name in alias_of
 
 
 def _commas(several: Sequence[Any]) -> list[Any]:

@@ -1,12 +1,12 @@
-"""What names mean at the cursor: one table with an undo log, so that entering and leaving a scope costs nothing.
+"""What names mean at the cursor: one table with an undo log, so that entering and leaving a scope is cheap.
 
 Keys are as written: `%x` for locals, `x` for a local bound without its sigil, `'n` for a type parameter.
 """
 
-from typing import Any
+from typing import Any, NoReturn
 
 from relay.diagnostic import Report, did_you_mean
-from relay.ir.expr import Constructor, Expr, GlobalVar, Var
+from relay.ir.expr import Constructor, Expr, GlobalVar, Op, Var
 from relay.ir.module import IRModule
 from relay.ir.type import Kind, TypeVar
 from relay.ir.vars import free_vars
@@ -19,7 +19,8 @@ MOST_NAMES = 2000
 
 
 OTHER_NAMES = {
-    "mul": "multiply", "sub": "subtract", "div": "divide", "pow": "power", "neg": "negative", "not": "logical_not",
+    "mul": "multiply", "sub": "subtract", "div": "divide", "pow": "power", "neg": "negative",
+    "not": "logical_not",
     "and": "logical_and", "or": "logical_or", "eq": "equal", "concat": "concatenate", "matmul": "nn.matmul",
     "dot": "nn.matmul", "linear": "nn.dense", "array": "Constant", "true": "True", "false": "False",
 }  # fmt: skip
@@ -54,6 +55,8 @@ class Names(Cursor):
         self.implicit: dict[str, TypeVar] | None = None
         """Where parameter types declare dimensions, those declared so far."""
         self.in_result = False
+        self.plain: dict[str, tuple[Op, Any]] = {}
+        """Operators that were called without attributes."""
         self.depth = 0
         """How many functions are open here."""
         self.param_kinds: dict[Any, tuple[Kind, ...]] = {}
@@ -160,16 +163,9 @@ class Names(Cursor):
     def global_(self, i: int) -> Expr:
         """The global (or the constructor with an odd name) at token `i`."""
         name = self.texts[i][1:]
-        if name not in self.globals:
+        if name not in self.globals and self.kinds[i + 1] != ".":
             if name in self.constructors:
                 return self.constructors[name]
-            qualified = (
-                [c for c in self.constructors.values() if f"{c.belong_to.name_hint}.{c.name_hint}" == name]
-                if "." in name
-                else ()
-            )
-            if qualified:
-                return qualified[0]
             if self.checks_globals:
                 near = "" if len(self.globals) > MOST_NAMES else did_you_mean(name, self.globals)
                 self.mistake(
@@ -180,7 +176,7 @@ class Names(Cursor):
                 )
         return GlobalVar(name, span=self.span(i))
 
-    def unknown_name(self, i: int, *, is_called: bool) -> None:
+    def unknown_name(self, i: int, *, is_called: bool) -> NoReturn:
         """Report the bare name at token `i`, with a near one."""
         name = self.source_text(i)
         known = [

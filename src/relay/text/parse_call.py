@@ -1,0 +1,192 @@
+"""Calls in text: arguments, attributes, type arguments; projections."""
+
+from typing import Any
+
+from relay.diagnostic import RelayError
+from relay.ir.dtype import canonical
+from relay.ir.expr import (
+    Call,
+    Constructor,
+    Expr,
+    Function,
+    GlobalVar,
+    Grad,
+    Op,
+    RefCreate,
+    RefRead,
+    RefWrite,
+    TupleGetItem,
+    Var,
+)
+from relay.ir.type import FuncType, Kind
+from relay.op.base import attribute_types, get, instance, registry
+from relay.text.cursor import ParseError, Rule
+from relay.text.parse_words import FORMS, Form, Words
+
+AFTER_OPERAND = frozenset({",", ")", ";", "}", "]"})
+"""What ends an operand for certain."""
+DTYPES = frozenset({"NAME", "STRING"})
+
+
+class Calls(Words):
+    """The rules of calls."""
+
+    def projection(self, e: Any, first: int, i: int) -> Expr:
+        digits = self.texts[i][1:]
+        if len(digits) > 9:
+            self.fault("literal-out-of-range", "no tuple has that many fields", i)
+        self.i = i + 1
+        return TupleGetItem(e, int(digits), span=self.span(first, i))
+
+    def call(self, callee: Any, first: int, type_args: tuple[Any, ...]) -> Rule:
+        """The arguments here, and the call they belong to."""
+        kinds, env = self.kinds, self.env
+        opener = self.i
+        i = opener + 1
+        args: list[Any] = []
+        attrs: dict[str, Any] | None = None
+        places: dict[str, int] = {}
+        is_cast = type(callee) is Op and callee.name == "cast"
+        while (kind := kinds[i]) != ")":
+            if kind == "LOCAL" and kinds[i + 1] in AFTER_OPERAND:
+                found = env.get(self.texts[i])
+                args.append(self.local(i) if found is None else found)
+                i += 1
+            elif kinds[i + 1] == "=" and self.at_attribute(i):
+                self.i = i
+                attrs = {} if attrs is None else attrs
+                self.attribute(attrs, places)
+                i = self.i
+            elif is_cast and len(args) == 1 and kind in DTYPES and kinds[i + 1] in AFTER_OPERAND:
+                self.i = i
+                attrs = {"dtype": self.attribute_value(), **(attrs or {})}
+                places["dtype"] = i
+                i = self.i
+            else:
+                self.i = i
+                args.append((yield self.expression()))
+                i = self.i
+            if kinds[i] == ",":
+                i += 1
+            elif kinds[i] != ")":
+                self.i = i
+                self.expected("`,` or `)`", opener=opener)
+        self.i = i + 1
+        if type(callee) is Op:
+            if attrs is None and not type_args:
+                return self.operator_call(callee.name, tuple(args), first, i)
+            made = self._instance(callee.name, attrs or {}, places, first, i)
+            return Call(callee, tuple(args), made, type_args, span=self.span(first, i))
+        if type(callee) is Form:
+            return self._form(callee.name, args, attrs, first, i)
+        return Call(callee, tuple(args), attrs, type_args, span=self.span(first, i))
+
+    def operator_call(self, name: str, args: tuple[Any, ...], first: int, last: int) -> Expr:
+        """A call of an operator without attributes."""
+        known = self.plain.get(name)
+        if known is None:
+            known = self.plain[name] = self._plain_operator(name, first, last)
+        return Call(known[0], args, known[1], (), span=self.span(first, last))
+
+    def _plain_operator(self, name: str, first: int, last: int) -> tuple[Op, Any]:
+        try:
+            op = get(name)
+            return op, instance(op.name, {})
+        except RelayError as error:
+            raise self.located(error, first, last) from None
+
+    def _instance(
+        self, name: str, attrs: dict[str, Any], places: dict[str, int], first: int, last: int
+    ) -> Any:
+        """The operator with its attributes; a fault points at the attribute it is about."""
+        if self.strict:
+            attrs.pop("attrs_type_key", None)
+        try:
+            return instance(name, attrs)
+        except RelayError as error:
+            known = attribute_types(registry[name])
+            message = error.diagnostics[0].message
+            for key, at in places.items():
+                if (error.codes[0] == "unknown-attribute" and key not in known) or (
+                    error.codes[0] == "attribute-type" and f"`{key}`" in message
+                ):
+                    raise self.located(error, at, at) from None
+            raise self.located(error, first, last) from None
+
+    def _form(self, name: str, args: list[Any], attrs: dict[str, Any] | None, first: int, last: int) -> Expr:
+        if len(args) != FORMS[name] or attrs:
+            n = FORMS[name]
+            self.fault(
+                "argument-count",
+                f"`{name}` takes {n} operand{'s' * (n != 1)}"
+                + (" and no attributes" if attrs else f", {len(args)} given"),
+                first,
+                to=last,
+            )
+        span = self.span(first, last)
+        match name:
+            case "ref":
+                return RefCreate(args[0], span=span)
+            case "ref_read":
+                return RefRead(args[0], span=span)
+            case "ref_write":
+                return RefWrite(args[0], args[1], span=span)
+            case _:
+                return Grad(name, args[0], span=span)  # pyright: ignore[reportArgumentType]
+
+    def type_args(self, callee: Any, i: int) -> tuple[Any, ...] | None:
+        """The types of `<T1, T2>` at token `i` if a call follows; None where it is a comparison."""
+        close = self.angle_partner.get(i)
+        if close is None or self.kinds[close + 1] != "(":
+            return self._looks_like_types(i)
+        kinds = self._kinds_of(callee)
+        self.i = i + 1
+        found: list[Any] = []
+        try:
+            while self.i != close:
+                found.append(
+                    self.said_kind(self.type_(kinds[len(found)] if len(found) < len(kinds) else None))
+                )
+                if self.i != close:
+                    self.take(",", opener=i)
+        except ParseError:
+            if self._begins_type(i + 1):
+                raise
+            self.i = i
+            return None
+        self.i = close + 1
+        return tuple(found)
+
+    def _looks_like_types(self, i: int) -> None:
+        """Where type arguments were clearly meant, say what is wrong with them, not with a comparison."""
+        if self.texts[i + 1] not in ("Tensor", "Tuple", "Ref") or self.kinds[i + 2] not in ("[", "<"):
+            return
+        self.i = i + 1
+        self.type_()
+        while self.kinds[self.i] == ",":
+            self.i += 1
+            self.type_()
+        self.take_angle(i)
+        self.take("(")
+
+    def _begins_type(self, i: int) -> bool:
+        name = self.texts[i]
+        return (
+            name in ("Tensor", "Tuple", "Ref", "fn", "fun")
+            or name in self.data_kinds
+            or canonical(name) is not None
+        )
+
+    def _kinds_of(self, callee: Any) -> tuple[Kind, ...]:
+        """The kinds of a callee's type parameters, as far as its declaration is seen."""
+        if type(callee) is GlobalVar:
+            return self.param_kinds.get(callee.name_hint, ())
+        if type(callee) is Constructor:
+            return self.data_kinds.get(callee.belong_to.name_hint, ())
+        if type(callee) is Function:
+            return tuple([p.kind for p in callee.type_params])
+        if type(callee) is Var:
+            if isinstance(callee.type_annotation, FuncType):
+                return tuple([p.kind for p in callee.type_annotation.type_params])
+            return self.param_kinds.get(callee, ())
+        return ()
