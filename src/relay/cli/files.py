@@ -4,7 +4,7 @@ import sys
 from pathlib import Path
 from typing import BinaryIO
 
-from relay.diagnostic import Report
+from relay.diagnostic import Report, fail
 from relay.ir.module import IRModule
 from relay.text.files import as_text, read_file, write_atomically
 
@@ -14,8 +14,9 @@ STDIN = "-"
 def read_bytes(name: str) -> bytes:
     """The whole of a file, or of standard input for `-` (`cannot-read`)."""
     if name == STDIN:
-        stream = getattr(sys.stdin, "buffer", None)
-        return sys.stdin.read().encode() if stream is None else stream.read()
+        if sys.stdin is None:  # pyright: ignore[reportUnnecessaryComparison] (it was closed: `<&-`)
+            fail("cannot-read", "there is no standard input", hint="name a file, or pipe something in")
+        return sys.stdin.buffer.read()
     return read_file(name)
 
 
@@ -39,7 +40,9 @@ def shown(name: str) -> str:
 
 
 def read_module(name: str, warnings: Report | None = None) -> IRModule:
-    """The program in a file, with its weights file if there is one beside it."""
-    from relay.text.weights import read_program
+    """The program in a file: text, with its weights file if there is one beside it, or JSON (`.json`)."""
+    from relay.text.weights import load, read_program
 
+    if name.endswith(".json"):
+        return load(name)
     return read_program(read_text(name), shown(name), None if name == STDIN else Path(name), warnings)

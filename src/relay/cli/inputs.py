@@ -14,7 +14,7 @@ from relay.cli.files import STDIN, read_bytes, shown
 from relay.diagnostic import RelayError, did_you_mean, fail
 from relay.ir.dtype import canonical, to_numpy
 
-NAMED = re.compile(r'%?("(?P<quoted>[^"]+)"|(?P<plain>[A-Za-z_][\w./]*))=(?!=)(?P<value>.*)', re.DOTALL)
+NAMED = re.compile(r'%?("(?P<quoted>[^"]+)"|(?P<plain>[A-Za-z_][\w./]*))\s*=(?!=)\s*(?P<value>.*)', re.DOTALL)
 ARRAY_FILES = (".npy", ".npz", ".safetensors")
 NPY_MAGIC, ZIP_MAGIC = b"\x93NUMPY", b"PK"
 
@@ -143,6 +143,11 @@ def read(arg: str) -> Given:
     if arg.endswith(".safetensors"):
         return read_safetensors(arg)
     return Input(arg, text=arg)
+
+
+def read_weights(name: str) -> dict[str, Input]:
+    """The tensors of a `.safetensors` or `.npz` file by name (`bad-array-file`)."""
+    return read_npz(read_bytes(name), name) if name.endswith(".npz") else read_safetensors(name)
 
 
 def read_npy(data: bytes, name: str, member: str = "") -> np.ndarray[Any, Any]:

@@ -66,7 +66,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         status = relay.main(
             args=None if argv is None else list(argv), prog_name="relay", standalone_mode=False
         )
-        sys.stdout.flush()
+        if sys.stdout is not None:  # pyright: ignore[reportUnnecessaryComparison] (it was closed: `>&-`)
+            sys.stdout.flush()
     except click.ClickException as error:
         if isinstance(error, click.UsageError) and error.ctx is None:
             click.echo("Usage: relay [OPTIONS] COMMAND [ARGS]...", err=True)
@@ -78,22 +79,31 @@ def main(argv: Sequence[str] | None = None) -> int:
     except RelayError as error:
         click.echo(str(error), err=True)
         return FAULT
-    except BrokenPipeError:
-        return _closed_pipe()
+    except BrokenPipeError:  # nobody reads any more: `relay … | head`
+        silence()
+        return 0
+    except OSError as error:
+        silence()
+        click.echo(_not_written(error).render(), err=True)
+        return FAULT
     except MemoryError:
         click.echo(_out_of_memory().render(), err=True)
         return FAULT
     return status if isinstance(status, int) else 0
 
 
-def _closed_pipe() -> int:
-    """Nobody reads any more (`relay … | head`): be quiet, also when Python flushes at exit."""
+def silence() -> None:
+    """Standard output leads nowhere from here on, so that Python does not fail when it flushes at exit."""
     try:
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, sys.stdout.fileno())
     except (OSError, ValueError):  # a stand-in for stdout has no descriptor
-        return 0
-    return 0
+        return
+
+
+def _not_written(error: OSError) -> Diagnostic:
+    """What failed outside of files that were named: the terminal, a pipe, where output is redirected."""
+    return Diagnostic("cannot-write", f"standard output cannot be written: {error.strerror or error}")
 
 
 def _out_of_memory() -> Diagnostic:

@@ -46,7 +46,7 @@ def ops(name: str | None) -> None:
     Without NAME the table has all operators.
     """
     names = sorted(registry)
-    group = [n for n in names if n.rpartition(".")[0] == name]
+    group = [n for n in names if name and n.rpartition(".")[0] == name]
     if name is None:
         click.echo(table(names))
     elif group:

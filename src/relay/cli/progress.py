@@ -30,6 +30,7 @@ def progress(what: str) -> Generator[None]:
             columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
             bar = Progress(*columns, console=Console(stderr=True), transient=True)
             bar.add_task(what, total=None)
+            bar.tasks[0].start_time = bar.get_time() - PATIENCE
             bar.start()
             shown.append(bar)
 

@@ -2,15 +2,16 @@
 
 import re
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import click
 
 from relay.cli.files import STDIN, read_module
-from relay.cli.inputs import Input, arrange, read_safetensors
+from relay.cli.inputs import ARRAY_FILES, Input, arrange, read_weights
 from relay.cli.outputs import save
 from relay.cli.progress import progress
-from relay.diagnostic import Report, Source, Span, fail
+from relay.diagnostic import Report, Source, Span, did_you_mean, fail
 from relay.ir.dtype import dtype_name
 from relay.ir.expr import Call, Expr, Function, GlobalVar, Var
 from relay.ir.module import IRModule
@@ -21,9 +22,17 @@ OPTION = re.compile(r"--?[A-Za-z][\w-]*(=.*)?", re.DOTALL)
 NEGATIVE = ("-inff", "-nanf")
 
 
-@click.command(context_settings={"ignore_unknown_options": True})
+EXAMPLES = """\b
+Examples:
+  relay run distance.relay '[1.0, 2.0]' '[4.0, 6.0]'
+  relay run model.relay image.npy --weights model.safetensors --output scores.npz
+  relay run model.relay scale=0.5 data.npz
+"""
+
+
+@click.command(context_settings={"ignore_unknown_options": True}, epilog=EXAMPLES)
 @click.option("--entry", default="main", metavar="NAME", help="The definition to run (default: main).")
-@click.option("--weights", metavar="FILE", help="A .safetensors file with values of parameters, by name.")
+@click.option("--weights", metavar="FILE", help="A .safetensors or .npz file of parameters, by name.")
 @click.option(
     "--output", metavar="FILE", help="Write the result to an .npz or .safetensors file; print nothing."
 )
@@ -50,9 +59,9 @@ def run(file: str, args: Sequence[str], entry: str, weights: str | None, output:
         mod = infer(read_module(file, warnings), warnings=warnings)
     for diagnostic in warnings.diagnostics:
         click.echo(diagnostic.render() + "\n", err=True)
-    main = mod[mod.get_global_var(entry.removeprefix("@"))]
+    main = entry_of(mod, entry.removeprefix("@"))
     params = [p.name_hint for p in main.params] if isinstance(main, Function) else []
-    by_name = {} if weights is None else read_safetensors(weights)
+    by_name = {} if weights is None else read_weights(weights)
     inputs = arrange(params, args, by_name)
     with progress("running"):
         value = evaluate(mod, entry.removeprefix("@"), isinstance(main, Function), inputs)
@@ -62,6 +71,16 @@ def run(file: str, args: Sequence[str], entry: str, weights: str | None, output:
         click.echo(show(value))
     else:
         save(output, value)
+
+
+def entry_of(mod: IRModule, name: str) -> Expr:
+    """The definition to run (`unknown-global`)."""
+    names = [v.name_hint for v in mod.functions]
+    if name not in names:
+        own = [n for n in names if n not in mod.imported]
+        listing = f"it has {', '.join(f'`--entry {n}`' for n in own[:8])}" if own else "it has no definitions"
+        fail("unknown-global", f"the program has no `@{name}`", hint=did_you_mean(name, names) or listing)
+    return mod[mod.get_global_var(name)]
 
 
 def evaluate(mod: IRModule, entry: str, is_function: bool, inputs: Sequence[Input]) -> Any:
@@ -108,6 +127,8 @@ def literal(text: str, source_name: str, mod: IRModule) -> Expr:
             "unknown-variable",
             f"an input cannot mention the variable `%{var.name_hint}`",
             var.span,
-            hint="write a value, such as 3, [1.0, 2.0] or (1, True), or the name of a .npy or .npz file",
+            hint=f"only files that end in {', '.join(ARRAY_FILES)} are read"
+            if Path(text).exists()
+            else f"write a value, such as 3, [1.0, 2.0] or '\"text\"', or a {ARRAY_FILES[0]} file",
         )
     return e
