@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from op.operands import operand
+from op.operands import operand, operands_of
 from op.straight_line import Line, atom_type, leaves, seeded
 from relay.ir.dtype import dtype_name, is_float
 from relay.ir.expr import Var, constant
@@ -50,6 +50,14 @@ def cases(name: str) -> Iterator[Case]:
             yield case
 
 
+def as_sampled(name: str) -> Iterator[Case]:
+    """The same with the base types that the samples have."""
+    for s in registry[name].samples:
+        operands = operands_of(s)
+        if any(floating(x) for x in leaves(tuple(operands))):
+            yield at_random(instance(name, s.attrs), operands, np.random.default_rng(0))
+
+
 def case_of(name: str, s: Sample) -> Case:
     """The operator at a sample, which becomes one of float64."""
     cls = registry[name]
@@ -58,11 +66,14 @@ def case_of(name: str, s: Sample) -> Case:
     rng = np.random.default_rng(zlib.crc32(repr((name, s.operands, s.attrs)).encode()))
     names = [*cls.operands, *cls.operands[-1:] * len(s.operands)]
     operands = [point(d, domain_of(cls, n), rng) for d, n in zip(s.operands, names, strict=False)]
-    op = instance(name, {**default_dtypes(cls, hints), **attrs})
-    y = leaves(op.evaluate(*operands))
-    return Case(
-        op, operands, [random_like(x, rng) for x in leaves(tuple(operands))], [random_like(v, rng) for v in y]
-    )
+    return at_random(instance(name, {**default_dtypes(cls, hints), **attrs}), operands, rng)
+
+
+def at_random(op: Operator, operands: list[Any], rng: np.random.Generator) -> Case:
+    """A point with random directions and weights."""
+    results = leaves(op.evaluate(*operands))
+    directions = [random_like(x, rng) for x in leaves(tuple(operands))]
+    return Case(op, operands, directions, [random_like(y, rng) for y in results])
 
 
 def mentions_dtype(hint: Any) -> bool:
@@ -112,7 +123,7 @@ def within(domain: tuple[float, float], x: Any) -> Any:
 
 def random_like(x: Any, rng: np.random.Generator) -> Any:
     """A direction for a leaf, None if it is not floating."""
-    return np.asarray(rng.standard_normal(np.shape(x)))[()] if floating(x) else None
+    return np.asarray(np.asarray(rng.standard_normal(np.shape(x)), x.dtype))[()] if floating(x) else None
 
 
 def floating(x: Any) -> bool:
@@ -122,7 +133,8 @@ def floating(x: Any) -> bool:
 
 def along(xs: list[Any], directions: list[Any], step: float) -> list[Any]:
     """Leaves moved along directions."""
-    return [x if d is None else x + step * d for x, d in zip(xs, directions, strict=True)]
+    moves = zip(xs, directions, strict=True)
+    return [x if d is None else np.asarray(x + step * d, x.dtype)[()] for x, d in moves]
 
 
 def rebuilt(shape: Any, values: list[Any]) -> list[Any]:

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from op.derivative_cases import Derivatives, cases, derivatives_of, difference, dot, seeded_floats
+from op.derivative_cases import Derivatives, as_sampled, cases, derivatives_of, difference, dot, seeded_floats
 from op.straight_line import atom_type, key_of, leaves
 from relay.op.base import Derivative, array_type, registry
 from relay.op.derivative import number, times, total
@@ -101,6 +101,22 @@ def test_rules_hold_for_sizes_known_at_run_time(name: str) -> None:
             ):
                 assert (a is None) == (b is None)
                 assert a is None or close(b, a, 1e-12), case
+
+
+@pytest.mark.parametrize("name", DIFFERENTIABLE)
+def test_rules_keep_base_types(name: str) -> None:
+    for case in as_sampled(name):
+        d = derivatives_of(case)
+        cotangents, tangents = d.cotangents(), d.tangents()
+        check_types(d, cotangents, tangents)
+        for values, xs in ((d.run(tuple(cotangents)), case.moved(0)), (d.run(tuple(tangents)), case())):
+            for value, x in zip(values, xs, strict=True):
+                assert value is None or array_type(value) is array_type(x), case
+
+
+@pytest.mark.parametrize("name", DIFFERENTIABLE)
+def test_every_rule_is_tested_somewhere(name: str) -> None:
+    assert list(cases(name))
 
 
 @pytest.mark.parametrize("name", CONSTANT)

@@ -163,10 +163,11 @@ def _power(np: Numpy, x: Array, y: Array) -> Array:
     return np.where(y < 0, below, whole)
 
 
-def share(x: Expr, other: Expr, loses: str) -> Expr:
-    """How much of an extreme of two depends on `x`: half where they are equal, as in PyTorch."""
-    alone = apply("where", apply(loses, x, other), number(0, x), number(1, x))
-    return apply("where", apply("equal", x, other), number(0.5, x), alone)
+def shares(x: Expr, y: Expr, loses: str) -> tuple[Expr, Expr]:
+    """How much of an extreme of two depends on each: half where they are equal, as in PyTorch."""
+    alone = apply("where", apply(loses, x, y), number(0, x), number(1, x))
+    of_x = apply("where", apply("equal", x, y), number(0.5, x), alone)
+    return of_x, apply("subtract", number(1, x), of_x)
 
 
 @operator("maximum")
@@ -180,7 +181,7 @@ class Maximum(Arithmetic):
     ufunc = "maximum"
 
     def partials(self, y: Expr, lhs: Expr, rhs: Expr) -> tuple[Expr, Expr]:
-        return share(lhs, rhs, "less"), share(rhs, lhs, "less")
+        return shares(lhs, rhs, "less")
 
 
 @operator("minimum")
@@ -194,7 +195,7 @@ class Minimum(Arithmetic):
     ufunc = "minimum"
 
     def partials(self, y: Expr, lhs: Expr, rhs: Expr) -> tuple[Expr, Expr]:
-        return share(lhs, rhs, "greater"), share(rhs, lhs, "greater")
+        return shares(lhs, rhs, "greater")
 
 
 @operator("atan2")

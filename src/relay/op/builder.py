@@ -1,11 +1,15 @@
 """A function for each operator that builds its calls: operands, then fields, by position or name."""
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import MISSING, fields
+from functools import lru_cache
+from itertools import takewhile
+from math import inf
 from typing import Any
 
-from relay.ir.expr import Call, Expr, Op, as_expr
+from relay.ir import hooks
+from relay.ir.expr import Call, Expr, Op, RelayExpr, as_expr
 
 
 def make_builder(cls: Any) -> Callable[..., Expr]:
@@ -35,8 +39,23 @@ def make_builder(cls: Any) -> Callable[..., Expr]:
         params = [by_name[n] for n in order]
     params.sort(key=lambda p: p.kind)
     signature = inspect.Signature(params)
+    leading = list(takewhile(lambda p: p.name in cls.operands, params))
+    most = inf if leading and leading[-1].kind is kinds.VAR_POSITIONAL else len(leading)
+    leaf, names = Op.get(cls.name), frozenset(attrs)
+
+    @lru_cache(maxsize=64, typed=True)
+    def configured(**given: Any) -> Any:
+        return hooks.operator_instance(cls.name, given)
 
     def build(*args: Any, **kwargs: Any) -> Expr:
+        if required <= len(args) <= most and kwargs.keys() <= names and all(map(is_expr, args)):
+            try:
+                return Call(leaf, args, configured(**kwargs))
+            except TypeError:  # an attribute that has no hash
+                return Call(leaf, args, kwargs)
+        return spelt_out(args, kwargs)
+
+    def spelt_out(args: Sequence[Any], kwargs: dict[str, Any]) -> Expr:
         try:
             bound = signature.bind(*args, **kwargs)
         except TypeError as error:
@@ -49,11 +68,14 @@ def make_builder(cls: Any) -> Callable[..., Expr]:
                 xs += given.get(operand, ())
             elif value is not None:
                 xs.append(value)
-        return Call(
-            Op.get(cls.name), tuple([as_expr(x) for x in xs]), {a: given[a] for a in attrs if a in given}
-        )
+        return Call(leaf, tuple([as_expr(x) for x in xs]), {a: given[a] for a in attrs if a in given})
 
     build.__name__ = build.__qualname__ = cls.name.rpartition(".")[2]
     build.__doc__ = cls.__doc__
     build.__signature__ = signature  # pyright: ignore[reportFunctionMemberAccess]
     return build
+
+
+def is_expr(x: Any) -> bool:
+    """Whether an operand is an expression already."""
+    return isinstance(x, RelayExpr)

@@ -25,7 +25,7 @@ from relay.op.base import (
     sample,
 )
 from relay.op.conversion import converted
-from relay.op.derivative import cast_back, masked, spread, tensor_type, times, total
+from relay.op.derivative import cast_back, masked, number, spread, tensor_type, times, total
 from relay.op.numeric import apply
 from relay.op.relation import Typing
 
@@ -333,10 +333,11 @@ class OneHot(Operator):
     """
 
     fusion = Fusion.BROADCAST
-    derivative = Derivative.TRANSPOSE
+    derivative = Derivative.RULES
     samples = (
         sample(numpy.array([2, 0, 5]), numpy.float32(1), numpy.float32(0), depth=3),
         sample(numpy.int32(1), numpy.int32(5), numpy.int32(-1), depth=2, dtype="int32"),
+        sample(numpy.array([1, 0]), numpy.float32(1.5), numpy.int32(3), depth=2),
         sample("2x3 int64", "bool", "bool", depth=4, axis=0, dtype="bool"),
         sample("0 int8", numpy.float32(1), numpy.float32(0), depth=3, axis=1),
     )
@@ -364,13 +365,14 @@ class OneHot(Operator):
         on, off = (converted(np, v, self.dtype) for v in (on_value, off_value))
         return np.where(hit, on, off).astype(to_numpy(self.dtype))
 
-    def transpose(self, g: Expr, indices: Expr, on_value: Expr, off_value: Expr) -> tuple[Expr | None, ...]:
-        yes, no = constant(True), constant(False)
-        hit = apply("one_hot", indices, yes, no, depth=self.depth, axis=self.axis, dtype="bool")
-        on, off = masked(hit, g), masked(apply("logical_not", hit), g)
-        dtype = tensor_type(g).dtype
-        return (
-            None,
-            cast_back(apply("sum", on), on_value, dtype),
-            cast_back(apply("sum", off), off_value, dtype),
+    def vjp(self, g: Expr, y: Expr, indices: Expr, *values: Expr) -> tuple[Expr | None, ...]:
+        hit = apply(
+            "one_hot", indices, constant(True), constant(False), **self.attributes() | {"dtype": "bool"}
         )
+        parts = (masked(hit, g), masked(apply("logical_not", hit), g))
+        dtype = tensor_type(g).dtype
+        return None, *[cast_back(apply("sum", d), v, dtype) for d, v in zip(parts, values, strict=True)]
+
+    def jvp(self, dxs: Sequence[Any], y: Expr, *xs: Expr) -> Expr:
+        on, off = (number(0, y) if d is None else d for d in dxs[1:])
+        return self(xs[0], on, off)

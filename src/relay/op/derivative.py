@@ -80,6 +80,8 @@ def jvp(op: Operator, dxs: Sequence[Any], y: Any, xs: Sequence[Any]) -> Any:
 
 def varying(op: Operator, xs: Sequence[Any]) -> list[Any]:
     """The operands, with None for those that are `carried`."""
+    if not op.carried:
+        return list(xs)
     return [None if name in op.carried else x for name, x in zip(_names(op, len(xs)), xs, strict=True)]
 
 

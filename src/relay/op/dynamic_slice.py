@@ -100,6 +100,13 @@ class DynStridedSlice(Rearrangement):
 
     slice_mode: Literal["end", "size"] = "end"
 
+    @staticmethod
+    def builder(data: Any, begin: Any, end: Any, strides: Any = None, slice_mode: str = "end") -> Expr:
+        """As `strided_slice`; places may be lists of numbers, and without strides every element is taken."""
+        strides = numpy.ones(_length(begin), "int64") if strides is None else strides
+        places = [_as_place(p) for p in (begin, end, strides)]
+        return Call(Op.get("dyn.strided_slice"), (as_expr(data), *places), {"slice_mode": slice_mode})
+
     def infer(self, t: Typing, x: Type, *places: Type) -> Type:
         dims = t.shape(x)
         counts: list[Dim] = []

@@ -124,7 +124,8 @@ class GatherND(Rearrangement):
             return apply("sum", g, axis=axes) if axes else g, None
         points = indices
         if self.batch_dims or not isinstance(dims(tensor_type(indices))[0], int):
-            rows = [apply("take", indices, constant(i), axis=0) for i in range(depth)]
+            wide = apply("cast", indices, dtype="int64")
+            rows = [apply("take", wide, constant(i), axis=0) for i in range(depth)]
             points = apply("stack", (*counted(rows[0], self.batch_dims), *rows))
         return apply("scatter_nd", zeros_like(data), points, g, mode="add"), None
 

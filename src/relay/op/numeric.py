@@ -1,6 +1,7 @@
 """What the rules of several operator families share: axes, accumulation widths, and building expressions."""
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as _numpy
@@ -62,7 +63,14 @@ def scalar(value: float, dtype: DType) -> Constant:
     """A scalar constant of a base type, which may still be a variable: the value is then kept open."""
     if isinstance(dtype, Type):
         return Constant(_numpy.asarray(value, _numpy.float64), TensorType((), dtype))
-    return Constant(_numpy.asarray(value).astype(to_numpy(dtype)), TensorType((), dtype))
+    return Constant(*_scalar(value, dtype))
+
+
+@lru_cache(maxsize=1024, typed=True)
+def _scalar(value: float, dtype: str) -> tuple[Any, TensorType]:
+    array = _numpy.asarray(value).astype(to_numpy(dtype))
+    array.flags.writeable = False
+    return array, TensorType((), dtype)
 
 
 def dims(t: Any) -> tuple[Dim, ...]:

@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy
 
 from relay.ir.dim import maximum, minimum
-from relay.ir.expr import Expr
+from relay.ir.expr import Call, Constant, Expr, Op, RelayExpr, as_expr
 from relay.ir.type import Dim, TensorType, Type
 from relay.op.axes import SIZES, Checker, attribute_fault, axes_of, axis_of
 from relay.op.base import (
@@ -15,6 +15,7 @@ from relay.op.base import (
     Derivative,
     Injective,
     Numpy,
+    builders,
     operator,
     sample,
 )
@@ -122,6 +123,20 @@ class StridedSlice(Rearrangement):
     strides: tuple[int, ...] | None = None
     axes: tuple[int, ...] | None = None
     slice_mode: Literal["end", "size"] = "end"
+
+    @staticmethod
+    def builder(
+        data: Any, begin: Any, end: Any, strides: Any = None, axes: Any = None, slice_mode: str = "end"
+    ) -> Expr:
+        """`strided_slice(data, begin, end)`; places that are known at run time make a `dyn.strided_slice`."""
+        places: list[Any] = [
+            p.value.tolist() if isinstance(p, Constant) else p for p in (begin, end, strides)
+        ]
+        if any(isinstance(p, RelayExpr) for p in places) and axes is None:
+            return builders["dyn.strided_slice"](data, begin, end, strides, slice_mode)
+        names = ("begin", "end", "strides", "axes", "slice_mode")
+        attrs = dict(zip(names, (*places, axes, slice_mode), strict=True))
+        return Call(Op.get("strided_slice"), (as_expr(data),), attrs)
 
     def ranges(self, t: Checker, dims: Sequence[Dim]) -> dict[int, Range]:
         """What is taken, by axis."""

@@ -103,12 +103,12 @@ class Take(Rearrangement):
         return moved(found, [order.index(i) for i in range(rank)]), None
 
     def within(self, data: Expr, indices: Expr) -> Expr:
-        """The indices as places within the axis, by `mode`."""
-        if self.mode == "fast":
-            return indices
-        at = None if self.axis is None else self.axis % rank_of(data)
+        """The indices as places within the axis, by `mode`, wide enough for any size."""
         wide = tensor_type(indices).dtype in ("int32", "int64")
         rows = indices if wide else apply("cast", indices, dtype="int64")
+        if self.mode == "fast":
+            return rows
+        at = None if self.axis is None else self.axis % rank_of(data)
         size, zero = size_along(data, at, rows), apply("zeros_like", rows)
         if self.mode == "wrap":
             return apply("floor_mod", rows, size)
