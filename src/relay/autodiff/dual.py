@@ -38,7 +38,7 @@ from relay.ir.expr import (
 from relay.ir.pattern import PatternConstructor, PatternTuple, PatternVar, PatternWildcard, pattern_nodes
 from relay.ir.subst import substitute_type
 from relay.ir.supply import GlobalVarSupply
-from relay.ir.type import Kind, TupleType, Type, TypeCall
+from relay.ir.type import UNIT, Kind, TupleType, Type, TypeCall
 from relay.ir.walk import post_order, run
 from relay.op.base import Derivative, Operator
 from relay.op.composite import Composite
@@ -144,7 +144,8 @@ class Dualizer(Values):
             case Var():
                 return self.env[e]
             case Constant():
-                return Number(e, self.type_of(e)) if is_floating(self.type_of(e)) else Inert(e)  # pyright: ignore[reportArgumentType]
+                t = self.type_of(e)
+                return Number(e, t) if is_floating(t) else Inert(e, t)  # pyright: ignore[reportArgumentType]
             case GlobalVar():
                 if isinstance(self.mod.functions[e], Function):
                     return Packed(self.definition(e), self.type_of(e))
@@ -208,7 +209,7 @@ class Dualizer(Values):
             and not any(holds_more_than_tensors(self.type_of(a)) for a in e.args)
         ):
             args = tuple([self.pack_primal(self.atom(a, b), b) for a in e.args])
-            return Inert(b.bind(replace(e, args=args), t, name))
+            return Inert(b.bind(replace(e, args=args), t, name), t)
         self.before_call(b)
         callee = self.pack_atom(self.atom(e.op, b), b)
         args = [self.pack_atom(self.atom(a, b), b) for a in e.args]
@@ -241,7 +242,7 @@ class Dualizer(Values):
             case _:
                 assert isinstance(e, RefWrite)
                 ref, value = (self.pack_atom(self.atom(x, b), b) for x in (e.ref, e.value))
-                return Inert(b.bind(RefWrite(ref, value, span=e.span), self.type_of(e), name))
+                return Inert(b.bind(RefWrite(ref, value, span=e.span), UNIT, name), UNIT)
 
     def branch(self, body: Expr) -> Task:
         """A branch as a block of its own."""

@@ -44,7 +44,7 @@ class Values(ABC):
     def open(self, expr: Expr, t: Type, b: Block) -> Value:
         """A dual value of source type `t`, as far open as tensors need it."""
         if self.types.is_inert(t):
-            return Inert(expr)
+            return Inert(expr, t)
         if not is_floating(t):
             return Packed(expr, t)
         assert isinstance(t, TensorType)
@@ -56,13 +56,13 @@ class Values(ABC):
     def receive(self, expr: Expr, t: Type, name: str, b: Block, is_last: bool) -> Value:
         """The result of a call or a branching: bound and opened, unless it is what the block returns."""
         if is_last:
-            return Inert(expr) if self.types.is_inert(t) else Packed(expr, t)
+            return Inert(expr, t) if self.types.is_inert(t) else Packed(expr, t)
         return self.open(b.bind(expr, self.types.dual(t), name), t, b)
 
     def plain(self, expr: Expr, t: Type, b: Block) -> Value:
         """A value from outside of what is differentiated: nothing varies in it."""
         if self.types.is_inert(t):
-            return Inert(expr)
+            return Inert(expr, t)
         if is_floating(t):
             assert isinstance(t, TensorType)
             return Number(expr if isinstance(expr, Constant) else b.bind(expr, t, "x"), t)
@@ -90,12 +90,10 @@ class Values(ABC):
     def source_type(self, value: Value) -> Type:
         """The type of a value in the source."""
         match value:
-            case Number() | Packed():
-                return value.type
             case Fields():
                 return TupleType([self.source_type(v) for v in value.values])
-            case Inert():
-                return self.type_of(value.expr)
+            case _:
+                return value.type
 
     def field(self, value: Value, i: int, t: Type, name: str, b: Block) -> Value:
         """A field of a tuple."""
@@ -103,7 +101,7 @@ class Values(ABC):
             case Fields():
                 return value.values[i]
             case Inert():
-                return Inert(b.bind(TupleGetItem(value.expr, i), t, name))
+                return Inert(b.bind(TupleGetItem(value.expr, i), t, name), t)
             case _:
                 assert isinstance(value, Packed)
                 return self.open(b.bind(TupleGetItem(value.expr, i), self.types.dual(t), name), t, b)
@@ -115,7 +113,7 @@ class Values(ABC):
                 return Fields([self.spread(self.field(value, i, f, "x", b), b) for i, f in enumerate(fields)])
             case Fields():
                 return Fields([self.spread(v, b) for v in value.values])
-            case Inert(expr=expr) if isinstance(t := self.type_of(expr), TupleType):
+            case Inert(type=TupleType() as t):
                 parts = [self.field(value, i, f, "x", b) for i, f in enumerate(t.fields)]
                 return Fields([self.spread(v, b) for v in parts])
             case _:
@@ -126,7 +124,7 @@ class Values(ABC):
         if isinstance(t, TupleType):
             fields = [b.bind(TupleGetItem(whole, i), f, whole.name_hint) for i, f in enumerate(t.fields)]
             return Fields([self.parts(v, f, b) for v, f in zip(fields, t.fields, strict=True)])
-        return Number(whole, t) if is_floating(t) else Inert(whole)  # pyright: ignore[reportArgumentType]
+        return Number(whole, t) if is_floating(t) else Inert(whole, t)  # pyright: ignore[reportArgumentType]
 
     def primal(self, value: Value) -> Any:
         """The operand of an operator as its rules see it: a tuple as a Python tuple."""
@@ -168,7 +166,7 @@ class Values(ABC):
         """A value as it is in the source."""
         match value:
             case Inert():
-                return b.bind(value.expr, self.type_of(value.expr), "y")
+                return b.bind(value.expr, value.type, "y")
             case Number():
                 return value.primal
             case Fields():
@@ -183,7 +181,7 @@ class Values(ABC):
             case Packed():
                 return Packed(b.bind(value.expr, self.types.dual(value.type), "y"), value.type)
             case Inert():
-                return Inert(b.bind(value.expr, self.type_of(value.expr), "y"))
+                return Inert(b.bind(value.expr, value.type, "y"), value.type)
             case _:
                 return value
 

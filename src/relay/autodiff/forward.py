@@ -39,7 +39,7 @@ class Forward(Dualizer):
         if is_floating(t):
             return Number(x, t, dx)  # pyright: ignore[reportArgumentType]
         if self.types.is_inert(t):
-            return Inert(x)
+            return Inert(x, t)
         return Packed(self.structure.apply(JOIN, t, [x, dx], b), t)
 
     def _tangent(self, value: Value, b: Block) -> Expr:
@@ -52,7 +52,7 @@ class Forward(Dualizer):
                     Tuple(tuple([self._tangent(v, b) for v in value.values])), self.source_type(value), "d"
                 )
             case Inert():
-                return self.structure.apply(ZEROS, self.type_of(value.expr), [value.expr], b)
+                return self.structure.apply(ZEROS, value.type, [value.expr], b)
             case Packed():
                 return self.structure.apply(TANGENT, value.type, [value.expr], b)
 

@@ -87,7 +87,7 @@ class Reverse(Dualizer):
     def _varying(self, x: Var, t: Type, has_partner: bool, b: Block) -> Value:
         """A parameter by which the derivative is taken."""
         if self.types.is_inert(t):
-            return Inert(x)
+            return Inert(x, t)
         if isinstance(t, TensorType):
             return Number(x, t, new_ref(b, x, t) if has_partner else None, active=True)
         if isinstance(t, TupleType):

@@ -13,10 +13,11 @@ from relay.ir.type import TensorType, Type
 class Inert:
     """A value that is the same in the differentiated program."""
 
-    __slots__ = ("expr",)
+    __slots__ = ("expr", "type")
 
-    def __init__(self, expr: Expr) -> None:
+    def __init__(self, expr: Expr, type_: Type) -> None:
         self.expr = expr
+        self.type = type_
 
 
 class Number:
