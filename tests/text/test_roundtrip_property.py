@@ -3,6 +3,7 @@
 import copy
 import pickle
 from collections import Counter
+from itertools import pairwise
 
 import pytest
 from hypothesis import given, settings
@@ -70,8 +71,13 @@ def test_modules_come_back_from_pickles_with_their_spans(seeds):
         again = pickle.loads(pickle.dumps(mod))
         assert relay.structural_equal(again, mod), seed
         for var, definition in mod.items():
-            pairs = zip(post_order(definition), post_order(again[var]), strict=True)
+            pairs = zip(inner_nodes(definition), inner_nodes(again[var]), strict=True)
             assert all(str(a.span) == str(b.span) for a, b in pairs), seed
+
+
+def inner_nodes(e):
+    """Nodes that are one object or several for a reason; leaves come back one for each mention."""
+    return [n for n in post_order(e) if n.children]
 
 
 def test_hashes_agree_with_equality(seeds):
@@ -84,7 +90,7 @@ def test_hashes_agree_with_equality(seeds):
 
 def test_different_seeds_give_different_modules(seeds):
     several = [random_module(seed) for seed in seeds[:30]]
-    equal = sum(relay.structural_equal(a, b) for a, b in zip(several, several[1:], strict=False))
+    equal = sum(relay.structural_equal(a, b) for a, b in pairwise(several))
     assert equal <= len(several) // 5
 
 
