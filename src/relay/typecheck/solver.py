@@ -236,12 +236,12 @@ class Solver(Unifier):
                     return found
         out = Unknown(Kind.Type, self.level)
         goal = OperatorGoal(op, (*types, out), call)
-        needs = self.needs
+        needs, said = self.needs, len(self.report.diagnostics)
         self.post(goal)
         if not goal.done or goal.entailed:
             return out
         result = head(out)
-        if not is_open and needs == self.needs:
+        if not is_open and needs == self.needs and said == len(self.report.diagnostics):
             result = zonk(result)
             if not result.flags & (HAS_INCOMPLETE | HAS_ERROR):
                 if len(_memo) > MEMO_SIZE:
