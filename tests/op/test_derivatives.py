@@ -7,25 +7,22 @@ import pytest
 
 from op.derivative_cases import Derivatives, as_sampled, cases, derivatives_of, difference, dot, seeded_floats
 from op.straight_line import atom_type, key_of, leaves
-from relay.op.base import Derivative, array_type, registry
+from relay.op.base import Derivative, Elementwise, array_type, operator, registry
 from relay.op.derivative import number, times, total
 from relay.op.numeric import apply
 
 DIFFERENTIABLE = sorted(n for n, cls in registry.items() if cls.derivative is not Derivative.ZERO)
 CONSTANT = sorted(n for n, cls in registry.items() if cls.derivative is Derivative.ZERO)
-RULES = {
-    Derivative.PARTIALS: ("partials",),
-    Derivative.TRANSPOSE: ("transpose",),
-    Derivative.MULTILINEAR: ("transpose",),
-    Derivative.RULES: ("vjp", "jvp"),
-}
 
 
-@pytest.mark.parametrize("name", sorted(registry))
-def test_an_operator_has_the_rules_that_it_names(name: str) -> None:
-    cls = registry[name]
-    assert cls.derivative is not None
-    assert [rule for rule in RULES.get(cls.derivative, ()) if not hasattr(cls, rule)] == []
+@pytest.mark.parametrize("kind", list(Derivative))
+def test_an_operator_without_the_rules_that_it_names_is_refused(kind: Derivative) -> None:
+    for i, rule in enumerate(kind.methods):
+        given = dict.fromkeys(kind.methods[:i], Elementwise.reference)
+        bare = type("Bare", (Elementwise,), {"derivative": kind, "ufunc": "exp", **given})
+        with pytest.raises(TypeError, match=f"`{rule}`"):
+            operator("test.bare")(bare)
+    assert "test.bare" not in registry
 
 
 def close(found: Any, expected: Any, tolerance: float = 1e-6) -> bool:

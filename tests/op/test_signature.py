@@ -127,10 +127,13 @@ def test_an_operator_with_a_signature() -> None:
             """The outer product of two vectors."""
 
             signature = "(n) t, (m) t -> (n, m) t"
-            derivative = Derivative.RULES
+            derivative = Derivative.MULTILINEAR
 
             def reference(self, np: Any, x: Any, y: Any) -> Any:
                 return np.outer(x, y)
+
+            def transpose(self, g: Any, x: Any, y: Any) -> Any:
+                return builders["einsum"]((g, y), "ij,j->i"), builders["einsum"]((g, x), "ij,i->j")
 
         typing = Concrete()
         assert typing.resolve(Outer().infer(typing, t(2), t(N))) is t(2, N)

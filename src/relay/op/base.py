@@ -65,6 +65,21 @@ class Derivative(Enum):
     ZERO = "not differentiable"
     """Its result does not vary smoothly (integers, comparisons): cotangents are zero."""
 
+    @property
+    def methods(self) -> tuple[str, ...]:
+        """The rules that an operator of this kind has."""
+        match self:
+            case Derivative.PARTIALS:
+                return ("partials",)
+            case Derivative.TRANSPOSE | Derivative.MULTILINEAR:
+                return ("transpose",)
+            case Derivative.RULES:
+                return ("vjp", "jvp")
+            case Derivative.DECOMPOSITION:
+                return ("decompose",)
+            case Derivative.ZERO:
+                return ()
+
 
 @dataclass(frozen=True)
 class Sample:
@@ -240,6 +255,9 @@ def operator(name: str) -> Callable[[C], C]:
             raise TypeError(f"operator {name}: say `derivative = Derivative.…` (ZERO if there is none)")
         if cls.signature is not None:
             Signature.of(cls.signature).check(name, len(cls.operands), cls.optional, cls.variadic)
+        for rule in cls.derivative.methods:
+            if not hasattr(cls, rule):
+                raise TypeError(f"operator {name}: {cls.derivative} needs the method `{rule}`")
         registry[name] = cls
         make = getattr(cls, "builder", None) or make_builder(cls)
         for path in (name, *cls.__dict__.get("aliases", ())):
