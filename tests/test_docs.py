@@ -9,6 +9,7 @@
 
 import contextlib
 import io
+import re
 import shlex
 import shutil
 from pathlib import Path
@@ -42,6 +43,25 @@ def test_every_snippet_is_true(
                     assert found == block.expected, f"{path.name}:{block.line}"
     if bless:
         path.write_text(page)
+
+
+LINK = re.compile(r"\]\((?!https?:)([^)#\s]*)(?:#([^)\s]*))?\)")
+HEADING = re.compile(r"^#+ (.*)$", re.MULTILINE)
+FENCED = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
+
+
+def anchors(page: str) -> set[str]:
+    """The names under which the headings of a page are found."""
+    titles = HEADING.findall(FENCED.sub("", page))
+    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda p: str(p.relative_to(ROOT)))
+def test_every_link_leads_somewhere(path: Path) -> None:
+    for target, anchor in LINK.findall(FENCED.sub("", path.read_text())):
+        to = path.parent / target if target else path
+        assert to.exists(), target
+        assert not anchor or anchor in anchors(to.read_text()), f"{target}#{anchor}"
 
 
 def execute(block: Block, namespace: dict[str, Any]) -> str:
