@@ -17,7 +17,17 @@ from support import ROOT, Block, blocks, cli
 SOURCE = ROOT / "src" / "relay"
 PAGES = pages()
 CODE = re.compile(r"(arity|[a-z][a-z0-9]*(-[a-z0-9]+)+)\Z")
-NO_CODES = {"d-rr", "floating-point", "relay-constants", "relay-deep", "relay-ir", "utf-8", "utf-8-sig"}
+NO_CODES = {
+    "basic-block",
+    "d-rr",
+    "floating-point",
+    "relay-constants",
+    "relay-deep",
+    "relay-ir",
+    "utf-8",
+    "utf-8-sig",
+    "variable-2",
+}
 """Texts of the sources that look like codes and are none."""
 
 
