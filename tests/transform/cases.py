@@ -9,7 +9,7 @@ import numpy as np
 
 from relay.analysis.well_formed import assert_well_formed
 from relay.diagnostic import RelayError
-from relay.interpreter import lower, operators
+from relay.interpreter import lower
 from relay.interpreter.machine import Interpreter
 from relay.interpreter.value import ConstructorValue, RefValue
 from relay.ir.module import IRModule
@@ -38,7 +38,7 @@ def plain(value: Any) -> Any:
 def counting() -> Iterator[Counter[str]]:
     """Counts how often each operator runs."""
     counts: Counter[str] = Counter()
-    original = lower.operator_function
+    original, original_value = lower.operator_function, lower.operator_value
 
     def counted(world: Any, e: Any) -> Callable[..., Any]:
         run = original(world, e)
@@ -49,12 +49,22 @@ def counting() -> Iterator[Counter[str]]:
 
         return call
 
-    lower.operator_function = counted
+    def counted_value(op: Any) -> Any:
+        value = original_value(op)
+        run = value.apply
+
+        def call(*args: Any) -> Any:
+            counts[op.name] += 1
+            return run(*args)
+
+        value.apply = call
+        return value
+
+    lower.operator_function, lower.operator_value = counted, counted_value
     try:
         yield counts
     finally:
-        lower.operator_function = original
-    assert operators.operator_function is original
+        lower.operator_function, lower.operator_value = original, original_value
 
 
 def outcome(mod: IRModule, args: tuple[Any, ...], entry: str = "main") -> tuple[Any, Counter[str]]:

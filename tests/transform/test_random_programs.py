@@ -23,6 +23,8 @@ class Case:
 CASES = [
     Case("to_anf", passes.to_anf),
     Case("dead_code", passes.dead_code, False, "less"),  # without its writes a function may be pure
+    Case("inline", passes.inline, False),
+    Case("inline all", lambda mod: passes.inline(mod, all_calls=True), False),
     Case("remove_unused_functions", passes.remove_unused_functions),
 ]  # fmt: skip
 

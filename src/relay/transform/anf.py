@@ -8,7 +8,6 @@ where it did.
 from collections.abc import Callable
 from typing import TypeAlias
 
-from relay.diagnostic import Span
 from relay.ir.expr import (
     Call,
     Constant,
@@ -25,6 +24,7 @@ from relay.ir.module import IRModule
 from relay.ir.scope import OPENING, Scope, opened, places
 from relay.ir.type import HAS_BINDER, Type
 from relay.transform.base import module_pass
+from relay.transform.chains import Chain
 from relay.transform.definitions import annotate, with_definitions
 from relay.transform.example import show as show
 from relay.transform.forms import ANF
@@ -43,37 +43,20 @@ def is_opaque(e: Expr) -> bool:
     return type(e) is Function and bool(e.attrs.get("Primitive"))
 
 
-class Block:
-    """A `let` chain in the making."""
+class Block(Chain):
+    """A function body, branch or clause in the making."""
 
-    __slots__ = ("bindings", "tail")
+    __slots__ = ("tail",)
 
     def __init__(self) -> None:
-        """`bindings` are variables, their values, and the node that bound them if it is one of the source."""
-        self.bindings: list[tuple[tuple[Var, ...], tuple[Expr, ...], Let | LetRec | None]] = []
+        """Its `tail` is what it ends in."""
+        super().__init__()
         self.tail: Expr | None = None
 
-    def let(self, var: Var, value: Expr) -> None:
-        """Bind one more."""
-        self.bindings.append(((var,), (value,), None))
-
     def close(self) -> Expr:
-        """The chain; nodes of the source that say the same are kept."""
-        body = self.tail
-        assert body is not None
-        for names, values, source in reversed(self.bindings):
-            if source is None:
-                body = Let(names[0], values[0], body, span=values[0].span)
-            elif body is source.body and values == source.children[:-1]:
-                body = source
-            else:
-                body = bind(names, values, body, source.span, isinstance(source, LetRec))
-        return body
-
-
-def bind(names: tuple[Var, ...], values: tuple[Expr, ...], body: Expr, span: Span | None, rec: bool) -> Expr:
-    """A `let` or `let rec`."""
-    return LetRec(names, values, body, span=span) if rec else Let(names[0], values[0], body, span=span)
+        """The whole of it."""
+        assert self.tail is not None
+        return self.finish(self.tail)
 
 
 def anf(root: Expr, types: Types, name: str = "x") -> Expr:
@@ -175,7 +158,7 @@ class _Normaliser:
     def group(self, e: Expr, to: Destination, home: Block) -> None:
         """Bind functions that know each other, now that they are there."""
         assert isinstance(e, LetRec)
-        home.bindings.append((e.vars, tuple([self.functions[v] for v in e.values]), e))
+        home.let_rec(e.vars, tuple([self.functions[v] for v in e.values]), e)
 
     def remember(self, e: Expr, to: Destination, block: Block) -> None:
         """A `let` is known by what its body is known by."""
