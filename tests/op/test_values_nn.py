@@ -6,11 +6,12 @@ import pytest
 
 from op.concrete import decomposed, infer, run, symbolic
 from op.onnx_node import onnx_node
+from op.straight_line import Line, key_of
 from relay.diagnostic import RelayError
 from relay.ir.dim import floor_divide
 from relay.ir.expr import TupleGetItem, Var
 from relay.ir.type import IncompleteType, Kind, TensorType, TypeVar
-from relay.op.base import builders
+from relay.op.base import array_type, builders, instance
 
 pytestmark = pytest.mark.onnx
 rng = np.random.default_rng(11)
@@ -524,9 +525,110 @@ F = "float32"
         ("nn.cross_entropy", {}, [(1, 3), (1, 4)], "type-mismatch"),
         ("nn.dilate", {"strides": (1,)}, [(1, 3)], "attribute-value"),
         ("nn.upsampling", {"scale_h": 0}, [(1, 3, 2, 2)], "attribute-value"),
+        ("nn.conv2d_backward_weight", {}, [(2, 4, 3, 3), (1, 3, 5, 5)], "type-mismatch"),
+        ("nn.conv2d_backward_weight", {"kernel_size": 2}, [(1, 4, 3, 3), (1, 3, 5, 5)], "shape-constraint"),
+        ("nn.conv2d_backward_weight", {"groups": 2}, [(1, 4, 3, 3), (1, 3, 5, 5)], "groups-mismatch"),
+        ("nn.conv2d_backward_weight", {"channels": 5}, [(1, 4, 3, 3), (1, 3, 5, 5)], "shape-constraint"),
+        ("nn.conv2d_backward_weight", {"grad_layout": "NHW"}, [(1, 4, 3, 3), (1, 3, 5, 5)], "bad-layout"),
+        ("nn.max_pool2d_grad", {"pool_size": 2}, [(1, 3, 5, 5), (1, 3, 5, 5)], "type-mismatch"),
+        ("nn.max_pool2d_tangent", {"pool_size": 2}, [(1, 3, 4, 4), (1, 3, 5, 5)], "type-mismatch"),
+        ("nn.avg_pool2d_grad", {"pool_size": 9}, [(1, 3, 4, 4), (1, 3, 5, 5)], "shape-constraint"),
+        ("nn.adaptive_avg_pool1d_grad", {"output_size": 3}, [(1, 3, 4), (1, 3, 5)], "type-mismatch"),
+        ("nn.upsampling_grad", {"scale_h": 2}, [(1, 3, 2, 2), (1, 3, 2, 2)], "type-mismatch"),
     ],
 )
 def test_what_cannot_be_has_a_diagnostic(name: str, attrs, shapes, code: str) -> None:
     with pytest.raises(RelayError) as caught:
         infer(name, *[TensorType(s, F) for s in shapes], **attrs)
     assert caught.value.codes == (code,)
+
+
+# --- operators that derivatives are made of ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float16", "int8"])
+@pytest.mark.parametrize(("data", "weight", "strides", "padding", "dilation", "groups"), CONVS)
+def test_weights_get_the_products_of_results_and_what_taps_saw(
+    data, weight, strides, padding, dilation, groups, dtype: str
+) -> None:
+    n, x = len(strides), (3 * normal(*data)).astype(dtype)
+    attrs = {"strides": strides, "padding": padding, "dilation": dilation, "groups": groups}
+    y = (3 * normal(*run(f"nn.conv{n}d", x, np.zeros(weight, dtype), **attrs).shape)).astype(dtype)
+    wide = np.pad(x.astype("float64"), ((0, 0), (0, 0), *zip(padding[:n], padding[n:], strict=True)))
+    want, grouped = np.zeros(weight), y.astype("float64").reshape(data[0], groups, -1, *y.shape[2:])
+    for tap in np.ndindex(*weight[2:]):
+        seen = wide[
+            (..., *[slice(i * r, i * r + (o - 1) * s + 1, s)
+                    for i, r, o, s in zip(tap, dilation, y.shape[2:], strides, strict=True)])
+        ]  # fmt: skip
+        seen = seen.reshape(data[0], groups, -1, *y.shape[2:])
+        letters = "xyz"[:n]
+        found = np.einsum(f"ngo{letters},ngi{letters}->goi", grouped, seen)
+        want[(slice(None), slice(None), *tap)] = found.reshape(weight[:2])
+    if dtype == "int8":
+        found = run(f"nn.conv{n}d_backward_weight", y, x, kernel_size=weight[2:], out_dtype="int32", **attrs)
+        assert found.tolist() == want.tolist()
+        return
+    close(run(f"nn.conv{n}d_backward_weight", y, x, kernel_size=weight[2:], **attrs), want, dtype)
+    if all(s == 1 for s in strides):
+        close(run(f"nn.conv{n}d_backward_weight", y, x, **attrs), want, dtype)
+
+
+def test_a_window_takes_its_size_from_what_it_made() -> None:
+    n, h, k = (TypeVar(name, Kind.Dim) for name in "nhk")
+    data, grad = TensorType((n, 3, h, h), "float32"), TensorType((n, 4, h - k + 1, h - k + 1), "float32")
+    assert infer("nn.conv2d_backward_weight", grad, data) == TensorType((4, 3, k, k), "float32")
+    found, open_checks = symbolic("nn.conv2d_backward_weight", grad, data, kernel_size=3)
+    assert found == TensorType((4, 3, 3, 3), "float32")
+    assert [(a, c, b) for a, c, b in open_checks if c == "=="] == [(h - 2, "==", h - k + 1)] * 2
+
+
+def test_the_first_of_equal_elements_is_the_greatest() -> None:
+    x, g = np.asarray([[[[1.0, 3.0], [3.0, 3.0]]]]), np.asarray([[[[5.0]]]])
+    for name in ("nn.max_pool2d", "nn.adaptive_max_pool2d"):
+        attrs = {"pool_size": 2} if name == "nn.max_pool2d" else {"output_size": 1}
+        assert run(f"{name}_grad", g, x, **attrs).tolist() == [[[[0.0, 5.0], [0.0, 0.0]]]]
+        assert run(f"{name}_tangent", np.arange(4.0).reshape(x.shape), x, **attrs).item() == 1.0
+    x[0, 0, 1, 0] = np.nan
+    assert run("nn.max_pool2d_grad", g, x, pool_size=2).tolist() == [[[[0.0, 0.0], [5.0, 0.0]]]]
+
+
+def test_a_window_that_sees_only_padding_has_no_derivative() -> None:
+    x, attrs = np.asarray([[[1.0, 2.0]]]), {"pool_size": 2, "strides": 2, "padding": 2}
+    assert run("nn.max_pool1d", x, **attrs).tolist() == [[[-np.inf, 2.0, -np.inf]]]
+    assert run("nn.max_pool1d_grad", np.asarray([[[3.0, 4.0, 5.0]]]), x, **attrs).tolist() == [[[0.0, 4.0]]]
+    assert run("nn.max_pool1d_tangent", x, x, **attrs).tolist() == [[[0.0, 2.0, 0.0]]]
+
+
+def test_a_wide_result_of_narrow_operands_has_narrow_cotangents() -> None:
+    x, w = normal(2, 3, 5, 5, dtype="float16"), normal(4, 3, 3, 3, dtype="float16")
+    for name, operands in (
+        ("nn.conv2d", (x, w)),
+        ("nn.conv2d_transpose", (x, w[:3, :2])),
+        ("nn.dense", (x[0, 0], w[0, 0, :1].repeat(5, 1)[:, :5])),
+        ("nn.batch_matmul", (x[0], x[1])),
+        ("nn.matmul", (x[0], x[1, 0])),
+    ):
+        seed = normal(*run(name, *operands).shape)
+        narrow = cotangents(name, seed, *operands, out_dtype="float32")
+        exact = cotangents(name, seed.astype("float64"), *[x.astype("float64") for x in operands])
+        for a, b in zip(narrow, exact, strict=True):
+            assert a.dtype == np.float16
+            close(a, b, "float16")
+
+
+def cotangents(name: str, g: np.ndarray, *xs: np.ndarray, **attrs) -> list[np.ndarray]:
+    """The cotangents of an operator's operands, from that of its result."""
+    line, seed = Line(), Var("g", array_type(g), span=None)
+    params = [Var("x", array_type(x), span=None) for x in xs]
+    y = line.apply(instance(name, attrs), tuple(params))
+    found = line.reverse({key_of(y): seed}, params)
+    return line.run([seed, *params], [g, *xs], found)
+
+
+def test_sizes_that_are_known_need_no_cutting_whatever_the_batch_is() -> None:
+    line, n = Line(), TypeVar("n", Kind.Dim)
+    x, w = Var("x", TensorType((n, 3, 8, 8), F), span=None), Var("w", TensorType((4, 3, 3, 3), F), span=None)
+    y = line.apply(instance("nn.conv2d", {"strides": 2, "padding": 1}), (x, w))
+    line.reverse({key_of(y): Var("g", y.type_annotation, span=None)}, [x, w])
+    assert [op.name for _, op, _ in line.bindings[1:]] == ["nn.conv2d_transpose", "nn.conv2d_backward_weight"]

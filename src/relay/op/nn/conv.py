@@ -219,16 +219,17 @@ def convolve(
     if 0 in out.shape:
         return out
     row = per_group * prod(window) * prod(sizes[1:])
-    step = max(1, MOST_COLUMNS // max(1, row))
-    for b in range(batch):
+    step = min(sizes[0], max(1, MOST_COLUMNS // max(1, row)))
+    images = max(1, MOST_COLUMNS // max(1, row * sizes[0]))
+    for b in range(0, batch, images):
+        several = slice(b, b + images)
         for g, matrix in enumerate(taps):
-            part = x[b, g * per_group : (g + 1) * per_group]
-            target = out[b, g * filters : (g + 1) * filters]
+            part = np.swapaxes(x[several, g * per_group : (g + 1) * per_group], 0, 1)
+            target = np.swapaxes(out[several, g * filters : (g + 1) * filters], 0, 1)
             for start in range(0, sizes[0], step):
-                rows = min(step, sizes[0] - start)
-                columns = unfold(np, part, window, strides, dilation, [rows, *sizes[1:]], start)
-                product = matmul(np, matrix, columns)
-                target[:, start : start + rows] = product.reshape(filters, rows, *sizes[1:])
+                place = target[:, :, start : start + step]
+                columns = unfold(np, part, window, strides, dilation, place.shape[2:], start)
+                place[...] = matmul(np, matrix, columns).reshape(place.shape)
     return out
 
 
@@ -241,22 +242,13 @@ def unfold(
     sizes: Sequence[int],
     start: int,
 ) -> Array:
-    """Each window of `x: (c, ...)` as a column: `(c * prod(window), prod(sizes))`, from row `start` on."""
-    if all(k == 1 for k in window):
-        view = x[
-            (
-                slice(None),
-                slice(start * strides[0], (start + sizes[0] - 1) * strides[0] + 1, strides[0]),
-                *[slice(0, (n - 1) * s + 1, s) for n, s in zip(sizes[1:], strides[1:], strict=True)],
-            )
-        ]
-        return view.reshape(x.shape[0], prod(sizes))
-    columns = np.empty((x.shape[0], *window, *sizes), x.dtype)
+    """The windows of `x: (c, n, ...)` from a row on as columns: `(c * prod(window), n * prod(sizes))`."""
+    columns = np.empty((x.shape[0], *window, x.shape[1], *sizes), x.dtype)
     for tap in np.ndindex(*window):
         begins = [i * r for i, r in zip(tap, dilation, strict=True)]
         begins[0] += start * strides[0]
-        columns[(slice(None), *tap)] = x[(slice(None), *slices(begins, sizes, strides))]
-    return columns.reshape(x.shape[0] * prod(window), prod(sizes))
+        columns[(slice(None), *tap)] = x[(slice(None), slice(None), *slices(begins, sizes, strides))]
+    return columns.reshape(x.shape[0] * prod(window), x.shape[1] * prod(sizes))
 
 
 def slices(begins: Sequence[int], sizes: Sequence[int], strides: Sequence[int]) -> list[slice]:

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import prod
 from typing import Any
 
 from relay.ir.expr import Expr
@@ -124,25 +123,41 @@ def winners(np: Numpy, x: Array, tables: Sequence[Array]) -> Array:
     """
     if not x.size:
         return np.full((*x.shape[:2], *[len(t) for t in tables]), -1)
-    at = np.broadcast_to(np.arange(prod(x.shape[2:])).reshape(x.shape[2:]), x.shape)
-    for axis in range(len(x.shape) - 1, 1, -1):
-        x, at = _winners_along(np, x, at, axis, tables[axis - 2])
+    at: Array = 0
+    stride = 1
+    for axis in range(x.ndim - 1, 1, -1):
+        size = x.shape[axis]
+        x, place = _winners_along(np, x, axis, tables[axis - 2])
+        below = np.take_along_axis(at, np.maximum(place, 0), axis) if stride > 1 else 0
+        at = np.where((place >= 0) & (below >= 0), place * stride + below, -1)
+        stride *= size
     return at
 
 
-def _winners_along(np: Numpy, x: Array, at: Array, axis: int, table: Array) -> tuple[Array, Array]:
-    """The greatest elements of windows along one axis, and the places that `at` says they come from."""
-    best, found = np.take(x, np.maximum(table[:, 0], 0), axis), None
-    for tap in table.T:
-        places = np.maximum(tap, 0)
-        value = np.take(x, places, axis)
-        place = np.take(at, places, axis)
-        place[(*[slice(None)] * axis, tap < 0)] = -1
-        if found is None:
-            found = place
-            continue
-        better = (value > best) | (found < 0) | ((value != value) & (best == best))
-        better &= place >= 0
-        np.copyto(best, value, where=better)
-        np.copyto(found, place, where=better)
-    return best, found
+def _winners_along(np: Numpy, x: Array, axis: int, table: Array) -> tuple[Array, Array]:
+    """The greatest element that each window sees along one axis, and its place on it."""
+    before, after = (slice(None),) * axis, (1,) * (x.ndim - 1 - axis)
+    rows, first = np.arange(len(table)), (table >= 0).argmax(axis=1)
+    best = np.take(x, np.maximum(table[rows, first], 0), axis)
+    tap_of = np.empty(best.shape, np.min_scalar_type(table.shape[1]))
+    tap_of[...] = first.reshape(-1, *after)
+    has_nan = bool(np.isnan(x).any())
+    for number, places in enumerate(table.T):
+        seeing = np.flatnonzero(places >= 0)
+        windows = (*before, _regular(np, seeing))
+        value, so_far = x[(*before, _regular(np, places[seeing]))], best[windows]
+        better = value > so_far
+        if has_nan:
+            better |= np.isnan(value) & ~np.isnan(so_far)
+        best[windows] = np.maximum(so_far, value)
+        later = np.multiply(better, number, dtype=tap_of.dtype)
+        tap_of[windows] = np.maximum(tap_of[windows], later)
+    return best, table[rows.reshape(-1, *after), tap_of]
+
+
+def _regular(np: Numpy, places: Array) -> Any:
+    """Places as a slice, which takes a view, if they are equally far apart."""
+    steps = np.diff(places)
+    if not len(steps) or steps[0] < 1 or (steps != steps[0]).any():
+        return places
+    return slice(places[0], places[-1] + 1, steps[0])
