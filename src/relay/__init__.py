@@ -40,7 +40,7 @@ _NAMES = {
     "relay.autodiff.custom": "checkpoint custom_vjp",
     "relay.autodiff.api": "gradient hessian jacobian value_and_grad",
     "relay.interpreter.value": "Closure ConstructorValue RefValue",
-    "relay.driver": "create_executor function run",
+    "relay.driver": "create_executor function optimize run",
 }
 _HOME = {name: module for module, names in _NAMES.items() for name in names.split()}
 _RENAMED = {
@@ -50,8 +50,9 @@ _RENAMED = {
     "bind_params_by_name": ("relay.ir.bind", "bind_params_by_name"),
 }
 _SUBMODULES = (
-    "adt", "analysis", "autodiff", "build_module", "cli", "diagnostic", "driver", "expr", "interpreter", "ir", "loops", "optim",
-    "op", "prelude", "scope_builder", "testing", "text", "transform", "ty", "typecheck",
+    "adt", "analysis", "autodiff", "backend", "base", "build_module", "cli", "diagnostic", "driver", "error",
+    "expr", "interpreter", "ir", "loops", "op", "optim", "prelude", "scope_builder", "testing", "text",
+    "transform", "ty", "typecheck",
 )  # fmt: skip
 
 __all__ = ["__version__", *_HOME, *_RENAMED, *_SUBMODULES]  # pyright: ignore[reportUnsupportedDunderAll]

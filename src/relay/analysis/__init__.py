@@ -14,6 +14,7 @@ _NAMES = {
     "relay.analysis.dtypes": "all_dtypes",
     "relay.analysis.effects": "Effect Effects effect_of is_pure",
     "relay.analysis.exhaustive": "unmatched_cases",
+    "relay.analysis.extract": "extract_intermdeiate_expr search_fc_transpose",
     "relay.analysis.feature": "Feature detect_feature",
     "relay.analysis.fragment": "fragment",
     "relay.analysis.kinds": "all_type_vars bound_type_vars check_kind free_type_vars",
