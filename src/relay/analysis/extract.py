@@ -10,7 +10,7 @@ def extract_intermdeiate_expr(mod: IRModule, expr_id: int) -> IRModule:
     """A module whose `@main` returns one intermediate result of `mod`'s.
 
     `expr_id` counts the calls, tuples and projections of `@main`, from 0, in the order in which they are
-    evaluated.  The free variables of the part are the parameters of the new `@main`; other definitions are kept.
+    evaluated.  The free variables of the part are the parameters of the new `@main`; other definitions stay.
     Raises `index-out-of-range`.
     """
     main = mod["main"]
@@ -32,7 +32,7 @@ def _is_call(e: Expr, name: str) -> bool:
 
 
 def search_fc_transpose(expr: Expr) -> list[str]:
-    """The names of the weights that `expr` transposes on the way into `nn.dense`: `dense(x, transpose(%w))`."""
+    """The names of the weights that are transposed on the way into `nn.dense`: `dense(x, transpose(%w))`."""
     found: dict[str, None] = {}
     for e in post_order(expr):
         match e:
