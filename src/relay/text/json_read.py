@@ -71,7 +71,7 @@ class Reader:
             bad("`root` is not the index of a node")
         return self.build(self.root)
 
-    # --- references ----------------------------------------------------------------------------------------------
+    # --- references -----------------------------------------------------------------------------------------
 
     def index(self, value: Any, what: str = "a reference") -> int:
         """An attribute or datum as the index of a node."""
@@ -170,7 +170,7 @@ class Reader:
             self.decoded[at] = decode(self.blobs[at])
         return self.decoded[at]
 
-    # --- building ------------------------------------------------------------------------------------------------
+    # --- building -------------------------------------------------------------------------------------------
 
     def build(self, root: int) -> Any:
         """Node `root`, and before it all that it refers to."""

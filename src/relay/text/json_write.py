@@ -79,7 +79,7 @@ class Writer:
             f'{arrays and chr(10) + "  "}],\n  "attrs": {{"tvm_version": "{VERSION}"}}\n}}'
         )
 
-    # --- references ----------------------------------------------------------------------------------------------
+    # --- references -----------------------------------------------------------------------------------------
 
     def ref(self, thing: Any) -> int:
         """The number of the node for anything; 0 for None."""
@@ -110,7 +110,7 @@ class Writer:
             attrs[name] = self.several(thing) if isinstance(thing, tuple | list) else self.text(thing)  # pyright: ignore[reportUnknownArgumentType]
         return {"type_key": key, "attrs": attrs} if attrs else {"type_key": key}
 
-    # --- nodes ---------------------------------------------------------------------------------------------------
+    # --- nodes ----------------------------------------------------------------------------------------------
 
     def node(self, e: Any) -> dict[str, Any]:
         """The node for anything."""
@@ -313,7 +313,7 @@ class Writer:
                 self.arrays.append(encode(value, dtype))
         return self.make("relay.Constant", plain, **refs)
 
-    # --- types ---------------------------------------------------------------------------------------------------
+    # --- types ----------------------------------------------------------------------------------------------
 
     def type_(self, t: Type) -> dict[str, Any]:
         """The node of a type."""

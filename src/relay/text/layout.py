@@ -1,4 +1,4 @@
-"""Lines of text in nested blocks: indented as they are made, joined once at the end, and filled to a width."""
+"""Lines of text in nested blocks: indented as they are made, joined once at the end, filled to a width."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -1,8 +1,8 @@
 """Text to tokens: one regular expression cuts a text into pieces, one table names the kind of each.
 
-The pieces cover the whole text, so that a token's place is the sum of the lengths before it, and everything is
-done by C loops over lists (about 3 us a line).  Block comments nest, which no regular expression can follow:
-they are blanked out first, in texts that have any.
+The pieces cover the whole text, so that a token's place is the sum of the lengths before it, and everything
+is done by C loops over lists (about 3 us a line).  Block comments nest, which no regular expression can
+follow: they are blanked out first, in texts that have any.
 """
 
 import re
@@ -169,7 +169,7 @@ class Tokens:
         return partner
 
     def enclosing(self) -> list[int]:
-        """For each token the bracket it is directly inside of, or -1; an unclosed one counts if it is a brace."""
+        """For each token the bracket it is directly inside of, or -1; of unclosed ones braces alone count."""
         partner = self.brackets()
         around: list[int] = []
         open_ = [-1]

@@ -124,7 +124,7 @@ def strict_dtype(value: int | float) -> str:
 
 
 def fits(value: Any, dtype: str) -> bool:
-    """Whether a Python number can be an element of that base type: in range, and no fraction for an integer."""
+    """Whether a Python value can be an element of that base type: in range, no fraction for an integer."""
     if isinstance(value, bool) or dtype == "bool":
         return isinstance(value, bool) and dtype == "bool"
     if isinstance(value, str) or dtype == "string":

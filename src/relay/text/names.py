@@ -1,7 +1,7 @@
 """Names in text: when to quote, how to escape, and which names a type parameter may not take."""
 
 import re
-from collections.abc import Container
+from collections.abc import Iterable
 
 from relay.ir.dtype import ALIASES, BASE_TYPES
 
@@ -108,21 +108,37 @@ def constructor(name: str) -> str:
     return name if _PLAIN(name) and (name not in KEYWORDS or name == "None") else f"@{quote(name)}"
 
 
-def fresh(name: str, taken: Container[str]) -> str:
-    """`name` if it is free, else `name_1`, `name_2`, …"""
-    if name not in taken:
-        return name
-    i = 1
-    while f"{name}_{i}" in taken:
-        i += 1
-    return f"{name}_{i}"
+class Fresh:
+    """Gives out names that are not taken: `x` if it is free, else `x_1`, `x_2`, …"""
+
+    __slots__ = ("suffixes", "taken")
+
+    def __init__(self, taken: Iterable[str] = ()) -> None:
+        """`taken` are names that are in use already."""
+        self.taken = set(taken)
+        self.suffixes: dict[str, int] = {}
+
+    def __call__(self, name: str) -> str:
+        """`name` or a similar one, taken from here on; in constant time, however many there are."""
+        new, i = name, self.suffixes.get(name, 0)
+        while new in self.taken:
+            i += 1
+            new = f"{name}_{i}"
+        self.suffixes[name] = i
+        self.taken.add(new)
+        return new
+
+    def release(self, name: str) -> None:
+        """A name is free again."""
+        self.taken.discard(name)
+        self.suffixes.clear()
 
 
-def type_parameter(name: str, taken: Container[str]) -> str:
+def type_parameter(name: str, fresh: Fresh) -> str:
     """A name for a type parameter: its own where that is plain and free, else a similar one."""
     plain = re.sub(r"[^A-Za-z0-9_]", "_", name) or "t"
     if not _PLAIN(plain):
         plain = f"t{plain}"
     if plain in KEYWORDS or plain in TYPE_WORDS or plain == "_":
         plain = f"{plain}_"
-    return fresh(plain, taken)
+    return fresh(plain)

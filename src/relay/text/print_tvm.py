@@ -18,8 +18,8 @@ from relay.ir.module import IRModule, TypeData
 from relay.ir.same import constant_type
 from relay.ir.type import DimCall, DimExpr, GlobalTypeVar, IncompleteType, Kind, Type, TypeRelation, TypeVar
 from relay.text import names
-from relay.text.print_expr import Steps
 from relay.text.print_literals import scalar_text
+from relay.text.print_scope import Steps
 from relay.text.print_types import TypeText
 from relay.text.printer import Printer
 from relay.text.survey import Survey
@@ -78,24 +78,21 @@ class TvmPrinter(Printer):
     def type_printer(self, taken: Sequence[str]) -> TypeText:
         return TvmTypes(attribute_text, taken)
 
-    # --- names ---------------------------------------------------------------------------------------------------
+    # --- names ----------------------------------------------------------------------------------------------
 
     def begin(self, survey: Survey) -> None:
         super().begin(survey)
-        taken = {v.name_hint for v in survey.bound} | set(self.free.values())
+        self.fresh = names.Fresh([*[v.name_hint for v in survey.bound], *self.free.values()])
         for v in (*survey.bound, *self.free):
             if not names.is_plain(v.name_hint):
-                plain = names.fresh(_plain(v), taken)
-                taken.add(plain)
                 self.renamed.add(v)
-                self.var_texts[v] = f"%{plain}"
+                self.var_texts[v] = f"%{self.fresh(_plain(v))}"
 
     def free_vars(self, several: list[Var]) -> list[str]:
-        taken: set[str] = set(self.free.values())
+        fresh = names.Fresh(self.free.values())
         for v in several:
             if not names.is_plain(self.free[v]):
-                self.free[v] = names.fresh(_plain(v), taken)
-                taken.add(self.free[v])
+                self.free[v] = fresh(_plain(v))
         return super().free_vars(several)
 
     def leaf(self, e: Any) -> str:
@@ -113,7 +110,7 @@ class TvmPrinter(Printer):
             cannot(f"the name of the constructor `{e.name_hint}`", e.span)
         return e.name_hint
 
-    # --- expressions ---------------------------------------------------------------------------------------------
+    # --- expressions ----------------------------------------------------------------------------------------
 
     def constant(self, e: Constant) -> str:
         t = constant_type(e)
@@ -165,7 +162,7 @@ class TvmPrinter(Printer):
             attribute_text(v)
         return super().header(e, start, room)
 
-    # --- items ---------------------------------------------------------------------------------------------------
+    # --- items ----------------------------------------------------------------------------------------------
 
     def module(self, mod: IRModule) -> list[list[str]]:
         if mod.attrs or mod.options:

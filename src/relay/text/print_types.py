@@ -1,9 +1,9 @@
 """Types as text.
 
-Ways of writing that keep the text unambiguous: a data type without arguments is `Nat`, its bare name as an argument
-of kind `AdtHandle` is `Nat` too (the declared kind tells them apart); a function type with a `where` is put in
-parentheses wherever something may follow it; the terms of a dimension are sorted by their text, so that the text
-does not depend on the age of its variables.
+Ways of writing that keep the text unambiguous: a data type without arguments is `Nat`, its bare name as an
+argument of kind `AdtHandle` is `Nat` too (the declared kind tells them apart); a function type with a `where`
+is put in parentheses wherever something may follow it; the terms of a dimension are sorted by their text, so
+that the text does not depend on the age of its variables.
 """
 
 from collections.abc import Callable, Sequence
@@ -40,30 +40,27 @@ class TypeText:
     def __init__(self, attr: Attr = repr, taken: Sequence[str] = ()) -> None:
         """`attr` prints the attribute values of relations; `taken` are names no type parameter may have."""
         self.attr = attr
-        self.taken = set(taken)
         self.closed: dict[Any, str] = {}
         self.here: dict[Any, str] = {}
         """Texts of types with type parameters: right as long as the parameters in scope stay the same."""
         self.names: dict[Type, str] = {}
-        self.scope: set[str] = set()
+        self.fresh = names.Fresh(taken)
 
-    # --- type parameters ---------------------------------------------------------------------------------------
+    # --- type parameters ------------------------------------------------------------------------------------
 
     def enter(self, params: Sequence[TypeVar]) -> list[tuple[TypeVar, str | None]]:
         """Name the type parameters of a binder; what it returns undoes that with `leave`."""
         undo: list[tuple[TypeVar, str | None]] = []
         for p in params:
             undo.append((p, self.names.get(p)))
-            name = names.type_parameter(p.name_hint, self.scope | self.taken)
-            self.names[p] = name
-            self.scope.add(name)
+            self.names[p] = names.type_parameter(p.name_hint, self.fresh)
         self.here.clear()
         return undo
 
     def leave(self, undo: list[tuple[TypeVar, str | None]]) -> None:
         """Forget the names that `enter` gave."""
         for p, before in reversed(undo):
-            self.scope.discard(self.names[p])
+            self.fresh.release(self.names[p])
             if before is None:
                 del self.names[p]
             else:
@@ -80,7 +77,7 @@ class TypeText:
         kinds = ["" if p.kind is Kind.Type else f": {p.kind.value}" for p in params]
         return f"<{', '.join([self.names[p] + k for p, k in zip(params, kinds, strict=True)])}>"
 
-    # --- types -------------------------------------------------------------------------------------------------
+    # --- types ----------------------------------------------------------------------------------------------
 
     def __call__(self, t: Any) -> str:
         """A type, shape, dimension or base type as text."""
@@ -116,7 +113,7 @@ class TypeText:
         return f"({inner},)" if len(shape) == 1 else f"({inner})"
 
     def _print(self, root: Type) -> str:
-        """`root` as pieces, written on an explicit stack: strings go out, types are opened, undo lists close."""
+        """`root` as pieces on an explicit stack: strings go out, types are opened, undo lists close."""
         out: list[str] = []
         stack: list[Any] = [root]
         while stack:
@@ -162,9 +159,7 @@ class TypeText:
 
     def _free(self, t: TypeVar) -> str:
         """A name for a type parameter that nothing around binds."""
-        name = names.type_parameter(t.name_hint, self.scope | self.taken)
-        self.names[t] = name
-        self.scope.add(name)
+        name = self.names[t] = names.type_parameter(t.name_hint, self.fresh)
         return name
 
     def _open(self, t: Type) -> list[Any]:
@@ -219,7 +214,7 @@ class TypeText:
         ]
         return _listed(f"{t.name}(", args, ")")
 
-    # --- dimensions --------------------------------------------------------------------------------------------
+    # --- dimensions -----------------------------------------------------------------------------------------
 
     def _sum(self, d: DimExpr) -> str:
         """`2 * n * m + k - 1`: terms by degree, then by text, those that are added first."""

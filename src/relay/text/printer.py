@@ -1,17 +1,18 @@
 """Programs as text.
 
-The printer reads the graph once and writes lines.  `parse(print(m))` is structurally equal to `m`, and printing
-that again gives the same text:
+The printer reads the graph once and writes lines.  `parse(print(m))` is structurally equal to `m`, and
+printing that again gives the same text:
 
-- A node that several places share prints once, as `%0 = …;` in the scope that evaluates it, before its first use.
-  Numbers count through one definition.
-- An expression that does not fit on its line gives its longest parts names in the same way: `%0 = …;` for a node
-  that is used once reads back as the same graph.  So even 100,000 nested calls print flat.
-- A variable keeps its name unless it would capture a reference to another one of that name; then it gets a suffix.
+- A node that several places share prints once, as `%0 = …;` in the scope that evaluates it, before its first
+  use.  Numbers count through one definition.
+- An expression that does not fit on its line gives its longest parts names in the same way: `%0 = …;` for a
+  node that is used once reads back as the same graph.  So even 100,000 nested calls print flat.
+- A variable keeps its name unless it would capture a reference to another one of that name; then it gets a
+  suffix.
 - Solved numbers print with the suffix of their base type, open literals without.
-- Constants of up to 64 elements, and filled ones, print in place; larger ones as `meta[relay.Constant][i]`, with
-  their data in a `#[metadata]` section at the end.  `show_meta_data=False` leaves that section out: the text is
-  then short, and does not read back.
+- Constants of up to 64 elements, and filled ones, print in place; larger ones as `meta[relay.Constant][i]`,
+  with their data in a `#[metadata]` section at the end.  `show_meta_data=False` leaves that section out: the
+  text is then short, and does not read back.
 
 `dialect="tvm"` writes version 0.0.5 (see `relay.text.print_tvm`).
 """
@@ -25,7 +26,8 @@ from relay.ir.module import IRModule, TypeData
 from relay.text import names
 from relay.text.attributes import value_text
 from relay.text.layout import flatten, wrapped
-from relay.text.print_expr import ExprPrinter, run
+from relay.text.print_expr import ExprPrinter
+from relay.text.print_scope import run
 from relay.text.print_types import type_repr, type_text
 from relay.text.survey import Survey
 
@@ -160,9 +162,9 @@ def module_text(
 ) -> str:
     """A module as text that reads back as an equal module.
 
-    `show_types` and `show_spans` add what is known of each node as a comment.  `header` writes the version line
-    (the 0.0.5 dialect always has one).  `show_meta_data=False` leaves the data of large constants out; `keep` stores
-    them elsewhere and says how the text refers to them.
+    `show_types` and `show_spans` add what is known of each node as a comment.  `header` writes the version
+    line (the 0.0.5 dialect always has one).  `show_meta_data=False` leaves the data of large constants out;
+    `keep` stores them elsewhere and says how the text refers to them.
     """
     p = _printer(dialect, width=width, show_types=show_types, show_spans=show_spans, mod=mod, keep=keep)
     items = p.module(mod)
@@ -184,7 +186,7 @@ def expr_text(
     header: bool = False,
     mod: IRModule | None = None,
 ) -> str:
-    """An expression (or pattern, clause, data type) as text; free variables are declared first by `free_var`."""
+    """An expression (or pattern, clause, data type) as text; free variables are declared first."""
     p = _printer(dialect, width=width, show_types=show_types, show_spans=show_spans, mod=mod)
     if isinstance(e, TypeData):
         return "\n".join(p.type_data(e))

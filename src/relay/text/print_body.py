@@ -1,0 +1,132 @@
+"""Bodies as text: statements, blocks and functions."""
+
+from typing import Any
+
+from relay.ir.expr import Call, Function, If, Let, LetRec, Match, RefWrite
+from relay.ir.vars import free_vars
+from relay.text.attributes import attribute_list
+from relay.text.layout import Multi, Text, bracketed
+from relay.text.print_parts import Parts
+from relay.text.print_scope import Key, Steps
+
+_STATEMENTS = frozenset({Call, If, Match, RefWrite})
+
+
+class Bodies(Parts):
+    """Prints what is written in several lines."""
+
+    # --- statements -----------------------------------------------------------------------------------------
+
+    def body(self, e: Any, shared: bool = True) -> Steps:
+        """Write `e` into the current block up to its last expression, which is returned unwritten.
+
+        `shared` is False for a shared `let` whose own text this is.
+        """
+        while True:
+            kind = type(e)
+            if kind is not Let and kind is not LetRec:
+                text = self.fast(e, self.block.room)
+                return (yield self.expr(e, self.block.room)) if text is None else text
+            if shared and e in self.shared:
+                return (yield self.shared_text(e))
+            shared = True
+            if kind is LetRec:
+                yield self.let_rec(e)
+            elif type(e.value) is Function and self.is_bare(e):
+                self.bind(e.var)
+                head = f"let {self.binder(e.var)} = "
+                self.statement(head, (yield self.node(e.value, self.block.room - len(head) - 1)), ";")
+            else:
+                head = "" if self.is_statement(e) else f"let {self.binder(e.var)} = "
+                room = self.block.room - len(head) - 1
+                text = self.fast(e.value, room)
+                if text is None:
+                    text = yield self.expr(e.value, room)
+                self.bind(e.var)
+                self.statement(head, text, ";")
+            e = e.body
+
+    def is_bare(self, e: Let) -> bool:
+        """Whether a function is written out in its `let`: unless it is shared and does not call itself."""
+        return e.value not in self.shared or e.var in free_vars(e.value)
+
+    def is_statement(self, e: Let) -> bool:
+        """Whether a `let` prints as `e1; e2`."""
+        return (
+            self.sugar
+            and e.var.name_hint == "_"
+            and e.var.type_annotation is None
+            and e.var not in self.survey.mentioned
+            and type(e.value) in _STATEMENTS
+        )
+
+    def let_rec(self, e: LetRec) -> Steps:
+        """Write `let rec %f = … and %g = …;`."""
+        heads = self.bind_group(e.vars)
+        texts: list[tuple[str, Text]] = []
+        for i, (head, value) in enumerate(zip(heads, e.values, strict=True)):
+            before = f"{'and' if i else 'let rec'} {head} = "
+            is_function = type(value) is Function
+            text = yield (self.node if is_function else self.expr)(value, self.block.room - len(before) - 1)
+            texts.append((before, text))
+        for before, text in texts:
+            self.statement(before, text, "")
+        self.block.lines[-1] += ";"
+
+    # --- blocks ---------------------------------------------------------------------------------------------
+
+    def scope(self, e: Any, key: Key) -> Steps:
+        """`e` as a block: a line without its indentation, or a list of lines."""
+        around = self.enter(key)
+        last = yield self.body(e)
+        if isinstance(last, str) and not self.block.lines:
+            self.leave(around)
+            return last
+        self.statement("", last, "")
+        return self.leave(around)
+
+    def let(self, e: Let | LetRec, room: int) -> Steps:
+        """A `let` that is a value: a block in braces."""
+        around = self.enter(None)
+        last = yield self.body(e, shared=False)
+        self.statement("", last, "")
+        return Multi("{", self.leave(around), "}")
+
+    # --- functions ------------------------------------------------------------------------------------------
+
+    def function(self, e: Function, room: int, start: str = "fn ") -> Steps:
+        """`fn (%x: T) -> R { body }`; `start` is what stands before the parameters."""
+        around = self.enter((e, 0))
+        undo = self.types.enter(e.type_params)
+        head = self.header(e, start, room)
+        last = yield self.body(e.body)
+        self.types.leave(undo)
+        inner = self.block
+        if (
+            isinstance(last, str)
+            and not inner.lines
+            and isinstance(head, str)
+            and start == "fn "
+            and len(head) + len(last) + 4 <= room
+        ):
+            self.leave(around)
+            return f"{head} {{ {last} }}"
+        self.statement("", last, "")
+        lines = self.leave(around)
+        if isinstance(head, str):
+            return Multi(f"{head} {{", lines, "}")
+        return Multi(head.first, [*head.middle, f"{around.margin}{head.last} {{", lines], "}")
+
+    def header(self, e: Function, start: str, room: int) -> Text:
+        """`fn<a>(%x: T, key=1) -> R where C`; binds the parameters."""
+        params = self.bind_group(e.params) + attribute_list(e.attrs)
+        result = ""
+        if e.ret_type is not None:
+            text = self.types(e.ret_type)
+            result = f" -> ({text})" if e.constraints and text.startswith("fn") else f" -> {text}"
+        result += self.types.constraints(e.constraints)
+        opening = f"{start.rstrip() if e.type_params else start}{self.types.parameters(e.type_params)}("
+        line = f"{opening}{', '.join(params)}){result}"
+        if len(line) + 2 <= room or not params:
+            return line
+        return bracketed(opening, params, f"){result}", self.block.level - 1, self.width)

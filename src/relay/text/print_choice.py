@@ -1,0 +1,139 @@
+"""Choices as text: `if` and `match`."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from relay.ir.expr import If, Let, LetRec, Match, Pattern, Tuple
+from relay.ir.pattern import PatternConstructor, PatternTuple, PatternVar, PatternWildcard, pattern_vars
+from relay.text import names
+from relay.text.layout import DEEPEST, Multi, Text, indented, pad, wrapped
+from relay.text.print_body import Bodies
+from relay.text.print_scope import Block, Steps
+
+
+class Choices(Bodies):
+    """Prints branches and clauses."""
+
+    # --- if -------------------------------------------------------------------------------------------------
+
+    def if_(self, e: If, room: int) -> Steps:
+        """`if (c) { a } else { b }`, `a && b`, `a || b`."""
+        connective = self.connective(e)
+        if connective is not None:
+            sign, strength, other = connective
+            return (yield self.infix(sign, (e.cond, other), (strength, strength + 1), room))
+        cond = yield self.part(e.cond, room - 10)
+        return (yield self.branches(e, cond, room))
+
+    def branches(self, e: If, cond: str, room: int) -> Steps:
+        """An `if` whose condition is written; a false branch that is an `if` itself follows as `else if`."""
+        start = f"if ({cond}) {{"
+        yes = yield self.scope(e.true_branch, (e, 1))
+        margin = self.block.margin
+        middle: list[Any] = []
+        opened: list[Block] = []
+        while (
+            type(e.false_branch) is If
+            and e.false_branch not in self.shared
+            and (e, 2) not in self.homes
+            and not self.comments
+            and not self.name_each_call
+            and self.connective(e.false_branch) is None
+        ):
+            middle.append([f"{pad(self.block.level + 1)}{yes}"] if isinstance(yes, str) else yes)
+            around, inner = self.enter((e, 2), deeper=0), e.false_branch
+            cond = yield self.part(inner.cond, room - 17)
+            if self.block.lines:
+                yes, no = None, (yield self.late_block(inner, cond, around))
+                break
+            opened.append(around)
+            middle.append(f"{margin}}} else if ({cond}) {{")
+            e = inner
+            yes = yield self.scope(e.true_branch, (e, 1))
+        else:
+            no = yield self.scope(e.false_branch, (e, 2))
+            if not middle and isinstance(yes, str) and isinstance(no, str):
+                line = f"{start} {yes} }} else {{ {no} }}"
+                if len(line) <= room:
+                    return line
+        for around in reversed(opened):
+            self.leave(around)
+        inside = pad(self.block.level + 1)
+        if yes is not None:
+            middle.append([inside + yes] if isinstance(yes, str) else yes)
+        middle += [f"{margin}}} else {{", [inside + no] if isinstance(no, str) else no]
+        return Multi(start, middle, "}")
+
+    def late_block(self, e: If, cond: str, around: Block) -> Steps:
+        """The lines of an `else` that is no `else if`, because its condition needed lines of its own."""
+        block = self.block
+        block.level += 1
+        block.margin = pad(block.level)
+        block.lines = indented(block.lines) if block.margin != around.margin else block.lines
+        text = yield self.branches(e, cond, block.room - 2)
+        self.statement("", text, "")
+        return self.leave(around)
+
+    # --- match ----------------------------------------------------------------------------------------------
+
+    def match(self, e: Match, room: int) -> Steps:
+        """`match (e) { P => e, }`."""
+        data = yield self.part(e.data, room - 12)
+        clauses: list[Any] = []
+        margin = pad(self.block.level + 1)
+        for i, clause in enumerate(e.clauses):
+            rhs = clause.rhs
+            has_lines = (e, i + 1) in self.homes or (type(rhs) in (Let, LetRec) and rhs not in self.shared)
+            around = self.enter((e, i + 1), deeper=2 if has_lines else 1)
+            lhs = self.pattern(clause.lhs)
+            self.block.room = max(self.block.room - len(lhs) - 5, 24)
+            last = yield self.body(rhs)
+            clauses += self.clause(lhs, last, margin)
+            self.leave(around)
+        data = data if type(e.data) is Tuple and data[0] == "(" and len(e.data.fields) > 1 else f"({data})"
+        return Multi(f"match{'' if e.complete else '?'} {data} {{", clauses, "}")
+
+    def clause(self, lhs: str, last: Text, margin: str) -> list[Any]:
+        """The lines of one clause, whose body is written but for its last expression."""
+        block = self.block
+        if block.lines or block.margin != margin:
+            self.statement("", last, "")
+            lines = indented(block.lines) if block.margin == margin and block.level < DEEPEST else block.lines
+            return [f"{margin}{lhs} => {{", lines, f"{margin}}},"]
+        text = wrapped(last, f"{margin}{lhs} => ", ",")
+        return [text] if isinstance(text, str) else [text.first, text.middle, margin + text.last]
+
+    def pattern(self, root: Pattern) -> str:
+        """A pattern; binds its variables, which need names of their own, and `%_` would bind nothing."""
+        out: list[str] = []
+        bound = pattern_vars(root)
+        for v in bound:
+            if v.name_hint == "_" and v not in self.renamed:
+                self._rename(v)
+        texts = iter(self.bind_group(bound))
+        stack: list[Any] = [root]
+        while stack:
+            p = stack.pop()
+            match p:
+                case str():
+                    out.append(p)
+                case PatternWildcard():
+                    out.append("_")
+                case PatternVar():
+                    out.append(next(texts))
+                case PatternConstructor(constructor=constructor, patterns=inner):
+                    out.append(names.constructor(constructor.name_hint))
+                    if inner:
+                        stack += reversed(["(", *_commas(inner), ")"])
+                case PatternTuple(patterns=inner):
+                    stack += reversed(["(", *_commas(inner), ",)" if len(inner) == 1 else ")"])
+                case _:
+                    raise AssertionError(f"a pattern of class {type(p).__name__}")
+        return "".join(out)
+
+
+def _commas(several: Sequence[Any]) -> list[Any]:
+    pieces: list[Any] = []
+    for i, p in enumerate(several):
+        pieces += [", ", p] if i else [p]
+    return pieces
