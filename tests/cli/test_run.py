@@ -14,7 +14,7 @@ from safetensors.numpy import load_file, save_file
 
 import relay
 from relay.cli import progress
-from support import cli
+from support import Ran, cli
 
 NETWORK = "def @main(%x: Tensor[(n, 3), float32], %w: Tensor[(m, 3), float32]) { nn.dense(%x, %w) }"
 X = np.arange(6, dtype="float32").reshape(2, 3)
@@ -220,3 +220,44 @@ def test_closed_standard_output_is_no_error() -> None:
     command = f"{sys.executable} -c 'from relay.cli.main import main; main([\"explain\"])' >&-"
     ran = subprocess.run(["bash", "-c", command], stderr=subprocess.PIPE, text=True, check=False)
     assert (ran.returncode, ran.stderr) == (0, "")
+
+
+NARROW = (
+    "int2",
+    "uint2",
+    "int4",
+    "uint4",
+    "float4_e2m1fn",
+    "float8_e5m2fnuz",
+    "bfloat16",
+    "float16",
+    "uint64",
+)
+
+
+@pytest.mark.parametrize("dtype", NARROW)
+@pytest.mark.parametrize("kind", ["npz", "safetensors"])
+def test_every_base_type_goes_to_every_kind_of_file(dtype: str, kind: str) -> None:
+    Path("one.relay").write_text(f"Constant(1, (2,), {dtype})")
+    assert cli("run", "one.relay", "--output", f"one.{kind}") == Ran(0, "")
+    text = "def @main<bt: BaseType>(%result: Tensor[(2,), bt]) { cast(%result, float32) }"
+    Path("back.relay").write_text(text)
+    assert cli("run", "back.relay", f"one.{kind}").output == "[1.0, 1.0]\n"
+
+
+@pytest.mark.parametrize(
+    "array",
+    [X.astype(">f4"), np.asfortranarray(X), X[::-1][::-1], X.view(np.ndarray).copy()[:, :]],
+    ids=["big endian", "columns first", "backwards", "view"],
+)
+@pytest.mark.parametrize("version", [(1, 0), (2, 0), (3, 0)])
+def test_every_layout_of_array_files_is_read(array: np.ndarray, version: tuple[int, int]) -> None:
+    with open("a.npy", "wb") as file:
+        np.lib.format.write_array(file, array, version=version)
+    assert cli("run", "net.relay", "a.npy", "w.npy").output == "[[3.0],\n [12.0]]\n"
+
+
+def test_strings_are_read_from_array_files() -> None:
+    np.save("s.npy", np.array(["a", "bc"]))
+    Path("s.relay").write_text("def @main(%s: Tensor[(n,), string]) { %s }")
+    assert cli("run", "s.relay", "s.npy").output == '["a", "bc"]\n'

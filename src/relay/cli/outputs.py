@@ -1,16 +1,20 @@
 """Where results go: `.npz` or `.safetensors` files, whole or not at all."""
 
+from collections.abc import Collection
 from typing import Any, BinaryIO
 
-import ml_dtypes
 import numpy as np
 
 from relay.cli.files import write_bytes
 from relay.diagnostic import fail
 from relay.interpreter.value import is_tensor, is_tuple
 from relay.text.files import write_atomically
+from relay.text.weights import KNOWN
 
 WIDER = {"int2": "int8", "int4": "int8", "uint2": "uint8", "uint4": "uint8"}
+"""What integers become that a file cannot hold; floats become float32."""
+NUMPY = KNOWN - {"bfloat16", "float8_e4m3fn", "float8_e5m2"}
+"""The base types that are NumPy's own."""
 
 
 def save(name: str, value: Any) -> None:
@@ -28,7 +32,7 @@ def save(name: str, value: Any) -> None:
                 f"a .safetensors file holds no strings, as in `{strings[0]}`",
                 hint="write an .npz file",
             )
-        data = to_safetensors({k: np.ascontiguousarray(a) for k, a in arrays.items()})
+        data = to_safetensors({k: np.ascontiguousarray(plain(a, KNOWN)) for k, a in arrays.items()})
         write_bytes(name, data)
     else:
         raise AssertionError("the command looks at the name first")
@@ -55,14 +59,13 @@ def tensors(value: Any) -> dict[str, np.ndarray[Any, Any]]:
     return found
 
 
-def plain(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """The array in a type that every NumPy reads: narrow and brain floats as float32, which is exact."""
+def plain(array: np.ndarray[Any, Any], known: Collection[str] = NUMPY) -> np.ndarray[Any, Any]:
+    """The array in a base type that the file can hold: wider if need be, which is exact."""
     if array.dtype == object:
         return array.astype(str)
-    if array.dtype.name in WIDER:
-        return array.astype(WIDER[array.dtype.name])
-    is_narrow_float = array.dtype.kind == "V" or hasattr(ml_dtypes, array.dtype.name)
-    return array.astype(np.float32) if is_narrow_float else array
+    if array.dtype.name in known:
+        return array
+    return array.astype(WIDER.get(array.dtype.name, "float32"))
 
 
 def _write_npz(out: BinaryIO, arrays: dict[str, np.ndarray[Any, Any]]) -> None:

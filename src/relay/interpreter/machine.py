@@ -189,7 +189,7 @@ class Interpreter:
         return code
 
     def _infer(self, roots: dict[GlobalVar, Expr]) -> None:
-        """Infer `roots` and the definitions they reach that have not been inferred yet; expand derivatives in them."""
+        """Infer `roots` and what they reach, where that has not been done, and expand derivatives in it."""
         from relay.typecheck.infer import infer
         from relay.typecheck.query import Types
 

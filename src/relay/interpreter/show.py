@@ -13,6 +13,7 @@ from relay.interpreter.value import (
     is_array,
     is_tuple,
 )
+from relay.ir.dtype import dtype_name, is_float
 
 LARGE = 1000
 """Tensors with more elements are summarised, and structures with more parts are cut."""
@@ -94,7 +95,8 @@ def show_scalar(x: Any) -> str:
         return (
             '"' + x.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n").replace("\t", "\\t") + '"'
         )
-    return str(x)
+    text = str(x)
+    return f"{text}.0" if text.lstrip("-").isdigit() and is_float(dtype_name(x.dtype)) else text
 
 
 def show_tensor(a: np.ndarray[Any, Any]) -> str:
