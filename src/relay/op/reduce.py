@@ -14,7 +14,7 @@ from relay.ir.type import DType, TensorType, Type
 from relay.op.base import BOOLEAN, NUMERIC, Array, Derivative, Numpy, Operator, Reduction, operator, sample
 from relay.op.composite import Composite
 from relay.op.conversion import accumulator
-from relay.op.derivative import number, rank_of, spread, times
+from relay.op.derivative import rank_of, spread, times
 from relay.op.numeric import (
     Axis,
     apply,
@@ -77,16 +77,16 @@ def runs(axes: Sequence[int]) -> list[tuple[int, int]]:
 
 @dataclass(frozen=True)
 class Weighing(Along):
-    """A reduction whose derivative is a sum of the operand's tangent with weights, which broadcast to it."""
+    """A reduction whose derivative is a sum of the operand's tangent with weights."""
 
     derivative = Derivative.RULES
 
     def weights(self, y: Expr, data: Expr) -> Expr:
-        """The derivative of the result by each element."""
+        """The derivative of the result by each element, in the shape of the operand."""
         raise AssertionError(f"{self.name} has no weights")
 
     def vjp(self, g: Expr, y: Expr, data: Expr) -> tuple[Expr, ...]:
-        return (spread(times(self.kept(g, data), self.weights(y, data)), data),)
+        return (times(self.kept(g, data), self.weights(y, data)),)
 
     def jvp(self, dxs: Sequence[Any], y: Expr, data: Expr) -> Expr:
         return self.summed(times(dxs[0], self.weights(y, data)))
@@ -163,7 +163,7 @@ class Prod(Weighing, Reduction):
             others = times(_before(data, axis), _reversed(_before(_reversed(data, axis), axis), axis))
             found = others if found is None else times(found, others)
             data = apply("prod", data, axis=axis, keepdims=True)
-        return number(1, y) if found is None else found
+        return apply("ones_like", data) if found is None else found
 
 
 def _before(x: Expr, axis: int) -> Expr:

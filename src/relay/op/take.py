@@ -5,13 +5,14 @@ from typing import Literal
 
 import numpy
 
+from relay.ir.dim import product
 from relay.ir.expr import Expr, constant
 from relay.ir.type import TensorType, Type
 from relay.op.axes import attribute_fault, axis_of, check_indices, out_of_range
 from relay.op.base import INTEGRAL, Array, Numpy, operator, sample
 from relay.op.derivative import rank_of, tensor_type, zeros_like
 from relay.op.index import as_index, counted
-from relay.op.numeric import apply
+from relay.op.numeric import apply, dims
 from relay.op.relation import Typing
 from relay.op.reshape import Rearrangement, shaped_like
 from relay.op.scattering import zeros_in_a_row
@@ -109,11 +110,21 @@ class Take(Rearrangement):
         if self.mode == "fast":
             return rows
         at = None if self.axis is None else self.axis % rank_of(data)
+        count = count_along(data, at)
+        if self.mode == "clip" and count is not None:
+            return apply("clip", rows, a_min=0, a_max=count - 1)
         size, zero = size_along(data, at, rows), apply("zeros_like", rows)
         if self.mode == "wrap":
             return apply("floor_mod", rows, size)
         last = apply("subtract", size, apply("ones_like", rows))
         return apply("maximum", apply("minimum", rows, last), zero)
+
+
+def count_along(x: Expr, axis: int | None) -> int | None:
+    """The size of an axis of `x`, or the number of its elements, where it is known."""
+    shape = dims(tensor_type(x))
+    size = product(shape) if axis is None else shape[axis]
+    return size if isinstance(size, int) else None
 
 
 def size_along(x: Expr, axis: int | None, like: Expr) -> Expr:
