@@ -23,6 +23,13 @@ class Case:
 CASES = [
     Case("to_anf", passes.to_anf),
     Case("dead_code", passes.dead_code, False, "less"),  # without its writes a function may be pure
+    Case("fold_constants", passes.fold_constants, work="less"),
+    Case(
+        "fold_constants of A-normal form",
+        lambda mod: passes.fold_constants(passes.to_anf(mod)),
+        False,  # what a chosen branch returns shows when it is part of the block around it
+        "less",
+    ),
     Case("inline", passes.inline, False),
     Case("inline all", lambda mod: passes.inline(mod, all_calls=True), False),
     Case("remove_unused_functions", passes.remove_unused_functions),

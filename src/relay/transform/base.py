@@ -25,6 +25,7 @@ class Rule:
     run: Callable[..., IRModule]
     needs: tuple[Form, ...]
     gives: tuple[Form, ...]
+    keeps: tuple[Form, ...]
     opt_level: int
     public: str
 
@@ -52,13 +53,15 @@ def module_pass(
     *,
     needs: Sequence[Form] = (),
     gives: Sequence[Form] = (),
+    keeps: Sequence[Form] = (),
     opt_level: int = 1,
     public: str = "",
 ) -> Callable[[Callable[P, IRModule]], Callable[P, IRModule]]:
     """Register a function from module to module as a pass.
 
-    The function gets an annotated module in the forms that it `needs`, returns an annotated one in the forms
-    that it `gives`, and the same object when nothing changed.  Its keyword-only parameters are the options.
+    The function gets an annotated module in the forms that it `needs`, and returns an annotated one in the
+    forms that it `gives`; definitions in a form that it `keeps` are in it afterwards.  It returns the same
+    object when nothing changed.  Its keyword-only parameters are the options.
     """
 
     def register(function: Callable[P, IRModule]) -> Callable[P, IRModule]:
@@ -71,13 +74,16 @@ def module_pass(
             mod = annotated(given)
             for form in needs:
                 mod = mod if form.is_known(mod) else find(form.by).run(mod)
+            kept = {form: [v for v in mod.functions if form.is_known_of(mod, v)] for form in keeps}
             with paused():
                 out = change(mod, **options)
             for form in (TYPED, *gives):
                 form.note(out)
+            for form, names in kept.items():
+                form.note(out, [v for v in names if v in out.functions])
             return out
 
-        registry[name] = Rule(name, run, tuple(needs), tuple(gives), opt_level, public)
+        registry[name] = Rule(name, run, tuple(needs), tuple(gives), tuple(keeps), opt_level, public)
         if public:
             public_names[public] = name
         return run

@@ -1,10 +1,10 @@
 """Forms: what passes rely on and establish."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from relay.ir.expr import Expr
+from relay.ir.expr import Expr, GlobalVar
 from relay.ir.module import IRModule
 
 FACTS = "forms"
@@ -23,10 +23,15 @@ class Form:
         known = mod.facts.get(FACTS, {}).get(self.name, {})
         return all(known.get(v) is e for v, e in mod.functions.items())
 
-    def note(self, mod: IRModule) -> None:
-        """Note that each definition of `mod` has the form."""
+    def is_known_of(self, mod: IRModule, v: GlobalVar) -> bool:
+        """Whether one definition is known to have the form."""
+        return mod.facts.get(FACTS, {}).get(self.name, {}).get(v) is mod.functions[v]
+
+    def note(self, mod: IRModule, names: Iterable[GlobalVar] | None = None) -> None:
+        """Note that the definitions of `mod`, or some of them, have the form."""
         known: dict[str, Any] = mod.facts.get(FACTS, {})
-        mod.facts[FACTS] = {**known, self.name: dict(mod.functions)}
+        new = mod.functions if names is None else {v: mod.functions[v] for v in names}
+        mod.facts[FACTS] = {**known, self.name: dict(new)}
 
 
 def is_annotated(definition: Expr) -> bool:

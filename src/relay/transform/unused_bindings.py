@@ -10,12 +10,13 @@ from relay.ir.walk import post_order
 from relay.transform.base import module_pass
 from relay.transform.definitions import with_definitions
 from relay.transform.example import show as show
+from relay.transform.forms import ANF, BASIC_BLOCKS
 from relay.transform.purity import Purity
 
 MayGo = Callable[[Expr], bool]
 
 
-@module_pass("dead_code", public="DeadCodeElimination")
+@module_pass("dead_code", keeps=(ANF, BASIC_BLOCKS), public="DeadCodeElimination")
 def dead_code(mod: IRModule, *, ignore_impurity: bool = False) -> IRModule:
     """Drop each `let` whose variable does not reach the result and whose value neither reads nor writes.
 

@@ -8,9 +8,10 @@ from relay.ir.module import IRModule
 from relay.transform.base import module_pass
 from relay.transform.definitions import without_definitions
 from relay.transform.example import show as show
+from relay.transform.forms import ANF, BASIC_BLOCKS
 
 
-@module_pass("remove_unused_functions", public="RemoveUnusedFunctions")
+@module_pass("remove_unused_functions", keeps=(ANF, BASIC_BLOCKS), public="RemoveUnusedFunctions")
 def remove_unused_functions(
     mod: IRModule, *, entry_functions: tuple[str, ...] | list[str] | None = None
 ) -> IRModule:
