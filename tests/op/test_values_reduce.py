@@ -234,3 +234,25 @@ def test_what_cannot_be_has_a_diagnostic(name: str, attrs, shape, dtype: str, co
     with pytest.raises(RelayError) as caught:
         infer(name, TensorType(shape, dtype), **attrs)
     assert caught.value.codes == (code,)
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+def test_linear_scan_solves_its_equations(reverse: bool) -> None:
+    decay, data = values((6,), "float64"), values((6,), "float64")
+    # y = shift(decay * y) + data: the recurrence as a system with one diagonal below the main one.
+    system = np.eye(6) - np.diag(decay[1:], -1)
+    expected = np.linalg.solve(system.T if reverse else system, data)
+    np.testing.assert_allclose(run("linear_scan", decay, data, reverse=reverse), expected, rtol=1e-9)
+
+
+def test_linear_scan_runs_along_an_axis_in_the_base_type() -> None:
+    decay, data = values((3, 4), "float16"), values((3, 4), "float16")
+    found = run("linear_scan", decay, data, axis=0)
+    wide = [run("linear_scan", decay[:, i].astype("f8"), data[:, i].astype("f8")) for i in range(4)]
+    assert found.dtype == np.float16
+    np.testing.assert_allclose(found, np.stack(wide, 1), rtol=1e-2, atol=1e-2)
+
+
+def test_linear_scan_wants_a_factor_for_each_element() -> None:
+    with pytest.raises(RelayError, match="type-mismatch"):
+        infer("linear_scan", TensorType((3,), "float32"), TensorType((4,), "float32"))

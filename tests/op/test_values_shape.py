@@ -6,11 +6,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+import relay
 from op.concrete import infer, run
 from op.operands import random_array
 from relay.diagnostic import RelayError
 from relay.ir.dtype import to_numpy
-from relay.ir.type import TensorType, TupleType
+from relay.ir.type import ANY, TensorType, TupleType
+from relay.op.base import array_type
 
 DTYPES = ("float32", "float16", "bfloat16", "int4", "int64", "bool")
 
@@ -447,3 +449,41 @@ def test_strided_set_and_slice_like() -> None:
     same(run("slice_like", x, draw((2, 3))), x[:2, :3])
     same(run("slice_like", x, draw((9, 3)), axes=(1,)), x[:, :3])
     assert type_code("slice_like", tensor(2, 2), tensor(3, 2)) == "slice-out-of-range"
+
+
+@pytest.mark.parametrize(
+    ("begin", "end", "strides", "expected"),
+    [
+        ((1, 0), (4, 2), (1, 1), lambda x: x[1:4, :2]),
+        ((-1,), (-6,), (-2,), lambda x: x[::-2]),
+        ((0, -3), (9, -1), (2, 1), lambda x: x[0:9:2, -3:-1]),
+    ],
+)
+def test_dynamic_slices_are_those_of_numpy(begin: Any, end: Any, strides: Any, expected: Any) -> None:
+    x = draw((5, 4))
+    places = [np.array(p, "int64") for p in (begin, end, strides)]
+    same(run("dyn.strided_slice", x, *places), expected(x))
+    assert infer("dyn.strided_slice", array_type(x), *[array_type(p) for p in places]).shape[0] is ANY
+
+
+def test_a_dynamic_slice_by_size() -> None:
+    x = draw((5, 4))
+    one = np.array([1, 1])
+    found = run("dyn.strided_slice", x, np.array([-3, 1]), np.array([2, -1]), one, slice_mode="size")
+    same(found, x[-3:-1, 1:])
+
+
+def test_strided_slice_at_places_that_are_expressions_is_dynamic() -> None:
+    x = relay.var("x", shape=(5, 4))
+    known = relay.strided_slice(x, relay.const([1]), relay.const([3]))
+    assert (known.attrs.name, known.attrs.begin) == ("strided_slice", (1,))
+    begin = relay.var("begin", shape=(1,), dtype="int64")
+    f = relay.Function([x, begin], relay.strided_slice(x, begin, [4]))
+    found = relay.create_executor().evaluate(f)(draw((5, 4)), np.array([2]))
+    same(found, draw((5, 4))[2:4])
+
+
+def test_dynamic_slices_cut_no_more_axes_than_there_are() -> None:
+    places = [TensorType((2,), "int64")] * 3
+    with pytest.raises(RelayError, match="attribute-value"):
+        infer("dyn.strided_slice", TensorType((5,), "float32"), *places)

@@ -115,3 +115,9 @@ def test_bilinear_upsampling_with_aligned_corners() -> None:
     y = normal(1, 2, 3, 4, 5)
     want = functional.interpolate(torch.from_numpy(y), scale_factor=2, mode="trilinear", align_corners=False)
     close(run("nn.upsampling3d", y, scale_d=2, scale_h=2, scale_w=2, method="trilinear"), want)
+
+
+def test_einsum_sums_over_axes_of_dots_that_the_result_drops() -> None:
+    x = np.random.default_rng(0).standard_normal((2, 4, 3))
+    expected = torch.einsum("...i->i", torch.tensor(x)).numpy()
+    np.testing.assert_allclose(run("einsum", (x,), equation="...i->i"), expected)
