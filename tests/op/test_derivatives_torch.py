@@ -10,6 +10,7 @@ from op.derivative_cases import Case, derivatives_of, random_like
 from relay.op.base import instance
 
 torch = pytest.importorskip("torch")
+pytestmark = pytest.mark.torch
 
 POINTS: list[tuple[str, dict[str, Any], list[Any], Callable[..., Any]]] = [
     ("abs", {}, [[-1.0, 0.0, 2.0]], lambda x: torch.abs(x)),
