@@ -1,0 +1,1 @@
+"""The dataflow pattern language; its public names are in `relay.dataflow_pattern`."""

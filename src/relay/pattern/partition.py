@@ -1,0 +1,136 @@
+"""Partitioning: each match of a pattern becomes a function of its own, which is called where it stood."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from relay.diagnostic import RelayError
+from relay.ir.expr import Call, Expr, Function, Let, Op, Tuple, TupleGetItem, Var
+from relay.ir.type import Type
+from relay.ir.walk import post_order
+from relay.pattern.matcher import Graph, Matcher
+from relay.pattern.patterns import DFPattern, WildcardPattern
+from relay.typecheck.query import Types
+
+
+def partition(
+    pattern: DFPattern,
+    expr: Expr,
+    attrs: Mapping[str, Any] | None = None,
+    check: Callable[[Expr], bool] = lambda _: True,
+) -> Expr:
+    """`expr` with each match of `pattern` that `check` accepts as a call of a function.
+
+    What wildcards and variables matched becomes the function's parameters, the rest its body.  The function
+    has `attrs`, and `PartitionedFromPattern` names its operators.  A match whose inside is used elsewhere
+    stays, and matches do not overlap: the one further down wins.
+    """
+    graph = Graph(expr)
+    taken: set[Expr] = set()
+    groups: dict[Expr, tuple[list[Expr], Function]] = {}
+    for e in reversed(list(post_order(expr))):
+        if e in taken:
+            continue
+        matcher = Matcher(graph, pattern)
+        if not matcher.matches(pattern, e):
+            continue
+        inside = _inside(matcher, e)
+        if (
+            inside & taken
+            or any(u not in inside for n in inside - {e} for u in graph.users[n])
+            or not check(e)
+        ):
+            continue
+        taken |= inside
+        groups[e] = _outlined(graph, e, inside, dict(attrs or {}))
+    return _replaced(expr, groups)
+
+
+def _inside(matcher: Matcher, root: Expr) -> set[Expr]:
+    """The nodes of a match that are computed by it."""
+    found = {root}
+    for p, nodes in matcher.node_map.items():
+        if not isinstance(p, WildcardPattern):
+            found |= {n for n in nodes if not isinstance(n, Op | Var | Let)}
+    for p, nodes in matcher.node_map.items():
+        if isinstance(p, WildcardPattern) and p.pattern is None:
+            found -= {n for n in nodes if n is not root}
+    return found
+
+
+def _outlined(
+    graph: Graph, root: Expr, inside: set[Expr], attrs: dict[str, Any]
+) -> tuple[list[Expr], Function]:
+    """The function that computes `root` from what is around `inside`, and its arguments."""
+    new: dict[Expr, Expr] = {}
+    args: list[Expr] = []
+    params: list[Var] = []
+    names: list[str] = []
+    stack: list[tuple[Expr, bool]] = [(root, False)]
+    while stack:
+        e, ready = stack.pop()
+        if e in new:
+            continue
+        node = graph.behind(e)
+        if isinstance(e, Op):
+            new[e] = e
+        elif node not in inside:
+            args.append(e)
+            params.append(Var(f"x{len(params)}", _known_type(e)))
+            new[e] = params[-1]
+        elif node is not e:
+            if ready:
+                new[e] = new[node]
+            else:
+                stack += [(e, True), (node, False)]
+        elif ready:
+            children = tuple([new[c] for c in e.children])
+            new[e] = e if children == e.children else e.rebuild(children)
+            names += _name(e)
+        else:
+            stack.append((e, True))
+            stack += [(c, False) for c in reversed(e.children)]
+    label = {"PartitionedFromPattern": "".join([f"{n}_" for n in names])}
+    return args, Function(
+        tuple(params), new[root], _known_type(root), attrs={**label, **attrs}, span=root.span
+    )
+
+
+def _known_type(e: Expr) -> Type | None:
+    """The type of an expression of an annotated program; None if it is not annotated."""
+    try:
+        return Types()(e)
+    except RelayError:
+        return None
+
+
+def _name(e: Expr) -> list[str]:
+    match e:
+        case Call(op=Op(name=name)):
+            return [name]
+        case Tuple():
+            return ["Tuple"]
+        case TupleGetItem(index=i):
+            return [f"TupleGetItem{i}"]
+        case _:
+            return []
+
+
+def _replaced(root: Expr, groups: dict[Expr, tuple[list[Expr], Function]]) -> Expr:
+    """`root` with groups as calls."""
+    new: dict[Expr, Expr] = {}
+    stack: list[tuple[Expr, bool]] = [(root, False)]
+    while stack:
+        e, ready = stack.pop()
+        if e in new:
+            continue
+        needed = tuple(groups[e][0]) if e in groups else e.children
+        if not ready:
+            stack.append((e, True))
+            stack += [(c, False) for c in reversed(needed)]
+            continue
+        now = tuple([new[c] for c in needed])
+        if e in groups:
+            new[e] = Call(groups[e][1], now, span=e.span)
+        else:
+            new[e] = e if now == e.children else e.rebuild(now)
+    return new[root]

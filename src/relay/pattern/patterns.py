@@ -1,0 +1,351 @@
+"""Patterns over expressions: what a part of a program may look like.
+
+>>> conv = is_op("nn.conv2d")(wildcard(), is_constant())
+>>> act = is_op("nn.relu")(conv) | is_op("sigmoid")(conv)
+>>> act.match(expr)
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from relay.ir.expr import Expr, as_expr
+from relay.ir.type import Type
+
+
+class DFPattern:
+    """The base of patterns.  Used twice in a pattern, an object matches the same node both times."""
+
+    def __call__(self, *args: "DFPattern | None") -> "CallPattern":
+        """A call whose callee is this, with these arguments; of any arguments for a single None."""
+        return CallPattern(self, None if args == (None,) else [as_pattern(a) for a in args])
+
+    def __or__(self, other: "DFPattern") -> "AltPattern":
+        return AltPattern(self, as_pattern(other))
+
+    def __add__(self, other: Any) -> "CallPattern":
+        return is_op("add")(self, as_pattern(other))
+
+    def __radd__(self, other: Any) -> "CallPattern":
+        return is_op("add")(as_pattern(other), self)
+
+    def __sub__(self, other: Any) -> "CallPattern":
+        return is_op("subtract")(self, as_pattern(other))
+
+    def __rsub__(self, other: Any) -> "CallPattern":
+        return is_op("subtract")(as_pattern(other), self)
+
+    def __mul__(self, other: Any) -> "CallPattern":
+        return is_op("multiply")(self, as_pattern(other))
+
+    def __rmul__(self, other: Any) -> "CallPattern":
+        return is_op("multiply")(as_pattern(other), self)
+
+    def __truediv__(self, other: Any) -> "CallPattern":
+        return is_op("divide")(self, as_pattern(other))
+
+    def __rtruediv__(self, other: Any) -> "CallPattern":
+        return is_op("divide")(as_pattern(other), self)
+
+    def has_attr(self, attrs: Mapping[str, Any]) -> "AttrPattern":
+        """The same, where it is a call or function with these attributes (or an operator with this
+        `TOpPattern`).
+        """
+        return AttrPattern(self, attrs)
+
+    def has_type(self, ttype: Type) -> "TypePattern":
+        """The same, where it has that type."""
+        return TypePattern(self, ttype)
+
+    def has_dtype(self, dtype: str) -> "DataTypePattern":
+        """The same, where it is a tensor of that base type."""
+        return DataTypePattern(self, dtype)
+
+    def has_shape(self, shape: Sequence[Any]) -> "ShapePattern":
+        """The same, where it is a tensor of that shape."""
+        return ShapePattern(self, shape)
+
+    def optional(self, option: Callable[["DFPattern"], "DFPattern"]) -> "DFPattern":
+        """The same, or `option` of it: `conv.optional(lambda x: is_op("nn.relu")(x))`."""
+        return self | option(self)
+
+    def dominates(self, parent: "DFPattern", path: "DFPattern | None" = None) -> "DominatorPattern":
+        """The same below `parent`, where everything between them matches `path` and leads to this alone."""
+        return DominatorPattern(parent, wildcard() if path is None else path, self)
+
+    def match(self, expr: Expr) -> bool:
+        """Whether `expr` as a whole looks like this."""
+        from relay.pattern.matcher import match
+
+        return match(self, expr)
+
+    def partition(
+        self,
+        expr: Expr,
+        attrs: Mapping[str, Any] | None = None,
+        check: Callable[[Expr], bool] = lambda _: True,
+    ) -> Expr:
+        """`expr` with each match of this as a call of a function of its own; see `partition`."""
+        from relay.pattern.partition import partition
+
+        return partition(self, expr, attrs, check)
+
+    @property
+    def children(self) -> "tuple[DFPattern, ...]":
+        """The patterns directly inside."""
+        return ()
+
+
+class ExprPattern(DFPattern):
+    """Exactly this expression, up to renaming."""
+
+    def __init__(self, expr: Expr) -> None:
+        self.expr = expr
+
+
+class VarPattern(DFPattern):
+    """A variable, of that name unless the name is empty."""
+
+    def __init__(self, name_hint: str = "") -> None:
+        self.name = name_hint
+
+
+class ConstantPattern(DFPattern):
+    """Any constant."""
+
+
+class WildcardPattern(DFPattern):
+    """Anything; or what it is redirected to, so that patterns can be recursive."""
+
+    def __init__(self) -> None:
+        self.pattern: DFPattern | None = None
+
+    def redirect_to(self, pat: DFPattern) -> None:
+        """Match what `pat` matches, which may contain this."""
+        self.pattern = pat
+
+
+class OpPattern(DFPattern):
+    """The operator of that name."""
+
+    def __init__(self, name: str) -> None:
+        from relay.op.base import get
+
+        self.op = get(name)
+
+
+class CallPattern(DFPattern):
+    """A call; of any number of arguments if `args` is None."""
+
+    def __init__(self, op: DFPattern, args: Sequence[DFPattern] | None) -> None:
+        self.op = op
+        self.args = None if args is None else tuple(args)
+
+    @property
+    def children(self) -> tuple[DFPattern, ...]:
+        return (self.op, *(self.args or ()))
+
+
+class FunctionPattern(DFPattern):
+    """A function; with any parameters if `params` is None."""
+
+    def __init__(self, params: Sequence[DFPattern] | None, body: DFPattern) -> None:
+        self.params = None if params is None else tuple(params)
+        self.body = body
+
+    @property
+    def children(self) -> tuple[DFPattern, ...]:
+        return (*(self.params or ()), self.body)
+
+
+class IfPattern(DFPattern):
+    """A conditional."""
+
+    def __init__(self, cond: DFPattern, true_branch: DFPattern, false_branch: DFPattern) -> None:
+        self.parts = (cond, true_branch, false_branch)
+
+    @property
+    def children(self) -> tuple[DFPattern, ...]:
+        return self.parts
+
+
+class LetPattern(DFPattern):
+    """A `let`."""
+
+    def __init__(self, var: DFPattern, value: DFPattern, body: DFPattern) -> None:
+        self.parts = (var, value, body)
+
+    @property
+    def children(self) -> tuple[DFPattern, ...]:
+        return self.parts
+
+
+class TuplePattern(DFPattern):
+    """A tuple; with any fields if `fields` is None."""
+
+    def __init__(self, fields: Sequence[DFPattern] | None = None) -> None:
+        self.fields = None if fields is None else tuple(fields)
+
+    @property
+    def children(self) -> tuple[DFPattern, ...]:
+        return self.fields or ()
+
+
+class TupleGetItemPattern(DFPattern):
+    """A field of a tuple; any field if `index` is None."""
+
+    def __init__(self, tuple_value: DFPattern, index: int | None = None) -> None:
+        self.tuple_value = tuple_value
+        self.index = index
+
+    @property
+    def children(self) -> tuple[DFPattern, ...]:
+        return (self.tuple_value,)
+
+
+class AltPattern(DFPattern):
+    """Either; the left one first."""
+
+    def __init__(self, left: DFPattern, right: DFPattern) -> None:
+        self.left = left
+        self.right = right
+
+    @property
+    def children(self) -> tuple[DFPattern, ...]:
+        return (self.left, self.right)
+
+
+class Restricted(DFPattern):
+    """A pattern with a condition on the node."""
+
+    def __init__(self, pattern: DFPattern) -> None:
+        self.pattern = pattern
+
+    @property
+    def children(self) -> tuple[DFPattern, ...]:
+        return (self.pattern,)
+
+
+class AttrPattern(Restricted):
+    """What has these attributes."""
+
+    def __init__(self, pattern: DFPattern, attrs: Mapping[str, Any]) -> None:
+        super().__init__(pattern)
+        self.attrs = dict(attrs)
+
+
+class TypePattern(Restricted):
+    """What has that type."""
+
+    def __init__(self, pattern: DFPattern, ttype: Type) -> None:
+        super().__init__(pattern)
+        self.type = ttype
+
+
+class DataTypePattern(Restricted):
+    """A tensor of that base type."""
+
+    def __init__(self, pattern: DFPattern, dtype: str) -> None:
+        super().__init__(pattern)
+        self.dtype = dtype
+
+
+class ShapePattern(Restricted):
+    """A tensor of that shape."""
+
+    def __init__(self, pattern: DFPattern, shape: Sequence[Any]) -> None:
+        super().__init__(pattern)
+        self.shape = tuple(shape)
+
+
+class DominatorPattern(DFPattern):
+    """`child`, all of whose ways up to `parent` match `path`, and nothing in between is used elsewhere."""
+
+    def __init__(self, parent: DFPattern, path: DFPattern, child: DFPattern) -> None:
+        self.parent = parent
+        self.path = path
+        self.child = child
+
+    @property
+    def children(self) -> tuple[DFPattern, ...]:
+        return (self.parent, self.path, self.child)
+
+
+def as_pattern(x: Any) -> DFPattern:
+    """A pattern as it is; an expression or a number as itself; None as a wildcard."""
+    if isinstance(x, DFPattern):
+        return x
+    return wildcard() if x is None else is_expr(as_expr(x))
+
+
+def is_var(name: str = "") -> VarPattern:
+    """A variable, of that name if one is given."""
+    return VarPattern(name)
+
+
+def is_constant() -> ConstantPattern:
+    """Any constant."""
+    return ConstantPattern()
+
+
+def is_expr(expr: Expr) -> ExprPattern:
+    """Exactly this expression, up to renaming."""
+    return ExprPattern(expr)
+
+
+def is_op(op_name: str) -> OpPattern:
+    """The operator of that name, to be called: `is_op("add")(a, b)`.  Raises `unknown-operator`."""
+    return OpPattern(op_name)
+
+
+def is_tuple(fields: Sequence[DFPattern] | None = None) -> TuplePattern:
+    """A tuple of these fields; of any without them."""
+    return TuplePattern(None if fields is None else [as_pattern(f) for f in fields])
+
+
+def is_tuple_get_item(tuple_value: DFPattern, index: int | None = None) -> TupleGetItemPattern:
+    """That field of a tuple; any without an index."""
+    return TupleGetItemPattern(tuple_value, index)
+
+
+def is_if(cond: DFPattern, true_branch: DFPattern, false_branch: DFPattern) -> IfPattern:
+    """A conditional."""
+    return IfPattern(cond, true_branch, false_branch)
+
+
+def is_let(var: DFPattern, value: DFPattern, body: DFPattern) -> LetPattern:
+    """A `let`."""
+    return LetPattern(var, value, body)
+
+
+def wildcard() -> WildcardPattern:
+    """Anything."""
+    return WildcardPattern()
+
+
+def has_type(ttype: Type, pattern: DFPattern | None = None) -> TypePattern:
+    """What has that type."""
+    return TypePattern(as_pattern(pattern), ttype)
+
+
+def has_dtype(dtype: str, pattern: DFPattern | None = None) -> DataTypePattern:
+    """A tensor of that base type."""
+    return DataTypePattern(as_pattern(pattern), dtype)
+
+
+def has_shape(shape: Sequence[Any], pattern: DFPattern | None = None) -> ShapePattern:
+    """A tensor of that shape."""
+    return ShapePattern(as_pattern(pattern), shape)
+
+
+def has_attr(attrs: Mapping[str, Any], pattern: DFPattern | None = None) -> AttrPattern:
+    """What has these attributes."""
+    return AttrPattern(as_pattern(pattern), attrs)
+
+
+def dominates(parent: DFPattern, path: DFPattern, child: DFPattern) -> DominatorPattern:
+    """`child` below `parent`, with only `path` between them."""
+    return DominatorPattern(parent, path, child)
+
+
+NodeMap = dict[DFPattern, list[Expr]]
+"""What each pattern object matched."""

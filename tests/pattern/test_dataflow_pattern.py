@@ -1,0 +1,226 @@
+"""The pattern language: matching, rewriting, partitioning."""
+
+import numpy as np
+import pytest
+
+import relay
+from relay.dataflow_pattern import (
+    DFPatternCallback,
+    dominates,
+    has_attr,
+    has_dtype,
+    has_shape,
+    has_type,
+    is_constant,
+    is_expr,
+    is_if,
+    is_let,
+    is_op,
+    is_tuple,
+    is_tuple_get_item,
+    is_var,
+    match,
+    rewrite,
+    wildcard,
+)
+from relay.pattern.patterns import FunctionPattern
+
+x = relay.var("x", shape=(2, 3))
+y = relay.var("y", shape=(2, 3))
+
+
+def test_leaves():
+    assert is_var().match(x)
+    assert is_var("x").match(x)
+    assert not is_var("y").match(x)
+    assert is_constant().match(relay.const(1))
+    assert not is_constant().match(x)
+    assert wildcard().match(x)
+    assert is_expr(x).match(x)
+    assert not is_expr(x).match(y)
+    assert is_expr(relay.const(1)).match(relay.const(1))
+
+
+def test_calls_match_operator_arguments_and_their_number():
+    assert is_op("add")(is_var("x"), is_var("y")).match(relay.add(x, y))
+    assert not is_op("subtract")(wildcard(), wildcard()).match(relay.add(x, y))
+    assert not is_op("add")(wildcard()).match(relay.add(x, y))
+    assert is_op("add")(None).match(relay.add(x, y))
+    assert wildcard()(wildcard(), wildcard()).match(relay.add(x, y))
+
+
+def test_commutative_operators_match_in_either_order():
+    assert (is_var("x") + is_var("y")).match(relay.add(y, x))
+    assert (is_var("x") * is_var("y")).match(relay.multiply(y, x))
+    assert not (is_var("x") - is_var("y")).match(relay.subtract(y, x))
+    assert not (is_var("x") / is_var("y")).match(relay.divide(y, x))
+    assert (is_op("exp")(wildcard()) + 1.0).match(relay.add(relay.exp(x), relay.parse_expr("1.0")))
+
+
+def test_a_pattern_used_twice_matches_one_node():
+    a = wildcard()
+    assert is_op("add")(a, a).match(relay.add(x, x))
+    assert not is_op("add")(a, a).match(relay.add(x, y))
+
+
+def test_alternatives_and_options():
+    either = is_op("add")(wildcard(), wildcard()) | is_op("multiply")(wildcard(), wildcard())
+    assert either.match(relay.add(x, y))
+    assert either.match(relay.multiply(x, y))
+    assert not either.match(relay.divide(x, y))
+    maybe = is_op("exp")(wildcard()).optional(lambda p: is_op("nn.relu")(p))
+    assert maybe.match(relay.exp(x))
+    assert maybe.match(relay.nn.relu(relay.exp(x)))
+    assert not maybe.match(relay.nn.relu(x))
+
+
+def test_tuples_conditionals_lets_and_functions():
+    pair = relay.Tuple((x, y))
+    assert is_tuple((is_var("x"), wildcard())).match(pair)
+    assert is_tuple().match(pair)
+    assert not is_tuple((wildcard(),)).match(pair)
+    assert is_tuple_get_item(is_tuple(), 1).match(relay.TupleGetItem(pair, 1))
+    assert not is_tuple_get_item(is_tuple(), 0).match(relay.TupleGetItem(pair, 1))
+    assert is_tuple_get_item(wildcard()).match(relay.TupleGetItem(pair, 1))
+    assert is_if(wildcard(), is_var("x"), is_var("y")).match(relay.If(relay.const(True), x, y))
+    v = relay.var("v")
+    assert is_let(is_var("v"), is_op("exp")(wildcard()), is_var("v")).match(relay.Let(v, relay.exp(x), v))
+    assert FunctionPattern([is_var("x")], is_op("exp")(wildcard())).match(relay.Function([x], relay.exp(x)))
+    assert FunctionPattern(None, wildcard()).match(relay.Function([x], relay.exp(x)))
+
+
+def test_types_shapes_and_attributes():
+    e = relay.nn.softmax(x, axis=0)
+    assert has_type(relay.TensorType((2, 3))).match(x)
+    assert wildcard().has_dtype("float32").match(e)
+    assert has_dtype("float32").match(x)
+    assert not has_dtype("int32").match(x)
+    assert has_shape((2, 3)).match(e)
+    assert not wildcard().has_shape((3, 2)).match(e)
+    assert has_attr({"axis": 0}).match(e)
+    assert not is_op("nn.softmax")(wildcard()).has_attr({"axis": 1}).match(e)
+    assert not has_attr({"nothing": 1}).match(e)
+    pooled = relay.nn.max_pool2d(relay.var("i", shape=(1, 1, 4, 4)), pool_size=(2, 2))
+    assert has_attr({"pool_size": [2, 2]}).match(pooled)
+    assert wildcard().has_attr({"TOpPattern": 0})(wildcard()).match(relay.exp(x))
+    assert (
+        FunctionPattern(None, wildcard())
+        .has_attr({"Primitive": 1})
+        .match(relay.Function([x], x, attrs={"Primitive": 1}))
+    )
+
+
+def test_variables_bound_by_let_stand_for_their_values():
+    e = relay.parse_expr("fn(%x: float32) { let %a = exp(%x); let %b = tanh(%a); log(%b) }").body
+    seen = []
+
+    class Collect(DFPatternCallback):
+        def __init__(self):
+            super().__init__()
+            self.pattern = is_op("log")(is_op("tanh")(is_op("exp")(wildcard())))
+
+        def callback(self, pre, post, node_map):
+            seen.append(post)
+            return post
+
+    rewrite(Collect(), e)
+    assert len(seen) == 1
+
+
+class AddToMultiply(DFPatternCallback):
+    """`a + a` as `2 * a`."""
+
+    def __init__(self, **options):
+        super().__init__(**options)
+        self.operand = wildcard()
+        self.pattern = is_op("add")(self.operand, self.operand)
+
+    def callback(self, pre, post, node_map):
+        return relay.multiply(relay.const(2.0), node_map[self.operand][0])
+
+
+def test_rewriting_goes_on_until_nothing_matches():
+    twice = relay.add(x, x)
+    done = rewrite(AddToMultiply(), relay.Function([x], relay.add(twice, twice)))
+    assert relay.testing.count_ops(done) == {"multiply": 2}
+    value = np.full((2, 3), 1.5, "float32")
+    np.testing.assert_array_equal(relay.create_executor().evaluate(done)(value), 4 * value)
+
+
+def test_rewriting_once_replaces_one_match():
+    e = relay.subtract(relay.add(x, x), relay.add(y, y))
+    done = rewrite(AddToMultiply(rewrite_once=True), e)
+    assert relay.testing.count_ops(done) == {"subtract": 1, "add": 1, "multiply": 1}
+
+
+def test_a_rewriting_that_does_not_end_is_reported():
+    class Grow(AddToMultiply):
+        def callback(self, pre, post, node_map):
+            a = node_map[self.operand][0]
+            return relay.add(a, a)
+
+    with pytest.raises(relay.RelayError, match="rewrite-diverges"):
+        rewrite(Grow(), relay.add(x, x))
+
+
+def test_what_does_not_match_comes_back_as_it_is():
+    e = relay.exp(x)
+    assert rewrite(AddToMultiply(), e) is e
+
+
+def diamond(leak):
+    """`relu(x)`, then two branches that meet again; with `leak`, one branch is used elsewhere too."""
+    top = relay.nn.relu(x)
+    left, right = relay.exp(top), relay.tanh(top)
+    joined = relay.add(left, right)
+    return relay.Tuple((joined, left)) if leak else joined
+
+
+def test_dominators():
+    path = wildcard().has_attr({"TOpPattern": 0})(wildcard())
+    p = dominates(is_op("nn.relu")(wildcard()), path, is_op("add")(wildcard(), wildcard()))
+    assert p.match(diamond(leak=False))
+    assert not is_tuple((p, wildcard())).match(diamond(leak=True))
+    assert not p.match(relay.add(relay.exp(x), relay.tanh(x)))
+    assert is_op("exp")(wildcard()).dominates(is_op("nn.relu")(wildcard())).match(relay.exp(relay.nn.relu(x)))
+
+
+def test_recursive_patterns_match_chains_of_any_length():
+    chain = wildcard()
+    chain.redirect_to(is_op("exp")(chain) | is_var("x"))
+    e = x
+    for _ in range(20_000):
+        e = relay.exp(e)
+    assert match(chain, e)
+    assert not match(chain, relay.exp(relay.tanh(e)))
+
+
+def test_partition_makes_functions_of_matches():
+    w = relay.var("w", shape=(4, 3))
+    e = relay.nn.relu(relay.nn.dense(x, w))
+    p = is_op("nn.relu")(is_op("nn.dense")(wildcard(), wildcard()))
+    done = p.partition(relay.Function([x, w], relay.exp(e)), {"Composite": "dense_relu"})
+    text = str(relay.infer(relay.IRModule.from_expr(done)))
+    assert 'PartitionedFromPattern="nn.dense_nn.relu_"' in text
+    assert 'Composite="dense_relu"' in text
+    args = np.ones((2, 3), "float32"), np.ones((4, 3), "float32")
+    run = relay.create_executor()
+    np.testing.assert_array_equal(
+        run.evaluate(done)(*args), run.evaluate(relay.Function([x, w], relay.exp(e)))(*args)
+    )
+
+
+def test_partition_leaves_what_is_used_elsewhere_and_what_check_refuses():
+    inner = relay.exp(x)
+    e = relay.Tuple((relay.nn.relu(inner), inner))
+    p = is_op("nn.relu")(is_op("exp")(wildcard()))
+    assert p.partition(e) is e
+    alone = relay.nn.relu(relay.exp(x))
+    assert p.partition(alone, check=lambda _: False) is alone
+
+
+def test_partition_works_through_lets():
+    f = relay.parse_expr("fn(%x: float32) { let %a = exp(%x); let %b = nn.relu(%a); %b + 1.0 }")
+    done = is_op("nn.relu")(is_op("exp")(wildcard())).partition(f)
+    assert "PartitionedFromPattern" in str(done)
+    assert relay.create_executor().evaluate(done)(np.float32(0.0)) == 2.0
