@@ -12,6 +12,7 @@ import pytest
 
 from relay.cli.explain import pages, summary
 from relay.diagnostic import RelayError
+from relay.hints import HINTS
 from support import ROOT, Block, blocks, cli
 
 SOURCE = ROOT / "src" / "relay"
@@ -47,6 +48,10 @@ def test_every_code_has_a_page() -> None:
 
 def test_every_page_is_of_a_code_in_use() -> None:
     assert sorted(set(PAGES) - used_codes()) == []
+
+
+def test_every_general_hint_is_for_a_code() -> None:
+    assert sorted(set(HINTS) - set(PAGES)) == []
 
 
 def test_there_are_at_least_forty_pages() -> None:

@@ -11,6 +11,8 @@ from difflib import get_close_matches
 from types import FrameType
 from typing import Literal, NoReturn
 
+from relay.hints import HINTS
+
 Severity = Literal["error", "warning"]
 
 
@@ -210,8 +212,9 @@ class Diagnostic:
         for note in self.notes:
             where = "" if note.span is None else f" ({note.span})"
             lines.append(f"  = note: {note.message}{where}")
-        if self.hint:
-            lines.append(f"  = hint: {self.hint}")
+        hint = self.hint or HINTS.get(self.code)
+        if hint:
+            lines.append(f"  = hint: {hint}")
         return "\n".join(lines)
 
     def __str__(self) -> str:

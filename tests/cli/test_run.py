@@ -213,7 +213,8 @@ def test_output_that_cannot_be_written_is_a_diagnostic() -> None:
     with open("/dev/full", "w") as full:
         ran = subprocess.run([*RELAY, "ops"], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
     assert ran.returncode == 1
-    assert ran.stderr == "error[cannot-write]: standard output cannot be written: No space left on device\n"
+    said = "error[cannot-write]: standard output cannot be written: No space left on device\n"
+    assert ran.stderr == f"{said}  = hint: make room, or write somewhere else\n"
 
 
 def test_closed_standard_output_is_no_error() -> None:

@@ -103,7 +103,8 @@ def silence() -> None:
 
 def _not_written(error: OSError) -> Diagnostic:
     """What failed outside of files that were named: the terminal, a pipe, where output is redirected."""
-    return Diagnostic("cannot-write", f"standard output cannot be written: {error.strerror or error}")
+    message = f"standard output cannot be written: {error.strerror or error}"
+    return Diagnostic("cannot-write", message, hint="make room, or write somewhere else")
 
 
 def _out_of_memory() -> Diagnostic:

@@ -1,0 +1,26 @@
+"""What to do next about a diagnostic that does not say so itself."""
+
+HINTS = {
+    "argument-type": "give an array of that type: `astype` and `reshape` convert NumPy's",
+    "attribute-too-deep": "write the value flat; data belongs into constants",
+    "attribute-value": "`relay ops` and the name of the operator say what it takes",
+    "cannot-read": "correct the name; it is relative to the current folder",
+    "cannot-write": "name a file in a folder that exists and that you may write to",
+    "constant-cycle": "make one of them a function with a parameter that says when to stop",
+    "duplicate-attribute": "leave one of them out",
+    "duplicate-name": "give one of them another name",
+    "expected-function": "functions, operators and constructors can be called",
+    "expected-tensor": "a field of a tuple is `e.0`, the content of a reference `ref_read(e)`",
+    "expected-tuple": "only tuples have fields; parts of a tensor are `take` and `strided_slice`",
+    "index-out-of-range": "indices count from 0, negative ones from the end",
+    "not-annotated": "infer the module first: `relay.infer(mod)`",
+    "not-equal": "`relay.structural_equal` tells without an error",
+    "rank-mismatch": "`reshape`, `expand_dims` and `squeeze` change the rank",
+    "reshape-size": "one size may be -1, which stands for what the others leave",
+    "shape-check": "give a value of that shape, or write `?` for a size that may be any",
+    "shape-constraint": "correct the attribute, or the operand that has another size",
+    "slice-out-of-range": "`begin` and `end` count from 0, negative ones from the end of the axis",
+    "split-size": "a tuple of indices says where to split into unequal parts",
+    "temporary-node": "the pass replaces it by what its `realize` gives before it returns",
+    "type-mismatch": "change what is expected or what is given; `cast` converts between base types alone",
+}
