@@ -6,6 +6,7 @@ import pytest
 
 import relay.transform as passes
 from relay.testing.programs import random_program
+from relay.transform.forms import ANF, BASIC_BLOCKS
 from relay.typecheck.infer import infer
 from transform.cases import Change, outcome, verified
 
@@ -20,16 +21,18 @@ class Case:
     work: str = "same"
 
 
+def in_anf(change: Change) -> Change:
+    """A pass on A-normal form."""
+    return lambda mod: change(passes.to_anf(mod))
+
+
 CASES = [
     Case("to_anf", passes.to_anf),
     Case("dead_code", passes.dead_code, False, "less"),  # without its writes a function may be pure
     Case("fold_constants", passes.fold_constants, work="less"),
-    Case(
-        "fold_constants of A-normal form",
-        lambda mod: passes.fold_constants(passes.to_anf(mod)),
-        False,  # what a chosen branch returns shows when it is part of the block around it
-        "less",
-    ),
+    Case("fold_constants, A-normal", in_anf(passes.fold_constants), False, "less"),  # shows more
+    Case("eliminate_common_subexpr", passes.eliminate_common_subexpr, work="less"),
+    Case("eliminate_common_subexpr, A-normal", in_anf(passes.eliminate_common_subexpr), work="less"),
     Case("inline", passes.inline, False),
     Case("inline all", lambda mod: passes.inline(mod, all_calls=True), False),
     Case("remove_unused_functions", passes.remove_unused_functions),
@@ -42,6 +45,8 @@ def test_type_value_and_work_are_kept(case: Case, seeds: range) -> None:
         program = random_program(seed)
         mod = infer(program.mod)
         out = verified(case.run(mod))
+        for form in (ANF, BASIC_BLOCKS):
+            assert all(form.holds(e) for v, e in out.items() if form.is_known_of(out, v)), f"seed {seed}"
         value, work = outcome(mod, program.args)
         new_value, new_work = outcome(out, program.args)
         assert new_value == value, f"seed {seed}"

@@ -4,6 +4,7 @@ from collections import Counter
 from typing import Any
 
 from relay.analysis.call_graph import CallGraph
+from relay.analysis.normal_form import ATOMS
 from relay.analysis.uses import recursive_lets
 from relay.ir.expr import (
     Call,
@@ -201,7 +202,7 @@ class _Inliner:
 
     def bind(self, var: Var, value: Expr, chain: Chain, source: Let | None = None) -> None:
         """Bind a variable, unless it is another name of something."""
-        if not value.children and self.is_name(value, var.type_annotation):
+        if type(value) in ATOMS and self.is_name(value, var.type_annotation):
             self.atoms[var] = value
         else:
             chain.let(var, value, source)

@@ -23,6 +23,10 @@ class Purity:
         """What evaluating `e` may do."""
         return Effect.NONE if self.effects is None else self.effects.of(e)
 
+    def of_call(self, callee: Expr) -> Effect:
+        """What calling `callee` may do, once it is evaluated."""
+        return Effect.NONE if self.effects is None else self.effects.of_call(callee)
+
     def is_pure(self, e: Expr) -> bool:
         """Whether evaluating `e` touches no reference."""
         return self.effects is None or self.effects.of(e) is Effect.NONE

@@ -1,0 +1,204 @@
+"""Rules over operator calls: what passes that replace calls share.
+
+A rule sees one node whose parts are done, looks through `let`-bound variables at what made its operands, and
+says what the node becomes, or None.  What it makes is gone through by the rules in turn, so that a rule need not
+know the others.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeAlias
+
+from relay.analysis.normal_form import ATOMS
+from relay.ir.expr import Call, Constant, Expr, Function, Let, Op, Tuple, TupleGetItem, Var
+from relay.ir.module import IRModule
+from relay.ir.type import TensorType
+from relay.ir.walk import post_order
+from relay.op.base import Operator
+from relay.transform.anf import anf
+from relay.transform.definitions import with_definitions
+from relay.transform.forms import ANF
+from relay.typecheck.query import Types
+
+Rule: TypeAlias = Callable[["Calls", Any], Expr | None]
+"""What becomes of a node whose parts are done; None if it stays."""
+Table: TypeAlias = Mapping[type, Sequence[Rule]]
+"""The rules by what they look at: the class of an operator, or of another node."""
+
+
+def apply_rules(mod: IRModule, table: Table) -> IRModule:
+    """`mod` with each definition as the rules leave it; definitions in A-normal form stay in it."""
+    types = Types(mod)
+    new: dict[Any, Expr] = {}
+    for v, e in mod.functions.items():
+        made = Calls(e, types, table).run()
+        new[v] = anf(made, types) if made is not e and ANF.is_known_of(mod, v) else made
+    return with_definitions(mod, new)
+
+
+def call(op: Operator, args: Sequence[Expr], source: Expr) -> Call:
+    """A call of an operator, at the span of the node that it stands for."""
+    return Call(Op.get(op.name), tuple(args), op, span=source.span)
+
+
+class Calls:
+    """One pass over a definition."""
+
+    def __init__(self, root: Expr, types: Types, table: Table) -> None:
+        """`types` knows the module's definitions."""
+        self.root = root
+        self.types = types
+        self.table = table
+        self.new: dict[Expr, Expr] = {}
+        """What becomes of each node; a result stands for itself."""
+        self.values: dict[Expr, Expr] = {}
+        """The values of `let`-bound variables, as they were."""
+        self.shared: set[Expr] = set()
+        """Nodes with several users, where a use that goes may leave the others to a function inside."""
+        self._plain: dict[Expr, bool] = {}
+        self._free: dict[Expr, bool] = {}
+
+    def run(self) -> Expr:
+        """The definition as the rules leave it."""
+        order = list(post_order(self.root))
+        self.survey(order)
+        for e in order:
+            kept, made = self.step(e)
+            if made is None:
+                self.keep(e, kept)
+            else:
+                self.settle(e, made)
+        return self.new[self.root]
+
+    def survey(self, order: Sequence[Expr]) -> None:
+        """Note which variables are bound to what, and what is shared where there are functions inside."""
+        used: set[Expr] = set()
+        several: set[Expr] = set()
+        has_functions = False
+        for e in order:
+            kind = type(e)
+            if kind is Let:
+                self.values[e.var] = e.value  # pyright: ignore[reportAttributeAccessIssue]
+            has_functions = has_functions or (kind is Function and e is not self.root)
+            for c in e.children:
+                (several if c in used else used).add(c)
+        if has_functions:
+            self.shared = several
+
+    def step(self, e: Expr) -> tuple[Expr, Expr | None]:
+        """A node around its parts, and what a rule makes of it."""
+        kind: type = type(e)
+        if kind is Var:
+            return e, self.renamed(e)
+        children = e.children
+        if not children:
+            return e, None
+        new = self.new
+        now = tuple([new[c] for c in children])
+        if type(e) is Let and new.get(e.var, e.var) is not e.var:
+            return e, now[1]
+        kept = e if now == children else e.rebuild(now)
+        if type(kept) is Call and type(kept.op) is Op:
+            kind = type(kept.attrs)
+        for rule in self.table.get(kind, ()):
+            made = rule(self, kept)
+            if made is not None and self.types(made) == self.types(e):
+                return kept, made
+        return kept, None
+
+    def keep(self, e: Expr, kept: Expr) -> None:
+        """Note what becomes of a node that no rule changes."""
+        self.new[e] = kept
+        if kept is not e:
+            self.new[kept] = kept
+            if e in self.shared:
+                self.shared.add(kept)
+
+    def settle(self, e: Expr, made: Expr) -> None:
+        """Note what becomes of a node that a rule has made something of, once that is done."""
+        new = self.new
+        stack: list[tuple[Expr, Expr | None]] = [(e, made)]
+        while stack:
+            top, instead = stack[-1]
+            if instead is not None and instead in new:
+                new[top] = new[instead]
+            elif instead is not None:
+                stack.append((instead, None))
+                continue
+            elif top not in new:
+                missing = [c for c in top.children if c not in new]
+                if missing:
+                    stack += [(c, None) for c in missing]
+                    continue
+                kept, next_made = self.step(top)
+                if next_made is not None:
+                    stack[-1] = (top, next_made)
+                    continue
+                self.keep(top, kept)
+            stack.pop()
+
+    def renamed(self, e: Expr) -> Expr | None:
+        """The atom that a variable stands for, once a rule has made one of its value."""
+        value = self.values.get(e)
+        made = None if value is None else self.new.get(value)
+        if made is None or made is value or type(made) not in (Var, Constant):
+            return None
+        return made if self.types(made) == self.types(e) else None
+
+    # --- what rules ask ---
+
+    def seen(self, e: Expr) -> Expr | None:
+        """What an operand is made of, if a rule may use that and do without the operand."""
+        if type(e) is not Var:
+            return None if e in self.shared else e
+        made: Expr = e
+        while type(made) is Var and made in self.values:
+            value = self.new.get(self.values[made])
+            if value is None:
+                return None
+            made = value
+        return made if all(self.is_plain(c) for c in made.children) else None
+
+    def parts(self, e: Expr, *kinds: type) -> tuple[Any, tuple[Expr, ...]] | None:
+        """Operator and operands of what an operand is made of, if it is a call of one of these operators."""
+        made = self.seen(e)
+        if isinstance(made, Call) and type(made.op) is Op and isinstance(made.attrs, kinds):
+            return made.attrs, made.args
+        return None
+
+    def is_plain(self, e: Expr) -> bool:
+        """Whether `e` is operator calls and tuples of atoms: no effect, and its place does not matter."""
+        return type(e) in ATOMS or _throughout(e, self._plain, is_data)
+
+    def may_go(self, e: Expr) -> bool:
+        """Whether nobody notices, nor has more to do, if this use of `e` goes."""
+        return type(e) in ATOMS or _throughout(e, self._free, lambda p: p not in self.shared and is_data(p))
+
+    def tensor(self, e: Expr) -> TensorType | None:
+        """The type of a tensor whose shape and base type are known; None for anything else."""
+        t = self.types(e)
+        return t if isinstance(t, TensorType) and t.is_closed and isinstance(t.dtype, str) else None
+
+
+def is_data(e: Expr) -> bool:
+    """Whether a node is a call of an operator, a tuple or a projection."""
+    if type(e) is Call:
+        return type(e.op) is Op and not e.attrs.impure
+    return type(e) is Tuple or type(e) is TupleGetItem
+
+
+def _throughout(root: Expr, known: dict[Expr, bool], holds: Callable[[Expr], bool]) -> bool:
+    """Whether something holds of `root` and of everything under it but atoms; `known` remembers it."""
+    stack = [root]
+    while stack:
+        e = stack[-1]
+        if e not in known:
+            if not holds(e):
+                known[e] = False
+            else:
+                missing = [c for c in e.children if type(c) not in ATOMS and c not in known]
+                if missing:
+                    stack += missing
+                    continue
+                known[e] = all(type(c) in ATOMS or known[c] for c in e.children)
+        stack.pop()
+    return known[root]
