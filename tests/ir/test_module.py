@@ -22,7 +22,7 @@ from relay.ir.expr import (
 from relay.ir.module import IRModule, TypeData
 from relay.ir.scope_builder import ScopeBuilder
 from relay.ir.supply import GlobalVarSupply, NameSupply
-from relay.ir.type import GlobalTypeVar, IncompleteType, TypeCall, TypeVar, scalar_type
+from relay.ir.type import GlobalTypeVar, IncompleteType, TensorType, TupleType, TypeCall, TypeVar, scalar_type
 from relay.loops import while_loop
 
 
@@ -80,6 +80,118 @@ def test_copies_are_independent():
     changed = mod.with_attr("name", 3)
     assert "name" not in mod.attrs
     assert changed.attrs == {"name": 3}
+
+
+def test_a_module_may_be_given_its_definitions_by_name_and_keeps_a_table_of_its_own():
+    mine = {"f": const(1)}
+    mod = IRModule(mine)
+    mod["g"] = const(2)
+    assert [v.name_hint for v in mod] == ["f", "g"]
+    assert list(mine) == ["f"]
+    assert IRModule(None, None).functions == {}
+
+
+@pytest.mark.parametrize("name", ["f", GlobalVar("f")])
+def test_an_unknown_definition_is_a_diagnostic_however_it_is_asked_for(name):
+    mod = IRModule()
+    with pytest.raises(RelayError) as error:
+        mod[name]
+    assert error.value.codes == ("unknown-global",)
+    with pytest.raises(RelayError):
+        del mod[name]
+    with pytest.raises(RelayError) as error:
+        mod[GlobalTypeVar("T")]
+    assert error.value.codes == ("unknown-type",)
+
+
+@pytest.mark.parametrize(("name", "value"), [("f", 3), ("f", None), (GlobalTypeVar("T"), const(1))])
+def test_a_definition_is_an_expression(name, value):
+    with pytest.raises(TypeError, match="cannot be defined as"):
+        IRModule()[name] = value
+
+
+CONSTANT = "def @c: float32 = 1f\ndef @main() { @c }"
+
+
+def test_a_constant_that_is_replaced_forgets_its_type():
+    mod = relay.parse(CONSTANT)
+    mod["c"] = const(2)
+    assert str(mod.type_of(GlobalVar("main"))) == "fn() -> int32"
+    mod = relay.parse(CONSTANT)
+    mod.update({GlobalVar("c"): const(True)})
+    assert str(mod.type_of(GlobalVar("main"))) == "fn() -> bool"
+    mod.update(relay.parse("def @c: int8 = 3i8"))
+    assert str(mod.type_of(GlobalVar("main"))) == "fn() -> int8"
+    del mod["c"]
+    assert mod.constant_types == {}
+
+
+def edited(change):
+    mod = relay.parse('import "std/list"\ndef @main() { @length((Nil: List[int32])) }')
+    change(mod)
+    return mod
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda mod: mod.__setitem__("length", relay.parse_expr("fn<A>(%xs: List[A]) { 7i32 }", mod=mod)),
+        lambda mod: mod.update_func(
+            GlobalVar("length"), relay.parse_expr("fn<A>(%xs: List[A]) { 7i32 }", mod=mod)
+        ),
+        lambda mod: mod.update(
+            relay.parse("type List[A] { Cons(A, List[A]), Nil, }\ndef @length<A>(%xs: List[A]) { 7i32 }")
+        ),
+    ],
+)
+def test_a_change_to_what_was_imported_is_printed(change):
+    mod = edited(change)
+    assert mod.evaluate("main") == 7
+    assert relay.parse(str(mod)).evaluate("main") == 7
+
+
+def test_a_definition_beside_what_was_imported_leaves_the_imports():
+    mod = edited(lambda mod: mod.__setitem__("three", const(3)))
+    assert str(mod).startswith('import "std/list"')
+
+
+def test_a_module_answers_for_its_attributes():
+    mod = two_definitions().with_attr("executor", "vm")
+    assert mod.get_attr("executor") == "vm"
+    assert mod.get_attr("other") is None
+    assert mod.without_attr("executor").attrs == {}
+
+
+def test_the_type_of_a_call_of_a_definition_without_annotations_is_inferred():
+    mod = relay.parse("def @double(%x) { %x + %x }\ndef @four(%x) { @double(@double(%x)) }")
+    x = var("x", shape=(2, 3))
+    assert mod.type_of(GlobalVar("four")(x)) is TensorType((2, 3), "float32")
+    assert mod.type_of(Tuple((GlobalVar("double")(x), x))) is TupleType([x.type_annotation] * 2)
+
+
+def test_the_type_of_a_definition_is_asked_of_its_module():
+    with pytest.raises(RelayError, match=r"mod\.type_of") as error:
+        _ = GlobalVar("nowhere")(const(1)).checked_type
+    assert error.value.codes == ("unknown-global",)
+
+
+def test_replacing_a_definition_infers_again_what_reaches_it_and_nothing_else():
+    mod = relay.parse("def @f() { 1 }\ndef @g() { @f() }\ndef @h() { 2.5 }")
+    first = {v.name_hint: e for v, e in relay.infer(mod).items()}
+    mod["f"] = relay.parse_expr("fn () { True }")
+    second = {v.name_hint: e for v, e in relay.infer(mod).items()}
+    assert str(mod.type_of(GlobalVar("g"))) == "fn() -> bool"
+    assert second["h"] is first["h"]
+    assert second["g"] is not first["g"]
+
+
+def test_values_follow_an_edit():
+    mod = relay.parse("def @f() { 1 }\ndef @g() { @f() + 1 }")
+    assert mod.evaluate("g") == 2
+    mod["f"] = relay.parse_expr("fn () { 41 }")
+    assert mod.evaluate("g") == 42
+    assert mod.evaluate(GlobalVar("f")()) == 41
+    assert relay.parse("def @add3(%x: int32, %y: int32) { %x + %y + 3 }").evaluate("add3", 1, 2) == 6
 
 
 def test_map_functions_returns_the_module_itself_when_nothing_changes():

@@ -37,6 +37,10 @@ class Import:
     span: Span | None = None
 
 
+def _global_var(name: str | GlobalVar) -> GlobalVar:
+    return GlobalVar(name, span=None) if isinstance(name, str) else name
+
+
 @dataclass(slots=True, eq=False, repr=False, weakref_slot=True)
 class IRModule:
     """Definitions by name (functions, and constants that are evaluated once) and data types by name.
@@ -57,13 +61,23 @@ class IRModule:
     facts: dict[str, Any] = field(default_factory=dict[str, Any])
     """What inference remembers about definitions, by its own keys; never part of the program."""
 
+    def __post_init__(self) -> None:
+        """The module has dictionaries of its own; definitions may be given by name."""
+        for name in ("functions", "type_definitions", "attrs", "options", "constant_types", "facts"):
+            setattr(self, name, dict(getattr(self, name) or ()))
+        if any(isinstance(v, str) for v in self.functions):
+            self.functions = {_global_var(v): e for v, e in self.functions.items()}
+
     @staticmethod
     def from_expr(
         expr: Expr,
         functions: Mapping[GlobalVar, Expr] | None = None,
         type_defs: Mapping[GlobalTypeVar, TypeData] | None = None,
     ) -> "IRModule":
-        """A module whose `@main` is `expr`; an expression that is not a function becomes the body of one."""
+        """A module whose `@main` is `expr`; an expression that is not a function becomes the body of one.
+
+        Its free variables are then the parameters, in the order of first mention.
+        """
         from relay.ir.vars import free_vars
 
         main = expr if isinstance(expr, Function) else Function(tuple(free_vars(expr)), expr, span=expr.span)
@@ -72,25 +86,51 @@ class IRModule:
         return mod
 
     def __getitem__(self, name: str | GlobalVar | GlobalTypeVar) -> Any:
+        """A definition or data type; `unknown-global` or `unknown-type` with near names if there is none."""
         if isinstance(name, GlobalTypeVar):
-            return self.type_definitions[name]
-        var = self.get_global_var(name) if isinstance(name, str) else name
-        return self.functions[var]
+            return self.type_definitions[self.get_global_type_var(name.name_hint)]
+        found = self.functions.get(_global_var(name))
+        return self.functions[self.get_global_var(_global_var(name).name_hint)] if found is None else found
 
-    def __setitem__(self, name: str | GlobalVar | GlobalTypeVar, value: Any) -> None:
+    def __setitem__(self, name: str | GlobalVar | GlobalTypeVar, value: Expr | TypeData) -> None:
+        """Define or replace; `TypeError` for what is neither an expression nor a data type."""
         if isinstance(value, TypeData):
-            self.type_definitions[value.header] = value
-            return
-        assert not isinstance(name, GlobalTypeVar)
-        self.functions[GlobalVar(name) if isinstance(name, str) else name] = value
+            self._replace_types({value.header: value})
+        elif isinstance(value, RelayExpr) and not isinstance(name, GlobalTypeVar):  # pyright: ignore[reportUnnecessaryIsInstance]
+            self._replace({_global_var(name): value})
+        else:
+            raise TypeError(f"{name!r} cannot be defined as {value!r}")
 
     def __contains__(self, name: object) -> bool:
         if isinstance(name, GlobalTypeVar):
             return name in self.type_definitions
-        return (GlobalVar(name) if isinstance(name, str) else name) in self.functions
+        return (GlobalVar(name, span=None) if isinstance(name, str) else name) in self.functions
 
     def __delitem__(self, name: str | GlobalVar) -> None:
-        del self.functions[self.get_global_var(name) if isinstance(name, str) else name]
+        var = self.get_global_var(_global_var(name).name_hint)
+        self.own([var.name_hint])
+        del self.functions[var]
+        self.constant_types.pop(var, None)
+
+    def _replace(self, new: Mapping[GlobalVar, Expr]) -> None:
+        """Definitions; what is known of the type of a constant goes with it."""
+        changed = [v for v, e in new.items() if self.functions.get(v) is not e]
+        self.own([v.name_hint for v in changed])
+        for v in changed:
+            self.constant_types.pop(v, None)
+        self.functions.update(new)
+
+    def _replace_types(self, new: Mapping[GlobalTypeVar, TypeData]) -> None:
+        self.own([v.name_hint for v, data in new.items() if self.type_definitions.get(v) is not data])
+        self.type_definitions.update(new)
+
+    def own(self, names: Iterable[str]) -> None:
+        """Let the module forget its imports if one of these names came with them.
+
+        What was imported belongs to the module itself once part of it is changed, so that it prints as it is.
+        """
+        if any(name in self.imported for name in names):
+            self.imports, self.imported = [], set()
 
     def __iter__(self) -> Iterator[GlobalVar]:
         return iter(self.functions)
@@ -142,15 +182,17 @@ class IRModule:
         return (data.header, *data.constructors)
 
     def update(self, other: "IRModule | Mapping[GlobalVar, Expr]") -> None:
-        """Take over all definitions (and types) of another module."""
-        self.functions.update(other.functions if isinstance(other, IRModule) else other)
+        """Take over all definitions (and types) of another module; those of the same name are replaced."""
         if isinstance(other, IRModule):
-            self.type_definitions.update(other.type_definitions)
+            self._replace_types(other.type_definitions)
+            self._replace(other.functions)
             self.constant_types.update(other.constant_types)
+        else:
+            self._replace({_global_var(v): e for v, e in other.items()})
 
     def update_func(self, var: GlobalVar, func: Expr) -> None:
         """Replace one definition."""
-        self.functions[var] = func
+        self[var] = func
 
     def copy(self) -> "IRModule":
         """A module of its own with the same definitions."""
@@ -189,6 +231,16 @@ class IRModule:
         mod = self.copy()
         mod.attrs[name] = value
         return mod
+
+    def without_attr(self, name: str) -> "IRModule":
+        """A copy without that attribute."""
+        mod = self.copy()
+        mod.attrs.pop(name, None)
+        return mod
+
+    def get_attr(self, name: str) -> Any:
+        """An attribute of the module, or None."""
+        return self.attrs.get(name)
 
     def type_of(self, e: Expr) -> Type:
         """The type of an expression of this module, inferred on demand."""

@@ -50,6 +50,10 @@ class Type:
         """Whether no inference variable, type parameter or `?` occurs inside."""
         return not self.flags & (HAS_INCOMPLETE | HAS_VAR | HAS_ANY)
 
+    def same_as(self, other: object) -> bool:
+        """Whether `other` is this very type."""
+        return self is other
+
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"types are immutable: cannot set {name}")
 

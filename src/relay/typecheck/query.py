@@ -216,6 +216,9 @@ class Types:
                 raise Unannotated(v)
             self.globals[v] = t
             return t
+        if self.mod is None:
+            hint = "a module knows the types of its definitions: `mod.type_of(e)`"
+            fail("unknown-global", f"no module is given that defines `@{v.name}`", v.span, hint=hint)
         fail("unknown-global", f"the module has no `@{v.name}`", v.span)
 
     def constructor_type(self, c: Constructor) -> Type:
@@ -396,8 +399,11 @@ def type_of(e: Expr, mod: IRModule | None = None) -> Type:
         if found is not None:
             return found
     annotated = infer_expr(e, mod)
+    if mod is not None:
+        used = [v for v in post_order(annotated) if isinstance(v, GlobalVar) and v not in types.globals]
+        types.globals.update({v: type_of_global(v, mod) for v in used})
     try:
-        return _types_of(mod)(annotated)
+        return types(annotated)
     except Unannotated:
         fail(
             "ambiguous-type",
