@@ -19,7 +19,9 @@ COMMANDS = {
     "run": "Run a program on inputs.",
     "check": "Print every error and warning of programs.",
     "fmt": "Bring programs into the canonical form.",
+    "opt": "Print a program after passes.",
     "ops": "Show the manual of the operators, or of one.",
+    "passes": "Show the manual of the passes, or of one.",
     "explain": "Show the page of an error, or list them all.",
 }
 """Each command, in `relay.cli.<name>`, and what it does."""

@@ -7,7 +7,7 @@ from relay.cli.progress import progress
 from relay.diagnostic import Report
 
 
-@click.command(short_help="Print a program after passes.")
+@click.command()
 @click.option(
     "--pass", "passes", default="", metavar="PASSES", help="Passes in order: 'to_anf,inline(max_size=20)'."
 )

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from relay.transform.base import Rule
 
 
-@click.command(short_help="Show the manual of the passes, or of one.")
+@click.command()
 @click.argument("name", required=False)
 def passes(name: str | None) -> None:
     """Show the page of pass NAME, with its options and an example, or a table of all passes."""
