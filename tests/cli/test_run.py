@@ -262,3 +262,10 @@ def test_strings_are_read_from_array_files() -> None:
     np.save("s.npy", np.array(["a", "bc"]))
     Path("s.relay").write_text("def @main(%s: Tensor[(n,), string]) { %s }")
     assert cli("run", "s.relay", "s.npy").output == '["a", "bc"]\n'
+
+
+def test_older_json_may_be_a_module_or_an_expression_and_nothing_else() -> None:
+    Path("e.json").write_text(relay.save_json(relay.parse_expr("1 + 2")))
+    assert cli("run", "e.json") == Ran(0, "3\n")
+    Path("t.json").write_text(relay.save_json(relay.TensorType((2,), "float32")))
+    assert "error[bad-json]: `t.json` holds no program\n" in cli("run", "t.json").output

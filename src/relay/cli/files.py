@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from relay.diagnostic import Report, fail
+from relay.ir.expr import RelayExpr
 from relay.ir.module import IRModule
 from relay.text.files import as_text, read_file, write_atomically
 
@@ -41,8 +42,20 @@ def shown(name: str) -> str:
 
 def read_module(name: str, warnings: Report | None = None) -> IRModule:
     """The program in a file: text, with its weights file if there is one beside it, or JSON (`.json`)."""
-    from relay.text.weights import load, read_program
+    from relay.text.weights import read_program
 
     if name.endswith(".json"):
-        return load(name)
+        return from_json(read_text(name), name)
     return read_program(read_text(name), shown(name), None if name == STDIN else Path(name), warnings)
+
+
+def from_json(text: str, name: str) -> IRModule:
+    """The module of a program in the JSON of older versions (`bad-json`)."""
+    from relay.text.json_format import load_json
+
+    found = load_json(text)
+    if isinstance(found, RelayExpr):
+        return IRModule.from_expr(found)  # pyright: ignore[reportArgumentType]
+    if not isinstance(found, IRModule):
+        fail("bad-json", f"`{name}` holds no program", hint="a module or an expression can be run")
+    return found

@@ -1,17 +1,19 @@
 """Operators as Python functions of values: as cheap as static types allow, checked where those are open."""
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from math import prod
 from typing import Any, Protocol
 
 from relay.diagnostic import Diagnostic, RelayError, fail
+from relay.interpreter.binding import tensor_parts
 from relay.interpreter.limits import available_memory
 from relay.interpreter.value import OperatorValue, is_tuple, type_of_value
 from relay.ir import hooks
 from relay.ir.dtype import to_numpy
 from relay.ir.expr import Call, Expr, Op, Var
 from relay.ir.type import IncompleteType, TensorType, TupleType, Type
-from relay.op.base import Broadcast, Elementwise
+from relay.op.base import Broadcast, Elementwise, Fusion
 
 ON_SCALARS: dict[str, Callable[..., Any]] = {
     "add": operator.add,
@@ -55,8 +57,8 @@ def operator_function(world: Typed, e: Call) -> Callable[..., Any]:
         return ON_SCALARS[name]
     function = instance.compile_reference(types)
     if all(_has_static_shape(t) for t in types):
-        size = bytes_of(world.type_of(e))
-        return function if size <= available_memory() else _refusal(name, size)
+        problem = too_large(instance, types, world.type_of(e))
+        return _refusal(problem) if problem else function
     if isinstance(instance, Elementwise):
         return function
     return (
@@ -85,21 +87,40 @@ def _has_static_shape(t: Type) -> bool:
     return True
 
 
+READS_ALL = frozenset({Fusion.REDUCTION, Fusion.KERNEL, Fusion.OPAQUE})
+"""Operators that look at every element of their operands, also of a filled constant that takes no memory."""
+
+
+def too_large(instance: Any, types: Sequence[Type], result: Type | None) -> str:
+    """What is wrong with a call that needs more than there is, before anything is computed; else nothing."""
+    room = available_memory()
+    size = bytes_of(result)
+    if size > room:
+        return f"the result of `{instance.name}` takes {human(size)}, more memory than this machine has"
+    size = max([bytes_of(t) for t in types], default=0) if instance.fusion in READS_ALL else 0
+    return (
+        f"an operand of `{instance.name}` has {human(size)}, more than this machine holds"
+        if size > room
+        else ""
+    )
+
+
 def bytes_of(t: Type | None) -> int:
-    """The memory that a tensor of a static type takes; 0 where it is not known."""
-    if not isinstance(t, TensorType) or not isinstance(t.shape, tuple) or not isinstance(t.dtype, str):
-        return 0
-    size = to_numpy(t.dtype).itemsize
-    for d in t.shape:
-        size *= d if isinstance(d, int) else 0
-    return size
+    """The memory that tensors of a static type take; 0 where it is not known."""
+    total = 0
+    for _, part in tensor_parts(t):
+        if isinstance(part.shape, tuple) and isinstance(part.dtype, str):
+            total += to_numpy(part.dtype).itemsize * prod(
+                [d if isinstance(d, int) else 0 for d in part.shape]
+            )
+    return total
 
 
-def refuse(name: str, size: int) -> None:
+def refuse(problem: str) -> None:
     """Stop before memory is asked for that the machine does not have (`out-of-memory`)."""
     fail(
         "out-of-memory",
-        f"the result of `{name}` takes {human(size)}, more memory than this machine has",
+        problem,
         hint="check the shapes: one of them is probably larger than it should be",
     )
 
@@ -114,9 +135,9 @@ def human(size: int) -> str:
     return f"{amount:.0f} {unit}" if unit == "bytes" or amount >= 100 else f"{amount:.1f} {unit}"
 
 
-def _refusal(name: str, size: int) -> Callable[..., Any]:
+def _refusal(problem: str) -> Callable[..., Any]:
     def stop(*_: Any) -> None:
-        refuse(name, size)
+        refuse(problem)
 
     return stop
 
@@ -170,15 +191,16 @@ class CheckedOperator:
         """Infer the type of the call on these operands (`shape-check`, `out-of-memory`)."""
         from relay.typecheck.infer import infer_expr
 
-        args = tuple([Var(f"x{i}", type_of_value(x), span=None) for i, x in enumerate(operands)])
+        types = [type_of_value(x) for x in operands]
+        args = tuple([Var(f"x{i}", t, span=None) for i, t in enumerate(types)])
         call = Call(Op.get(self.instance.name), args, self.instance, span=None)
         try:
             inferred = infer_expr(call)
         except RelayError as error:
             raise RelayError([_at_run_time(self.instance.name, d) for d in error.diagnostics[:1]]) from None
-        size = bytes_of(inferred.checked_type)
-        if size > available_memory():
-            refuse(self.instance.name, size)
+        problem = too_large(self.instance, types, inferred.checked_type)
+        if problem:
+            refuse(problem)
 
 
 def _at_run_time(name: str, found: Diagnostic) -> Diagnostic:
