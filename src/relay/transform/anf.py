@@ -28,8 +28,8 @@ from relay.transform.chains import Chain
 from relay.transform.definitions import annotate, with_definitions
 from relay.transform.example import show as show
 from relay.transform.forms import ANF
-from relay.typecheck.query import Types, Unannotated
 from relay.typecheck.solver import remembered
+from relay.typecheck.types import Types, Unannotated
 
 ATOMS = frozenset({Var, Constant, GlobalVar, Op, Constructor})
 """What an operand may be."""

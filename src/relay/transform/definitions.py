@@ -7,7 +7,8 @@ from relay.ir.expr import Expr, Function, GlobalVar
 from relay.ir.module import IRModule
 from relay.transform.forms import FACTS as FORMS
 from relay.transform.forms import TYPED
-from relay.typecheck.infer import FACTS, Session, infer
+from relay.typecheck.infer import infer
+from relay.typecheck.session import FACTS, Session
 
 
 def annotated(mod: IRModule) -> IRModule:

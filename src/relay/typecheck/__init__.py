@@ -1,0 +1,1 @@
+"""Types: inference fills them in, queries look them up, a check verifies them."""

@@ -1,10 +1,10 @@
 """Verify an annotated module, independently of how it came to be annotated.
 
-A plain bottom-up walk: every name is in scope and bound once, every binder and result has its type, and at each
-place the value's type (by `query.Types`) is one that the place accepts.
+A plain bottom-up walk: every name is in scope and bound once, every binder and result has its type, and at
+each place the value's type (by `Types`) is one that the place accepts.
 """
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import Any
 
 from relay.diagnostic import Diagnostic, RelayError, Report
@@ -29,19 +29,24 @@ from relay.ir.expr import (
 from relay.ir.module import IRModule
 from relay.ir.pattern import PatternConstructor, PatternTuple, PatternVar, pattern_vars
 from relay.ir.subst import substitute_type
-from relay.ir.type import BOOL, HAS_BINDER, FuncType, RefType, TupleType, Type, TypeCall, TypeVar
+from relay.ir.type import BOOL, FuncType, RefType, TupleType, Type, TypeCall, TypeVar
 from relay.ir.walk import post_order
+from relay.typecheck.closed import Closed, agrees
 from relay.typecheck.exhaustive import pattern_text, unmatched_cases
-from relay.typecheck.infer import declared_type
+from relay.typecheck.goals import relation_goal
 from relay.typecheck.kinds import check_kinds, check_relation
 from relay.typecheck.literals import class_members
-from relay.typecheck.query import Types
-from relay.typecheck.solver import Fault, Solver, relation_goal
-from relay.typecheck.unify import Mismatch, Unknown, has_unknown, kind_of, zonk
+from relay.typecheck.messages import Fault
+from relay.typecheck.schemes import constrained
+from relay.typecheck.scoping import check_scopes
+from relay.typecheck.types import Types
+from relay.typecheck.unknown import has_unknown, kind_of
+
+_ANY = frozenset({"*"})
 
 
 def check(mod: IRModule) -> None:
-    """Raise every fault of an annotated module (`RelayError`); nothing if it is well-formed and well-typed."""
+    """Raise every fault of an annotated module (`RelayError`); nothing if it is well-typed."""
     with paused():
         checker = _Checker(mod)
         for v, e in mod.functions.items():
@@ -65,7 +70,7 @@ class _Checker:
 
     def definition(self, v: GlobalVar, root: Expr) -> None:
         before = len(self.report.diagnostics)
-        self.scopes(root)
+        check_scopes(root, self.bound, self.report)
         nodes = list(post_order(root))
         for e in nodes:
             self.annotated(e)
@@ -74,13 +79,18 @@ class _Checker:
         for e in nodes:
             if isinstance(e, Function):
                 self.declare(e)
+        wrong: set[Expr] = set()
         for e in nodes:
-            try:
-                self.place(e)
-            except RelayError as error:
-                for d in error.diagnostics:
-                    self.report.add(d)
-        if isinstance(root, Function):
+            if not any(c in wrong for c in _inputs(e)):
+                try:
+                    self.place(e)
+                except RelayError as error:
+                    wrong.add(e)
+                    for d in error.diagnostics:
+                        self.report.add(d)
+            if any(c in wrong for c in e.children):
+                wrong.add(e)
+        if isinstance(root, Function) or root in wrong:
             return
         wanted = self.mod.constant_types.get(v)
         if wanted is None:
@@ -88,51 +98,7 @@ class _Checker:
         else:
             self.accepts(wanted, root, f"`@{v.name}`")
 
-    # --- names ------------------------------------------------------------------------------------------------
-
-    def scopes(self, root: Expr) -> None:
-        """Every variable is used inside the scope of its one binder."""
-        scope: set[Var] = set()
-        seen: set[Expr] = set()
-        stack: list[Any] = [root]
-        while stack:
-            step = stack.pop()
-            if isinstance(step, tuple):
-                enter, several = step
-                for v in several:
-                    if enter:
-                        self.bind(v, scope)
-                    else:
-                        scope.discard(v)
-                continue
-            e: Expr = step
-            if isinstance(e, Var):
-                if e not in scope:
-                    self.error(
-                        "unbound-variable",
-                        f"`%{e.name}` is not in scope here",
-                        e,
-                        "bind it with `let`, or make it a parameter",
-                    )
-                    scope.add(e)
-                continue
-            if e in seen:
-                continue
-            seen.add(e)
-            stack += reversed(_steps(e))
-
-    def bind(self, v: Var, scope: set[Var]) -> None:
-        if v in self.bound:
-            self.error(
-                "duplicate-binder",
-                f"the variable object `%{v.name}` is bound in two places",
-                v,
-                "each `Var` object is one binding site: make a second one",
-            )
-        self.bound.add(v)
-        scope.add(v)
-
-    # --- annotations ------------------------------------------------------------------------------------------
+    # --- annotations --------------------------------------------------------------------------------------
 
     def annotated(self, e: Expr) -> None:
         """Every binder and result has a type, and the types are well-kinded."""
@@ -181,7 +147,7 @@ class _Checker:
                 known = self.classes.get(c.args[0])
                 self.classes[c.args[0]] = members if known is None else known & members
 
-    # --- places -----------------------------------------------------------------------------------------------
+    # --- places -------------------------------------------------------------------------------------------
 
     def place(self, e: Expr) -> None:
         """What a node's type says about its parts."""
@@ -237,44 +203,43 @@ class _Checker:
         if not isinstance(t, FuncType):
             self.error("expected-function", f"what is called is {t}", e)
             return
-        if len(e.type_args) != len(t.type_params):
-            self.error(
-                "type-args", f"{len(e.type_args)} type arguments for {len(t.type_params)} type parameters", e
-            )
+        if len(t.arg_types) != len(e.args):
+            self.error("arity", f"{len(t.arg_types)} parameters, {len(e.args)} arguments", e)
             return
-        by = dict(zip(t.type_params, e.type_args, strict=True))
-        for p, a in by.items():
+        if e.type_args and not self.are_arguments(t, e):
+            return
+        made = self.types.signature(e)
+        for i, (p, a) in enumerate(zip(made.arg_types, e.args, strict=True)):
+            self.accepts(p, a, f"argument {i + 1}")
+        for c in made.type_constraints:
+            self.holds(c.name, constrained(c, made), c.attrs, e)
+
+    def are_arguments(self, t: FuncType, e: Call) -> bool:
+        """Whether the type arguments of a call are what the type parameters ask for."""
+        if len(e.type_args) != len(t.type_params):
+            message = f"{len(e.type_args)} type arguments for {len(t.type_params)} type parameters"
+            self.error("type-args", message, e)
+            return False
+        for p, a in zip(t.type_params, e.type_args, strict=True):
             if kind_of(a) is not p.kind:
                 self.error("kind-mismatch", f"type argument {a} for `{p.name}: {p.kind.name}`", e)
-                return
-        params = [substitute_type(a, by) for a in t.arg_types]
-        if len(params) != len(e.args):
-            self.error("arity", f"{len(params)} parameters, {len(e.args)} arguments", e)
-            return
-        for i, (p, a) in enumerate(zip(params, e.args, strict=True)):
-            self.accepts(p, a, f"argument {i + 1}")
-        whole = (*params, substitute_type(t.ret_type, by))
-        for c in t.type_constraints:
-            args = whole if c.args is None else substitute_type(c, by).args
-            self.holds(c.name, args, c.attrs, e)
+                return False
+        return True
 
     def holds(self, name: str, args: Any, attrs: Any, e: Expr) -> None:
         """Demand a constraint of types without unknowns."""
         members = class_members(name, attrs)
         if members is not None:
             (t,) = args
-            if not (t in members if isinstance(t, str) else self.classes.get(t, frozenset({"*"})) <= members):
+            if not (t in members if isinstance(t, str) else self.classes.get(t, _ANY) <= members):
                 self.error("constraint-not-met", f"this call needs `{name}<{t}>`, which does not hold", e)
             return
-        solver = _Ground(Report())
-        if not self.types.has_givens:
-            self.types.find_givens()
-        solver.givens = self.types.givens
         try:
             goal = relation_goal(name, args, attrs, e)
         except Fault as f:
             self.error(f.code, f.message, e, f.hint)
             return
+        solver = Closed(self.types.givens)
         solver.post(goal)
         if solver.report.errors or not goal.done:
             self.error("constraint-not-met", f"this call needs the relation `{name}`, which does not hold", e)
@@ -324,75 +289,6 @@ class _Checker:
                     pass
 
 
-class _Ground(Solver):
-    """A solver for types without unknowns: classes of type parameters are checked elsewhere."""
-
-    def check_class(self, t: Any, allowed: frozenset[str], is_literal: bool = False) -> None:
-        """See `Unifier`."""
-        if isinstance(t, str):
-            super().check_class(t, allowed, is_literal)
-
-
-def agrees(wanted: Type, found: Type, *, strict: bool = False, is_branch: bool = False) -> bool:
-    """Whether a value of type `found` can stand where `wanted` is required; what is open is left to run time."""
-    if wanted == found:
-        return True
-    solver = _Ground(Report())
-    found = _with_instances(found)
-    if isinstance(wanted, FuncType) and wanted.type_params:
-        wanted = _instance(wanted) if is_branch else FuncType(wanted.arg_types, wanted.ret_type)
-    try:
-        solver.unify(wanted, found, strict)
-        zonk(found)
-    except Mismatch as m:
-        return is_branch and m.code == "shape-mismatch"
-    return True
-
-
-def _instance(t: FuncType) -> FuncType:
-    by = {p: Unknown(p.kind) for p in t.type_params}
-    return FuncType([substitute_type(a, by) for a in t.arg_types], substitute_type(t.ret_type, by))
-
-
-def _with_instances(root: Type) -> Type:
-    """`root` with each polymorphic function that it is, or has in tuples and references, as an instance."""
-    done: list[Type] = []
-    stack: list[tuple[Type, bool]] = [(root, False)]
-    while stack:
-        t, ready = stack.pop()
-        if not t.flags & HAS_BINDER:
-            done.append(t)
-        elif ready:
-            parts = tuple(done[len(done) - len(t.children) :])
-            done[len(done) - len(parts) :] = [t.rebuild(parts)]
-        elif isinstance(t, TupleType | RefType):
-            stack.append((t, True))
-            stack += [(c, False) for c in reversed(t.children)]
-        else:
-            done.append(_instance(t) if isinstance(t, FuncType) and t.type_params else t)
-    return done[0]
-
-
-def _steps(e: Expr) -> list[Any]:
-    """The children of a node in order, with the scopes that open and close around them."""
-    match e:
-        case Function():
-            return [(True, e.params), e.body, (False, e.params)]
-        case Let():
-            one = (e.var,)
-            recursive = isinstance(e.value, Function)
-            head: Iterable[Any] = [(True, one), e.value] if recursive else [e.value, (True, one)]
-            return [*head, e.body, (False, one)]
-        case LetRec():
-            return [(True, e.vars), *e.values, e.body, (False, e.vars)]
-        case Match():
-            steps: list[Any] = [e.data]
-            for c in e.clauses:
-                vs = tuple(pattern_vars(c.lhs))
-                steps += [(True, vs), c.rhs, (False, vs)]
-            return steps
-        case _:
-            return list(e.children)
-
-
-__all__ = ["agrees", "check", "declared_type"]
+def _inputs(e: Expr) -> Sequence[Expr]:
+    """The children that are looked at when a node is checked."""
+    return (e.value,) if isinstance(e, Let) else e.children

@@ -1,23 +1,30 @@
 """Equations and comparisons of symbolic dimensions: integer polynomials over unknowns and type parameters."""
 
-from typing import Any
+from dataclasses import dataclass
 
 from relay.ir import dim as arithmetic
-from relay.ir.type import ANY, HAS_INCOMPLETE, Dim, IncompleteType, Type
+from relay.ir.type import ANY, HAS_INCOMPLETE, Dim, Type
+from relay.typecheck.unknown import Unknown
 
 EQUAL, NEVER, OPEN, LATER = "equal", "never", "open", "later"
 """What an equation comes to: it holds, it cannot, run time decides, or it waits for its unknowns."""
 
 
-def solve(a: Dim, b: Dim) -> Any:
-    """What `a == b` (fully resolved) says: one of the words above, or the unknown it determines and its value."""
+@dataclass(frozen=True, slots=True)
+class Solution:
+    """What an equation determines: an unknown and its value."""
+
+    unknown: Unknown
+    value: Dim
+
+
+def solve(a: Dim, b: Dim) -> str | Solution:
+    """What `a == b` (fully resolved) says: one of the words above, or a solution."""
     if a is ANY or b is ANY or a == b:
         return EQUAL
     difference = arithmetic.subtract(a, b)
     if isinstance(difference, int):
         return NEVER if difference else EQUAL
-    if not isinstance(difference, Type):
-        return OPEN
     if not difference.flags & HAS_INCOMPLETE:
         return NEVER if arithmetic.is_never(a, b) else OPEN
     found = _linear(difference)
@@ -26,13 +33,13 @@ def solve(a: Dim, b: Dim) -> Any:
     return NEVER if arithmetic.is_never(a, b) else LATER
 
 
-def _linear(difference: Type) -> Any:
-    """The innermost unknown that occurs once, alone in its term, and the value that makes the polynomial zero."""
+def _linear(difference: Dim) -> str | Solution | None:
+    """The innermost unknown that occurs once, alone in its term, with the value that makes the sum zero."""
     terms, constant = arithmetic.terms_of(difference)
-    best: Any = None
+    best: Solution | None = None
     for monomial, c in terms.items():
-        (atom, *more) = monomial
-        if more or not isinstance(atom, IncompleteType):
+        atom = monomial[0]
+        if len(monomial) > 1 or not isinstance(atom, Unknown):
             continue
         rest = {m: k for m, k in terms.items() if m is not monomial}
         if any(_mentions(m, atom) for m in rest) or constant % c or any(k % c for k in rest.values()):
@@ -40,8 +47,8 @@ def _linear(difference: Type) -> Any:
         value = arithmetic.from_terms({m: -k // c for m, k in rest.items()}, -constant // c)
         if isinstance(value, int) and value < 0:
             return NEVER
-        if best is None or atom.level > best[0].level:
-            best = (atom, value)
+        if best is None or atom.level > best.unknown.level:
+            best = Solution(atom, value)
     if best is None and len(terms) == 1 and all(len(m) == 1 for m in terms):
         ((c,),) = (terms.values(),)
         return NEVER if constant % c else None

@@ -3,6 +3,8 @@
 Nothing else changes; nodes that need nothing come back as they are, shared ones stay shared.
 """
 
+from collections.abc import Sequence
+from operator import is_
 from typing import TYPE_CHECKING, Any
 
 from relay.ir.expr import (
@@ -25,10 +27,10 @@ from relay.ir.pattern import PatternConstructor, PatternTuple, PatternVar, patte
 from relay.ir.type import ANY, UNIT, FuncType, Kind, TensorType, Type, TypeVar
 from relay.typecheck.generalize import Signature
 from relay.typecheck.literals import converted, default
-from relay.typecheck.unify import Unknown, has_unknown, zonk
+from relay.typecheck.unknown import Unknown, has_unknown, zonk
 
 if TYPE_CHECKING:
-    from relay.typecheck.expressions import Inference
+    from relay.typecheck.inference import Inference
 
 _POOLS = {
     Kind.Type: ("abcdefghijklmnopqrstuvwxyz", "t"),
@@ -45,7 +47,10 @@ def close(v: Unknown) -> Any:
 
 
 class _Names:
-    """Names for type parameters: a, b, …; n, m, …; s, s1, …; bt, bt1, …; those of enclosing functions are taken."""
+    """Names for type parameters: a, b, …; n, m, …; s, s1, …; bt, bt1, ….
+
+    Those of enclosing functions are taken.
+    """
 
     def __init__(self) -> None:
         self.taken: dict[str, int] = {}
@@ -100,7 +105,7 @@ class Elaborator:
         self.vars: dict[Var, Var] = {}
         self.done: dict[Expr, Expr] = {}
 
-    # --- names of type parameters -----------------------------------------------------------------------------
+    # --- names of type parameters -------------------------------------------------------------------------
 
     def name(self, sig: Signature) -> _Env:
         """Give the type parameters that a function was generalised with their names."""
@@ -132,7 +137,7 @@ class Elaborator:
         """The type of a bound function, its parameters named."""
         return self.name(sig).type(sig.scheme)
 
-    # --- the walk ---------------------------------------------------------------------------------------------
+    # --- the walk -----------------------------------------------------------------------------------------
 
     def run(self, root: Expr) -> Expr:
         """The definition with everything filled in."""
@@ -140,22 +145,19 @@ class Elaborator:
         stack: list[tuple[Expr, bool]] = [(root, False)]
         while stack:
             e, ready = stack.pop()
-            k = type(e)
             if ready:
-                done[e] = self.close_let(e) if k is Let else self.build(e)
+                done[e] = self.close_let(e) if type(e) is Let else self.build(e)
+            elif type(e) in _LEAVES or e in done:
                 continue
-            if k in _LEAVES or e in done:
-                continue
-            if k is Constant:
+            elif type(e) is Constant:
                 done[e] = self.constant(e)
-            elif k is Let:
+            elif type(e) is Let:
                 stack.append((e, True))
                 stack.append((e.body, False))
-                value = e.value
-                if type(value) is not Var:
-                    stack.append((value, False))
+                if type(e.value) is not Var:
+                    stack.append((e.value, False))
                 self.open_let(e)
-            elif k is Call:
+            elif type(e) is Call:
                 below = [(a, False) for a in e.children if type(a) not in _LEAVES and a not in done]
                 if below:
                     stack.append((e, True))
@@ -171,13 +173,10 @@ class Elaborator:
 
     def get(self, e: Expr) -> Expr:
         """A child that is finished."""
-        k = type(e)
-        if k is Var:
+        if type(e) is Var:
             found = self.vars.get(e)
             return self.var(e) if found is None else found
-        if k in _LEAVES:
-            return e
-        return self.done[e]
+        return e if type(e) in _LEAVES else self.done[e]
 
     def var(self, v: Var, sig: Signature | None = None) -> Var:
         """The annotated form of a binder (or of a free variable)."""
@@ -362,11 +361,8 @@ class Elaborator:
 _LEAVES = frozenset({Var, GlobalVar, Op, Constructor})
 
 
-def _same(a: Any, b: Any) -> bool:
-    for x, y in zip(a, b, strict=True):
-        if x is not y:
-            return False
-    return True
+def _same(xs: Sequence[Any], ys: Sequence[Any]) -> bool:
+    return all(map(is_, xs, ys))
 
 
 def _is_own(t: Any, sig: Signature) -> bool:

@@ -1,8 +1,8 @@
 """Whether the clauses of a match cover every value, and which of them can be reached.
 
-After Maranget, "Warnings for pattern matching", 2007: rows of patterns are specialised column by column.  A state
-is the rows that still apply and the constructors chosen so far, written in prefix order, so that the search is a
-plain stack and a witness is read off the choices.
+After Maranget, "Warnings for pattern matching", 2007: rows of patterns are specialised column by column.  A
+state is the rows that still apply and the constructors chosen so far, written in prefix order, so that the
+search is a plain stack and a witness is read off the choices.
 """
 
 from collections.abc import Sequence

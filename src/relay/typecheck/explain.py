@@ -1,136 +1,19 @@
-"""What an error says: types in the user's words, and why they are what they are."""
+"""Why a type is what it is: where the types of the expressions in an error come from."""
 
 from typing import TYPE_CHECKING, Any
 
 from relay.diagnostic import Note
-from relay.ir import hooks
 from relay.ir.expr import Call, Constant, Constructor, Expr, Function, GlobalVar, Let, LetRec, Match, Op, Var
 from relay.ir.pattern import pattern_vars
-from relay.ir.type import DimCall, DimExpr, Kind, TensorType, TupleType, Type
+from relay.ir.type import TensorType, TupleType
 from relay.ir.walk import post_order
-from relay.typecheck.unify import ERROR, Mismatch, Unknown, has_unknown, kind_of, zonk
+from relay.typecheck.messages import show
+from relay.typecheck.unknown import ERROR, Unknown, has_unknown, zonk
 
 if TYPE_CHECKING:
-    from relay.typecheck.expressions import Inference
-    from relay.typecheck.solver import Fault
+    from relay.typecheck.inference import Inference
 
-LONGEST = 400
 MOST_NOTES = 4
-
-
-def show_type(t: Any) -> str:
-    """A type, shape, dimension or base type as text, cut where it is very long."""
-    t = zonk(t)
-    if isinstance(t, tuple):
-        return f"({', '.join([show_type(d) for d in t])}{',' if len(t) == 1 else ''})"
-    if t is ERROR:
-        return "_"
-    if not isinstance(t, Type):
-        return str(t)
-    if isinstance(t, Unknown) and t.allowed is not None and t.is_literal:
-        return "an integer or float" if any("int" in d for d in t.allowed) else "a float"
-    text = hooks.type_text(t)
-    return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
-
-
-def describe(m: Mismatch, expected: Any, found: Any, why: str, goal: Any) -> "Fault":
-    """A mismatch in words: what was expected, what was found, which parts differ."""
-    from relay.typecheck.solver import Fault
-
-    subject = f"`{goal.what}`: " if goal is not None and goal.name else ""
-    because = f" ({why})" if why else ""
-    match m.code:
-        case "infinite-type":
-            return Fault(
-                m.code,
-                f"{subject}a type would have to contain itself",
-                f"{_name(m.a)} occurs in {show_type(m.b)}",
-                "a recursive structure needs a data type: `type T { … }`",
-            )
-        case "type-escape":
-            return Fault(
-                m.code,
-                f"{subject}the type parameter `{m.b.name}` would leave the function that declares it",
-                hint=f"declare `{m.b.name}` on an outer function, or leave the type out",
-            )
-        case "literal-kind":
-            return _literal_kind(m, subject)
-        case "dtype-not-supported":
-            return Fault(m.code, f"{subject}{show_type(m.a)} is not allowed here{because}", hint=allowed(m.b))
-        case _:
-            pass
-    message = f"{subject}expected {show_type(expected)}, found {show_type(found)}{because}"
-    label = ""
-    if kind_of(m.a) is kind_of(m.b) and (show_type(m.a), show_type(m.b)) != (
-        show_type(expected),
-        show_type(found),
-    ):
-        label = _difference(m)
-    return Fault(m.code, message, label, m.hint or hint_for(m, expected, found))
-
-
-def _name(t: Any) -> str:
-    text = show_type(t)
-    return "it" if text == "_" else text
-
-
-def _difference(m: Mismatch) -> str:
-    a, b = show_type(m.a), show_type(m.b)
-    if a == b:
-        return ""
-    match m.code:
-        case "rank-mismatch":
-            return f"rank {len(m.a)} is not rank {len(m.b)}"
-        case "dtype-mismatch":
-            return f"the base types are {a} and {b}"
-        case "shape-mismatch":
-            return f"the sizes are {a} and {b}" if kind_of(m.a) is Kind.Dim else f"the shapes are {a} and {b}"
-        case _:
-            return f"{a} is not {b}"
-
-
-def hint_for(m: Mismatch, expected: Any, found: Any) -> str:
-    """What to do about a mismatch."""
-    if m.code == "dtype-mismatch":
-        wanted = zonk(m.a)
-        to = wanted if isinstance(wanted, str) else "float32"
-        return f"base types are never promoted; convert with `cast(…, {to})`"
-    if m.code in ("shape-mismatch", "rank-mismatch") and _has_dim_parts(m):
-        return "a size that is known only at run time is written `?`"
-    return ""
-
-
-def _has_dim_parts(m: Mismatch) -> bool:
-    return isinstance(m.a, DimExpr | DimCall) or isinstance(m.b, DimExpr | DimCall)
-
-
-def _literal_kind(m: Mismatch, subject: str) -> "Fault":
-    from relay.typecheck.solver import Fault
-
-    wanted = m.a if isinstance(m.a, str) else show_type(zonk(m.a)) if not isinstance(m.a, frozenset) else ""
-    class_ = m.b if isinstance(m.b, frozenset) else frozenset[str]()
-    if any("int" in d for d in class_):
-        return Fault(
-            m.code,
-            f"{subject}a number cannot be {wanted}" if wanted else f"{subject}a number cannot stand here",
-            hint="write `True` or `False`, or compare: `%x != 0`" if wanted == "bool" else "",
-        )
-    whole = (
-        f"{subject}a literal with a point cannot be {wanted}"
-        if wanted
-        else f"{subject}a literal with a point cannot be an integer"
-    )
-    return Fault(m.code, whole, hint="write the number without a point, or convert with `cast(…, float32)`")
-
-
-def allowed(names: Any) -> str:
-    """Which base types a class has, as a hint."""
-    from relay.typecheck.solver import listed
-
-    return f"allowed are {listed(names)}" if isinstance(names, frozenset) else ""
-
-
-# --- why ------------------------------------------------------------------------------------------------------
 
 
 def notes(inf: "Inference", operands: Any) -> tuple[Note, ...]:
@@ -161,7 +44,7 @@ def _why(inf: "Inference", e: Expr, queue: list[Expr]) -> list[Note]:
             t = zonk(inf.types.get(e))
             if t is None or t is ERROR:
                 return []
-            return [Note(f"{_phrase(e)} is {show_type(t)}", e.span)] if not has_unknown(t) else []
+            return [Note(f"{_phrase(e)} is {show(t)}", e.span)] if not has_unknown(t) else []
 
 
 def _phrase(e: Expr) -> str:
@@ -176,7 +59,7 @@ def _why_var(inf: "Inference", v: Var, queue: list[Expr]) -> list[Note]:
     raw = inf.vars.get(v)
     if raw is None or zonk(raw) is ERROR:
         return []
-    shown = show_type(raw)
+    shown = show(raw)
     if v.type_annotation is not None and not has_unknown(v.type_annotation):
         return [Note(f"`%{v.name}` is declared {shown}", v.span)]
     binder = binders_of(inf).get(v)

@@ -1,7 +1,7 @@
-"""Generalisation: what is unknown about a bound function and nobody outside shares becomes its type parameters.
+"""Generalisation: what is unknown about a bound function, and nobody outside shares, becomes type parameters.
 
-An unknown is generalised by binding it to a fresh `TypeVar`; goals that still wait and reach the signature become
-constraints of the scheme.
+An unknown is generalised by binding it to a fresh `TypeVar`; goals that still wait and reach the signature
+become constraints of the scheme.
 """
 
 from collections.abc import Sequence
@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 from relay.ir.expr import Expr, Function
 from relay.ir.type import FuncType, Kind, TypeRelation, TypeVar
+from relay.typecheck.goals import ClassGoal, Goal
 from relay.typecheck.literals import class_named, default
-from relay.typecheck.solver import ClassGoal, Goal, show
-from relay.typecheck.unify import Unknown, head, unknowns, variables, zonk
+from relay.typecheck.messages import show
+from relay.typecheck.unknown import Unknown, head, unknowns, variables, zonk
 
 if TYPE_CHECKING:
-    from relay.typecheck.expressions import Inference
+    from relay.typecheck.inference import Inference
 
 MOST_CONSTRAINTS = 64
 PLACEHOLDER = {Kind.Type: "a", Kind.Shape: "s", Kind.Dim: "n", Kind.BaseType: "bt"}
@@ -163,7 +164,7 @@ def _quantify(inf: "Inference", sig: Signature, own: list[Goal], level: int) -> 
     for p in sig.type_params:
         order.setdefault(p)
     reached = _reach(inf, order, own, level) if own else []
-    names = {p for p in sig.type_params}
+    names = set(sig.type_params)
     needs: list[TypeRelation] = []
     for g in reached:
         g.done = True
@@ -259,7 +260,7 @@ def _missing(inf: "Inference", sig: Signature, g: Goal) -> None:
 
 
 def leftovers(inf: "Inference", own: list[Goal]) -> None:
-    """Goals about nothing that the signature mentions: base types get their default, the rest is ambiguous."""
+    """Goals about nothing in the signature: base types get their default, the rest is ambiguous."""
     left = [g for g in own if not g.done]
     if not left:
         return

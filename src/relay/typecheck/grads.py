@@ -4,8 +4,9 @@ from typing import TYPE_CHECKING, Any
 
 from relay.ir.expr import Grad, GradKind
 from relay.ir.type import FuncType, RefType, TupleType, Type, TypeVar
-from relay.typecheck.solver import DeferredGoal, Fault, Goal, Silenced, Stuck, Wait, show
-from relay.typecheck.unify import ERROR, Unknown, head
+from relay.typecheck.goals import DeferredGoal, Goal, Silenced, Stuck, Wait
+from relay.typecheck.messages import Fault, show
+from relay.typecheck.unknown import ERROR, Unknown, head
 
 if TYPE_CHECKING:
     from relay.typecheck.solver import Solver

@@ -18,6 +18,7 @@ from relay.ir.expr import (
 )
 
 K = TypeVar("K")
+_CLOSED = frozenset({Var, Op, Constructor})
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,37 +40,33 @@ def scan(root: Expr) -> Scan:
     stack: list[Expr] = [root]
     while stack:
         e = stack.pop()
-        k = type(e)
-        if k is Var or k is Op or k is Constructor:
+        if type(e) in _CLOSED:
             continue
-        if e in seen:
-            shared.add(e)
-            continue
-        seen.add(e)
-        if k is Call:
-            if type(e.op) is not Op:
-                stack.append(e.op)
-            for a in e.args:
-                if type(a) is not Var:
-                    stack.append(a)
-        elif k is Let:
-            value = e.value
-            if type(value) is Function or type(value) is Op:
-                has_inner = True
-            stack.append(e.body)
-            stack.append(value)
-        elif k is GlobalVar:
-            seen.discard(e)
+        if type(e) is GlobalVar:
             found.setdefault(e)
-        elif k is not Constant:
-            if k is LetRec or (k is Function and e.type_params and e is not root):
-                has_inner = True
-            stack += reversed(e.children)
+        elif e in seen:
+            shared.add(e)
+        else:
+            seen.add(e)
+            if type(e) is Call:
+                if type(e.op) is not Op:
+                    stack.append(e.op)
+                stack += [a for a in e.args if type(a) is not Var]
+            elif type(e) is Let:
+                has_inner = has_inner or type(e.value) in (Function, Op)
+                stack += (e.body, e.value)
+            elif type(e) is not Constant:
+                if type(e) is LetRec or (type(e) is Function and e.type_params and e is not root):
+                    has_inner = True
+                stack += reversed(e.children)
     return Scan(tuple(found), frozenset(shared), has_inner)
 
 
 def components(roots: Iterable[K], edges: Callable[[K], Iterable[K]]) -> list[list[K]]:
-    """The strongly connected components reachable from `roots`, each after those it points to (Tarjan, 1972)."""
+    """The strongly connected components reachable from `roots`, each after those it points to.
+
+    After Tarjan, "Depth-first search and linear graph algorithms", 1972.
+    """
     index: dict[K, int] = {}
     low: dict[K, int] = {}
     on_path: dict[K, None] = {}

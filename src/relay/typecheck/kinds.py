@@ -18,7 +18,7 @@ from relay.ir.type import (
     TypeCall,
     TypeRelation,
 )
-from relay.typecheck.unify import kind_of
+from relay.typecheck.unknown import kind_of
 
 Complain = Callable[[str, str, str], None]
 """`(code, message, hint)`."""
@@ -62,7 +62,8 @@ def check_kinds(
             complain(
                 "higher-rank",
                 f"the polymorphic type `{t}` stands inside another type",
-                "only a `let` or a `def` is polymorphic; make its type parameters those of the whole function",
+                "only a `let` or a `def` is polymorphic; "
+                "make its type parameters those of the whole function",
             )
         elif isinstance(t, TypeCall):
             stack += _arguments(t, mod, complain)

@@ -7,10 +7,11 @@ from relay.ir.pattern import PatternConstructor, PatternTuple, PatternVar
 from relay.ir.subst import substitute_type
 from relay.ir.type import Kind, TupleType, TypeCall
 from relay.typecheck.exhaustive import analyse, pattern_text
-from relay.typecheck.unify import ERROR, Mismatch, Unknown, head
+from relay.typecheck.messages import show
+from relay.typecheck.unknown import ERROR, Mismatch, Unknown, head
 
 if TYPE_CHECKING:
-    from relay.typecheck.expressions import Inference
+    from relay.typecheck.inference import Inference
 
 
 def type_pattern(inf: "Inference", root: Pattern, t: Any, data: Expr) -> None:
@@ -64,7 +65,7 @@ def _fields(inf: "Inference", p: PatternConstructor, t: Any, data: Expr) -> list
         _at(
             inf,
             f.code,
-            f"`{c.name}` belongs to `{decl.header.name}`, but what is matched is {_shown(t)}",
+            f"`{c.name}` belongs to `{decl.header.name}`, but what is matched is {show(t)}",
             p,
             operands=(data,),
         )
@@ -89,17 +90,11 @@ def _tuple_fields(inf: "Inference", p: PatternTuple, t: Any, data: Expr) -> list
             _at(
                 inf,
                 "expected-tuple",
-                f"a tuple pattern, but what is matched is {_shown(t)}",
+                f"a tuple pattern, but what is matched is {show(t)}",
                 p,
                 operands=(data,),
             )
     return [ERROR] * n
-
-
-def _shown(t: Any) -> str:
-    from relay.typecheck.explain import show_type
-
-    return show_type(t)
 
 
 def _at(inf: "Inference", code: str, message: str, p: Pattern, hint: str = "", operands: Any = ()) -> None:

@@ -1,0 +1,82 @@
+"""The typing of what is no function: global constants and open expressions; and what is left at the end."""
+
+from typing import Any
+
+from relay.ir.expr import Constructor, Expr, GlobalVar, Op
+from relay.ir.type import HAS_ANY, FuncType, Type
+from relay.typecheck.bindings import subsume
+from relay.typecheck.generalize import Signature, ambiguous, default_literals, generalise, leftovers
+from relay.typecheck.inference import Inference
+from relay.typecheck.leaves import operator_value
+from relay.typecheck.literals import fits, is_integral
+from relay.typecheck.schemes import instance_of
+from relay.typecheck.unknown import ERROR, has_unknown, head, zonk
+
+
+def value_type(inf: Inference, e: Expr, written: Type | None, name: str = "") -> Any:
+    """The type of the value of a constant or open expression: names keep their polymorphic type."""
+    inf.level = 1
+    if type(e) is Op:
+        t = operator_value(inf, e)
+        inf.level = 0
+        if t is ERROR:
+            return t
+        sig = inf.signatures[e] = Signature(e, t, False)
+        t = generalise(inf, [sig], (0, 0))[0]
+    else:
+        t = inf.raw(e) if type(e) in (GlobalVar, Constructor) else None
+        if t is None:
+            t = inf.infer(e, written if written is not None and written.flags & HAS_ANY else None)
+    if written is not None:
+        t = _ascribed(inf, e, t, written, name)
+    inf.level = 0
+    inf.settle()
+    _generalise_nothing(inf, Signature(e, FuncType((), t), False))
+    return t
+
+
+def _ascribed(inf: Inference, e: Expr, t: Any, written: Type, name: str) -> Any:
+    """The type of a constant whose type is written."""
+    wanted = inf.annotation(written, e, polymorphic=True)
+    if isinstance(wanted, FuncType) and wanted.type_params:
+        if t != wanted:
+            subsume(inf, wanted, t, e)
+    else:
+        made = instance_of(inf, t, e) if isinstance(t, FuncType) and t.type_params else t
+        inf.agree(wanted, made, e, name)
+    return wanted
+
+
+def _generalise_nothing(inf: Inference, sig: Signature) -> None:
+    """Decide what is open at the end of a definition that is no function."""
+    default_literals(inf, [sig], 0)
+    goals, inf.pending = [g for g in inf.pending if not g.done], []
+    leftovers(inf, goals)
+
+
+def finish(inf: Inference) -> None:
+    """What is left at the end of a group: goals nothing decides, literals that do not fit."""
+    inf.settle()
+    for g in inf.pending:
+        if not g.done:
+            ambiguous(inf, g)
+    for c, v in inf.constant_dtype.items():
+        dtype = head(v)
+        if isinstance(dtype, str) and not fits(c, dtype):
+            kind = "integer" if is_integral(c) else "number"
+            shown = c.value[()] if c.is_scalar else "of this literal"
+            inf.diagnose(
+                "literal-range",
+                f"the {kind} {shown} does not fit in {dtype}",
+                c,
+                hint="give it a wider type with a suffix, or use `cast`",
+            )
+
+
+def check_free(inf: Inference) -> None:
+    """A free variable has a type that its annotation or its uses decide."""
+    for v in inf.free:
+        if not inf.failed and has_unknown(zonk(inf.vars[v])):
+            message = f"nothing decides the type of `%{v.name}`"
+            hint = "give it a type: `free_var %x: T;`, or `relay.var(name, type)`"
+            inf.diagnose("ambiguous-type", message, v, hint=hint)

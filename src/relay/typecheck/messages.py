@@ -1,0 +1,144 @@
+"""What an error says: types in the user's words, what was expected and what was found."""
+
+from collections.abc import Collection
+from typing import Any
+
+from relay.ir import hooks
+from relay.ir.dtype import BASE_TYPES
+from relay.ir.type import DimCall, DimExpr, FuncType, IncompleteType, Kind, Type
+from relay.typecheck.unknown import ERROR, Mismatch, Term, Unknown, kind_of, zonk
+
+LONGEST = 400
+
+
+class Fault(Exception):  # noqa: N818
+    """What is wrong, before it has a place."""
+
+    def __init__(self, code: str, message: str, label: str = "", hint: str = "") -> None:
+        super().__init__(code, message)
+        self.code, self.message, self.label, self.hint = code, message, label, hint
+
+
+def show(t: Term | None) -> str:
+    """A type, shape, dimension or base type as text, cut where it is very long."""
+    t = zonk(t)
+    if isinstance(t, tuple):
+        dims: tuple[Any, ...] = t
+        return f"({', '.join([show(d) for d in dims])}{',' if len(dims) == 1 else ''})"
+    if t is ERROR:
+        return "_"
+    if not isinstance(t, Type):
+        return str(t)
+    if isinstance(t, Unknown) and t.allowed is not None and t.is_literal:
+        return "an integer or float" if any("int" in d for d in t.allowed) else "a float"
+    text = hooks.type_text(_cut(t) if _is_large(t) else t)
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
+
+
+def _is_large(root: Type) -> bool:
+    """Whether a type has more parts, each counted as often as it occurs, than can be shown."""
+    stack, count = [root], 0
+    while stack and count <= LONGEST:
+        count += 1
+        stack += stack.pop().children
+    return count > LONGEST
+
+
+def _cut(t: Type, depth: int = 3) -> Type:
+    """A type with `_` for what is deep inside."""
+    if isinstance(t, FuncType) and t.type_params:
+        return t
+    if depth == 0 and t.children:
+        return IncompleteType()
+    return t.rebuild(tuple([_cut(c, depth - 1) for c in t.children]))
+
+
+def describe(m: Mismatch, expected: Term, found: Term, why: str = "", subject: str = "") -> Fault:
+    """A mismatch in words: what was expected, what was found, which parts differ; `subject` comes first."""
+    because = f" ({why})" if why else ""
+    match m.code:
+        case "infinite-type":
+            return Fault(
+                m.code,
+                f"{subject}a type would have to contain itself",
+                f"{_name(m.a)} occurs in {_part(m.b)}",
+                "a recursive structure needs a data type: `type T { … }`",
+            )
+        case "type-escape":
+            return Fault(
+                m.code,
+                f"{subject}the type parameter `{_part(m.b)}` would leave the function that declares it",
+                hint=f"declare `{_part(m.b)}` on an outer function, or leave the type out",
+            )
+        case "literal-kind":
+            return _literal_kind(m, subject)
+        case "dtype-not-supported":
+            return Fault(m.code, f"{subject}{_part(m.a)} is not allowed here{because}", hint=allowed(m.b))
+        case _:
+            message = f"{subject}expected {show(expected)}, found {show(found)}{because}"
+            return Fault(m.code, message, _difference(m, show(expected), show(found)), _hint(m))
+
+
+def _part(t: Term | frozenset[str]) -> str:
+    return f"one of {listed(t)}" if isinstance(t, frozenset) else show(t)
+
+
+def _name(t: Term | frozenset[str]) -> str:
+    text = _part(t)
+    return "it" if text == "_" else text
+
+
+def _difference(m: Mismatch, expected: str, found: str) -> str:
+    """Which parts differ, where that is not what the message says anyway."""
+    a, b = _part(m.a), _part(m.b)
+    if isinstance(m.a, frozenset) or isinstance(m.b, frozenset) or kind_of(m.a) is not kind_of(m.b):
+        return ""
+    if a == b or (a, b) == (expected, found):
+        return ""
+    match m.code:
+        case "rank-mismatch" if isinstance(m.a, tuple) and isinstance(m.b, tuple):
+            return f"rank {len(m.a)} is not rank {len(m.b)}"
+        case "dtype-mismatch":
+            return f"the base types are {a} and {b}"
+        case "shape-mismatch":
+            return f"the sizes are {a} and {b}" if kind_of(m.a) is Kind.Dim else f"the shapes are {a} and {b}"
+        case _:
+            return f"{a} is not {b}"
+
+
+def _hint(m: Mismatch) -> str:
+    """What to do about a mismatch."""
+    if m.code == "dtype-mismatch":
+        wanted = _part(m.a)
+        to = wanted if wanted in BASE_TYPES else "float32"
+        return f"base types are never promoted; convert with `cast(…, {to})`"
+    if isinstance(m.a, DimExpr | DimCall) or isinstance(m.b, DimExpr | DimCall):
+        return "a size that is known only at run time is written `?`"
+    return ""
+
+
+def _literal_kind(m: Mismatch, subject: str) -> Fault:
+    """A number where a base type is required that numbers have not."""
+    wanted = "" if isinstance(m.a, frozenset) else show(m.a)
+    if isinstance(m.b, frozenset) and any("int" in d for d in m.b):
+        message = f"a number cannot {f'be {wanted}' if wanted else 'stand here'}"
+        hint = "write `True` or `False`, or compare: `%x != 0`" if wanted == "bool" else ""
+    else:
+        message = f"a literal with a point cannot be {wanted or 'an integer'}"
+        hint = "write the number without a point, or convert with `cast(…, float32)`"
+    return Fault(m.code, subject + message, hint=hint)
+
+
+def allowed(names: Term | frozenset[str]) -> str:
+    """Which base types a class has, as a hint."""
+    return f"allowed are {listed(names)}" if isinstance(names, frozenset) else ""
+
+
+def listed(names: Collection[str]) -> str:
+    """Base types in their usual order."""
+    return ", ".join([d for d in BASE_TYPES if d in names])
+
+
+def counted(n: int, what: str) -> str:
+    """`1 operand`, `2 operands`."""
+    return f"{n} {what}" if n == 1 else f"{n} {what}s"
