@@ -35,6 +35,7 @@ CASES = [
     Case("eliminate_common_subexpr, A-normal", in_anf(passes.eliminate_common_subexpr), work="less"),
     Case("inline", passes.inline, False),
     Case("inline all", lambda mod: passes.inline(mod, all_calls=True), False),
+    Case("monomorphize", passes.monomorphize),
     Case("remove_unused_functions", passes.remove_unused_functions),
 ]  # fmt: skip
 

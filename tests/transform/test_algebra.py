@@ -1,0 +1,356 @@
+"""Every rule of algebra on its own: what it makes of a program, and that the value stays."""
+
+import numpy as np
+import pytest
+
+from relay.interpreter.machine import Interpreter
+from relay.ir.module import IRModule
+from relay.text.api import parse
+from relay.transform.algebra import RULES, simplify_expr
+from relay.transform.anf import to_anf
+from relay.transform.calls import apply_rules
+from relay.transform.rulebook import table
+from relay.transform.unused_bindings import dead_code
+from relay.typecheck.infer import infer
+from transform.cases import verified
+
+X = "Tensor[(2, 3), float32]"
+N = "Tensor[(5,), int32]"
+CASES: dict[str, list[tuple[str, str, str]]] = {
+    "x + -0.0, 0 + x => x": [
+        (f"%x: {X}", "%x + -0.0", "%x"),
+        (f"%n: {N}", "0 + %n", "%n"),
+        ("%n: int32", '%n + zeros(shape=(2,), dtype="int32")', "broadcast_to(%n, shape=(2,))"),
+        (f"%x: {X}", "%x + 0.0", "%x + 0f"),
+    ],
+    "x + 0.0, 0.0 + x => x": [
+        (f"%x: {X}", "0.0 + %x", "%x"),
+        (f"%x: {X}, %y: Tensor[(1, 3), float32]", "zeros_like(%x) + %y", "broadcast_to(%y, shape=(2, 3))"),
+        (
+            "%x: Tensor[(?,), float32], %y: Tensor[(?,), float32]",
+            "zeros_like(%x) + %y",
+            "zeros_like(%x) + %y",
+        ),
+        ("%x: Tensor[(?,), float32]", "%x + 0.0", "%x"),
+    ],
+    "x - 0 => x": [
+        (f"%x: {X}", "%x - 0.0", "%x"),
+        (f"%n: {N}", "%n - 0", "%n"),
+        (f"%x: {X}", "%x - -0.0", "%x - -0f"),
+    ],
+    "x * 1, 1 * x => x": [(f"%x: {X}", "1.0 * %x", "%x"), (f"%x: {X}", "%x * ones_like(%x)", "%x")],
+    "x / 1 => x": [(f"%x: {X}", "%x / 1.0", "%x"), (f"%n: {N}", "%n / 1", "%n")],
+    "floor_divide(n, 1), trunc_divide(n, 1) => n": [
+        (f"%n: {N}", "trunc_divide(floor_divide(%n, 1), 1)", "%n"),
+        (f"%x: {X}", "floor_divide(%x, 1.0)", "floor_divide(%x, 1f)"),
+    ],
+    "n * 0 => 0": [
+        (f"%n: {N}", "%n * 0", 'zeros(shape=(5,), dtype="int32")'),
+        (f"%x: {X}", "%x * 0.0", "%x * 0f"),
+    ],
+    "p && True, p || False => p": [
+        ("%p: Tensor[(4,), bool]", "logical_or(logical_and(%p, True), False)", "%p"),
+        ("%p: bool", "bitwise_or(False, %p)", "%p"),
+        (f"%n: {N}", "bitwise_and(%n, 1)", "bitwise_and(%n, 1i32)"),
+    ],
+    "p && False => False, p || True => True": [
+        ("%p: bool", "logical_and(%p, False)", "False"),
+        ("%p: Tensor[(4,), bool]", "logical_or(True, %p)", 'ones(shape=(4,), dtype="bool")'),
+    ],
+    "f(f(x)) => x for negative": [
+        (f"%x: {X}", "-(-%x)", "%x"),
+        ("%p: bool", "!(!%p)", "%p"),
+        (f"%n: {N}", "bitwise_not(bitwise_not(%n))", "%n"),
+    ],
+    "f(f(x)) => f(x) for abs": [
+        (f"%x: {X}", f"{f}({f}(%x))", f"{f}(%x)")
+        for f in ("abs", "sign", "floor", "ceil", "round", "trunc", "nn.relu")
+    ],
+    "abs(-x) => abs(x)": [(f"%x: {X}", "abs(-%x)", "abs(%x)"), (f"%n: {N}", "abs(-%n)", "abs(%n)")],
+    "x + -y => x - y": [
+        (f"%x: {X}, %y: {X}", "%x + (-%y)", "%x - %y"),
+        (f"%x: {X}, %y: {X}", "(-%x) + %y", "%y - %x"),
+        (f"%n: {N}, %k: {N}", "%n - (-%k)", "%n + %k"),
+    ],
+    "-x * -y => x * y": [
+        (f"%x: {X}, %y: {X}", "(-%x) * (-%y)", "%x * %y"),
+        (f"%x: {X}, %y: {X}", "(-%x) / (-%y)", "%x / %y"),
+        (f"%n: {N}, %k: {N}", "(-%n) * (-%k)", "%n * %k"),
+    ],
+    "x * -1, x / -1 => -x": [(f"%x: {X}", "-1.0 * %x", "-%x"), (f"%n: {N}", "%n / -1", "-%n")],
+    "-x * c, -(x * c) => x * -c": [
+        (f"%x: {X}", "(-%x) * 3.0", "%x * -3f"),
+        (f"%n: {N}", "-(%n * 3)", "%n * -3i32"),
+    ],
+    "(n + a) + b => n + (a + b)": [
+        (f"%n: {N}", "(2147483647 + %n) + 7", "%n + -2147483642i32"),
+        (f"%n: {N}", "3 * (%n * 65537)", "%n * 196611i32"),
+        (f"%x: {X}", "%x + 1.0 + 2.0", "%x + 1f + 2f"),
+    ],
+    "x / c => x * (1 / c)": [(f"%x: {X}", "%x / 8.0", "%x * 0.125f"), (f"%x: {X}", "%x / 3.0", "%x / 3f")],
+    "x ** 1 => x; x ** 0 => 1": [
+        (f"%x: {X}", "%x ** 1.0", "%x"),
+        (f"%x: {X}", "%x ** 0.0", 'ones(shape=(2, 3), dtype="float32")'),
+    ],
+    "n ** 2 => n * n": [(f"%n: {N}", "%n ** 2", "%n * %n"), (f"%n: {N}", "%n ** 3", "%n * %n * %n")],
+    "x ** 2 => x * x": [(f"%x: {X}", "%x ** 2.0", "%x * %x"), (f"%x: {X}", "%x ** 2.5", "power(%x, 2.5f)")],
+    "x ** 3 => x * x * x": [(f"%x: {X}", "%x ** 3.0", "%x * %x * %x")],
+    "x ** -1 => 1 / x": [(f"%x: {X}", "%x ** -1.0", "1f / %x")],
+    "1 / sqrt(x) => rsqrt(x)": [(f"%x: {X}", "1.0 / sqrt(%x)", "rsqrt(%x)")],
+    "maximum(x, x), minimum(x, x)": [
+        (f"%x: {X}", "maximum(%x, %x)", "%x"),
+        ("%p: bool", "logical_and(%p, logical_or(%p, %p))", "%p"),
+    ],
+    "where(True, x, y) => x": [
+        (f"%x: {X}, %y: {X}", "where(True, %x, %y)", "%x"),
+        (f"%x: {X}, %y: float32", "where(False, %x, %y)", "broadcast_to(%y, shape=(2, 3))"),
+    ],
+    "where(c, x, x) => x": [
+        (f"%p: bool, %x: {X}", "where(%p, %x, %x)", "%x"),
+        ("%p: Tensor[(2, 1), bool], %x: float32", "where(%p, %x, %x)", "broadcast_to(%x, shape=(2, 1))"),
+    ],
+    "where(!c, x, y) => where(c, y, x)": [(f"%p: bool, %x: {X}", "where(!%p, %x, 1.0)", "where(%p, 1f, %x)")],
+    "copy(x) => x": [(f"%x: {X}", "copy(%x)", "%x")],
+    "x + broadcast_to(y) => x + y": [
+        (f"%x: {X}, %y: float32", "%x * broadcast_to(%y, shape=(2, 3))", "%x * %y"),
+        (
+            "%x: Tensor[(3,), float32], %y: float32",
+            "%x * broadcast_to(%y, shape=(2, 3))",
+            "%x * broadcast_to(%y, shape=(2, 3))",
+        ),
+    ],
+    "x + full(c) => x + c": [
+        (f"%x: {X}", "%x + ones_like(%x)", "%x + 1f"),
+        (f"%x: {X}", "where(%x > 0.0, %x, zeros_like(%x))", "where(%x > 0f, %x, 0f)"),
+    ],
+    "reshape(x) => x if the shape stays": [
+        (f"%x: {X}", "reshape(%x, newshape=(0, -1))", "%x"),
+        (f"%x: {X}", "squeeze(reshape_like(%x, %x))", "%x"),
+        ("%x: Tensor[(n, 3), float32]", "reshape(%x, newshape=(-2,))", "%x"),
+        (
+            "%x: Tensor[(?,), float32], %y: Tensor[(?,), float32]",
+            "reshape_like(%x, %y)",
+            "reshape_like(%x, %y)",
+        ),
+    ],
+    "reshape(reshape(x)) => reshape(x), or x": [
+        (f"%x: {X}", "squeeze(expand_dims(%x, axis=1), axis=(1,))", "%x"),
+        (f"%x: {X}", "nn.batch_flatten(expand_dims(%x, axis=1, num_newaxis=2))", "%x"),
+        (
+            f"%x: {X}",
+            "reshape(reshape(%x, newshape=(6,)), newshape=(3, 2))",
+            "reshape(%x, newshape=(3, 2), allowzero=False)",
+        ),
+        (
+            "%x: Tensor[(0, 3), float32]",
+            "reshape(expand_dims(%x, axis=0), newshape=(3, 0), allowzero=True)",
+            "reshape(%x, newshape=(3, 0), allowzero=True)",
+        ),
+        ("%x: Tensor[(n, 3), float32]", "squeeze(expand_dims(%x, axis=0), axis=0)", "%x"),
+    ],
+    "transpose(transpose(x))": [
+        (f"%x: {X}", "transpose(transpose(%x))", "%x"),
+        (f"%x: {X}", "transpose(%x, axes=(0, 1))", "%x"),
+        (
+            "%x: Tensor[(2, 3, 4), float32]",
+            "transpose(transpose(%x, axes=(1, 2, 0)), axes=(0, 2, 1))",
+            "transpose(%x, axes=(1, 0, 2))",
+        ),
+        ("%x: Tensor[(?, ?), float32]", "transpose(transpose(%x))", "%x"),
+    ],
+    "layout_transform there and back": [
+        (
+            "%x: Tensor[(2, 8, 3, 4), float32]",
+            'layout_transform(layout_transform(%x, src_layout="NCHW", dst_layout="NCHW4c"), src_layout="NCHW4c", dst_layout="NCHW")',
+            "%x",
+        ),
+    ],
+    "reverse(reverse(x)) => x": [
+        (f"%x: {X}", "reverse(reverse(%x, axis=1), axis=1)", "%x"),
+        (f"%x: {X}", "reverse(reverse(%x, axis=0), axis=1)", "reverse(reverse(%x, axis=0), axis=1)"),
+    ],
+    "strided_slice of everything": [
+        (f"%x: {X}", "strided_slice(%x, begin=(0,), end=(2,))", "%x"),
+        (
+            f"%x: {X}",
+            "strided_slice(%x, begin=(-1,), end=(-3,), strides=(-1,))",
+            "strided_slice(%x, begin=(-1,), end=(-3,), strides=(-1,))",
+        ),
+        (
+            f"%x: {X}",
+            "nn.pad(tile(repeat(slice_like(%x, %x), repeats=1, axis=0), reps=(1, 1)), pad_width=((0, 0), (0, 0)))",
+            "%x",
+        ),
+    ],
+    "sum, prod, max, min and mean over axes of size 1": [
+        ("%x: Tensor[(2, 1, 3), float32]", f"{f}(%x, axis=(1,))", "reshape(%x, newshape=(2, 3))")
+        for f in ("sum", "prod", "max", "min", "mean")
+    ],
+    "broadcast_to, collapse_sum_to and their twins": [
+        (f"%x: {X}", "collapse_sum_to(broadcast_to(%x, shape=(2, 3)), shape=(2, 3))", "%x"),
+        ("%x: Tensor[(n,), float32]", "collapse_sum_like(broadcast_to_like(%x, %x), %x)", "%x"),
+    ],
+    "broadcast_to_like(x, y) => broadcast_to(x)": [
+        (f"%x: {X}, %y: float32", "broadcast_to_like(%y, %x)", "broadcast_to(%y, shape=(2, 3))"),
+        (f"%x: {X}, %y: float32", "collapse_sum_like(%x, %y)", "collapse_sum_to(%x, shape=())"),
+    ],
+    "broadcast_to(broadcast_to(x))": [
+        (
+            "%y: float32",
+            "broadcast_to(broadcast_to(%y, shape=(3,)), shape=(2, 3))",
+            "broadcast_to(%y, shape=(2, 3))",
+        ),
+    ],
+    "reshape or transpose of broadcast_to(scalar)": [
+        (
+            "%y: float32",
+            "transpose(expand_dims(broadcast_to(%y, shape=(3,)), axis=0))",
+            "broadcast_to(%y, shape=(3, 1))",
+        ),
+    ],
+    "zeros_like, ones_like, full_like": [
+        (f"%x: {X}", "zeros_like(%x)", 'zeros(shape=(2, 3), dtype="float32")'),
+        (f"%x: {X}", "ones_like(%x)", 'ones(shape=(2, 3), dtype="float32")'),
+        (f"%x: {X}", "full_like(%x, 7.0)", "full(7f, shape=(2, 3))"),
+        ("%x: Tensor[(n,), float32]", "zeros_like(%x)", "zeros_like(%x)"),
+        ("%x: float32", "ones_like(%x)", "1f"),
+    ],
+    "broadcast_to, reshape, transpose, cast of zeros": [
+        (
+            "",
+            'cast(reshape(ones(shape=(4,), dtype="int32"), newshape=(2, 2)), dtype="float32")',
+            'ones(shape=(2, 2), dtype="float32")',
+        ),
+        ("", "transpose(full(3, shape=(2, 5)))", "full(3i32, shape=(5, 2))"),
+    ],
+    "cast_like(x, y) => cast(x)": [(f"%x: {X}, %n: {N}", "cast_like(%x, %n)", 'cast(%x, dtype="int32")')],
+    "cast(x) => x if the base type stays": [(f"%x: {X}", 'cast(%x, dtype="float32")', "%x")],
+    "cast(cast(x)) => cast(x)": [
+        (f"%x: {X}", 'cast(cast(%x, dtype="float64"), dtype="float16")', 'cast(%x, dtype="float16")'),
+        (
+            f"%x: {X}",
+            'cast(cast(%x, dtype="float16"), dtype="float32")',
+            'cast(cast(%x, dtype="float16"), dtype="float32")',
+        ),
+        (
+            "%k: Tensor[(3,), int16]",
+            'cast(cast(%k, dtype="float32"), dtype="int8")',
+            'cast(cast(%k, dtype="float32"), dtype="int8")',
+        ),
+        ("%k: Tensor[(3,), int16]", 'cast(cast(%k, dtype="int64"), dtype="int8")', 'cast(%k, dtype="int8")'),
+        (
+            f"%n: {N}",
+            'cast(cast(%n, dtype="float32"), dtype="int32")',
+            'cast(cast(%n, dtype="float32"), dtype="int32")',
+        ),
+    ],
+    "concatenate((x,)) => x": [
+        (f"%x: {X}", "concatenate((%x,), axis=1)", "%x"),
+        (f"%x: {X}", "stack((%x,), axis=-1)", "expand_dims(%x, axis=2)"),
+    ],
+    "concatenate(split(x)) => x": [
+        (
+            f"%x: {X}",
+            "let %t = split(%x, indices_or_sections=3, axis=1); concatenate((%t.0, %t.1, %t.2), axis=1)",
+            "let %t = split(%x, indices_or_sections=3, axis=1);\n%x",
+        ),
+        (
+            f"%x: {X}",
+            "let %t = split(%x, indices_or_sections=3, axis=1); concatenate((%t.1, %t.0, %t.2), axis=1)",
+            "let %t = split(%x, indices_or_sections=3, axis=1);\nconcatenate((%t.1, %t.0, %t.2), axis=1)",
+        ),
+    ],
+    "(a, b).0 => a": [
+        (f"%x: {X}, %n: {N}", "(%x, %n).0", "%x"),
+        (f"%x: {X}", "let %t = (%x, 1); %t.0", "let %t = (%x, 1i32);\n%x"),
+    ],
+    "(t.0, t.1) => t": [
+        (f"%t: ({X}, {N})", "(%t.0, %t.1)", "%t"),
+        (f"%t: ({X}, {N}, {N})", "(%t.0, %t.1)", "(%t.0, %t.1)"),
+    ],
+}
+FLOATS = [np.nan, np.inf, -np.inf, 0.0, -0.0, 1.5, -2.25, 3e38, 1e-40, 7.0]
+WHOLE = [0, 1, -1, 3, -(2**31), 2**31 - 1, 12345]
+
+
+def entries_of(text: str) -> list:
+    return [entry for entry in RULES if entry.text.startswith(text)]
+
+
+def arguments(mod: IRModule) -> list:
+    """Awkward numbers in the shape of each parameter; sizes that are not known are 3."""
+    rng = np.random.default_rng(0)
+    found = []
+    for p in mod["main"].params:
+        types = getattr(p.type_annotation, "fields", None)
+        made = tuple([argument(t, rng) for t in types or (p.type_annotation,)])
+        found.append(made if types else made[0])
+    return found
+
+
+def argument(t, rng: np.random.Generator):
+    shape = tuple([d if isinstance(d, int) else 3 for d in t.shape])
+    if t.dtype == "bool":
+        return rng.integers(0, 2, shape).astype(bool)
+    if t.dtype.startswith("float"):
+        return (
+            rng.permutation(np.resize(FLOATS, max(10, int(np.prod(shape)))))[: int(np.prod(shape))]
+            .reshape(shape)
+            .astype(t.dtype)
+        )
+    return rng.permutation(np.resize(WHOLE, 10))[: int(np.prod(shape))].reshape(shape).astype(t.dtype)
+
+
+def body_of(mod: IRModule) -> str:
+    """The text of the body of `@main`, without the types of `let`s."""
+    import re
+
+    lines = str(mod).strip().splitlines()
+    start = next(i for i, line in enumerate(lines) if line.endswith("{"))
+    return "\n".join(
+        [re.sub(r"^(let %\w+): .* = ", r"\1 = ", line.strip()) for line in lines[start + 1 : -1]]
+    )
+
+
+def test_every_rule_has_a_case():
+    covered = [entry for text in CASES for entry in entries_of(text)]
+    assert all(len(entries_of(text)) == 1 for text in CASES)
+    assert {e.text for e in covered} == {e.text for e in RULES}
+
+
+@pytest.mark.parametrize("text", CASES)
+def test_rule_does_what_it_says_and_keeps_the_value(text: str):
+    (entry,) = entries_of(text)
+    for params, body, expected in CASES[text]:
+        mod = infer(parse(f"def @main({params}) {{ {body} }}"))
+        out = verified(apply_rules(mod, table([entry])))
+        wanted = infer(parse(f"def @main({params}) {{ {expected} }}"))
+        assert body_of(out) == body_of(wanted)
+        assert (out is mod) == (body_of(mod) == body_of(wanted))
+        given = arguments(mod)
+        before, after = (Interpreter(m).evaluate("main", *given) for m in (mod, out))
+        for a, b in zip(before, after, strict=True) if isinstance(before, tuple) else ((before, after),):
+            assert a.dtype == b.dtype
+            if entry.but:
+                np.testing.assert_allclose(a, b, rtol=1e-6)
+            else:
+                np.testing.assert_array_equal(a, b)
+                assert (np.signbit(a) == np.signbit(b))[~np.isnan(a)].all() if a.dtype.kind == "f" else True
+
+
+@pytest.mark.parametrize("text", CASES)
+def test_all_rules_together_keep_the_value_in_every_form(text: str):
+    for params, body, _ in CASES[text]:
+        mod = infer(parse(f"def @main({params}) {{ {body} }}"))
+        given = arguments(mod)
+        before = Interpreter(mod).evaluate("main", *given)
+        for form in (mod, to_anf(mod)):
+            for exact in (False, True):
+                out = verified(simplify_expr(form, exact=exact))
+                assert simplify_expr(out, exact=exact) is out
+                after = Interpreter(out).evaluate("main", *given)
+                for a, b in (
+                    zip(before, after, strict=True) if isinstance(before, tuple) else ((before, after),)
+                ):
+                    np.testing.assert_allclose(a, b, rtol=1e-6)
+                Interpreter(dead_code(out)).evaluate("main", *given)
