@@ -2,6 +2,7 @@
 
 import pytest
 
+import relay
 from relay import analysis
 from relay.analysis import Effect, Feature
 from relay.diagnostic import RelayError
@@ -169,6 +170,14 @@ def test_type_parameters_of_a_type():
     assert analysis.free_type_vars(t) == [b]
 
 
+def test_equal_polymorphic_types_have_type_parameters_of_their_own():
+    a, b = TypeVar("a"), TypeVar("b")
+    t = TupleType((FuncType((a,), a, (a,)), RefType(FuncType((b,), b, (b,)))))
+    assert analysis.bound_type_vars(t) == [a, b]
+    assert analysis.all_type_vars(t) == [a, b]
+    assert analysis.free_type_vars(t) == []
+
+
 def test_the_call_graph_knows_callers_and_cycles():
     f, g, h = (GlobalVar(n) for n in "fgh")
     mod = module(
@@ -279,6 +288,37 @@ def test_post_order_visit_sees_each_node_once():
     assert len(seen) == 3
 
 
+def two_layers():
+    x, w, v = var("x", shape=(2, 3)), var("w", shape=(4, 3)), var("v", shape=(5, 4))
+    hidden = relay.nn.relu(relay.nn.dense(x, w))
+    return IRModule.from_expr(relay.nn.dense(hidden, relay.transpose(relay.transpose(v, (1, 0)), (1, 0))))
+
+
+def test_an_intermediate_result_is_found_by_its_number():
+    mod = two_layers()
+    x, w, v = mod["main"].params
+    found = [analysis.extract_intermdeiate_expr(mod, i)["main"] for i in range(5)]
+    assert [f.body.op.name for f in found] == [
+        "nn.dense", "nn.relu", "transpose", "transpose", "nn.dense",
+    ]  # fmt: skip
+    assert [f.params for f in found] == [(x, w), (x, w), (v,), (v,), (x, w, v)]
+    with pytest.raises(RelayError, match="has no expression 5") as error:
+        analysis.extract_intermdeiate_expr(mod, 5)
+    assert error.value.codes == ("index-out-of-range",)
+
+
+def test_an_intermediate_result_may_call_the_other_definitions():
+    mod = relay.parse("def @f(%x: int32) { %x + 1 } def @main(%y: int32) { @f(@f(%y)) * 2 }")
+    assert analysis.extract_intermdeiate_expr(mod, 1).evaluate("main", 5) == 7
+
+
+def test_transposed_weights_are_found_by_name():
+    x, w, v = (var(n, shape=(3, 3)) for n in "xwv")
+    e = relay.nn.dense(relay.nn.dense(x, w), relay.transpose(v, (1, 0)))
+    assert analysis.search_fc_transpose(e) == ["v"]
+    assert analysis.search_fc_transpose(relay.transpose(w)) == []
+
+
 def conditions(n):
     """`n` nested branches that share one node, as deep as it gets."""
     work, e = Call(GlobalVar("f"), ()), X
@@ -299,6 +339,15 @@ def conditions(n):
         analysis.live_vars,
         analysis.use_counts,
         analysis.check_constant,
+        analysis.free_vars,
+        analysis.bound_vars,
+        analysis.all_vars,
+        analysis.constants,
+        analysis.users,
+        analysis.search_fc_transpose,
+        analysis.check_basic_block_normal_form,
+        lambda e: analysis.extract_intermdeiate_expr(IRModule.from_expr(e), 0),
+        lambda e: analysis.count_layers(e, ["add"]),
     ],
 )
 def test_analyses_do_not_recurse(analyse):

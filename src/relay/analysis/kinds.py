@@ -95,25 +95,25 @@ def _expect(wanted: Kind, found: Kind, part: Any, what: str) -> None:
         fail("kind-mismatch", f"{what} has kind {wanted.value}, but `{part}` has kind {found.value}")
 
 
-def all_type_vars(part: Part, mod: IRModule | None = None) -> list[TypeVar]:
+def all_type_vars(expr: Part, mod: IRModule | None = None) -> list[TypeVar]:
     """Every type parameter that a program or type mentions or binds, in the order of first occurrence."""
-    return list(dict.fromkeys(v for v, _ in _occurrences(part)))
+    return list(dict.fromkeys(v for v, _ in _occurrences(expr)))
 
 
-def bound_type_vars(part: Part, mod: IRModule | None = None) -> list[TypeVar]:
+def bound_type_vars(expr: Part, mod: IRModule | None = None) -> list[TypeVar]:
     """The type parameters that something inside binds."""
-    return list(dict.fromkeys(v for v, binds in _occurrences(part) if binds))
+    return list(dict.fromkeys(v for v, binds in _occurrences(expr) if binds))
 
 
-def free_type_vars(part: Part, mod: IRModule | None = None) -> list[TypeVar]:
+def free_type_vars(expr: Part, mod: IRModule | None = None) -> list[TypeVar]:
     """The type parameters that are mentioned and that nothing inside binds."""
-    bound = set(bound_type_vars(part))
-    return [v for v in all_type_vars(part) if v not in bound]
+    bound = set(bound_type_vars(expr))
+    return [v for v in all_type_vars(expr) if v not in bound]
 
 
 def _occurrences(part: Part) -> Iterator[tuple[TypeVar, bool]]:
     """Each type parameter that occurs, with whether it is bound there."""
-    seen: set[Type] = set()
+    seen: set[int] = set()
     if isinstance(part, Type):
         yield from _in_type(part, seen)
     elif isinstance(part, TypeData):
@@ -129,14 +129,17 @@ def _occurrences(part: Part) -> Iterator[tuple[TypeVar, bool]]:
                 yield from _in_type(t, seen)
 
 
-def _in_type(t: Type, seen: set[Type]) -> Iterator[tuple[TypeVar, bool]]:
-    """Outside in, so that parameters come where they are bound; parts without any are passed over."""
+def _in_type(t: Type, seen: set[int]) -> Iterator[tuple[TypeVar, bool]]:
+    """Outside in, so that parameters come where they are bound; parts without any are passed over.
+
+    `seen` goes by identity: polymorphic function types that are equal have type parameters of their own.
+    """
     stack = [t]
     while stack:
         u = stack.pop()
-        if u in seen or not (u.flags & HAS_VAR or isinstance(u, FuncType)):
+        if id(u) in seen or not (u.flags & HAS_VAR or isinstance(u, FuncType)):
             continue
-        seen.add(u)
+        seen.add(id(u))
         if isinstance(u, TypeVar):
             yield u, False
         elif isinstance(u, FuncType):

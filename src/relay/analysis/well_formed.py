@@ -29,14 +29,14 @@ from relay.ir.walk import post_order
 CODE = "ill-formed"
 
 
-def well_formed(program: Expr | IRModule) -> bool:
+def well_formed(expr: Expr | IRModule) -> bool:
     """Whether a module, or an expression (which may be open), is well-formed; `faults` says why not."""
-    return not faults(program)
+    return not faults(expr)
 
 
-def assert_well_formed(program: Expr | IRModule) -> None:
+def assert_well_formed(expr: Expr | IRModule) -> None:
     """Raise a `RelayError` of all faults, if there are any (`ill-formed`, `kind-mismatch`, …)."""
-    found = faults(program)
+    found = faults(expr)
     if found:
         raise RelayError(found)
 

@@ -20,16 +20,21 @@ def binders(e: Expr) -> tuple[Var, ...]:
             return ()
 
 
-def bound_vars(root: Expr) -> list[Var]:
-    """The variables that something under `root` binds, in the order of the text."""
-    return [v for v in all_vars(root) if v in {b for e in post_order(root) for b in binders(e)}]
+def bound_vars(expr: Expr) -> list[Var]:
+    """The variables that something under `expr` binds, in the order of the text."""
+    bound = _bound(expr)
+    return [v for v in all_vars(expr) if v in bound]
 
 
-def all_vars(root: Expr) -> list[Var]:
-    """Every variable under `root`, bound or mentioned, once, in the order of the text."""
+def _bound(expr: Expr) -> set[Var]:
+    return {v for e in post_order(expr) for v in binders(e)}
+
+
+def all_vars(expr: Expr) -> list[Var]:
+    """Every variable under `expr`, bound or mentioned, once, in the order of the text."""
     found: dict[Var, None] = {}
     seen: set[Expr] = set()
-    stack: list[Expr] = [root]
+    stack: list[Expr] = [expr]
     while stack:
         e = stack.pop()
         if e in seen:
@@ -43,15 +48,15 @@ def all_vars(root: Expr) -> list[Var]:
     return list(found)
 
 
-def free_vars(root: Expr) -> list[Var]:
-    """The variables that `root` mentions and nothing under it binds, in the order of first mention.
+def free_vars(expr: Expr) -> list[Var]:
+    """The variables that `expr` mentions and nothing under it binds, in the order of first mention.
 
     Each variable object has one binding site, so that a variable bound anywhere inside is not free.
     """
-    bound = {b for e in post_order(root) for b in binders(e)}
-    return [v for v in all_vars(root) if v not in bound]
+    bound = _bound(expr)
+    return [v for v in all_vars(expr) if v not in bound]
 
 
-def constants(root: Expr) -> list[Constant]:
-    """Every constant under `root`, once, children before parents."""
-    return [e for e in post_order(root) if isinstance(e, Constant)]
+def constants(expr: Expr) -> list[Constant]:
+    """Every constant under `expr`, once, children before parents."""
+    return [e for e in post_order(expr) if isinstance(e, Constant)]
