@@ -1,9 +1,9 @@
 """Attribute values and attribute lists as text."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, fields
 from functools import cache
-from typing import Any, get_args
+from typing import Any, cast, get_args
 
 import numpy as np
 
@@ -29,7 +29,7 @@ def value_text(value: Any) -> str:
 
     Raises `attribute-not-printable`.
     """
-    kind = type(value)
+    kind = value.__class__
     if kind is str:
         return names.quote(value)
     if kind is int or kind is bool or value is None:
@@ -43,21 +43,26 @@ def value_text(value: Any) -> str:
         if type(item) is _Text:
             out.append(item)
         elif isinstance(item, Mapping):
-            pieces: list[Any] = [_Text("{")]
-            for i, (key, inner) in enumerate(item.items()):  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
-                pieces += [_Text((", " if i else "") + f"{_key(key)}: "), inner]
-            stack += reversed([*pieces, _Text("}")])
+            stack += reversed(_dict_pieces(cast("Mapping[Any, Any]", item)))
         elif isinstance(item, tuple | list):
-            opening, closing = (
-                ("[", "]") if isinstance(item, list) else ("(", ",)" if len(item) == 1 else ")")
-            )  # pyright: ignore[reportUnknownArgumentType]
-            pieces = [_Text(opening)]
-            for i, inner in enumerate(item):  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
-                pieces += [_Text(", "), inner] if i else [inner]
-            stack += reversed([*pieces, _Text(closing)])
+            stack += reversed(_list_pieces(cast("Sequence[Any]", item)))
         else:
             out.append(_scalar(item))
     return "".join(out)
+
+
+def _dict_pieces(items: Mapping[Any, Any]) -> list[Any]:
+    pieces: list[Any] = [_Text("{")]
+    for i, (key, inner) in enumerate(items.items()):
+        pieces += [_Text((", " if i else "") + f"{_key(key)}: "), inner]
+    return [*pieces, _Text("}")]
+
+
+def _list_pieces(items: Sequence[Any]) -> list[Any]:
+    pieces: list[Any] = [_Text("[" if isinstance(items, list) else "(")]
+    for i, inner in enumerate(items):
+        pieces += [_Text(", "), inner] if i else [inner]
+    return [*pieces, _Text("]" if isinstance(items, list) else ",)" if len(items) == 1 else ")")]
 
 
 class _Text(str):
@@ -72,7 +77,7 @@ def _key(key: Any) -> str:
 
 def _scalar(value: Any) -> str:
     if isinstance(value, np.generic):
-        value = value.item()
+        value = cast(Any, value).item()
     if isinstance(value, str):
         return names.quote(value)
     if isinstance(value, float):
@@ -81,10 +86,10 @@ def _scalar(value: Any) -> str:
         return str(value)
     if isinstance(value, np.dtype | type):
         try:
-            return names.quote(dtype_name(value))
+            return names.quote(dtype_name(cast(Any, value)))
         except (ValueError, TypeError):
             pass
-    what = f"`{value!r}`" if isinstance(value, Type) else f"a value of class {type(value).__name__}"
+    what = f"`{value!r}`" if isinstance(value, Type) else f"a value of class {value.__class__.__name__}"
     fail(
         "attribute-not-printable",
         f"{what} cannot be an attribute in text",
@@ -99,9 +104,9 @@ def _plan(cls: type[Operator]) -> tuple[tuple[str, Any, bool], ...]:
     return tuple(
         [
             (f.name, f.default, types[f.name] is DTypeName or DTypeName in get_args(types[f.name]))
-            for f in fields(cls)
+            for f in fields(cast(Any, cls))
         ]
-    )  # pyright: ignore[reportArgumentType]
+    )
 
 
 def operator_attributes(op: Operator) -> str:
@@ -118,7 +123,9 @@ def operator_attributes(op: Operator) -> str:
 
 def attribute_list(attrs: Mapping[str, Any]) -> list[str]:
     """`key=value` for each attribute."""
-    return [
-        f"{key if names.is_dotted(key) and key not in names.KEYWORDS else names.quote(key)}={value_text(value)}"
-        for key, value in attrs.items()
-    ]
+    return [f"{key_text(key)}={value_text(value)}" for key, value in attrs.items()]
+
+
+def key_text(key: str) -> str:
+    """The name of an attribute before its `=`."""
+    return key if names.is_dotted(key) and key not in names.KEYWORDS else names.quote(key)

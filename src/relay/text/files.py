@@ -4,7 +4,7 @@ import os
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, cast
 
 from relay.diagnostic import did_you_mean, fail
 
@@ -40,7 +40,7 @@ def as_text(data: bytes, name: str) -> str:
         )
 
 
-def write_atomically(name: str, write: Callable[[BinaryIO], None]) -> None:
+def write_atomically(name: str, write: Callable[[BinaryIO], object]) -> None:
     """Give a file new content whole or not at all; its permissions stay (`cannot-write`)."""
     path = Path(name)
     if path.is_dir():
@@ -51,7 +51,7 @@ def write_atomically(name: str, write: Callable[[BinaryIO], None]) -> None:
         mode = target.stat().st_mode & 0o777 if target.exists() else None
         with tempfile.NamedTemporaryFile(dir=target.parent, prefix=f".{target.name}.", delete=False) as out:
             temporary = out.name
-            write(out)
+            write(cast(BinaryIO, out))
         os.chmod(temporary, mode if mode is not None else 0o666 & ~_umask())
         os.replace(temporary, target)
     except (OSError, ValueError) as error:

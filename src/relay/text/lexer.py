@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import accumulate, compress
+from typing import Any
 
 from relay.diagnostic import Report, Source, Span, did_you_mean
 from relay.text.literals import unescape
@@ -247,8 +248,8 @@ def lex(source: Source, report: Report) -> Tokens:
     tokens = Tokens(
         source,
         strict,
-        list(compress(found, keep)),
-        list(compress(pieces, keep)),  # pyright: ignore
+        [k for k in found if k is not None],
+        list(compress(pieces, keep)),
         list(compress(offsets, keep)),
         list(compress(offsets[1:], keep)),
     )
@@ -299,8 +300,9 @@ def _second_look(tokens: Tokens, report: Report) -> None:
                 ),
             )
     if drop:
-        for values in (tokens.kinds, tokens.texts, tokens.starts, tokens.ends):
-            values[:] = [v for i, v in enumerate(values) if i not in drop]  # pyright: ignore
+        several: Any = (tokens.kinds, tokens.texts, tokens.starts, tokens.ends)
+        for values in several:
+            values[:] = [v for i, v in enumerate(values) if i not in drop]
 
 
 MOST_ERRORS = 100

@@ -113,7 +113,7 @@ def opened(value: int | float, span: Span | None) -> Constant:
     return Constant(np.asarray(value, open_dtype(value)), None, span=span)
 
 
-def open_dtype(value: int | float) -> type:
+def open_dtype(value: int | float) -> type[np.generic]:
     """What stores an open number."""
     return np.float64 if isinstance(value, float) else np.int64 if value < 2**63 else np.uint64
 
@@ -173,7 +173,7 @@ def _converts(c: Constant, dtype: str) -> bool:
     return bool(c.value.size == 0 or (c.value.min() >= low and c.value.max() <= high))
 
 
-def _open_type(arrays: list[NDArray[Any]]) -> type | None:
+def _open_type(arrays: list[NDArray[Any]]) -> type[np.generic] | None:
     kinds = {a.dtype.type for a in arrays}
     if np.float64 in kinds:
         return np.float64

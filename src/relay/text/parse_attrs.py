@@ -1,9 +1,11 @@
 """Attribute values: numbers, strings, truth values, `None`, base types; lists, tuples and dicts of them."""
 
-from typing import Any
+from dataclasses import replace
+from typing import Any, cast
 
 from relay.diagnostic import RelayError, did_you_mean
 from relay.ir.dtype import canonical
+from relay.text.cursor import ParseError
 from relay.text.literals import number, special_float, unescape
 from relay.text.parse_rules import Rules
 
@@ -190,11 +192,8 @@ class Attributes(Rules):
             try:
                 found = load_json(self.tokens.metadata)
             except RelayError as error:
-                d = error.diagnostics[0]
-                at = self.tokens.metadata_span
                 self.meta = {}
-                raise self.located(
-                    RelayError(type(d)(d.code, d.message, d.span or at, d.label, d.notes, d.hint)), i
-                ) from None
-            self.meta = dict(found) if isinstance(found, dict) else {}
+                d = error.diagnostics[0]
+                raise ParseError(replace(d, span=d.span or self.tokens.metadata_span), i) from None
+            self.meta = dict(cast("dict[str, list[Any]]", found)) if isinstance(found, dict) else {}
         return self.meta

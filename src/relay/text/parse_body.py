@@ -67,7 +67,7 @@ class Bodies(Bindings):
             self.open_blocks.discard(self.block)
             self.block = outer
         for s in reversed(done):
-            node = LetRec if type(s.var) is tuple else Let
+            node: Any = LetRec if s.var.__class__ is tuple else Let
             result = node(s.var, s.value, result, span=self.span(s.start, s.last))
         return result
 

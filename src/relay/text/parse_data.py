@@ -11,6 +11,19 @@ from relay.text.parse_types import BUILT_IN_TYPES
 class DataTypes(Bodies):
     """The rules of data types."""
 
+    item_starts: frozenset[int]
+    """The tokens where items begin."""
+
+    def next_item(self, i: int) -> int:
+        i += 1 if self.kinds[i] != "END" else 0
+        while (
+            self.kinds[i] != "END"
+            and i not in self.item_starts
+            and not (self.kinds[i] == "def" and self.kinds[i + 1] == "GLOBAL")
+        ):
+            i += 1
+        return i
+
     def declare_data(self, i: int) -> None:
         """The name and the kinds of a data type; what follows is parsed when all names are known."""
         self.i = i + 1 + self.is_word(i, "extern")

@@ -95,16 +95,6 @@ class Items(Imports):
             self.i += 1
         self.done[i] = self.i
 
-    def next_item(self, i: int) -> int:
-        i += 1 if self.kinds[i] != "END" else 0
-        while (
-            self.kinds[i] != "END"
-            and i not in self.item_starts
-            and not (self.kinds[i] == "def" and self.kinds[i + 1] == "GLOBAL")
-        ):
-            i += 1
-        return i
-
     def _item(self) -> None:
         """The item here, or what is none: the last expression."""
         i = self.i

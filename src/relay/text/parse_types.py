@@ -1,7 +1,7 @@
 """Types in text: every form, with the kind of each part checked where it stands."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 from relay.diagnostic import did_you_mean
 from relay.ir.dtype import ALIASES, BASE_TYPES, canonical
@@ -149,7 +149,7 @@ class Types(Relations):
             args = ()
         return self.of_kind(TypeCall(header, args), Kind.Type, kind, i)
 
-    def _unknown_type(self, i: int, kind: Kind | None) -> None:
+    def _unknown_type(self, i: int, kind: Kind | None) -> NoReturn:
         name = self.source_text(i)
         wanted = KIND_WORDS[kind or Kind.Type]
         known = [
@@ -178,7 +178,7 @@ class Types(Relations):
             hint=hint,
         )
 
-    def _arity(self, name: str, kinds: Sequence[Kind], first: int, last: int, found: int = 0) -> None:
+    def _arity(self, name: str, kinds: Sequence[Kind], first: int, last: int, found: int = 0) -> NoReturn:
         n = len(kinds)
         form = ", ".join([kind.value for kind in kinds])
         self.fault(

@@ -23,7 +23,7 @@ class Bodies(Parts):
         `shared` is False for a shared `let` whose own text this is.
         """
         while True:
-            kind = type(e)
+            kind = e.__class__
             if kind is not Let and kind is not LetRec:
                 text = self.fast(e, self.block.room)
                 return (yield self.expr(e, self.block.room)) if text is None else text

@@ -34,7 +34,7 @@ _SPECIAL = {RefCreate: "ref", RefRead: "ref_read", RefWrite: "ref_write"}
 class ExprPrinter(Choices):
     """Prints the definitions of one text, one after the other."""
 
-    rules: ClassVar[Mapping[type, str]] = {
+    rules: ClassVar[Mapping[Any, str]] = {
         Call: "call",
         Tuple: "tuple",
         TupleGetItem: "item",

@@ -61,7 +61,9 @@ class Leaves(Scopes):
         if self.comments:
             self.sugar = False
         self.mod = mod
-        self.hidden = frozenset() if mod is None else frozenset(filter(is_operator, mod.constructors()))
+        constructors = () if mod is None else mod.constructors()
+        self.hidden = frozenset([name for name in constructors if is_operator(name)])
+        """Operators whose names are those of constructors."""
         self.large: list[Constant] = []
         self.large_index: dict[Any, int] = {}
         self.keep = keep or self.keep_in_metadata

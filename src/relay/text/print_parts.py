@@ -31,7 +31,7 @@ _OPERANDS = frozenset({Var, Call, TupleGetItem, RefRead})
 class Parts(Leaves):
     """Prints expressions that stand inside others."""
 
-    rules: ClassVar[Mapping[type, str]]
+    rules: ClassVar[Mapping[Any, str]]
     """The method that prints each kind of node."""
     name_each_call = False
     """Whether each call gets a line and a number of its own."""

@@ -7,7 +7,7 @@ written: the variable then gets a name of its own, and the definition is written
 from collections.abc import Callable, Generator, Iterable, Sequence
 from typing import Any
 
-from relay.ir.expr import RelayExpr, Var
+from relay.ir.expr import Var
 from relay.ir.scope import Scope
 from relay.ir.vars import free_vars
 from relay.text import names
@@ -95,7 +95,7 @@ class Scopes:
         self.block = Block(0, self.width, (None, 0))
         self.open: dict[Key, list[Block]] = {(None, 0): [self.block]}
 
-    def name_free(self, surveys: Iterable[tuple[RelayExpr, Survey]]) -> list[Var]:
+    def name_free(self, surveys: Iterable[tuple[Any, Survey]]) -> list[Var]:
         """Give the free variables of all definitions names that are apart; returns them in order."""
         fresh = names.Fresh()
         for root, survey in surveys:

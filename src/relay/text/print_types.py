@@ -7,7 +7,7 @@ that the text does not depend on the age of its variables.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, cast
 
 from relay.diagnostic import fail
 from relay.ir.type import (
@@ -84,7 +84,7 @@ class TypeText:
         if isinstance(t, str):
             return t
         if not isinstance(t, Type):
-            return self._shape(t) if isinstance(t, tuple) else str(t)
+            return self._shape(cast(Any, t)) if isinstance(t, tuple) else str(t)
         known = self.here if t.flags & (HAS_VAR | HAS_BINDER) else self.closed
         found = known.get(t) if not t.flags & HAS_BINDER else None
         if found is None:
@@ -127,9 +127,10 @@ class TypeText:
             if isinstance(item, str):
                 out.append(item)
             elif isinstance(item, list):
-                self.leave(item)  # pyright: ignore[reportUnknownArgumentType]
+                self.leave(cast(Any, item))
             elif isinstance(item, tuple):
-                stack += reversed(_listed("(", item, ",)" if len(item) == 1 else ")"))  # pyright: ignore[reportUnknownArgumentType]
+                shape = cast("tuple[Any, ...]", item)
+                stack += reversed(_listed("(", shape, ",)" if len(shape) == 1 else ")"))
             elif isinstance(item, Type):
                 simple = self.closed.get(item) or (self._leaf(item) if not item.children else None)
                 if simple is not None:
@@ -151,7 +152,7 @@ class TypeText:
             case GlobalTypeVar():
                 return names.type_name(t.name_hint)
             case TensorType(shape=shape, dtype=dtype):
-                return f"{dtype}" if shape == () else f"Tensor[{self._shape(shape)}, {dtype}]"  # pyright: ignore[reportArgumentType]
+                return f"{dtype}" if shape == () else f"Tensor[{self._shape(cast(Any, shape))}, {dtype}]"
             case TupleType():
                 return "()"
             case _:

@@ -25,9 +25,9 @@ from relay.ir.expr import Clause, Constant, Function, GlobalVar, Pattern, RelayE
 from relay.ir.module import IRModule, TypeData
 from relay.text import names
 from relay.text.attributes import value_text
-from relay.text.layout import flatten, wrapped
+from relay.text.layout import Multi, flatten, wrapped
 from relay.text.print_expr import ExprPrinter
-from relay.text.print_scope import run
+from relay.text.print_scope import Steps, run
 from relay.text.print_types import type_repr, type_text
 from relay.text.survey import Survey
 
@@ -47,7 +47,7 @@ class Printer(ExprPrinter):
         self.begin(survey)
         return self.whole(lambda: self._definition(name, e))
 
-    def _definition(self, name: GlobalVar, e: Any) -> Any:
+    def _definition(self, name: GlobalVar, e: Any) -> Steps:
         start = f"def {names.global_(name.name_hint)}"
         t = None if self.mod is None else self.mod.constant_types.get(name)
         if isinstance(e, Function) and t is None:
@@ -58,7 +58,7 @@ class Printer(ExprPrinter):
             last = yield self.body(e)
             if self.block.lines:
                 self.statement("", last, "")
-                text = wrapped_block(f"{start} = {{", self.leave(around), "}")
+                text = Multi(f"{start} = {{", self.leave(around), "}")
             else:
                 self.leave(around)
                 text = wrapped(last, f"{start} = ", "")
@@ -118,7 +118,7 @@ class Printer(ExprPrinter):
         free = self.name_free([(e, survey)])
         self.begin(survey)
 
-        def steps() -> Any:
+        def steps() -> Steps:
             last = yield self.body(e)
             self.statement("", last, "")
             return self.block.lines
@@ -130,13 +130,6 @@ class Printer(ExprPrinter):
         from relay.text.json_format import save_json
 
         return ["#[metadata]", save_json({"relay.Constant": self.large})] if self.large else []
-
-
-def wrapped_block(first: str, lines: list[Any], last: str) -> Any:
-    """Lines between braces."""
-    from relay.text.layout import Multi
-
-    return Multi(first, lines, last)
 
 
 def _printer(dialect: str, **options: Any) -> Printer:

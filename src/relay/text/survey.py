@@ -37,8 +37,8 @@ class Survey:
         has_scopes = False
         stack: list[Any] = [root]
         while stack:
-            e = stack.pop()
-            kind = type(e)
+            e: Any = stack.pop()
+            kind = e.__class__
             if kind is Let:
                 bound[e.var] = None
                 children = (e.value, e.body)
@@ -49,8 +49,9 @@ class Survey:
                 if kind not in _NO_BINDER:
                     bound.update(dict.fromkeys(binders(e)))
                 has_scopes = has_scopes or kind is If or kind is Match or (kind is Function and e is not root)
+            c: Any
             for c in children:
-                inner = type(c)
+                inner = c.__class__
                 if inner in LEAVES:
                     if inner is Var:
                         mentioned.add(c)

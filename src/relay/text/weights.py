@@ -58,10 +58,10 @@ def save(mod: IRModule, path: str | Path) -> None:
     beside = weights_path(path)
     if kept:
         data = _serialized(kept)
-        write_atomically(str(beside), lambda out: out.write(data) and None)
+        write_atomically(str(beside), lambda out: out.write(data))
     elif beside.exists() and _is_ours(beside):
         beside.unlink()
-    write_atomically(str(path), lambda out: out.write(text.encode()) and None)
+    write_atomically(str(path), lambda out: out.write(text.encode()))
 
 
 def load(path: str | Path) -> IRModule:
