@@ -269,3 +269,18 @@ def test_older_json_may_be_a_module_or_an_expression_and_nothing_else() -> None:
     assert cli("run", "e.json") == Ran(0, "3\n")
     Path("t.json").write_text(relay.save_json(relay.TensorType((2,), "float32")))
     assert "error[bad-json]: `t.json` holds no program\n" in cli("run", "t.json").output
+
+
+def test_characters_that_no_terminal_shows_are_written_as_the_program_writes_them() -> None:
+    Path("s.relay").write_text(r'"\u{1}\u{d800}é\"\n"')
+    assert cli("run", "s.relay") == Ran(0, '"\\u{1}\\u{d800}é\\"\\n"\n')
+
+
+def test_characters_that_do_not_exist_are_refused() -> None:
+    np.save("s.npy", np.array(["a"]))
+    broken = Path("s.npy").read_bytes()[:-4] + b"\x00\x00\x11\x00"
+    Path("s.npy").write_bytes(broken)
+    Path("s.relay").write_text("def @main(%s: Tensor[(n,), string]) { %s }")
+    assert (
+        "error[bad-array-file]: `s.npy` is broken: it has characters" in cli("run", "s.relay", "s.npy").output
+    )

@@ -192,7 +192,10 @@ def _reason(error: Exception) -> str:
 def as_tensor(array: np.ndarray[Any, Any], where: str) -> np.ndarray[Any, Any]:
     """The array in native byte order and in a base type of the language (`input-dtype`)."""
     if array.dtype.kind == "U":
-        return array.astype(object)
+        try:
+            return array.astype(object)
+        except (SystemError, ValueError):
+            fail("bad-array-file", f"{where} is broken: it has characters that do not exist")
     array = array.astype(array.dtype.newbyteorder("="), copy=False)
     if canonical(array.dtype.name) is None or array.dtype.kind in "OSUMmc":
         fail(

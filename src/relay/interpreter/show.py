@@ -14,6 +14,8 @@ from relay.interpreter.value import (
     is_tuple,
 )
 from relay.ir.dtype import dtype_name, is_float
+from relay.text.floats import shortest
+from relay.text.names import quote
 
 LARGE = 1000
 """Tensors with more elements are summarised, and structures with more parts are cut."""
@@ -92,11 +94,8 @@ def show_leaf(item: Any) -> str:
 def show_scalar(x: Any) -> str:
     """A number as its shortest exact text, a string in quotes."""
     if isinstance(x, str):
-        return (
-            '"' + x.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n").replace("\t", "\\t") + '"'
-        )
-    text = str(x)
-    return f"{text}.0" if text.lstrip("-").isdigit() and is_float(dtype_name(x.dtype)) else text
+        return quote(x)
+    return shortest(x) if is_float(dtype_name(x.dtype)) and np.isfinite(x) else str(x)
 
 
 def show_tensor(a: np.ndarray[Any, Any]) -> str:
