@@ -106,6 +106,11 @@ class Full(Operator):
     shape: tuple[int, ...] = ()
     dtype: DTypeName | Literal[""] | None = None
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.dtype == "":  # how version 0.0.5 writes None
+            object.__setattr__(self, "dtype", None)
+
     def infer(self, t: Typing, fill: Type) -> Type:
         t.shape(fill, rank=0, what="the value to fill with")
         return TensorType(check_shape(t, self.shape), self.dtype or t.dtype(fill))
