@@ -161,7 +161,8 @@ CASES: dict[str, list[tuple[str, str, str]]] = {
     "layout_transform there and back": [
         (
             "%x: Tensor[(2, 8, 3, 4), float32]",
-            'layout_transform(layout_transform(%x, src_layout="NCHW", dst_layout="NCHW4c"), src_layout="NCHW4c", dst_layout="NCHW")',
+            'layout_transform(layout_transform(%x, src_layout="NCHW", dst_layout="NHWC"), '
+            'src_layout="NHWC", dst_layout="NCHW")',
             "%x",
         ),
     ],
@@ -178,7 +179,8 @@ CASES: dict[str, list[tuple[str, str, str]]] = {
         ),
         (
             f"%x: {X}",
-            "nn.pad(tile(repeat(slice_like(%x, %x), repeats=1, axis=0), reps=(1, 1)), pad_width=((0, 0), (0, 0)))",
+            "nn.pad(tile(repeat(slice_like(%x, %x), repeats=1, axis=0), reps=(1, 1)), "
+            "pad_width=((0, 0), (0, 0)))",
             "%x",
         ),
     ],

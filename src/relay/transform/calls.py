@@ -1,8 +1,8 @@
 """Rules over operator calls: what passes that replace calls share.
 
 A rule sees one node whose parts are done, looks through `let`-bound variables at what made its operands, and
-says what the node becomes, or None.  What it makes is gone through by the rules in turn, so that a rule need not
-know the others.
+says what the node becomes, or None.  What it makes is gone through by the rules in turn, so that a rule need
+not know the others.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -13,7 +13,7 @@ from relay.ir.expr import Call, Constant, Expr, Function, Let, Op, Tuple, TupleG
 from relay.ir.module import IRModule
 from relay.ir.type import TensorType
 from relay.ir.walk import post_order
-from relay.op.base import Operator
+from relay.op.base import Operator, instance
 from relay.transform.anf import anf
 from relay.transform.definitions import with_definitions
 from relay.transform.forms import ANF
@@ -38,6 +38,11 @@ def apply_rules(mod: IRModule, table: Table) -> IRModule:
 def call(op: Operator, args: Sequence[Expr], source: Expr) -> Call:
     """A call of an operator, at the span of the node that it stands for."""
     return Call(Op.get(op.name), tuple(args), op, span=source.span)
+
+
+def call_of(name: str, args: Sequence[Expr], source: Expr, **attrs: Any) -> Call:
+    """As `call`, for an operator by its name, with the attributes that differ from their defaults."""
+    return call(instance(name, attrs), args, source)
 
 
 class Calls:
@@ -75,10 +80,9 @@ class Calls:
         several: set[Expr] = set()
         has_functions = False
         for e in order:
-            kind = type(e)
-            if kind is Let:
-                self.values[e.var] = e.value  # pyright: ignore[reportAttributeAccessIssue]
-            has_functions = has_functions or (kind is Function and e is not self.root)
+            if type(e) is Let:
+                self.values[e.var] = e.value
+            has_functions = has_functions or (type(e) is Function and e is not self.root)
             for c in e.children:
                 (several if c in used else used).add(c)
         if has_functions:
@@ -86,8 +90,7 @@ class Calls:
 
     def step(self, e: Expr) -> tuple[Expr, Expr | None]:
         """A node around its parts, and what a rule makes of it."""
-        kind: type = type(e)
-        if kind is Var:
+        if type(e) is Var:
             return e, self.renamed(e)
         children = e.children
         if not children:
@@ -97,9 +100,8 @@ class Calls:
         if type(e) is Let and new.get(e.var, e.var) is not e.var:
             return e, now[1]
         kept = e if now == children else e.rebuild(now)
-        if type(kept) is Call and type(kept.op) is Op:
-            kind = type(kept.attrs)
-        for rule in self.table.get(kind, ()):
+        subject: object = kept.attrs if type(kept) is Call and type(kept.op) is Op else kept
+        for rule in self.table.get(type(subject), ()):
             made = rule(self, kept)
             if made is not None and self.types(made) == self.types(e):
                 return kept, made

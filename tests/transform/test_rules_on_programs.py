@@ -1,0 +1,110 @@
+"""Passes made of rules, on random programs and on deep ones: type, value, form and sharing stay."""
+
+import time
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from relay.interpreter.machine import Interpreter
+from relay.ir.expr import Call, Expr, Function, GlobalVar, Let, Op, Var, constant
+from relay.ir.module import IRModule
+from relay.ir.type import TensorType
+from relay.ir.walk import post_order
+from relay.testing.programs import random_program
+from relay.transform.algebra import simplify_expr
+from relay.transform.anf import to_anf
+from relay.transform.forms import ANF
+from relay.typecheck.infer import infer
+from transform.cases import Change, outcome, verified
+
+PASSES: dict[str, Change] = {
+    "simplify_expr": simplify_expr,
+    "simplify_expr exact": lambda mod: simplify_expr(mod, exact=True),
+}
+X = TensorType((2,), "float32")
+
+
+@pytest.mark.parametrize("name", PASSES)
+def test_random_programs_keep_type_value_and_form(name: str, seeds: range) -> None:
+    change = PASSES[name]
+    for seed in seeds:
+        program = random_program(seed)
+        mod = infer(program.mod)
+        value, work = outcome(mod, program.args)
+        for form in (mod, to_anf(mod)):
+            out = verified(change(form))
+            new_value, new_work = outcome(out, program.args)
+            assert new_value == value, f"seed {seed}"
+            assert new_work.total() <= work.total(), f"seed {seed}"
+            assert change(out) is out, f"seed {seed}"
+            if form is not mod:
+                assert all(ANF.holds(e) for e in out.functions.values()), f"seed {seed}"
+
+
+def op(name: str, *args: Expr) -> Call:
+    return Call(Op.get(name), args, span=None)
+
+
+def nested(depth: int) -> IRModule:
+    """Calls in calls, half of which simplify."""
+    x = Var("x", X, span=None)
+    e: Expr = x
+    for _ in range(depth // 4):
+        e = op("negative", op("add", op("tanh", op("multiply", e, constant(1.0))), constant(0.0)))
+    return infer(IRModule({GlobalVar("main"): Function((x,), e, X)}))
+
+
+def chain(depth: int) -> IRModule:
+    """A chain of `let`s, half of which simplify."""
+    x = Var("x", X, span=None)
+    names: list[tuple[Var, Expr]] = []
+    last = x
+    for i in range(depth):
+        value = op("multiply", last, constant(1.0)) if i % 2 else op("tanh", last)
+        last = Var("y", X, span=None)
+        names.append((last, value))
+    body: Expr = last
+    for v, value in reversed(names):
+        body = Let(v, value, body, span=None)
+    return infer(IRModule({GlobalVar("main"): Function((x,), body, X)}))
+
+
+def seconds(change: Change, mod: IRModule) -> float:
+    """The least processor time of three runs."""
+    found: list[float] = []
+    for _ in range(3):
+        start = time.process_time()
+        change(mod)
+        found.append(time.process_time() - start)
+    return min(found)
+
+
+@pytest.mark.parametrize("make", [nested, chain])
+@pytest.mark.parametrize("name", PASSES)
+def test_four_times_the_program_takes_about_four_times_as_long(
+    name: str, make: Callable[[int], IRModule]
+) -> None:
+    assert seconds(PASSES[name], make(16_000)) < 8 * seconds(PASSES[name], make(4_000)) + 0.05
+
+
+@pytest.mark.parametrize("make", [nested, chain])
+def test_deep_programs_are_ordinary(make: Callable[[int], IRModule]) -> None:
+    deep = make(100_000)
+    for change in PASSES.values():
+        change(deep)
+
+
+def test_what_is_shared_stays_shared() -> None:
+    x = Var("x", X, span=None)
+    e: Expr = x
+    for _ in range(50):
+        half = op("multiply", op("tanh", e), constant(1.0))
+        e = op("add", half, half)
+    mod = infer(IRModule({GlobalVar("main"): Function((x,), e, X)}))
+    out = verified(simplify_expr(mod))
+    assert sum(type(e) is Call for e in post_order(out["main"])) == 100
+    given = np.ones(2, np.float32)
+    np.testing.assert_array_equal(
+        Interpreter(out).evaluate("main", given), Interpreter(mod).evaluate("main", given)
+    )
