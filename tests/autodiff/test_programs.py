@@ -172,3 +172,17 @@ def test_operators_and_constructors_may_be_values() -> None:
     """
     )
     np.testing.assert_allclose(value(text, np.float64(2.0)), (24.0, 24.0))
+
+
+def test_polymorphic_functions_are_differentiated_at_their_types() -> None:
+    text = """
+        def @id<a>(%x: a) -> a { %x }
+        def @times(%x, %y) { %x * %y }
+        def @main(%x: Tensor[(3,), float64]) {
+          let %square = fn(%a) { %a * %a };
+          let %count = cast(%square(@id([0, 1, 2])), float64);
+          grad(fn(%x: Tensor[(3,), float64]) { sum(%square(@id(%x)) * %count + @times(%x, 2.0)) })(%x).1.0
+        }
+    """
+    x = np.array([1.0, 2.0, 3.0])
+    np.testing.assert_allclose(value(text, x), 2 * x * np.array([0.0, 1.0, 4.0]) + 2)

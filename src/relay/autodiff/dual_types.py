@@ -9,6 +9,7 @@ far.
 
 from typing import Any, Literal
 
+from relay.diagnostic import fail
 from relay.ir.dtype import is_float
 from relay.ir.expr import Constructor
 from relay.ir.module import IRModule, TypeData
@@ -70,6 +71,12 @@ class DualTypes:
         """Whether this part alone, the types inside aside, has another dual."""
         if isinstance(t, TypeCall) and isinstance(t.func, GlobalTypeVar):
             return self._instance_changes(self.instance(t))
+        if isinstance(t, TensorType) and not isinstance(t.dtype, str):
+            fail(
+                "unknown-grad-target",
+                f"whether {t} has a derivative depends on its base type, which is a type parameter here",
+                hint="give the base type, or let the recursion keep its base types",
+            )
         return isinstance(t, FuncType) or is_floating(t)
 
     def instance(self, t: TypeCall) -> Instance:

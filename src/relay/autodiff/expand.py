@@ -17,6 +17,7 @@ from relay.ir.expr import Expr, Function, GlobalVar, Grad, GradKind, Var
 from relay.ir.module import IRModule
 from relay.ir.supply import GlobalVarSupply
 from relay.ir.walk import post_order
+from relay.transform.specialisation import monomorphize
 from relay.typecheck.infer import infer
 from relay.typecheck.query import Types
 
@@ -35,7 +36,16 @@ def expand_grad(mod: IRModule, reserved: Iterable[GlobalVar] = ()) -> IRModule:
     for name in set(reserved) - set(mod.functions):
         supply.reserve_global(name)
     with derived_nodes():
-        return _expanded(infer(mod), supply)
+        return _expanded(_with_known_base_types(infer(mod)), supply)
+
+
+def _with_known_base_types(mod: IRModule) -> IRModule:
+    """The module with a copy of each polymorphic function for its uses, so that it is known what has a derivative."""
+    instances = monomorphize(mod)
+    if not mod.functions.keys() <= instances.functions.keys():
+        instances = instances.copy()
+        instances.functions = {**mod.functions, **instances.functions}
+    return instances
 
 
 def _expanded(mod: IRModule, supply: GlobalVarSupply) -> IRModule:

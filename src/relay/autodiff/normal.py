@@ -3,7 +3,7 @@
 from typing import Any
 
 from relay.diagnostic import fail
-from relay.ir.expr import Call, Constructor, Expr, Function, Let, Op, Var
+from relay.ir.expr import Call, Constructor, Expr, Function, Op, Var
 from relay.ir.subst import substitute_type
 from relay.ir.type import FuncType, Type, TypeCall
 from relay.ir.walk import post_order
@@ -22,18 +22,8 @@ def applied(root: Expr, types: Types) -> Expr:
     """`root` with `fn(%x) { tanh(%x) }` in the place of `tanh` wherever that is not called."""
     if not any(isinstance(c, Op | Constructor) for e in post_order(root) for c in values_of(e)):
         return root
-    names: dict[Expr, Expr] = {
-        e.var: e.value
-        for e in post_order(root)
-        if isinstance(e, Let) and isinstance(e.value, Op | Constructor)
-    }
-    new = dict(names)
+    new: dict[Expr, Expr] = {}
     for e in post_order(root):
-        if e in new:
-            continue
-        if isinstance(e, Let) and e.var in names:
-            new[e] = new[e.body]
-            continue
         children = [new[c] for c in e.children]
         for i, t in expected(e, types):
             c = children[i]

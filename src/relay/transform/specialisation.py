@@ -303,6 +303,8 @@ class _Specialiser:
             params = [by.type(p) for p in t.arg_types]
         if type_args and (type(callee) is Var or type(callee) is GlobalVar):
             callee, type_args = self.instance(callee, type_args)
+        if type(callee) is Op:
+            type_args = ()
         args = tuple([self.atom(a, p) for a, p in zip(e.args, params, strict=True)])
         if callee is e.op and args == e.args and type_args == e.type_args:
             return e
