@@ -41,38 +41,43 @@ def is_data(t):
     return not any(isinstance(p, FuncType | RefType) for p in type_post_order(t))
 
 
+def check_modes(seed):
+    """Whether both modes of a random program keep its value and agree; None where they do not apply."""
+    program = random_program(seed)
+    if not is_data(program.result):
+        return None
+    rng = np.random.default_rng(seed)
+    args = widened(program.args)
+    mod = wide(program.mod)
+    main = mod.get_global_var("main")
+    run = relay.create_executor(mod=mod)
+    value = run.evaluate()(*args)
+    if not finite(value):
+        return None
+    directions = mapped(args, lambda x: rng.normal(size=x.shape))
+    forward, change = run.evaluate(relay.jvp(main))(args, directions)
+    backward, back = run.evaluate(relay.vjp(main))(*args)
+    if not values_equal(forward, value) or not values_equal(backward, value):
+        return False
+    g = mapped(value, lambda x: rng.normal(size=x.shape))
+    a, b = inner(g, change), inner(back(g), directions)
+    if not np.isfinite(a) or abs(a) >= 1e8:
+        return None
+    return abs(a - b) <= 1e-7 * (1 + abs(a)) and inner(back(g), directions) == b
+
+
 def test_modes_agree_on_random_programs(seeds):
     tried = refused = 0
     for seed in seeds:
-        program = random_program(seed)
-        if not is_data(program.result):
-            continue
-        tried += 1
-        rng = np.random.default_rng(seed)
-        mod = wide(program.mod)
-        args = widened(program.args)
-        main = mod.get_global_var("main")
-        run = relay.create_executor(mod=mod)
-        value = run.evaluate()(*args)
-        if not finite(value):
-            continue
         try:
-            run.evaluate(relay.vjp(main))
+            agree = check_modes(seed)
         except relay.RelayError as e:
-            assert "its use is not known" in str(e), seed  # an operator in a tuple
+            if "its use is not known" not in str(e):  # an operator in a tuple, of no type in particular
+                raise
             refused += 1
             continue
-        directions = mapped(args, lambda x: rng.normal(size=x.shape))
-        forward, change = run.evaluate(relay.jvp(main))(args, directions)
-        backward, back = run.evaluate(relay.vjp(main))(*args)
-        assert values_equal(forward, value), seed
-        assert values_equal(backward, value), seed
-        g = mapped(value, lambda x: rng.normal(size=x.shape))
-        slopes = back(g)
-        a, b = inner(g, change), inner(slopes, directions)
-        if np.isfinite(a) and abs(a) < 1e8:
-            assert abs(a - b) <= 1e-7 * (1 + abs(a)), (seed, a, b)
-            assert inner(back(g), directions) == b, seed
+        assert agree is not False, seed
+        tried += agree is True
     assert tried > 20 * refused
 
 

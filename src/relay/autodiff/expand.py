@@ -40,7 +40,7 @@ def expand_grad(mod: IRModule, reserved: Iterable[GlobalVar] = ()) -> IRModule:
 
 
 def _with_known_base_types(mod: IRModule) -> IRModule:
-    """The module with a copy of each polymorphic function for its uses, so that it is known what has a derivative."""
+    """The module with a copy of each polymorphic function for its uses: then what varies is known."""
     instances = monomorphize(mod)
     if not mod.functions.keys() <= instances.functions.keys():
         instances = instances.copy()
