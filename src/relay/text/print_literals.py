@@ -11,6 +11,7 @@ from relay.ir.expr import Constant
 from relay.ir.same import constant_type
 from relay.ir.type import TensorType
 from relay.text import names
+from relay.text.floats import shortest
 
 INLINE = 64
 """Elements that a tensor literal may have in text; larger constants go to the metadata or a weights file."""
@@ -48,21 +49,7 @@ def plain_text(value: Any, dtype: str) -> str:
         return "nan"
     if number in _INFINITE:
         return "inf" if number > 0 else "-inf"
-    return _shortest(value, number, dtype).replace("e+", "e")
-
-
-def _shortest(value: Any, number: float, dtype: str) -> str:
-    """The fewest digits that give the element back, with a point or an exponent."""
-    if dtype == "float64":
-        return repr(number)
-    if dtype in ("float32", "float16"):
-        return str(value)
-    cast = type(value)
-    for digits in range(1, 10):
-        text = f"{number:.{digits}g}"
-        if float(cast(float(text))) == number:
-            return text if "." in text or "e" in text else f"{text}.0"
-    return repr(number)
+    return shortest(value).replace("e+", "e")
 
 
 def open_text(value: Any) -> str:
