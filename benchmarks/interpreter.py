@@ -71,45 +71,68 @@ def let_chain(n: int) -> Function:
     return Function((x,), e)
 
 
-def main() -> int:
-    """Print a table; the exit status says whether the promises hold."""
-    u = yardstick()
-    print(f"U = {u * 1e6:.1f} us\n")
-    machine = Interpreter(relay.parse(PROGRAM))
-    failed = False
+class Table:
+    """Rows of times, beside the yardstick and the limits."""
 
-    def row(name: str, seconds: float, limit: float | None = None) -> None:
-        nonlocal failed
+    def __init__(self, u: float) -> None:
+        self.u = u
+        self.failed = False
+        print(f"U = {u * 1e6:.1f} us\n")
+
+    def row(self, name: str, seconds: float, limit: float | None = None) -> None:
+        """Print a row; a limit that is exceeded is remembered."""
         slow = limit is not None and seconds > limit
-        failed = failed or slow
+        self.failed = self.failed or slow
         bound = "" if limit is None else f"   limit {limit * 1000:.0f} ms{' EXCEEDED' if slow else ''}"
-        print(f"{name:<46}{seconds * 1000:>10.1f} ms {seconds / u:>10.0f} U{bound}")
+        print(f"{name:<46}{seconds * 1000:>10.1f} ms {seconds / self.u:>10.0f} U{bound}")
 
-    row("fib(20), int32", best(lambda: machine.evaluate("fib", 20)), 0.3)
-    row("fib(20), of inferred polymorphic type", best(lambda: machine.evaluate("generic", 20)))
-    row("fib(20), a closure with a captured variable", best(lambda: machine.evaluate("local", 20)))
-    row("loop of 10,000 steps by tail calls", best(lambda: machine.evaluate("loop", 10_000, 0)), 0.15)
-    row("recursion 100,000 deep", best(lambda: machine.evaluate("deep", 100_000)))
-    row("recursion 1,000,000 deep", best(lambda: machine.evaluate("deep", 1_000_000), 1))
-    row("list of 1,000,000 cells: build and sum", best(lambda: machine.evaluate("sum_to", 1_000_000), 1))
-    lists = [machine.evaluate("long", 1_000_000) for _ in range(2)]
-    row("list of 1,000,000 cells: compare", best(lambda: values_equal(*lists), 1))
-    lists.clear()
+
+def small_programs(table: Table) -> None:
+    """Recursion and lists, by an executor as people make it."""
+    executor = relay.create_executor("debug", mod=relay.parse(PROGRAM))
+    fib, generic, local, loop, deep, long, sum_to = [
+        executor.evaluate(f) for f in ("fib", "generic", "local", "loop", "deep", "long", "sum_to")
+    ]
+    table.row("fib(20), int32", best(lambda: fib(20)), 0.3)
+    table.row("fib(20), of inferred polymorphic type", best(lambda: generic(20)))
+    table.row("fib(20), a closure with a captured variable", best(lambda: local(20)))
+    table.row("loop of 10,000 steps by tail calls", best(lambda: loop(10_000, 0)), 0.15)
+    table.row("recursion 100,000 deep", best(lambda: deep(100_000)))
+    table.row("recursion 1,000,000 deep", best(lambda: deep(1_000_000), 1))
+    table.row("list of 1,000,000 cells: build and sum", best(lambda: sum_to(1_000_000), 1))
+    lists = [long(1_000_000) for _ in range(2)]
+    table.row("list of 1,000,000 cells: compare", best(lambda: values_equal(*lists), 1))
+
+
+def calls_from_python(table: Table) -> None:
+    """What a call costs that computes next to nothing."""
     call = relay.create_executor(
         mod=relay.parse("def @main(%x: Tensor[(8,), float32]) { %x + %x }")
     ).evaluate()
     eight = np.ones(8, "float32")
-    row("1,000 calls of a compiled function from Python", best(lambda: [call(eight) for _ in range(1000)]))
+    table.row(
+        "1,000 calls of a prepared function from Python", best(lambda: [call(eight) for _ in range(1000)])
+    )
+
+
+def large_programs(table: Table) -> None:
+    """What it costs to get a program ready, and to run it then."""
     for n in (1_000, 10_000, 100_000):
         fn = let_chain(n)
         first = best(lambda fn=fn: Interpreter().evaluate(fn, 1), 1)
-        ready = Interpreter()
-        closure = ready.evaluate(fn)
-        again = best(lambda closure=closure: closure(1))
-        row(f"let chain of {n:,}: infer, lower, run", first)
-        row("   per call", first / n)
-        row("   run again", again)
-    return int(failed)
+        closure = Interpreter().evaluate(fn)
+        table.row(f"let chain of {n:,}: infer, lower, run", first)
+        table.row("   per call", first / n)
+        table.row("   run again", best(lambda closure=closure: closure(1)))
+
+
+def main() -> int:
+    """Print a table; the exit status says whether the promises hold."""
+    table = Table(yardstick())
+    small_programs(table)
+    calls_from_python(table)
+    large_programs(table)
+    return int(table.failed)
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ register is free for others after its last use in the order of the code.
 """
 
 from collections.abc import Callable
+from operator import itemgetter
 from typing import Any
 
 from relay.diagnostic import Span
@@ -76,7 +77,7 @@ SHAPES: dict[int, str] = {
     LOWER: "----",
     SETTLE: "--r-",
 }
-"""What each of `d f a b` is: `d`efined, `r`ead, `R` a tuple of read ones, `L` a label, `T` several."""
+"""What each of `d f a b` is: `d`efined, `r`ead, `R` several read (`gather`), `L` a label, `T` several."""
 
 Instruction = tuple[int, Any, Any, Any, Any]
 Register = int
@@ -218,6 +219,16 @@ def finish(draft: Draft, code: Code) -> None:
     code.instructions[:] = done
 
 
+def gather(*registers: Register) -> Callable[[list[Any]], tuple[Any, ...]]:
+    """What takes the values in registers out of a frame, as fast as Python can."""
+    if len(registers) > 1:
+        return itemgetter(*registers)
+    if not registers:
+        return lambda frame: ()
+    (only,) = registers
+    return lambda frame: (frame[only],)
+
+
 def _reads(kinds: str, *operands: Any) -> list[int]:
     found: list[int] = []
     for kind, x in zip(kinds[1:], operands, strict=True):
@@ -245,7 +256,7 @@ def _placed(kind: str, x: Any, place: dict[int, int], shift: int) -> Any:
         case "r":
             return place[x]
         case "R":
-            return tuple([place[v] for v in x])
+            return gather(*[place[v] for v in x])
         case "T":
             return [label.position + shift for label in x]
         case _:

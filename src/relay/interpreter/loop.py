@@ -1,5 +1,6 @@
 """The loop that runs instructions, on a stack of its own."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from relay.diagnostic import fail
@@ -74,7 +75,7 @@ def execute(code: Code, frame: list[Any], limit: int, world: Any) -> Any:
             elif o == 7:  # FIELD
                 r[d] = r[a].fields[b]
             elif o == 8:  # SELF
-                r[:f] = [r[i] for i in a]
+                r[:f] = a(r)
                 at = 0
             elif o == 9:  # MOVE
                 r[d] = r[a]
@@ -84,29 +85,25 @@ def execute(code: Code, frame: list[Any], limit: int, world: Any) -> Any:
                 push((steps, at, r, d))
                 if len(stack) > limit:
                     _too_deep(limit)
-                r = [r[i] for i in a]
-                r += f.rest
+                r = [*a(r), *f.rest]
                 steps = f.instructions
                 at = 0
             elif o == 12:  # TAIL
-                r = [r[i] for i in a]
-                r += f.rest
+                r = [*a(r), *f.rest]
                 steps = f.instructions
                 at = 0
             elif o == 13:  # CON
-                r[d] = ConstructorValue(f, tuple([r[i] for i in a]))
+                r[d] = ConstructorValue(f, a(r))
             elif o == 14 or o == 15:  # CALL_VALUE, TAIL_VALUE
                 callee = r[f]
-                args = [r[i] for i in a]
+                args = a(r)
                 if type(callee) is Closure:
                     if o == 14:
                         push((steps, at, r, d))
                         if len(stack) > limit:
                             _too_deep(limit)
                     code = callee.code
-                    r = args
-                    r += callee.env
-                    r += code.rest
+                    r = [*args, *callee.env, *code.rest]
                     steps = code.instructions
                     at = 0
                 else:
@@ -123,29 +120,25 @@ def execute(code: Code, frame: list[Any], limit: int, world: Any) -> Any:
                 if len(stack) > limit:
                     _too_deep(limit)
                 env = r[b.params : b.params + b.captures]
-                r = [r[i] for i in a]
-                r += env
-                r += f.rest
+                r = [*a(r), *env, *f.rest]
                 steps = f.instructions
                 at = 0
             elif o == 17:  # TAIL_GROUP
                 env = r[b.params : b.params + b.captures]
-                r = [r[i] for i in a]
-                r += env
-                r += f.rest
+                r = [*a(r), *env, *f.rest]
                 steps = f.instructions
                 at = 0
             elif o == 18:  # GET
                 r[d] = r[a][b]
             elif o == 19:  # OPN
-                r[d] = f(*[r[i] for i in a])
+                r[d] = f(*a(r))
             elif o == 20:  # IF_TAG
                 if r[a].tag != f:
                     at = d
             elif o == 21:  # TUPLE
-                r[d] = tuple([r[i] for i in a])
+                r[d] = a(r)
             elif o == 22:  # CLOSURE
-                r[d] = Closure(f, tuple([r[i] for i in a]), world)
+                r[d] = Closure(f, a(r), world)
             elif o == 23:  # GROUP
                 r[d] = Closure(f, tuple(r[b.params : b.params + b.captures]), world)
             elif o == 24:  # READ
@@ -182,7 +175,7 @@ def execute(code: Code, frame: list[Any], limit: int, world: Any) -> Any:
         raise located(error, [*stack, (steps, at, r, 0)]) from None
 
 
-def apply_builtin(callee: FunctionValue, args: list[Any]) -> Any:
+def apply_builtin(callee: FunctionValue, args: Sequence[Any]) -> Any:
     """Apply an operator or a constructor that came as a value."""
     if isinstance(callee, OperatorValue):
         return callee.apply(*args)
