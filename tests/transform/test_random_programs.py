@@ -28,6 +28,9 @@ def in_anf(change: Change) -> Change:
 
 CASES = [
     Case("to_anf", passes.to_anf),
+    Case("to_basic_block_normal_form", passes.to_basic_block_normal_form),
+    Case("to_graph_normal_form", passes.to_graph_normal_form, work="less"),  # branches are lazy
+    Case("from A-normal form to a graph", in_anf(passes.to_graph_normal_form), False, "less"),
     Case("dead_code", passes.dead_code, False, "less"),  # without its writes a function may be pure
     Case("fold_constants", passes.fold_constants, work="less"),
     Case("fold_constants, A-normal", in_anf(passes.fold_constants), False, "less"),  # shows more

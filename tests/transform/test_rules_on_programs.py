@@ -14,6 +14,10 @@ from relay.ir.walk import post_order
 from relay.testing.programs import random_program
 from relay.transform.algebra import simplify_expr
 from relay.transform.anf import to_anf
+from relay.transform.canonical_cast import canonicalize_cast
+from relay.transform.canonical_ops import canonicalize_ops
+from relay.transform.fast_math import fast_math
+from relay.transform.inference_mode import simplify_inference
 from relay.transform.forms import ANF
 from relay.typecheck.infer import infer
 from transform.cases import Change, outcome, verified
@@ -21,6 +25,10 @@ from transform.cases import Change, outcome, verified
 PASSES: dict[str, Change] = {
     "simplify_expr": simplify_expr,
     "simplify_expr exact": lambda mod: simplify_expr(mod, exact=True),
+    "simplify_inference": simplify_inference,
+    "canonicalize_ops": canonicalize_ops,
+    "canonicalize_cast": canonicalize_cast,
+    "fast_math": fast_math,
 }
 X = TensorType((2,), "float32")
 

@@ -5,7 +5,7 @@ A definition is gone through in the order of evaluation.  What is evaluated beco
 where it did.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TypeAlias
 
 from relay.ir.expr import (
@@ -65,14 +65,18 @@ def anf(root: Expr, types: Types, name: str = "x") -> Expr:
     `types` knows the module's definitions.  Variables that are added are called `x1`, … and annotated, except
     those with an instance of something polymorphic, as in `let %x = (tanh, 1)`, which only inference knows.
     """
-    return _Normaliser(root, types, name).run(root)
+    return Normaliser(root, types, name).run(root)
 
 
-class _Normaliser:
+class Normaliser:
     """One pass over a definition."""
 
-    def __init__(self, root: Expr, types: Types, name: str) -> None:
+    def __init__(
+        self, root: Expr, types: Types, name: str = "x", binds: Callable[[Expr], bool] | None = None
+    ) -> None:
+        """`binds` says what to bind besides what is bound already; everything if there is none."""
         self.types = types
+        self.binds = binds
         self.name = name
         self.count = 0
         self.has_unannotated = False
@@ -180,9 +184,13 @@ class _Normaliser:
             return
         if to is TAIL and not shared:
             block.tail = made
-        elif type(to) is Var and (
-            not shared or (self.home(e, block) is block and to.type_annotation == self.types(e))
-        ):
+        elif type(to) is Var and not shared:
+            block.let(to, made)
+            self.atoms[e] = to
+        elif self.binds is not None and not self.binds(e):
+            self.atoms[e] = made
+            self.deliver(made, to, block)
+        elif type(to) is Var and self.home(e, block) is block and to.type_annotation == self.types(e):
             block.let(to, made)
             self.atoms[e] = to
         else:
@@ -246,11 +254,16 @@ def to_anf(mod: IRModule) -> IRModule:
       %x2 + %x3
     }
     """
+    return normalised(mod, mod.functions, None)
+
+
+def normalised(mod: IRModule, names: Iterable[GlobalVar], binds: Callable[[Expr], bool] | None) -> IRModule:
+    """`mod` with what `binds` says bound in some definitions."""
     types = Types(mod)
     new, unannotated = dict[GlobalVar, Expr](), list[GlobalVar]()
-    for v, e in mod.functions.items():
-        passage = _Normaliser(e, types, "x")
-        new[v] = passage.run(e)
+    for v in names:
+        passage = Normaliser(mod.functions[v], types, binds=binds)
+        new[v] = passage.run(mod.functions[v])
         if passage.has_unannotated:
             unannotated.append(v)
     out = with_definitions(mod, new)

@@ -5,12 +5,13 @@ from collections.abc import Set as AbstractSet
 
 from relay.ir.expr import Expr, Function, Let, LetRec, RefCreate, RefWrite, Var
 from relay.ir.module import IRModule
-from relay.ir.scope import Scope, scopes
+from relay.ir.scope import scopes
 from relay.ir.walk import post_order
 from relay.transform.base import module_pass
 from relay.transform.definitions import with_definitions
 from relay.transform.example import show as show
 from relay.transform.forms import ANF, BASIC_BLOCKS
+from relay.transform.nesting import FunctionDepth
 from relay.transform.purity import Purity
 
 MayGo = Callable[[Expr], bool]
@@ -166,7 +167,7 @@ def sinking(root: Expr, new: dict[Expr, Expr], live: AbstractSet[Expr]) -> list[
     if not any(type(e) is Function and e is not root for e in new):
         return []
     found: list[Let] = []
-    before, after = _Depths(scopes(root)), _Depths(scopes(new[root]))
+    before, after = FunctionDepth(scopes(root)), FunctionDepth(scopes(new[root]))
     seen: set[Expr] = set()
     for let in [e for e in new if type(e) is Let and e.var not in live]:
         pending = [let.value]
@@ -179,24 +180,3 @@ def sinking(root: Expr, new: dict[Expr, Expr], live: AbstractSet[Expr]) -> list[
                 seen.add(e)
                 pending += e.children
     return found
-
-
-class _Depths:
-    """Inside of how many functions nodes are evaluated."""
-
-    def __init__(self, where: dict[Expr, Scope]) -> None:
-        self.where = where
-        self.known: dict[Scope, int] = {}
-
-    def __call__(self, e: Expr) -> int:
-        """For one node."""
-        path: list[Scope] = []
-        s: Scope | None = self.where[e]
-        while s is not None and s not in self.known:
-            path.append(s)
-            s = s.parent
-        depth = 0 if s is None else self.known[s]
-        for s in reversed(path):
-            depth += type(s.owner) is Function
-            self.known[s] = depth
-        return depth
