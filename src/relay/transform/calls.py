@@ -139,10 +139,10 @@ class Calls:
             stack.pop()
 
     def renamed(self, e: Expr) -> Expr | None:
-        """The atom that a variable stands for, once a rule has made one of its value."""
+        """The atom that a variable is another name of."""
         value = self.values.get(e)
         made = None if value is None else self.new.get(value)
-        if made is None or made is value or type(made) not in (Var, Constant):
+        if made is None or type(made) not in (Var, Constant):
             return None
         return made if self.types(made) == self.types(e) else None
 

@@ -1,0 +1,120 @@
+"""Faster and less exact arithmetic, for those who ask for it."""
+
+import numpy as np
+
+from relay.ir.dtype import is_float
+from relay.ir.expr import Call, Expr
+from relay.ir.module import IRModule
+from relay.ir.type import TensorType
+from relay.op.arithmetic import Add, Divide, Multiply, Power
+from relay.op.math import Exp, Rsqrt, Sqrt
+from relay.op.nn.activation import Softmax
+from relay.transform.algebra_numbers import dtype_of, kind_of, twice_constant
+from relay.transform.base import module_pass
+from relay.transform.calls import Calls, apply_rules, call, call_of
+from relay.transform.example import show as show
+from relay.transform.forms import ANF
+from relay.transform.rulebook import Rulebook
+from relay.transform.uniform import filled, is_value, scalar, uniform
+
+FAST = Rulebook()
+FINITE = "exact for finite x; NaN and infinity become 0"
+
+
+@FAST.rule("(x * a) * b => x * (a * b)", Multiply,
+           but="two units in the last place, unless x * a overflows or underflows")  # fmt: skip
+def _factors_meet(w: Calls, e: Call) -> Expr | None:
+    return _constants_meet(w, e)
+
+
+@FAST.rule("(x + a) + b => x + (a + b)", Add,
+           but="two units in the last place of the largest of x, a and b")  # fmt: skip
+def _terms_meet(w: Calls, e: Call) -> Expr | None:
+    return _constants_meet(w, e)
+
+
+def _constants_meet(w: Calls, e: Call) -> Expr | None:
+    found = twice_constant(w, e, kind_of(e)) if is_float(dtype_of(w, e)) else None
+    if found is None:
+        return None
+    x, a, b = found
+    both = e.attrs.evaluate(a, b)
+    return call(e.attrs, (x, scalar(both, dtype_of(w, e), e)), e) if np.isfinite(both) else None
+
+
+@FAST.rule("x / c => x * (1 / c)", Divide, but="one unit in the last place, unless 1 / c is subnormal")
+def _divided_by_constant(w: Calls, e: Call) -> Expr | None:
+    x, c = e.args
+    dtype, value = dtype_of(w, e), uniform(w, c)
+    if not is_float(dtype) or value is None or not value or w.types(c) != TensorType((), dtype):
+        return None
+    inverse = scalar(1 / float(value), dtype, e)
+    is_normal = np.isfinite(value) and abs(float(inverse.value)) > 1e-37 and np.isfinite(inverse.value)
+    return call(Multiply(), (x, inverse), e) if is_normal else None
+
+
+@FAST.rule("x / sqrt(y) => x * rsqrt(y)", Divide, but="two units in the last place")
+def _divided_by_root(w: Calls, e: Call) -> Expr | None:
+    inner = w.parts(e.args[1], Sqrt)
+    return call(Multiply(), (e.args[0], call(Rsqrt(), inner[1], e)), e) if inner else None
+
+
+@FAST.rule("x ** 0.5 => sqrt(x); x ** -0.5 => rsqrt(x)", Power,
+           but="one unit in the last place; -infinity gives NaN, and -0.0 gives -0.0")  # fmt: skip
+def _root(w: Calls, e: Call) -> Expr | None:
+    x, n = e.args
+    value = uniform(w, n)
+    if w.types(n) != TensorType((), dtype_of(w, e)):
+        return None
+    if is_value(value, 0.5):
+        return call(Sqrt(), (x,), e)
+    return call(Rsqrt(), (x,), e) if is_value(value, -0.5) else None
+
+
+@FAST.rule("x ** 4 => (x * x) * (x * x)", Power, but="two units in the last place")
+def _fourth_power(w: Calls, e: Call) -> Expr | None:
+    x, n = e.args
+    if not is_value(uniform(w, n), 4) or w.types(n) != TensorType((), dtype_of(w, e)) or not w.is_plain(x):
+        return None
+    square = call(Multiply(), (x, x), e)
+    return call(Multiply(), (square, square), e)
+
+
+@FAST.rule("exp(x) * exp(y) => exp(x + y)", Multiply,
+           but="the rounding of x + y, times the exponential; where one factor overflows and the other is 0, "
+               "NaN becomes a number")  # fmt: skip
+def _exponentials(w: Calls, e: Call) -> Expr | None:
+    left, right = (w.parts(x, Exp) for x in e.args)
+    if not left or not right:
+        return None
+    return call(Exp(), (call(Add(), (left[1][0], right[1][0]), e),), e)
+
+
+@FAST.rule("x * 0 => 0", Multiply, but=FINITE)
+def _nothing(w: Calls, e: Call) -> Expr | None:
+    if not all(w.may_go(x) for x in e.args):
+        return None
+    return filled(w, 0, e) if any(is_value(uniform(w, x), 0) for x in e.args) else None
+
+
+@FAST.rule("nn.softmax => nn.fast_softmax", Softmax, but="what the backend's fast exponential loses")
+def _softmax(w: Calls, e: Call) -> Expr | None:
+    return call_of("nn.fast_softmax", e.args, e, **e.attrs.changed_attributes())
+
+
+RULES = FAST.table()
+
+
+@module_pass("fast_math", keeps=(ANF,), opt_level=4, public="FastMath")
+def fast_math(mod: IRModule) -> IRModule:
+    """Compute with the real numbers' laws where floats only nearly obey them; no default pipeline does.
+
+    `relay.transform.fast_math.FAST` lists the rules, each with its error: mostly one or two units in the last
+    place.
+
+    >>> show(fast_math, "def @main(%x: Tensor[(2,), float32], %y: float32) { %x * 3.0 * 5.0 / sqrt(%y) }")
+    def @main(%x: Tensor[(2,), float32], %y: float32) -> Tensor[(2,), float32] {
+      %x * 15f * rsqrt(%y)
+    }
+    """
+    return apply_rules(mod, RULES)
