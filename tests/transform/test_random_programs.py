@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import pytest
 
 import relay.transform as passes
+from relay.ir.module import IRModule
 from relay.testing.programs import random_program
 from relay.transform.forms import ANF, BASIC_BLOCKS
 from relay.typecheck.infer import infer
@@ -26,6 +27,11 @@ def in_anf(change: Change) -> Change:
     return lambda mod: change(passes.to_anf(mod))
 
 
+def eta_all(mod: IRModule) -> IRModule:
+    """Every name that is used as a value as a function literal."""
+    return passes.eta_expand(mod, expand_constructor=True, expand_global_var=True, expand_op=True)
+
+
 CASES = [
     Case("to_anf", passes.to_anf),
     Case("to_basic_block_normal_form", passes.to_basic_block_normal_form),
@@ -38,6 +44,8 @@ CASES = [
     Case("eliminate_common_subexpr, A-normal", in_anf(passes.eliminate_common_subexpr), work="less"),
     Case("inline", passes.inline, False),
     Case("inline all", lambda mod: passes.inline(mod, all_calls=True), False),
+    Case("eta_expand", eta_all),
+    Case("eta_expand, A-normal", in_anf(eta_all)),
     Case("monomorphize", passes.monomorphize),
     Case("remove_unused_functions", passes.remove_unused_functions),
 ]  # fmt: skip

@@ -11,27 +11,25 @@ from relay.ir.expr import (
     Expr,
     Function,
     GlobalVar,
-    Grad,
     If,
     Let,
     LetRec,
     Match,
     Op,
-    RefCreate,
-    RefWrite,
     Tuple,
     Var,
     replace,
 )
 from relay.ir.module import IRModule
 from relay.ir.supply import GlobalVarSupply
-from relay.ir.type import HAS_ANY, HAS_VAR, FuncType, RefType, TupleType, Type, TypeVar
+from relay.ir.type import HAS_ANY, HAS_VAR, FuncType, Type, TypeVar
 from relay.ir.walk import post_order, run
 from relay.transform.base import module_pass
 from relay.transform.chains import Chain, Task, in_turn, link
 from relay.transform.copying import Copy
 from relay.transform.definitions import with_definitions, without_definitions
 from relay.transform.example import show as show
+from relay.transform.expected import wanted_of_children
 from relay.transform.forms import ANF
 from relay.transform.matching import instance_args
 from relay.typecheck.query import Types
@@ -259,24 +257,9 @@ class _Specialiser:
             case _ if not e.children:
                 return self.atom(e, wanted)
             case _:
-                wanted_parts = zip(e.children, self.wanted(e, wanted), strict=True)
+                wanted_parts = zip(e.children, wanted_of_children(e, wanted, self.types), strict=True)
                 parts = tuple([self.atom(c, t) for c, t in wanted_parts])
         return e if parts == e.children else e.rebuild(parts)
-
-    def wanted(self, e: Expr, t: Type | None) -> Sequence[Type | None]:
-        """The types that the operands of `e` are to have so that `e` has type `t`."""
-        match e, t:
-            case Tuple(), TupleType(fields=fields):
-                return fields
-            case RefCreate(), RefType(value=value):
-                return (value,)
-            case RefWrite(ref=ref), _:
-                held = self.types(ref)
-                return (None, held.value if isinstance(held, RefType) else None)
-            case Grad(), FuncType():
-                return (source_type(e, t),)
-            case _:
-                return (None,) * len(e.children)
 
     def atom(self, e: Expr, wanted: Type | None) -> Expr:
         """An atom where a value of some type is wanted."""
@@ -294,13 +277,8 @@ class _Specialiser:
 
     def call(self, e: Call) -> Expr:
         """A call: of a copy if the callee is polymorphic."""
-        callee = self.atoms.get(e.op, e.op)
-        t = None if type(callee) is Op else self.types(callee)
-        params: Sequence[Any] = (None,) * len(e.args)
-        type_args = e.type_args
-        if isinstance(t, FuncType):
-            by = Copy(dict(zip(t.type_params, type_args, strict=False)))
-            params = [by.type(p) for p in t.arg_types]
+        callee, type_args = self.atoms.get(e.op, e.op), e.type_args
+        params = wanted_of_children(e, None, self.types)[1:]
         if type_args and (type(callee) is Var or type(callee) is GlobalVar):
             callee, type_args = self.instance(callee, type_args)
         if type(callee) is Op:
@@ -322,14 +300,6 @@ def bound(made: dict[Var, Function], body: Expr, source: Let | LetRec | None) ->
     for v, f in reversed(made.items()):
         body = link((v,), (f,), body, source if isinstance(source, Let) and source.var is v else None)
     return body
-
-
-def source_type(e: Grad, t: FuncType) -> FuncType | None:
-    """The type of the function whose derivative is of type `t`."""
-    params = t.arg_types
-    if e.kind == "jvp" and isinstance(params[0], TupleType):
-        params = params[0].fields
-    return FuncType(params, t.ret_type.fields[0]) if isinstance(t.ret_type, TupleType) else None
 
 
 def is_polymorphic(t: Type | None) -> bool:
