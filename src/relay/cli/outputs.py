@@ -69,4 +69,5 @@ def plain(array: np.ndarray[Any, Any], known: Collection[str] = NUMPY) -> np.nda
 
 
 def _write_npz(out: BinaryIO, arrays: dict[str, np.ndarray[Any, Any]]) -> None:
-    np.savez(out, allow_pickle=False, **{k: plain(a) for k, a in arrays.items()})
+    savez: Any = np.savez  # its stubs take some names for options, as some versions do
+    savez(out, **{k: plain(a) for k, a in arrays.items()})
