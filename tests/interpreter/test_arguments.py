@@ -199,3 +199,82 @@ def test_constant_of_the_program_cannot_be_changed_through_a_result() -> None:
     first = mod.evaluate("main")
     first[0] = 100
     assert mod.evaluate("main").tolist() == [1, 2, 3]
+
+
+def test_instance_of_an_equal_type_of_another_module_is_taken() -> None:
+    """Each module has type parameters of its own; an instance is typed by those of the module it goes to."""
+    source = TYPES + "def @f(%l: List[Tensor[(n,), int32]], %m: List[Tensor[(?,), int32]]) { (%l, %m) }"
+    here, there = relay.parse(source), relay.parse(source)
+    text = "Cons([1, 2], Cons([3, 4], Nil))", "Cons([1], Cons([2], Nil))"
+    lists = [there.evaluate(relay.parse_expr(t, mod=there)) for t in text]
+    assert show(here.evaluate("f", *lists)) == f"({text[0]}, {text[1]})"
+
+
+def test_instance_of_a_type_declared_otherwise_is_refused() -> None:
+    there = relay.parse("type Pair { Both(int32, float32, bool), }\ndef @p() { Both(1, 2.0, True) }")
+    d = refused("%p: Pair", there.evaluate("p"))
+    assert "`Pair` has no constructor `Both` in that place" in d.message
+
+
+def test_deep_tuples_are_taken_as_they_are() -> None:
+    x: object = 1
+    for _ in range(5000):
+        x = (x,)
+    value = Interpreter(relay.parse("def @f(%x) { %x }")).evaluate("f", x)
+    for _ in range(5000):
+        (value,) = value
+    assert value == 1
+
+
+@pytest.mark.parametrize(
+    "array",
+    [
+        np.ones(2, "complex64"),
+        np.array([b"a"]),
+        np.array([{}, None], object),
+        np.array(["2020-01-01"], "datetime64[D]"),
+        np.zeros(2, [("a", "f4")]),
+    ],
+    ids=lambda a: str(a.dtype),
+)
+def test_arrays_of_no_base_type_are_refused(array: np.ndarray) -> None:
+    d = refused("%x", array)
+    assert "a tensor is wanted" in d.message
+    assert d.hint == f"{array.dtype} is no base type"
+
+
+@pytest.mark.parametrize(
+    ("array", "expected"),
+    [
+        (np.arange(3, dtype=">f4"), "[0.0, 1.0, 2.0]"),
+        (np.array(["a", "bc"]), '["a", "bc"]'),
+        (np.asfortranarray([[1, 2], [3, 4]]).astype("int32"), "[[1, 2],\n [3, 4]]"),
+        (np.float32(1.5), "1.5"),
+    ],
+)
+def test_arrays_of_every_layout_are_taken(array: np.ndarray, expected: str) -> None:
+    assert call("%x", array) == expected
+
+
+def test_builtin_functions_take_python_numbers_and_count_them() -> None:
+    mod = relay.parse(TYPES + "def @add() { add }\ndef @cons() { (Cons, Nil) }")
+    add, (cons, nil) = mod.evaluate("add"), mod.evaluate("cons")
+    assert (add(1, 2), add(1, 2).dtype) == (3, np.int32)
+    assert show(cons(1, cons(2, nil))) == "Cons(1, Cons(2, Nil))"
+    for wrong in (
+        lambda: add(1),
+        lambda: add(1, 2.5),
+        lambda: add(1, (2,)),
+        lambda: cons(1),
+        lambda: cons({}, nil),
+    ):
+        with pytest.raises(relay.RelayError) as error:
+            wrong()
+        assert len(error.value.diagnostics) == 1
+
+
+def test_functions_without_a_name_are_called_so() -> None:
+    inner = relay.create_executor().evaluate(relay.parse_expr("fn(%x: int32) { fn(%y: int32) { %x } }"))(1)
+    with pytest.raises(relay.RelayError) as error:
+        inner(x=1)
+    assert error.value.diagnostics[0].message == "`fn` has no parameter `%x`"

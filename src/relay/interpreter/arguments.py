@@ -72,7 +72,7 @@ def convert_arguments(code: Code, given: Sequence[Any], machine: Any) -> tuple[l
             values[i] = _convert(code, param, x, env, machine)
     for i in loose:
         values[i] = _convert(code, fn.params[i], given[i], env, machine)
-    if fn.constraints:
+    if fn.constraints and values:
         _check_constraints(code, values, machine)
     hidden = tuple([to_numpy(env[p]) if p in env else None for p in code.hidden])
     return values, hidden

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from relay.diagnostic import fail
 from relay.interpreter.tensor_conversion import MisfitError, convert_tensor, describe
 from relay.interpreter.value import (
     ConstructorValue,
@@ -30,6 +31,14 @@ def convert(x: Any, t: Type | None, env: dict[Any, Any], datatypes: Datatypes) -
     Goes as deep as the value does, on a stack of its own.  `MisfitError` if it is no such value.
     """
     return Conversion(env, datatypes).run(x, t)
+
+
+def untyped_values(args: Sequence[Any]) -> list[Value]:
+    """Python values for operators and constructors, which say nothing of their types (`argument-type`)."""
+    try:
+        return [convert(x, None, {}, {}) for x in args]
+    except MisfitError as misfit:
+        fail("argument-type", misfit.message, label=f"found {misfit.found}", hint=misfit.hint)
 
 
 class Conversion:

@@ -46,6 +46,9 @@ from relay.ir.expr import (
 )
 from relay.ir.type import TypeVar
 
+ANONYMOUS = Var("fn", span=None)
+"""Stands for the variable of a function that none is bound to."""
+
 
 def lower_function(world: World, code: Code, fn: Function) -> None:
     """Fill `code` in with a global function or the function that an expression is."""
@@ -89,7 +92,7 @@ class Lowering:
             yield from self.hoist(unit, fn)
         group = Group()
         for var, fn in functions.items():
-            group.members[var] = Code(f"%{var.name}", fn, len(fn.params))
+            group.members[var] = Code("fn" if var is ANONYMOUS else f"%{var.name}", fn, len(fn.params))
         hidden = tuple(dict.fromkeys([p for fn in functions.values() for p in hidden_parameters(fn)]))
         for code in group.members.values():
             code.hidden = hidden
@@ -185,7 +188,7 @@ class Lowering:
                 end = yield from self.bindings(unit, e)
                 return (yield self.value(unit, end))
             case Function():
-                var = self.plan.names.get(e) or Var("fn", span=None)
+                var = self.plan.names.get(e, ANONYMOUS)
                 (register,) = yield from self.closures(unit, {var: e})
                 return register
             case If() | Match():

@@ -13,9 +13,17 @@ from relay.interpreter.arguments import arrange, convert_arguments
 from relay.interpreter.binding import hidden_parameters
 from relay.interpreter.code import Code
 from relay.interpreter.limits import default_depth
-from relay.interpreter.loop import Cell, apply_builtin, execute
+from relay.interpreter.loop import Cell, execute
 from relay.interpreter.lower import lower_constant, lower_function
-from relay.interpreter.value import Closure, FunctionValue, Value, is_array, is_tuple
+from relay.interpreter.value import (
+    Closure,
+    ConstructorFunction,
+    FunctionValue,
+    OperatorValue,
+    Value,
+    is_array,
+    is_tuple,
+)
 from relay.ir import hooks
 from relay.ir.expr import Constructor, Expr, Function, GlobalVar, Grad
 from relay.ir.module import IRModule
@@ -106,11 +114,14 @@ class Interpreter:
                 "arguments are given to a value that is not a function",
                 hint="only functions take arguments",
             )
-        if not isinstance(function, Closure):
-            from relay.interpreter.value import as_tensor
-
+        if isinstance(function, (OperatorValue, ConstructorFunction)):
+            if named:
+                fail(
+                    "argument-count", f"the operands of `{function}` have no names", hint="give them in order"
+                )
             with quiet():
-                return thawed(apply_builtin(function, [as_tensor(a) for a in args]))
+                return thawed(function(*args))
+        assert isinstance(function, Closure)
         code = function.code
         given = arrange(code, args, named or {})
         values, hidden = convert_arguments(code, given, self)

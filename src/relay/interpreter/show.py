@@ -11,6 +11,7 @@ from relay.interpreter.value import (
     OperatorValue,
     RefValue,
     is_array,
+    is_tensor,
     is_tuple,
 )
 from relay.ir.dtype import dtype_name, is_float
@@ -95,6 +96,8 @@ def show_scalar(x: Any) -> str:
     """A number as its shortest exact text, a string in quotes."""
     if isinstance(x, str):
         return quote(x)
+    if not is_tensor(x):  # a Python number in an instance that Python built
+        return str(x)
     return shortest(x) if is_float(dtype_name(x.dtype)) and np.isfinite(x) else str(x)
 
 

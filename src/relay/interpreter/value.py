@@ -9,6 +9,7 @@ from typing import Any, ClassVar, TypeGuard
 
 import numpy as np
 
+from relay.diagnostic import fail
 from relay.ir.dtype import dtype_name
 from relay.ir.expr import Constructor, Function, Op
 from relay.ir.type import FuncType, TensorType, TupleType, Type
@@ -111,8 +112,10 @@ class OperatorValue(FunctionValue):
         self.apply = apply
 
     def __call__(self, *args: Any) -> Value:
+        from relay.interpreter.conversion import untyped_values
+
         with np.errstate(all="ignore"):
-            return self.apply(*[np.asarray(a)[()] if isinstance(a, int | float | list) else a for a in args])
+            return self.apply(*untyped_values(args))
 
 
 class ConstructorFunction(FunctionValue):
@@ -126,10 +129,13 @@ class ConstructorFunction(FunctionValue):
         self.type: Type | None = of
 
     def __call__(self, *args: Any) -> ConstructorValue:
+        from relay.interpreter.conversion import untyped_values
+
         wanted = len(self.constructor.inputs)
         if len(args) != wanted:
-            raise TypeError(f"{self.constructor.name} takes {wanted} fields, not {len(args)}")
-        return ConstructorValue(self.constructor, args)
+            fields = f"{wanted or 'no'} field{'' if wanted == 1 else 's'}"
+            fail("argument-count", f"`{self.constructor.name}` takes {fields}, not {len(args)}")
+        return ConstructorValue(self.constructor, tuple(untyped_values(args)))
 
 
 STRUCTURED = (ConstructorValue, tuple)
