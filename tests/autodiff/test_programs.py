@@ -186,3 +186,17 @@ def test_polymorphic_functions_are_differentiated_at_their_types() -> None:
     """
     x = np.array([1.0, 2.0, 3.0])
     np.testing.assert_allclose(value(text, x), 2 * x * np.array([0.0, 1.0, 4.0]) + 2)
+
+
+@pytest.mark.parametrize("f", ["@f", "fn<n: Dim>(%x: Tensor[(n, 2), float64]) { tanh(%x) }", "%f", "tanh"])
+def test_derivative_of_a_function_of_any_size(f: str) -> None:
+    text = f"""
+        def @f(%x: Tensor[(n, 2), float64]) {{ tanh(%x) }}
+        def @main(%x: Tensor[(n, 2), float64], %g: Tensor[(n, 2), float64]) {{
+          let %f = fn<m: Dim>(%x: Tensor[(m, 2), float64]) {{ tanh(%x) }};
+          (vjp({f})(%x).1(%g).0, jvp({f})((%x,), (%g,)).1)
+        }}
+    """
+    x, g = np.linspace(-1, 1, 6).reshape(3, 2), np.ones((3, 2))
+    for found in value(text, x, g):
+        np.testing.assert_allclose(found, 1 - np.tanh(x) ** 2)

@@ -2,7 +2,8 @@
 
 from relay.analysis.effects import Effect, Effects
 from relay.ir.expr import Call, Expr, Function, Let, LetRec, Var
-from relay.ir.type import FuncType, Type
+from relay.ir.subst import substitute_type
+from relay.ir.type import FuncType, Type, TypeVar
 from relay.ir.vars import free_vars
 from relay.ir.walk import post_order, type_post_order
 from relay.typecheck.query import Types
@@ -30,7 +31,7 @@ class Closing:
             v = max(functions, key=lambda v: self.order.get(v, len(self.order)), default=None)
             binding = None if v is None else self.bindings.get(v)
             if v is None or binding is None or self.effects.of(_value(binding, v)) is not Effect.NONE:
-                closed = Function(f.params, body, f.ret_type, f.type_params, span=f.span)
+                closed = Function(f.params, body, f.ret_type, f.type_params, {}, f.constraints, span=f.span)
                 return closed, captured, v
             if isinstance(binding, Let):
                 body = Let(binding.var, binding.value, body, span=binding.span)
@@ -41,15 +42,19 @@ class Closing:
         """An expression of function type `t` as a literal: the one it names, or one that calls it."""
         while isinstance(e, Var) and isinstance(binding := self.bindings.get(e), Let):
             if isinstance(binding.value, Function):
-                if binding.value.type_params or binding.var in free_vars(binding.value):
+                if binding.var in free_vars(binding.value):
                     break
             elif not isinstance(binding.value, Var):
                 break
             e = binding.value
-        if isinstance(e, Function) and not e.type_params:
+        if isinstance(e, Function):
             return e
-        params = tuple([Var("x", a, span=e.span) for a in t.arg_types])
-        return Function(tuple(params), Call(e, params, span=e.span), t.ret_type, span=e.span)
+        own = tuple([TypeVar(p.name_hint, p.kind) for p in t.type_params])
+        by = dict(zip(t.type_params, own, strict=True))
+        params = tuple([Var("x", substitute_type(a, by), span=e.span) for a in t.arg_types])
+        body = Call(e, params, None, own, span=e.span)
+        needs = tuple([substitute_type(c, by) for c in t.type_constraints])
+        return Function(params, body, substitute_type(t.ret_type, by), own, {}, needs, span=e.span)
 
 
 def bindings(root: Expr) -> dict[Var, Let | LetRec]:

@@ -13,10 +13,12 @@ from relay.autodiff.reverse import Reverse
 from relay.autodiff.specialize import function_type, specialize_grads
 from relay.diagnostic import derive_from, derived_nodes, fail
 from relay.ir import hooks
-from relay.ir.expr import Expr, Function, GlobalVar, Grad, GradKind, Var
+from relay.ir.expr import Call, Expr, Function, GlobalVar, Grad, GradKind, Op, Tuple, Var
 from relay.ir.module import IRModule
+from relay.ir.subst import substitute_type
 from relay.ir.supply import GlobalVarSupply
-from relay.ir.walk import post_order
+from relay.ir.type import TupleType
+from relay.ir.walk import post_order, rewrite
 from relay.transform.specialisation import monomorphize
 from relay.typecheck.infer import infer
 from relay.typecheck.query import Types
@@ -41,11 +43,36 @@ def expand_grad(mod: IRModule, reserved: Iterable[GlobalVar] = ()) -> IRModule:
 
 def _with_known_base_types(mod: IRModule) -> IRModule:
     """The module with a copy of each polymorphic function for its uses: then what varies is known."""
-    instances = monomorphize(mod)
+    types = Types(mod)
+    mod = mod.map_functions(lambda f: rewrite(f, lambda e: _at_its_types(e, types)))
+    instances = monomorphize(infer(mod))
     if not mod.functions.keys() <= instances.functions.keys():
         instances = instances.copy()
         instances.functions = {**mod.functions, **instances.functions}
     return instances
+
+
+def _at_its_types(e: Expr, types: Types) -> Expr | None:
+    """A call of the derivative of something polymorphic, as that of a function of the types it is called
+    at.
+    """
+    if not (isinstance(e, Call) and isinstance(e.op, Grad)):
+        return None
+    g = e.op
+    if isinstance(g.function, Op):
+        given = e.args[0] if g.kind == "jvp" else Tuple(e.args)
+        whole = types(given)
+        assert isinstance(whole, TupleType)
+        arg_types, ret_type, type_args = whole.fields, None, ()
+    elif e.type_args:
+        t, type_args = function_type(g, types), e.type_args
+        by = dict(zip(t.type_params, type_args, strict=True))
+        arg_types, ret_type = [substitute_type(a, by) for a in t.arg_types], substitute_type(t.ret_type, by)
+    else:
+        return None
+    params = tuple([Var("x", a, span=e.span) for a in arg_types])
+    f = Function(params, Call(g.function, params, None, type_args, span=e.span), ret_type, span=e.span)
+    return Call(Grad(g.kind, f, span=g.span), e.args, span=e.span)
 
 
 def _expanded(mod: IRModule, supply: GlobalVarSupply) -> IRModule:

@@ -32,7 +32,8 @@ class Forward(Dualizer):
         value = self.bound(run(self.block(self.prepare(f).body, b)), b)
         self.write_back(cells, b)
         result = Tuple((self.plain_result(value, b), self._tangent(value, b)))
-        return Function((xs, dxs), b.finish(result), TupleType((f.ret_type, f.ret_type)), span=f.span)
+        out = TupleType((f.ret_type, f.ret_type))
+        return Function((xs, dxs), b.finish(result), out, f.type_params, {}, f.constraints, span=f.span)
 
     def _varying(self, x: Expr, dx: Expr, t: Type, b: Block) -> Value:
         """A value with its tangent."""

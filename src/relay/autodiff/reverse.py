@@ -73,16 +73,17 @@ class Reverse(Dualizer):
         self.write_back(cells, b)
         y = self.plain_result(value, b)
         gradients = TupleType(types)
+        varied = [self.env[p] for p in f.params]
         if kind == "grad":
-            result = go(value, None, [self.env[p] for p in f.params], params, b, b)
-            return Function(
-                params, b.finish(Tuple((y, result))), TupleType((f.ret_type, gradients)), span=f.span
-            )
-        g, inside = Var("g", f.ret_type), Block()
-        result = go(value, g, [self.env[p] for p in f.params], params, b, inside)
-        back = Function((g,), inside.finish(result), gradients, span=f.span)
-        out = TupleType((f.ret_type, FuncType((f.ret_type,), gradients)))
-        return Function(params, b.finish(Tuple((y, back))), out, span=f.span)
+            result: Expr = go(value, None, varied, params, b, b)
+            out: Type = gradients
+        else:
+            g, inside = Var("g", f.ret_type), Block()
+            pulled = go(value, g, varied, params, b, inside)
+            result = Function((g,), inside.finish(pulled), gradients, span=f.span)
+            out = FuncType((f.ret_type,), gradients)
+        body, whole = b.finish(Tuple((y, result))), TupleType((f.ret_type, out))
+        return Function(params, body, whole, f.type_params, {}, f.constraints, span=f.span)
 
     def _varying(self, x: Var, t: Type, has_partner: bool, b: Block) -> Value:
         """A parameter by which the derivative is taken."""

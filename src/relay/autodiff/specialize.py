@@ -178,4 +178,4 @@ def function_type(e: Grad, type_of: Types) -> FuncType:
     """The type of what is differentiated, from the type of the derivative."""
     t: Any = type_of(e)
     params = t.arg_types if e.kind != "jvp" else t.arg_types[0].fields
-    return FuncType(params, t.ret_type.fields[0])
+    return FuncType(params, t.ret_type.fields[0], t.type_params, t.type_constraints)

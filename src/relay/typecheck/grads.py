@@ -13,15 +13,16 @@ if TYPE_CHECKING:
 
 
 def grad_type(kind: GradKind, f: FuncType) -> FuncType:
-    """The type of a derivative of a function of type `f`."""
+    """The type of a derivative of a function of type `f`; polymorphic where that is."""
     params, result = TupleType(f.arg_types), f.ret_type
     match kind:
         case "grad":
-            return FuncType(f.arg_types, TupleType((result, params)))
+            types, out = f.arg_types, TupleType((result, params))
         case "vjp":
-            return FuncType(f.arg_types, TupleType((result, FuncType((result,), params))))
+            types, out = f.arg_types, TupleType((result, FuncType((result,), params)))
         case "jvp":
-            return FuncType((params, params), TupleType((result, result)))
+            types, out = (params, params), TupleType((result, result))
+    return FuncType(types, out, f.type_params, f.type_constraints)
 
 
 class GradGoal(Goal):

@@ -155,7 +155,7 @@ class Types:
                 return t.value
             case Grad(kind=kind, function=f):
                 t = self.here(f)
-                if not isinstance(t, FuncType) or t.type_params:
+                if not isinstance(t, FuncType):
                     raise Unannotated(e)
                 return grad_type(kind, t)
             case _:
