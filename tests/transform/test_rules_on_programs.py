@@ -17,8 +17,8 @@ from relay.transform.anf import to_anf
 from relay.transform.canonical_cast import canonicalize_cast
 from relay.transform.canonical_ops import canonicalize_ops
 from relay.transform.fast_math import fast_math
-from relay.transform.inference_mode import simplify_inference
 from relay.transform.forms import ANF
+from relay.transform.inference_mode import simplify_inference
 from relay.typecheck.infer import infer
 from transform.cases import Change, outcome, verified
 

@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 from relay.analysis.normal_form import ATOMS
 from relay.ir.expr import Call, Constant, Expr, Function, Let, Op, Tuple, TupleGetItem, Var
 from relay.ir.module import IRModule
+from relay.ir.scope import Scope, scopes
 from relay.ir.type import TensorType
 from relay.ir.walk import post_order
 from relay.op.base import Operator, instance
@@ -57,8 +58,14 @@ class Calls:
         """What becomes of each node; a result stands for itself."""
         self.values: dict[Expr, Expr] = {}
         """The values of `let`-bound variables, as they were."""
+        self.users: dict[Expr, int] = {}
+        """How often each node and variable is used; what a rule made is used once."""
         self.shared: set[Expr] = set()
         """Nodes with several users, where a use that goes may leave the others to a function inside."""
+        self.origin = root
+        """The node of the source that the rules are at."""
+        self.has_functions = False
+        self._homes: Homes | None = None
         self._plain: dict[Expr, bool] = {}
         self._free: dict[Expr, bool] = {}
 
@@ -67,6 +74,7 @@ class Calls:
         order = list(post_order(self.root))
         self.survey(order)
         for e in order:
+            self.origin = e
             kept, made = self.step(e)
             if made is None:
                 self.keep(e, kept)
@@ -76,17 +84,16 @@ class Calls:
 
     def survey(self, order: Sequence[Expr]) -> None:
         """Note which variables are bound to what, and what is shared where there are functions inside."""
-        used: set[Expr] = set()
-        several: set[Expr] = set()
-        has_functions = False
+        users = self.users
         for e in order:
             if type(e) is Let:
                 self.values[e.var] = e.value
-            has_functions = has_functions or (type(e) is Function and e is not self.root)
+            elif type(e) is Function and e is not self.root:
+                self.has_functions = True
             for c in e.children:
-                (several if c in used else used).add(c)
-        if has_functions:
-            self.shared = several
+                users[c] = users.get(c, 0) + 1
+        if self.has_functions:
+            self.shared = {e for e, count in users.items() if count > 1}
 
     def step(self, e: Expr) -> tuple[Expr, Expr | None]:
         """A node around its parts, and what a rule makes of it."""
@@ -112,8 +119,13 @@ class Calls:
         self.new[e] = kept
         if kept is not e:
             self.new[kept] = kept
+            self.use(kept, e)
             if e in self.shared:
                 self.shared.add(kept)
+
+    def use(self, made: Expr, e: Expr) -> None:
+        """Those who use `e` use what was made of it."""
+        self.users[made] = self.users.get(made, 0) + self.users.get(e, 1)
 
     def settle(self, e: Expr, made: Expr) -> None:
         """Note what becomes of a node that a rule has made something of, once that is done."""
@@ -123,6 +135,7 @@ class Calls:
             top, instead = stack[-1]
             if instead is not None and instead in new:
                 new[top] = new[instead]
+                self.use(new[top], top)
             elif instead is not None:
                 stack.append((instead, None))
                 continue
@@ -167,6 +180,24 @@ class Calls:
             return made.attrs, made.args
         return None
 
+    def is_only_here(self, e: Expr) -> bool:
+        """Whether an operand has no other users, and is evaluated as often as the node that uses it."""
+        while self.users.get(e, 1) <= 1:
+            if type(e) is not Var or e not in self.values:
+                return True
+            if not self.is_near(self.values[e]):
+                return False
+            e = self.new.get(self.values[e], e)
+        return False
+
+    def is_near(self, e: Expr) -> bool:
+        """Whether a node of the source is evaluated in the function where the rules are."""
+        if not self.has_functions:
+            return True
+        if self._homes is None:
+            self._homes = Homes(self.root)
+        return self._homes(e) is self._homes(self.origin)
+
     def is_plain(self, e: Expr) -> bool:
         """Whether `e` is operator calls and tuples of atoms: no effect, and its place does not matter."""
         return type(e) in ATOMS or _throughout(e, self._plain, is_data)
@@ -179,6 +210,26 @@ class Calls:
         """The type of a tensor whose shape and base type are known; None for anything else."""
         t = self.types(e)
         return t if isinstance(t, TensorType) and t.is_closed and isinstance(t.dtype, str) else None
+
+
+class Homes:
+    """Which function evaluates a node of a definition, once for each call."""
+
+    def __init__(self, root: Expr) -> None:
+        self.where = scopes(root)
+        self.known: dict[Scope, Expr | None] = {}
+
+    def __call__(self, e: Expr) -> Expr | None:
+        """The function; None for the definition itself."""
+        path: list[Scope] = []
+        s: Scope | None = self.where[e]
+        while s is not None and s not in self.known and not isinstance(s.owner, Function):
+            path.append(s)
+            s = s.parent
+        home = None if s is None else self.known.get(s, s.owner)
+        for s in path:
+            self.known[s] = home
+        return home
 
 
 def is_data(e: Expr) -> bool:
