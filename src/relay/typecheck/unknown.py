@@ -188,4 +188,4 @@ def kind_of(t: Term) -> Kind:
     """The kind of a type, shape, dimension or base type."""
     if isinstance(t, Type):
         return t.kind
-    return Kind.Shape if type(t) is tuple else Kind.BaseType if type(t) is str else Kind.Dim
+    return Kind.Shape if type(t) is tuple else Kind.BaseType if isinstance(t, str) else Kind.Dim
