@@ -46,6 +46,7 @@ CASES = [
     Case("inline all", lambda mod: passes.inline(mod, all_calls=True), False),
     Case("eta_expand", eta_all),
     Case("eta_expand, A-normal", in_anf(eta_all)),
+    Case("lambda_lift", passes.lambda_lift),
     Case("monomorphize", passes.monomorphize),
     Case("remove_unused_functions", passes.remove_unused_functions),
 ]  # fmt: skip
