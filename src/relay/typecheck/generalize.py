@@ -114,15 +114,34 @@ def _own_goals(inf: "Inference", mark: int) -> list[Goal]:
         return mine
     mine = _merged(inf, mine)
     level, own = inf.level, list[Goal]()
+    _lower_determined(inf, mine)
     for g in mine:
-        if any(v.level > level for v in unknowns(g.types)) or any(
-            inf.rigid_level.get(p, 0) > level for p in variables(g.types)
-        ):
+        if _is_own(inf, g.types):
             own.append(g)
         else:
             g.level = min(g.level, level)
             inf.pending.append(g)
     return own
+
+
+def _lower_determined(inf: "Inference", goals: list[Goal]) -> None:
+    """What follows from the types of outer variables (relations are functions) is no more general."""
+    again = True
+    while again:
+        again = False
+        for g in goals:
+            if g.outputs and not g.is_given and not _is_own(inf, g.types[:-1]):
+                for v in unknowns(g.types[-1]):
+                    again = again or v.level > inf.level
+                    v.level = min(v.level, inf.level)
+
+
+def _is_own(inf: "Inference", types: tuple[Any, ...]) -> bool:
+    """Whether types mention something of the functions that are being generalised."""
+    level = inf.level
+    return any(v.level > level for v in unknowns(types)) or any(
+        inf.rigid_level.get(p, 0) > level for p in variables(types)
+    )
 
 
 def _merged(inf: "Inference", goals: list[Goal]) -> list[Goal]:

@@ -3,9 +3,10 @@
 from typing import TYPE_CHECKING, Any
 
 from relay.ir.expr import Grad, GradKind
-from relay.ir.type import FuncType, RefType, TupleType, Type, TypeVar
+from relay.ir.type import FuncType, RefType, TupleType, Type, TypeRelation, TypeVar
 from relay.typecheck.goals import DeferredGoal, Goal, Silenced, Stuck, Wait
 from relay.typecheck.messages import Fault, show
+from relay.typecheck.schemes import constrained
 from relay.typecheck.unknown import ERROR, Unknown, head
 
 if TYPE_CHECKING:
@@ -22,7 +23,8 @@ def grad_type(kind: GradKind, f: FuncType) -> FuncType:
             types, out = f.arg_types, TupleType((result, FuncType((result,), params)))
         case "jvp":
             types, out = (params, params), TupleType((result, result))
-    return FuncType(types, out, f.type_params, f.type_constraints)
+    needs = [TypeRelation(c.name, constrained(c, f), c.attrs) for c in f.type_constraints]
+    return FuncType(types, out, f.type_params, needs)
 
 
 class GradGoal(Goal):
@@ -48,9 +50,13 @@ class GradGoal(Goal):
             )
         if type(f) is not FuncType:
             raise Fault("unknown-grad-target", f"`{self.kind}` needs a function, found {show(f)}")
+        self.check_params(t, f)
+        t.unify(grad_type(self.kind, f), out)
+
+    def check_params(self, t: "Solver", f: FuncType) -> None:
+        """Demand that there is a derivative by each parameter of a function."""
         for i, p in enumerate(f.arg_types):
             self._check_param(t, p, i)
-        t.unify(grad_type(self.kind, f), out)
 
     def _from_result(self, t: "Solver", f: Unknown, out: Any) -> Any:
         """A derivative that is called says how many parameters the function has."""
@@ -97,8 +103,3 @@ class GradGoal(Goal):
             f"`{self.kind}` needs a function whose type is known here",
             hint="call the derivative here, or declare the parameter: `%f: fn(…) -> …`",
         )
-
-
-def grad_goal(e: Grad, f: Any, out: Any) -> Goal:
-    """The goal that relates a function's type to its derivative's."""
-    return GradGoal(e, f, out)

@@ -233,6 +233,13 @@ def _is_closed_leaf(e: Expr) -> bool:
     return type(e) in (Var, GlobalVar, Op, Constructor) or (type(e) is Constant and not e.is_open)
 
 
+@rule(Var, GlobalVar, Constant, Op, Constructor)
+def _leaf(inf: Inference, e: Expr, want: Any) -> Rule:
+    """A leaf, where a place asks for it as for any other node."""
+    yield from ()
+    return inf.quick(e)
+
+
 def _temporary(inf: Inference, e: Expr, want: Any) -> Rule:
     """A pass left one of its own nodes over."""
     yield from ()

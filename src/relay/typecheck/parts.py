@@ -4,12 +4,11 @@ from typing import Any
 
 from relay.ir.expr import Expr, Grad, RefCreate, RefRead, RefWrite, Tuple, TupleGetItem
 from relay.ir.type import HAS_ANY, UNIT, FuncType, Kind, RefType, TupleType, TypeVar
-from relay.typecheck.goals import Goal
+from relay.typecheck.goals import DeferredGoal, Goal
 from relay.typecheck.grads import GradGoal, grad_type
 from relay.typecheck.inference import Inference, Rule, rule
 from relay.typecheck.messages import counted, show
 from relay.typecheck.places import place
-from relay.typecheck.schemes import instance_of
 from relay.typecheck.unknown import ERROR, Unknown, head
 
 
@@ -103,17 +102,18 @@ def _held(inf: Inference, t: Any, ref: Expr, at: Expr) -> Any:
 
 @rule(Grad)
 def grad(inf: Inference, e: Grad, want: Any) -> Rule:
-    """A derivative of a function; called, one of a polymorphic function is polymorphic too."""
-    is_called = e in inf.raw_wanted
-    t = inf.raw(e.function) if is_called else inf.quick(e.function)
+    """A derivative of a function; one of a polymorphic function is polymorphic too."""
+    t = inf.raw(e.function)
     if t is None:
-        if is_called:
-            inf.raw_wanted.add(e.function)
+        inf.raw_wanted.add(e.function)
+        t = inf.types.get(e.function)
+    if t is None:
         t = yield e.function
-    if type(t) is FuncType and t.type_params:
-        inf.post(GradGoal(e, instance_of(inf, t, e), inf.fresh_of(Kind.Type)))
-        return grad_type(e.kind, t)
     out = inf.fresh_of(Kind.Type)
-    inf.post(GradGoal(e, t, out))
+    goal = GradGoal(e, t, out)
+    if type(t) is FuncType and t.type_params:
+        inf.post(DeferredGoal(lambda s: goal.check_params(s, t), (), e))
+        return grad_type(e.kind, t)
+    inf.post(goal)
     inf.settle()
     return head(out)

@@ -38,7 +38,7 @@ from relay.typecheck.session import Session
 from relay.typecheck.solver import Solver, remembered
 from relay.typecheck.unknown import ERROR, HAS_ERROR, Mismatch, has_unknown, head, zonk
 
-_NAMED = (Var, GlobalVar, Constructor, Function)
+_NAMED = (Var, GlobalVar, Constructor, Function, Grad)
 """Callees whose calls say their type arguments."""
 
 
