@@ -19,6 +19,9 @@ from relay.transform.canonical_ops import canonicalize_ops
 from relay.transform.fast_math import fast_math
 from relay.transform.forms import ANF
 from relay.transform.inference_mode import simplify_inference
+from relay.transform.lazy_gradients import lazy_gradient_init
+from relay.transform.scale_forward import fold_scale_axis
+from relay.transform.static_shapes import dynamic_to_static
 from relay.typecheck.infer import infer
 from transform.cases import Change, outcome, verified
 
@@ -29,6 +32,9 @@ PASSES: dict[str, Change] = {
     "canonicalize_ops": canonicalize_ops,
     "canonicalize_cast": canonicalize_cast,
     "fast_math": fast_math,
+    "fold_scale_axis": fold_scale_axis,
+    "dynamic_to_static": dynamic_to_static,
+    "lazy_gradient_init": lazy_gradient_init,
 }
 ROUNDING = ("fast_math",)
 REPEATING = {"canonicalize_cast": "cast"}

@@ -12,7 +12,7 @@ from relay.analysis.normal_form import ATOMS
 from relay.ir.expr import Call, Constant, Expr, Function, Let, Op, Tuple, TupleGetItem, Var
 from relay.ir.module import IRModule
 from relay.ir.scope import Scope, scopes
-from relay.ir.type import TensorType
+from relay.ir.type import TensorType, Type
 from relay.ir.walk import post_order
 from relay.op.base import Operator, instance
 from relay.transform.anf import anf
@@ -105,14 +105,22 @@ class Calls:
         new = self.new
         now = tuple([new[c] for c in children])
         if type(e) is Let and new.get(e.var, e.var) is not e.var:
-            return e, now[1]
+            return e, self.without(e, now)
         kept = e if now == children else e.rebuild(now)
         subject: object = kept.attrs if type(kept) is Call and type(kept.op) is Op else kept
         for rule in self.table.get(type(subject), ()):
             made = rule(self, kept)
-            if made is not None and self.types(made) == self.types(e):
+            if made is not None and self.accepts(self.types(made), self.types(e)):
                 return kept, made
         return kept, None
+
+    def accepts(self, made: Type, wanted: Type) -> bool:
+        """Whether what a rule makes may have that type."""
+        return made == wanted
+
+    def without(self, e: Let, now: tuple[Expr, ...]) -> Expr:
+        """A `let` whose variable has become something else, around its parts."""
+        return now[1]
 
     def keep(self, e: Expr, kept: Expr) -> None:
         """Note what becomes of a node that no rule changes."""
