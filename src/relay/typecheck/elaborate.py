@@ -113,13 +113,8 @@ class Elaborator:
         if known is not None:
             return known
         env = self.env
-        group = {p for s in sig.siblings for p in s.added}
-        if len(sig.siblings) > 1 and group:
-            closed = {
-                p: default(self.inf.classes.get(p), []) if p.kind is Kind.BaseType else _DEFAULTS[p.kind]
-                for p in group
-            }
-            env = _Env({**env.rename, **closed})
+        if sig.others:
+            env = _Env({**env.rename, **{p: self.closed(p) for p in sig.others}})
         if sig.added:
             names = self.names
             before, own = dict(names.next), [p.name for p in sig.type_params]
@@ -132,6 +127,10 @@ class Elaborator:
             names.next = before
         self.envs[sig] = env
         return env
+
+    def closed(self, p: TypeVar) -> Any:
+        """What a type parameter of another function of the group is where nothing decides it."""
+        return default(self.inf.classes.get(p), []) if p.kind is Kind.BaseType else _DEFAULTS[p.kind]
 
     def scheme(self, sig: Signature) -> FuncType:
         """The type of a bound function, its parameters named."""

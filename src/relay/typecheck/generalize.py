@@ -26,7 +26,8 @@ PLACEHOLDER = {Kind.Type: "a", Kind.Shape: "s", Kind.Dim: "n", Kind.BaseType: "b
 class Signature:
     """A function (or an operator as a value) whose type is being found.
 
-    `added` are the type parameters that generalisation gives it, `needs` the constraints.
+    `added` are the type parameters that generalisation gives it, `needs` the constraints; `others` the type
+    parameters that all functions of its group are given, its own among them.
     """
 
     function: Expr
@@ -34,7 +35,7 @@ class Signature:
     is_annotated: bool
     added: tuple[TypeVar, ...] = ()
     needs: tuple[TypeRelation, ...] = ()
-    siblings: tuple["Signature", ...] = ()
+    others: tuple[TypeVar, ...] = ()
     final: dict[TypeVar, Any] = field(default_factory=dict[TypeVar, Any])
 
     @property
@@ -72,8 +73,10 @@ def generalise(inf: "Inference", signatures: Sequence[Signature], marks: tuple[i
     own = _own_goals(inf, marks[0])
     for sig in signatures:
         _quantify(inf, sig, own, level)
-    for sig in signatures:
-        sig.siblings = tuple(signatures)
+    if len(signatures) > 1:
+        together = tuple(dict.fromkeys([p for sig in signatures for p in sig.added]))
+        for sig in signatures:
+            sig.others = together
     leftovers(inf, own)
     return [sig.scheme for sig in signatures]
 

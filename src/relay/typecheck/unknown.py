@@ -136,8 +136,8 @@ def zonk(
 def inside(t: Type) -> tuple[Term, ...]:
     """What is directly inside a type: of an unknown what it is bound to, if anything."""
     if type(t) is Unknown:
-        bound: Term | None = t.bound
-        if bound is None:
+        bound: Term = head(t)
+        if bound is t:
             return ()
         return bound if isinstance(bound, tuple) else (bound,)
     return t.children
@@ -147,7 +147,7 @@ def _rebuilt(t: Type, children: list[Any], rename: Mapping[Any, Any] | None) -> 
     if type(t) is Unknown:
         if t.bound is None:
             return t
-        return tuple(children) if type(t.bound) is tuple else children[0]
+        return tuple(children) if type(head(t)) is tuple else children[0]
     if type(t) is TypeVar:
         return rename.get(t, t) if rename else t
     if type(t) is FuncType and t.type_params and rename:
