@@ -127,3 +127,12 @@ def test_what_is_shared_stays_shared() -> None:
     np.testing.assert_array_equal(
         Interpreter(out).evaluate("main", given), Interpreter(mod).evaluate("main", given)
     )
+
+
+def test_a_constant_that_functions_share_is_seen() -> None:
+    x, eight = Var("x", X, span=None), constant(8.0)
+    inside = Function((), op("divide", x, eight), X)
+    body = op("add", op("divide", x, eight), Call(inside, (), span=None))
+    out = simplify_expr(infer(IRModule({GlobalVar("main"): Function((x,), body, X)})))
+    assert "divide" not in str(verified(out))
+    assert str(out).count("0.125f") == 2

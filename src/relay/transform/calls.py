@@ -172,7 +172,7 @@ class Calls:
     def seen(self, e: Expr) -> Expr | None:
         """What an operand is made of, if a rule may use that and do without the operand."""
         if type(e) is not Var:
-            return None if e in self.shared else e
+            return None if e in self.shared and type(e) not in ATOMS else e
         made: Expr = e
         while type(made) is Var and made in self.values:
             value = self.new.get(self.values[made])
