@@ -8,7 +8,7 @@ from relay.transform.algebra import RULES, simplify_expr
 from relay.transform.anf import to_anf
 from relay.transform.unused_bindings import dead_code
 from relay.typecheck.infer import infer
-from transform.cases import verified
+from transform.cases import outcome, verified
 from transform.rules import arguments, assert_complete, assert_rule, assert_same
 
 X = "Tensor[(2, 3), float32]"
@@ -292,3 +292,27 @@ def test_all_rules_together_keep_the_value_in_every_form(text: str):
                 after = Interpreter(out).evaluate("main", *given)
                 assert_same(before, after, exact=False)
                 Interpreter(dead_code(out)).evaluate("main", *given)
+
+
+EFFECTS = [
+    "let %r = ref(%x); (zeros_like({ ref_write(%r, -%x); %x }), ref_read(%r)).1",
+    "let %r = ref(%x); let %y = transpose(ref_read(%r)); ref_write(%r, -%x); transpose(%y) + ref_read(%r)",
+    "let %r = ref(%x); (-ref_read(%r)) + { ref_write(%r, %x * 3.0); ref_read(%r) }",
+    "let %r = ref(%x); where(True, ref_read(%r), { ref_write(%r, -%x); %x }) + ref_read(%r)",
+    "let %r = ref(%x); ({ ref_write(%r, -%x); %x }, ref_read(%r)).1",
+    "%0 = tanh(%x); let %f = fn () { %0 * 1.0 }; zeros_like(%0) + %f() + %f() + %f()",
+    "%0 = transpose(tanh(%x)); let %f = fn () { %0 }; (%f(), %f(), transpose(%0)).2",
+    "let %y = transpose(%x); let %f = fn (%c: bool) { if (%c) { transpose(%y) } else { %x } }; %f(True)",
+]
+
+
+@pytest.mark.parametrize("body", EFFECTS)
+def test_effects_stay_in_their_order_and_nothing_runs_more_often(body: str):
+    mod = infer(parse(f"def @main(%x: {X}) {{ {body} }}"))
+    given = arguments(mod)
+    value, work = outcome(mod, tuple(given))
+    for form in (mod, to_anf(mod)):
+        for out in (simplify_expr(form, exact=True), dead_code(simplify_expr(form, exact=True))):
+            new_value, new_work = outcome(verified(out), tuple(given))
+            assert new_value == value
+            assert new_work.total() <= work.total()
