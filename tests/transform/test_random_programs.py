@@ -6,6 +6,8 @@ import pytest
 
 import relay.transform as passes
 from relay.ir.module import IRModule
+from relay.ir.type import FuncType
+from relay.ir.walk import type_post_order
 from relay.testing.programs import random_program
 from relay.transform.forms import ANF, BASIC_BLOCKS
 from relay.typecheck.infer import infer
@@ -32,6 +34,18 @@ def eta_all(mod: IRModule) -> IRModule:
     return passes.eta_expand(mod, expand_constructor=True, expand_global_var=True, expand_op=True)
 
 
+def there_and_back(mod: IRModule) -> IRModule:
+    """Through continuation-passing style, unless the result holds functions: these would be in it."""
+    out = passes.un_cps(verified(passes.to_cps(mod)))
+    return mod if out["main"].attrs.get("cps") else out
+
+
+def without_functions(mod: IRModule) -> IRModule:
+    """Defunctionalised, unless the result holds functions."""
+    holds_functions = any(isinstance(t, FuncType) for t in type_post_order(mod["main"].ret_type))
+    return mod if holds_functions else passes.defunctionalize(mod)
+
+
 CASES = [
     Case("to_anf", passes.to_anf),
     Case("to_basic_block_normal_form", passes.to_basic_block_normal_form),
@@ -47,6 +61,8 @@ CASES = [
     Case("eta_expand", eta_all),
     Case("eta_expand, A-normal", in_anf(eta_all)),
     Case("lambda_lift", passes.lambda_lift),
+    Case("to_cps, un_cps", there_and_back, False),
+    Case("defunctionalize", without_functions, False),
     Case("monomorphize", passes.monomorphize),
     Case("remove_unused_functions", passes.remove_unused_functions),
 ]  # fmt: skip

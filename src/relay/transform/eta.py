@@ -1,6 +1,6 @@
 """Eta expansion: a function literal in the place of a name that is used as a value."""
 
-from collections.abc import Collection
+from collections.abc import Callable
 
 from relay.ir.expr import Call, Constructor, Expr, Function, GlobalVar, Op, Var
 from relay.ir.module import IRModule
@@ -38,19 +38,20 @@ def eta_expand(
     }
     """
     flags = ((Constructor, expand_constructor), (GlobalVar, expand_global_var), (Op, expand_op))
-    kinds = [kind for kind, wanted in flags if wanted]
+    kinds = tuple([kind for kind, wanted in flags if wanted])
     types = Types(mod)
     new: dict[GlobalVar, Expr] = {}
     for v, e in mod.functions.items():
-        made = expanded(e, types, kinds)
+        made = expanded(e, types, lambda c: isinstance(c, kinds))
         new[v] = anf(made, types) if made is not e and ANF.is_known_of(mod, v) else made
     return with_definitions(mod, new)
 
 
-def expanded(root: Expr, types: Types, kinds: Collection[type]) -> Expr:
-    """A definition with function literals in the place of names of these kinds that are used as values."""
+def expanded(root: Expr, types: Types, applies: Callable[[Expr], bool]) -> Expr:
+    """A definition with function literals in the place of values that are names, where `applies` says so."""
     nodes = list(post_order(root))
-    if not any(type(e) in kinds for e in nodes) or type(root) in kinds:
+    chosen = {e for e in nodes if not e.children and applies(e)}
+    if not chosen or root in chosen:
         return root
     wanted = wanted_types(root, None if isinstance(root, Function) else types(root), types)
     new: dict[Expr, Expr] = {}
@@ -58,7 +59,7 @@ def expanded(root: Expr, types: Types, kinds: Collection[type]) -> Expr:
         first = 1 if isinstance(e, Call) else 0
         children = [new[c] for c in e.children]
         for i, c in enumerate(e.children):
-            if i >= first and type(c) in kinds:
+            if i >= first and c in chosen:
                 children[i] = around(c, wanted.get((e, i)), types)
         new[e] = e if tuple(children) == e.children else e.rebuild(tuple(children))
     return new[root]
