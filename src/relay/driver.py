@@ -4,11 +4,13 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from relay.diagnostic import did_you_mean, fail
+from relay.interpreter.arguments import convert_argument
 from relay.interpreter.machine import Interpreter
 from relay.ir import hooks
 from relay.ir.bind import bind_params_by_name
-from relay.ir.expr import Expr, Function, GlobalVar, Var
+from relay.ir.expr import Expr, Function, GlobalVar, Var, as_expr
 from relay.ir.module import IRModule
+from relay.ir.vars import free_vars
 from relay.tracing import TracedFunction, function
 
 __all__ = [
@@ -28,7 +30,7 @@ class Executor:
         self.mod = mod
         self.interpreter = Interpreter(mod)
 
-    def evaluate(self, expr: Expr | str | None = None, binds: Mapping[Var, Any] | None = None) -> Any:
+    def evaluate(self, expr: Expr | str | None = None, binds: Mapping[Var | str, Any] | None = None) -> Any:
         """A function as something to call with arrays; the value of any other expression.
 
         Without `expr`, `@main`.  `binds` gives free variables of `expr` their values.  Arguments may be given
@@ -37,12 +39,12 @@ class Executor:
         what = (
             self.mod.get_global_var("main" if expr is None else expr)
             if expr is None or isinstance(expr, str)
-            else expr
+            else as_expr(expr)
         )
         if binds:
             if isinstance(what, Function):
                 what = what.body if not what.params else what
-            names = tuple(binds)
+            names = tuple([_variable(k, what) for k in binds])
             return self.interpreter.apply(
                 self.interpreter.value_of(Function(names, what)), tuple(binds.values())
             )
@@ -56,6 +58,16 @@ class Executor:
 
         call.__name__ = call.__qualname__ = name.name
         return call
+
+
+def _variable(key: Var | str, e: Expr) -> Var:
+    """A free variable of `e`, itself or its name (`unknown-variable`)."""
+    if isinstance(key, Var):
+        return key
+    free = {v.name_hint: v for v in free_vars(e)}
+    if key not in free:
+        fail("unknown-variable", f"no free variable is called `%{key}`", e.span, hint=did_you_mean(key, free))
+    return free[key]
 
 
 def create_executor(
@@ -76,7 +88,7 @@ def create_executor(
         fail(
             "unknown-executor",
             f"there is no executor `{kind}`",
-            hint=did_you_mean(kind, EXECUTORS) or f"there are {', '.join(EXECUTORS)}",
+            hint=did_you_mean(str(kind), EXECUTORS) or f"there are {', '.join(EXECUTORS)}",
         )
     for where in (device, target):
         if where is not None and str(where).split("(")[0].split()[0] not in PLACES:
@@ -86,15 +98,22 @@ def create_executor(
                 hint=f"leave it out, or say `{PLACES[0]}`",
             )
     mod = IRModule() if mod is None else mod
-    if params:
-        mod = _with_params(mod, params)
-    return Executor(mod)
+    if not isinstance(mod, IRModule):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise TypeError(f"{mod!r} is not a module; relay.parse and relay.IRModule.from_expr make one")
+    return Executor(_with_params(mod, params) if params else mod)
 
 
 def _with_params(mod: IRModule, params: Mapping[str, Any]) -> IRModule:
+    """The module with parameters of `@main` bound by name, as their types want them (`argument-type`)."""
     bound = mod.copy()
-    main = bound.get_global_var("main")
-    bound[main] = bind_params_by_name(bound[main], params)
+    name = bound.get_global_var("main")
+    main = bound[name]
+    known = {p.name_hint: p for p in main.params} if isinstance(main, Function) else {}
+    env: dict[Any, Any] = {}
+    values = {
+        n: convert_argument("@main", known[n], x, env, mod) if n in known else x for n, x in params.items()
+    }
+    bound[name] = bind_params_by_name(main, values)
     return bound
 
 

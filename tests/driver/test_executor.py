@@ -117,3 +117,31 @@ def test_optimized_module_runs_and_says_which_parameters_are_left() -> None:
     done, left = optimize(mod, params={"w": np.float32(3)})
     assert left == {}
     assert Interpreter(done).evaluate("main", 2) == 6
+
+
+def test_free_variables_may_be_bound_by_name() -> None:
+    x = relay.var("x", shape=(), dtype="float32")
+    assert relay.create_executor().evaluate(x + 1.0, {"x": 2}) == 3
+    with pytest.raises(relay.RelayError) as error:
+        relay.create_executor().evaluate(x + 1.0, {"xx": 2})
+    assert error.value.codes == ("unknown-variable",)
+    assert error.value.diagnostics[0].hint == "did you mean `x`?"
+
+
+def test_parameters_are_converted_as_arguments_are() -> None:
+    mod = relay.parse("def @main(%x: Tensor[(n,), float32], %w: Tensor[(n,), float32]) { %x * %w }")
+    assert relay.create_executor(mod=mod, params={"w": [1, 2]}).evaluate()([3, 4]).tolist() == [3, 8]
+    for wrong in ("text", np.ones(2), [[1.0]], None):
+        with pytest.raises(relay.RelayError) as error:
+            relay.create_executor(mod=mod, params={"w": wrong})
+        assert error.value.codes == ("argument-type",)
+        assert "parameter `%w` of `@main`" in error.value.diagnostics[0].message
+
+
+def test_numbers_and_lists_are_expressions_and_other_things_are_not() -> None:
+    assert relay.create_executor().evaluate(3) == 3
+    assert relay.create_executor().evaluate([1, 2.5]) == (1, 2.5)
+    with pytest.raises(TypeError, match="is not an expression"):
+        relay.create_executor().evaluate({})
+    with pytest.raises(TypeError, match="is not a module"):
+        relay.create_executor(mod="def @main() { 1 }")

@@ -10,6 +10,7 @@ from relay.interpreter.tensor_conversion import MisfitError
 from relay.interpreter.value import Value, is_sequence
 from relay.ir.dtype import to_numpy
 from relay.ir.expr import Call, Function, Var
+from relay.ir.module import IRModule
 
 
 def arrange(code: Code, args: Sequence[Any], named: Mapping[str, Any]) -> list[Any]:
@@ -61,7 +62,7 @@ def _count(code: Code, params: Sequence[str], count: int) -> NoReturn:
 
 def convert_arguments(code: Code, given: Sequence[Any], machine: Any) -> tuple[list[Value], tuple[Any, ...]]:
     """The values of all parameters, and what the hidden ones are bound to (`argument-type`)."""
-    fn = code.function
+    fn, name = code.function, code.name or "fn"
     env: dict[Any, Any] = {}
     values: list[Value] = [None] * len(given)
     loose: list[int] = []
@@ -69,9 +70,9 @@ def convert_arguments(code: Code, given: Sequence[Any], machine: Any) -> tuple[l
         if _is_loose(x) and param.type_annotation is not None and param.type_annotation.flags:
             loose.append(i)
         else:
-            values[i] = _convert(code, param, x, env, machine)
+            values[i] = convert_argument(name, param, x, env, machine.mod)
     for i in loose:
-        values[i] = _convert(code, fn.params[i], given[i], env, machine)
+        values[i] = convert_argument(name, fn.params[i], given[i], env, machine.mod)
     if fn.constraints and values:
         _check_constraints(code, values, machine)
     hidden = tuple([to_numpy(env[p]) if p in env else None for p in code.hidden])
@@ -85,15 +86,16 @@ def _is_loose(x: Any) -> bool:
     return isinstance(x, bool | int | float | list)
 
 
-def _convert(code: Code, param: Var, x: Any, env: dict[Any, Any], machine: Any) -> Value:
+def convert_argument(name: str, param: Var, x: Any, env: dict[Any, Any], mod: IRModule) -> Value:
+    """A Python value for a parameter of function `name`; binds type parameters in `env` (`argument-type`)."""
     try:
-        return convert(x, param.type_annotation, env, machine.mod.type_definitions)
+        return convert(x, param.type_annotation, env, mod.type_definitions)
     except MisfitError as misfit:
         expected = "" if param.type_annotation is None else f" is {param.type_annotation}"
         raise RelayError(
             Diagnostic(
                 "argument-type",
-                f"parameter `%{param.name}` of `{code.name or 'fn'}`{expected}: {misfit.message}",
+                f"parameter `%{param.name}` of `{name}`{expected}: {misfit.message}",
                 param.span,
                 f"found {misfit.found}",
                 hint=misfit.hint,

@@ -72,7 +72,10 @@ class Conversion:
             self.done.append(convert_tensor(x, t, self.env))
         elif isinstance(t, TupleType):
             if not is_sequence(x) or len(x) != len(t.fields):
-                raise MisfitError(f"a tuple of {len(t.fields)} fields is wanted", describe(x))
+                n = len(t.fields)
+                raise MisfitError(
+                    f"a tuple of {n} fields is wanted", describe(x), f"give a tuple of {n} values"
+                )
             self.push(x, t.fields, tuple)
         elif isinstance(t, TypeCall):
             self.instance(x, t)
@@ -84,7 +87,7 @@ class Conversion:
             self.done.append(x)
         elif isinstance(t, RefType):
             if not isinstance(x, RefValue):
-                raise MisfitError("a reference is wanted", describe(x))
+                raise MisfitError("a reference is wanted", describe(x), "relay.RefValue(x) makes one")
             self.done.append(x)
         elif isinstance(x, OPAQUE):
             self.done.append(x)
@@ -110,7 +113,11 @@ class Conversion:
         if is_sequence(x) or is_array(x):
             x = as_list(x, t, self.datatypes)
         if not isinstance(x, ConstructorValue) or x.constructor.belong_to is not t.func:
-            raise MisfitError(f"a value of the data type {t} is wanted", describe(x))
+            raise MisfitError(
+                f"a value of the data type {t} is wanted",
+                describe(x),
+                f'its constructors make one: mod.get_type("{t.func}")',
+            )
         if not x.fields or (t.is_closed and fits(x, t, self.datatypes)):
             self.done.append(x)
             return

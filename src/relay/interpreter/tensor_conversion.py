@@ -61,12 +61,16 @@ def with_base_type(array: Array, x: Any) -> tuple[Array, str]:
 
 
 def _wrong_dtype(array: Array, found: str, wanted: str, exact: bool) -> MisfitError:
-    if exact:
-        hint = f'convert it first: x.astype("{wanted}")' if found != "string" else ""
-    else:
-        hint = f"a number that {wanted} has is wanted"
     what = f"a tensor of {found}" if array.ndim else f"a scalar of {found}"
-    return MisfitError(f"its base type is {found}, not {wanted}", what, hint)
+    if exact:
+        hint = "" if found == "string" else f'convert it first: x.astype("{wanted}")'
+        return MisfitError(f"its base type is {found}, not {wanted}", what, hint)
+    if is_integer(wanted) and is_integer(found):
+        low, high = integer_range(wanted)
+        numbers = f"{array.min()} to {array.max()}" if array.ndim else f"{array}"
+        return MisfitError(f"{wanted} goes from {low} to {high}", numbers, "make the parameter wider")
+    kind = "fractions" if is_float(found) else "these numbers"
+    return MisfitError(f"{wanted} has no {kind}", what, "round them first, or make the parameter a float")
 
 
 def as_array(x: Any) -> tuple[Array, bool]:
@@ -85,17 +89,24 @@ def as_array(x: Any) -> tuple[Array, bool]:
         except (BufferError, RuntimeError, TypeError):
             pass
     if hasattr(x, "__array__"):
-        return np.asarray(x), True
+        try:
+            return np.asarray(x), True
+        except (RuntimeError, TypeError, ValueError) as error:
+            raise MisfitError("it gives no array", describe(x), str(error)) from None
     raise MisfitError("a tensor is wanted", describe(x), "numbers, lists and arrays are tensors")
 
 
 def _from_rows(x: Any) -> tuple[Array, bool]:
     try:
-        array: Array = np.asarray(x)
+        array: Array | None = np.asarray(x)
     except (ValueError, TypeError):
+        array = None
+    if array is None or array.dtype == object:
         raise MisfitError(
-            "its rows have different lengths, or not all of it is numbers", describe(x)
-        ) from None
+            "its rows have different lengths, or not all of it is numbers of 64 bits",
+            describe(x),
+            "numbers, lists and arrays are tensors",
+        )
     return array, array.dtype.kind in "bU"
 
 
