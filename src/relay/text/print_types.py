@@ -45,6 +45,8 @@ class TypeText:
         """Texts of types with type parameters: right as long as the parameters in scope stay the same."""
         self.names: dict[Type, str] = {}
         self.fresh = names.Fresh(taken)
+        self.ends: dict[int, bool] = {}
+        """Whether a function type, by identity, ends in constraints."""
 
     # --- type parameters ------------------------------------------------------------------------------------
 
@@ -96,7 +98,7 @@ class TypeText:
     def argument(self, t: Any) -> str:
         """A type where a comma or a `where` may follow: a function type with constraints gets parentheses."""
         text = self(t)
-        return f"({text})" if isinstance(t, FuncType) and _ends_in_where(t) else text
+        return f"({text})" if isinstance(t, FuncType) and self._ends_in_where(t) else text
 
     def any_kind(self, t: Any) -> str:
         """A type argument of whatever kind; says the kind where the form alone would not."""
@@ -169,14 +171,14 @@ class TypeText:
             case TensorType(shape=shape, dtype=dtype):
                 return ["Tensor[", shape, ", ", dtype, "]"]
             case TupleType(fields=fields):
-                return _listed("(", [_guarded(f) for f in fields], ",)" if len(fields) == 1 else ")")
+                return _listed("(", [self._guarded(f) for f in fields], ",)" if len(fields) == 1 else ")")
             case RefType(value=value):
                 return ["ref(", value, ")"]
             case TypeCall(func=func, args=args):
                 return [
                     func,
                     *(
-                        _listed("[", [_guarded(a) for a in args], "]")
+                        _listed("[", [self._guarded(a) for a in args], "]")
                         if args
                         else ()
                         if isinstance(func, GlobalTypeVar)
@@ -197,18 +199,32 @@ class TypeText:
     def _function(self, t: FuncType) -> list[Any]:
         undo = self.enter(t.type_params)
         pieces: list[Any] = _listed(
-            f"fn{self.parameters(t.type_params)}(", [_guarded(a) for a in t.arg_types], ") -> "
+            f"fn{self.parameters(t.type_params)}(", [self._guarded(a) for a in t.arg_types], ") -> "
         )
-        inner = isinstance(t.ret_type, FuncType) and (t.type_constraints or _ends_in_where(t.ret_type))
+        inner = isinstance(t.ret_type, FuncType) and (t.type_constraints or self._ends_in_where(t.ret_type))
         pieces += ["(", t.ret_type, ")"] if inner else [t.ret_type]
         for i, r in enumerate(t.type_constraints):
             pieces += [", " if i else " where ", r]
         return [*pieces, undo] if undo else pieces
 
+    def _guarded(self, t: Any) -> Any:
+        return _Guarded(t) if isinstance(t, FuncType) and self._ends_in_where(t) else t
+
+    def _ends_in_where(self, t: FuncType) -> bool:
+        """Whether the text of `t` ends in constraints, which would swallow what follows a comma."""
+        chain: list[int] = []
+        at: Type = t
+        while isinstance(at, FuncType) and not at.type_constraints and id(at) not in self.ends:
+            chain.append(id(at))
+            at = at.ret_type
+        found = self.ends.get(id(at), isinstance(at, FuncType))
+        self.ends.update(dict.fromkeys(chain, found))
+        return found
+
     def _relation(self, t: TypeRelation) -> list[Any]:
         if t.args is None and not t.attrs:
             return [t.name]
-        args = [self.any_kind(a) if a == () or isinstance(a, str) else _guarded(a) for a in t.args or ()]
+        args = [self.any_kind(a) if a == () or isinstance(a, str) else self._guarded(a) for a in t.args or ()]
         args += [
             f"{key if names.is_dotted(key) else names.quote(key)}={self.attr(value)}"
             for key, value in t.attrs
@@ -266,20 +282,6 @@ class _Guarded:
 
     def __init__(self, t: Type) -> None:
         self.type = t
-
-
-def _guarded(t: Any) -> Any:
-    return _Guarded(t) if isinstance(t, FuncType) and _ends_in_where(t) else t
-
-
-def _ends_in_where(t: FuncType) -> bool:
-    """Whether the text of `t` ends in constraints, which would swallow what follows a comma."""
-    at: Type = t
-    while isinstance(at, FuncType):
-        if at.type_constraints:
-            return True
-        at = at.ret_type
-    return False
 
 
 def type_text(t: Any) -> str:
