@@ -1,7 +1,8 @@
 """Parse, print, infer and compare programs of 1,000 to 100,000 calls: microseconds a call, and in units of U.
 
-U is what Python's own `ast.parse` takes for one line `x1 = add(x0, y)` of 10,000, measured in the same run with the
-cyclic collector off.  Usage: `python benchmarks/compile.py [--sizes 1000,10000,100000] [--repeat 5] [--check]`.
+U is what Python's own `ast.parse` takes for one line `x1 = add(x0, y)` of 10,000, measured in the same run
+with the cyclic collector off.  Usage: `python benchmarks/compile.py [--sizes 1000,10000,100000] [--repeat
+5] [--check]`.
 """
 
 import argparse

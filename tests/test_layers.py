@@ -7,7 +7,8 @@ import relay
 
 ROOT = Path(relay.__file__).parent
 LAYERS = [
-    ("diagnostic", "hints"), ("ir",), ("op",), ("text",), ("typecheck",), ("std",), ("analysis",), ("pattern",),
+    ("diagnostic", "hints"), ("ir",), ("op",), ("text",), ("typecheck",), ("std",), ("analysis",),
+    ("pattern",),
     ("interpreter",), ("transform",), ("autodiff",), ("backend",), ("driver", "tracing"),
     ("optim", "testing"), ("frontend",), ("errors", "cli"),
 ]  # fmt: skip

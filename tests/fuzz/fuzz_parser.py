@@ -3,8 +3,9 @@
     pip install atheris
     python tests/fuzz/fuzz_parser.py -max_total_time=600 tests/fuzz/corpus
 
-The first bytes that libFuzzer finds interesting land in the corpus folder; the seeds that stay in the repository are
-small texts that reach each construct.  A parsed module is printed and read again, which must give the same module.
+The first bytes that libFuzzer finds interesting land in the corpus folder; the seeds that stay in the
+repository are small texts that reach each construct.  A parsed module is printed and read again, which must
+give the same module.
 """
 
 import sys

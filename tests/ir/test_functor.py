@@ -52,7 +52,8 @@ def test_a_visitor_sees_every_kind_of_node():
 
     See().visit(everything())
     assert seen == {
-        "Constant", "Var", "GlobalVar", "Op", "Constructor", "Tuple", "TupleGetItem", "Call", "Function", "Let",
+        "Constant", "Var", "GlobalVar", "Op", "Constructor", "Tuple", "TupleGetItem", "Call", "Function",
+        "Let",
         "LetRec", "If", "Match", "RefCreate", "RefRead", "RefWrite", "Grad",
     }  # fmt: skip
 

@@ -119,7 +119,7 @@ def lints(text: str) -> list[str]:
     return [d.code for d in report.diagnostics]
 
 
-# --- operators ------------------------------------------------------------------------------------------------
+# --- operators ------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -161,16 +161,18 @@ def test_comparisons_do_not_chain(text: str) -> None:
     assert "&&" in str(caught.value)
 
 
-# --- literals -------------------------------------------------------------------------------------------------
+# --- literals -------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("1", "1"), ("-1", "-1"), ("1.5", "1.5"), ("1e3", "1000.0"), ("1i64", "1:int64"), ("255u8", "255:uint8"),
+        ("1", "1"), ("-1", "-1"), ("1.5", "1.5"), ("1e3", "1000.0"), ("1i64", "1:int64"), ("255u8",
+        "255:uint8"),
         ("-128i8", "-128:int8"), ("1f", "1.0:float32"), ("3f16", "3.0:float16"), ("0.5bf16", "0.5:bfloat16"),
         ("1.0f64", "1.0:float64"), ("True", "True:bool"), ("False", "False:bool"), ("inff", "inf:float32"),
-        ("-inff64", "-inf:float64"), ("nanf", "nan:float32"), ("18446744073709551615", "18446744073709551615"),
+        ("-inff64", "-inf:float64"), ("nanf", "nan:float32"), ("18446744073709551615",
+        "18446744073709551615"),
         ('"a\\n\\"\\u{e9}"', 'a\n"é:string'), ("1.5float8_e5m2", "1.5:float8_e5m2"), ("-7i4", "-7:int4"),
     ],
 )  # fmt: skip
@@ -202,10 +204,13 @@ def test_a_signed_zero_keeps_its_sign() -> None:
     ("text", "expected"),
     [
         ("[1, 2, 3]", "[1, 2, 3]"), ("[[1, 2], [3, 4]]", "[[1, 2], [3, 4]]"), ("[1, 2.5]", "[1.0, 2.5]"),
-        ("[1f, 2]", "[1.0, 2.0]:float32"), ("[-1i8, 2i8]", "[-1, 2]:int8"), ("[True, False]", "[True, False]:bool"),
+        ("[1f, 2]", "[1.0, 2.0]:float32"), ("[-1i8, 2i8]", "[-1, 2]:int8"), ("[True, False]", "[True, "
+                                                                                              "False]:bool"),
         ("[[1f], [2]]", "[[1.0], [2.0]]:float32"), ("[1, %x]", "(stack (tuple 1 x) axis=0)"),
-        ("[[1, 2], %x]", "(stack (tuple [1, 2] x) axis=0)"), ("[1i8, 2i16]", "(stack (tuple 1:int8 2:int16) axis=0)"),
-        ("[1, 2].0", "[1, 2].0"), ("[1,]", "[1]"), ("[(1)]", "[1]"), ("[1 + 2]", "(stack (tuple (add 1 2)) axis=0)"),
+        ("[[1, 2], %x]", "(stack (tuple [1, 2] x) axis=0)"), ("[1i8, 2i16]", "(stack (tuple 1:int8 "
+                                                                             "2:int16) axis=0)"),
+        ("[1, 2].0", "[1, 2].0"), ("[1,]", "[1]"), ("[(1)]", "[1]"), ("[1 + 2]", "(stack (tuple (add 1 "
+                                                                                 "2)) axis=0)"),
         ("[inff, -1]", "[inf, -1.0]:float32"),
     ],
 )  # fmt: skip
@@ -271,7 +276,7 @@ def test_a_near_miss_is_suggested() -> None:
     assert "did you mean `Cons`?" in error(LIST + "Conss(1, Nil)")
 
 
-# --- bindings and scopes --------------------------------------------------------------------------------------
+# --- bindings and scopes --------------------------------------------------------------------------------
 
 
 def test_a_value_sees_the_outer_variable() -> None:
@@ -353,7 +358,7 @@ def test_ascriptions() -> None:
     assert of("(%x : int32, 2)") == "(tuple (let _ x _) 2)"
 
 
-# --- graph bindings -------------------------------------------------------------------------------------------
+# --- graph bindings -------------------------------------------------------------------------------------
 
 
 def test_graph_bindings_share_nodes() -> None:
@@ -399,7 +404,7 @@ def test_a_graph_binding_is_seen_in_closures() -> None:
     assert shown(e) == "(fn [x] (fn [y] (add y (log x))))"
 
 
-# --- calls ----------------------------------------------------------------------------------------------------
+# --- calls ----------------------------------------------------------------------------------------------
 
 
 def test_attributes() -> None:
@@ -462,7 +467,7 @@ def test_type_arguments_that_were_meant_are_diagnosed() -> None:
     assert "expected `]`, found `)`" in text
 
 
-# --- functions ------------------------------------------------------------------------------------------------
+# --- functions ------------------------------------------------------------------------------------------
 
 
 def test_functions() -> None:
@@ -481,7 +486,8 @@ def test_functions() -> None:
 
 def test_dimensions_are_quantified_where_the_parameters_name_them() -> None:
     mod = parse(
-        "def @f(%x: Tensor[(n, 2 * n + m), float32], %y: Tensor[(m,), int8]) -> Tensor[(m, n), float32] { %x }"
+        "def @f(%x: Tensor[(n, 2 * n + m), float32], %y: Tensor[(m,), int8]) -> Tensor[(m, n), float32] "
+        "{ %x }"
     )
     assert [(p.name, p.kind.value) for p in mod["f"].type_params] == [("n", "Dim"), ("m", "Dim")]
     assert mod["f"].ret_type.shape == (mod["f"].type_params[1], mod["f"].type_params[0])
@@ -502,7 +508,7 @@ def test_parameters_have_names_of_their_own() -> None:
     assert codes("def @f<a, a>(%x: a) { %x }")[0] == "duplicate-name"
 
 
-# --- choices --------------------------------------------------------------------------------------------------
+# --- choices --------------------------------------------------------------------------------------------
 
 
 def test_if() -> None:
@@ -527,7 +533,7 @@ def test_pattern_faults() -> None:
     assert codes(LIST + "def @f(%v) { match (%v) { Cons(%h, _) => %h, Nil => %h } }") == ("unknown-variable",)
 
 
-# --- leniencies -----------------------------------------------------------------------------------------------
+# --- leniencies -----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -577,7 +583,8 @@ def test_the_strict_dialect_decides_literals_at_once() -> None:
 
 def test_a_program_of_the_old_format() -> None:
     mod = parse("""#[version = "0.0.5"]
-def @main(%data: Tensor[(1, 3, 8, 8), float32] /* ty=Tensor[(1, 3, 8, 8), float32] */, %conv/w: Tensor[(4, 3, 3, 3), float32]) -> (Tensor[(1, 4, 6, 6), float32],) {
+def @main(%data: Tensor[(1, 3, 8, 8), float32] /* ty=Tensor[(1, 3, 8, 8), float32] */,
+          %conv/w: Tensor[(4, 3, 3, 3), float32]) -> (Tensor[(1, 4, 6, 6), float32],) {
   %0 = nn.conv2d(%data, %conv/w, padding=[0, 0, 0, 0], channels=4, kernel_size=[3, 3]) /* ty=… */;
   %1 = fn (%p0: Tensor[(1, 4, 6, 6), float32], Primitive=1, hash="ab") -> Tensor[(1, 4, 6, 6), float32] {
     nn.relu(%p0)
@@ -593,7 +600,7 @@ def @main(%data: Tensor[(1, 3, 8, 8), float32] /* ty=Tensor[(1, 3, 8, 8), float3
     assert str(mod["main"].body.var.type_annotation) == "(float32,)"
 
 
-# --- spans ----------------------------------------------------------------------------------------------------
+# --- spans ----------------------------------------------------------------------------------------------
 
 
 def test_spans_cover_what_is_written() -> None:

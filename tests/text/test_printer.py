@@ -76,12 +76,16 @@ x, y, z = Var("x"), Var("y"), Var("z")
 @pytest.mark.parametrize(
     ("value", "dtype", "text"),
     [
-        (1, "int32", "1i32"), (-2, "int64", "-2i64"), (2**63, "uint64", "9223372036854775808u64"), (3, "uint8", "3u8"),
-        (-1, "int2", "-1i2"), (7, "int4", "7i4"), (1.5, "float32", "1.5f"), (2.0, "float32", "2f"), (-0.0, "float32", "-0f"),
-        (0.1, "float32", "0.1f"), (1e-5, "float32", "1e-05f"), (1e20, "float32", "1e20f"), (0.1, "float64", "0.1f64"),
+        (1, "int32", "1i32"), (-2, "int64", "-2i64"), (2**63, "uint64", "9223372036854775808u64"), (3,
+        "uint8", "3u8"),
+        (-1, "int2", "-1i2"), (7, "int4", "7i4"), (1.5, "float32", "1.5f"), (2.0, "float32", "2f"),
+        (-0.0, "float32", "-0f"),
+        (0.1, "float32", "0.1f"), (1e-5, "float32", "1e-05f"), (1e20, "float32", "1e20f"), (0.1,
+        "float64", "0.1f64"),
         (3.0, "float16", "3f16"), (0.1, "bfloat16", "0.1bf16"), (float("inf"), "float32", "inff"),
         (float("-inf"), "float64", "-inff64"), (float("nan"), "float16", "nanf16"), (True, "bool", "True"),
-        (False, "bool", "False"), (1.5, "float8_e4m3fn", "1.5float8_e4m3fn"), ("a\"b\n", "string", '"a\\"b\\n"'),
+        (False, "bool", "False"), (1.5, "float8_e4m3fn", "1.5float8_e4m3fn"), ("a\"b\n", "string",
+        '"a\\"b\\n"'),
     ],
 )  # fmt: skip
 def test_a_solved_scalar_prints_with_its_suffix(value, dtype, text):
@@ -91,7 +95,8 @@ def test_a_solved_scalar_prints_with_its_suffix(value, dtype, text):
 
 @pytest.mark.parametrize(
     ("value", "text"),
-    [(1, "1"), (-1, "-1"), (2**64 - 1, "18446744073709551615"), (1.0, "1.0"), (1e-5, "1e-05"), (1e100, "1e100"),
+    [(1, "1"), (-1, "-1"), (2**64 - 1, "18446744073709551615"), (1.0, "1.0"), (1e-5, "1e-05"), (1e100,
+    "1e100"),
      (float("inf"), "inf"), (float("nan"), "nan")],
 )  # fmt: skip
 def test_an_open_literal_prints_bare(value, text):
@@ -290,7 +295,8 @@ def test_what_does_not_fit_on_a_line_gets_a_name_or_more_lines():
     assert "%0 = %a_rather_long_name_0 * %a_rather_long_name_1;" in text
     wide = text_of(Tuple(tuple(long)), long, width=60)
     assert wide.endswith(
-        "(\n  %a_rather_long_name_0, %a_rather_long_name_1,\n  %a_rather_long_name_2, %a_rather_long_name_3,\n"
+        "(\n  %a_rather_long_name_0, %a_rather_long_name_1,\n  %a_rather_long_name_2, "
+        "%a_rather_long_name_3,\n"
         "  %a_rather_long_name_4, %a_rather_long_name_5\n)"
     )
     assert max(map(len, wide.splitlines())) <= 60
@@ -303,14 +309,16 @@ a = TypeVar("a")
 @pytest.mark.parametrize(
     ("t", "text"),
     [
-        (I32, "int32"), (TensorType((10,), "int8"), "Tensor[(10,), int8]"), (TensorType((ANY, 3)), "Tensor[(?, 3), float32]"),
+        (I32, "int32"), (TensorType((10,), "int8"), "Tensor[(10,), int8]"), (TensorType((ANY, 3)),
+        "Tensor[(?, 3), float32]"),
         (TupleType(()), "()"), (TupleType([I32]), "(int32,)"), (TupleType([I32, I32]), "(int32, int32)"),
         (FuncType([I32], I32), "fn(int32) -> int32"), (RefType(I32), "ref(int32)"),
         (FuncType([a], a, [a]), "fn[a](a) -> a"),
         (FuncType([FuncType([], I32)], FuncType([I32], I32)), "fn(fn() -> int32) -> fn(int32) -> int32"),
         (FuncType([TensorType((n,))], I32, [n]), "fn<n: Dim>(Tensor[(n,), float32]) -> int32"),
         (FuncType([a], a, [a], [TypeRelation("Identity", [a, a])]), "fn[a](a) -> a where Identity(a, a)"),
-        (TupleType([FuncType([a], a, [a], [TypeRelation("Broadcast")]), I32]), "((fn[a](a) -> a where Broadcast), int32)"),
+        (TupleType([FuncType([a], a, [a], [TypeRelation("Broadcast")]), I32]), "((fn[a](a) -> a where "
+                                                                               "Broadcast), int32)"),
         (TensorType((n * 2 + 1, n - m, 5 - n)), "Tensor[(2 * n + 1, n - m, 5 - n), float32]"),
         (TensorType(((n + 1) // 2 * 3, n // 2 * m)), "Tensor[(3 * ((n + 1) / 2), (n / 2) * m), float32]"),
         (TypeCall(GlobalTypeVar("Nat")), "Nat"),
@@ -360,7 +368,8 @@ def test_every_item_of_a_module_prints():
     text = (
         '#[version = "1"]\n\nimport "std/option"\nattributes { "a b": (1, None) }\noptions { level: 3 }\n\n'
         "type Vec[A] {\n  Nil,\n  Cons(A, Vec[A]),\n}\n\nextern type Storage\n\n"
-        "def @f<n: Dim>(%x: Tensor[(n,), float32], inline=True) -> Tensor[(n,), float32] where Identity {\n  %x\n}\n\n"
+        "def @f<n: Dim>(%x: Tensor[(n,), float32], inline=True) -> Tensor[(n,), float32] where Identity "
+        "{\n  %x\n}\n\n"
         "def @c: int32 = 1i32\n\ndef @d = {\n  let %x = 2i32;\n  %x\n}\n"
     )
     assert module_text(parse(text), header=True) == text
@@ -411,7 +420,7 @@ def test_random_expressions_read_back(seed):
     assert expr_text(back, mod=mod) == text
 
 
-# --- dialect 0.0.5 --------------------------------------------------------------------------------------------
+# --- dialect 0.0.5 --------------------------------------------------------------------------------------
 
 
 def test_version_0_0_5_has_one_call_a_line():
@@ -434,7 +443,8 @@ def test_version_0_0_5_has_one_call_a_line():
 @pytest.mark.parametrize(
     ("body", "what"),
     [
-        (literal(1), "a literal whose base type is open"), (constant("a"), "a text as a value"), (Grad("grad", x), "`grad`"),
+        (literal(1), "a literal whose base type is open"), (constant("a"), "a text as a value"),
+        (Grad("grad", x), "`grad`"),
         (LetRec((y,), (Function((), y),), y), "functions that call each other"),
         (Function((), x, None, (n,)), "a type parameter of kind Dim"),
         (Function((), x, None, (), {}, (TypeRelation("Broadcast"),)), "a `where` clause"),
@@ -450,7 +460,7 @@ def test_version_0_0_5_says_what_it_cannot_write(body, what):
     assert what in str(error.value)
 
 
-# --- size -----------------------------------------------------------------------------------------------------
+# --- size -----------------------------------------------------------------------------------------------
 
 DEEP = 100_000
 
@@ -468,8 +478,10 @@ def nest(make):
         lambda e: Call(Op.get("nn.relu"), (e,)), lambda e: call("add", e, x), lambda e: call("add", x, e),
         lambda e: Let(Var("t"), constant(1), e), lambda e: Let(Var("t"), e, x), lambda e: Tuple((e,)),
         lambda e: Function((), e), lambda e: If(x, e, x), lambda e: If(x, x, e), lambda e: If(e, x, x),
-        lambda e: Match(x, (Clause(PatternWildcard(), e),)), lambda e: Match(e, (Clause(PatternWildcard(), x),)),
-        lambda e: RefRead(e), lambda e: TupleGetItem(e, 0), lambda e: Call(e, ()), lambda e: call("negative", e),
+        lambda e: Match(x, (Clause(PatternWildcard(), e),)), lambda e: Match(e,
+        (Clause(PatternWildcard(), x),)),
+        lambda e: RefRead(e), lambda e: TupleGetItem(e, 0), lambda e: Call(e, ()),
+        lambda e: call("negative", e),
         lambda e: Tuple((e, e)),
     ],
 )  # fmt: skip

@@ -96,12 +96,14 @@ class Forms:
             self.operator_leaf, self.constructor_leaf, lambda _: Tuple(()),
         ]  # fmt: skip
         self.nodes: list[Callable[[Scope, int], Expr]] = [
-            self.infix, self.infix, self.infix, self.tuple_, self.projection, self.operator_call, self.operator_call,
-            self.call, self.call, self.function, self.let, self.let, self.let_function, self.let_rec, self.branch,
+            self.infix, self.infix, self.infix, self.tuple_, self.projection, self.operator_call,
+            self.operator_call,
+            self.call, self.call, self.function, self.let, self.let, self.let_function, self.let_rec,
+            self.branch,
             self.condition, self.match, self.match, self.reference, self.grad,
         ]  # fmt: skip
 
-    # --- modules -----------------------------------------------------------------------------------------------
+    # --- modules ----------------------------------------------------------------------------------------
 
     def module(self) -> IRModule:
         """Data types first, then the names of all definitions, then their bodies, which may mention any."""
@@ -138,7 +140,7 @@ class Forms:
             data = self.mod[head] = TypeData(head, params, tuple(cases))
             self.constructors += [(c, data) for c in data.constructors]
 
-    # --- types -------------------------------------------------------------------------------------------------
+    # --- types ------------------------------------------------------------------------------------------
 
     def type_params(self, scope: Scope, most: int = 3) -> tuple[TypeVar, ...]:
         """Fresh type parameters of all kinds, whose names may repeat those around."""
@@ -207,14 +209,19 @@ class Forms:
 
     def relation(self, scope: Scope) -> TypeRelation:
         """A constraint by a relation's or an operator's name, with or without arguments."""
-        name, count, attrs = self.rng.choice([
-            ("Broadcast", 3, {}), ("BroadcastCompare", 3, {}), ("Identity", 2, {}), ("nn.dense", 3, {"units": 4}),
-            ("sum", 2, {"axis": (0, 1), "keepdims": True}), ("cast", 2, {"dtype": "int8"}),
-        ])  # fmt: skip
+        relations: list[tuple[str, int, dict[str, Any]]] = [
+            ("Broadcast", 3, {}),
+            ("BroadcastCompare", 3, {}),
+            ("Identity", 2, {}),
+            ("nn.dense", 3, {"units": 4}),
+            ("sum", 2, {"axis": (0, 1), "keepdims": True}),
+            ("cast", 2, {"dtype": "int8"}),
+        ]
+        name, count, attrs = self.rng.choice(relations)
         given = self.rng.random() < 0.6
         return TypeRelation(name, [self.type_(scope, 1) for _ in range(count)] if given else None, attrs)
 
-    # --- expressions -------------------------------------------------------------------------------------------
+    # --- expressions ------------------------------------------------------------------------------------
 
     def var(self, scope: Scope) -> Var:
         """A new variable, annotated or not."""
@@ -296,7 +303,8 @@ class Forms:
         if hint is Any:
             return self.metadata(2)
         by_type: dict[Any, Callable[[], Any]] = {
-            bool: lambda: rng.random() < 0.5, int: lambda: rng.randint(-5, 5), str: lambda: rng.choice(STRINGS),
+            bool: lambda: rng.random() < 0.5, int: lambda: rng.randint(-5, 5),
+            str: lambda: rng.choice(STRINGS),
             float: lambda: random_value(rng, "float64"),
         }  # fmt: skip
         return by_type[hint]() if hint in by_type else None
@@ -319,7 +327,7 @@ class Forms:
         )
 
     def call(self, scope: Scope, size: int) -> Expr:
-        """A call of a definition, a constructor, a variable or any expression, perhaps with type arguments."""
+        """A call of a definition, constructor, variable or any expression, perhaps with type arguments."""
         rng = self.rng
         form = rng.random()
         params: Sequence[TypeVar] = ()

@@ -11,12 +11,15 @@ from relay.ir.expr import Constant, constant
 
 PLAIN = ("x", "y", "f", "n", "loss", "x_1", "_", "_y")
 ODD = (
-    "features.0/weight", "a b", 'quote"d', "back\\slash", "two\nlines", "tab\there", "ünï", "1st", "-", "%", "é" * 3,
-    "let", "if", "fn", "def", "match", "rec", "True", "int32", "Tensor", "ref_read", "grad", "meta", "a.b", "日本",
+    "features.0/weight", "a b", 'quote"d', "back\\slash", "two\nlines", "tab\there", "ünï", "1st", "-",
+    "%", "é" * 3,
+    "let", "if", "fn", "def", "match", "rec", "True", "int32", "Tensor", "ref_read", "grad", "meta",
+    "a.b", "日本",
     "`tick`", "//", "#[version", "{", "",
 )  # fmt: skip
 FLOATS = (
-    0.0, -0.0, 1.0, -1.0, 0.5, 1e-3, -2.5e10, 3.0e38, 1e-45, 1e300, 5e-324, float("inf"), float("-inf"), float("nan"),
+    0.0, -0.0, 1.0, -1.0, 0.5, 1e-3, -2.5e10, 3.0e38, 1e-45, 1e300, 5e-324, float("inf"), float("-inf"),
+    float("nan"),
     0.1, 1 / 3,
 )  # fmt: skip
 STRINGS = ("", "plain", 'say "hi"', "a\\b", "a\nb\tc", "ünï {x}", "\x00\x7f")

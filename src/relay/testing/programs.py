@@ -1,7 +1,7 @@
 """Random programs to test with: `python -m relay.testing.programs --seed 3` prints one.
 
-`random_module(seed)` is well-formed and uses every form of the language; `random_program(seed)` is well-typed too,
-fully annotated, ends, and comes with arguments for its `@main`.
+`random_module(seed)` is well-formed and uses every form of the language; `random_program(seed)` is well-
+typed too, fully annotated, ends, and comes with arguments for its `@main`.
 """
 
 import argparse
@@ -83,7 +83,8 @@ def random_argument(t: Type | None, mod: IRModule, rng: Random) -> Any:
 
 
 def erase_annotations(mod: IRModule) -> IRModule:
-    """`mod` without the types that inference finds again: of variables, results, instantiations, type parameters.
+    """`mod` without the types that inference finds again: of variables, results, instantiations, type
+    parameters.
 
     A parameter that is a tuple or a reference keeps its type, because a projection alone does not say how
     many fields there are.

@@ -1,4 +1,6 @@
-"""Random well-typed programs, fully annotated: closures, recursion that ends, data types, references, sharing."""
+"""Random well-typed programs, fully annotated: closures, recursion that ends, data types, references,
+sharing.
+"""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -79,7 +81,8 @@ class Typed:
         self.constructors = _data_types(self.mod)
         self.helpers: list[tuple[GlobalVar, tuple[Type, ...], Type, bool]] = []
         self.any_type: list[Writer] = [
-            self.let, self.let, self.branch, self.project, self.apply_function, self.call_helper, self.call_helper,
+            self.let, self.let, self.branch, self.project, self.apply_function, self.call_helper,
+            self.call_helper,
             self.match_data, self.match_tuple, self.cell, self.polymorphic, self.local_polymorphic, self.loop,
             self.even_odd, self.call_variable,
         ]  # fmt: skip
@@ -94,7 +97,7 @@ class Typed:
         self.mod["main"] = self.lambda_(params, result, Scope(), self.size)
         return self.mod
 
-    # --- types -------------------------------------------------------------------------------------------------
+    # --- types ------------------------------------------------------------------------------------------
 
     def value_type(self, depth: int) -> Type:
         """A type of which a caller from outside can give a value."""
@@ -118,7 +121,7 @@ class Typed:
         """A new variable of that type; names repeat."""
         return Var(self.rng.choice(["x", "y", "z", "acc", "k"]), t)
 
-    # --- definitions -------------------------------------------------------------------------------------------
+    # --- definitions ------------------------------------------------------------------------------------
 
     def generic_helpers(self) -> None:
         """Definitions that are polymorphic in types, dimensions and base types."""
@@ -162,7 +165,7 @@ class Typed:
         """A function of these parameters."""
         return Function(tuple(params), self.expr(result, scope.inside(params), size), result)
 
-    # --- expressions -------------------------------------------------------------------------------------------
+    # --- expressions ------------------------------------------------------------------------------------
 
     def expr(self, t: Type, scope: Scope, size: int) -> Expr:
         """An expression of type `t`, of about `size` nodes."""
@@ -201,7 +204,7 @@ class Typed:
     def tensor(self, t: TensorType, scope: Scope, size: int) -> Expr:
         if size <= 0 or self.rng.random() < 0.2:
             return self.number(t)
-        name = self.rng.choice(_OPERATORS[t] if t in _OPERATORS else _TENSOR_OPERATORS)
+        name = self.rng.choice(_OPERATORS.get(t, _TENSOR_OPERATORS))
         types, attrs = _operands(name, t, self.rng)
         args = [self.expr(a, scope, size // len(types)) for a in types]
         return Call(Op.get(name), tuple(args), attrs)
@@ -280,7 +283,7 @@ class Typed:
         types = [item if isinstance(f, TypeVar) else TypeCall(kind, (item,)) for f in full.inputs]
         fields = [self.fresh(f) for f in types]
         inner = scope.inside(fields)
-        whole = PatternConstructor(full, [PatternVar(v) for v in fields])
+        whole = PatternConstructor(full, tuple([PatternVar(v) for v in fields]))
         clauses = [
             Clause(PatternConstructor(empty), self.expr(t, scope.inside(), size // 3)),
             Clause(whole, self.expr(t, inner, size // 3)),
@@ -294,7 +297,7 @@ class Typed:
         types = [self.value_type(1) for _ in range(2)]
         data = self.expr(TupleType(types), scope, size // 2)
         x = self.fresh(types[0])
-        pattern = PatternTuple([PatternVar(x), PatternWildcard()])
+        pattern = PatternTuple((PatternVar(x), PatternWildcard()))
         return Match(data, (Clause(pattern, self.expr(t, scope.inside([x]), size // 2)),))
 
     def cell(self, t: Type, scope: Scope, size: int) -> Expr:

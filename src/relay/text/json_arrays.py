@@ -1,8 +1,9 @@
 """Arrays as the base64 blobs of the JSON format.
 
-A blob is, little-endian: an 8-byte magic number, 8 reserved bytes, the device (int32 type and id), int32 rank, the
-element type (uint8 code, uint8 bits, uint16 lanes), int64 sizes, the int64 length of the data in bytes, the data.
-Codes are those of DLPack; elements of less than a byte are packed, the first in the lowest bits.
+A blob is, little-endian: an 8-byte magic number, 8 reserved bytes, the device (int32 type and id), int32
+rank, the element type (uint8 code, uint8 bits, uint16 lanes), int64 sizes, the int64 length of the data in
+bytes, the data. Codes are those of DLPack; elements of less than a byte are packed, the first in the lowest
+bits.
 """
 
 import binascii

@@ -1,5 +1,8 @@
 """What each node of the JSON format becomes."""
 
+# What a file holds has no static type.
+# pyright: reportUnknownVariableType=false, reportUnknownMemberType=false, reportUnknownArgumentType=false
+
 from collections.abc import Callable
 from typing import Any, cast
 
@@ -219,7 +222,7 @@ def _module(r: Reader, i: int) -> IRModule:
     for name, e in functions.items():
         if not isinstance(e, RelayExpr):
             bad(f"a definition of node {i} is no expression")
-        mod[GlobalVar(name, span=r.nowhere) if isinstance(name, str) else name] = e
+        mod[GlobalVar(name, span=r.nowhere) if isinstance(name, str) else name] = e  # pyright: ignore[reportArgumentType]
     for header, data in types.items():
         if not isinstance(data, TypeData):
             bad(f"a data type of node {i} is none")
@@ -234,16 +237,19 @@ def _module(r: Reader, i: int) -> IRModule:
 MAKERS: dict[str, Callable[[Reader, int], Any]] = {
     "Array": _array, "Map": _map, "StrMap": _map, "IntImm": _int,
     "FloatImm": lambda r, i: float(r.plain(i, "value")),
-    "String": lambda r, i: r._string(i),
+    "String": lambda r, i: r.string(i),
     "Op": _op, "Call": _call, "Var": _var, "Id": lambda r, i: r.name(i), "Constant": _constant,
     "GlobalVar": lambda r, i: GlobalVar(r.name(i), span=r.span(i)),
     "Tuple": lambda r, i: Tuple(_several(RelayExpr, r, i, "fields"), span=r.span(i)),
     "TupleGetItem": _item, "Function": _function,
     "Let": lambda r, i: Let(_of(Var, r, i, "var"), _expr(r, i, "value"), _expr(r, i, "body"), span=r.span(i)),
-    "LetRec": lambda r, i: LetRec(_several(Var, r, i, "vars"), _several(RelayExpr, r, i, "values"), _expr(r, i, "body"),
+    "LetRec": lambda r, i: LetRec(_several(Var, r, i, "vars"), _several(RelayExpr, r, i, "values"),
+    _expr(r, i, "body"),
                                   span=r.span(i)),
-    "If": lambda r, i: If(_expr(r, i, "cond"), _expr(r, i, "true_branch"), _expr(r, i, "false_branch"), span=r.span(i)),
-    "Match": _match, "Clause": lambda r, i: Clause(_of(Pattern, r, i, "lhs"), _expr(r, i, "rhs"), span=r.nowhere),
+    "If": lambda r, i: If(_expr(r, i, "cond"), _expr(r, i, "true_branch"), _expr(r, i, "false_branch"),
+    span=r.span(i)),
+    "Match": _match, "Clause": lambda r, i: Clause(_of(Pattern, r, i, "lhs"), _expr(r, i, "rhs"),
+    span=r.nowhere),
     "RefCreate": lambda r, i: RefCreate(_expr(r, i, "value"), span=r.span(i)),
     "RefRead": lambda r, i: RefRead(_expr(r, i, "ref"), span=r.span(i)),
     "RefWrite": lambda r, i: RefWrite(_expr(r, i, "ref"), _expr(r, i, "value"), span=r.span(i)),
@@ -265,11 +271,13 @@ MAKERS: dict[str, Callable[[Reader, int], Any]] = {
     "IncompleteType": lambda r, i: IncompleteType(_kind(r, i)), "TypeRelation": _relation,
     "EnvFunc": lambda r, i: str(r.nodes[i].get("repr_str", "")),
     "DictAttrs": lambda r, i: r.get(i, "__dict__") or {}, "IRModule": _module, "Module": _module,
-    "tir.Any": lambda r, i: ANY, "Any": lambda r, i: ANY, "Span": lambda r, i: None, "SourceName": lambda r, i: None,
+    "tir.Any": lambda r, i: ANY, "Any": lambda r, i: ANY, "Span": lambda r, i: None,
+    "SourceName": lambda r, i: None,
     "tir.Var": lambda r, i: TypeVar(r.name(i, "name"), Kind.Dim),
     "tir.SizeVar": lambda r, i: TypeVar(r.name(i, "name"), Kind.Dim),
     "Variable": lambda r, i: TypeVar(r.name(i, "name"), Kind.Dim),
     **{key: dimension(op) for key, op in (
-        ("Add", "+"), ("Sub", "-"), ("Mul", "*"), ("FloorDiv", "/"), ("Div", "/"), ("Min", "min"), ("Max", "max"),
+        ("Add", "+"), ("Sub", "-"), ("Mul", "*"), ("FloorDiv", "/"), ("Div", "/"), ("Min", "min"),
+        ("Max", "max"),
         ("Broadcast", "broadcast"))},
 }  # fmt: skip

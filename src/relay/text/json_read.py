@@ -1,8 +1,11 @@
 """Programs from the node graph of the JSON format.
 
-Nodes refer to each other by index, in any order.  They are built children first on an explicit stack; one that
-refers to itself, or to an index there is none for, is a diagnostic.  Shared nodes stay shared.
+Nodes refer to each other by index, in any order.  They are built children first on an explicit stack; one
+that refers to itself, or to an index there is none for, is a diagnostic.  Shared nodes stay shared.
 """
+
+# What a file holds has no static type.
+# pyright: reportUnknownVariableType=false, reportUnknownMemberType=false, reportUnknownArgumentType=false
 
 import json
 import linecache
@@ -120,12 +123,12 @@ class Reader:
         """A name: in a node of its own, or in the attribute itself, as older files have it."""
         value = self.plain(i, field)
         if value.isdecimal() and len(value) < 12 and int(value) < len(self.nodes):
-            text = self._string(int(value))
+            text = self.string(int(value))
             if text is not None:
                 return text
         return value
 
-    def _string(self, i: int) -> str | None:
+    def string(self, i: int) -> str | None:
         node = self.nodes[i]
         if self.key(i) not in ("String", "runtime.String"):
             return None
@@ -196,7 +199,7 @@ class Reader:
         return built[root]
 
     def needs(self, i: int) -> list[int]:
-        """The nodes that node `i` refers to; for a call, first the operator, then what its attributes need."""
+        """The nodes that node `i` refers to; for a call the operator first, then what attributes need."""
         node, key = self.nodes[i], self.key(i)
         if key in _CONTAINERS:
             data = node.get("data", [])
@@ -273,7 +276,7 @@ class Reader:
         except ValueError:
             bad(f"the attribute `{v}` of the JSON is not a number")
         if v.isdecimal() and len(v) < 12 and int(v) < len(self.nodes):
-            text = self._string(int(v))
+            text = self.string(int(v))
             v = v if text is None else text
         return None if v == "" and not _allows_empty(hint) else v
 

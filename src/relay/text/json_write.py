@@ -1,5 +1,8 @@
 """Programs as the node graph of the JSON format."""
 
+# What a file holds has no static type.
+# pyright: reportUnknownVariableType=false, reportUnknownMemberType=false, reportUnknownArgumentType=false
+
 import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -75,7 +78,8 @@ class Writer:
         lines = ",\n".join([f"    {json.dumps(n, ensure_ascii=False)}" for n in self.nodes])
         arrays = ",\n".join([f"    {json.dumps(a)}" for a in self.arrays])
         return (
-            f'{{\n  "root": {index},\n  "nodes": [\n{lines}\n  ],\n  "b64ndarrays": [{arrays and chr(10)}{arrays}'
+            f'{{\n  "root": {index},\n  "nodes": [\n{lines}\n  ],\n'
+            f'  "b64ndarrays": [{arrays and chr(10)}{arrays}'
             f'{arrays and chr(10) + "  "}],\n  "attrs": {{"tvm_version": "{VERSION}"}}\n}}'
         )
 
@@ -285,7 +289,7 @@ class Writer:
         )
 
     def constant(self, c: Constant) -> dict[str, Any]:
-        """A constant; broadcast views keep one element, strings and open literals have fields of their own."""
+        """A constant; broadcast views keep one element, strings and open literals have their own fields."""
         t, value = constant_type(c), c.value
         plain = dict(_NODE)
         refs: dict[str, Any] = {}

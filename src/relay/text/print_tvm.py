@@ -1,10 +1,13 @@
 """Version 0.0.5 text: one call a line, no signs, tensors in the metadata section.
 
-What that format has no words for is a diagnostic, `dialect-cannot-express`: open literals, kinds but `Type`, `where`,
-symbolic dimensions, mutual recursion, derivatives, constants as definitions, odd names of definitions.  Imports print
-as what they brought in.  Type arguments are left out, since inference finds them; a local variable with an odd name
-gets a similar plain one.
+What that format has no words for is a diagnostic, `dialect-cannot-express`: open literals, kinds but
+`Type`, `where`, symbolic dimensions, mutual recursion, derivatives, constants as definitions, odd names of
+definitions.  Imports print as what they brought in.  Type arguments are left out, since inference finds
+them; a local variable with an odd name gets a similar plain one.
 """
+
+# What a file holds has no static type.
+# pyright: reportUnknownVariableType=false, reportUnknownMemberType=false, reportUnknownArgumentType=false
 
 import re
 from collections.abc import Sequence

@@ -190,9 +190,9 @@ class TypeText:
             case TypeRelation():
                 return self._relation(t)
             case DimExpr():
-                return [self._sum(t)]
+                return self._sum(t)
             case DimCall():
-                return [self._call(t)]
+                return self._call(t)
             case _:
                 raise AssertionError(f"a type of class {type(t).__name__}")
 
@@ -233,32 +233,46 @@ class TypeText:
 
     # --- dimensions -----------------------------------------------------------------------------------------
 
-    def _sum(self, d: DimExpr) -> str:
+    def _sum(self, d: DimExpr) -> list[Any]:
         """`2 * n * m + k - 1`: terms by degree, then by text, those that are added first."""
-        added: list[tuple[int, str]] = []
-        taken_off: list[tuple[int, str]] = []
-        for monomial, c in d.terms:
-            atoms = sorted([self._factor(a) for a in monomial])
-            text = " * ".join(atoms if abs(c) == 1 else [str(abs(c)), *atoms])
-            (added if c > 0 else taken_off).append((-len(monomial), text))
-        plus = [text for _, text in sorted(added)]
-        minus = [text for _, text in sorted(taken_off)]
+        signed: list[tuple[int, list[Any]]] = []
+        for monomial, c in self._by_text(d, d.terms, lambda term: (-len(term[0]), *self._texts(term[0]))):
+            atoms = self._by_text(d, monomial, self)
+            factors = [_factor(a) for a in atoms] if abs(c) == 1 else [[str(abs(c))], *map(_factor, atoms)]
+            signed.append((c, _joined(factors, " * ")))
+        plus = [term for c, term in signed if c > 0]
+        minus = [term for c, term in signed if c < 0]
         if d.constant > 0 or not plus:
-            plus.append(str(max(d.constant, 0)))
+            plus.append([str(max(d.constant, 0))])
         if d.constant < 0:
-            minus.append(str(-d.constant))
-        return " - ".join([" + ".join(plus), *minus])
+            minus.append([str(-d.constant)])
+        return _joined([_joined(plus, " + "), *minus], " - ")
 
-    def _factor(self, d: Any) -> str:
-        text = self(d)
-        return f"({text})" if isinstance(d, DimExpr) or (isinstance(d, DimCall) and d.op == "/") else text
-
-    def _call(self, d: DimCall) -> str:
+    def _call(self, d: DimCall) -> list[Any]:
         if d.op == "/":
-            a, b = d.args
-            return f"{self._factor(a)} / {self._factor(b)}"
-        args = sorted([(isinstance(a, Type), a if isinstance(a, int) else 0, self(a)) for a in d.args])
-        return f"{d.op}({', '.join([text for _, _, text in args])})"
+            return _joined([_factor(a) for a in d.args], " / ")
+        numbers = [a for a in d.args if isinstance(a, int)]
+        others = self._by_text(d, [a for a in d.args if isinstance(a, Type)], self)
+        return _listed(f"{d.op}(", [str(n) for n in sorted(numbers)] + others, ")")
+
+    def _by_text(self, d: Type, parts: Sequence[T], key: Callable[[T], Any]) -> list[T]:
+        """Several parts of `d` in the order of their texts; one part needs none."""
+        if len(parts) < 2:
+            return list(parts)
+        self._know_parts(d)
+        return sorted(parts, key=key)
+
+    def _texts(self, atoms: Sequence[Type]) -> list[str]:
+        return sorted([self(a) for a in atoms])
+
+    def _know_parts(self, d: Type) -> None:
+        """Find the texts by which something inside `d` is ordered, from the inside, so that none waits for another."""
+        for part in type_post_order(d):
+            if part is not d and part not in (self.here if part.flags & HAS_VAR else self.closed) and len(part.children) > 1:
+                for child in part.children:
+                    self(child)
+        for child in d.children:
+            self(child)
 
 
 def _listed(opening: str, items: Sequence[Any], closing: str) -> list[Any]:
@@ -272,6 +286,19 @@ def _listed(opening: str, items: Sequence[Any], closing: str) -> list[Any]:
         else:
             pieces.append(item)
     pieces.append(closing)
+    return pieces
+
+
+def _factor(d: Any) -> list[Any]:
+    """A dimension where it is multiplied or divided."""
+    in_parentheses = isinstance(d, DimExpr) or (isinstance(d, DimCall) and d.op == "/")
+    return ["(", d, ")"] if in_parentheses else [d]
+
+
+def _joined(items: Sequence[list[Any]], between: str) -> list[Any]:
+    pieces: list[Any] = []
+    for i, item in enumerate(items):
+        pieces += [between, *item] if i else item
     return pieces
 
 

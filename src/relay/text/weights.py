@@ -1,8 +1,12 @@
 """Saved programs: `.relay` text, and a `.safetensors` file beside it for the large constants.
 
-The text refers to tensor `i` of that file as `meta[relay.Constant][i]`.  Base types that safetensors does not have
-are stored as bytes, and the file's own metadata says what they are.  Each file is replaced as a whole or not at all.
+The text refers to tensor `i` of that file as `meta[relay.Constant][i]`.  Base types that safetensors does
+not have are stored as bytes, and the file's own metadata says what they are.  Each file is replaced as a
+whole or not at all.
 """
+
+# What a file holds has no static type.
+# pyright: reportUnknownVariableType=false, reportUnknownMemberType=false, reportUnknownArgumentType=false
 
 import json
 from collections.abc import Mapping
@@ -65,7 +69,8 @@ def save(mod: IRModule, path: str | Path) -> None:
 
 
 def load(path: str | Path) -> IRModule:
-    """The module that a file holds: text, with its weights file if it needs one, or the JSON of older programs.
+    """The module that a file holds: text, with its weights file if it needs one, or the JSON of older
+    programs.
 
     Raises `cannot-read`, `not-text`, `missing-weights`, `bad-array-file`, and what is wrong with the text.
     """

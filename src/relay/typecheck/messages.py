@@ -5,10 +5,12 @@ from typing import Any
 
 from relay.ir import hooks
 from relay.ir.dtype import BASE_TYPES
-from relay.ir.type import DimCall, DimExpr, FuncType, IncompleteType, Kind, Type
-from relay.typecheck.unknown import ERROR, Mismatch, Term, Unknown, kind_of, zonk
+from relay.ir.subst import map_type
+from relay.ir.type import DimCall, DimExpr, FuncType, IncompleteType, Kind, TensorType, Type, TypeVar
+from relay.typecheck.unknown import ERROR, HAS_ERROR, Mismatch, Term, Unknown, head, kind_of, zonk
 
 LONGEST = 400
+_CASTABLE = {TensorType, Unknown, TypeVar, str}
 
 
 class Fault(Exception):  # noqa: N818
@@ -29,9 +31,11 @@ def show(t: Term | None) -> str:
         return "_"
     if not isinstance(t, Type):
         return str(t)
-    if isinstance(t, Unknown) and t.allowed is not None and t.is_literal:
-        return "an integer or float" if any("int" in d for d in t.allowed) else "a float"
-    text = hooks.type_text(_cut(t) if _is_large(t) else t)
+    number = t.dtype if isinstance(t, TensorType) and t.shape == () else t
+    if isinstance(number, Unknown) and number.allowed is not None and number.is_literal:
+        return "a number" if any("int" in d for d in number.allowed) else "a number with a point"
+    t = map_type(t, lambda _: IncompleteType(), HAS_ERROR)
+    text = hooks.type_text(_cut(t) if _is_large(t) else t)  # pyright: ignore[reportArgumentType]
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
 
 
@@ -76,7 +80,9 @@ def describe(m: Mismatch, expected: Term, found: Term, why: str = "", subject: s
             return Fault(m.code, f"{subject}{_part(m.a)} is not allowed here{because}", hint=allowed(m.b))
         case _:
             message = f"{subject}expected {show(expected)}, found {show(found)}{because}"
-            return Fault(m.code, message, _difference(m, show(expected), show(found)), _hint(m))
+            return Fault(
+                m.code, message, _difference(m, show(expected), show(found)), _hint(m, expected, found)
+            )
 
 
 def _part(t: Term | frozenset[str]) -> str:
@@ -106,9 +112,9 @@ def _difference(m: Mismatch, expected: str, found: str) -> str:
             return f"{a} is not {b}"
 
 
-def _hint(m: Mismatch) -> str:
+def _hint(m: Mismatch, expected: Term, found: Term) -> str:
     """What to do about a mismatch."""
-    if m.code == "dtype-mismatch":
+    if m.code == "dtype-mismatch" and not {type(head(expected)), type(head(found))} - _CASTABLE:
         wanted = _part(m.a)
         to = wanted if wanted in BASE_TYPES else "float32"
         return f"base types are never promoted; convert with `cast(…, {to})`"
