@@ -42,23 +42,24 @@ REPEATING = {"canonicalize_cast": "cast"}
 X = TensorType((2,), "float32")
 
 
-@pytest.mark.parametrize("name", PASSES)
-def test_random_programs_keep_type_value_and_form(name: str, seeds: range) -> None:
-    change = PASSES[name]
+def test_random_programs_keep_type_value_and_form(seeds: range) -> None:
     for seed in seeds:
         program = random_program(seed)
         mod = infer(program.mod)
         value, work = outcome(mod, program.args)
-        for form in (mod, to_anf(mod)):
-            out = verified(change(form))
-            new_value, new_work = outcome(out, program.args)
-            assert new_value == value or name in ROUNDING, f"seed {seed}"
-            if name in REPEATING:
-                del new_work[REPEATING[name]]
-            assert new_work.total() <= work.total(), f"seed {seed}"
-            assert change(out) is out, f"seed {seed}"
-            if form is not mod:
-                assert all(ANF.holds(e) for e in out.functions.values()), f"seed {seed}"
+        normal = to_anf(mod)
+        for name, change in PASSES.items():
+            for form in (mod, normal):
+                out, told = change(form), f"{name}, seed {seed}"
+                assert change(out) is out, told
+                if out is form:
+                    continue
+                new_value, new_work = outcome(verified(out), program.args)
+                assert new_value == value or name in ROUNDING, told
+                if name in REPEATING:
+                    del new_work[REPEATING[name]]
+                assert new_work.total() <= work.total(), told
+                assert form is mod or all(ANF.holds(e) for e in out.functions.values()), told
 
 
 def op(name: str, *args: Expr) -> Call:
@@ -104,7 +105,7 @@ def seconds(change: Change, mod: IRModule) -> float:
 def test_four_times_the_program_takes_about_four_times_as_long(
     name: str, make: Callable[[int], IRModule]
 ) -> None:
-    assert seconds(PASSES[name], make(16_000)) < 8 * seconds(PASSES[name], make(4_000)) + 0.05
+    assert seconds(PASSES[name], make(8_000)) < 8 * seconds(PASSES[name], make(2_000)) + 0.05
 
 
 @pytest.mark.parametrize("make", [nested, chain])
