@@ -1,5 +1,5 @@
 """`relay.function`: traced Python functions."""
-# ruff: noqa: F821 - annotations in quotes are Relay types
+# ruff: noqa: F821, F722 - annotations in quotes are Relay types
 
 import numpy as np
 import pytest
@@ -144,3 +144,139 @@ def f(x: relay.TensorType((), "int32"), y: "int32") -> relay.scalar_type("int32"
     f = scope["f"]
     assert f(5, 3) == 2
     assert str(f.function.params[1].type_annotation) == "int32"
+
+
+def refused(make: object, code: str) -> relay.Diagnostic:
+    """The one diagnostic of that code that a call raises."""
+    with pytest.raises(relay.RelayError) as error:
+        make()
+    (d,) = error.value.diagnostics
+    assert d.code == code
+    return d
+
+
+def test_parameter_with_a_default_may_be_given_another_value() -> None:
+    runs = []
+
+    @relay.function
+    def total(x: "Tensor[(2, 3), float32]", axis=0, *, times=1):
+        runs.append(axis)
+        return relay.sum(x, axis) * times
+
+    ones = np.ones((2, 3), "float32")
+    assert total(ones).tolist() == [2, 2, 2]
+    assert total(ones, axis=1).tolist() == [3, 3]
+    assert total(x=ones, times=2, axis=1).tolist() == [6, 6]
+    assert total(ones, axis=1).tolist() == [3, 3]
+    assert runs == [0, 1, 1]
+    assert refused(lambda: total(ones, 1), "argument-count").message == "`total` takes 1 argument, not 2"
+
+
+def test_function_is_called_by_its_python_name() -> None:
+    @relay.function
+    def square(x: "Tensor[(n,), float32]"):
+        return x * x
+
+    assert refused(lambda: square(), "argument-count").message == "`square` takes 1 argument, not 0"
+    d = refused(lambda: square(np.ones(2)), "argument-type")
+    assert d.message.startswith("parameter `%x` of `square` is ")
+    y = relay.var("y")
+    assert refused(lambda: square(y, y), "argument-count").message == "`square` takes 1 argument, not 2"
+    assert refused(lambda: square(z=y), "argument-count").message == "`square` has no parameter `%z`"
+
+
+def test_traced_function_is_a_value_in_another() -> None:
+    @relay.function
+    def double(x: "int32"):
+        return x + x
+
+    @relay.function
+    def twice(f: "fn(int32) -> int32", x: "int32"):
+        return f(f(x))
+
+    @relay.function
+    def main(x: "int32"):
+        return twice(double, x), double
+
+    four, function = main(1)
+    assert (four, function(5)) == (4, 10)
+
+
+@pytest.mark.parametrize("wrong", [3, dict, "text"])
+def test_what_is_no_function_is_refused(wrong: object) -> None:
+    refused(lambda: relay.function(wrong), "bad-signature")
+
+
+def test_method_is_refused() -> None:
+    def make() -> None:
+        class Layer:
+            @relay.function
+            def forward(self, x):
+                return x
+
+    assert "`forward` is a method" in refused(make, "bad-signature").message
+
+
+@pytest.mark.parametrize(
+    ("result", "message"),
+    [
+        (lambda x: x == 1, "returns Python's False, whatever its arguments are"),
+        (lambda x: "text", "returns 'text', which is no expression"),
+        (lambda x: {"x": 1}, "returns {'x': 1}, which is no expression"),
+        (lambda x: print, "which is no expression"),
+    ],
+)
+def test_result_that_is_no_expression_is_refused(result: object, message: str) -> None:
+    assert message in refused(lambda: relay.function(result), "bad-signature").message
+
+
+@pytest.mark.parametrize(
+    ("use", "what"),
+    [
+        (lambda x: np.sin(x), "does not support ufuncs"),
+        (lambda x: len(x), "has no len()"),
+        (lambda x: range(x), "cannot be interpreted as an integer"),
+        (lambda x: float(x + 1), "not 'Call'"),
+        (lambda x: {x: 1}[0 if x else 1], "decide on a value"),
+    ],
+)
+def test_use_of_a_traced_value_in_python_is_explained(use: object, what: str) -> None:
+    d = refused(lambda: relay.function(use), "traced-control-flow")
+    assert what in d.message
+    assert d.span is not None
+    assert d.span.source_name == __file__
+    assert "lambda x: " in d.span.source.line_text(d.span.line)
+
+
+def test_recursion_is_explained() -> None:
+    def make() -> None:
+        def factorial(n: "int32") -> "int32":
+            return relay.If(relay.equal(n, relay.const(0)), relay.const(1), n * factorial(n - 1))
+
+        relay.function(factorial)
+
+    assert "`factorial` calls itself" in refused(make, "traced-control-flow").message
+
+
+def test_recursion_by_the_name_that_is_being_defined_is_explained() -> None:
+    source = "import relay\n@relay.function\ndef loop(n):\n    return loop(n - 1)\n"
+    assert "`loop` calls itself" in refused(lambda: exec(source, {}), "traced-control-flow").message
+
+
+def test_errors_of_the_function_itself_stay_as_they_are() -> None:
+    def fails(x):
+        raise ValueError("mine")
+
+    with pytest.raises(ValueError, match="mine"):
+        relay.function(fails)
+    with pytest.raises(TypeError, match="takes 2 positional"):
+        relay.function(lambda x: (lambda a, b: a)(x, x, x))
+
+
+def test_typing_error_in_an_annotation_names_the_function() -> None:
+    def f(x: "Tensr[(2,), float32]"):
+        return x
+
+    d = refused(lambda: relay.function(f), "unknown-type")
+    assert d.notes[-1].message == "in the annotations of `f`"
+    assert d.hint == "did you mean `Tensor`?"
