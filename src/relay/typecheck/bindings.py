@@ -25,6 +25,7 @@ def let(inf: Inference, first: Let | LetRec, want: Any) -> Rule:
             yield from _let_rec(inf, e)
         else:
             var, value = e.var, e.value
+            inf.here = e
             written = var.type_annotation
             k = type(value)
             t = inf.quick(value) if k is Call else None

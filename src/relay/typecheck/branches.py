@@ -17,7 +17,7 @@ from relay.typecheck.unknown import ERROR, Mismatch
 def if_(inf: Inference, e: If, want: Any) -> Rule:
     """A conditional."""
     t = inf.quick(e.cond)
-    _condition(inf, (yield e.cond) if t is None else t, e)
+    is_bool = _condition(inf, (yield e.cond) if t is None else t, e)
     types: list[Any] = []
     for branch in (e.true_branch, e.false_branch):
         t = inf.quick(branch)
@@ -25,6 +25,8 @@ def if_(inf: Inference, e: If, want: Any) -> Rule:
             inf.want = want
             t = yield branch
         types.append(t)
+    if not is_bool and _logical(e):  # one fault: the operands are no scalars
+        return ERROR
     return _joined(inf, types, (e.true_branch, e.false_branch), e, want, "the branches of this `if`")
 
 
@@ -89,11 +91,11 @@ def _differ(
     inf.diagnose(f.code, message, result_place(branches[1], e), label=f.label, hint=hint, operands=operands)
 
 
-def _condition(inf: Inference, t: Any, e: If) -> None:
+def _condition(inf: Inference, t: Any, e: If) -> bool:
     """Demand a scalar bool."""
     t = inf.resolve(t)
     if t is BOOL or t is ERROR:
-        return
+        return True
     inf.cause = e.cond
     try:
         inf.unify(BOOL, t)
@@ -111,8 +113,9 @@ def _condition(inf: Inference, t: Any, e: If) -> None:
             hint=hint,
             operands=(e.cond,) if isinstance(e.cond, Var) else e.cond.children[1:],
         )
-    else:
-        inf.settle()
+        return False
+    inf.settle()
+    return True
 
 
 _OPERATORS = {"logical_and": "&&", "logical_or": "||"}

@@ -17,6 +17,7 @@ from relay.typecheck import explain, leaves
 from relay.typecheck.generalize import Signature
 from relay.typecheck.graph import Scan
 from relay.typecheck.kinds import check_kinds
+from relay.typecheck.places import place
 from relay.typecheck.schemes import instance_of
 from relay.typecheck.solver import Solver
 from relay.typecheck.unknown import ERROR, Mismatch, Unknown
@@ -61,6 +62,8 @@ class Inference(Solver):
         self.binders: dict[Var, Expr] | None = None
         self.is_open = False
         self.free: list[Var] = []
+        self.here: Expr | None = None
+        """The node whose rule is running."""
         self.want: Any = None
         """What the place of the next child requires, for its rule."""
         self.raw_wanted: set[Expr] = set()
@@ -88,6 +91,7 @@ class Inference(Solver):
         stack: list[tuple[Any, Rule]] = []
         value: Any = None
         while True:
+            self.here = e
             try:
                 child = steps.send(value)
             except StopIteration as stop:
@@ -131,7 +135,7 @@ class Inference(Solver):
             t = self.vars.get(e)
             if t is None:
                 return leaves.unbound(self, e)
-            return instance_of(self, t, e) if type(t) is FuncType and t.type_params else t
+            return instance_of(self, t, self.use(e)) if type(t) is FuncType and t.type_params else t
         if type(e) is not Call or type(e.op) is not Op:
             return self.quick_leaf(e)
         t = self.types.get(e)
@@ -157,7 +161,11 @@ class Inference(Solver):
         if k is Constant:
             return leaves.constant(self, e)  # pyright: ignore[reportArgumentType]
         t = self.raw(e) if k is Op or k is GlobalVar or k is Constructor else self.types.get(e)
-        return instance_of(self, t, e) if type(t) is FuncType and t.type_params else t
+        return instance_of(self, t, self.use(e)) if type(t) is FuncType and t.type_params else t
+
+    def use(self, e: Expr) -> Expr:
+        """The node that shows where `e` is used."""
+        return e if self.here is None else place(e, self.here)
 
     def raw(self, e: Expr) -> Any:
         """The type of something named, not instantiated; None for other nodes."""

@@ -61,15 +61,16 @@ def constructor_type(inf: "Inference", c: Constructor) -> Any:
 
 def operator_value(inf: "Inference", op: Op) -> Any:
     """The type of an operator as a value, with its default attributes."""
+    at = inf.use(op)
     try:
         made = operator_instance(op.name, {})
     except RelayError as error:
         hint = f"a bare operator has its default attributes; write fn(%x) {{ {op.name}(%x, …) }}"
         for d in error.diagnostics:
-            inf.diagnose(d.code, d.message, op, label=d.label, hint=hint)
+            inf.diagnose(d.code, d.message, at, label=d.label, hint=hint)
         return ERROR
     args = tuple([inf.fresh_of(Kind.Type) for _ in range(len(made.operands) - made.optional)])
-    out = inf.apply(made, args, op)
+    out = inf.apply(made, args, at)
     inf.settle()
     return FuncType(args, out)
 
