@@ -34,8 +34,8 @@ def show(t: Term | None) -> str:
     number = t.dtype if isinstance(t, TensorType) and t.shape == () else t
     if isinstance(number, Unknown) and number.allowed is not None and number.is_literal:
         return "a number" if any("int" in d for d in number.allowed) else "a number with a point"
-    t = map_type(t, lambda _: IncompleteType(), HAS_ERROR)
-    text = hooks.type_text(_cut(t) if _is_large(t) else t)  # pyright: ignore[reportArgumentType]
+    shown: Type = map_type(t, lambda _: IncompleteType(), HAS_ERROR)
+    text = hooks.type_text(_cut(shown) if _is_large(shown) else shown)
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
 
 
