@@ -1,9 +1,10 @@
 """Files of programs: read with a clear word about what is wrong, and replaced as a whole or not at all."""
 
 import os
-import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 from typing import BinaryIO, cast
 
 from relay.diagnostic import did_you_mean, fail
@@ -40,25 +41,50 @@ def as_text(data: bytes, name: str) -> str:
         )
 
 
-def write_atomically(name: str, write: Callable[[BinaryIO], object]) -> None:
+Write = Callable[[BinaryIO], object]
+"""What writes the content of a file."""
+
+
+def write_atomically(name: str, write: Write) -> None:
     """Give a file new content whole or not at all; its permissions stay (`cannot-write`)."""
-    path = Path(name)
-    if path.is_dir():
-        fail("cannot-write", f"`{name}` is a directory", hint="name a file in it")
-    temporary = None
+    write_files([(name, write)])
+
+
+def write_files(files: Sequence[tuple[str, Write]]) -> None:
+    """Give several files new content, all of them or none (`cannot-write`)."""
+    staged: list[tuple[str, str, Path]] = []
+    name = ""
     try:
-        target = path.resolve()  # a link stays a link
-        mode = target.stat().st_mode & 0o777 if target.exists() else None
-        with tempfile.NamedTemporaryFile(dir=target.parent, prefix=f".{target.name}.", delete=False) as out:
-            temporary = out.name
-            write(cast(BinaryIO, out))
-        os.chmod(temporary, mode if mode is not None else 0o666 & ~_umask())
-        os.replace(temporary, target)
+        for name, write in files:
+            target = _target(name)
+            if target.exists() and not target.is_file():  # a pipe, a terminal, /dev/null
+                with target.open("wb") as out:
+                    write(out)
+                continue
+            with NamedTemporaryFile(dir=target.parent, prefix=f".{target.name}.", delete=False) as out:
+                staged.append((name, out.name, target))
+                write(cast(BinaryIO, out))
+            os.chmod(staged[-1][1], _mode(target))
+        for name, temporary, target in staged:  # noqa: B007  (the message names the file)
+            os.replace(temporary, target)
     except (OSError, ValueError) as error:
         fail("cannot-write", f"`{name}` cannot be written: {getattr(error, 'strerror', None) or error}")
     finally:
-        if temporary is not None and os.path.exists(temporary):
-            os.unlink(temporary)
+        for _, temporary, _ in staged:
+            with suppress(OSError):
+                os.unlink(temporary)
+
+
+def _target(name: str) -> Path:
+    path = Path(name)
+    if path.is_dir():
+        fail("cannot-write", f"`{name}` is a directory", hint="name a file in it")
+    return path.resolve()  # a link stays a link
+
+
+def _mode(target: Path) -> int:
+    """The permissions of a file: those it has, or those of a new one."""
+    return target.stat().st_mode & 0o777 if target.exists() else 0o666 & ~_umask()
 
 
 def _umask() -> int:

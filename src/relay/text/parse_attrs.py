@@ -1,20 +1,18 @@
 """Attribute values: numbers, strings, truth values, `None`, base types; lists, tuples and dicts of them."""
 
-from dataclasses import replace
-from typing import Any, cast
+from typing import Any
 
 from relay.diagnostic import RelayError, did_you_mean
 from relay.ir.dtype import canonical
-from relay.text.cursor import ParseError
-from relay.text.literals import number, special_float, unescape
-from relay.text.parse_rules import Rules
+from relay.text.literals import number, special_float
+from relay.text.parse_metadata import Metadata
 
 DEEPEST = 50
 _WORDS: dict[str, Any] = {"True": True, "False": False, "None": None, "true": True, "false": False}
 _KEYS = frozenset({"NAME", "STRING", "let", "fn", "fun", "def", "if", "else", "match"})
 
 
-class Attributes(Rules):
+class Attributes(Metadata):
     """The rules of attributes.  Values nest at most `DEEPEST` levels, so plain recursion is safe here."""
 
     def at_attribute(self, i: int) -> bool:
@@ -39,10 +37,6 @@ class Attributes(Rules):
             self.expected("the name of an attribute")
         self.i = i + 1
         return self.string(i) if self.kinds[i] == "STRING" else self.texts[i]
-
-    def string(self, i: int) -> str:
-        """The text that string token `i` means."""
-        return unescape(self.texts[i], self.span(i), self.report)
 
     def attribute_value(self, depth: int = 0) -> Any:
         """The value here."""
@@ -146,54 +140,3 @@ class Attributes(Rules):
                 break
         self.take("}", opener=opener)
         return values
-
-    # --- metadata -------------------------------------------------------------------------------------------
-
-    meta: dict[str, list[Any]] | None = None
-
-    def metadata_object(self, i: int) -> Any:
-        """`meta[Kind][index]`, of which token `i` is the `meta`: an entry of the metadata section."""
-        self.take("[")
-        key_at = self.i
-        self.i += 1
-        if self.kinds[key_at] not in ("NAME", "STRING"):
-            self.i = key_at
-            self.expected("the name of a kind of metadata")
-        key = self.string(key_at) if self.kinds[key_at] == "STRING" else self.texts[key_at]
-        self.take("]")
-        self.take("[")
-        index_at = self.take("NUMBER", what="an index")
-        end = self.take("]")
-        entries = self.metadata(i).get(key, [])
-        text = self.texts[index_at]
-        if not (text.isdigit() and len(text) < 10 and int(text) < len(entries)):
-            what = f"{len(entries)} entries `{key}`" if entries else f"no `{key}`"
-            self.fault(
-                "missing-metadata",
-                f"the metadata has {what}",
-                i,
-                to=end,
-                hint="the section `#[metadata]` stands at the end of the file it belongs to",
-            )
-        return entries[int(text)]
-
-    def metadata(self, i: int) -> dict[str, list[Any]]:
-        """The metadata of this text, read at its first use."""
-        if self.meta is None:
-            if self.tokens.metadata is None:
-                self.fault(
-                    "missing-metadata",
-                    "the text has no metadata",
-                    i,
-                    hint="the section `#[metadata]` stands at the end of the file it belongs to",
-                )
-            from relay.text.json_format import load_json
-
-            try:
-                found = load_json(self.tokens.metadata)
-            except RelayError as error:
-                self.meta = {}
-                d = error.diagnostics[0]
-                raise ParseError(replace(d, span=d.span or self.tokens.metadata_span), i) from None
-            self.meta = dict(cast("dict[str, list[Any]]", found)) if isinstance(found, dict) else {}
-        return self.meta

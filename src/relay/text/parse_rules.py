@@ -9,6 +9,7 @@ from typing import Any
 from relay.ir.expr import Var
 from relay.ir.type import Kind
 from relay.text.cursor import Rule
+from relay.text.literals import unescape
 from relay.text.scope import Names
 
 
@@ -26,6 +27,12 @@ class Rules(Names):
         """A name without the sign that it has today."""
         name = self.texts[i]
         self.old_form(i, "missing-sigil", f"the {what} `{name}` has no sigil", f"write {sigil}{name}")
+
+    # --- texts ----------------------------------------------------------------------------------------------
+
+    def string(self, i: int) -> str:
+        """The text that string token `i` means."""
+        return unescape(self.texts[i], self.span(i), self.report)
 
     # --- rules ----------------------------------------------------------------------------------------------
 

@@ -98,7 +98,7 @@ class Types(Relations):
             (value,) = yield self._arguments((Kind.Type,), name)
             return self.of_kind(RefType(value), Kind.Type, kind, i)
         if name == "meta" and self.kinds[i + 1] == "[":
-            return self._metadata_type()
+            return self._metadata_type(kind)
         base = canonical(name)
         if base is None or name in self.data_kinds:
             return (yield self._data_type(kind))
@@ -112,13 +112,15 @@ class Types(Relations):
             i,
         )
 
-    def _metadata_type(self) -> Type:
+    def _metadata_type(self, kind: Kind | None) -> Any:
         i = self.i
         self.i += 1
         found = self.metadata_object(i)
+        if found is None:
+            return IncompleteType(kind or Kind.Type)
         if not isinstance(found, Type):
             self.fault("kind-mismatch", f"expected a type, found metadata of {type(found).__name__}", i)
-        return found
+        return self.of_kind(found, found.kind, kind, i)
 
     def _variable(self, var: TypeVar, kind: Kind | None) -> Rule:
         """A type parameter, applied if it stands for the name of a data type."""

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from relay.diagnostic import RelayError, did_you_mean
-from relay.ir.expr import Call, Constant, Constructor, Expr, RelayExpr
+from relay.ir.expr import Call, Constant, Constructor, Expr, RelayExpr, Tuple
 from relay.ir.type import BOOL
 from relay.op.base import alias_of, get, registry
 from relay.text.cursor import Rule
@@ -123,6 +123,8 @@ class Words(Patterns):
 
     def _metadata_expr(self, i: int) -> Expr:
         found = self.metadata_object(i)
+        if found is None:
+            return Tuple((), span=self.span(i))
         if isinstance(found, Constant):
             return Constant(found.value, found.type, span=self.span(i, self.i - 1))
         if not isinstance(found, RelayExpr):

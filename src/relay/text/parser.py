@@ -4,7 +4,7 @@ One pass over the tokens makes the nodes; names are resolved as they are read.  
 one `RelayError`, in the order of the text; lints go to the `warnings` report.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ from typing import Any
 import relay.op  # pyright: ignore[reportUnusedImport]  # noqa: F401  (the operators that a text may name)
 from relay.diagnostic import Diagnostic, RelayError, Report, Source, fail
 from relay.ir.collector import paused
-from relay.ir.expr import Expr
+from relay.ir.expr import Constant, Expr
 from relay.ir.module import IRModule
 from relay.ir.type import Type, TypeVar
 from relay.text.cursor import GivenUpError, ParseError
@@ -28,14 +28,17 @@ def parse(
     path: Path | None = None,
     init_module: IRModule | None = None,
     init_meta: Mapping[str, list[Any]] | None = None,
+    weights: Callable[[], list[Constant]] | None = None,
     warnings: Report | None = None,
 ) -> IRModule:
     """The module that a text describes.
 
     `path` is the file it is in, for imports; `init_module` has definitions that it may use and that are part
-    of the result; `init_meta` is metadata in place of a `#[metadata]` section.
+    of the result; `init_meta` is metadata in place of a `#[metadata]` section.  Without that section,
+    `weights` reads the constants that the text refers to.
     """
-    return _module(text, source_name, loader(_imported, path), init_module, init_meta, warnings)
+    imports = loader(_imported, path)
+    return _module(text, source_name, imports, init_module, init_meta, warnings, weights)
 
 
 def _imported(text: str, source_name: str, inner: Loader) -> IRModule:
@@ -49,10 +52,11 @@ def _module(
     init_module: IRModule | None,
     init_meta: Mapping[str, list[Any]] | None,
     warnings: Report | None,
+    weights: Callable[[], list[Constant]] | None = None,
 ) -> IRModule:
     with paused():
         mod = IRModule() if init_module is None else init_module.copy()
-        items = _read(text, source_name, imports, mod, init_meta, is_open=False, checks_globals=True)
+        items = _read(text, source_name, imports, mod, init_meta, weights)
         _raise_errors(items, Items.finish_module)
         _hand_over(items.report, warnings)
         return items.mod
@@ -115,9 +119,10 @@ def _read(
     imports: Loader,
     mod: IRModule,
     init_meta: Mapping[str, list[Any]] | None,
+    weights: Callable[[], list[Constant]] | None = None,
     *,
-    is_open: bool,
-    checks_globals: bool,
+    is_open: bool = False,
+    checks_globals: bool = True,
 ) -> Items:
     report = Report()
     items = Items(
@@ -125,6 +130,7 @@ def _read(
     )
     items.loader = imports
     items.meta = None if init_meta is None else dict(init_meta)
+    items.weights = weights
     with suppress(GivenUpError):
         items.text_()
     return items

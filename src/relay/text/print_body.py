@@ -117,9 +117,13 @@ class Bodies(Parts):
             return Multi(f"{head} {{", lines, "}")
         return Multi(head.first, [*head.middle, f"{around.margin}{head.last} {{", lines], "}")
 
+    def attribute_list(self, e: Function) -> list[str]:
+        """The attributes of a function, as `key=value`."""
+        return attribute_list(e.attrs)
+
     def header(self, e: Function, start: str, room: int) -> Text:
         """`fn<a>(%x: T, key=1) -> R where C`; binds the parameters."""
-        params = self.bind_group(e.params) + attribute_list(e.attrs)
+        params = self.bind_group(e.params) + self.attribute_list(e)
         result = ""
         if e.ret_type is not None:
             text = self.types(e.ret_type)
