@@ -226,7 +226,7 @@ def _result(value: Any, python: Callable[..., Any], span: Span | None) -> Expr:
 def _as_expr(value: Any) -> Expr:
     """As `relay`'s builders do, and a traced function is an expression too."""
     if is_sequence(value):
-        return Tuple([_as_expr(v) for v in value])
+        return Tuple(tuple([_as_expr(v) for v in value]))
     return value.traced if isinstance(value, TracedFunction) else as_expr(value)
 
 
