@@ -11,6 +11,8 @@ _NAMES = {
     "relay.transform.instruments": "PassTimingInstrument PrintAfter Verify",
     "relay.transform.pipeline": "Pass RulePass Sequential parse_pipeline",
     "relay.transform.user": "FunctionPass ModulePass function_pass module_pass",
+    "relay.transform.on_expressions": "Defunctionalization FoldConstantExpr InferTypeLocal ToANormalFormExpr"
+    " to_cps un_cps",
     "relay.transform.example": "show",
 }
 _HOME = {name: home for home, names in _NAMES.items() for name in names.split()}
