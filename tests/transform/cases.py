@@ -13,7 +13,9 @@ from relay.interpreter import lower
 from relay.interpreter.machine import Interpreter
 from relay.interpreter.value import ConstructorValue, RefValue
 from relay.ir.module import IRModule
+from relay.text.parser import parse
 from relay.typecheck.check import check
+from relay.typecheck.infer import infer
 
 Change = Callable[[IRModule], IRModule]
 
@@ -81,3 +83,13 @@ def verified(mod: IRModule) -> IRModule:
     assert_well_formed(mod)
     check(mod)
     return mod
+
+
+def program(text: str) -> IRModule:
+    """A module from text, annotated."""
+    return infer(parse(text))
+
+
+def shown(mod: IRModule, name: str = "main") -> str:
+    """A definition as text."""
+    return str(mod[name])

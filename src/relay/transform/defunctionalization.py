@@ -134,8 +134,11 @@ class _Converter:
 
     def module(self) -> IRModule:
         """The module with data in the place of functions."""
+        new = {v: self.definition(e) for v, e in self.mod.functions.items()}
+        if not self.types.closures and not self.types.instances:
+            return with_definitions(self.mod, new)
         out = self.mod.copy()
-        out.functions = {v: self.definition(e) for v, e in self.mod.functions.items()}
+        out.functions = new
         out.constant_types = {v: self.types(t) for v, t in self.mod.constant_types.items()}
         for closures in list(self.types.closures.values()):
             out.functions[closures.apply] = self.applying(closures)
@@ -154,12 +157,10 @@ class _Converter:
 
     def outermost(self, fn: Function, parts: tuple[Expr, ...]) -> Function:
         """The function that a definition is."""
-        return replace(
-            fn,
-            params=tuple([self.bound(p) for p in fn.params]),
-            body=parts[0],
-            ret_type=self.types(fn.ret_type),
-        )
+        params, result = tuple([self.bound(p) for p in fn.params]), self.types(fn.ret_type)
+        if parts == fn.children and params == fn.params and result is fn.ret_type:
+            return fn
+        return replace(fn, params=params, body=parts[0], ret_type=result)
 
     def node(self, e: Expr, parts: tuple[Expr, ...]) -> Expr:
         """A node around converted parts."""
@@ -171,9 +172,9 @@ class _Converter:
                 return self.closure(e)
             case Call():
                 return self.call(e, parts)
-            case Let():
+            case Let() if self.bound(e.var) is not e.var:
                 return Let(self.bound(e.var), *parts, span=e.span)
-            case Match():
+            case Match() if self.changes(self.source_types(e.data)):
                 t = self.source_types(e.data)
                 pairs = zip(e.clauses, parts[1:], strict=True)
                 clauses = [Clause(self.pattern(c.lhs, t), rhs, span=c.span) for c, rhs in pairs]
@@ -182,7 +183,11 @@ class _Converter:
                 fail("grad-not-expanded", f"`{e.kind}` has no first-order form", e.span)
             case _:
                 assert not isinstance(e, LetRec), "lambda_lift leaves no recursive functions inside"
-                return e.rebuild(parts) if parts else e
+                return e if parts == e.children else e.rebuild(parts)
+
+    def changes(self, t: Type) -> bool:
+        """Whether values of a type are others afterwards."""
+        return self.types(t) is not t
 
     def check_values(self, e: Expr) -> None:
         """Refuse polymorphic functions that are values: which instance they are is not known."""
@@ -217,9 +222,13 @@ class _Converter:
         type_args = tuple([self.types(a) for a in e.type_args])
         if isinstance(callee, Constructor):
             made = self.types.constructor(callee, self.source_types(e))
+            if made is callee and parts == e.children and type_args == e.type_args:
+                return e
             return Call(made, parts[1:], None, type_args if made is callee else (), span=e.span)
         definition = self.mod.functions[callee] if isinstance(callee, GlobalVar) else None
         if isinstance(callee, Op) or isinstance(definition, Function):
+            if parts == e.children and type_args == e.type_args:
+                return e
             return Call(callee, parts[1:], e.attrs, type_args, span=e.span)
         return Call(self.types.of_value(self.source_types(callee)).apply, parts, span=e.span)
 
