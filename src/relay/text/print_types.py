@@ -7,7 +7,7 @@ that the text does not depend on the age of its variables.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any, cast
+from typing import Any, NoReturn, TypeVar, cast
 
 from relay.diagnostic import fail
 from relay.ir.type import (
@@ -25,13 +25,15 @@ from relay.ir.type import (
     Type,
     TypeCall,
     TypeRelation,
-    TypeVar,
 )
 from relay.ir.type import Any as AnyDim
+from relay.ir.type import TypeVar as TypeParameter
 from relay.text import names
 
+T = TypeVar("T")
 Attr = Callable[[Any], str]
 MOST_PIECES = 5_000_000
+MOST_CHARACTERS = 20_000_000
 
 
 class TypeText:
@@ -43,6 +45,8 @@ class TypeText:
         self.closed: dict[Any, str] = {}
         self.here: dict[Any, str] = {}
         """Texts of types with type parameters: right as long as the parameters in scope stay the same."""
+        self.ordered: set[Type] = set()
+        """Dimensions for whose parts `here` and `closed` have the texts by which they are ordered."""
         self.names: dict[Type, str] = {}
         self.fresh = names.Fresh(taken)
         self.ends: dict[int, bool] = {}
@@ -50,16 +54,16 @@ class TypeText:
 
     # --- type parameters ------------------------------------------------------------------------------------
 
-    def enter(self, params: Sequence[TypeVar]) -> list[tuple[TypeVar, str | None]]:
+    def enter(self, params: Sequence[TypeParameter]) -> list[tuple[TypeParameter, str | None]]:
         """Name the type parameters of a binder; what it returns undoes that with `leave`."""
-        undo: list[tuple[TypeVar, str | None]] = []
+        undo: list[tuple[TypeParameter, str | None]] = []
         for p in params:
             undo.append((p, self.names.get(p)))
             self.names[p] = names.type_parameter(p.name_hint, self.fresh)
-        self.here.clear()
+        self._forget()
         return undo
 
-    def leave(self, undo: list[tuple[TypeVar, str | None]]) -> None:
+    def leave(self, undo: list[tuple[TypeParameter, str | None]]) -> None:
         """Forget the names that `enter` gave."""
         for p, before in reversed(undo):
             self.fresh.release(self.names[p])
@@ -68,9 +72,14 @@ class TypeText:
             else:
                 self.names[p] = before
         if undo:
-            self.here.clear()
+            self._forget()
 
-    def parameters(self, params: Sequence[TypeVar]) -> str:
+    def _forget(self) -> None:
+        """Texts that have names of type parameters hold no longer."""
+        self.here.clear()
+        self.ordered.clear()
+
+    def parameters(self, params: Sequence[TypeParameter]) -> str:
         """`<a, n: Dim>` or `[A, B]`, or nothing."""
         if not params:
             return ""
@@ -121,11 +130,7 @@ class TypeText:
         while stack:
             item = stack.pop()
             if len(out) > MOST_PIECES:
-                fail(
-                    "type-too-large",
-                    "the type is too large to write: its parts repeat without end",
-                    hint="a type that shares its parts can be small in memory and huge in text",
-                )
+                _fail_too_large()
             if isinstance(item, str):
                 out.append(item)
             elif isinstance(item, list):
@@ -141,11 +146,13 @@ class TypeText:
                     stack += reversed(self._open(item))
             else:
                 out.append(str(item))
+        if sum(map(len, out)) > MOST_CHARACTERS:
+            _fail_too_large()
         return "".join(out)
 
     def _leaf(self, t: Type) -> str | None:
         match t:
-            case TypeVar():
+            case TypeParameter():
                 return self.names.get(t) or self._free(t)
             case IncompleteType():
                 return "_"
@@ -160,7 +167,7 @@ class TypeText:
             case _:
                 return None
 
-    def _free(self, t: TypeVar) -> str:
+    def _free(self, t: TypeParameter) -> str:
         """A name for a type parameter that nothing around binds."""
         name = self.names[t] = names.type_parameter(t.name_hint, self.fresh)
         return name
@@ -235,44 +242,53 @@ class TypeText:
 
     def _sum(self, d: DimExpr) -> list[Any]:
         """`2 * n * m + k - 1`: terms by degree, then by text, those that are added first."""
-        signed: list[tuple[int, list[Any]]] = []
-        for monomial, c in self._by_text(d, d.terms, lambda term: (-len(term[0]), *self._texts(term[0]))):
-            atoms = self._by_text(d, monomial, self)
-            factors = [_factor(a) for a in atoms] if abs(c) == 1 else [[str(abs(c))], *map(_factor, atoms)]
-            signed.append((c, _joined(factors, " * ")))
-        plus = [term for c, term in signed if c > 0]
-        minus = [term for c, term in signed if c < 0]
+        terms = self._by_text(d, d.terms, lambda term: (-len(term[0]), self._term_text(*term)))
+        plus = [self._term(d, atoms, c) for atoms, c in terms if c > 0]
+        minus = [self._term(d, atoms, -c) for atoms, c in terms if c < 0]
         if d.constant > 0 or not plus:
             plus.append([str(max(d.constant, 0))])
         if d.constant < 0:
             minus.append([str(-d.constant)])
         return _joined([_joined(plus, " + "), *minus], " - ")
 
+    def _term(self, d: DimExpr, atoms: Sequence[Type], c: int) -> list[Any]:
+        factors = [_factor(a) for a in self._by_text(d, atoms, self._factor_text)]
+        return _joined(factors if c == 1 else [[str(c)], *factors], " * ")
+
     def _call(self, d: DimCall) -> list[Any]:
         if d.op == "/":
             return _joined([_factor(a) for a in d.args], " / ")
-        numbers = [a for a in d.args if isinstance(a, int)]
+        numbers = sorted([a for a in d.args if isinstance(a, int)])
         others = self._by_text(d, [a for a in d.args if isinstance(a, Type)], self)
-        return _listed(f"{d.op}(", [str(n) for n in sorted(numbers)] + others, ")")
+        return _listed(f"{d.op}(", [*numbers, *others], ")")
 
     def _by_text(self, d: Type, parts: Sequence[T], key: Callable[[T], Any]) -> list[T]:
-        """Several parts of `d` in the order of their texts; one part needs none."""
+        """Several parts of `d` in the order of their texts; a single one needs none."""
         if len(parts) < 2:
             return list(parts)
         self._know_parts(d)
         return sorted(parts, key=key)
 
-    def _texts(self, atoms: Sequence[Type]) -> list[str]:
-        return sorted([self(a) for a in atoms])
+    def _term_text(self, atoms: Sequence[Type], c: int) -> str:
+        factors = sorted([self._factor_text(a) for a in atoms])
+        return " * ".join(factors if abs(c) == 1 else [str(abs(c)), *factors])
+
+    def _factor_text(self, a: Type) -> str:
+        return "".join([piece if isinstance(piece, str) else self(piece) for piece in _factor(a)])
 
     def _know_parts(self, d: Type) -> None:
-        """Find the texts by which something inside `d` is ordered, from the inside, so that none waits for another."""
-        for part in type_post_order(d):
-            if part is not d and part not in (self.here if part.flags & HAS_VAR else self.closed) and len(part.children) > 1:
-                for child in part.children:
-                    self(child)
-        for child in d.children:
-            self(child)
+        """Find the texts by which parts of `d` are ordered, from the inside: none waits for another."""
+        stack: list[tuple[Type, bool]] = [(d, False)]
+        while stack:
+            part, parts_known = stack.pop()
+            if parts_known:
+                self.ordered.add(part)
+                if len(part.children) > 1:
+                    for child in part.children:
+                        self(child)
+            elif part not in self.ordered:
+                stack.append((part, True))
+                stack += [(c, False) for c in part.children]
 
 
 def _listed(opening: str, items: Sequence[Any], closing: str) -> list[Any]:
@@ -287,6 +303,14 @@ def _listed(opening: str, items: Sequence[Any], closing: str) -> list[Any]:
             pieces.append(item)
     pieces.append(closing)
     return pieces
+
+
+def _fail_too_large() -> NoReturn:
+    fail(
+        "type-too-large",
+        "the type is too large to write: its parts repeat without end",
+        hint="a type that shares its parts can be small in memory and huge in text",
+    )
 
 
 def _factor(d: Any) -> list[Any]:
