@@ -77,6 +77,26 @@ def test_check_grad_accepts_the_right_gradient() -> None:
     testing.check_grad(function(), given, gradient=lambda x, y, n: (None, (y, x, None)))
 
 
+def test_check_grad_takes_the_gradient_of_the_language() -> None:
+    x = relay.var("x", shape=(2, 3), dtype="float64")
+    f = relay.Function([x], relay.sum(relay.tanh(x) * relay.exp(x)))
+    testing.check_grad(f)
+    testing.check_grad(f, mode="first_order")
+    testing.check_grad(relay.Function([x], relay.nn.softmax(x)), eps=1e-7, scale=1.0)
+    with pytest.raises(ValueError, match="higher_order"):
+        testing.check_grad(f, mode="second_order")
+
+
+def test_check_grad_is_told_which_inputs_to_check() -> None:
+    given = [np.asarray([1.0, 2.0, 3.0]), np.asarray([4.0, 5.0, 6.0]), np.int32(1)]
+    wrong_in_the_first = lambda x, y, n: (None, (x, x, None))  # noqa: E731
+    testing.check_grad(function(), given, [given[1]], gradient=wrong_in_the_first)
+    with pytest.raises(AssertionError, match="parameter 0"):
+        testing.check_grad(function(), given, [given[0]], gradient=wrong_in_the_first)
+    with pytest.raises(ValueError, match="none of the inputs"):
+        testing.check_grad(function(), given, [np.ones(3)])
+
+
 def test_check_grad_refuses_a_wrong_one() -> None:
     with pytest.raises(AssertionError, match="parameter 1"):
         testing.check_grad(function(), scale=1.0, gradient=lambda x, y, n: (None, (y, y, None)))

@@ -21,12 +21,13 @@ def rand(dtype: str = "float32", *shape: int) -> np.ndarray[Any, Any]:
 def check_grad(
     func: Function,
     inputs: Sequence[Any] | None = None,
-    test_inputs: Sequence[int] | None = None,
+    test_inputs: Sequence[Any] | None = None,
     eps: float = 1e-6,
     atol: float = 1e-5,
     rtol: float = 1e-3,
     scale: float | None = None,
     mean: float = 0.0,
+    mode: str = "higher_order",
     *,
     gradient: Callable[..., Any] | Expr | None = None,
     mod: IRModule | None = None,
@@ -35,14 +36,17 @@ def check_grad(
     """Compare the gradient of the sum of `func`'s floating-point results with central differences.
 
     `inputs` are arrays for the parameters, else they are drawn from a normal distribution (`mean`, `scale`);
-    only with float64 do the tolerances make sense.  `test_inputs` are the parameters to check, else all of
-    floats.  `gradient` is what is checked: an expression or a Python function that returns the value and the
-    gradients; without it, `grad(func)`.  Raises `AssertionError`.
+    only with float64 do the tolerances make sense.  `test_inputs` are those of `inputs` to check, or their
+    numbers, else all of floats.  `gradient` is what is checked: an expression or a Python function that gives
+    the value and the gradients; without it, the gradient in that `mode`.  Raises `AssertionError`.
     """
+    if mode not in ("higher_order", "first_order"):
+        raise ValueError(f"mode is 'higher_order' or 'first_order', not {mode!r}")
     typed = infer(IRModule.from_expr(func) if mod is None else _with_main(mod, func))
     main = typed["main"]
     run = create_executor(mod=typed).evaluate()
     xs = [np.asarray(x) for x in inputs] if inputs is not None else _drawn(main, scale, mean, seed)
+    wanted = _numbers(inputs or xs, test_inputs)
     check = Grad("grad", GlobalVar("main")) if gradient is None else gradient
     differentiate: Callable[..., Any] = (
         create_executor(mod=typed).evaluate(check)  # pyright: ignore[reportArgumentType]
@@ -51,7 +55,7 @@ def check_grad(
     )
     _, found = differentiate(*xs)
     for i, x in enumerate(xs):
-        if x.dtype.kind != "f" or (test_inputs is not None and i not in test_inputs):
+        if x.dtype.kind != "f" or i not in wanted:
             continue
         want = _differences(run, xs, i, eps)
         np.testing.assert_allclose(
@@ -61,6 +65,18 @@ def check_grad(
             atol=atol,
             err_msg=f"gradient with respect to parameter {i}",
         )
+
+
+def _numbers(inputs: Sequence[Any], chosen: Sequence[Any] | None) -> set[int]:
+    """The positions of the chosen inputs, which are arrays among `inputs` or positions already."""
+    if chosen is None:
+        return set(range(len(inputs)))
+    found = {c for c in chosen if isinstance(c, int)}
+    arrays = [c for c in chosen if not isinstance(c, int)]
+    found |= {i for i, x in enumerate(inputs) if any(x is a for a in arrays)}
+    if len(found) < len(chosen):
+        raise ValueError("test_inputs has an array that is none of the inputs")
+    return found
 
 
 def _with_main(mod: IRModule, func: Function) -> IRModule:
