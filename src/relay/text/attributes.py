@@ -89,7 +89,11 @@ def _scalar(value: Any) -> str:
             return names.quote(dtype_name(cast(Any, value)))
         except (ValueError, TypeError):
             pass
-    what = f"`{value!r}`" if isinstance(value, Type) else f"a value of class {type(value).__name__}"  # pyright: ignore[reportUnknownArgumentType]
+    what = (
+        f"`{value!r}`"
+        if isinstance(value, Type)
+        else f"a value of class {cast(Any, value).__class__.__name__}"
+    )
     fail(
         "attribute-not-printable",
         f"{what} cannot be an attribute in text",

@@ -2,8 +2,8 @@
 
 A blob is, little-endian: an 8-byte magic number, 8 reserved bytes, the device (int32 type and id), int32
 rank, the element type (uint8 code, uint8 bits, uint16 lanes), int64 sizes, the int64 length of the data in
-bytes, the data. Codes are those of DLPack; elements of less than a byte are packed, the first in the lowest
-bits.
+bytes, the data.
+Codes are those of DLPack; elements of less than a byte are packed, the first in the lowest bits.
 """
 
 import binascii

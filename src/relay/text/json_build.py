@@ -1,9 +1,6 @@
 """What each node of the JSON format becomes."""
 
-# What a file holds has no static type.
-# pyright: reportUnknownVariableType=false, reportUnknownMemberType=false, reportUnknownArgumentType=false
-
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 import numpy as np
@@ -14,6 +11,7 @@ from relay.ir.expr import (
     Clause,
     Constant,
     Constructor,
+    Expr,
     Function,
     GlobalVar,
     Grad,
@@ -71,11 +69,10 @@ def _several(cls: type | None, r: Reader, i: int, name: str) -> tuple[Any, ...]:
     found: Any = r.get(i, name)
     if found is None:
         return ()
-    if not isinstance(found, list | tuple) or (
-        cls is not None and not all(isinstance(x, cls) for x in found)
-    ):  # pyright: ignore[reportUnknownVariableType]
+    items = cast("Sequence[Any]", found) if isinstance(found, list | tuple) else (None,)
+    if cls is not None and not all(isinstance(x, cls) for x in items):
         bad(f"`{name}` of node {i} is not a list of what it should be")
-    return tuple(found)  # pyright: ignore[reportUnknownArgumentType]
+    return tuple(items)
 
 
 def _array(r: Reader, i: int) -> Any:
@@ -111,9 +108,24 @@ def _op(r: Reader, i: int) -> Op:
 def _call(r: Reader, i: int) -> Call:
     op = _expr(r, i, "op")
     attrs = r.call_attributes(i)
-    types = tuple([tuple(t) if isinstance(t, list) else t for t in _several(None, r, i, "type_args")])  # pyright: ignore[reportUnknownArgumentType]
     args = _several(RelayExpr, r, i, "args")
-    return Call(op, args, attrs or None, types, span=r.span(i))
+    return Call(op, args, attrs or None, _type_args(r, i, "type_args"), span=r.span(i))
+
+
+def _type_args(r: Reader, i: int, name: str) -> tuple[Any, ...]:
+    """Types, shapes, dimensions and base types."""
+    found = [_shape(r, i, name, t) if isinstance(t, list) else t for t in _several(None, r, i, name)]
+    if not all(isinstance(t, Type | tuple | str) or type(t) is int for t in found):
+        bad(f"`{name}` of node {i} are no types")
+    return tuple(found)
+
+
+def _shape(r: Reader, i: int, name: str, dims: Any) -> tuple[Any, ...]:
+    """A list as a shape."""
+    shape = tuple(cast("Sequence[Any]", dims)) if isinstance(dims, list | tuple) else (None,)
+    if not all((type(d) is int and d >= 0) or isinstance(d, Type) for d in shape):
+        bad(f"`{name}` of node {i} is not a shape")
+    return shape
 
 
 def _var(r: Reader, i: int) -> Var:
@@ -167,6 +179,13 @@ def _match(r: Reader, i: int) -> Match:
     )
 
 
+def _grad(r: Reader, i: int) -> Grad:
+    kind: Any = r.plain(i, "kind")
+    if kind not in ("grad", "vjp", "jvp"):
+        bad(f"node {i} is a derivative of no kind")
+    return Grad(kind, _expr(r, i, "function"), span=r.span(i))
+
+
 def _constructor(r: Reader, i: int) -> Constructor:
     return Constructor(
         r.name(i), _several(Type, r, i, "inputs"), _of(GlobalTypeVar, r, i, "belong_to"), span=r.span(i)
@@ -195,24 +214,18 @@ def _kind(r: Reader, i: int) -> Kind:
 def _tensor(r: Reader, i: int) -> TensorType:
     shape: Any = r.get(i, "shape")
     dtype = r.get(i, "base") or dtype_name(r.plain(i, "dtype"))
-    return TensorType(shape if isinstance(shape, Type) else tuple(shape or ()), dtype)
+    return TensorType(shape if isinstance(shape, Type) else _shape(r, i, "shape", shape or ()), dtype)
 
 
 def _type_call(r: Reader, i: int) -> TypeCall:
-    return TypeCall(
-        _of(Type, r, i, "func"),
-        [
-            tuple(a) if isinstance(a, list) else a  # pyright: ignore[reportUnknownArgumentType]
-            for a in _several(None, r, i, "args")
-        ],
-    )
+    return TypeCall(_of((GlobalTypeVar, TypeVar), r, i, "func"), _type_args(r, i, "args"))
 
 
 def _relation(r: Reader, i: int) -> TypeRelation:
     name = r.get(i, "func") or r.plain(i, "name")
     args = None if r.get(i, "args") is None else _several(None, r, i, "args")
     attrs: Any = r.get(i, "attrs")
-    return TypeRelation(str(name), args, attrs if isinstance(attrs, dict) else {})  # pyright: ignore[reportUnknownArgumentType]
+    return TypeRelation(str(name), args, cast("dict[str, Any]", attrs) if isinstance(attrs, dict) else {})
 
 
 def _module(r: Reader, i: int) -> IRModule:
@@ -222,7 +235,7 @@ def _module(r: Reader, i: int) -> IRModule:
     for name, e in functions.items():
         if not isinstance(e, RelayExpr):
             bad(f"a definition of node {i} is no expression")
-        mod[GlobalVar(name, span=r.nowhere) if isinstance(name, str) else name] = e  # pyright: ignore[reportArgumentType]
+        mod[GlobalVar(name, span=r.nowhere) if isinstance(name, str) else name] = cast("Expr", e)
     for header, data in types.items():
         if not isinstance(data, TypeData):
             bad(f"a data type of node {i} is none")
@@ -243,17 +256,17 @@ MAKERS: dict[str, Callable[[Reader, int], Any]] = {
     "Tuple": lambda r, i: Tuple(_several(RelayExpr, r, i, "fields"), span=r.span(i)),
     "TupleGetItem": _item, "Function": _function,
     "Let": lambda r, i: Let(_of(Var, r, i, "var"), _expr(r, i, "value"), _expr(r, i, "body"), span=r.span(i)),
-    "LetRec": lambda r, i: LetRec(_several(Var, r, i, "vars"), _several(RelayExpr, r, i, "values"),
-    _expr(r, i, "body"),
-                                  span=r.span(i)),
-    "If": lambda r, i: If(_expr(r, i, "cond"), _expr(r, i, "true_branch"), _expr(r, i, "false_branch"),
-    span=r.span(i)),
-    "Match": _match, "Clause": lambda r, i: Clause(_of(Pattern, r, i, "lhs"), _expr(r, i, "rhs"),
-    span=r.nowhere),
+    "LetRec": lambda r, i: LetRec(
+        _several(Var, r, i, "vars"), _several(RelayExpr, r, i, "values"), _expr(r, i, "body"),
+        span=r.span(i)),
+    "If": lambda r, i: If(
+        _expr(r, i, "cond"), _expr(r, i, "true_branch"), _expr(r, i, "false_branch"), span=r.span(i)),
+    "Match": _match,
+    "Clause": lambda r, i: Clause(_of(Pattern, r, i, "lhs"), _expr(r, i, "rhs"), span=r.nowhere),
     "RefCreate": lambda r, i: RefCreate(_expr(r, i, "value"), span=r.span(i)),
     "RefRead": lambda r, i: RefRead(_expr(r, i, "ref"), span=r.span(i)),
     "RefWrite": lambda r, i: RefWrite(_expr(r, i, "ref"), _expr(r, i, "value"), span=r.span(i)),
-    "Grad": lambda r, i: Grad(cast("Any", r.plain(i, "kind")), _expr(r, i, "function"), span=r.span(i)),
+    "Grad": _grad,
     "PatternWildcard": lambda r, i: PatternWildcard(span=r.span(i)),
     "PatternVar": lambda r, i: PatternVar(_of(Var, r, i, "var"), span=r.span(i)),
     "PatternConstructor": lambda r, i: PatternConstructor(
@@ -271,13 +284,12 @@ MAKERS: dict[str, Callable[[Reader, int], Any]] = {
     "IncompleteType": lambda r, i: IncompleteType(_kind(r, i)), "TypeRelation": _relation,
     "EnvFunc": lambda r, i: str(r.nodes[i].get("repr_str", "")),
     "DictAttrs": lambda r, i: r.get(i, "__dict__") or {}, "IRModule": _module, "Module": _module,
-    "tir.Any": lambda r, i: ANY, "Any": lambda r, i: ANY, "Span": lambda r, i: None,
-    "SourceName": lambda r, i: None,
+    "tir.Any": lambda r, i: ANY, "Any": lambda r, i: ANY,
+    "Span": lambda r, i: None, "SourceName": lambda r, i: None,
     "tir.Var": lambda r, i: TypeVar(r.name(i, "name"), Kind.Dim),
     "tir.SizeVar": lambda r, i: TypeVar(r.name(i, "name"), Kind.Dim),
     "Variable": lambda r, i: TypeVar(r.name(i, "name"), Kind.Dim),
     **{key: dimension(op) for key, op in (
         ("Add", "+"), ("Sub", "-"), ("Mul", "*"), ("FloorDiv", "/"), ("Div", "/"), ("Min", "min"),
-        ("Max", "max"),
-        ("Broadcast", "broadcast"))},
+        ("Max", "max"), ("Broadcast", "broadcast"))},
 }  # fmt: skip

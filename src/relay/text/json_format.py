@@ -1,8 +1,8 @@
 """Programs as JSON: the node graph that existing Relay files and `#[metadata]` sections hold.
 
-`{"root": i, "nodes": [{"type_key": …, "attrs": {…}}, …], "b64ndarrays": […]}`: each node once, references
-by index, tensors as base64.  What we write has the same form; nodes that the format never had
-(`relay.LetRec`, `relay.Grad`, kinds, relations) are further keys in it.
+`{"root": i, "nodes": [{"type_key": …, "attrs": {…}}, …], "b64ndarrays": […]}`: each node once, references by
+index, tensors as base64.  What we write has the same form; nodes that the format never had (`relay.LetRec`,
+`relay.Grad`, kinds, relations) are further keys in it.
 """
 
 from typing import Any

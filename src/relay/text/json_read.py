@@ -4,13 +4,10 @@ Nodes refer to each other by index, in any order.  They are built children first
 that refers to itself, or to an index there is none for, is a diagnostic.  Shared nodes stay shared.
 """
 
-# What a file holds has no static type.
-# pyright: reportUnknownVariableType=false, reportUnknownMemberType=false, reportUnknownArgumentType=false
-
 import json
 import linecache
 from collections.abc import Callable, Sequence
-from typing import Any, NoReturn
+from typing import Any, NoReturn, cast
 
 from relay.diagnostic import RelayError, Source, Span, fail
 from relay.ir import dim
@@ -55,13 +52,15 @@ class Reader:
             top = json.loads(text)
         except (ValueError, RecursionError) as error:
             bad(f"the text is not JSON: {str(error) or 'it nests too deeply'}")
-        if not isinstance(top, dict) or not isinstance(top.get("nodes"), list):
+        if not isinstance(top, dict) or not isinstance(cast("dict[str, Any]", top).get("nodes"), list):
             bad("the JSON has no list of `nodes`")
-        self.root = top.get("root")
-        self.nodes: list[Any] = top["nodes"]
-        self.blobs: Any = top.get("b64ndarrays", [])
-        if not all(isinstance(n, dict) for n in self.nodes) or not isinstance(self.blobs, list):
+        parts = cast("dict[str, Any]", top)
+        blobs = parts.get("b64ndarrays", [])
+        if not all(isinstance(n, dict) for n in parts["nodes"]) or not isinstance(blobs, list):
             bad("`nodes` must be objects, and `b64ndarrays` a list of texts")
+        self.root: Any = parts.get("root")
+        self.nodes: list[Any] = parts["nodes"]
+        self.blobs = cast("list[Any]", blobs)
         self.arrays = arrays
         self.decoded: dict[int, Any] = {}
         self.built: dict[int, Any] = {}
@@ -91,7 +90,7 @@ class Reader:
         found = self.nodes[i].get("attrs", {})
         if not isinstance(found, dict):
             bad(f"node {i} has attributes that are no object")
-        return found
+        return cast("dict[str, Any]", found)
 
     def key(self, i: int) -> str:
         """What a node is, without the name space."""
@@ -129,6 +128,7 @@ class Reader:
         return value
 
     def string(self, i: int) -> str | None:
+        """The text that node `i` is; None if it is none."""
         node = self.nodes[i]
         if self.key(i) not in ("String", "runtime.String"):
             return None
@@ -199,13 +199,13 @@ class Reader:
         return built[root]
 
     def needs(self, i: int) -> list[int]:
-        """The nodes that node `i` refers to; for a call the operator first, then what attributes need."""
+        """The nodes that node `i` refers to; for a call first the operator, then what attributes need."""
         node, key = self.nodes[i], self.key(i)
         if key in _CONTAINERS:
             data = node.get("data", [])
             if not isinstance(data, list):
                 bad(f"node {i} has no list of data")
-            return [self.index(d, f"an item of node {i}") for d in data]
+            return [self.index(d, f"an item of node {i}") for d in cast("list[Any]", data)]
         attrs = self.attrs(i)
         if key == "Call":
             first = [self.index(attrs[f], f"`{f}` of node {i}") for f in CALL if f in attrs]
@@ -236,7 +236,7 @@ class Reader:
             return {}
         if at in self.built and (type(op) is not Op or isinstance(self.built[at], dict)):
             found = self.built[at]
-            return found if isinstance(found, dict) else {}
+            return cast("dict[str, Any]", found) if isinstance(found, dict) else {}
         hints = base.attribute_types(base.registry[op.name])
         values: dict[str, Any] = {}
         for k, v in self.attrs(at).items():
@@ -303,9 +303,8 @@ class Reader:
 
 
 def _has_expr(v: Any) -> bool:
-    return isinstance(v, RelayExpr) or (
-        isinstance(v, list | tuple) and any(isinstance(x, RelayExpr) for x in v)
-    )  # pyright: ignore[reportUnknownVariableType]
+    several = cast("Sequence[Any]", v) if isinstance(v, list | tuple) else (v,)
+    return any(isinstance(x, RelayExpr) for x in several)
 
 
 def _optional(hint: Any) -> bool:

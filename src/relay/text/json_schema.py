@@ -1,9 +1,9 @@
 """What the nodes of the JSON format look like: which fields refer to other nodes, and which hold text.
 
 Every attribute of a node is a string.  Most name another node by its index (`"0"` is none); numbers, truth
-values and base types stand for themselves.  For the attributes of operators our own annotations tell which
-is which: a field that may be None, a tuple or a choice of types is a reference, as in the files of old, and
-so are the few numbers of `REFERENCES`.
+values and base types stand for themselves.  For the attributes of operators our own annotations tell which is
+which: a field that may be None, a tuple or a choice of types is a reference, as in the files of old, and so
+are the few numbers of `REFERENCES`.
 """
 
 import typing
@@ -31,8 +31,9 @@ FIELDS: dict[str, tuple[str, ...]] = {
     "Add": ("a", "b"), "Sub": ("a", "b"), "Mul": ("a", "b"), "FloorDiv": ("a", "b"), "Div": ("a", "b"),
     "Min": ("a", "b"), "Max": ("a", "b"), "Broadcast": ("a", "b"),
     "DictAttrs": ("__dict__",), "Span": ("source_name",), "SourceName": (), "SequentialSpan": ("spans",),
-    "IRModule": ("functions", "type_definitions", "attrs", "options", "constant_types", "imports",
-    "imported"),
+    "IRModule": (
+        "functions", "type_definitions", "attrs", "options", "constant_types", "imports", "imported",
+    ),
     "Module": ("functions", "type_definitions", "attrs"),
 }  # fmt: skip
 """The fields of each kind of node that refer to other nodes."""

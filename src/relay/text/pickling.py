@@ -1,9 +1,8 @@
-"""Pickles: a module is its text, an expression or type its node graph; spans and constants are buffers
-beside it.
+"""Pickles: a module is its text, an expression or type its node graph, with spans and constants as buffers.
 
 Reading one runs nothing but our own reader of that text, at any depth.  Identity is kept within one pickled
-object: variables and type parameters of two objects that are pickled side by side are different ones
-afterwards. `copy` and `deepcopy` return the node itself, since nodes do not change.
+object: variables and type parameters of two objects that are pickled side by side are different afterwards.
+`copy` and `deepcopy` return the node itself, since nodes do not change.
 """
 
 from collections.abc import Iterable, Iterator

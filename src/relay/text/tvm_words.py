@@ -54,10 +54,10 @@ class TvmTypes(TypeText):
     def any_kind(self, t: Any) -> str:
         return self(t)
 
-    def shape(self, shape: tuple[Any, ...]) -> str:
+    def _shape(self, shape: tuple[Any, ...]) -> str:
         return f"({', '.join([self(d) for d in shape])})"
 
-    def leaf(self, t: Type) -> str | None:
+    def _leaf(self, t: Type) -> str | None:
         match t:
             case IncompleteType():
                 if t.kind is not Kind.Type:
@@ -69,9 +69,9 @@ class TvmTypes(TypeText):
                     cannot(f"the base type {t.dtype}")
             case _:
                 pass
-        return super().leaf(t)
+        return super()._leaf(t)
 
-    def open(self, t: Type) -> list[Any]:
+    def _open(self, t: Type) -> list[Any]:
         match t:
             case DimExpr() | DimCall():
                 cannot("a symbolic dimension", hint="write `?`")
@@ -82,7 +82,7 @@ class TvmTypes(TypeText):
                     cannot("the type of a polymorphic function", hint="leave the annotation out")
             case _:
                 pass
-        return super().open(t)
+        return super()._open(t)
 
 
 def key_text(key: str) -> str:

@@ -1,29 +1,28 @@
 """Saved programs: `.relay` text, and a `.safetensors` file beside it for the large constants.
 
-The text refers to tensor `i` of that file as `meta[relay.Constant][i]`.  Base types that safetensors does
-not have are stored as bytes, and the file's own metadata says what they are.  Each file is replaced as a
-whole or not at all.
+The text refers to tensor `i` of that file as `meta[relay.Constant][i]`.  Base types that safetensors does not
+have are stored as bytes, and the file's own metadata says what they are.  Both files are replaced together or
+not at all.
 """
 
-# What a file holds has no static type.
-# pyright: reportUnknownVariableType=false, reportUnknownMemberType=false, reportUnknownArgumentType=false
-
 import json
+import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn, cast
 
 import numpy as np
 
 from relay.diagnostic import RelayError, Report, fail
-from relay.ir.dtype import to_numpy
-from relay.ir.expr import Constant
+from relay.ir.dtype import canonical, to_numpy
+from relay.ir.expr import Constant, Expr, RelayExpr
 from relay.ir.module import IRModule
 from relay.ir.same import constant_type
 from relay.ir.type import TensorType
-from relay.text.files import as_text, read_file, write_atomically
+from relay.text.files import Write, as_text, read_file, write_files
 from relay.text.printer import module_text
 
+SUFFIX = ".safetensors"
 MARK = "relay-constants"
 KNOWN = frozenset(
     {
@@ -36,19 +35,26 @@ KNOWN = frozenset(
     }
 )
 """The base types that a weights file holds as such; elements of others are stored as bytes."""
+_JSON = re.compile(r'\s*\{\s*"(?:root|nodes|b64ndarrays|attrs)"\s*:')
 
 
 def weights_path(path: Path) -> Path:
     """Where the constants of a program are kept."""
-    return path.with_suffix(".safetensors")
+    return path.with_suffix(SUFFIX)
+
+
+# --- saving -------------------------------------------------------------------------------------------------
 
 
 def save(mod: IRModule, path: str | Path) -> None:
     """Write a module to `path` (`model.relay`), and its large constants to `model.safetensors` beside it.
 
-    A weights file of an earlier save is removed when nothing is left for it.  Raises `cannot-write`.
+    A weights file of an earlier save is removed when nothing is left for it.  Raises `cannot-write`, and then
+    nothing is changed.
     """
     path = Path(path)
+    if path.suffix == SUFFIX:
+        fail("cannot-write", f"`{path}` is the name of a weights file", hint="call the program `….relay`")
     kept: list[Constant] = []
     index: dict[Any, int] = {}
 
@@ -58,86 +64,15 @@ def save(mod: IRModule, path: str | Path) -> None:
             kept.append(c)
         return f"meta[relay.Constant][{i}]"
 
-    text = module_text(mod, header=True, keep=keep)
+    text = module_text(mod, header=True, keep=keep).encode()
     beside = weights_path(path)
+    weights = _serialized(kept) if kept else b""
+    files: list[tuple[str, Write]] = [(str(path), lambda out: out.write(text))]
     if kept:
-        data = _serialized(kept)
-        write_atomically(str(beside), lambda out: out.write(data))
-    elif beside.exists() and _is_ours(beside):
+        files.insert(0, (str(beside), lambda out: out.write(weights)))
+    write_files(files)
+    if not kept and beside.exists() and _is_ours(beside):
         beside.unlink()
-    write_atomically(str(path), lambda out: out.write(text.encode()))
-
-
-def load(path: str | Path) -> IRModule:
-    """The module that a file holds: text, with its weights file if it needs one, or the JSON of older
-    programs.
-
-    Raises `cannot-read`, `not-text`, `missing-weights`, `bad-array-file`, and what is wrong with the text.
-    """
-    path = Path(path)
-    text = as_text(read_file(str(path)), str(path))
-    if text.lstrip().startswith("{"):
-        from relay.text.json_format import load_json
-
-        found = load_json(text)
-        return found if isinstance(found, IRModule) else IRModule.from_expr(found)
-    return read_program(text, str(path), path)
-
-
-def read_program(text: str, source_name: str, path: Path | None, warnings: Report | None = None) -> IRModule:
-    """The module of a text that was read from `path`; its weights are read if it refers to any."""
-    from relay.text.parser import parse
-
-    problem: RelayError | None = None
-    constants: Mapping[str, list[Any]] | None = None
-    if path is not None and "meta[" in text and "#[metadata]" not in text:
-        try:
-            constants = {"relay.Constant": read_constants(weights_path(path))}
-        except RelayError as error:
-            problem = error
-    try:
-        return parse(text, source_name, path=path, init_meta=constants, warnings=warnings)
-    except RelayError as error:
-        if problem is not None and "missing-metadata" in error.codes:
-            raise problem from None
-        raise
-
-
-def read_constants(path: Path) -> list[Constant]:
-    """The constants that `save` put into a weights file (`missing-weights`, `bad-array-file`)."""
-    from safetensors import SafetensorError, deserialize
-
-    if not path.exists():
-        fail(
-            "missing-weights",
-            f"the constants of the program are in `{path}`, which is not there",
-            hint="keep the .relay file and its .safetensors file together",
-        )
-    data = read_file(str(path))
-    said = _metadata(data)
-    try:
-        tensors = dict(deserialize(data))
-    except SafetensorError as error:
-        fail(
-            "bad-array-file",
-            f"`{path}` is not a sound .safetensors file: {error}",
-            hint="save the program again",
-        )
-    if said.get("format") != MARK:
-        fail(
-            "bad-array-file",
-            f"`{path}` does not hold the constants of a program",
-            hint="weights by name are inputs: give the file to `relay run` after the program",
-        )
-    dtypes = json.loads(said.get("dtypes", "[]"))
-    if len(dtypes) != len(tensors) or any(str(i) not in tensors for i in range(len(dtypes))):
-        fail("bad-array-file", f"`{path}` lacks some of its constants", hint="save the program again")
-    return [_constant(tensors[str(i)], dtype) for i, dtype in enumerate(dtypes)]
-
-
-def _constant(tensor: Mapping[str, Any], dtype: str) -> Constant:
-    value = np.frombuffer(tensor["data"], to_numpy(dtype)).reshape(tensor["shape"])
-    return Constant(value, TensorType(value.shape, dtype))
 
 
 def _serialized(constants: list[Constant]) -> bytes:
@@ -154,19 +89,110 @@ def _serialized(constants: list[Constant]) -> bytes:
     return to_safetensors(arrays, {"format": MARK, "dtypes": json.dumps(dtypes)})
 
 
-def _metadata(data: bytes) -> dict[str, Any]:
-    """What a .safetensors file says about itself, as far as it can be read."""
-    size = int.from_bytes(data[:8], "little")
-    try:
-        head = json.loads(data[8 : 8 + size]) if size < len(data) else {}
-    except (ValueError, RecursionError):
-        return {}
-    said = head.get("__metadata__", {}) if isinstance(head, dict) else {}
-    return said if isinstance(said, dict) else {}
-
-
 def _is_ours(path: Path) -> bool:
     try:
         return _metadata(read_file(str(path))).get("format") == MARK
     except RelayError:
         return False
+
+
+# --- loading ------------------------------------------------------------------------------------------------
+
+
+def load(path: str | Path) -> IRModule:
+    """The module that a file holds: text, with its weights file if it needs one, or JSON of older programs.
+
+    Raises `cannot-read`, `not-text`, `missing-weights`, `bad-array-file`, and what is wrong with the text.
+    """
+    path = Path(path)
+    text = as_text(read_file(str(path)), str(path))
+    return _from_json(text, path) if _JSON.match(text) else read_program(text, str(path), path)
+
+
+def _from_json(text: str, path: Path) -> IRModule:
+    from relay.text.json_format import load_json
+
+    found = load_json(text)
+    if isinstance(found, IRModule):
+        return found
+    if not isinstance(found, RelayExpr):
+        what = type(found).__name__
+        fail(
+            "bad-json", f"`{path}` holds no program but a {what}", hint="`relay.load_json` reads other things"
+        )
+    return IRModule.from_expr(cast("Expr", found))
+
+
+def read_program(text: str, source_name: str, path: Path | None, warnings: Report | None = None) -> IRModule:
+    """The module of a text that was read from `path`; its weights are read if it refers to any."""
+    from relay.text.parser import parse
+
+    weights = None if path is None else lambda: read_constants(weights_path(path))
+    return parse(text, source_name, path=path, weights=weights, warnings=warnings)
+
+
+def read_constants(path: Path) -> list[Constant]:
+    """The constants that `save` put into a weights file (`missing-weights`, `bad-array-file`)."""
+    if not path.exists():
+        fail(
+            "missing-weights",
+            f"the constants of the program are in `{path}`, which is not there",
+            hint="keep the .relay file and its .safetensors file together",
+        )
+    data = read_file(str(path))
+    tensors = _tensors(data, path)
+    said = _metadata(data)
+    if said.get("format") != MARK:
+        fail(
+            "bad-array-file",
+            f"`{path}` does not hold the constants of a program",
+            hint="weights by name are inputs: give the file to `relay run` after the program",
+        )
+    dtypes = _dtypes(said)
+    if len(dtypes) != len(tensors) or any(str(i) not in tensors for i in range(len(dtypes))):
+        _unsound(path, "its constants and what it says of them differ")
+    try:
+        return [_constant(tensors[str(i)], dtype) for i, dtype in enumerate(dtypes)]
+    except (ValueError, TypeError) as error:
+        _unsound(path, str(error))
+
+
+def _tensors(data: bytes, path: Path) -> dict[str, Mapping[str, Any]]:
+    """The tensors of a weights file by name: of each the `shape`, and the `data` as bytes."""
+    import safetensors
+
+    library: Any = safetensors
+    try:
+        return dict(library.deserialize(data))
+    except safetensors.SafetensorError as error:
+        _unsound(path, str(error))
+
+
+def _unsound(path: Path, why: str) -> NoReturn:
+    fail("bad-array-file", f"`{path}` is not a sound weights file: {why}", hint="save the program again")
+
+
+def _metadata(data: bytes) -> dict[str, Any]:
+    """What a .safetensors file says about itself, as far as it can be read."""
+    size = int.from_bytes(data[:8], "little")
+    try:
+        head: Any = json.loads(data[8 : 8 + size]) if size < len(data) else {}
+        return dict(head["__metadata__"])
+    except (ValueError, RecursionError, TypeError, KeyError):
+        return {}
+
+
+def _dtypes(said: Mapping[str, Any]) -> list[str]:
+    """The base types of all constants, in order; empty if that cannot be read."""
+    try:
+        found: Any = json.loads(said.get("dtypes", "[]"))
+        return [dtype for dtype in found if canonical(dtype) == dtype]
+    except (ValueError, RecursionError, TypeError):
+        return []
+
+
+def _constant(tensor: Mapping[str, Any], dtype: str) -> Constant:
+    value = np.frombuffer(tensor["data"], to_numpy(dtype)).reshape(tensor["shape"])
+    if dtype == "bool":
+        value = value.view(np.uint8) != 0
+    return Constant(value, TensorType(value.shape, dtype))
