@@ -260,7 +260,11 @@ class _Definition:
                     type_args.append(self.answer)
                 return Call(self.atom(e.op), args, e.attrs, tuple(type_args), span=e.span)
             case Grad():
-                fail("grad-not-expanded", f"`{e.kind}` has no continuation-passing form", e.span)
+                fail(
+                    "unknown-grad-target",
+                    f"`{e.kind}` has no continuation-passing form: expand derivatives first",
+                    e.span,
+                )
             case _:
                 parts = tuple([self.atom(c) for c in e.children])
                 return e.rebuild(parts) if parts else self.atom(e)

@@ -180,7 +180,11 @@ class _Converter:
                 clauses = [Clause(self.pattern(c.lhs, t), rhs, span=c.span) for c, rhs in pairs]
                 return Match(parts[0], tuple(clauses), e.complete, span=e.span)
             case Grad():
-                fail("grad-not-expanded", f"`{e.kind}` has no first-order form", e.span)
+                fail(
+                    "unknown-grad-target",
+                    f"`{e.kind}` has no first-order form: expand derivatives first",
+                    e.span,
+                )
             case _:
                 assert not isinstance(e, LetRec), "lambda_lift leaves no recursive functions inside"
                 return e if parts == e.children else e.rebuild(parts)

@@ -190,9 +190,9 @@ class Types:
                     raise Unannotated(v)
                 self.globals[v] = t
                 return t
-        if self.modules:
-            fail("unknown-global", f"the module has no `@{v.name}`", v.span)
         hint = "a module knows the types of its definitions: `mod.type_of(e)`"
+        if self.modules:
+            fail("unknown-global", f"the module has no `@{v.name}`", v.span, hint=hint)
         fail("unknown-global", f"no module is given that defines `@{v.name}`", v.span, hint=hint)
 
     def constructor(self, c: Constructor) -> Type:
