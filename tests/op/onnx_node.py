@@ -3,10 +3,12 @@
 from typing import Any
 
 import numpy as np
+import pytest
 
 
 def onnx_node(kind: str, arrays: list[Any], *, outputs: int = 1, opset: int = 20, **attrs: Any) -> list[Any]:
     """The outputs of `kind` on arrays (None leaves an input out)."""
+    pytest.importorskip("onnx", reason="needs the onnx extra")
     from onnx import TensorProto, helper
     from onnx.reference import ReferenceEvaluator
 
