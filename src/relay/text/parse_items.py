@@ -9,7 +9,9 @@ from typing import Any
 
 from relay.diagnostic import did_you_mean
 from relay.ir.expr import Expr, Function, GlobalVar, Var, replace
+from relay.ir.type import Type, TypeVar
 from relay.ir.vars import free_vars
+from relay.ir.walk import type_post_order
 from relay.text.cursor import ParseError, run
 from relay.text.parse_import import Imports
 
@@ -24,6 +26,8 @@ class Items(Imports):
     result_start: int = 0
     free: tuple[Var, ...] = ()
     """What `free_var` declared."""
+    free_dims: tuple[TypeVar, ...] = ()
+    """The dimensions that the types of free variables name."""
 
     def text_(self) -> None:
         """Everything: items into the module, the last expression into `result`."""
@@ -144,6 +148,7 @@ class Items(Imports):
                 type_ = self.type_()
                 for name, p in self.implicit.items():
                     self.bind(f"'{name}", p)
+                self.free_dims += tuple(self.implicit.values())
             finally:
                 self.implicit = None
         var = Var(self.texts[at].removeprefix("%"), type_, span=self.span(at))
@@ -232,6 +237,13 @@ class Items(Imports):
                 hint="leave the definition or the expression out",
             )
             return
-        if not isinstance(e, Function):
-            e = Function(tuple(free_vars(e)) if self.free else (), e, span=e.span)
-        self._define(main, e)
+        self._define(main, e if isinstance(e, Function) else self._main_function(e))
+
+    def _main_function(self, e: Expr) -> Function:
+        """The last expression as a function of what it leaves free."""
+        params = tuple(free_vars(e)) if self.free else ()
+        inside: set[Type] = set()
+        for p in params:
+            inside.update(() if p.type_annotation is None else type_post_order(p.type_annotation))
+        dims = tuple([d for d in self.free_dims if d in inside])
+        return Function(params, e, None, dims, span=e.span)
