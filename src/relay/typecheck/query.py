@@ -90,6 +90,7 @@ def _inferred(e: Expr, mod: IRModule) -> Type | None:
             session.insides = view.insides
             session.need([v])
             session.report.check()
+            session.keep()
     inf, elaborator = view.insides[v]
     found = inf.raw(e) if isinstance(e, Constructor | Op) else inf.types.get(e, inf.vars.get(e))  # pyright: ignore
     if found is None and isinstance(e, Constant):

@@ -72,8 +72,8 @@ class Session:
         return [g for g in self.scanned(v).globals if g in self.mod.functions and not self.is_annotated(g)]
 
     def is_annotated(self, v: GlobalVar) -> bool:
-        """Whether a definition's type is written in full."""
-        e = self.mod.functions[v]
+        """Whether a definition's type is written in full, not found by an earlier run."""
+        e = self.source(v)
         return isinstance(e, Function) and declared_type(e) is not None
 
     def dependency(self, v: GlobalVar) -> Any:
