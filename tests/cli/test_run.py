@@ -217,10 +217,14 @@ def test_output_that_cannot_be_written_is_a_diagnostic() -> None:
     assert ran.stderr == f"{said}  = hint: make room, or write somewhere else\n"
 
 
-def test_closed_standard_output_is_no_error() -> None:
-    command = f"{sys.executable} -c 'from relay.cli.main import main; main([\"explain\"])' >&-"
-    ran = subprocess.run(["bash", "-c", command], stderr=subprocess.PIPE, text=True, check=False)
-    assert (ran.returncode, ran.stderr) == (0, "")
+@pytest.mark.parametrize(("closed", "command"), [(">", '["explain"]'), ("2>", '["run", "-"]')])
+def test_closed_output_is_no_error(closed: str, command: str) -> None:
+    script = f"{sys.executable} -c 'import sys; from relay.cli.main import main; sys.exit(main({command}))'"
+    ran = subprocess.run(
+        ["bash", "-c", f"{script} {closed}&-"], input="3", capture_output=True, text=True, check=False
+    )
+    assert ran.returncode == 0
+    assert (ran.stdout, ran.stderr) == ("3\n" if closed == "2>" else "", "")
 
 
 NARROW = (

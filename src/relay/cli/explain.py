@@ -5,6 +5,7 @@ from importlib.resources import files
 
 import click
 
+from relay.cli.terminal import fitted, is_watched
 from relay.diagnostic import did_you_mean, fail
 
 
@@ -27,8 +28,7 @@ def explain(code: str | None) -> None:
     known = pages()
     if code is None:
         width = max(map(len, known), default=0)
-        for name, page in known.items():
-            click.echo(f"{name:{width}}  {summary(page)}")
+        click.echo(fitted([f"{name:{width}}  {summary(page)}" for name, page in known.items()]))
         return
     code = code.strip().removeprefix("error[").removeprefix("warning[").removesuffix("]")
     if code not in known:
@@ -37,7 +37,7 @@ def explain(code: str | None) -> None:
             f"there is no error code `{code}`",
             hint=did_you_mean(code, known) or "`relay explain` lists them all",
         )
-    if sys.stdout.isatty():
+    if is_watched(sys.stdout):
         from rich.console import Console
         from rich.markdown import Markdown
 

@@ -1,8 +1,6 @@
 """`relay ops [NAME]`: the operator manual, written from the operators themselves."""
 
 import inspect
-import shutil
-import sys
 import textwrap
 from dataclasses import MISSING, fields
 from types import UnionType
@@ -12,6 +10,7 @@ import click
 
 from relay.cli.explain import pages
 from relay.cli.op_errors import errors
+from relay.cli.terminal import fitted
 from relay.diagnostic import did_you_mean, fail
 from relay.op.attribute import DTypeName
 from relay.op.base import (
@@ -84,8 +83,7 @@ def table(names: list[str]) -> str:
     for group in sorted(groups):
         lines += ["", group or "(root)"]
         lines += [f"  {call(cls):{width}}  {first_sentence(cls)}" for cls in groups[group]]
-    room = shutil.get_terminal_size().columns if sys.stdout.isatty() else 0
-    return "\n".join([line if not room or len(line) <= room else line[: room - 1] + "…" for line in lines])
+    return fitted(lines)
 
 
 def call(cls: type[Operator]) -> str:

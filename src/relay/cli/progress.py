@@ -6,6 +6,8 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Any
 
+from relay.cli.terminal import is_watched
+
 PATIENCE = 2.0
 """Seconds before anything shows."""
 
@@ -13,7 +15,7 @@ PATIENCE = 2.0
 @contextmanager
 def progress(what: str) -> Generator[None]:
     """Show a spinner with the time elapsed if the block takes longer than `PATIENCE` and somebody watches."""
-    if not sys.stderr.isatty():
+    if not is_watched(sys.stderr):
         yield
         return
     lock = threading.Lock()
