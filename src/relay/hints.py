@@ -12,6 +12,7 @@ HINTS = {
     "expected-function": "functions, operators and constructors can be called",
     "expected-tensor": "a field of a tuple is `e.0`, the content of a reference `ref_read(e)`",
     "expected-tuple": "only tuples have fields; parts of a tensor are `take` and `strided_slice`",
+    "grad-not-expanded": "expand it first, with `relay.autodiff.expand.expand_grad`",
     "index-out-of-range": "indices count from 0, negative ones from the end",
     "not-annotated": "infer the module first: `relay.infer(mod)`",
     "not-equal": "`relay.structural_equal` tells without an error",

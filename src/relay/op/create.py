@@ -232,6 +232,7 @@ class FillLike(Elementwise):
     """One value in the shape and base type of the operand."""
 
     derivative = Derivative.ZERO
+    carried = ("data",)
     samples = (sample("2x3 float32"), sample("int4"), sample("0x3 bool"), sample("5 bfloat16"))
 
 
@@ -295,6 +296,7 @@ class ShapeOf(Operator):
     """
 
     derivative = Derivative.ZERO
+    carried = ("data",)
     samples = (sample("2x3 float32"), sample("int4"), sample("0x3 bool", dtype="int64"))
 
     dtype: DTypeName = DTypeName("int32")
@@ -315,6 +317,7 @@ class NdarraySize(Operator):
     """
 
     derivative = Derivative.ZERO
+    carried = ("data",)
     samples = (sample("2x3 float32"), sample("int4"), sample("0x3 bool", dtype="int64"))
 
     dtype: DTypeName = DTypeName("int32")

@@ -137,6 +137,8 @@ class _Definition:
         self.answer = TypeVar("answer")
         self.types = to.rewriter(self.answer)
         self.vars: dict[Var, Var] = {}
+        self.fused: set[Expr] = set()
+        """Variables that are bound to fused functions."""
         self.waits: dict[Expr, bool] = {}
         """Whether evaluating a node calls a function that gets a continuation."""
 
@@ -168,15 +170,15 @@ class _Definition:
 
     def look(self, root: Expr) -> None:
         """Find out what waits for the results of functions."""
-        functions = {e.var: e.value for e in post_order(root) if isinstance(e, Let)}
+        self.fused = {e.var for e in post_order(root) if isinstance(e, Let) and is_direct(e.value)}
         for e in post_order(root):
             if isinstance(e, Function):
                 self.waits[e] = False
                 continue
             here = False
             if isinstance(e, Call) and not isinstance(e.op, Op | Constructor):
-                callee = functions.get(e.op) if type(e.op) is Var else self.to.mod.functions.get(e.op)  # pyright: ignore
-                here = not is_direct(callee)
+                callee = self.to.mod.functions.get(e.op) if isinstance(e.op, GlobalVar) else None
+                here = e.op not in self.fused and not is_direct(callee)
             self.waits[e] = here or any(self.waits[c] for c in e.children)
 
     # --- blocks ---
@@ -260,11 +262,7 @@ class _Definition:
                     type_args.append(self.answer)
                 return Call(self.atom(e.op), args, e.attrs, tuple(type_args), span=e.span)
             case Grad():
-                fail(
-                    "unknown-grad-target",
-                    f"`{e.kind}` has no continuation-passing form: expand derivatives first",
-                    e.span,
-                )
+                fail("grad-not-expanded", f"`{e.kind}` has no continuation-passing form", e.span)
             case _:
                 parts = tuple([self.atom(c) for c in e.children])
                 return e.rebuild(parts) if parts else self.atom(e)
@@ -287,7 +285,7 @@ class _Definition:
 
     def bound(self, v: Var) -> Var:
         """A variable where it is bound."""
-        found = self.vars.get(v)
+        found = v if v in self.fused else self.vars.get(v)
         if found is None:
             t = self.types(v.type_annotation)
             found = self.vars[v] = v if t is v.type_annotation else Var(v.name_hint, t, span=v.span)

@@ -26,7 +26,7 @@ from relay.ir.walk import post_order, type_post_order
 from relay.transform.base import module_pass
 from relay.transform.captures import is_partial_application
 from relay.transform.closures import Closures, ClosureTypes, refuse
-from relay.transform.definitions import with_definitions
+from relay.transform.definitions import with_definitions, without_definitions
 from relay.transform.eta import eta_expand
 from relay.transform.example import show as show
 from relay.transform.forms import ANF
@@ -75,7 +75,8 @@ def defunctionalize(mod: IRModule) -> IRModule:
     }
     """
     check_entry(mod)
-    lifted = lambda_lift(with_values_as_literals(monomorphize(remove_unused_functions(mod))))
+    direct = without_aliases(remove_unused_functions(mod))
+    lifted = lambda_lift(with_values_as_literals(monomorphize(direct)))
     ready = eta_expand(lifted, expand_global_var=True)
     return _Converter(ready).module()
 
@@ -92,6 +93,23 @@ def check_entry(mod: IRModule) -> None:
                     main.span,
                     hint="take what the function takes, and return what it returns",
                 )
+
+
+def without_aliases(mod: IRModule) -> IRModule:
+    """`mod` without the constants that are other names of functions."""
+    names: dict[Expr, Expr] = {
+        v: e for v, e in mod.functions.items() if isinstance(e, GlobalVar | Op | Constructor)
+    }
+    if not names:
+        return mod
+    for v, e in names.items():
+        seen = {v}
+        while e in names and e not in seen:
+            seen.add(e)
+            e = names[e]
+        names[v] = e
+    new = {v: renamed(e, names) for v, e in mod.functions.items() if v not in names}
+    return without_definitions(with_definitions(mod, new), [v for v in mod.functions if v in names])
 
 
 def with_values_as_literals(mod: IRModule) -> IRModule:
@@ -180,18 +198,14 @@ class _Converter:
                 clauses = [Clause(self.pattern(c.lhs, t), rhs, span=c.span) for c, rhs in pairs]
                 return Match(parts[0], tuple(clauses), e.complete, span=e.span)
             case Grad():
-                fail(
-                    "unknown-grad-target",
-                    f"`{e.kind}` has no first-order form: expand derivatives first",
-                    e.span,
-                )
+                fail("grad-not-expanded", f"`{e.kind}` has no first-order form", e.span)
             case _:
                 assert not isinstance(e, LetRec), "lambda_lift leaves no recursive functions inside"
                 return e if parts == e.children else e.rebuild(parts)
 
     def changes(self, t: Type) -> bool:
         """Whether values of a type are others afterwards."""
-        return self.types(t) is not t
+        return self.types(t) is not t or any(u in self.types.functional for u in type_post_order(t))
 
     def check_values(self, e: Expr) -> None:
         """Refuse polymorphic functions that are values: which instance they are is not known."""

@@ -11,6 +11,7 @@ from relay.ir.expr import (
     Expr,
     Function,
     GlobalVar,
+    Grad,
     If,
     Let,
     LetRec,
@@ -87,6 +88,8 @@ class _Specialiser:
         """Polymorphic functions that are used as they are."""
         self.atoms: dict[Expr, Expr] = {}
         """What other names of polymorphic functions stand for."""
+        self.derivatives: dict[Expr, Grad] = {}
+        """The polymorphic derivatives that have a name."""
 
     # --- the module ---
 
@@ -141,6 +144,8 @@ class _Specialiser:
 
     def instance(self, name: Expr, args: Sequence[Any]) -> tuple[Expr, tuple[Any, ...]]:
         """The copy of a function for some type arguments, and those that it still takes."""
+        if name in self.derivatives:
+            return self.derivative(name, args)
         fn = self.functions.get(name)
         key = tuple([a if is_closed(a) else KEEP for a in args])
         if fn is None or name in self.growing or all(a is KEEP for a in key):
@@ -151,6 +156,21 @@ class _Specialiser:
                 return self.itself(name, args)
             known[key] = self.new_name(name, fn, key)
         return known[key], tuple([a for a, k in zip(args, key, strict=True) if k is KEEP])
+
+    def derivative(self, name: Expr, args: Sequence[Any]) -> tuple[Expr, tuple[Any, ...]]:
+        """The derivative of the copy of a function."""
+        if not all(map(is_closed, args)):
+            return self.itself(name, args)
+        known = self.instances.setdefault(name, {})
+        key = tuple(args)
+        if key not in known:
+            assert isinstance(name, Var)
+            t = name.type_annotation
+            assert isinstance(t, FuncType)
+            copy = Copy(dict(zip(t.type_params, key, strict=True)))
+            made = FuncType([copy.type(a) for a in t.arg_types], copy.type(t.ret_type))
+            known[key] = Var(name.name_hint, made, span=name.span)
+        return known[key], ()
 
     def itself(self, name: Expr, args: Sequence[Any]) -> tuple[Expr, tuple[Any, ...]]:
         """The polymorphic function."""
@@ -196,6 +216,9 @@ class _Specialiser:
                 yield self.group((e.var,), (e.value,), e, chain)
             elif type(e.value) in ATOMS and is_polymorphic(e.var.type_annotation):
                 self.atoms[e.var] = self.atoms.get(e.value, e.value)
+            elif isinstance(e.value, Grad) and is_polymorphic(e.var.type_annotation):
+                self.derivatives[e.var] = e.value
+                chain.let(e.var, e.value, e)
             else:
                 chain.let(e.var, (yield self.statement(e.value, e.var.type_annotation)), e)
             e = e.body
@@ -216,6 +239,9 @@ class _Specialiser:
     def finish(self, chain: Chain, body: Expr) -> Task:
         """Close a chain from its end, with copies in the place of polymorphic functions."""
         for names, values, source in reversed(chain.bindings):
+            if names[0] in self.derivatives:
+                body = self.derivatives_around(names[0], body, source)
+                continue
             if names[0] not in self.functions:
                 body = link(names, values, body, source)
                 continue
@@ -226,6 +252,16 @@ class _Specialiser:
                     made[v] = yield self.function(self.functions[v])
                     yield self.local_copies(names, made)
             body = bound(made, body, source)
+        return body
+
+    def derivatives_around(self, name: Var, body: Expr, source: Let | LetRec | None) -> Expr:
+        """The derivatives of copies that have been asked for, bound around a body."""
+        e = self.derivatives[name]
+        if name in self.mentioned:
+            body = link((name,), (Grad(e.kind, self.itself(e.function, ())[0], span=e.span),), body, source)
+        function = self.atoms.get(e.function, e.function)
+        for key, copy in self.instances.get(name, {}).items():
+            body = Let(copy, Grad(e.kind, self.instance(function, key)[0], span=e.span), body, span=e.span)
         return body
 
     def local_copies(self, names: Iterable[Var], made: dict[Var, Function]) -> Task:
