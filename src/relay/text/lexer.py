@@ -20,12 +20,14 @@ STRICT_VERSION = "0.0.5"
 VERSION = "1"
 
 _NAME = "[A-Za-z_][A-Za-z0-9_]*"
-_STRING = r'"[^"\\\n]*(?:\\.[^"\\\n]*)*+"'
-_LONG_STRING = r'"[^"\\]*(?:\\[\s\S][^"\\]*)*+"'
+# Each pattern matches in one way only, so a failure costs no second try.  A repeated group is never possessive:
+# CPython before 3.11.5 matches too little then (gh-106052).
+_STRING = r'"[^"\\\n]*(?:\\.[^"\\\n]*)*"'
+_LONG_STRING = r'"[^"\\]*(?:\\[\s\S][^"\\]*)*"'
 _NUMBER = "[0-9]+(?:\\.[0-9]+)?(?:[eE][+-]?[0-9]+)?[A-Za-z0-9_]*"
 _WHOLE_STRING = re.compile(_LONG_STRING + r"\Z")
 _PUNCTUATION = r"->|=>|==|!=|<=|>=|&&|\|\||\*\*|[-+*/%<>=!?:;,.(){}\[\]]"
-_HEADER = re.compile(r'(?:\s++|\ufeff|//[^\n]*|#(?!\[)[^\n]*)*+#\[\s*version\s*=\s*"([^"\n]*)"\s*\]')
+_HEADER = re.compile(r'(?:[\s\ufeff]|(?://|#(?!\[))[^\n]*\n)*#\[\s*version\s*=\s*"([^"\n]*)"\s*\]')
 _COMMENT_OR_STRING = re.compile(rf"{_STRING}|//[^\n]*|#(?!\[)[^\n]*|#\[\s*metadata\s*\]|/\*")
 _COMMENT_EDGE = re.compile(r"/\*|\*/")
 _NOT_NEWLINE = re.compile(r"[^\n]")
@@ -34,7 +36,7 @@ _NOT_NEWLINE = re.compile(r"[^\n]")
 @lru_cache
 def _pieces(strict: bool) -> re.Pattern[str]:
     """What a text is made of; names of the strict dialect may have slashes, and its strings newlines."""
-    sigiled = _NAME + ("(?:/(?![/*])[A-Za-z0-9_]*)*+" if strict else "")
+    sigiled = _NAME + ("(?:/(?![/*])[A-Za-z0-9_]*)*" if strict else "")
     string = _LONG_STRING if strict else _STRING
     return re.compile(
         "|".join(
@@ -43,7 +45,7 @@ def _pieces(strict: bool) -> re.Pattern[str]:
                 f"[%@]{sigiled}",
                 "[(),;]",
                 "%[0-9]+",
-                rf"{_NAME}(?:\.{_NAME})*+",
+                rf"{_NAME}(?:\.{_NAME})*",
                 r"\.[0-9]+",
                 _NUMBER,
                 string,

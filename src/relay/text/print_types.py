@@ -139,7 +139,8 @@ class TypeText:
                 shape = cast("tuple[Any, ...]", item)
                 stack += reversed(_listed("(", shape, ",)" if len(shape) == 1 else ")"))
             elif isinstance(item, Type):
-                simple = self.closed.get(item) or (self._leaf(item) if not item.children else None)
+                known = self.here if item.flags & HAS_VAR else self.closed
+                simple = known.get(item) or (self._leaf(item) if not item.children else None)
                 if simple is not None:
                     out.append(simple)
                 else:
