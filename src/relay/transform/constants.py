@@ -1,22 +1,17 @@
 """Constant folding: what can be computed now is."""
 
-from math import prod, sqrt
 from typing import Any
 
-import numpy as np
-
 from relay.analysis.normal_form import ATOMS
-from relay.diagnostic import RelayError
-from relay.ir.dtype import to_numpy
 from relay.ir.expr import Call, Constant, Expr, If, Let, Op, Tuple, TupleGetItem, Var
 from relay.ir.module import IRModule
-from relay.ir.type import TensorType, TupleType, Type
 from relay.ir.walk import post_order
-from relay.op.base import Fusion, Operator
+from relay.op.base import Operator
 from relay.transform.anf import anf
 from relay.transform.base import module_pass
 from relay.transform.definitions import with_definitions
 from relay.transform.example import show as show
+from relay.transform.folding import MAX_BYTES, MAX_WORK, evaluated, shape_alone
 from relay.transform.forms import ANF
 from relay.transform.purity import Purity
 from relay.typecheck.query import Types
@@ -26,7 +21,7 @@ DEEPEST = 8
 
 
 @module_pass("fold_constants", keeps=(ANF,), opt_level=2, public="FoldConstant")
-def fold_constants(mod: IRModule, *, max_bytes: int = 16_384, max_work: int = 100_000_000) -> IRModule:
+def fold_constants(mod: IRModule, *, max_bytes: int = MAX_BYTES, max_work: int = MAX_WORK) -> IRModule:
     """Compute operator calls on constants, choose the branch of a known condition, project known tuples.
 
     A result may be larger than its operands up to `max_bytes`, and takes at most about `max_work` element
@@ -141,14 +136,7 @@ class _Folder:
             if value is None:
                 return kept
             operands.append(value)
-        t = self.types(e)
-        if not self.is_affordable(op, operands, t):
-            return kept
-        try:
-            result = op.evaluate(*operands)
-        except (RelayError, MemoryError):
-            return kept
-        made = constant_of(result, t, e)
+        made = evaluated(op, operands, self.types(e), e, self.max_bytes, self.max_work)
         return kept if made is None else made
 
     def value(self, e: Expr, depth: int = 0) -> Any:
@@ -169,65 +157,3 @@ class _Folder:
             parts = [self.value(f, depth + 1) if depth < DEEPEST else None for f in e.fields]
             self.values[e] = None if any(p is None for p in parts) else tuple(parts)
         return self.values[e]
-
-    def is_affordable(self, op: Operator, operands: list[Any], t: Type) -> bool:
-        """Whether the result is known to be small and to take little work."""
-        given, made = sizes_of_values(operands), sizes_of_type(t)
-        if made is None:
-            return False
-        given_elements = sum(n for n, _ in given)
-        elements = sum(n for n, _ in made)
-        if sum(n * b for n, b in made) > max(self.max_bytes, sum(n * b for n, b in given)):
-            return False
-        work = float(given_elements + elements)
-        if op.fusion in (Fusion.KERNEL, Fusion.OPAQUE):
-            work = max(work, sqrt(prod(float(max(1, n)) for n, _ in (*given, *made))))
-        return work <= self.max_work
-
-
-def shape_alone(t: Type) -> Any:
-    """A value of a static type, of which nothing but the type counts; it takes no room."""
-    if isinstance(t, TensorType) and t.is_closed and isinstance(t.dtype, str):
-        return np.broadcast_to(np.zeros((), to_numpy(t.dtype)), t.concrete_shape)
-    return None
-
-
-def sizes_of_values(values: Any) -> list[tuple[int, int]]:
-    """The elements of each array in a nest of tuples, and the bytes of one."""
-    found: list[tuple[int, int]] = []
-    stack = list(values)
-    while stack:
-        v = stack.pop()
-        if isinstance(v, tuple):
-            stack += v
-        else:
-            found.append((v.size, v.dtype.itemsize))
-    return found
-
-
-def sizes_of_type(t: Type) -> list[tuple[int, int]] | None:
-    """The elements of each tensor in a nest of tuples, and the bytes of one; None if they are not static."""
-    found: list[tuple[int, int]] = []
-    stack = [t]
-    while stack:
-        u = stack.pop()
-        if isinstance(u, TupleType):
-            stack += u.fields
-        elif isinstance(u, TensorType) and u.is_closed and isinstance(u.dtype, str):
-            found.append((prod(u.concrete_shape), to_numpy(u.dtype).itemsize))
-        else:
-            return None
-    return found
-
-
-def constant_of(value: Any, t: Type, e: Expr) -> Expr | None:
-    """A value of type `t` as an expression; None if it is not of that type."""
-    if isinstance(t, TupleType) and isinstance(value, tuple):
-        fields = [constant_of(v, f, e) for v, f in zip(value, t.fields, strict=True)]  # pyright: ignore
-        return None if None in fields else Tuple(tuple([f for f in fields if f is not None]), span=e.span)
-    array = np.asarray(value)
-    if not isinstance(t, TensorType) or not isinstance(t.dtype, str):
-        return None
-    if array.shape != t.shape or array.dtype != to_numpy(t.dtype):
-        return None
-    return Constant(array, t, span=e.span)
