@@ -17,7 +17,7 @@ def shortest(value: Any) -> str:
         if number == 0 or LEAST <= abs(number) < MOST:
             return np.format_float_positional(value, unique=True, trim="0")
         return np.format_float_scientific(value, unique=True, trim="-", exp_digits=2)
-    narrow: Any = type(value)
+    narrow: Any = type(value)  # pyright: ignore[reportUnknownVariableType]
     for digits in range(1, 10):
         rounded = float(f"{number:.{digits}g}")
         if float(narrow(rounded)) == number:

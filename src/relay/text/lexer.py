@@ -20,7 +20,7 @@ STRICT_VERSION = "0.0.5"
 VERSION = "1"
 
 _NAME = "[A-Za-z_][A-Za-z0-9_]*"
-# Each pattern matches in one way only, so a failure costs no second try.  Repeated groups are never possessive:
+# Each pattern matches in one way only, so a failure costs no second try.  Repeated groups are not possessive:
 # CPython before 3.11.5 matches too little then (gh-106052).
 _STRING = r'"[^"\\\n]*(?:\\.[^"\\\n]*)*"'
 _LONG_STRING = r'"[^"\\]*(?:\\[\s\S][^"\\]*)*"'
