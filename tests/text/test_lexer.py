@@ -114,6 +114,8 @@ def test_the_metadata_section_is_the_rest_of_the_file() -> None:
 def test_unknown_file_attributes_are_errors() -> None:
     assert codes("#[versoin = 1]\n1") == ["unknown-file-attribute"]
     assert codes('1\n#[version = "1"]') == ["unknown-file-attribute"]
+    assert codes("1\n#[metadata") == ["unknown-file-attribute"]
+    assert codes("1\n#[metadata = 2]\n{}") == ["unknown-file-attribute"]
 
 
 def test_every_fault_is_reported_and_the_rest_is_lexed() -> None:

@@ -29,6 +29,7 @@ _WHOLE_STRING = re.compile(_LONG_STRING + r"\Z")
 _PUNCTUATION = r"->|=>|==|!=|<=|>=|&&|\|\||\*\*|[-+*/%<>=!?:;,.(){}\[\]]"
 _HEADER = re.compile(r'(?:[\s\ufeff]|(?://|#(?!\[))[^\n]*\n)*#\[\s*version\s*=\s*"([^"\n]*)"\s*\]')
 _COMMENT_OR_STRING = re.compile(rf"{_STRING}|//[^\n]*|#(?!\[)[^\n]*|#\[\s*metadata\s*\]|/\*")
+_METADATA = re.compile(r"#\[\s*metadata\s*\]")
 _COMMENT_EDGE = re.compile(r"/\*|\*/")
 _NOT_NEWLINE = re.compile(r"[^\n]")
 
@@ -329,10 +330,17 @@ def _short(text: str) -> str:
 
 
 def _file_attribute(tokens: Tokens, piece: str, span: Span, report: Report) -> None:
+    section = _METADATA.match(piece)
+    if section is not None:
+        tokens.metadata = piece[section.end() :]
+        tokens.metadata_span = Span(span.source, span.start, span.start + section.end())
+        return
     name = re.sub(r"#\[\s*([A-Za-z_][A-Za-z0-9_]*)[\s\S]*", r"\1", piece)
     if name == "metadata":
-        tokens.metadata = piece[piece.index("]") + 1 :]
-        tokens.metadata_span = Span(span.source, span.start, span.start + piece.index("]") + 1)
+        hint = "the section at the end of the text begins with `#[metadata]`"
+        report.error(
+            "unknown-file-attribute", "the section of metadata does not begin like this", span, hint=hint
+        )
         return
     if name == "version":
         hint = 'it comes first and once: #[version = "1"]'

@@ -29,7 +29,7 @@ from relay.ir.expr import (
     Var,
 )
 from relay.ir.module import Import, IRModule, TypeData
-from relay.ir.pattern import pattern_nodes, pattern_vars
+from relay.ir.pattern import PatternVar
 from relay.ir.same import constant_type
 from relay.ir.type import TensorType, Type
 from relay.text.json_read import LineSource, Reader
@@ -142,8 +142,9 @@ def _places(root: Any) -> Iterator[Node]:
         yield e
         match e:
             case Pattern():
-                stack += reversed([p for p in pattern_nodes(e) if p is not e])
-                stack += reversed(pattern_vars(e))
+                stack += reversed(e.children)
+                if isinstance(e, PatternVar):
+                    stack.append(e.var)
             case Clause():
                 stack += (e.rhs, e.lhs)
             case Match():
@@ -159,7 +160,7 @@ def _places(root: Any) -> Iterator[Node]:
 
 def _is_leaf(e: Any) -> bool:
     """Whether one object or many makes no difference."""
-    return isinstance(e, GlobalVar | Constant) or (isinstance(e, Tuple) and not e.fields)
+    return isinstance(e, GlobalVar | Constant | Pattern) or (isinstance(e, Tuple) and not e.fields)
 
 
 def _binders(e: Any) -> tuple[Var, ...]:
