@@ -8,6 +8,8 @@ before the construct that opens it (after an `if` condition or a `match` scrutin
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from relay.ir.ancestry import Descendant
+from relay.ir.ancestry import common as common
 from relay.ir.expr import Expr, Function, If, Match
 from relay.ir.walk import post_order
 
@@ -15,39 +17,16 @@ OPENING = (Function, If, Match)
 """What opens scopes."""
 
 
-class Scope:
+class Scope(Descendant):
     """A function body, branch or clause, opened by part `index` of node `owner`; the root has no owner."""
 
-    __slots__ = ("depth", "index", "jump", "owner", "parent")
+    __slots__ = ("index", "owner")
 
     def __init__(self, parent: "Scope | None", owner: Expr | None, index: int) -> None:
-        """A scope directly inside `parent`.  `jump` skips ancestors, as in Myers' skew-binary lists, 1983."""
-        self.parent = parent
+        """A scope directly inside `parent`."""
+        Descendant.__init__(self, parent)
         self.owner = owner
         self.index = index
-        if parent is None:
-            self.depth, self.jump = 0, self
-        else:
-            self.depth = parent.depth + 1
-            leap = parent.jump
-            even = parent.depth - leap.depth == leap.depth - leap.jump.depth
-            self.jump = leap.jump if even else parent
-
-
-def common(a: Scope, b: Scope) -> Scope:
-    """The innermost scope around both, in logarithmic time."""
-    if a.depth < b.depth:
-        a, b = b, a
-    while a.depth > b.depth:
-        a = a.jump if a.jump.depth >= b.depth else _up(a)
-    while a is not b:
-        a, b = (a.jump, b.jump) if a.jump is not b.jump else (_up(a), _up(b))
-    return a
-
-
-def _up(s: Scope) -> Scope:
-    assert s.parent is not None
-    return s.parent
 
 
 def opened(e: Expr) -> Iterator[tuple[Expr, bool]]:
@@ -78,6 +57,8 @@ class Places:
     """For each function, `if` and `match`, the scopes that it opens, in order."""
     shared: set[Expr]
     """The nodes that are used in more than one place."""
+    order: list[Expr]
+    """Every node, users before what they use."""
 
 
 def places(root: Expr) -> Places:
@@ -104,7 +85,7 @@ def places(root: Expr) -> Places:
                 shared.add(child)
                 if known is not use:
                     where[child] = common(known, use)
-    return Places(where, inner, shared)
+    return Places(where, inner, shared, order)
 
 
 def scopes(root: Expr) -> dict[Expr, Scope]:
