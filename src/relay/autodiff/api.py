@@ -4,51 +4,23 @@
 """
 
 import math
-from typing import Literal
 
 import numpy as np
 
-from relay.autodiff.expand import expand_grad
 from relay.diagnostic import fail
 from relay.ir.dtype import to_numpy
-from relay.ir.expr import Call, Expr, Function, Grad, Tuple, TupleGetItem, Var, constant
+from relay.ir.expr import Call, Expr, Function, Grad, Tuple, TupleGetItem, constant
 from relay.ir.module import IRModule
 from relay.ir.type import FuncType, TensorType, Type
 from relay.op.numeric import apply
+from relay.transform.derivatives import function_type, gradient, parameters
+
+__all__ = ["gradient", "hessian", "jacobian", "value_and_grad"]
 
 
 def value_and_grad(f: Expr) -> Grad:
     """`grad(f)`: a function from f's arguments to its value and the gradient with respect to each."""
     return Grad("grad", f)
-
-
-def gradient(
-    expr: Expr, mod: IRModule | None = None, mode: Literal["higher_order", "first_order"] = "higher_order"
-) -> Function:
-    """The function `grad(expr)` written out: from the arguments of `expr` to its value and a tuple of
-    gradients.
-
-    The definitions that it needs are added to `mod`.  Both modes give the same function: programs without
-    calls and branches are differentiated without references and closures either way.
-
-    Raises `unknown-grad-target`, `grad-parameter`.
-    """
-    if mode not in ("higher_order", "first_order"):
-        raise ValueError(f"mode is 'higher_order' or 'first_order', not {mode!r}")
-    whole = IRModule() if mod is None else mod.copy()
-    name = "gradient"
-    while name in whole:
-        name += "_"
-    t = _type(expr, mod)
-    params = _params(expr, t)
-    whole[name] = Function(tuple(params), Call(Grad("grad", expr), params))
-    done = expand_grad(whole)
-    made = done[name]
-    if mod is not None:
-        added = done.copy()
-        del added.functions[added.get_global_var(name)]
-        mod.update(added)
-    return made
 
 
 def jacobian(f: Expr, argnum: int = 0, mod: IRModule | None = None) -> Function:
@@ -59,7 +31,7 @@ def jacobian(f: Expr, argnum: int = 0, mod: IRModule | None = None) -> Function:
 
     Raises `jacobian-shape`, and what `vjp` raises.
     """
-    t = _type(f, mod)
+    t = function_type(f, mod)
     out, by = t.ret_type, _argument(t, argnum)
     if not _is_static(out) or not _is_static(by):
         fail(
@@ -70,7 +42,7 @@ def jacobian(f: Expr, argnum: int = 0, mod: IRModule | None = None) -> Function:
         )
     assert isinstance(out, TensorType)
     assert isinstance(by, TensorType)
-    params = _params(f, t)
+    params = parameters(f, t)
     back = TupleGetItem(Call(Grad("vjp", f), params), 1)
     shape, dtype = out.concrete_shape, str(out.dtype)
     units = [constant(u.reshape(shape), dtype) for u in np.eye(math.prod(shape), dtype=to_numpy(dtype))]
@@ -90,25 +62,10 @@ def hessian(f: Expr, argnum: int = 0, mod: IRModule | None = None) -> Function:
 
     Raises `jacobian-shape`, and what `grad` raises.
     """
-    t = _type(f, mod)
-    params = _params(f, t)
+    t = function_type(f, mod)
+    params = parameters(f, t)
     slope = TupleGetItem(TupleGetItem(Call(Grad("grad", f), params), 1), argnum)
     return jacobian(Function(tuple(params), slope), argnum, mod)
-
-
-def _type(f: Expr, mod: IRModule | None) -> FuncType:
-    """The type of a function; `unknown-grad-target` if it is none."""
-    whole = IRModule() if mod is None else mod
-    t = whole.type_of(f)
-    if not isinstance(t, FuncType):
-        fail("unknown-grad-target", f"a derivative is of a function, not of {t}", span=f.span)
-    return t
-
-
-def _params(f: Expr, t: FuncType) -> tuple[Var, ...]:
-    """Parameters as those of `f`."""
-    names = [p.name_hint for p in f.params] if isinstance(f, Function) else ["x"] * len(t.arg_types)
-    return tuple([Var(name, a, span=f.span) for name, a in zip(names, t.arg_types, strict=True)])
 
 
 def _argument(t: FuncType, argnum: int) -> Type:

@@ -24,7 +24,7 @@ class Composite(Operator):
 
     def infer(self, t: Typing, *types: Any, **_: Any) -> Type:
         params = [Var(f"x{i}", span=None) for i in range(len(types))]
-        operands = [_as_operand(p, a) for p, a in zip(params, types, strict=True)]
+        operands = [as_operand(p, a) for p, a in zip(params, types, strict=True)]
         body = self.decompose([t.resolve(a) for a in types], *operands)
         found: dict[Expr, Type] = dict(zip(params, types, strict=True))
         for e in post_order(body):
@@ -47,7 +47,7 @@ class Composite(Operator):
         return evaluate_dataflow(body, dict(zip(params, xs, strict=True)), np)
 
 
-def _as_operand(x: Any, t: Type) -> Any:
+def as_operand(x: Any, t: Type) -> Any:
     """An operand as `decompose` sees it: a tuple as a Python tuple of its projections."""
     return tuple([TupleGetItem(x, i) for i in range(len(t.fields))]) if isinstance(t, TupleType) else x
 
@@ -55,7 +55,7 @@ def _as_operand(x: Any, t: Type) -> Any:
 @lru_cache(maxsize=4096)
 def _decomposition(op: Composite, types: tuple[Type, ...]) -> tuple[list[Expr], Expr]:
     params: list[Expr] = [Var(f"x{i}", t, span=None) for i, t in enumerate(types)]
-    return params, op.decompose(list(types), *[_as_operand(p, t) for p, t in zip(params, types, strict=True)])
+    return params, op.decompose(list(types), *[as_operand(p, t) for p, t in zip(params, types, strict=True)])
 
 
 def evaluate_dataflow(root: Expr, env: dict[Expr, Any], np: Numpy) -> Any:

@@ -10,6 +10,7 @@ _NAMES = {
     "relay.transform.context": "PassContext PassInfo PassInstrument",
     "relay.transform.instruments": "PassTimingInstrument PrintAfter Verify",
     "relay.transform.pipeline": "Pass RulePass Sequential parse_pipeline",
+    "relay.transform.derivatives": "gradient",
     "relay.transform.user": "FunctionPass ModulePass function_pass module_pass",
     "relay.transform.on_expressions": "Defunctionalization FoldConstantExpr InferTypeLocal ToANormalFormExpr"
     " to_cps un_cps",

@@ -91,12 +91,13 @@ class PassContext:
         self.instruments = list(instruments or ())
         self._each("enter_pass_ctx")
 
-    def is_enabled(self, info: PassInfo) -> bool:
-        """Whether a sequence runs that pass."""
+    def is_enabled(self, info: PassInfo, level: int | None = None) -> bool:
+        """Whether a sequence runs that pass; `level` instead of `opt_level` if it is given."""
         name = canonical(info.name)
         if name in map(canonical, self.disabled_pass):
             return False
-        return info.opt_level <= self.opt_level or name in map(canonical, self.required_pass)
+        most = self.opt_level if level is None else level
+        return info.opt_level <= most or name in map(canonical, self.required_pass)
 
     def defaults(self, rule: Rule) -> dict[str, Any]:
         """The options that `config` sets for a pass."""

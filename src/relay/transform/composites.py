@@ -1,0 +1,50 @@
+"""Composite operators written out in those that they are composed of."""
+
+from relay.analysis.normal_form import ATOMS
+from relay.diagnostic import derive_from, derived_nodes
+from relay.ir.expr import Call, Expr, Let, Var
+from relay.ir.module import IRModule
+from relay.op.base import registry
+from relay.op.composite import Composite, as_operand
+from relay.transform.base import module_pass
+from relay.transform.calls import Calls, Table, apply_rules
+from relay.transform.example import show as show
+from relay.transform.forms import ANF
+
+
+@module_pass("expand_composites", keeps=(ANF,), opt_level=4, public="ExpandComposites")
+def expand_composites(mod: IRModule) -> IRModule:
+    """Write every composite operator (`nn.softmax`, `nn.batch_norm`, …) as the operators that it stands for.
+
+    What backends have to know is then fewer operators.  It comes after differentiation, since a composite may
+    have a derivative of its own, and before fusion, which sees inside.
+
+    >>> show(expand_composites, "def @main(%x: Tensor[(3,), float32]) { nn.log_softmax(%x) }")
+    def @main(%x: Tensor[(3,), float32]) -> Tensor[(3,), float32] {
+      %0 = %x - max(%x, axis=-1, keepdims=True);
+      %0 - log(sum(exp(%0), axis=-1, keepdims=True))
+    }
+    """
+    with derived_nodes():
+        return apply_rules(mod, table())
+
+
+def table() -> Table:
+    """The rule for each composite that is registered."""
+    return {op: (_decomposed,) for op in registry.values() if issubclass(op, Composite)}
+
+
+def _decomposed(w: Calls, e: Call) -> Expr | None:
+    """What a call stands for, on operands that are evaluated once and in their order."""
+    op = e.attrs
+    assert isinstance(op, Composite)
+    types = [w.types(x) for x in e.args]
+    names = [x if type(x) in ATOMS else Var("x", t, span=e.span) for x, t in zip(e.args, types, strict=True)]
+    operands = [as_operand(x, t) for x, t in zip(names, types, strict=True)]
+    derive_from(e.span)
+    made = op.decompose(types, *operands)
+    for name, x in reversed(list(zip(names, e.args, strict=True))):
+        if name is not x:
+            assert isinstance(name, Var)
+            made = Let(name, x, made, span=e.span)
+    return made
