@@ -26,17 +26,18 @@ from relay.ir.walk import post_order, type_post_order
 Part = Expr | Type | TypeData
 
 
-def check_kind(t: Type | TypeData, mod: IRModule | None = None) -> Kind:
+def check_kind(t: Type | TypeData, mod: IRModule | None = None, checked: set[Type] | None = None) -> Kind:
     """The kind of a type, after checking that every part of it has the kind that its place needs.
 
-    With a module, data types are looked up and their arguments counted.  Raises `kind-mismatch`,
+    With a module, data types are looked up and their arguments counted.  Types in `checked`, which grows,
+    were looked at before.  Raises `kind-mismatch`,
     `type-arity`, `unknown-type`.
     """
     if isinstance(t, TypeData):
         for field in [f for c in t.constructors for f in c.inputs]:
-            _expect(Kind.Type, check_kind(field, mod), field, f"a field of {t.header.name_hint}")
+            _expect(Kind.Type, check_kind(field, mod, checked), field, f"a field of {t.header.name_hint}")
         return Kind.AdtHandle
-    for part in type_post_order(t):
+    for part in type_post_order(t, checked):
         _check_parts(part, mod)
     return t.kind
 

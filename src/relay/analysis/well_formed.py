@@ -73,19 +73,17 @@ def _check_once(root: Expr, bound: dict[Var, str], where: str, report: Report) -
 
 def _check_expr(root: Expr, mod: IRModule | None, report: Report) -> None:
     """Scopes, names, kinds, constants, leftovers."""
-    kinds: set[Type] = set()
+    checked: set[Type] = set()
     for e in post_order(root):
         _check_node(e, mod, report)
         for t in annotations(e):
-            if t not in kinds:
-                kinds.add(t)
-                _collect(report, t, mod, e)
+            _collect(report, t, mod, e, checked)
     _check_scopes(root, mod is not None, report)
 
 
-def _collect(report: Report, t: Type, mod: IRModule | None, e: Expr) -> None:
+def _collect(report: Report, t: Type, mod: IRModule | None, e: Expr, checked: set[Type]) -> None:
     try:
-        check_kind(t, mod)
+        check_kind(t, mod, checked)
     except RelayError as error:
         report.diagnostics += [Diagnostic(d.code, d.message, d.span or e.span) for d in error.diagnostics]
 

@@ -10,20 +10,27 @@ from relay.ir.type import Type
 R = TypeVar("R")
 
 
-def post_order(root: Expr) -> Iterator[Expr]:
-    """Every distinct node under `root` once, children before parents."""
-    seen: set[Expr] = set()
-    stack: list[tuple[Expr, bool]] = [(root, False)]
+def post_order(root: Expr, seen: set[Expr] | None = None) -> Iterator[Expr]:
+    """Every distinct node under `root` once, children before parents.
+
+    Nodes that are in `seen` are passed over, and it grows by those that are not.
+    """
+    seen = set() if seen is None else seen
+    stack: list[Expr | None] = [root]  # None: the children of the node below are done
+    push = stack.append
     while stack:
-        e, children_done = stack.pop()
-        if children_done:
+        e = stack.pop()
+        if e is None:
+            e = stack.pop()
+            assert e is not None
             yield e
         elif e not in seen:
             seen.add(e)
             children = e.children
             if children:
-                stack.append((e, True))
-                stack += [(c, False) for c in reversed(children)]
+                push(e)
+                push(None)
+                stack += children[::-1]
             else:
                 yield e
 
@@ -90,9 +97,12 @@ def _rebuild_pattern(p: Pattern, children: tuple[Pattern, ...]) -> Pattern:
     return PatternTuple(children, span=p.span)
 
 
-def type_post_order(root: Type) -> Iterator[Type]:
-    """Every distinct type inside `root` once, parts before wholes; symbolic dimensions too."""
-    seen: set[Type] = set()
+def type_post_order(root: Type, seen: set[Type] | None = None) -> Iterator[Type]:
+    """Every distinct type inside `root` once, parts before wholes; symbolic dimensions too.
+
+    Types that are in `seen` are passed over, and it grows by those that are not.
+    """
+    seen = set() if seen is None else seen
     stack: list[tuple[Type, bool]] = [(root, False)]
     while stack:
         t, ready = stack.pop()
