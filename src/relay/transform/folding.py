@@ -61,7 +61,7 @@ def shape_alone(t: Type) -> Any:
 
 
 def sizes_of_values(values: Any) -> list[tuple[int, int]]:
-    """The elements of each array in a nest of tuples, and the bytes of one."""
+    """The elements that each array in a nest of tuples holds, and the bytes of one."""
     found: list[tuple[int, int]] = []
     stack = list(values)
     while stack:
@@ -69,7 +69,7 @@ def sizes_of_values(values: Any) -> list[tuple[int, int]]:
         if isinstance(v, tuple):
             stack += v
         else:
-            found.append((v.size, v.dtype.itemsize))
+            found.append((v.size if any(v.strides) else 1, v.dtype.itemsize))
     return found
 
 

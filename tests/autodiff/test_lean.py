@@ -1,0 +1,79 @@
+"""Gradients of straight-line networks, after the default passes, are plain arithmetic and not much of it."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import relay
+import relay.transform as passes
+from relay.ir.expr import (
+    Call,
+    Constructor,
+    Expr,
+    Function,
+    GlobalVar,
+    Grad,
+    Op,
+    RefCreate,
+    RefRead,
+    RefWrite,
+    Var,
+)
+from relay.ir.module import IRModule
+from relay.testing import mlp, resnet
+
+
+def calls(mod: IRModule) -> int:
+    """Operator calls in `@main`, composite operators written out."""
+    main = passes.expand_composites(mod)["main"]
+    return sum(1 for e in relay.post_order(main) if isinstance(e, Call) and isinstance(e.op, Op))
+
+
+def gradient_of(mod: IRModule) -> IRModule:
+    """The module with the gradient of the sum of `@main` as its `@main`."""
+    net = mod["main"]
+    assert isinstance(net, Function)
+
+    def params() -> tuple[Var, ...]:
+        return tuple([Var(p.name_hint, p.type_annotation) for p in net.params])
+
+    out = mod.copy()
+    out["net"] = net
+    inner, outer = params(), params()
+    out["loss"] = Function(inner, relay.sum(Call(GlobalVar("net"), inner)))
+    out["main"] = Function(outer, Call(Grad("grad", GlobalVar("loss")), outer))
+    return relay.infer(out)
+
+
+def is_plain(e: Expr) -> bool:
+    """Whether a node has to do with no function, reference or instance of a data type."""
+    return not isinstance(e, Function | GlobalVar | Constructor | RefCreate | RefRead | RefWrite)
+
+
+@pytest.mark.parametrize(
+    "workload", [lambda: mlp.get_workload(batch_size=4), lambda: resnet.get_workload(num_layers=18)]
+)
+def test_at_most_three_and_a_half_times_the_calls(workload: Callable[[], Any]) -> None:
+    mod = relay.infer(workload()[0])
+    out = passes.optimize(gradient_of(mod))
+    relay.check(out)
+    main = out["main"]
+    assert isinstance(main, Function)
+    assert all(map(is_plain, relay.post_order(main.body)))
+    assert calls(out) <= 3.5 * calls(passes.optimize(mod))
+
+
+def test_the_values_are_those_of_the_gradient() -> None:
+    mod, _ = mlp.get_workload(batch_size=2)
+    gradient = gradient_of(relay.infer(mod))
+    rng = np.random.default_rng(0)
+    args = [
+        rng.normal(size=p.type_annotation.concrete_shape).astype("float32") for p in gradient["main"].params
+    ]
+    value, parts = gradient.evaluate("main", *args)
+    lean_value, lean_parts = passes.optimize(gradient).evaluate("main", *args)
+    np.testing.assert_allclose(lean_value, value, rtol=1e-6)
+    for lean, part in zip(lean_parts, parts, strict=True):
+        np.testing.assert_allclose(lean, part, rtol=1e-5, atol=1e-6)
