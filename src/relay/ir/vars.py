@@ -1,5 +1,8 @@
 """Which variables and type parameters a program mentions, binds, and leaves free."""
 
+from collections.abc import Callable
+from typing import Any
+
 from relay.ir.expr import Constant, Expr, Function, Let, LetRec, Match, Var
 from relay.ir.pattern import pattern_vars
 from relay.ir.walk import post_order
@@ -7,17 +10,16 @@ from relay.ir.walk import post_order
 
 def binders(e: Expr) -> tuple[Var, ...]:
     """The variables that this node itself binds."""
-    match e:
-        case Let(var=var):
-            return (var,)
-        case LetRec(vars=several):
-            return several
-        case Function(params=params):
-            return params
-        case Match(clauses=clauses):
-            return tuple([v for c in clauses for v in pattern_vars(c.lhs)])
-        case _:
-            return ()
+    find = _BINDERS.get(type(e))
+    return () if find is None else find(e)
+
+
+_BINDERS: dict[type, Callable[[Any], tuple[Var, ...]]] = {
+    Let: lambda e: (e.var,),
+    LetRec: lambda e: e.vars,
+    Function: lambda e: e.params,
+    Match: lambda e: tuple([v for c in e.clauses for v in pattern_vars(c.lhs)]),
+}
 
 
 def bound_vars(expr: Expr) -> list[Var]:
@@ -27,7 +29,7 @@ def bound_vars(expr: Expr) -> list[Var]:
 
 
 def _bound(expr: Expr) -> set[Var]:
-    return {v for e in post_order(expr) for v in binders(e)}
+    return {v for e in post_order(expr) if type(e) in _BINDERS for v in binders(e)}
 
 
 def all_vars(expr: Expr) -> list[Var]:
@@ -40,11 +42,12 @@ def all_vars(expr: Expr) -> list[Var]:
         if e in seen:
             continue
         seen.add(e)
-        if isinstance(e, Var):
+        if type(e) is Var:
             found.setdefault(e)
-        for v in binders(e):
-            found.setdefault(v)
-        stack += reversed(e.children)
+        elif type(e) in _BINDERS:
+            for v in binders(e):
+                found.setdefault(v)
+        stack += e.children[::-1]
     return list(found)
 
 
