@@ -102,6 +102,7 @@ for _slot, _module in {
     "project": "relay.ir.call",
     "binary": "relay.op",
     "operator_instance": "relay.op",
+    "infer": "relay.typecheck.infer",
     "checked_type": "relay.typecheck.query",
     "evaluate": "relay.driver",
     "expand_grad": "relay.autodiff.expand",

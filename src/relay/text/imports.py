@@ -7,7 +7,8 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from relay.diagnostic import Span, fail
+from relay.diagnostic import RelayError, Span, fail
+from relay.ir import hooks
 from relay.ir.module import IRModule
 
 STANDARD = "std/"
@@ -118,13 +119,23 @@ class Loader:
             fail("import-cycle", f"imports nest more than {DEEPEST} levels", span)
         loaded.loading.append(key)
         try:
-            module = loaded.parse(read(), name if name.startswith(STANDARD) else _shown(key), inner)
+            module = _typed(loaded.parse(read(), name if name.startswith(STANDARD) else _shown(key), inner))
         except BaseException:
             loaded.modules[key] = None
             raise
         finally:
             loaded.loading.pop()
         loaded.modules[key] = module
+        return module
+
+
+def _typed(module: IRModule) -> IRModule:
+    """With its types, as it depends on nothing else: so it is the same before and after inference of what
+    imports it.  An ill-typed one stays as it is; inference then reports it with the program.
+    """
+    try:
+        return hooks.infer(module)
+    except RelayError:
         return module
 
 

@@ -8,6 +8,7 @@ the changed definition and those whose dependencies changed their type are infer
 from weakref import ref
 
 from relay.diagnostic import Report
+from relay.ir import hooks
 from relay.ir.collector import paused
 from relay.ir.expr import Expr, GlobalVar
 from relay.ir.module import IRModule
@@ -60,3 +61,6 @@ def type_of_global(v: GlobalVar, mod: IRModule) -> Type:
         session.report.check()
         session.keep()
         return session.facts[v].type
+
+
+hooks.infer = infer
