@@ -42,7 +42,7 @@ def kind_of(e: Expr) -> Kind | None:
     if type(e) is Call:
         return operator_kind(e.attrs.__class__) if type(e.op) is Op else None
     if type(e) is Tuple:
-        return Kind.TUPLE
+        return Kind.TUPLE if e.fields else None
     return Kind.FIELD if type(e) is TupleGetItem else None
 
 

@@ -178,7 +178,7 @@ class Grouping:
         """Whether a tuple may be what a function returns: one loop computes all its fields."""
         assert type(e) is Tuple
         kinds, types = self.flow.kinds, self.flow.types
-        if e in self.apart or not e.fields:
+        if e in self.apart:
             return False
         if any(f in self.of or kinds.get(f, Kind.OPAQUE) > Kind.INJECTIVE for f in self.parts(e)):
             return False

@@ -20,6 +20,7 @@ from relay.ir.expr import (
 from relay.ir.module import IRModule
 from relay.ir.same import constant_hash, same_constant
 from relay.ir.scope import OPENING, Scope, opened, places
+from relay.transform.anf import is_opaque
 from relay.transform.base import module_pass
 from relay.transform.definitions import with_definitions
 from relay.transform.example import show as show
@@ -39,7 +40,7 @@ def eliminate_common_subexpr(mod: IRModule, *, fskip: Skip | None = None) -> IRM
     """Let equal calls, tuples and projections be one, where the first is evaluated whenever the second is.
 
     That is so in the scope of the first and in the scopes inside of it; nothing moves out of a branch or a
-    function.  What reads, writes or makes references stays, and so does what `fskip` is true of.
+    function, or into a fused one.  What reads, writes or makes references stays, and what `fskip` is true of.
 
     >>> show(eliminate_common_subexpr, "def @main(%x: float32) { let %a = tanh(%x); tanh(%x) + %a }")
     def @main(%x: float32) -> float32 {
@@ -92,7 +93,7 @@ class _Merger:
 
     def enter(self, e: Expr, in_block: bool) -> None:
         """Go through `e`; `in_block` says whether it is what a function, branch or clause evaluates."""
-        if e in self.new or type(e) in ATOMS:
+        if e in self.new or type(e) in ATOMS or is_opaque(e):
             return
         stack = self.stack
         stack.append((self.leave, e, in_block))
