@@ -526,3 +526,48 @@ def test_printing_takes_time_in_proportion_to_the_program():
 
     small = min(seconds(4000) for _ in range(3))
     assert min(seconds(16000) for _ in range(3)) < 4 * small * 2
+
+
+WEIGHTS = ", ".join([f"Tensor[({n}, 8, 3, 3), float32]" for n in range(10, 15)])
+LONG_TYPES = f"""type Layer {{
+  Layer(
+    Tensor[(16, 8, 3, 3), float32], Tensor[(16,), float32], Tensor[(16,), float32],
+    Tensor[(16,), float32]
+  ),
+}}
+
+def @f(
+  %weights: (
+    Tensor[(10, 8, 3, 3), float32], Tensor[(11, 8, 3, 3), float32], Tensor[(12, 8, 3, 3), float32],
+    Tensor[(13, 8, 3, 3), float32], Tensor[(14, 8, 3, 3), float32]
+  ),
+  %x: fn (Tensor[(n, 64), float32]) -> Tensor[(n, 10), float32]
+) -> (
+  Tensor[(10, 8, 3, 3), float32], Tensor[(11, 8, 3, 3), float32], Tensor[(12, 8, 3, 3), float32],
+  Tensor[(13, 8, 3, 3), float32], Tensor[(14, 8, 3, 3), float32]
+) {{
+  let %y: (
+    Tensor[(10, 8, 3, 3), float32], Tensor[(11, 8, 3, 3), float32], Tensor[(12, 8, 3, 3), float32],
+    Tensor[(13, 8, 3, 3), float32], Tensor[(14, 8, 3, 3), float32]
+  ) = %weights;
+  %y
+}}
+""".replace("fn (Tensor", "fn(Tensor").replace("@f(", "@f<n: Dim>(")
+
+
+def test_long_types_take_several_lines():
+    mod = relay.parse(
+        f"type Layer {{ Layer(Tensor[(16, 8, 3, 3), float32], {', '.join(['Tensor[(16,), float32]'] * 3)}) }}"
+        f"def @f(%weights: ({WEIGHTS}), %x: fn(Tensor[(n, 64), float32]) -> Tensor[(n, 10), float32])"
+        f" -> ({WEIGHTS}) {{ let %y: ({WEIGHTS}) = %weights; %y }}"
+    )
+    assert str(mod) == LONG_TYPES
+    assert_structural_equal(relay.parse(str(mod)), mod)
+
+
+def test_lines_break_at_no_comma_of_a_string_or_of_braces():
+    fn = Function((x,), x, I32, attrs={"a": ["b, (c, " * 8, "d"] * 3, "e": {"f, (g": [1] * 40}})
+    mod = relay.IRModule.from_expr(fn)
+    text = module_text(mod, width=50)
+    assert '"b, (c, b, (c, ' in text
+    assert_structural_equal(relay.parse(text), mod)

@@ -19,7 +19,7 @@ from relay.ir.dtype import to_numpy
 from relay.ir.expr import Constructor
 from relay.ir.module import TypeData
 from relay.ir.subst import substitute_type
-from relay.ir.type import FuncType, RefType, TensorType, TupleType, Type, TypeCall, TypeVar
+from relay.ir.type import FuncType, GlobalTypeVar, RefType, TensorType, TupleType, Type, TypeCall, TypeVar
 
 Datatypes = Mapping[Any, TypeData]
 OPAQUE = (FunctionValue, RefValue, ConstructorValue)
@@ -77,7 +77,7 @@ class Conversion:
                     f"a tuple of {n} fields is wanted", describe(x), f"give a tuple of {n} values"
                 )
             self.push(x, t.fields, tuple)
-        elif isinstance(t, TypeCall):
+        elif isinstance(t, TypeCall) and isinstance(t.func, GlobalTypeVar):
             self.instance(x, t)
         elif isinstance(t, FuncType):
             if not isinstance(x, FunctionValue):

@@ -218,7 +218,7 @@ class TypeRelation(Type):
     """A constraint: relation `name` holds between `args`.
 
     `args` is None for the form `where R`, which relates all parameters of the function and its result.
-    `attrs` are the attributes of the operator whose relation it is.
+    `attrs` are the attributes of the operator whose relation it is, with tuples for lists.
     """
 
     __slots__ = ("args", "attrs", "name")
@@ -232,6 +232,7 @@ class TypeRelation(Type):
     ) -> "TypeRelation":
         args = None if args is None else tuple(args)
         pairs = tuple(sorted(attrs.items())) if isinstance(attrs, Mapping) else tuple(attrs)
+        pairs = tuple([(k, _hashable(v)) for k, v in pairs])
         key = (cls, name, args, pairs)
         found = known(key)
         if found is None:
@@ -256,6 +257,11 @@ class TypeRelation(Type):
 def _frozen(arg: Value) -> Value:
     """A shape given as a list as a tuple."""
     return tuple(arg) if isinstance(arg, list) else arg  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+
+
+def _hashable(attr: Value) -> Value:
+    """An attribute with tuples for lists, because constraints are compared."""
+    return tuple([_hashable(a) for a in attr]) if isinstance(attr, list | tuple) else attr  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
 
 
 def _spread(args: Iterable[Value]) -> list[Value]:

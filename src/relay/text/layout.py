@@ -1,6 +1,8 @@
 """Lines of text in nested blocks: indented as they are made, joined once at the end, filled to a width."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import Any
 
 DEEPEST = 20
@@ -69,6 +71,60 @@ def fill(items: Sequence[str], level: int, width: int, end: str = "") -> list[st
 def bracketed(opening: str, items: Sequence[str], closing: str, level: int, width: int) -> Multi:
     """A list that does not fit on its line: brackets at `level`, items filled one level deeper."""
     return Multi(opening, fill(items, level + 1, width), closing)
+
+
+_BREAKS = re.compile(r'"(?:[^"\\]|\\.)*"|/\*.*?\*/|, |[()\[\]{}]|(?<=[\w"])<|(?<![-= ])>')
+_CLOSERS = {"(": ")", "[": "]", "{": "}", "<": ">"}
+_MOST_LEVELS = 6
+"""How deep brackets inside brackets are opened; what is nested deeper stays on its line."""
+
+
+def broken(lines: Sequence[str], width: int) -> list[str]:
+    """The lines, with those that are too long and have a list in brackets over several lines."""
+    out: list[str] = []
+    for line in lines:
+        if len(line) > width:
+            out += _broken(line, width, 0)
+        else:
+            out.append(line)
+    return out
+
+
+def _broken(line: str, width: int, depth: int) -> Iterator[str]:
+    """A line, its widest list in brackets filled one level deeper if it is too long."""
+    found = _widest(line) if len(line) > width and depth < _MOST_LEVELS else None
+    if found is None:
+        yield line
+        return
+    margin = line[: len(line) - len(line.lstrip(" "))]
+    start, end, commas = found
+    yield from _broken(line[: start + 1], width, depth + 1)
+    edges = [start, *commas, end]
+    items = [line[a + (2 if i else 1) : b] for i, (a, b) in enumerate(pairwise(edges))]
+    for inner in fill(items, min(len(margin) // 2 + 1, DEEPEST), width):
+        yield from _broken(inner, width, depth + 1)
+    yield from _broken(margin + line[end:], width, depth + 1)
+
+
+def _widest(line: str) -> tuple[int, int, list[int]] | None:
+    """Where the widest outermost `(…)` or `[…]` of a line begins and ends, and the commas directly in it."""
+    best: tuple[int, int, list[int]] | None = None
+    opened: list[tuple[str, int, list[int]]] = []
+    braces = 0
+    for m in _BREAKS.finditer(line):
+        piece = m[0]
+        if piece in _CLOSERS:
+            opened.append((_CLOSERS[piece], m.start(), []))
+            braces += piece == "{"
+        elif piece == ", " and opened:
+            opened[-1][2].append(m.start())
+        elif piece in ")]}>" and opened and opened[-1][0] == piece:
+            _, start, commas = opened.pop()
+            braces -= piece == "}"
+            wider = m.start() - start > (1 if best is None else best[1] - best[0])
+            if wider and piece in ")]" and not braces:
+                best = start, m.start(), commas
+    return best
 
 
 def indented(lines: Sequence[Any]) -> list[str]:

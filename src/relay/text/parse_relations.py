@@ -63,18 +63,19 @@ class Relations(Dimensions):
     def _is_relation(self, name: str) -> bool:
         return name in relations or name in registry or name in alias_of or name in BUILT_IN_RELATIONS
 
+    def _unknown_relation(self, name: str, i: int) -> None:
+        what = f"there is no relation `{name}`"
+        if self.type_var(name) is not None:
+            what = f"`{name}` is a type parameter, and `where` takes the name of a relation"
+        hint = did_you_mean(name, [*relations, *registry, *alias_of, *BUILT_IN_RELATIONS])
+        hint = hint or f"relations are {', '.join(sorted(relations))} and the names of operators"
+        self.mistake("unknown-relation", what, i, hint=hint)
+
     def _relation(self) -> TypeRelation:
         i = self.take("NAME", what="the name of a relation")
         name = self.texts[i]
         if not self._is_relation(name):
-            known = [*relations, *registry, *alias_of, *BUILT_IN_RELATIONS]
-            self.mistake(
-                "unknown-relation",
-                f"there is no relation `{name}`",
-                i,
-                hint=did_you_mean(name, known)
-                or f"relations are {', '.join(sorted(relations))} and the names of operators",
-            )
+            self._unknown_relation(name, i)
         if self.kinds[self.i] not in ("(", "<"):
             return TypeRelation(name)
         opener = self.i
@@ -97,4 +98,4 @@ class Relations(Dimensions):
         try:
             return TypeRelation(name, args or None, attrs)
         except TypeError:
-            self.fault("attribute-value", "an attribute of a relation is a number, a text or a tuple", opener)
+            self.fault("attribute-value", "an attribute of a relation is no dictionary", opener)

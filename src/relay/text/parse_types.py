@@ -129,7 +129,7 @@ class Types(Relations):
             return (yield self.rule_dim())
         self.i = i + 1
         if var.kind is Kind.AdtHandle and self.kinds[i + 1] in ("[", "<"):
-            return self.of_kind(TypeCall(var, (yield self._arguments(()))), Kind.Type, kind, i)
+            return self.of_kind(TypeCall(var, (yield self._arguments(None))), Kind.Type, kind, i)
         return self.of_kind(var, var.kind, kind, i)
 
     def _data_type(self, kind: Kind | None) -> Rule:
@@ -191,20 +191,26 @@ class Types(Relations):
             hint=f"write {name}[{form}]" if n else f"write {name}",
         )
 
-    def _arguments(self, kinds: Sequence[Kind], name: str | None = None) -> Rule:
-        """`[A, B]`, `<A, B>` or `(A)`; with a name, exactly as many as `kinds`, else any number of types."""
+    def _arguments(self, kinds: Sequence[Kind] | None, name: str | None = None) -> Rule:
+        """`[A, B]`, `<A, B>` or `(A)`: with a name, exactly as many as `kinds`, else any number of types.
+
+        Where `kinds` is None they are of any kind.
+        """
         opener = self.i
         closer = CLOSERS[self.kinds[opener]]
         self.i += 1
         args: list[Any] = []
         while self.kinds[self.i] != closer:
-            kind = Kind.Type if name is None else kinds[len(args)] if len(args) < len(kinds) else None
-            args.append((yield self.rule_type(kind)))
+            if kinds is None:
+                args.append(self.said_kind((yield self.rule_type(None))))
+            else:
+                kind = Kind.Type if name is None else kinds[len(args)] if len(args) < len(kinds) else None
+                args.append((yield self.rule_type(kind)))
             if self.kinds[self.i] != ",":
                 break
             self.i += 1
         end = self.take_angle(opener) if closer == ">" else self.take(closer, opener=opener)
-        if name is not None and len(args) != len(kinds):
+        if name is not None and kinds is not None and len(args) != len(kinds):
             self._arity(name, kinds, opener - 1, end, len(args))
         return tuple(args)
 

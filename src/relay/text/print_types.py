@@ -182,17 +182,10 @@ class TypeText:
                 return _listed("(", [self._guarded(f) for f in fields], ",)" if len(fields) == 1 else ")")
             case RefType(value=value):
                 return ["ref(", value, ")"]
+            case TypeCall(func=GlobalTypeVar() as func, args=args):
+                return [func, *_listed("[", [self._guarded(a) for a in args], "]")] if args else [func]
             case TypeCall(func=func, args=args):
-                return [
-                    func,
-                    *(
-                        _listed("[", [self._guarded(a) for a in args], "]")
-                        if args
-                        else ()
-                        if isinstance(func, GlobalTypeVar)
-                        else ("[]",)
-                    ),
-                ]
+                return [func, *_listed("[", [self._of_any_kind(a) for a in args], "]")]
             case FuncType():
                 return self._function(t)
             case TypeRelation():
@@ -215,6 +208,9 @@ class TypeText:
             pieces += [", " if i else " where ", r]
         return [*pieces, undo] if undo else pieces
 
+    def _of_any_kind(self, t: Any) -> Any:
+        return self.any_kind(t) if t == () or isinstance(t, str) else self._guarded(t)
+
     def _guarded(self, t: Any) -> Any:
         return _Guarded(t) if isinstance(t, FuncType) and self._ends_in_where(t) else t
 
@@ -232,7 +228,7 @@ class TypeText:
     def _relation(self, t: TypeRelation) -> list[Any]:
         if t.args is None and not t.attrs:
             return [t.name]
-        args = [self.any_kind(a) if a == () or isinstance(a, str) else self._guarded(a) for a in t.args or ()]
+        args = [self._of_any_kind(a) for a in t.args or ()]
         args += [
             f"{key if names.is_dotted(key) else names.quote(key)}={self.attr(value)}"
             for key, value in t.attrs

@@ -25,7 +25,7 @@ from relay.ir.expr import Clause, Constant, Function, GlobalVar, Pattern, RelayE
 from relay.ir.module import IRModule, TypeData
 from relay.text import names
 from relay.text.attributes import value_text
-from relay.text.layout import Multi, flatten, wrapped
+from relay.text.layout import Multi, broken, flatten, wrapped
 from relay.text.print_expr import ExprPrinter
 from relay.text.print_scope import Steps, run
 from relay.text.print_types import type_repr, type_text
@@ -100,7 +100,7 @@ class Printer(ExprPrinter):
             items.append(self.free_vars(free))
         for (v, f), survey in zip(defined, surveys, strict=True):
             items.append(flatten(self.definition(v, f, survey)))
-        return items
+        return [broken(lines, self.width) for lines in items]
 
     def settings(self, word: str, values: dict[str, Any]) -> list[str]:
         """The module's own attributes or options."""
@@ -123,7 +123,7 @@ class Printer(ExprPrinter):
             self.statement("", last, "")
             return self.block.lines
 
-        return self.free_vars(free) + flatten(self.whole(steps))
+        return broken(self.free_vars(free) + flatten(self.whole(steps)), self.width)
 
     def metadata(self) -> list[str]:
         """The section that holds the large constants."""
@@ -182,7 +182,7 @@ def expr_text(
     """An expression (or pattern, clause, data type) as text; free variables are declared first."""
     p = _printer(dialect, width=width, show_types=show_types, show_spans=show_spans, mod=mod)
     if isinstance(e, TypeData):
-        return "\n".join(p.type_data(e))
+        return "\n".join(broken(p.type_data(e), width))
     if isinstance(e, Pattern | Clause):
         return _clause_text(p, e)
     if not isinstance(e, RelayExpr):

@@ -7,10 +7,11 @@ from relay.ir.type import HAS_ANY, FuncType, Type
 from relay.typecheck.bindings import subsume
 from relay.typecheck.generalize import Signature, ambiguous, default_literals, generalise, leftovers
 from relay.typecheck.inference import Inference
+from relay.typecheck.kinds import name_of
 from relay.typecheck.leaves import operator_value
 from relay.typecheck.literals import fits, is_integral
 from relay.typecheck.schemes import instance_of
-from relay.typecheck.unknown import ERROR, has_unknown, head, zonk
+from relay.typecheck.unknown import ERROR, Unknown, has_unknown, head, zonk
 
 
 def value_type(inf: Inference, e: Expr, written: Type | None, name: str = "") -> Any:
@@ -60,6 +61,12 @@ def finish(inf: Inference) -> None:
     for g in inf.pending:
         if not g.done:
             ambiguous(inf, g)
+    for v, p, e in inf.required:
+        if type(head(v)) is Unknown and not inf.failed:
+            message = f"nothing decides the type parameter `{p.name}`, which is {name_of(p.kind)}"
+            inf.diagnose(
+                "ambiguous-type", message, e, hint="call the function with type arguments: `@f<…>(…)`"
+            )
     for c, v in inf.constant_dtype.items():
         dtype = head(v)
         if isinstance(dtype, str) and not fits(c, dtype):

@@ -27,6 +27,7 @@ from relay.ir.pattern import PatternConstructor, PatternTuple, PatternVar, patte
 from relay.ir.type import ANY, UNIT, FuncType, Kind, TensorType, Type, TypeVar
 from relay.typecheck.generalize import Signature
 from relay.typecheck.literals import converted, default
+from relay.typecheck.schemes import WITHOUT_DEFAULT
 from relay.typecheck.unknown import Unknown, has_unknown, zonk
 
 if TYPE_CHECKING:
@@ -37,6 +38,8 @@ _POOLS = {
     Kind.Dim: ("nmklpq", "d"),
     Kind.Shape: (["s"], "s"),
     Kind.BaseType: (["bt"], "bt"),
+    Kind.AdtHandle: (["h"], "h"),
+    Kind.Constraint: (["r"], "r"),
 }
 _DEFAULTS: dict[Kind, Any] = {Kind.Type: UNIT, Kind.Shape: (), Kind.Dim: ANY, Kind.BaseType: "float32"}
 
@@ -130,6 +133,8 @@ class Elaborator:
 
     def closed(self, p: TypeVar) -> Any:
         """What a type parameter of another function of the group is where nothing decides it."""
+        if p.kind in WITHOUT_DEFAULT:
+            return p
         return default(self.inf.classes.get(p), []) if p.kind is Kind.BaseType else _DEFAULTS[p.kind]
 
     def scheme(self, sig: Signature) -> FuncType:

@@ -19,7 +19,14 @@ if TYPE_CHECKING:
     from relay.typecheck.inference import Inference
 
 MOST_CONSTRAINTS = 64
-PLACEHOLDER = {Kind.Type: "a", Kind.Shape: "s", Kind.Dim: "n", Kind.BaseType: "bt"}
+PLACEHOLDER = {
+    Kind.Type: "a",
+    Kind.Shape: "s",
+    Kind.Dim: "n",
+    Kind.BaseType: "bt",
+    Kind.Constraint: "r",
+    Kind.AdtHandle: "h",
+}
 
 
 @dataclass(slots=True, eq=False)

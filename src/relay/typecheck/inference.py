@@ -12,7 +12,7 @@ from relay.ir.expr import Call, Constant, Constructor, Expr, GlobalVar, Op, Var
 from relay.ir.module import IRModule
 from relay.ir.scope import Scope, scopes
 from relay.ir.subst import map_type
-from relay.ir.type import HAS_INCOMPLETE, FuncType, IncompleteType, Type
+from relay.ir.type import HAS_INCOMPLETE, FuncType, IncompleteType, Type, TypeVar
 from relay.typecheck import explain, leaves
 from relay.typecheck.generalize import Signature
 from relay.typecheck.graph import Scan
@@ -54,6 +54,8 @@ class Inference(Solver):
         """The open literals that are still to be generalised or decided."""
         self.constant_dtype: dict[Constant, Unknown] = {}
         self.type_args: dict[Call, tuple[Any, ...]] = {}
+        self.required: list[tuple[Unknown, TypeVar, Expr | None]] = []
+        """What something has to decide, because its kind has no default."""
         self.monomorphic: dict[Any, Signature] = {}
         """The functions whose bodies are being inferred: inside they have one type."""
         self.mono_calls: dict[Call, Signature] = {}

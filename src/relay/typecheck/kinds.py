@@ -96,6 +96,10 @@ def _parts(t: Type) -> list[tuple[Any, Kind]]:
 
 
 def _arguments(t: TypeCall, mod: IRModule, complain: Complain) -> list[tuple[Any, Kind]]:
+    if t.func.kind is Kind.AdtHandle and not isinstance(t.func, GlobalTypeVar):
+        return [
+            (a, kind_of(a)) for a in t.args
+        ]  # which kinds it takes is not known before it is instantiated
     if not isinstance(t.func, GlobalTypeVar):
         complain("kind-mismatch", f"`{t.func}` is not a data type, so it takes no arguments", "")
         return []

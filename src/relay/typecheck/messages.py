@@ -130,8 +130,12 @@ def _literal_kind(m: Mismatch, subject: str) -> Fault:
         message = f"a number cannot {f'be {wanted}' if wanted else 'stand here'}"
         hint = "write `True` or `False`, or compare: `%x != 0`" if wanted == "bool" else ""
     else:
-        message = f"a literal with a point cannot be {wanted or 'an integer'}"
-        hint = "write the number without a point, or convert with `cast(…, float32)`"
+        message = f"a literal with a point or an exponent cannot be {wanted or 'an integer'}"
+        hint = "write the number as an integer: `1000` for `1e3`; "
+        if subject or not wanted:
+            hint += "or convert the other operand with `cast(…, float32)`"
+        else:
+            hint += f"`cast(…, {wanted})` converts what is computed"
     return Fault(m.code, subject + message, hint=hint)
 
 

@@ -16,6 +16,8 @@ from relay.typecheck.unknown import ERROR, Mismatch, Unknown, has_unknown, kind_
 if TYPE_CHECKING:
     from relay.typecheck.inference import Inference
 
+WITHOUT_DEFAULT = frozenset({Kind.AdtHandle, Kind.Constraint})
+"""The kinds of which no member stands for what nothing decides."""
 Instance = tuple[FuncType, list[TypeRelation], tuple[Any, ...]]
 """An instance of a scheme, its constraints, and its type arguments."""
 
@@ -49,7 +51,11 @@ def instantiate(inf: "Inference", t: FuncType, e: Expr | None, explicit: tuple[A
     by: dict[Any, Any] = {}
     for i, p in enumerate(t.type_params):
         by[p] = _type_argument(inf, explicit[i], p, e) if explicit else Unknown(p.kind, inf.level)
+        if p.kind in WITHOUT_DEFAULT and not explicit:
+            inf.required.append((by[p], p, e))
     made = FuncType([substitute_type(a, by) for a in t.arg_types], substitute_type(t.ret_type, by))
+    if explicit and any(p.kind is Kind.AdtHandle for p in t.type_params):
+        inf.annotation(made, e)  # a data type that was named may take other arguments
     return made, [substitute_type(c, by) for c in t.type_constraints], tuple(by.values())
 
 

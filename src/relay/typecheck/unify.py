@@ -11,6 +11,7 @@ from relay.ir.type import (
     DimCall,
     DimExpr,
     FuncType,
+    GlobalTypeVar,
     Kind,
     RefType,
     TensorType,
@@ -212,9 +213,9 @@ def _contents(a: RefType, b: RefType, strict: bool) -> list[Pair]:
 
 
 def _arguments(a: TypeCall, b: TypeCall, strict: bool) -> list[Pair]:
-    if a.func is not b.func or len(a.args) != len(b.args):
+    if len(a.args) != len(b.args) or (type(a.func) is type(b.func) is GlobalTypeVar and a.func is not b.func):
         raise Mismatch("type-mismatch", a, b)
-    return _zipped(a.args, b.args, True)
+    return [*_zipped(a.args, b.args, True), *_zipped((a.func,), (b.func,), True)]
 
 
 _PARTS: dict[type, Callable[[Any, Any, bool], list[Pair]]] = {

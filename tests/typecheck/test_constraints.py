@@ -1,0 +1,30 @@
+"""`where` clauses: attributes of the relation, and names that are none."""
+
+import pytest
+
+import relay
+from relay.ir.type import TypeRelation
+
+TRANSPOSE = """def @f<s: Shape, t: Shape>(%x: Tensor[s, float32]) -> Tensor[t, float32]
+  where transpose(Tensor[s, float32], Tensor[t, float32], axes=AXES) { transpose(%x, axes=AXES) }
+def @main(%x: Tensor[(2, 3), float32]) { @f(%x) }"""
+
+
+@pytest.mark.parametrize("axes", ["[1, 0]", "(1, 0)"])
+def test_an_attribute_of_a_relation_is_a_list_or_a_tuple(axes):
+    mod = relay.infer(relay.parse(TRANSPOSE.replace("AXES", axes)))
+    relay.check(mod)
+    assert mod["main"].ret_type == relay.TensorType((3, 2), "float32")
+    relay.assert_structural_equal(relay.parse(str(mod)), mod)
+
+
+def test_a_constraint_made_in_python_takes_lists_too():
+    a, b = (TypeRelation("transpose", None, {"axes": axes}) for axes in ([1, [0]], (1, (0,))))
+    assert a is b
+
+
+def test_a_type_parameter_is_no_relation():
+    with pytest.raises(relay.RelayError) as caught:
+        relay.parse("def @f<r: Constraint>(%x: float32) where r { %x }")
+    assert caught.value.codes == ("unknown-relation",)
+    assert "`r` is a type parameter" in str(caught.value)
