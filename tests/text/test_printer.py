@@ -529,30 +529,30 @@ def test_printing_takes_time_in_proportion_to_the_program():
 
 
 WEIGHTS = ", ".join([f"Tensor[({n}, 8, 3, 3), float32]" for n in range(10, 15)])
-LONG_TYPES = f"""type Layer {{
+LONG_TYPES = """type Layer {
   Layer(
     Tensor[(16, 8, 3, 3), float32], Tensor[(16,), float32], Tensor[(16,), float32],
     Tensor[(16,), float32]
   ),
-}}
+}
 
-def @f(
+def @f<n: Dim>(
   %weights: (
     Tensor[(10, 8, 3, 3), float32], Tensor[(11, 8, 3, 3), float32], Tensor[(12, 8, 3, 3), float32],
     Tensor[(13, 8, 3, 3), float32], Tensor[(14, 8, 3, 3), float32]
   ),
-  %x: fn (Tensor[(n, 64), float32]) -> Tensor[(n, 10), float32]
+  %x: fn(Tensor[(n, 64), float32]) -> Tensor[(n, 10), float32]
 ) -> (
   Tensor[(10, 8, 3, 3), float32], Tensor[(11, 8, 3, 3), float32], Tensor[(12, 8, 3, 3), float32],
   Tensor[(13, 8, 3, 3), float32], Tensor[(14, 8, 3, 3), float32]
-) {{
+) {
   let %y: (
     Tensor[(10, 8, 3, 3), float32], Tensor[(11, 8, 3, 3), float32], Tensor[(12, 8, 3, 3), float32],
     Tensor[(13, 8, 3, 3), float32], Tensor[(14, 8, 3, 3), float32]
   ) = %weights;
   %y
-}}
-""".replace("fn (Tensor", "fn(Tensor").replace("@f(", "@f<n: Dim>(")
+}
+"""
 
 
 def test_long_types_take_several_lines():
