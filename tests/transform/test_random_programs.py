@@ -64,6 +64,9 @@ CASES = [
     Case("to_cps, un_cps", there_and_back, False),
     Case("defunctionalize", without_functions, False),
     Case("monomorphize", passes.monomorphize),
+    Case("fuse_ops", passes.fuse_ops),
+    Case("fuse_ops, A-normal", in_anf(passes.fuse_ops), False),  # binds the functions
+    Case("fuse_ops, defuse_ops", lambda mod: passes.defuse_ops(passes.fuse_ops(mod)), False),
     Case("remove_unused_functions", passes.remove_unused_functions),
 ]  # fmt: skip
 

@@ -26,7 +26,7 @@ def fuse_ops(mod: IRModule, *, fuse_opt_level: int = -1, max_ops: int = 256, lon
       the same axes of it: a normalisation, or the parts of a softmax.
     - What works element by element (elementwise, broadcasting or injective operators, tuples, projections)
       joins those who use it, kernels left out.  A tuple may be the result if all its fields are computed
-      inside and have one shape.  What is costly does not join a loop that computes its elements repeatedly.
+      inside and have one shape.  Arithmetic does not join a loop that would repeat it for each element.
 
     Earlier kernels and reductions choose first, and none shares the loops of another but reductions of one
     space.  All uses of a value inside of a group lead to the last of its operators, their post-dominator, on

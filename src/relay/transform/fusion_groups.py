@@ -7,12 +7,12 @@ follows them; then everything that works element by element joins those who use 
 from collections.abc import Iterable
 
 from relay.analysis.dominators import post_dominators
-from relay.ir.expr import Call, Expr, Tuple
+from relay.ir.expr import Expr, Tuple
 from relay.transform.fusion_graph import Dataflow, Kind
 from relay.transform.fusion_rules import (
     Row,
     Sizes,
-    is_costly,
+    computes,
     is_repeated,
     is_within,
     keeps_rows,
@@ -163,13 +163,13 @@ class Grouping:
         group = of.get(users[0]) if users else None
         if users is None or group is None or (kind <= Kind.INJECTIVE and group.size >= self.max_ops):
             return None
-        repeated = False
+        repeated, in_kernel = False, group.anchor is Kind.KERNEL
         for u in users:
             if u is None or of.get(u) is not group or kinds[u] is Kind.KERNEL:
                 return None
-            repeated = repeated or u in self.repeated or is_repeated(e, kinds[u], u, types)
+            repeated = repeated or u in self.repeated or is_repeated(e, kinds[u], u, types, in_kernel)
         if repeated:
-            if type(e) is Call and is_costly(e.attrs.__class__):
+            if computes(e, kind):
                 return None
             self.repeated.add(e)
         return group

@@ -1,23 +1,18 @@
 """What fusion asks of shapes and operators: which loops are the same, and what is computed several times."""
 
-from functools import cache
-
 from relay.ir.expr import Call, Expr
 from relay.ir.type import Dim, TensorType, Type
-from relay.op.base import Operator, registry
-from relay.op.column import Column
 from relay.op.reduce import Along
 from relay.transform.fusion_graph import Kind
 from relay.typecheck.types import Types
 
-costly = Column[bool](default=False)
-"""Operators that take so long for an element that storing it is better than computing it several times."""
-for _name in (
-    "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cos", "cosh", "erf", "exp", "log", "log10",
-    "log2", "power", "sigmoid", "sin", "sinh", "tan", "tanh",
-):  # fmt: skip
-    costly[registry[_name]] = True
-
+FREE = frozenset(
+    {
+        "broadcast_to", "broadcast_to_like", "cast", "cast_like", "copy", "full", "full_like", "nn.pad",
+        "ones", "ones_like", "reinterpret", "stop_gradient", "zeros", "zeros_like",
+    }
+)  # fmt: skip
+"""Operators besides the injective ones that only say where elements come from, or convert them."""
 RESHAPING = frozenset({"expand_dims", "reshape", "squeeze"})
 """Operators that may keep every element in its row."""
 REPEATING = frozenset(
@@ -29,10 +24,9 @@ Row = tuple[Sizes, object]
 """What a reduction goes through: the sizes of its operand, and which axes of it are combined."""
 
 
-@cache
-def is_costly(op: type[Operator]) -> bool:
-    """Whether storing an element is better than computing it several times."""
-    return costly[op]
+def computes(e: Expr, kind: Kind) -> bool:
+    """Whether there is arithmetic to do for each element."""
+    return kind <= Kind.BROADCAST and type(e) is Call and e.attrs.name not in FREE
 
 
 def sizes(t: Type) -> Sizes | None:
@@ -72,11 +66,19 @@ def is_stretched(t: Type, by: Type) -> bool:
     return False
 
 
-def is_repeated(e: Expr, kind: Kind, user: Expr, types: Types) -> bool:
-    """Whether `user`, a node of that kind, reads elements of `e` several times."""
-    if kind is Kind.BROADCAST:
+def is_repeated(e: Expr, kind: Kind, user: Expr, types: Types, in_kernel: bool) -> bool:
+    """Whether `user`, a node of that kind, reads elements of `e` several times.
+
+    The order of a kernel's loops is its own, so that only what is a single number comes before all of them.
+    """
+    if kind is not Kind.BROADCAST:
+        return kind is Kind.INJECTIVE and type(user) is Call and user.attrs.name in REPEATING
+    if not in_kernel:
         return is_stretched(types(e), types(user))
-    return kind is Kind.INJECTIVE and type(user) is Call and user.attrs.name in REPEATING
+    small, large = sizes(types(e)), sizes(types(user))
+    if small is None or large is None:
+        return True
+    return any(d != 1 for d in small) and long_axes(small) != long_axes(large)
 
 
 def row(e: Expr, types: Types) -> Row | None:
