@@ -78,13 +78,23 @@ class _Names:
 
 
 class _Env:
-    """How placeholders are called here."""
+    """How placeholders are called here: by names that all share, and while it is entered, by some of its own."""
 
-    __slots__ = ("cache", "rename")
+    __slots__ = ("cache", "hidden", "own", "rename")
 
-    def __init__(self, rename: dict[TypeVar, Any]) -> None:
+    def __init__(self, rename: dict[TypeVar, Any], own: dict[TypeVar, Any]) -> None:
         self.rename = rename
+        self.own = own
+        self.hidden: list[dict[TypeVar, Any]] = []
         self.cache: dict[Any, Any] = {}
+
+    def enter(self) -> None:
+        rename = self.rename
+        self.hidden.append({p: rename.get(p, p) for p in self.own})
+        rename.update(self.own)
+
+    def leave(self) -> None:
+        self.rename.update(self.hidden.pop())
 
     def type(self, t: Any) -> Any:
         if isinstance(t, Type):
@@ -100,7 +110,7 @@ class Elaborator:
     def __init__(self, inf: "Inference") -> None:
         """`inf` has solved the definition's group."""
         self.inf = inf
-        self.env = _Env({})
+        self.env = _Env({}, {})
         self.names = _Names()
         self.outer: list[tuple[_Env, list[str], dict[Kind, int]]] = []
         self.envs: dict[Signature, _Env] = {}
@@ -117,15 +127,16 @@ class Elaborator:
             return known
         env = self.env
         if sig.others:
-            env = _Env({**env.rename, **{p: self.closed(p) for p in sig.others}})
+            env = _Env(env.rename, {p: self.closed(p) for p in sig.others})
+        own = env.own if sig.others else env.rename
         if sig.added:
             names = self.names
-            before, own = dict(names.next), [p.name for p in sig.type_params]
-            for name in own:
+            before, declared = dict(names.next), [p.name for p in sig.type_params]
+            for name in declared:
                 names.take(name)
             for p in sig.added:
-                env.rename[p] = sig.final[p] = TypeVar(names.fresh(p.kind), p.kind)
-            names.release(own)
+                own[p] = sig.final[p] = TypeVar(names.fresh(p.kind), p.kind)
+            names.release(declared)
             self.after[sig] = names.next
             names.next = before
         self.envs[sig] = env
@@ -139,7 +150,11 @@ class Elaborator:
 
     def scheme(self, sig: Signature) -> FuncType:
         """The type of a bound function, its parameters named."""
-        return self.name(sig).type(sig.scheme)
+        env = self.name(sig)
+        env.enter()
+        found = env.type(sig.scheme)
+        env.leave()
+        return found
 
     # --- the walk -----------------------------------------------------------------------------------------
 
@@ -234,6 +249,7 @@ class Elaborator:
         self.outer.append((own, names, self.names.next))
         self.names.next = dict(self.after.get(sig, self.names.next)) if names else self.names.next
         self.env = env
+        env.enter()
         for name in names:
             self.names.take(name)
         for p in fn.params:
@@ -302,6 +318,7 @@ class Elaborator:
         constraints = fn.constraints
         if sig.needs or any(has_unknown(c) for c in constraints):
             constraints = tuple([env.type(c) for c in (*constraints, *sig.needs)])
+        env.leave()
         self.env, names, following = self.outer.pop()
         self.names.release(names)
         self.names.next = following
