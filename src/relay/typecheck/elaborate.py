@@ -78,7 +78,7 @@ class _Names:
 
 
 class _Env:
-    """How placeholders are called here: by names that all share, and while it is entered, by some of its own."""
+    """How placeholders are called here: by names that all share and, while it is entered, some of its own."""
 
     __slots__ = ("cache", "hidden", "own", "rename")
 
