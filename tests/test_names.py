@@ -137,7 +137,8 @@ NAMES = {
     "relay.error": "DiagnosticError TVMError",
     "relay.expr": "Call If Let RefCreate RefRead RefWrite Tuple TupleGetItem TupleWrapper const",
     "relay.ir": "FuncType GlobalTypeVar GlobalVar IRModule IncompleteType Op TypeVar",
-    "relay.op": "get",
+    "relay.op": "const get",
+    "relay.op.op": "get",
     "relay.scope_builder": "ScopeBuilder",
     "relay.ty": "FuncType GlobalTypeVar IncompleteType RefType TensorType TupleType TypeCall TypeRelation"
     " TypeVar",

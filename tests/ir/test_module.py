@@ -333,3 +333,16 @@ def test_const_takes_a_base_type():
     assert const(1, "float16").type is scalar_type("float16")
     with pytest.raises(TypeError):
         const(const(1))
+
+
+def test_parts_of_a_data_type_may_be_lists():
+    def module(several: type) -> IRModule:
+        header, a = GlobalTypeVar("Pair"), TypeVar("a")
+        constructor = Constructor("Both", several([a, a]), header)
+        mod = IRModule()
+        mod[header] = TypeData(header, several([a]), several([constructor]))
+        return mod
+
+    lists, tuples = module(list), module(tuple)
+    assert relay.structural_equal(lists, tuples)
+    assert relay.structural_hash(lists) == relay.structural_hash(tuples)

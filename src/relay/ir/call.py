@@ -8,7 +8,7 @@ import numpy as np
 from relay.diagnostic import caller_span
 from relay.ir import hooks
 from relay.ir.leaf import Op, constant, literal
-from relay.ir.node import RelayExpr, node, set_field
+from relay.ir.node import RelayExpr, listed, node, set_field, several
 
 if TYPE_CHECKING:
     from relay.ir.expr import Expr
@@ -20,7 +20,7 @@ NO_ATTRS: Mapping[str, Any] = {}
 class Tuple(RelayExpr):
     """A tuple of a fixed number of fields."""
 
-    fields: tuple["Expr", ...]
+    fields: tuple["Expr", ...] = several(converter=listed)
 
     def __post_init__(self) -> None:
         if type(self.fields) is not tuple:
@@ -81,9 +81,9 @@ class Call(RelayExpr):
     """
 
     op: "Expr"
-    args: tuple["Expr", ...]
+    args: tuple["Expr", ...] = several(converter=listed)
     attrs: Any = None
-    type_args: tuple[Any, ...] = ()
+    type_args: tuple[Any, ...] = several(converter=listed, default=())
     __match_args__: ClassVar[tuple[Literal["target"], Literal["args"]]] = (  # pyright: ignore[reportIncompatibleVariableOverride]
         "target",
         "args",

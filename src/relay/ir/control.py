@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from relay.diagnostic import caller_span
 from relay.ir.call import NO_ATTRS
 from relay.ir.leaf import Var
-from relay.ir.node import Node, Pattern, RelayExpr, node, replace, set_field
+from relay.ir.node import Node, Pattern, RelayExpr, keep_listed, listed, node, replace, set_field, several
 from relay.ir.type import Type, TypeRelation, TypeVar
 
 if TYPE_CHECKING:
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 class Function(RelayExpr):
     """`fn<type_params>(params) -> ret_type where constraints { body }`; attributes are metadata."""
 
-    params: tuple[Var, ...]
+    params: tuple[Var, ...] = several(converter=listed)
     body: "Expr"
     ret_type: Type | None = None
-    type_params: tuple[TypeVar, ...] = ()
+    type_params: tuple[TypeVar, ...] = several(converter=listed, default=())
     attrs: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    constraints: tuple[TypeRelation, ...] = ()
+    constraints: tuple[TypeRelation, ...] = several(converter=listed, default=())
 
     def __post_init__(self) -> None:
         for name in ("params", "type_params", "constraints"):
@@ -82,17 +82,12 @@ class Let(RelayExpr):
 class LetRec(RelayExpr):
     """`let rec v1 = f1 and v2 = f2; body`: mutually recursive functions; all see all."""
 
-    vars: tuple[Var, ...]
-    values: tuple["Expr", ...]
+    vars: tuple[Var, ...] = several(converter=listed)
+    values: tuple["Expr", ...] = several(converter=listed)
     body: "Expr"
 
     def __post_init__(self) -> None:
-        for name in ("vars", "values"):
-            given = getattr(self, name)
-            if type(given) is not tuple:
-                set_field(self, name, tuple(given))
-        if self.span is None:
-            set_field(self, "span", caller_span())
+        keep_listed(self, "vars", "values")
 
     @property
     def children(self) -> tuple["Expr", ...]:
@@ -136,7 +131,7 @@ class Match(RelayExpr):
     """
 
     data: "Expr"
-    clauses: tuple[Clause, ...]
+    clauses: tuple[Clause, ...] = several(converter=listed)
     complete: bool = True
 
     def __post_init__(self) -> None:

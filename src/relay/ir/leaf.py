@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from relay.diagnostic import Span
 from relay.ir.dtype import dtype_name, to_numpy
-from relay.ir.node import RelayExpr, node, set_field
+from relay.ir.node import RelayExpr, keep_listed, listed, node, set_field, several
 from relay.ir.type import GlobalTypeVar, TensorType, Type
 
 
@@ -139,9 +139,12 @@ class Constructor(RelayExpr):
     """A constructor of a data type: `inputs` are the types of its fields, `tag` its position."""
 
     name_hint: str
-    inputs: tuple[Type, ...]
+    inputs: tuple[Type, ...] = several(converter=listed)
     belong_to: GlobalTypeVar
     tag: int = 0
+
+    def __post_init__(self) -> None:
+        keep_listed(self, "inputs")
 
     @property
     def name(self) -> str:

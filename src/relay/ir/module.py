@@ -7,6 +7,7 @@ from typing import Any
 from relay.diagnostic import Span, did_you_mean, fail
 from relay.ir import hooks
 from relay.ir.expr import Constructor, Expr, Function, GlobalVar, Node, RelayExpr, node
+from relay.ir.node import keep_listed, listed, several
 from relay.ir.type import FuncType, GlobalTypeVar, Type, TypeCall, TypeVar
 
 
@@ -15,9 +16,12 @@ class TypeData(Node):
     """`type header[type_vars] { constructors }`; `extern type` has no constructors and `is_extern`."""
 
     header: GlobalTypeVar
-    type_vars: tuple[TypeVar, ...]
-    constructors: tuple[Constructor, ...]
+    type_vars: tuple[TypeVar, ...] = several(converter=listed)
+    constructors: tuple[Constructor, ...] = several(converter=listed)
     is_extern: bool = False
+
+    def __post_init__(self) -> None:
+        keep_listed(self, "type_vars", "constructors")
 
     @property
     def type_call(self) -> TypeCall:

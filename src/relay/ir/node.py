@@ -4,7 +4,8 @@ The kinds of expressions are in `relay.ir.leaf`, `relay.ir.call` and `relay.ir.c
 in `relay.ir.expr`, which passes all of them on.
 """
 
-from dataclasses import dataclass, field, fields
+from collections.abc import Callable, Iterable
+from dataclasses import MISSING, dataclass, field, fields
 from functools import cache
 from typing import TYPE_CHECKING, Any, Self, TypeVar, dataclass_transform
 
@@ -16,11 +17,22 @@ if TYPE_CHECKING:
     from relay.ir.expr import Call, Expr
 
 C = TypeVar("C", bound=type)
+T = TypeVar("T")
 set_field = object.__setattr__
 """How a node sets a field of its own while it is made."""
 
 
-@dataclass_transform(frozen_default=True, eq_default=False, field_specifiers=(field,))
+def listed(given: Iterable[T] | None, /) -> tuple[T, ...]:
+    """Several things as a node keeps them, however they are given."""
+    return tuple(given or ())
+
+
+def several(*, converter: Callable[[Any], Any], default: Any = MISSING) -> Any:
+    """A field that holds several things: `several(converter=listed)` lets type checkers accept lists."""
+    return field(default=default)
+
+
+@dataclass_transform(frozen_default=True, eq_default=False, field_specifiers=(field, several))
 def node(cls: C) -> C:
     """Make a class a node: a frozen dataclass with slots, equal by identity."""
     made: Any = dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -37,6 +49,16 @@ def replace(e: Any, **changes: Any) -> Any:
     values = {name: getattr(e, name) for name in _field_names(e.__class__)}
     values.update(changes)
     return e.__class__(**values)
+
+
+def keep_listed(e: "Node", *names: str) -> None:
+    """Make tuples of these fields of a node that is just made, and give it its place."""
+    for name in names:
+        given = getattr(e, name)
+        if type(given) is not tuple:
+            set_field(e, name, listed(given))
+    if e.span is None:
+        set_field(e, "span", caller_span())
 
 
 @node

@@ -2,17 +2,8 @@
 
 from collections.abc import Iterator
 
-from relay.diagnostic import caller_span
 from relay.ir.leaf import Constructor, Var
-from relay.ir.node import Pattern, node, set_field
-
-
-def _several(p: "PatternConstructor | PatternTuple") -> None:
-    """Fields given as a list (or None) as a tuple, and the span."""
-    if type(p.patterns) is not tuple:
-        set_field(p, "patterns", tuple(p.patterns or ()))
-    if p.span is None:
-        set_field(p, "span", caller_span())
+from relay.ir.node import Pattern, keep_listed, listed, node, several
 
 
 @node
@@ -32,10 +23,10 @@ class PatternConstructor(Pattern):
     """`Cons(p, q)`: matches an instance of that constructor whose fields match."""
 
     constructor: Constructor
-    patterns: tuple[Pattern, ...] = ()
+    patterns: tuple[Pattern, ...] = several(converter=listed, default=())
 
     def __post_init__(self) -> None:
-        _several(self)
+        keep_listed(self, "patterns")
 
     @property
     def children(self) -> tuple[Pattern, ...]:
@@ -46,10 +37,10 @@ class PatternConstructor(Pattern):
 class PatternTuple(Pattern):
     """`(p, q)`: matches a tuple whose fields match."""
 
-    patterns: tuple[Pattern, ...] = ()
+    patterns: tuple[Pattern, ...] = several(converter=listed, default=())
 
     def __post_init__(self) -> None:
-        _several(self)
+        keep_listed(self, "patterns")
 
     @property
     def children(self) -> tuple[Pattern, ...]:

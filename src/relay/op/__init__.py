@@ -30,6 +30,8 @@ from relay.op import (  # noqa: I001 -- the order is that of the operator manual
     random,
     nn,
 )
+from relay.ir.build import const
+from relay.op import op
 from relay.op.base import get, operator
 from relay.op.column import Column
 from relay.op.namespace import install
@@ -60,6 +62,6 @@ FILES = (
 )  # fmt: skip
 """The modules that register operators."""
 
-__all__ = ["FILES", "Column", "get", "operator", "relation"]
+__all__ = ["FILES", "Column", "const", "get", "op", "operator", "relation"]
 
 install()
