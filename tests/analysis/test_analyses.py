@@ -1,5 +1,7 @@
 """Facts about programs: fragments, features, kinds, call graphs, effects, lints, counts."""
 
+import pkgutil
+
 import pytest
 
 import relay
@@ -38,6 +40,7 @@ from relay.ir.type import (
     TypeVar,
     scalar_type,
 )
+from relay.transform.base import load_all, registry
 
 X, Y = Var("x"), Var("y")
 INT = scalar_type("int32")
@@ -352,3 +355,11 @@ def conditions(n):
 )
 def test_analyses_do_not_recurse(analyse):
     analyse(conditions(30_000))
+
+
+@pytest.mark.parametrize("package", [relay, analysis, relay.transform], ids=lambda p: p.__name__)
+def test_no_module_has_the_name_of_something_public(package):
+    """A module that is imported takes its name in the package."""
+    load_all()
+    public = {*package._HOME, *(registry if package is relay.transform else ())}
+    assert not public & {found.name for found in pkgutil.iter_modules(package.__path__)}

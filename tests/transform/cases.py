@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from relay.analysis.well_formed import assert_well_formed
+from relay.analysis.well_formedness import assert_well_formed
 from relay.diagnostic import RelayError
 from relay.interpreter import lower
 from relay.interpreter.machine import Interpreter

@@ -8,7 +8,7 @@ from relay.text.api import parse
 from relay.transform.anf import to_anf
 from relay.transform.canonical_cast import canonicalize_cast
 from relay.transform.canonical_ops import CANONICAL, canonicalize_ops
-from relay.transform.fast_math import FAST, fast_math
+from relay.transform.fast_arithmetic import FAST, fast_math
 from relay.transform.inference_mode import INFERENCE, PROJECTION, simplify_inference
 from relay.typecheck.infer import infer
 from transform.cases import verified

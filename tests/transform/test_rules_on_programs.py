@@ -16,7 +16,7 @@ from relay.transform.algebra import simplify_expr
 from relay.transform.anf import to_anf
 from relay.transform.canonical_cast import canonicalize_cast
 from relay.transform.canonical_ops import canonicalize_ops
-from relay.transform.fast_math import fast_math
+from relay.transform.fast_arithmetic import fast_math
 from relay.transform.forms import ANF
 from relay.transform.inference_mode import simplify_inference
 from relay.transform.lazy_gradients import lazy_gradient_init

@@ -16,12 +16,12 @@ _NAMES = {
     "relay.analysis.exhaustive": "unmatched_cases",
     "relay.analysis.extract": "extract_intermdeiate_expr search_fc_transpose",
     "relay.analysis.feature": "Feature detect_feature",
-    "relay.analysis.fragment": "fragment",
+    "relay.analysis.fragments": "fragment",
     "relay.analysis.kinds": "all_type_vars bound_type_vars check_kind free_type_vars",
-    "relay.analysis.lint": "lint",
+    "relay.analysis.lints": "lint",
     "relay.analysis.normal_form": "check_basic_block_normal_form shared_across_scopes",
     "relay.analysis.uses": "live_vars use_counts users",
-    "relay.analysis.well_formed": "assert_well_formed faults well_formed",
+    "relay.analysis.well_formedness": "assert_well_formed faults well_formed",
     "relay.ir.vars": "all_vars bound_vars constants free_vars",
 }
 _HOME = {name: home for home, names in _NAMES.items() for name in names.split()}

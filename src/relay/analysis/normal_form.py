@@ -1,7 +1,7 @@
 """Normal forms: which nodes a `let` binds, those that several scopes use or all but atoms."""
 
 from relay.ir.expr import Constant, Constructor, Expr, Function, GlobalVar, Let, LetRec, Op, Var
-from relay.ir.scope import Scope, opened, scopes
+from relay.ir.scope import OPENING, Scope, opened, scopes
 from relay.ir.walk import post_order
 
 ATOMS = frozenset({Var, Constant, GlobalVar, Op, Constructor})
@@ -38,24 +38,24 @@ def is_a_normal(root: Expr) -> bool:
     stack = [root]
     while stack:
         e = stack.pop()
-        if not e.children:
+        children = e.children
+        if not children:
             continue
         if e in seen:
             return False
         seen.add(e)
-        match e:
-            case Function(attrs=attrs) if attrs.get("Primitive"):
-                pass
-            case Let():
-                if isinstance(e.value, Let | LetRec):
+        kind = type(e)
+        if kind is Let or kind is LetRec:
+            if type(children[0]) is Let or type(children[0]) is LetRec:
+                return False
+            stack += children
+        elif kind not in OPENING:
+            if not ATOMS.issuperset(map(type, children)):
+                return False
+        elif type(e) is not Function or not e.attrs.get("Primitive"):
+            for child, is_scope in opened(e):
+                if is_scope:
+                    stack.append(child)
+                elif type(child) not in ATOMS:
                     return False
-                stack += e.children
-            case LetRec():
-                stack += e.children
-            case _:
-                for child, is_scope in opened(e):
-                    if is_scope:
-                        stack.append(child)
-                    elif type(child) not in ATOMS:
-                        return False
     return True

@@ -1,6 +1,10 @@
 """Closing a function over the functions that it captures, so that what is differentiated is all there."""
 
+from collections.abc import Set as AbstractSet
+from functools import cached_property
+
 from relay.analysis.effects import Effect, Effects
+from relay.analysis.uses import recursive_lets
 from relay.ir.expr import Call, Expr, Function, Let, LetRec, Var
 from relay.ir.subst import substitute_type
 from relay.ir.type import FuncType, Type, TypeVar
@@ -14,10 +18,24 @@ class Closing:
 
     def __init__(self, root: Expr, type_of: Types, effects: Effects) -> None:
         """`root` is the definition."""
+        self.root = root
         self.type_of = type_of
         self.effects = effects
-        self.bindings = bindings(root)
-        self.order = {v: i for i, v in enumerate(self.bindings)}
+
+    @cached_property
+    def bindings(self) -> dict[Var, Let | LetRec]:
+        """Where each variable is bound by a `let`, outer ones first."""
+        return bindings(self.root)
+
+    @cached_property
+    def order(self) -> dict[Var, int]:
+        """Which `let` comes first."""
+        return {v: i for i, v in enumerate(self.bindings)}
+
+    @cached_property
+    def recursive(self) -> AbstractSet[Let]:
+        """The `let`s whose function calls itself."""
+        return set(recursive_lets(self.root))
 
     def closed(self, f: Function) -> tuple[Function, list[Var], Var | None]:
         """`f` with the functions it captures defined inside, what it still captures, and a function it
@@ -42,7 +60,7 @@ class Closing:
         """An expression of function type `t` as a literal: the one it names, or one that calls it."""
         while isinstance(e, Var) and isinstance(binding := self.bindings.get(e), Let):
             if isinstance(binding.value, Function):
-                if binding.var in free_vars(binding.value):
+                if binding in self.recursive:
                     break
             elif not isinstance(binding.value, Var):
                 break

@@ -13,13 +13,15 @@ from relay.autodiff.reverse import Reverse
 from relay.autodiff.specialize import function_type, specialize_grads
 from relay.diagnostic import derive_from, derived_nodes, fail
 from relay.ir import hooks
+from relay.ir.collector import paused
 from relay.ir.expr import Call, Expr, Function, GlobalVar, Grad, GradKind, Op, Tuple, Var
 from relay.ir.module import IRModule
 from relay.ir.subst import substitute_type
 from relay.ir.supply import GlobalVarSupply
 from relay.ir.type import TupleType
 from relay.ir.walk import post_order, rewrite
-from relay.transform.specialisation import monomorphize
+from relay.transform.anf import to_anf
+from relay.transform.specialisation import is_monomorphic, monomorphize
 from relay.typecheck.infer import infer
 from relay.typecheck.query import Types
 
@@ -37,12 +39,16 @@ def expand_grad(mod: IRModule, reserved: Iterable[GlobalVar] = ()) -> IRModule:
     supply = GlobalVarSupply(mod)
     for name in set(reserved) - set(mod.functions):
         supply.reserve_global(name)
-    with derived_nodes():
+    with derived_nodes(), paused():
         return _expanded(_with_known_base_types(infer(mod)), supply)
 
 
 def _with_known_base_types(mod: IRModule) -> IRModule:
-    """The module with a copy of each polymorphic function for its uses: then what varies is known."""
+    """The module in A-normal form, with a copy of each polymorphic function for its uses: then what varies
+    is known.
+    """
+    if is_monomorphic(mod):
+        return to_anf(mod)
     types = Types(mod)
     mod = mod.map_functions(lambda f: rewrite(f, lambda e: _at_its_types(e, types)))
     instances = monomorphize(infer(mod))
@@ -78,17 +84,17 @@ def _at_its_types(e: Expr, types: Types) -> Expr | None:
 def _expanded(mod: IRModule, supply: GlobalVarSupply) -> IRModule:
     """The annotated module, expanded round by round."""
     mod, generic = specialize_grads(mod, supply)
-    while True:
-        pending = with_grads(mod)
-        known = [v for v in pending if v not in generic]
-        if not known:
-            return mod
-        mod = infer(_Round(mod.copy(), pending, supply).expand(known))
+    pending = with_grads(mod)
+    while known := [v for v in pending if v not in generic]:
+        this = _Round(mod.copy(), pending, supply)
+        mod = infer(this.expand(known))
+        pending = {v: mod.functions[v] for v in pending if v not in this.done}
+    return mod
 
 
 def with_grads(mod: IRModule) -> dict[GlobalVar, Expr]:
     """The definitions that have derivatives in them."""
-    return {v: e for v, e in mod.functions.items() if any(isinstance(x, Grad) for x in post_order(e))}
+    return {v: e for v, e in mod.functions.items() if any(type(x) is Grad for x in post_order(e))}
 
 
 class _Round:
@@ -102,12 +108,14 @@ class _Round:
         self.reverse = Reverse(DualTypes(mod, "vjp"), supply)
         self.type_of = Types(mod)
         self.effects = Effects(mod)
+        self.done: set[GlobalVar] = set()
+        """The definitions that have no derivatives left."""
 
     def expand(self, names: Collection[GlobalVar]) -> IRModule:
         """The module with these definitions one level of nesting further."""
         found = False
         for name in names:
-            new = self._expansions(self.pending[name])
+            new = self._expansions(name, self.pending[name])
             if new:
                 found = True
                 self.mod[name] = replaced(self.pending[name], new)
@@ -117,12 +125,13 @@ class _Round:
         self.reverse.define_waiting()
         return self.mod
 
-    def _expansions(self, definition: Expr) -> dict[Expr, Expr]:
+    def _expansions(self, name: GlobalVar, definition: Expr) -> dict[Expr, Expr]:
         """The derivatives of a definition that can be expanded now."""
         closing = Closing(definition, self.type_of, self.effects)
         new: dict[Expr, Expr] = {}
+        left = False
         for e in post_order(definition):
-            if isinstance(e, Grad):
+            if type(e) is Grad:
                 f, captured, unknown = closing.closed(
                     closing.literal(e.function, function_type(e, self.type_of))
                 )
@@ -130,6 +139,10 @@ class _Round:
                     report_unknown(e, unknown)
                 if self._is_ready(f):
                     new[e] = self._expanded(e.kind, f, captured)
+                else:
+                    left = True
+        if not left:
+            self.done.add(name)
         return new
 
     def _expanded(self, kind: GradKind, f: Function, captured: list[Var]) -> Expr:

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from relay.analysis.normal_form import is_a_normal
 from relay.diagnostic import fail
 from relay.ir.expr import Call, Constructor, Expr, Function, Op, Var
 from relay.ir.subst import substitute_type
@@ -13,7 +14,8 @@ from relay.typecheck.query import Types
 
 def normal(f: Function, types: Types) -> Function:
     """A function literal in A-normal form, in which operators and constructors are only called."""
-    made = anf(applied(f, types), types)
+    made = applied(f, types)
+    made = made if is_a_normal(made) else anf(made, types)
     assert isinstance(made, Function)
     return made
 

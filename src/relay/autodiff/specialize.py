@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from relay.analysis.effects import Effects
-from relay.autodiff.closing import Closing
+from relay.autodiff.closing import Closing, holds_function
 from relay.diagnostic import fail
 from relay.ir.bind import renew
 from relay.ir.equal import structural_equal
@@ -47,8 +47,7 @@ class _Specializer:
         """What the current module differentiates, and through which parameters."""
         self.type_of = Types(self.mod)
         self.effects = Effects(self.mod)
-        self.closings = {v: Closing(f, self.type_of, self.effects) for v, f in self.mod.functions.items()
-                         if any(isinstance(e, Grad | Call) for e in post_order(f))}  # fmt: skip
+        self.closings = {v: Closing(f, self.type_of, self.effects) for v, f in self.mod.functions.items()}
         changed = True
         while changed:
             new = [self._note(v, f) for v, f in self.mod.functions.items()]
@@ -56,7 +55,7 @@ class _Specializer:
 
     def _note(self, name: GlobalVar, f: Expr) -> bool:
         """Note the parameters of a definition that it differentiates; whether there are new ones."""
-        if not isinstance(f, Function):
+        if not isinstance(f, Function) or not any(holds_function(self.type_of(p)) for p in f.params):
             return False
         wanted = {self._unknown(name, e, t) for e, t in self._targets(f)} & set(f.params)
         found = {f.params.index(v) for v in wanted if v is not None}

@@ -32,7 +32,7 @@ def check(files: Sequence[str], types: bool) -> int:
 
 def check_one(name: str, report: Report) -> IRModule | None:
     """The annotated module of a file; what is wrong with it goes into the report."""
-    from relay.analysis.lint import lint
+    from relay.analysis.lints import lint
     from relay.typecheck.infer import infer
 
     warnings = Report()

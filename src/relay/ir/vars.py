@@ -56,8 +56,20 @@ def free_vars(expr: Expr) -> list[Var]:
 
     Each variable object has one binding site, so that a variable bound anywhere inside is not free.
     """
-    bound = _bound(expr)
-    return [v for v in all_vars(expr) if v not in bound]
+    mentioned: dict[Expr, None] = {}
+    bound: set[Var] = set()
+    seen: set[Expr] = set()
+    stack: list[Expr] = [expr]
+    while stack:
+        e = stack.pop()
+        if type(e) is Var:
+            mentioned[e] = None
+        elif e not in seen:
+            seen.add(e)
+            if type(e) in _BINDERS:
+                bound.update(binders(e))
+            stack += e.children[::-1]
+    return [v for v in mentioned if v not in bound]  # pyright: ignore[reportReturnType]
 
 
 def constants(expr: Expr) -> list[Constant]:

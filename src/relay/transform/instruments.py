@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any, TextIO
 
-from relay.analysis.well_formed import faults
+from relay.analysis.well_formedness import faults
 from relay.diagnostic import Diagnostic, Note, RelayError
 from relay.ir.module import IRModule
 from relay.transform.base import registry

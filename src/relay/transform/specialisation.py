@@ -8,6 +8,7 @@ from relay.analysis.call_graph import CallGraph
 from relay.analysis.normal_form import ATOMS
 from relay.ir.expr import (
     Call,
+    Constructor,
     Expr,
     Function,
     GlobalVar,
@@ -61,6 +62,25 @@ def monomorphize(mod: IRModule, *, max_instances: int = 64) -> IRModule:
     }
     """
     return _Specialiser(mod, max_instances).module()
+
+
+def is_monomorphic(mod: IRModule) -> bool:
+    """Whether nothing polymorphic is defined, called or handed on, but constructors."""
+    return not any(_is_polymorphic(e) for f in mod.functions.values() for e in post_order(f))
+
+
+def _is_polymorphic(e: Expr) -> bool:
+    if type(e) is Call:
+        return any(type(a) in _GENERIC for a in e.args) or (
+            bool(e.type_args) and type(e.op) is not Constructor
+        )
+    if type(e) is Function:
+        return bool(e.type_params) or type(e.body) in _GENERIC
+    return type(e) not in ATOMS and any(type(c) in _GENERIC for c in e.children)
+
+
+_GENERIC = (Op, Constructor)
+"""What may be polymorphic where it is no callee."""
 
 
 KEEP = object()
