@@ -122,10 +122,6 @@ class Dataflow:
             return False
         return self.types(e.value) == e.var.type_annotation
 
-    def producer(self, e: Expr) -> Expr:
-        """The node that computes `e`, which may be a variable that stands for it."""
-        return self.values.get(e, e)
-
 
 def is_closed(fn: Function) -> bool:
     """Whether a function is left as it is: a fused one, or one that another compiler takes."""
