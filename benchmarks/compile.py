@@ -40,7 +40,8 @@ class Bars:
 LANGUAGE = Bars({"parse": 3.5, "print": 1.7, "infer": 2.5, "equality": 0.8}, 1.3)
 PASSES = Bars(
     {
-        "to_anf": 1.5, "fold_constants": 2.5, "eliminate_common_subexpr": 3, "grad": 14, "optimize": 12,
+        "to_anf": 1.5, "fold_constants": 2.5, "eliminate_common_subexpr": 3, "fuse_ops": 4,
+        "partial_evaluate": 8, "grad": 14, "optimize": 12,
     },
     1.5,
 )  # fmt: skip
