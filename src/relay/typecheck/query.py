@@ -6,7 +6,7 @@ from typing import Any
 from relay.diagnostic import fail
 from relay.ir import hooks
 from relay.ir.collector import paused
-from relay.ir.expr import Constant, Constructor, Expr, GlobalVar, Op
+from relay.ir.expr import Constant, Constructor, Expr, GlobalVar, Let, LetRec, Op
 from relay.ir.module import IRModule
 from relay.ir.type import Type
 from relay.ir.walk import post_order
@@ -26,11 +26,14 @@ def type_of(e: Expr, mod: IRModule | None = None) -> Type:
 
     Raises `RelayError` where it is ill-typed, or where nothing decides its type.
     """
-    types = Types() if mod is None and not recent_modules() else _view(mod).types
-    try:
-        return types(e)
-    except Unannotated:
-        found = None if mod is None else _inferred(e, mod)
+    if mod is not None and _view(mod).owners.get(e) in _view(mod).insides:
+        found = _inferred(e, mod)  # its definition is not annotated, as an earlier question has shown
+    else:
+        types = Types() if mod is None and not recent_modules() else _view(mod).types
+        try:
+            return types(e)
+        except Unannotated:
+            found = None if mod is None else _inferred(e, mod)
     if found is not None:
         return found
     annotated, types = infer_expr(e, mod), Types(mod)
@@ -92,10 +95,25 @@ def _inferred(e: Expr, mod: IRModule) -> Type | None:
             session.report.check()
             session.keep()
     inf, elaborator = view.insides[v]
-    found = inf.raw(e) if isinstance(e, Constructor | Op) else inf.types.get(e, inf.vars.get(e))  # pyright: ignore
-    if found is None and isinstance(e, Constant):
-        found = constant(inf, e)
+    found = _found(inf, e)
     return None if found is None else elaborator.env.type(found)
+
+
+def _found(inf: Inference, e: Expr) -> Any:
+    """What inference has found about a node; a `let` chain has the type of what it ends in."""
+    lets: list[Expr] = []
+    while isinstance(e, Let | LetRec) and e not in inf.types:
+        lets.append(e)
+        e = e.body
+    if isinstance(e, Constructor | Op):
+        found = inf.raw(e)
+    else:
+        found = inf.types.get(e, inf.vars.get(e))  # pyright: ignore
+        if found is None and isinstance(e, Constant):
+            found = constant(inf, e)
+    if found is not None:
+        inf.types.update(dict.fromkeys(lets, found))
+    return found
 
 
 hooks.checked_type = type_of
