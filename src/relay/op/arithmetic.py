@@ -17,6 +17,7 @@ from relay.ir.type import TensorType, Type
 from relay.op.base import FLOATING, NUMERIC, Array, Broadcast, Derivative, Domain, Numpy, operator, sample
 from relay.op.conversion import NUMPY_ARITHMETIC, through_wide
 from relay.op.derivative import number, spread, times, unbroadcast, written
+from relay.op.native import Scalars
 from relay.op.numeric import apply
 
 Tangents = Sequence[Expr | None]
@@ -76,6 +77,9 @@ class Add(Arithmetic):
             return apply("add", left, right)
         return spread(left, y, lhs) if left is not None else spread(written(right, rhs), y, rhs)
 
+    def native(self, b: Scalars, lhs: Any, rhs: Any) -> Any:
+        return b.add(lhs, rhs)
+
 
 @operator("subtract")
 class Subtract(Arithmetic):
@@ -99,6 +103,9 @@ class Subtract(Arithmetic):
             return spread(left, y, lhs)
         return spread(apply("negative", right), y, rhs)
 
+    def native(self, b: Scalars, lhs: Any, rhs: Any) -> Any:
+        return b.subtract(lhs, rhs)
+
 
 @operator("multiply")
 class Multiply(Arithmetic):
@@ -113,6 +120,9 @@ class Multiply(Arithmetic):
 
     def transpose(self, g: Expr, lhs: Expr, rhs: Expr) -> tuple[Expr, Expr]:
         return unbroadcast(times(g, rhs), lhs, g), unbroadcast(times(g, lhs), rhs, g)
+
+    def native(self, b: Scalars, lhs: Any, rhs: Any) -> Any:
+        return b.multiply(lhs, rhs)
 
 
 @operator("power")
@@ -183,6 +193,10 @@ class Maximum(Arithmetic):
     def partials(self, y: Expr, lhs: Expr, rhs: Expr) -> tuple[Expr, Expr]:
         return shares(lhs, rhs, "less")
 
+    def native(self, b: Scalars, lhs: Any, rhs: Any) -> Any:
+        chosen = b.select(b.compare("gt", lhs, rhs), lhs, rhs)
+        return b.select(b.compare("ne", lhs, lhs), lhs, chosen)
+
 
 @operator("minimum")
 class Minimum(Arithmetic):
@@ -196,6 +210,10 @@ class Minimum(Arithmetic):
 
     def partials(self, y: Expr, lhs: Expr, rhs: Expr) -> tuple[Expr, Expr]:
         return shares(lhs, rhs, "greater")
+
+    def native(self, b: Scalars, lhs: Any, rhs: Any) -> Any:
+        chosen = b.select(b.compare("lt", lhs, rhs), lhs, rhs)
+        return b.select(b.compare("ne", lhs, lhs), lhs, chosen)
 
 
 @operator("atan2")
@@ -310,6 +328,9 @@ class Divide(Division):
         change = apply("negative", less) if above is None else apply("subtract", above, less)
         return apply("divide", change, rhs)
 
+    def native(self, b: Scalars, lhs: Any, rhs: Any) -> Any:
+        return b.divide(lhs, rhs)
+
 
 @operator("floor_divide")
 class FloorDivide(Division):
@@ -353,6 +374,9 @@ class Mod(Division):
     def partials(self, y: Expr, lhs: Expr, rhs: Expr) -> tuple[Expr, Expr]:
         return number(1, y), apply("negative", apply("trunc_divide", lhs, rhs))
 
+    def native(self, b: Scalars, lhs: Any, rhs: Any) -> Any:
+        return b.remainder(lhs, rhs)
+
 
 @operator("floor_mod")
 class FloorMod(Division):
@@ -382,3 +406,6 @@ class TruncMod(Division):
 
     def partials(self, y: Expr, lhs: Expr, rhs: Expr) -> tuple[Expr, Expr]:
         return number(1, y), apply("negative", apply("trunc_divide", lhs, rhs))
+
+    def native(self, b: Scalars, lhs: Any, rhs: Any) -> Any:
+        return b.remainder(lhs, rhs)

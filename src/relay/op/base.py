@@ -22,6 +22,7 @@ from relay.op.attribute import DTypeName as DTypeName
 from relay.op.attribute import conform, freeze
 from relay.op.builder import make_builder
 from relay.op.conversion import NUMPY_ARITHMETIC, through_wide
+from relay.op.native import Loops, View
 from relay.op.relation import Typing, relations
 from relay.op.signature import Signature
 
@@ -362,6 +363,10 @@ class Elementwise(Operator):
         t.tensor(x)
         self.check_dtype(t, x)
 
+    def element(self, b: Loops, index: Sequence[Any], data: View) -> Any:
+        """An element of the result, by `native`."""
+        return self.native(b, data.at(index))  # pyright: ignore
+
 
 class Broadcast(Operator):
     """Two operands of one base type whose shapes broadcast; comparisons set `relation_name =
@@ -378,6 +383,10 @@ class Broadcast(Operator):
         x, y = args
         relations[self.relation_name](t, x, y, out)
         self.check_dtype(t, x)
+
+    def element(self, b: Loops, index: Sequence[Any], *views: View) -> Any:
+        """An element of the result, by `native`."""
+        return self.native(b, *[x.at(b.spread(index, x)) for x in views])  # pyright: ignore
 
 
 class Injective(Operator):

@@ -1,13 +1,15 @@
 """Stretching a tensor to a shape, summing back to one, and choosing between two."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from relay.ir.expr import Expr
 from relay.ir.type import TensorType, Type
-from relay.op.base import NUMERIC, Array, Derivative, Fusion, Numpy, Operator, operator, sample
+from relay.op.base import NUMERIC, Array, Broadcast, Derivative, Fusion, Numpy, Operator, operator, sample
 from relay.op.conversion import accumulator
 from relay.op.create import check_shape
 from relay.op.derivative import masked, number, spread, unbroadcast
+from relay.op.native import Scalars
 from relay.op.numeric import apply
 from relay.op.relation import Typing
 from relay.op.reshape import Rearrangement
@@ -180,3 +182,8 @@ class Where(Operator):
     def transpose(self, g: Expr, condition: Expr, x: Expr, y: Expr) -> tuple[Expr | None, ...]:
         no = apply("where", condition, number(0, g), g)
         return None, unbroadcast(masked(condition, g), x, g), unbroadcast(no, y, g)
+
+    element = Broadcast.element
+
+    def native(self, b: Scalars, condition: Any, x: Any, y: Any) -> Any:
+        return b.select(condition, x, y)

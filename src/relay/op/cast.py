@@ -1,6 +1,7 @@
 """Conversions between base types."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy
 
@@ -12,6 +13,7 @@ from relay.op.base import (
     Array,
     Derivative,
     DTypeName,
+    Elementwise,
     Fusion,
     Numpy,
     Operator,
@@ -20,6 +22,7 @@ from relay.op.base import (
 )
 from relay.op.conversion import converted
 from relay.op.derivative import cast_back
+from relay.op.native import Loops, Scalars, View
 from relay.op.relation import Typing
 
 CASTS = (
@@ -76,6 +79,11 @@ class Cast(Conversion):
     def transpose(self, g: Expr, data: Expr) -> tuple[Expr, ...]:
         return (cast_back(g, data),)
 
+    element = Elementwise.element
+
+    def native(self, b: Scalars, data: Any) -> Any:
+        return b.cast(data, str(self.dtype))
+
 
 @operator("cast_like")
 class CastLike(Conversion):
@@ -100,6 +108,9 @@ class CastLike(Conversion):
 
     def transpose(self, g: Expr, data: Expr, dtype_like: Expr) -> tuple[Expr | None, ...]:
         return cast_back(g, data), None
+
+    def element(self, b: Loops, index: Sequence[Any], data: View, dtype_like: View) -> Any:
+        return b.cast(data.at(index), dtype_like.dtype)
 
 
 @operator("reinterpret")

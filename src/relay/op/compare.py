@@ -1,7 +1,10 @@
 """Comparisons of two operands that broadcast; the result is of booleans.  NaN equals nothing."""
 
+from typing import Any
+
 from relay.op.base import ANY_DTYPE, Array, Broadcast, Derivative, Numpy, operator, sample
 from relay.op.conversion import wide
+from relay.op.native import Scalars
 
 PAIRS = (
     sample("3x5 float32", "3x5 float32"),
@@ -43,6 +46,9 @@ class Equal(Comparison):
 
     ufunc = "equal"
 
+    def native(self, b: Scalars, lhs: Any, rhs: Any) -> Any:
+        return b.compare("eq", lhs, rhs)
+
 
 @operator("not_equal")
 class NotEqual(Comparison):
@@ -53,6 +59,9 @@ class NotEqual(Comparison):
     """
 
     ufunc = "not_equal"
+
+    def native(self, b: Scalars, lhs: Any, rhs: Any) -> Any:
+        return b.compare("ne", lhs, rhs)
 
 
 @operator("less")
@@ -65,6 +74,9 @@ class Less(Comparison):
 
     ufunc = "less"
 
+    def native(self, b: Scalars, lhs: Any, rhs: Any) -> Any:
+        return b.compare("lt", lhs, rhs)
+
 
 @operator("less_equal")
 class LessEqual(Comparison):
@@ -75,6 +87,9 @@ class LessEqual(Comparison):
     """
 
     ufunc = "less_equal"
+
+    def native(self, b: Scalars, lhs: Any, rhs: Any) -> Any:
+        return b.compare("le", lhs, rhs)
 
 
 @operator("greater")
@@ -87,6 +102,9 @@ class Greater(Comparison):
 
     ufunc = "greater"
 
+    def native(self, b: Scalars, lhs: Any, rhs: Any) -> Any:
+        return b.compare("gt", lhs, rhs)
+
 
 @operator("greater_equal")
 class GreaterEqual(Comparison):
@@ -97,3 +115,6 @@ class GreaterEqual(Comparison):
     """
 
     ufunc = "greater_equal"
+
+    def native(self, b: Scalars, lhs: Any, rhs: Any) -> Any:
+        return b.compare("ge", lhs, rhs)

@@ -36,6 +36,11 @@ def accumulator(x: Any) -> Any:
     return x if to is None else x.astype(to)
 
 
+def accumulator_name(dtype: str) -> str:
+    """The base type that sums of a base type are taken in."""
+    return dtype_name(_ACCUMULATOR.get(to_numpy(dtype), to_numpy(dtype)))
+
+
 def through_float64(f: Callable[..., Any], x: Any) -> Any:
     """`f(x)` computed in float64 and rounded once."""
     return f(x) if x.dtype == numpy.float64 else f(x.astype(numpy.float64)).astype(x.dtype)

@@ -1,5 +1,7 @@
 """Logic on booleans, and on the bits of integers."""
 
+from typing import Any
+
 from relay.op.base import (
     BOOLEAN,
     INTEGRAL,
@@ -9,6 +11,7 @@ from relay.op.base import (
     operator,
     sample,
 )
+from relay.op.native import Scalars
 
 TRUTHS = (
     sample("3x5 bool", "3x5 bool"),
@@ -52,6 +55,9 @@ class LogicalAnd(Logical):
 
     ufunc = "logical_and"
 
+    def native(self, b: Scalars, lhs: Any, rhs: Any) -> Any:
+        return b.bits("and", lhs, rhs)
+
 
 @operator("logical_or")
 class LogicalOr(Logical):
@@ -63,6 +69,9 @@ class LogicalOr(Logical):
 
     ufunc = "logical_or"
 
+    def native(self, b: Scalars, lhs: Any, rhs: Any) -> Any:
+        return b.bits("or", lhs, rhs)
+
 
 @operator("logical_xor")
 class LogicalXor(Logical):
@@ -73,6 +82,9 @@ class LogicalXor(Logical):
     """
 
     ufunc = "logical_xor"
+
+    def native(self, b: Scalars, lhs: Any, rhs: Any) -> Any:
+        return b.bits("xor", lhs, rhs)
 
 
 @operator("logical_not")
@@ -87,6 +99,9 @@ class LogicalNot(Elementwise):
     ufunc = "logical_not"
     derivative = Derivative.ZERO
     samples = (sample("3x5 bool"), sample("bool"), sample("0 bool"))
+
+    def native(self, b: Scalars, data: Any) -> Any:
+        return b.bits("xor", data, b.const(True, data))
 
 
 @operator("bitwise_and")

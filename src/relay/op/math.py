@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from functools import partial
+from typing import Any
 
 import numpy
 
@@ -19,6 +20,7 @@ from relay.op.base import (
 )
 from relay.op.conversion import through_float64
 from relay.op.derivative import number, times
+from relay.op.native import Scalars
 from relay.op.numeric import apply
 
 REAL = (
@@ -80,6 +82,9 @@ class Negative(Elementwise):
     def transpose(self, g: Expr, data: Expr) -> tuple[Expr, ...]:
         return (apply("negative", g),)
 
+    def native(self, b: Scalars, data: Any) -> Any:
+        return b.negative(data)
+
 
 @operator("exp")
 class Exp(Smooth):
@@ -93,6 +98,9 @@ class Exp(Smooth):
 
     def partials(self, y: Expr, data: Expr) -> tuple[Expr, ...]:
         return (y,)
+
+    def native(self, b: Scalars, data: Any) -> Any:
+        return b.function("exp", data)
 
 
 @operator("log")
@@ -108,6 +116,9 @@ class Log(Smooth):
 
     def partials(self, y: Expr, data: Expr) -> tuple[Expr, ...]:
         return (apply("divide", number(1, data), data),)
+
+    def native(self, b: Scalars, data: Any) -> Any:
+        return b.function("log", data)
 
 
 @operator("log2")
@@ -153,6 +164,9 @@ class Sqrt(Smooth):
 
     def partials(self, y: Expr, data: Expr) -> tuple[Expr, ...]:
         return (apply("divide", number(0.5, y), y),)
+
+    def native(self, b: Scalars, data: Any) -> Any:
+        return b.function("sqrt", data)
 
 
 @operator("rsqrt")

@@ -13,8 +13,9 @@ from relay.ir.expr import Expr
 from relay.ir.type import DType, TensorType, Type
 from relay.op.base import BOOLEAN, NUMERIC, Array, Derivative, Numpy, Operator, Reduction, operator, sample
 from relay.op.composite import Composite
-from relay.op.conversion import accumulator
+from relay.op.conversion import accumulator, accumulator_name
 from relay.op.derivative import rank_of, spread, times
+from relay.op.native import Scalars
 from relay.op.numeric import (
     Axis,
     apply,
@@ -139,6 +140,15 @@ class Sum(AxisReduction):
 
     def transpose(self, g: Expr, data: Expr) -> tuple[Expr, ...]:
         return (spread(self.kept(g, data), data),)
+
+    def start(self, b: Scalars, dtype: str) -> list[Any]:
+        return [b.const(0, accumulator_name(dtype))]
+
+    def combine(self, b: Scalars, totals: Sequence[Any], x: Any) -> list[Any]:
+        return [b.add(totals[0], b.cast(x, totals[0].dtype))]
+
+    def finish(self, b: Scalars, totals: Sequence[Any], dtype: str) -> Any:
+        return b.cast(totals[0], dtype)
 
 
 @operator("prod")

@@ -11,6 +11,7 @@ from relay.ir.type import Dim, TensorType, Type
 from relay.op.axes import SIZES, Checker, attribute_fault, axes_of, axis_of
 from relay.op.base import Array, Derivative, Injective, Numpy, operator, sample
 from relay.op.derivative import rank_of, sizes_of
+from relay.op.native import Loops, View
 from relay.op.numeric import apply
 from relay.op.relation import Typing
 
@@ -294,6 +295,10 @@ class Transpose(Rearrangement):
     def transpose(self, g: Expr, data: Expr) -> tuple[Expr, ...]:
         order = self.order(SIZES, rank_of(data))
         return (apply("transpose", g, axes=[order.index(i) for i in range(len(order))]),)
+
+    def element(self, b: Loops, index: Sequence[Any], data: View) -> Any:
+        order = self.order(SIZES, len(index))
+        return data.at([index[order.index(i)] for i in range(len(order))])
 
 
 @operator("expand_dims")

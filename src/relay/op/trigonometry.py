@@ -1,11 +1,13 @@
 """The trigonometric and the hyperbolic functions, and their inverses."""
 
 import math
+from typing import Any
 
 from relay.ir.expr import Expr
 from relay.op.base import operator
 from relay.op.derivative import number, times
 from relay.op.math import Smooth
+from relay.op.native import Scalars
 from relay.op.numeric import apply
 
 
@@ -22,6 +24,9 @@ class Sin(Smooth):
     def partials(self, y: Expr, data: Expr) -> tuple[Expr, ...]:
         return (apply("cos", data),)
 
+    def native(self, b: Scalars, data: Any) -> Any:
+        return b.function("sin", data)
+
 
 @operator("cos")
 class Cos(Smooth):
@@ -35,6 +40,9 @@ class Cos(Smooth):
 
     def partials(self, y: Expr, data: Expr) -> tuple[Expr, ...]:
         return (apply("negative", apply("sin", data)),)
+
+    def native(self, b: Scalars, data: Any) -> Any:
+        return b.function("cos", data)
 
 
 @operator("tan")
@@ -92,6 +100,9 @@ class Tanh(Smooth):
 
     def partials(self, y: Expr, data: Expr) -> tuple[Expr, ...]:
         return (apply("subtract", number(1, y), times(y, y)),)
+
+    def native(self, b: Scalars, data: Any) -> Any:
+        return b.function("tanh", data)
 
 
 @operator("asin")

@@ -11,6 +11,7 @@ from relay.op.base import FLOATING, NUMERIC, Array, Derivative, Elementwise, Fus
 from relay.op.composite import Composite
 from relay.op.conversion import accumulator
 from relay.op.derivative import number, rank_of, tensor_type, times, total
+from relay.op.native import Scalars
 from relay.op.nn.cotangent import fitted
 from relay.op.numeric import SameType, along_channels, apply, dims, narrow, narrowed, widened
 from relay.op.relation import Typing
@@ -146,6 +147,9 @@ class Relu(Elementwise):
     def jvp(self, dxs: Sequence[Expr], y: Expr, data: Expr) -> Expr:
         """The tangent where the result is positive."""
         return where_positive(y, dxs[0], number(0, y))
+
+    def native(self, b: Scalars, data: Any) -> Any:
+        return b.select(b.compare("lt", data, b.const(0, data)), b.const(0, data), data)
 
 
 @operator("nn.leaky_relu")

@@ -1,0 +1,1 @@
+"""Relay to machine code through LLVM: whole programs, control flow included."""

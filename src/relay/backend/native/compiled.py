@@ -1,0 +1,206 @@
+"""A program compiled: its definitions, called with values of Python."""
+
+import ctypes
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from relay.backend.native.code import POINTER, Code, Value
+from relay.backend.native.context import Context, get, put
+from relay.backend.native.control import define
+from relay.backend.native.jit import Compiled
+from relay.backend.native.lowering import lowered
+from relay.backend.native.memory import BOX, RUNTIME, read_leaf
+from relay.backend.native.program import Program, received, result_type
+from relay.backend.native.representation import memory
+from relay.backend.native.tensors import ALLOCATE_BYTES, TENSOR, image
+from relay.backend.native.values import Conversion
+from relay.diagnostic import fail
+from relay.ir.expr import Function
+from relay.ir.module import IRModule
+from relay.ir.type import FuncType, GlobalTypeVar, RefType, TupleType, Type, TypeCall
+
+DOORS = """
+declare i32 @relay_enter(ptr, ptr)
+define i32 @enter(ptr %ctx, ptr %start) {
+  %r = call i32 @relay_enter(ptr %ctx, ptr %start)
+  ret i32 %r
+}
+define ptr @new(ptr %ctx, i64 %size) {
+  %p = call ptr @relay.allocate(ptr %ctx, i64 %size)
+  ret ptr %p
+}
+define ptr @new_bytes(ptr %ctx, i64 %size) {
+  %p = call ptr @relay.allocate_bytes(ptr %ctx, i64 %size)
+  ret ptr %p
+}
+define void @keep(ptr %ctx, ptr %p) {
+  call void @relay.retain(ptr %p)
+  ret void
+}
+define void @drop(ptr %ctx, ptr %p) {
+  call void @relay.release(ptr %ctx, ptr %p)
+  ret void
+}
+"""
+"""What Python calls."""
+
+
+class NativeProgram:
+    """A module as machine code."""
+
+    def __init__(self, mod: IRModule, entry: str = "main") -> None:
+        """Compile what `entry` needs (`no-native-code`)."""
+        self.program = Program(lowered(mod))
+        self.program.layouts.number(TENSOR)
+        name = self.program.mod.get_global_var(entry)
+        fn = self.program.mod.functions[name]
+        assert isinstance(fn, Function)
+        self.params = tuple([p.type_annotation for p in fn.params])
+        self.result = fn.ret_type
+        self.slots = 0
+        self.starts: dict[FuncType | None, str] = {}
+        """Code that calls a closure of each type, and (None) the entry, with what is in the box."""
+        for v, e in self.program.mod.functions.items():
+            if isinstance(e, Function):
+                define(self.program, v)
+        pieces = [self.start(None, f"@{self.program.symbol(name)}", self.params, self.result)]
+        pieces += [self.start(t, None, t.arg_types, t.ret_type) for t in self.functions_out(fn)]
+        self.code = Compiled("\n".join([self.text(), DOORS, *pieces]))
+        self.context = Context(self.program.results, self.slots)
+        self.images = self.fill_constants()
+        self.conversion = Conversion(self.program, self.door("new"), self.door("new_bytes"))
+        self.conversion.function = lambda p, t: NativeFunction(self, p, t)
+        self.drop, self.keep = self.door("drop"), self.door("keep")
+        enter = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)
+        self.enter = enter(self.code.address("enter"))
+
+    def door(self, name: str) -> Callable[[int], int]:
+        """A function of the compiled code that takes the context and a number."""
+        kind = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)
+        function = kind(self.code.address(name))
+
+        def call(x: int) -> int:
+            return function(self.context.address, x) or 0
+
+        return call
+
+    def text(self) -> str:
+        """All that has been made, as LLVM IR."""
+        p = self.program
+        constants = f"@relay.constants = global [{max(1, len(p.constants))} x ptr] zeroinitializer"
+        parts = [RUNTIME, ALLOCATE_BYTES, constants, p.layouts.text(), *p.singletons.values()]
+        return "\n".join([*parts, *p.declared, *p.pieces])
+
+    def functions_out(self, fn: Function) -> list[FuncType]:
+        """The types of the functions that Python may get from a call, and what these give in turn."""
+        for p in fn.params:
+            self.program.note_layouts(p.type_annotation)
+        found: list[FuncType] = []
+        seen: set[Type] = set()
+        pending = [fn.ret_type]
+        while pending:
+            t = pending.pop()
+            if t is None or t in seen:
+                continue
+            seen.add(t)
+            if isinstance(t, TupleType):
+                pending += t.fields
+            elif isinstance(t, RefType):
+                pending.append(t.value)
+            elif isinstance(t, FuncType):
+                found.append(t)
+                for a in t.arg_types:
+                    self.program.note_layouts(a)
+                pending.append(t.ret_type)
+            elif isinstance(t, TypeCall | GlobalTypeVar):
+                pending += self.program.field_types(t)
+        return found
+
+    def start(
+        self, key: FuncType | None, target: str | None, params: Sequence[Type | None], result: Type | None
+    ) -> str:
+        """Code that takes arguments from the box, makes a call, and leaves the result there."""
+        p = self.program
+        self.starts[key] = f"start.{len(self.starts)}"
+        code = Code(self.starts[key], "void", [], "")
+        box = code.load(POINTER, code.at(Value(POINTER, "%ctx"), BOX))
+        kinds = [x for t in params for x in p.leaves(t)]
+        kinds = kinds if target else [POINTER, *kinds]
+        args = [read_leaf(code, code.at(box, 8 * i), x) for i, x in enumerate(kinds)]
+        if target is None:
+            target = code.load(POINTER, code.at(args[0], 8)).ref
+        leaves = p.leaves(result)
+        found = received(p, code, code.call(result_type(leaves), target, args), leaves)
+        for i, v in enumerate(found):
+            code.store(code.cast("zext", v, memory(v.type)), code.at(box, 8 * i))
+        code.do("ret void")
+        self.slots = max(self.slots, len(kinds), len(leaves))
+        return code.text()
+
+    def fill_constants(self) -> list[Any]:
+        """Put constant tensors where the code looks for them."""
+        number = self.program.layouts.number(TENSOR)
+        images = [image(e.value, number) for e in self.program.constants]
+        table = self.code.global_address("relay.constants")
+        for i, whole in enumerate(images):
+            put(table + 8 * i, POINTER, whole.ctypes.data)
+        return images
+
+    def __call__(self, *args: Any) -> Any:
+        """The value of the entry on arguments."""
+        return self.call(None, (), args, self.params, self.result)
+
+    def call(
+        self,
+        key: FuncType | None,
+        first: Sequence[Any],
+        args: Sequence[Any],
+        params: Sequence[Type | None],
+        result: Type | None,
+    ) -> Any:
+        """Run a start; `first` are leaves that go before the arguments."""
+        leaves, kinds = list(first), [POINTER] * len(first)
+        for a, t in zip(args, params, strict=True):
+            assert t is not None
+            leaves += self.conversion.leaves(a, t)
+            kinds += self.program.leaves(t)
+        for i, (v, kind) in enumerate(zip(leaves, kinds, strict=True)):
+            put(self.context.slot(i), kind, v)
+        if self.enter(self.context.address, self.code.address(self.starts[key])):
+            site = self.program.sites[self.context.site - 1]
+            fail(site.code, site.message, site.at.span, hint=site.hint)
+        assert result is not None
+        out = self.program.leaves(result)
+        found = [get(self.context.slot(i), kind) for i, kind in enumerate(out)]
+        value = self.conversion.value(found, result)
+        for p, kind in zip(found, out, strict=True):
+            if kind == POINTER:
+                self.drop(p)
+        return value
+
+
+class NativeFunction:
+    """A closure of compiled code; it lives as long as this object does."""
+
+    def __init__(self, owner: NativeProgram, address: int, t: FuncType) -> None:
+        """Takes a reference of its own."""
+        owner.keep(address)
+        self.owner = owner
+        self.address = address
+        self.type = t
+
+    def __call__(self, *args: Any) -> Any:
+        """The value on arguments."""
+        self.owner.keep(self.address)
+        return self.owner.call(self.type, (self.address,), args, self.type.arg_types, self.type.ret_type)
+
+    def retained_for(self, program: Program) -> int:
+        """The closure as an argument of the program that made it (`argument-type` for others)."""
+        if program is not self.owner.program:
+            hint = "call it from Python instead"
+            fail("argument-type", "a function of another compiled program cannot come in", hint=hint)
+        self.owner.keep(self.address)
+        return self.address
+
+    def __del__(self) -> None:
+        self.owner.drop(self.address)

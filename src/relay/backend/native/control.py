@@ -1,0 +1,419 @@
+"""Definitions to LLVM IR: calls, conditions, matches, data, closures and references.
+
+Definitions are in A-normal form, monomorphic, and hold no functions but partial applications of definitions
+(`lambda_lift`).  Arguments are given with a reference of their own, and so are results.  A call in tail
+position is a jump.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from relay.backend.native.code import CONTEXT, POINTER, Code, Value, integer
+from relay.backend.native.loops import computed
+from relay.backend.native.memory import (
+    layout,
+    make,
+    read,
+    release,
+    retain,
+    tag_of,
+    write,
+)
+from relay.backend.native.ownership import Block, Ownership
+from relay.backend.native.program import (
+    IN_REGISTERS,
+    Program,
+    closure_layout,
+    jump,
+    received,
+    result_type,
+    results_layout,
+)
+from relay.backend.native.representation import is_scalar
+from relay.backend.native.scalars import constant
+from relay.ir.expr import (
+    Call,
+    Clause,
+    Constant,
+    Constructor,
+    Expr,
+    Function,
+    GlobalVar,
+    If,
+    Match,
+    Op,
+    Pattern,
+    RefCreate,
+    RefRead,
+    RefWrite,
+    Tuple,
+    TupleGetItem,
+    Var,
+)
+from relay.ir.pattern import PatternConstructor, PatternTuple, PatternVar, pattern_vars
+from relay.ir.type import FuncType, TupleType, Type, TypeCall
+from relay.ir.walk import run
+from relay.transform.chains import Task
+
+
+class Definition:
+    """One function of the program."""
+
+    def __init__(self, program: Program, symbol: str, fn: Function) -> None:
+        """`symbol` is the name of its code."""
+        self.program = program
+        self.leaves = program.leaves
+        self.types = program.types
+        self.fn = fn
+        self.result = self.leaves(fn.ret_type)
+        names = [[Value(x, "") for x in self.leaves(p.type_annotation)] for p in fn.params]
+        count = 0
+        self.values: dict[Expr, Sequence[Value]] = {}
+        params: list[Value] = []
+        for p, row in zip(fn.params, names, strict=True):
+            made = [Value(v.type, f"%p{count + i}") for i, v in enumerate(row)]
+            count += len(row)
+            self.values[p] = made
+            params += made
+        self.code = Code(symbol, result_type(self.result), params)
+        self.owned = Ownership(fn.body, self.is_managed)
+        self.managed: dict[Var, bool] = {}
+
+    def is_managed(self, v: Var) -> bool:
+        """Whether a variable owns references."""
+        return self.leaves.is_managed(v.type_annotation)
+
+    def text(self) -> str:
+        """The code of the function."""
+        block = self.owned.blocks[self.fn.body]
+        for p in self.fn.params:
+            if self.is_managed(p) and p not in block.last:
+                release(self.code, self.values[p])
+        run(self.block(self.fn.body, is_tail=True))
+        return self.code.text()
+
+    # --- blocks ---
+
+    def block(self, e: Expr, is_tail: bool) -> Task:
+        """The statements of a block; its result as leaves, which nothing follows if it is the function's."""
+        block = self.owned.blocks[e]
+        dying: list[list[Var]] = [[] for _ in block.statements]
+        for v, i in block.last.items():
+            dying[i].append(v)
+        for i, (var, s) in enumerate(block.statements):
+            gone = dying[i]
+            if var is None:
+                return (yield self.tail(s, gone, is_tail))
+            found = yield self.statement(s, gone)
+            self.values[var] = found
+            if self.is_managed(var) and var not in block.last:
+                release(self.code, found)
+        raise AssertionError("a block ends in an expression")
+
+    def tail(self, e: Expr, gone: list[Var], is_tail: bool) -> Task:
+        """What a block ends in."""
+        if is_tail and isinstance(e, Call) and not isinstance(e.op, Op | Constructor):
+            self.tail_call(e, gone)
+            return None
+        if is_tail and isinstance(e, If | Match):
+            yield self.choice(e, gone, is_tail=True)
+            return None
+        found = yield self.statement(e, gone)
+        if is_tail:
+            self.give(found)
+            return None
+        return found
+
+    def give(self, leaves: Sequence[Value]) -> None:
+        """Return from the function."""
+        code = self.code
+        if not leaves:
+            code.do("ret void")
+        elif len(leaves) == 1:
+            code.do(f"ret {leaves[0]}")
+        elif len(leaves) <= IN_REGISTERS:
+            whole = Value(self.code.result, "poison")
+            for i, v in enumerate(leaves):
+                whole = code.set(whole.type, f"insertvalue {whole}, {v}, {i}")
+            code.do(f"ret {whole}")
+        else:
+            write(code, results_layout(self.result), CONTEXT, leaves)
+            self.program.results = max(self.program.results, len(leaves))
+            code.do("ret void")
+
+    # --- atoms ---
+
+    def atom(self, e: Expr) -> Sequence[Value]:
+        """The leaves of an atom; whoever keeps them needs references of its own."""
+        if isinstance(e, Var):
+            return self.values[e]
+        if isinstance(e, Constant):
+            return self.program_constant(e)
+        if isinstance(e, GlobalVar):
+            t = self.types(e)
+            assert isinstance(t, FuncType)
+            return [self.program.static_closure(e, t)]
+        raise AssertionError(f"{e!r} has been eta-expanded")
+
+    def program_constant(self, e: Constant) -> Sequence[Value]:
+        """A constant."""
+        if is_scalar(e.type):
+            return [constant(e)]
+        return [self.code.load(POINTER, Value(POINTER, self.program.constant(e)))]
+
+    def taken(self, operands: Sequence[Expr], gone: list[Var]) -> list[Value]:
+        """The leaves of operands, with references of their own; variables that end here give theirs."""
+        found: list[Value] = []
+        for e in operands:
+            leaves = self.atom(e)
+            if isinstance(e, Var) and e in gone:
+                gone.remove(e)
+            elif isinstance(e, Var) and self.is_managed(e):
+                retain(self.code, leaves)
+            found += leaves
+        return found
+
+    def drop(self, gone: list[Var]) -> None:
+        """Variables that end here and have not given their references away."""
+        for v in gone:
+            release(self.code, self.values[v])
+        gone.clear()
+
+    # --- statements ---
+
+    def statement(self, e: Expr, gone: list[Var]) -> Task:
+        """The leaves of a value, with references of its own."""
+        code = self.code
+        match e:
+            case If() | Match():
+                return (yield self.choice(e, gone, is_tail=False))
+            case Call(op=Op()):
+                found: Sequence[Value] = self.operator(e)
+            case Call(op=Constructor() as c):
+                return self.instance(c, e, gone)
+            case Call():
+                return self.call(e, gone)
+            case Tuple():
+                return self.taken(e.fields, gone)
+            case TupleGetItem():
+                found = self.field(e)
+                retain(code, found)
+            case Function():
+                return self.closure(e, gone)
+            case RefCreate():
+                held = self.leaves(self.types(e.value))
+                return [make(code, self.program.layouts, layout(held), self.taken((e.value,), gone))]
+            case RefRead():
+                found = self.contents(e.ref)
+                retain(code, found)
+            case RefWrite():
+                found = self.write(e, gone)
+            case _:
+                return self.taken((e,), gone)
+        self.drop(gone)
+        return found
+
+    def field(self, e: TupleGetItem) -> Sequence[Value]:
+        """A field of a tuple."""
+        t = self.types(e.tuple_value)
+        assert isinstance(t, TupleType)
+        start = sum([len(self.leaves(f)) for f in t.fields[: e.index]])
+        return self.atom(e.tuple_value)[start : start + len(self.leaves(t.fields[e.index]))]
+
+    def operator(self, e: Call) -> Sequence[Value]:
+        """An operator."""
+        operands = {a: self.atom(a)[0] for a in e.args}
+        return [computed(self.program, self.code, e, operands)]
+
+    def contents(self, ref: Expr) -> list[Value]:
+        """What a reference holds."""
+        held = self.held(ref)
+        return read(self.code, layout(held), self.atom(ref)[0], held)
+
+    def held(self, ref: Expr) -> tuple[str, ...]:
+        """The leaves that a reference holds."""
+        t: Any = self.types(ref)
+        return self.leaves(t.value)
+
+    def write(self, e: RefWrite, gone: list[Var]) -> Sequence[Value]:
+        """Put a value in a reference, and give up what it held."""
+        before = self.contents(e.ref)
+        value = self.taken((e.value,), gone)
+        write(self.code, layout(self.held(e.ref)), self.atom(e.ref)[0], value)
+        release(self.code, before)
+        return []
+
+    # --- calls ---
+
+    def call(self, e: Call, gone: list[Var]) -> list[Value]:
+        """Call a definition or a closure."""
+        target, args, leaves = self.callee(e, gone)
+        self.drop(gone)
+        return received(self.program, self.code, self.code.call(result_type(leaves), target, args), leaves)
+
+    def tail_call(self, e: Call, gone: list[Var]) -> None:
+        """Go on with a definition or a closure."""
+        target, args, leaves = self.callee(e, gone)
+        self.drop(gone)
+        jump(self.code, result_type(leaves), target, args)
+
+    def callee(self, e: Call, gone: list[Var]) -> tuple[str, list[Value], tuple[str, ...]]:
+        """The address that is called, the arguments, the leaves of the result."""
+        t = self.types(e.op)
+        assert isinstance(t, FuncType)
+        leaves = self.leaves(t.ret_type)
+        if isinstance(e.op, GlobalVar):
+            return f"@{self.program.symbol(e.op)}", self.taken(e.args, gone), leaves
+        args = self.taken((*e.args, e.op), gone)
+        me = args.pop()
+        address = self.code.load(POINTER, self.code.at(me, closure_layout(()).offsets[0]))
+        return address.ref, [me, *args], leaves
+
+    def closure(self, fn: Function, gone: list[Var]) -> list[Value]:
+        """A partial application as an object."""
+        inner = fn.body
+        assert isinstance(inner, Call)
+        assert isinstance(inner.op, GlobalVar)
+        held = inner.args[: len(inner.args) - len(fn.params)]
+        t = self.types(fn)
+        assert isinstance(t, FuncType)
+        if not held:
+            return [self.program.static_closure(inner.op, t)]
+        code = self.program.wrapper(inner.op, [self.types(a) for a in held], t)
+        values = self.taken(held, gone)
+        of = closure_layout([v.type for v in values])
+        address = self.code.set("i64", f"ptrtoint ptr @{code} to i64")
+        self.drop(gone)
+        return [make(self.code, self.program.layouts, of, [address, *values])]
+
+    # --- data ---
+
+    def instance(self, c: Constructor, e: Call, gone: list[Var]) -> list[Value]:
+        """An instance of a data type."""
+        if not e.args:
+            return [self.program.singleton(c.tag)]
+        t = self.types(e)
+        args = t.args if isinstance(t, TypeCall) else ()
+        _, of = self.program.cell(c, args)
+        values = self.taken(e.args, gone)
+        return [make(self.code, self.program.layouts, of, values, c.tag)]
+
+    # --- choices ---
+
+    def choice(self, e: If | Match, gone: list[Var], is_tail: bool) -> Task:
+        """A condition or a match; each way gives up what it does not need any more."""
+        code = self.code
+        arrivals: list[tuple[Sequence[Value], str]] = []
+        end = code.label()
+        if isinstance(e, If):
+            yes, no = code.label(), code.label()
+            code.branch(self.atom(e.cond)[0], yes, no)
+            ways = [(yes, None, e.true_branch), (no, None, e.false_branch)]
+        else:
+            ways = [(code.label(), c, c.rhs) for c in e.clauses]
+            self.tests(e, [label for label, _, _ in ways])
+        for label, clause, body in ways:
+            code.block(label)
+            block = self.owned.blocks[body]
+            if clause is not None:
+                self.bind(e.children[0], clause, block, gone)
+            for v in gone:
+                if v not in block.last and not (clause is not None and v is e.children[0]):
+                    release(code, self.values[v])
+            mine = {*gone, *([] if clause is None else pattern_vars(clause.lhs))}
+            for v in [v for v in block.last if v in self.values and v not in mine]:
+                del block.last[v]
+            found = yield self.block(body, is_tail)
+            if found is not None:
+                arrivals.append((found, code.here))
+                code.jump(end)
+        if is_tail:
+            return None
+        code.block(end)
+        return code.join(arrivals)
+
+    def tests(self, e: Match, labels: Sequence[str]) -> None:
+        """Go to the first clause that matches."""
+        code = self.code
+        data = self.atom(e.data)
+        t = self.types(e.data)
+        for clause, label in zip(e.clauses, labels, strict=True):
+            other = code.label()
+            if self.test(clause.lhs, t, data, other):
+                code.jump(label)
+                code.block(other)
+            else:
+                code.jump(label)
+                return
+        if e.complete:
+            code.do("unreachable")
+        else:
+            self.fail("match-failure", "no clause matches", e)
+
+    def fail(self, kind: str, message: str, at: Expr, hint: str = "") -> None:
+        """Fail here."""
+        n = self.program.site(kind, message, at, hint)
+        self.code.do(f"call void @relay.fail(ptr %ctx, i64 {n})")
+        self.code.do("unreachable")
+
+    def parts(
+        self, p: Pattern, t: Type, leaves: Sequence[Value]
+    ) -> list[tuple[Pattern, Type, Sequence[Value]]]:
+        """The patterns directly inside of one, with what each is for."""
+        if isinstance(p, PatternTuple):
+            assert isinstance(t, TupleType)
+            types: Sequence[Type] = t.fields
+        else:
+            assert isinstance(p, PatternConstructor)
+            types, of = self.program.cell(p.constructor, t.args if isinstance(t, TypeCall) else ())
+            kinds = [x for u in types for x in self.leaves(u)]
+            leaves = read(self.code, of, leaves[0], kinds) if p.patterns else ()
+        found: list[tuple[Pattern, Type, Sequence[Value]]] = []
+        start = 0
+        for q, u in zip(p.children, types, strict=True):
+            n = len(self.leaves(u))
+            found.append((q, u, leaves[start : start + n]))
+            start += n
+        return found
+
+    def test(self, pattern: Pattern, t: Type, leaves: Sequence[Value], other: str) -> bool:
+        """Go elsewhere unless the pattern matches; returns whether it may not."""
+        code = self.code
+        found = False
+        stack: list[tuple[Pattern, Type, Sequence[Value]]] = [(pattern, t, leaves)]
+        while stack:
+            p, u, row = stack.pop()
+            if isinstance(p, PatternConstructor):
+                if len(self.program.mod.type_definitions[p.constructor.belong_to].constructors) > 1:
+                    found = True
+                    same = code.compare("icmp eq", tag_of(code, row[0]), integer(p.constructor.tag, 16))
+                    go_on = code.label()
+                    code.branch(same, go_on, other)
+                    code.block(go_on)
+                stack += reversed(self.parts(p, u, row))
+            elif isinstance(p, PatternTuple):
+                stack += reversed(self.parts(p, u, row))
+        return found
+
+    def bind(self, data: Expr, clause: Clause, block: Block, gone: list[Var]) -> None:
+        """Bind the variables of a pattern that matches, and give up the value if it ends here."""
+        code = self.code
+        leaves = self.atom(data)
+        stack: list[tuple[Pattern, Type, Sequence[Value]]] = [(clause.lhs, self.types(data), leaves)]
+        while stack:
+            p, u, row = stack.pop()
+            if isinstance(p, PatternVar):
+                self.values[p.var] = row
+                if p.var in block.last:
+                    retain(code, row)
+            elif isinstance(p, PatternConstructor | PatternTuple):
+                stack += reversed(self.parts(p, u, row))
+        if isinstance(data, Var) and data in gone and data not in block.last:
+            release(code, leaves)
+
+
+def define(program: Program, v: GlobalVar) -> None:
+    """Add the code of a definition."""
+    fn = program.mod.functions[v]
+    assert isinstance(fn, Function)
+    program.pieces.append(Definition(program, program.symbol(v), fn).text())

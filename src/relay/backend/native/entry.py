@@ -1,0 +1,85 @@
+"""The way in and out of compiled code: a stack of its own, and a way back for failures; as assembly text."""
+
+from relay.backend.native.memory import SAVED, STACK
+
+_X86 = f"""
+.text
+.p2align 4
+relay_enter:
+  pushq %rbp
+  pushq %rbx
+  pushq %r12
+  pushq %r13
+  pushq %r14
+  pushq %r15
+  movq %rsp, {SAVED}(%rdi)
+  movq %rdi, %r12
+  movq {STACK}(%rdi), %rax
+  movq %rax, %rsp
+  callq *%rsi
+  movq {SAVED}(%r12), %rsp
+  xorl %eax, %eax
+relay_leave:
+  popq %r15
+  popq %r14
+  popq %r13
+  popq %r12
+  popq %rbx
+  popq %rbp
+  retq
+relay_fail:
+  movq {SAVED}(%rdi), %rsp
+  movl $1, %eax
+  jmp relay_leave
+"""
+_ARM = f"""
+.text
+.p2align 4
+relay_enter:
+  stp x29, x30, [sp, #-160]!
+  stp x19, x20, [sp, #16]
+  stp x21, x22, [sp, #32]
+  stp x23, x24, [sp, #48]
+  stp x25, x26, [sp, #64]
+  stp x27, x28, [sp, #80]
+  stp d8, d9, [sp, #96]
+  stp d10, d11, [sp, #112]
+  stp d12, d13, [sp, #128]
+  stp d14, d15, [sp, #144]
+  mov x9, sp
+  str x9, [x0, #{SAVED}]
+  mov x19, x0
+  ldr x9, [x0, #{STACK}]
+  mov sp, x9
+  blr x1
+  ldr x9, [x19, #{SAVED}]
+  mov w0, #0
+relay_leave:
+  mov sp, x9
+  ldp x19, x20, [sp, #16]
+  ldp x21, x22, [sp, #32]
+  ldp x23, x24, [sp, #48]
+  ldp x25, x26, [sp, #64]
+  ldp x27, x28, [sp, #80]
+  ldp d8, d9, [sp, #96]
+  ldp d10, d11, [sp, #112]
+  ldp d12, d13, [sp, #128]
+  ldp d14, d15, [sp, #144]
+  ldp x29, x30, [sp], #160
+  ret
+relay_fail:
+  ldr x9, [x0, #{SAVED}]
+  mov w0, #1
+  b relay_leave
+"""
+BY_MACHINE = {"x86_64": _X86, "aarch64": _ARM}
+
+
+def assembly(machine: str) -> str:
+    """`relay_enter(context, function)` and `relay_fail(context)` for a machine, as lines of LLVM IR.
+
+    The first calls the function on the context's stack and returns 0; the second, called from within, makes
+    the first return 1.
+    """
+    lines = BY_MACHINE[machine].strip().splitlines()
+    return "\n".join([f'module asm "{line.strip()}"' for line in lines])

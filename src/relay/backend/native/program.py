@@ -1,0 +1,192 @@
+"""A module on its way to LLVM IR: what its definitions share."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+from relay.backend.native.code import CONTEXT, POINTER, VOID, Code, Value, quoted
+from relay.backend.native.memory import (
+    RESULTS,
+    Layout,
+    Layouts,
+    header,
+    layout,
+    read,
+    release,
+    retain,
+)
+from relay.backend.native.representation import Representation
+from relay.ir.expr import (
+    Constant,
+    Constructor,
+    Expr,
+    GlobalVar,
+)
+from relay.ir.module import IRModule
+from relay.ir.subst import substitute_type
+from relay.ir.type import FuncType, GlobalTypeVar, TupleType, Type, TypeCall
+from relay.typecheck.query import Types
+
+IN_REGISTERS = 2
+"""Leaves of a result beyond which all of them come back through the context."""
+
+
+def result_type(leaves: Sequence[str]) -> str:
+    """The LLVM type of a result with these leaves."""
+    if not leaves or len(leaves) > IN_REGISTERS:
+        return VOID
+    return leaves[0] if len(leaves) == 1 else f"{{ {', '.join(leaves)} }}"
+
+
+def results_layout(leaves: Sequence[str]) -> Layout:
+    """Where the leaves of a large result are in the context."""
+    return layout(leaves, RESULTS)
+
+
+@dataclass
+class Site:
+    """A place where a program may fail: the code, the message, and the expression."""
+
+    code: str
+    message: str
+    at: Expr
+    hint: str = ""
+
+
+class Program:
+    """A module on its way to LLVM IR."""
+
+    def __init__(self, mod: IRModule) -> None:
+        """`mod` is as `lowering` leaves it."""
+        self.mod = mod
+        self.types = Types(mod)
+        self.leaves = Representation()
+        self.layouts = Layouts()
+        self.sites: list[Site] = []
+        self.pieces: list[str] = []
+        """Functions and data, as text."""
+        self.cells: dict[tuple[Constructor, tuple[Any, ...]], tuple[tuple[Type, ...], Layout]] = {}
+        self.singletons: dict[str, str] = {}
+        self.wrappers = 0
+        self.declared: dict[str, None] = {}
+        self.constants: dict[Constant, int] = {}
+        self.results = 0
+        """The most leaves that a result has that come back through the context."""
+
+    def declare(self, text: str) -> None:
+        """Note a function from elsewhere that is called."""
+        self.declared.setdefault(text)
+
+    def site(self, code: str, message: str, at: Expr, hint: str = "") -> int:
+        """The number of a place where the program may fail."""
+        self.sites.append(Site(code, message, at, hint))
+        return len(self.sites)
+
+    def symbol(self, v: GlobalVar) -> str:
+        """The name of a definition's code."""
+        return quoted(f"def.{v.name_hint}")
+
+    def constant(self, e: Constant) -> str:
+        """Where the address of a constant tensor is."""
+        i = self.constants.setdefault(e, len(self.constants))
+        return f"getelementptr (i8, ptr @relay.constants, i64 {8 * i})"
+
+    # --- data types ---
+
+    def cell(self, c: Constructor, args: tuple[Any, ...]) -> tuple[tuple[Type, ...], Layout]:
+        """The types of a constructor's fields at an instance of its type, and where they are in an object."""
+        key = (c, args)
+        found = self.cells.get(key)
+        if found is None:
+            data = self.mod.type_definitions[c.belong_to]
+            by = dict(zip(data.type_vars, args, strict=True))
+            fields = tuple([substitute_type(t, by) for t in c.inputs])
+            found = self.cells[key] = (fields, layout([x for t in fields for x in self.leaves(t)]))
+        return found
+
+    def note_layouts(self, t: Type | None) -> None:
+        """Number the layouts of all objects that a value of type `t` may have inside."""
+        seen: set[Type] = set()
+        pending = [t]
+        while pending:
+            u = pending.pop()
+            if u is None or u in seen:
+                continue
+            seen.add(u)
+            if isinstance(u, TupleType):
+                pending += u.fields
+            elif isinstance(u, TypeCall | GlobalTypeVar):
+                pending += self.field_types(u)
+
+    def field_types(self, t: TypeCall | GlobalTypeVar) -> list[Type]:
+        """The types of the fields of all constructors; the layouts of instances are numbered."""
+        data = self.mod.type_definitions[cast("GlobalTypeVar", t.func if isinstance(t, TypeCall) else t)]
+        found: list[Type] = []
+        for c in data.constructors:
+            fields, of = self.cell(c, t.args if isinstance(t, TypeCall) else ())
+            self.layouts.number(of)
+            found += fields
+        return found
+
+    def singleton(self, tag: int) -> Value:
+        """The one instance of a constructor without fields."""
+        name = f"@relay.nothing.{tag}"
+        if name not in self.singletons:
+            word = header(self.layouts.number(layout([])), tag, count=0)
+            self.singletons[name] = f"{name} = internal global [2 x i64] [i64 {word}, i64 0], align 16"
+        return Value(POINTER, name)
+
+    def static_closure(self, v: GlobalVar, t: FuncType) -> Value:
+        """A closure over a definition that takes nothing along."""
+        name = f"@{quoted(f'closure.{v.name_hint}')}"
+        if name not in self.singletons:
+            code = self.wrapper(v, (), t)
+            word = header(self.layouts.number(layout(["i64"])), count=0)
+            self.singletons[name] = (
+                f"{name} = internal global {{ i64, ptr }} {{ i64 {word}, ptr @{code} }}, align 16"
+            )
+        return Value(POINTER, name)
+
+    def wrapper(self, v: GlobalVar, captured: Sequence[Type], t: FuncType) -> str:
+        """Code for a closure: it takes itself, then the arguments, and calls a definition with what it
+        holds.
+        """
+        self.wrappers += 1
+        name = quoted(f"closure.{self.wrappers}.{v.name_hint}")
+        leaves = [x for a in t.arg_types for x in self.leaves(a)]
+        me = Value(POINTER, "%me")
+        params = [Value(x, f"%p{i}") for i, x in enumerate(leaves)]
+        result = self.leaves(t.ret_type)
+        code = Code(name, result_type(result), [me, *params])
+        held = [x for c in captured for x in self.leaves(c)]
+        of = closure_layout(held)
+        values = read(code, of, me, ["i64", *held])[1:]
+        retain(code, values)
+        release(code, [me])
+        jump(code, result_type(result), f"@{self.symbol(v)}", [*values, *params])
+        self.pieces.append(code.text())
+        return name
+
+
+def received(program: Program, code: Code, found: Value | None, leaves: Sequence[str]) -> list[Value]:
+    """The leaves of a call's result."""
+    if not leaves:
+        return []
+    if len(leaves) == 1:
+        assert found is not None
+        return [found]
+    if len(leaves) <= IN_REGISTERS:
+        return [code.set(t, f"extractvalue {found}, {i}") for i, t in enumerate(leaves)]
+    program.results = max(program.results, len(leaves))
+    return read(code, results_layout(leaves), CONTEXT, leaves)
+
+
+def closure_layout(held: Sequence[str]) -> Layout:
+    """A closure: the address of its code, then what it holds."""
+    return layout(["i64", *held])
+
+
+def jump(code: Code, result: str, target: str, args: Sequence[Value]) -> None:
+    """A call in tail position."""
+    found = code.call(result, target, args, "musttail call tailcc")
+    code.do("ret void" if found is None else f"ret {found}")

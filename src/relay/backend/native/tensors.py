@@ -1,0 +1,131 @@
+"""Tensors of rank 1 and more: objects with their sizes and their elements, row-major.
+
+A tensor is an object whose words after the header are the address of its elements, the bytes of the whole
+object, and its sizes.  The elements follow, from the next multiple of 64 bytes.
+"""
+
+from collections.abc import Callable, Sequence
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from relay.backend.native.code import CONTEXT, Code, Value, integer
+from relay.backend.native.memory import Layout, Layouts, header, read_leaf
+from relay.backend.native.representation import POINTER, SIZES, memory, scalar
+from relay.ir.type import TensorType
+
+DATA, BYTES, DIMS = 8, 16, 24
+ALIGNMENT = 64
+TENSOR = Layout((), 0, ())
+"""The layout of all tensors; size 0 says that the object knows how large it is."""
+
+
+def elements_at(rank: int) -> int:
+    """Where the elements begin, in bytes from the start of the object."""
+    return -(-(DIMS + 8 * rank) // ALIGNMENT) * ALIGNMENT
+
+
+def element_size(t: TensorType) -> int:
+    """Bytes of one element in memory."""
+    return SIZES[scalar(t.dtype)]
+
+
+def new_tensor(code: Code, layouts: Layouts, t: TensorType, dims: Sequence[Value]) -> Value:
+    """A new tensor, its elements not yet written."""
+    start = elements_at(len(dims))
+    if all(is_constant(d) for d in dims):
+        size = integer(start + element_size(t) * prod([int(d.ref) for d in dims]))
+    else:
+        size = integer(element_size(t))
+        for d in dims:
+            size = code.op("mul", size, d)
+        size = code.op("add", size, integer(start))
+    p = code.call(POINTER, "@relay.allocate_bytes", [size], "call")
+    assert p is not None
+    code.store(integer(header(layouts.number(TENSOR))), p)
+    code.store(code.at(p, start), code.at(p, DATA))
+    for i, d in enumerate(dims):
+        code.store(d, code.at(p, DIMS + 8 * i))
+    return p
+
+
+def is_constant(v: Value) -> bool:
+    """Whether a value is written as a number."""
+    return v.ref.lstrip("-").isdigit()
+
+
+def element(code: Code, data: Value, leaf: str, number: Value) -> Value:
+    """An element of a tensor."""
+    kind = memory(leaf)
+    return read_leaf(code, code.set(POINTER, f"getelementptr inbounds {kind}, {data}, {number}"), leaf)
+
+
+def set_element(code: Code, data: Value, number: Value, v: Value) -> None:
+    """Write an element of a tensor."""
+    kind = memory(v.type)
+    code.store(
+        code.cast("zext", v, kind), code.set(POINTER, f"getelementptr inbounds {kind}, {data}, {number}")
+    )
+
+
+def loop(
+    code: Code, n: Value, carried: Sequence[Value], body: Callable[[Value, list[Value]], Sequence[Value]]
+) -> list[Value]:
+    """Run `body(i, values)` for `i` from 0 to `n`; the values that it returns go into the next round."""
+    start, head, inside, after = code.here, code.label(), code.label(), code.label()
+    code.jump(head)
+    code.block(head)
+    at = len(code.lines)
+    i = Value("i64", code.fresh())
+    values = [Value(v.type, code.fresh()) for v in carried]
+    more = code.compare("icmp ult", i, n)
+    code.branch(more, inside, after)
+    code.block(inside)
+    new = body(i, values)
+    one = code.op("add", i, integer(1))
+    end = code.here
+    code.jump(head)
+    phis = [f"  {i.ref} = phi i64 [0, %{start}], [{one.ref}, %{end}]"]
+    for v, first, then in zip(values, carried, new, strict=True):
+        phis.append(f"  {v.ref} = phi {v.type} [{first.ref}, %{start}], [{then.ref}, %{end}]")
+    code.lines[at:at] = phis
+    code.block(after)
+    return values
+
+
+def image(array: Any, number: int) -> Any:
+    """An array as the bytes of a tensor that is never freed; the address of the elements is still to be
+    filled in.
+    """
+    start = elements_at(array.ndim)
+    whole = np.zeros(start + array.nbytes + ALIGNMENT, "uint8")
+    shift = -whole.ctypes.data % ALIGNMENT
+    whole = whole[shift : shift + start + array.nbytes]
+    words = [header(number, count=0), whole.ctypes.data + start, start + array.nbytes, *array.shape]
+    whole[: 8 * len(words)] = np.asarray(words, "uint64").view("uint8")
+    whole[start:] = np.ascontiguousarray(array).reshape(-1).view("uint8")
+    return whole
+
+
+ALLOCATE_BYTES = f"""
+declare ptr @aligned_alloc(i64, i64)
+define internal ptr @relay.allocate_bytes({CONTEXT}, i64 %exact) nounwind {{
+entry:
+  %up = add i64 %exact, 63
+  %size = and i64 %up, -64
+  %small = icmp ule i64 %size, 512
+  br i1 %small, label %list, label %large
+list:
+  %p = call ptr @relay.allocate(ptr %ctx, i64 %size)
+  br label %done
+large:
+  %q = call ptr @aligned_alloc(i64 64, i64 %size)
+  br label %done
+done:
+  %r = phi ptr [ %p, %list ], [ %q, %large ]
+  %bytes_at = getelementptr inbounds i8, ptr %r, i64 {BYTES}
+  store i64 %size, ptr %bytes_at
+  ret ptr %r
+}}
+"""

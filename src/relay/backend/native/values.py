@@ -1,0 +1,202 @@
+"""Values of Python as machine code holds them, and back.  Nothing recurses over a value."""
+
+import ctypes
+import struct
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, cast
+
+import numpy as np
+
+from relay.backend.native.context import get, put
+from relay.backend.native.memory import header, layout
+from relay.backend.native.tensors import DATA, DIMS, TENSOR, elements_at
+from relay.diagnostic import fail
+from relay.interpreter.value import ConstructorValue, RefValue
+from relay.ir.dtype import to_numpy
+from relay.ir.expr import Constructor
+from relay.ir.type import FuncType, GlobalTypeVar, RefType, TensorType, TupleType, Type, TypeCall
+
+Row = Sequence[Any]
+Step = Callable[[list[Any]], None]
+"""Takes the last results and puts one in their place."""
+TAG = 6
+"""Where the tag of an object is."""
+
+
+class Pending(NamedTuple):
+    """A value, or its leaves, and its type."""
+
+    value: Any
+    type: Type
+
+
+class Conversion:
+    """Between Python and one program."""
+
+    def __init__(
+        self, program: Any, allocate: Callable[[int], int], allocate_bytes: Callable[[int], int]
+    ) -> None:
+        """The two give memory for an object and for a tensor of so many bytes."""
+        self.program = program
+        self.allocate = allocate
+        self.allocate_bytes = allocate_bytes
+        self.function: Callable[[int, FuncType], Any] = self.no_function
+        """Makes a Python object of a closure."""
+
+    def no_function(self, address: int, t: FuncType) -> Any:
+        """Before there is a program to call."""
+        raise AssertionError("functions are made by the program")
+
+    # --- in ---
+
+    def leaves(self, x: Any, t: Type) -> list[Any]:
+        """The leaves of a value that has been checked to be of type `t`; objects are made."""
+        done: list[list[Any]] = []
+        stack: list[Step | Pending] = [Pending(x, t)]
+        while stack:
+            item = stack.pop()
+            if not isinstance(item, Pending):
+                item(done)
+                continue
+            v, u = item
+            if isinstance(u, TupleType):
+                stack.append(gathered(len(u.fields), flat))
+                stack += reversed(list(map(Pending, v, u.fields)))
+            elif isinstance(u, TensorType):
+                done.append([self.tensor(v)] if u.shape != () else [scalar_leaf(v)])
+            elif isinstance(u, TypeCall | GlobalTypeVar):
+                fields, _ = self.program.cell(v.constructor, arguments(u))
+                stack.append(gathered(len(fields), self.maker(v.constructor, u)))
+                stack += reversed(list(map(Pending, v.fields, fields)))
+            elif isinstance(u, FuncType) and hasattr(v, "retained_for"):
+                done.append([v.retained_for(self.program)])
+            else:
+                hint = "make it inside of the program"
+                fail("argument-type", "functions and references do not come in from Python here", hint=hint)
+        return done[0]
+
+    def maker(self, c: Constructor, t: Type) -> Callable[[Sequence[Row]], list[Any]]:
+        """Makes an instance of a data type from the leaves of its fields."""
+
+        def make(parts: Sequence[Row]) -> list[Any]:
+            fields, of = self.program.cell(c, arguments(t))
+            kinds = [x for f in fields for x in self.program.leaves(f)]
+            p = self.allocate(of.size)
+            put(p, "ptr", header(self.program.layouts.number(of), c.tag))
+            for v, kind, offset in zip(flat(parts), kinds, of.offsets, strict=True):
+                put(p + offset, kind, v)
+            return [p]
+
+        return make
+
+    def tensor(self, x: Any) -> int:
+        """A new tensor with the elements of an array."""
+        x = np.ascontiguousarray(x)
+        start = elements_at(x.ndim)
+        p = self.allocate_bytes(start + x.nbytes)
+        put(p, "ptr", header(self.program.layouts.number(TENSOR)))
+        put(p + DATA, "ptr", p + start)
+        for i, d in enumerate(x.shape):
+            put(p + DIMS + 8 * i, "i64", d)
+        ctypes.memmove(p + start, x.ctypes.data, x.nbytes)
+        return p
+
+    # --- out ---
+
+    def value(self, leaves: Row, t: Type) -> Any:
+        """The value that leaves stand for."""
+        done: list[Any] = []
+        stack: list[Step | Pending] = [Pending(list(leaves), t)]
+        while stack:
+            item = stack.pop()
+            if not isinstance(item, Pending):
+                item(done)
+                continue
+            row, u = item
+            if isinstance(u, TupleType):
+                stack.append(gathered(len(u.fields), tuple))
+                stack += reversed(self.split(row, u.fields))
+            elif isinstance(u, TensorType):
+                done.append(self.array(row[0], u) if u.shape != () else scalar_value(row[0], str(u.dtype)))
+            elif isinstance(u, RefType):
+                stack.append(gathered(1, lambda parts: RefValue(parts[0])))
+                stack.append(Pending(self.contents(row[0], self.program.leaves(u.value)), u.value))
+            elif isinstance(u, FuncType):
+                done.append(self.function(row[0], u))
+            else:
+                c, fields, inner = self.instance(row[0], u)
+                stack.append(gathered(len(fields), lambda parts, c=c: ConstructorValue(c, tuple(parts))))
+                stack += reversed(self.split(inner, fields))
+        return done[0]
+
+    def instance(self, p: int, t: Type) -> tuple[Constructor, tuple[Type, ...], Row]:
+        """An instance of a data type: its constructor, the types of its fields, and their leaves."""
+        name = cast("GlobalTypeVar", t.func if isinstance(t, TypeCall) else t)
+        tag = struct.unpack("<H", ctypes.string_at(p + TAG, 2))[0]
+        c = self.program.mod.type_definitions[name].constructors[tag]
+        fields, of = self.program.cell(c, arguments(t))
+        kinds = [x for f in fields for x in self.program.leaves(f)]
+        return c, fields, [get(p + o, k) for k, o in zip(kinds, of.offsets, strict=True)]
+
+    def contents(self, p: int, kinds: Sequence[str]) -> Row:
+        """The leaves that a reference holds."""
+        return [get(p + o, k) for k, o in zip(kinds, layout(kinds).offsets, strict=True)]
+
+    def array(self, p: int, t: TensorType) -> Any:
+        """A copy of a tensor's elements."""
+        rank = len(cast("tuple[Any, ...]", t.shape))
+        shape = [get(p + DIMS + 8 * i, "i64") for i in range(rank)]
+        made = np.empty(shape, to_numpy(str(t.dtype)))
+        ctypes.memmove(made.ctypes.data, get(p + DATA, "ptr"), made.nbytes)
+        return made
+
+    def split(self, row: Row, types: Sequence[Type]) -> list[Pending]:
+        """The leaves of several values, apart."""
+        found: list[Pending] = []
+        start = 0
+        for t in types:
+            n = len(self.program.leaves(t))
+            found.append(Pending(row[start : start + n], t))
+            start += n
+        return found
+
+
+def flat(parts: Sequence[Row]) -> list[Any]:
+    """Leaves one after the other."""
+    return [x for p in parts for x in p]
+
+
+def arguments(t: Type) -> tuple[Any, ...]:
+    """The arguments of a data type."""
+    return t.args if isinstance(t, TypeCall) else ()
+
+
+def gathered(n: int, make: Callable[[Sequence[Any]], Any]) -> Step:
+    """A step that makes one result of the last `n`."""
+
+    def step(done: list[Any]) -> None:
+        parts = done[len(done) - n :]
+        del done[len(done) - n :]
+        done.append(make(parts))
+
+    return step
+
+
+def scalar_leaf(x: Any) -> Any:
+    """A NumPy scalar as it is written to memory: unsigned numbers by their bits."""
+    array = np.asarray(x)
+    if array.dtype.kind == "u":
+        return int(array.astype(f"int{8 * array.dtype.itemsize}"))
+    return (
+        array.item()
+        if array.dtype.kind in "ibf"
+        else float(array)
+        if array.dtype.itemsize > 1
+        else int(array)
+    )
+
+
+def scalar_value(leaf: Any, dtype: str) -> Any:
+    """What was read from memory as a NumPy scalar."""
+    kind = to_numpy(dtype)
+    return kind.type(leaf % 2 ** (8 * kind.itemsize) if dtype.startswith("uint") else leaf)

@@ -1,0 +1,192 @@
+"""What the native rules of operators speak to.
+
+An operator says in one of these ways how machine code computes it, the first that fits:
+
+- `native(b, *numbers)`: one element of the result from one element of each operand (elementwise,
+broadcasting);
+- `element(b, index, *views)`: an element of the result from any elements of the operands (reshape, gather,
+pad);
+- `start(b, dtype)`, `combine(b, totals, x)` and `finish(b, totals, dtype)`: a reduction, of one element at a
+  time in the order of memory, from and to a base type;
+- `compute(b, out, *views)`: the whole result, written with `out.put(index, number)`; a tuple of results is a
+  tuple of outputs.
+
+Where the type of the result leaves sizes open, `extent(b, *views)` says what they are.  A composite
+operator has its decomposition, and needs none of this.
+
+A `Number` is one number of a base type in the code that is made, an `Index` a whole number of 64 bits that
+counts elements (a Python integer where it is known), a `View` a tensor whose elements can be asked for.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol, TypeAlias
+
+Index: TypeAlias = Any
+"""A Python integer, or a value of the code that is made."""
+
+
+class Number(Protocol):
+    """One number in the code that is made."""
+
+    @property
+    def dtype(self) -> str:
+        """Its base type."""
+        ...
+
+
+class View(Protocol):
+    """A tensor whose elements are computed or read as they are asked for."""
+
+    @property
+    def dtype(self) -> str:
+        """The base type of its elements."""
+        ...
+
+    @property
+    def sizes(self) -> Sequence[Index]:
+        """Its shape."""
+        ...
+
+    def at(self, index: Sequence[Index]) -> Any:
+        """The element at an index, as a number."""
+        ...
+
+
+class Output(Protocol):
+    """A tensor that is being written."""
+
+    @property
+    def dtype(self) -> str:
+        """The base type of its elements."""
+        ...
+
+    @property
+    def sizes(self) -> Sequence[Index]:
+        """Its shape."""
+        ...
+
+    def at(self, index: Sequence[Index]) -> Any:
+        """An element that has been written."""
+        ...
+
+    def put(self, index: Sequence[Index], x: Any) -> None:
+        """Write an element."""
+        ...
+
+
+class Scalars(Protocol):
+    """Arithmetic on numbers.  Integers wrap; short floats are rounded after each operation."""
+
+    def const(self, value: Any, like: Any) -> Any:
+        """A constant in the base type of another number, or of the base type that is named."""
+        ...
+
+    def select(self, c: Any, x: Any, y: Any) -> Any:
+        """`x` where `c`, else `y`; both have been computed."""
+        ...
+
+    def add(self, x: Any, y: Any) -> Any:
+        """`x + y`."""
+        ...
+
+    def subtract(self, x: Any, y: Any) -> Any:
+        """`x - y`."""
+        ...
+
+    def multiply(self, x: Any, y: Any) -> Any:
+        """`x * y`."""
+        ...
+
+    def negative(self, x: Any) -> Any:
+        """`-x`."""
+        ...
+
+    def divide(self, x: Any, y: Any) -> Any:
+        """`x / y`; integers are rounded towards 0 (`divide-by-zero`)."""
+        ...
+
+    def remainder(self, x: Any, y: Any) -> Any:
+        """What `x / y`, rounded towards 0, leaves (`divide-by-zero` for integers)."""
+        ...
+
+    def compare(self, kind: str, x: Any, y: Any) -> Any:
+        """`eq`, `ne`, `lt`, `le`, `gt` or `ge`; all but `ne` are False where one is NaN."""
+        ...
+
+    def bits(self, name: str, x: Any, y: Any) -> Any:
+        """`and`, `or`, `xor`, `shl`, `ashr` or `lshr` of integers; the first three of truth values too."""
+        ...
+
+    def function(self, name: str, *xs: Any) -> Any:
+        """A function of floats by its name: `exp`, `sqrt`, `floor`."""
+        ...
+
+    def cast(self, x: Any, dtype: str) -> Any:
+        """`x` in another base type, by the rules of the operator `cast`."""
+        ...
+
+
+class Loops(Scalars, Protocol):
+    """Indices, loops and choices."""
+
+    def plus(self, i: Index, j: Index) -> Index:
+        """`i + j`."""
+        ...
+
+    def minus(self, i: Index, j: Index) -> Index:
+        """`i - j`."""
+        ...
+
+    def times(self, i: Index, j: Index) -> Index:
+        """`i * j`."""
+        ...
+
+    def quotient(self, i: Index, j: Index) -> Index:
+        """`i / j` rounded towards 0; `j` is not 0."""
+        ...
+
+    def rest(self, i: Index, j: Index) -> Index:
+        """What that leaves."""
+        ...
+
+    def is_less(self, i: Index, j: Index) -> Any:
+        """Whether `i < j`, as a number of base type bool."""
+        ...
+
+    def choose(self, c: Any, i: Index, j: Index) -> Index:
+        """`i` where `c`, else `j`."""
+        ...
+
+    def as_index(self, x: Any) -> Index:
+        """An integer as an index."""
+        ...
+
+    def as_number(self, i: Index, dtype: str) -> Any:
+        """An index as a number."""
+        ...
+
+    def position(self, index: Sequence[Index], sizes: Sequence[Index]) -> Index:
+        """The number of an element in the order of memory."""
+        ...
+
+    def unravelled(self, position: Index, sizes: Sequence[Index]) -> Sequence[Index]:
+        """The index of the element with that number."""
+        ...
+
+    def spread(self, index: Sequence[Index], x: View) -> Sequence[Index]:
+        """The index in an operand that broadcasts."""
+        ...
+
+    def where(self, c: Any, yes: Callable[[], Any], no: Callable[[], Any]) -> Any:
+        """The number that one of two computes; the other does not run."""
+        ...
+
+    def loop(
+        self, n: Index, totals: Sequence[Any], body: Callable[[Index, Sequence[Any]], Sequence[Any]]
+    ) -> Any:
+        """Run `body(i, totals)` for `i` from 0 to `n`, which returns the totals of the next round."""
+        ...
+
+    def require(self, c: Any, code: str, message: str, hint: str = "") -> None:
+        """Fail unless `c`."""
+        ...

@@ -1,0 +1,207 @@
+"""Whole programs as machine code, against the interpreter."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import relay
+from relay.backend.native.compiled import NativeProgram
+from relay.interpreter.value import ConstructorValue, RefValue
+from relay.testing.programs import random_program
+
+PRELUDE = 'import "std/prelude"\n'
+COUNT = 10
+"""Random programs in each part."""
+
+
+def native(text: str) -> NativeProgram:
+    return NativeProgram(relay.parse(PRELUDE + text))
+
+
+def agrees(text: str, *args: Any) -> Any:
+    """The value of a program, which is the interpreter's."""
+    found = native(text)(*args)
+    assert same(found, relay.parse(PRELUDE + text).evaluate("main", *args))
+    return found
+
+
+def same(a: Any, b: Any) -> bool:
+    """Whether two values are equal, floats nearly so; functions are not compared."""
+    match a:
+        case tuple():
+            return len(a) == len(b) and all(map(same, a, b))
+        case ConstructorValue():
+            return a.constructor == b.constructor and same(a.fields, b.fields)
+        case RefValue():
+            return same(a.value, b.value)
+        case np.ndarray() | np.generic():
+            x, y = np.asarray(a), np.asarray(b)
+            close = np.allclose(x, y, rtol=1e-4, atol=1e-5, equal_nan=True)
+            return x.dtype == y.dtype and x.shape == y.shape and close
+        case _:
+            return callable(a) == callable(b)
+
+
+def test_recursion() -> None:
+    fib = "def @fib(%n: int32) -> int32 { if (%n < 2) { %n } else { @fib(%n - 1) + @fib(%n - 2) } }"
+    assert agrees(fib + "def @main(%n: int32) { @fib(%n) }", np.int32(15)) == 610
+
+
+def test_a_tail_call_is_a_jump() -> None:
+    text = """
+    def @even(%n: int64) -> bool { if (%n == 0) { True } else { @odd(%n - 1) } }
+    def @odd(%n: int64) -> bool { if (%n == 0) { False } else { @even(%n - 1) } }
+    def @main(%n: int64) { @even(%n) }
+    """
+    assert native(text)(np.int64(10_000_001)) == np.bool_(False)
+
+
+def test_a_million_calls_deep() -> None:
+    text = "def @sum(%n: int64) -> int64 { if (%n == 0) { 0 } else { %n - @sum(%n - 1) } }"
+    assert native(text + "def @main(%n: int64) { @sum(%n) }")(np.int64(1_000_000)) == 500_000
+
+
+def test_lists_closures_and_polymorphic_functions() -> None:
+    text = """
+    def @main(%n: int32) {
+      let %l = @unfoldl(fn (%i: int32) { if (%i == 0) { None } else { Some((%i - 1, %i)) } }, %n);
+      let %sum = @foldl(fn (%a, %x) { %a + %x * %n }, 0, @map(fn (%x) { %x * %x }, %l));
+      (%sum, @rev(@zip(%l, %l)), @length(%l))
+    }
+    """
+    agrees(text, np.int32(20))
+
+
+def test_long_lists_are_freed_without_recursion() -> None:
+    text = """
+    def @go(%i: int32, %l: List[int32]) -> List[int32] { if (%i == 0) { %l } else { @go(%i - 1, Cons(%i, %l)) } }
+    def @main(%n: int32) { let %l = @go(%n, Nil); let %m = @map(fn (%x) { %x + 1 }, %l); @sum(%m) }
+    """
+    assert native(text)(np.int32(100_000)) == 100_000 * 100_001 // 2 + 100_000 - 2**32
+
+
+def test_references() -> None:
+    text = """
+    def @main(%n: int32) {
+      let %r = ref((0, Cons(%n, Nil)));
+      let %go = fn (%i: int32) -> () {
+        if (%i == 0) { () } else {
+          let %old = ref_read(%r);
+          ref_write(%r, (%old.0 + %i, Cons(%i, %old.1)));
+          %go(%i - 1)
+        }
+      };
+      %go(%n);
+      ref_read(%r)
+    }
+    """
+    agrees(text, np.int32(10))
+
+
+def test_large_tuples_come_back() -> None:
+    text = """
+    def @f(%n: int32) { if (%n < 0) { @f(0) } else { (%n, 1f, True, (%n + 1, Cons(%n, Nil)), ()) } }
+    def @main(%n: int32) { (@f(%n), @f(-1)) }
+    """
+    text = text.replace(
+        "def @f(%n: int32)", "def @f(%n: int32) -> (int32, float32, bool, (int32, List[int32]), ())"
+    )
+    agrees(text, np.int32(7))
+
+
+def test_functions_come_out_and_are_called() -> None:
+    adder = native("def @main(%x: int32) { fn (%y: int32) { fn (%z: int32) { %x * 100 + %y * 10 + %z } } }")
+    assert adder(np.int32(1))(np.int32(2))(np.int32(3)) == 123
+
+
+def test_nested_patterns() -> None:
+    text = """
+    def @main(%a: List[int32], %b: (List[int32], bool)) {
+      match ((%a, %b)) {
+        (Cons(%x, Cons(%y, _)), (Nil, %c)) => if (%c) { %x + %y } else { 0 },
+        (Cons(%x, _), (Cons(%z, _), _)) => %x * %z,
+        (%l, (_, %c)) => if (%c) { @length(%l) } else { -1 },
+      }
+    }
+    """
+    mod = relay.parse(PRELUDE + text)
+    _, cons, nil = (mod.get_type("List")[i] for i in (0, 1, 2))
+
+    def make(*xs: int) -> ConstructorValue:
+        made = ConstructorValue(nil, ())
+        for x in reversed(xs):
+            made = ConstructorValue(cons, (np.int32(x), made))
+        return made
+
+    for a, b, c in [((1, 2), (), True), ((3,), (4, 5), False), ((), (), True), ((1, 2), (), False)]:
+        agrees(text, make(*a), (make(*b), np.bool_(c)))
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int32", "uint32", "int64", "uint64"])
+def test_integers_wrap_and_divide_as_the_interpreter_says(dtype: str) -> None:
+    text = f"def @main(%x: {dtype}, %y: {dtype}) {{ (%x + %y, %x - %y, %x * %y, %x / %y, %x % %y, %x < %y, -%x) }}"
+    low, high = np.iinfo(dtype).min, np.iinfo(dtype).max
+    kind = np.dtype(dtype).type
+    program, mod = native(text), relay.parse(PRELUDE + text)
+    for x in (low, high, 7, 1):
+        for y in (low or 3, high, 2, 1, kind(-1) if low else 5):
+            assert same(program(kind(x), kind(y)), mod.evaluate("main", kind(x), kind(y))), (x, y)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
+def test_floats(dtype: str) -> None:
+    text = f"def @main(%x: {dtype}, %y: {dtype}) {{ (%x + %y, %x / %y, maximum(%x, %y), sqrt(%x), %x < %y) }}"
+    kind = relay.ir.dtype.to_numpy(dtype).type
+    program, mod = native(text), relay.parse(PRELUDE + text)
+    for x, y in [(1.5, 2.25), (-1.0, 0.0), (float("nan"), 1.0), (float("inf"), float("-inf")), (1e-3, 3e4)]:
+        assert same(program(kind(x), kind(y)), mod.evaluate("main", kind(x), kind(y))), (x, y)
+
+
+@pytest.mark.parametrize("source", ["float32", "float64", "int64", "uint8", "bool"])
+@pytest.mark.parametrize("target", ["float32", "float64", "int8", "uint32", "uint64", "bool"])
+def test_casts(source: str, target: str) -> None:
+    text = f'def @main(%x: {source}) {{ cast(%x, "{target}") }}'
+    program, mod = native(text), relay.parse(PRELUDE + text)
+    values = [0, 1, 3, 200, -1, 1e10, float("nan"), float("inf"), -2.7]
+    for x in np.asarray([v for v in values if source[0] == "f" or v in (0, 1, 3)]).astype(source):
+        assert same(program(x), mod.evaluate("main", x)), x
+
+
+@pytest.mark.parametrize(
+    ("body", "code"),
+    [
+        ("%x / (%x - %x)", "divide-by-zero"),
+        ("match? (Cons(%x, Nil)) { Nil => %x }", "match-failed"),
+    ],
+)
+def test_failures_are_diagnostics(body: str, code: str) -> None:
+    text = f"def @main(%x: int32) {{ {body} }}"
+    program = native(text)
+    for _ in range(3):
+        with pytest.raises(relay.RelayError) as found:
+            program(np.int32(3))
+        with pytest.raises(relay.RelayError) as wanted:
+            relay.parse(PRELUDE + text).evaluate("main", np.int32(3))
+        assert found.value.codes == wanted.value.codes == (code,)
+
+
+def test_an_operator_without_native_code_is_named() -> None:
+    with pytest.raises(relay.RelayError) as found:
+        native("def @main(%x: Tensor[(3,), float32]) { sort(%x) }")
+    assert found.value.codes == ("no-native-code",)
+    assert "`sort`" in str(found.value)
+
+
+def test_random_programs(seeds: range) -> None:
+    for seed in list(seeds)[:COUNT]:
+        given = random_program(seed)
+        mod = relay.infer(given.mod)
+        try:
+            value = mod.evaluate("main", *given.args)
+        except relay.RelayError as error:
+            with pytest.raises(relay.RelayError) as found:
+                NativeProgram(mod)(*given.args)
+            assert found.value.codes == error.codes, f"seed {seed}"
+        else:
+            assert same(NativeProgram(mod)(*given.args), value), f"seed {seed}"
