@@ -208,6 +208,7 @@ class _Checker:
             return
         if e.type_args and not self.are_arguments(t, e):
             return
+        self.types(e)
         made = self.types.signature(e)
         for i, (p, a) in enumerate(zip(made.arg_types, e.args, strict=True)):
             self.accepts(p, a, f"argument {i + 1}")

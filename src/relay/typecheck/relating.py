@@ -179,7 +179,7 @@ class Relating(Unifier):
             if not isinstance(s, tuple):
                 if s is ERROR:
                     raise Silenced
-                raise Wait(s) if type(s) is Unknown else Stuck
+                raise Wait(*[k for k in kept if type(k) is Unknown]) if type(s) is Unknown else Stuck
         result = kept[0]
         for s in kept[1:]:
             result = self._broadcast_two(result, s)
@@ -192,9 +192,9 @@ class Relating(Unifier):
         out = list(a[:extra])
         for x, y in zip(a[extra:], b, strict=True):
             if x != y and x != 1 and y != 1:
-                for d in (x, y):
-                    if isinstance(d, Type) and d.flags & HAS_INCOMPLETE:
-                        raise Wait(*unknowns(d))
+                open_ = [d for d in (x, y) if isinstance(d, Type) and d.flags & HAS_INCOMPLETE]
+                if open_:  # either may turn out to be the other
+                    raise Wait(*[v for d in open_ for v in unknowns(d)])
             both = arithmetic.broadcast(x, y)
             if both is None:
                 axis = len(out) - len(a)
