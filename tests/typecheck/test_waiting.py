@@ -33,15 +33,3 @@ def test_sizes_that_turn_out_to_be_one_broadcast_to_it():
     )
     relay.check(mod)
     assert mod["h"].ret_type is mod["h"].params[0].type_annotation
-
-
-def test_a_polymorphic_function_that_is_chosen_is_checked_as_it_is_called():
-    mod = relay.infer(
-        relay.parse("def @f(%b: bool) { (if (%b) { nn.relu } else { negative })([1.0, -2.0]) }")
-    )
-    relay.check(mod)
-    shared = relay.parse(
-        "def @f(%b: bool, %o: int32) {"
-        " (if (%b) { nn.relu } else { negative })(match (%o) { _ => [1.0, -2.0] }) }"
-    )
-    relay.check(relay.infer(shared))

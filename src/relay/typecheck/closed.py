@@ -62,8 +62,10 @@ def agrees(wanted: Type, found: Type, *, strict: bool = False, is_branch: bool =
     if wanted == found:
         return True
     found = with_instances(found)
-    if isinstance(wanted, FuncType) and wanted.type_params:
-        wanted = instance(wanted) if is_branch else FuncType(wanted.arg_types, wanted.ret_type)
+    if is_branch:
+        wanted = with_instances(wanted)
+    elif isinstance(wanted, FuncType) and wanted.type_params:
+        wanted = FuncType(wanted.arg_types, wanted.ret_type)
     try:
         Closed().unify(wanted, found, strict)
         zonk(found)
