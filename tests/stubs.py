@@ -14,6 +14,7 @@ from types import NoneType
 from typing import Any, Literal, get_args, get_origin
 
 import relay
+from relay.ir.expr import Call, Constant
 from relay.op.attribute import DTypeName
 from relay.op.base import attribute_types, builders, registry
 
@@ -113,7 +114,8 @@ def _function(path: str) -> str:
     attributes = {} if made is None else attribute_types(made)
     own = signature.return_annotation is not inspect.Signature.empty
     params = list(_parameters(signature, {} if own else attributes))
-    result = "Call" if not own else "Constant" if path == "random.threefry_key" else "Expr"
+    given = signature.return_annotation if own else Call
+    result = given.__name__ if given in (Call, Constant) else "Expr"
     name = path.rpartition(".")[2]
     line = f"def {name}({', '.join(params)}) -> {result}:\n"
     if len(line) > WIDTH + 1:

@@ -1,6 +1,7 @@
 """What to do next about a diagnostic that does not say so itself."""
 
 HINTS = {
+    "argument-count": "give as many as it takes",
     "argument-type": "give an array of that type: `astype` and `reshape` convert NumPy's",
     "attribute-too-deep": "write the value flat; data belongs into constants",
     "attribute-value": "`relay ops` and the name of the operator say what it takes",
@@ -14,14 +15,20 @@ HINTS = {
     "expected-tuple": "only tuples have fields; parts of a tensor are `take` and `strided_slice`",
     "grad-not-expanded": "expand it first, with `relay.autodiff.expand.expand_grad`",
     "index-out-of-range": "indices count from 0, negative ones from the end",
+    "kind-mismatch": "a tensor has its shape and its base type: Tensor[(2, 3), float32]",
+    "literal-out-of-range": "write a float, `1.0`, or a wider suffix: `f64`, `i64`, `u64`",
     "not-annotated": "infer the module first: `relay.infer(mod)`",
     "not-equal": "`relay.structural_equal` tells without an error",
     "rank-mismatch": "`reshape`, `expand_dims` and `squeeze` change the rank",
     "reshape-size": "one size may be -1, which stands for what the others leave",
     "shape-check": "give a value of that shape, or write `?` for a size that may be any",
     "shape-constraint": "correct the attribute, or the operand that has another size",
+    "shape-mismatch": "`reshape` and `broadcast_to` change the shape; the sizes have to be the same",
     "slice-out-of-range": "`begin` and `end` count from 0, negative ones from the end of the axis",
     "split-size": "a tuple of indices says where to split into unequal parts",
     "temporary-node": "the pass replaces it by what its `realize` gives before it returns",
     "type-mismatch": "change what is expected or what is given; `cast` converts between base types alone",
+    "unknown-global": "define it, `def @name(…) { … }`, or import the module that does",
+    "unknown-grad-target": "write the function itself: `grad(@f)`, `grad(fn (%x) { … })`",
+    "unknown-name": "a local is `%x`, bound by `let %x = …;` or a parameter; `relay ops` lists the operators",
 }

@@ -5,6 +5,7 @@ from math import sqrt
 import numpy as np
 import pytest
 
+import relay
 from op.concrete import infer, run
 from relay.diagnostic import RelayError
 from relay.ir.type import TensorType, TupleType
@@ -137,8 +138,16 @@ def test_builders_take_what_people_write() -> None:
 
 
 def test_a_seed_has_256_bits() -> None:
-    with pytest.raises(ValueError, match="seed"):
+    with pytest.raises(RelayError, match=r"attribute-value.*seed"):
         random_key(-1)
+    with pytest.raises(RelayError, match=r"attribute-value.*seed"):
+        infer("random.threefry_key", seed=2**256)
+
+
+def test_text_makes_keys() -> None:
+    mod = relay.parse("random.threefry_key(seed=5)")
+    assert relay.parse(str(relay.infer(mod)))["main"].body.attrs.seed == 5
+    assert relay.run(relay.infer(mod), "main", ()).tolist() == random_key(5).tolist()
 
 
 def test_types_and_faults() -> None:

@@ -401,6 +401,13 @@ def test_an_attribute_that_is_no_value_has_no_text():
     assert error.value.codes == ("attribute-not-printable",)
 
 
+def test_integers_in_attributes_have_any_size():
+    e = Function([x], x, attrs={"seed": 2**300, "least": -(2**64)})
+    assert structural_equal(relay.parse_expr(expr_text(e)), e, map_free_vars=True)
+    with pytest.raises(RelayError, match="attribute-not-printable"):
+        expr_text(Function([x], x, attrs={"seed": 10**5000}))
+
+
 @pytest.mark.parametrize("seed", range(40))
 def test_random_modules_read_back_equal_and_print_the_same(seed):
     mod = random_module(seed * 7 + 1, 15)

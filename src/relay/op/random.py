@@ -5,19 +5,15 @@ Claessen and Palka, "Splittable pseudorandom number generators using cryptograph
 
 A key is ten words of uint64: 0 to 3 the cipher's key; 4 and 5 the path of splits, one bit each; 6 and 7 the
 counter; 8 and 9 a single set bit, the place of the next split in the path (none is left when both are 0).
-Block `i` of a generation is the cipher of words 4 to 7, each plus `i`; a generation of `n` words takes
-the first
-`n` of its blocks of four and adds `n` to word 7.  When word 7 runs out, a one is put on the path.  When
-the path
-runs out, the cipher of the state makes a new key.  All of this is exact, so every backend draws the
-same words.
+Block `i` of a generation is the cipher of words 4 to 7, each plus `i`; a generation of `n` words takes the
+first `n` of its blocks of four and adds `n` to word 7.  When word 7 runs out, a one is put on the path.
+When the path runs out, the cipher of the state makes a new key.  All of this is exact, so every backend
+draws the same words.
 
-From words to floats: `uniform` takes the top 23 bits of a word for float32 (52 for float64, 10 for
-float16, 7 for
-bfloat16), divides by their number, scales by `high - low` and adds `low`, each step rounded in the base type.
-`normal` is `sqrt(-2 log(1 - u)) cos(2 pi v)` for two draws `u` and `v` of float64 (Box and Muller,
-1958), where `v`
-follows all of `u`, rounded to the base type before it is scaled.
+From words to floats: `uniform` takes the top 23 bits of a word for float32 (52 for float64, 10 for float16,
+7 for bfloat16), divides by their number, scales by `high - low` and adds `low`, each step rounded in the
+base type.  `normal` is `sqrt(-2 log(1 - u)) cos(2 pi v)` for two draws `u` and `v` of float64 (Box and
+Muller, 1958), where `v` follows all of `u`, rounded to the base type before it is scaled.
 """
 
 from collections.abc import Sequence
@@ -26,10 +22,12 @@ from typing import Any
 
 import numpy
 
+from relay.diagnostic import fail
 from relay.ir.dtype import to_numpy
 from relay.ir.expr import Call, Constant, Expr, Op, TupleGetItem, as_expr, constant
 from relay.ir.type import TensorType, TupleType, Type
-from relay.op.base import FLOATING, Array, Derivative, DTypeName, Numpy, Operator, builders, operator, sample
+from relay.op.axes import attribute_fault
+from relay.op.base import FLOATING, Array, Derivative, DTypeName, Numpy, Operator, operator, sample
 from relay.op.conversion import accumulator
 from relay.op.derivative import number, spread, times, total
 from relay.op.numeric import apply, narrow
@@ -119,18 +117,36 @@ def check_key(t: Typing, key: Type) -> None:
 
 
 def random_key(seed: int) -> Array:
-    """The key of a seed from 0 to 2**256 - 1."""
+    """The key of a seed from 0 to 2**256 - 1 (`attribute-value` for another)."""
     if not 0 <= seed < 2**256:
-        raise ValueError(f"a seed goes from 0 to 2**256 - 1, unlike {seed}")
+        fail("attribute-value", f"`seed` cannot be {seed}: a seed goes from 0 to 2**256 - 1")
     return numpy.asarray([*[seed >> (64 * i) & FULL for i in range(4)], 0, 0, 0, 0, TOP, 0], "uint64")
 
 
-def threefry_key(seed: int) -> Constant:
-    """The key of a seed from 0 to 2**256 - 1, as a constant."""
-    return constant(random_key(seed))
+@operator("random.threefry_key")
+class ThreefryKey(Operator):
+    """The key of a seed from 0 to 2**256 - 1: ten words of uint64.
 
+    relay> random.threefry_key(seed=7)
+    [7, 0, 0, 0, 0, 0, 0, 0, 9223372036854775808, 0]
+    """
 
-builders["random.threefry_key"] = threefry_key
+    seed: int
+    derivative = Derivative.ZERO
+    samples = (sample(seed=0), sample(seed=2**256 - 1))
+
+    def infer(self, t: Typing) -> Type:
+        if not 0 <= self.seed < 2**256:
+            attribute_fault(t, "seed", self.seed, "a seed goes from 0 to 2**256 - 1")
+        return KEY
+
+    def reference(self, np: Numpy) -> Array:
+        return random_key(self.seed)
+
+    @staticmethod
+    def builder(seed: int) -> Constant:
+        """The key of a seed from 0 to 2**256 - 1, as a constant."""
+        return constant(random_key(seed))
 
 
 @operator("random.threefry_generate")

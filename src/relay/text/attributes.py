@@ -12,6 +12,7 @@ from relay.ir.dtype import BASE_TYPES, dtype_name
 from relay.ir.type import Type
 from relay.op.base import DTypeName, Operator, attribute_types
 from relay.text import names
+from relay.text.literals import LONGEST_ATTRIBUTE
 
 
 def float_text(value: float) -> str:
@@ -32,7 +33,7 @@ def value_text(value: Any) -> str:
     kind = value.__class__
     if kind is str:
         return names.quote(value)
-    if kind is int or kind is bool or value is None:
+    if kind is bool or value is None:
         return str(value)
     if kind is float:
         return float_text(value)
@@ -82,18 +83,18 @@ def _scalar(value: Any) -> str:
         return names.quote(value)
     if isinstance(value, float):
         return float_text(value)
-    if isinstance(value, int) or value is None:
+    if value is None or (isinstance(value, int) and value.bit_length() <= 3 * LONGEST_ATTRIBUTE):
         return str(value)
     if isinstance(value, np.dtype | type):
         try:
             return names.quote(dtype_name(cast(Any, value)))
         except (ValueError, TypeError):
             pass
-    what = (
-        f"`{value!r}`"
-        if isinstance(value, Type)
-        else f"a value of class {cast(Any, value).__class__.__name__}"
-    )
+    what = f"a value of class {cast(Any, value).__class__.__name__}"
+    if isinstance(value, int):
+        what = f"an integer of {value.bit_length()} bits"
+    elif isinstance(value, Type):
+        what = f"`{value!r}`"
     fail(
         "attribute-not-printable",
         f"{what} cannot be an attribute in text",

@@ -4,7 +4,7 @@ from typing import Any
 
 from relay.diagnostic import RelayError, did_you_mean
 from relay.ir.dtype import canonical
-from relay.text.literals import number, special_float
+from relay.text.literals import LONGEST_ATTRIBUTE, number, special_float
 from relay.text.parse_metadata import Metadata
 
 DEEPEST = 50
@@ -73,8 +73,11 @@ class Attributes(Metadata):
         if self.kinds[i] != "NUMBER":
             self.i = i
             self.expected("a number")
+        text = self.texts[i]
+        if len(text) <= LONGEST_ATTRIBUTE and text.isdigit():
+            return -int(text) if negative else int(text)
         try:
-            return number(self.texts[i], negative)[0]
+            return number(text, negative)[0]
         except RelayError as error:
             raise self.located(error, i) from None
 

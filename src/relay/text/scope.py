@@ -195,7 +195,10 @@ class Names(Cursor):
             "return",
         ]
         other = OTHER_NAMES.get(name) or next((n for n in registry if n.endswith(f".{name}")), None)
-        hint = did_you_mean(name, known) if other is None else f"did you mean `{other}`?"
+        if name in self.globals:
+            hint = f"a definition has its sigil: `@{name}`"
+        else:
+            hint = did_you_mean(name, known) if other is None else f"did you mean `{other}`?"
         if not hint:
             hint = self.near_local(f"%{name}") if not is_called else ""
         self.fault("unknown-name", f"there is no operator, constructor or local `{name}`", i, hint=hint)

@@ -124,11 +124,16 @@ def _hint(m: Mismatch, expected: Term, found: Term) -> str:
 
 
 def _literal_kind(m: Mismatch, subject: str) -> Fault:
-    """A number where a base type is required that numbers have not."""
-    wanted = "" if isinstance(m.a, frozenset) else show(m.a)
-    if isinstance(m.b, frozenset) and any("int" in d for d in m.b):
+    """A number where a base type is required that it cannot be: one, or one of several."""
+    if isinstance(m.a, frozenset):
+        can_be, hint = m.a, allowed(m.b)
+        wanted = "bool" if m.b == frozenset({"bool"}) else ""
+    else:
+        can_be = m.b if isinstance(m.b, frozenset) else ()
+        wanted, hint = show(m.a), ""
+    if wanted in _NO_NUMBER or any("int" in d for d in can_be):
         message = f"a number cannot {f'be {wanted}' if wanted else 'stand here'}"
-        hint = "write `True` or `False`, or compare: `%x != 0`" if wanted == "bool" else ""
+        hint = _NO_NUMBER.get(wanted, hint)
     else:
         message = f"a literal with a point or an exponent cannot be {wanted or 'an integer'}"
         hint = "write the number as an integer: `1000` for `1e3`; "
@@ -137,6 +142,12 @@ def _literal_kind(m: Mismatch, subject: str) -> Fault:
         else:
             hint += f"`cast(…, {wanted})` converts what is computed"
     return Fault(m.code, subject + message, hint=hint)
+
+
+_NO_NUMBER = {
+    "bool": "write `True` or `False`, or compare: `%x != 0`",
+    "string": 'a text stands between quotes: "1"',
+}
 
 
 def allowed(names: Term | frozenset[str]) -> str:
