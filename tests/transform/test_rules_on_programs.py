@@ -16,10 +16,15 @@ from relay.transform.algebra import simplify_expr
 from relay.transform.anf import to_anf
 from relay.transform.canonical_cast import canonicalize_cast
 from relay.transform.canonical_ops import canonicalize_ops
+from relay.transform.composites import expand_composites
 from relay.transform.fast_arithmetic import fast_math
 from relay.transform.forms import ANF
 from relay.transform.inference_mode import simplify_inference
 from relay.transform.lazy_gradients import lazy_gradient_init
+from relay.transform.parallel_batch_matmul import combine_parallel_batch_matmul
+from relay.transform.parallel_conv2d import combine_parallel_conv2d
+from relay.transform.parallel_dense import combine_parallel_dense
+from relay.transform.scale_backward import backward_fold_scale_axis
 from relay.transform.scale_forward import fold_scale_axis
 from relay.transform.static_shapes import dynamic_to_static
 from relay.typecheck.infer import infer
@@ -34,7 +39,15 @@ PASSES: dict[str, Change] = {
     "fast_math": fast_math,
     "fold_scale_axis": fold_scale_axis,
     "dynamic_to_static": dynamic_to_static,
+    "backward_fold_scale_axis": backward_fold_scale_axis,
     "lazy_gradient_init": lazy_gradient_init,
+    "expand_composites": expand_composites,
+    "combine_parallel_conv2d": lambda mod: combine_parallel_conv2d(mod, min_num_branches=2),
+    "combine_parallel_dense": lambda mod: combine_parallel_dense(mod, min_num_branches=2),
+    "combine_parallel_dense, one": lambda mod: combine_parallel_dense(
+        mod, min_num_branches=2, to_batch=False
+    ),
+    "combine_parallel_batch_matmul": lambda mod: combine_parallel_batch_matmul(mod, min_num_branches=2),
 }
 ROUNDING = ("fast_math",)
 REPEATING = {"canonicalize_cast": "cast"}
