@@ -367,6 +367,10 @@ class Elementwise(Operator):
         """An element of the result, by `native`."""
         return self.native(b, data.at(index))  # pyright: ignore
 
+    def extent(self, b: Loops, data: View) -> Sequence[Any]:
+        """The shape of the result is the operand's."""
+        return data.sizes
+
 
 class Broadcast(Operator):
     """Two operands of one base type whose shapes broadcast; comparisons set `relation_name =
@@ -387,6 +391,10 @@ class Broadcast(Operator):
     def element(self, b: Loops, index: Sequence[Any], *views: View) -> Any:
         """An element of the result, by `native`."""
         return self.native(b, *[x.at(b.spread(index, x)) for x in views])  # pyright: ignore
+
+    def extent(self, b: Loops, *views: View) -> Sequence[Any]:
+        """The shape that all operands broadcast to."""
+        return b.broadcast([x.sizes for x in views])
 
 
 class Injective(Operator):

@@ -177,6 +177,10 @@ class Loops(Scalars, Protocol):
         """The index in an operand that broadcasts."""
         ...
 
+    def broadcast(self, shapes: Sequence[Sequence[Index]]) -> Sequence[Index]:
+        """The shape that some shapes broadcast to (`broadcast-mismatch`)."""
+        ...
+
     def where(self, c: Any, yes: Callable[[], Any], no: Callable[[], Any]) -> Any:
         """The number that one of two computes; the other does not run."""
         ...

@@ -48,23 +48,26 @@ define void @drop(ptr %ctx, ptr %p) {
 class NativeProgram:
     """A module as machine code."""
 
-    def __init__(self, mod: IRModule, entry: str = "main") -> None:
-        """Compile what `entry` needs (`no-native-code`)."""
+    def __init__(self, mod: IRModule, entries: Sequence[str] = ("main",)) -> None:
+        """Compile what some definitions need, which can be called then (`no-native-code`)."""
         self.program = Program(lowered(mod))
         self.program.layouts.number(TENSOR)
-        name = self.program.mod.get_global_var(entry)
-        fn = self.program.mod.functions[name]
-        assert isinstance(fn, Function)
-        self.params = tuple([p.type_annotation for p in fn.params])
-        self.result = fn.ret_type
         self.slots = 0
-        self.starts: dict[FuncType | None, str] = {}
-        """Code that calls a closure of each type, and (None) the entry, with what is in the box."""
+        self.starts: dict[FuncType | str, str] = {}
+        """Code that calls a closure of each type, and each entry, with what is in the box."""
+        self.entries: dict[str, Function] = {}
+        for name in entries:
+            fn = self.program.mod.functions[self.program.mod.get_global_var(name)]
+            assert isinstance(fn, Function)
+            self.entries[name] = fn
         for v, e in self.program.mod.functions.items():
             if isinstance(e, Function):
                 define(self.program, v)
-        pieces = [self.start(None, f"@{self.program.symbol(name)}", self.params, self.result)]
-        pieces += [self.start(t, None, t.arg_types, t.ret_type) for t in self.functions_out(fn)]
+        pieces: list[str] = []
+        for name, fn in self.entries.items():
+            target = f"@{self.program.symbol(self.program.mod.get_global_var(name))}"
+            pieces.append(self.start(name, target, [p.type_annotation for p in fn.params], fn.ret_type))
+        pieces += [self.start(t, None, t.arg_types, t.ret_type) for t in self.functions_out()]
         self.code = Compiled("\n".join([self.text(), DOORS, *pieces]))
         self.context = Context(self.program.results, self.slots)
         self.images = self.fill_constants()
@@ -91,13 +94,13 @@ class NativeProgram:
         parts = [RUNTIME, ALLOCATE_BYTES, constants, p.layouts.text(), *p.singletons.values()]
         return "\n".join([*parts, *p.declared, *p.pieces])
 
-    def functions_out(self, fn: Function) -> list[FuncType]:
+    def functions_out(self) -> list[FuncType]:
         """The types of the functions that Python may get from a call, and what these give in turn."""
-        for p in fn.params:
+        for p in [p for fn in self.entries.values() for p in fn.params]:
             self.program.note_layouts(p.type_annotation)
         found: list[FuncType] = []
         seen: set[Type] = set()
-        pending = [fn.ret_type]
+        pending = [fn.ret_type for fn in self.entries.values()]
         while pending:
             t = pending.pop()
             if t is None or t in seen:
@@ -117,7 +120,7 @@ class NativeProgram:
         return found
 
     def start(
-        self, key: FuncType | None, target: str | None, params: Sequence[Type | None], result: Type | None
+        self, key: FuncType | str, target: str | None, params: Sequence[Type | None], result: Type | None
     ) -> str:
         """Code that takes arguments from the box, makes a call, and leaves the result there."""
         p = self.program
@@ -147,12 +150,17 @@ class NativeProgram:
         return images
 
     def __call__(self, *args: Any) -> Any:
-        """The value of the entry on arguments."""
-        return self.call(None, (), args, self.params, self.result)
+        """The value of the first entry on arguments."""
+        return self.evaluate(next(iter(self.entries)), *args)
+
+    def evaluate(self, entry: str, *args: Any) -> Any:
+        """The value of an entry on arguments."""
+        fn = self.entries[entry]
+        return self.call(entry, (), args, [p.type_annotation for p in fn.params], fn.ret_type)
 
     def call(
         self,
-        key: FuncType | None,
+        key: FuncType | str,
         first: Sequence[Any],
         args: Sequence[Any],
         params: Sequence[Type | None],

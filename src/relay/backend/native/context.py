@@ -15,19 +15,17 @@ FORMATS = {
     "i1": "<?", "i8": "<b", "i16": "<h", "i32": "<i", "i64": "<q", "half": "<e", "float": "<f",
     "double": "<d", "ptr": "<Q",
 }  # fmt: skip
-"""Leaves in memory; a bfloat is two bytes of a float."""
+"""Leaves in memory."""
 
 
 def put(address: int, leaf: str, value: Any) -> None:
     """Write a leaf to memory."""
-    data = struct.pack("<f", value)[2:] if leaf == "bfloat" else struct.pack(FORMATS[leaf], value)
+    data = struct.pack(FORMATS[leaf], value)
     ctypes.memmove(address, data, len(data))
 
 
 def get(address: int, leaf: str) -> Any:
     """Read a leaf from memory."""
-    if leaf == "bfloat":
-        return struct.unpack("<f", b"\0\0" + ctypes.string_at(address, 2))[0]
     (found,) = struct.unpack(FORMATS[leaf], ctypes.string_at(address, struct.calcsize(FORMATS[leaf])))
     return found
 

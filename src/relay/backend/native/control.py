@@ -222,8 +222,7 @@ class Definition:
 
     def operator(self, e: Call) -> Sequence[Value]:
         """An operator."""
-        operands = {a: self.atom(a)[0] for a in e.args}
-        return [computed(self.program, self.code, e, operands)]
+        return computed(self.program, self.code, e, [self.atom(a) for a in e.args])
 
     def contents(self, ref: Expr) -> list[Value]:
         """What a reference holds."""

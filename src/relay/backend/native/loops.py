@@ -4,11 +4,13 @@ from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 from relay.backend.native.code import Code, Value, integer
-from relay.backend.native.representation import POINTER, scalar
+from relay.backend.native.memory import release
+from relay.backend.native.representation import POINTER, is_scalar, scalar
 from relay.backend.native.scalars import Number, Scalars
 from relay.backend.native.tensors import DATA, DIMS, element, loop, new_tensor, set_element
-from relay.ir.expr import Call, Expr
-from relay.ir.type import TensorType
+from relay.ir.expr import Call
+from relay.ir.type import TensorType, TupleType, Type
+from relay.op.base import Broadcast, Elementwise, Operator
 
 Index = int | Value
 """A known number, or one that the code computes."""
@@ -99,6 +101,28 @@ class Loops(Scalars):
                 own[i] = self.choose(Number("bool", self.code.compare("icmp eq", d, integer(1))), 0, own[i])
         return own
 
+    def broadcast(self, shapes: Sequence[Sequence[Index]]) -> list[Index]:
+        """The shape that some shapes broadcast to (`broadcast-mismatch`)."""
+        rank = max(map(len, shapes))
+        found: list[Index] = [1] * rank
+        for shape in shapes:
+            for i, d in enumerate(shape, rank - len(shape)):
+                found[i] = self.common(found[i], d)
+        return found
+
+    def common(self, a: Index, b: Index) -> Index:
+        """The size that two sizes broadcast to."""
+        if a == 1 or a == b:
+            return b
+        if b == 1:
+            return a
+        code = self.code
+        same = code.compare("icmp eq", value(a), value(b))
+        ones = [code.compare("icmp eq", value(x), integer(1)) for x in (a, b)]
+        fits = Number("bool", code.op("or", same, code.op("or", *ones)))
+        self.require(fits, "broadcast-mismatch", "the sizes of two operands do not broadcast")
+        return code.select(ones[0], value(b), value(a))
+
     def where(self, c: Number, yes: Callable[[], Number], no: Callable[[], Number]) -> Number:
         """The number that one of two computes; the other does not run."""
         code = self.code
@@ -152,8 +176,8 @@ class Loops(Scalars):
 class View:
     """A tensor in memory, or a number."""
 
-    def __init__(self, b: Loops, t: TensorType, found: Value) -> None:
-        """`found` is the object, or the number if the rank is 0."""
+    def __init__(self, b: Loops, t: TensorType, found: Value, is_in_memory: bool = False) -> None:
+        """`found` is the object; or the number, if the rank is 0 and it is not in memory."""
         self.b = b
         self.dtype = str(t.dtype)
         self.found = found
@@ -162,7 +186,8 @@ class View:
             d if isinstance(d, int) else code.load("i64", code.at(found, DIMS + 8 * i))
             for i, d in enumerate(cast("tuple[Any, ...]", t.shape))
         ]
-        self.data = code.load(POINTER, code.at(found, DATA)) if self.sizes else None
+        has_data = is_in_memory or bool(self.sizes)
+        self.data = code.load(POINTER, code.at(found, DATA)) if has_data else None
 
     def at(self, index: Sequence[Index]) -> Number:
         """The element at an index."""
@@ -176,51 +201,85 @@ class View:
         assert self.data is not None
         set_element(self.b.code, self.data, value(self.b.position(index, self.sizes)), x.value)
 
+    def leaf(self) -> Value:
+        """What the program goes on with: the object, or the number that was written."""
+        if self.sizes:
+            return self.found
+        made = self.at(())
+        release(self.b.code, [self.found])
+        return made.value
 
-def computed(program: Any, code: Code, call: Call, operands: dict[Expr, Value]) -> Value:
-    """The result of an operator: a number, or a new tensor (`no-native-code`)."""
-    op, t = call.attrs, program.types(call)
+
+def computed(program: Any, code: Code, call: Call, operands: Sequence[Sequence[Value]]) -> list[Value]:
+    """The leaves of an operator's result: numbers, and new tensors (`no-native-code`)."""
     b = Loops(program, code, call)
-    views = [View(b, program.types(a), operands[a]) for a in call.args]
-    if not t.shape and is_per_element(op):
-        return op.element(b, (), *views).value
-    if not t.shape and is_reduction(op):
-        return reduced(b, op, views[0], ()).value
-    sizes: list[Index] = list(t.concrete_shape if t.is_closed else op.extent(b, *views))
-    p = new_tensor(code, program.layouts, t, [value(d) for d in sizes])
-    out = View(b, t, p)
-    out.sizes = sizes
-    if is_per_element(op):
-        b.nest(sizes, lambda index: out.put(index, op.element(b, index, *views)))
-    elif is_reduction(op):
-        b.nest(sizes, lambda index: out.put(index, reduced(b, op, views[0], index)))
-    elif hasattr(op, "compute"):
-        op.compute(b, out, *views)
-    else:
+    op: Any = call.attrs
+    views = [operand(b, program.types(a), row) for a, row in zip(call.args, operands, strict=True)]
+    t = program.types(call)
+    kind = cast("type[Operator]", type(op))
+    if not has_rule(kind):
         b.missing(op.name)
-    return p
+    if is_scalar(t) and not hasattr(op, "compute"):
+        return [one(b, op, views, ()).value]
+    fields = cast("tuple[TensorType, ...]", t.fields if isinstance(t, TupleType) else (t,))
+    shapes = extents(b, op, fields, views)
+    outs = [new_output(b, f, sizes) for f, sizes in zip(fields, shapes, strict=True)]
+    if hasattr(op, "compute"):
+        op.compute(b, tuple(outs) if isinstance(t, TupleType) else outs[0], *views)
+    else:
+        b.nest(shapes[0], lambda index: outs[0].put(index, one(b, op, views, index)))
+    return [out.leaf() for out in outs]
 
 
-def is_per_element(op: Any) -> bool:
+def operand(b: Loops, t: Type, row: Sequence[Value]) -> "View | tuple[View, ...]":
+    """What an operator sees of an operand."""
+    if isinstance(t, TupleType):
+        return tuple([View(b, cast("TensorType", f), v) for f, v in zip(t.fields, row, strict=True)])
+    return View(b, cast("TensorType", t), row[0])
+
+
+def extents(b: Loops, op: Any, fields: Sequence[TensorType], views: Sequence[Any]) -> list[list[Index]]:
+    """The shapes of the results: as their types say, or as the operator finds out."""
+    if all(f.is_closed for f in fields):
+        return [list(f.concrete_shape) for f in fields]
+    if not hasattr(op, "extent"):
+        b.missing(op.name)
+    found = op.extent(b, *views)
+    return [list(found)] if len(fields) == 1 else [list(sizes) for sizes in found]
+
+
+def new_output(b: Loops, t: TensorType, sizes: Sequence[Index]) -> "View":
+    """A new tensor to write to; one number is kept in memory until it is complete."""
+    p = new_tensor(b.code, b.program.layouts, t, [value(d) for d in sizes])
+    out = View(b, t, p, is_in_memory=True)
+    out.sizes = list(sizes)
+    return out
+
+
+def one(b: Loops, op: Any, views: Sequence[Any], index: Sequence[Index]) -> Number:
+    """One element of the result."""
+    return (
+        op.element(b, index, *views)
+        if is_per_element(cast("type[Operator]", type(op)))
+        else reduced(b, op, views[0], index)
+    )
+
+
+def has_rule(cls: type[Operator]) -> bool:
+    """Whether an operator says how machine code computes it."""
+    return is_per_element(cls) or is_reduction(cls) or hasattr(cls, "compute")
+
+
+def is_per_element(cls: type[Operator]) -> bool:
     """Whether an operator says what one element of its result is."""
-    return hasattr(op, "native") or "element" in vars_of(op)
+    given = getattr(cls, "element", None)
+    by_family = given in (Elementwise.element, Broadcast.element)
+    return hasattr(cls, "native") if by_family else given is not None
 
 
-def is_reduction(op: Any) -> bool:
+def is_reduction(cls: type[Operator]) -> bool:
     """Whether an operator says how it combines elements."""
-    return hasattr(op, "combine")
-
-
-def vars_of(op: Any) -> set[str]:
-    """The rules that a class or a family above it has, but for those that call `native`."""
-    from relay.op.base import Broadcast, Elementwise, Operator
-
-    return {
-        name
-        for base in type(op).__mro__
-        if base not in (Elementwise, Broadcast, Operator, object)
-        for name in vars(base)
-    }
+    return hasattr(cls, "combine")
 
 
 def reduced(b: Loops, op: Any, x: View, index: Sequence[Index]) -> Number:

@@ -11,9 +11,9 @@ from relay.ir.type import TensorType, TupleType, Type
 SCALARS = {
     "bool": "i1", "int2": "i8", "uint2": "i8", "int4": "i8", "uint4": "i8", "int8": "i8", "uint8": "i8",
     "int16": "i16", "uint16": "i16", "int32": "i32", "uint32": "i32", "int64": "i64", "uint64": "i64",
-    "float16": "half", "bfloat16": "bfloat", "float32": "float", "float64": "double",
+    "float16": "half", "bfloat16": "i16", "float32": "float", "float64": "double",
 }  # fmt: skip
-"""Base types as LLVM types; 2 and 4 bit integers are kept in bytes."""
+"""Base types as LLVM types; 2 and 4 bit integers are kept in bytes, a bfloat16 is its bits."""
 SIZES = {
     "i1": 1,
     "i8": 1,
@@ -21,7 +21,6 @@ SIZES = {
     "i32": 4,
     "i64": 8,
     "half": 2,
-    "bfloat": 2,
     "float": 4,
     "double": 8,
     "ptr": 8,

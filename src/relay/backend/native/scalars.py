@@ -15,7 +15,7 @@ from relay.ir.dtype import integer_range, is_float, is_integer
 from relay.ir.expr import Call, Constant
 from relay.ir.type import TensorType
 
-HALVES = ("half", "bfloat")
+SHORT = ("float16", "bfloat16")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,15 +40,15 @@ def literal(dtype: str, value: Any) -> Value:
         return Value(kind, "true" if value else "false")
     if is_integer(dtype):
         return Value(kind, str(int(value)))
-    return Value(kind, float_text(kind, float(value)))
+    return Value(kind, float_text(dtype, float(value)))
 
 
-def float_text(kind: str, value: float) -> str:
-    """A float in hexadecimal: the bits of a double for float and double, their own for the short ones."""
-    if kind == "half":
+def float_text(dtype: str, value: float) -> str:
+    """A float as LLVM writes it: the bits of a double for float and double, their own for the short ones."""
+    if dtype == "float16":
         return f"0xH{struct.unpack('<H', struct.pack('<e', value))[0]:04X}"
-    if kind == "bfloat":
-        return f"0xR{struct.unpack('<I', struct.pack('<f', value))[0] >> 16:04X}"
+    if dtype == "bfloat16":
+        return str(struct.unpack("<i", struct.pack("<f", value))[0] >> 16)
     return f"0x{struct.unpack('<Q', struct.pack('<d', value))[0]:016X}"
 
 
@@ -91,28 +91,31 @@ class Scalars:
 
     def floating(self, name: str, *xs: Number) -> Number:
         """An instruction on floats."""
-        values = [self.widened(x.value) for x in xs]
+        values = [self.widened(x) for x in xs]
         if len(values) == 1:
             found = self.code.set(values[0].type, f"{name} {values[0]}")
         else:
             found = self.code.op(name, values[0], values[1])
-        return Number(xs[0].dtype, self.narrowed(found, xs[0].value.type))
+        return Number(xs[0].dtype, self.narrowed(found, xs[0].dtype))
 
-    def widened(self, v: Value) -> Value:
-        """A short float as float32."""
-        return self.code.cast("fpext", v, "float") if v.type in HALVES else v
-
-    def narrowed(self, v: Value, kind: str) -> Value:
-        """A float32 or float64 as a float of some kind, rounded to nearest, once."""
+    def widened(self, x: Number) -> Value:
+        """A float as one that is computed with: a short one as float32."""
         code = self.code
-        if v.type == kind:
-            return v
-        if kind == "double":
-            return code.cast("fpext", v, kind)
-        if kind == "float":
-            return code.cast("fptrunc", v, kind)
+        if x.dtype == "bfloat16":
+            return code.cast(
+                "bitcast", code.op("shl", code.cast("zext", x.value, "i32"), integer(16, 32)), "float"
+            )
+        return code.cast("fpext", x.value, "float") if x.dtype == "float16" else x.value
+
+    def narrowed(self, v: Value, dtype: str) -> Value:
+        """A float32 or float64 as a float of some base type, rounded to nearest, once."""
+        code = self.code
+        if dtype == "float64":
+            return code.cast("fpext", v, "double")
+        if dtype == "float32":
+            return code.cast("fptrunc", v, "float")
         single = self.rounded_to_odd(v) if v.type == "double" else v
-        return code.cast("fptrunc", single, kind) if kind == "half" else self.bfloat(single)
+        return code.cast("fptrunc", single, "half") if dtype == "float16" else self.bfloat(single)
 
     def rounded_to_odd(self, v: Value) -> Value:
         """A float64 as the float32 next to it towards 0, its last bit set if that is inexact.
@@ -138,8 +141,7 @@ class Scalars:
         up = code.op("add", bits, code.op("add", even, integer(0x7FFF, 32)))
         nan = code.compare("fcmp uno", v, v)
         chosen = code.select(nan, code.op("or", bits, integer(1 << 22, 32)), up)
-        short = code.cast("trunc", code.op("lshr", chosen, integer(16, 32)), "i16")
-        return code.cast("bitcast", short, "bfloat")
+        return code.cast("trunc", code.op("lshr", chosen, integer(16, 32)), "i16")
 
     def add(self, x: Number, y: Number) -> Number:
         """`x + y`."""
@@ -195,7 +197,7 @@ class Scalars:
         """`eq`, `ne`, `lt`, `le`, `gt` or `ge`; all but `ne` are False where one is NaN."""
         if is_float(x.dtype):
             name = "fcmp une" if kind == "ne" else f"fcmp o{kind}"
-            return Number("bool", self.code.compare(name, self.widened(x.value), self.widened(y.value)))
+            return Number("bool", self.code.compare(name, self.widened(x), self.widened(y)))
         sign = "" if kind in ("eq", "ne") else "s" if is_signed(x.dtype) else "u"
         return Number("bool", self.code.compare(f"icmp {sign}{kind}", x.value, y.value))
 
@@ -205,13 +207,13 @@ class Scalars:
 
     def function(self, name: str, *xs: Number) -> Number:
         """A function of floats that LLVM knows: `exp`, `sqrt`, `maximum`."""
-        values = [self.widened(x.value) for x in xs]
+        values = [self.widened(x) for x in xs]
         kind = values[0].type
         short = {"float": "f32", "double": "f64"}[kind]
         target = f"@llvm.{name}.{short}"
         self.program.declare(f"declare {kind} {target}({', '.join([kind] * len(values))})")
         found = self.code.set(kind, f"call {kind} {target}({', '.join([str(v) for v in values])})")
-        return Number(xs[0].dtype, self.narrowed(found, xs[0].value.type))
+        return Number(xs[0].dtype, self.narrowed(found, xs[0].dtype))
 
     # --- conversion ---
 
@@ -223,13 +225,13 @@ class Scalars:
         if dtype == "bool":
             return self.compare("ne", x, self.const(0, x))
         if is_float(source) and is_float(dtype):
-            return Number(dtype, self.narrowed(self.widened(x.value), kind))
+            return Number(dtype, self.narrowed(self.widened(x), dtype))
         if is_float(source):
             return self.saturated(x, dtype)
         if is_float(dtype):
             how = "sitofp" if is_signed(source) else "uitofp"
-            wide = code.cast(how, x.value, "float" if kind in HALVES else kind)
-            return Number(dtype, self.narrowed(wide, kind))
+            wide = code.cast(how, x.value, "float" if dtype in SHORT else kind)
+            return Number(dtype, self.narrowed(wide, dtype))
         width = {"i1": 1, "i8": 8, "i16": 16, "i32": 32, "i64": 64}
         if width[kind] < width[x.value.type]:
             return self.wrapped(dtype, code.cast("trunc", x.value, kind))
@@ -239,7 +241,7 @@ class Scalars:
         """A float as an integer, held within its range."""
         code = self.code
         low, high = integer_range(dtype)
-        wide = code.cast("fpext", self.widened(x.value), "double")
+        wide = code.cast("fpext", self.widened(x), "double")
         below = code.compare("fcmp olt", wide, literal("float64", low))
         above = code.compare("fcmp oge", wide, literal("float64", float(high)))
         nan = code.compare("fcmp uno", wide, wide)

@@ -13,6 +13,7 @@ import numpy as np
 from relay.backend.native.code import CONTEXT, Code, Value, integer
 from relay.backend.native.memory import Layout, Layouts, header, read_leaf
 from relay.backend.native.representation import POINTER, SIZES, memory, scalar
+from relay.ir.dtype import to_numpy
 from relay.ir.type import TensorType
 
 DATA, BYTES, DIMS = 8, 16, 24
@@ -94,10 +95,21 @@ def loop(
     return values
 
 
+NARROW = {to_numpy(f"{sign}int{n}"): np.dtype(f"{sign}int8") for n in (2, 4) for sign in ("", "u")}
+"""What integers of 2 and 4 bits are kept in: arrays of theirs may have anything in the other bits."""
+
+
+def plain(array: Any) -> Any:
+    """An array as machine code holds its elements."""
+    to = NARROW.get(array.dtype)
+    return array if to is None else array.astype(to)
+
+
 def image(array: Any, number: int) -> Any:
     """An array as the bytes of a tensor that is never freed; the address of the elements is still to be
     filled in.
     """
+    array = plain(array)
     start = elements_at(array.ndim)
     whole = np.zeros(start + array.nbytes + ALIGNMENT, "uint8")
     shift = -whole.ctypes.data % ALIGNMENT

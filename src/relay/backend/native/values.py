@@ -9,7 +9,7 @@ import numpy as np
 
 from relay.backend.native.context import get, put
 from relay.backend.native.memory import header, layout
-from relay.backend.native.tensors import DATA, DIMS, TENSOR, elements_at
+from relay.backend.native.tensors import DATA, DIMS, NARROW, TENSOR, elements_at, plain
 from relay.diagnostic import fail
 from relay.interpreter.value import ConstructorValue, RefValue
 from relay.ir.dtype import to_numpy
@@ -91,7 +91,7 @@ class Conversion:
 
     def tensor(self, x: Any) -> int:
         """A new tensor with the elements of an array."""
-        x = np.ascontiguousarray(x)
+        x = np.ascontiguousarray(plain(np.asarray(x)))
         start = elements_at(x.ndim)
         p = self.allocate_bytes(start + x.nbytes)
         put(p, "ptr", header(self.program.layouts.number(TENSOR)))
@@ -146,9 +146,10 @@ class Conversion:
         """A copy of a tensor's elements."""
         rank = len(cast("tuple[Any, ...]", t.shape))
         shape = [get(p + DIMS + 8 * i, "i64") for i in range(rank)]
-        made = np.empty(shape, to_numpy(str(t.dtype)))
+        kind = to_numpy(str(t.dtype))
+        made = np.empty(shape, NARROW.get(kind, kind))
         ctypes.memmove(made.ctypes.data, get(p + DATA, "ptr"), made.nbytes)
-        return made
+        return made if made.dtype == kind else made.astype(kind)
 
     def split(self, row: Row, types: Sequence[Type]) -> list[Pending]:
         """The leaves of several values, apart."""
@@ -183,20 +184,16 @@ def gathered(n: int, make: Callable[[Sequence[Any]], Any]) -> Step:
 
 
 def scalar_leaf(x: Any) -> Any:
-    """A NumPy scalar as it is written to memory: unsigned numbers by their bits."""
-    array = np.asarray(x)
-    if array.dtype.kind == "u":
-        return int(array.astype(f"int{8 * array.dtype.itemsize}"))
-    return (
-        array.item()
-        if array.dtype.kind in "ibf"
-        else float(array)
-        if array.dtype.itemsize > 1
-        else int(array)
-    )
+    """A NumPy scalar as it is written to memory: unsigned numbers and bfloat16 by their bits."""
+    array = plain(np.asarray(x))
+    if array.dtype.kind == "u" or array.dtype == to_numpy("bfloat16"):
+        return int(array.view(f"int{8 * array.dtype.itemsize}"))
+    return array.item() if array.dtype.kind in "ibf" else int(array)
 
 
 def scalar_value(leaf: Any, dtype: str) -> Any:
     """What was read from memory as a NumPy scalar."""
     kind = to_numpy(dtype)
+    if dtype == "bfloat16":
+        return np.asarray(leaf, "int16").view(kind)[()]
     return kind.type(leaf % 2 ** (8 * kind.itemsize) if dtype.startswith("uint") else leaf)

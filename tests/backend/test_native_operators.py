@@ -1,0 +1,68 @@
+"""Every operator with native code: its samples as machine code, against its reference."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from op.operands import operands_of, samples_of
+from relay.backend.native.compiled import NativeProgram
+from relay.backend.native.loops import has_rule
+from relay.ir.dtype import is_float
+from relay.ir.expr import Call, Function, Op, Var
+from relay.ir.module import IRModule
+from relay.op.base import array_type, instance, registry
+
+RULED = sorted(name for name, cls in registry.items() if has_rule(cls))
+TOLERANCE = {"float64": 1e-12, "float32": 2e-6, "float16": 2e-3, "bfloat16": 1.6e-2}
+"""Relative to the value and to the largest of the operand's results."""
+
+
+def entries(name: str) -> tuple[IRModule, list[tuple[str, list[Any], Any]]]:
+    """A module with a definition for each sample, and for each its operands and its value."""
+    mod = IRModule()
+    cases: list[tuple[str, list[Any], Any]] = []
+    for i, s in enumerate(samples_of(registry[name])):
+        operands = operands_of(s)
+        value = instance(name, s.attrs).evaluate(*operands)
+        if not all(map(is_held, [*leaves(tuple(operands)), *leaves(value)])):
+            continue
+        params = tuple([Var(f"x{k}", array_type(x)) for k, x in enumerate(operands)])
+        mod[f"f{i}"] = Function(params, Call(Op.get(name), params, dict(s.attrs)))
+        cases.append((f"f{i}", operands, value))
+    return mod, cases
+
+
+def leaves(x: Any) -> list[Any]:
+    """The arrays in a nest of tuples."""
+    return [y for part in x for y in leaves(part)] if isinstance(x, tuple) else [np.asarray(x)]
+
+
+def is_held(x: Any) -> bool:
+    """Whether machine code holds elements of this base type."""
+    name = array_type(x).dtype
+    return name != "string" and not name.startswith(("float8", "float4"))
+
+
+def check(found: Any, wanted: Any, where: str) -> None:
+    """Equal base types, shapes and values; floats within the tolerance of their type."""
+    a, b = leaves(found), leaves(wanted)
+    assert len(a) == len(b), where
+    for x, y in zip(a, b, strict=True):
+        assert (x.dtype, x.shape) == (y.dtype, y.shape), where
+        dtype = array_type(y).dtype
+        if is_float(dtype):
+            x, y = x.astype("float64"), y.astype("float64")
+            size = np.abs(y[np.isfinite(y)]).max(initial=0.0)
+            t = TOLERANCE[dtype]
+            np.testing.assert_allclose(x, y, rtol=4 * t, atol=t * size, err_msg=where)
+        else:
+            np.testing.assert_array_equal(x, y, err_msg=where)
+
+
+@pytest.mark.parametrize("name", RULED)
+def test_native_code_computes_what_the_reference_does(name: str) -> None:
+    mod, cases = entries(name)
+    program = NativeProgram(mod, [entry for entry, _, _ in cases])
+    for entry, operands, wanted in cases:
+        check(program.evaluate(entry, *operands), wanted, f"{entry} {mod[entry]}")
