@@ -77,3 +77,16 @@ def test_the_values_are_those_of_the_gradient() -> None:
     np.testing.assert_allclose(lean_value, value, rtol=1e-6)
     for lean, part in zip(lean_parts, parts, strict=True):
         np.testing.assert_allclose(lean, part, rtol=1e-5, atol=1e-6)
+
+
+def test_fused_functions_are_differentiated() -> None:
+    text = """
+    def @f(%x: Tensor[(3,), float32]) { sum(tanh(sin(%x) * 2f)) }
+    def @main(%x: Tensor[(3,), float32]) { grad(@f)(%x) }
+    """
+    mod = relay.infer(relay.parse(text))
+    fused = passes.fuse_ops(mod)
+    assert "Primitive" in str(fused["f"])
+    x = np.asarray([1.0, 2.0, 3.0], "float32")
+    for found, wanted in zip(fused.evaluate("main", x)[1], mod.evaluate("main", x)[1], strict=True):
+        np.testing.assert_array_equal(found, wanted)

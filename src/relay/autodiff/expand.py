@@ -21,6 +21,7 @@ from relay.ir.supply import GlobalVarSupply
 from relay.ir.type import TupleType
 from relay.ir.walk import post_order, rewrite
 from relay.transform.anf import to_anf
+from relay.transform.defusion import defuse_ops
 from relay.transform.specialisation import is_monomorphic, monomorphize
 from relay.typecheck.infer import infer
 from relay.typecheck.query import Types
@@ -30,9 +31,9 @@ def expand_grad(mod: IRModule, reserved: Iterable[GlobalVar] = ()) -> IRModule:
     """The module without `grad`, `vjp` and `jvp`; the same object where there are none.
 
     Definitions that differentiate a parameter keep their derivatives; calls of them with known functions go
-    to copies. Raises `unknown-grad-target` where it is not known what function is differentiated, or where
-    a function differentiates itself.  Names that are `reserved` are not given to the definitions that are
-    made.
+    to copies.  What has been fused is taken apart again.  Raises `unknown-grad-target` where it is not known
+    what function is differentiated, or where a function differentiates itself.  Names that are `reserved` are
+    not given to the definitions that are made.
     """
     if not with_grads(mod):
         return mod
@@ -40,7 +41,13 @@ def expand_grad(mod: IRModule, reserved: Iterable[GlobalVar] = ()) -> IRModule:
     for name in set(reserved) - set(mod.functions):
         supply.reserve_global(name)
     with derived_nodes(), paused():
-        return _expanded(_with_known_base_types(infer(mod)), supply)
+        return _expanded(_with_known_base_types(_unfused(infer(mod))), supply)
+
+
+def _unfused(mod: IRModule) -> IRModule:
+    """The module without fused functions, whose bodies are no A-normal form."""
+    nodes = (e for definition in mod.functions.values() for e in post_order(definition))
+    return defuse_ops(mod) if any(type(e) is Function and e.attrs.get("Primitive") for e in nodes) else mod
 
 
 def _with_known_base_types(mod: IRModule) -> IRModule:
