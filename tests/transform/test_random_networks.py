@@ -1,0 +1,55 @@
+"""Passes about layers, on random networks: the result checks, and has the value of the network."""
+
+import numpy as np
+import pytest
+
+import relay.transform as passes
+from relay.interpreter.machine import Interpreter
+from relay.ir.module import IRModule
+from relay.transform.forms import ANF
+from transform.cases import Change, program, verified
+from transform.networks import Network
+
+PASSES: dict[str, Change] = {
+    "fold_scale_axis": passes.fold_scale_axis,
+    "forward_fold_scale_axis": passes.forward_fold_scale_axis,
+    "backward_fold_scale_axis": passes.backward_fold_scale_axis,
+    "combine_parallel_conv2d": lambda mod: passes.combine_parallel_conv2d(mod, min_num_branches=2),
+    "combine_parallel_dense": lambda mod: passes.combine_parallel_dense(mod, min_num_branches=2),
+    "combine_parallel_dense, one": lambda mod: passes.combine_parallel_dense(
+        mod, min_num_branches=2, to_batch=False
+    ),
+    "combine_parallel_batch_matmul": lambda mod: passes.combine_parallel_batch_matmul(
+        mod, min_num_branches=2
+    ),
+    "simplify_inference": passes.simplify_inference,
+    "expand_composites": passes.expand_composites,
+    "canonicalize_ops": passes.canonicalize_ops,
+    "simplify_expr": passes.simplify_expr,
+    "eliminate_common_subexpr": passes.eliminate_common_subexpr,
+    "fuse_ops": passes.fuse_ops,
+    "partial_evaluate": passes.partial_evaluate,
+    "optimize": lambda mod: passes.optimize(mod, level=4),
+}
+
+
+def values(mod: IRModule, network: Network) -> tuple[np.ndarray, ...]:
+    return Interpreter(mod).evaluate("main", *network.args)
+
+
+@pytest.mark.parametrize("name", PASSES)
+def test_type_and_value_are_kept(name: str, seeds: range) -> None:
+    changed = 0
+    for seed in seeds:
+        network = Network(seed)
+        mod = program(network.text)
+        before = values(mod, network)
+        for form in (mod, passes.to_graph_normal_form(mod), passes.to_anf(mod)):
+            out = PASSES[name](form)
+            changed += out is not form
+            assert not ANF.is_known(out) or all(map(ANF.holds, out.functions.values())), f"seed {seed}"
+            after = values(verified(out), network)
+            for a, b in zip(before, after, strict=True):
+                assert a.dtype == b.dtype, f"seed {seed}"
+                np.testing.assert_allclose(a, b, rtol=1e-8, atol=1e-9, err_msg=f"seed {seed}")
+    assert changed >= len(seeds) // 50
