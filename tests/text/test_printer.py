@@ -578,3 +578,18 @@ def test_lines_break_at_no_comma_of_a_string_or_of_braces():
     text = module_text(mod, width=50)
     assert '"b, (c, b, (c, ' in text
     assert_structural_equal(relay.parse(text), mod)
+
+
+def test_long_constraints_stand_on_lines_of_their_own():
+    annotated = relay.infer(parse("def @f(%x) { %x.0 + %x.1 }"))
+    text = module_text(annotated)
+    assert text.split("\n")[:6] == [
+        "def @f<a, s: Shape, bt: BaseType, s1: Shape, s2: Shape>(%x: a) -> Tensor[s, bt] where",
+        "  Number(bt),",
+        "  Field(a, Tensor[s1, bt], index=0),",
+        "  Field(a, Tensor[s2, bt], index=1),",
+        "  Broadcast(Tensor[s1, bt], Tensor[s2, bt], Tensor[s, bt])",
+        "{",
+    ]
+    assert_structural_equal(parse(text), annotated)
+    assert module_text(parse(text)) == text

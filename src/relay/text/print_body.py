@@ -5,7 +5,7 @@ from typing import Any
 from relay.ir.expr import Call, Function, If, Let, LetRec, Match, RefWrite
 from relay.ir.vars import free_vars
 from relay.text.attributes import attribute_list
-from relay.text.layout import Multi, Text, bracketed
+from relay.text.layout import Multi, Text, bracketed, fill, pad
 from relay.text.print_parts import Parts
 from relay.text.print_scope import Key, Steps
 
@@ -115,7 +115,8 @@ class Bodies(Parts):
         lines = self.leave(around)
         if isinstance(head, str):
             return Multi(f"{head} {{", lines, "}")
-        return Multi(head.first, [*head.middle, f"{around.margin}{head.last} {{", lines], "}")
+        opening = f"{head.last} {{" if head.last else "{"
+        return Multi(head.first, [*head.middle, around.margin + opening, lines], "}")
 
     def attribute_list(self, e: Function) -> list[str]:
         """The attributes of a function, as `key=value`."""
@@ -128,9 +129,18 @@ class Bodies(Parts):
         if e.ret_type is not None:
             text = self.types(e.ret_type)
             result = f" -> ({text})" if e.constraints and text.startswith("fn") else f" -> {text}"
-        result += self.types.constraints(e.constraints)
+        where = self.types.constraints(e.constraints)
         opening = f"{start.rstrip() if e.type_params else start}{self.types.parameters(e.type_params)}("
         line = f"{opening}{', '.join(params)}){result}"
-        if len(line) + 2 <= room or not params:
-            return line
-        return bracketed(opening, params, f"){result}", self.block.level - 1, self.width)
+        if len(line) + len(where) + 2 <= room or not (params or where):
+            return line + where
+        level = self.block.level - 1
+        closing = f"){result}{where}"
+        if not where or (params and len(pad(level)) + len(closing) + 2 <= self.width):
+            return bracketed(opening, params, closing, level, self.width)
+        each = [self.types(c) for c in e.constraints]
+        relations = [pad(level + 1) + text for text in (*[f"{c}," for c in each[:-1]], each[-1])]
+        if len(line) + len(" where") <= room:
+            return Multi(f"{line} where", relations, "")
+        middle = [*fill(params, level + 1, self.width), f"{pad(level)}){result} where"]
+        return Multi(opening, [*middle, *relations], "")
