@@ -153,7 +153,7 @@ def _constant(r: Reader, i: int) -> Constant:
 
 
 def _function(r: Reader, i: int) -> Function:
-    attrs: Any = r.get(i, "attrs") or {}
+    attrs = _settings(r, i, "attrs")
     return Function(
         _several(Var, r, i, "params"),
         _expr(r, i, "body"),
@@ -224,14 +224,21 @@ def _type_call(r: Reader, i: int) -> TypeCall:
 def _relation(r: Reader, i: int) -> TypeRelation:
     name = r.get(i, "func") or r.plain(i, "name")
     args = None if r.get(i, "args") is None else _several(None, r, i, "args")
-    attrs: Any = r.get(i, "attrs")
-    return TypeRelation(str(name), args, cast("dict[str, Any]", attrs) if isinstance(attrs, dict) else {})
+    return TypeRelation(str(name), args, _settings(r, i, "attrs"))
+
+
+def _settings(r: Reader, i: int, name: str) -> dict[str, Any]:
+    """Attributes by name."""
+    found = dict(r.get(i, name) or {})
+    if not all(isinstance(key, str) for key in found):
+        bad(f"`{name}` of node {i} has keys that are no texts")
+    return found
 
 
 def _module(r: Reader, i: int) -> IRModule:
     functions: Any = r.get(i, "functions") or {}
     types: Any = r.get(i, "type_definitions") or {}
-    mod = IRModule(attrs=dict(r.get(i, "attrs") or {}), options=dict(r.get(i, "options") or {}))
+    mod = IRModule(attrs=_settings(r, i, "attrs"), options=_settings(r, i, "options"))
     for name, e in functions.items():
         if not isinstance(e, RelayExpr):
             bad(f"a definition of node {i} is no expression")
