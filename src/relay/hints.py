@@ -13,7 +13,7 @@ HINTS = {
     "expected-function": "functions, operators and constructors can be called",
     "expected-tensor": "a field of a tuple is `e.0`, the content of a reference `ref_read(e)`",
     "expected-tuple": "only tuples have fields; parts of a tensor are `take` and `strided_slice`",
-    "grad-not-expanded": "expand it first, with `relay.autodiff.expand.expand_grad`",
+    "grad-not-expanded": "call it from `@main` with a function that is known, which is then differentiated",
     "index-out-of-range": "indices count from 0, negative ones from the end",
     "kind-mismatch": "a tensor has its shape and its base type: Tensor[(2, 3), float32]",
     "literal-out-of-range": "write a float, `1.0`, or a wider suffix: `f64`, `i64`, `u64`",

@@ -44,6 +44,20 @@ def test_derivative_of_a_function_of_one_number(f: str, x: float, slope: float, 
     np.testing.assert_allclose(found, slope, rtol=1e-12)
 
 
+@pytest.mark.parametrize(
+    ("uses", "slope"),
+    [
+        ("let %d = grad(tanh); %d(%x).1.0 + %d(2.0f64).0", 1 - np.tanh(0.5) ** 2 + np.tanh(2.0)),
+        ("let %d = jvp(tanh); %d((%x,), (2.0f64,)).1", 2 - 2 * np.tanh(0.5) ** 2),
+        ("@slope(sin, %x) + @slope(cos, %x)", np.cos(0.5) - np.sin(0.5)),
+    ],
+)
+def test_derivative_of_an_operator_that_has_a_name(uses: str, slope: float) -> None:
+    slope_of = "def @slope(%f: fn(float64) -> float64, %x: float64) { grad(%f)(%x).1.0 }\n"
+    found = value(f"{slope_of}def @main(%x: float64) {{ {uses} }}", np.float64(0.5))
+    np.testing.assert_allclose(found, slope, rtol=1e-12)
+
+
 @pytest.mark.parametrize("form", ["grad(@f)(%x).1.0", "jvp(@f)((%x,), (1.0f64,)).1"])
 @pytest.mark.parametrize(
     ("definitions", "x", "slope"),

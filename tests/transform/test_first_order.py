@@ -161,7 +161,6 @@ def test_fused_functions_are_called_as_before() -> None:
             "else { fn(%y: Tensor[(3,), t]) { %x } }; %f(%x) }",
             "open-closure",
         ),
-        ("def @main(%x: float32) { grad(fn(%y: float32) { %y })(%x).0 }", "grad-not-expanded"),
     ],
 )
 def test_what_has_no_first_order_form_is_said(text: str, code: str) -> None:
@@ -179,6 +178,42 @@ def test_constants_that_hold_functions_have_no_continuation_passing_form() -> No
 def test_constants_that_hold_functions_become_data() -> None:
     mod = program("def @f(%x: int32) { %x + 1 }\ndef @c = @f\ndef @main() { @c(1) }")
     assert outcome(verified(passes.defunctionalize(mod)), ()) == outcome(mod, ())
+
+
+# --- derivatives ---
+
+DERIVATIVES = [
+    "def @main(%x: float32) { grad(fn(%y: float32) { %y * %y * %x })(%x) }",
+    "def @main(%x: float32) { vjp(fn(%y: float32) { if (%y < 3f) { %y * %y } else { sin(%y) } })(%x).1(2f) }",
+    "def @main(%x: float32) { grad(fn(%y: float32) { jvp(tanh)((%y,), (1f,)).1 })(%x).1.0 }",
+    "def @slope(%f: fn(float32) -> float32, %x: float32) { grad(%f)(%x).1.0 }\n"
+    "def @main(%x: float32) { @slope(fn(%y: float32) { %y * %x }, %x) + @slope(tanh, 2f) }",
+    "def @power(%x: float32, %n: int32) -> float32 { if (%n == 0) { 1f } else { %x * @power(%x, %n - 1) } }\n"
+    "def @main(%x: float32) { grad(fn(%y: float32) { @power(%y, 5) })(%x) }",
+]
+
+
+@pytest.mark.parametrize("text", DERIVATIVES)
+def test_derivatives_are_written_out_first(text: str) -> None:
+    mod, given = program(text), (np.float32(1.25),)
+    value = outcome(mod, given)[0]
+    for change in (lambda m: passes.un_cps(verified(passes.to_cps(m))), passes.defunctionalize):
+        out = verified(change(mod))
+        assert outcome(out, given)[0] == value
+        assert "grad(" not in str(out)
+
+
+def test_the_derivative_of_a_parameter_has_no_continuation_passing_form() -> None:
+    mod = program("def @slope(%f: fn(float32) -> float32, %x: float32) { grad(%f)(%x).1.0 }")
+    with pytest.raises(RelayError) as error:
+        passes.to_cps(mod)
+    assert error.value.codes == ("grad-not-expanded",)
+
+
+def test_a_single_function_with_a_derivative() -> None:
+    f = relay.parse_expr("fn (%y: float32) { grad(fn(%z: float32) { %z * %z })(%y).1.0 }")
+    made = passes.un_cps(passes.to_cps(f))
+    assert relay.create_executor().evaluate(made)(np.float32(3)) == 6
 
 
 # --- single functions ---

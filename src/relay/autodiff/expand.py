@@ -14,7 +14,7 @@ from relay.autodiff.specialize import function_type, specialize_grads
 from relay.diagnostic import derive_from, derived_nodes, fail
 from relay.ir import hooks
 from relay.ir.collector import paused
-from relay.ir.expr import Call, Expr, Function, GlobalVar, Grad, GradKind, Op, Tuple, Var
+from relay.ir.expr import Call, Expr, Function, GlobalVar, Grad, GradKind, Let, Op, Tuple, Var
 from relay.ir.module import IRModule
 from relay.ir.subst import substitute_type
 from relay.ir.supply import GlobalVarSupply
@@ -57,12 +57,27 @@ def _with_known_base_types(mod: IRModule) -> IRModule:
     if is_monomorphic(mod):
         return to_anf(mod)
     types = Types(mod)
-    mod = mod.map_functions(lambda f: rewrite(f, lambda e: _at_its_types(e, types)))
+    mod = mod.map_functions(lambda f: rewrite(_at_its_calls(f), lambda e: _at_its_types(e, types)))
     instances = monomorphize(infer(mod))
     if not mod.functions.keys() <= instances.functions.keys():
         instances = instances.copy()
         instances.functions = {**mod.functions, **instances.functions}
     return instances
+
+
+def _at_its_calls(root: Expr) -> Expr:
+    """`root` with derivatives of operators that have a name in the place of that name where it is called."""
+    order = list(post_order(root))
+    named = {e.var: e.value for e in order if type(e) is Let and type(e.value) is Grad}
+    named = {v: g for v, g in named.items() if type(g.function) is Op}
+    passed_on = {c for e in order for c in (e.args if type(e) is Call else e.children)}
+
+    def rule(e: Expr) -> Expr | None:
+        if type(e) is Call and e.op in named:
+            return Call(named[e.op], e.args, span=e.span)  # pyright: ignore[reportArgumentType]
+        return e.body if type(e) is Let and e.var in named and e.var not in passed_on else None
+
+    return rewrite(root, rule) if named else root
 
 
 def _at_its_types(e: Expr, types: Types) -> Expr | None:

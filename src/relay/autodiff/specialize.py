@@ -13,9 +13,10 @@ from relay.autodiff.closing import Closing, holds_function
 from relay.diagnostic import fail
 from relay.ir.bind import renew
 from relay.ir.equal import structural_equal
-from relay.ir.expr import Call, Expr, Function, GlobalVar, Grad, Let, Var
+from relay.ir.expr import Call, Expr, Function, GlobalVar, Grad, Let, Op, Var
 from relay.ir.hashing import structural_hash
 from relay.ir.module import IRModule
+from relay.ir.subst import substitute_type
 from relay.ir.supply import GlobalVarSupply
 from relay.ir.type import FuncType
 from relay.ir.walk import post_order
@@ -71,7 +72,17 @@ class _Specializer:
                 yield e.function, function_type(e, self.type_of)
             elif isinstance(e, Call) and isinstance(e.op, GlobalVar):
                 for i in self.needs.get(e.op, ()):
-                    yield e.args[i], self.type_of(e.args[i])  # pyright: ignore[reportReturnType]
+                    yield e.args[i], self._given(e, i)
+
+    def _given(self, e: Call, i: int) -> FuncType:
+        """The type of a function that is passed; of an operator, which has many, what is asked for."""
+        t = self.type_of(e.args[i])
+        if isinstance(e.args[i], Op):
+            wanted: Any = self.type_of(e.op)
+            by = dict(zip(wanted.type_params, e.type_args, strict=False))
+            t = substitute_type(wanted.arg_types[i], by)
+        assert isinstance(t, FuncType)
+        return t
 
     def _unknown(self, name: GlobalVar, e: Expr, t: FuncType) -> Var | None:
         closing = self.closings[name]
@@ -112,8 +123,7 @@ class _Specializer:
         functions: list[Function] = []
         captured: list[Var] = []
         for i in which:
-            t = self.type_of(e.args[i])
-            assert isinstance(t, FuncType)
+            t = self._given(e, i)
             f, outside, unknown = closing.closed(closing.literal(e.args[i], t))
             if unknown is not None:
                 return kept

@@ -10,6 +10,7 @@ from relay.transform.base import module_pass
 from relay.transform.copying import Copy
 from relay.transform.cps import MARK, Converter, is_direct
 from relay.transform.definitions import with_definitions
+from relay.transform.derivatives import without_derivatives
 from relay.transform.eta import expanded
 from relay.transform.example import show as show
 from relay.transform.forms import ANF
@@ -20,8 +21,10 @@ from relay.typecheck.types import Types
 def to_cps(mod: IRModule) -> IRModule:
     """Give each function a last parameter, the continuation, which gets its result: all calls are tail calls.
 
-    Operators, constructors and fused functions are called as before.  Data types that hold functions get a
-    parameter for what continuations return in the end.  A module that has the form stays as it is.
+    Operators, constructors and fused functions are called as before.  Derivatives are written out first.
+    Data types that hold functions get a parameter for what continuations return in the end.  A module that
+    has the form stays as it is.  Raises `grad-not-expanded` where a parameter is differentiated, and
+    `constant-function`.
 
     >>> show(to_cps, "def @f(%x: int32) { %x + 1 } def @main(%y: int32) { @f(%y) * 2 }")
     def @f[answer](%x: int32, %k: fn(int32) -> answer, cps=1) -> answer {
@@ -39,7 +42,7 @@ def to_cps(mod: IRModule) -> IRModule:
     """
     if all(e.attrs.get(MARK) for e in mod.functions.values() if isinstance(e, Function)):
         return mod
-    ready = with_literals(mod)
+    ready = with_literals(without_derivatives(mod))
     return Converter(ready, {v: v for v in ready.functions}).module()
 
 

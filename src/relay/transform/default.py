@@ -1,10 +1,9 @@
 """What programs go through before they run: the passes in the order in which they help each other."""
 
-from relay.ir.expr import Expr, Grad
 from relay.ir.module import IRModule
-from relay.ir.walk import post_order
 from relay.transform.base import find, module_pass
 from relay.transform.context import PassContext
+from relay.transform.derivatives import has_derivative
 from relay.transform.example import show as show
 from relay.transform.pipeline import RulePass
 
@@ -36,8 +35,3 @@ def optimize(mod: IRModule, *, level: int | None = None) -> IRModule:
         if context.is_enabled(step.info, level):
             mod = step(mod)
     return mod
-
-
-def has_derivative(definition: Expr) -> bool:
-    """Whether a derivative is still to be written out."""
-    return any(type(e) is Grad for e in post_order(definition))

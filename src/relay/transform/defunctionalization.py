@@ -27,6 +27,7 @@ from relay.transform.base import module_pass
 from relay.transform.captures import is_partial_application
 from relay.transform.closures import Closures, ClosureTypes, refuse
 from relay.transform.definitions import with_definitions, without_definitions
+from relay.transform.derivatives import without_derivatives
 from relay.transform.eta import eta_expand
 from relay.transform.example import show as show
 from relay.transform.forms import ANF
@@ -42,6 +43,7 @@ def defunctionalize(mod: IRModule) -> IRModule:
 
     Polymorphic functions are specialised and inner ones lifted first.  There is a data type for each type of
     functions, and a definition that applies its values.  `@main` must not take or return functions.
+    Derivatives are written out before anything else.
 
     >>> show(defunctionalize, '''
     ... def @main(%c: bool, %x: int32) {
@@ -75,7 +77,7 @@ def defunctionalize(mod: IRModule) -> IRModule:
     }
     """
     check_entry(mod)
-    direct = without_aliases(remove_unused_functions(mod))
+    direct = without_aliases(remove_unused_functions(without_derivatives(mod)))
     lifted = lambda_lift(with_values_as_literals(monomorphize(direct)))
     ready = eta_expand(lifted, expand_global_var=True)
     return _Converter(ready).module()

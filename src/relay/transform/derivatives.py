@@ -4,11 +4,15 @@ from typing import Literal
 
 from relay.diagnostic import fail
 from relay.ir import hooks
-from relay.ir.expr import Call, Expr, Function, Grad, Var
+from relay.ir.expr import Call, Expr, Function, GlobalVar, Grad, Var
 from relay.ir.module import IRModule
 from relay.ir.type import FuncType
+from relay.ir.walk import post_order
+from relay.transform.anf import to_anf
 from relay.transform.base import module_pass
+from relay.transform.definitions import without_definitions
 from relay.transform.example import show as show
+from relay.transform.unused_functions import reached
 
 MODES = ("higher_order", "first_order")
 
@@ -40,6 +44,27 @@ def expand_grad(mod: IRModule) -> IRModule:
     }
     """
     return hooks.expand_grad(mod)
+
+
+def has_derivative(definition: Expr) -> bool:
+    """Whether a derivative is still to be written out."""
+    return any(type(e) is Grad for e in post_order(definition))
+
+
+def without_derivatives(mod: IRModule) -> IRModule:
+    """`mod` in A-normal form with derivatives written out, but those of functions that are parameters.
+
+    Definitions that `@main` does not need any more, since its calls of them have copies, go.
+    """
+    if not any(map(has_derivative, mod.functions.values())):
+        return to_anf(mod)
+    out = expand_grad(mod)
+    left = [v for v, e in out.items() if has_derivative(e)]
+    main = GlobalVar("main", span=None)
+    if left and main in out:
+        needed = reached(out, [main])
+        out = without_definitions(out, [v for v in left if v not in needed])
+    return to_anf(out)
 
 
 def gradient(

@@ -9,13 +9,14 @@ from relay.ir.supply import GlobalVarSupply
 from relay.ir.type import Type
 from relay.ir.vars import free_vars
 from relay.transform import continuations
-from relay.transform.anf import anf, to_anf
+from relay.transform.anf import anf
 from relay.transform.constants import fold_constants
 from relay.transform.continuations import caller, result_type, with_literals
 from relay.transform.copying import fresh_copy
 from relay.transform.cps import Converter
 from relay.transform.definitions import with_definitions
 from relay.transform.defunctionalization import defunctionalize
+from relay.transform.derivatives import without_derivatives
 from relay.transform.unused_functions import reached
 from relay.typecheck.infer import infer_expr
 from relay.typecheck.query import type_of
@@ -38,7 +39,7 @@ def to_cps(func: Any, mod: IRModule | None = None) -> Any:
     supply = GlobalVarSupply(work)
     entry = supply.fresh_global("main")
     work[entry] = func
-    work = to_anf(work)
+    work = without_derivatives(work)
     needed = reached(work, [entry])
     for v in [v for v in work.functions if v not in needed]:
         del work[v]

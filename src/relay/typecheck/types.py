@@ -268,7 +268,7 @@ class Types:
             by = dict(zip(t.type_params, e.type_args, strict=True))
             return substitute_type(FuncType(t.arg_types, t.ret_type, (), t.type_constraints), by)
         made = None
-        if not e.type_args and not isinstance(e.op, _NAMED):
+        if not e.type_args and not says_type_args(e.op):
             with suppress(Mismatch):
                 made = applied(t, [self.here(a) for a in e.args], self.givens)
         if made is None or has_unknown(made):
@@ -296,11 +296,16 @@ _LEAVES: dict[type, Callable[[Types, Any], Type]] = {
 }
 
 
+def says_type_args(callee: Expr) -> bool:
+    """Whether calls of a polymorphic callee have type arguments; those of operators have none."""
+    return isinstance(callee, _NAMED) and not (isinstance(callee, Grad) and isinstance(callee.function, Op))
+
+
 def needed(e: Expr) -> Sequence[Expr]:
     """The children whose types the type of `e` depends on."""
     match e:
         case Call(op=op):
-            return (op,) if isinstance(op, _NAMED) else e.children
+            return (op,) if says_type_args(op) else e.children
         case If():
             return (e.true_branch, e.false_branch)
         case Match():
