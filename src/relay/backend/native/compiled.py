@@ -4,6 +4,7 @@ import ctypes
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from relay.backend.native.calls import DECLARATIONS, Entry, builtin, is_direct, is_supported
 from relay.backend.native.code import POINTER, Code, Value
 from relay.backend.native.context import Context, get, put
 from relay.backend.native.control import define
@@ -15,7 +16,9 @@ from relay.backend.native.representation import memory
 from relay.backend.native.tensors import ALLOCATE_BYTES, TENSOR, image
 from relay.backend.native.values import Conversion
 from relay.diagnostic import fail
-from relay.ir.expr import Function
+from relay.interpreter.arguments import arrange, convert_argument
+from relay.interpreter.code import Code as Interpreted
+from relay.ir.expr import Function, Tuple, Var
 from relay.ir.module import IRModule
 from relay.ir.type import FuncType, GlobalTypeVar, RefType, TupleType, Type, TypeCall
 
@@ -53,6 +56,7 @@ class NativeProgram:
         self.program = Program(lowered(mod))
         self.program.layouts.number(TENSOR)
         self.slots = 0
+        self.kept: list[Any] = []
         self.starts: dict[FuncType | str, str] = {}
         """Code that calls a closure of each type, and each entry, with what is in the box."""
         self.entries: dict[str, Function] = {}
@@ -68,14 +72,48 @@ class NativeProgram:
             target = f"@{self.program.symbol(self.program.mod.get_global_var(name))}"
             pieces.append(self.start(name, target, [p.type_annotation for p in fn.params], fn.ret_type))
         pieces += [self.start(t, None, t.arg_types, t.ret_type) for t in self.functions_out()]
-        self.code = Compiled("\n".join([self.text(), DOORS, *pieces]))
         self.context = Context(self.program.results, self.slots)
+        direct = self.direct_entries()
+        self.code = Compiled("\n".join([self.text(), DOORS, DECLARATIONS, *pieces, *direct.values()]))
         self.images = self.fill_constants()
         self.conversion = Conversion(self.program, self.door("new"), self.door("new_bytes"))
         self.conversion.function = lambda p, t: NativeFunction(self, p, t)
         self.drop, self.keep = self.door("drop"), self.door("keep")
         enter = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)
         self.enter = enter(self.code.address("enter"))
+
+    def direct_entries(self) -> dict[str, str]:
+        """The code of the entries that CPython calls directly, where numbers and arrays go in and one comes
+        out.
+        """
+        found: dict[str, str] = {}
+        for name, fn in self.entries.items():
+            params = [p.type_annotation for p in fn.params]
+            if is_supported() and all(map(is_direct, [*params, fn.ret_type])):
+                number = self.program.layouts.number(TENSOR)
+                entry = Entry(
+                    f"call.{self.starts[name]}", self.starts[name], self.context.address, params, fn.ret_type
+                )
+                found[name] = entry.text(number)
+        return found
+
+    def function(self, name: str) -> Callable[..., Any]:
+        """An entry as a function; a builtin one where numbers and arrays go in, and one comes out."""
+
+        def slow(*args: Any) -> Any:
+            return self.evaluate(name, *args)
+
+        code = f"call.{self.starts[name]}"
+        if not self.code.has(code):
+            return slow
+        made, definition = builtin(name, self.code.address(code), slow, self.fail)
+        self.kept.append(definition)
+        return made
+
+    def fail(self, site: int) -> Any:
+        """Raise the diagnostic of a place where the program has failed."""
+        found = self.program.sites[site - 1]
+        fail(found.code, found.message, found.at.span, hint=found.hint)
 
     def door(self, name: str) -> Callable[[int], int]:
         """A function of the compiled code that takes the context and a number."""
@@ -154,9 +192,10 @@ class NativeProgram:
         return self.evaluate(next(iter(self.entries)), *args)
 
     def evaluate(self, entry: str, *args: Any) -> Any:
-        """The value of an entry on arguments."""
+        """The value of an entry on arguments (`argument-count`, `argument-type`)."""
         fn = self.entries[entry]
-        return self.call(entry, (), args, [p.type_annotation for p in fn.params], fn.ret_type)
+        values = converted(f"@{entry}", fn, args, self.program.mod)
+        return self.call(entry, (), values, [p.type_annotation for p in fn.params], fn.ret_type)
 
     def call(
         self,
@@ -175,8 +214,7 @@ class NativeProgram:
         for i, (v, kind) in enumerate(zip(leaves, kinds, strict=True)):
             put(self.context.slot(i), kind, v)
         if self.enter(self.context.address, self.code.address(self.starts[key])):
-            site = self.program.sites[self.context.site - 1]
-            fail(site.code, site.message, site.at.span, hint=site.hint)
+            self.fail(self.context.site)
         assert result is not None
         out = self.program.leaves(result)
         found = [get(self.context.slot(i), kind) for i, kind in enumerate(out)]
@@ -198,9 +236,12 @@ class NativeFunction:
         self.type = t
 
     def __call__(self, *args: Any) -> Any:
-        """The value on arguments."""
-        self.owner.keep(self.address)
-        return self.owner.call(self.type, (self.address,), args, self.type.arg_types, self.type.ret_type)
+        """The value on arguments (`argument-count`, `argument-type`)."""
+        types, owner = self.type.arg_types, self.owner
+        params = tuple([Var(f"x{i}", t) for i, t in enumerate(types)])
+        values = converted("fn", Function(params, Tuple(())), args, owner.program.mod)
+        owner.keep(self.address)
+        return owner.call(self.type, (self.address,), values, types, self.type.ret_type)
 
     def retained_for(self, program: Program) -> int:
         """The closure as an argument of the program that made it (`argument-type` for others)."""
@@ -212,3 +253,13 @@ class NativeFunction:
 
     def __del__(self) -> None:
         self.owner.drop(self.address)
+
+
+def converted(name: str, fn: Function, args: Sequence[Any], mod: IRModule) -> list[Any]:
+    """Arguments as the parameters of a function want them (`argument-count`, `argument-type`)."""
+    env: dict[Any, Any] = {}
+    given = arrange(Interpreted(name, fn, len(fn.params)), args, {})
+    return [
+        x if isinstance(p.type_annotation, FuncType) else convert_argument(name, p, x, env, mod)
+        for p, x in zip(fn.params, given, strict=True)
+    ]

@@ -40,6 +40,10 @@ class Compiled:
         self.engine.add_module(module)
         self.engine.finalize_object()
 
+    def has(self, name: str) -> bool:
+        """Whether there is a function of that name."""
+        return self.address(name) != 0
+
     def address(self, name: str) -> int:
         """Where a function is."""
         return self.engine.get_function_address(name)

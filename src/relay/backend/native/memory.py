@@ -22,6 +22,10 @@ GRAIN, LARGEST = 16, 512
 SAVED, STACK, SITE, BUMP, BUMP_END, CHUNKS, BOX = 0, 8, 16, 24, 32, 40, 48
 """Offsets in the context: the saved stack pointer, the top of the program's own stack, the site of a failure,
 memory for new objects and where it ends, the memory taken so far, and the box of arguments and results."""
+OWNERS = 56
+"""Offset of the list of tensors that are done with, whose elements belong to a Python object."""
+EXTERNAL = 1
+"""The tag of a tensor whose elements belong to a Python object, the last word of it."""
 FREE = 128
 """Offset of the free lists."""
 RESULTS = FREE + 8 * (LARGEST // GRAIN + 1)
@@ -239,6 +243,29 @@ large:
   ret void
 }}
 
+define internal void @relay.drain(ptr %ctx) nounwind {{
+entry:
+  %list_at = getelementptr inbounds i8, ptr %ctx, i64 {OWNERS}
+  br label %look
+look:
+  %p = load ptr, ptr %list_at
+  %none = icmp eq ptr %p, null
+  br i1 %none, label %done, label %one
+one:
+  %next = load ptr, ptr %p
+  store ptr %next, ptr %list_at
+  %size_at = getelementptr inbounds i8, ptr %p, i64 16
+  %size = load i64, ptr %size_at
+  %last = sub i64 %size, 8
+  %owner_at = getelementptr inbounds i8, ptr %p, i64 %last
+  %owner = load ptr, ptr %owner_at
+  call void @relay.shell(ptr %ctx, ptr %p, i64 %size)
+  call void @Py_DecRef(ptr %owner)
+  br label %look
+done:
+  ret void
+}}
+
 define internal void @relay.dispose(ptr %ctx, ptr %object) noinline nounwind {{
 entry:
   br label %start
@@ -298,7 +325,21 @@ descend:
   store ptr %parent2, ptr %place
   br label %start
 finished:
+  %tag_at = getelementptr inbounds i8, ptr %cur2, i64 6
+  %tag = load i16, ptr %tag_at
+  %tagged = icmp eq i16 %tag, {EXTERNAL}
+  %external = and i1 %is_tensor, %tagged
+  br i1 %external, label %disown, label %free_it
+disown:
+  %list_at = getelementptr inbounds i8, ptr %ctx, i64 {OWNERS}
+  %list = load ptr, ptr %list_at
+  store ptr %list, ptr %cur2
+  store ptr %cur2, ptr %list_at
+  br label %gone
+free_it:
   call void @relay.shell(ptr %ctx, ptr %cur2, i64 %size)
+  br label %gone
+gone:
   %top = icmp eq ptr %parent2, null
   br i1 %top, label %done, label %up
 up:

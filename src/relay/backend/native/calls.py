@@ -1,0 +1,275 @@
+"""Compiled definitions as functions of CPython: numbers and arrays go in and out without Python in between.
+
+The code that is made here reads Python's objects where CPython and NumPy keep their parts: a float's
+number, an array's address, sizes and flags.  What it does not expect (another type, another base type, an
+array that is not contiguous) goes the long way, through `NativeProgram.evaluate`, which converts or refuses
+it.
+"""
+
+import ctypes
+import sys
+import sysconfig
+from collections.abc import Callable, Sequence
+from functools import cache
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from relay.backend.native.code import POINTER, Code, Value, integer
+from relay.backend.native.memory import BOX, EXTERNAL, SITE, header, read_leaf
+from relay.backend.native.representation import memory
+from relay.backend.native.tensors import DATA, DIMS, NARROW, elements_at
+from relay.ir.dtype import is_float, to_numpy
+from relay.ir.type import TensorType, Type
+
+TYPE_AT, FLOAT_AT, ITEMS_AT = 8, 16, 24
+"""Offsets in Python's objects: the type, the number of a float, the items of a tuple."""
+ARRAY_DATA, ARRAY_RANK, ARRAY_DIMS, ARRAY_DESCR, ARRAY_FLAGS = 16, 24, 32, 56, 64
+"""Offsets in NumPy's arrays."""
+READABLE = 0x1 | 0x100
+"""Flags of an array in C order whose elements are aligned."""
+WRITEABLE = 0x400
+NEW_FROM_DESCR, ARRAY_TYPE, SET_BASE = 94, 2, 282
+"""Places in the table of NumPy's functions."""
+FASTCALL = 0x80
+SHARED = 4096
+"""Bytes from which a result is given away instead of copied."""
+
+DECLARATIONS = """
+declare i64 @PyLong_AsLongLongAndOverflow(ptr, ptr)
+declare ptr @PyLong_FromLongLong(i64)
+declare ptr @PyLong_FromUnsignedLongLong(i64)
+declare ptr @PyFloat_FromDouble(double)
+declare ptr @PyBool_FromLong(i64)
+declare ptr @PyObject_Vectorcall(ptr, ptr, i64, ptr)
+declare ptr @PyObject_CallFunction(ptr, ptr, ...)
+declare ptr @PyCapsule_New(ptr, ptr, ptr)
+declare ptr @PyCapsule_GetPointer(ptr, ptr)
+declare void @Py_IncRef(ptr)
+declare void @Py_DecRef(ptr)
+declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
+@relay.letter = internal constant [2 x i8] c"L\\00"
+define void @relay.forget(ptr %capsule) {
+  %p = call ptr @PyCapsule_GetPointer(ptr %capsule, ptr null)
+  call void @free(ptr %p)
+  ret void
+}
+"""
+
+
+@cache
+def numpy_functions() -> Any:
+    """The table of NumPy's functions for C."""
+    functions = import_module("numpy._core._multiarray_umath")._ARRAY_API
+    get = ctypes.pythonapi.PyCapsule_GetPointer
+    get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    table = get(functions, None)
+    return ctypes.cast(table, ctypes.POINTER(ctypes.c_void_p))
+
+
+def is_supported() -> bool:
+    """Whether Python's objects are laid out as this module knows them."""
+    return sys.implementation.name == "cpython" and not sysconfig.get_config_var("Py_GIL_DISABLED")
+
+
+def is_direct(t: Type | None) -> bool:
+    """Whether values of a type are read and written here."""
+    return (
+        isinstance(t, TensorType)
+        and t.is_closed
+        and t.dtype != "string"
+        and to_numpy(str(t.dtype)) not in NARROW
+    )
+
+
+def address(o: object) -> Value:
+    """The address of a Python object that is never freed."""
+    return Value(POINTER, f"inttoptr (i64 {id(o)} to ptr)")
+
+
+def function(place: int) -> str:
+    """The address of one of NumPy's functions, as something to call."""
+    return f"inttoptr (i64 {numpy_functions()[place]} to ptr)"
+
+
+class Entry:
+    """The code of one definition as CPython calls it."""
+
+    def __init__(
+        self, name: str, start: str, context: int, params: Sequence[Type | None], result: Type | None
+    ) -> None:
+        """`start` is the code that works on the box of the context at that address."""
+        self.params = [t for t in params if isinstance(t, TensorType)]
+        self.start = start
+        self.result = result
+        arguments = [Value(POINTER, "%self"), Value(POINTER, "%args"), Value("i64", "%n")]
+        self.code = Code(name, POINTER, arguments[1:], "")
+        self.context = Value(POINTER, f"inttoptr (i64 {context} to ptr)")
+        self.number = 0
+
+    def text(self, tensor: int) -> str:
+        """The whole of it; `tensor` is the number of the layout of tensors."""
+        code = self.code
+        self.number = tensor
+        code.do("%count = and i64 %n, 9223372036854775807")
+        count = Value("i64", "%count")
+        code.branch(code.compare("icmp eq", count, integer(len(self.params))), "right", "long")
+        code.block("right")
+        box = code.load(POINTER, code.at(self.context, BOX))
+        leaves: list[Value] = []
+        for i, t in enumerate(self.params):
+            x = code.load(POINTER, code.at(Value(POINTER, "%args"), 8 * i))
+            leaves.append(self.array(x, t, tensor) if t.shape != () else self.scalar(x, str(t.dtype)))
+        for i, v in enumerate(leaves):
+            code.store(code.cast("zext", v, memory(v.type)), code.at(box, 8 * i))
+        failed = code.set("i32", f"call i32 @relay_enter(ptr {self.context.ref}, ptr @{self.start})")
+        code.branch(code.compare("icmp eq", failed, integer(0, 32)), "done", "failed", likely=True)
+        code.block("done")
+        assert isinstance(self.result, TensorType)
+        found = self.returned(box, self.result)
+        code.do(f"call void @relay.drain(ptr {self.context.ref})")
+        code.do(f"ret {found}")
+        code.block("failed")
+        site = code.load("i64", code.at(self.context, SITE))
+        fail = code.load(POINTER, code.at(Value(POINTER, "%ctx"), ITEMS_AT + 8))
+        code.do(f"call void @relay.drain(ptr {self.context.ref})")
+        call = f"call ptr (ptr, ptr, ...) @PyObject_CallFunction({fail}, ptr @relay.letter, {site})"
+        code.do(f"ret {code.set(POINTER, call)}")
+        code.block("long")
+        slow = code.load(POINTER, code.at(Value(POINTER, "%ctx"), ITEMS_AT))
+        found = code.set(POINTER, f"call ptr @PyObject_Vectorcall({slow}, ptr %args, i64 %count, ptr null)")
+        code.do(f"ret {found}")
+        return code.text()
+
+    def expect(self, condition: Value) -> None:
+        """Go the long way unless a condition holds."""
+        label = self.code.label()
+        self.code.branch(condition, label, "long", likely=True)
+        self.code.block(label)
+
+    def scalar(self, x: Value, dtype: str) -> Value:
+        """A number out of a Python object of just that kind."""
+        code = self.code
+        kind = code.load(POINTER, code.at(x, TYPE_AT))
+        if dtype == "bool":
+            yes, no = [code.compare("icmp eq", x, address(b)) for b in (True, False)]
+            self.expect(code.op("or", yes, no))
+            return yes
+        if is_float(dtype):
+            self.expect(code.compare("icmp eq", kind, address(float)))
+            number = code.load("double", code.at(x, FLOAT_AT))
+            return number if dtype == "float64" else code.cast("fptrunc", number, "float")
+        self.expect(code.compare("icmp eq", kind, address(int)))
+        flag = code.set(POINTER, "alloca i32")
+        number = code.set("i64", f"call i64 @PyLong_AsLongLongAndOverflow({x}, {flag})")
+        self.expect(code.compare("icmp eq", code.load("i32", flag), integer(0, 32)))
+        info = np.iinfo(to_numpy(dtype))
+        if info.min > -(2**63):
+            self.expect(code.compare("icmp sge", number, integer(int(info.min))))
+        if info.max < 2**63 - 1:
+            self.expect(code.compare("icmp sle", number, integer(int(info.max))))
+        bits = 8 * to_numpy(dtype).itemsize
+        return number if bits == 64 else code.cast("trunc", number, f"i{bits}")
+
+    def array(self, x: Value, t: TensorType, tensor: int) -> Value:
+        """An object around the elements of an array, which it keeps alive."""
+        code = self.code
+        shape = t.concrete_shape
+        self.expect(code.compare("icmp eq", code.load(POINTER, code.at(x, TYPE_AT)), address(np.ndarray)))
+        descr = address(to_numpy(str(t.dtype)))
+        self.expect(code.compare("icmp eq", code.load(POINTER, code.at(x, ARRAY_DESCR)), descr))
+        flags = code.load("i32", code.at(x, ARRAY_FLAGS))
+        self.expect(
+            code.compare("icmp eq", code.op("and", flags, integer(READABLE, 32)), integer(READABLE, 32))
+        )
+        rank = code.load("i32", code.at(x, ARRAY_RANK))
+        self.expect(code.compare("icmp eq", rank, integer(len(shape), 32)))
+        dims = code.load(POINTER, code.at(x, ARRAY_DIMS))
+        for i, d in enumerate(shape):
+            self.expect(code.compare("icmp eq", code.load("i64", code.at(dims, 8 * i)), integer(d)))
+        size = elements_at(len(shape))
+        p = code.set(POINTER, f"call ptr @relay.allocate_bytes(ptr {self.context.ref}, i64 {size})")
+        code.store(integer(header(tensor, EXTERNAL)), p)
+        code.store(code.load(POINTER, code.at(x, ARRAY_DATA)), code.at(p, DATA))
+        for i, d in enumerate(shape):
+            code.store(integer(d), code.at(p, DIMS + 8 * i))
+        code.store(x, code.at(p, size - 8))
+        code.do(f"call void @Py_IncRef({x})")
+        return p
+
+    def returned(self, box: Value, t: TensorType) -> Value:
+        """The result as a Python object."""
+        code, dtype = self.code, str(t.dtype)
+        if t.shape != ():
+            return self.new_array(code.load(POINTER, box), t)
+        kind = {"bool": "i1"}.get(dtype, "")
+        if dtype == "bool":
+            whole = code.cast("zext", read_leaf(code, box, kind), "i64")
+            return code.set(POINTER, f"call ptr @PyBool_FromLong({whole})")
+        if is_float(dtype):
+            number = code.cast("fpext", code.load({"float64": "double"}.get(dtype, "float"), box), "double")
+            return code.set(POINTER, f"call ptr @PyFloat_FromDouble({number})")
+        number = code.load(f"i{8 * to_numpy(dtype).itemsize}", box)
+        is_unsigned = dtype[0] == "u"
+        whole = (
+            number if number.type == "i64" else code.cast("zext" if is_unsigned else "sext", number, "i64")
+        )
+        make = "PyLong_FromUnsignedLongLong" if is_unsigned else "PyLong_FromLongLong"
+        return code.set(POINTER, f"call ptr @{make}({whole})")
+
+    def new_array(self, p: Value, t: TensorType) -> Value:
+        """A tensor as an array: a copy of its elements, or, if they are many and nobody else has them,
+        those.
+        """
+        code, shape = self.code, t.concrete_shape
+        size = to_numpy(str(t.dtype)).itemsize * int(np.prod(shape, dtype=np.int64))
+        dims = code.set(POINTER, f"alloca [{len(shape)} x i64]")
+        for i, d in enumerate(shape):
+            code.store(integer(d), code.at(dims, 8 * i))
+        data = code.load(POINTER, code.at(p, DATA))
+        descr = address(to_numpy(str(t.dtype)))
+        code.do(f"call void @Py_IncRef({descr})")
+
+        def make(elements: Value, flags: int) -> Value:
+            what = f"{address(np.ndarray)}, {descr}, i32 {len(shape)}, {dims}, ptr null"
+            call = f"call ptr {function(NEW_FROM_DESCR)}({what}, {elements}, i32 {flags}, ptr null)"
+            return code.set(POINTER, call)
+
+        give, copy, end = code.label(), code.label(), code.label()
+        is_own = code.compare("icmp eq", code.load("i64", p), integer(header(self.number)))
+        code.branch(is_own if size >= SHARED else Value("i1", "false"), give, copy)
+        code.block(give)
+        shared = make(data, READABLE | WRITEABLE)
+        capsule = code.set(POINTER, f"call ptr @PyCapsule_New({p}, ptr null, ptr @relay.forget)")
+        code.do(f"call i32 {function(SET_BASE)}({shared}, {capsule})")
+        first = code.here
+        code.jump(end)
+        code.block(copy)
+        copied = make(Value(POINTER, "null"), 0)
+        target = code.load(POINTER, code.at(copied, ARRAY_DATA))
+        code.do(f"call void @llvm.memcpy.p0.p0.i64({target}, {data}, i64 {size}, i1 false)")
+        code.do(f"call void @relay.release(ptr {self.context.ref}, {p})")
+        second = code.here
+        code.jump(end)
+        code.block(end)
+        return code.join([([shared], first), ([copied], second)])[0]
+
+
+class MethodDef(ctypes.Structure):
+    """`PyMethodDef`."""
+
+    _fields_ = (
+        ("name", ctypes.c_char_p), ("function", ctypes.c_void_p),
+        ("flags", ctypes.c_int), ("doc", ctypes.c_char_p),
+    )  # fmt: skip
+
+
+def builtin(
+    name: str, code: int, slow: Callable[..., Any], fail: Callable[[int], Any]
+) -> tuple[Any, MethodDef]:
+    """A builtin function of Python at an address; what comes second has to live as long."""
+    definition = MethodDef(name.encode(), code, FASTCALL, None)
+    make = ctypes.pythonapi.PyCFunction_NewEx
+    make.restype, make.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.py_object, ctypes.py_object]
+    return make(ctypes.addressof(definition), (slow, fail), None), definition

@@ -1,0 +1,125 @@
+"""Compiled definitions as functions of Python: what goes in, what comes out, what is refused."""
+
+import sys
+import threading
+from typing import Any
+
+import numpy as np
+import pytest
+
+import relay
+from relay.backend.native.compiled import NativeProgram
+
+ADD = "def @main(%x: Tensor[(2, 3), float32], %y: Tensor[(2, 3), float32]) { %x + %y }"
+
+
+def function(text: str) -> Any:
+    return NativeProgram(relay.parse(text)).function("main")
+
+
+def test_numbers_are_python_numbers() -> None:
+    f = function(
+        'def @main(%x: float64, %n: int32, %b: bool) { if (%b) { %x * 2f64 } else { cast(%n, "float64") } }'
+    )
+    assert f(1.5, 3, True) == 3.0
+    assert f(1.5, 3, False) == 3.0
+    assert type(f(1.5, 3, True)) is float
+    assert f(np.float64(1.5), np.int32(3), np.bool_(True)) == 3.0
+    assert type(function("def @main(%n: int8) { %n + 1 }")(5)) is int
+    assert function("def @main(%n: int8) { %n < 1 }")(5) is False
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"])
+def test_whole_numbers_of_any_size(dtype: str) -> None:
+    f = function(f"def @main(%n: {dtype}) {{ %n }}")
+    info = np.iinfo(dtype)
+    for n in (info.min, info.max, 0, 1, 7):
+        assert f(int(n)) == int(n)
+    for n in (int(info.min) - 1, int(info.max) + 1, 2**70, -(2**70)):
+        with pytest.raises(relay.RelayError) as found:
+            f(n)
+        assert found.value.codes == ("argument-type",)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16", "int8", "uint32", "bool", "int64"])
+def test_arrays(dtype: str) -> None:
+    f = function(f"def @main(%x: Tensor[(2, 3), {dtype}]) {{ transpose(%x) }}")
+    x = np.arange(6).reshape(2, 3).astype(relay.ir.dtype.to_numpy(dtype))
+    found = f(x)
+    assert found.dtype == x.dtype
+    np.testing.assert_array_equal(found, x.T)
+    assert found.flags.owndata
+
+
+def test_arrays_that_are_laid_out_otherwise() -> None:
+    f = function(ADD)
+    x = np.arange(6, dtype="float32").reshape(2, 3)
+    odd = np.frombuffer(b"\0" + x.tobytes(), "uint8")[1:].view("float32").reshape(2, 3)
+    still = x.copy()
+    still.flags.writeable = False
+    for other in (
+        np.asfortranarray(x),
+        np.repeat(x, 2, axis=1)[:, ::2],
+        odd,
+        still,
+        x.tolist(),
+        x.astype(">f4"),
+    ):
+        np.testing.assert_array_equal(f(x, other), x + x)
+
+
+@pytest.mark.parametrize(
+    "bad", [np.ones((3, 2), "float32"), np.ones((2, 3)), np.ones(6, "float32"), "text", None]
+)
+def test_arrays_that_do_not_fit_are_refused(bad: Any) -> None:
+    f = function(ADD)
+    with pytest.raises(relay.RelayError) as found:
+        f(np.ones((2, 3), "float32"), bad)
+    assert found.value.codes == ("argument-type",)
+    with pytest.raises(relay.RelayError) as found:
+        f(np.ones((2, 3), "float32"))
+    assert found.value.codes == ("argument-count",)
+
+
+def test_large_results_are_not_copied_and_can_be_written() -> None:
+    f = function("def @main(%x: Tensor[(100, 100), float32]) { %x + 1f }")
+    x = np.ones((100, 100), "float32")
+    y = f(x)
+    assert not y.flags.owndata
+    y[0, 0] = 9
+    assert f(x)[0, 0] == 2
+    assert f(y)[0, 0] == 10
+
+
+def test_an_argument_that_comes_back_is_another_array() -> None:
+    f = function("def @main(%x: Tensor[(100, 100), float32]) { %x }")
+    x = np.ones((100, 100), "float32")
+    count = sys.getrefcount(x)
+    y = f(x)
+    y[0, 0] = 5
+    assert x[0, 0] == 1
+    assert sys.getrefcount(x) == count
+
+
+def test_failures_are_raised() -> None:
+    f = function("def @main(%x: int32, %y: int32) { %x / %y }")
+    with pytest.raises(relay.RelayError) as found:
+        f(1, 0)
+    assert found.value.codes == ("divide-by-zero",)
+    assert f(7, 2) == 3
+
+
+def test_threads_call_one_function() -> None:
+    f = function("def @main(%x: Tensor[(16,), float32]) { %x * 2f }")
+    wrong: list[int] = []
+
+    def work(k: int) -> None:
+        x = np.full(16, k, "float32")
+        wrong.extend([k for _ in range(2000) if not (f(x) == 2 * k).all()])
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(8)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert not wrong
