@@ -34,6 +34,11 @@ def eta_all(mod: IRModule) -> IRModule:
     return passes.eta_expand(mod, expand_constructor=True, expand_global_var=True, expand_op=True)
 
 
+def inlined_once(mod: IRModule) -> IRModule:
+    """Without dead code, and with what is used once in its place."""
+    return passes.dead_code(mod, inline_once=True)
+
+
 def there_and_back(mod: IRModule) -> IRModule:
     """Through continuation-passing style, unless the result holds functions: these would be in it."""
     out = passes.un_cps(verified(passes.to_cps(mod)))
@@ -52,6 +57,7 @@ CASES = [
     Case("to_graph_normal_form", passes.to_graph_normal_form, work="less"),  # branches are lazy
     Case("from A-normal form to a graph", in_anf(passes.to_graph_normal_form), False, "less"),
     Case("dead_code", passes.dead_code, False, "less"),  # without its writes a function may be pure
+    Case("dead_code, inline_once", in_anf(inlined_once), False, "less"),
     Case("fold_constants", passes.fold_constants, work="less"),
     Case("fold_constants, A-normal", in_anf(passes.fold_constants), False, "less"),  # shows more
     Case("eliminate_common_subexpr", passes.eliminate_common_subexpr, work="less"),

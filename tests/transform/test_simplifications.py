@@ -8,6 +8,7 @@ import relay.transform as passes
 from relay.ir.expr import Call, Constant, Function, If, Let, Op, Tuple, Var, constant
 from relay.ir.module import IRModule
 from relay.ir.type import TensorType
+from relay.transform.forms import ANF
 from relay.typecheck.infer import infer
 from transform.cases import Change, outcome, program, shown, verified
 
@@ -91,6 +92,34 @@ def test_one_of_two_functions_that_know_each_other() -> None:
 def test_programs_that_write_in_many_places_take_linear_time() -> None:
     r = "let %r = ref(0); " + "ref_write(%r, 1); " * 3000
     assert body(f"def @main(%x: int32) {{ {r} %x }}", passes.dead_code) == "  %x"
+
+
+@pytest.mark.parametrize(
+    ("text", "becomes"),
+    [
+        ("let %y = %x + 1; let %z = %y * %y; %z - %x", "  let %y: int32 = %x + 1i32;\n  %y * %y - %x"),
+        ("let %y = %x * %x; if (%x > 0) { %y } else { 0 }", "  if (%x > 0i32) { %x * %x } else { 0i32 }"),
+        (
+            "let %y = %x * %x; let %f = fn(%z: int32) { %z + %y }; %f(1) + %f(2)",
+            "  let %y: int32 = %x * %x;\n"
+            "  let %f: fn(int32) -> int32 = fn (%z: int32) -> int32 { %z + %y };\n"
+            "  %f(1i32) + %f(2i32)",
+        ),
+        (
+            "let %r = ref(%x); let %y = ref_read(%r); ref_write(%r, 2); %y",
+            "  let %r: ref(int32) = ref(%x);\n  let %y: int32 = ref_read(%r);\n  let %_: () = ref_write(%r, 2i32);\n  %y",
+        ),
+    ],
+)
+def test_what_is_used_once_takes_the_place_of_its_variable(text: str, becomes: str) -> None:
+    found = body(f"def @main(%x: int32) {{ {text} }}", lambda mod: passes.dead_code(mod, inline_once=True))
+    assert found == becomes
+
+
+def test_dead_code_that_inlines_leaves_the_normal_form() -> None:
+    mod = passes.to_anf(program("def @main(%x: int32) { %x + 1 + %x }"))
+    assert ANF.is_known(passes.DeadCodeElimination()(mod))
+    assert not ANF.is_known(passes.DeadCodeElimination(True)(mod))
 
 
 # --- constants ---

@@ -54,14 +54,16 @@ def module_pass(
     needs: Sequence[Form] = (),
     gives: Sequence[Form] = (),
     keeps: Sequence[Form] = (),
+    unless: str = "",
     opt_level: int = 1,
     public: str = "",
 ) -> Callable[[Callable[P, IRModule]], Callable[P, IRModule]]:
     """Register a function from module to module as a pass.
 
     The function gets an annotated module in the forms that it `needs`, and returns an annotated one in the
-    forms that it `gives`; definitions in a form that it `keeps` are in it afterwards.  It returns the same
-    object when nothing changed.  Its keyword-only parameters are the options.
+    forms that it `gives`; definitions in a form that it `keeps` are in it afterwards, `unless` the option of
+    that name is set.  It returns the same object when nothing changed.  Its keyword-only parameters are the
+    options.
     """
 
     def register(function: Callable[P, IRModule]) -> Callable[P, IRModule]:
@@ -74,7 +76,8 @@ def module_pass(
             mod = annotated(given)
             for form in needs:
                 mod = mod if form.is_known(mod) else find(form.by).run(mod)
-            kept = {form: [v for v in mod.functions if form.is_known_of(mod, v)] for form in keeps}
+            stays = () if options.get(unless) else keeps
+            kept = {form: [v for v in mod.functions if form.is_known_of(mod, v)] for form in stays}
             with paused():
                 out = change(mod, **options)
             for form in (TYPED, *gives):

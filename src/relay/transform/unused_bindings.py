@@ -3,7 +3,8 @@
 from collections.abc import Callable, Iterable
 from collections.abc import Set as AbstractSet
 
-from relay.ir.expr import Expr, Function, Let, LetRec, RefCreate, RefWrite, Var
+from relay.analysis.uses import use_counts
+from relay.ir.expr import Expr, Function, GlobalVar, Let, LetRec, RefCreate, RefWrite, Var
 from relay.ir.module import IRModule
 from relay.ir.scope import scopes
 from relay.ir.walk import post_order
@@ -11,19 +12,24 @@ from relay.transform.base import module_pass
 from relay.transform.definitions import with_definitions
 from relay.transform.example import show as show
 from relay.transform.forms import ANF, BASIC_BLOCKS
+from relay.transform.graph_form import without_lets
 from relay.transform.nesting import FunctionDepth
 from relay.transform.purity import Purity
+from relay.typecheck.types import Types
 
 MayGo = Callable[[Expr], bool]
 
 
-@module_pass("dead_code", keeps=(ANF, BASIC_BLOCKS), public="DeadCodeElimination")
-def dead_code(mod: IRModule, *, ignore_impurity: bool = False) -> IRModule:
+@module_pass(
+    "dead_code", keeps=(ANF, BASIC_BLOCKS), unless="inline_once", public="DeadCodeElimination"
+)  # fmt: skip
+def dead_code(mod: IRModule, *, inline_once: bool = False, ignore_impurity: bool = False) -> IRModule:
     """Drop each `let` whose variable does not reach the result and whose value neither reads nor writes.
 
     A reference that is only written to is not read by anybody, so that its writes may go too.  A `let` that
     keeps a shared node out of a function, where it would run at every call, stays.  `ignore_impurity` drops
-    reads and writes as well.
+    reads and writes as well.  `inline_once` puts what is used once in the place of its variable, unless that
+    touches a reference or would run more often.
 
     >>> show(dead_code, "def @main(%z: int32) { let %x = 1; let %r = ref(%z); ref_write(%r, 2); %z }")
     def @main(%z: int32) -> int32 {
@@ -31,7 +37,18 @@ def dead_code(mod: IRModule, *, ignore_impurity: bool = False) -> IRModule:
     }
     """
     may_go: MayGo = (lambda e: True) if ignore_impurity else Purity(mod).may_go
-    return with_definitions(mod, {v: without_dead_lets(e, may_go) for v, e in mod.functions.items()})
+    out = with_definitions(mod, {v: without_dead_lets(e, may_go) for v, e in mod.functions.items()})
+    return with_single_uses_inlined(out) if inline_once else out
+
+
+def with_single_uses_inlined(mod: IRModule) -> IRModule:
+    """`mod` with values in the place of the variables that are used once."""
+    types, purity = Types(mod), Purity(mod)
+    new: dict[GlobalVar, Expr] = {}
+    for v, e in mod.functions.items():
+        uses = use_counts(e)
+        new[v] = without_lets(e, types, purity, lambda let, uses=uses: uses[let.var] == 1)
+    return with_definitions(mod, new)
 
 
 def without_dead_lets(root: Expr, may_go: MayGo) -> Expr:
