@@ -107,7 +107,8 @@ def test_programs_that_write_in_many_places_take_linear_time() -> None:
         ),
         (
             "let %r = ref(%x); let %y = ref_read(%r); ref_write(%r, 2); %y",
-            "  let %r: ref(int32) = ref(%x);\n  let %y: int32 = ref_read(%r);\n  let %_: () = ref_write(%r, 2i32);\n  %y",
+            "  let %r: ref(int32) = ref(%x);\n  let %y: int32 = ref_read(%r);\n"
+            "  let %_: () = ref_write(%r, 2i32);\n  %y",
         ),
     ],
 )
