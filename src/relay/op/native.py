@@ -21,6 +21,8 @@ counts elements (a Python integer where it is known), a `View` a tensor whose el
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol, TypeAlias
 
+from relay.ir.type import Dim
+
 Index: TypeAlias = Any
 """A Python integer, or a value of the code that is made."""
 
@@ -125,9 +127,18 @@ class Scalars(Protocol):
         """`x` in another base type, by the rules of the operator `cast`."""
         ...
 
+    def reinterpret(self, x: Any, dtype: str) -> Any:
+        """The bits of `x` as a number of another base type, as wide."""
+        ...
 
-class Loops(Scalars, Protocol):
-    """Indices, loops and choices."""
+
+class Indices(Scalars, Protocol):
+    """Arithmetic on indices."""
+
+    @property
+    def sizes(self) -> Sequence[Index]:
+        """The shape of the result, of the first if there are several."""
+        ...
 
     def plus(self, i: Index, j: Index) -> Index:
         """`i + j`."""
@@ -181,8 +192,70 @@ class Loops(Scalars, Protocol):
         """The shape that some shapes broadcast to (`broadcast-mismatch`)."""
         ...
 
+    def floor_quotient(self, i: Index, j: int) -> Index:
+        """`i / j` rounded down, for `j > 0`."""
+        ...
+
+    def smaller(self, i: Index, j: Index) -> Index:
+        """The smaller of two."""
+        ...
+
+    def larger(self, i: Index, j: Index) -> Index:
+        """The larger of two."""
+        ...
+
+    def is_same(self, i: Index, j: Index) -> Any:
+        """Whether `i == j`, as a number of base type bool."""
+        ...
+
+    def is_within(self, i: Index, n: Index) -> Any:
+        """Whether `0 <= i < n`."""
+        ...
+
+    def negation(self, c: Any) -> Any:
+        """Whether a condition does not hold."""
+        ...
+
+    def both(self, *conditions: Any) -> Any:
+        """Whether all hold."""
+        ...
+
+    def count(self, sizes: Sequence[Index]) -> Index:
+        """How many elements a tensor of a shape has."""
+        ...
+
+    def reshaped(
+        self, index: Sequence[Index], sizes: Sequence[Index], own: Sequence[Index]
+    ) -> Sequence[Index]:
+        """The index in the shape `own` of the element that has `index` in the shape `sizes`."""
+        ...
+
+    def dims(self, sizes: Sequence[Index]) -> tuple[Dim, ...]:
+        """A shape as types have it: sizes that the code computes are variables."""
+        ...
+
+    def size(self, d: Dim) -> Index:
+        """What a dimension, computed from those, is in the code."""
+        ...
+
+    def require(self, c: Any, code: str, message: str, hint: str = "") -> None:
+        """Fail unless `c`."""
+        ...
+
+
+class Loops(Indices, Protocol):
+    """Loops and choices."""
+
     def where(self, c: Any, yes: Callable[[], Any], no: Callable[[], Any]) -> Any:
         """The number that one of two computes; the other does not run."""
+        ...
+
+    def among(self, ways: Sequence[tuple[Any, Callable[[], Any]]], otherwise: Callable[[], Any]) -> Any:
+        """The number that the first way computes whose condition holds; the others do not run."""
+        ...
+
+    def when(self, c: Any, body: Callable[[], None]) -> None:
+        """Run `body()` where `c`."""
         ...
 
     def loop(
@@ -191,6 +264,19 @@ class Loops(Scalars, Protocol):
         """Run `body(i, totals)` for `i` from 0 to `n`, which returns the totals of the next round."""
         ...
 
-    def require(self, c: Any, code: str, message: str, hint: str = "") -> None:
-        """Fail unless `c`."""
+    def fold(
+        self,
+        sizes: Sequence[Index],
+        totals: Sequence[Any],
+        body: Callable[[tuple[Index, ...], Sequence[Any]], Sequence[Any]],
+    ) -> Any:
+        """Run `body(index, totals)` for every index of a shape, which returns the next totals."""
+        ...
+
+    def nest(self, sizes: Sequence[Index], body: Callable[[tuple[Index, ...]], None]) -> None:
+        """Run `body(index)` for every index of a shape."""
+        ...
+
+    def room(self, dtype: str, sizes: Sequence[Index]) -> Output:
+        """A tensor to work in, which ends with the operator; for `compute`, outside of loops."""
         ...

@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from relay.backend.native.code import CONTEXT, POINTER, Code, Value, integer
-from relay.backend.native.loops import computed
 from relay.backend.native.memory import (
     layout,
     make,
@@ -19,6 +18,7 @@ from relay.backend.native.memory import (
     tag_of,
     write,
 )
+from relay.backend.native.operators import computed
 from relay.backend.native.ownership import Block, Ownership
 from relay.backend.native.program import (
     IN_REGISTERS,

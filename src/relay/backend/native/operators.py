@@ -1,0 +1,107 @@
+"""Calls of operators as loop nests, by the rules that operators have for it."""
+
+from collections.abc import Sequence
+from typing import Any, cast
+
+from relay.backend.native.code import Code, Value
+from relay.backend.native.indices import Index
+from relay.backend.native.loops import Loops
+from relay.backend.native.representation import is_scalar
+from relay.backend.native.scalars import Number
+from relay.backend.native.shapes import has_rule_of_types, shapes_of
+from relay.backend.native.views import View, new_output, operand
+from relay.ir.expr import Call
+from relay.ir.type import TensorType, TupleType
+from relay.op.base import Broadcast, Elementwise, Operator
+
+
+def computed(program: Any, code: Code, call: Call, operands: Sequence[Sequence[Value]]) -> list[Value]:
+    """The leaves of an operator's result: numbers, and new tensors (`no-native-code`)."""
+    b = Loops(program, code, call)
+    op: Any = call.attrs
+    views = [operand(b, program.types(a), row) for a, row in zip(call.args, operands, strict=True)]
+    t = program.types(call)
+    kind = cast("type[Operator]", type(op))
+    if not has_rule(kind):
+        b.missing(op.name)
+    fields = cast("tuple[TensorType, ...]", t.fields if isinstance(t, TupleType) else (t,))
+    shapes = extents(b, op, fields, views)
+    b.sizes = shapes[0] if shapes else ()
+    if is_scalar(t) and not hasattr(op, "compute"):
+        return [one(b, op, views, ()).value]
+    outs = [new_output(b, f, sizes) for f, sizes in zip(fields, shapes, strict=True)]
+    if hasattr(op, "compute"):
+        op.compute(b, tuple(outs) if isinstance(t, TupleType) else outs[0], *views)
+    else:
+        b.nest(shapes[0], lambda index: outs[0].put(index, one(b, op, views, index)))
+    b.done()
+    return [out.leaf() for out in outs]
+
+
+def extents(b: Loops, op: Any, fields: Sequence[TensorType], views: Sequence[Any]) -> list[list[Index]]:
+    """The shapes of the results: as their types say, as the operator finds out, or by its rule of types."""
+    if all(f.is_closed for f in fields) and all(is_static(x) for x in views):
+        return [list(f.concrete_shape) for f in fields]
+    found = shapes_of(b, op, views) if has_rule_of_types(op) else []
+    if hasattr(op, "extent"):
+        given = op.extent(b, *views)
+        return [list(sizes) for sizes in ([given] if len(fields) == 1 else given)]
+    known = [[d for d in sizes if d is not None] for sizes in found]
+    if not found or list(map(len, known)) != list(map(len, found)):
+        b.missing(op.name)
+    return known
+
+
+def is_static(x: Any) -> bool:
+    """Whether all sizes of an operand are known."""
+    if isinstance(x, tuple):
+        return all(is_static(y) for y in cast("tuple[Any, ...]", x))
+    return all(isinstance(d, int) for d in x.sizes)
+
+
+def one(b: Loops, op: Any, views: Sequence[Any], index: Sequence[Index]) -> Number:
+    """One element of the result."""
+    return (
+        op.element(b, index, *views)
+        if is_per_element(cast("type[Operator]", type(op)))
+        else reduced(b, op, views[0], index)
+    )
+
+
+def has_rule(cls: type[Operator]) -> bool:
+    """Whether an operator says how machine code computes it."""
+    return is_per_element(cls) or is_reduction(cls) or hasattr(cls, "compute")
+
+
+def is_per_element(cls: type[Operator]) -> bool:
+    """Whether an operator says what one element of its result is."""
+    given = getattr(cls, "element", None)
+    by_family = given in (Elementwise.element, Broadcast.element)
+    return hasattr(cls, "native") if by_family else given is not None
+
+
+def is_reduction(cls: type[Operator]) -> bool:
+    """Whether an operator says how it combines elements."""
+    return hasattr(cls, "combine")
+
+
+def reduced(b: Loops, op: Any, x: View, index: Sequence[Index]) -> Number:
+    """One element of a reduction."""
+    rank = len(x.sizes)
+    axes: Sequence[int] = op.axes(rank)
+    kept = [i for i in range(rank) if i not in axes]
+    place: list[Index] = [0] * rank
+    for i, a in enumerate(kept):
+        place[a] = index[a if op.keepdims else i]
+
+    def along(k: int, totals: Sequence[Any]) -> Sequence[Any]:
+        if k == len(axes):
+            return op.combine(b, totals, x.at(tuple(place)))
+
+        def step(i: Index, inner: Sequence[Any]) -> Sequence[Any]:
+            place[axes[k]] = i
+            return along(k + 1, inner)
+
+        return b.loop(x.sizes[axes[k]], totals, step)
+
+    return op.finish(b, along(0, op.start(b, x.dtype)), x.dtype)
