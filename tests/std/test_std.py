@@ -170,3 +170,17 @@ def test_ill_typed_import_is_reported_with_the_program(tmp_path: Path) -> None:
     with pytest.raises(RelayError) as caught:
         infer(mod)
     assert [d.code for d in caught.value.diagnostics] == ["literal-kind", "dtype-mismatch"]
+
+
+@pytest.mark.parametrize(
+    ("text", "module"),
+    [
+        ("Cons(1, Nil)", "list"),
+        ("@map(negative, 1)", "list"),
+        ("(1: Option[int32])", "option"),
+        ("S(Z)", "nat"),
+    ],
+)
+def test_hint_names_the_module_that_has_a_name(text: str, module: str) -> None:
+    with pytest.raises(RelayError, match=f'in the standard library: import "std/{module}"'):
+        parse(text)

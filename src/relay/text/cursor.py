@@ -178,16 +178,18 @@ class Cursor:
             span = Span(self.source, self.ends[i - 1], self.ends[i - 1] + 1)
         else:
             span = self.span(i)
-        raise ParseError(Diagnostic("unexpected-token", message, span, "", notes, hint or self._guess()), i)
+        raise ParseError(
+            Diagnostic("unexpected-token", message, span, "", notes, hint or self._guess(what)), i
+        )
 
-    def _guess(self) -> str:
-        """A hint by what was found."""
+    def _guess(self, what: str) -> str:
+        """A hint by what was found, and `what` was expected."""
         kind, i = self.kinds[self.i], self.i
         if kind in ("LOCAL", "GRAPH") and i and self.kinds[i - 1] in _CAN_END and not self.on_new_line(i):
             return "the remainder operator `%` has white space behind it"
         if kind == "=":
             return "equality is `==`; a binding begins with `let`"
-        return ""
+        return "a binding ends with `;`, then comes what it is for" if what == "`;`" else ""
 
     def take(self, kind: str, *, what: str = "", opener: int | None = None) -> int:
         """Step over a token of that kind; its index."""

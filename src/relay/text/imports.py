@@ -47,15 +47,21 @@ class Loader:
             str(path), name, span, lambda: _read(path, name, span), Loader(self.loaded, path.parent)
         )
 
+    def home_hint(self, name: str, span: Span) -> str:
+        """Which standard module has that definition (`@map`), data type or constructor, as a hint, or nothing."""
+        if self.loaded.loading and self.loaded.loading[-1].startswith(STANDARD):
+            return ""
+        for short in _standard_names():
+            module = self.load(STANDARD + short, span)
+            if module is not None and name in _own_names(module):
+                return f'it is in the standard library: import "{STANDARD}{short}"'
+        return ""
+
     def _standard(self, name: str, span: Span) -> IRModule | None:
         if name in _standard:
             return _standard[name]
         short = name.removeprefix(STANDARD)
-        known = sorted(
-            p.name.removesuffix(SUFFIX)
-            for p in resources.files("relay.std").iterdir()
-            if p.name.endswith(SUFFIX)
-        )
+        known = _standard_names()
         if short not in known:
             fail(
                 "import-not-found",
@@ -127,6 +133,21 @@ class Loader:
             loaded.loading.pop()
         loaded.modules[key] = module
         return module
+
+
+def _standard_names() -> list[str]:
+    files = resources.files("relay.std").iterdir()
+    return sorted(p.name.removesuffix(SUFFIX) for p in files if p.name.endswith(SUFFIX))
+
+
+def _own_names(module: IRModule) -> set[str]:
+    """What a module defines itself: `@` and the name of a definition, data types, their constructors."""
+    own = {
+        v.name_hint: data for v, data in module.type_definitions.items() if v.name_hint not in module.imported
+    }
+    constructors = {c.name_hint for data in own.values() for c in data.constructors}
+    definitions = {f"@{v.name_hint}" for v in module.functions if v.name_hint not in module.imported}
+    return own.keys() | constructors | definitions
 
 
 def _typed(module: IRModule) -> IRModule:

@@ -5,14 +5,12 @@ from typing import Any
 from relay.diagnostic import RelayError
 from relay.ir.expr import Function
 from relay.ir.module import Import
-from relay.text.imports import Loader
 from relay.text.parse_data import DataTypes
 
 
 class Imports(DataTypes):
     """The rules of imports."""
 
-    loader: Loader
     lacks_import: bool = False
     """An import failed, so that names of it are not known."""
 

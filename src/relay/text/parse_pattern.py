@@ -87,6 +87,6 @@ class Patterns(Types):
                 "unknown-constructor",
                 f"there is no constructor `{name}`",
                 i,
-                hint=hint or f"a variable of a pattern has its sigil: %{name}",
+                hint=hint or self.home_hint(name, i) or f"a variable of a pattern has its sigil: %{name}",
             )
         return found

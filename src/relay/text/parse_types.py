@@ -163,7 +163,8 @@ class Types(Relations):
         ]
         hint = did_you_mean(name, known) if len(known) < 2000 else ""
         hint = (
-            hint
+            self.home_hint(name, i)
+            or hint
             or f"declare it: a type parameter is fn<{name}: {(kind or Kind.Type).value}>(…), a data type "
             f"is `type {name} {{ … }}`"
         )

@@ -12,6 +12,7 @@ from relay.ir.type import Kind, TypeVar
 from relay.ir.vars import free_vars
 from relay.op.base import alias_of, registry
 from relay.text.cursor import Cursor
+from relay.text.imports import Loader
 from relay.text.lexer import Tokens
 
 MOST_NAMES = 2000
@@ -29,6 +30,8 @@ OTHER_NAMES = {
 
 class Names(Cursor):
     """The names in scope: locals, type parameters, graph bindings, globals, constructors, data types."""
+
+    loader: Loader
 
     def __init__(
         self,
@@ -172,9 +175,13 @@ class Names(Cursor):
                     "unknown-global",
                     f"the module has no `@{name}`",
                     i,
-                    hint=near and near.replace("`", "`@", 1),
+                    hint=near.replace("`", "`@", 1) if near else self.home_hint(f"@{name}", i),
                 )
         return GlobalVar(name, span=self.span(i))
+
+    def home_hint(self, name: str, i: int) -> str:
+        """The standard module that has a name which is not known here."""
+        return self.loader.home_hint(name, self.span(i))
 
     def unknown_name(self, i: int, *, is_called: bool) -> NoReturn:
         """Report the bare name at token `i`, with a near one."""
@@ -197,8 +204,10 @@ class Names(Cursor):
         other = OTHER_NAMES.get(name) or next((n for n in registry if n.endswith(f".{name}")), None)
         if name in self.globals:
             hint = f"a definition has its sigil: `@{name}`"
+        elif other is not None:
+            hint = f"did you mean `{other}`?"
         else:
-            hint = did_you_mean(name, known) if other is None else f"did you mean `{other}`?"
+            hint = self.home_hint(name, i) or did_you_mean(name, known)
         if not hint:
             hint = self.near_local(f"%{name}") if not is_called else ""
         self.fault("unknown-name", f"there is no operator, constructor or local `{name}`", i, hint=hint)
