@@ -48,7 +48,7 @@ class Loader:
         )
 
     def home_hint(self, name: str, span: Span) -> str:
-        """Which standard module has that definition (`@map`), data type or constructor, as a hint, or nothing."""
+        """A hint which standard module has that definition (`@map`), data type or constructor; or nothing."""
         if self.loaded.loading and self.loaded.loading[-1].startswith(STANDARD):
             return ""
         for short in _standard_names():
