@@ -55,3 +55,20 @@ def page(rule: "Rule") -> str:
     facts += [f"Also called: {rule.public}"] if rule.public else []
     shown = ["", "Example:", *[f"  {line}".rstrip() for line in example]] if example else []
     return "\n".join([head, "", *prose, "", *facts, *shown])
+
+
+def manual() -> str:
+    """All pages of the passes that come with Relay, as a document."""
+    from relay.transform.base import load_all, registry
+
+    load_all()
+    own = [rule for _, rule in sorted(registry.items()) if rule.run.__module__.startswith("relay.")]
+    lines = [
+        "# Passes",
+        "",
+        "What `relay passes NAME` shows, for each of them.  `pytest --bless` writes this page.",
+    ]
+    for rule in own:
+        head, _, *rest = page(rule).splitlines()
+        lines += ["", f"## {rule.name}", "", "```text", head, "", *rest, "```"]
+    return "\n".join(lines) + "\n"
