@@ -12,6 +12,7 @@ from relay.ir.type import Dim, TensorType, Type
 from relay.op.axes import attribute_fault, axes_of, axis_of
 from relay.op.base import INTEGRAL, Array, Derivative, Fusion, Numpy, Operator, operator, sample
 from relay.op.derivative import zeros_like
+from relay.op.native import Loops, View
 from relay.op.numeric import apply
 from relay.op.relation import Typing
 from relay.op.reshape import Rearrangement, shaped_like
@@ -39,6 +40,11 @@ class Reverse(Rearrangement):
 
     def transpose(self, g: Expr, data: Expr) -> tuple[Expr, ...]:
         return (self(g),)
+
+    def element(self, b: Loops, index: Sequence[Any], data: View) -> Any:
+        """Counted from the other end."""
+        at = self.axis % len(index)
+        return data.at([*index[:at], mirrored(b, index[at], data.sizes[at]), *index[at + 1 :]])
 
 
 @operator("reverse_sequence")
@@ -76,6 +82,15 @@ class ReverseSequence(Rearrangement):
 
     def transpose(self, g: Expr, data: Expr, seq_lengths: Expr) -> tuple[Expr | None, ...]:
         return self(g, seq_lengths), None
+
+    def element(self, b: Loops, index: Sequence[Any], data: View, seq_lengths: View) -> Any:
+        """Counted from the end of the sequence, within it."""
+        at, batch = self.seq_axis % len(index), self.batch_axis % len(index)
+        i, d = index[at], data.sizes[at]
+        length = b.smaller(b.as_index(seq_lengths.at([index[batch]])), d)
+        place = b.choose(b.is_less(i, length), mirrored(b, i, length), i)
+        place = b.choose(b.is_less(place, 0), b.plus(place, d), place)
+        return data.at([*index[:at], place, *index[at + 1 :]])
 
 
 @operator("sequence_mask")
@@ -121,6 +136,12 @@ class SequenceMask(Rearrangement):
     def jvp(self, dxs: Sequence[Any], y: Expr, data: Expr, valid_length: Expr) -> Expr:
         return replace(self, mask_value=0.0)(dxs[0], valid_length)
 
+    def element(self, b: Loops, index: Sequence[Any], data: View, valid_length: View) -> Any:
+        """The element, or the value of the mask."""
+        length = b.as_index(valid_length.at([index[1 - self.axis]]))
+        mask = b.cast(b.const(self.mask_value, "float64"), data.dtype)
+        return b.where(b.is_less(index[self.axis], length), lambda: data.at(index), lambda: mask)
+
 
 @operator("trilu")
 class Trilu(Rearrangement):
@@ -152,6 +173,12 @@ class Trilu(Rearrangement):
 
     def transpose(self, g: Expr, data: Expr, k: Expr) -> tuple[Expr | None, ...]:
         return self(g, k), None
+
+    def element(self, b: Loops, index: Sequence[Any], data: View, k: View) -> Any:
+        """The element, or zero on the other side of the diagonal."""
+        above, edge = b.minus(index[-1], index[-2]), b.as_index(k.at(()))
+        beyond = b.is_less(above, edge) if self.upper else b.is_less(edge, above)
+        return b.where(beyond, lambda: b.const(0, data.dtype), lambda: data.at(index))
 
 
 def check_matrix(t: Typing, x: Type, name: str) -> tuple[Dim, ...]:
@@ -240,3 +267,26 @@ class MatrixSetDiag(Operator):
         rest = apply("nn.pad", zeros_in_a_row(diagonal), pad_width=((1, 0),))
         found = apply("scatter_elements", rest, places, flattened(g), axis=0, reduction="add")
         return shaped_like(apply("strided_slice", found, begin=(1,), end=(None,)), diagonal)
+
+    def element(self, b: Loops, index: Sequence[Any], data: View, diagonal: View) -> Any:
+        """The element of a diagonal, or of the matrix."""
+        low, high = self.band
+        above, below = self.align.split("_")
+        *outer, i, j = index
+        m, n = data.sizes[-2:]
+        d = b.minus(j, i)
+        length = b.smaller(b.plus(m, b.smaller(d, 0)), b.minus(n, b.larger(d, 0)))
+        shift = b.minus(diagonal.sizes[-1], length)
+        if above == "LEFT":
+            shift = b.choose(b.is_less(d, 0), shift, 0)
+        if below == "LEFT":
+            shift = b.choose(b.is_less(0, d), shift, 0)
+        row = [b.minus(high, d)] if low < high else []
+        place = [*outer, *row, b.plus(b.smaller(i, j), shift)]
+        inside = b.is_within(b.minus(d, low), high - low + 1)
+        return b.where(inside, lambda: diagonal.at(place), lambda: data.at(index))
+
+
+def mirrored(b: Loops, i: Any, d: Any) -> Any:
+    """Place `i` of `d`, counted from the end."""
+    return b.minus(b.minus(d, 1), i)

@@ -5,6 +5,7 @@ from typing import Any, NoReturn, Protocol
 
 from relay.diagnostic import fail
 from relay.ir.type import Dim
+from relay.op.native import Loops
 from relay.op.relation import Comparison, refutation
 
 
@@ -96,3 +97,30 @@ def check_indices(np: Any, indices: Any, size: int, *, negative: bool = True) ->
 def out_of_range(index: Any, size: int) -> NoReturn:
     """Report an index beyond its axis."""
     fail("index-out-of-range", f"index {index} is out of range for an axis of size {size}")
+
+
+class _Unchecked:
+    """A `Checker` where everything has been checked before."""
+
+    def static(self, d: Dim) -> int | None:
+        return d if isinstance(d, int) else None
+
+    def require(
+        self, a: Dim, comparison: Comparison, b: Dim, why: str, code: str = "shape-constraint"
+    ) -> None:
+        pass
+
+    def fail(self, code: str, message: str, label: str = "", hint: str = "") -> NoReturn:
+        raise AssertionError(message)
+
+
+UNCHECKED: Checker = _Unchecked()
+
+
+def placed_index(b: Loops, x: Any, size: Any, *, negative: bool = True) -> Any:
+    """What `check_indices` does, for one index in the code that is made."""
+    i = b.as_index(x)
+    if negative:
+        i = b.choose(b.is_less(i, 0), b.plus(i, size), i)
+    b.require(b.is_within(i, size), "index-out-of-range", "an index is out of range for its axis")
+    return i

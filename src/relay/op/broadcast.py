@@ -6,10 +6,10 @@ from typing import Any
 from relay.ir.expr import Expr
 from relay.ir.type import TensorType, Type
 from relay.op.base import NUMERIC, Array, Broadcast, Derivative, Fusion, Numpy, Operator, operator, sample
-from relay.op.conversion import accumulator
+from relay.op.conversion import accumulator, accumulator_name
 from relay.op.create import check_shape
 from relay.op.derivative import masked, number, spread, unbroadcast
-from relay.op.native import Scalars
+from relay.op.native import Loops, Scalars, View
 from relay.op.numeric import apply
 from relay.op.relation import Typing
 from relay.op.reshape import Rearrangement
@@ -45,6 +45,10 @@ class BroadcastTo(Rearrangement):
     def transpose(self, g: Expr, data: Expr) -> tuple[Expr, ...]:
         return (unbroadcast(g, data, g),)
 
+    def element(self, b: Loops, index: Sequence[Any], data: View) -> Any:
+        """The element that is stretched over the place."""
+        return data.at(b.spread(index, data))
+
 
 @operator("broadcast_to_like")
 class BroadcastToLike(Rearrangement):
@@ -72,6 +76,10 @@ class BroadcastToLike(Rearrangement):
 
     def transpose(self, g: Expr, data: Expr, broadcast_type: Expr) -> tuple[Expr | None, ...]:
         return unbroadcast(g, data, g), None
+
+    def element(self, b: Loops, index: Sequence[Any], data: View, broadcast_type: View) -> Any:
+        """The element that is stretched over the place."""
+        return data.at(b.spread(index, data))
 
 
 def collapsed(np: Numpy, x: Array, shape: Sequence[int]) -> Array:
@@ -119,6 +127,10 @@ class CollapseSumTo(Operator):
     def transpose(self, g: Expr, data: Expr) -> tuple[Expr, ...]:
         return (spread(g, data, g),)
 
+    def element(self, b: Loops, index: Sequence[Any], data: View) -> Any:
+        """The sum of what is stretched from there."""
+        return collapsed_element(b, index, data)
+
 
 @operator("collapse_sum_like")
 class CollapseSumLike(Operator):
@@ -150,6 +162,10 @@ class CollapseSumLike(Operator):
 
     def transpose(self, g: Expr, data: Expr, collapse_type: Expr) -> tuple[Expr | None, ...]:
         return spread(g, data, g), None
+
+    def element(self, b: Loops, index: Sequence[Any], data: View, collapse_type: View) -> Any:
+        """The sum of what is stretched from there."""
+        return collapsed_element(b, index, data)
 
 
 @operator("where")
@@ -187,3 +203,25 @@ class Where(Operator):
 
     def native(self, b: Scalars, condition: Any, x: Any, y: Any) -> Any:
         return b.select(condition, x, y)
+
+    extent = Broadcast.extent
+
+
+def collapsed_element(b: Loops, index: Sequence[Any], data: View) -> Any:
+    """The sum over the elements of `data` over which the place of the result would be stretched."""
+    extra = len(data.sizes) - len(index)
+    sizes, stretched = list(data.sizes), [True] * extra
+    for i, d in enumerate(b.sizes, extra):
+        stretched.append(d == 1)
+        if d != 1:
+            sizes[i] = 1 if isinstance(d, int) else b.choose(b.is_same(d, 1), sizes[i], 1)
+
+    def step(place: Sequence[Any], totals: Sequence[Any]) -> Sequence[Any]:
+        own = [
+            i if is_stretched else b.plus(i, index[k - extra])
+            for k, (i, is_stretched) in enumerate(zip(place, stretched, strict=True))
+        ]
+        return [b.add(totals[0], b.cast(data.at(own), totals[0].dtype))]
+
+    zero = b.const(0, accumulator_name(data.dtype))
+    return b.cast(b.fold(sizes, [zero], step)[0], data.dtype)

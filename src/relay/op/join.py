@@ -1,6 +1,7 @@
 """Several tensors as one, one as several, and repetition."""
 
 from collections.abc import Sequence
+from functools import partial
 from itertools import accumulate
 from typing import Any, Literal
 
@@ -12,6 +13,7 @@ from relay.ir.type import Dim, TensorType, TupleType, Type
 from relay.op.axes import Checker, attribute_fault, axis_of
 from relay.op.base import Array, Derivative, Injective, Numpy, operator, sample
 from relay.op.derivative import rank_of, sizes_of, zeros_like
+from relay.op.native import Loops, Output, View
 from relay.op.numeric import apply
 from relay.op.relation import Typing
 from relay.op.reshape import SPLIT, Rearrangement, fitted, shaped_like
@@ -74,6 +76,20 @@ class Concatenate(Injective):
         parts = apply("split", g, cuts, axis)
         return (tuple([TupleGetItem(parts, i) for i in range(len(data))]),)
 
+    def element(self, b: Loops, index: Sequence[Any], data: Sequence[View]) -> Any:
+        """The element of the tensor within whose part of the axis the place is."""
+        at = self.axis % len(index)
+
+        def of(x: View, begin: Any) -> Any:
+            return x.at([*index[:at], b.minus(index[at], begin), *index[at + 1 :]])
+
+        begin, ways = 0, list[Any]()
+        for x in data[:-1]:
+            end = b.plus(begin, x.sizes[at])
+            ways.append((b.is_less(index[at], end), partial(of, x, begin)))
+            begin = end
+        return b.among(ways, partial(of, data[-1], begin))
+
 
 def _parts_at_run_time(g: Expr, xs: tuple[Expr, ...], axis: int) -> tuple[Expr, ...]:
     """The parts of `g` along an axis that have the shapes of `xs`, whose sizes are known at run time."""
@@ -123,6 +139,13 @@ class Stack(Injective):
     def transpose(self, g: Expr, data: tuple[Expr, ...]) -> tuple[tuple[Expr, ...]]:
         axis = self.axis % rank_of(g)
         return (tuple([apply("take", g, constant(i), axis=axis) for i in range(len(data))]),)
+
+    def element(self, b: Loops, index: Sequence[Any], data: Sequence[View]) -> Any:
+        """The element of the tensor with that number."""
+        at = self.axis % len(index)
+        place = [*index[:at], *index[at + 1 :]]
+        ways = [(b.is_same(index[at], i), partial(x.at, place)) for i, x in enumerate(data[:-1])]
+        return b.among(ways, partial(data[-1].at, place))
 
 
 @operator("split")
@@ -174,6 +197,13 @@ class Split(Injective):
     def transpose(self, g: tuple[Expr, ...], data: Expr) -> tuple[Expr, ...]:
         return (fitted(apply("concatenate", g, axis=self.axis), data),)
 
+    def compute(self, b: Loops, out: Sequence[Output], data: View) -> None:
+        """Each part is copied."""
+        at, begin = self.axis % len(data.sizes), 0
+        for part in out:
+            copy_part(b, part, data, at, begin)
+            begin = b.plus(begin, part.sizes[at])
+
 
 @operator("tile")
 class Tile(Rearrangement):
@@ -213,6 +243,11 @@ class Tile(Rearrangement):
         reps = (1,) * (rank_of(g) - len(self.reps)) + self.reps
         copies = apply("reshape", g, newshape=[code for r in reps for code in (SPLIT, r, -1)])
         return (shaped_like(apply("sum", copies, axis=tuple(range(0, 2 * len(reps), 2))), data),)
+
+    def element(self, b: Loops, index: Sequence[Any], data: View) -> Any:
+        """The element at the place within the copy."""
+        own = index[len(index) - len(data.sizes) :]
+        return data.at([b.rest(i, d) for i, d in zip(own, data.sizes, strict=True)])
 
 
 @operator("repeat")
@@ -254,6 +289,12 @@ class Repeat(Rearrangement):
         copies = apply("reshape", g, newshape=(*(0,) * at, SPLIT, -1, self.repeats, *(0,) * rest))
         found = apply("sum", copies, axis=at + 1)
         return (shaped_like(found, data) if self.axis is None else found,)
+
+    def element(self, b: Loops, index: Sequence[Any], data: View) -> Any:
+        """The element that stands there in a row of its kind."""
+        at = 0 if self.axis is None else self.axis % len(index)
+        place = [*index[:at], b.quotient(index[at], max(self.repeats, 1)), *index[at + 1 :]]
+        return data.at(b.unravelled(place[0], data.sizes) if self.axis is None else place)
 
 
 @operator("meshgrid")
@@ -298,3 +339,23 @@ class Meshgrid(Injective):
         exchanged = {0: 1, 1: 0} if self.indexing == "xy" and len(data) > 1 else {}
         sums = [apply("sum", d, axis=exchanged.get(i, i), exclude=True) for i, d in enumerate(g)]
         return (tuple([d if rank_of(x) else shaped_like(d, x) for d, x in zip(sums, data, strict=True)]),)
+
+    def compute(self, b: Loops, out: Sequence[Output], data: Sequence[View]) -> None:
+        """Each tensor along its own axis."""
+        exchanged = {0: 1, 1: 0} if self.indexing == "xy" and len(data) > 1 else {}
+        for i, (grid, x) in enumerate(zip(out, data, strict=True)):
+            spread_along(b, grid, x, exchanged.get(i, i))
+
+
+def copy_part(b: Loops, out: Output, x: View, axis: int, begin: Any) -> None:
+    """Copy the part of a tensor that begins at a place of an axis."""
+
+    def one(index: Sequence[Any]) -> None:
+        out.put(index, x.at([*index[:axis], b.plus(index[axis], begin), *index[axis + 1 :]]))
+
+    b.nest(out.sizes, one)
+
+
+def spread_along(b: Loops, out: Output, x: View, axis: int) -> None:
+    """Copy a vector along an axis, the same for all places of the others."""
+    b.nest(out.sizes, lambda index: out.put(index, x.at([index[axis]] if x.sizes else [])))

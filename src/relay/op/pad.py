@@ -10,6 +10,7 @@ from relay.op.axes import attribute_fault
 from relay.op.base import Array, Derivative, Fusion, Numpy, operator, sample
 from relay.op.conversion import converted
 from relay.op.derivative import cast_back, is_floating, number, tensor_type, written
+from relay.op.native import Index, Loops, View
 from relay.op.numeric import apply
 from relay.op.relation import Typing
 from relay.op.reshape import Rearrangement
@@ -122,6 +123,23 @@ class Pad(Rearrangement):
             return None
         return self(written(dx, data), *([] if dvalue is None else [dvalue]))
 
+    def element(self, b: Loops, index: Sequence[Any], data: View, *pad_value: View) -> Any:
+        """An element of the tensor, or of the border."""
+        place = [b.minus(i, before) for i, (before, _) in zip(index, self.pad_width, strict=True)]
+        if self.pad_mode != "constant":
+            mirror = -1 if self.pad_mode == "reflect" else None
+            return data.at([inner(b, i, d, mirror) for i, d in zip(place, data.sizes, strict=True)])
+        inside = [
+            b.is_within(i, d)
+            for i, d, pair in zip(place, data.sizes, self.pad_width, strict=True)
+            if pair != (0, 0)
+        ]
+
+        def border() -> Any:
+            return b.cast(pad_value[0].at(()), data.dtype) if pad_value else b.const(0, data.dtype)
+
+        return b.where(b.both(*inside), lambda: data.at(place), border) if inside else data.at(place)
+
 
 @operator("nn.mirror_pad")
 class MirrorPad(Rearrangement):
@@ -157,3 +175,23 @@ class MirrorPad(Rearrangement):
 
     def transpose(self, g: Expr, data: Expr) -> tuple[Expr, ...]:
         return (scattered(g, self, data),)
+
+    def element(self, b: Loops, index: Sequence[Any], data: View) -> Any:
+        """The element that the place mirrors."""
+        place = [b.minus(i, before) for i, (before, _) in zip(index, self.pad_width, strict=True)]
+        if 0 in data.sizes:
+            return b.const(0, data.dtype)
+        mirror = -1 if self.mode == "REFLECT" else 0
+        return data.at([inner(b, i, d, mirror) for i, d in zip(place, data.sizes, strict=True)])
+
+
+def inner(b: Loops, i: Index, d: Index, mirror: int | None) -> Index:
+    """The place within an axis of size `d` that stands for place `i`: the nearest, or the mirrored one.
+
+    `mirror` is 0 if the outermost element is repeated, -1 if it is not.
+    """
+    last = b.minus(d, 1)
+    if mirror is None:
+        return b.smaller(b.larger(i, 0), last)
+    front = b.larger(i, b.minus(-1 - mirror, i))
+    return b.smaller(front, b.minus(b.plus(b.times(2, last), 1 + mirror), front))

@@ -32,6 +32,10 @@ class Reshaping(Rearrangement):
     def transpose(self, g: Expr, data: Expr, *like: Expr) -> tuple[Expr | None, ...]:
         return shaped_like(g, data), *(None,) * len(like)
 
+    def element(self, b: Loops, index: Sequence[Any], data: View, *like: View) -> Any:
+        """The element with the same number in the order of memory."""
+        return data.at(b.reshaped(index, b.sizes, data.sizes))
+
 
 def shaped_like(g: Expr, x: Expr) -> Expr:
     """`g` in the shape of `x`."""

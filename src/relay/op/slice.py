@@ -9,7 +9,7 @@ import numpy
 from relay.ir.dim import maximum, minimum
 from relay.ir.expr import Call, Constant, Expr, Op, RelayExpr, as_expr
 from relay.ir.type import Dim, TensorType, Type
-from relay.op.axes import SIZES, Checker, attribute_fault, axes_of, axis_of
+from relay.op.axes import SIZES, UNCHECKED, Checker, attribute_fault, axes_of, axis_of
 from relay.op.base import (
     Array,
     Derivative,
@@ -20,6 +20,7 @@ from relay.op.base import (
     sample,
 )
 from relay.op.derivative import rank_of, sizes_of, zeros_like
+from relay.op.native import Loops, View
 from relay.op.numeric import apply
 from relay.op.relation import Typing
 from relay.op.reshape import Rearrangement
@@ -193,6 +194,13 @@ class StridedSlice(Rearrangement):
             found[axis] = (begin, (BEYOND if stride > 0 else -BEYOND) if end is None else end, stride)
         return found
 
+    def element(self, b: Loops, index: Sequence[Any], data: View) -> Any:
+        """So many strides from the beginning of each axis."""
+        place = list(index)
+        for axis, r in self.ranges(UNCHECKED, b.dims(data.sizes)).items():
+            place[axis] = b.plus(b.size(r.begin), b.times(index[axis], r.stride))
+        return data.at(place)
+
 
 def end_of(begin: int, size: int | None) -> int | None:
     """The place after `size` elements from `begin` on; None is the end of the axis."""
@@ -258,6 +266,10 @@ class SliceLike(Rearrangement):
         end = apply("shape_of", g, "int64")
         return apply("strided_set", zeros_like(data), g, (0,) * rank, end, (1,) * rank), None
 
+    def element(self, b: Loops, index: Sequence[Any], data: View, shape_like: View) -> Any:
+        """The element with the same index."""
+        return data.at(index)
+
 
 @operator("sliding_window")
 class SlidingWindow(Injective):
@@ -309,3 +321,10 @@ class SlidingWindow(Injective):
 
     def transpose(self, g: Expr, data: Expr) -> tuple[Expr, ...]:
         return (scattered(g, self, data),)
+
+    def element(self, b: Loops, index: Sequence[Any], data: View) -> Any:
+        """A place of a window."""
+        n = len(self.strides)
+        at, windows, taps = index[: -2 * n], index[-2 * n : -n], index[-n:]
+        places = [b.plus(b.times(w, s), k) for w, s, k in zip(windows, self.strides, taps, strict=True)]
+        return data.at([*at, *places])
