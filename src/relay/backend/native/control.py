@@ -8,14 +8,14 @@ position is a jump.
 from collections.abc import Sequence
 from typing import Any
 
-from relay.backend.native.code import CONTEXT, POINTER, Code, Value, integer
+from relay.backend.native.code import CONTEXT, POINTER, Code, Value
+from relay.backend.native.matching import may_fail, taken_apart
 from relay.backend.native.memory import (
     layout,
     make,
     read,
     release,
     retain,
-    tag_of,
     write,
 )
 from relay.backend.native.operators import computed
@@ -42,7 +42,6 @@ from relay.ir.expr import (
     If,
     Match,
     Op,
-    Pattern,
     RefCreate,
     RefRead,
     RefWrite,
@@ -50,8 +49,8 @@ from relay.ir.expr import (
     TupleGetItem,
     Var,
 )
-from relay.ir.pattern import PatternConstructor, PatternTuple, PatternVar, pattern_vars
-from relay.ir.type import FuncType, TupleType, Type, TypeCall
+from relay.ir.pattern import pattern_vars
+from relay.ir.type import FuncType, TupleType, TypeCall
 from relay.ir.walk import run
 from relay.transform.chains import Task
 
@@ -331,6 +330,13 @@ class Definition:
         code.block(end)
         return code.join(arrivals)
 
+    def bind(self, data: Expr, clause: Clause, block: Block, gone: list[Var]) -> None:
+        """Bind the variables of a pattern that matches, and give up the value if it ends here."""
+        ends = isinstance(data, Var) and data in gone and data not in block.last
+        t, leaves = self.types(data), self.atom(data)
+        found = taken_apart(self.program, self.code, clause.lhs, t, leaves, block.last, ends)
+        self.values.update(found)
+
     def tests(self, e: Match, labels: Sequence[str]) -> None:
         """Go to the first clause that matches."""
         code = self.code
@@ -338,7 +344,7 @@ class Definition:
         t = self.types(e.data)
         for clause, label in zip(e.clauses, labels, strict=True):
             other = code.label()
-            if self.test(clause.lhs, t, data, other):
+            if may_fail(self.program, code, clause.lhs, t, data, other):
                 code.jump(label)
                 code.block(other)
             else:
@@ -354,61 +360,6 @@ class Definition:
         n = self.program.site(kind, message, at, hint)
         self.code.do(f"call void @relay.fail(ptr %ctx, i64 {n})")
         self.code.do("unreachable")
-
-    def parts(
-        self, p: Pattern, t: Type, leaves: Sequence[Value]
-    ) -> list[tuple[Pattern, Type, Sequence[Value]]]:
-        """The patterns directly inside of one, with what each is for."""
-        if isinstance(p, PatternTuple):
-            assert isinstance(t, TupleType)
-            types: Sequence[Type] = t.fields
-        else:
-            assert isinstance(p, PatternConstructor)
-            types, of = self.program.cell(p.constructor, t.args if isinstance(t, TypeCall) else ())
-            kinds = [x for u in types for x in self.leaves(u)]
-            leaves = read(self.code, of, leaves[0], kinds) if p.patterns else ()
-        found: list[tuple[Pattern, Type, Sequence[Value]]] = []
-        start = 0
-        for q, u in zip(p.children, types, strict=True):
-            n = len(self.leaves(u))
-            found.append((q, u, leaves[start : start + n]))
-            start += n
-        return found
-
-    def test(self, pattern: Pattern, t: Type, leaves: Sequence[Value], other: str) -> bool:
-        """Go elsewhere unless the pattern matches; returns whether it may not."""
-        code = self.code
-        found = False
-        stack: list[tuple[Pattern, Type, Sequence[Value]]] = [(pattern, t, leaves)]
-        while stack:
-            p, u, row = stack.pop()
-            if isinstance(p, PatternConstructor):
-                if len(self.program.mod.type_definitions[p.constructor.belong_to].constructors) > 1:
-                    found = True
-                    same = code.compare("icmp eq", tag_of(code, row[0]), integer(p.constructor.tag, 16))
-                    go_on = code.label()
-                    code.branch(same, go_on, other)
-                    code.block(go_on)
-                stack += reversed(self.parts(p, u, row))
-            elif isinstance(p, PatternTuple):
-                stack += reversed(self.parts(p, u, row))
-        return found
-
-    def bind(self, data: Expr, clause: Clause, block: Block, gone: list[Var]) -> None:
-        """Bind the variables of a pattern that matches, and give up the value if it ends here."""
-        code = self.code
-        leaves = self.atom(data)
-        stack: list[tuple[Pattern, Type, Sequence[Value]]] = [(clause.lhs, self.types(data), leaves)]
-        while stack:
-            p, u, row = stack.pop()
-            if isinstance(p, PatternVar):
-                self.values[p.var] = row
-                if p.var in block.last:
-                    retain(code, row)
-            elif isinstance(p, PatternConstructor | PatternTuple):
-                stack += reversed(self.parts(p, u, row))
-        if isinstance(data, Var) and data in gone and data not in block.last:
-            release(code, leaves)
 
 
 def define(program: Program, v: GlobalVar) -> None:
