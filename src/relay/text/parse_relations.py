@@ -1,15 +1,30 @@
 """Type parameters and the relations that a `where` asks of them."""
 
+import inspect
+from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 from relay.diagnostic import did_you_mean
-from relay.ir.type import Kind, TypeRelation, TypeVar
+from relay.ir.type import Kind, Type, TypeRelation, TypeVar
 from relay.op.base import alias_of, registry
 from relay.op.relation import relations
 from relay.text.parse_dims import Dimensions
-from relay.text.parse_kinds import CLOSERS
+from relay.text.parse_kinds import CLOSERS, KIND_WORDS
 
 BUILT_IN_RELATIONS = frozenset({"Number", "Floating"})
+_EXAMPLES = {
+    Kind.Shape: "Tensor[{}, float32]",
+    Kind.Dim: "Tensor[({},), float32]",
+    Kind.BaseType: "Tensor[(), {}]",
+}
+
+
+@cache
+def _takes_type(rule: Callable[..., None], position: int) -> bool:
+    """Whether a relation says of what it relates at a position that it is a type."""
+    params = list(inspect.signature(rule).parameters.values())
+    return position + 1 < len(params) and params[position + 1].annotation is Type
 
 
 class Relations(Dimensions):
@@ -71,6 +86,19 @@ class Relations(Dimensions):
         hint = hint or f"relations are {', '.join(sorted(relations))} and the names of operators"
         self.mistake("unknown-relation", what, i, hint=hint)
 
+    def _check_kinds(self, name: str, args: list[Any], places: list[int]) -> None:
+        """Report the first type parameter of another kind where relation `name` is between types."""
+        rule = relations.get(name)
+        for position, (var, i) in enumerate(zip(args, places, strict=True)):
+            is_type = self._is_relation(name) if rule is None else _takes_type(rule, position)
+            if isinstance(var, TypeVar) and var.kind in _EXAMPLES and is_type:
+                what = f"`{name}` relates types, and `{var.name_hint}` is {KIND_WORDS[var.kind]}"
+                example = _EXAMPLES[var.kind].format(var.name_hint)
+                self.mistake(
+                    "kind-mismatch", what, i, hint=f"name a type that it is part of, as in {example}"
+                )
+                return
+
     def _relation(self) -> TypeRelation:
         i = self.take("NAME", what="the name of a relation")
         name = self.texts[i]
@@ -82,11 +110,13 @@ class Relations(Dimensions):
         closer = CLOSERS[self.kinds[opener]]
         self.i += 1
         args: list[Any] = []
+        places: list[int] = []
         attrs: dict[str, Any] = {}
         while self.kinds[self.i] != closer:
             if self.at_attribute(self.i):
                 self.attribute(attrs)
             else:
+                places.append(self.i)
                 args.append(self.said_kind(self.type_(None)))
             if self.kinds[self.i] != ",":
                 break
@@ -95,6 +125,7 @@ class Relations(Dimensions):
             self.take_angle(opener)
         else:
             self.take(closer, opener=opener)
+        self._check_kinds(name, args, places)
         try:
             return TypeRelation(name, args or None, attrs)
         except TypeError:
