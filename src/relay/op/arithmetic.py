@@ -11,13 +11,13 @@ from typing import Any, ClassVar
 import numpy
 
 from relay.diagnostic import fail
-from relay.ir.dtype import INTEGERS, dtype_name, is_integer
+from relay.ir.dtype import INTEGERS, bits, dtype_name, is_float, is_integer, is_signed
 from relay.ir.expr import Constant, Expr
 from relay.ir.type import TensorType, Type
 from relay.op.base import FLOATING, NUMERIC, Array, Broadcast, Derivative, Domain, Numpy, operator, sample
-from relay.op.conversion import NUMPY_ARITHMETIC, through_wide
+from relay.op.conversion import NUMPY_ARITHMETIC, accumulator_name, through_wide
 from relay.op.derivative import number, spread, times, unbroadcast, written
-from relay.op.native import Scalars
+from relay.op.native import Loops, Scalars
 from relay.op.numeric import apply
 
 Tangents = Sequence[Expr | None]
@@ -155,12 +155,37 @@ class Power(Arithmetic):
         base = _one_where_zero(x, x, also=n)
         return times(n, apply("power", base, apply("subtract", n, number(1, n))))
 
+    def native(self, b: Loops, lhs: Any, rhs: Any) -> Any:
+        return b.function("pow", lhs, rhs) if is_float(lhs.dtype) else _integer_power(b, lhs, rhs)
+
 
 def _one_where_zero(x: Expr, like: Expr, also: Expr | None = None) -> Expr:
     """`x` with 1 where it is 0 (and `also` is); both have the base type of `like`."""
     zero = apply("equal", x, number(0, like))
     zero = zero if also is None else apply("logical_and", zero, apply("equal", also, number(0, like)))
     return apply("where", zero, number(1, like), x)
+
+
+def _integer_power(b: Loops, x: Any, y: Any) -> Any:
+    """A power of integers, by squaring (`divide-by-zero`)."""
+    zero, one = b.const(0, x), b.const(1, x)
+    below, nothing = b.compare("lt", y, zero), b.compare("eq", x, zero)
+    bad = b.bits("and", below, nothing)
+    hint = "cast to a float type for an infinite result"
+    b.require(b.bits("xor", bad, b.const(True, bad)), "divide-by-zero", "0 to a negative power", hint)
+    found, square, rest = one, x, y
+    width = bits(x.dtype) - is_signed(x.dtype)
+    for i in range(width):
+        odd = b.compare("ne", b.bits("and", rest, one), zero)
+        found = b.select(odd, b.multiply(found, square), found)
+        if i + 1 < width:
+            square, rest = b.multiply(square, square), b.bits("lshr", rest, one)
+    if not is_signed(x.dtype):
+        return found
+    unit = b.bits("or", b.compare("eq", x, one), b.compare("eq", x, b.const(-1, x)))
+    even = b.compare("eq", b.bits("and", y, one), zero)
+    inverse = b.select(unit, b.select(even, b.multiply(x, x), x), zero)
+    return b.select(below, inverse, found)
 
 
 def _power(np: Numpy, x: Array, y: Array) -> Array:
@@ -180,6 +205,16 @@ def shares(x: Expr, y: Expr, loses: str) -> tuple[Expr, Expr]:
     return of_x, apply("subtract", number(1, x), of_x)
 
 
+def greater(b: Scalars, x: Any, y: Any) -> Any:
+    """The greater of two numbers, or NaN."""
+    return b.select(b.compare("ne", x, x), x, b.select(b.compare("gt", x, y), x, y))
+
+
+def lesser(b: Scalars, x: Any, y: Any) -> Any:
+    """The lesser of two numbers, or NaN."""
+    return b.select(b.compare("ne", x, x), x, b.select(b.compare("lt", x, y), x, y))
+
+
 @operator("maximum")
 class Maximum(Arithmetic):
     """The greater of the two; NaN if one is NaN.
@@ -194,8 +229,7 @@ class Maximum(Arithmetic):
         return shares(lhs, rhs, "less")
 
     def native(self, b: Scalars, lhs: Any, rhs: Any) -> Any:
-        chosen = b.select(b.compare("gt", lhs, rhs), lhs, rhs)
-        return b.select(b.compare("ne", lhs, lhs), lhs, chosen)
+        return greater(b, lhs, rhs)
 
 
 @operator("minimum")
@@ -212,8 +246,7 @@ class Minimum(Arithmetic):
         return shares(lhs, rhs, "greater")
 
     def native(self, b: Scalars, lhs: Any, rhs: Any) -> Any:
-        chosen = b.select(b.compare("lt", lhs, rhs), lhs, rhs)
-        return b.select(b.compare("ne", lhs, lhs), lhs, chosen)
+        return lesser(b, lhs, rhs)
 
 
 @operator("atan2")
@@ -303,6 +336,42 @@ def floor_rest(np: Numpy, x: Array, y: Array) -> Array:
     return np.remainder(x, y)
 
 
+def _crosses(b: Scalars, x: Any, y: Any) -> Any:
+    """Whether the quotient of integers is inexact and negative."""
+    zero, rest = b.const(0, x), b.remainder(x, y)
+    signs = b.bits("xor", b.compare("lt", x, zero), b.compare("lt", y, zero))
+    return b.bits("and", b.compare("ne", rest, zero), signs)
+
+
+def _by_wide(b: Scalars, f: Callable[..., Any], x: Any, y: Any) -> Any:
+    """A function of floats, short ones as float32."""
+    wide = accumulator_name(x.dtype)
+    return b.cast(f(b, b.cast(x, wide), b.cast(y, wide)), x.dtype)
+
+
+def _floor_rest(b: Scalars, x: Any, y: Any) -> Any:
+    """The remainder of floats with the sign of `y`, as NumPy has it."""
+    zero, rest = b.const(0, x), b.remainder(x, y)
+    crosses = b.bits("xor", b.compare("lt", rest, zero), b.compare("lt", y, zero))
+    moved = b.select(crosses, b.add(rest, y), rest)
+    found = b.select(b.compare("eq", rest, zero), b.function("copysign", zero, y), moved)
+    return b.select(b.compare("eq", y, zero), rest, found)
+
+
+def _floor_quotient(b: Scalars, x: Any, y: Any) -> Any:
+    """The quotient of floats rounded down, as NumPy has it: from the remainder, so that it is exact."""
+    zero, one, rest = b.const(0, x), b.const(1, x), b.remainder(x, y)
+    crosses = b.bits("xor", b.compare("lt", rest, zero), b.compare("lt", y, zero))
+    crosses = b.bits("and", crosses, b.compare("ne", rest, zero))
+    near = b.divide(b.subtract(x, rest), y)
+    near = b.select(crosses, b.subtract(near, one), near)
+    down = b.function("floor", near)
+    up = b.compare("gt", b.subtract(near, down), b.const(0.5, x))
+    down, whole = b.select(up, b.add(down, one), down), b.divide(x, y)
+    found = b.select(b.compare("eq", near, zero), b.function("copysign", zero, whole), down)
+    return b.select(b.compare("eq", y, zero), whole, found)
+
+
 @operator("divide")
 class Divide(Division):
     """`x / y`; on integers rounded towards 0.
@@ -344,6 +413,11 @@ class FloorDivide(Division):
     integer = floor_quotient
     derivative = Derivative.ZERO
 
+    def native(self, b: Scalars, lhs: Any, rhs: Any) -> Any:
+        if is_integer(lhs.dtype):
+            return b.subtract(b.divide(lhs, rhs), b.cast(_crosses(b, lhs, rhs), lhs.dtype))
+        return _by_wide(b, _floor_quotient, lhs, rhs)
+
 
 @operator("trunc_divide")
 class TruncDivide(Division):
@@ -358,6 +432,10 @@ class TruncDivide(Division):
 
     def floating(self, np: Numpy, lhs: Array, rhs: Array) -> Array:
         return np.trunc(np.divide(lhs, rhs))
+
+    def native(self, b: Scalars, lhs: Any, rhs: Any) -> Any:
+        found = b.divide(lhs, rhs)
+        return found if is_integer(lhs.dtype) else b.function("trunc", found)
 
 
 @operator("mod")
@@ -391,6 +469,12 @@ class FloorMod(Division):
 
     def partials(self, y: Expr, lhs: Expr, rhs: Expr) -> tuple[Expr, Expr]:
         return number(1, y), apply("negative", apply("floor_divide", lhs, rhs))
+
+    def native(self, b: Scalars, lhs: Any, rhs: Any) -> Any:
+        if is_integer(lhs.dtype):
+            rest = b.remainder(lhs, rhs)
+            return b.select(_crosses(b, lhs, rhs), b.add(rest, rhs), rest)
+        return _by_wide(b, _floor_rest, lhs, rhs)
 
 
 @operator("trunc_mod")

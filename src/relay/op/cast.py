@@ -49,6 +49,10 @@ class Conversion(Operator):
 
     fusion = Fusion.ELEMENTWISE
 
+    def extent(self, b: Loops, data: View, *like: View) -> Sequence[Any]:
+        """The shape of the result is the operand's."""
+        return data.sizes
+
 
 @operator("cast")
 class Cast(Conversion):
@@ -156,3 +160,8 @@ class Reinterpret(Conversion):
             return raw.view(to_numpy(self.dtype))
         integer = "uint" in self.dtype or "int" in self.dtype
         return raw.astype(to_numpy(self.dtype)) if integer else raw.view(to_numpy(self.dtype))
+
+    def native(self, b: Scalars, data: Any) -> Any:
+        return b.reinterpret(data, str(self.dtype))
+
+    element = Elementwise.element

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from relay.ir.dtype import bits, is_signed
 from relay.op.base import (
     BOOLEAN,
     INTEGRAL,
@@ -11,6 +12,7 @@ from relay.op.base import (
     operator,
     sample,
 )
+from relay.op.conversion import accumulator_name
 from relay.op.native import Scalars
 
 TRUTHS = (
@@ -114,6 +116,9 @@ class BitwiseAnd(Bitwise):
 
     ufunc = "bitwise_and"
 
+    def native(self, b: Scalars, lhs: Any, rhs: Any) -> Any:
+        return b.bits("and", lhs, rhs)
+
 
 @operator("bitwise_or")
 class BitwiseOr(Bitwise):
@@ -125,6 +130,9 @@ class BitwiseOr(Bitwise):
 
     ufunc = "bitwise_or"
 
+    def native(self, b: Scalars, lhs: Any, rhs: Any) -> Any:
+        return b.bits("or", lhs, rhs)
+
 
 @operator("bitwise_xor")
 class BitwiseXor(Bitwise):
@@ -135,6 +143,9 @@ class BitwiseXor(Bitwise):
     """
 
     ufunc = "bitwise_xor"
+
+    def native(self, b: Scalars, lhs: Any, rhs: Any) -> Any:
+        return b.bits("xor", lhs, rhs)
 
 
 @operator("bitwise_not")
@@ -157,6 +168,31 @@ class BitwiseNot(Elementwise):
         sample("2 bool"),
     )
 
+    def native(self, b: Scalars, data: Any) -> Any:
+        return b.bits("xor", data, b.const(True if data.dtype == "bool" else -1, data))
+
+
+def left_shifted(b: Scalars, x: Any, distance: Any) -> Any:
+    """`x` with its bits to the left; 0 for a distance beyond its width."""
+    inside, by = _distance(b, distance)
+    return b.select(inside, b.bits("shl", x, by), b.const(0, x))
+
+
+def right_shifted(b: Scalars, x: Any, distance: Any) -> Any:
+    """`x` with its bits to the right; 0 or -1 for a distance beyond its width."""
+    inside, by = _distance(b, distance)
+    if not is_signed(x.dtype):
+        return b.select(inside, b.bits("lshr", x, by), b.const(0, x))
+    return b.bits("ashr", x, b.select(inside, by, b.const(max(bits(x.dtype), 8) - 1, x)))
+
+
+def _distance(b: Scalars, y: Any) -> tuple[Any, Any]:
+    """Whether a distance is one of the places that a number has in memory, and the distance or 0."""
+    wide = b.cast(y, accumulator_name(y.dtype))
+    name = wide.dtype if wide.dtype.startswith("u") else f"u{wide.dtype}"
+    inside = b.compare("lt", b.cast(wide, name), b.const(bits(name), name))
+    return inside, b.select(inside, y, b.const(0, y))
+
 
 class Shift(Broadcast):
     """A shift of bits; a negative distance counts as one beyond the width."""
@@ -176,6 +212,9 @@ class LeftShift(Shift):
 
     ufunc = "left_shift"
 
+    def native(self, b: Scalars, lhs: Any, rhs: Any) -> Any:
+        return left_shifted(b, lhs, rhs)
+
 
 @operator("right_shift")
 class RightShift(Shift):
@@ -186,3 +225,6 @@ class RightShift(Shift):
     """
 
     ufunc = "right_shift"
+
+    def native(self, b: Scalars, lhs: Any, rhs: Any) -> Any:
+        return right_shifted(b, lhs, rhs)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy
 
+from relay.ir.dtype import is_float, is_signed
 from relay.ir.expr import Expr
 from relay.op.base import (
     FLOATING,
@@ -64,6 +65,16 @@ class Abs(Elementwise):
 
     def partials(self, y: Expr, data: Expr) -> tuple[Expr, ...]:
         return (apply("sign", data),)
+
+    def native(self, b: Scalars, data: Any) -> Any:
+        return magnitude(b, data)
+
+
+def magnitude(b: Scalars, x: Any) -> Any:
+    """The absolute value of a number."""
+    if is_float(x.dtype):
+        return b.function("fabs", x)
+    return b.select(b.compare("lt", x, b.const(0, x)), b.negative(x), x) if is_signed(x.dtype) else x
 
 
 @operator("negative")

@@ -2,11 +2,13 @@
 
 from collections.abc import Sequence
 from functools import partial
+from math import inf
 from typing import Any
 
-from relay.ir.dtype import dtype_name, integer_range, is_integer
+from relay.ir.dtype import dtype_name, integer_range, is_integer, is_signed
 from relay.ir.expr import Expr
 from relay.ir.type import Type
+from relay.op.arithmetic import greater, lesser
 from relay.op.base import (
     FLOATING,
     NUMERIC,
@@ -19,9 +21,10 @@ from relay.op.base import (
     operator,
     sample,
 )
-from relay.op.conversion import through_wide
+from relay.op.conversion import accumulator_name, through_wide
 from relay.op.derivative import masked, number
 from relay.op.math import NUMBERS, REAL
+from relay.op.native import Scalars
 from relay.op.numeric import apply
 from relay.op.relation import Typing, relation, relations
 
@@ -44,6 +47,9 @@ class Floor(Step):
 
     ufunc = "floor"
 
+    def native(self, b: Scalars, data: Any) -> Any:
+        return data if is_integer(data.dtype) else b.function("floor", data)
+
 
 @operator("ceil")
 class Ceil(Step):
@@ -54,6 +60,9 @@ class Ceil(Step):
     """
 
     ufunc = "ceil"
+
+    def native(self, b: Scalars, data: Any) -> Any:
+        return data if is_integer(data.dtype) else b.function("ceil", data)
 
 
 @operator("round")
@@ -67,6 +76,9 @@ class Round(Step):
     def reference(self, np: Numpy, data: Array) -> Array:
         return data if is_integer(dtype_name(data.dtype)) else np.rint(data)
 
+    def native(self, b: Scalars, data: Any) -> Any:
+        return data if is_integer(data.dtype) else b.function("rint", data)
+
 
 @operator("trunc")
 class Trunc(Step):
@@ -78,6 +90,9 @@ class Trunc(Step):
 
     ufunc = "trunc"
 
+    def native(self, b: Scalars, data: Any) -> Any:
+        return data if is_integer(data.dtype) else b.function("trunc", data)
+
 
 @operator("sign")
 class Sign(Step):
@@ -88,6 +103,12 @@ class Sign(Step):
     """
 
     ufunc = "sign"
+
+    def native(self, b: Scalars, data: Any) -> Any:
+        zero = b.const(0, data)
+        near = b.select(b.compare("eq", data, zero), zero, data)
+        up = b.select(b.compare("gt", data, zero), b.const(1, data), near)
+        return b.select(b.compare("lt", data, zero), b.const(-1, data), up) if is_signed(data.dtype) else up
 
 
 @operator("copy")
@@ -106,6 +127,9 @@ class Copy(Elementwise):
 
     def transpose(self, g: Expr, data: Expr) -> tuple[Expr, ...]:
         return (g,)
+
+    def native(self, b: Scalars, data: Any) -> Any:
+        return data
 
 
 @operator("clip")
@@ -146,11 +170,19 @@ class Clip(Elementwise):
     @staticmethod
     def bound(a: Array, value: float) -> Array:
         """A bound in the operand's base type."""
-        name = dtype_name(a.dtype)
-        if is_integer(name):
-            least, greatest = integer_range(name)
-            value = least if value <= least else greatest if value >= greatest else int(value)
-        return a.dtype.type(value)
+        return a.dtype.type(limited(dtype_name(a.dtype), value))
+
+    def native(self, b: Scalars, a: Any) -> Any:
+        low, high = (b.const(limited(a.dtype, v), a) for v in (self.a_min, self.a_max))
+        return lesser(b, greater(b, a, low), high)
+
+
+def limited(dtype: str, value: float) -> float:
+    """A bound as a number that the base type has, if that is one of integers."""
+    if not is_integer(dtype):
+        return value
+    least, greatest = integer_range(dtype)
+    return least if value <= least else greatest if value >= greatest else int(value)
 
 
 def _between(np: Numpy, x: Array, low: Array, high: Array) -> Array:
@@ -181,6 +213,14 @@ class Predicate(Operator):
     def reference(self, np: Numpy, data: Array) -> Array:
         return getattr(np, self.ufunc)(data)
 
+    element = Elementwise.element
+    extent = Elementwise.extent
+
+
+def _size(b: Scalars, x: Any) -> Any:
+    """The absolute value in a base type that has infinities."""
+    return b.function("fabs", b.cast(x, accumulator_name(x.dtype)))
+
 
 @operator("isnan")
 class IsNaN(Predicate):
@@ -191,6 +231,9 @@ class IsNaN(Predicate):
     """
 
     ufunc = "isnan"
+
+    def native(self, b: Scalars, data: Any) -> Any:
+        return b.compare("ne", data, data)
 
 
 @operator("isinf")
@@ -203,6 +246,9 @@ class IsInf(Predicate):
 
     ufunc = "isinf"
 
+    def native(self, b: Scalars, data: Any) -> Any:
+        return b.compare("eq", _size(b, data), b.const(inf, accumulator_name(data.dtype)))
+
 
 @operator("isfinite")
 class IsFinite(Predicate):
@@ -213,3 +259,6 @@ class IsFinite(Predicate):
     """
 
     ufunc = "isfinite"
+
+    def native(self, b: Scalars, data: Any) -> Any:
+        return b.compare("lt", _size(b, data), b.const(inf, accumulator_name(data.dtype)))

@@ -8,10 +8,12 @@ import struct
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
+import numpy as np
+
 from relay.backend.native.code import Code, Value, integer
 from relay.backend.native.representation import is_signed, scalar
 from relay.diagnostic import fail
-from relay.ir.dtype import integer_range, is_float, is_integer
+from relay.ir.dtype import integer_range, is_float, is_integer, to_numpy
 from relay.ir.expr import Call, Constant
 from relay.ir.type import TensorType
 
@@ -45,11 +47,11 @@ def literal(dtype: str, value: Any) -> Value:
 
 def float_text(dtype: str, value: float) -> str:
     """A float as LLVM writes it: the bits of a double for float and double, their own for the short ones."""
-    if dtype == "float16":
-        return f"0xH{struct.unpack('<H', struct.pack('<e', value))[0]:04X}"
-    if dtype == "bfloat16":
-        return str(struct.unpack("<i", struct.pack("<f", value))[0] >> 16)
-    return f"0x{struct.unpack('<Q', struct.pack('<d', value))[0]:016X}"
+    rounded = np.asarray(value).astype(to_numpy(dtype))
+    if dtype in ("float32", "float64"):
+        return f"0x{struct.unpack('<Q', struct.pack('<d', rounded))[0]:016X}"
+    own = int(rounded.view(f"uint{8 * rounded.itemsize}"))
+    return f"0xH{own:04X}" if dtype == "float16" else str(own)
 
 
 class Scalars:
@@ -202,8 +204,8 @@ class Scalars:
         return Number("bool", self.code.compare(f"icmp {sign}{kind}", x.value, y.value))
 
     def bits(self, name: str, x: Number, y: Number) -> Number:
-        """`and`, `or` or `xor` of integers or truth values."""
-        return Number(x.dtype, self.code.op(name, x.value, y.value))
+        """`and`, `or`, `xor`, `shl`, `ashr` or `lshr` of integers; the first three of truth values too."""
+        return self.wrapped(x.dtype, self.code.op(name, x.value, y.value))
 
     def function(self, name: str, *xs: Number) -> Number:
         """A function of floats that LLVM knows: `exp`, `sqrt`, `maximum`."""
@@ -252,6 +254,10 @@ class Scalars:
         made = code.select(above, whole, code.select(below, integer(low), made))
         kind = scalar(dtype)
         return Number(dtype, made if kind == "i64" else code.cast("trunc", made, kind))
+
+    def reinterpret(self, x: Number, dtype: str) -> Number:
+        """The bits of `x` as a number of another base type, as wide."""
+        return self.wrapped(dtype, self.code.cast("bitcast", x.value, scalar(dtype)))
 
     def missing(self, name: str) -> NoReturn:
         """Refuse an operator without native code (`no-native-code`)."""

@@ -9,9 +9,9 @@ from relay.ir.type import TensorType, Type
 from relay.op.axes import axis_of
 from relay.op.base import FLOATING, NUMERIC, Array, Derivative, Elementwise, Fusion, Numpy, operator, sample
 from relay.op.composite import Composite
-from relay.op.conversion import accumulator
+from relay.op.conversion import accumulator, accumulator_name
 from relay.op.derivative import number, rank_of, tensor_type, times, total
-from relay.op.native import Scalars
+from relay.op.native import Loops, Scalars, View
 from relay.op.nn.cotangent import fitted
 from relay.op.numeric import SameType, along_channels, apply, dims, narrow, narrowed, widened
 from relay.op.relation import Typing
@@ -149,7 +149,7 @@ class Relu(Elementwise):
         return where_positive(y, dxs[0], number(0, y))
 
     def native(self, b: Scalars, data: Any) -> Any:
-        return b.select(b.compare("lt", data, b.const(0, data)), b.const(0, data), data)
+        return b.select(b.compare("le", data, b.const(0, data)), b.const(0, data), data)
 
 
 @operator("nn.leaky_relu")
@@ -172,6 +172,9 @@ class LeakyRelu(Elementwise):
     def partials(self, y: Expr, data: Expr) -> tuple[Expr]:
         """1 where the data is positive, otherwise `alpha`."""
         return (where_positive(data, number(1, y), number(self.alpha, y)),)
+
+    def native(self, b: Scalars, data: Any) -> Any:
+        return _leaky(b, data, b.const(self.alpha, accumulator_name(data.dtype)))
 
 
 @operator("nn.prelu")
@@ -226,6 +229,21 @@ class PRelu(SameType):
         found = total(terms)
         assert found is not None
         return found
+
+    def element(self, b: Loops, index: Sequence[Any], data: View, alpha: View) -> Any:
+        """An element of the result."""
+        return _leaky(b, data.at(index), alpha.at([index[self.axis]]))
+
+    def extent(self, b: Loops, data: View, alpha: View) -> Sequence[Any]:
+        """The shape of the result is the operand's."""
+        return data.sizes
+
+
+def _leaky(b: Scalars, x: Any, slope: Any) -> Any:
+    """`x` where it is positive, otherwise `slope * x`, rounded once."""
+    wide = b.cast(x, accumulator_name(x.dtype))
+    less = b.multiply(b.cast(slope, wide.dtype), wide)
+    return b.select(b.compare("gt", wide, b.const(0, wide)), x, b.cast(less, x.dtype))
 
 
 def where_positive(x: Expr, a: Expr, b: Expr) -> Expr:
