@@ -95,7 +95,7 @@ def _imports(homes: dict[str, list[str]]) -> Iterator[str]:
 
 def _family(family: str) -> str:
     about = f"The operators `{family}.*`." if family else "The operators without a family."
-    paths = [path for path in builders if path.rpartition(".")[0] == family]
+    paths = sorted([path for path in builders if path.rpartition(".")[0] == family])
     text = ("" if family else OPERANDS) + "".join(["\n" + _function(path) for path in paths])
     used = set(re.findall(r"\w+", re.sub(r'""".*?"""', "", text)))
     defined = set(re.findall(r"^class (\w+)|^(\w+): TypeAlias", text, re.MULTILINE))

@@ -188,6 +188,12 @@ def test_name_is_there(home: str, name: str) -> None:
     assert found(f"{home}.{name}") is not None
 
 
+def test_names_are_those_of_the_package_and_not_what_it_imports_for_itself() -> None:
+    for name, home in relay._HOME.items():
+        assert getattr(relay, name) is getattr(import_module(home), name)
+    assert relay.TensorType((relay.Any(), 3), "int8").shape[0] is relay.ANY
+
+
 def test_the_library_is_there() -> None:
     prelude = relay.prelude.Prelude()
     assert [name for name in LIBRARY.split() if not hasattr(prelude, name)] == []

@@ -5,7 +5,6 @@ the module that defines it when it is first used.
 """
 
 from importlib import import_module
-from typing import Any
 
 from relay.ir import hooks
 
@@ -58,7 +57,7 @@ _SUBMODULES = (
 __all__ = ["__version__", *_HOME, *_RENAMED, *_SUBMODULES]  # pyright: ignore[reportUnsupportedDunderAll]
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     """A public name, an operator's builder (`relay.add`), or a family of them (`relay.nn`), on first use."""
     if name.startswith("__"):
         raise AttributeError(name)
@@ -78,7 +77,7 @@ def __dir__() -> list[str]:
 def _fill_on_demand(slot: str, module: str) -> None:
     """Let the first use of a hook import the module that fills it."""
 
-    def first_use(*args: Any, **kwargs: Any) -> Any:
+    def first_use(*args: object, **kwargs: object) -> object:
         import_module(module)
         filled = getattr(hooks, slot)
         assert filled is not first_use, f"{module} must fill {slot}"

@@ -346,3 +346,9 @@ def test_parts_of_a_data_type_may_be_lists():
     lists, tuples = module(list), module(tuple)
     assert relay.structural_equal(lists, tuples)
     assert relay.structural_hash(lists) == relay.structural_hash(tuples)
+
+
+def test_constants_are_numbers_or_text():
+    assert const(["a", "b"]).type.dtype == "string"
+    with pytest.raises(TypeError, match="neither numbers nor text"):
+        const([object()])

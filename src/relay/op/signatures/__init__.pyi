@@ -21,170 +21,77 @@ DType: TypeAlias = str | np.dtype[Any] | type
 def abs(data: Operand) -> Call:
     """The absolute value; the least integer stays itself."""
 
-def negative(data: Operand) -> Call:
-    """`-x`; integers wrap."""
-
-def exp(data: Operand) -> Call:
-    """e to the power of each element."""
-
-def log(data: Operand) -> Call:
-    """The natural logarithm; NaN below 0."""
-
-def log2(data: Operand) -> Call:
-    """The logarithm to base 2."""
-
-def log10(data: Operand) -> Call:
-    """The logarithm to base 10."""
-
-def sqrt(data: Operand) -> Call:
-    """The square root; NaN below 0."""
-
-def rsqrt(data: Operand) -> Call:
-    """`1 / sqrt(x)`."""
-
-def erf(data: Operand) -> Call:
-    """The error function. Source: rational approximations of Cody, 1969."""
-
-def sigmoid(data: Operand) -> Call:
-    """`1 / (1 + exp(-x))`, without overflow on either side."""
-
-def sin(data: Operand) -> Call:
-    """The sine of an angle in radians."""
-
-def cos(data: Operand) -> Call:
-    """The cosine of an angle in radians."""
-
-def tan(data: Operand) -> Call:
-    """The tangent of an angle in radians."""
-
-def sinh(data: Operand) -> Call:
-    """The hyperbolic sine."""
-
-def cosh(data: Operand) -> Call:
-    """The hyperbolic cosine."""
-
-def tanh(data: Operand) -> Call:
-    """The hyperbolic tangent."""
-
-def asin(data: Operand) -> Call:
-    """The angle in radians whose sine is given; NaN outside -1 to 1."""
-
 def acos(data: Operand) -> Call:
     """The angle in radians whose cosine is given; NaN outside -1 to 1."""
-
-def atan(data: Operand) -> Call:
-    """The angle in radians, between -pi/2 and pi/2, whose tangent is given."""
-
-def asinh(data: Operand) -> Call:
-    """The inverse of `sinh`."""
 
 def acosh(data: Operand) -> Call:
     """The inverse of `cosh`; NaN below 1."""
 
-def atanh(data: Operand) -> Call:
-    """The inverse of `tanh`; NaN outside -1 to 1."""
-
-def floor(data: Operand) -> Call:
-    """The greatest whole number that is not above the element."""
-
-def ceil(data: Operand) -> Call:
-    """The least whole number that is not below the element."""
-
-def round(data: Operand) -> Call:
-    """The nearest whole number, of two equally near ones the even one."""
-
-def trunc(data: Operand) -> Call:
-    """The whole number next to the element on the side of 0."""
-
-def sign(data: Operand) -> Call:
-    """-1, 0 or 1, as the element is negative, zero or positive; NaN stays."""
-
-def copy(data: Operand) -> Call:
-    """The element itself."""
-
-def clip(a: Operand, a_min: float, a_max: float) -> Call:
-    """`min(max(x, a_min), a_max)`; NaN stays. Bounds beyond an integer type's range are its own."""
-
-def isnan(data: Operand) -> Call:
-    """Whether the element is NaN."""
-
-def isinf(data: Operand) -> Call:
-    """Whether the element is infinite, of either sign."""
-
-def isfinite(data: Operand) -> Call:
-    """Whether the element is neither infinite nor NaN."""
-
 def add(lhs: Operand, rhs: Operand) -> Call:
     """`x + y`."""
 
-def subtract(lhs: Operand, rhs: Operand) -> Call:
-    """`x - y`."""
+def adv_index(inputs: Operand) -> Call:
+    """The first tensor of a tuple at the indices in the others, which broadcast; as `x[i, j]` in NumPy."""
 
-def multiply(lhs: Operand, rhs: Operand) -> Call:
-    """`x * y`."""
+def all(
+    data: Operand, axis: int | Sequence[int] | None = None, keepdims: bool = False, exclude: bool = False
+) -> Call:
+    """Whether every element along `axis` is true; true where there are none."""
 
-def power(lhs: Operand, rhs: Operand) -> Call:
-    """`x ** y`; a negative power of an integer is `1 / x ** -y`, truncated."""
+def any(
+    data: Operand, axis: int | Sequence[int] | None = None, keepdims: bool = False, exclude: bool = False
+) -> Call:
+    """Whether some element along `axis` is true; false where there are none."""
 
-def maximum(lhs: Operand, rhs: Operand) -> Call:
-    """The greater of the two; NaN if one is NaN."""
+def arange(start: Any, stop: Any = None, step: Any = None, dtype: str = "float32") -> Expr:
+    """As `numpy.arange`; numbers and scalar constants become attributes, expressions operands."""
 
-def minimum(lhs: Operand, rhs: Operand) -> Call:
-    """The lesser of the two; NaN if one is NaN."""
+def argmax(
+    data: Operand,
+    axis: int | Sequence[int] | None = None,
+    keepdims: bool = False,
+    exclude: bool = False,
+    select_last_index: bool = False,
+) -> Call:
+    """The index of the greatest element along `axis` (of the first NaN, if there is one), as int32."""
+
+def argmin(
+    data: Operand,
+    axis: int | Sequence[int] | None = None,
+    keepdims: bool = False,
+    exclude: bool = False,
+    select_last_index: bool = False,
+) -> Call:
+    """The index of the least element along `axis` (of the first NaN, if there is one), as int32."""
+
+def argsort(data: Operand, axis: int = -1, is_ascend: bool = True, dtype: DType = "int32") -> Call:
+    """The indices that sort the elements along `axis`; equal elements in the order they had."""
+
+def argwhere(condition: Operand) -> Call:
+    """The coordinates of the elements that are not zero, a row for each, in order; how many is known at
+    run time.
+    """
+
+def asin(data: Operand) -> Call:
+    """The angle in radians whose sine is given; NaN outside -1 to 1."""
+
+def asinh(data: Operand) -> Call:
+    """The inverse of `sinh`."""
+
+def atan(data: Operand) -> Call:
+    """The angle in radians, between -pi/2 and pi/2, whose tangent is given."""
 
 def atan2(lhs: Operand, rhs: Operand) -> Call:
     """The angle in radians from the x axis to the point `(rhs, lhs)`."""
 
-def divide(lhs: Operand, rhs: Operand) -> Call:
-    """`x / y`; on integers rounded towards 0."""
-
-def floor_divide(lhs: Operand, rhs: Operand) -> Call:
-    """`x / y` rounded down."""
-
-def trunc_divide(lhs: Operand, rhs: Operand) -> Call:
-    """`x / y` rounded towards 0."""
-
-def mod(lhs: Operand, rhs: Operand) -> Call:
-    """The remainder of `x / y`, with the sign of `x`."""
-
-def floor_mod(lhs: Operand, rhs: Operand) -> Call:
-    """The remainder of `x / y`, with the sign of `y`."""
-
-def trunc_mod(lhs: Operand, rhs: Operand) -> Call:
-    """The remainder of `x / y`, with the sign of `x`."""
-
-def equal(lhs: Operand, rhs: Operand) -> Call:
-    """Whether `x == y`."""
-
-def not_equal(lhs: Operand, rhs: Operand) -> Call:
-    """Whether `x != y`."""
-
-def less(lhs: Operand, rhs: Operand) -> Call:
-    """Whether `x < y`."""
-
-def less_equal(lhs: Operand, rhs: Operand) -> Call:
-    """Whether `x <= y`."""
-
-def greater(lhs: Operand, rhs: Operand) -> Call:
-    """Whether `x > y`."""
-
-def greater_equal(lhs: Operand, rhs: Operand) -> Call:
-    """Whether `x >= y`."""
-
-def logical_and(lhs: Operand, rhs: Operand) -> Call:
-    """Whether both are True."""
-
-def logical_or(lhs: Operand, rhs: Operand) -> Call:
-    """Whether at least one is True."""
-
-def logical_xor(lhs: Operand, rhs: Operand) -> Call:
-    """Whether exactly one is True."""
-
-def logical_not(data: Operand) -> Call:
-    """Whether the element is False."""
+def atanh(data: Operand) -> Call:
+    """The inverse of `tanh`; NaN outside -1 to 1."""
 
 def bitwise_and(lhs: Operand, rhs: Operand) -> Call:
     """The bits that are set in both."""
+
+def bitwise_not(data: Operand) -> Call:
+    """The bits that are not set."""
 
 def bitwise_or(lhs: Operand, rhs: Operand) -> Call:
     """The bits that are set in at least one."""
@@ -192,14 +99,11 @@ def bitwise_or(lhs: Operand, rhs: Operand) -> Call:
 def bitwise_xor(lhs: Operand, rhs: Operand) -> Call:
     """The bits that are set in exactly one."""
 
-def bitwise_not(data: Operand) -> Call:
-    """The bits that are not set."""
+def broadcast_to(data: Operand, shape: int | Sequence[int]) -> Call:
+    """The tensor stretched to `shape` as operands of arithmetic are."""
 
-def left_shift(lhs: Operand, rhs: Operand) -> Call:
-    """`x * 2 ** y` in wrapping arithmetic; 0 for a distance of the width or more."""
-
-def right_shift(lhs: Operand, rhs: Operand) -> Call:
-    """`x / 2 ** y` rounded down; 0 or -1, by the sign, for a distance of the width or more."""
+def broadcast_to_like(data: Operand, broadcast_type: Operand) -> Call:
+    """The first tensor stretched to the shape of the second."""
 
 def cast(data: Operand, dtype: DType) -> Call:
     """Each element as a value of another base type."""
@@ -207,35 +111,229 @@ def cast(data: Operand, dtype: DType) -> Call:
 def cast_like(data: Operand, dtype_like: Operand) -> Call:
     """Each element as a value of the second operand's base type, by the rules of `cast`."""
 
-def reinterpret(data: Operand, dtype: DType) -> Call:
-    """The same bits, read as another base type of the same width (`dtype-width`)."""
+def ceil(data: Operand) -> Call:
+    """The least whole number that is not below the element."""
 
-def zeros(shape: int | Sequence[int], dtype: DType) -> Call:
-    """A tensor of zeros."""
+def clip(a: Operand, a_min: float, a_max: float) -> Call:
+    """`min(max(x, a_min), a_max)`; NaN stays. Bounds beyond an integer type's range are its own."""
 
-def ones(shape: int | Sequence[int], dtype: DType) -> Call:
-    """A tensor of ones."""
+def collapse_sum_like(data: Operand, collapse_type: Operand) -> Call:
+    """As `collapse_sum_to`, to the shape of the second operand."""
+
+def collapse_sum_to(data: Operand, shape: int | Sequence[int]) -> Call:
+    """The sum over the axes along which `shape` is stretched to the operand's shape: the transpose of
+    `broadcast_to`.
+    """
+
+def concatenate(data: Operand, axis: int = 0) -> Call:
+    """The tensors of a tuple one after another along `axis`; their other sizes are equal."""
+
+def contrib_reverse_reshape(data: Operand, newshape: int | Sequence[int]) -> Call:
+    """As `reshape`, with the codes read from right to left."""
+
+def copy(data: Operand) -> Call:
+    """The element itself."""
+
+def cos(data: Operand) -> Call:
+    """The cosine of an angle in radians."""
+
+def cosh(data: Operand) -> Call:
+    """The hyperbolic cosine."""
+
+def cumprod(
+    data: Operand, axis: int | None = None, dtype: DType | None = None, exclusive: bool | None = None
+) -> Call:
+    """The product of each element and those before it along `axis`, in `dtype` (the operand's if None)."""
+
+def cumsum(
+    data: Operand, axis: int | None = None, dtype: DType | None = None, exclusive: bool | None = None
+) -> Call:
+    """The sum of each element and those before it along `axis`, in `dtype` (the operand's if None)."""
+
+def divide(lhs: Operand, rhs: Operand) -> Call:
+    """`x / y`; on integers rounded towards 0."""
+
+def einsum(data: Operand, equation: str) -> Call:
+    """The product of the tensors of a tuple, summed over the letters that the result does not have."""
+
+def equal(lhs: Operand, rhs: Operand) -> Call:
+    """Whether `x == y`."""
+
+def erf(data: Operand) -> Call:
+    """The error function. Source: rational approximations of Cody, 1969."""
+
+def exp(data: Operand) -> Call:
+    """e to the power of each element."""
+
+def expand_dims(data: Operand, axis: int, num_newaxis: int = 1) -> Call:
+    """`num_newaxis` new axes of size 1, the first of them at `axis` of the result."""
+
+def fixed_point_multiply(data: Operand, multiplier: int, shift: int) -> Call:
+    """`x * multiplier / 2 ** 31 * 2 ** shift`, rounded to nearest, halves up."""
+
+def fixed_point_multiply_per_axis(
+    data: Operand,
+    multiplier: Operand,
+    lshift: Operand,
+    rshift: Operand,
+    is_lshift_required: bool = True,
+    is_rshift_required: bool = True,
+    axes: int | Sequence[int] = (),
+) -> Call:
+    """As `fixed_point_multiply`, with multipliers and shifts to the left and right that vary along `axes`."""
+
+def floor(data: Operand) -> Call:
+    """The greatest whole number that is not above the element."""
+
+def floor_divide(lhs: Operand, rhs: Operand) -> Call:
+    """`x / y` rounded down."""
+
+def floor_mod(lhs: Operand, rhs: Operand) -> Call:
+    """The remainder of `x / y`, with the sign of `y`."""
 
 def full(fill_value: Operand, shape: int | Sequence[int] = (), dtype: DType | None = None) -> Call:
     """A tensor of `fill_value`, a scalar; its base type is the scalar's unless `dtype` gives another."""
 
-def arange(start: Any, stop: Any = None, step: Any = None, dtype: str = "float32") -> Expr:
-    """As `numpy.arange`; numbers and scalar constants become attributes, expressions operands."""
-
-def zeros_like(data: Operand) -> Call:
-    """Zeros in the shape and base type of the operand."""
-
-def ones_like(data: Operand) -> Call:
-    """Ones in the shape and base type of the operand."""
-
 def full_like(data: Operand, fill_value: Operand) -> Call:
     """The scalar `fill_value` in the shape of the first operand, whose base type it has."""
 
-def shape_of(data: Operand, dtype: DType = "int32") -> Call:
-    """The shape of the operand as a tensor of rank 1."""
+def gather(data: Operand, axis: int, indices: Operand) -> Call:
+    """Element `[i, …, indices[i, j, …], …]` of `data`, the index along `axis`, in the shape of the
+    indices.
+    """
+
+def gather_nd(data: Operand, indices: Operand, batch_dims: int = 0, index_rank: int | None = None) -> Call:
+    """The parts of `data` at points; the first axis of the indices holds the coordinates of each point."""
+
+def greater(lhs: Operand, rhs: Operand) -> Call:
+    """Whether `x > y`."""
+
+def greater_equal(lhs: Operand, rhs: Operand) -> Call:
+    """Whether `x >= y`."""
+
+def invert_permutation(data: Operand) -> Call:
+    """The permutation that undoes the given one, which holds each of 0 to n - 1 once."""
+
+def isfinite(data: Operand) -> Call:
+    """Whether the element is neither infinite nor NaN."""
+
+def isinf(data: Operand) -> Call:
+    """Whether the element is infinite, of either sign."""
+
+def isnan(data: Operand) -> Call:
+    """Whether the element is NaN."""
+
+def layout_transform(data: Operand, src_layout: str, dst_layout: str) -> Call:
+    """The tensor with its axes in another order, some of them split into blocks."""
+
+def left_shift(lhs: Operand, rhs: Operand) -> Call:
+    """`x * 2 ** y` in wrapping arithmetic; 0 for a distance of the width or more."""
+
+def less(lhs: Operand, rhs: Operand) -> Call:
+    """Whether `x < y`."""
+
+def less_equal(lhs: Operand, rhs: Operand) -> Call:
+    """Whether `x <= y`."""
+
+def linear_scan(decay: Operand, data: Operand, axis: int = -1, reverse: bool = False) -> Call:
+    """`y[i] = decay[i] * y[i - 1] + data[i]` along `axis`, where `y[-1]` is 0: a linear recurrence."""
+
+def log(data: Operand) -> Call:
+    """The natural logarithm; NaN below 0."""
+
+def log10(data: Operand) -> Call:
+    """The logarithm to base 10."""
+
+def log2(data: Operand) -> Call:
+    """The logarithm to base 2."""
+
+def logical_and(lhs: Operand, rhs: Operand) -> Call:
+    """Whether both are True."""
+
+def logical_not(data: Operand) -> Call:
+    """Whether the element is False."""
+
+def logical_or(lhs: Operand, rhs: Operand) -> Call:
+    """Whether at least one is True."""
+
+def logical_xor(lhs: Operand, rhs: Operand) -> Call:
+    """Whether exactly one is True."""
+
+def logsumexp(
+    data: Operand, axis: int | Sequence[int] | None = None, keepdims: bool = False, exclude: bool = False
+) -> Call:
+    """`log(sum(exp(x)))` along `axis`, computed from the maximum so that it does not overflow."""
+
+def matrix_set_diag(
+    data: Operand,
+    diagonal: Operand,
+    k: int | Sequence[int] = 0,
+    align: Literal["RIGHT_LEFT", "LEFT_RIGHT", "LEFT_LEFT", "RIGHT_RIGHT"] = "RIGHT_LEFT",
+) -> Call:
+    """Each matrix with its diagonal `k`, or its diagonals from `k[0]` to `k[1]`, replaced."""
+
+def max(
+    data: Operand, axis: int | Sequence[int] | None = None, keepdims: bool = False, exclude: bool = False
+) -> Call:
+    """The greatest element along `axis`; NaN if there is one, the least value of the base type if there
+    are none.
+    """
+
+def maximum(lhs: Operand, rhs: Operand) -> Call:
+    """The greater of the two; NaN if one is NaN."""
+
+def mean(
+    data: Operand, axis: int | Sequence[int] | None = None, keepdims: bool = False, exclude: bool = False
+) -> Call:
+    """The mean of the elements along `axis`: their sum divided by their number (integers truncate)."""
+
+def mean_std(
+    data: Operand,
+    axis: int | Sequence[int] | None = None,
+    keepdims: bool = False,
+    exclude: bool = False,
+    unbiased: bool = False,
+) -> Call:
+    """The pair of `mean` and `std` along `axis`."""
+
+def mean_variance(
+    data: Operand,
+    axis: int | Sequence[int] | None = None,
+    keepdims: bool = False,
+    exclude: bool = False,
+    unbiased: bool = False,
+) -> Call:
+    """The pair of `mean` and `variance` along `axis`."""
+
+def meshgrid(data: Operand, indexing: Literal["ij", "xy"] = "ij") -> Call:
+    """The coordinates of a grid: for tensors of rank 1 (or 0) one tensor each that varies along its own
+    axis alone.
+    """
+
+def min(
+    data: Operand, axis: int | Sequence[int] | None = None, keepdims: bool = False, exclude: bool = False
+) -> Call:
+    """The least element along `axis`; NaN if there is one, the greatest value of the base type if there
+    are none.
+    """
+
+def minimum(lhs: Operand, rhs: Operand) -> Call:
+    """The lesser of the two; NaN if one is NaN."""
+
+def mod(lhs: Operand, rhs: Operand) -> Call:
+    """The remainder of `x / y`, with the sign of `x`."""
+
+def multiply(lhs: Operand, rhs: Operand) -> Call:
+    """`x * y`."""
 
 def ndarray_size(data: Operand, dtype: DType = "int32") -> Call:
     """The number of elements of the operand, a scalar."""
+
+def negative(data: Operand) -> Call:
+    """`-x`; integers wrap."""
+
+def not_equal(lhs: Operand, rhs: Operand) -> Call:
+    """Whether `x != y`."""
 
 def one_hot(
     indices: Operand,
@@ -247,14 +345,28 @@ def one_hot(
 ) -> Call:
     """A new axis of size `depth` at `axis`, with `on_value` at the index and `off_value` elsewhere."""
 
+def ones(shape: int | Sequence[int], dtype: DType) -> Call:
+    """A tensor of ones."""
+
+def ones_like(data: Operand) -> Call:
+    """Ones in the shape and base type of the operand."""
+
+def power(lhs: Operand, rhs: Operand) -> Call:
+    """`x ** y`; a negative power of an integer is `1 / x ** -y`, truncated."""
+
+def prod(
+    data: Operand, axis: int | Sequence[int] | None = None, keepdims: bool = False, exclude: bool = False
+) -> Call:
+    """The product of the elements along `axis`; 1 where there are none."""
+
+def reinterpret(data: Operand, dtype: DType) -> Call:
+    """The same bits, read as another base type of the same width (`dtype-width`)."""
+
+def repeat(data: Operand, repeats: int, axis: int | None = None) -> Call:
+    """Each element `repeats` times in a row along `axis`; without an axis, of the flattened tensor."""
+
 def reshape(data: Operand, newshape: int | Sequence[int], allowzero: bool = False) -> Call:
     """The same elements, row by row, under another shape (`reshape-size`)."""
-
-def contrib_reverse_reshape(data: Operand, newshape: int | Sequence[int]) -> Call:
-    """As `reshape`, with the codes read from right to left."""
-
-def reverse_reshape(data: Operand, newshape: Operand) -> Call:
-    """As `reshape`, with the codes read from right to left."""
 
 def reshape_like(
     data: Operand,
@@ -268,100 +380,25 @@ def reshape_like(
     `rhs_end`.
     """
 
-def transpose(data: Operand, axes: int | Sequence[int] | None = None) -> Call:
-    """Axis `i` of the result is axis `axes[i]` of the operand; without `axes` they are reversed."""
+def reverse(data: Operand, axis: int) -> Call:
+    """The elements in opposite order along `axis`."""
 
-def expand_dims(data: Operand, axis: int, num_newaxis: int = 1) -> Call:
-    """`num_newaxis` new axes of size 1, the first of them at `axis` of the result."""
+def reverse_reshape(data: Operand, newshape: Operand) -> Call:
+    """As `reshape`, with the codes read from right to left."""
 
-def squeeze(data: Operand, axis: int | Sequence[int] | None = None) -> Call:
-    """Without the axes in `axis`, whose size must be 1; by default all axes of size 1."""
-
-def strided_slice(
-    data: Any, begin: Any, end: Any, strides: Any = None, axes: Any = None, slice_mode: str = "end"
-) -> Expr:
-    """`strided_slice(data, begin, end)`; places that are known at run time make a `dyn.strided_slice`."""
-
-def slice_like(data: Operand, shape_like: Operand, axes: int | Sequence[int] = ()) -> Call:
-    """The leading part along `axes` (all of them) that has the sizes of the second operand."""
-
-def sliding_window(
-    data: Operand, axis: int, window_shape: int | Sequence[int], strides: int | Sequence[int]
-) -> Call:
-    """Windows of `window_shape` that slide over the axes from `axis` on, `strides` apart."""
-
-def concatenate(data: Operand, axis: int = 0) -> Call:
-    """The tensors of a tuple one after another along `axis`; their other sizes are equal."""
-
-def stack(data: Operand, axis: int = 0) -> Call:
-    """The tensors of a tuple, all of one type, along a new axis."""
-
-def split(data: Operand, indices_or_sections: int | Sequence[int], axis: int = 0) -> Call:
-    """A tuple of parts along `axis`: so many equal ones, or cut before each of the given indices."""
-
-def tile(data: Operand, reps: int | Sequence[int]) -> Call:
-    """The tensor repeated as a whole, `reps[i]` times along axis `i`; the shorter of shape and `reps` is
-    extended by 1s.
+def reverse_sequence(data: Operand, seq_lengths: Operand, seq_axis: int = 1, batch_axis: int = 0) -> Call:
+    """For place `i` of `batch_axis` the first `seq_lengths[i]` elements along `seq_axis` in opposite
+    order.
     """
 
-def repeat(data: Operand, repeats: int, axis: int | None = None) -> Call:
-    """Each element `repeats` times in a row along `axis`; without an axis, of the flattened tensor."""
+def right_shift(lhs: Operand, rhs: Operand) -> Call:
+    """`x / 2 ** y` rounded down; 0 or -1, by the sign, for a distance of the width or more."""
 
-def meshgrid(data: Operand, indexing: Literal["ij", "xy"] = "ij") -> Call:
-    """The coordinates of a grid: for tensors of rank 1 (or 0) one tensor each that varies along its own
-    axis alone.
-    """
+def round(data: Operand) -> Call:
+    """The nearest whole number, of two equally near ones the even one."""
 
-def broadcast_to(data: Operand, shape: int | Sequence[int]) -> Call:
-    """The tensor stretched to `shape` as operands of arithmetic are."""
-
-def broadcast_to_like(data: Operand, broadcast_type: Operand) -> Call:
-    """The first tensor stretched to the shape of the second."""
-
-def collapse_sum_to(data: Operand, shape: int | Sequence[int]) -> Call:
-    """The sum over the axes along which `shape` is stretched to the operand's shape: the transpose of
-    `broadcast_to`.
-    """
-
-def collapse_sum_like(data: Operand, collapse_type: Operand) -> Call:
-    """As `collapse_sum_to`, to the shape of the second operand."""
-
-def where(condition: Operand, x: Operand, y: Operand) -> Call:
-    """`x` where the condition is True, else `y`; all three broadcast, and both values are evaluated."""
-
-def strided_set(data: Any, v: Any, begin: Any, end: Any, strides: Any = None) -> Expr:
-    """`begin`, `end` and `strides` may be lists of numbers; without strides every element is set."""
-
-def gather(data: Operand, axis: int, indices: Operand) -> Call:
-    """Element `[i, …, indices[i, j, …], …]` of `data`, the index along `axis`, in the shape of the
-    indices.
-    """
-
-def gather_nd(data: Operand, indices: Operand, batch_dims: int = 0, index_rank: int | None = None) -> Call:
-    """The parts of `data` at points; the first axis of the indices holds the coordinates of each point."""
-
-def adv_index(inputs: Operand) -> Call:
-    """The first tensor of a tuple at the indices in the others, which broadcast; as `x[i, j]` in NumPy."""
-
-def unravel_index(indices: Operand, shape: Operand) -> Call:
-    """The coordinates of places in a flattened tensor of the given shape, on a new first axis."""
-
-def argwhere(condition: Operand) -> Call:
-    """The coordinates of the elements that are not zero, a row for each, in order; how many is known at
-    run time.
-    """
-
-def invert_permutation(data: Operand) -> Call:
-    """The permutation that undoes the given one, which holds each of 0 to n - 1 once."""
-
-def take(
-    data: Operand,
-    indices: Operand,
-    batch_dims: int = 0,
-    axis: int | None = None,
-    mode: Literal["clip", "wrap", "fast"] = "clip",
-) -> Call:
-    """The parts of `data` along `axis` at the indices; without an axis, elements of the flattened tensor."""
+def rsqrt(data: Operand) -> Call:
+    """`1 / sqrt(x)`."""
 
 def scatter_elements(
     data: Operand,
@@ -384,109 +421,134 @@ def scatter_nd(
     `gather_nd`.
     """
 
-def reverse(data: Operand, axis: int) -> Call:
-    """The elements in opposite order along `axis`."""
-
-def reverse_sequence(data: Operand, seq_lengths: Operand, seq_axis: int = 1, batch_axis: int = 0) -> Call:
-    """For place `i` of `batch_axis` the first `seq_lengths[i]` elements along `seq_axis` in opposite
-    order.
-    """
+def searchsorted(
+    sorted_sequence: Operand, values: Operand, right: bool = False, dtype: DType = "int32"
+) -> Call:
+    """Where each of `values` would go into `sorted_sequence` to keep it ascending along its last axis."""
 
 def sequence_mask(data: Operand, valid_length: Operand, mask_value: float = 0.0, axis: int = 0) -> Call:
     """`mask_value` in place of the elements along `axis` (0 or 1) from `valid_length[i]` on, for each
     place `i` of the other of the first two axes.
     """
 
-def trilu(data: Operand, k: Operand, upper: bool = True) -> Call:
-    """The upper (or lower) triangle of each matrix, from diagonal `k` on, and zeros elsewhere."""
+def shape_of(data: Operand, dtype: DType = "int32") -> Call:
+    """The shape of the operand as a tensor of rank 1."""
 
-def matrix_set_diag(
-    data: Operand,
-    diagonal: Operand,
-    k: int | Sequence[int] = 0,
-    align: Literal["RIGHT_LEFT", "LEFT_RIGHT", "LEFT_LEFT", "RIGHT_RIGHT"] = "RIGHT_LEFT",
+def sigmoid(data: Operand) -> Call:
+    """`1 / (1 + exp(-x))`, without overflow on either side."""
+
+def sign(data: Operand) -> Call:
+    """-1, 0 or 1, as the element is negative, zero or positive; NaN stays."""
+
+def sin(data: Operand) -> Call:
+    """The sine of an angle in radians."""
+
+def sinh(data: Operand) -> Call:
+    """The hyperbolic sine."""
+
+def slice_like(data: Operand, shape_like: Operand, axes: int | Sequence[int] = ()) -> Call:
+    """The leading part along `axes` (all of them) that has the sizes of the second operand."""
+
+def sliding_window(
+    data: Operand, axis: int, window_shape: int | Sequence[int], strides: int | Sequence[int]
 ) -> Call:
-    """Each matrix with its diagonal `k`, or its diagonals from `k[0]` to `k[1]`, replaced."""
+    """Windows of `window_shape` that slide over the axes from `axis` on, `strides` apart."""
 
-def layout_transform(data: Operand, src_layout: str, dst_layout: str) -> Call:
-    """The tensor with its axes in another order, some of them split into blocks."""
+def sort(data: Operand, axis: int = -1, is_ascend: bool = True) -> Call:
+    """The elements in order along `axis`: ascending with NaN last, or descending with NaN first."""
 
-def einsum(data: Operand, equation: str) -> Call:
-    """The product of the tensors of a tuple, summed over the letters that the result does not have."""
+def split(data: Operand, indices_or_sections: int | Sequence[int], axis: int = 0) -> Call:
+    """A tuple of parts along `axis`: so many equal ones, or cut before each of the given indices."""
 
-def fixed_point_multiply(data: Operand, multiplier: int, shift: int) -> Call:
-    """`x * multiplier / 2 ** 31 * 2 ** shift`, rounded to nearest, halves up."""
+def sqrt(data: Operand) -> Call:
+    """The square root; NaN below 0."""
 
-def fixed_point_multiply_per_axis(
+def squeeze(data: Operand, axis: int | Sequence[int] | None = None) -> Call:
+    """Without the axes in `axis`, whose size must be 1; by default all axes of size 1."""
+
+def stack(data: Operand, axis: int = 0) -> Call:
+    """The tensors of a tuple, all of one type, along a new axis."""
+
+def std(
     data: Operand,
-    multiplier: Operand,
-    lshift: Operand,
-    rshift: Operand,
-    is_lshift_required: bool = True,
-    is_rshift_required: bool = True,
-    axes: int | Sequence[int] = (),
+    axis: int | Sequence[int] | None = None,
+    keepdims: bool = False,
+    exclude: bool = False,
+    unbiased: bool = False,
 ) -> Call:
-    """As `fixed_point_multiply`, with multipliers and shifts to the left and right that vary along `axes`."""
+    """The standard deviation along `axis`: the square root of `variance`."""
 
 def stop_gradient(data: Operand) -> Call:
     """The operand itself, whose derivative is taken to be zero."""
+
+def strided_set(data: Any, v: Any, begin: Any, end: Any, strides: Any = None) -> Expr:
+    """`begin`, `end` and `strides` may be lists of numbers; without strides every element is set."""
+
+def strided_slice(
+    data: Any, begin: Any, end: Any, strides: Any = None, axes: Any = None, slice_mode: str = "end"
+) -> Expr:
+    """`strided_slice(data, begin, end)`; places that are known at run time make a `dyn.strided_slice`."""
+
+def subtract(lhs: Operand, rhs: Operand) -> Call:
+    """`x - y`."""
 
 def sum(
     data: Operand, axis: int | Sequence[int] | None = None, keepdims: bool = False, exclude: bool = False
 ) -> Call:
     """The sum of the elements along `axis`; 0 where there are none. Narrow floats accumulate in float32."""
 
-def prod(
-    data: Operand, axis: int | Sequence[int] | None = None, keepdims: bool = False, exclude: bool = False
+def take(
+    data: Operand,
+    indices: Operand,
+    batch_dims: int = 0,
+    axis: int | None = None,
+    mode: Literal["clip", "wrap", "fast"] = "clip",
 ) -> Call:
-    """The product of the elements along `axis`; 1 where there are none."""
+    """The parts of `data` along `axis` at the indices; without an axis, elements of the flattened tensor."""
 
-def max(
-    data: Operand, axis: int | Sequence[int] | None = None, keepdims: bool = False, exclude: bool = False
-) -> Call:
-    """The greatest element along `axis`; NaN if there is one, the least value of the base type if there
-    are none.
+def tan(data: Operand) -> Call:
+    """The tangent of an angle in radians."""
+
+def tanh(data: Operand) -> Call:
+    """The hyperbolic tangent."""
+
+def tile(data: Operand, reps: int | Sequence[int]) -> Call:
+    """The tensor repeated as a whole, `reps[i]` times along axis `i`; the shorter of shape and `reps` is
+    extended by 1s.
     """
 
-def min(
-    data: Operand, axis: int | Sequence[int] | None = None, keepdims: bool = False, exclude: bool = False
-) -> Call:
-    """The least element along `axis`; NaN if there is one, the greatest value of the base type if there
-    are none.
+def topk(
+    data: Any,
+    k: Any = 1,
+    axis: int = -1,
+    ret_type: str = "both",
+    is_ascend: bool = False,
+    dtype: str = "int32",
+) -> Expr:
+    """`topk(data, k)`; an expression for `k` makes a `dyn.topk`."""
+
+def transpose(data: Operand, axes: int | Sequence[int] | None = None) -> Call:
+    """Axis `i` of the result is axis `axes[i]` of the operand; without `axes` they are reversed."""
+
+def trilu(data: Operand, k: Operand, upper: bool = True) -> Call:
+    """The upper (or lower) triangle of each matrix, from diagonal `k` on, and zeros elsewhere."""
+
+def trunc(data: Operand) -> Call:
+    """The whole number next to the element on the side of 0."""
+
+def trunc_divide(lhs: Operand, rhs: Operand) -> Call:
+    """`x / y` rounded towards 0."""
+
+def trunc_mod(lhs: Operand, rhs: Operand) -> Call:
+    """The remainder of `x / y`, with the sign of `x`."""
+
+def unique(data: Operand, is_sorted: bool = True, return_counts: bool = False) -> Call:
+    """The distinct elements of a vector: `(unique, indices, inverse_indices, num_unique)`, int32 but the
+    first.
     """
 
-def all(
-    data: Operand, axis: int | Sequence[int] | None = None, keepdims: bool = False, exclude: bool = False
-) -> Call:
-    """Whether every element along `axis` is true; true where there are none."""
-
-def any(
-    data: Operand, axis: int | Sequence[int] | None = None, keepdims: bool = False, exclude: bool = False
-) -> Call:
-    """Whether some element along `axis` is true; false where there are none."""
-
-def argmax(
-    data: Operand,
-    axis: int | Sequence[int] | None = None,
-    keepdims: bool = False,
-    exclude: bool = False,
-    select_last_index: bool = False,
-) -> Call:
-    """The index of the greatest element along `axis` (of the first NaN, if there is one), as int32."""
-
-def argmin(
-    data: Operand,
-    axis: int | Sequence[int] | None = None,
-    keepdims: bool = False,
-    exclude: bool = False,
-    select_last_index: bool = False,
-) -> Call:
-    """The index of the least element along `axis` (of the first NaN, if there is one), as int32."""
-
-def mean(
-    data: Operand, axis: int | Sequence[int] | None = None, keepdims: bool = False, exclude: bool = False
-) -> Call:
-    """The mean of the elements along `axis`: their sum divided by their number (integers truncate)."""
+def unravel_index(indices: Operand, shape: Operand) -> Call:
+    """The coordinates of places in a flattened tensor of the given shape, on a new first axis."""
 
 def variance(
     data: Operand,
@@ -500,73 +562,11 @@ def variance(
     the number.
     """
 
-def std(
-    data: Operand,
-    axis: int | Sequence[int] | None = None,
-    keepdims: bool = False,
-    exclude: bool = False,
-    unbiased: bool = False,
-) -> Call:
-    """The standard deviation along `axis`: the square root of `variance`."""
+def where(condition: Operand, x: Operand, y: Operand) -> Call:
+    """`x` where the condition is True, else `y`; all three broadcast, and both values are evaluated."""
 
-def mean_variance(
-    data: Operand,
-    axis: int | Sequence[int] | None = None,
-    keepdims: bool = False,
-    exclude: bool = False,
-    unbiased: bool = False,
-) -> Call:
-    """The pair of `mean` and `variance` along `axis`."""
+def zeros(shape: int | Sequence[int], dtype: DType) -> Call:
+    """A tensor of zeros."""
 
-def mean_std(
-    data: Operand,
-    axis: int | Sequence[int] | None = None,
-    keepdims: bool = False,
-    exclude: bool = False,
-    unbiased: bool = False,
-) -> Call:
-    """The pair of `mean` and `std` along `axis`."""
-
-def logsumexp(
-    data: Operand, axis: int | Sequence[int] | None = None, keepdims: bool = False, exclude: bool = False
-) -> Call:
-    """`log(sum(exp(x)))` along `axis`, computed from the maximum so that it does not overflow."""
-
-def cumsum(
-    data: Operand, axis: int | None = None, dtype: DType | None = None, exclusive: bool | None = None
-) -> Call:
-    """The sum of each element and those before it along `axis`, in `dtype` (the operand's if None)."""
-
-def cumprod(
-    data: Operand, axis: int | None = None, dtype: DType | None = None, exclusive: bool | None = None
-) -> Call:
-    """The product of each element and those before it along `axis`, in `dtype` (the operand's if None)."""
-
-def linear_scan(decay: Operand, data: Operand, axis: int = -1, reverse: bool = False) -> Call:
-    """`y[i] = decay[i] * y[i - 1] + data[i]` along `axis`, where `y[-1]` is 0: a linear recurrence."""
-
-def sort(data: Operand, axis: int = -1, is_ascend: bool = True) -> Call:
-    """The elements in order along `axis`: ascending with NaN last, or descending with NaN first."""
-
-def argsort(data: Operand, axis: int = -1, is_ascend: bool = True, dtype: DType = "int32") -> Call:
-    """The indices that sort the elements along `axis`; equal elements in the order they had."""
-
-def topk(
-    data: Any,
-    k: Any = 1,
-    axis: int = -1,
-    ret_type: str = "both",
-    is_ascend: bool = False,
-    dtype: str = "int32",
-) -> Expr:
-    """`topk(data, k)`; an expression for `k` makes a `dyn.topk`."""
-
-def searchsorted(
-    sorted_sequence: Operand, values: Operand, right: bool = False, dtype: DType = "int32"
-) -> Call:
-    """Where each of `values` would go into `sorted_sequence` to keep it ascending along its last axis."""
-
-def unique(data: Operand, is_sorted: bool = True, return_counts: bool = False) -> Call:
-    """The distinct elements of a vector: `(unique, indices, inverse_indices, num_unique)`, int32 but the
-    first.
-    """
+def zeros_like(data: Operand) -> Call:
+    """Zeros in the shape and base type of the operand."""

@@ -6,95 +6,118 @@ from typing import Any, Literal
 from relay.ir.expr import Call, Expr
 from relay.op.signatures import DType, Operand
 
-def batch_flatten(data: Operand) -> Call:
-    """The first axis, and all others as one."""
-
-def pad(data: Any, pad_width: Any, pad_value: Any = 0, pad_mode: str = "constant") -> Expr:
-    """A tensor with a border; see the operator."""
-
-def mirror_pad(
-    data: Operand, pad_width: Sequence[Sequence[int]], mode: Literal["SYMMETRIC", "REFLECT"] = "SYMMETRIC"
+def adaptive_avg_pool1d(
+    data: Operand, output_size: int | Sequence[int] | None = None, layout: str = "NCW", out_layout: str = ""
 ) -> Call:
-    """A border of the tensor mirrored at its edges."""
+    """The mean of each of `output_size` parts of data `(n, c, w)`; None leaves the size."""
 
-def space_to_depth(data: Operand, block_size: int, layout: Literal["NCHW", "NHWC"] = "NCHW") -> Call:
-    """Each block of `block_size` by `block_size` pixels as one pixel with the channels of all of them."""
-
-def depth_to_space(
+def adaptive_avg_pool1d_grad(
+    out_grad: Operand,
     data: Operand,
-    block_size: int,
-    layout: Literal["NCHW", "NHWC"] = "NCHW",
-    mode: Literal["DCR", "CRD"] = "DCR",
-) -> Call:
-    """The channels of each pixel spread over a block of `block_size` by `block_size` pixels."""
-
-def space_to_batch_nd(
-    data: Operand, block_shape: int | Sequence[int], paddings: Sequence[Sequence[int]], pad_value: float = 0.0
-) -> Call:
-    """The axes after the first, padded and cut into blocks of `block_shape`; the place in the block goes
-    to the batch.
-    """
-
-def batch_to_space_nd(
-    data: Operand, block_shape: int | Sequence[int], crops: Sequence[Sequence[int]]
-) -> Call:
-    """The inverse of `nn.space_to_batch_nd`: blocks taken from the batch, then margins cropped."""
-
-def softmax(data: Operand, axis: int = -1) -> Call:
-    """`exp(x) / sum(exp(x))` along `axis`, computed from the maximum so that it does not overflow."""
-
-def fast_softmax(data: Operand, axis: int = -1) -> Call:
-    """`nn.softmax`, for which a backend may take a faster exponential of less than float32 accuracy."""
-
-def log_softmax(data: Operand, axis: int = -1) -> Call:
-    """`log(softmax(x))` along `axis`: `x - max(x) - log(sum(exp(x - max(x))))`."""
-
-def relu(data: Operand) -> Call:
-    """`max(x, 0)`; NaN stays NaN."""
-
-def leaky_relu(data: Operand, alpha: float = 0.01) -> Call:
-    """`x` where `x > 0`, otherwise `alpha * x`. Source: Maas, Hannun and Ng, 2013."""
-
-def prelu(data: Operand, alpha: Operand, axis: int = 1) -> Call:
-    """`x` where `x > 0`, otherwise `alpha * x`, with an `alpha` for each channel along `axis`."""
-
-def max_pool1d(
-    data: Operand,
-    pool_size: int | Sequence[int] = (1,),
-    strides: int | Sequence[int] = (1,),
-    dilation: int | Sequence[int] = (1,),
-    padding: int | Sequence[int] = (0,),
+    output_size: int | Sequence[int] | None = None,
     layout: str = "NCW",
     out_layout: str = "",
-    ceil_mode: bool = False,
 ) -> Call:
-    """The greatest element of each window of data `(n, c, w)`."""
+    """The cotangent of the data of `nn.adaptive_avg_pool1d`, from that of its result."""
 
-def max_pool2d(
+def adaptive_avg_pool2d(
+    data: Operand, output_size: int | Sequence[int] | None = None, layout: str = "NCHW", out_layout: str = ""
+) -> Call:
+    """The mean of each of `output_size` parts of data `(n, c, h, w)`; as `nn.adaptive_avg_pool1d`."""
+
+def adaptive_avg_pool2d_grad(
+    out_grad: Operand,
     data: Operand,
-    pool_size: int | Sequence[int] = (1, 1),
-    strides: int | Sequence[int] = (1, 1),
-    dilation: int | Sequence[int] = (1, 1),
-    padding: int | Sequence[int] = (0, 0),
+    output_size: int | Sequence[int] | None = None,
     layout: str = "NCHW",
     out_layout: str = "",
-    ceil_mode: bool = False,
 ) -> Call:
-    """The greatest element of each window of data `(n, c, h, w)`."""
+    """The cotangent of the data of `nn.adaptive_avg_pool2d`, from that of its result."""
 
-def max_pool3d(
+def adaptive_avg_pool3d(
+    data: Operand, output_size: int | Sequence[int] | None = None, layout: str = "NCDHW", out_layout: str = ""
+) -> Call:
+    """The mean of each of `output_size` parts of data `(n, c, d, h, w)`."""
+
+def adaptive_avg_pool3d_grad(
+    out_grad: Operand,
     data: Operand,
-    pool_size: int | Sequence[int] = (1, 1, 1),
-    strides: int | Sequence[int] = (1, 1, 1),
-    dilation: int | Sequence[int] = (1, 1, 1),
-    padding: int | Sequence[int] = (0, 0, 0),
+    output_size: int | Sequence[int] | None = None,
     layout: str = "NCDHW",
     out_layout: str = "",
-    ceil_mode: bool = False,
 ) -> Call:
-    """The greatest element of each window of data `(n, c, d, h, w)`; as `nn.max_pool2d` with one axis
-    more.
+    """The cotangent of the data of `nn.adaptive_avg_pool3d`, from that of its result."""
+
+def adaptive_max_pool1d(
+    data: Operand, output_size: int | Sequence[int] | None = None, layout: str = "NCW", out_layout: str = ""
+) -> Call:
+    """The greatest element of each of `output_size` parts of data `(n, c, w)`; None leaves the size."""
+
+def adaptive_max_pool1d_grad(
+    out_grad: Operand,
+    data: Operand,
+    output_size: int | Sequence[int] | None = None,
+    layout: str = "NCW",
+    out_layout: str = "",
+) -> Call:
+    """The cotangent of the data of `nn.adaptive_max_pool1d`, from that of its result."""
+
+def adaptive_max_pool1d_tangent(
+    tangent: Operand,
+    data: Operand,
+    output_size: int | Sequence[int] | None = None,
+    layout: str = "NCW",
+    out_layout: str = "",
+) -> Call:
+    """The tangent of the result of `nn.adaptive_max_pool1d`, from that of its data."""
+
+def adaptive_max_pool2d(
+    data: Operand, output_size: int | Sequence[int] | None = None, layout: str = "NCHW", out_layout: str = ""
+) -> Call:
+    """The greatest element of each of `output_size` parts of data `(n, c, h, w)`; as
+    `nn.adaptive_max_pool1d`.
     """
+
+def adaptive_max_pool2d_grad(
+    out_grad: Operand,
+    data: Operand,
+    output_size: int | Sequence[int] | None = None,
+    layout: str = "NCHW",
+    out_layout: str = "",
+) -> Call:
+    """The cotangent of the data of `nn.adaptive_max_pool2d`, from that of its result."""
+
+def adaptive_max_pool2d_tangent(
+    tangent: Operand,
+    data: Operand,
+    output_size: int | Sequence[int] | None = None,
+    layout: str = "NCHW",
+    out_layout: str = "",
+) -> Call:
+    """The tangent of the result of `nn.adaptive_max_pool2d`, from that of its data."""
+
+def adaptive_max_pool3d(
+    data: Operand, output_size: int | Sequence[int] | None = None, layout: str = "NCDHW", out_layout: str = ""
+) -> Call:
+    """The greatest element of each of `output_size` parts of data `(n, c, d, h, w)`."""
+
+def adaptive_max_pool3d_grad(
+    out_grad: Operand,
+    data: Operand,
+    output_size: int | Sequence[int] | None = None,
+    layout: str = "NCDHW",
+    out_layout: str = "",
+) -> Call:
+    """The cotangent of the data of `nn.adaptive_max_pool3d`, from that of its result."""
+
+def adaptive_max_pool3d_tangent(
+    tangent: Operand,
+    data: Operand,
+    output_size: int | Sequence[int] | None = None,
+    layout: str = "NCDHW",
+    out_layout: str = "",
+) -> Call:
+    """The tangent of the result of `nn.adaptive_max_pool3d`, from that of its data."""
 
 def avg_pool1d(
     data: Operand,
@@ -109,6 +132,20 @@ def avg_pool1d(
 ) -> Call:
     """The mean of each window of data `(n, c, w)`; windows as in `nn.max_pool1d`."""
 
+def avg_pool1d_grad(
+    out_grad: Operand,
+    data: Operand,
+    pool_size: int | Sequence[int] = (1,),
+    strides: int | Sequence[int] = (1,),
+    dilation: int | Sequence[int] = (1,),
+    padding: int | Sequence[int] = (0,),
+    layout: str = "NCW",
+    out_layout: str = "",
+    ceil_mode: bool = False,
+    count_include_pad: bool = False,
+) -> Call:
+    """The cotangent of the data of `nn.avg_pool1d`, from that of its result; data is `(n, c, w)`."""
+
 def avg_pool2d(
     data: Operand,
     pool_size: int | Sequence[int] = (1, 1),
@@ -121,6 +158,20 @@ def avg_pool2d(
     count_include_pad: bool = False,
 ) -> Call:
     """The mean of each window of data `(n, c, h, w)`; windows as in `nn.max_pool2d`."""
+
+def avg_pool2d_grad(
+    out_grad: Operand,
+    data: Operand,
+    pool_size: int | Sequence[int] = (1, 1),
+    strides: int | Sequence[int] = (1, 1),
+    dilation: int | Sequence[int] = (1, 1),
+    padding: int | Sequence[int] = (0, 0),
+    layout: str = "NCHW",
+    out_layout: str = "",
+    ceil_mode: bool = False,
+    count_include_pad: bool = False,
+) -> Call:
+    """The cotangent of the data of `nn.avg_pool2d`, from that of its result; data is `(n, c, h, w)`."""
 
 def avg_pool3d(
     data: Operand,
@@ -135,130 +186,52 @@ def avg_pool3d(
 ) -> Call:
     """The mean of each window of data `(n, c, d, h, w)`; as `nn.avg_pool2d` with one axis more."""
 
-def adaptive_max_pool1d(
-    data: Operand, output_size: int | Sequence[int] | None = None, layout: str = "NCW", out_layout: str = ""
-) -> Call:
-    """The greatest element of each of `output_size` parts of data `(n, c, w)`; None leaves the size."""
-
-def adaptive_max_pool2d(
-    data: Operand, output_size: int | Sequence[int] | None = None, layout: str = "NCHW", out_layout: str = ""
-) -> Call:
-    """The greatest element of each of `output_size` parts of data `(n, c, h, w)`; as
-    `nn.adaptive_max_pool1d`.
-    """
-
-def adaptive_max_pool3d(
-    data: Operand, output_size: int | Sequence[int] | None = None, layout: str = "NCDHW", out_layout: str = ""
-) -> Call:
-    """The greatest element of each of `output_size` parts of data `(n, c, d, h, w)`."""
-
-def adaptive_avg_pool1d(
-    data: Operand, output_size: int | Sequence[int] | None = None, layout: str = "NCW", out_layout: str = ""
-) -> Call:
-    """The mean of each of `output_size` parts of data `(n, c, w)`; None leaves the size."""
-
-def adaptive_avg_pool2d(
-    data: Operand, output_size: int | Sequence[int] | None = None, layout: str = "NCHW", out_layout: str = ""
-) -> Call:
-    """The mean of each of `output_size` parts of data `(n, c, h, w)`; as `nn.adaptive_avg_pool1d`."""
-
-def adaptive_avg_pool3d(
-    data: Operand, output_size: int | Sequence[int] | None = None, layout: str = "NCDHW", out_layout: str = ""
-) -> Call:
-    """The mean of each of `output_size` parts of data `(n, c, d, h, w)`."""
-
-def adaptive_max_pool1d_grad(
+def avg_pool3d_grad(
     out_grad: Operand,
     data: Operand,
-    output_size: int | Sequence[int] | None = None,
-    layout: str = "NCW",
-    out_layout: str = "",
-) -> Call:
-    """The cotangent of the data of `nn.adaptive_max_pool1d`, from that of its result."""
-
-def adaptive_max_pool2d_grad(
-    out_grad: Operand,
-    data: Operand,
-    output_size: int | Sequence[int] | None = None,
-    layout: str = "NCHW",
-    out_layout: str = "",
-) -> Call:
-    """The cotangent of the data of `nn.adaptive_max_pool2d`, from that of its result."""
-
-def adaptive_max_pool3d_grad(
-    out_grad: Operand,
-    data: Operand,
-    output_size: int | Sequence[int] | None = None,
+    pool_size: int | Sequence[int] = (1, 1, 1),
+    strides: int | Sequence[int] = (1, 1, 1),
+    dilation: int | Sequence[int] = (1, 1, 1),
+    padding: int | Sequence[int] = (0, 0, 0),
     layout: str = "NCDHW",
     out_layout: str = "",
+    ceil_mode: bool = False,
+    count_include_pad: bool = False,
 ) -> Call:
-    """The cotangent of the data of `nn.adaptive_max_pool3d`, from that of its result."""
+    """The cotangent of the data of `nn.avg_pool3d`, from that of its result; data is `(n, c, d, h, w)`."""
 
-def adaptive_max_pool1d_tangent(
-    tangent: Operand,
-    data: Operand,
-    output_size: int | Sequence[int] | None = None,
-    layout: str = "NCW",
-    out_layout: str = "",
-) -> Call:
-    """The tangent of the result of `nn.adaptive_max_pool1d`, from that of its data."""
+def batch_flatten(data: Operand) -> Call:
+    """The first axis, and all others as one."""
 
-def adaptive_max_pool2d_tangent(
-    tangent: Operand,
-    data: Operand,
-    output_size: int | Sequence[int] | None = None,
-    layout: str = "NCHW",
-    out_layout: str = "",
+def batch_matmul(
+    tensor_a: Operand,
+    tensor_b: Operand,
+    out_dtype: DType = "",
+    transpose_a: bool = False,
+    transpose_b: bool = True,
 ) -> Call:
-    """The tangent of the result of `nn.adaptive_max_pool2d`, from that of its data."""
+    """Products of matrices in stacks `(b, n, k)` and `(b, m, k)`: `(b, n, m)`; a stack of 1 serves all."""
 
-def adaptive_max_pool3d_tangent(
-    tangent: Operand,
+def batch_norm(
     data: Operand,
-    output_size: int | Sequence[int] | None = None,
-    layout: str = "NCDHW",
-    out_layout: str = "",
+    gamma: Operand,
+    beta: Operand,
+    moving_mean: Operand,
+    moving_var: Operand,
+    axis: int = 1,
+    epsilon: float = 1e-05,
+    center: bool = True,
+    scale: bool = True,
 ) -> Call:
-    """The tangent of the result of `nn.adaptive_max_pool3d`, from that of its data."""
+    """`(data - moving_mean) / sqrt(moving_var + epsilon) * gamma + beta`, for each channel along `axis`."""
 
-def adaptive_avg_pool1d_grad(
-    out_grad: Operand,
-    data: Operand,
-    output_size: int | Sequence[int] | None = None,
-    layout: str = "NCW",
-    out_layout: str = "",
+def batch_to_space_nd(
+    data: Operand, block_shape: int | Sequence[int], crops: Sequence[Sequence[int]]
 ) -> Call:
-    """The cotangent of the data of `nn.adaptive_avg_pool1d`, from that of its result."""
-
-def adaptive_avg_pool2d_grad(
-    out_grad: Operand,
-    data: Operand,
-    output_size: int | Sequence[int] | None = None,
-    layout: str = "NCHW",
-    out_layout: str = "",
-) -> Call:
-    """The cotangent of the data of `nn.adaptive_avg_pool2d`, from that of its result."""
-
-def adaptive_avg_pool3d_grad(
-    out_grad: Operand,
-    data: Operand,
-    output_size: int | Sequence[int] | None = None,
-    layout: str = "NCDHW",
-    out_layout: str = "",
-) -> Call:
-    """The cotangent of the data of `nn.adaptive_avg_pool3d`, from that of its result."""
+    """The inverse of `nn.space_to_batch_nd`: blocks taken from the batch, then margins cropped."""
 
 def bias_add(data: Operand, bias: Operand, axis: int = 1) -> Call:
     """`data` plus a number for each channel along `axis`."""
-
-def dropout(data: Any, rate: float = 0.5) -> Expr:
-    """The data, of which training would drop a share `rate`."""
-
-def dropout_raw(data: Any, rate: float = 0.5) -> Expr:
-    """The pair of the data and the mask of what dropout keeps."""
-
-def dilate(data: Operand, strides: int | Sequence[int], dilation_value: float = 0.0) -> Call:
-    """`data` with `strides - 1` times `dilation_value` between neighbours along each axis."""
 
 def conv1d(
     data: Operand,
@@ -276,37 +249,21 @@ def conv1d(
 ) -> Call:
     """The convolution of data `(n, c, w)` with a weight `(o, c / groups, k)`: `(n, o, ow)`."""
 
-def conv2d(
+def conv1d_backward_weight(
+    grad: Operand,
     data: Operand,
-    weight: Operand,
-    strides: int | Sequence[int] = (1, 1),
-    padding: int | Sequence[int] = (0, 0),
-    dilation: int | Sequence[int] = (1, 1),
+    strides: int | Sequence[int] = (1,),
+    padding: int | Sequence[int] = (0,),
+    dilation: int | Sequence[int] = (1,),
     groups: int = 1,
     channels: int | None = None,
     kernel_size: int | Sequence[int] | None = None,
-    data_layout: str = "NCHW",
-    kernel_layout: str = "OIHW",
-    out_layout: str = "",
+    grad_layout: str = "NCW",
+    data_layout: str = "NCW",
+    kernel_layout: str = "OIW",
     out_dtype: DType = "",
 ) -> Call:
-    """The convolution of data `(n, c, h, w)` with a weight `(o, c / groups, kh, kw)`: `(n, o, oh, ow)`."""
-
-def conv3d(
-    data: Operand,
-    weight: Operand,
-    strides: int | Sequence[int] = (1, 1, 1),
-    padding: int | Sequence[int] = (0, 0, 0),
-    dilation: int | Sequence[int] = (1, 1, 1),
-    groups: int = 1,
-    channels: int | None = None,
-    kernel_size: int | Sequence[int] | None = None,
-    data_layout: str = "NCDHW",
-    kernel_layout: str = "OIDHW",
-    out_layout: str = "",
-    out_dtype: DType = "",
-) -> Call:
-    """The convolution of data `(n, c, d, h, w)` with a weight `(o, c / groups, kd, kh, kw)`."""
+    """The cotangent of the weight of `nn.conv1d`, from that of its result `(n, o, ow)` and its data."""
 
 def conv1d_transpose(
     data: Operand,
@@ -324,6 +281,38 @@ def conv1d_transpose(
     out_dtype: DType = "",
 ) -> Call:
     """The transposed convolution of data `(n, c, w)` with a weight `(c, o / groups, k)`: `(n, o, ow)`."""
+
+def conv2d(
+    data: Operand,
+    weight: Operand,
+    strides: int | Sequence[int] = (1, 1),
+    padding: int | Sequence[int] = (0, 0),
+    dilation: int | Sequence[int] = (1, 1),
+    groups: int = 1,
+    channels: int | None = None,
+    kernel_size: int | Sequence[int] | None = None,
+    data_layout: str = "NCHW",
+    kernel_layout: str = "OIHW",
+    out_layout: str = "",
+    out_dtype: DType = "",
+) -> Call:
+    """The convolution of data `(n, c, h, w)` with a weight `(o, c / groups, kh, kw)`: `(n, o, oh, ow)`."""
+
+def conv2d_backward_weight(
+    grad: Operand,
+    data: Operand,
+    strides: int | Sequence[int] = (1, 1),
+    padding: int | Sequence[int] = (0, 0),
+    dilation: int | Sequence[int] = (1, 1),
+    groups: int = 1,
+    channels: int | None = None,
+    kernel_size: int | Sequence[int] | None = None,
+    grad_layout: str = "NCHW",
+    data_layout: str = "NCHW",
+    kernel_layout: str = "OIHW",
+    out_dtype: DType = "",
+) -> Call:
+    """The cotangent of the weight of `nn.conv2d`, from that of its result `(n, o, oh, ow)` and its data."""
 
 def conv2d_transpose(
     data: Operand,
@@ -344,54 +333,21 @@ def conv2d_transpose(
     oh, ow)`.
     """
 
-def conv3d_transpose(
+def conv3d(
     data: Operand,
     weight: Operand,
     strides: int | Sequence[int] = (1, 1, 1),
     padding: int | Sequence[int] = (0, 0, 0),
     dilation: int | Sequence[int] = (1, 1, 1),
+    groups: int = 1,
     channels: int | None = None,
     kernel_size: int | Sequence[int] | None = None,
-    groups: int = 1,
     data_layout: str = "NCDHW",
     kernel_layout: str = "OIDHW",
     out_layout: str = "",
-    output_padding: int | Sequence[int] = (0, 0, 0),
     out_dtype: DType = "",
 ) -> Call:
-    """The transposed convolution of data `(n, c, d, h, w)` with a weight `(c, o / groups, kd, kh, kw)`."""
-
-def conv1d_backward_weight(
-    grad: Operand,
-    data: Operand,
-    strides: int | Sequence[int] = (1,),
-    padding: int | Sequence[int] = (0,),
-    dilation: int | Sequence[int] = (1,),
-    groups: int = 1,
-    channels: int | None = None,
-    kernel_size: int | Sequence[int] | None = None,
-    grad_layout: str = "NCW",
-    data_layout: str = "NCW",
-    kernel_layout: str = "OIW",
-    out_dtype: DType = "",
-) -> Call:
-    """The cotangent of the weight of `nn.conv1d`, from that of its result `(n, o, ow)` and its data."""
-
-def conv2d_backward_weight(
-    grad: Operand,
-    data: Operand,
-    strides: int | Sequence[int] = (1, 1),
-    padding: int | Sequence[int] = (0, 0),
-    dilation: int | Sequence[int] = (1, 1),
-    groups: int = 1,
-    channels: int | None = None,
-    kernel_size: int | Sequence[int] | None = None,
-    grad_layout: str = "NCHW",
-    data_layout: str = "NCHW",
-    kernel_layout: str = "OIHW",
-    out_dtype: DType = "",
-) -> Call:
-    """The cotangent of the weight of `nn.conv2d`, from that of its result `(n, o, oh, ow)` and its data."""
+    """The convolution of data `(n, c, d, h, w)` with a weight `(o, c / groups, kd, kh, kw)`."""
 
 def conv3d_backward_weight(
     grad: Operand,
@@ -409,36 +365,53 @@ def conv3d_backward_weight(
 ) -> Call:
     """The cotangent of the weight of `nn.conv3d`, from that of its result and its data."""
 
+def conv3d_transpose(
+    data: Operand,
+    weight: Operand,
+    strides: int | Sequence[int] = (1, 1, 1),
+    padding: int | Sequence[int] = (0, 0, 0),
+    dilation: int | Sequence[int] = (1, 1, 1),
+    channels: int | None = None,
+    kernel_size: int | Sequence[int] | None = None,
+    groups: int = 1,
+    data_layout: str = "NCDHW",
+    kernel_layout: str = "OIDHW",
+    out_layout: str = "",
+    output_padding: int | Sequence[int] = (0, 0, 0),
+    out_dtype: DType = "",
+) -> Call:
+    """The transposed convolution of data `(n, c, d, h, w)` with a weight `(c, o / groups, kd, kh, kw)`."""
+
+def cross_entropy(predictions: Operand, targets: Operand) -> Call:
+    """`-sum(targets * log(predictions)) / n` for predictions and targets `(n, classes)`: a scalar."""
+
+def cross_entropy_with_logits(predictions: Operand, targets: Operand) -> Call:
+    """`-sum(targets * predictions) / n` for predictions `(n, classes)` that are logarithms already: a
+    scalar.
+    """
+
 def dense(data: Operand, weight: Operand, units: int | None = None, out_dtype: DType = "") -> Call:
     """`data @ weight.T` for data `(..., k)` and weight `(units, k)`: `(..., units)`."""
 
-def matmul(
-    tensor_a: Operand,
-    tensor_b: Operand,
-    units: int | None = None,
-    out_dtype: DType = "",
-    transpose_a: bool = False,
-    transpose_b: bool = False,
+def depth_to_space(
+    data: Operand,
+    block_size: int,
+    layout: Literal["NCHW", "NHWC"] = "NCHW",
+    mode: Literal["DCR", "CRD"] = "DCR",
 ) -> Call:
-    """The matrix product of `(..., n, k)` and `(k, m)`: `(..., n, m)`; `@` on expressions builds it."""
+    """The channels of each pixel spread over a block of `block_size` by `block_size` pixels."""
 
-def batch_matmul(
-    tensor_a: Operand,
-    tensor_b: Operand,
-    out_dtype: DType = "",
-    transpose_a: bool = False,
-    transpose_b: bool = True,
-) -> Call:
-    """Products of matrices in stacks `(b, n, k)` and `(b, m, k)`: `(b, n, m)`; a stack of 1 serves all."""
+def dilate(data: Operand, strides: int | Sequence[int], dilation_value: float = 0.0) -> Call:
+    """`data` with `strides - 1` times `dilation_value` between neighbours along each axis."""
 
-def global_max_pool1d(data: Operand, layout: str = "NCW", out_layout: str = "") -> Call:
-    """The greatest element of each channel of data `(n, c, w)`: `(n, c, 1)`."""
+def dropout(data: Any, rate: float = 0.5) -> Expr:
+    """The data, of which training would drop a share `rate`."""
 
-def global_max_pool2d(data: Operand, layout: str = "NCHW", out_layout: str = "") -> Call:
-    """The greatest element of each channel of data `(n, c, h, w)`: `(n, c, 1, 1)`."""
+def dropout_raw(data: Any, rate: float = 0.5) -> Expr:
+    """The pair of the data and the mask of what dropout keeps."""
 
-def global_max_pool3d(data: Operand, layout: str = "NCDHW", out_layout: str = "") -> Call:
-    """The greatest element of each channel of data `(n, c, d, h, w)`: `(n, c, 1, 1, 1)`."""
+def fast_softmax(data: Operand, axis: int = -1) -> Call:
+    """`nn.softmax`, for which a backend may take a faster exponential of less than float32 accuracy."""
 
 def global_avg_pool1d(data: Operand, layout: str = "NCW", out_layout: str = "") -> Call:
     """The mean of each channel of data `(n, c, w)`: `(n, c, 1)`."""
@@ -449,67 +422,14 @@ def global_avg_pool2d(data: Operand, layout: str = "NCHW", out_layout: str = "")
 def global_avg_pool3d(data: Operand, layout: str = "NCDHW", out_layout: str = "") -> Call:
     """The mean of each channel of data `(n, c, d, h, w)`: `(n, c, 1, 1, 1)`."""
 
-def cross_entropy(predictions: Operand, targets: Operand) -> Call:
-    """`-sum(targets * log(predictions)) / n` for predictions and targets `(n, classes)`: a scalar."""
+def global_max_pool1d(data: Operand, layout: str = "NCW", out_layout: str = "") -> Call:
+    """The greatest element of each channel of data `(n, c, w)`: `(n, c, 1)`."""
 
-def cross_entropy_with_logits(predictions: Operand, targets: Operand) -> Call:
-    """`-sum(targets * predictions) / n` for predictions `(n, classes)` that are logarithms already: a
-    scalar.
-    """
+def global_max_pool2d(data: Operand, layout: str = "NCHW", out_layout: str = "") -> Call:
+    """The greatest element of each channel of data `(n, c, h, w)`: `(n, c, 1, 1)`."""
 
-def nll_loss(
-    predictions: Operand,
-    targets: Operand,
-    weights: Operand,
-    reduction: Literal["mean", "sum", "none"] = "mean",
-    ignore_index: int = -100,
-) -> Call:
-    """The negative log-likelihood `-weights[target] * predictions[target]` of each item of a batch."""
-
-def l2_normalize(data: Operand, eps: float, axis: int | Sequence[int] | None = None) -> Call:
-    """`x / sqrt(max(sum(x * x), eps))`, summed along `axis` (one, several, or None for all)."""
-
-def lrn(
-    data: Operand, size: int = 5, axis: int = 1, bias: float = 2.0, alpha: float = 1e-05, beta: float = 0.75
-) -> Call:
-    """`x / (bias + alpha / size * s) ** beta`, where `s` sums the squares of the `size` nearest along
-    `axis`.
-    """
-
-def batch_norm(
-    data: Operand,
-    gamma: Operand,
-    beta: Operand,
-    moving_mean: Operand,
-    moving_var: Operand,
-    axis: int = 1,
-    epsilon: float = 1e-05,
-    center: bool = True,
-    scale: bool = True,
-) -> Call:
-    """`(data - moving_mean) / sqrt(moving_var + epsilon) * gamma + beta`, for each channel along `axis`."""
-
-def layer_norm(
-    data: Operand,
-    gamma: Operand,
-    beta: Operand,
-    axis: int = -1,
-    epsilon: float = 1e-05,
-    center: bool = True,
-    scale: bool = True,
-) -> Call:
-    """Data with mean 0 and variance 1 along `axis`, times `gamma` plus `beta`."""
-
-def instance_norm(
-    data: Operand,
-    gamma: Operand,
-    beta: Operand,
-    axis: int = 1,
-    epsilon: float = 1e-05,
-    center: bool = True,
-    scale: bool = True,
-) -> Call:
-    """Each channel of each item of a batch with mean 0 and variance 1, times `gamma` plus `beta`."""
+def global_max_pool3d(data: Operand, layout: str = "NCDHW", out_layout: str = "") -> Call:
+    """The greatest element of each channel of data `(n, c, d, h, w)`: `(n, c, 1, 1, 1)`."""
 
 def group_norm(
     data: Operand,
@@ -525,6 +445,66 @@ def group_norm(
     `beta`.
     """
 
+def instance_norm(
+    data: Operand,
+    gamma: Operand,
+    beta: Operand,
+    axis: int = 1,
+    epsilon: float = 1e-05,
+    center: bool = True,
+    scale: bool = True,
+) -> Call:
+    """Each channel of each item of a batch with mean 0 and variance 1, times `gamma` plus `beta`."""
+
+def l2_normalize(data: Operand, eps: float, axis: int | Sequence[int] | None = None) -> Call:
+    """`x / sqrt(max(sum(x * x), eps))`, summed along `axis` (one, several, or None for all)."""
+
+def layer_norm(
+    data: Operand,
+    gamma: Operand,
+    beta: Operand,
+    axis: int = -1,
+    epsilon: float = 1e-05,
+    center: bool = True,
+    scale: bool = True,
+) -> Call:
+    """Data with mean 0 and variance 1 along `axis`, times `gamma` plus `beta`."""
+
+def leaky_relu(data: Operand, alpha: float = 0.01) -> Call:
+    """`x` where `x > 0`, otherwise `alpha * x`. Source: Maas, Hannun and Ng, 2013."""
+
+def log_softmax(data: Operand, axis: int = -1) -> Call:
+    """`log(softmax(x))` along `axis`: `x - max(x) - log(sum(exp(x - max(x))))`."""
+
+def lrn(
+    data: Operand, size: int = 5, axis: int = 1, bias: float = 2.0, alpha: float = 1e-05, beta: float = 0.75
+) -> Call:
+    """`x / (bias + alpha / size * s) ** beta`, where `s` sums the squares of the `size` nearest along
+    `axis`.
+    """
+
+def matmul(
+    tensor_a: Operand,
+    tensor_b: Operand,
+    units: int | None = None,
+    out_dtype: DType = "",
+    transpose_a: bool = False,
+    transpose_b: bool = False,
+) -> Call:
+    """The matrix product of `(..., n, k)` and `(k, m)`: `(..., n, m)`; `@` on expressions builds it."""
+
+def max_pool1d(
+    data: Operand,
+    pool_size: int | Sequence[int] = (1,),
+    strides: int | Sequence[int] = (1,),
+    dilation: int | Sequence[int] = (1,),
+    padding: int | Sequence[int] = (0,),
+    layout: str = "NCW",
+    out_layout: str = "",
+    ceil_mode: bool = False,
+) -> Call:
+    """The greatest element of each window of data `(n, c, w)`."""
+
 def max_pool1d_grad(
     out_grad: Operand,
     data: Operand,
@@ -538,6 +518,31 @@ def max_pool1d_grad(
 ) -> Call:
     """The cotangent of the data of `nn.max_pool1d`, from that of its result and the data `(n, c, w)`."""
 
+def max_pool1d_tangent(
+    tangent: Operand,
+    data: Operand,
+    pool_size: int | Sequence[int] = (1,),
+    strides: int | Sequence[int] = (1,),
+    dilation: int | Sequence[int] = (1,),
+    padding: int | Sequence[int] = (0,),
+    layout: str = "NCW",
+    out_layout: str = "",
+    ceil_mode: bool = False,
+) -> Call:
+    """The tangent of the result of `nn.max_pool1d`, from that of its data and the data `(n, c, w)`."""
+
+def max_pool2d(
+    data: Operand,
+    pool_size: int | Sequence[int] = (1, 1),
+    strides: int | Sequence[int] = (1, 1),
+    dilation: int | Sequence[int] = (1, 1),
+    padding: int | Sequence[int] = (0, 0),
+    layout: str = "NCHW",
+    out_layout: str = "",
+    ceil_mode: bool = False,
+) -> Call:
+    """The greatest element of each window of data `(n, c, h, w)`."""
+
 def max_pool2d_grad(
     out_grad: Operand,
     data: Operand,
@@ -550,6 +555,33 @@ def max_pool2d_grad(
     ceil_mode: bool = False,
 ) -> Call:
     """The cotangent of the data of `nn.max_pool2d`, from that of its result and the data `(n, c, h, w)`."""
+
+def max_pool2d_tangent(
+    tangent: Operand,
+    data: Operand,
+    pool_size: int | Sequence[int] = (1, 1),
+    strides: int | Sequence[int] = (1, 1),
+    dilation: int | Sequence[int] = (1, 1),
+    padding: int | Sequence[int] = (0, 0),
+    layout: str = "NCHW",
+    out_layout: str = "",
+    ceil_mode: bool = False,
+) -> Call:
+    """The tangent of the result of `nn.max_pool2d`, from that of its data and the data `(n, c, h, w)`."""
+
+def max_pool3d(
+    data: Operand,
+    pool_size: int | Sequence[int] = (1, 1, 1),
+    strides: int | Sequence[int] = (1, 1, 1),
+    dilation: int | Sequence[int] = (1, 1, 1),
+    padding: int | Sequence[int] = (0, 0, 0),
+    layout: str = "NCDHW",
+    out_layout: str = "",
+    ceil_mode: bool = False,
+) -> Call:
+    """The greatest element of each window of data `(n, c, d, h, w)`; as `nn.max_pool2d` with one axis
+    more.
+    """
 
 def max_pool3d_grad(
     out_grad: Operand,
@@ -566,32 +598,6 @@ def max_pool3d_grad(
     w)`.
     """
 
-def max_pool1d_tangent(
-    tangent: Operand,
-    data: Operand,
-    pool_size: int | Sequence[int] = (1,),
-    strides: int | Sequence[int] = (1,),
-    dilation: int | Sequence[int] = (1,),
-    padding: int | Sequence[int] = (0,),
-    layout: str = "NCW",
-    out_layout: str = "",
-    ceil_mode: bool = False,
-) -> Call:
-    """The tangent of the result of `nn.max_pool1d`, from that of its data and the data `(n, c, w)`."""
-
-def max_pool2d_tangent(
-    tangent: Operand,
-    data: Operand,
-    pool_size: int | Sequence[int] = (1, 1),
-    strides: int | Sequence[int] = (1, 1),
-    dilation: int | Sequence[int] = (1, 1),
-    padding: int | Sequence[int] = (0, 0),
-    layout: str = "NCHW",
-    out_layout: str = "",
-    ceil_mode: bool = False,
-) -> Call:
-    """The tangent of the result of `nn.max_pool2d`, from that of its data and the data `(n, c, h, w)`."""
-
 def max_pool3d_tangent(
     tangent: Operand,
     data: Operand,
@@ -605,47 +611,41 @@ def max_pool3d_tangent(
 ) -> Call:
     """The tangent of the result of `nn.max_pool3d`, from that of its data and the data `(n, c, d, h, w)`."""
 
-def avg_pool1d_grad(
-    out_grad: Operand,
-    data: Operand,
-    pool_size: int | Sequence[int] = (1,),
-    strides: int | Sequence[int] = (1,),
-    dilation: int | Sequence[int] = (1,),
-    padding: int | Sequence[int] = (0,),
-    layout: str = "NCW",
-    out_layout: str = "",
-    ceil_mode: bool = False,
-    count_include_pad: bool = False,
+def mirror_pad(
+    data: Operand, pad_width: Sequence[Sequence[int]], mode: Literal["SYMMETRIC", "REFLECT"] = "SYMMETRIC"
 ) -> Call:
-    """The cotangent of the data of `nn.avg_pool1d`, from that of its result; data is `(n, c, w)`."""
+    """A border of the tensor mirrored at its edges."""
 
-def avg_pool2d_grad(
-    out_grad: Operand,
-    data: Operand,
-    pool_size: int | Sequence[int] = (1, 1),
-    strides: int | Sequence[int] = (1, 1),
-    dilation: int | Sequence[int] = (1, 1),
-    padding: int | Sequence[int] = (0, 0),
-    layout: str = "NCHW",
-    out_layout: str = "",
-    ceil_mode: bool = False,
-    count_include_pad: bool = False,
+def nll_loss(
+    predictions: Operand,
+    targets: Operand,
+    weights: Operand,
+    reduction: Literal["mean", "sum", "none"] = "mean",
+    ignore_index: int = -100,
 ) -> Call:
-    """The cotangent of the data of `nn.avg_pool2d`, from that of its result; data is `(n, c, h, w)`."""
+    """The negative log-likelihood `-weights[target] * predictions[target]` of each item of a batch."""
 
-def avg_pool3d_grad(
-    out_grad: Operand,
-    data: Operand,
-    pool_size: int | Sequence[int] = (1, 1, 1),
-    strides: int | Sequence[int] = (1, 1, 1),
-    dilation: int | Sequence[int] = (1, 1, 1),
-    padding: int | Sequence[int] = (0, 0, 0),
-    layout: str = "NCDHW",
-    out_layout: str = "",
-    ceil_mode: bool = False,
-    count_include_pad: bool = False,
+def pad(data: Any, pad_width: Any, pad_value: Any = 0, pad_mode: str = "constant") -> Expr:
+    """A tensor with a border; see the operator."""
+
+def prelu(data: Operand, alpha: Operand, axis: int = 1) -> Call:
+    """`x` where `x > 0`, otherwise `alpha * x`, with an `alpha` for each channel along `axis`."""
+
+def relu(data: Operand) -> Call:
+    """`max(x, 0)`; NaN stays NaN."""
+
+def softmax(data: Operand, axis: int = -1) -> Call:
+    """`exp(x) / sum(exp(x))` along `axis`, computed from the maximum so that it does not overflow."""
+
+def space_to_batch_nd(
+    data: Operand, block_shape: int | Sequence[int], paddings: Sequence[Sequence[int]], pad_value: float = 0.0
 ) -> Call:
-    """The cotangent of the data of `nn.avg_pool3d`, from that of its result; data is `(n, c, d, h, w)`."""
+    """The axes after the first, padded and cut into blocks of `block_shape`; the place in the block goes
+    to the batch.
+    """
+
+def space_to_depth(data: Operand, block_size: int, layout: Literal["NCHW", "NHWC"] = "NCHW") -> Call:
+    """Each block of `block_size` by `block_size` pixels as one pixel with the channels of all of them."""
 
 def upsampling(
     data: Operand,
@@ -668,17 +668,6 @@ def upsampling3d(
 ) -> Call:
     """Data `(n, c, d, h, w)` with `scale_d`, `scale_h` and `scale_w` times as many elements (rounded)."""
 
-def upsampling_grad(
-    out_grad: Operand,
-    data: Operand,
-    scale_h: float = 1.0,
-    scale_w: float = 1.0,
-    layout: str = "NCHW",
-    method: Literal["nearest_neighbor", "bilinear", "bicubic"] = "nearest_neighbor",
-    align_corners: bool = False,
-) -> Call:
-    """The cotangent of the data of `nn.upsampling`, from that of its result."""
-
 def upsampling3d_grad(
     out_grad: Operand,
     data: Operand,
@@ -690,3 +679,14 @@ def upsampling3d_grad(
     coordinate_transformation_mode: Literal["half_pixel", "align_corners", "asymmetric"] = "half_pixel",
 ) -> Call:
     """The cotangent of the data of `nn.upsampling3d`, from that of its result."""
+
+def upsampling_grad(
+    out_grad: Operand,
+    data: Operand,
+    scale_h: float = 1.0,
+    scale_w: float = 1.0,
+    layout: str = "NCHW",
+    method: Literal["nearest_neighbor", "bilinear", "bicubic"] = "nearest_neighbor",
+    align_corners: bool = False,
+) -> Call:
+    """The cotangent of the data of `nn.upsampling`, from that of its result."""

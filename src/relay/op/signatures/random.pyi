@@ -6,20 +6,20 @@ from typing import Any
 from relay.ir.expr import Call, Constant
 from relay.op.signatures import Operand
 
-def threefry_key(seed: int) -> Constant:
-    """The key of a seed from 0 to 2**256 - 1, as a constant."""
+def multinomial(key: Operand, probs: Operand, num_samples: int = 1) -> Call:
+    """`(new_key, indices)`: `num_samples` int32 indices for each row of `probs` `(..., n)`."""
+
+def normal(key: Any, shape: Sequence[int], dtype: str = "float32", mean: Any = 0.0, scale: Any = 1.0) -> Call:
+    """`random.normal(key, shape)`: the pair of a new key and normal values."""
 
 def threefry_generate(key: Any, shape: Sequence[int]) -> Call:
     """`random.threefry_generate(key, shape)`: the pair of a new key and random uint64 of that shape."""
+
+def threefry_key(seed: int) -> Constant:
+    """The key of a seed from 0 to 2**256 - 1, as a constant."""
 
 def threefry_split(key: Operand) -> Call:
     """Two keys whose numbers have nothing to do with one another. Source: Claessen and Palka, 2013."""
 
 def uniform(key: Any, shape: Sequence[int], dtype: str = "float32", low: Any = 0.0, high: Any = 1.0) -> Call:
     """`random.uniform(key, shape)`: the pair of a new key and values evenly from `low` up to `high`."""
-
-def normal(key: Any, shape: Sequence[int], dtype: str = "float32", mean: Any = 0.0, scale: Any = 1.0) -> Call:
-    """`random.normal(key, shape)`: the pair of a new key and normal values."""
-
-def multinomial(key: Operand, probs: Operand, num_samples: int = 1) -> Call:
-    """`(new_key, indices)`: `num_samples` int32 indices for each row of `probs` `(..., n)`."""
