@@ -9,6 +9,8 @@ from relay.op import (  # noqa: I001 -- the order is that of the operator manual
     logic,
     cast,
     create,
+    sizes,
+    one_hot,
     reshape,
     join,
     broadcast,
@@ -27,6 +29,7 @@ from relay.op import (  # noqa: I001 -- the order is that of the operator manual
     statistics,
     scan,
     sort,
+    unique,
     random,
     nn,
 )
@@ -55,10 +58,11 @@ from relay.op.nn import (
 from relay.op.relation import relation
 
 FILES = (
-    math, trigonometry, rounding, arithmetic, compare, logic, cast, create, reshape, join, broadcast,
-    slice, dynamic_slice, take, index, scatter, arrange, pad, layout, einsum, fixed_point, gradient, reduce,
-    statistics, scan, sort, random, nn, activation, basic, conv, conv_transpose, conv_weight, dense, loss,
-    norm, magnitude, pool, global_pool, adaptive_pool, pool_grad, adaptive_pool_grad, upsample,
+    math, trigonometry, rounding, arithmetic, compare, logic, cast, create, sizes, one_hot, reshape, join,
+    broadcast, slice, dynamic_slice, take, index, scatter, arrange, pad, layout, einsum, fixed_point,
+    gradient, reduce, statistics, scan, sort, unique, random, nn, activation, basic, conv, conv_transpose,
+    conv_weight, dense, loss, norm, magnitude, pool, global_pool, adaptive_pool, pool_grad,
+    adaptive_pool_grad, upsample,
 )  # fmt: skip
 """The modules that register operators."""
 

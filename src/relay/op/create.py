@@ -2,17 +2,16 @@
 
 import math
 from collections.abc import Sequence
-from typing import Any, Literal, cast
+from typing import Any, ClassVar, Literal, cast
 
 import numpy
 
 from relay.diagnostic import fail
-from relay.ir.dtype import to_numpy
-from relay.ir.expr import Call, Constant, Expr, Op, as_expr, constant
+from relay.ir.dtype import is_integer, to_numpy
+from relay.ir.expr import Call, Constant, Expr, Op, as_expr
 from relay.ir.type import ANY, TensorType, Type
-from relay.op.axes import attribute_fault, axis_of
+from relay.op.axes import attribute_fault
 from relay.op.base import (
-    INTEGRAL,
     NUMERIC,
     Array,
     Derivative,
@@ -25,7 +24,8 @@ from relay.op.base import (
     sample,
 )
 from relay.op.conversion import converted
-from relay.op.derivative import cast_back, masked, number, spread, tensor_type, times, total
+from relay.op.derivative import cast_back, spread, tensor_type, times, total
+from relay.op.native import Index, Loops, Scalars, View
 from relay.op.numeric import apply
 from relay.op.relation import Typing
 
@@ -48,6 +48,11 @@ class Fill(Operator):
         sample(shape=(0, 3), dtype="bool"),
         sample(shape=(5,), dtype="bfloat16"),
     )
+    value: ClassVar[int]
+
+    def element(self, b: Loops, index: Sequence[Any]) -> Any:
+        """The value itself."""
+        return b.const(self.value, str(self.attributes()["dtype"]))
 
 
 @operator("zeros")
@@ -58,6 +63,7 @@ class Zeros(Fill):
     [[0, 0, 0], [0, 0, 0]]
     """
 
+    value = 0
     shape: tuple[int, ...]
     dtype: DTypeName
 
@@ -76,6 +82,7 @@ class Ones(Fill):
     [1.0, 1.0, 1.0]
     """
 
+    value = 1
     shape: tuple[int, ...]
     dtype: DTypeName
 
@@ -121,6 +128,10 @@ class Full(Operator):
 
     def transpose(self, g: Expr, fill_value: Expr) -> tuple[Expr, ...]:
         return (cast_back(apply("sum", g), fill_value, tensor_type(g).dtype),)
+
+    def element(self, b: Loops, index: Sequence[Any], fill_value: View) -> Any:
+        """The value itself."""
+        return b.cast(fill_value.at(()), self.dtype or fill_value.dtype)
 
 
 @operator("arange")
@@ -207,6 +218,40 @@ class Arange(Operator):
         return total([*([] if start is None else [spread(start, y)]),
                       *([] if step is None else [times(step, _places(y))])])  # fmt: skip
 
+    def limits(self, b: Loops, operands: Sequence[View]) -> list[Any]:
+        """Start, stop and step: a number of Python, or one that the code computes."""
+        given: list[Any] = [self.start or 0, self.stop, 1 if self.step is None else self.step]
+        names = (1,) if len(operands) == 1 else (0, 1, 2)
+        for i, x in zip(names, operands, strict=False):
+            given[i] = x.at(())
+        return given
+
+    def element(self, b: Loops, index: Sequence[Any], *operands: View) -> Any:
+        """So many steps from the start."""
+        start, _, step = self.limits(b, operands)
+        wide = "int64" if all(is_whole(x) for x in (start, step)) else "float64"
+        count = b.as_number(index[0], wide)
+        start, step = (
+            b.const(x, wide) if isinstance(x, int | float) else b.cast(x, wide) for x in (start, step)
+        )
+        return b.cast(b.add(b.multiply(count, step), start), self.dtype)
+
+    def extent(self, b: Loops, *operands: View) -> Sequence[Index]:
+        """How many steps there are before the stop."""
+        given = self.limits(b, operands)
+        wide = "int64" if all(is_whole(x) for x in given) else "float64"
+        start, stop, step = (in_type(b, x, wide) for x in given)
+        zero = b.const(0, wide)
+        message = "`arange` with step 0 would never arrive"
+        b.require(b.compare("ne", step, zero), "divide-by-zero", message)
+        way = b.subtract(stop, start)
+        if wide == "float64":
+            return [b.larger(b.as_index(b.function("ceil", b.divide(way, step))), 0)]
+        last = b.select(b.compare("gt", step, zero), b.const(1, wide), b.const(-1, wide))
+        steps = b.divide(b.subtract(b.add(way, step), last), step)
+        arrives = b.compare("gt", b.multiply(way, last), zero)
+        return [b.as_index(b.select(arrives, steps, zero))]
+
 
 def _places(y: Expr) -> Expr:
     """0, 1, 2, … in the type of a vector."""
@@ -247,6 +292,10 @@ class ZerosLike(FillLike):
     def reference(self, np: Numpy, data: Array) -> Array:
         return np.zeros_like(data)
 
+    def native(self, b: Scalars, x: Any) -> Any:
+        """Zero."""
+        return b.const(0, x)
+
 
 @operator("ones_like")
 class OnesLike(FillLike):
@@ -258,6 +307,10 @@ class OnesLike(FillLike):
 
     def reference(self, np: Numpy, data: Array) -> Array:
         return np.ones_like(data)
+
+    def native(self, b: Scalars, x: Any) -> Any:
+        """One."""
+        return b.const(1, x)
 
 
 @operator("full_like")
@@ -286,101 +339,20 @@ class FullLike(Operator):
     def transpose(self, g: Expr, data: Expr, fill_value: Expr) -> tuple[Expr | None, ...]:
         return None, apply("sum", g)
 
+    def element(self, b: Loops, index: Sequence[Any], data: View, fill_value: View) -> Any:
+        """The value itself."""
+        return fill_value.at(())
 
-@operator("shape_of")
-class ShapeOf(Operator):
-    """The shape of the operand as a tensor of rank 1.
-
-    relay> shape_of([[1, 2, 3], [4, 5, 6]])
-    [2, 3]
-    """
-
-    derivative = Derivative.ZERO
-    carried = ("data",)
-    samples = (sample("2x3 float32"), sample("int4"), sample("0x3 bool", dtype="int64"))
-
-    dtype: DTypeName = DTypeName("int32")
-
-    def infer(self, t: Typing, x: Type) -> Type:
-        return TensorType((len(t.shape(x)),), self.dtype)
-
-    def reference(self, np: Numpy, data: Array) -> Array:
-        return np.asarray(data.shape, to_numpy(self.dtype))
+    def extent(self, b: Loops, data: View, fill_value: View) -> Sequence[Index]:
+        """The shape is the first operand's."""
+        return data.sizes
 
 
-@operator("ndarray_size")
-class NdarraySize(Operator):
-    """The number of elements of the operand, a scalar.
-
-    relay> ndarray_size([[1, 2, 3], [4, 5, 6]])
-    6
-    """
-
-    derivative = Derivative.ZERO
-    carried = ("data",)
-    samples = (sample("2x3 float32"), sample("int4"), sample("0x3 bool", dtype="int64"))
-
-    dtype: DTypeName = DTypeName("int32")
-
-    def infer(self, t: Typing, x: Type) -> Type:
-        t.tensor(x)
-        return TensorType((), self.dtype)
-
-    def reference(self, np: Numpy, data: Array) -> Array:
-        return np.asarray(data.size, to_numpy(self.dtype))
+def is_whole(x: Any) -> bool:
+    """Whether a limit of `arange` is an integer."""
+    return isinstance(x, int) or (not isinstance(x, float) and is_integer(x.dtype))
 
 
-@operator("one_hot")
-class OneHot(Operator):
-    """A new axis of size `depth` at `axis`, with `on_value` at the index and `off_value` elsewhere.
-
-    An index outside 0 to `depth - 1` gives `off_value` throughout.
-
-    relay> one_hot([2, 0], 1.0, 0.0, depth=3)
-    [[0.0, 0.0, 1.0], [1.0, 0.0, 0.0]]
-    """
-
-    fusion = Fusion.BROADCAST
-    derivative = Derivative.RULES
-    samples = (
-        sample(numpy.array([2, 0, 5]), numpy.float32(1), numpy.float32(0), depth=3),
-        sample(numpy.int32(1), numpy.int32(5), numpy.int32(-1), depth=2, dtype="int32"),
-        sample(numpy.array([1, 0]), numpy.float32(1.5), numpy.int32(3), depth=2),
-        sample("2x3 int64", "bool", "bool", depth=4, axis=0, dtype="bool"),
-        sample("0 int8", numpy.float32(1), numpy.float32(0), depth=3, axis=1),
-    )
-
-    depth: int
-    axis: int = -1
-    dtype: DTypeName = DTypeName("float32")
-
-    def infer(self, t: Typing, indices: Type, on: Type, off: Type) -> Type:
-        t.dtype_in(indices, INTEGRAL, "the indices")
-        for value in (on, off):
-            t.shape(value, rank=0, what="a value of `one_hot`")
-            if not isinstance(t.dtype(value), str):
-                t.equal(t.dtype(value), self.dtype)
-        if self.depth < 0:
-            attribute_fault(t, "depth", self.depth, "a size is never negative")
-        shape = t.shape(indices)
-        at = axis_of(t, self.axis, len(shape) + 1)
-        return TensorType((*shape[:at], self.depth, *shape[at:]), self.dtype)
-
-    def reference(self, np: Numpy, indices: Array, on_value: Array, off_value: Array) -> Array:
-        at = self.axis % (indices.ndim + 1)
-        places = np.arange(self.depth).reshape((-1,) + (1,) * (indices.ndim - at))
-        hit = np.expand_dims(np.asarray(indices).astype(numpy.int64), at) == places
-        on, off = (converted(np, v, self.dtype) for v in (on_value, off_value))
-        return np.where(hit, on, off).astype(to_numpy(self.dtype))
-
-    def vjp(self, g: Expr, y: Expr, indices: Expr, *values: Expr) -> tuple[Expr | None, ...]:
-        hit = apply(
-            "one_hot", indices, constant(True), constant(False), **self.attributes() | {"dtype": "bool"}
-        )
-        parts = (masked(hit, g), masked(apply("logical_not", hit), g))
-        dtype = tensor_type(g).dtype
-        return None, *[cast_back(apply("sum", d), v, dtype) for d, v in zip(parts, values, strict=True)]
-
-    def jvp(self, dxs: Sequence[Any], y: Expr, *xs: Expr) -> Expr:
-        on, off = (number(0, y) if d is None else d for d in dxs[1:])
-        return self(xs[0], on, off)
+def in_type(b: Loops, x: Any, dtype: str) -> Any:
+    """A limit of `arange` as a number of a base type."""
+    return b.const(x, dtype) if isinstance(x, int | float) else b.cast(x, dtype)

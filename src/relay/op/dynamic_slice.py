@@ -1,5 +1,6 @@
 """Regular parts of a tensor between places that are known at run time."""
 
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy
@@ -9,10 +10,11 @@ from relay.ir.type import ANY, Dim, TensorType, Type
 from relay.op.axes import SIZES, attribute_fault
 from relay.op.base import INTEGRAL, Array, Derivative, Numpy, Operator, array_type, operator, sample
 from relay.op.derivative import number, zeros_like
+from relay.op.native import Index, Loops, Output, View
 from relay.op.numeric import apply
 from relay.op.relation import Typing
 from relay.op.reshape import Rearrangement
-from relay.op.slice import range_of, sized
+from relay.op.slice import BEYOND, range_of, sized
 
 
 @operator("strided_set")
@@ -61,6 +63,23 @@ class StridedSet(Operator):
     ) -> tuple[Expr | None, ...]:
         rest = self(g, number(0, g), begin, end, strides)
         return rest, apply("collapse_sum_like", part(g, begin, end, strides), v), None, None, None
+
+    def compute(
+        self, b: Loops, out: Output, data: View, v: View, begin: View, end: View, strides: View
+    ) -> None:
+        """A copy, and then the part."""
+        ranges = ranges_at(b, data, begin, end, strides)
+        sizes = [length for _, length, _ in ranges]
+        extra = len(sizes) - len(v.sizes)
+        fits = [b.is_same(d, n) for d, n in zip(v.sizes, sizes[extra:], strict=True) if d != 1]
+        message = "a part is set to a tensor of its shape"
+        b.require(b.both(*fits), "shape-constraint", message)
+
+        def one(index: Sequence[Any]) -> None:
+            out.put(placed(b, index, ranges), v.at(b.spread(index, v)))
+
+        b.nest(data.sizes, lambda index: out.put(index, data.at(index)))
+        b.nest(sizes, one)
 
 
 def part(x: Expr, begin: Expr, end: Expr, strides: Expr) -> Expr:
@@ -138,3 +157,84 @@ class DynStridedSlice(Rearrangement):
         first, size = apply("cast", begin, dtype="int64"), apply("cast", sizes, dtype="int64")
         front = apply("where", apply("less", first, zero), apply("add", first, counts), first)
         return apply("where", apply("less", size, zero), counts, apply("add", front, size))
+
+    def extent(self, b: Loops, data: View, begin: View, end: View, strides: View) -> Sequence[Index]:
+        """The lengths between the places."""
+        return [length for _, length, _ in self.ranges(b, data, begin, end, strides)]
+
+    def compute(self, b: Loops, out: Output, data: View, begin: View, end: View, strides: View) -> None:
+        """The elements from place to place."""
+        ranges = self.ranges(b, data, begin, end, strides)
+        b.nest(out.sizes, lambda index: out.put(index, data.at(placed(b, index, ranges))))
+
+    def ranges(self, b: Loops, data: View, *places: View) -> list[tuple[Index, Index, Index]]:
+        """The beginning, the length and the stride of what is taken of each axis."""
+        return ranges_at(b, data, *places, in_sizes=self.slice_mode == "size")
+
+
+OUTSIDE = "the slice lies within the axis"
+
+
+def ranges_at(
+    b: Loops, data: View, begin: View, end: View, strides: View, *, in_sizes: bool = False
+) -> list[tuple[Index, Index, Index]]:
+    """What `range_of` or `sized` gives for each axis, as the code computes it: begin, length, stride."""
+    found: list[tuple[Index, Index, Index]] = []
+    for k, d in enumerate(data.sizes):
+        first = given(b, begin, k, 0)
+        if in_sizes:
+            found.append(sized_at(b, d, first, given(b, end, k, -1)))
+        else:
+            found.append(range_at(b, d, first, given(b, end, k, BEYOND), given(b, strides, k, 1)))
+    return found
+
+
+def given(b: Loops, places: View, axis: int, otherwise: int) -> Index:
+    """What is given for an axis, if there is something."""
+    count = places.sizes[0]
+    if isinstance(count, int):
+        return b.as_index(places.at([axis])) if axis < count else otherwise
+    found = b.where(
+        b.is_less(axis, count),
+        lambda: b.cast(places.at([axis]), "int64"),
+        lambda: b.const(otherwise, "int64"),
+    )
+    return b.as_index(found)
+
+
+def from_front(b: Loops, d: Index, place: Index) -> Index:
+    """A place that counts from the end if it is negative."""
+    return b.choose(b.is_less(place, 0), b.plus(d, place), place)
+
+
+def sized_at(b: Loops, d: Index, begin: Index, size: Index) -> tuple[Index, Index, Index]:
+    """So many elements, or all that are left."""
+    first = from_front(b, d, begin)
+    length = b.choose(b.is_less(size, 0), b.minus(d, first), size)
+    last = b.plus(first, length)
+    inside = (b.is_less(first, 0), b.is_less(d, first), b.is_less(d, last))
+    b.require(b.both(*map(b.negation, inside)), "slice-out-of-range", OUTSIDE)
+    return first, length, 1
+
+
+def range_at(b: Loops, d: Index, begin: Index, end: Index, stride: Index) -> tuple[Index, Index, Index]:
+    """The elements from one place to another; see `range_of`."""
+    b.require(b.negation(b.is_same(stride, 0)), "attribute-value", "`strides` cannot be 0: a stride is not 0")
+    back = b.is_less(stride, 0)
+    most = b.choose(back, b.minus(d, 1), d)
+    least = b.choose(back, -1, 0)
+    first = from_front(b, d, begin)
+    first = b.choose(back, b.choose(b.is_less(begin, 0), first, b.smaller(first, most)), first)
+    last = b.smaller(from_front(b, d, end), most)
+    last = b.choose(back, b.larger(last, -1), last)
+    last = b.choose(b.both(back, b.is_less(end, 1 - BEYOND)), -1, last)
+    way = b.choose(back, b.minus(first, last), b.minus(last, first))
+    step = b.choose(back, b.minus(0, stride), stride)
+    outside = (b.is_less(first, least), b.is_less(most, first), b.is_less(way, 0))
+    b.require(b.both(*map(b.negation, outside)), "slice-out-of-range", OUTSIDE)
+    return first, b.quotient(b.minus(b.plus(way, step), 1), step), stride
+
+
+def placed(b: Loops, index: Sequence[Any], ranges: Sequence[tuple[Index, Index, Index]]) -> list[Index]:
+    """The place in the tensor of an element of the part."""
+    return [b.plus(first, b.times(i, stride)) for i, (first, _, stride) in zip(index, ranges, strict=True)]

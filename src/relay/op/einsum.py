@@ -9,11 +9,12 @@ from typing import Any
 
 from relay.ir.expr import Expr
 from relay.ir.type import Dim, TensorType, Type
-from relay.op.axes import SIZES, Checker, attribute_fault
+from relay.op.axes import SIZES, UNCHECKED, Checker, attribute_fault
 from relay.op.base import NUMERIC, Array, Derivative, Kernel, Numpy, operator, sample
-from relay.op.conversion import accumulator
+from relay.op.conversion import accumulator, accumulator_name
 from relay.op.derivative import number, rank_of, sizes_of, total
 from relay.op.join import same_fields
+from relay.op.native import Index, Loops, View
 from relay.op.numeric import apply
 from relay.op.relation import Typing
 
@@ -139,6 +140,35 @@ class Einsum(Kernel):
         rows = [(*data[:i], dx, *data[i + 1 :]) for i, dx in enumerate(dxs[0]) if dx is not None]
         return total([self(row) for row in rows])
 
+    def element(self, b: Loops, index: Sequence[Any], data: Sequence[View]) -> Any:
+        """The sum of products over the letters that are left."""
+        equation = self.parsed(UNCHECKED, len(data))
+        sizes: dict[str, Index] = {}
+        rests: list[Sequence[Index]] = []
+        for x, term in zip(data, equation.operands, strict=True):
+            for a, part in by_letter(term, x.sizes).items():
+                if a == REST:
+                    rests.append(part)
+                else:
+                    sizes[a] = part[0]
+        given = by_letter(equation.result, index)
+        summed = [a for a in sizes if a not in given]
+        rest: Sequence[Index] = b.broadcast(rests) if equation.drops_rest else []
+        dtype = accumulator_name(data[0].dtype)
+
+        def step(place: Sequence[Index], totals: Sequence[Any]) -> Sequence[Any]:
+            known = {**given, **{a: [i] for a, i in zip(summed, place, strict=False)}}
+            if equation.drops_rest:
+                known[REST] = place[len(summed) :]
+            product = b.const(1, dtype)
+            for x, term in zip(data, equation.operands, strict=True):
+                at = [i for a in term for i in (known[a] if a != REST else rest_of(b, known[a], x, term))]
+                product = b.multiply(product, b.cast(x.at(at), dtype))
+            return [b.add(totals[0], product)]
+
+        total = b.fold([*[sizes[a] for a in summed], *rest], [b.const(0, dtype)], step)
+        return b.cast(total[0], data[0].dtype)
+
 
 def cotangent(equation: Equation, i: int, g: Expr, xs: Sequence[Expr]) -> Expr:
     """The cotangent of operand `i`: the product of `g` with the other operands, by the same letters."""
@@ -179,3 +209,25 @@ def diagonal(x: Expr, term: Sequence[str]) -> Expr:
             there, here = (apply("cumsum", apply("ones_like", x), axis=axes[j]) for j in (first, i))
             found = apply("where", apply("equal", there, here), found, number(0, x))
     return found
+
+
+def by_letter(term: Sequence[str], axes: Sequence[Any]) -> dict[str, Sequence[Any]]:
+    """What belongs to each letter of a term; all that is left to `...`."""
+    rest = len(axes) - sum(a != REST for a in term)
+    found: dict[str, Sequence[Any]] = {}
+    at = 0
+    for a in term:
+        count = rest if a == REST else 1
+        found[a] = axes[at : at + count]
+        at += count
+    return found
+
+
+def rest_of(b: Loops, index: Sequence[Any], x: View, term: Sequence[str]) -> list[Any]:
+    """The index for the axes of an operand that `...` stands for, some of which may be stretched."""
+    sizes = by_letter(term, x.sizes)[REST]
+    own = index[len(index) - len(sizes) :]
+    return [
+        0 if d == 1 else i if isinstance(d, int) else b.choose(b.is_same(d, 1), 0, i)
+        for i, d in zip(own, sizes, strict=True)
+    ]

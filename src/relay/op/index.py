@@ -1,12 +1,13 @@
 """Elements by index: gathering them, and scattering others into their places."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy
 
 from relay.ir.expr import Expr, constant
 from relay.ir.type import ANY, Dim, TensorType, Type
-from relay.op.axes import attribute_fault, axis_of, check_indices
+from relay.op.axes import attribute_fault, axis_of, check_indices, placed_index
 from relay.op.base import (
     BOOLEAN,
     INTEGRAL,
@@ -21,6 +22,7 @@ from relay.op.base import (
 )
 from relay.op.conversion import wide
 from relay.op.derivative import rank_of, tensor_type, total, zeros_like
+from relay.op.native import Index, Loops, Output, View
 from relay.op.numeric import apply, dims
 from relay.op.relation import Typing
 from relay.op.reshape import Rearrangement
@@ -66,6 +68,10 @@ class Gather(Rearrangement):
     def transpose(self, g: Expr, data: Expr, indices: Expr) -> tuple[Expr | None, ...]:
         zeros = zeros_like(data)
         return apply("scatter_elements", zeros, indices, g, axis=self.axis, reduction="add"), None
+
+    def element(self, b: Loops, index: Sequence[Any], data: View, indices: View) -> Any:
+        """The element at the index that stands there."""
+        return data.at(place_along(b, index, indices.at(index), self.axis, data))
 
 
 def along(np: Numpy, indices: Array, shape: Sequence[int], axis: int) -> tuple[Array, ...]:
@@ -128,6 +134,15 @@ class GatherND(Rearrangement):
             rows = [apply("take", wide, constant(i), axis=0) for i in range(depth)]
             points = apply("stack", (*counted(rows[0], self.batch_dims), *rows))
         return apply("scatter_nd", zeros_like(data), points, g, mode="add"), None
+
+    def element(self, b: Loops, index: Sequence[Any], data: View, indices: View) -> Any:
+        """The element at a point."""
+        batch, count = self.batch_dims, len(indices.sizes) - 1
+        depth = len(data.sizes) - batch - (len(index) - count)
+        point = [
+            placed_index(b, indices.at([i, *index[:count]]), data.sizes[batch + i]) for i in range(depth)
+        ]
+        return data.at([*index[:batch], *point, *index[count:]])
 
 
 def counted(x: Expr, count: int) -> list[Expr]:
@@ -193,6 +208,15 @@ class AdvIndex(Injective):
         found = apply("scatter_nd", zeros_like(data), apply("stack", rows), g, mode="add")
         return ((found, *[None for _ in indices]),)
 
+    def element(self, b: Loops, index: Sequence[Any], inputs: Sequence[View]) -> Any:
+        """The element at the indices that stand there."""
+        data, *indices = inputs
+        own = index[: len(index) - (len(data.sizes) - len(indices))]
+        place = [
+            placed_index(b, x.at(b.spread(own, x)), d) for x, d in zip(indices, data.sizes, strict=False)
+        ]
+        return data.at([*place, *index[len(own) :]])
+
 
 @operator("unravel_index")
 class UnravelIndex(Operator):
@@ -224,6 +248,28 @@ class UnravelIndex(Operator):
             .astype(indices.dtype)
         )
 
+    def compute(self, b: Loops, out: Output, indices: View, shape: View) -> None:
+        """Each place divided by the sizes, from the last."""
+        rank = shape.sizes[0]
+
+        def factor(place: Sequence[Any], totals: Sequence[Any]) -> Sequence[Any]:
+            return [b.multiply(totals[0], b.cast(shape.at(place), "int64"))]
+
+        whole = b.as_index(b.fold([rank], [b.const(1, "int64")], factor)[0])
+
+        def one(index: Sequence[Any]) -> None:
+            start = b.as_number(placed_index(b, indices.at(index), whole, negative=False), "int64")
+
+            def step(k: Any, totals: Sequence[Any]) -> Sequence[Any]:
+                axis = b.minus(b.minus(rank, 1), k)
+                size, place = b.as_index(shape.at([axis])), b.as_index(totals[0])
+                out.put([axis, *index], b.as_number(b.rest(place, size), out.dtype))
+                return [b.as_number(b.quotient(place, size), "int64")]
+
+            b.loop(rank, [start], step)
+
+        b.nest(indices.sizes, one)
+
 
 @operator("argwhere")
 class ArgWhere(Operator):
@@ -243,6 +289,30 @@ class ArgWhere(Operator):
 
     def reference(self, np: Numpy, condition: Array) -> Array:
         return np.argwhere(wide(condition)).astype(numpy.int32)
+
+    def compute(self, b: Loops, out: Output, condition: View) -> None:
+        """A row for each element that is not zero."""
+
+        def step(index: Sequence[Any], totals: Sequence[Any]) -> Sequence[Any]:
+            x = condition.at(index)
+            here = b.cast(x, "bool")
+
+            def row() -> None:
+                for k, i in enumerate(index):
+                    out.put([b.as_index(totals[0]), k], b.as_number(i, "int32"))
+
+            b.when(here, row)
+            return [b.add(totals[0], b.cast(here, "int64"))]
+
+        b.fold(condition.sizes, [b.const(0, "int64")], step)
+
+    def extent(self, b: Loops, condition: View) -> Sequence[Index]:
+        """As many rows as there are elements that are not zero."""
+
+        def step(index: Sequence[Any], totals: Sequence[Any]) -> Sequence[Any]:
+            return [b.add(totals[0], b.cast(b.cast(condition.at(index), "bool"), "int64"))]
+
+        return [b.as_index(b.fold(condition.sizes, [b.const(0, "int64")], step)[0]), len(condition.sizes)]
 
 
 @operator("invert_permutation")
@@ -265,3 +335,22 @@ class InvertPermutation(Operator):
         out = np.zeros_like(data)
         out[at] = np.arange(len(data)).astype(data.dtype)
         return out
+
+    def compute(self, b: Loops, out: Output, data: View) -> None:
+        """Each place goes to where its number says."""
+
+        def clear(index: Sequence[Any]) -> None:
+            out.put(index, b.const(0, data.dtype))
+
+        def one(index: Sequence[Any]) -> None:
+            at = placed_index(b, data.at(index), data.sizes[0], negative=False)
+            out.put([at], b.as_number(index[0], data.dtype))
+
+        b.nest(data.sizes, clear)
+        b.nest(data.sizes, one)
+
+
+def place_along(b: Loops, index: Sequence[Any], x: Any, axis: int, data: View) -> list[Any]:
+    """A place of `data`: an index along an axis, and the given place along the others."""
+    at = axis % len(index)
+    return [*index[:at], placed_index(b, x, data.sizes[at]), *index[at + 1 :]]

@@ -9,8 +9,9 @@ from typing import Any, Literal
 from relay.ir.dim import product
 from relay.ir.expr import Expr
 from relay.ir.type import Dim, TensorType, Type
-from relay.op.axes import SIZES, Checker, attribute_fault
+from relay.op.axes import SIZES, UNCHECKED, Checker, attribute_fault
 from relay.op.base import Array, Derivative, Numpy, operator, sample
+from relay.op.native import Loops, View
 from relay.op.numeric import apply
 from relay.op.relation import Typing
 from relay.op.reshape import MERGED, SPLIT, Rearrangement, fitted
@@ -130,6 +131,14 @@ class LayoutTransform(Rearrangement):
     def transpose(self, g: Expr, data: Expr) -> tuple[Expr, ...]:
         return (fitted(apply("layout_transform", g, self.dst_layout, self.src_layout), data),)
 
+    def element(self, b: Loops, index: Sequence[Any], data: View) -> Any:
+        """The transpositions and the shape backwards."""
+        first, split, last = self.plan(UNCHECKED, b.dims(data.sizes))
+        place = [index[last.index(i)] for i in range(len(last))]
+        sizes, own = [b.size(d) for d in split], [data.sizes[i] for i in first]
+        found = b.reshaped(place, sizes, own)
+        return data.at([found[first.index(i)] for i in range(len(first))])
+
 
 def _image(t: Typing, x: Type, layout: str) -> tuple[Dim, Dim, Dim, Dim]:
     """Batch, channels, height and width of a tensor of images."""
@@ -137,7 +146,7 @@ def _image(t: Typing, x: Type, layout: str) -> tuple[Dim, Dim, Dim, Dim]:
     return (n, a, b, c) if layout == "NCHW" else (n, c, a, b)
 
 
-def _laid_out(n: Dim, c: Dim, h: Dim, w: Dim, layout: str) -> tuple[Dim, ...]:
+def _laid_out(n: Any, c: Any, h: Any, w: Any, layout: str) -> tuple[Any, ...]:
     return (n, c, h, w) if layout == "NCHW" else (n, h, w, c)
 
 
@@ -175,6 +184,15 @@ class SpaceToDepth(Rearrangement):
 
     def transpose(self, g: Expr, data: Expr) -> tuple[Expr, ...]:
         return (fitted(apply("nn.depth_to_space", g, self.block_size, self.layout), data),)
+
+    def element(self, b: Loops, index: Sequence[Any], data: View) -> Any:
+        """The pixel at the place in the block that the channel stands for."""
+        n, c, h, w = image_index(index, self.layout)
+        size = self.block_size
+        channels = data.sizes[1 if self.layout == "NCHW" else 3]
+        i, j, k = b.unravelled(c, (size, size, channels))
+        y, x = b.plus(b.times(h, size), i), b.plus(b.times(w, size), j)
+        return data.at(_laid_out(n, k, y, x, self.layout))
 
 
 def check_block(t: Checker, size: int) -> int:
@@ -236,6 +254,18 @@ class DepthToSpace(Rearrangement):
         x = apply("reshape", x, newshape=(0, 0, 0, *split))
         return apply("reshape", apply("transpose", x, (0, 1, 2, 4, 3)), newshape=(0, 0, 0, *merged))
 
+    def element(self, b: Loops, index: Sequence[Any], data: View) -> Any:
+        """The channel that stands for the place in the block."""
+        n, c, h, w = image_index(index, self.layout)
+        size = self.block_size
+        channels = b.quotient(data.sizes[1 if self.layout == "NCHW" else 3], size * size)
+        i, j = b.rest(h, size), b.rest(w, size)
+        place, sizes = (
+            ((i, j, c), (size, size, channels)) if self.mode == "DCR" else ((c, i, j), (channels, size, size))
+        )
+        y, x = b.quotient(h, size), b.quotient(w, size)
+        return data.at(_laid_out(n, b.position(place, sizes), y, x, self.layout))
+
 
 @operator("nn.space_to_batch_nd")
 class SpaceToBatchND(Rearrangement):
@@ -281,6 +311,16 @@ class SpaceToBatchND(Rearrangement):
 
     def jvp(self, dxs: Sequence[Any], y: Expr, data: Expr) -> Expr:
         return replace(self, pad_value=0.0)(dxs[0])
+
+    def element(self, b: Loops, index: Sequence[Any], data: View) -> Any:
+        """An element at a place in the block, or the padding."""
+        m = len(self.block_shape)
+        *block, batch = b.unravelled(index[0], (*self.block_shape, data.sizes[0]))
+        steps = zip(index[1 : m + 1], self.block_shape, block, self.paddings, strict=True)
+        place = [b.minus(b.plus(b.times(i, s), k), before) for i, s, k, (before, _) in steps]
+        inside = [b.is_within(i, d) for i, d in zip(place, data.sizes[1:], strict=False)]
+        fill = b.cast(b.const(self.pad_value, "float64"), data.dtype)
+        return b.where(b.both(*inside), lambda: data.at([batch, *place, *index[m + 1 :]]), lambda: fill)
 
 
 def check_blocks(
@@ -336,3 +376,18 @@ class BatchToSpaceND(Rearrangement):
 
     def transpose(self, g: Expr, data: Expr) -> tuple[Expr, ...]:
         return (fitted(apply("nn.space_to_batch_nd", g, self.block_shape, self.crops), data),)
+
+    def element(self, b: Loops, index: Sequence[Any], data: View) -> Any:
+        """The element of the block that the place is in."""
+        m = len(self.block_shape)
+        places = [b.plus(i, before) for i, (before, _) in zip(index[1:], self.crops, strict=False)]
+        block = [b.rest(i, s) for i, s in zip(places, self.block_shape, strict=True)]
+        batch = b.position((*block, index[0]), (*self.block_shape, b.sizes[0]))
+        inner = [b.quotient(i, s) for i, s in zip(places, self.block_shape, strict=True)]
+        return data.at([batch, *inner, *index[m + 1 :]])
+
+
+def image_index(index: Sequence[Any], layout: str) -> tuple[Any, Any, Any, Any]:
+    """An index as batch, channel, row and column."""
+    n, a, b, c = index
+    return (n, a, b, c) if layout == "NCHW" else (n, c, a, b)

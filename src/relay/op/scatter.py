@@ -1,6 +1,6 @@
 """Updates of a tensor at indexed places."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -8,11 +8,12 @@ import numpy
 
 from relay.ir.expr import Expr
 from relay.ir.type import TensorType, Type
-from relay.op.axes import axis_of, check_indices
+from relay.op.axes import axis_of, check_indices, placed_index
 from relay.op.base import INTEGRAL, Array, Derivative, Numpy, Operator, operator, sample
-from relay.op.conversion import accumulator
+from relay.op.conversion import accumulator, accumulator_name
 from relay.op.derivative import number, times, written, zeros_like
-from relay.op.index import along, as_index, coordinates_of
+from relay.op.index import along, as_index, coordinates_of, place_along
+from relay.op.native import Loops, Output, View
 from relay.op.numeric import apply
 from relay.op.relation import Typing
 from relay.op.scattering import numbered
@@ -102,6 +103,23 @@ class Scatter(Operator):
         getattr(np, _UFUNC[how]).at(out, at, accumulator(updates))
         return out.astype(data.dtype)
 
+    def scattered(
+        self, b: Loops, out: Output, data: View, updates: View, place: Callable[[Sequence[Any]], Any]
+    ) -> None:
+        """A copy of `data`, in which each update is combined with what is at its place."""
+        dtype = data.dtype if self.how == "update" else accumulator_name(data.dtype)
+        room: Output = out if dtype == data.dtype else b.room(dtype, data.sizes)
+
+        def one(index: Sequence[Any]) -> None:
+            at = place(index)
+            x = b.cast(updates.at(index), dtype)
+            room.put(at, x if self.how == "update" else combined(b, self.how, room.at(at), x))
+
+        b.nest(data.sizes, lambda index: room.put(index, b.cast(data.at(index), dtype)))
+        b.nest(updates.sizes, one)
+        if room is not out:
+            b.nest(data.sizes, lambda index: out.put(index, b.cast(room.at(index), data.dtype)))
+
 
 @operator("scatter_elements")
 class ScatterElements(Scatter):
@@ -154,6 +172,14 @@ class ScatterElements(Scatter):
     def put(self, data: Expr, indices: Expr, updates: Expr, how: Reduction) -> Expr:
         return replace(self, reduction=how)(data, indices, updates)
 
+    def compute(self, b: Loops, out: Output, data: View, indices: View, updates: View) -> None:
+        """Each update goes to its index along the axis."""
+
+        def place(index: Sequence[Any]) -> Any:
+            return place_along(b, index, indices.at(index), self.axis, data)
+
+        self.scattered(b, out, data, updates, place)
+
 
 @operator("scatter_nd")
 class ScatterND(Scatter):
@@ -198,3 +224,29 @@ class ScatterND(Scatter):
 
     def put(self, data: Expr, indices: Expr, updates: Expr, how: Reduction) -> Expr:
         return replace(self, mode=how)(data, indices, updates)
+
+    def compute(self, b: Loops, out: Output, data: View, indices: View, updates: View) -> None:
+        """Each update goes to its point."""
+        count = len(indices.sizes) - 1
+        depth = len(data.sizes) - (len(updates.sizes) - count)
+
+        def place(index: Sequence[Any]) -> Any:
+            point = [placed_index(b, indices.at([i, *index[:count]]), data.sizes[i]) for i in range(depth)]
+            return [*point, *index[count:]]
+
+        self.scattered(b, out, data, updates, place)
+
+
+def combined(b: Loops, how: Reduction, x: Any, y: Any) -> Any:
+    """Two numbers combined; NaN stays."""
+    match how:
+        case "add":
+            return b.add(x, y)
+        case "mul":
+            return b.multiply(x, y)
+        case "min" | "max":
+            better = b.compare("lt" if how == "min" else "gt", x, y)
+            keeps = b.bits("or", better, b.compare("ne", x, x))
+            return b.select(keeps, x, y)
+        case "update":
+            return y

@@ -26,8 +26,10 @@ from relay.op.base import (
 )
 from relay.op.conversion import accumulator
 from relay.op.derivative import zeros_like
+from relay.op.native import Index, Loops, Output, View
 from relay.op.numeric import SameType, apply, narrow
 from relay.op.relation import Typing
+from relay.op.sorting import is_before, sort_lines
 
 
 def order(np: Numpy, data: Array, axis: int, ascending: bool) -> Array:
@@ -73,6 +75,14 @@ class Sort(SameType):
         """Where each element of the result comes from."""
         return apply("argsort", data, axis=self.axis, is_ascend=self.is_ascend)
 
+    def compute(self, b: Loops, out: Output, data: View) -> None:
+        """The elements in the order of their places."""
+
+        def emit(index: list[Index], place: Any) -> None:
+            out.put(index, data.at(moved_to(b, index, self.axis, place)))
+
+        sort_lines(b, data, self.axis, self.is_ascend, data.sizes[self.axis], emit)
+
 
 @operator("argsort")
 class ArgSort(Operator):
@@ -95,6 +105,14 @@ class ArgSort(Operator):
 
     def reference(self, np: Numpy, data: Array) -> Array:
         return narrow(order(np, data, self.axis, self.is_ascend), self.dtype)
+
+    def compute(self, b: Loops, out: Output, data: View) -> None:
+        """The places in order."""
+
+        def emit(index: list[Index], place: Any) -> None:
+            out.put(index, b.cast(place, self.dtype))
+
+        sort_lines(b, data, self.axis, self.is_ascend, data.sizes[self.axis], emit)
 
 
 @dataclass(frozen=True)
@@ -136,6 +154,20 @@ class _TopK(Operator):
         """Where the elements that are taken come from."""
         return y[1] if self.ret_type == "both" else replace(self, ret_type="indices")(data, *k)
 
+    def compute(self, b: Loops, out: Any, data: View, *k: View) -> None:
+        """The first places in order, or what stands there, or both."""
+        outs: dict[str, Output] = {self.ret_type: out}
+        if self.ret_type == "both":
+            outs = dict(zip(("values", "indices"), out, strict=True))
+
+        def emit(index: list[Index], place: Any) -> None:
+            if "values" in outs:
+                outs["values"].put(index, data.at(moved_to(b, index, self.axis, place)))
+            if "indices" in outs:
+                outs["indices"].put(index, b.cast(place, self.dtype))
+
+        sort_lines(b, data, self.axis, self.is_ascend, b.sizes[self.axis], emit)
+
 
 def placed(g: Expr, axis: int, indices: Expr, x: Expr) -> Expr:
     """The cotangent of `x`, from which elements at the indices along an axis were taken."""
@@ -167,6 +199,14 @@ class DynTopK(_TopK):
         size = data.shape[self.axis]
         wanted = int(np.reshape(k, ()))
         return self.pick(np, data, min(wanted, size) if wanted >= 1 else size)
+
+    def extent(self, b: Loops, data: View, k: View) -> Any:
+        """As many as `k` says, if there are so many."""
+        size, wanted = data.sizes[self.axis], b.as_index(k.at([0] * len(k.sizes)))
+        taken = b.choose(b.is_less(wanted, 1), size, b.smaller(wanted, size))
+        at = self.axis % len(data.sizes)
+        sizes = [*data.sizes[:at], taken, *data.sizes[at + 1 :]]
+        return [sizes, sizes] if self.ret_type == "both" else sizes
 
 
 @operator("topk")
@@ -257,59 +297,31 @@ class SearchSorted(Operator):
         ]
         return narrow(np.reshape(np.asarray(found, "int64"), x.shape), self.dtype)
 
+    def element(self, b: Loops, index: Sequence[Any], sorted_sequence: View, values: View) -> Any:
+        """Half of what is left at a time."""
+        row = index[: len(sorted_sequence.sizes) - 1]
+        n, v = sorted_sequence.sizes[-1], values.at(index)
 
-@operator("unique")
-class Unique(Operator):
-    """The distinct elements of a vector: `(unique, indices, inverse_indices, num_unique)`, int32 but
-    the first.
+        def step(_: Index, totals: Sequence[Any]) -> Sequence[Any]:
+            low, high = totals
+            middle = b.bits("ashr", b.add(low, high), b.const(1, low))
 
-    `indices` says where each occurs first, `inverse_indices` which of them each element is;
-    `return_counts` adds
-    how often each occurs.  They ascend, or come in the order they occur without `is_sorted`.
+            def passes() -> Any:
+                x = sorted_sequence.at([*row, b.as_index(middle)])
+                return b.negation(is_before(b, v, x, True)) if self.right else is_before(b, x, v, True)
 
-    relay> unique([4, 2, 4])
-    ([2, 4], [1, 0], [1, 0, 1], [2])
-    """
+            is_open = b.compare("lt", low, high)
+            on = b.where(is_open, passes, lambda: b.const(False, "bool"))
+            narrower = b.select(is_open, middle, high)
+            return [b.select(on, b.add(middle, b.const(1, low)), low), b.select(on, high, narrower)]
 
-    is_sorted: bool = True
-    return_counts: bool = False
-    dtypes = NUMERIC
-    derivative = Derivative.RULES
-    samples = (
-        sample(_np.asarray([4, 2, 4, 1])),
-        sample(_np.asarray([4, 2, 4]), is_sorted=False),
-        sample("4 float64", is_sorted=False),
-        sample("0 int32", return_counts=True),
-    )
+        rounds = n.bit_length() if isinstance(n, int) else 63
+        found = b.loop(rounds, [b.const(0, "int64"), b.as_number(n, "int64")], step)
+        return b.cast(found[0], self.dtype)
 
-    def result_count(self, operands: Sequence[Any]) -> int | None:
-        return 5 if self.return_counts else 4
 
-    def infer(self, t: Typing, data: Type) -> Type:
-        (n,) = t.shape(data, 1, "the data")
-        found = TensorType((ANY,), "int32")
-        parts = [
-            TensorType((ANY,), t.dtype(data)),
-            found,
-            TensorType((n,), "int32"),
-            TensorType((1,), "int32"),
-        ]
-        return TupleType([*parts, found] if self.return_counts else parts)
-
-    def reference(self, np: Numpy, data: Array) -> Any:
-        values, first, inverse, counts = np.unique(
-            accumulator(data), return_index=True, return_inverse=True, return_counts=True
-        )
-        if not self.is_sorted:
-            by_place = np.argsort(first)
-            rank = np.argsort(by_place)
-            values, first, counts = values[by_place], first[by_place], counts[by_place]
-            inverse = rank[inverse]
-        parts = [first, inverse, np.asarray([len(values)]), *([counts] if self.return_counts else [])]
-        return (narrow(values, data.dtype), *[narrow(p.reshape(-1), "int32") for p in parts])
-
-    def vjp(self, g: Any, y: Any, data: Expr) -> tuple[Expr, ...]:
-        return (placed(g[0], 0, y[1], data),)
-
-    def jvp(self, dxs: Sequence[Any], y: Any, data: Expr) -> Any:
-        return apply("gather", dxs[0], 0, y[1]), *(None,) * (len(y) - 1)
+def moved_to(b: Loops, index: Sequence[Index], axis: int, place: Any) -> list[Index]:
+    """An index with another place along an axis."""
+    found = list(index)
+    found[axis] = b.as_index(place)
+    return found

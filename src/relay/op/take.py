@@ -1,17 +1,18 @@
 """Parts of a tensor along an axis, by index."""
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Any, Literal
 
 import numpy
 
 from relay.ir.dim import product
 from relay.ir.expr import Expr, constant
 from relay.ir.type import TensorType, Type
-from relay.op.axes import attribute_fault, axis_of, check_indices, out_of_range
+from relay.op.axes import attribute_fault, axis_of, check_indices, out_of_range, placed_index
 from relay.op.base import INTEGRAL, Array, Numpy, operator, sample
 from relay.op.derivative import rank_of, tensor_type, zeros_like
 from relay.op.index import as_index, counted
+from relay.op.native import Loops, View
 from relay.op.numeric import apply, dims
 from relay.op.relation import Typing
 from relay.op.reshape import Rearrangement, shaped_like
@@ -118,6 +119,28 @@ class Take(Rearrangement):
             return apply("floor_mod", rows, size)
         last = apply("subtract", size, apply("ones_like", rows))
         return apply("maximum", apply("minimum", rows, last), zero)
+
+    def element(self, b: Loops, index: Sequence[Any], data: View, indices: View) -> Any:
+        """The element at the index that stands there."""
+        if self.axis is None:
+            size = b.count(data.sizes)
+            return data.at(b.unravelled(self.place(b, indices.at(index), size), data.sizes))
+        count = len(indices.sizes)
+        at, batch = self.axis % len(data.sizes), self.batch_dims % (count + 1)
+        last = at + count - batch
+        i = indices.at([*index[:batch], *index[at:last]])
+        return data.at([*index[:at], self.place(b, i, data.sizes[at]), *index[last:]])
+
+    def place(self, b: Loops, x: Any, size: Any) -> Any:
+        """An index within the axis, by `mode`."""
+        if self.mode == "fast":
+            return placed_index(b, x, size, negative=False)
+        i = b.as_index(x)
+        b.require(b.is_less(0, size), "index-out-of-range", "an index is out of range for an axis of size 0")
+        if self.mode == "clip":
+            return b.larger(b.smaller(i, b.minus(size, 1)), 0)
+        left = b.rest(i, b.larger(size, 1))
+        return b.choose(b.is_less(left, 0), b.plus(left, size), left)
 
 
 def count_along(x: Expr, axis: int | None) -> int | None:

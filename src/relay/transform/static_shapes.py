@@ -14,12 +14,13 @@ from relay.ir.type import ANY, TensorType, TupleType, Type
 from relay.op.arithmetic import Add, FloorDivide, Maximum, Minimum, Multiply, Subtract
 from relay.op.broadcast import Where
 from relay.op.cast import Cast
-from relay.op.create import Arange, NdarraySize, ShapeOf
+from relay.op.create import Arange
 from relay.op.dynamic_slice import DynStridedSlice
 from relay.op.join import Concatenate, Stack
 from relay.op.pad import Pad
 from relay.op.reduce import Prod, Sum
 from relay.op.reshape import ExpandDims, Reshape, ReshapeLike, Squeeze
+from relay.op.sizes import NdarraySize, ShapeOf
 from relay.op.slice import SliceLike, StridedSlice
 from relay.op.sort import DynTopK
 from relay.op.take import Take

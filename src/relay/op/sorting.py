@@ -1,0 +1,89 @@
+"""Sorting as loops: a stable merge sort of the places of a line, by the elements that stand there."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from relay.ir.dtype import is_float
+from relay.op.native import Index, Loops, Output, View
+
+Read = Callable[[Index], Any]
+"""The element at a place of the line."""
+
+
+def is_before(b: Loops, x: Any, y: Any, ascending: bool) -> Any:
+    """Whether `x` comes before `y` wherever they stand: NaN is greater than every number."""
+    if not ascending:
+        x, y = y, x
+    found = b.compare("lt", x, y)
+    if is_float(x.dtype):
+        late = b.both(b.compare("ne", y, y), b.compare("eq", x, x))
+        found = b.bits("or", found, late)
+    return found
+
+
+def rounds_of(b: Loops, n: Index) -> Index:
+    """How often a length of 1 is doubled until it is `n` or more."""
+    if isinstance(n, int):
+        return max(n - 1, 0).bit_length()
+
+    def step(k: Index, totals: Sequence[Any]) -> Sequence[Any]:
+        more = b.is_less(power_of_two(b, k), n)
+        return [b.add(totals[0], b.cast(more, "int64"))]
+
+    return b.as_index(b.loop(62, [b.const(0, "int64")], step)[0])
+
+
+def power_of_two(b: Loops, k: Index) -> Index:
+    """`2 ** k`."""
+    return b.as_index(b.bits("shl", b.const(1, "int64"), b.as_number(k, "int64")))
+
+
+def sorted_places(b: Loops, room: Output, read: Read, n: Index, ascending: bool) -> Index:
+    """Sort the places of a line of `n` elements; they stand in `room`, of twice the size, from here on."""
+    b.nest([n], lambda index: room.put(index, b.as_number(index[0], "int64")))
+    rounds = rounds_of(b, n)
+
+    def merge_all(k: Index, _: Sequence[Any]) -> Sequence[Any]:
+        width = power_of_two(b, k)
+        source = b.times(b.rest(k, 2), n)
+        pairs = b.quotient(b.plus(n, b.minus(b.times(2, width), 1)), b.times(2, width))
+        b.loop(pairs, [], lambda pair, _: merge(pair, width, source))
+        return []
+
+    def merge(pair: Index, width: Index, source: Index) -> Sequence[Any]:
+        low = b.times(pair, b.times(2, width))
+        middle, high = b.smaller(b.plus(low, width), n), b.smaller(b.plus(low, b.times(2, width)), n)
+        target = b.minus(n, source)
+
+        def place(i: Index, end: Index) -> Any:
+            return room.at([b.plus(source, b.choose(b.is_less(i, end), i, low))])
+
+        def step(k: Index, totals: Sequence[Any]) -> Sequence[Any]:
+            i, j = b.as_index(totals[0]), b.as_index(totals[1])
+            left, right = place(i, middle), place(j, high)
+            overtakes = is_before(b, read(b.as_index(right)), read(b.as_index(left)), ascending)
+            stays = b.both(b.is_less(i, middle), b.negation(b.both(b.is_less(j, high), overtakes)))
+            room.put([b.plus(b.plus(target, low), k)], b.select(stays, left, right))
+            one = b.cast(stays, "int64")
+            return [b.add(totals[0], one), b.add(totals[1], b.subtract(b.const(1, "int64"), one))]
+
+        b.loop(b.minus(high, low), [b.as_number(low, "int64"), b.as_number(middle, "int64")], step)
+        return []
+
+    b.loop(rounds, [], merge_all)
+    return b.times(b.rest(rounds, 2), n)
+
+
+def sort_lines(
+    b: Loops, data: View, axis: int, ascending: bool, count: Index, emit: Callable[[list[Index], Any], None]
+) -> None:
+    """Call `emit(index, place)` for the first `count` places in order of each line along an axis."""
+    at, n = axis % len(data.sizes), data.sizes[axis]
+    room = b.room("int64", [b.times(2, n)])
+
+    def line(index: Sequence[Index]) -> None:
+        before, after = index[:at], index[at:]
+        begin = sorted_places(b, room, lambda i: data.at([*before, i, *after]), n, ascending)
+        b.nest([count], lambda k: emit([*before, *k, *after], room.at([b.plus(begin, k[0])])))
+
+    b.nest([d for i, d in enumerate(data.sizes) if i != at], line)
