@@ -51,10 +51,10 @@ def check_returned(unit: Unit, e: Expr, register: int, required: Required) -> No
 def check_annotation(world: World, unit: Unit, var: Var, value: Expr) -> None:
     """Check the value of a `let` against the annotation of its variable."""
     t = var.type_annotation
-    if t is None or not has_shape(t):
+    if t is None or (isinstance(t, TensorType) and t.shape == ()):
         return
     static = world.type_of(value)
-    if static is not None and static != t:
+    if static is not None and static != t and has_shape(t):
         unit.draft.span = value.span
         emit(unit, (t,), (unit.places[var],), f"`%{var.name}`", "")
 
