@@ -21,6 +21,7 @@ DIVISIONS = ("divide", "floor_divide", "trunc_divide", "mod", "floor_mod", "trun
 BITWISE = ("bitwise_and", "bitwise_or", "bitwise_xor", "left_shift", "right_shift")
 ROUNDINGS = ("abs", "negative", "floor", "ceil", "round", "trunc", "sign", "nn.relu")
 PREDICATES = ("isnan", "isinf", "isfinite")
+SCANS = ("cumsum", "cumprod")
 REALS = ("float16", "bfloat16", "float32", "float64")
 SPECIAL = (
     0.0, -0.0, 0.5, -0.5, 1.0, -1.0, 1.5, -1.5, 2.5, 7.0, -7.0, 3.0, -3.0, 1e-3, 1e4, -1e4,
@@ -78,8 +79,9 @@ def same(name: str, found: Any, wanted: Any, operands: list[Any]) -> None:
         if name != "sign":  # of -0 it is 0 in NumPy, and -0 in the floats of ml_dtypes
             close &= np.signbit(x) == np.signbit(y)
         bad = ~(close | (np.isnan(x) & np.isnan(y)))
+    bad, found, wanted = np.ravel(bad), np.ravel(found), np.ravel(wanted)
     where = np.flatnonzero(bad)
-    shown = [([o[k] for o in operands], found[k], wanted[k]) for k in where[:8]]
+    shown = [([o[k] for o in operands if o.size == found.size], found[k], wanted[k]) for k in where[:8]]
     assert not shown, f"{name} of {operands[0].dtype}: operands, found, wanted: {shown}"
 
 
@@ -104,6 +106,39 @@ def test_floats_of_every_width_at_their_ends(dtype: str) -> None:
         (name, {}, list(pairs(xs, xs))) for name in PAIRED if name not in ("maximum", "minimum", "power")
     ]
     cases += [("clip", {"a_min": a, "a_max": b}, [xs]) for a, b in ((-1.5, 2.5), (0.1, np.inf))]
+    agree(cases)
+
+
+@pytest.mark.parametrize("dtype", ["int4", "uint8", "int32", "bfloat16", "float32", "float64"])
+def test_extremes_and_where_they_are_with_ties_and_nan(dtype: str) -> None:
+    rows = np.asarray(
+        [
+            [1, 3, 3, 0],
+            [2, 2, 2, 2],
+            [0, 0, 1, 1],
+            [np.nan, 1, np.nan, 2],
+            [-np.inf] * 4,
+            [np.inf, 0, np.inf, 1],
+        ]
+    )
+    xs = np.nan_to_num(rows, nan=0, posinf=7, neginf=0) if "int" in dtype else rows
+    xs = xs.astype(to_numpy(dtype))
+    cases: list[Case] = []
+    for name, axis in product(("argmax", "argmin"), (0, 1, None)):
+        cases += [(name, {"axis": axis, "select_last_index": last}, [xs]) for last in (False, True)]
+    cases += [(name, {"axis": axis}, [xs]) for name, axis in product(("max", "min", "prod", "sum"), (0, 1))]
+    cases += [
+        (n, {"axis": a, "exclusive": e}, [xs]) for n, a, e in product(SCANS, (0, 1, None), (False, True))
+    ]
+    agree(cases)
+
+
+def test_fixed_point_shifts_by_any_distance() -> None:
+    xs = integers("int32")
+    cases: list[Case] = [
+        ("fixed_point_multiply", {"multiplier": m, "shift": s}, [xs])
+        for m, s in product((1 << 30, 3 << 28, -5, 2**31 - 1), (-70, -33, -3, 0, 5, 33, 70))
+    ]
     agree(cases)
 
 

@@ -8,6 +8,8 @@ import numpy
 from relay.ir.type import Type
 from relay.op.axes import axes_of
 from relay.op.base import Array, Derivative, Elementwise, Fusion, Numpy, Operator, operator, sample
+from relay.op.logic import left_shifted, right_shifted
+from relay.op.native import Loops, Scalars, View
 from relay.op.relation import Typing
 
 BITS = 31
@@ -20,6 +22,14 @@ def scaled(np: Numpy, x: Array, multiplier: Any, left: Any, right: Any) -> Array
     wide = np.left_shift(np.asarray(x).astype(numpy.int64), left) * multiplier
     half = np.left_shift(numpy.int64(1), right + (BITS - 1))
     return np.right_shift(wide + half, right + BITS).astype(numpy.int32)
+
+
+def _scaled(b: Scalars, x: Any, multiplier: Any, left: Any, right: Any) -> Any:
+    """The same of numbers in machine code."""
+    far = b.add(right, b.const(BITS - 1, right))
+    half = left_shifted(b, b.const(1, "int64"), far)
+    wide = b.multiply(left_shifted(b, b.cast(x, "int64"), left), multiplier)
+    return b.cast(right_shifted(b, b.add(wide, half), b.add(far, b.const(1, right))), "int32")
 
 
 @operator("fixed_point_multiply")
@@ -43,6 +53,12 @@ class FixedPointMultiply(Elementwise):
     def reference(self, np: Numpy, data: Array) -> Array:
         left, right = max(self.shift, 0), max(-self.shift, 0)
         return scaled(np, data, numpy.int64(self.multiplier), numpy.int64(left), numpy.int64(right))
+
+    def native(self, b: Scalars, data: Any) -> Any:
+        left, right, multiplier = (
+            b.const(n, "int64") for n in (max(self.shift, 0), max(-self.shift, 0), self.multiplier)
+        )
+        return _scaled(b, data, multiplier, left, right)
 
 
 @operator("fixed_point_multiply_per_axis")
@@ -100,3 +116,16 @@ class FixedPointMultiplyPerAxis(Operator):
         for place, size in zip(places, scale.shape, strict=True):
             shape[place] = size
         return np.asarray(scale).astype(numpy.int64).reshape(shape)
+
+    def extent(self, b: Loops, data: View, *scales: View) -> Sequence[Any]:
+        """The operand's shape."""
+        return data.sizes
+
+    def element(self, b: Loops, index: Sequence[Any], data: View, *scales: View) -> Any:
+        """An element of the result."""
+        place = [index[a] for a in sorted(a % len(index) for a in self.axes)]
+        multiplier, left, right = (b.cast(s.at(place), "int64") for s in scales)
+        none = b.const(0, "int64")
+        left = left if self.is_lshift_required else none
+        right = right if self.is_rshift_required else none
+        return _scaled(b, data.at(index), multiplier, left, right)

@@ -7,10 +7,14 @@ reduced axes with size 1.  NaN propagates, and among equals the first is taken.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
+import numpy
+
+from relay.ir.dtype import is_float, to_numpy
 from relay.ir.expr import Expr
 from relay.ir.type import DType, TensorType, Type
+from relay.op.arithmetic import greater, lesser
 from relay.op.base import BOOLEAN, NUMERIC, Array, Derivative, Numpy, Operator, Reduction, operator, sample
 from relay.op.composite import Composite
 from relay.op.conversion import accumulator, accumulator_name
@@ -175,6 +179,15 @@ class Prod(Weighing, Reduction):
             data = apply("prod", data, axis=axis, keepdims=True)
         return apply("ones_like", data) if found is None else found
 
+    def start(self, b: Scalars, dtype: str) -> list[Any]:
+        return [b.const(1, accumulator_name(dtype))]
+
+    def combine(self, b: Scalars, totals: Sequence[Any], x: Any) -> list[Any]:
+        return [b.multiply(totals[0], b.cast(x, totals[0].dtype))]
+
+    def finish(self, b: Scalars, totals: Sequence[Any], dtype: str) -> Any:
+        return b.cast(totals[0], dtype)
+
 
 def _before(x: Expr, axis: int) -> Expr:
     return apply("cumprod", x, axis=axis, exclusive=True)
@@ -205,6 +218,15 @@ class Max(Extreme):
         found = np.max(x, axis=self.axes(x.ndim), keepdims=self.keepdims, initial=least_value(np, x.dtype))
         return narrow(found, data.dtype)
 
+    def start(self, b: Scalars, dtype: str) -> list[Any]:
+        return [b.const(least_value(numpy, to_numpy(accumulator_name(dtype))), accumulator_name(dtype))]
+
+    def combine(self, b: Scalars, totals: Sequence[Any], x: Any) -> list[Any]:
+        return [greater(b, totals[0], b.cast(x, totals[0].dtype))]
+
+    def finish(self, b: Scalars, totals: Sequence[Any], dtype: str) -> Any:
+        return b.cast(totals[0], dtype)
+
 
 @operator("min")
 class Min(Extreme):
@@ -227,6 +249,15 @@ class Min(Extreme):
         found = np.min(x, axis=self.axes(x.ndim), keepdims=self.keepdims, initial=greatest_value(np, x.dtype))
         return narrow(found, data.dtype)
 
+    def start(self, b: Scalars, dtype: str) -> list[Any]:
+        return [b.const(greatest_value(numpy, to_numpy(accumulator_name(dtype))), accumulator_name(dtype))]
+
+    def combine(self, b: Scalars, totals: Sequence[Any], x: Any) -> list[Any]:
+        return [lesser(b, totals[0], b.cast(x, totals[0].dtype))]
+
+    def finish(self, b: Scalars, totals: Sequence[Any], dtype: str) -> Any:
+        return b.cast(totals[0], dtype)
+
 
 @operator("all")
 class All(AxisReduction):
@@ -243,6 +274,15 @@ class All(AxisReduction):
     def reference(self, np: Numpy, data: Array) -> Array:
         return np.all(data, axis=self.axes(data.ndim), keepdims=self.keepdims)
 
+    def start(self, b: Scalars, dtype: str) -> list[Any]:
+        return [b.const(True, dtype)]
+
+    def combine(self, b: Scalars, totals: Sequence[Any], x: Any) -> list[Any]:
+        return [b.bits("and", totals[0], x)]
+
+    def finish(self, b: Scalars, totals: Sequence[Any], dtype: str) -> Any:
+        return totals[0]
+
 
 @operator("any")
 class AnyOf(AxisReduction):
@@ -258,6 +298,15 @@ class AnyOf(AxisReduction):
 
     def reference(self, np: Numpy, data: Array) -> Array:
         return np.any(data, axis=self.axes(data.ndim), keepdims=self.keepdims)
+
+    def start(self, b: Scalars, dtype: str) -> list[Any]:
+        return [b.const(False, dtype)]
+
+    def combine(self, b: Scalars, totals: Sequence[Any], x: Any) -> list[Any]:
+        return [b.bits("or", totals[0], x)]
+
+    def finish(self, b: Scalars, totals: Sequence[Any], dtype: str) -> Any:
+        return totals[0]
 
 
 @dataclass(frozen=True)
@@ -284,6 +333,29 @@ class _ArgReduction(AxisReduction):
         shape = [1 if i in axes else d for i, d in enumerate(data.shape)] if self.keepdims else found.shape
         return found.reshape(shape).astype("int32")[()]
 
+    kind: ClassVar[str]
+    """How a better element compares with one that is not."""
+
+    def start(self, b: Scalars, dtype: str) -> list[Any]:
+        wide = accumulator_name(dtype)
+        worst = least_value if self.kind == "gt" else greatest_value
+        best = b.const(worst(numpy, to_numpy(wide)), wide)
+        return [best, b.const(0, "int32"), b.const(0, "int32")]
+
+    def combine(self, b: Scalars, totals: Sequence[Any], x: Any) -> list[Any]:
+        best, at, here = totals
+        x = b.cast(x, best.dtype)
+        better = b.compare(self.kind[0] + "e" if self.select_last_index else self.kind, x, best)
+        if is_float(x.dtype):
+            found = b.compare("eq", best, best)
+            nan = b.compare("ne", x, x)
+            better = b.bits("or", better, nan if self.select_last_index else b.bits("and", nan, found))
+        following = b.add(here, b.const(1, here))
+        return [b.select(better, x, best), b.select(better, here, at), following]
+
+    def finish(self, b: Scalars, totals: Sequence[Any], dtype: str) -> Any:
+        return totals[1]
+
 
 @operator("argmax")
 class ArgMax(_ArgReduction):
@@ -303,6 +375,8 @@ class ArgMax(_ArgReduction):
         sample("2x3x4 float32"),
     )
 
+    kind = "gt"
+
     def reference(self, np: Numpy, data: Array) -> Array:
         return self.index(np, data, np.argmax)
 
@@ -320,6 +394,8 @@ class ArgMin(_ArgReduction):
     dtypes = NUMERIC
     derivative = Derivative.ZERO
     samples = (sample("3x4 float32", axis=1), sample("3x4 int32", axis=(0, 1), keepdims=True))
+
+    kind = "lt"
 
     def reference(self, np: Numpy, data: Array) -> Array:
         return self.index(np, data, np.argmin)

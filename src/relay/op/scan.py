@@ -1,7 +1,8 @@
 """Running sums and products along an axis, and linear recurrences."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any
 
 from relay.ir.dim import product
@@ -9,8 +10,9 @@ from relay.ir.expr import Expr
 from relay.ir.type import TensorType, Type
 from relay.op.axes import axis_of
 from relay.op.base import FLOATING, NUMERIC, Array, Derivative, DTypeName, Numpy, Operator, operator, sample
-from relay.op.conversion import accumulator
+from relay.op.conversion import accumulator, accumulator_name
 from relay.op.derivative import cast_back, tensor_type, times
+from relay.op.native import Loops, Output, View
 from relay.op.numeric import SameType, apply, dims, narrow
 from relay.op.relation import Typing
 from relay.op.reshape import shaped_like
@@ -58,6 +60,48 @@ class Scan(Operator):
         g = shaped_like(g, data) if self.axis is None else g
         return g if self.dtype is None else cast_back(g, data, self.dtype)
 
+    def extent(self, b: Loops, data: View) -> Sequence[Any]:
+        """The operand's shape, or as one axis."""
+        if self.axis is not None:
+            return data.sizes
+        return [reduce(b.times, data.sizes, 1)]
+
+    def run(self, b: Loops, out: Output, data: View, neutral: int, combined: Any) -> None:
+        """Write the running totals by `combined(total, x)`."""
+        wide, wanted = accumulator_name(out.dtype), out.dtype
+        first = b.const(neutral, wide)
+
+        def step(index: Sequence[Any], totals: Sequence[Any]) -> Sequence[Any]:
+            source = index if self.axis is not None else b.unravelled(index[0], data.sizes)
+            x = b.cast(b.cast(data.at(source), wanted), wide)
+            following = combined(totals[0], x)
+            out.put(index, b.cast(totals[0] if self.exclusive else following, wanted))
+            return [following]
+
+        along(b, out, 0 if self.axis is None else self.axis, [first], step)
+
+
+def along(
+    b: Loops,
+    out: Output,
+    axis: int,
+    first: Sequence[Any],
+    step: Callable[[Sequence[Any], Sequence[Any]], Sequence[Any]],
+    reverse: bool = False,
+) -> None:
+    """Run `step(index, totals)` along an axis for each place on the others; it returns the next totals."""
+    axis %= len(out.sizes)
+    n = out.sizes[axis]
+
+    def line(others: Sequence[Any]) -> None:
+        def place(i: Any, totals: Sequence[Any]) -> Sequence[Any]:
+            i = b.minus(b.minus(n, 1), i) if reverse else i
+            return step((*others[:axis], i, *others[axis:]), totals)
+
+        b.loop(n, first, place)
+
+    b.nest([*out.sizes[:axis], *out.sizes[axis + 1 :]], line)
+
 
 @operator("cumsum")
 class CumSum(Scan):
@@ -83,6 +127,10 @@ class CumSum(Scan):
         axis = self.axis or 0
         found = apply("cumsum", apply("reverse", g, axis=axis), axis=axis, exclusive=self.exclusive)
         return (self.restored(apply("reverse", found, axis=axis), data),)
+
+    def compute(self, b: Loops, out: Output, data: View) -> None:
+        """Write the result."""
+        self.run(b, out, data, 0, b.add)
 
 
 @operator("cumprod")
@@ -120,6 +168,10 @@ class CumProd(Scan):
     def before(self, x: Expr) -> Expr:
         """The product of all elements before each one."""
         return apply("cumprod", x, axis=self.axis or 0, exclusive=True)
+
+    def compute(self, b: Loops, out: Output, data: View) -> None:
+        """Write the result."""
+        self.run(b, out, data, 1, b.multiply)
 
 
 def shifted(x: Expr, axis: int, t: TensorType, by: int) -> Expr:
@@ -176,3 +228,21 @@ class LinearScan(SameType):
             change = shifted(change, self.axis, tensor_type(y), -1) if self.reverse else change
             more = change if more is None else apply("add", more, change)
         return self(decay, more)
+
+    def extent(self, b: Loops, decay: View, data: View) -> Sequence[Any]:
+        """The operands' shape."""
+        return data.sizes
+
+    def compute(self, b: Loops, out: Output, decay: View, data: View) -> None:
+        """Write the result; narrow floats are carried on in float32."""
+        wide = accumulator_name(out.dtype)
+        one = b.const(1, wide)
+
+        def step(index: Sequence[Any], totals: Sequence[Any]) -> Sequence[Any]:
+            carried, factor = totals
+            own = b.cast(decay.at(index), wide)
+            y = b.add(b.multiply(factor if self.reverse else own, carried), b.cast(data.at(index), wide))
+            out.put(index, b.cast(y, out.dtype))
+            return [y, own]
+
+        along(b, out, self.axis, [b.const(0, wide), one], step, self.reverse)
