@@ -352,3 +352,8 @@ def test_constants_are_numbers_or_text():
     assert const(["a", "b"]).type.dtype == "string"
     with pytest.raises(TypeError, match="neither numbers nor text"):
         const([object()])
+
+
+def test_one_parameter_is_no_list_of_parameters():
+    with pytest.raises(TypeError, match="cannot be iterated"):
+        Function(var("x"), var("x"))  # type: ignore[arg-type]

@@ -93,7 +93,7 @@ class Call(RelayExpr):
         if type(self.args) is not tuple:
             set_field(self, "args", tuple(self.args))
         if type(self.type_args) is not tuple:
-            set_field(self, "type_args", tuple(self.type_args or ()))
+            set_field(self, "type_args", listed(self.type_args))
         attrs = self.attrs
         if attrs is None or type(attrs) is dict:
             set_field(self, "attrs", _attributes(self.op, self.attrs or {}))

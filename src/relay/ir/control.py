@@ -29,7 +29,7 @@ class Function(RelayExpr):
         for name in ("params", "type_params", "constraints"):
             given = getattr(self, name)
             if type(given) is not tuple:
-                set_field(self, name, tuple(given or ()))
+                set_field(self, name, listed(given))
         if self.attrs is None:  # pyright: ignore[reportUnnecessaryComparison]
             set_field(self, "attrs", NO_ATTRS)
         if self.span is None:

@@ -24,7 +24,7 @@ set_field = object.__setattr__
 
 def listed(given: Iterable[T] | None, /) -> tuple[T, ...]:
     """Several things as a node keeps them, however they are given."""
-    return tuple(given or ())
+    return () if given is None else tuple(given)
 
 
 def several(*, converter: Callable[[Any], Any], default: Any = MISSING) -> Any:
