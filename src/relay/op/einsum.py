@@ -225,9 +225,4 @@ def by_letter(term: Sequence[str], axes: Sequence[Any]) -> dict[str, Sequence[An
 
 def rest_of(b: Loops, index: Sequence[Any], x: View, term: Sequence[str]) -> list[Any]:
     """The index for the axes of an operand that `...` stands for, some of which may be stretched."""
-    sizes = by_letter(term, x.sizes)[REST]
-    own = index[len(index) - len(sizes) :]
-    return [
-        0 if d == 1 else i if isinstance(d, int) else b.choose(b.is_same(d, 1), 0, i)
-        for i, d in zip(own, sizes, strict=True)
-    ]
+    return [*b.stretched(index, by_letter(term, x.sizes)[REST])]

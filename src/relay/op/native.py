@@ -188,6 +188,10 @@ class Indices(Scalars, Protocol):
         """The index in an operand that broadcasts."""
         ...
 
+    def stretched(self, index: Sequence[Index], sizes: Sequence[Index]) -> Sequence[Index]:
+        """The index in a shape that is stretched over the one of `index`."""
+        ...
+
     def broadcast(self, shapes: Sequence[Sequence[Index]]) -> Sequence[Index]:
         """The shape that some shapes broadcast to (`broadcast-mismatch`)."""
         ...

@@ -99,9 +99,12 @@ class Indices(Scalars):
 
     def spread(self, index: Sequence[Index], x: Any) -> list[Index]:
         """The index in an operand that broadcasts."""
-        rank = len(x.sizes)
-        own = list(index[len(index) - rank :]) if rank else []
-        for i, d in enumerate(x.sizes):
+        return self.stretched(index, x.sizes)
+
+    def stretched(self, index: Sequence[Index], sizes: Sequence[Index]) -> list[Index]:
+        """The index in a shape that is stretched over the one of `index`."""
+        own = list(index[len(index) - len(sizes) :])
+        for i, d in enumerate(sizes):
             if d == 1:
                 own[i] = 0
             elif not isinstance(d, int):

@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from relay.ir.type import Dim
 from relay.op.base import FLOATING, Array, Numpy, operator, sample
 from relay.op.conversion import accumulator
+from relay.op.native import Index, Loops
 from relay.op.nn.layout import Spatial, per_axis, spread
+from relay.op.nn.loops import Line
 from relay.op.nn.pool import Average, Greatest
 from relay.op.nn.window import Pooling, means
 from relay.op.relation import Typing
@@ -56,6 +58,16 @@ class Parts(Pooling):
                 found = [combine(x[(*before, slice(*b))], axis=axis, keepdims=True) for b in bounds]
                 x = np.concatenate(found, axis=axis)
         return self.closed(np, x, data.dtype)
+
+    def lines(self, b: Loops, place: Sequence[Index], space: Sequence[Index]) -> list[Line]:
+        wanted = self.attributes()["output_size"]
+        counts = list(space) if wanted is None else spread(wanted, self.rank)
+        found: list[Line] = []
+        for i, d, n in zip(place, space, counts, strict=True):
+            begin = b.quotient(b.times(i, d), n)
+            end = b.quotient(b.plus(b.times(b.plus(i, 1), d), b.minus(n, 1)), n)
+            found.append(Line(d, b.minus(end, begin), begin, inside=True))
+        return found
 
 
 @dataclass(frozen=True)

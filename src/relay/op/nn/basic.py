@@ -20,8 +20,9 @@ from relay.op.base import (
     operator,
     sample,
 )
-from relay.op.conversion import accumulator
+from relay.op.conversion import accumulator, accumulator_name
 from relay.op.derivative import tensor_type
+from relay.op.native import Loops, Output, View
 from relay.op.nn.cotangent import fitted
 from relay.op.numeric import SameType, apply, dims, narrow
 from relay.op.relation import Typing
@@ -66,6 +67,12 @@ class BiasAdd(SameType):
         d_bias = apply("sum", g, axis=self.axis, exclude=True)
         return g, fitted(d_bias, (dims(tensor_type(data))[self.axis],), bias)
 
+    def element(self, b: Loops, index: Sequence[Any], data: View, bias: View) -> Any:
+        """The sum of both, in the type that sums are taken in."""
+        acc = accumulator_name(data.dtype)
+        found = b.add(b.cast(data.at(index), acc), b.cast(bias.at([index[self.axis]]), acc))
+        return b.cast(found, data.dtype)
+
 
 @operator("nn.dropout")
 class Dropout(Operator):
@@ -103,6 +110,15 @@ class Dropout(Operator):
     def builder(data: Any, rate: float = 0.5) -> Expr:
         """The data, of which training would drop a share `rate`."""
         return TupleGetItem(dropout_raw(data, rate), 0)
+
+    def compute(self, b: Loops, out: Sequence[Output], data: View) -> None:
+        """A copy, and ones."""
+
+        def both(index: Sequence[Any]) -> None:
+            out[0].put(index, data.at(index))
+            out[1].put(index, b.const(1, data.dtype))
+
+        b.nest(data.sizes, both)
 
 
 def dropout_raw(data: Any, rate: float = 0.5) -> Expr:
@@ -157,6 +173,14 @@ class Dilate(Injective):
     def jvp(self, dxs: Sequence[Expr], y: Expr, data: Expr) -> Expr:
         """Dilated with zeros."""
         return Dilate(self.strides)(dxs[0])
+
+    def element(self, b: Loops, index: Sequence[Any], data: View) -> Any:
+        """An element, or what is between."""
+        pairs = [(i, s) for i, s in zip(index, self.strides, strict=True) if s > 1]
+        is_element = b.both(*[b.is_same(b.rest(i, s), 0) for i, s in pairs])
+        place = [b.quotient(i, s) for i, s in zip(index, self.strides, strict=True)]
+        between = b.cast(b.const(self.dilation_value, "float64"), data.dtype)
+        return b.where(is_element, lambda: data.at(place), lambda: between)
 
 
 def _dilated(d: Any, stride: int) -> Any:

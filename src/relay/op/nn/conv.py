@@ -3,13 +3,14 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from relay.ir.dim import floor_divide
 from relay.ir.dtype import to_numpy
 from relay.ir.expr import Expr
 from relay.ir.type import Dim, TensorType, Type
 from relay.op.base import NUMERIC, Array, Derivative, Kernel, Numpy, operator, sample
+from relay.op.native import Index, Loops, View
 from relay.op.nn.contract import common_type, matmul
 from relay.op.nn.conv_rules import Convolved, Part, with_one_filter_each, with_several_filters
 from relay.op.nn.layout import (
@@ -26,6 +27,7 @@ from relay.op.nn.layout import (
     spread,
     to_layout,
 )
+from relay.op.nn.loops import Line, put_in, reading, seen, sum_type, times_added
 from relay.op.numeric import narrow
 from relay.op.relation import Typing
 
@@ -192,6 +194,46 @@ class ForwardConvolution(Convolution):
         )
         d_weight = parts.to_weight()
         return parts.to_data(), with_several_filters(d_weight, given) if is_split else d_weight
+
+    def element(self, b: Loops, index: Sequence[Any], data: View, weight: View) -> Any:
+        """The sum over the channels of a group and the taps of a window."""
+        a = self.attributes()
+        n, filter_, *place = put_in(index, a["out_layout"] or a["data_layout"], self.data_axes)
+        _, channels, *_ = put_in(data.sizes, a["data_layout"], self.data_axes)
+        filters, inputs, *_ = put_in(weight.sizes, a["kernel_layout"], self.kernel_axes)
+        is_split = a["groups"] > 1 and channels == a["groups"]
+        outer, inner = b.unravelled(filter_, (filters, inputs)) if is_split else (filter_, None)
+        begin = 0
+        if a["groups"] > 1:
+            begin = (
+                outer if is_split else b.times(b.quotient(filter_, b.quotient(filters, a["groups"])), inputs)
+            )
+        lines = self.lines(b, place, data, weight)
+        out = a["out_dtype"] or data.dtype
+        acc = sum_type(out, data.dtype, weight.dtype)
+
+        def step(taps: Sequence[Any], totals: Sequence[Any]) -> Sequence[Any]:
+            channel, *window = taps
+            at, is_there = seen(b, lines, window)
+            x = put_in([n, b.plus(begin, channel), *at], self.data_axes, a["data_layout"])
+            w = put_in(
+                [outer, channel if inner is None else inner, *window], self.kernel_axes, a["kernel_layout"]
+            )
+            return [times_added(b, totals[0], reading(b, is_there, data, x, acc), weight.at(w))]
+
+        sizes = [1 if is_split else inputs, *[line.count for line in lines]]
+        return b.cast(b.fold(sizes, [b.const(0, acc)], step)[0], out)
+
+    def lines(self, b: Loops, place: Sequence[Index], data: View, weight: View) -> list[Line]:
+        """What the window at a place sees along each spatial axis."""
+        a, n = self.attributes(), self.rank
+        sizes = put_in(data.sizes, a["data_layout"], self.data_axes)[2:]
+        window = put_in(weight.sizes, a["kernel_layout"], self.kernel_axes)[2:]
+        steps = zip(spread(a["strides"], n), spread(a["dilation"], n), pads(a["padding"], n), strict=True)
+        return [
+            Line(d, k, b.minus(b.times(i, s), lo), r, not (lo or hi))
+            for d, k, i, (s, r, (lo, hi)) in zip(sizes, window, place, steps, strict=True)
+        ]
 
 
 def convolve(

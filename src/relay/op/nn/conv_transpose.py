@@ -5,12 +5,13 @@ its data.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from relay.ir.dtype import to_numpy
 from relay.ir.expr import Expr
 from relay.ir.type import Dim, TensorType, Type
 from relay.op.base import Array, Numpy, operator, sample
+from relay.op.native import Index, Loops, View
 from relay.op.nn.contract import common_type, matmul
 from relay.op.nn.conv import Convolution
 from relay.op.nn.conv_rules import Convolved, Part, transposed_layout
@@ -27,6 +28,7 @@ from relay.op.nn.layout import (
     spread,
     to_layout,
 )
+from relay.op.nn.loops import put_in, reading, sum_type, times_added
 from relay.op.numeric import narrow
 from relay.op.relation import Typing
 
@@ -102,6 +104,40 @@ class TransposedConvolution(Convolution):
             result=Part.of(data, a["data_layout"], self.data_axes),
         )
         return parts.to_result(), parts.to_weight()
+
+    def element(self, b: Loops, index: Sequence[Any], data: View, weight: View) -> Any:
+        """The sum over what is spread to the place: from the channels of a group, by the taps of a window."""
+        a = self.attributes()
+        n, filter_, *place = put_in(index, a["out_layout"] or a["data_layout"], self.data_axes)
+        _, channels, *sizes = put_in(data.sizes, a["data_layout"], self.data_axes)
+        _, filters, *window = put_in(weight.sizes, a["kernel_layout"], self.kernel_axes)
+        inputs = b.quotient(channels, a["groups"])
+        group, own = b.unravelled(filter_, (a["groups"], filters)) if a["groups"] > 1 else (0, filter_)
+        out = a["out_dtype"] or data.dtype
+        acc = sum_type(out, data.dtype, weight.dtype)
+
+        def step(taps: Sequence[Any], totals: Sequence[Any]) -> Sequence[Any]:
+            channel = b.plus(b.times(group, inputs), taps[0])
+            at, is_there = self.sources(b, place, taps[1:], sizes)
+            x = put_in([n, channel, *at], self.data_axes, a["data_layout"])
+            w = put_in([channel, own, *taps[1:]], self.kernel_axes, a["kernel_layout"])
+            return [times_added(b, totals[0], reading(b, is_there, data, x, acc), weight.at(w))]
+
+        return b.cast(b.fold([inputs, *window], [b.const(0, acc)], step)[0], out)
+
+    def sources(
+        self, b: Loops, place: Sequence[Index], taps: Sequence[Index], sizes: Sequence[Index]
+    ) -> tuple[list[Index], Any]:
+        """The element of the data that a tap spreads to a place, and whether there is one."""
+        a, n = self.attributes(), self.rank
+        steps = zip(spread(a["strides"], n), spread(a["dilation"], n), pads(a["padding"], n), strict=True)
+        found: list[Index] = []
+        conditions: list[Any] = []
+        for i, k, d, (s, r, (lo, _)) in zip(place, taps, sizes, steps, strict=True):
+            at = b.minus(b.plus(i, lo), b.times(k, r))
+            found.append(b.quotient(at, s))
+            conditions += [b.is_within(at, b.times(d, s)), b.is_same(b.rest(at, s), 0)]
+        return found, b.both(*conditions)
 
 
 def spread_out(

@@ -9,6 +9,7 @@ from relay.ir.dtype import to_numpy
 from relay.ir.expr import Expr
 from relay.ir.type import Dim, TensorType, Type
 from relay.op.base import Array, Numpy, operator, sample
+from relay.op.native import Loops, View
 from relay.op.nn.contract import common_type, matmul
 from relay.op.nn.conv import Convolution, slices
 from relay.op.nn.conv_rules import Convolved, Part, largest_window
@@ -26,6 +27,7 @@ from relay.op.nn.layout import (
     spread,
     to_layout,
 )
+from relay.op.nn.loops import Line, put_in, reading, seen, sum_type, times_added
 from relay.op.numeric import narrow
 from relay.op.relation import Typing
 
@@ -99,6 +101,31 @@ class WeightConvolution(Convolution):
             result=Part.of(grad, a["grad_layout"], self.data_axes),
         )
         return parts.to_result(), parts.to_data()
+
+    def element(self, b: Loops, index: Sequence[Any], grad: View, data: View) -> Any:
+        """The sum over the batch and the places of the window."""
+        a, n = self.attributes(), self.rank
+        filter_, channel, *taps = put_in(index, a["kernel_layout"], self.kernel_axes)
+        batch, out, *steps = put_in(grad.sizes, a["grad_layout"], self.data_axes)
+        _, channels, *sizes = put_in(data.sizes, a["data_layout"], self.data_axes)
+        groups = a["groups"]
+        group = b.quotient(filter_, b.quotient(out, groups)) if groups > 1 else 0
+        channel = b.plus(b.times(group, b.quotient(channels, groups)), channel)
+        ways = zip(spread(a["strides"], n), spread(a["dilation"], n), pads(a["padding"], n), strict=True)
+        lines = [
+            Line(d, count, b.minus(b.times(k, r), lo), s, not (lo or hi))
+            for d, count, k, (s, r, (lo, hi)) in zip(sizes, steps, taps, ways, strict=True)
+        ]
+        wanted = a["out_dtype"] or grad.dtype
+        acc = sum_type(wanted, grad.dtype, data.dtype)
+
+        def step(place: Sequence[Any], totals: Sequence[Any]) -> Sequence[Any]:
+            at, is_there = seen(b, lines, place[1:])
+            x = put_in([place[0], channel, *at], self.data_axes, a["data_layout"])
+            y = put_in([place[0], filter_, *place[1:]], self.data_axes, a["grad_layout"])
+            return [times_added(b, totals[0], reading(b, is_there, data, x, acc), grad.at(y))]
+
+        return b.cast(b.fold([batch, *steps], [b.const(0, acc)], step)[0], wanted)
 
 
 def correlate(

@@ -1,15 +1,18 @@
 """Matrix products: `nn.dense`, `nn.matmul`, `nn.batch_matmul`."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from relay.ir.dtype import to_numpy
 from relay.ir.expr import Expr
 from relay.ir.type import ANY, Dim, TensorType, Type
 from relay.op.base import NUMERIC, Array, Derivative, Kernel, Numpy, operator, sample
 from relay.op.derivative import rank_of, tensor_type, unbroadcast
+from relay.op.native import Loops, View
 from relay.op.nn.contract import product
 from relay.op.nn.cotangent import fitted, into, meeting, rows
 from relay.op.nn.layout import OutDType, result_dtype, same_size
+from relay.op.nn.loops import sum_type, times_added
 from relay.op.numeric import apply, dims
 from relay.op.relation import Typing
 
@@ -122,6 +125,17 @@ class Dense(Kernel):
         """`g @ weight`, and `g.T @ data` with the leading axes as one."""
         return by_matrix(g, data, weight, transposed=True)
 
+    def element(self, b: Loops, index: Sequence[Any], data: View, weight: View) -> Any:
+        """The sum over the inputs."""
+        *lead, unit = index
+        out = self.out_dtype or data.dtype
+
+        def step(k: Any, totals: Sequence[Any]) -> Sequence[Any]:
+            return [times_added(b, totals[0], data.at([*lead, k]), weight.at([unit, k]))]
+
+        zero = b.const(0, sum_type(out, data.dtype, weight.dtype))
+        return b.cast(b.loop(weight.sizes[1], [zero], step)[0], out)
+
 
 @operator("nn.matmul")
 class MatMul(Kernel):
@@ -178,6 +192,10 @@ class MatMul(Kernel):
             return by_matrix(g, tensor_a, tensor_b, self.transpose_b)
         return by_stack(self.name, g, tensor_a, tensor_b, self.transpose_a, self.transpose_b)
 
+    def element(self, b: Loops, index: Sequence[Any], tensor_a: View, tensor_b: View) -> Any:
+        """The sum over a row and a column."""
+        return product_element(b, index, tensor_a, tensor_b, self)
+
 
 @operator("nn.batch_matmul")
 class BatchMatMul(Kernel):
@@ -221,3 +239,23 @@ class BatchMatMul(Kernel):
     def transpose(self, g: Expr, tensor_a: Expr, tensor_b: Expr) -> tuple[Expr, Expr]:
         """Each is the product of the cotangent and the other; a stack of 1 gets the sum."""
         return by_stack(self.name, g, tensor_a, tensor_b, self.transpose_a, self.transpose_b)
+
+    def element(self, b: Loops, index: Sequence[Any], tensor_a: View, tensor_b: View) -> Any:
+        """The sum over a row and a column."""
+        return product_element(b, index, tensor_a, tensor_b, self)
+
+
+def product_element(b: Loops, index: Sequence[Any], x: View, y: View, op: "MatMul | BatchMatMul") -> Any:
+    """An element of the product of matrices in stacks."""
+    is_row = len(x.sizes) == 1
+    stack, row, column = index[: -1 if is_row else -2], [] if is_row else [index[-2]], index[-1]
+    first, second = b.stretched(stack, x.sizes[:-2]), b.stretched(stack, y.sizes[:-2])
+    out = op.out_dtype or x.dtype
+
+    def step(k: Any, totals: Sequence[Any]) -> Sequence[Any]:
+        left = [k, *row] if op.transpose_a else [*row, k]
+        right = [column, k] if op.transpose_b else [k, column]
+        return [times_added(b, totals[0], x.at([*first, *left]), y.at([*second, *right]))]
+
+    zero = b.const(0, sum_type(out, x.dtype, y.dtype))
+    return b.cast(b.loop(y.sizes[-1 if op.transpose_b else -2], [zero], step)[0], out)

@@ -4,11 +4,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from relay.ir.dtype import dtype_name, is_integer
+import numpy
+
+from relay.ir.dtype import dtype_name, is_integer, to_numpy
 from relay.ir.expr import Expr
 from relay.ir.type import Type
 from relay.op.base import NUMERIC, Array, Derivative, Numpy, operator, sample
-from relay.op.conversion import accumulator
+from relay.op.conversion import accumulator, accumulator_name
+from relay.op.native import Index, Loops, View
+from relay.op.nn.loops import reading, seen
 from relay.op.nn.window import Pooling, Sliding, Windows1D, Windows2D, Windows3D, slide
 from relay.op.numeric import apply, least_value
 from relay.op.relation import Typing
@@ -32,6 +36,20 @@ class Greatest(Pooling):
         """Of each greatest element."""
         return apply(f"{self.name}_tangent", dxs[0], data, **self.attributes())
 
+    def element(self, b: Loops, index: Sequence[Index], data: View) -> Any:
+        """The greatest element that the window sees; NaN stays."""
+        front, lines = self.seen_by(b, index, data)
+        acc = accumulator_name(data.dtype)
+        least = b.const(least_value(numpy, to_numpy(acc)), acc)
+
+        def step(taps: Sequence[Index], totals: Sequence[Any]) -> Sequence[Any]:
+            at, is_there = seen(b, lines, taps)
+            x = b.where(is_there, lambda: b.cast(data.at(self.place_in([*front, *at])), acc), lambda: least)
+            keeps = b.bits("or", b.compare("ge", totals[0], x), b.compare("ne", totals[0], totals[0]))
+            return [b.select(keeps, totals[0], x)]
+
+        return b.cast(b.fold([line.count for line in lines], [least], step)[0], data.dtype)
+
 
 @dataclass(frozen=True)
 class Average(Pooling):
@@ -45,6 +63,18 @@ class Average(Pooling):
     def transpose(self, g: Expr, data: Expr) -> tuple[Expr]:
         """To each element its part of the means."""
         return (apply(f"{self.name}_grad", g, data, **self.attributes()),)
+
+    def element(self, b: Loops, index: Sequence[Index], data: View) -> Any:
+        """The sum of what the window sees, divided by how many elements it is of."""
+        front, lines = self.seen_by(b, index, data)
+        acc = "int64" if is_integer(data.dtype) else accumulator_name(data.dtype)
+
+        def step(taps: Sequence[Index], totals: Sequence[Any]) -> Sequence[Any]:
+            at, is_there = seen(b, lines, taps)
+            return [b.add(totals[0], reading(b, is_there, data, self.place_in([*front, *at]), acc))]
+
+        total = b.fold([line.count for line in lines], [b.const(0, acc)], step)[0]
+        return b.cast(b.divide(total, b.cast(self.counted(b, lines), acc)), data.dtype)
 
 
 @dataclass(frozen=True)

@@ -7,10 +7,12 @@ from typing import Any
 from relay.ir.expr import Expr
 from relay.ir.type import Type
 from relay.op.base import FLOATING, Array, Derivative, Numpy
-from relay.op.conversion import accumulator
+from relay.op.conversion import accumulator, accumulator_name
 from relay.op.derivative import tensor_type
+from relay.op.native import Index, Loops, Output, View
 from relay.op.nn.cotangent import fitted
 from relay.op.nn.layout import to_layout
+from relay.op.nn.loops import Line, seen
 from relay.op.nn.window import Pooling
 from relay.op.numeric import apply, dims, narrow
 from relay.op.relation import Typing
@@ -34,6 +36,32 @@ class PoolingRule(Pooling):
     def restored(self, np: Numpy, x: Array, dtype: Any) -> Array:
         """What is like the data, in the data's layout."""
         return narrow(to_layout(np, x, self.data_axes, self.attributes()["layout"]), dtype)
+
+    def winner(self, b: Loops, front: Sequence[Index], lines: Sequence[Line], data: View) -> Any:
+        """Where the first greatest element that a window sees is, as an int64; see `winners`."""
+        acc = accumulator_name(data.dtype)
+        sizes = [line.size for line in lines]
+        none = b.const(-1, "int64")
+
+        def step(taps: Sequence[Index], totals: Sequence[Any]) -> Sequence[Any]:
+            best, place = totals
+            at, is_there = seen(b, lines, taps)
+            x = b.where(
+                is_there, lambda: b.cast(data.at(self.place_in([*front, *at])), acc), lambda: b.const(0, acc)
+            )
+            is_first = b.compare("lt", place, b.const(0, place))
+            is_nan = b.both(b.compare("ne", x, x), b.compare("eq", best, best))
+            better = b.bits("or", is_first, b.bits("or", b.compare("gt", x, best), is_nan))
+            wins = b.both(is_there, better)
+            here = b.as_number(b.position(at, sizes), "int64")
+            return [b.select(wins, x, best), b.select(wins, here, place)]
+
+        return b.fold([line.count for line in lines], [b.const(0, acc), none], step)[1]
+
+    def place_of(self, b: Loops, front: Sequence[Index], lines: Sequence[Line], winner: Any) -> list[Index]:
+        """The index of a winner in the data."""
+        at = b.unravelled(b.as_index(winner), [line.size for line in lines])
+        return self.place_in([*front, *at])
 
 
 @dataclass(frozen=True)
@@ -62,6 +90,26 @@ class AverageGradient(PoolingGradient):
         """The means."""
         return fitted(self.sibling("", g), self.pooled_shape(data), out_grad), None
 
+    def compute(self, b: Loops, out: Output, out_grad: View, data: View) -> None:
+        """Each window gives its parts to the places that it sees."""
+        room = b.room(accumulator_name(data.dtype), data.sizes)
+
+        def window(index: Sequence[Index]) -> None:
+            front, lines = self.seen_by(b, index, data)
+            g = b.cast(out_grad.at(index), room.dtype)
+            part = b.divide(g, b.cast(self.counted(b, lines), room.dtype))
+
+            def tap(taps: Sequence[Index]) -> None:
+                at, is_there = seen(b, lines, taps)
+                place = self.place_in([*front, *at])
+                b.when(is_there, lambda: room.put(place, b.add(room.at(place), part)))
+
+            b.nest([line.count for line in lines], tap)
+
+        cleared(b, room)
+        b.nest(out_grad.sizes, window)
+        b.nest(out.sizes, lambda index: out.put(index, b.cast(room.at(index), data.dtype)))
+
 
 @dataclass(frozen=True)
 class MaxGradient(PoolingGradient):
@@ -85,6 +133,22 @@ class MaxGradient(PoolingGradient):
     def jvp(self, dxs: Sequence[Expr | None], y: Expr, out_grad: Expr, data: Expr) -> Expr | None:
         """The same of the tangent of `out_grad`."""
         return None if dxs[0] is None else self(dxs[0], data)
+
+    def compute(self, b: Loops, out: Output, out_grad: View, data: View) -> None:
+        """Each window gives its element to its winner."""
+        room = b.room("float64", data.sizes)
+
+        def window(index: Sequence[Index]) -> None:
+            front, lines = self.seen_by(b, index, data)
+            winner = self.winner(b, front, lines, data)
+            place = self.place_of(b, front, lines, winner)
+            g = b.cast(out_grad.at(index), "float64")
+            is_there = b.compare("ge", winner, b.const(0, winner))
+            b.when(is_there, lambda: room.put(place, b.add(room.at(place), g)))
+
+        cleared(b, room)
+        b.nest(out_grad.sizes, window)
+        b.nest(out.sizes, lambda index: out.put(index, b.cast(room.at(index), data.dtype)))
 
 
 @dataclass(frozen=True)
@@ -113,6 +177,14 @@ class MaxTangent(PoolingRule):
     def jvp(self, dxs: Sequence[Expr | None], y: Expr, tangent: Expr, data: Expr) -> Expr | None:
         """The same of the tangent of `tangent`."""
         return None if dxs[0] is None else self(dxs[0], data)
+
+    def element(self, b: Loops, index: Sequence[Index], tangent: View, data: View) -> Any:
+        """The tangent of the window's winner."""
+        front, lines = self.seen_by(b, index, data)
+        winner = self.winner(b, front, lines, data)
+        place = self.place_of(b, front, lines, winner)
+        is_there = b.compare("ge", winner, b.const(0, winner))
+        return b.where(is_there, lambda: tangent.at(place), lambda: b.const(0, tangent.dtype))
 
 
 def winners(np: Numpy, x: Array, tables: Sequence[Array]) -> Array:
@@ -161,3 +233,8 @@ def _regular(np: Numpy, places: Array) -> Any:
     if not len(steps) or steps[0] < 1 or (steps != steps[0]).any():
         return places
     return slice(places[0], places[-1] + 1, steps[0])
+
+
+def cleared(b: Loops, room: Output) -> None:
+    """Fill a tensor with zeros."""
+    b.nest(room.sizes, lambda index: room.put(index, b.const(0, room.dtype)))

@@ -3,17 +3,21 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import product
 from math import floor
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from relay.ir.dim import floor_divide
+from relay.ir.dtype import is_integer
 from relay.ir.expr import Expr
 from relay.ir.type import Dim, TensorType, Type
 from relay.op.base import FLOATING, NUMERIC, Array, Derivative, Numpy, Operator, operator, sample
-from relay.op.conversion import accumulator
+from relay.op.conversion import accumulator, accumulator_name
 from relay.op.derivative import tensor_type
+from relay.op.native import Index, Loops, Output, View
 from relay.op.nn.cotangent import fitted
 from relay.op.nn.layout import SPATIAL, permutation, positions
+from relay.op.nn.resampling import source_taps
 from relay.op.numeric import apply, dims, narrow
 from relay.op.relation import Typing
 
@@ -131,6 +135,19 @@ class Resampling(Operator):
         ]
         return [(i, d, out) for i, d, out in found if isinstance(out, int)]
 
+    def sources(
+        self, b: Loops, index: Sequence[Index], data: View, out: Sequence[Index]
+    ) -> list[tuple[list[Index], Any]]:
+        """The elements of the data that make up one of the result, with their weights in float64."""
+        rows = [source_taps(b, index[i], data.sizes[i], out[i], *self.way) for i in self.spatial]
+        found: list[tuple[list[Index], Any]] = []
+        for taps in product(*rows):
+            place, weight = list(index), b.const(1, "float64")
+            for i, (at, part) in zip(self.spatial, taps, strict=True):
+                place[i], weight = at, b.multiply(weight, part)
+            found.append((place, weight))
+        return found
+
 
 @dataclass(frozen=True)
 class Upsample(Resampling):
@@ -156,6 +173,18 @@ class Upsample(Resampling):
         """To each element what it gave."""
         return (apply(f"{self.name}_grad", g, data, **self.attributes()),)
 
+    def element(self, b: Loops, index: Sequence[Index], data: View) -> Any:
+        """The sum of what it is made of."""
+        sources = self.sources(b, index, data, b.sizes)
+        if self.way[0] == "nearest":
+            return data.at(sources[0][0])
+        whole = is_integer(data.dtype)
+        acc = "float64" if whole else accumulator_name(data.dtype)
+        total = b.const(0, acc)
+        for place, weight in sources:
+            total = b.add(total, b.multiply(b.cast(data.at(place), acc), b.cast(weight, acc)))
+        return b.cast(b.function("rint", total) if whole else total, data.dtype)
+
 
 @dataclass(frozen=True)
 class UpsampleGradient(Resampling):
@@ -178,6 +207,20 @@ class UpsampleGradient(Resampling):
         """Upsampling."""
         made = apply(self.name.removesuffix("_grad"), g, **self.attributes())
         return fitted(made, self.enlarged(dims(tensor_type(data))), out_grad), None
+
+    def compute(self, b: Loops, out: Output, out_grad: View, data: View) -> None:
+        """Each element of the result gives to those that it is made of."""
+        room = b.room(accumulator_name(data.dtype), data.sizes)
+
+        def give(index: Sequence[Index]) -> None:
+            g = b.cast(out_grad.at(index), room.dtype)
+            for place, weight in self.sources(b, index, data, out_grad.sizes):
+                part = b.multiply(g, b.cast(weight, room.dtype))
+                room.put(place, b.add(room.at(place), part))
+
+        b.nest(room.sizes, lambda index: room.put(index, b.const(0, room.dtype)))
+        b.nest(out_grad.sizes, give)
+        b.nest(out.sizes, lambda index: out.put(index, b.cast(room.at(index), data.dtype)))
 
 
 @dataclass(frozen=True)

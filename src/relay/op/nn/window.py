@@ -9,6 +9,7 @@ from relay.ir.expr import Expr
 from relay.ir.type import Dim, TensorType, Type
 from relay.op.base import Array, Kernel, Numpy, Operator
 from relay.op.derivative import tensor_type
+from relay.op.native import Index, Loops, View
 from relay.op.nn.layout import (
     SPATIAL,
     Spatial,
@@ -20,6 +21,7 @@ from relay.op.nn.layout import (
     spread,
     to_layout,
 )
+from relay.op.nn.loops import Line, put_in
 from relay.op.numeric import dims, narrow
 from relay.op.relation import Typing
 
@@ -89,6 +91,25 @@ class Pooling(Channels, Kernel):
         """A result in the layout and base type that is wanted."""
         a = self.attributes()
         return narrow(to_layout(np, x, self.data_axes, a["out_layout"] or a["layout"]), dtype)
+
+    def lines(self, b: Loops, place: Sequence[Index], space: Sequence[Index]) -> list[Line]:
+        """What a window sees along each spatial axis, in the code that is made."""
+        raise AssertionError(f"{self.name} does not say where its windows are")
+
+    def counted(self, b: Loops, lines: Sequence[Line]) -> Any:
+        """How many elements the mean of a window is of, as an int64."""
+        return b.as_number(b.count([line.count for line in lines]), "int64")
+
+    def seen_by(self, b: Loops, index: Sequence[Index], data: View) -> tuple[list[Index], list[Line]]:
+        """Batch and channel of an element of the pooled data, and what its window sees."""
+        a = self.attributes()
+        batch, channel, *place = put_in(index, a["out_layout"] or a["layout"], self.data_axes)
+        space = put_in(data.sizes, a["layout"], self.data_axes)[2:]
+        return [batch, channel], self.lines(b, place, space)
+
+    def place_in(self, index: Sequence[Index]) -> list[Index]:
+        """An index in the order of `data_axes`, in the data's layout."""
+        return put_in(index, self.data_axes, self.attributes()["layout"])
 
 
 @dataclass(frozen=True)
@@ -169,6 +190,20 @@ class Sliding(Pooling):
         parts = zip(self.taps(np, space), self.counts(np, space), space, strict=True)
         return [means(np, taps, counts, d) for taps, counts, d in parts]
 
+    def lines(self, b: Loops, place: Sequence[Index], space: Sequence[Index]) -> list[Line]:
+        return [
+            Line(d, s.size, b.minus(b.times(i, s.stride), s.before), s.dilation)
+            for i, d, s in zip(place, space, self.slides, strict=True)
+        ]
+
+    def counted(self, b: Loops, lines: Sequence[Line]) -> Any:
+        with_padding = self.attributes()["count_include_pad"]
+        found = b.const(1, "int64")
+        for line, s in zip(lines, self.slides, strict=True):
+            low, size = (s.before, b.plus(line.size, s.before + s.after)) if with_padding else (0, line.size)
+            found = b.multiply(found, count_within(b, line, low, size))
+        return found
+
 
 def means(np: Numpy, taps: Array, counts: Array, d: int) -> Array:
     """The part of each of `d` places in the mean of the places that a window sees, `(windows, places)`."""
@@ -243,3 +278,14 @@ def slide(
         ]
         found = part if found is None else combine(found, part)
     return found
+
+
+def count_within(b: Loops, line: Line, low: int, size: Index) -> Any:
+    """How many taps of a line are among `size` places from `-low` on, at least 1, as an int64."""
+
+    def step(k: Index, totals: Sequence[Any]) -> Sequence[Any]:
+        is_there = b.is_within(b.plus(line.place(b, k), low), size)
+        return [b.add(totals[0], b.cast(is_there, "int64"))]
+
+    found = b.as_index(b.loop(line.count, [b.const(0, "int64")], step)[0])
+    return b.as_number(b.larger(found, 1), "int64")
