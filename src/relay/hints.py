@@ -8,6 +8,7 @@ HINTS = {
     "cannot-read": "correct the name; it is relative to the current folder",
     "cannot-write": "name a file in a folder that exists and that you may write to",
     "constant-cycle": "make one of them a function with a parameter that says when to stop",
+    "dtype-mismatch": "base types are never promoted; `cast` converts a tensor",
     "duplicate-attribute": "leave one of them out",
     "duplicate-name": "give one of them another name",
     "expected-function": "functions, operators and constructors can be called",

@@ -54,6 +54,7 @@ XS = the_list(5, 3, 9)
         (f"@foldr1(add, {the_list(4)})", "4"),
         (f"@sum({XS})", "17"),
         ("@sum(Nil)", "0"),
+        ("@sum(Cons(1.5, Cons(2.0, Nil)))", "3.5"),
         (f"@concat({XS}, {the_list(1, 2)})", the_list(5, 3, 9, 1, 2)),
         (f"@filter(fn(%x) {{ %x > 4 }}, {XS})", the_list(5, 9)),
         (f"@zip({XS}, {the_list('True', 'False')})", the_list("(5, True)", "(3, False)")),

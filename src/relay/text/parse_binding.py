@@ -9,6 +9,10 @@ from relay.text.parse_choice import Choices
 
 BLOCK_END = frozenset({"}", ")", "]", ",", "END"})
 _RECURSION_END = frozenset({"}", ")", "]", ";", "END"})
+_NO_LOCAL = {
+    "GRAPH": "a graph binding has no `let`: %0 = e",
+    "(": "a tuple is taken apart by `%t.0`, or `match (%t) { (%a, %b) => … }`",
+}
 _NEW_LINE = frozenset({"let", "GRAPH", "LOCAL"})
 
 
@@ -36,9 +40,7 @@ class Bindings(Choices):
             self.no_sigil(i)
         elif self.kinds[i] != "LOCAL" and self.texts[i] != "_":
             self.i = i
-            self.expected(
-                "a local", hint="a graph binding has no `let`: %0 = e" if self.kinds[i] == "GRAPH" else ""
-            )
+            self.expected("a local", hint=_NO_LOCAL.get(self.kinds[i], ""))
         return (yield from self.binding(done, i - 1, i, is_value, by_line))
 
     def binding(self, done: list[Statement], start: int, i: int, is_value: bool, by_line: bool) -> Rule:
