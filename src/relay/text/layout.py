@@ -77,13 +77,15 @@ _BREAKS = re.compile(r'"(?:[^"\\]|\\.)*"|/\*.*?\*/|, |[()\[\]{}]|(?<=[\w"])<|(?<
 _CLOSERS = {"(": ")", "[": "]", "{": "}", "<": ">"}
 _MOST_LEVELS = 6
 """How deep brackets inside brackets are opened; what is nested deeper stays on its line."""
+_LONGEST = 20_000
+"""Lines of more characters are read by nobody, and stay as they are."""
 
 
 def broken(lines: Sequence[str], width: int) -> list[str]:
     """The lines, with those that are too long and have a list in brackets over several lines."""
     out: list[str] = []
     for line in lines:
-        if len(line) > width:
+        if width < len(line) <= _LONGEST:
             out += _broken(line, width, 0)
         else:
             out.append(line)
