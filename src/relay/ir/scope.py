@@ -75,17 +75,26 @@ def places(root: Expr) -> Places:
                 (child, Scope(here, e, i) if opens else here) for i, (child, opens) in enumerate(opened(e))
             ]
             inner[e] = [use for _, use in uses if use is not here]
+            for child, use in uses:
+                _use(child, use, where, shared)
         else:
-            uses = [(child, here) for child in e.children]
-        for child, use in uses:
-            known = where.get(child)
-            if known is None:
-                where[child] = use
-            else:
-                shared.add(child)
-                if known is not use:
-                    where[child] = common(known, use)
+            for child in e.children:
+                if child in where:
+                    _use(child, here, where, shared)
+                else:
+                    where[child] = here
     return Places(where, inner, shared, order)
+
+
+def _use(child: Expr, use: Scope, where: dict[Expr, Scope], shared: set[Expr]) -> None:
+    """Note that a scope uses a node."""
+    known = where.get(child)
+    if known is None:
+        where[child] = use
+    else:
+        shared.add(child)
+        if known is not use:
+            where[child] = common(known, use)
 
 
 def scopes(root: Expr) -> dict[Expr, Scope]:

@@ -18,11 +18,12 @@ from relay.ir.expr import (
     Let,
     LetRec,
     Op,
+    TupleGetItem,
     Var,
 )
 from relay.ir.module import IRModule
 from relay.ir.scope import OPENING, Scope, opened, places
-from relay.ir.type import HAS_BINDER, Type
+from relay.ir.type import HAS_BINDER, TupleType, Type
 from relay.transform.base import module_pass
 from relay.transform.chains import Chain
 from relay.transform.definitions import annotate, with_definitions
@@ -114,11 +115,15 @@ class Normaliser:
         elif e in self.functions:
             self.settle(e, self.functions[e], to, block)
         else:
-            self.stack.append((self.leave, e, to, block))
             home = self.home(e, block)
             if kind in OPENING:
+                self.stack.append((self.leave, e, to, block))
                 self.open(e, home)
             else:
+                if to is OPERAND and self.binds is None:
+                    self.stack.append((self.bind_operand, e, to, home))
+                else:
+                    self.stack.append((self.leave, e, to, block))
                 enter, atoms = self.enter, self.atoms
                 missing = [c for c in e.children if type(c) not in ATOMS and c not in atoms]
                 missing.reverse()
@@ -177,6 +182,12 @@ class Normaliser:
             self.functions[e] = made
         self.settle(e, made, to, block)
 
+    def bind_operand(self, e: Expr, to: Destination, home: Block) -> None:
+        """As `leave`, for what opens no scope and is an operand: most of a program."""
+        atoms, before = self.atoms, e.children
+        children = tuple([atoms.get(c, c) for c in before])
+        self.bound(e, e if children == before else e.rebuild(children), home)
+
     def settle(self, e: Expr, made: Expr, to: Destination, block: Block) -> None:
         """Put what became of `e` where it belongs."""
         shared = e in self.shared
@@ -194,16 +205,23 @@ class Normaliser:
             block.let(to, made)
             self.atoms[e] = to
         else:
-            self.count += 1
-            var = Var(f"{self.name}{self.count}", self.annotation(e, made), span=e.span)
-            self.atoms[e] = var
-            self.home(e, block).let(var, made)
-            self.deliver(var, to, block)
+            self.deliver(self.bound(e, made, self.home(e, block)), to, block)
+
+    def bound(self, e: Expr, made: Expr, home: Block) -> Var:
+        """A new variable for what became of `e`."""
+        self.count += 1
+        var = Var(f"{self.name}{self.count}", self.annotation(e, made), span=e.span)
+        self.atoms[e] = var
+        home.let(var, made)
+        return var
 
     def annotation(self, e: Expr, made: Expr) -> Type | None:
         """The type of a variable for `e`; None where `e` holds an instance of something polymorphic."""
         t = None
-        if type(made) is Call and type(made.op) is Op:
+        if type(made) is TupleGetItem:
+            whole = made.tuple_value.type_annotation if type(made.tuple_value) is Var else None
+            t = whole.fields[made.index] if isinstance(whole, TupleType) else None
+        elif type(made) is Call and type(made.op) is Op:
             operands = [self.types.leaf(a) if type(a) is not Var else a.type_annotation for a in made.args]
             t = remembered(made.attrs, tuple(operands))  # pyright: ignore[reportArgumentType]
         if t is None:

@@ -37,7 +37,10 @@ class Chain:
     def finish(self, body: Expr) -> Expr:
         """The chain around its result; where it says what the source says, it is the source."""
         for names, values, source in reversed(self.bindings):
-            body = link(names, values, body, source)
+            if source is None:
+                body = Let(names[0], values[0], body, span=values[0].span)
+            else:
+                body = link(names, values, body, source)
         return body
 
 
