@@ -8,7 +8,8 @@ position is a jump.
 from collections.abc import Sequence
 from typing import Any
 
-from relay.backend.native.code import CONTEXT, POINTER, Code, Value
+from relay.backend.native.code import POINTER, Code, Value
+from relay.backend.native.groups import Fused, is_fused
 from relay.backend.native.matching import may_fail, taken_apart
 from relay.backend.native.memory import (
     layout,
@@ -21,13 +22,12 @@ from relay.backend.native.memory import (
 from relay.backend.native.operators import computed
 from relay.backend.native.ownership import Block, Ownership
 from relay.backend.native.program import (
-    IN_REGISTERS,
     Program,
     closure_layout,
+    give,
     jump,
     received,
     result_type,
-    results_layout,
 )
 from relay.backend.native.representation import is_scalar
 from relay.backend.native.scalars import constant
@@ -119,26 +119,9 @@ class Definition:
             return None
         found = yield self.statement(e, gone)
         if is_tail:
-            self.give(found)
+            give(self.program, self.code, self.result, found)
             return None
         return found
-
-    def give(self, leaves: Sequence[Value]) -> None:
-        """Return from the function."""
-        code = self.code
-        if not leaves:
-            code.do("ret void")
-        elif len(leaves) == 1:
-            code.do(f"ret {leaves[0]}")
-        elif len(leaves) <= IN_REGISTERS:
-            whole = Value(self.code.result, "poison")
-            for i, v in enumerate(leaves):
-                whole = code.set(whole.type, f"insertvalue {whole}, {v}, {i}")
-            code.do(f"ret {whole}")
-        else:
-            write(code, results_layout(self.result), CONTEXT, leaves)
-            self.program.results = max(self.program.results, len(leaves))
-            code.do("ret void")
 
     # --- atoms ---
 
@@ -366,4 +349,5 @@ def define(program: Program, v: GlobalVar) -> None:
     """Add the code of a definition."""
     fn = program.mod.functions[v]
     assert isinstance(fn, Function)
-    program.pieces.append(Definition(program, program.symbol(v), fn).text())
+    made = Fused if is_fused(fn) else Definition
+    program.pieces.append(made(program, program.symbol(v), fn).text())

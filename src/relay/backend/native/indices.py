@@ -98,16 +98,19 @@ class Indices(Scalars):
         return [position, *reversed(found)] if sizes else []
 
     def spread(self, index: Sequence[Index], x: Any) -> list[Index]:
-        """The index in an operand that broadcasts."""
-        return self.stretched(index, x.sizes)
+        """The index in an operand that broadcasts to the result."""
+        whole = self.sizes[len(index) - len(x.sizes) :] if len(index) == len(self.sizes) else ()
+        return self.stretched(index, x.sizes, whole)
 
-    def stretched(self, index: Sequence[Index], sizes: Sequence[Index]) -> list[Index]:
-        """The index in a shape that is stretched over the one of `index`."""
+    def stretched(
+        self, index: Sequence[Index], sizes: Sequence[Index], whole: Sequence[Index] = ()
+    ) -> list[Index]:
+        """The index in a shape that is stretched over the one of `index`: `whole`, if that is known."""
         own = list(index[len(index) - len(sizes) :])
         for i, d in enumerate(sizes):
             if d == 1:
                 own[i] = 0
-            elif not isinstance(d, int):
+            elif not isinstance(d, int) and not (whole and whole[i] == d):
                 own[i] = self.choose(self.is_same(d, 1), 0, own[i])
         return own
 

@@ -1,6 +1,7 @@
 """Loop nests: indices, loops and choices, as the rules of operators speak of them."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from relay.backend.native.code import Code, Value
@@ -20,6 +21,27 @@ class Loops(Indices):
         """As `Scalars`."""
         super().__init__(program, code, call)
         self.rooms: list[Value] = []
+        self.known: list[dict[Any, Number]] = [{}]
+        """What has been computed so far, block by block: all of it is known where the code is now."""
+
+    @contextmanager
+    def inner(self) -> Generator[None, None, None]:
+        """What is computed inside is not known after it."""
+        self.known.append({})
+        yield
+        self.known.pop()
+
+    def knows(self, key: Any) -> bool:
+        """Whether a number has been computed under that key."""
+        return any(key in known for known in self.known)
+
+    def once(self, key: Any, compute: Callable[[], Number]) -> Number:
+        """A number that has been computed under that key, or is now."""
+        for known in self.known:
+            if key in known:
+                return known[key]
+        found = self.known[-1][key] = compute()
+        return found
 
     def where(self, c: Number, yes: Callable[[], Number], no: Callable[[], Number]) -> Number:
         """The number that one of two computes; the other does not run."""
@@ -36,10 +58,12 @@ class Loops(Indices):
             yes, no = code.label(), code.label()
             code.branch(c.value, yes, no)
             code.block(yes)
-            arrivals.append(([make().value], code.here))
+            with self.inner():
+                arrivals.append(([make().value], code.here))
             code.jump(end)
             code.block(no)
-        found = otherwise()
+        with self.inner():
+            found = otherwise()
         arrivals.append(([found.value], code.here))
         code.jump(end)
         code.block(end)
@@ -51,7 +75,8 @@ class Loops(Indices):
         yes, end = code.label(), code.label()
         code.branch(c.value, yes, end)
         code.block(yes)
-        body()
+        with self.inner():
+            body()
         code.jump(end)
         code.block(end)
 
@@ -65,7 +90,8 @@ class Loops(Indices):
         dtypes = [x.dtype for x in totals]
 
         def step(i: Value, values: list[Value]) -> list[Value]:
-            new = body(i, [Number(t, v) for t, v in zip(dtypes, values, strict=True)])
+            with self.inner():
+                new = body(i, [Number(t, v) for t, v in zip(dtypes, values, strict=True)])
             return [x.value for x in new or ()]
 
         return [

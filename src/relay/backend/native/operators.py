@@ -18,24 +18,40 @@ from relay.op.base import Broadcast, Elementwise, Operator
 def computed(program: Any, code: Code, call: Call, operands: Sequence[Sequence[Value]]) -> list[Value]:
     """The leaves of an operator's result: numbers, and new tensors (`no-native-code`)."""
     b = Loops(program, code, call)
-    op: Any = call.attrs
     views = [operand(b, program.types(a), row) for a, row in zip(call.args, operands, strict=True)]
-    t = program.types(call)
-    kind = cast("type[Operator]", type(op))
-    if not has_rule(kind):
+    shapes = prepared(b, call, views)
+    if is_scalar(program.types(call)) and not hasattr(call.attrs, "compute"):
+        return [one(b, call.attrs, views, ()).value]
+    return [out.leaf() for out in whole(b, call, views, shapes)]
+
+
+def prepared(b: Loops, call: Call, views: Sequence[Any]) -> list[list[Index]]:
+    """The shapes of an operator's results, once what it demands of sizes is checked (`no-native-code`)."""
+    op: Any = call.attrs
+    if not has_rule(cast("type[Operator]", type(op))):
         b.missing(op.name)
-    fields = cast("tuple[TensorType, ...]", t.fields if isinstance(t, TupleType) else (t,))
-    shapes = extents(b, op, fields, views)
+    shapes = extents(b, op, fields_of(b, call), views)
     b.sizes = shapes[0] if shapes else ()
-    if is_scalar(t) and not hasattr(op, "compute"):
-        return [one(b, op, views, ()).value]
-    outs = [new_output(b, f, sizes) for f, sizes in zip(fields, shapes, strict=True)]
+    return shapes
+
+
+def fields_of(b: Loops, call: Call) -> tuple[TensorType, ...]:
+    """The types of an operator's results."""
+    t = b.program.types(call)
+    return cast("tuple[TensorType, ...]", t.fields if isinstance(t, TupleType) else (t,))
+
+
+def whole(b: Loops, call: Call, views: Sequence[Any], shapes: Sequence[Sequence[Index]]) -> list[View]:
+    """New tensors with an operator's results."""
+    op: Any = call.attrs
+    outs = [new_output(b, f, sizes) for f, sizes in zip(fields_of(b, call), shapes, strict=True)]
     if hasattr(op, "compute"):
-        op.compute(b, tuple(outs) if isinstance(t, TupleType) else outs[0], *views)
+        is_tuple = isinstance(b.program.types(call), TupleType)
+        op.compute(b, tuple(outs) if is_tuple else outs[0], *views)
     else:
         b.nest(shapes[0], lambda index: outs[0].put(index, one(b, op, views, index)))
     b.done()
-    return [out.leaf() for out in outs]
+    return outs
 
 
 def extents(b: Loops, op: Any, fields: Sequence[TensorType], views: Sequence[Any]) -> list[list[Index]]:

@@ -14,6 +14,7 @@ from relay.backend.native.memory import (
     read,
     release,
     retain,
+    write,
 )
 from relay.backend.native.representation import Representation
 from relay.ir.expr import (
@@ -179,6 +180,23 @@ def received(program: Program, code: Code, found: Value | None, leaves: Sequence
         return [code.set(t, f"extractvalue {found}, {i}") for i, t in enumerate(leaves)]
     program.results = max(program.results, len(leaves))
     return read(code, results_layout(leaves), CONTEXT, leaves)
+
+
+def give(program: Program, code: Code, kinds: Sequence[str], leaves: Sequence[Value]) -> None:
+    """Return from a function with a result of these leaves."""
+    if not leaves:
+        code.do("ret void")
+    elif len(leaves) == 1:
+        code.do(f"ret {leaves[0]}")
+    elif len(leaves) <= IN_REGISTERS:
+        whole = Value(code.result, "poison")
+        for i, v in enumerate(leaves):
+            whole = code.set(whole.type, f"insertvalue {whole}, {v}, {i}")
+        code.do(f"ret {whole}")
+    else:
+        write(code, results_layout(kinds), CONTEXT, leaves)
+        program.results = max(program.results, len(leaves))
+        code.do("ret void")
 
 
 def closure_layout(held: Sequence[str]) -> Layout:

@@ -1,0 +1,172 @@
+"""Fused functions: the operators of a group as one nest of loops where they can be.
+
+What one element of the result needs of the others is computed in its place; it goes to memory first where
+several read it in different places, or where it would be computed again and again.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any, cast
+
+from relay.backend.native.code import Code, Value
+from relay.backend.native.lazy import Lazy, is_pointwise, may_wait
+from relay.backend.native.loops import Loops
+from relay.backend.native.memory import release, retain
+from relay.backend.native.operators import prepared, whole
+from relay.backend.native.program import Program, give, result_type
+from relay.backend.native.representation import POINTER, is_scalar
+from relay.backend.native.scalars import constant
+from relay.backend.native.views import View, new_output, operand
+from relay.ir.expr import Call, Constant, Expr, Function, Let, Tuple, TupleGetItem, Var
+from relay.ir.type import TensorType
+from relay.ir.walk import post_order
+
+
+def is_fused(fn: Function) -> bool:
+    """Whether a function is a group that `fuse_ops` has made."""
+    return bool(fn.attrs.get("Primitive"))
+
+
+class Fused:
+    """A group of operators, as a function that takes and gives references as definitions do."""
+
+    def __init__(self, program: Program, symbol: str, fn: Function) -> None:
+        """`symbol` is the name of its code."""
+        self.program = program
+        self.fn = fn
+        self.bound = {e.var: e.value for e in post_order(fn.body) if isinstance(e, Let)}
+        self.views: dict[Expr, Any] = {}
+        self.made: list[Value] = []
+        self.kinds = program.leaves(fn.ret_type)
+        rows = [program.leaves(p.type_annotation) for p in fn.params]
+        count = iter(range(sum(map(len, rows))))
+        self.rows = [[Value(x, f"%p{next(count)}") for x in row] for row in rows]
+        self.code = Code(symbol, result_type(self.kinds), [v for row in self.rows for v in row])
+        self.root = self.resolved(fn.body)
+        self.users = self.find_users()
+
+    def resolved(self, e: Expr) -> Expr:
+        """What a node stands for, behind names."""
+        while isinstance(e, Let) or (isinstance(e, Var) and e in self.bound):
+            e = e.body if isinstance(e, Let) else self.bound[e]
+        return e
+
+    def nodes(self) -> Iterator[Expr]:
+        """The operators, tuples and projections, operands first."""
+        return (e for e in post_order(self.fn.body) if isinstance(e, Call | Tuple | TupleGetItem))
+
+    def find_users(self) -> dict[Expr, list[Expr]]:
+        """Who reads each node, once for each time."""
+        users: dict[Expr, list[Expr]] = {}
+        for e in self.nodes():
+            parts = e.args if isinstance(e, Call) else e.children
+            for part in parts:
+                users.setdefault(self.resolved(part), []).append(e)
+        return users
+
+    def text(self) -> str:
+        """The code of the function."""
+        b = Loops(self.program, self.code, cast("Any", self.root))
+        for p, row in zip(self.fn.params, self.rows, strict=True):
+            t = p.type_annotation
+            assert t is not None
+            self.views[p] = operand(b, t, row)
+        for e in self.nodes():
+            self.views[e] = self.node(b, e)
+        found = self.results(b)
+        kept = {v.ref for v in found}
+        release(self.code, [v for v in self.made if v.ref not in kept])
+        self.keep(found)
+        release(self.code, [v for row in self.rows for v in row])
+        give(self.program, self.code, self.kinds, found)
+        return self.code.text()
+
+    def keep(self, found: Sequence[Value]) -> None:
+        """Results that are not new, or come twice, need references of their own."""
+        new = {v.ref for v in self.made}
+        for v in found:
+            if v.type == POINTER and v.ref not in new:
+                retain(self.code, [v])
+            new.discard(v.ref)
+
+    def view(self, e: Expr) -> Any:
+        """What a node is read through."""
+        e = self.resolved(e)
+        if isinstance(e, Constant):
+            return self.constant(e)
+        return self.views[e]
+
+    def constant(self, e: Constant) -> View:
+        """A constant."""
+        b = Loops(self.program, self.code, cast("Any", e))
+        t = cast("TensorType", e.type)
+        if is_scalar(t):
+            return View(b, t, constant(e))
+        return View(b, t, self.code.load(POINTER, Value(POINTER, self.program.constant(e))))
+
+    def node(self, outer: Loops, e: Expr) -> Any:
+        """A node as a view, or as several."""
+        if isinstance(e, Tuple):
+            return tuple([self.view(f) for f in e.fields])
+        if isinstance(e, TupleGetItem):
+            return self.view(e.tuple_value)[e.index]
+        assert isinstance(e, Call)
+        b = Loops(self.program, self.code, e)
+        b.known = outer.known
+        views = [self.view(a) for a in e.args]
+        shapes = prepared(b, e, views)
+        lazy = Lazy(b, e, views, shapes[0]) if shapes and not hasattr(e.attrs, "compute") else None
+        if lazy is not None and is_scalar(self.program.types(e)):
+            return View(b, cast("TensorType", self.program.types(e)), lazy.at(()).value)
+        if lazy is not None and self.waits(e, lazy):
+            return lazy
+        outs = whole(b, e, views, shapes)
+        self.made += [out.found for out in outs]
+        is_tuple = not isinstance(self.program.types(e), TensorType)
+        return tuple(outs) if is_tuple else outs[0]
+
+    def waits(self, e: Call, lazy: Lazy) -> bool:
+        """Whether a node is computed where it is read."""
+        if e is self.root:
+            return True
+        readers = self.users.get(e, [])
+        if isinstance(self.root, Tuple) and any(u is self.root for u in readers):
+            return all(u is self.root or is_pointwise(u) for u in readers) and self.has_shape(e, readers)
+        return may_wait(e, readers, self.has_shape(e, readers), lazy.depth)
+
+    def has_shape(self, e: Expr, readers: Sequence[Expr]) -> bool:
+        """Whether all who read a node have its shape."""
+        shape = getattr(self.program.types(e), "shape", None)
+        return all(
+            isinstance(u, Tuple) or getattr(self.program.types(u), "shape", None) == shape for u in readers
+        )
+
+    # --- results ---
+
+    def results(self, b: Loops) -> list[Value]:
+        """The leaves of the result."""
+        root = self.views[self.root]
+        fields = list(cast("tuple[Any, ...]", root)) if isinstance(root, tuple) else [root]
+        waiting = [x for x in dict.fromkeys(fields) if isinstance(x, Lazy)]
+        outs = {x: self.output(b, x) for x in waiting}
+        for several in grouped(waiting):
+            b.nest(several[0].sizes, lambda index, xs=several: self.put(xs, outs, index))
+        return [outs[x].found if isinstance(x, Lazy) else x.found for x in fields]
+
+    def put(self, several: Sequence[Lazy], outs: dict[Lazy, View], index: Sequence[Any]) -> None:
+        """Compute an element of each."""
+        for x in several:
+            outs[x].put(index, x.at(index))
+
+    def output(self, b: Loops, x: Lazy) -> View:
+        """A new tensor for a result."""
+        made = new_output(b, x.type, x.sizes)
+        self.made.append(made.found)
+        return made
+
+
+def grouped(results: Sequence[Lazy]) -> list[list[Lazy]]:
+    """Results by their shapes."""
+    found: dict[Any, list[Lazy]] = {}
+    for x in results:
+        found.setdefault(x.type.shape, []).append(x)
+    return list(found.values())

@@ -1,0 +1,81 @@
+"""Tensors that are not in memory: elements are computed where they are read."""
+
+from collections.abc import Sequence
+from typing import Any, cast
+
+from relay.backend.native.indices import Index
+from relay.backend.native.loops import Loops
+from relay.backend.native.operators import one
+from relay.backend.native.scalars import Number
+from relay.ir.expr import Call, Expr
+from relay.ir.type import TensorType
+from relay.op.base import Broadcast, Elementwise, Fusion
+
+DEEPEST = 16
+"""How many operators that read at other places stand behind each other; each is a few frames of Python."""
+
+
+class Lazy:
+    """The result of an operator, an element at a time."""
+
+    def __init__(self, b: Loops, call: Call, views: Sequence[Any], sizes: Sequence[Index]) -> None:
+        """`views` are the operands."""
+        self.b = b
+        self.call = call
+        self.views = views
+        self.sizes = list(sizes)
+        self.type = cast("TensorType", b.program.types(call))
+        self.dtype = str(self.type.dtype)
+        below = [x for x in flat(views) if isinstance(x, Lazy)]
+        self.same = [x for x in below if is_pointwise(call) and x.sizes == self.sizes]
+        """Operands that are read at the very index at which this is."""
+        self.depth = max([x.depth + (x not in self.same) for x in below], default=0)
+
+    def at(self, index: Sequence[Index]) -> Number:
+        """The element at an index; one that has been computed on the way here is not again."""
+        place = tuple(index)
+        pending = [self]
+        while pending:
+            x = pending[-1]
+            missing = [y for y in x.same if not x.b.knows((id(y), place))]
+            if missing:
+                pending += missing
+            else:
+                x.b.once((id(x), place), lambda x=x: one(x.b, x.call.attrs, x.views, place))
+                pending.pop()
+        return self.b.once((id(self), place), self.never)
+
+    def never(self) -> Number:
+        """It has just been computed."""
+        raise AssertionError("an element that was computed is known")
+
+
+def flat(views: Sequence[Any]) -> list[Any]:
+    """Views one by one, those in tuples too."""
+    return [y for x in views for y in (cast("tuple[Any, ...]", x) if isinstance(x, tuple) else (x,))]
+
+
+def is_pointwise(e: Expr) -> bool:
+    """Whether a node reads each operand at the place of the element that it computes."""
+    cls = cast("type[Any]", type(e.attrs)) if isinstance(e, Call) else None
+    given = getattr(cls, "element", None)
+    return given in (Elementwise.element, Broadcast.element)
+
+
+def may_wait(e: Call, readers: Sequence[Expr], same_shape: bool, depth: int) -> bool:
+    """Whether an element is computed where it is read: once, and not again for each of many that read it."""
+    op: Any = e.attrs
+    if depth >= DEEPEST or any(not isinstance(u, Call) or reads_often(u) for u in readers):
+        return False
+    if len(readers) > 1:
+        return same_shape and all(map(is_pointwise, readers))
+    (reader,) = readers
+    if op.fusion in (Fusion.REDUCTION, Fusion.KERNEL, Fusion.OPAQUE):
+        return same_shape and cast("Any", reader).attrs.fusion in (Fusion.ELEMENTWISE, Fusion.BROADCAST)
+    return same_shape or not is_pointwise(reader) or not e.args or op.fusion is Fusion.INJECTIVE
+
+
+def reads_often(e: Expr) -> bool:
+    """Whether an operator reads an element of its operands any number of times."""
+    op: Any = cast("Call", e).attrs
+    return hasattr(op, "compute") or op.fusion in (Fusion.KERNEL, Fusion.OPAQUE)
