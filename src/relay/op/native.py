@@ -193,7 +193,7 @@ class Indices(Scalars, Protocol):
         ...
 
     def broadcast(self, shapes: Sequence[Sequence[Index]]) -> Sequence[Index]:
-        """The shape that some shapes broadcast to (`broadcast-mismatch`)."""
+        """The shape that some shapes broadcast to (`shape-check`)."""
         ...
 
     def floor_quotient(self, i: Index, j: int) -> Index:

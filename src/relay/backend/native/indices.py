@@ -115,7 +115,7 @@ class Indices(Scalars):
         return own
 
     def broadcast(self, shapes: Sequence[Sequence[Index]]) -> list[Index]:
-        """The shape that some shapes broadcast to (`broadcast-mismatch`)."""
+        """The shape that some shapes broadcast to (`shape-check`)."""
         rank = max(map(len, shapes))
         found: list[Index] = [1] * rank
         for shape in shapes:
@@ -133,7 +133,7 @@ class Indices(Scalars):
         same = code.compare("icmp eq", value(a), value(b))
         ones = [code.compare("icmp eq", value(x), integer(1)) for x in (a, b)]
         fits = Number("bool", code.op("or", same, code.op("or", *ones)))
-        self.require(fits, "broadcast-mismatch", "the sizes of two operands do not broadcast")
+        self.require_shape(fits, "the sizes of two operands do not broadcast")
         return code.select(ones[0], value(b), value(a))
 
     def floor_quotient(self, i: Index, j: int) -> Index:
@@ -148,6 +148,10 @@ class Indices(Scalars):
     def require(self, c: Number, code: str, message: str, hint: str = "") -> None:
         """Fail unless `c`."""
         self.refuse(self.code.op("xor", c.value, Value("i1", "true")), code, message, hint)
+
+    def require_shape(self, c: Number, why: str) -> None:
+        """Fail unless sizes are as the operator demands (`shape-check`)."""
+        self.require(c, "shape-check", f"`{self.at.attrs.name}`: {why}")
 
     def smaller(self, i: Index, j: Index) -> Index:
         """The smaller of two."""

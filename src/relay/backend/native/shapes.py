@@ -10,8 +10,6 @@ from relay.op.base import Operator
 from relay.op.relation import Comparison
 from relay.typecheck.dims import holds
 
-MISMATCH = "shape-constraint"
-
 
 def shapes_of(b: Loops, op: Operator, views: Sequence[Any]) -> list[list[Index | None]]:
     """The shapes of an operator's results, None for sizes that its rule of types leaves open.
@@ -87,8 +85,8 @@ class Demands:
             elif not isinstance(x, str):
                 self.require(x, "==", y, why or "the sizes are the same")
 
-    def require(self, a: Dim, comparison: Comparison, b: Dim, why: str, code: str = MISMATCH) -> None:
-        """Check a comparison."""
+    def require(self, a: Dim, comparison: Comparison, b: Dim, why: str, code: str = "") -> None:
+        """Check a comparison (`shape-check`, whatever it is before the program runs)."""
         if holds(a, comparison, b):
             return
         i, j = self.b.size(a), self.b.size(b)
@@ -103,7 +101,7 @@ class Demands:
                 found = self.b.is_less(i, j)
             case "divides":
                 found = self.b.is_same(self.b.rest(j, i), 0)
-        self.b.require(found, code, why)
+        self.b.require_shape(found, why)
 
     def broadcast(self, *shapes: Any) -> tuple[Dim, ...]:
         """The shape that some shapes broadcast to."""

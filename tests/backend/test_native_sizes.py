@@ -1,0 +1,74 @@
+"""Operators on tensors whose sizes are known at run time alone: results, and what is refused."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import relay
+from backend.test_native_operators import check
+from op.operands import operands_of, samples_of
+from relay.backend.native.compiled import NativeProgram
+from relay.ir.expr import Call, Function, Op, Var
+from relay.ir.module import IRModule
+from relay.ir.type import ANY, TensorType, TupleType, Type
+from relay.op.base import array_type, instance, registry
+
+NAMES = (
+    "reshape", "expand_dims", "strided_slice", "sliding_window", "nn.pad", "nn.mirror_pad", "concatenate",
+    "stack", "split", "tile", "repeat", "meshgrid", "reverse_sequence", "matrix_set_diag",
+    "broadcast_to_like",
+    "collapse_sum_like", "layout_transform", "nn.space_to_batch_nd", "take", "gather", "adv_index",
+    "scatter_elements", "strided_set", "dyn.strided_slice", "sort", "topk", "dyn.topk", "searchsorted",
+    "unique", "argwhere", "einsum", "one_hot", "add", "where", "sum", "nn.dense", "nn.matmul",
+    "nn.conv2d", "nn.conv2d_transpose", "nn.avg_pool2d", "nn.max_pool2d_grad", "nn.adaptive_avg_pool2d",
+    "nn.upsampling", "nn.bias_add", "nn.dilate",
+)  # fmt: skip
+
+
+def opened(t: Type) -> Type:
+    """A type with no size said."""
+    if isinstance(t, TupleType):
+        return TupleType([opened(f) for f in t.fields])
+    assert isinstance(t, TensorType)
+    return TensorType((ANY,) * len(t.concrete_shape), t.dtype)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_sizes_may_be_known_at_run_time_alone(name: str) -> None:
+    mod = IRModule()
+    cases: list[tuple[str, list[Any], Any]] = []
+    for i, s in enumerate(list(samples_of(registry[name]))[:6]):
+        operands = operands_of(s)
+        params = tuple([Var(f"x{k}", opened(array_type(x))) for k, x in enumerate(operands)])
+        mod[f"f{i}"] = Function(params, Call(Op.get(name), params, dict(s.attrs)))
+        cases.append((f"f{i}", operands, instance(name, s.attrs).evaluate(*operands)))
+    program = NativeProgram(mod, [entry for entry, _, _ in cases])
+    for entry, operands, wanted in cases:
+        check(program.evaluate(entry, *operands), wanted, f"{entry} {mod[entry]}")
+
+
+V = "%x: Tensor[(?,), float32]"
+REFUSED = {
+    "take": (f"def @main({V}) {{ take(%x, 9, axis=0, mode=\"fast\") }}", "index-out-of-range"),
+    "gather": (f"def @main({V}) {{ gather(%x, [-5], axis=0) }}", "index-out-of-range"),
+    "scatter_elements": (f"def @main({V}) {{ scatter_elements(%x, [4], [1f]) }}", "index-out-of-range"),
+    "unravel_index": (f"def @main({V}) {{ (unravel_index([6], [2, 3]), %x) }}", "index-out-of-range"),
+    "reshape": (f"def @main({V}) {{ reshape(%x, newshape=(3, 2)) }}", "shape-check"),
+    "split": (f"def @main({V}) {{ split(%x, indices_or_sections=3) }}", "shape-check"),
+    "strided_slice": (f"def @main({V}) {{ strided_slice(%x, begin=(5,), end=(6,)) }}", "shape-check"),
+    "dyn.strided_slice": (f"def @main({V}) {{ dyn.strided_slice(%x, [5], [6], [1]) }}", "slice-out-of-range"),
+    "arange": (f"def @main({V}) {{ arange(0f, 1f, sum(%x) * 0f) }}", "divide-by-zero"),
+    "add": (f"def @main({V}) {{ %x + [1f, 2f, 3f] }}", "shape-check"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_the_interpreter_refuses_is_refused(name: str) -> None:
+    text, code = REFUSED[name]
+    mod = relay.infer(relay.parse(text))
+    x = np.asarray([1, 2, 3, 4], "float32")
+    for run in (NativeProgram(mod), lambda x: mod.evaluate("main", x)):
+        with pytest.raises(relay.RelayError) as found:
+            run(x)
+        assert found.value.codes == (code,)
