@@ -165,8 +165,8 @@ class Fused:
 
 
 def grouped(results: Sequence[Lazy]) -> list[list[Lazy]]:
-    """Results by their shapes."""
+    """Results by their sizes."""
     found: dict[Any, list[Lazy]] = {}
     for x in results:
-        found.setdefault(x.type.shape, []).append(x)
+        found.setdefault(tuple(x.sizes), []).append(x)
     return list(found.values())
