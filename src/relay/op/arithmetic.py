@@ -266,6 +266,9 @@ class Atan2(Arithmetic):
         square = _one_where_zero(square, lhs)
         return apply("divide", rhs, square), apply("negative", apply("divide", lhs, square))
 
+    def native(self, b: Scalars, lhs: Any, rhs: Any) -> Any:
+        return b.function("atan2", lhs, rhs)
+
 
 class Division(Arithmetic):
     """A division: `ufunc` on floats, `integer` on integers once the divisor is known not to be zero."""

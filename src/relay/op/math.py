@@ -146,6 +146,9 @@ class Log2(Smooth):
     def partials(self, y: Expr, data: Expr) -> tuple[Expr, ...]:
         return (apply("divide", number(1 / math.log(2), data), data),)
 
+    def native(self, b: Scalars, data: Any) -> Any:
+        return b.function("log2", data)
+
 
 @operator("log10")
 class Log10(Smooth):
@@ -160,6 +163,9 @@ class Log10(Smooth):
 
     def partials(self, y: Expr, data: Expr) -> tuple[Expr, ...]:
         return (apply("divide", number(1 / math.log(10), data), data),)
+
+    def native(self, b: Scalars, data: Any) -> Any:
+        return b.function("log10", data)
 
 
 @operator("sqrt")
@@ -196,6 +202,9 @@ class Rsqrt(Smooth):
     def partials(self, y: Expr, data: Expr) -> tuple[Expr, ...]:
         return (times(number(-0.5, y), apply("divide", y, data)),)
 
+    def native(self, b: Scalars, data: Any) -> Any:
+        return b.function("rsqrt", data)
+
 
 @operator("erf")
 class Erf(Smooth):
@@ -213,6 +222,9 @@ class Erf(Smooth):
     def partials(self, y: Expr, data: Expr) -> tuple[Expr, ...]:
         bell = apply("exp", apply("negative", times(data, data)))
         return (times(number(2 / math.sqrt(math.pi), data), bell),)
+
+    def native(self, b: Scalars, data: Any) -> Any:
+        return b.function("erf", data)
 
 
 _NEAR = (
@@ -281,3 +293,6 @@ class Sigmoid(Smooth):
 
     def partials(self, y: Expr, data: Expr) -> tuple[Expr, ...]:
         return (times(y, apply("subtract", number(1, y), y)),)
+
+    def native(self, b: Scalars, data: Any) -> Any:
+        return b.function("sigmoid", data)

@@ -59,6 +59,9 @@ class Tan(Smooth):
     def partials(self, y: Expr, data: Expr) -> tuple[Expr, ...]:
         return (apply("add", number(1, y), times(y, y)),)
 
+    def native(self, b: Scalars, data: Any) -> Any:
+        return b.function("tan", data)
+
 
 @operator("sinh")
 class Sinh(Smooth):
@@ -73,6 +76,9 @@ class Sinh(Smooth):
     def partials(self, y: Expr, data: Expr) -> tuple[Expr, ...]:
         return (apply("cosh", data),)
 
+    def native(self, b: Scalars, data: Any) -> Any:
+        return b.function("sinh", data)
+
 
 @operator("cosh")
 class Cosh(Smooth):
@@ -86,6 +92,9 @@ class Cosh(Smooth):
 
     def partials(self, y: Expr, data: Expr) -> tuple[Expr, ...]:
         return (apply("sinh", data),)
+
+    def native(self, b: Scalars, data: Any) -> Any:
+        return b.function("cosh", data)
 
 
 @operator("tanh")
@@ -119,6 +128,9 @@ class Asin(Smooth):
     def partials(self, y: Expr, data: Expr) -> tuple[Expr, ...]:
         return (apply("rsqrt", apply("subtract", number(1, data), times(data, data))),)
 
+    def native(self, b: Scalars, data: Any) -> Any:
+        return b.function("asin", data)
+
 
 @operator("acos")
 class Acos(Smooth):
@@ -135,6 +147,9 @@ class Acos(Smooth):
         steepness = apply("rsqrt", apply("subtract", number(1, data), times(data, data)))
         return (apply("negative", steepness),)
 
+    def native(self, b: Scalars, data: Any) -> Any:
+        return b.function("acos", data)
+
 
 @operator("atan")
 class Atan(Smooth):
@@ -149,6 +164,9 @@ class Atan(Smooth):
     def partials(self, y: Expr, data: Expr) -> tuple[Expr, ...]:
         return (apply("divide", number(1, data), apply("add", number(1, data), times(data, data))),)
 
+    def native(self, b: Scalars, data: Any) -> Any:
+        return b.function("atan", data)
+
 
 @operator("asinh")
 class Asinh(Smooth):
@@ -162,6 +180,9 @@ class Asinh(Smooth):
 
     def partials(self, y: Expr, data: Expr) -> tuple[Expr, ...]:
         return (apply("rsqrt", apply("add", times(data, data), number(1, data))),)
+
+    def native(self, b: Scalars, data: Any) -> Any:
+        return b.function("asinh", data)
 
 
 @operator("acosh")
@@ -178,6 +199,9 @@ class Acosh(Smooth):
     def partials(self, y: Expr, data: Expr) -> tuple[Expr, ...]:
         return (apply("rsqrt", apply("subtract", times(data, data), number(1, data))),)
 
+    def native(self, b: Scalars, data: Any) -> Any:
+        return b.function("acosh", data)
+
 
 @operator("atanh")
 class Atanh(Smooth):
@@ -192,3 +216,6 @@ class Atanh(Smooth):
 
     def partials(self, y: Expr, data: Expr) -> tuple[Expr, ...]:
         return (apply("divide", number(1, data), apply("subtract", number(1, data), times(data, data))),)
+
+    def native(self, b: Scalars, data: Any) -> Any:
+        return b.function("atanh", data)

@@ -4,16 +4,16 @@ Integers wrap; those of 2 and 4 bits are kept in bytes, wrapped after each opera
 computed in float32 and rounded after each operation.
 """
 
-import struct
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
-import numpy as np
-
 from relay.backend.native.code import Code, Value, integer
+from relay.backend.native.lanes import Lane
+from relay.backend.native.literals import float_text
 from relay.backend.native.representation import is_signed, scalar
+from relay.backend.native.vector_math import computed
 from relay.diagnostic import fail
-from relay.ir.dtype import integer_range, is_float, is_integer, to_numpy
+from relay.ir.dtype import integer_range, is_float, is_integer
 from relay.ir.expr import Call, Constant
 from relay.ir.type import TensorType
 
@@ -43,15 +43,6 @@ def literal(dtype: str, value: Any) -> Value:
     if is_integer(dtype):
         return Value(kind, str(int(value)))
     return Value(kind, float_text(dtype, float(value)))
-
-
-def float_text(dtype: str, value: float) -> str:
-    """A float as LLVM writes it: the bits of a double for float and double, their own for the short ones."""
-    rounded = np.asarray(value).astype(to_numpy(dtype))
-    if dtype in ("float32", "float64"):
-        return f"0x{struct.unpack('<Q', struct.pack('<d', rounded))[0]:016X}"
-    own = int(rounded.view(f"uint{8 * rounded.itemsize}"))
-    return f"0xH{own:04X}" if dtype == "float16" else str(own)
 
 
 class Scalars:
@@ -208,14 +199,9 @@ class Scalars:
         return self.wrapped(x.dtype, self.code.op(name, x.value, y.value))
 
     def function(self, name: str, *xs: Number) -> Number:
-        """A function of floats that LLVM knows: `exp`, `sqrt`, `maximum`."""
-        values = [self.widened(x) for x in xs]
-        kind = values[0].type
-        short = {"float": "f32", "double": "f64"}[kind]
-        target = f"@llvm.{name}.{short}"
-        self.program.declare(f"declare {kind} {target}({', '.join([kind] * len(values))})")
-        found = self.code.set(kind, f"call {kind} {target}({', '.join([str(v) for v in values])})")
-        return Number(xs[0].dtype, self.narrowed(found, xs[0].dtype))
+        """A function of floats by its name: one of `vector_math`, or an instruction that LLVM names."""
+        lanes = [Lane(self.program, self.code, self.widened(x)) for x in xs]
+        return Number(xs[0].dtype, self.narrowed(computed(name, lanes).value, xs[0].dtype))
 
     # --- conversion ---
 
