@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from relay.backend.native.compiled import NativeProgram
+from relay.backend.native.short_floats import FORMATS
 from relay.diagnostic import RelayError
 from relay.ir.dtype import INTEGERS, integer_range, to_numpy
 from relay.ir.expr import Call, Function, Op, Var
@@ -149,3 +150,27 @@ def test_zero_to_a_negative_power_is_refused() -> None:
     program = NativeProgram(mod, ["main"])
     with pytest.raises(RelayError, match="divide-by-zero"):
         program.evaluate("main", np.asarray([1, 0], "int8"), np.asarray([2, -1], "int8"))
+
+
+@pytest.mark.parametrize("dtype", FORMATS)
+@pytest.mark.parametrize("source", ["float32", "float64"])
+def test_the_shortest_floats_are_rounded_to_as_ml_dtypes_does(dtype: str, source: str) -> None:
+    some = np.arange(0, 2**32, 4099, dtype="uint64").astype("uint32").view("float32")
+    some = some[~np.isnan(some)].astype(source)
+    xs = some if source == "float32" else some * (1 + 2.0**-40)
+    mod = IRModule()
+    x = Var("x", array_type(xs))
+    mod["main"] = Function((x,), Call(Op.get("cast"), (x,), {"dtype": dtype}))
+    found = NativeProgram(mod, ["main"]).evaluate("main", xs)
+    with np.errstate(all="ignore"):
+        wanted = xs.astype(to_numpy(dtype))
+    assert found.dtype == wanted.dtype
+    np.testing.assert_array_equal(found.view("uint8"), wanted.view("uint8"))
+
+
+def test_strings_have_no_native_code_and_it_is_said() -> None:
+    mod = IRModule()
+    x = Var("x", array_type(np.asarray(["a", "b"], object)))
+    mod["main"] = Function((x,), Call(Op.get("equal"), (x, x), {}))
+    with pytest.raises(RelayError, match="`string` has no native code"):
+        NativeProgram(mod, ["main"])

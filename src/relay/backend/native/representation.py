@@ -5,15 +5,18 @@ and anything else a pointer to an object that counts its references.
 """
 
 from relay.backend.native.code import POINTER
-from relay.ir.dtype import is_float
+from relay.diagnostic import fail
+from relay.ir.dtype import FLOAT8, is_float
 from relay.ir.type import TensorType, TupleType, Type
 
 SCALARS = {
     "bool": "i1", "int2": "i8", "uint2": "i8", "int4": "i8", "uint4": "i8", "int8": "i8", "uint8": "i8",
     "int16": "i16", "uint16": "i16", "int32": "i32", "uint32": "i32", "int64": "i64", "uint64": "i64",
     "float16": "half", "bfloat16": "i16", "float32": "float", "float64": "double",
+    **dict.fromkeys((*FLOAT8, "float4_e2m1fn"), "i8"),
 }  # fmt: skip
-"""Base types as LLVM types; 2 and 4 bit integers are kept in bytes, a bfloat16 is its bits."""
+"""Base types as LLVM types; 2 and 4 bit integers are kept in bytes, a bfloat16 and shorter floats
+are their bits."""
 SIZES = {
     "i1": 1,
     "i8": 1,
@@ -34,8 +37,11 @@ def is_scalar(t: Type | None) -> bool:
 
 
 def scalar(dtype: object) -> str:
-    """The LLVM type of one element."""
+    """The LLVM type of one element (`no-native-code` for strings)."""
     assert isinstance(dtype, str)
+    if dtype not in SCALARS:
+        hint = "`relay.create_executor()` interprets it"
+        fail("no-native-code", f"the base type `{dtype}` has no native code", hint=hint)
     return SCALARS[dtype]
 
 

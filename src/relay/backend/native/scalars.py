@@ -7,17 +7,19 @@ computed in float32 and rounded after each operation.
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
+from relay.backend.native import short_floats
 from relay.backend.native.code import Code, Value, integer
 from relay.backend.native.lanes import Lane
 from relay.backend.native.literals import float_text
 from relay.backend.native.representation import is_signed, scalar
+from relay.backend.native.short_floats import FORMATS
 from relay.backend.native.vector_math import computed
 from relay.diagnostic import fail
 from relay.ir.dtype import integer_range, is_float, is_integer
 from relay.ir.expr import Call, Constant
 from relay.ir.type import TensorType
 
-SHORT = ("float16", "bfloat16")
+SHORT = ("float16", "bfloat16", *FORMATS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +96,8 @@ class Scalars:
     def widened(self, x: Number) -> Value:
         """A float as one that is computed with: a short one as float32."""
         code = self.code
+        if x.dtype in FORMATS:
+            return short_floats.widened(self.program, code, x.value, x.dtype)
         if x.dtype == "bfloat16":
             return code.cast(
                 "bitcast", code.op("shl", code.cast("zext", x.value, "i32"), integer(16, 32)), "float"
@@ -108,6 +112,8 @@ class Scalars:
         if dtype == "float32":
             return code.cast("fptrunc", v, "float")
         single = self.rounded_to_odd(v) if v.type == "double" else v
+        if dtype in FORMATS:
+            return short_floats.narrowed(code, single, dtype)
         return code.cast("fptrunc", single, "half") if dtype == "float16" else self.bfloat(single)
 
     def rounded_to_odd(self, v: Value) -> Value:
@@ -243,7 +249,10 @@ class Scalars:
 
     def reinterpret(self, x: Number, dtype: str) -> Number:
         """The bits of `x` as a number of another base type, as wide."""
-        return self.wrapped(dtype, self.code.cast("bitcast", x.value, scalar(dtype)))
+        bits = self.code.cast("bitcast", x.value, scalar(dtype))
+        if dtype == "float4_e2m1fn":
+            bits = self.code.op("and", bits, integer(15, 8))
+        return self.wrapped(dtype, bits)
 
     def missing(self, name: str) -> NoReturn:
         """Refuse an operator without native code (`no-native-code`)."""

@@ -9,6 +9,7 @@ import numpy as np
 
 from relay.backend.native.context import get, put
 from relay.backend.native.memory import header, layout
+from relay.backend.native.short_floats import FORMATS
 from relay.backend.native.tensors import DATA, DIMS, NARROW, TENSOR, elements_at, plain
 from relay.diagnostic import fail
 from relay.interpreter.value import ConstructorValue, RefValue
@@ -19,6 +20,8 @@ from relay.ir.type import FuncType, GlobalTypeVar, RefType, TensorType, TupleTyp
 Row = Sequence[Any]
 Step = Callable[[list[Any]], None]
 """Takes the last results and puts one in their place."""
+BY_BITS = frozenset(map(to_numpy, ("bfloat16", *FORMATS)))
+"""Base types whose numbers are held as their bits."""
 TAG = 6
 """Where the tag of an object is."""
 
@@ -184,9 +187,9 @@ def gathered(n: int, make: Callable[[Sequence[Any]], Any]) -> Step:
 
 
 def scalar_leaf(x: Any) -> Any:
-    """A NumPy scalar as it is written to memory: unsigned numbers and bfloat16 by their bits."""
+    """A NumPy scalar as it is written to memory: unsigned numbers and the shortest floats by their bits."""
     array = plain(np.asarray(x))
-    if array.dtype.kind == "u" or array.dtype == to_numpy("bfloat16"):
+    if array.dtype.kind == "u" or array.dtype in BY_BITS:
         return int(array.view(f"int{8 * array.dtype.itemsize}"))
     return array.item() if array.dtype.kind in "ibf" else int(array)
 
@@ -194,6 +197,6 @@ def scalar_leaf(x: Any) -> Any:
 def scalar_value(leaf: Any, dtype: str) -> Any:
     """What was read from memory as a NumPy scalar."""
     kind = to_numpy(dtype)
-    if dtype == "bfloat16":
-        return np.asarray(leaf, "int16").view(kind)[()]
+    if kind in BY_BITS:
+        return np.asarray(leaf, f"int{8 * kind.itemsize}").view(kind)[()]
     return kind.type(leaf % 2 ** (8 * kind.itemsize) if dtype.startswith("uint") else leaf)
