@@ -17,7 +17,7 @@ Muller, 1958), where `v` follows all of `u`, rounded to the base type before it 
 """
 
 from collections.abc import Sequence
-from math import prod
+from math import pi, prod
 from typing import Any
 
 import numpy
@@ -26,18 +26,18 @@ from relay.diagnostic import fail
 from relay.ir.dtype import to_numpy
 from relay.ir.expr import Call, Constant, Expr, Op, TupleGetItem, as_expr, constant
 from relay.ir.type import TensorType, TupleType, Type
+from relay.op import random_words
+from relay.op.arithmetic import lesser
 from relay.op.axes import attribute_fault
 from relay.op.base import FLOATING, Array, Derivative, DTypeName, Numpy, Operator, operator, sample
 from relay.op.conversion import accumulator
 from relay.op.derivative import number, spread, times, total
+from relay.op.native import Loops, Output, View
 from relay.op.numeric import apply, narrow
+from relay.op.random_words import FULL, PARITY, ROTATIONS, TOP
 from relay.op.relation import Typing
 
 KEY = TensorType((10,), "uint64")
-ROTATIONS = ((14, 16), (52, 57), (23, 40), (5, 37), (25, 33), (46, 12), (58, 22), (32, 32))
-PARITY = 0x1BD11BDAA9FC1A22
-TOP = 1 << 63
-FULL = 2**64 - 1
 BITS = {"float16": 10, "bfloat16": 7, "float32": 23, "float64": 52}
 
 
@@ -148,6 +148,10 @@ class ThreefryKey(Operator):
         """The key of a seed from 0 to 2**256 - 1, as a constant."""
         return constant(random_key(seed))
 
+    def compute(self, b: Loops, out: Output) -> None:
+        """Write the key."""
+        random_words.write(out, [b.const(int(w), "uint64") for w in random_key(self.seed)])
+
 
 @operator("random.threefry_generate")
 class ThreefryGenerate(Operator):
@@ -182,6 +186,12 @@ class ThreefryGenerate(Operator):
         """`random.threefry_generate(key, shape)`: the pair of a new key and random uint64 of that shape."""
         return Call(Op.get("random.threefry_generate"), (as_expr(key),), {"out_shape": _shape(shape)})
 
+    def compute(self, b: Loops, outs: Sequence[Output], key: View) -> None:
+        """Write the next key and the words."""
+        rest, out = outs
+        words = random_words.draw(b, rest, key, prod(self.out_shape))
+        b.nest(out.sizes, lambda index: out.put(index, words.at([b.position(index, out.sizes)])))
+
 
 @operator("random.threefry_split")
 class ThreefrySplit(Operator):
@@ -201,6 +211,10 @@ class ThreefrySplit(Operator):
 
     def reference(self, np: Numpy, key: Array) -> Any:
         return split(key)
+
+    def compute(self, b: Loops, outs: Sequence[Output], key: View) -> None:
+        """Write the two keys."""
+        random_words.split(b, *outs, key)
 
 
 @operator("random.uniform")
@@ -258,6 +272,19 @@ class Uniform(Operator):
         """`random.uniform(key, shape)`: the pair of a new key and values evenly from `low` up to `high`."""
         return _drawn("random.uniform", key, shape, dtype, low, high)
 
+    def compute(self, b: Loops, outs: Sequence[Output], key: View, low: View, high: View) -> None:
+        """Write the next key and the values."""
+        rest, out = outs
+        words = random_words.draw(b, rest, key, prod(self.out_shape))
+        least = low.at(())
+        span = b.subtract(high.at(()), least)
+
+        def one(index: Sequence[Any]) -> None:
+            x = random_words.unit(b, words.at([b.position(index, out.sizes)]), BITS[self.out_dtype])
+            out.put(index, b.add(b.multiply(b.cast(x, out.dtype), span), least))
+
+        b.nest(out.sizes, one)
+
 
 @operator("random.normal")
 class Normal(Operator):
@@ -313,6 +340,22 @@ class Normal(Operator):
         """`random.normal(key, shape)`: the pair of a new key and normal values."""
         return _drawn("random.normal", key, shape, dtype, mean, scale)
 
+    def compute(self, b: Loops, outs: Sequence[Output], key: View, mean: View, scale: View) -> None:
+        """Write the next key and the values."""
+        rest, out = outs
+        n = prod(self.out_shape)
+        words = random_words.draw(b, rest, key, 2 * n)
+        one, minus_two, turn = (b.const(x, "float64") for x in (1, -2, 2 * pi))
+
+        def value(index: Sequence[Any]) -> None:
+            i = b.position(index, out.sizes)
+            u, v = (random_words.unit(b, words.at([j]), 52) for j in (i, b.plus(i, n)))
+            size = b.function("sqrt", b.multiply(minus_two, b.function("log", b.subtract(one, u))))
+            x = b.cast(b.multiply(size, b.function("cos", b.multiply(turn, v))), out.dtype)
+            out.put(index, b.add(b.multiply(x, scale.at(())), mean.at(())))
+
+        b.nest(out.sizes, value)
+
 
 @operator("random.multinomial")
 class Multinomial(Operator):
@@ -355,6 +398,30 @@ class Multinomial(Operator):
         at = unit(words, "float64").reshape(len(rows), self.num_samples) * sums[:, -1:]
         found = np.minimum((sums[:, None, :] <= at[:, :, None]).sum(axis=2), probs.shape[-1] - 1)
         return rest, found.astype("int32").reshape(*probs.shape[:-1], self.num_samples)
+
+    def compute(self, b: Loops, outs: Sequence[Output], key: View, probs: View) -> None:
+        """Write the next key and the indices."""
+        rest, out = outs
+        words = random_words.draw(b, rest, key, prod(out.sizes))
+        n = probs.sizes[-1]
+        none = b.const(0, "float64")
+
+        def place(row: Sequence[Any], i: Any) -> Any:
+            return b.cast(probs.at([*row, i]), "float64")
+
+        def one(index: Sequence[Any]) -> None:
+            row = index[:-1]
+            (whole,) = b.loop(n, [none], lambda i, t: [b.add(t[0], place(row, i))])
+            at = b.multiply(random_words.unit(b, words.at([b.position(index, out.sizes)]), 52), whole)
+
+            def count(i: Any, totals: Sequence[Any]) -> Sequence[Any]:
+                total = b.add(totals[0], place(row, i))
+                return [total, b.add(totals[1], b.cast(b.compare("le", total, at), "int32"))]
+
+            _, found = b.loop(n, [none, b.const(0, "int32")], count)
+            out.put(index, lesser(b, found, b.as_number(b.minus(n, 1), "int32")))
+
+        b.nest(out.sizes, one)
 
 
 def check_float(t: Typing, dtype: str, op: str) -> None:
