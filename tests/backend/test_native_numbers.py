@@ -174,3 +174,15 @@ def test_strings_have_no_native_code_and_it_is_said() -> None:
     mod["main"] = Function((x,), Call(Op.get("equal"), (x, x), {}))
     with pytest.raises(RelayError, match="`string` has no native code"):
         NativeProgram(mod, ["main"])
+
+
+@pytest.mark.parametrize("place", [0, 4])
+def test_keys_whose_counter_or_path_is_full_go_on_as_in_the_reference(place: int) -> None:
+    key = np.asarray([1, 2, 3, 4, 5, 6, 7, 2**64 - 3, 0, place], "uint64")
+    for name, attrs in (("random.threefry_generate", {"out_shape": (9,)}), ("random.threefry_split", {})):
+        mod = IRModule()
+        x = Var("x", array_type(key))
+        mod["main"] = Function((x,), Call(Op.get(name), (x,), attrs))
+        found = NativeProgram(mod, ["main"]).evaluate("main", key)
+        for a, b in zip(found, instance(name, attrs).evaluate(key), strict=True):
+            np.testing.assert_array_equal(a, b)

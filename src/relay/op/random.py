@@ -214,7 +214,7 @@ class ThreefrySplit(Operator):
 
     def compute(self, b: Loops, outs: Sequence[Output], key: View) -> None:
         """Write the two keys."""
-        random_words.split(b, *outs, key)
+        random_words.split(b, outs[0], outs[1], key)
 
 
 @operator("random.uniform")
