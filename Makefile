@@ -2,6 +2,7 @@
 PYTHON ?= python3
 BIN ?= .venv/bin
 PATHS := src tests examples benchmarks
+PROGRAMS ?= 20000
 
 .PHONY: install check lint format types test check-long
 
@@ -28,7 +29,7 @@ types:
 test:
 	$(BIN)/pytest -n 2
 
-# The long sizes and properties too, on 20,000 random programs each, and what needs torch where it is installed:
-# `make check-long BIN=…/bin` for another environment.  The last result is in docs/check-long.md.
+# The long sizes and properties too, on 20,000 random programs each (hours; `PROGRAMS=1000` for less), and what needs
+# torch where it is installed: `make check-long BIN=…/bin` for another environment.  docs/check-long.md has results.
 check-long: install lint types
-	$(BIN)/pytest -n 2 -m "long or not long" --programs 20000
+	$(BIN)/pytest -n 2 -m "long or not long" --programs $(PROGRAMS)

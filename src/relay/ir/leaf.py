@@ -60,7 +60,7 @@ def constant(value: Any, dtype: str | None = None, *, span: Span | None = None) 
             array.size == 0 or (array.min() >= -(2**31) and array.max() < 2**31)
         ):
             dtype = "int32"
-        elif array.dtype == object and not all([isinstance(v, str) for v in array.flat]):
+        elif array.dtype == object and not all(isinstance(v, str) for v in array.flat):
             raise TypeError(f"{value!r} is neither numbers nor text, so it is no constant")
     name = dtype_name(array.dtype if dtype is None else dtype)
     array = array.astype(to_numpy(name), copy=False)

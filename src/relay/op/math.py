@@ -19,10 +19,10 @@ from relay.op.base import (
     operator,
     sample,
 )
-from relay.op.conversion import through_float64
+from relay.op.conversion import accumulator, through_float64
 from relay.op.derivative import number, times
 from relay.op.native import Scalars
-from relay.op.numeric import apply
+from relay.op.numeric import apply, narrow
 
 REAL = (
     sample("3x5 float32"),
@@ -197,7 +197,8 @@ class Rsqrt(Smooth):
     domain = (0, math.inf)
 
     def reference(self, np: Numpy, data: Array) -> Array:
-        return np.divide(np.ones_like(data), np.sqrt(data))
+        x = accumulator(data)
+        return narrow(np.divide(np.ones_like(x), np.sqrt(x)), data.dtype)
 
     def partials(self, y: Expr, data: Expr) -> tuple[Expr, ...]:
         return (times(number(-0.5, y), apply("divide", y, data)),)

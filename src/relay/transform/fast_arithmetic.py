@@ -109,8 +109,8 @@ RULES = FAST.table()
 def fast_math(mod: IRModule) -> IRModule:
     """Compute with the real numbers' laws where floats only nearly obey them; no default pipeline does.
 
-    `relay.transform.fast_arithmetic.FAST` lists the rules, each with its error: mostly one or two units in the last
-    place.
+    `relay.transform.fast_arithmetic.FAST` lists the rules, each with its error: mostly one or two units in
+    the last place.
 
     >>> show(fast_math, "def @main(%x: Tensor[(2,), float32], %y: float32) { %x * 3.0 * 5.0 / sqrt(%y) }")
     def @main(%x: Tensor[(2,), float32], %y: float32) -> Tensor[(2,), float32] {

@@ -37,13 +37,13 @@ class Lazy:
         pending = [self]
         while pending:
             x = pending[-1]
-            missing = [y for y in x.same if not x.b.knows((id(y), place))]
+            missing = [y for y in x.same if not x.b.knows((y, place))]
             if missing:
                 pending += missing
             else:
-                x.b.once((id(x), place), lambda x=x: one(x.b, x.call.attrs, x.views, place))
+                x.b.once((x, place), lambda x=x: one(x.b, x.call.attrs, x.views, place))
                 pending.pop()
-        return self.b.once((id(self), place), self.never)
+        return self.b.once((self, place), self.never)
 
     def never(self) -> Number:
         """It has just been computed."""
