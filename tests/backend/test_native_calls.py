@@ -81,6 +81,16 @@ def test_arrays_that_do_not_fit_are_refused(bad: Any) -> None:
     assert found.value.codes == ("argument-count",)
 
 
+def test_an_argument_beside_one_that_is_refused_is_let_go() -> None:
+    f = function(ADD)
+    x = np.ones((2, 3), "float32")
+    count = sys.getrefcount(x)
+    f(x, np.asfortranarray(x * 2))
+    with pytest.raises(relay.RelayError):
+        f(x, "text")
+    assert sys.getrefcount(x) == count
+
+
 def test_large_results_are_not_copied_and_can_be_written() -> None:
     f = function("def @main(%x: Tensor[(100, 100), float32]) { %x + 1f }")
     x = np.ones((100, 100), "float32")

@@ -117,10 +117,14 @@ class Entry:
         code.branch(code.compare("icmp eq", count, integer(len(self.params))), "right", "long")
         code.block("right")
         box = code.load(POINTER, code.at(self.context, BOX))
-        leaves: list[Value] = []
-        for i, t in enumerate(self.params):
-            x = code.load(POINTER, code.at(Value(POINTER, "%args"), 8 * i))
-            leaves.append(self.array(x, t, tensor) if t.shape != () else self.scalar(x, str(t.dtype)))
+        given = [code.load(POINTER, code.at(Value(POINTER, "%args"), 8 * i)) for i in range(len(self.params))]
+        for x, t in zip(given, self.params, strict=True):
+            if t.shape != ():
+                self.expect_array(x, t)
+        pairs = list(zip(given, self.params, strict=True))
+        numbers = [self.scalar(x, str(t.dtype)) if t.shape == () else None for x, t in pairs]
+        # An object is made once no argument can be refused any more: nobody would free it.
+        leaves = [n or self.array(x, t, tensor) for n, (x, t) in zip(numbers, pairs, strict=True)]
         for i, v in enumerate(leaves):
             code.store(code.cast("zext", v, memory(v.type)), code.at(box, 8 * i))
         failed = code.set("i32", f"call i32 @relay_enter(ptr {self.context.ref}, ptr @{self.start})")
@@ -172,8 +176,8 @@ class Entry:
         bits = 8 * to_numpy(dtype).itemsize
         return number if bits == 64 else code.cast("trunc", number, f"i{bits}")
 
-    def array(self, x: Value, t: TensorType, tensor: int) -> Value:
-        """An object around the elements of an array, which it keeps alive."""
+    def expect_array(self, x: Value, t: TensorType) -> None:
+        """Go the long way unless a Python object is an array of that type, in C order."""
         code = self.code
         shape = t.concrete_shape
         self.expect(code.compare("icmp eq", code.load(POINTER, code.at(x, TYPE_AT)), address(np.ndarray)))
@@ -188,6 +192,11 @@ class Entry:
         dims = code.load(POINTER, code.at(x, ARRAY_DIMS))
         for i, d in enumerate(shape):
             self.expect(code.compare("icmp eq", code.load("i64", code.at(dims, 8 * i)), integer(d)))
+
+    def array(self, x: Value, t: TensorType, tensor: int) -> Value:
+        """An object around the elements of an array, which it keeps alive."""
+        code = self.code
+        shape = t.concrete_shape
         size = elements_at(len(shape))
         p = code.set(POINTER, f"call ptr @relay.allocate_bytes(ptr {self.context.ref}, i64 {size})")
         code.store(integer(header(tensor, EXTERNAL)), p)

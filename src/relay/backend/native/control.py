@@ -76,7 +76,6 @@ class Definition:
             params += made
         self.code = Code(symbol, result_type(self.result), params)
         self.owned = Ownership(fn.body, self.is_managed)
-        self.managed: dict[Var, bool] = {}
 
     def is_managed(self, v: Var) -> bool:
         """Whether a variable owns references."""
