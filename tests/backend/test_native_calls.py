@@ -41,6 +41,14 @@ def test_whole_numbers_of_any_size(dtype: str) -> None:
         assert found.value.codes == ("argument-type",)
 
 
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float8_e5m2", "int4"])
+def test_numbers_of_short_types(dtype: str) -> None:
+    f = function(f"def @main(%x: {dtype}) {{ %x + %x }}")
+    plain = [2] if dtype == "int4" else [2, 2.0]
+    for x in (*plain, relay.ir.dtype.to_numpy(dtype).type(2)):
+        assert float(f(x)) == 4.0
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16", "int8", "uint32", "bool", "int64"])
 def test_arrays(dtype: str) -> None:
     f = function(f"def @main(%x: Tensor[(2, 3), {dtype}]) {{ transpose(%x) }}")

@@ -20,7 +20,7 @@ from relay.backend.native.code import POINTER, Code, Value, integer
 from relay.backend.native.memory import BOX, EXTERNAL, SITE, header, read_leaf
 from relay.backend.native.representation import memory
 from relay.backend.native.tensors import DATA, DIMS, NARROW, elements_at
-from relay.ir.dtype import is_float, to_numpy
+from relay.ir.dtype import FLOATS, is_float, to_numpy
 from relay.ir.type import TensorType, Type
 
 TYPE_AT, FLOAT_AT, ITEMS_AT = 8, 16, 24
@@ -73,14 +73,15 @@ def is_supported() -> bool:
     return sys.implementation.name == "cpython" and not sysconfig.get_config_var("Py_GIL_DISABLED")
 
 
+SHORT_FLOATS = frozenset(FLOATS) - {"float32", "float64"}
+
+
 def is_direct(t: Type | None) -> bool:
-    """Whether values of a type are read and written here."""
-    return (
-        isinstance(t, TensorType)
-        and t.is_closed
-        and t.dtype != "string"
-        and to_numpy(str(t.dtype)) not in NARROW
-    )
+    """Whether values of a type are read and written here: numbers that Python has, and arrays."""
+    if not isinstance(t, TensorType) or not t.is_closed or t.dtype == "string":
+        return False
+    is_short = t.shape == () and t.dtype in SHORT_FLOATS
+    return not is_short and to_numpy(str(t.dtype)) not in NARROW
 
 
 def address(o: object) -> Value:
