@@ -3,18 +3,25 @@ units of U.
 
 U is what Python's own `ast.parse` takes for one line `x1 = add(x0, y)` of 10,000, measured in the same run
 with the cyclic collector off.  Usage: `python benchmarks/compile.py [--sizes 1000,10000,100000] [--pass-sizes
-5000,50000] [--repeat 5] [--check]`.
+5000,50000] [--rounds 5] [--check]`.
 """
 
 import argparse
 import ast
 import gc
+import itertools
 import sys
 import time
+from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
+from math import inf
+from statistics import median
+from typing import Any
 
 import relay
+from relay.analysis import post_order_visit
 from relay.autodiff.expand import expand_grad
 from relay.ir.equal import structural_equal
 from relay.ir.expr import Call, Expr, Function, Grad, Let, Op, TupleGetItem, Var
@@ -37,7 +44,7 @@ class Bars:
     growth: float
 
 
-LANGUAGE = Bars({"parse": 3.5, "print": 1.7, "infer": 2.5, "equality": 0.8}, 1.3)
+LANGUAGE = Bars({"parse": 3.5, "print": 1.7, "infer": 2.5, "equality": 0.8, "read": inf}, 1.3)
 PASSES = Bars(
     {
         "to_anf": 1.5, "fold_constants": 2.5, "eliminate_common_subexpr": 3, "fuse_ops": 4,
@@ -97,68 +104,113 @@ SHAPES: dict[str, Callable[[int], Expr]] = {
 }  # fmt: skip
 
 
-def best(work: Callable[[], object], repeat: int) -> float:
-    """The least seconds of several runs."""
-    times: list[float] = []
-    for _ in range(repeat):
+@dataclass(frozen=True)
+class Work:
+    """What is timed: `run` on something that `make` has just made, which is not timed."""
+
+    make: Callable[[], Any]
+    run: Callable[[Any], object]
+
+    def seconds(self, times: int) -> float:
+        """The mean of several runs."""
+        total = 0.0
         gc.collect()
-        start = time.perf_counter()
-        kept = work()
-        times.append(time.perf_counter() - start)
-        del kept
-    return min(times)
+        for _ in range(times):
+            subject = self.make()
+            start = time.perf_counter()
+            kept = self.run(subject)
+            total += time.perf_counter() - start
+            del kept, subject
+        return total / times
 
 
-def unit(repeat: int) -> float:
-    """U in seconds."""
+def unit() -> float:
+    """U in seconds, as measured now."""
     text = "".join(f"x{i + 1} = add(x{i}, y)\n" for i in range(LINES))
     gc.disable()
     try:
-        return best(lambda: ast.parse(text), repeat) / LINES
+        return Work(lambda: text, ast.parse).seconds(2) / LINES
     finally:
         gc.enable()
 
 
+Tasks = Callable[[Callable[[], Expr]], dict[str, Work]]
+"""What to time on a program, given a function that builds it anew."""
+
+
 @dataclass(frozen=True)
 class Row:
-    """Seconds per call of each task on one program."""
+    """One program: of each task the seconds a call takes, that in U, and that over what it is in the smallest
+    program.
+
+    All are medians over the rounds.  A round measures U and every size of a program one after the other, the
+    small programs as often as it takes to have as many calls as the large one, so that what else the machine
+    does meanwhile meets them alike.
+    """
 
     shape: str
     calls: int
     seconds: dict[str, float]
+    units: dict[str, float]
+    growth: dict[str, float]
 
 
-def measure(shape: str, calls: int, repeat: int) -> Row:
-    mod = IRModule.from_expr(SHAPES[shape](calls))
+def measure(shape: str, sizes: list[int], tasks: Tasks, rounds: int) -> list[Row]:
+    works = {size: tasks(partial(SHAPES[shape], size)) for size in sizes}
+    names = list(works[sizes[0]])
+    seconds: dict[tuple[int, str], list[float]] = defaultdict(list)
+    units: dict[str, list[float]] = defaultdict(list)
+    for name, _ in itertools.product(names, range(rounds)):
+        units[name].append(unit())
+        for size in sizes:
+            seconds[size, name].append(works[size][name].seconds(max(sizes) // size) / size)
+
+    def ratios(size: int, name: str, to: list[float]) -> float:
+        return median(s / t for s, t in zip(seconds[size, name], to, strict=True))
+
+    return [
+        Row(
+            shape,
+            size,
+            {name: median(seconds[size, name]) for name in names},
+            {name: ratios(size, name, units[name]) for name in names},
+            {name: ratios(size, name, seconds[sizes[0], name]) for name in names},
+        )
+        for size in sizes
+    ]
+
+
+def calls_of(mod: IRModule) -> list[Call]:
+    found: list[Call] = []
+    post_order_visit(mod["main"], lambda e: found.append(e) if isinstance(e, Call) else None)
+    return found
+
+
+def read(pairs: list[tuple[Call, Call]]) -> None:
+    """Read three fields of each of two calls, as the least that any comparison must do.
+
+    It has no bar: its growth is what the caches of the machine take from whatever visits a larger program.
+    """
+    for a, b in pairs:
+        assert a.op is b.op
+        assert len(a.args) == len(b.args)
+        assert (a.attrs is None) == (b.attrs is None)
+
+
+def language(build: Callable[[], Expr]) -> dict[str, Work]:
+    """Parse, print, infer and compare; modules remember what was inferred of them, so each is parsed anew."""
+    mod = IRModule.from_expr(build())
     text = module_text(mod)
     parsed, again = parse(text), parse(text)
     annotated = infer(parsed)
     assert structural_equal(parsed, mod)
-    total = {
-        "parse": best(lambda: parse(text), repeat),
-        "print": best(lambda: module_text(annotated), repeat),
-        "infer": best_inference(text, repeat),
-        "equality": best(lambda: structural_equal(parsed, again), repeat),
+    return {
+        "parse": Work(lambda: text, parse),
+        "print": Work(lambda: annotated, module_text),
+        "infer": Work(lambda: parse(text), infer),
+        "equality": Work(lambda: parsed, lambda mod: structural_equal(mod, again)),
+        "read": Work(lambda: list(zip(calls_of(parsed), calls_of(again), strict=True)), read),
     }
-    return Row(shape, calls, {task: s / calls for task, s in total.items()})
-
-
-def best_inference(text: str, repeat: int) -> float:
-    """Inference of a module that was just parsed, since modules remember what was inferred of them."""
-    return best_change(lambda: parse(text), infer, repeat)
-
-
-def best_change(make: Callable[[], IRModule], change: Change, repeat: int) -> float:
-    """The least seconds that `change` takes on a module that was just made."""
-    times: list[float] = []
-    for _ in range(repeat):
-        mod = make()
-        gc.collect()
-        start = time.perf_counter()
-        kept = change(mod)
-        times.append(time.perf_counter() - start)
-        del kept
-    return min(times)
 
 
 def all_by_default(mod: IRModule) -> IRModule:
@@ -180,51 +232,41 @@ def derivative(main: Expr) -> IRModule:
     return infer(IRModule.from_expr(Function(params, Call(Grad("grad", main), params))))
 
 
-def subject(task: str, main: Expr) -> IRModule:
+def subject(task: str, build: Callable[[], Expr]) -> IRModule:
     """What a pass is measured on: the annotated program, or its derivative to expand."""
-    return derivative(main) if task == "grad" else infer(IRModule.from_expr(main))
+    return derivative(build()) if task == "grad" else infer(IRModule.from_expr(build()))
 
 
-def measure_passes(shape: str, calls: int, repeat: int) -> Row:
-    total = {
-        task: best_change(lambda task=task: subject(task, SHAPES[shape](calls)), change_of(task), repeat)
-        for task in PASSES.tasks
-    }
-    return Row(shape, calls, {task: s / calls for task, s in total.items()})
+def passes(build: Callable[[], Expr]) -> dict[str, Work]:
+    return {task: Work(partial(subject, task, build), change_of(task)) for task in PASSES.tasks}
 
 
-def measure_resnet(repeat: int) -> tuple[str, bool]:
+def measure_resnet() -> tuple[str, bool]:
     """ResNet-50, differentiated and optimised: the figures as text, and whether they are below the bar."""
     main = resnet.get_workload(num_layers=50)[0]["main"]
     lines, good = [f"ResNet-50, seconds (bar {LONGEST})"], True
-    for task in CHANGES:
-        s = best_change(lambda task=task: subject(task, main), change_of(task), repeat)
-        good &= s <= LONGEST
-        lines.append(f"{task:<22}{s:>18.2f}{' ' if s <= LONGEST else '!'}")
+    for task, change in CHANGES.items():
+        seconds = Work(lambda task=task: subject(task, lambda: main), change).seconds(2)
+        good &= seconds <= LONGEST
+        lines.append(f"{task:<22}{seconds:>18.2f}{mark(seconds, LONGEST)}")
     return "\n".join(lines), good
 
 
-def table(rows: list[Row], u: float, bars: Bars) -> tuple[str, bool]:
+def mark(value: float, bar: float) -> str:
+    return " " if value <= bar else "!"
+
+
+def table(rows: list[Row], bars: Bars) -> tuple[str, bool]:
     """The figures as text, and whether all bars hold."""
-    widths = {task: max(13, len(task) + 5) for task in bars.tasks}
-    head = "".join(f"{task + ' us':>{width}}{'U':>6}" for task, width in widths.items())
-    lines, good = [f"{'program':<14} {'calls':>7}{head}"], True
-    for row in rows:
-        cells = ""
-        for task, bar in bars.tasks.items():
-            s = row.seconds[task]
-            mark = " " if s / u <= bar else "!"
-            good &= s / u <= bar
-            cells += f"{s * 1e6:>{widths[task]}.2f}{s / u:>5.2f}{mark}"
-        lines.append(f"{row.shape:<14} {row.calls:>7}{cells}")
-    lines += ["", "growth of the time a call takes, from the smallest to the largest program"]
-    for shape in dict.fromkeys(r.shape for r in rows):
-        own = [r for r in rows if r.shape == shape]
-        growth = {task: max(r.seconds[task] for r in own) / own[0].seconds[task] for task in bars.tasks}
-        good &= all(g <= bars.growth for g in growth.values())
-        cells = [f"{g:>{widths[t] + 5}.2f}{' ' if g <= bars.growth else '!'}" for t, g in growth.items()]
-        lines.append(f"{shape:<22}" + "".join(cells))
-    limits = ", ".join(f"{task} {bar} U" for task, bar in bars.tasks.items())
+    lines, good = [f"{'task':<26}{'program':<14}{'calls':>8}{'us':>8}{'U':>7}{'growth':>8}"], True
+    for task, bar in bars.tasks.items():
+        most = bars.growth if bar < inf else inf
+        for row in rows:
+            u, growth = row.units[task], row.growth[task]
+            good &= u <= bar and growth <= most
+            name = f"{task:<26}{row.shape:<14}{row.calls:>8}{row.seconds[task] * 1e6:>8.2f}"
+            lines.append(f"{name}{u:>6.2f}{mark(u, bar)}{growth:>7.2f}{mark(growth, most)}")
+    limits = ", ".join(f"{task} {bar} U" for task, bar in bars.tasks.items() if bar < inf)
     lines += ["", f"bars: {limits}, growth {bars.growth}; ! marks what is above", ""]
     return "\n".join(lines), good
 
@@ -233,26 +275,21 @@ def main() -> int:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--sizes", default="1000,10000,100000")
     options.add_argument("--pass-sizes", default="5000,50000")
-    options.add_argument("--repeat", type=int, default=5)
+    options.add_argument("--rounds", type=int, default=5)
     options.add_argument("--check", action="store_true", help="exit with 1 if a bar is missed")
     given = options.parse_args()
-    print(f"relay {relay.__version__}, Python {sys.version.split()[0]}", flush=True)
-    u = unit(given.repeat)
-    print(f"U = {u * 1e6:.1f} us a line of Python\n", flush=True)
+    print(
+        f"relay {relay.__version__}, Python {sys.version.split()[0]}, U = {unit() * 1e6:.1f} us\n", flush=True
+    )
     good = True
-    for sizes, bars, run in (
-        (given.sizes, LANGUAGE, measure), (given.pass_sizes, PASSES, measure_passes),
-    ):  # fmt: skip
-        rows = [
-            run(shape, int(size), max(2, given.repeat if int(size) < 50_000 else given.repeat // 2))
-            for shape in SHAPES
-            for size in sizes.split(",")
-            if size
-        ]
-        text, holds = table(rows, u, bars)
+    for given_sizes, bars, tasks in ((given.sizes, LANGUAGE, language), (given.pass_sizes, PASSES, passes)):
+        sizes = sorted(int(size) for size in given_sizes.split(",") if size)
+        if not sizes:
+            continue
+        text, holds = table([row for s in SHAPES for row in measure(s, sizes, tasks, given.rounds)], bars)
         good &= holds
         print(text, flush=True)
-    text, holds = measure_resnet(2)
+    text, holds = measure_resnet()
     print(text)
     return 0 if (good and holds) or not given.check else 1
 

@@ -12,6 +12,7 @@ Free variables are equal only to themselves, unless `map_free_vars` pairs them i
 from typing import Any
 
 from relay.diagnostic import fail
+from relay.ir.collector import paused
 from relay.ir.equal_exprs import Comparison
 from relay.ir.hashing import structural_hash
 from relay.ir.mismatch import DifferError, Mismatch, path_of
@@ -38,6 +39,7 @@ def assert_structural_equal(lhs: Any, rhs: Any, map_free_vars: bool = False) -> 
         )
 
 
+@paused()
 def first_mismatch(lhs: Any, rhs: Any, map_free_vars: bool = False) -> Mismatch | None:
     """The first difference in the order of the text, or None where the two are structurally equal."""
     try:

@@ -21,6 +21,7 @@ from collections.abc import Callable
 from typing import Any, Literal
 
 from relay.ir import hooks
+from relay.ir.collector import paused
 from relay.ir.expr import Clause, Constant, Function, GlobalVar, Pattern, RelayExpr, Var
 from relay.ir.module import IRModule, TypeData
 from relay.text import names
@@ -142,6 +143,7 @@ def _printer(dialect: str, **options: Any) -> Printer:
     return TvmPrinter(**options)
 
 
+@paused()
 def module_text(
     mod: IRModule,
     *,
@@ -168,6 +170,7 @@ def module_text(
     return "".join([("\n" if i else "") + "\n".join(lines) + "\n" for i, lines in enumerate(items)])
 
 
+@paused()
 def expr_text(
     e: Any,
     *,
