@@ -2,13 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, cast
 
 from relay.backend.native.code import CONTEXT, POINTER, VOID, Code, Value, quoted
+from relay.backend.native.datatypes import DataTypes
 from relay.backend.native.memory import (
     RESULTS,
     Layout,
-    Layouts,
     header,
     layout,
     read,
@@ -16,16 +15,9 @@ from relay.backend.native.memory import (
     retain,
     write,
 )
-from relay.backend.native.representation import Representation
-from relay.ir.expr import (
-    Constant,
-    Constructor,
-    Expr,
-    GlobalVar,
-)
+from relay.ir.expr import Constant, Expr, GlobalVar
 from relay.ir.module import IRModule
-from relay.ir.subst import substitute_type
-from relay.ir.type import FuncType, GlobalTypeVar, TupleType, Type, TypeCall
+from relay.ir.type import FuncType, Type
 from relay.typecheck.query import Types
 
 IN_REGISTERS = 2
@@ -54,19 +46,17 @@ class Site:
     hint: str = ""
 
 
-class Program:
+class Program(DataTypes):
     """A module on its way to LLVM IR."""
 
     def __init__(self, mod: IRModule) -> None:
         """`mod` is as `lowering` leaves it."""
+        super().__init__(mod.type_definitions)
         self.mod = mod
         self.types = Types(mod)
-        self.leaves = Representation()
-        self.layouts = Layouts()
         self.sites: list[Site] = []
         self.pieces: list[str] = []
         """Functions and data, as text."""
-        self.cells: dict[tuple[Constructor, tuple[Any, ...]], tuple[tuple[Type, ...], Layout]] = {}
         self.singletons: dict[str, str] = {}
         self.wrappers = 0
         self.declared: dict[str, None] = {}
@@ -92,42 +82,7 @@ class Program:
         i = self.constants.setdefault(e, len(self.constants))
         return f"getelementptr (i8, ptr @relay.constants, i64 {8 * i})"
 
-    # --- data types ---
-
-    def cell(self, c: Constructor, args: tuple[Any, ...]) -> tuple[tuple[Type, ...], Layout]:
-        """The types of a constructor's fields at an instance of its type, and where they are in an object."""
-        key = (c, args)
-        found = self.cells.get(key)
-        if found is None:
-            data = self.mod.type_definitions[c.belong_to]
-            by = dict(zip(data.type_vars, args, strict=True))
-            fields = tuple([substitute_type(t, by) for t in c.inputs])
-            found = self.cells[key] = (fields, layout([x for t in fields for x in self.leaves(t)]))
-        return found
-
-    def note_layouts(self, t: Type | None) -> None:
-        """Number the layouts of all objects that a value of type `t` may have inside."""
-        seen: set[Type] = set()
-        pending = [t]
-        while pending:
-            u = pending.pop()
-            if u is None or u in seen:
-                continue
-            seen.add(u)
-            if isinstance(u, TupleType):
-                pending += u.fields
-            elif isinstance(u, TypeCall | GlobalTypeVar):
-                pending += self.field_types(u)
-
-    def field_types(self, t: TypeCall | GlobalTypeVar) -> list[Type]:
-        """The types of the fields of all constructors; the layouts of instances are numbered."""
-        data = self.mod.type_definitions[cast("GlobalTypeVar", t.func if isinstance(t, TypeCall) else t)]
-        found: list[Type] = []
-        for c in data.constructors:
-            fields, of = self.cell(c, t.args if isinstance(t, TypeCall) else ())
-            self.layouts.number(of)
-            found += fields
-        return found
+    # --- objects that are there from the start ---
 
     def singleton(self, tag: int) -> Value:
         """The one instance of a constructor without fields."""

@@ -136,7 +136,7 @@ class Conversion:
         """An instance of a data type: its constructor, the types of its fields, and their leaves."""
         name = cast("GlobalTypeVar", t.func if isinstance(t, TypeCall) else t)
         tag = struct.unpack("<H", ctypes.string_at(p + TAG, 2))[0]
-        c = self.program.mod.type_definitions[name].constructors[tag]
+        c = self.program.definitions[name].constructors[tag]
         fields, of = self.program.cell(c, arguments(t))
         kinds = [x for f in fields for x in self.program.leaves(f)]
         return c, fields, [get(p + o, k) for k, o in zip(kinds, of.offsets, strict=True)]
