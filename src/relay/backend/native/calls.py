@@ -7,17 +7,14 @@ it.
 """
 
 import ctypes
-import sys
-import sysconfig
 from collections.abc import Callable, Sequence
-from functools import cache
-from importlib import import_module
 from typing import Any
 
 import numpy as np
 
 from relay.backend.native.code import POINTER, Code, Value, integer
 from relay.backend.native.memory import BOX, EXTERNAL, SITE, header, read_leaf
+from relay.backend.native.objects import Objects
 from relay.backend.native.representation import memory
 from relay.backend.native.tensors import DATA, DIMS, NARROW, elements_at
 from relay.ir.dtype import FLOATS, is_float, to_numpy
@@ -30,9 +27,10 @@ ARRAY_DATA, ARRAY_RANK, ARRAY_DIMS, ARRAY_DESCR, ARRAY_FLAGS = 16, 24, 32, 56, 6
 READABLE = 0x1 | 0x100
 """Flags of an array in C order whose elements are aligned."""
 WRITEABLE = 0x400
-NEW_FROM_DESCR, ARRAY_TYPE, SET_BASE = 94, 2, 282
+NEW_FROM_DESCR, SET_BASE = 94, 282
 """Places in the table of NumPy's functions."""
-FASTCALL = 0x80
+FASTCALL = 0x80 | 0x2
+"""A function that gets its arguments as an array, and the names of those that are given by name."""
 SHARED = 4096
 """Bytes from which a result is given away instead of copied."""
 
@@ -58,21 +56,6 @@ define void @relay.forget(ptr %capsule) {
 """
 
 
-@cache
-def numpy_functions() -> Any:
-    """The table of NumPy's functions for C."""
-    functions = import_module("numpy._core._multiarray_umath")._ARRAY_API
-    get = ctypes.pythonapi.PyCapsule_GetPointer
-    get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
-    table = get(functions, None)
-    return ctypes.cast(table, ctypes.POINTER(ctypes.c_void_p))
-
-
-def is_supported() -> bool:
-    """Whether Python's objects are laid out as this module knows them."""
-    return sys.implementation.name == "cpython" and not sysconfig.get_config_var("Py_GIL_DISABLED")
-
-
 SHORT_FLOATS = frozenset(FLOATS) - {"float32", "float64"}
 
 
@@ -84,39 +67,31 @@ def is_direct(t: Type | None) -> bool:
     return not is_short and to_numpy(str(t.dtype)) not in NARROW
 
 
-def address(o: object) -> Value:
-    """The address of a Python object that is never freed."""
-    return Value(POINTER, f"inttoptr (i64 {id(o)} to ptr)")
-
-
-def function(place: int) -> str:
-    """The address of one of NumPy's functions, as something to call."""
-    return f"inttoptr (i64 {numpy_functions()[place]} to ptr)"
-
-
 class Entry:
     """The code of one definition as CPython calls it."""
 
     def __init__(
-        self, name: str, start: str, context: int, params: Sequence[Type | None], result: Type | None
+        self, name: str, start: str, objects: Objects, params: Sequence[Type | None], result: Type | None
     ) -> None:
-        """`start` is the code that works on the box of the context at that address."""
+        """`start` is the code that works on the box of the context."""
         self.params = [t for t in params if isinstance(t, TensorType)]
         self.start = start
         self.result = result
-        arguments = [Value(POINTER, "%self"), Value(POINTER, "%args"), Value("i64", "%n")]
-        self.code = Code(name, POINTER, arguments[1:], "")
-        self.context = Value(POINTER, f"inttoptr (i64 {context} to ptr)")
+        arguments = [Value(POINTER, "%args"), Value("i64", "%n"), Value(POINTER, "%names")]
+        self.code = Code(name, POINTER, arguments, "")
+        self.objects = objects
+        self.context = Value(POINTER, "")
         self.number = 0
 
     def text(self, tensor: int) -> str:
         """The whole of it; `tensor` is the number of the layout of tensors."""
         code = self.code
         self.number = tensor
+        self.context = self.object("context")
         code.do("%count = and i64 %n, 9223372036854775807")
         count = Value("i64", "%count")
-        code.branch(code.compare("icmp eq", count, integer(len(self.params))), "right", "long")
-        code.block("right")
+        self.expect(code.compare("icmp eq", count, integer(len(self.params))))
+        self.expect(code.compare("icmp eq", Value(POINTER, "%names"), Value(POINTER, "null")))
         box = code.load(POINTER, code.at(self.context, BOX))
         given = [code.load(POINTER, code.at(Value(POINTER, "%args"), 8 * i)) for i in range(len(self.params))]
         for x, t in zip(given, self.params, strict=True):
@@ -143,9 +118,17 @@ class Entry:
         code.do(f"ret {code.set(POINTER, call)}")
         code.block("long")
         slow = code.load(POINTER, code.at(Value(POINTER, "%ctx"), ITEMS_AT))
-        found = code.set(POINTER, f"call ptr @PyObject_Vectorcall({slow}, ptr %args, i64 %count, ptr null)")
+        found = code.set(POINTER, f"call ptr @PyObject_Vectorcall({slow}, ptr %args, i64 %count, ptr %names)")
         code.do(f"ret {found}")
         return code.text()
+
+    def object(self, name: str) -> Value:
+        """The address of an object of Python."""
+        return self.objects.load(self.code, name)
+
+    def function(self, place: int) -> str:
+        """The address of one of NumPy's functions, as something to call."""
+        return self.object(f"numpy:{place}").ref
 
     def expect(self, condition: Value) -> None:
         """Go the long way unless a condition holds."""
@@ -158,14 +141,14 @@ class Entry:
         code = self.code
         kind = code.load(POINTER, code.at(x, TYPE_AT))
         if dtype == "bool":
-            yes, no = [code.compare("icmp eq", x, address(b)) for b in (True, False)]
+            yes, no = [code.compare("icmp eq", x, self.object(b)) for b in ("True", "False")]
             self.expect(code.op("or", yes, no))
             return yes
         if is_float(dtype):
-            self.expect(code.compare("icmp eq", kind, address(float)))
+            self.expect(code.compare("icmp eq", kind, self.object("float")))
             number = code.load("double", code.at(x, FLOAT_AT))
             return number if dtype == "float64" else code.cast("fptrunc", number, "float")
-        self.expect(code.compare("icmp eq", kind, address(int)))
+        self.expect(code.compare("icmp eq", kind, self.object("int")))
         flag = code.set(POINTER, "alloca i32")
         number = code.set("i64", f"call i64 @PyLong_AsLongLongAndOverflow({x}, {flag})")
         self.expect(code.compare("icmp eq", code.load("i32", flag), integer(0, 32)))
@@ -181,8 +164,8 @@ class Entry:
         """Go the long way unless a Python object is an array of that type, in C order."""
         code = self.code
         shape = t.concrete_shape
-        self.expect(code.compare("icmp eq", code.load(POINTER, code.at(x, TYPE_AT)), address(np.ndarray)))
-        descr = address(to_numpy(str(t.dtype)))
+        self.expect(code.compare("icmp eq", code.load(POINTER, code.at(x, TYPE_AT)), self.object("ndarray")))
+        descr = self.object(f"dtype:{t.dtype}")
         self.expect(code.compare("icmp eq", code.load(POINTER, code.at(x, ARRAY_DESCR)), descr))
         flags = code.load("i32", code.at(x, ARRAY_FLAGS))
         self.expect(
@@ -238,12 +221,12 @@ class Entry:
         for i, d in enumerate(shape):
             code.store(integer(d), code.at(dims, 8 * i))
         data = code.load(POINTER, code.at(p, DATA))
-        descr = address(to_numpy(str(t.dtype)))
+        descr = self.object(f"dtype:{t.dtype}")
         code.do(f"call void @Py_IncRef({descr})")
 
         def make(elements: Value, flags: int) -> Value:
-            what = f"{address(np.ndarray)}, {descr}, i32 {len(shape)}, {dims}, ptr null"
-            call = f"call ptr {function(NEW_FROM_DESCR)}({what}, {elements}, i32 {flags}, ptr null)"
+            what = f"{self.object('ndarray')}, {descr}, i32 {len(shape)}, {dims}, ptr null"
+            call = f"call ptr {self.function(NEW_FROM_DESCR)}({what}, {elements}, i32 {flags}, ptr null)"
             return code.set(POINTER, call)
 
         give, copy, end = code.label(), code.label(), code.label()
@@ -252,7 +235,7 @@ class Entry:
         code.block(give)
         shared = make(data, READABLE | WRITEABLE)
         capsule = code.set(POINTER, f"call ptr @PyCapsule_New({p}, ptr null, ptr @relay.forget)")
-        code.do(f"call i32 {function(SET_BASE)}({shared}, {capsule})")
+        code.do(f"call i32 {self.function(SET_BASE)}({shared}, {capsule})")
         first = code.here
         code.jump(end)
         code.block(copy)

@@ -1,119 +1,92 @@
 """A program compiled: its definitions, called with values of Python."""
 
 import ctypes
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from relay.backend.native.calls import DECLARATIONS, Entry, builtin, is_direct, is_supported
-from relay.backend.native.code import POINTER, Code, Value
+import numpy as np
+
+from relay.backend.native.artefact import Artefact
+from relay.backend.native.calls import builtin
+from relay.backend.native.code import POINTER
+from relay.backend.native.compilation import Compilation
 from relay.backend.native.context import Context, get, put
-from relay.backend.native.control import define
 from relay.backend.native.jit import Compiled
-from relay.backend.native.lowering import lowered
-from relay.backend.native.memory import BOX, RUNTIME, read_leaf
-from relay.backend.native.program import Program, received, result_type
-from relay.backend.native.representation import memory
-from relay.backend.native.tensors import ALLOCATE_BYTES, TENSOR, image
+from relay.backend.native.objects import TABLE, address_of
+from relay.backend.native.tensors import DATA
 from relay.backend.native.values import Conversion
 from relay.diagnostic import fail
 from relay.interpreter.arguments import arrange, convert_argument
 from relay.interpreter.code import Code as Interpreted
 from relay.ir.expr import Function, Tuple, Var
 from relay.ir.module import IRModule
-from relay.ir.type import FuncType, GlobalTypeVar, RefType, TupleType, Type, TypeCall
-
-DOORS = """
-declare i32 @relay_enter(ptr, ptr)
-define i32 @enter(ptr %ctx, ptr %start) {
-  %r = call i32 @relay_enter(ptr %ctx, ptr %start)
-  ret i32 %r
-}
-define ptr @new(ptr %ctx, i64 %size) {
-  %p = call ptr @relay.allocate(ptr %ctx, i64 %size)
-  ret ptr %p
-}
-define ptr @new_bytes(ptr %ctx, i64 %size) {
-  %p = call ptr @relay.allocate_bytes(ptr %ctx, i64 %size)
-  ret ptr %p
-}
-define void @keep(ptr %ctx, ptr %p) {
-  call void @relay.retain(ptr %p)
-  ret void
-}
-define void @drop(ptr %ctx, ptr %p) {
-  call void @relay.release(ptr %ctx, ptr %p)
-  ret void
-}
-"""
-"""What Python calls."""
+from relay.ir.type import FuncType, Type
 
 
 class NativeProgram:
-    """A module as machine code."""
+    """A module as machine code in memory."""
 
     def __init__(self, mod: IRModule, entries: Sequence[str] = ("main",)) -> None:
         """Compile what some definitions need, which can be called then (`no-native-code`)."""
-        self.program = Program(lowered(mod))
-        self.program.layouts.number(TENSOR)
-        self.slots = 0
+        self.load(Compilation(mod, entries).artefact())
+
+    @classmethod
+    def of(cls, artefact: Artefact) -> "NativeProgram":
+        """Load what has been compiled."""
+        made = cls.__new__(cls)
+        made.load(artefact)
+        return made
+
+    def load(self, artefact: Artefact) -> None:
+        """Bring code and constants into memory."""
+        self.signature = artefact.signature
+        self.entries = self.signature.entries
         self.kept: list[Any] = []
-        self.starts: dict[FuncType | str, str] = {}
-        """Code that calls a closure of each type, and each entry, with what is in the box."""
-        self.entries: dict[str, Function] = {}
-        for name in entries:
-            fn = self.program.mod.functions[self.program.mod.get_global_var(name)]
-            assert isinstance(fn, Function)
-            self.entries[name] = fn
-        for v, e in self.program.mod.functions.items():
-            if isinstance(e, Function):
-                define(self.program, v)
-        pieces: list[str] = []
-        for name, fn in self.entries.items():
-            target = f"@{self.program.symbol(self.program.mod.get_global_var(name))}"
-            pieces.append(self.start(name, target, [p.type_annotation for p in fn.params], fn.ret_type))
-        pieces += [self.start(t, None, t.arg_types, t.ret_type) for t in self.functions_out()]
-        self.context = Context(self.program.results, self.slots)
-        direct = self.direct_entries()
-        self.code = Compiled("\n".join([self.text(), DOORS, DECLARATIONS, *pieces, *direct.values()]))
-        self.images = self.fill_constants()
-        self.conversion = Conversion(self.program, self.door("new"), self.door("new_bytes"))
+        self.context = Context(self.signature.parts.results, self.signature.parts.slots)
+        self.code = Compiled(artefact.code)
+        self.fill_constants(artefact.constants)
+        self.fill_objects()
+        self.conversion = Conversion(self.signature, self.door("new"), self.door("new_bytes"))
         self.conversion.function = lambda p, t: NativeFunction(self, p, t)
         self.drop, self.keep = self.door("drop"), self.door("keep")
         enter = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)
         self.enter = enter(self.code.address("enter"))
 
-    def direct_entries(self) -> dict[str, str]:
-        """The code of the entries that CPython calls directly, where numbers and arrays go in and one comes
-        out.
-        """
-        found: dict[str, str] = {}
-        for name, fn in self.entries.items():
-            params = [p.type_annotation for p in fn.params]
-            if is_supported() and all(map(is_direct, [*params, fn.ret_type])):
-                number = self.program.layouts.number(TENSOR)
-                entry = Entry(
-                    f"call.{self.starts[name]}", self.starts[name], self.context.address, params, fn.ret_type
-                )
-                found[name] = entry.text(number)
-        return found
+    def fill_constants(self, images: Sequence[np.ndarray[Any, Any]]) -> None:
+        """Put constant tensors where the code looks for them."""
+        self.images = images
+        table = self.code.global_address("relay.constants")
+        for i, whole in enumerate(images):
+            p = whole.ctypes.data
+            start = get(p + DATA, POINTER)
+            if start < p:  # not yet loaded: it counts from the object
+                put(p + DATA, POINTER, p + start)
+            put(table + 8 * i, POINTER, p)
+
+    def fill_objects(self) -> None:
+        """Put the addresses of Python's objects where the code looks for them."""
+        table = self.code.global_address(TABLE)
+        for i, name in enumerate(self.signature.parts.objects):
+            put(table + 8 * i, POINTER, self.context.address if name == "context" else address_of(name))
 
     def function(self, name: str) -> Callable[..., Any]:
         """An entry as a function; a builtin one where numbers and arrays go in, and one comes out."""
 
-        def slow(*args: Any) -> Any:
-            return self.evaluate(name, *args)
+        def slow(*args: Any, **named: Any) -> Any:
+            return self.evaluate(name, *args, **named)
 
-        code = f"call.{self.starts[name]}"
-        if not self.code.has(code):
+        entry = self.entries[name]
+        if not entry.direct:
+            slow.__name__ = slow.__qualname__ = name
             return slow
-        made, definition = builtin(name, self.code.address(code), slow, self.fail)
+        made, definition = builtin(name, self.code.address(entry.direct), slow, self.fail)
         self.kept.append(definition)
         return made
 
     def fail(self, site: int) -> Any:
         """Raise the diagnostic of a place where the program has failed."""
-        found = self.program.sites[site - 1]
-        fail(found.code, found.message, found.at.span, hint=found.hint)
+        found = self.signature.sites[site - 1]
+        fail(found.code, found.message, found.span, hint=found.hint)
 
     def door(self, name: str) -> Callable[[int], int]:
         """A function of the compiled code that takes the context and a number."""
@@ -125,81 +98,20 @@ class NativeProgram:
 
         return call
 
-    def text(self) -> str:
-        """All that has been made, as LLVM IR."""
-        p = self.program
-        constants = f"@relay.constants = global [{max(1, len(p.constants))} x ptr] zeroinitializer"
-        parts = [RUNTIME, ALLOCATE_BYTES, constants, p.layouts.text(), *p.singletons.values()]
-        return "\n".join([*parts, *p.declared, *p.pieces])
-
-    def functions_out(self) -> list[FuncType]:
-        """The types of the functions that Python may get from a call, and what these give in turn."""
-        for p in [p for fn in self.entries.values() for p in fn.params]:
-            self.program.note_layouts(p.type_annotation)
-        found: list[FuncType] = []
-        seen: set[Type] = set()
-        pending = [fn.ret_type for fn in self.entries.values()]
-        while pending:
-            t = pending.pop()
-            if t is None or t in seen:
-                continue
-            seen.add(t)
-            if isinstance(t, TupleType):
-                pending += t.fields
-            elif isinstance(t, RefType):
-                pending.append(t.value)
-            elif isinstance(t, FuncType):
-                found.append(t)
-                for a in t.arg_types:
-                    self.program.note_layouts(a)
-                pending.append(t.ret_type)
-            elif isinstance(t, TypeCall | GlobalTypeVar):
-                pending += self.program.field_types(t)
-        return found
-
-    def start(
-        self, key: FuncType | str, target: str | None, params: Sequence[Type | None], result: Type | None
-    ) -> str:
-        """Code that takes arguments from the box, makes a call, and leaves the result there."""
-        p = self.program
-        self.starts[key] = f"start.{len(self.starts)}"
-        code = Code(self.starts[key], "void", [], "")
-        box = code.load(POINTER, code.at(Value(POINTER, "%ctx"), BOX))
-        kinds = [x for t in params for x in p.leaves(t)]
-        kinds = kinds if target else [POINTER, *kinds]
-        args = [read_leaf(code, code.at(box, 8 * i), x) for i, x in enumerate(kinds)]
-        if target is None:
-            target = code.load(POINTER, code.at(args[0], 8)).ref
-        leaves = p.leaves(result)
-        found = received(p, code, code.call(result_type(leaves), target, args), leaves)
-        for i, v in enumerate(found):
-            code.store(code.cast("zext", v, memory(v.type)), code.at(box, 8 * i))
-        code.do("ret void")
-        self.slots = max(self.slots, len(kinds), len(leaves))
-        return code.text()
-
-    def fill_constants(self) -> list[Any]:
-        """Put constant tensors where the code looks for them."""
-        number = self.program.layouts.number(TENSOR)
-        images = [image(e.value, number) for e in self.program.constants]
-        table = self.code.global_address("relay.constants")
-        for i, whole in enumerate(images):
-            put(table + 8 * i, POINTER, whole.ctypes.data)
-        return images
-
-    def __call__(self, *args: Any) -> Any:
+    def __call__(self, *args: Any, **named: Any) -> Any:
         """The value of the first entry on arguments."""
-        return self.evaluate(next(iter(self.entries)), *args)
+        return self.evaluate(next(iter(self.entries)), *args, **named)
 
-    def evaluate(self, entry: str, *args: Any) -> Any:
+    def evaluate(self, entry: str, *args: Any, **named: Any) -> Any:
         """The value of an entry on arguments (`argument-count`, `argument-type`)."""
-        fn = self.entries[entry]
-        values = converted(f"@{entry}", fn, args, self.program.mod)
-        return self.call(entry, (), values, [p.type_annotation for p in fn.params], fn.ret_type)
+        found = self.entries[entry]
+        fn = found.header
+        values = converted(f"@{entry}", fn, args, named, self.signature.mod)
+        return self.call(found.start, (), values, [p.type_annotation for p in fn.params], fn.ret_type)
 
     def call(
         self,
-        key: FuncType | str,
+        start: str,
         first: Sequence[Any],
         args: Sequence[Any],
         params: Sequence[Type | None],
@@ -210,13 +122,13 @@ class NativeProgram:
         for a, t in zip(args, params, strict=True):
             assert t is not None
             leaves += self.conversion.leaves(a, t)
-            kinds += self.program.leaves(t)
+            kinds += self.signature.leaves(t)
         for i, (v, kind) in enumerate(zip(leaves, kinds, strict=True)):
             put(self.context.slot(i), kind, v)
-        if self.enter(self.context.address, self.code.address(self.starts[key])):
+        if self.enter(self.context.address, self.code.address(start)):
             self.fail(self.context.site)
         assert result is not None
-        out = self.program.leaves(result)
+        out = self.signature.leaves(result)
         found = [get(self.context.slot(i), kind) for i, kind in enumerate(out)]
         value = self.conversion.value(found, result)
         for p, kind in zip(found, out, strict=True):
@@ -239,13 +151,14 @@ class NativeFunction:
         """The value on arguments (`argument-count`, `argument-type`)."""
         types, owner = self.type.arg_types, self.owner
         params = tuple([Var(f"x{i}", t) for i, t in enumerate(types)])
-        values = converted("fn", Function(params, Tuple(())), args, owner.program.mod)
+        values = converted("fn", Function(params, Tuple(())), args, {}, owner.signature.mod)
         owner.keep(self.address)
-        return owner.call(self.type, (self.address,), values, types, self.type.ret_type)
+        start = owner.signature.functions[self.type]
+        return owner.call(start, (self.address,), values, types, self.type.ret_type)
 
-    def retained_for(self, program: Program) -> int:
+    def retained_for(self, signature: Any) -> int:
         """The closure as an argument of the program that made it (`argument-type` for others)."""
-        if program is not self.owner.program:
+        if signature is not self.owner.signature:
             hint = "call it from Python instead"
             fail("argument-type", "a function of another compiled program cannot come in", hint=hint)
         self.owner.keep(self.address)
@@ -255,10 +168,12 @@ class NativeFunction:
         self.owner.drop(self.address)
 
 
-def converted(name: str, fn: Function, args: Sequence[Any], mod: IRModule) -> list[Any]:
+def converted(
+    name: str, fn: Function, args: Sequence[Any], named: Mapping[str, Any], mod: IRModule
+) -> list[Any]:
     """Arguments as the parameters of a function want them (`argument-count`, `argument-type`)."""
     env: dict[Any, Any] = {}
-    given = arrange(Interpreted(name, fn, len(fn.params)), args, {})
+    given = arrange(Interpreted(name, fn, len(fn.params)), args, named)
     return [
         x if isinstance(p.type_annotation, FuncType) else convert_argument(name, p, x, env, mod)
         for p, x in zip(fn.params, given, strict=True)

@@ -1,4 +1,4 @@
-"""LLVM: from text to code in memory."""
+"""LLVM: from text to object code, and from that to code in memory."""
 
 import platform
 from importlib import import_module
@@ -23,26 +23,52 @@ def machine() -> Any:
     return target.create_target_machine(cpu=llvm.get_host_cpu_name(), features=features, opt=3)
 
 
+def triple() -> str:
+    """The kind of machine and system, as LLVM names it."""
+    return binding().get_default_triple()
+
+
+def features() -> list[str]:
+    """What the processor of this machine can do, as LLVM names it."""
+    return sorted([name for name, there in binding().get_host_cpu_features().items() if there])
+
+
+class Optimised:
+    """LLVM IR after LLVM's passes."""
+
+    def __init__(self, text: str) -> None:
+        """Optimise a module."""
+        llvm = binding()
+        self.target = machine()
+        head = f'target triple = "{triple()}"'
+        self.module = llvm.parse_assembly("\n".join([head, assembly(platform.machine()), text]))
+        tuning = llvm.create_pipeline_tuning_options(speed_level=3)
+        passes = llvm.create_pass_builder(self.target, tuning)
+        passes.getModulePassManager().run(self.module, passes)
+
+    def text(self) -> str:
+        """As text."""
+        return str(self.module)
+
+    def assembly(self) -> str:
+        """As assembly of this machine."""
+        return self.target.emit_assembly(self.module)
+
+    def code(self) -> bytes:
+        """As object code."""
+        return self.target.emit_object(self.module)
+
+
 class Compiled:
     """Code in memory; it stays as long as this object does."""
 
-    def __init__(self, text: str) -> None:
-        """Compile LLVM IR."""
+    def __init__(self, code: bytes) -> None:
+        """Load object code."""
         llvm = binding()
         target = machine()
-        triple = f'target triple = "{llvm.get_default_triple()}"'
-        module = llvm.parse_assembly("\n".join([triple, assembly(platform.machine()), text]))
-        tuning = llvm.create_pipeline_tuning_options(speed_level=3)
-        passes = llvm.create_pass_builder(target, tuning)
-        passes.getModulePassManager().run(module, passes)
-        self.text = str(module)
         self.engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), target)
-        self.engine.add_module(module)
+        self.engine.add_object_file(llvm.ObjectFileRef.from_data(code))
         self.engine.finalize_object()
-
-    def has(self, name: str) -> bool:
-        """Whether there is a function of that name."""
-        return self.address(name) != 0
 
     def address(self, name: str) -> int:
         """Where a function is."""

@@ -105,16 +105,21 @@ def plain(array: Any) -> Any:
     return array if to is None else array.astype(to)
 
 
+def room(size: int) -> Any:
+    """Bytes in memory, the first of them aligned as a tensor is."""
+    whole = np.zeros(size + ALIGNMENT, "uint8")
+    shift = -whole.ctypes.data % ALIGNMENT
+    return whole[shift : shift + size]
+
+
 def image(array: Any, number: int) -> Any:
-    """An array as the bytes of a tensor that is never freed; the address of the elements is still to be
-    filled in.
+    """An array as the bytes of a tensor that is never freed; the address of the elements counts from the
+    object until it is loaded.
     """
     array = plain(array)
     start = elements_at(array.ndim)
-    whole = np.zeros(start + array.nbytes + ALIGNMENT, "uint8")
-    shift = -whole.ctypes.data % ALIGNMENT
-    whole = whole[shift : shift + start + array.nbytes]
-    words = [header(number, count=0), whole.ctypes.data + start, start + array.nbytes, *array.shape]
+    whole = room(start + array.nbytes)
+    words = [header(number, count=0), start, start + array.nbytes, *array.shape]
     whole[: 8 * len(words)] = np.asarray(words, "uint64").view("uint8")
     whole[start:] = np.ascontiguousarray(array).reshape(-1).view("uint8")
     return whole

@@ -1,0 +1,154 @@
+"""From a module to object code, with what is needed to load and call it."""
+
+from collections.abc import Sequence
+from functools import cached_property
+
+from relay.backend.native.artefact import Artefact
+from relay.backend.native.calls import DECLARATIONS, Entry, is_direct
+from relay.backend.native.code import POINTER, Code, Value
+from relay.backend.native.control import define
+from relay.backend.native.jit import Optimised
+from relay.backend.native.lowering import lowered
+from relay.backend.native.memory import BOX, RUNTIME, read_leaf
+from relay.backend.native.objects import Objects, is_supported
+from relay.backend.native.program import Program, received, result_type
+from relay.backend.native.representation import memory
+from relay.backend.native.signature import EntryPoint, Parts, Signature, Site
+from relay.backend.native.tensors import ALLOCATE_BYTES, TENSOR, image
+from relay.ir.expr import Function, Tuple, replace
+from relay.ir.module import IRModule
+from relay.ir.type import FuncType, GlobalTypeVar, RefType, TupleType, Type, TypeCall
+
+DOORS = """
+declare i32 @relay_enter(ptr, ptr)
+define i32 @enter(ptr %ctx, ptr %start) {
+  %r = call i32 @relay_enter(ptr %ctx, ptr %start)
+  ret i32 %r
+}
+define ptr @new(ptr %ctx, i64 %size) {
+  %p = call ptr @relay.allocate(ptr %ctx, i64 %size)
+  ret ptr %p
+}
+define ptr @new_bytes(ptr %ctx, i64 %size) {
+  %p = call ptr @relay.allocate_bytes(ptr %ctx, i64 %size)
+  ret ptr %p
+}
+define void @keep(ptr %ctx, ptr %p) {
+  call void @relay.retain(ptr %p)
+  ret void
+}
+define void @drop(ptr %ctx, ptr %p) {
+  call void @relay.release(ptr %ctx, ptr %p)
+  ret void
+}
+"""
+"""What Python calls."""
+
+
+class Compilation:
+    """A module on its way to object code."""
+
+    def __init__(self, mod: IRModule, entries: Sequence[str] = ("main",)) -> None:
+        """Make the code of what some definitions need, which can be called then (`no-native-code`)."""
+        self.program = Program(lowered(mod))
+        self.program.layouts.number(TENSOR)
+        self.objects = Objects()
+        self.slots = 0
+        self.pieces: list[str] = []
+        """Code that Python calls."""
+        for v, e in self.program.mod.functions.items():
+            if isinstance(e, Function):
+                define(self.program, v)
+        self.entries = {name: self.entry(name) for name in entries}
+        self.functions = {t: self.start(None, t.arg_types, t.ret_type) for t in self.functions_out()}
+
+    def entry(self, name: str) -> EntryPoint:
+        """A definition that Python calls."""
+        v = self.program.mod.get_global_var(name)
+        fn = self.program.mod.functions[v]
+        assert isinstance(fn, Function)
+        params = [p.type_annotation for p in fn.params]
+        start = self.start(f"@{self.program.symbol(v)}", params, fn.ret_type)
+        direct = ""
+        if is_supported() and all(map(is_direct, [*params, fn.ret_type])):
+            direct = f"call.{start}"
+            number = self.program.layouts.number(TENSOR)
+            self.pieces.append(Entry(direct, start, self.objects, params, fn.ret_type).text(number))
+        return EntryPoint(replace(fn, body=Tuple((), span=None), attrs={}), start, direct)
+
+    def functions_out(self) -> list[FuncType]:
+        """The types of the functions that Python may get from a call, and what these give in turn."""
+        headers = [e.header for e in self.entries.values()]
+        for p in [p for fn in headers for p in fn.params]:
+            self.program.note_layouts(p.type_annotation)
+        found: list[FuncType] = []
+        seen: set[Type] = set()
+        pending = [fn.ret_type for fn in headers]
+        while pending:
+            t = pending.pop()
+            if t is None or t in seen:
+                continue
+            seen.add(t)
+            if isinstance(t, TupleType):
+                pending += t.fields
+            elif isinstance(t, RefType):
+                pending.append(t.value)
+            elif isinstance(t, FuncType):
+                found.append(t)
+                for a in t.arg_types:
+                    self.program.note_layouts(a)
+                pending.append(t.ret_type)
+            elif isinstance(t, TypeCall | GlobalTypeVar):
+                pending += self.program.field_types(t)
+        return found
+
+    def start(self, target: str | None, params: Sequence[Type | None], result: Type | None) -> str:
+        """Code that takes arguments from the box, makes a call, and leaves the result there; without a
+        target, it calls the closure that comes before the arguments.
+        """
+        p = self.program
+        name = f"start.{len(self.pieces)}"
+        code = Code(name, "void", [], "")
+        box = code.load(POINTER, code.at(Value(POINTER, "%ctx"), BOX))
+        kinds = [x for t in params for x in p.leaves(t)]
+        kinds = kinds if target else [POINTER, *kinds]
+        args = [read_leaf(code, code.at(box, 8 * i), x) for i, x in enumerate(kinds)]
+        if target is None:
+            target = code.load(POINTER, code.at(args[0], 8)).ref
+        leaves = p.leaves(result)
+        found = received(p, code, code.call(result_type(leaves), target, args), leaves)
+        for i, v in enumerate(found):
+            code.store(code.cast("zext", v, memory(v.type)), code.at(box, 8 * i))
+        code.do("ret void")
+        self.slots = max(self.slots, len(kinds), len(leaves))
+        self.pieces.append(code.text())
+        return name
+
+    def text(self) -> str:
+        """All of it, as LLVM IR."""
+        p = self.program
+        constants = f"@relay.constants = global [{max(1, len(p.constants))} x ptr] zeroinitializer"
+        data = [constants, p.layouts.text(), self.objects.text(), *p.singletons.values()]
+        return "\n".join(
+            [RUNTIME, ALLOCATE_BYTES, DOORS, DECLARATIONS, *data, *p.declared, *p.pieces, *self.pieces]
+        )
+
+    @cached_property
+    def optimised(self) -> Optimised:
+        """The code after LLVM's passes."""
+        return Optimised(self.text())
+
+    def signature(self) -> Signature:
+        """What Python has to know of the code."""
+        p = self.program
+        sites = [Site(s.code, s.message, s.at.span, s.hint) for s in p.sites]
+        objects, layouts = list(self.objects.numbers), list(p.layouts.numbers)
+        parts = Parts(self.entries, self.functions, sites, objects, p.results, self.slots, layouts)
+        used = {c.belong_to for c, _ in p.cells}
+        return Signature({v: d for v, d in p.definitions.items() if v in used}, parts)
+
+    def artefact(self) -> Artefact:
+        """The program, ready to be loaded or stored."""
+        number = self.program.layouts.number(TENSOR)
+        images = [image(e.value, number) for e in self.program.constants]
+        return Artefact(self.signature(), self.optimised.code(), images)
