@@ -31,7 +31,7 @@ def apply_rules(mod: IRModule, table: Table) -> IRModule:
     types = Types(mod)
     new: dict[Any, Expr] = {}
     for v, e in mod.functions.items():
-        made = Calls(e, types, table).run()
+        made = e if table.keys().isdisjoint(map(_subject, post_order(e))) else Calls(e, types, table).run()
         new[v] = anf(made, types) if made is not e and ANF.is_known_of(mod, v) else made
     return with_definitions(mod, new)
 
@@ -44,6 +44,12 @@ def call(op: Operator, args: Sequence[Expr], source: Expr) -> Call:
 def call_of(name: str, args: Sequence[Expr], source: Expr, **attrs: Any) -> Call:
     """As `call`, for an operator by its name, with the attributes that differ from their defaults."""
     return call(instance(name, attrs), args, source)
+
+
+def _subject(e: Expr) -> type:
+    """The class that rules for a node go by."""
+    subject: object = e.attrs if type(e) is Call and type(e.op) is Op else e
+    return type(subject)
 
 
 class Calls:
@@ -107,8 +113,7 @@ class Calls:
         if type(e) is Let and new.get(e.var, e.var) is not e.var:
             return e, self.without(e, now)
         kept = e if now == children else e.rebuild(now)
-        subject: object = kept.attrs if type(kept) is Call and type(kept.op) is Op else kept
-        for rule in self.table.get(type(subject), ()):
+        for rule in self.table.get(_subject(kept), ()):
             made = rule(self, kept)
             if made is not None and self.accepts(self.types(made), self.types(e)):
                 return kept, made
