@@ -27,6 +27,24 @@ relay_leave:
   popq %rbx
   popq %rbp
   retq
+relay_try:
+  pushq %rbp
+  pushq %rbx
+  pushq %r12
+  pushq %r13
+  pushq %r14
+  pushq %r15
+  movq %rsp, {SAVED}(%rdi)
+  subq $8, %rsp
+  movq %rsi, %rax
+  movq %rdx, %rsi
+  movq %rcx, %rdx
+  movq %r8, %rcx
+  movq %r9, %r8
+  callq *%rax
+  addq $8, %rsp
+  xorl %eax, %eax
+  jmp relay_leave
 relay_fail:
   movq {SAVED}(%rdi), %rsp
   movl $1, %eax
@@ -67,6 +85,28 @@ relay_leave:
   ldp d14, d15, [sp, #144]
   ldp x29, x30, [sp], #160
   ret
+relay_try:
+  stp x29, x30, [sp, #-160]!
+  stp x19, x20, [sp, #16]
+  stp x21, x22, [sp, #32]
+  stp x23, x24, [sp, #48]
+  stp x25, x26, [sp, #64]
+  stp x27, x28, [sp, #80]
+  stp d8, d9, [sp, #96]
+  stp d10, d11, [sp, #112]
+  stp d12, d13, [sp, #128]
+  stp d14, d15, [sp, #144]
+  mov x9, sp
+  str x9, [x0, #{SAVED}]
+  mov x9, x1
+  mov x1, x2
+  mov x2, x3
+  mov x3, x4
+  mov x4, x5
+  blr x9
+  mov x9, sp
+  mov w0, #0
+  b relay_leave
 relay_fail:
   ldr x9, [x0, #{SAVED}]
   mov w0, #1
@@ -76,10 +116,11 @@ BY_MACHINE = {"x86_64": _X86, "aarch64": _ARM}
 
 
 def assembly(machine: str) -> str:
-    """`relay_enter(context, function)` and `relay_fail(context)` for a machine, as lines of LLVM IR.
+    """`relay_enter(context, function)`, `relay_try(context, body, env, begin, end, lane)` and
+    `relay_fail(context)` for a machine, as lines of LLVM IR.
 
-    The first calls the function on the context's stack and returns 0; the second, called from within, makes
-    the first return 1.
+    The first calls the function on the context's stack, the second `body(context, env, begin, end, lane)` on
+    the one it is on; both return 0.  The third, called from within, makes them return 1.
     """
     lines = BY_MACHINE[machine].strip().splitlines()
     return "\n".join([f'module asm "{line.strip()}"' for line in lines])

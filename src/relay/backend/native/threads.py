@@ -1,0 +1,41 @@
+"""How many threads parallel loops take."""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from relay.diagnostic import fail
+
+MOST = 256
+"""Threads at most."""
+
+
+def default_threads() -> int:
+    """How many threads a loop takes if its program does not say: `RELAY_NUM_THREADS`, or one for each core
+    that this process may use (`thread-count`).
+    """
+    given = os.environ.get("RELAY_NUM_THREADS")
+    return cores() if given is None else thread_count(given, "RELAY_NUM_THREADS")
+
+
+def thread_count(given: object, name: str) -> int:
+    """A number of threads that a user has given (`thread-count`)."""
+    text = str(given).strip()
+    if not text.isdecimal() or int(text) == 0:
+        fail("thread-count", f"`{name}` is {given!r}", hint=f"a whole number from 1 to {MOST}")
+    return min(int(text), MOST)
+
+
+def cores() -> int:
+    """How many cores this process may use: those it may run on, as far as its control group gives it time."""
+    allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return max(1, min(allowed, MOST, *quotas(Path("/sys/fs/cgroup"))))
+
+
+def quotas(root: Path) -> Sequence[int]:
+    """The cores' worth of time that a control group has, if it is limited, rounded up."""
+    try:
+        quota, period = (root / "cpu.max").read_text().split()
+    except (OSError, ValueError):
+        return ()
+    return () if quota == "max" else (-(-int(quota) // int(period)),)
