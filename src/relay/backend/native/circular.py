@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from math import inf, pi, sqrt
 
 from relay.backend.native import polynomials as table
-from relay.backend.native.code import POINTER
 from relay.backend.native.exponentials import clamped, exp, product
 from relay.backend.native.lanes import Lane, Whole, both, either
 
@@ -71,12 +70,8 @@ def parts(x: Lane, e: Whole, form: tuple[range, int, tuple[int, ...]]) -> list[L
     at = e.choose(e.compare("sgt", low), low) - low
     last = len(rows) - 1
     at = at.choose(at.compare("slt", last), last)
-    found: list[Lane] = []
-    for i in range(len(widths)):
-        where = at * len(widths) + i
-        p = x.code.set(POINTER, f"getelementptr inbounds double, ptr {name}, {where.value}")
-        found.append(x.like(x.code.load("double", p)))
-    return found
+    places = [(at * len(widths) + i).value for i in range(len(widths))]
+    return [x.like(x.code.look_up("double", name, p)) for p in places]
 
 
 def whole_and_rest(x: Lane, short: bool) -> tuple[Lane, Lane]:

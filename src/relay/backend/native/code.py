@@ -1,18 +1,9 @@
 """LLVM IR in the making, as text: values, functions, modules."""
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
 
-
-class Value(NamedTuple):
-    """An SSA value or a constant: its LLVM type and how it is written."""
-
-    type: str
-    ref: str
-
-    def __str__(self) -> str:
-        return f"{self.type} {self.ref}"
-
+from relay.backend.native.vectors import SIZES, element_of, lanes_of, suffix, vector_of
+from relay.backend.native.vectors import Value as Value
 
 VOID = "void"
 POINTER = "ptr"
@@ -29,22 +20,42 @@ class Code:
     """The body of one function: lines of LLVM IR, in blocks."""
 
     def __init__(
-        self, name: str, result: str, params: Sequence[Value], attributes: str = "internal tailcc"
+        self,
+        name: str,
+        result: str,
+        params: Sequence[Value],
+        attributes: str = "internal tailcc",
+        traits: str = "nounwind",
     ) -> None:
-        """`params` come after the context."""
+        """`params` come after the context; `traits` are what LLVM may know of the function."""
         self.name = name
         self.result = result
         self.params = tuple(params)
         self.attributes = attributes
+        self.traits = traits
         self.lines: list[str] = []
+        self.rooms: list[str] = []
+        """Memory of the function's own, which is there from its beginning."""
+        self.types: dict[str, str] = {v.ref: v.type for v in params}
+        """The types of values, by their names."""
         self.count = 0
         self.here = "entry"
         """The label of the block that is written to."""
+        self.lanes = 0
+        """How many elements are computed at once; 0 where it is one, and nothing is a vector."""
+        self.mask: Value | None = None
+        """Which lanes count; None if all do."""
 
     def fresh(self) -> str:
         """A new name."""
         self.count += 1
         return f"%v{self.count}"
+
+    def later(self, type_: str) -> Value:
+        """A value that is still to be defined."""
+        v = Value(type_, self.fresh())
+        self.types[v.ref] = type_
+        return v
 
     def label(self) -> str:
         """A new name for a block."""
@@ -57,25 +68,115 @@ class Code:
 
     def set(self, type_: str, text: str) -> Value:
         """An instruction with a result."""
-        name = self.fresh()
-        self.lines.append(f"  {name} = {text}")
-        return Value(type_, name)
+        v = self.later(type_)
+        self.lines.append(f"  {v.ref} = {text}")
+        return v
+
+    def room(self, size: int) -> Value:
+        """Memory of so many bytes, until the function returns."""
+        v = self.later(POINTER)
+        self.rooms.append(f"  {v.ref} = alloca [{size} x i8], align 64")
+        return v
 
     def op(self, name: str, a: Value, b: Value) -> Value:
-        """A binary operator on values of one type."""
+        """A binary operator on values of one type; one of them may be a vector, here and below."""
+        if self.lanes and a.type != b.type:
+            a, b = self.alike(a, b)
         return self.set(a.type, f"{name} {a}, {b.ref}")
 
     def compare(self, kind: str, a: Value, b: Value) -> Value:
         """A comparison: `icmp eq`, `fcmp olt`."""
-        return self.set("i1", f"{kind} {a}, {b.ref}")
+        if self.lanes and a.type != b.type:
+            a, b = self.alike(a, b)
+        return self.set(vector_of("i1", lanes_of(a.type)), f"{kind} {a}, {b.ref}")
 
     def select(self, c: Value, a: Value, b: Value) -> Value:
         """One of two values."""
+        if self.lanes:
+            if c.type != "i1":
+                a, b = self.spread(a), self.spread(b)
+            elif a.type != b.type:
+                a, b = self.alike(a, b)
         return self.set(a.type, f"select {c}, {a}, {b}")
 
     def cast(self, kind: str, a: Value, type_: str) -> Value:
-        """A conversion: `sext`, `fptrunc`."""
-        return a if a.type == type_ else self.set(type_, f"{kind} {a} to {type_}")
+        """A conversion of each lane: `sext`, `fptrunc`."""
+        wanted = vector_of(type_, lanes_of(a.type))
+        return a if a.type == wanted else self.set(wanted, f"{kind} {a} to {wanted}")
+
+    def intrinsic(self, name: str, *args: Value) -> Value:
+        """A function that LLVM has for a type and its vectors: `fma`, `sqrt`."""
+        if self.lanes and any(a.type[0] == "<" for a in args):
+            args = tuple([self.spread(a) for a in args])
+        kind = args[0].type
+        return self.set(kind, f"call {kind} @llvm.{name}.{suffix(kind)}({', '.join(map(str, args))})")
+
+    # --- vectors ---
+
+    def alike(self, *values: Value) -> tuple[Value, ...]:
+        """Numbers as vectors, beside others that are."""
+        return tuple([self.spread(v) for v in values])
+
+    def spread(self, v: Value) -> Value:
+        """A number in all lanes; a vector as it is."""
+        if v.type[0] == "<" or not self.lanes:
+            return v
+        kind = vector_of(v.type, self.lanes)
+        if v.ref[0] != "%":
+            return Value(kind, f"splat ({v})")
+        one = self.set(kind, f"insertelement {kind} poison, {v}, i64 0")
+        return self.set(kind, f"shufflevector {one}, {kind} poison, <{self.lanes} x i32> zeroinitializer")
+
+    def gather(self, kind: str, places: Value) -> Value:
+        """What memory holds at the address of each lane that counts; 0 in the others."""
+        found = vector_of(kind, lanes_of(places.type))
+        name = f"@llvm.masked.gather.{suffix(found)}.{suffix(places.type)}"
+        return self.set(found, f"call {found} {name}({places}, {self.marks()}, {found} zeroinitializer)")
+
+    def load_lanes(self, kind: str, p: Value, back: bool = False) -> Value:
+        """What memory holds from an address on, in the lanes that count; the last lane first if `back`."""
+        found = vector_of(kind, self.lanes)
+        mask = self.turned(self.mask) if self.mask is not None and back else self.mask
+        near = f"align {SIZES[kind]}"
+        if mask is None:
+            v = self.load(found, p, f", {near}")
+        else:
+            name = f"@llvm.masked.load.{suffix(found)}.p0"
+            v = self.set(found, f"call {found} {name}(ptr {near} {p.ref}, {mask}, {found} zeroinitializer)")
+        return self.turned(v) if back else v
+
+    def store_lanes(self, v: Value, p: Value) -> None:
+        """Write the lanes that count to memory, from an address on."""
+        near = f"align {SIZES[element_of(v.type)]}"
+        if self.mask is None:
+            self.store(v, p, f", {near}")
+        else:
+            self.do(f"call void @llvm.masked.store.{suffix(v.type)}.p0({v}, ptr {near} {p.ref}, {self.mask})")
+
+    def turned(self, v: Value) -> Value:
+        """The lanes in reverse."""
+        n = lanes_of(v.type)
+        order = ", ".join([f"i32 {n - 1 - i}" for i in range(n)])
+        return self.set(v.type, f"shufflevector {v}, {v.type} poison, <{n} x i32> <{order}>")
+
+    def marks(self) -> Value:
+        """Which lanes count, as a vector."""
+        return self.mask or Value(f"<{self.lanes} x i1>", "splat (i1 true)")
+
+    def is_any(self, c: Value) -> Value:
+        """Whether a condition holds in a lane that counts."""
+        if c.type == "i1":
+            return c
+        if self.mask is not None:
+            c = self.op("and", c, self.mask)
+        return self.set("i1", f"call i1 @llvm.vector.reduce.or.{suffix(c.type)}({c})")
+
+    def look_up(self, kind: str, table: str, at: Value) -> Value:
+        """An entry of a constant table, for each lane."""
+        places = self.set(
+            vector_of("ptr", lanes_of(at.type)), f"getelementptr inbounds {kind}, ptr {table}, {at}"
+        )
+        return self.gather(kind, places) if lanes_of(at.type) else self.load(kind, places)
 
     def at(self, p: Value, offset: int | Value) -> Value:
         """An address some bytes further on."""
@@ -128,8 +229,8 @@ class Code:
     def text(self) -> str:
         """The definition of the function."""
         params = ", ".join([str(p) for p in (CONTEXT, *self.params)])
-        head = f"define {self.attributes} {self.result} @{self.name}({params}) nounwind {{"
-        return "\n".join([head, "entry:", *self.lines, "}"])
+        head = f"define {self.attributes} {self.result} @{self.name}({params}) {self.traits} {{"
+        return "\n".join([head, "entry:", *self.rooms, *self.lines, "}"])
 
 
 def quoted(name: str) -> str:

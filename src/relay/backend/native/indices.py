@@ -6,17 +6,20 @@ from typing import Any
 
 from relay.backend.native.code import Code, Value, integer
 from relay.backend.native.scalars import Number, Scalars
+from relay.backend.native.vectors import OneByOne, Run, lanes_of
 from relay.ir.expr import Call
 from relay.ir.type import Dim, DimCall, Dimension, DimExpr, Kind, TypeVar
 from relay.ir.walk import post_order
 
-Index = int | Value
-"""A known number, or one that the code computes."""
+Index = int | Value | Run
+"""A known number, or one that the code computes; along lanes, one for each."""
 
 
 def value(i: Index) -> Value:
     """An index as the code has it."""
-    return integer(i) if isinstance(i, int) else i
+    if isinstance(i, Value):
+        return i
+    return integer(i) if isinstance(i, int) else i.vector()
 
 
 class Indices(Scalars):
@@ -38,12 +41,25 @@ class Indices(Scalars):
         """`i + j`."""
         if isinstance(i, int) and isinstance(j, int):
             return i + j
+        if isinstance(i, Run) or isinstance(j, Run):
+            return self._of_runs("add", i, j)
         return j if i == 0 else i if j == 0 else self._both("add", i, j)
+
+    def _of_runs(self, name: str, i: Index, j: Index) -> Index:
+        """`i + j` or `i - j` where one is a run."""
+        (first, step), (other, away) = begin(i), begin(j)
+        if any(lanes_of(value(x).type) for x in (first, other)):
+            return self._both(name, i, j)
+        if name == "add":
+            return run(self.code, self.plus(first, other), step + away)
+        return run(self.code, self.minus(first, other), step - away)
 
     def minus(self, i: Index, j: Index) -> Index:
         """`i - j`."""
         if isinstance(i, int) and isinstance(j, int):
             return i - j
+        if isinstance(i, Run) or isinstance(j, Run):
+            return self._of_runs("sub", i, j)
         return i if j == 0 else self._both("sub", i, j)
 
     def times(self, i: Index, j: Index) -> Index:
@@ -52,6 +68,9 @@ class Indices(Scalars):
             return i * j
         if i == 0 or j == 0:
             return 0
+        for run_, by in ((i, j), (j, i)):
+            if isinstance(run_, Run) and isinstance(by, int):
+                return run(self.code, self.times(run_.first, by), run_.step * by)
         return j if i == 1 else i if j == 1 else self._both("mul", i, j)
 
     def quotient(self, i: Index, j: Index) -> Index:
@@ -72,6 +91,8 @@ class Indices(Scalars):
 
     def choose(self, c: Number, i: Index, j: Index) -> Index:
         """`i` where `c`, else `j`."""
+        if c.value.type == "i1" and (isinstance(i, Run) or isinstance(j, Run)):
+            raise OneByOne
         return self.code.select(c.value, value(i), value(j))
 
     def as_index(self, x: Number) -> Index:
@@ -246,6 +267,16 @@ class Indices(Scalars):
                 return self.larger(i, j)
             case _:
                 return self.common(i, j)
+
+
+def begin(i: Index) -> tuple[Index, int]:
+    """The index of the first lane, and how far it is from lane to lane."""
+    return (i.first, i.step) if isinstance(i, Run) else (i, 0)
+
+
+def run(code: Code, first: Index, step: int) -> Index:
+    """An index along the lanes."""
+    return Run(code, first, step) if step else first
 
 
 def blocks(a: Sequence[Index], b: Sequence[Index]) -> list[tuple[int, int, int, int]]:

@@ -10,6 +10,7 @@ from typing import Any
 
 from relay.backend.native.code import Code, Value
 from relay.backend.native.literals import float_text
+from relay.backend.native.vectors import element_of
 
 BITS = {"float": 32, "double": 64}
 FRACTION = {"float": 23, "double": 52}
@@ -79,7 +80,7 @@ class Lane:
     @property
     def kind(self) -> str:
         """`float` or `double`."""
-        return self.value.type
+        return element_of(self.value.type)
 
     @property
     def short(self) -> bool:
@@ -130,7 +131,7 @@ class Lane:
         return self._op("fdiv", y, self)
 
     def __neg__(self) -> "Lane":
-        return self.like(self.code.set(self.kind, f"fneg {self.value}"))
+        return self.like(self.code.set(self.value.type, f"fneg {self.value}"))
 
     def compare(self, kind: str, y: "Lane | float") -> Value:
         """`olt`, `une`, ... of floats."""
@@ -142,12 +143,7 @@ class Lane:
 
     def call(self, name: str, *others: "Lane | float") -> "Lane":
         """An intrinsic of LLVM that is an instruction: `fma`, `sqrt`, `fabs`."""
-        values = [self.value, *map(self.lift, others)]
-        target = f"@llvm.{name}.f{BITS[self.kind]}"
-        self.program.declare(f"declare {self.kind} {target}({', '.join([self.kind] * len(values))})")
-        return self.like(
-            self.code.set(self.kind, f"call {self.kind} {target}({', '.join(map(str, values))})")
-        )
+        return self.like(self.code.intrinsic(name, self.value, *map(self.lift, others)))
 
     def fma(self, y: "Lane | float", z: "Lane | float") -> "Lane":
         """`self * y + z`, rounded once."""

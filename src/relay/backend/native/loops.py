@@ -9,7 +9,8 @@ from relay.backend.native.indices import Index, Indices, value
 from relay.backend.native.memory import release
 from relay.backend.native.scalars import Number
 from relay.backend.native.tensors import loop
-from relay.backend.native.views import View, new_output
+from relay.backend.native.vectors import OneByOne
+from relay.backend.native.views import View, is_several, new_output
 from relay.ir.expr import Call
 from relay.ir.type import TensorType
 
@@ -52,6 +53,8 @@ class Loops(Indices):
     ) -> Number:
         """The number that the first way computes whose condition holds; the others do not run."""
         code = self.code
+        if code.lanes:
+            return self.chosen(ways, otherwise)
         end = code.label()
         arrivals: list[tuple[list[Value], str]] = []
         for c, make in ways:
@@ -69,9 +72,31 @@ class Loops(Indices):
         code.block(end)
         return Number(found.dtype, code.join(arrivals)[0])
 
+    def chosen(
+        self, ways: Sequence[tuple[Number, Callable[[], Number]]], otherwise: Callable[[], Number]
+    ) -> Number:
+        """The same for several lanes: all ways run, each for the lanes that are its own."""
+        code, before = self.code, self.code.mask
+        rest, found = code.marks(), list[tuple[Value, Number]]()
+        for c, make in ways:
+            here = code.spread(c.value)
+            code.mask = code.op("and", rest, here)
+            with self.inner():
+                found.append((here, make()))
+            rest = code.op("and", rest, code.op("xor", here, Value("i1", "true")))
+        code.mask = rest
+        with self.inner():
+            last = otherwise()
+        code.mask = before
+        for here, x in reversed(found):
+            last = Number(x.dtype, code.select(here, x.value, last.value))
+        return last
+
     def when(self, c: Number, body: Callable[[], None]) -> None:
         """Run `body()` where `c`."""
         code = self.code
+        if code.lanes:
+            raise OneByOne
         yes, end = code.label(), code.label()
         code.branch(c.value, yes, end)
         code.block(yes)
@@ -88,15 +113,20 @@ class Loops(Indices):
     ) -> list[Number]:
         """Run `body(i, totals)` for `i` from 0 to `n`, which returns the totals of the next round."""
         dtypes = [x.dtype for x in totals]
+        spread, many = self.code.spread, self.code.lanes
+        if is_several(n):
+            raise OneByOne
 
         def step(i: Value, values: list[Value]) -> list[Value]:
             with self.inner():
                 new = body(i, [Number(t, v) for t, v in zip(dtypes, values, strict=True)])
-            return [x.value for x in new or ()]
+            return [spread(x.value) if many else x.value for x in new or ()]
 
         return [
             Number(t, v)
-            for t, v in zip(dtypes, loop(self.code, value(n), [x.value for x in totals], step), strict=True)
+            for t, v in zip(
+                dtypes, loop(self.code, value(n), [spread(x.value) for x in totals], step), strict=True
+            )
         ]
 
     def nest(self, sizes: Sequence[Index], body: Callable[[tuple[Index, ...]], None]) -> None:

@@ -5,6 +5,7 @@ and anything else a pointer to an object that counts its references.
 """
 
 from relay.backend.native.code import POINTER
+from relay.backend.native.vectors import SIZES as SIZES
 from relay.diagnostic import fail
 from relay.ir.dtype import FLOAT8, is_float
 from relay.ir.type import TensorType, TupleType, Type
@@ -17,18 +18,6 @@ SCALARS = {
 }  # fmt: skip
 """Base types as LLVM types; 2 and 4 bit integers are kept in bytes, a bfloat16 and shorter floats
 are their bits."""
-SIZES = {
-    "i1": 1,
-    "i8": 1,
-    "i16": 2,
-    "i32": 4,
-    "i64": 8,
-    "half": 2,
-    "float": 4,
-    "double": 8,
-    "ptr": 8,
-}
-"""Bytes in memory."""
 
 
 def is_scalar(t: Type | None) -> bool:

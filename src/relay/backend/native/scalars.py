@@ -14,6 +14,7 @@ from relay.backend.native.literals import float_text
 from relay.backend.native.representation import is_signed, scalar
 from relay.backend.native.short_floats import FORMATS
 from relay.backend.native.vector_math import computed
+from relay.backend.native.vectors import OneByOne, element_of
 from relay.diagnostic import fail
 from relay.ir.dtype import integer_range, is_float, is_integer
 from relay.ir.expr import Call, Constant
@@ -169,6 +170,8 @@ class Scalars:
     def integer_division(self, name: str, x: Number, y: Number) -> Number:
         """A quotient or remainder of integers; that of the least and -1 wraps."""
         code = self.code
+        if code.lanes:
+            raise OneByOne
         zero = literal(y.dtype, 0)
         self.refuse(code.compare("icmp eq", y.value, zero), "divide-by-zero", "integer division by zero",
                     "cast to a float type for an infinite result")  # fmt: skip
@@ -185,7 +188,7 @@ class Scalars:
         """Fail where a condition holds."""
         code = self.code
         bad, good = code.label(), code.label()
-        code.branch(condition, bad, good, likely=False)
+        code.branch(code.is_any(condition), bad, good, likely=False)
         code.block(bad)
         n = self.program.site(kind, message, self.at, hint)
         code.do(f"call void @relay.fail(ptr %ctx, i64 {n})")
@@ -227,7 +230,7 @@ class Scalars:
             wide = code.cast(how, x.value, "float" if dtype in SHORT else kind)
             return Number(dtype, self.narrowed(wide, dtype))
         width = {"i1": 1, "i8": 8, "i16": 16, "i32": 32, "i64": 64}
-        if width[kind] < width[x.value.type]:
+        if width[kind] < width[element_of(x.value.type)]:
             return self.wrapped(dtype, code.cast("trunc", x.value, kind))
         return self.wrapped(dtype, code.cast("sext" if is_signed(source) else "zext", x.value, kind))
 
@@ -244,8 +247,7 @@ class Scalars:
         made = code.cast("fptosi" if low < 0 else "fptoui", safe, "i64")
         whole = Value("i64", str(high if high < 2**63 else high - 2**64))
         made = code.select(above, whole, code.select(below, integer(low), made))
-        kind = scalar(dtype)
-        return Number(dtype, made if kind == "i64" else code.cast("trunc", made, kind))
+        return Number(dtype, code.cast("trunc", made, scalar(dtype)))
 
     def reinterpret(self, x: Number, dtype: str) -> Number:
         """The bits of `x` as a number of another base type, as wide."""

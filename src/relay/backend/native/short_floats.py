@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from relay.backend.native.code import POINTER, Code, Value, integer
+from relay.backend.native.code import Code, Value, integer
 from relay.backend.native.literals import float_text
 from relay.ir.dtype import to_numpy
 
@@ -47,7 +47,7 @@ def widened(program: Any, code: Code, v: Value, dtype: str) -> Value:
     table = ", ".join([f"float {x}" for x in values])
     program.declare(f"{name} = private unnamed_addr constant [256 x float] [{table}], align 64")
     at = code.cast("zext", v, "i64")
-    return code.load("float", code.set(POINTER, f"getelementptr inbounds float, ptr {name}, {at}"))
+    return code.look_up("float", name, at)
 
 
 def narrowed(code: Code, v: Value, dtype: str) -> Value:

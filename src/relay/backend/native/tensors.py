@@ -13,6 +13,7 @@ import numpy as np
 from relay.backend.native.code import CONTEXT, Code, Value, integer
 from relay.backend.native.memory import Layout, Layouts, header, read_leaf
 from relay.backend.native.representation import POINTER, SIZES, memory, scalar
+from relay.backend.native.vectors import OneByOne, Run, element_of, vector_of
 from relay.ir.dtype import to_numpy
 from relay.ir.type import TensorType
 
@@ -78,8 +79,8 @@ def loop(
     code.jump(head)
     code.block(head)
     at = len(code.lines)
-    i = Value("i64", code.fresh())
-    values = [Value(v.type, code.fresh()) for v in carried]
+    i = code.later("i64")
+    values = [code.later(v.type) for v in carried]
     more = code.compare("icmp ult", i, n)
     code.branch(more, inside, after)
     code.block(inside)
@@ -93,6 +94,41 @@ def loop(
     code.lines[at:at] = phis
     code.block(after)
     return values
+
+
+def elements(code: Code, data: Value, leaf: str, at: Value | Run) -> Value:
+    """Elements of a tensor, one for each lane."""
+    kind, lanes = memory(leaf), code.lanes
+    if isinstance(at, Run) and at.step in (1, -1):
+        back = at.step < 0
+        p = place_of(code, data, kind, first_of(code, at))
+        found = code.load_lanes(kind, p, back)
+    else:
+        where = at.vector() if isinstance(at, Run) else at
+        found = code.gather(
+            kind, code.set(vector_of(POINTER, lanes), f"getelementptr {kind}, {data}, {where}")
+        )
+    return code.cast("trunc", found, leaf)
+
+
+def set_elements(code: Code, data: Value, at: Run, v: Value) -> None:
+    """Write elements of a tensor from the lanes."""
+    if at.step != 1:
+        raise OneByOne
+    v = code.spread(v)
+    kind = memory(element_of(v.type))
+    code.store_lanes(code.cast("zext", v, kind), place_of(code, data, kind, first_of(code, at)))
+
+
+def first_of(code: Code, at: Run) -> Value:
+    """The place in memory where a run begins."""
+    first = at.first if isinstance(at.first, Value) else integer(at.first)
+    return first if at.step > 0 else code.op("sub", first, integer(code.lanes - 1))
+
+
+def place_of(code: Code, data: Value, kind: str, number: Value) -> Value:
+    """The address of an element; it need not be there if its lane does not count."""
+    return code.set(POINTER, f"getelementptr {kind}, {data}, {number}")
 
 
 NARROW = {to_numpy(f"{sign}int{n}"): np.dtype(f"{sign}int8") for n in (2, 4) for sign in ("", "u")}

@@ -1,14 +1,23 @@
 """Tensors as operators see them: elements in memory, read and written by index."""
 
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import Any, TypeGuard, cast
 
 from relay.backend.native.code import Value
 from relay.backend.native.indices import Index, Indices, value
 from relay.backend.native.memory import release
 from relay.backend.native.representation import POINTER, scalar
 from relay.backend.native.scalars import Number
-from relay.backend.native.tensors import DATA, DIMS, element, new_tensor, set_element
+from relay.backend.native.tensors import (
+    DATA,
+    DIMS,
+    element,
+    elements,
+    new_tensor,
+    set_element,
+    set_elements,
+)
+from relay.backend.native.vectors import OneByOne, Run
 from relay.ir.type import TensorType, TupleType, Type
 
 
@@ -32,13 +41,21 @@ class View:
         """The element at an index."""
         if self.data is None:
             return Number(self.dtype, self.found)
-        at = value(self.b.position(index, self.sizes))
-        return Number(self.dtype, element(self.b.code, self.data, scalar(self.dtype), at))
+        at, leaf = self.b.position(index, self.sizes), scalar(self.dtype)
+        if is_several(at):
+            return Number(self.dtype, elements(self.b.code, self.data, leaf, at))
+        return Number(self.dtype, element(self.b.code, self.data, leaf, value(at)))
 
     def put(self, index: Sequence[Index], x: Number) -> None:
         """Write an element."""
         assert self.data is not None
-        set_element(self.b.code, self.data, value(self.b.position(index, self.sizes)), x.value)
+        at = self.b.position(index, self.sizes)
+        if isinstance(at, Run):
+            set_elements(self.b.code, self.data, at, x.value)
+        elif self.b.code.lanes:
+            raise OneByOne
+        else:
+            set_element(self.b.code, self.data, value(at), x.value)
 
     def leaf(self) -> Value:
         """What the program goes on with: the object, or the number that was written."""
@@ -47,6 +64,11 @@ class View:
         made = self.at(())
         release(self.b.code, [self.found])
         return made.value
+
+
+def is_several(at: Index) -> TypeGuard[Value | Run]:
+    """Whether an index has a place for each lane."""
+    return not isinstance(at, int) and (isinstance(at, Run) or at.type[0] == "<")
 
 
 def operand(b: Indices, t: Type, row: Sequence[Value]) -> "View | tuple[View, ...]":

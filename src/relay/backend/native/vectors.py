@@ -1,0 +1,89 @@
+"""Vectors: several numbers of one type in a register, and the indices that count along them.
+
+A value whose LLVM type is `<n x t>` is a vector of `n` lanes.  An index along the lanes is a `Run`: where the
+first lane is, and how far each is from the one before it.  What cannot be said of several lanes at once
+raises `OneByOne`, and is said again with a number at a time.
+"""
+
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, NamedTuple
+
+
+class Value(NamedTuple):
+    """An SSA value or a constant: its LLVM type and how it is written."""
+
+    type: str
+    ref: str
+
+    def __str__(self) -> str:
+        return f"{self.type} {self.ref}"
+
+
+SIZES = {
+    "i1": 1,
+    "i8": 1,
+    "i16": 2,
+    "i32": 4,
+    "i64": 8,
+    "half": 2,
+    "float": 4,
+    "double": 8,
+    "ptr": 8,
+}
+"""Bytes in memory."""
+
+
+class OneByOne(Exception):  # noqa: N818
+    """What is being made has no form for several lanes."""
+
+
+def lanes_of(kind: str) -> int:
+    """How many lanes a type has; 0 if it is no vector."""
+    return int(kind[1 : kind.index(" ")]) if kind[0] == "<" else 0
+
+
+def element_of(kind: str) -> str:
+    """The type of a lane, or of the number itself."""
+    return kind[kind.index(" x ") + 3 : -1] if kind[0] == "<" else kind
+
+
+def vector_of(kind: str, lanes: int) -> str:
+    """The type of so many lanes; of one number if that is 0."""
+    return f"<{lanes} x {kind}>" if lanes else kind
+
+
+def suffix(kind: str) -> str:
+    """A type as it stands in the names of LLVM's intrinsics: `f32`, `v16i64`."""
+    lanes, lane = lanes_of(kind), element_of(kind)
+    short = {"float": "f32", "double": "f64", "half": "f16", "ptr": "p0"}.get(lane, lane)
+    return f"v{lanes}{short}" if lanes else short
+
+
+@cache
+def counting(kind: str, lanes: int, step: int = 1) -> Value:
+    """0, 1, 2, ... in the lanes, or every so many."""
+    return Value(vector_of(kind, lanes), f"<{', '.join([f'{kind} {step * i}' for i in range(lanes)])}>")
+
+
+@cache
+def picked(lanes: int, first: int) -> Value:
+    """The mask of a shuffle that takes so many lanes from one of them on."""
+    return Value(f"<{lanes} x i32>", f"<{', '.join([f'i32 {first + i}' for i in range(lanes)])}>")
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """An index along the lanes."""
+
+    code: Any
+    first: Any
+    """Where the first lane is: a number, or a value."""
+    step: int
+    """How far each lane is from the one before it."""
+
+    def vector(self) -> Value:
+        """The index of each lane."""
+        code = self.code
+        first = Value("i64", str(self.first)) if isinstance(self.first, int) else self.first
+        return code.op("add", code.spread(first), counting("i64", code.lanes, self.step))
