@@ -8,6 +8,7 @@ from relay.interpreter.arguments import convert_argument
 from relay.interpreter.machine import Interpreter
 from relay.ir import hooks
 from relay.ir.bind import bind_params_by_name
+from relay.ir.expect import expect_module
 from relay.ir.expr import Expr, Function, GlobalVar, Var, as_expr
 from relay.ir.module import IRModule
 from relay.ir.vars import free_vars
@@ -97,9 +98,7 @@ def create_executor(
                 f"programs cannot run on `{where}`",
                 hint=f"leave it out, or say `{PLACES[0]}`",
             )
-    mod = IRModule() if mod is None else mod
-    if not isinstance(mod, IRModule):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise TypeError(f"{mod!r} is not a module; relay.parse and relay.IRModule.from_expr make one")
+    mod = IRModule() if mod is None else expect_module(mod)
     return Executor(_with_params(mod, params) if params else mod)
 
 

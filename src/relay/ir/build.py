@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from relay.diagnostic import Span
+from relay.ir.expect import expect_expr
 from relay.ir.expr import Constant, Expr, Grad, RelayExpr, Var, constant
 from relay.ir.type import Dim, DType, TensorType, Type
 
@@ -39,14 +40,14 @@ def const(value: Any, dtype: Any = None, span: Span | None = None) -> Constant:
 
 def grad(function: Expr) -> Grad:
     """`grad(f)`: a function from f's arguments to its value and the gradient with respect to each."""
-    return Grad("grad", function)
+    return Grad("grad", expect_expr(function))
 
 
 def vjp(function: Expr) -> Grad:
     """`vjp(f)`: a function from f's arguments to its value and the function that pulls cotangents back."""
-    return Grad("vjp", function)
+    return Grad("vjp", expect_expr(function))
 
 
 def jvp(function: Expr) -> Grad:
     """`jvp(f)`: a function from f's arguments and their tangents to its value and its tangent."""
-    return Grad("jvp", function)
+    return Grad("jvp", expect_expr(function))

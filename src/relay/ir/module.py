@@ -82,8 +82,10 @@ class IRModule:
 
         Its free variables are then the parameters, in the order of first mention.
         """
+        from relay.ir.expect import expect_expr
         from relay.ir.vars import free_vars
 
+        expect_expr(expr)
         main = expr if isinstance(expr, Function) else Function(tuple(free_vars(expr)), expr, span=expr.span)
         mod = IRModule(dict(functions or {}), dict(type_defs or {}))
         mod["main"] = main

@@ -3,6 +3,7 @@
 from typing import Any
 
 from relay.ir import hooks
+from relay.ir.expect import expect_text
 from relay.ir.expr import Expr, RelayExpr
 from relay.ir.module import IRModule
 from relay.ir.type import Type
@@ -22,12 +23,12 @@ def parse(
 
     Raises one `RelayError` with everything that is wrong in the text.
     """
-    return parser.parse(source, source_name, init_module=init_module, init_meta=init_meta_table)
+    return parser.parse(expect_text(source), source_name, init_module=init_module, init_meta=init_meta_table)
 
 
 def parse_expr(source: str, source_name: str = "<string>", mod: IRModule | None = None) -> Expr:
     """The expression that a text says; locals that nothing binds become free variables."""
-    return parser.parse_expr(source, source_name, mod=mod)
+    return parser.parse_expr(expect_text(source), source_name, mod=mod)
 
 
 def fromtext(data: str, source_name: str | None = None) -> IRModule:

@@ -6,6 +6,7 @@ from types import UnionType
 from typing import Any, NoReturn, Union, get_args, get_origin
 
 from relay.diagnostic import RelayError, Source, Span, did_you_mean, fail
+from relay.ir.expect import expect_module
 from relay.ir.module import IRModule
 from relay.transform.base import Rule, find
 from relay.transform.context import PassContext, PassInfo
@@ -25,7 +26,7 @@ class Pass:
         watchers = PassContext.current().instruments
         if any(not w.should_run(mod, self.info) for w in watchers):
             return mod
-        mod = self.prepared(mod)
+        mod = self.prepared(expect_module(mod))
         for w in watchers:
             w.run_before_pass(mod, self.info)
         try:

@@ -9,6 +9,7 @@ from typing import Any
 
 from relay.diagnostic import Diagnostic, RelayError, Report
 from relay.ir.collector import paused
+from relay.ir.expect import expect_module
 from relay.ir.expr import (
     Call,
     Constant,
@@ -48,7 +49,7 @@ _ANY = frozenset({"*"})
 def check(mod: IRModule) -> None:
     """Raise every fault of an annotated module (`RelayError`); nothing if it is well-typed."""
     with paused():
-        checker = _Checker(mod)
+        checker = _Checker(expect_module(mod))
         for v, e in mod.functions.items():
             checker.definition(v, e)
         checker.report.check()

@@ -10,6 +10,7 @@ from weakref import ref
 from relay.diagnostic import Report
 from relay.ir import hooks
 from relay.ir.collector import paused
+from relay.ir.expect import expect_expr, expect_module
 from relay.ir.expr import Expr, GlobalVar
 from relay.ir.module import IRModule
 from relay.ir.type import Type
@@ -33,7 +34,7 @@ def infer(mod: IRModule, *, warnings: Report | None = None) -> IRModule:
     Raises all type errors of the module together.  `warnings` receives unreachable clauses.
     """
     with paused():
-        session = Session(mod)
+        session = Session(expect_module(mod))
         session.need(mod.functions)
         session.report.check()
         if warnings is not None:
@@ -48,7 +49,7 @@ def infer_expr(e: Expr, mod: IRModule | None = None) -> Expr:
     """An expression (which may have free variables) with every type filled in, in the context of `mod`."""
     with paused():
         session = Session(IRModule() if mod is None else mod)
-        found = session.expression(e)
+        found = session.expression(expect_expr(e))
         session.report.check()
         return found
 

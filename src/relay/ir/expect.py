@@ -1,0 +1,28 @@
+"""What public functions say of Python arguments that they can do nothing with: `TypeError`, and a hint."""
+
+from typing import Any
+
+from relay.ir.expr import Expr, RelayExpr
+from relay.ir.module import IRModule
+
+
+def expect_module(mod: Any) -> IRModule:
+    """`mod` itself, if it is one."""
+    if not isinstance(mod, IRModule):
+        raise TypeError(f"{mod!r:.80} is not a module; relay.parse and relay.IRModule.from_expr make one")
+    return mod
+
+
+def expect_expr(e: Any) -> Expr:
+    """`e` itself, if it is an expression."""
+    found: Expr = e
+    if not isinstance(e, RelayExpr):
+        raise TypeError(f"{e!r:.80} is not an expression; relay.parse_expr and relay.const make one")
+    return found
+
+
+def expect_text(source: Any) -> str:
+    """`source` itself, if it is text."""
+    if not isinstance(source, str):
+        raise TypeError(f"{source!r:.80} is not text; relay.load reads files")
+    return source
