@@ -119,11 +119,16 @@ def _with_params(mod: IRModule, params: Mapping[str, Any]) -> IRModule:
 def optimize(
     mod: IRModule, target: Any = None, params: Mapping[str, Any] | None = None
 ) -> tuple[IRModule, Any]:
-    """The module ready to run (annotated, `params` bound to `@main`), and the parameters left over."""
+    """The module with `params` bound to `@main`, as the passes that programs go through by default leave it,
+    and the parameters left over: none.
+
+    `PassContext` says which of the passes run.
+    """
+    from relay.transform.default import optimize as lean
     from relay.typecheck.infer import infer
 
     del target
-    return infer(_with_params(mod, params) if params else mod), {}
+    return lean(infer(_with_params(mod, params) if params else mod)), {}
 
 
 def evaluate(mod: IRModule, what: Expr | str, *args: Any, **named: Any) -> Any:
