@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from relay.backend.native.code import POINTER, Code, Value, integer
-from relay.backend.native.memory import BOX, EXTERNAL, SITE, header, read_leaf
+from relay.backend.native.memory import BOX, EXTERNAL, NEXT, SITE, THREAD, header, read_leaf
 from relay.backend.native.objects import Objects
 from relay.backend.native.representation import memory
 from relay.backend.native.tensors import DATA, DIMS, NARROW, elements_at
@@ -43,16 +43,12 @@ declare ptr @PyBool_FromLong(i64)
 declare ptr @PyObject_Vectorcall(ptr, ptr, i64, ptr)
 declare ptr @PyObject_CallFunction(ptr, ptr, ...)
 declare ptr @PyCapsule_New(ptr, ptr, ptr)
-declare ptr @PyCapsule_GetPointer(ptr, ptr)
+declare ptr @PyEval_SaveThread()
+declare void @PyEval_RestoreThread(ptr)
 declare void @Py_IncRef(ptr)
-declare void @Py_DecRef(ptr)
+declare void @relay_forget(ptr)
 declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
 @relay.letter = internal constant [2 x i8] c"L\\00"
-define void @relay.forget(ptr %capsule) {
-  %p = call ptr @PyCapsule_GetPointer(ptr %capsule, ptr null)
-  call void @free(ptr %p)
-  ret void
-}
 """
 
 
@@ -71,9 +67,18 @@ class Entry:
     """The code of one definition as CPython calls it."""
 
     def __init__(
-        self, name: str, start: str, objects: Objects, params: Sequence[Type | None], result: Type | None
+        self,
+        name: str,
+        start: str,
+        objects: Objects,
+        params: Sequence[Type | None],
+        result: Type | None,
+        is_long: bool,
     ) -> None:
-        """`start` is the code that works on the box of the context."""
+        """`start` is the code that works on the box of a context; while a long one runs, so may other threads
+        of Python.
+        """
+        self.is_long = is_long
         self.params = [t for t in params if isinstance(t, TensorType)]
         self.start = start
         self.result = result
@@ -87,12 +92,10 @@ class Entry:
         """The whole of it; `tensor` is the number of the layout of tensors."""
         code = self.code
         self.number = tensor
-        self.context = self.object("context")
         code.do("%count = and i64 %n, 9223372036854775807")
         count = Value("i64", "%count")
         self.expect(code.compare("icmp eq", count, integer(len(self.params))))
         self.expect(code.compare("icmp eq", Value(POINTER, "%names"), Value(POINTER, "null")))
-        box = code.load(POINTER, code.at(self.context, BOX))
         given = [code.load(POINTER, code.at(Value(POINTER, "%args"), 8 * i)) for i in range(len(self.params))]
         for x, t in zip(given, self.params, strict=True):
             if t.shape != ():
@@ -100,20 +103,26 @@ class Entry:
         pairs = list(zip(given, self.params, strict=True))
         numbers = [self.scalar(x, str(t.dtype)) if t.shape == () else None for x, t in pairs]
         # An object is made once no argument can be refused any more: nobody would free it.
+        contexts = Value(POINTER, "@relay.contexts")
+        self.context = code.load(POINTER, contexts)
+        self.expect(code.compare("icmp ne", self.context, Value(POINTER, "null")))
+        code.store(code.load(POINTER, code.at(self.context, NEXT)), contexts)
+        box = code.load(POINTER, code.at(self.context, BOX))
         leaves = [n or self.array(x, t, tensor) for n, (x, t) in zip(numbers, pairs, strict=True)]
         for i, v in enumerate(leaves):
             code.store(code.cast("zext", v, memory(v.type)), code.at(box, 8 * i))
-        failed = code.set("i32", f"call i32 @relay_enter(ptr {self.context.ref}, ptr @{self.start})")
+        failed = self.entered()
         code.branch(code.compare("icmp eq", failed, integer(0, 32)), "done", "failed", likely=True)
         code.block("done")
         assert isinstance(self.result, TensorType)
         found = self.returned(box, self.result)
-        code.do(f"call void @relay.drain(ptr {self.context.ref})")
+        code.do(f"call void @relay.give({self.context}, i1 true)")
         code.do(f"ret {found}")
         code.block("failed")
         site = code.load("i64", code.at(self.context, SITE))
         fail = code.load(POINTER, code.at(Value(POINTER, "%ctx"), ITEMS_AT + 8))
-        code.do(f"call void @relay.drain(ptr {self.context.ref})")
+        code.do(f"call void @relay.clear({self.context})")
+        code.do(f"call void @relay.give({self.context}, i1 true)")
         call = f"call ptr (ptr, ptr, ...) @PyObject_CallFunction({fail}, ptr @relay.letter, {site})"
         code.do(f"ret {code.set(POINTER, call)}")
         code.block("long")
@@ -121,6 +130,19 @@ class Entry:
         found = code.set(POINTER, f"call ptr @PyObject_Vectorcall({slow}, ptr %args, i64 %count, ptr %names)")
         code.do(f"ret {found}")
         return code.text()
+
+    def entered(self) -> Value:
+        """Whether the program has failed."""
+        code = self.code
+        call = f"call i32 @relay_enter({self.context}, ptr @{self.start})"
+        if not self.is_long:
+            return code.set("i32", call)
+        thread = code.at(self.context, THREAD)
+        code.store(code.set(POINTER, "call ptr @PyEval_SaveThread()"), thread)
+        failed = code.set("i32", call)
+        code.do(f"call void @PyEval_RestoreThread({code.load(POINTER, thread)})")
+        code.store(Value(POINTER, "null"), thread)
+        return failed
 
     def object(self, name: str) -> Value:
         """The address of an object of Python."""
@@ -178,17 +200,15 @@ class Entry:
             self.expect(code.compare("icmp eq", code.load("i64", code.at(dims, 8 * i)), integer(d)))
 
     def array(self, x: Value, t: TensorType, tensor: int) -> Value:
-        """An object around the elements of an array, which it keeps alive."""
+        """An object around the elements of an array, which outlives the call."""
         code = self.code
         shape = t.concrete_shape
         size = elements_at(len(shape))
-        p = code.set(POINTER, f"call ptr @relay.allocate_bytes(ptr {self.context.ref}, i64 {size})")
+        p = code.set(POINTER, f"call ptr @relay.allocate_bytes({self.context}, i64 {size})")
         code.store(integer(header(tensor, EXTERNAL)), p)
         code.store(code.load(POINTER, code.at(x, ARRAY_DATA)), code.at(p, DATA))
         for i, d in enumerate(shape):
             code.store(integer(d), code.at(p, DIMS + 8 * i))
-        code.store(x, code.at(p, size - 8))
-        code.do(f"call void @Py_IncRef({x})")
         return p
 
     def returned(self, box: Value, t: TensorType) -> Value:
@@ -234,7 +254,8 @@ class Entry:
         code.branch(is_own if size >= SHARED else Value("i1", "false"), give, copy)
         code.block(give)
         shared = make(data, READABLE | WRITEABLE)
-        capsule = code.set(POINTER, f"call ptr @PyCapsule_New({p}, ptr null, ptr @relay.forget)")
+        whole = code.set(POINTER, f"call ptr @relay.unlink({p})")
+        capsule = code.set(POINTER, f"call ptr @PyCapsule_New({whole}, ptr null, ptr @relay_forget)")
         code.do(f"call i32 {self.function(SET_BASE)}({shared}, {capsule})")
         first = code.here
         code.jump(end)
@@ -242,7 +263,7 @@ class Entry:
         copied = make(Value(POINTER, "null"), 0)
         target = code.load(POINTER, code.at(copied, ARRAY_DATA))
         code.do(f"call void @llvm.memcpy.p0.p0.i64({target}, {data}, i64 {size}, i1 false)")
-        code.do(f"call void @relay.release(ptr {self.context.ref}, {p})")
+        code.do(f"call void @relay.release({self.context}, {p})")
         second = code.here
         code.jump(end)
         code.block(end)

@@ -7,9 +7,10 @@ from relay.backend.native.artefact import Artefact
 from relay.backend.native.calls import DECLARATIONS, Entry, is_direct
 from relay.backend.native.code import POINTER, Code, Value
 from relay.backend.native.control import define
+from relay.backend.native.durations import is_long
 from relay.backend.native.jit import Optimised
 from relay.backend.native.lowering import lowered
-from relay.backend.native.memory import BOX, RUNTIME, read_leaf
+from relay.backend.native.memory import BOX, NEXT, RUNTIME, THREAD, read_leaf
 from relay.backend.native.objects import Objects, is_supported
 from relay.backend.native.program import Program, received, result_type
 from relay.backend.native.representation import memory
@@ -19,28 +20,73 @@ from relay.ir.expr import Function, Tuple, replace
 from relay.ir.module import IRModule
 from relay.ir.type import FuncType, GlobalTypeVar, RefType, TupleType, Type, TypeCall
 
-DOORS = """
+DOORS = f"""
 declare i32 @relay_enter(ptr, ptr)
-define i32 @enter(ptr %ctx, ptr %start) {
+declare i32 @relay_try(ptr, ptr, ptr, i64, i64, i64)
+define i32 @enter(ptr %ctx, ptr %start) {{
+  %at = getelementptr i8, ptr %ctx, i64 {THREAD}
+  %thread = call ptr @PyEval_SaveThread()
+  store ptr %thread, ptr %at
   %r = call i32 @relay_enter(ptr %ctx, ptr %start)
+  %same = load ptr, ptr %at
+  call void @PyEval_RestoreThread(ptr %same)
+  store ptr null, ptr %at
   ret i32 %r
-}
-define ptr @new(ptr %ctx, i64 %size) {
+}}
+define ptr @take(ptr %none) {{
+entry:
+  %ctx = load ptr, ptr @relay.contexts
+  %all = icmp eq ptr %ctx, null
+  br i1 %all, label %done, label %one
+one:
+  %at = getelementptr i8, ptr %ctx, i64 {NEXT}
+  %next = load ptr, ptr %at
+  store ptr %next, ptr @relay.contexts
+  br label %done
+done:
+  ret ptr %ctx
+}}
+define void @give(ptr %ctx, i64 %empty) {{
+  %is_empty = icmp ne i64 %empty, 0
+  call void @relay.give(ptr %ctx, i1 %is_empty)
+  ret void
+}}
+define void @clear(ptr %ctx) {{
+  call void @relay.clear(ptr %ctx)
+  ret void
+}}
+define internal void @new.object(ptr %ctx, ptr %to, i64 %size, i64 %end, i64 %lane) {{
   %p = call ptr @relay.allocate(ptr %ctx, i64 %size)
-  ret ptr %p
-}
-define ptr @new_bytes(ptr %ctx, i64 %size) {
+  store ptr %p, ptr %to
+  ret void
+}}
+define internal void @new.bytes(ptr %ctx, ptr %to, i64 %size, i64 %end, i64 %lane) {{
   %p = call ptr @relay.allocate_bytes(ptr %ctx, i64 %size)
+  store ptr %p, ptr %to
+  ret void
+}}
+define ptr @new(ptr %ctx, i64 %size) {{
+  %to = alloca ptr
+  store ptr null, ptr %to
+  call i32 @relay_try(ptr %ctx, ptr @new.object, ptr %to, i64 %size, i64 0, i64 0)
+  %p = load ptr, ptr %to
   ret ptr %p
-}
-define void @keep(ptr %ctx, ptr %p) {
+}}
+define ptr @new_bytes(ptr %ctx, i64 %size) {{
+  %to = alloca ptr
+  store ptr null, ptr %to
+  call i32 @relay_try(ptr %ctx, ptr @new.bytes, ptr %to, i64 %size, i64 0, i64 0)
+  %p = load ptr, ptr %to
+  ret ptr %p
+}}
+define void @keep(ptr %ctx, ptr %p) {{
   call void @relay.retain(ptr %p)
   ret void
-}
-define void @drop(ptr %ctx, ptr %p) {
+}}
+define void @drop(ptr %ctx, ptr %p) {{
   call void @relay.release(ptr %ctx, ptr %p)
   ret void
-}
+}}
 """
 """What Python calls."""
 
@@ -50,7 +96,7 @@ class Compilation:
 
     def __init__(self, mod: IRModule, entries: Sequence[str] = ("main",)) -> None:
         """Make the code of what some definitions need, which can be called then (`no-native-code`)."""
-        self.program = Program(lowered(mod))
+        self.program = Program(lowered(mod, entries))
         self.program.layouts.number(TENSOR)
         self.objects = Objects()
         self.slots = 0
@@ -59,26 +105,34 @@ class Compilation:
         for v, e in self.program.mod.functions.items():
             if isinstance(e, Function):
                 define(self.program, v)
-        self.entries = {name: self.entry(name) for name in entries}
-        self.functions = {t: self.start(None, t.arg_types, t.ret_type) for t in self.functions_out()}
+        headers = [self.header(name) for name in entries]
+        self.functions = {t: self.start(None, t.arg_types, t.ret_type) for t in self.functions_out(headers)}
+        self.entries = {name: self.entry(name, fn) for name, fn in zip(entries, headers, strict=True)}
 
-    def entry(self, name: str) -> EntryPoint:
-        """A definition that Python calls."""
-        v = self.program.mod.get_global_var(name)
-        fn = self.program.mod.functions[v]
+    def header(self, name: str) -> Function:
+        """What Python sees of a definition."""
+        fn = self.program.mod.functions[self.program.mod.get_global_var(name)]
         assert isinstance(fn, Function)
+        return replace(fn, body=Tuple((), span=None), attrs={})
+
+    def entry(self, name: str, fn: Function) -> EntryPoint:
+        """A definition that Python calls; where functions come out, such calls go the long way, which keeps
+        them apart.
+        """
+        v = self.program.mod.get_global_var(name)
         params = [p.type_annotation for p in fn.params]
         start = self.start(f"@{self.program.symbol(v)}", params, fn.ret_type)
         direct = ""
-        if is_supported() and all(map(is_direct, [*params, fn.ret_type])):
+        if is_supported() and not self.functions and all(map(is_direct, [*params, fn.ret_type])):
             direct = f"call.{start}"
             number = self.program.layouts.number(TENSOR)
-            self.pieces.append(Entry(direct, start, self.objects, params, fn.ret_type).text(number))
-        return EntryPoint(replace(fn, body=Tuple((), span=None), attrs={}), start, direct)
+            while_others = is_long(self.program, v)
+            made = Entry(direct, start, self.objects, params, fn.ret_type, while_others)
+            self.pieces.append(made.text(number))
+        return EntryPoint(fn, start, direct)
 
-    def functions_out(self) -> list[FuncType]:
+    def functions_out(self, headers: Sequence[Function]) -> list[FuncType]:
         """The types of the functions that Python may get from a call, and what these give in turn."""
-        headers = [e.header for e in self.entries.values()]
         for p in [p for fn in headers for p in fn.params]:
             self.program.note_layouts(p.type_annotation)
         found: list[FuncType] = []

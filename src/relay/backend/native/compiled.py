@@ -10,11 +10,15 @@ from relay.backend.native.artefact import Artefact
 from relay.backend.native.calls import builtin
 from relay.backend.native.code import POINTER
 from relay.backend.native.compilation import Compilation
-from relay.backend.native.context import Context, get, put
+from relay.backend.native.context import get, put
+from relay.backend.native.contexts import Contexts
 from relay.backend.native.jit import Compiled
+from relay.backend.native.memory import OUT_OF_MEMORY
 from relay.backend.native.objects import TABLE, address_of
+from relay.backend.native.pool import pool
 from relay.backend.native.tensors import DATA
-from relay.backend.native.values import Conversion
+from relay.backend.native.threads import thread_count
+from relay.backend.native.values import out_of_memory
 from relay.diagnostic import fail
 from relay.interpreter.arguments import arrange, convert_argument
 from relay.interpreter.code import Code as Interpreted
@@ -26,31 +30,39 @@ from relay.ir.type import FuncType, Type
 class NativeProgram:
     """A module as machine code in memory."""
 
-    def __init__(self, mod: IRModule, entries: Sequence[str] = ("main",)) -> None:
-        """Compile what some definitions need, which can be called then (`no-native-code`)."""
-        self.load(Compilation(mod, entries).artefact())
+    def __init__(self, mod: IRModule, entries: Sequence[str] = ("main",), threads: int | None = None) -> None:
+        """Compile what some definitions need, which can be called then (`no-native-code`); `threads` is how
+        many its loops take, None leaves it to the process (`thread-count`).
+        """
+        self.load(Compilation(mod, entries).artefact(), threads)
 
     @classmethod
-    def of(cls, artefact: Artefact) -> "NativeProgram":
+    def of(cls, artefact: Artefact, threads: int | None = None) -> "NativeProgram":
         """Load what has been compiled."""
         made = cls.__new__(cls)
-        made.load(artefact)
+        made.load(artefact, threads)
         return made
 
-    def load(self, artefact: Artefact) -> None:
+    def load(self, artefact: Artefact, threads: int | None) -> None:
         """Bring code and constants into memory."""
         self.signature = artefact.signature
         self.entries = self.signature.entries
         self.kept: list[Any] = []
-        self.context = Context(self.signature.parts.results, self.signature.parts.slots)
+        pool()
         self.code = Compiled(artefact.code)
+        self.take_threads(threads)
         self.fill_constants(artefact.constants)
         self.fill_objects()
-        self.conversion = Conversion(self.signature, self.door("new"), self.door("new_bytes"))
-        self.conversion.function = lambda p, t: NativeFunction(self, p, t)
-        self.drop, self.keep = self.door("drop"), self.door("keep")
-        enter = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)
+        self.contexts = Contexts(self.signature, self.code, lambda p, t: NativeFunction(self, p, t))
+        enter = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)
         self.enter = enter(self.code.address("enter"))
+
+    def take_threads(self, threads: int | None) -> None:
+        """Say how many threads parallel loops take."""
+        place = self.code.global_address("relay.threads")
+        count = 0 if threads is None else thread_count(threads, "threads")
+        if place:
+            put(place, "i64", count)
 
     def fill_constants(self, images: Sequence[np.ndarray[Any, Any]]) -> None:
         """Put constant tensors where the code looks for them."""
@@ -67,15 +79,16 @@ class NativeProgram:
         """Put the addresses of Python's objects where the code looks for them."""
         table = self.code.global_address(TABLE)
         for i, name in enumerate(self.signature.parts.objects):
-            put(table + 8 * i, POINTER, self.context.address if name == "context" else address_of(name))
+            put(table + 8 * i, POINTER, address_of(name))
 
     def function(self, name: str) -> Callable[..., Any]:
         """An entry as a function; a builtin one where numbers and arrays go in, and one comes out."""
+        entry = self.entries[name]
 
         def slow(*args: Any, **named: Any) -> Any:
-            return self.evaluate(name, *args, **named)
+            found = self.evaluate(name, *args, **named)
+            return found.item() if entry.direct and isinstance(found, np.generic) else found
 
-        entry = self.entries[name]
         if not entry.direct:
             slow.__name__ = slow.__qualname__ = name
             return slow
@@ -85,18 +98,10 @@ class NativeProgram:
 
     def fail(self, site: int) -> Any:
         """Raise the diagnostic of a place where the program has failed."""
+        if site == OUT_OF_MEMORY:
+            out_of_memory()
         found = self.signature.sites[site - 1]
         fail(found.code, found.message, found.span, hint=found.hint)
-
-    def door(self, name: str) -> Callable[[int], int]:
-        """A function of the compiled code that takes the context and a number."""
-        kind = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)
-        function = kind(self.code.address(name))
-
-        def call(x: int) -> int:
-            return function(self.context.address, x) or 0
-
-        return call
 
     def __call__(self, *args: Any, **named: Any) -> Any:
         """The value of the first entry on arguments."""
@@ -118,23 +123,24 @@ class NativeProgram:
         result: Type | None,
     ) -> Any:
         """Run a start; `first` are leaves that go before the arguments."""
-        leaves, kinds = list(first), [POINTER] * len(first)
-        for a, t in zip(args, params, strict=True):
-            assert t is not None
-            leaves += self.conversion.leaves(a, t)
-            kinds += self.signature.leaves(t)
-        for i, (v, kind) in enumerate(zip(leaves, kinds, strict=True)):
-            put(self.context.slot(i), kind, v)
-        if self.enter(self.context.address, self.code.address(start)):
-            self.fail(self.context.site)
         assert result is not None
+        kinds = [POINTER] * len(first) + [x for t in params for x in self.signature.leaves(t)]
         out = self.signature.leaves(result)
-        found = [get(self.context.slot(i), kind) for i, kind in enumerate(out)]
-        value = self.conversion.value(found, result)
-        for p, kind in zip(found, out, strict=True):
-            if kind == POINTER:
-                self.drop(p)
-        return value
+        with self.contexts.one() as context:
+            leaves = list(first)
+            for a, t in zip(args, params, strict=True):
+                assert t is not None
+                leaves += context.conversion.leaves(a, t)
+            for i, (v, kind) in enumerate(zip(leaves, kinds, strict=True)):
+                put(context.slot(i), kind, v)
+            if self.enter(context.address, self.code.address(start)):
+                self.fail(context.site)
+            found = [get(context.slot(i), kind) for i, kind in enumerate(out)]
+            value = context.conversion.value(found, result)
+            for p, kind in zip(found, out, strict=True):
+                if kind == POINTER:
+                    self.contexts.drop(context.address, p)
+            return value
 
 
 class NativeFunction:
@@ -142,7 +148,7 @@ class NativeFunction:
 
     def __init__(self, owner: NativeProgram, address: int, t: FuncType) -> None:
         """Takes a reference of its own."""
-        owner.keep(address)
+        owner.contexts.hold(address)
         self.owner = owner
         self.address = address
         self.type = t
@@ -152,20 +158,21 @@ class NativeFunction:
         types, owner = self.type.arg_types, self.owner
         params = tuple([Var(f"x{i}", t) for i, t in enumerate(types)])
         values = converted("fn", Function(params, Tuple(())), args, {}, owner.signature.mod)
-        owner.keep(self.address)
         start = owner.signature.functions[self.type]
-        return owner.call(start, (self.address,), values, types, self.type.ret_type)
+        with owner.contexts.lock:
+            owner.contexts.keep(0, self.address)
+            return owner.call(start, (self.address,), values, types, self.type.ret_type)
 
     def retained_for(self, signature: Any) -> int:
         """The closure as an argument of the program that made it (`argument-type` for others)."""
         if signature is not self.owner.signature:
             hint = "call it from Python instead"
             fail("argument-type", "a function of another compiled program cannot come in", hint=hint)
-        self.owner.keep(self.address)
+        self.owner.contexts.keep(0, self.address)
         return self.address
 
     def __del__(self) -> None:
-        self.owner.drop(self.address)
+        self.owner.contexts.let_go(self.address)
 
 
 def converted(

@@ -1,14 +1,23 @@
-"""What a thread needs to run a program: memory for objects, a stack, and room for arguments and results."""
+"""What a call needs to run: memory for objects, a stack, and room for arguments and results.
+
+A program has as many contexts as calls of it have been under way at once.  The free ones are a list that
+compiled code and Python take from and give back to, both while they hold the lock of Python's interpreter.
+"""
 
 import ctypes
 import mmap
 import struct
+import weakref
 from typing import Any
 
-from relay.backend.native.memory import BOX, RESULTS, SITE, STACK
+from relay.backend.native.memory import BOX, CHUNKS, LARGE, LIMIT, RESULTS, SITE, SPARE, STACK
+from relay.interpreter.limits import available_memory
 
 STACK_BYTES = 64 << 30
 """Address space of a program's own stack; memory is taken as far as it is used."""
+SMALLEST_STACK = 16 << 20
+GUARD = 1 << 20
+"""Bytes at the end of the stack for what does not look how far it has grown."""
 NO_RESERVE = 0x4000
 
 FORMATS = {
@@ -35,14 +44,19 @@ class Context:
 
     def __init__(self, results: int, slots: int) -> None:
         """`results` leaves come back through the context at most, and `slots` go through the box."""
+        self.conversion: Any = None
+        """Makes values of Python of what is in the context, and the other way round."""
         self.memory = ctypes.create_string_buffer(RESULTS + 8 * (results + 2))
         self.address = ctypes.addressof(self.memory)
-        self.stack = mmap.mmap(-1, STACK_BYTES, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | NO_RESERVE)
-        top = ctypes.addressof(ctypes.c_char.from_buffer(self.stack)) + STACK_BYTES - 64
+        self.stack = address_space(STACK_BYTES)
+        bottom = ctypes.addressof(ctypes.c_char.from_buffer(self.stack))
+        top = bottom + len(self.stack) - 64
         put(self.address + STACK, "ptr", top)
+        put(self.address + LIMIT, "ptr", max(bottom + GUARD, top - available_memory() // 2))
         self.room = ctypes.create_string_buffer(8 * max(1, slots))
         self.box = ctypes.addressof(self.room)
         put(self.address + BOX, "ptr", self.box)
+        weakref.finalize(self, freed, self.memory).atexit = False
 
     @property
     def site(self) -> int:
@@ -52,3 +66,25 @@ class Context:
     def slot(self, i: int) -> int:
         """The address of a leaf in the box."""
         return self.box + 8 * i
+
+
+def address_space(size: int) -> mmap.mmap:
+    """Memory that is taken as far as it is used, or less where so much may not even be named."""
+    while True:
+        try:
+            return mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | NO_RESERVE)
+        except OSError:
+            if size <= SMALLEST_STACK:
+                raise
+            size //= 4
+
+
+def freed(memory: Any) -> None:
+    """Give the memory of all objects of a context back."""
+    free = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(("free", ctypes.pythonapi))
+    for start in (CHUNKS, SPARE, LARGE):
+        p = get(ctypes.addressof(memory) + start, "ptr")
+        while p:
+            following = get(p, "ptr")
+            free(p)
+            p = following

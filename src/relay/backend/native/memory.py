@@ -22,10 +22,16 @@ GRAIN, LARGEST = 16, 512
 SAVED, STACK, SITE, BUMP, BUMP_END, CHUNKS, BOX = 0, 8, 16, 24, 32, 40, 48
 """Offsets in the context: the saved stack pointer, the top of the program's own stack, the site of a failure,
 memory for new objects and where it ends, the memory taken so far, and the box of arguments and results."""
-OWNERS = 56
-"""Offset of the list of tensors that are done with, whose elements belong to a Python object."""
+SPARE, NEXT, LIMIT, THREAD, LARGE, TAKEN = 56, 64, 72, 80, 88, 96
+"""More of them: memory to take again, the next context that is free, how far the stack may grow, the state of
+Python's thread while others may run, the list of large objects, and whether memory has been taken since the
+context was last cleared."""
+OUT_OF_MEMORY = -1
+"""The site of a failure that may be anywhere."""
 EXTERNAL = 1
-"""The tag of a tensor whose elements belong to a Python object, the last word of it."""
+"""The tag of a tensor whose elements belong to a Python object, which outlives the call."""
+LINKS = 64
+"""Bytes before a large object: the next one, and the address of what points to this one."""
 FREE = 128
 """Offset of the free lists."""
 RESULTS = FREE + 8 * (LARGEST // GRAIN + 1)
@@ -138,6 +144,8 @@ RUNTIME = f"""
 !1 = !{{!"branch_weights", i32 1, i32 2000}}
 declare ptr @malloc(i64)
 declare void @free(ptr)
+declare ptr @aligned_alloc(i64, i64)
+declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
 declare void @relay_fail(ptr) noreturn nounwind
 
 define internal void @relay.fail(ptr %ctx, i64 %site) noinline noreturn nounwind {{
@@ -199,7 +207,7 @@ entry:
   %small = icmp ule i64 %size, {LARGEST}
   br i1 %small, label %bump, label %large
 large:
-  %m = call ptr @malloc(i64 %size)
+  %m = call ptr @relay.allocate_large(ptr %ctx, i64 %size)
   ret ptr %m
 bump:
   %bump_at = getelementptr inbounds i8, ptr %ctx, i64 {BUMP}
@@ -213,7 +221,25 @@ here:
   store ptr %new, ptr %bump_at
   ret ptr %old
 chunk:
-  %c = call ptr @malloc(i64 {CHUNK})
+  %taken_at = getelementptr inbounds i8, ptr %ctx, i64 {TAKEN}
+  store i64 1, ptr %taken_at
+  %spare_at = getelementptr inbounds i8, ptr %ctx, i64 {SPARE}
+  %spare = load ptr, ptr %spare_at
+  %none = icmp eq ptr %spare, null
+  br i1 %none, label %ask, label %again
+again:
+  %next_spare = load ptr, ptr %spare
+  store ptr %next_spare, ptr %spare_at
+  br label %got
+ask:
+  %asked = call ptr @malloc(i64 {CHUNK})
+  %refused = icmp eq ptr %asked, null
+  br i1 %refused, label %fail, label %got
+fail:
+  call void @relay.fail(ptr %ctx, i64 {OUT_OF_MEMORY})
+  unreachable
+got:
+  %c = phi ptr [ %spare, %again ], [ %asked, %ask ]
   %chunks_at = getelementptr inbounds i8, ptr %ctx, i64 {CHUNKS}
   %before = load ptr, ptr %chunks_at
   store ptr %before, ptr %c
@@ -224,6 +250,112 @@ chunk:
   store ptr %rest, ptr %bump_at
   store ptr %last, ptr %end_at
   ret ptr %first
+}}
+
+define internal ptr @relay.allocate_large(ptr %ctx, i64 %size) noinline nounwind {{
+entry:
+  %up = add i64 %size, {LINKS + 63}
+  %whole = and i64 %up, -64
+  %m = call ptr @aligned_alloc(i64 64, i64 %whole)
+  %refused = icmp eq ptr %m, null
+  br i1 %refused, label %fail, label %link
+fail:
+  call void @relay.fail(ptr %ctx, i64 {OUT_OF_MEMORY})
+  unreachable
+link:
+  %list_at = getelementptr inbounds i8, ptr %ctx, i64 {LARGE}
+  %next = load ptr, ptr %list_at
+  %from_at = getelementptr inbounds i8, ptr %m, i64 8
+  store ptr %next, ptr %m
+  store ptr %list_at, ptr %from_at
+  store ptr %m, ptr %list_at
+  %last = icmp eq ptr %next, null
+  br i1 %last, label %done, label %back
+back:
+  %next_from = getelementptr inbounds i8, ptr %next, i64 8
+  store ptr %m, ptr %next_from
+  br label %done
+done:
+  %p = getelementptr inbounds i8, ptr %m, i64 {LINKS}
+  ret ptr %p
+}}
+
+define internal ptr @relay.unlink(ptr %p) nounwind {{
+entry:
+  %m = getelementptr inbounds i8, ptr %p, i64 -{LINKS}
+  %next = load ptr, ptr %m
+  %from_at = getelementptr inbounds i8, ptr %m, i64 8
+  %from = load ptr, ptr %from_at
+  store ptr %next, ptr %from
+  %last = icmp eq ptr %next, null
+  br i1 %last, label %done, label %back
+back:
+  %next_from = getelementptr inbounds i8, ptr %next, i64 8
+  store ptr %from, ptr %next_from
+  br label %done
+done:
+  ret ptr %m
+}}
+
+define internal void @relay.clear(ptr %ctx) noinline nounwind {{
+entry:
+  %large_at = getelementptr inbounds i8, ptr %ctx, i64 {LARGE}
+  br label %look
+look:
+  %m = load ptr, ptr %large_at
+  %none = icmp eq ptr %m, null
+  br i1 %none, label %chunks, label %one
+one:
+  %next = load ptr, ptr %m
+  store ptr %next, ptr %large_at
+  call void @free(ptr %m)
+  br label %look
+chunks:
+  %chunks_at = getelementptr inbounds i8, ptr %ctx, i64 {CHUNKS}
+  %spare_at = getelementptr inbounds i8, ptr %ctx, i64 {SPARE}
+  br label %chunk
+chunk:
+  %c = load ptr, ptr %chunks_at
+  %no_more = icmp eq ptr %c, null
+  br i1 %no_more, label %done, label %move
+move:
+  %rest = load ptr, ptr %c
+  %spare = load ptr, ptr %spare_at
+  store ptr %spare, ptr %c
+  store ptr %c, ptr %spare_at
+  store ptr %rest, ptr %chunks_at
+  br label %chunk
+done:
+  %taken_at = getelementptr inbounds i8, ptr %ctx, i64 {TAKEN}
+  store i64 0, ptr %taken_at
+  %bump_at = getelementptr inbounds i8, ptr %ctx, i64 {BUMP}
+  call void @llvm.memset.p0.i64(ptr %bump_at, i8 0, i64 16, i1 false)
+  %lists = getelementptr inbounds i8, ptr %ctx, i64 {FREE}
+  call void @llvm.memset.p0.i64(ptr %lists, i8 0, i64 {RESULTS - FREE}, i1 false)
+  ret void
+}}
+
+@relay.contexts = global ptr null
+
+define internal void @relay.give(ptr %ctx, i1 %empty) nounwind {{
+entry:
+  %taken_at = getelementptr inbounds i8, ptr %ctx, i64 {TAKEN}
+  %taken = load i64, ptr %taken_at
+  %large_at = getelementptr inbounds i8, ptr %ctx, i64 {LARGE}
+  %large = load i64, ptr %large_at
+  %either = or i64 %taken, %large
+  %some = icmp ne i64 %either, 0
+  %unclean = and i1 %some, %empty
+  br i1 %unclean, label %clear, label %back
+clear:
+  call void @relay.clear(ptr %ctx)
+  br label %back
+back:
+  %first = load ptr, ptr @relay.contexts
+  %next_at = getelementptr inbounds i8, ptr %ctx, i64 {NEXT}
+  store ptr %first, ptr %next_at
+  store ptr %ctx, ptr @relay.contexts
+  ret void
 }}
 
 define internal void @relay.shell(ptr %ctx, ptr %p, i64 %size) alwaysinline nounwind {{
@@ -239,30 +371,8 @@ list:
   store ptr %p, ptr %slot
   ret void
 large:
-  call void @free(ptr %p)
-  ret void
-}}
-
-define internal void @relay.drain(ptr %ctx) nounwind {{
-entry:
-  %list_at = getelementptr inbounds i8, ptr %ctx, i64 {OWNERS}
-  br label %look
-look:
-  %p = load ptr, ptr %list_at
-  %none = icmp eq ptr %p, null
-  br i1 %none, label %done, label %one
-one:
-  %next = load ptr, ptr %p
-  store ptr %next, ptr %list_at
-  %size_at = getelementptr inbounds i8, ptr %p, i64 16
-  %size = load i64, ptr %size_at
-  %last = sub i64 %size, 8
-  %owner_at = getelementptr inbounds i8, ptr %p, i64 %last
-  %owner = load ptr, ptr %owner_at
-  call void @relay.shell(ptr %ctx, ptr %p, i64 %size)
-  call void @Py_DecRef(ptr %owner)
-  br label %look
-done:
+  %m = call ptr @relay.unlink(ptr %p)
+  call void @free(ptr %m)
   ret void
 }}
 
@@ -325,21 +435,7 @@ descend:
   store ptr %parent2, ptr %place
   br label %start
 finished:
-  %tag_at = getelementptr inbounds i8, ptr %cur2, i64 6
-  %tag = load i16, ptr %tag_at
-  %tagged = icmp eq i16 %tag, {EXTERNAL}
-  %external = and i1 %is_tensor, %tagged
-  br i1 %external, label %disown, label %free_it
-disown:
-  %list_at = getelementptr inbounds i8, ptr %ctx, i64 {OWNERS}
-  %list = load ptr, ptr %list_at
-  store ptr %list, ptr %cur2
-  store ptr %cur2, ptr %list_at
-  br label %gone
-free_it:
   call void @relay.shell(ptr %ctx, ptr %cur2, i64 %size)
-  br label %gone
-gone:
   %top = icmp eq ptr %parent2, null
   br i1 %top, label %done, label %up
 up:

@@ -83,6 +83,15 @@ define void @pool.reset() {{
   ret void
 }}
 
+; Where the elements of an array come from that a program has given away.
+declare ptr @PyCapsule_GetPointer(ptr, ptr)
+declare void @free(ptr)
+define void @relay_forget(ptr %capsule) {{
+  %p = call ptr @PyCapsule_GetPointer(ptr %capsule, ptr null)
+  call void @free(ptr %p)
+  ret void
+}}
+
 define i64 @pool.size() {{
   %n = load i64, ptr @pool.workers
   ret i64 %n
@@ -380,7 +389,8 @@ class Pool:
     def __init__(self) -> None:
         """Compile it; threads are made when they are first needed."""
         code = Compiled(plain(_POOL))
-        binding().add_symbol("relay_parallel", code.address("relay_parallel"))
+        for name in ("relay_parallel", "relay_forget"):
+            binding().add_symbol(name, code.address(name))
         self.get_size = ctypes.CFUNCTYPE(ctypes.c_int64)(code.address("pool.size"))
         reset = ctypes.CFUNCTYPE(None)(code.address("pool.reset"))
         reset()

@@ -162,7 +162,6 @@ def image(array: Any, number: int) -> Any:
 
 
 ALLOCATE_BYTES = f"""
-declare ptr @aligned_alloc(i64, i64)
 define internal ptr @relay.allocate_bytes({CONTEXT}, i64 %exact) nounwind {{
 entry:
   %up = add i64 %exact, 63
@@ -173,7 +172,7 @@ list:
   %p = call ptr @relay.allocate(ptr %ctx, i64 %size)
   br label %done
 large:
-  %q = call ptr @aligned_alloc(i64 64, i64 %size)
+  %q = call ptr @relay.allocate_large(ptr %ctx, i64 %size)
   br label %done
 done:
   %r = phi ptr [ %p, %list ], [ %q, %large ]

@@ -3,7 +3,7 @@
 import ctypes
 import struct
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, NoReturn, cast
 
 import numpy as np
 
@@ -84,7 +84,7 @@ class Conversion:
         def make(parts: Sequence[Row]) -> list[Any]:
             fields, of = self.program.cell(c, arguments(t))
             kinds = [x for f in fields for x in self.program.leaves(f)]
-            p = self.allocate(of.size)
+            p = self.allocate(of.size) or out_of_memory()
             put(p, "ptr", header(self.program.layouts.number(of), c.tag))
             for v, kind, offset in zip(flat(parts), kinds, of.offsets, strict=True):
                 put(p + offset, kind, v)
@@ -96,7 +96,7 @@ class Conversion:
         """A new tensor with the elements of an array."""
         x = np.ascontiguousarray(plain(np.asarray(x)))
         start = elements_at(x.ndim)
-        p = self.allocate_bytes(start + x.nbytes)
+        p = self.allocate_bytes(start + x.nbytes) or out_of_memory()
         put(p, "ptr", header(self.program.layouts.number(TENSOR)))
         put(p + DATA, "ptr", p + start)
         for i, d in enumerate(x.shape):
@@ -163,6 +163,12 @@ class Conversion:
             found.append(Pending(row[start : start + n], t))
             start += n
         return found
+
+
+def out_of_memory() -> NoReturn:
+    """Refuse to go on (`out-of-memory`)."""
+    hint = "check the shapes: one of them is probably larger than it should be"
+    fail("out-of-memory", "the program needs more memory than there is", hint=hint)
 
 
 def flat(parts: Sequence[Row]) -> list[Any]:

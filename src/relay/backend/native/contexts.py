@@ -1,0 +1,115 @@
+"""The contexts of a program, and who has them.
+
+Calls of a program run at the same time, each in a context of its own: they share nothing but constants, whose
+references nobody counts.  Only where functions come out of a program do its calls have objects in common:
+such calls run one after the other.
+"""
+
+import ctypes
+import threading
+from collections import deque
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from typing import Any
+
+from relay.backend.native.context import Context
+from relay.backend.native.jit import Compiled
+from relay.backend.native.signature import Signature
+from relay.backend.native.values import Conversion
+from relay.ir.type import FuncType
+
+Door = Callable[[int, int], int | None]
+
+
+class Contexts:
+    """The contexts of a program."""
+
+    def __init__(
+        self, signature: Signature, code: Compiled, function: Callable[[int, FuncType], Any]
+    ) -> None:
+        """One is free; `function` makes a Python object of a closure."""
+        self.signature = signature
+        self.function = function
+        self.known: dict[int, Context] = {}
+        self.take, self.give, self.clear = door(code, "take"), door(code, "give"), door(code, "clear")
+        self.new, self.new_bytes = door(code, "new"), door(code, "new_bytes")
+        self.keep, self.drop = door(code, "keep"), door(code, "drop")
+        self.lock = threading.RLock()
+        self.is_shared = bool(signature.functions)
+        self.functions = 0
+        """How many functions of the program Python has."""
+        self.gone: deque[int] = deque()
+        """Functions that Python has no more."""
+        self.under_way = 0
+        self.give(self.add().address, 1)
+
+    def add(self) -> Context:
+        """One more context."""
+        made = Context(self.signature.parts.results, self.signature.parts.slots)
+        at = made.address
+        made.conversion = Conversion(
+            self.signature, lambda n: self.new(at, n) or 0, lambda n: self.new_bytes(at, n) or 0
+        )
+        made.conversion.function = self.function
+        self.known[at] = made
+        return made
+
+    @contextmanager
+    def one(self) -> Generator[Context, None, None]:
+        """A context for a call."""
+        if not self.is_shared:
+            with self.taken() as context:
+                yield context
+            return
+        with self.lock:
+            self.under_way += 1
+            try:
+                with self.taken() as context:
+                    yield context
+            finally:
+                self.under_way -= 1
+                self.drop_functions()
+
+    @contextmanager
+    def taken(self) -> Generator[Context, None, None]:
+        """A context that nobody else has."""
+        address = self.take(0, 0)
+        context = self.known[address] if address else self.add()
+        try:
+            yield context
+        except BaseException:
+            if self.is_over():
+                self.clear(context.address, 0)
+            raise
+        finally:
+            self.give(context.address, self.is_over())
+
+    def is_over(self) -> bool:
+        """Whether nothing that a call has made is needed after it."""
+        return not self.is_shared or (self.under_way == 1 and self.functions == 0)
+
+    def hold(self, p: int) -> None:
+        """Python has a function."""
+        self.keep(0, p)
+        self.functions += 1
+
+    def let_go(self, p: int) -> None:
+        """Python has a function no more; it may be in the middle of anything."""
+        self.gone.append(p)
+        if self.lock.acquire(blocking=False):
+            try:
+                self.drop_functions()
+            finally:
+                self.lock.release()
+
+    def drop_functions(self) -> None:
+        """Give functions up that Python has no more."""
+        while self.gone:
+            self.functions -= 1
+            self.drop(next(iter(self.known)), self.gone.popleft())
+
+
+def door(code: Compiled, name: str) -> Door:
+    """A function of compiled code that takes a context and a number, and lets nobody in meanwhile."""
+    kind = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)
+    return kind(code.address(name))
