@@ -1,0 +1,138 @@
+"""`from_onnx`: a model as a module."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from relay.diagnostic import derived_nodes, fail
+from relay.frontend.onnx.graph import Importer, Scope
+from relay.frontend.onnx.model import check_supported, opsets_of, read_model
+from relay.frontend.onnx.tensors import array_of, type_of
+from relay.frontend.onnx.value import NeedsValueError, Value, constant
+from relay.ir.collector import paused
+from relay.ir.expr import Expr, Function, Tuple, Var
+from relay.ir.module import IRModule
+from relay.ir.type import TensorType
+
+SMALL = 16
+"""Elements up to which an initialiser is part of the program even where weights are parameters."""
+
+
+def from_onnx(
+    model: Any,
+    shape: Mapping[str, Sequence[Any]] | None = None,
+    dtype: str | Mapping[str, str] | None = None,
+    opset: int | None = None,
+    freeze_params: bool = True,
+    static: Mapping[str, Any] | None = None,
+) -> tuple[IRModule, dict[str, np.ndarray[Any, Any]]]:
+    """An ONNX model as a module with a `@main`, and the parameters that are not part of it.
+
+    `model` is a path, bytes, or a `ModelProto`.  `shape` and `dtype` replace what the model says of its
+    inputs, by name; `static` gives inputs values, which become part of the program (a shape, an axis).
+    Weights are constants, or with `freeze_params=False` parameters of `@main` by the model's names.
+
+    Raises `onnx-model`, `onnx-unsupported`, `onnx-type`, `onnx-needs-value`, `onnx-external-data`,
+    `cannot-read`, and what is wrong with the types.
+    """
+    try:
+        return import_model(model, shape or {}, dtype, opset, freeze_params, static or {})
+    except NeedsValueError as found:
+        inputs = ", ".join([f"`{s}`" for s in sorted(found.sources)]) or "what is computed"
+        given = ", ".join([f"{s!r}: array" for s in sorted(found.sources)])
+        fail(
+            "onnx-needs-value",
+            f"{found.what} must be known to import the model, and comes from {inputs}",
+            getattr(found, "span", None),
+            hint=f"give it: from_onnx(model, static={{{given}}})" if given else "",
+        )
+
+
+def import_model(
+    model: Any,
+    shape: Mapping[str, Sequence[Any]],
+    dtype: str | Mapping[str, str] | None,
+    opset: int | None,
+    freeze_params: bool,
+    static: Mapping[str, Any],
+) -> tuple[IRModule, dict[str, np.ndarray[Any, Any]]]:
+    """As `from_onnx`; a value that is missing is a `NeedsValueError`."""
+    proto, name, folder = read_model(model)
+    opsets = opsets_of(proto, opset)
+    importer = Importer(name, opsets, folder)
+    for f in proto.functions:
+        importer.functions["" if f.domain == "ai.onnx" else f.domain, f.name] = f
+    check_supported(proto, importer)
+    with paused(), derived_nodes():
+        return _imported(proto, importer, shape, dtype, freeze_params, static)
+
+
+def _imported(
+    proto: Any,
+    importer: Importer,
+    shape: Mapping[str, Sequence[Any]],
+    dtype: str | Mapping[str, str] | None,
+    freeze_params: bool,
+    static: Mapping[str, Any],
+) -> tuple[IRModule, dict[str, np.ndarray[Any, Any]]]:
+    graph, scope = proto.graph, Scope(importer)
+    params: list[Var] = []
+    weights: dict[str, np.ndarray[Any, Any]] = {}
+    initial = {t.name for t in graph.initializer} | {t.values.name for t in graph.sparse_initializer}
+    for i in graph.input:
+        if i.name in static:
+            scope.values[i.name] = constant(_as_declared(static[i.name], i, importer))
+        elif i.name not in initial:
+            param = Var(i.name, _input_type(i, importer, shape, dtype))
+            params.append(param)
+            assert param.type_annotation is not None
+            scope.values[i.name] = Value(param, param.type_annotation, sources=frozenset({i.name}))
+            _library_for(param.type_annotation, importer)
+    if not freeze_params:
+        for t in graph.initializer:
+            array = array_of(t, importer.folder)
+            if array.dtype.kind in "fV" and array.size > SMALL:
+                weight = constant(array)
+                param = Var(t.name, weight.type)
+                params.append(param)
+                weights[t.name] = array
+                scope.values[t.name] = Value(param, weight.type, sources=frozenset({t.name}))
+    results = scope.run(graph, importer.name)
+    body: Expr = results[0].expr if len(results) == 1 else Tuple(tuple([r.expr for r in results]))
+    importer.mod["main"] = Function(tuple(params), scope.around(body))
+    from relay.typecheck.infer import infer
+
+    return infer(importer.mod), weights
+
+
+def _input_type(
+    i: Any, importer: Importer, shape: Mapping[str, Sequence[Any]], dtype: str | Mapping[str, str] | None
+) -> Any:
+    """The type of an input: what the caller says, else what the model says."""
+    base = dtype if isinstance(dtype, str) or dtype is None else dtype.get(i.name)
+    if i.name in shape and i.type.WhichOneof("value") in (None, "tensor_type"):
+        from relay.frontend.onnx.tensors import dtype_of
+
+        number = i.type.tensor_type.elem_type
+        return TensorType(tuple(shape[i.name]), base or (dtype_of(number) if number else "float32"))
+    found = type_of(i.type, importer.dims)
+    return TensorType(found.shape, base) if isinstance(found, TensorType) and base else found
+
+
+def _library_for(t: Any, importer: Importer) -> None:
+    """The data types that a type mentions."""
+    text = str(t)
+    if "List[" in text:
+        importer.library("list")
+    if "Option[" in text:
+        importer.library("option")
+
+
+def _as_declared(x: Any, i: Any, importer: Importer) -> np.ndarray[Any, Any]:
+    """A value given for an input, in its base type."""
+    from relay.frontend.onnx.tensors import dtype_of
+    from relay.ir.dtype import to_numpy
+
+    number = i.type.tensor_type.elem_type
+    return np.asarray(x, to_numpy(dtype_of(number)) if number else None)

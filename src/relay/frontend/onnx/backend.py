@@ -1,0 +1,141 @@
+"""A standard ONNX backend: models prepared once, run on arrays by the interpreter.
+
+Inputs that decide types (shapes, axes) are made part of the program when they are first seen.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+import numpy as np
+from onnx import TensorProto, helper
+from onnx.backend.base import Backend, BackendRep, namedtupledict
+
+from relay.driver import create_executor
+from relay.frontend.onnx.api import import_model
+from relay.frontend.onnx.tensors import array_of
+from relay.frontend.onnx.value import NeedsValueError
+from relay.interpreter.value import ConstructorValue
+from relay.ir.module import IRModule
+
+Static = dict[str, np.ndarray[Any, Any]]
+
+
+class RelayRep(BackendRep):
+    """A model, ready to run."""
+
+    def __init__(self, model: Any) -> None:
+        """Import what can be imported without values of inputs."""
+        self.model = model
+        self.inputs = [i.name for i in model.graph.input]
+        self.outputs = [o.name for o in model.graph.output]
+        initial = {t.name for t in model.graph.initializer}
+        self.required = [n for n in self.inputs if n not in initial]
+        self.static: frozenset[str] = frozenset()
+        self.programs: dict[Any, Any] = {}
+
+    def run(self, inputs: Any, **_: Any) -> Any:
+        """The outputs for inputs, given in order or by name."""
+        given = self.named(inputs)
+        while True:
+            try:
+                call = self.program({n: np.asarray(given[n]) for n in self.static if n in given})
+                break
+            except NeedsValueError as missing:
+                more = missing.sources - self.static
+                if not more:
+                    raise
+                self.static |= more
+        args = {n: to_relay(x) for n, x in given.items() if n not in self.static}
+        found = call(**args) if callable(call) else call
+        results: Any = found if len(self.outputs) != 1 else (found,)
+        return namedtupledict("Outputs", self.outputs)(*[from_relay(r) for r in results])
+
+    def named(self, inputs: Any) -> dict[str, Any]:
+        """Inputs by name."""
+        if isinstance(inputs, Mapping):
+            return dict(cast("Mapping[str, Any]", inputs))
+        if isinstance(inputs, Sequence):
+            several = list(cast("Sequence[Any]", inputs))
+            names = self.inputs if len(several) == len(self.inputs) else self.required
+            return dict(zip(names, several, strict=False))
+        return {self.required[0]: inputs}
+
+    def program(self, static: Static) -> Any:
+        """What runs the model with those inputs made part of it."""
+        key = tuple([(n, a.shape, a.tobytes()) for n, a in sorted(static.items())])
+        if key not in self.programs:
+            mod, _ = import_model(self.model, {}, None, None, True, static)
+            self.programs[key] = ready(mod)
+        return self.programs[key]
+
+
+def ready(mod: IRModule) -> Any:
+    """The executor's function for `@main`."""
+    return create_executor("debug", mod=mod).evaluate()
+
+
+def to_relay(x: Any) -> Any:
+    """An input as the interpreter takes it: an array, a list, or an option."""
+    return array_of(x, None) if isinstance(x, TensorProto) else x
+
+
+def from_relay(x: Any) -> Any:
+    """A result as ONNX's tests compare it: arrays, lists of them, or None."""
+    if isinstance(x, ConstructorValue):
+        match x.constructor.name_hint:
+            case "None":
+                return None
+            case "Some":
+                return from_relay(x.fields[0])
+            case _:
+                return from_list(x)
+    return x if isinstance(x, str) else np.asarray(x)
+
+
+def from_list(x: ConstructorValue) -> list[Any]:
+    """The elements of a list."""
+    found: list[Any] = []
+    while x.constructor.name_hint == "Cons":
+        found.append(from_relay(x.fields[0]))
+        x = x.fields[1]
+    return found
+
+
+class RelayBackend(Backend):
+    """The backend that ONNX's tests drive."""
+
+    @classmethod
+    def prepare(cls, model: Any, device: str = "CPU", **kwargs: Any) -> RelayRep:
+        """A model, ready to run."""
+        super().prepare(model, device, **kwargs)
+        return RelayRep(model)
+
+    @classmethod
+    def run_model(cls, model: Any, inputs: Any, device: str = "CPU", **kwargs: Any) -> Any:
+        """The outputs of a model."""
+        return cls.prepare(model, device, **kwargs).run(inputs)
+
+    @classmethod
+    def run_node(
+        cls, node: Any, inputs: Any, device: str = "CPU", outputs_info: Any = None, **kwargs: Any
+    ) -> Any:
+        """The outputs of one node, with the newest operators."""
+        arrays = [np.asarray(x) for x in inputs]
+        declared = [
+            helper.make_tensor_value_info(n, helper.np_dtype_to_tensor_dtype(a.dtype), a.shape)
+            for n, a in zip(node.input, arrays, strict=True)
+        ]
+        results = [helper.make_empty_tensor_value_info(n) for n in node.output]
+        graph = helper.make_graph([node], "node", declared, results)
+        return cls.run_model(helper.make_model(graph), arrays, device, **kwargs)
+
+    @classmethod
+    def supports_device(cls, device: str) -> bool:
+        """Whether models run on a device."""
+        return device.split(":")[0] == "CPU"
+
+
+prepare = RelayBackend.prepare
+run_model = RelayBackend.run_model
+run_node = RelayBackend.run_node
+supports_device = RelayBackend.supports_device

@@ -1,0 +1,268 @@
+"""Graphs: node after node, each result bound to a variable of the model's name for it."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from relay.diagnostic import Diagnostic, RelayError, Source, Span, derive_from, fail
+from relay.frontend.onnx import functions, registry
+from relay.frontend.onnx.node import Node
+from relay.frontend.onnx.tensors import array_of
+from relay.frontend.onnx.value import Value, constant, fields
+from relay.ir.expr import Expr, Let, Var
+from relay.ir.module import IRModule
+from relay.ir.type import TupleType, TypeVar
+from relay.ir.vars import free_vars
+
+DEPTH = 64
+"""So many graphs and functions may stand within one another."""
+
+
+class Importer:
+    """What all graphs of one model share."""
+
+    def __init__(self, name: str, opsets: Mapping[str, int], folder: Path | None) -> None:
+        """`opsets` has the version of each domain's operator set."""
+        self.name = name
+        self.opsets = dict(opsets)
+        self.folder = folder
+        self.mod = IRModule()
+        self.dims: dict[str, TypeVar] = {}
+        self.functions: dict[tuple[str, str], Any] = {}
+        self.fresh = 0
+
+    def library(self, name: str) -> None:
+        """Import a module of the standard library."""
+        self.mod.import_from_std(name)
+
+    def version_of(self, domain: str, opsets: Mapping[str, int]) -> int:
+        """The version of a domain's operator set."""
+        return opsets.get(domain, self.opsets.get(domain, 1))
+
+
+class Scope:
+    """The values of one graph, and the bindings that compute them."""
+
+    def __init__(
+        self,
+        importer: Importer,
+        parent: "Scope | None" = None,
+        opsets: Mapping[str, int] | None = None,
+        attributes: Mapping[str, Any] | None = None,
+        depth: int = 0,
+    ) -> None:
+        """`attributes` are those of the call, within a function; there `parent` is None."""
+        self.importer = importer
+        self.parent = parent
+        self.opsets = dict(importer.opsets if opsets is None else opsets)
+        self.attributes = attributes
+        self.values: dict[str, Value] = {}
+        self.bindings: list[tuple[Var, Expr]] = []
+        self.absent: set[str] = set()
+        self.prefix = "" if parent is None else parent.prefix
+        self.span: Span | None = None
+        self.depth = depth
+        if depth > DEPTH:
+            fail("onnx-model", f"graphs and functions stand more than {DEPTH} deep within one another")
+
+    def inner(self) -> "Scope":
+        """The scope of a graph within this one."""
+        return Scope(self.importer, self, self.opsets, self.attributes, self.depth + 1)
+
+    def find(self, name: str) -> Value | None:
+        """The value of a name, here or in a graph around."""
+        scope: Scope | None = self
+        while scope is not None:
+            if name in scope.values:
+                return scope.values[name]
+            scope = scope.parent
+        return None
+
+    def bind(self, name: str, value: Value) -> Value:
+        """Bind a value to a variable, unless it is one or a constant."""
+        if value.array is None and not isinstance(value.expr, Var):
+            var = Var(self.prefix + name, span=self.span)
+            self.bindings.append((var, value.expr))
+            value = value.named(var)
+        self.values[name] = value
+        return value
+
+    def around(self, result: Expr) -> Expr:
+        """`result` within those bindings that it needs."""
+        needed = set(free_vars(result))
+        for var, e in reversed(self.bindings):
+            if var in needed:
+                needed.update(free_vars(e))
+                result = Let(var, e, result, span=var.span)
+        return result
+
+    def run(self, graph: Any, title: str) -> list[Value]:
+        """Convert a graph whose inputs are bound; the values of its outputs."""
+        for tensor in graph.initializer:
+            if tensor.name not in self.values:
+                self.values[tensor.name] = constant(array_of(tensor, self.importer.folder))
+        for sparse in graph.sparse_initializer:
+            self.values[sparse.values.name] = constant(dense_of(sparse, self.importer.folder))
+        self.convert_all(graph.node, title)
+        return self.results([o.name for o in graph.output])
+
+    def results(self, names: Iterable[str]) -> list[Value]:
+        """The values of some names (`onnx-model`)."""
+        found: list[Value] = []
+        for name in names:
+            value = self.find(name)
+            if value is None:
+                fail("onnx-model", f"the graph's output `{name}` is computed by no node")
+            found.append(value)
+        return found
+
+    def convert_all(self, nodes: Sequence[Any], title: str) -> None:
+        """Convert nodes, in an order in which each finds its operands."""
+        source = Source(title, "\n".join([describe(n) for n in nodes]))
+        starts = source.starts if nodes else []
+        for i in ordered(nodes, self):
+            line = source.line_text(i + 1)
+            self.span = Span(source, starts[i], starts[i] + len(line))
+            derive_from(self.span)
+            try:
+                self.convert(nodes[i])
+            except RelayError as error:
+                raise RelayError([_placed(d, self.span) for d in error.diagnostics]) from None
+
+    def convert(self, proto: Any) -> None:
+        """Convert a node and bind its results."""
+        operands = [self.operand(name) for name in proto.input]
+        while operands and operands[-1] is None:
+            operands.pop()
+        domain = "" if proto.domain == "ai.onnx" else proto.domain
+        version = self.importer.version_of(domain, self.opsets)
+        node = Node(proto, self.attributes_of(proto), self, version)
+        rule = registry.find(domain, proto.op_type, version)
+        if (domain, proto.op_type) in self.importer.functions:
+            results = functions.inline_local(node, operands)
+        elif rule is not None:
+            results = apply_rule(rule, node, operands)
+        else:
+            results = functions.inline_standard(node, domain, operands)
+        for name, value in zip(proto.output, results, strict=False):
+            if name and value is not None:
+                self.bind(name, value)
+
+    def operand(self, name: str) -> Value | None:
+        """The value of an operand; None for one that is left out."""
+        found = self.find(name) if name else None
+        if found is None and name and not self.is_absent(name):
+            fail("onnx-model", f"no node and no input gives `{name}`")
+        return found
+
+    def is_absent(self, name: str) -> bool:
+        """Whether a name is an operand of the function around that its call leaves out."""
+        scope: Scope | None = self
+        while scope is not None:
+            if name in scope.absent:
+                return True
+            scope = scope.parent
+        return False
+
+    def attributes_of(self, proto: Any) -> dict[str, Any]:
+        """The attributes of a node, with those of the function around put in place."""
+        found: dict[str, Any] = {}
+        for a in proto.attribute:
+            if not a.ref_attr_name:
+                found[a.name] = a
+            elif self.attributes is not None and a.ref_attr_name in self.attributes:
+                found[a.name] = self.attributes[a.ref_attr_name]
+        return found
+
+
+def apply_rule(rule: registry.Converter, node: Node, operands: Sequence[Value | None]) -> Sequence[Any]:
+    """The results of a converter."""
+    try:
+        found = rule(node, *operands)
+    except TypeError as error:
+        if error.__traceback__ is not None and error.__traceback__.tb_next is None:
+            fail("onnx-model", f"`{node.proto.op_type}` cannot have {len(operands)} operands")
+        raise
+    if isinstance(found, Value):
+        return fields(found) if isinstance(found.type, TupleType) else (found,)
+    return found
+
+
+def describe(node: Any) -> str:
+    """A node in a line."""
+    name = f' "{node.name}"' if node.name else ""
+    return f"{', '.join(node.output)} = {node.op_type}({', '.join(node.input)}){name}"
+
+
+def _placed(d: Diagnostic, span: Span | None) -> Diagnostic:
+    return d if d.span is not None else replace_span(d, span)
+
+
+def replace_span(d: Diagnostic, span: Span | None) -> Diagnostic:
+    """The diagnostic at another place."""
+    return Diagnostic(d.code, d.message, span, d.label, d.notes, d.hint, d.severity)
+
+
+def ordered(nodes: Sequence[Any], scope: Scope) -> list[int]:
+    """The numbers of the nodes, each after those that give its operands (`onnx-model` for a cycle)."""
+    maker: dict[str, int] = {}
+    for i, n in enumerate(nodes):
+        for name in n.output:
+            if not name:
+                continue
+            if name in maker:
+                fail(
+                    "onnx-model",
+                    f"two nodes give `{name}`: `{describe(nodes[maker[name]])}` and `{describe(n)}`",
+                )
+            maker[name] = i
+    done: set[int] = set()
+    order: list[int] = []
+    for first in range(len(nodes)):
+        stack = [(first, False)]
+        active: set[int] = set()
+        while stack:
+            i, ready = stack.pop()
+            if ready:
+                active.discard(i)
+                done.add(i)
+                order.append(i)
+            elif i not in done:
+                if i in active:
+                    fail("onnx-model", f"the graph has a cycle through `{describe(nodes[i])}`")
+                active.add(i)
+                stack.append((i, True))
+                needs = {maker[name] for name in needed_by(nodes[i]) if name in maker} - done
+                stack += [(j, False) for j in sorted(needs, reverse=True)]
+    return order
+
+
+def needed_by(node: Any) -> list[str]:
+    """The names that a node uses, those in its graphs included."""
+    found = list(node.input)
+    graphs = [a.g for a in node.attribute if a.HasField("g")]
+    while graphs:
+        g = graphs.pop()
+        own = {o for n in g.node for o in n.output} | {i.name for i in g.input}
+        for n in g.node:
+            found += [name for name in n.input if name not in own]
+            graphs += [a.g for a in n.attribute if a.HasField("g")]
+        found += [o.name for o in g.output if o.name not in own]
+    return found
+
+
+def dense_of(sparse: Any, folder: Path | None) -> Any:
+    """A sparse tensor with all its elements."""
+    import numpy as np
+
+    values, places = array_of(sparse.values, folder), array_of(sparse.indices, folder)
+    shape = tuple(sparse.dims)
+    if any(d < 0 for d in shape) or np.prod(shape, dtype="float64") > 1 << 30:
+        fail("onnx-model", f"a sparse tensor cannot have the shape {shape}")
+    found = np.zeros(shape, values.dtype)
+    try:
+        at = tuple(places.T) if places.ndim == 2 else np.unravel_index(places, shape)
+        found[at] = values
+    except (IndexError, ValueError):
+        fail("onnx-model", "an index of a sparse tensor lies outside of it")
+    return found

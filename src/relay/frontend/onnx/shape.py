@@ -1,0 +1,192 @@
+"""Shapes: asking for them, changing them, and base types."""
+
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from relay.frontend.onnx.node import Node
+from relay.frontend.onnx.registry import converts
+from relay.frontend.onnx.support import (
+    axes_in,
+    axis_in,
+    cast,
+    dims_of,
+    given_axes,
+    merged,
+    reshape_to,
+    sizes_as_value,
+)  # fmt: skip
+from relay.frontend.onnx.tensors import dtype_of
+from relay.frontend.onnx.value import NeedsValueError, Value, call, constant
+from relay.ir.dtype import is_float
+from relay.ir.type import ANY, Dim
+
+
+@converts("Shape")
+def shape(node: Node, x: Value) -> Value:
+    """The sizes, or some of them."""
+    start, end = node.int("start", 0), node.int("end", None)
+    begin, stop, _ = slice(start, end).indices(x.rank)
+    whole = sizes_as_value(x)
+    if (begin, stop) == (0, x.rank):
+        return whole
+    part = x.shape[begin:stop]
+    if all(isinstance(d, int) for d in part):
+        return constant(np.asarray(part, "int64"))
+    return call("strided_slice", whole, begin=(begin,), end=(max(begin, stop),))
+
+
+@converts("Size")
+def size(node: Node, x: Value) -> Value:
+    """The number of elements."""
+    if all(isinstance(d, int) for d in x.shape):
+        return constant(np.asarray(prod(x.sizes()), "int64"))
+    return call("prod", sizes_as_value(x))
+
+
+@converts("Reshape")
+def reshape(node: Node, x: Value, sizes: Value | None = None) -> Value:
+    """The same elements under another shape."""
+    wanted: list[Any] = node.ints("shape", []) if sizes is None else dims_of(sizes, "the shape")
+    copies = not node.int("allowzero", 0)
+    dims: list[Dim] = []
+    for i, d in enumerate(wanted):
+        copied = isinstance(d, int) and d == 0 and copies
+        dims.append(x.shape[i] if copied and i < x.rank else d)
+    if -1 in dims:
+        return _with_rest(x, dims)
+    return reshape_to(x, dims, frozenset() if sizes is None else sizes.sources)
+
+
+def _with_rest(x: Value, dims: list[Dim]) -> Value:
+    """A shape of which one size is what is left over."""
+    at = dims.index(-1)
+    others = [d for i, d in enumerate(dims) if i != at]
+    if all(isinstance(d, int) for d in (*others, *x.shape)):
+        known = prod(d for d in others if isinstance(d, int))
+        dims[at] = prod(x.sizes()) // known if known else 0
+        return reshape_to(x, dims)
+    codes: list[int] = []
+    for i, d in enumerate(dims):
+        if isinstance(d, int):
+            codes.append(d)
+        elif i < x.rank and x.shape[i] == d and len(codes) == i and -1 not in codes:
+            codes.append(0)
+        else:
+            raise NeedsValueError("a shape", x.sources)
+    return call("reshape", x, newshape=tuple(codes))
+
+
+@converts("Flatten")
+def flatten(node: Node, x: Value) -> Value:
+    """A matrix: the axes before one, and the others."""
+    axis = node.int("axis", 1)
+    return merged(x, axis + x.rank if axis < 0 else axis)
+
+
+@converts("Squeeze")
+def squeeze(node: Node, x: Value, axes: Value | None = None) -> Value:
+    """Without axes of size 1."""
+    along = given_axes(node, axes, 13)
+    if along is None:
+        along = [i for i, d in enumerate(x.shape) if d == 1]
+    return call("squeeze", x, axis=tuple(axes_in(along, x.rank))) if along else x
+
+
+@converts("Unsqueeze")
+def unsqueeze(node: Node, x: Value, axes: Value | None = None) -> Value:
+    """With new axes of size 1."""
+    along = given_axes(node, axes, 13) or []
+    rank = x.rank + len(along)
+    for a in sorted(axes_in(along, rank)):
+        x = call("expand_dims", x, axis=a)
+    return x
+
+
+@converts("Transpose")
+def transpose(node: Node, x: Value) -> Value:
+    """The axes in another order."""
+    order = node.ints("perm", None) or list(range(x.rank))[::-1]
+    return call("transpose", x, axes=tuple(order)) if x.rank > 1 else x
+
+
+@converts("Expand")
+def expand(node: Node, x: Value, sizes: Value) -> Value:
+    """Stretched as operands of arithmetic are."""
+    wanted = dims_of(sizes, "the shape")
+    front = len(wanted) - x.rank
+    own: list[Dim] = [*[1] * front, *x.shape]
+    wanted = [*[1] * -front, *wanted]
+    dims = [d if w == 1 else w for d, w in zip(own, wanted, strict=True)]
+    if tuple(dims) == x.shape:
+        return x
+    if all(isinstance(d, int) for d in dims):
+        return call("broadcast_to", x, shape=tuple(dims))
+    return call("dyn.broadcast_to", x, full_shape(x, sizes, dims))
+
+
+def full_shape(x: Value, sizes: Value, dims: list[Dim]) -> Value:
+    """The sizes to stretch to, of the rank of the result."""
+    if any(d is ANY for d in dims):
+        raise NeedsValueError("a shape", x.sources | sizes.sources)
+    return sizes
+
+
+@converts("Tile", since=6)
+def tile(node: Node, x: Value, repeats: Value) -> Value:
+    """The tensor so many times along each axis."""
+    return call("tile", x, reps=tuple(repeats.numbers("the repeats"))) if x.rank else x
+
+
+@converts("Tile")
+def tile_along(node: Node, x: Value, count: Value, axis: Value) -> Value:
+    """The tensor so many times along one axis."""
+    reps = [1] * x.rank
+    reps[axis_in(int(axis.number("the axis")), x.rank)] = int(count.number("the count"))
+    return call("tile", x, reps=tuple(reps))
+
+
+@converts("Cast")
+def convert_cast(node: Node, x: Value) -> Value:
+    """Another base type."""
+    given = node.attributes["to"]
+    to = dtype_of(given.i) if given.i else str(given.s, "utf-8").lower().replace("float", "float32")
+    return cast_to(node, x, to)
+
+
+@converts("CastLike")
+def cast_like(node: Node, x: Value, like: Value) -> Value:
+    """The base type of another tensor."""
+    return cast_to(node, x, like.dtype)
+
+
+def cast_to(node: Node, x: Value, to: str) -> Value:
+    """Another base type; what is too large for a float of 8 bits becomes the greatest one (`saturate`)."""
+    if "string" in (x.dtype, to) and x.dtype != to:
+        return node.fail("there is no conversion of numbers and texts into one another")
+    if is_float(x.dtype) and to.startswith("float8"):
+        return to_float8(x, to, bool(node.int("saturate", 1)))
+    if is_float(x.dtype) and to in ("int4", "uint4", "int2", "uint2"):
+        return cast(cast(x, "int64"), to)
+    return cast(x, to)
+
+
+def to_float8(x: Value, to: str, saturate: bool) -> Value:
+    """A float of 8 bits; beyond the greatest one that, or infinity (NaN where there is none)."""
+    import ml_dtypes
+
+    wide = cast(x, "float32") if x.dtype != "float64" else x
+    library: Any = ml_dtypes
+    top = float(library.finfo(to).max)
+    if saturate:
+        bounded = call("clip", wide, a_min=-top, a_max=top)
+        return cast(call("where", call("isnan", wide), wide, bounded), to)
+    return cast(x, to)
+
+
+@converts("BitCast")
+def bit_cast(node: Node, x: Value) -> Value:
+    """The same bits, as another base type of that width."""
+    to = dtype_of(node.int("to"))
+    return x if to == x.dtype else call("reinterpret", x, dtype=to)

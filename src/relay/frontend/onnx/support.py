@@ -1,0 +1,129 @@
+"""What converters of several families share."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from relay.diagnostic import fail
+from relay.frontend.onnx.node import Node
+from relay.frontend.onnx.value import NeedsValueError, Value, call, constant, sizes_of
+from relay.ir.dtype import is_float
+from relay.ir.expr import Call, Op
+from relay.ir.type import ANY, Dim
+
+SHORT = ("float16", "bfloat16")
+
+
+def cast(x: Value, dtype: str) -> Value:
+    """`x` in a base type; itself if it has that."""
+    return x if x.dtype == dtype else call("cast", x, dtype=dtype)
+
+
+def axis_in(axis: int, rank: int) -> int:
+    """An axis counted from the front (`onnx-model`)."""
+    if not -rank <= axis < max(rank, 1):
+        fail("onnx-model", f"there is no axis {axis} in a tensor of rank {rank}")
+    return axis % rank if rank else 0
+
+
+def axes_in(axes: Sequence[int], rank: int) -> list[int]:
+    """Axes counted from the front."""
+    return [axis_in(a, rank) for a in axes]
+
+
+def given_axes(node: Node, operand: Value | None, since: int) -> list[int] | None:
+    """The axes of an operator: an operand from a version on, an attribute before."""
+    if node.version >= since:
+        return None if operand is None else operand.numbers("the axes")
+    return node.ints("axes", None)
+
+
+def reshape_to(x: Value, dims: Sequence[Dim], sources: frozenset[str] = frozenset()) -> Value:
+    """`x` with sizes that are numbers or symbolic."""
+    if tuple(dims) == x.shape:
+        return x
+    if all(isinstance(d, int) for d in dims):
+        return call("reshape", x, newshape=tuple(dims), allowzero=True)
+    codes: list[int] = []
+    same = True
+    for i, d in enumerate(dims):
+        same = same and i < x.rank and x.shape[i] == d and d is not ANY
+        codes.append(0 if same else d if isinstance(d, int) else -1)
+    if codes.count(-1) <= 1 and not any(d == 0 and isinstance(d, int) for d in dims):
+        return call("reshape", x, newshape=tuple(codes))
+    raise NeedsValueError("a shape", x.sources | sources)
+
+
+def merged(x: Value, axis: int) -> Value:
+    """`x` as a matrix: the axes before `axis`, and the others."""
+    if x.rank == 0:
+        return call("reshape", x, newshape=(1, 1))
+    front, back = x.shape[:axis], x.shape[axis:]
+    if axis == 0:
+        return call("reshape", x, newshape=(1, -1))
+    if all(isinstance(d, int) for d in back):
+        return call("reshape", x, newshape=(-1, int(np.prod(back))))
+    if all(isinstance(d, int) for d in front):
+        return call("reshape", x, newshape=(int(np.prod(front)), -1))
+    codes = [-3] * (axis - 1)
+    found = x
+    for _ in codes:
+        found = call("reshape", found, newshape=(-3, -2))
+    for _ in range(x.rank - axis - 1):
+        found = call("reshape", found, newshape=(0, -3, -2))
+    return found
+
+
+def as_rows(x: Value, rank: int, axis: int = 1) -> Value:
+    """A vector laid along `axis` of a tensor of that rank."""
+    return call("expand_dims", x, axis=1, num_newaxis=rank - axis - 1) if rank - axis - 1 > 0 else x
+
+
+def transpose(x: Value, axes: Sequence[int]) -> Value:
+    """The axes in another order."""
+    return x if list(axes) == list(range(x.rank)) else call("transpose", x, axes=tuple(axes))
+
+
+def zeros_of(x: Value) -> Value:
+    """Zeros in its shape."""
+    return call("zeros_like", x)
+
+
+def sizes_as_value(x: Value) -> Value:
+    """The shape as a vector of int64."""
+    from relay.frontend.onnx.value import open_call, symbolic
+
+    made = open_call(Call(Op.get("shape_of"), (x.stand_in,), {"dtype": "int64"}), [x])
+    sources = x.sources if any(not isinstance(d, int) for d in x.shape) else frozenset[str]()
+    return symbolic(x.shape, made.expr, made.type, sources)
+
+
+def dims_of(x: Value, what: str) -> list[Any]:
+    """The sizes that a vector holds, numbers or symbolic."""
+    found = sizes_of(x)
+    if found is None:
+        return x.numbers(what)
+    return list(found.reshape(-1))
+
+
+def accurate(x: Value) -> Value:
+    """Short floats as float32."""
+    return cast(x, "float32") if is_float(x.dtype) and x.dtype in SHORT else x
+
+
+def known_or_none(x: Value | None) -> np.ndarray[Any, Any] | None:
+    """The value, if it is known."""
+    return None if x is None else x.array
+
+
+def scalar(x: Value) -> Value:
+    """A tensor of one element as a scalar."""
+    return x if x.rank == 0 else call("reshape", x, newshape=())
+
+
+def filled(shape: Sequence[Dim], value: Any, dtype: str, sources: frozenset[str] = frozenset()) -> Value:
+    """A tensor of one number."""
+    if all(isinstance(d, int) for d in shape):
+        return call("full", constant(value, dtype), shape=tuple(shape))
+    raise NeedsValueError("a shape", sources)
