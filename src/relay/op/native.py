@@ -11,6 +11,9 @@ pad);
 - `compute(b, out, *views)`: the whole result, written with `out.put(index, number)`; a tuple of results is a
   tuple of outputs.
 
+An operator may also say with `product()` that it is a `Product` to the kernels of the backend; they compute
+it where they know its base types, and one of the ways above does elsewhere.
+
 Where the type of the result leaves sizes open, `extent(b, *views)` says what they are.  A composite
 operator has its decomposition, and needs none of this.
 
@@ -19,12 +22,24 @@ counts elements (a Python integer where it is known), a `View` a tensor whose el
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
 
 from relay.ir.type import Dim
 
 Index: TypeAlias = Any
 """A Python integer, or a value of the code that is made."""
+
+
+@dataclass(frozen=True)
+class Product:
+    """Products of two matrices, or of the matrices in two stacks that broadcast, and which are turned first.
+
+    A second operand of rank 2 serves all leading axes of the first one, a first one of rank 1 is a row.
+    """
+
+    transpose_a: bool
+    transpose_b: bool
 
 
 class Number(Protocol):

@@ -203,7 +203,7 @@ class Definition:
 
     def operator(self, e: Call) -> Sequence[Value]:
         """An operator."""
-        return computed(self.program, self.code, e, [self.atom(a) for a in e.args])
+        return computed(self.program, self.code, e, self.atom)
 
     def contents(self, ref: Expr) -> list[Value]:
         """What a reference holds."""

@@ -4,10 +4,11 @@ What one element of the result needs of the others is computed in its place; it 
 several read it in different places, or where it would be computed again and again.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, cast
 
 from relay.backend.native.code import Code, Value
+from relay.backend.native.kernels.matrices import Matrices, product_of, weight_of
 from relay.backend.native.lazy import Lazy, is_pointwise, may_wait
 from relay.backend.native.loops import Loops
 from relay.backend.native.memory import release, retain
@@ -19,6 +20,7 @@ from relay.backend.native.views import View, new_output, operand
 from relay.ir.expr import Call, Constant, Expr, Function, Let, Tuple, TupleGetItem, Var
 from relay.ir.type import TensorType
 from relay.ir.walk import post_order
+from relay.op.base import Fusion
 
 
 def is_fused(fn: Function) -> bool:
@@ -36,6 +38,10 @@ class Fused:
         self.bound = {e.var: e.value for e in post_order(fn.body) if isinstance(e, Let)}
         self.views: dict[Expr, Any] = {}
         self.made: list[Value] = []
+        self.pending: tuple[Matrices, View] | None = None
+        """A product that is still to be computed, so that what follows it can be done block by block."""
+        self.after: set[Expr] = set()
+        """What reads it."""
         self.kinds = program.leaves(fn.ret_type)
         rows = [program.leaves(p.type_annotation) for p in fn.params]
         count = iter(range(sum(map(len, rows))))
@@ -72,6 +78,7 @@ class Fused:
             self.views[p] = operand(b, t, row)
         for e in self.nodes():
             self.views[e] = self.node(b, e)
+            self.note(e)
         found = self.results(b)
         kept = {v.ref for v in found}
         release(self.code, [v for v in self.made if v.ref not in kept])
@@ -112,13 +119,18 @@ class Fused:
         assert isinstance(e, Call)
         b = Loops(self.program, self.code, e)
         b.known = outer.known
-        views = [self.view(a) for a in e.args]
+        views = self.operands(e)
         shapes = prepared(b, e, views)
+        found = product_of(b, e, views, shapes)
+        if found is not None:
+            return self.product(e, found)
         lazy = Lazy(b, e, views, shapes[0]) if shapes and not hasattr(e.attrs, "compute") else None
         if lazy is not None and is_scalar(self.program.types(e)):
+            self.complete(e)
             return View(b, cast("TensorType", self.program.types(e)), lazy.at(()).value)
         if lazy is not None and self.waits(e, lazy):
             return lazy
+        self.complete(e)
         outs = whole(b, e, views, shapes)
         self.made += [out.found for out in outs]
         is_tuple = not isinstance(self.program.types(e), TensorType)
@@ -140,6 +152,62 @@ class Fused:
             isinstance(u, Tuple) or getattr(self.program.types(u), "shape", None) == shape for u in readers
         )
 
+    # --- products ---
+
+    def operands(self, e: Call) -> list[Any]:
+        """What a call reads its operands through."""
+        parts = [self.resolved(a) for a in e.args]
+        return [weight_of(self.program, e, i, a) or self.view(a) for i, a in enumerate(parts)]
+
+    def product(self, e: Call, matrices: Matrices) -> Any:
+        """A product, which is computed later."""
+        self.complete(*self.after)
+        b = matrices.b
+        sums = new_output(b, TensorType(b.dims(matrices.sizes), matrices.sums), matrices.sizes)
+        self.made.append(sums.found)
+        self.pending, self.after = (matrices, sums), {e}
+        return matrices.seen(sums)
+
+    def note(self, e: Expr) -> None:
+        """Keep in mind whether a node reads the product."""
+        parts = e.args if isinstance(e, Call) else e.children
+        if any(self.resolved(part) in self.after for part in parts):
+            self.after.add(e)
+
+    def complete(self, *readers: Expr) -> None:
+        """Compute the product if some nodes that need all of it read it."""
+        parts = [p for e in readers for p in (e.args if isinstance(e, Call) else e.children)]
+        if any(e in self.after for e in (*readers, *map(self.resolved, parts))):
+            self.multiply(None)
+
+    def multiply(self, put: Callable[[Sequence[Any]], None] | None) -> None:
+        """Compute the product; `put(index)` follows for each element."""
+        if self.pending is not None:
+            matrices, sums = self.pending
+            self.pending = None
+            matrices.run(sums, put)
+            matrices.b.done()
+
+    def joined(self, waiting: Sequence[Lazy], outs: dict[Lazy, View]) -> list[Lazy]:
+        """Compute the product, and those results with it that can be."""
+        if self.pending is None:
+            return []
+        matrices, sums = self.pending
+        follows = all(self.keeps_place(e) for e in self.after)
+        inside = [x for x in waiting if follows and x.sizes == matrices.sizes]
+        for x in inside:
+            own = x.type.dtype == matrices.sums and not isinstance(self.root, Tuple)
+            outs[x] = sums if own else self.output(matrices.b, x)
+        self.multiply((lambda index: self.put(inside, outs, index)) if inside else None)
+        return inside
+
+    def keeps_place(self, e: Expr) -> bool:
+        """Whether a node reads the product, if it does, at the place of the element that it computes."""
+        if not isinstance(e, Call):
+            return True
+        op: Any = e.attrs
+        return op.fusion in (Fusion.ELEMENTWISE, Fusion.BROADCAST, Fusion.KERNEL)
+
     # --- results ---
 
     def results(self, b: Loops) -> list[Value]:
@@ -147,7 +215,10 @@ class Fused:
         root = self.views[self.root]
         fields = list(cast("tuple[Any, ...]", root)) if isinstance(root, tuple) else [root]
         waiting = [x for x in dict.fromkeys(fields) if isinstance(x, Lazy)]
-        outs = {x: self.output(b, x) for x in waiting}
+        outs: dict[Lazy, View] = {}
+        inside = self.joined(waiting, outs)
+        waiting = [x for x in waiting if x not in inside]
+        outs.update({x: self.output(b, x) for x in waiting})
         for several in grouped(waiting):
             b.nest(several[0].sizes, lambda index, xs=several: self.put(xs, outs, index))
         return [outs[x].found if isinstance(x, Lazy) else x.found for x in fields]

@@ -1,7 +1,9 @@
 """What a module goes through before its code is made."""
 
+from collections.abc import Mapping, Sequence
+
 from relay.ir import hooks
-from relay.ir.expr import Call, Expr, Function, GlobalVar, Grad, replace
+from relay.ir.expr import Call, Constant, Expr, Function, GlobalVar, Grad, Let, Var, replace
 from relay.ir.module import IRModule
 from relay.ir.supply import GlobalVarSupply
 from relay.ir.walk import post_order, rewrite
@@ -27,18 +29,39 @@ def lowered(mod: IRModule) -> IRModule:
 
 
 def fused_apart(mod: IRModule) -> IRModule:
-    """Groups that `fuse_ops` has made as definitions, which are called where they were."""
+    """Groups that `fuse_ops` has made as definitions, which are called where they were.
+
+    Each has the constants that it is called with inside.
+    """
     supply = GlobalVarSupply(mod)
     made: dict[GlobalVar, Expr] = {}
 
-    def rule(e: Expr) -> Expr | None:
-        match e:
-            case Call(op=Function() as fn) if fn.attrs.get("Primitive"):
-                v = supply.fresh_global("fused")
-                made[v] = fn
-                return replace(e, op=v)
-            case _:
-                return None
+    def apart(root: Expr) -> Expr:
+        bound = {e.var: e.value for e in post_order(root) if isinstance(e, Let)}
 
-    new: dict[GlobalVar, Expr] = {v: rewrite(e, rule) for v, e in mod.functions.items()}
+        def rule(e: Expr) -> Expr | None:
+            match e:
+                case Call(op=Function() as fn) if fn.attrs.get("Primitive"):
+                    v = supply.fresh_global("fused")
+                    made[v], args = with_constants(fn, e.args, bound)
+                    return replace(e, op=v, args=args)
+                case _:
+                    return None
+
+        return rewrite(root, rule)
+
+    new: dict[GlobalVar, Expr] = {v: apart(e) for v, e in mod.functions.items()}
     return with_definitions(mod, {**new, **made})
+
+
+def with_constants(
+    fn: Function, args: Sequence[Expr], bound: Mapping[Var, Expr]
+) -> tuple[Function, tuple[Expr, ...]]:
+    """A function with those arguments inside that are constants, and the arguments that are left."""
+    values = [bound.get(a, a) if isinstance(a, Var) else a for a in args]
+    inside = {p: v for p, v in zip(fn.params, values, strict=True) if isinstance(v, Constant)}
+    if not inside:
+        return fn, tuple(args)
+    body = rewrite(fn.body, lambda e: inside.get(e) if isinstance(e, Var) else None)
+    left = tuple([a for p, a in zip(fn.params, args, strict=True) if p not in inside])
+    return replace(fn, params=tuple([p for p in fn.params if p not in inside]), body=body), left

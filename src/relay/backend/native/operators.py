@@ -1,24 +1,30 @@
 """Calls of operators as loop nests, by the rules that operators have for it."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 from relay.backend.native.code import Code, Value
 from relay.backend.native.indices import Index
+from relay.backend.native.kernels.matrices import product_of, weight_of
 from relay.backend.native.loops import Loops
 from relay.backend.native.representation import is_scalar
 from relay.backend.native.scalars import Number
 from relay.backend.native.shapes import has_rule_of_types, shapes_of
 from relay.backend.native.views import View, new_output, operand
-from relay.ir.expr import Call
+from relay.ir.expr import Call, Expr
 from relay.ir.type import TensorType, TupleType
 from relay.op.base import Broadcast, Elementwise, Operator
 
 
-def computed(program: Any, code: Code, call: Call, operands: Sequence[Sequence[Value]]) -> list[Value]:
+def computed(
+    program: Any, code: Code, call: Call, operand_of: Callable[[Expr], Sequence[Value]]
+) -> list[Value]:
     """The leaves of an operator's result: numbers, and new tensors (`no-native-code`)."""
     b = Loops(program, code, call)
-    views = [operand(b, program.types(a), row) for a, row in zip(call.args, operands, strict=True)]
+    views = [
+        weight_of(program, call, i, a) or operand(b, program.types(a), operand_of(a))
+        for i, a in enumerate(call.args)
+    ]
     shapes = prepared(b, call, views)
     if is_scalar(program.types(call)) and not hasattr(call.attrs, "compute"):
         return [one(b, call.attrs, views, ()).value]
@@ -44,6 +50,9 @@ def fields_of(b: Loops, call: Call) -> tuple[TensorType, ...]:
 def whole(b: Loops, call: Call, views: Sequence[Any], shapes: Sequence[Sequence[Index]]) -> list[View]:
     """New tensors with an operator's results."""
     op: Any = call.attrs
+    matrices = product_of(b, call, views, shapes)
+    if matrices is not None:
+        return [matrices.whole(fields_of(b, call)[0])]
     outs = [new_output(b, f, sizes) for f, sizes in zip(fields_of(b, call), shapes, strict=True)]
     if hasattr(op, "compute"):
         is_tuple = isinstance(b.program.types(call), TupleType)

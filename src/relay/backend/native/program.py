@@ -1,6 +1,6 @@
 """A module on its way to LLVM IR: what its definitions share."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from relay.backend.native.code import CONTEXT, POINTER, VOID, Code, Value, quoted
@@ -15,6 +15,7 @@ from relay.backend.native.memory import (
     retain,
     write,
 )
+from relay.backend.native.panels import Panels
 from relay.ir.expr import Constant, Expr, GlobalVar
 from relay.ir.module import IRModule
 from relay.ir.type import FuncType, Type
@@ -60,13 +61,20 @@ class Program(DataTypes):
         self.singletons: dict[str, str] = {}
         self.wrappers = 0
         self.declared: dict[str, None] = {}
-        self.constants: dict[Constant, int] = {}
+        self.constants: dict[Constant | Panels, int] = {}
+        self.shared: set[str] = set()
         self.results = 0
         """The most leaves that a result has that come back through the context."""
 
     def declare(self, text: str) -> None:
         """Note a function from elsewhere that is called."""
         self.declared.setdefault(text)
+
+    def share(self, name: str, make: Callable[[], str]) -> None:
+        """Add a function that many may call, once."""
+        if name not in self.shared:
+            self.shared.add(name)
+            self.pieces.append(make())
 
     def site(self, code: str, message: str, at: Expr, hint: str = "") -> int:
         """The number of a place where the program may fail."""
@@ -77,8 +85,8 @@ class Program(DataTypes):
         """The name of a definition's code."""
         return quoted(f"def.{v.name_hint}")
 
-    def constant(self, e: Constant) -> str:
-        """Where the address of a constant tensor is."""
+    def constant(self, e: Constant | Panels) -> str:
+        """Where the address of a constant tensor is, or of one packed for a kernel."""
         i = self.constants.setdefault(e, len(self.constants))
         return f"getelementptr (i8, ptr @relay.constants, i64 {8 * i})"
 

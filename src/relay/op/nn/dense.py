@@ -8,7 +8,7 @@ from relay.ir.expr import Expr
 from relay.ir.type import ANY, Dim, TensorType, Type
 from relay.op.base import NUMERIC, Array, Derivative, Kernel, Numpy, operator, sample
 from relay.op.derivative import rank_of, tensor_type, unbroadcast
-from relay.op.native import Loops, View
+from relay.op.native import Loops, Product, View
 from relay.op.nn.contract import product
 from relay.op.nn.cotangent import fitted, into, meeting, rows
 from relay.op.nn.layout import OutDType, result_dtype, same_size
@@ -125,6 +125,10 @@ class Dense(Kernel):
         """`g @ weight`, and `g.T @ data` with the leading axes as one."""
         return by_matrix(g, data, weight, transposed=True)
 
+    def product(self) -> Product:
+        """The weight is turned."""
+        return Product(transpose_a=False, transpose_b=True)
+
     def element(self, b: Loops, index: Sequence[Any], data: View, weight: View) -> Any:
         """The sum over the inputs."""
         *lead, unit = index
@@ -192,6 +196,10 @@ class MatMul(Kernel):
             return by_matrix(g, tensor_a, tensor_b, self.transpose_b)
         return by_stack(self.name, g, tensor_a, tensor_b, self.transpose_a, self.transpose_b)
 
+    def product(self) -> Product:
+        """As the attributes say."""
+        return Product(self.transpose_a, self.transpose_b)
+
     def element(self, b: Loops, index: Sequence[Any], tensor_a: View, tensor_b: View) -> Any:
         """The sum over a row and a column."""
         return product_element(b, index, tensor_a, tensor_b, self)
@@ -239,6 +247,10 @@ class BatchMatMul(Kernel):
     def transpose(self, g: Expr, tensor_a: Expr, tensor_b: Expr) -> tuple[Expr, Expr]:
         """Each is the product of the cotangent and the other; a stack of 1 gets the sum."""
         return by_stack(self.name, g, tensor_a, tensor_b, self.transpose_a, self.transpose_b)
+
+    def product(self) -> Product:
+        """As the attributes say."""
+        return Product(self.transpose_a, self.transpose_b)
 
     def element(self, b: Loops, index: Sequence[Any], tensor_a: View, tensor_b: View) -> Any:
         """The sum over a row and a column."""

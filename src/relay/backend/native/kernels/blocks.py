@@ -1,0 +1,280 @@
+"""Products of matrices, block by block: what is packed, and which tiles are computed in what order.
+
+The second operand is read as panels of as many columns as a tile has, the first as rows of at most `DEEPEST`
+numbers, which stay in the second level of the cache while all panels of a block go over them.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from relay.backend.native.code import VOID, Value
+from relay.backend.native.indices import Index, value
+from relay.backend.native.kernels.machine import host
+from relay.backend.native.kernels.packing import Packing
+from relay.backend.native.kernels.tile import DEEPEST, PITCH, Tile
+from relay.backend.native.loops import Loops
+from relay.backend.native.representation import SIZES, scalar
+
+WIDTH = 2
+"""Vectors in a row of a tile."""
+TILES, PANELS = 12, 16
+"""Tiles below each other, and panels beside each other, in a block."""
+
+Tail = Callable[[Index, Index, Index, Index], None]
+"""What is done with a part of the result: its first row, how many, its first column, how many."""
+
+
+@dataclass(frozen=True)
+class Factor:
+    """An operand: where its matrix begins, its base type, and whether it is turned in memory."""
+
+    data: Value
+    dtype: str
+    turned: bool
+
+
+class Blocks:
+    """Products of `rows x depth` and `depth x columns` numbers, summed in float32 or float64."""
+
+    def __init__(self, b: Loops, dtype: str, rows: Index, depth: Index, columns: Index) -> None:
+        """`dtype` is the base type of sums."""
+        self.b = b
+        self.machine = host()
+        self.dtype = dtype
+        self.kind = scalar(dtype)
+        self.size = SIZES[self.kind]
+        self.rows, self.depth, self.columns = rows, depth, columns
+        self.height = self.machine.tallest(WIDTH)
+        self.width = WIDTH * self.machine.lanes(self.kind)
+        self.panels = self.parts(columns, self.width)
+        self.rounds = b.larger(1, self.parts(depth, DEEPEST))
+        self.deep = self.parts(depth, self.rounds)
+        self.first: Value | None = None
+        self.second: Value | None = None
+
+    def parts(self, n: Index, size: Index) -> Index:
+        """How many parts of a size there are, the last of which may be smaller."""
+        b = self.b
+        return b.quotient(b.plus(n, b.minus(size, 1)), size)
+
+    def address(self, base: Value, place: Index, size: int) -> Value:
+        """Where a number is."""
+        found = self.b.times(place, size)
+        return self.b.code.at(base, found if isinstance(found, int) else value(found))
+
+    # --- room ---
+
+    def is_row(self, x: Factor) -> bool:
+        """Whether the first operand is read where it is."""
+        return self.rows == 1 and x.dtype == self.dtype
+
+    def is_read_in_place(self, y: Factor) -> bool:
+        """Whether the whole panels of the second operand are read where they are: few rows do not repay
+        moving them.
+        """
+        few = isinstance(self.rows, int) and self.rows <= 2 * self.height
+        return few and not y.turned and y.dtype == self.dtype
+
+    def make_room(self, x: Factor, y: Factor, is_packed: bool) -> None:
+        """Take the memory to pack operands into; outside of loops."""
+        b = self.b
+        if self.is_row(x):
+            self.deep, self.rounds = self.depth, 1
+        else:
+            self.first = b.room(self.dtype, [b.times(b.times(self.rounds, self.rows), PITCH)]).data
+        if is_packed:
+            return
+        panels = 1 if self.is_read_in_place(y) else self.panels
+        self.second = b.room(self.dtype, [b.times(b.times(panels, self.depth), self.width)]).data
+
+    # --- packing ---
+
+    def pack(
+        self,
+        x: Factor,
+        place: Index,
+        pitch: Index,
+        to: Value,
+        to_pitch: int,
+        sizes: tuple[Index, Index],
+        filled: Index,
+    ) -> None:
+        """Move a part of an operand; `sizes` are those it has in memory."""
+        b = self.b
+        how = Packing(self.machine, x.dtype, self.kind, x.turned)
+        b.program.share(how.name, how.text)
+        from_size = SIZES[scalar(x.dtype)]
+        args = [
+            self.address(x.data, place, from_size),
+            value(b.times(pitch, from_size)),
+            to,
+            value(to_pitch * self.size),
+            *[value(n) for n in (*sizes, filled)],
+        ]
+        b.code.call(VOID, f"@{how.name}", args)
+
+    def pack_first(self, x: Factor) -> Value:
+        """All rows of the first operand, round after round."""
+        if self.first is None:
+            return x.data
+        b, to = self.b, self.first
+
+        def one(r: Index, _: Any) -> None:
+            k = b.times(r, self.deep)
+            deep = b.smaller(self.deep, b.minus(self.depth, k))
+            at = self.address(to, b.times(b.times(r, self.rows), PITCH), self.size)
+            if x.turned:
+                self.pack(x, b.times(k, self.rows), self.rows, at, PITCH, (deep, self.rows), 0)
+            else:
+                self.pack(x, k, self.depth, at, PITCH, (self.rows, deep), 0)
+
+        self.each(self.rounds, one)
+        return to
+
+    def pack_second(self, y: Factor) -> Callable[[Index, Index], tuple[Value, Index]]:
+        """The panels of the second operand; where a row of one begins, and how far the next row is."""
+        b, to = self.b, self.second
+        assert to is not None
+        in_place = self.is_read_in_place(y)
+        whole = b.quotient(self.columns, self.width)
+
+        def one(p: Index, at: Value) -> None:
+            j = b.times(p, self.width)
+            n = b.smaller(self.width, b.minus(self.columns, j))
+            if y.turned:
+                sizes = (n, self.depth)
+                self.pack(y, b.times(j, self.depth), self.depth, at, self.width, sizes, self.width)
+            else:
+                self.pack(y, j, self.columns, at, self.width, (self.depth, n), self.width)
+
+        if not in_place:
+            size = b.times(self.depth, self.width)
+            self.each(self.panels, lambda p, _: one(p, self.address(to, b.times(p, size), self.size)))
+            return self.packed(to)
+        if whole != self.panels:
+            one(whole, to)
+
+        def place(p: Index, k: Index) -> tuple[Value, Index]:
+            here = b.plus(b.times(k, self.columns), b.times(p, self.width))
+            inside = self.address(y.data, here, self.size)
+            if whole == self.panels:
+                return inside, self.columns
+            is_last = b.is_same(p, whole)
+            last = self.address(to, b.times(k, self.width), self.size)
+            found = b.code.select(is_last.value, last, inside)
+            return found, b.choose(is_last, self.width, self.columns)
+
+        return place
+
+    def packed(self, data: Value) -> Callable[[Index, Index], tuple[Value, Index]]:
+        """Where a row of a panel begins, and how far the next row is."""
+        b = self.b
+
+        def place(p: Index, k: Index) -> tuple[Value, Index]:
+            row = b.plus(b.times(p, self.depth), k)
+            return self.address(data, b.times(row, self.width), self.size), self.width
+
+        return place
+
+    # --- the product ---
+
+    def each(self, n: Index, body: Callable[[Index, Any], None]) -> None:
+        """Run `body(i, ())` for `i` from 0 to `n`; without a loop where that is once."""
+        if n == 1:
+            body(0, ())
+        elif n != 0:
+            self.b.loop(n, (), body)
+
+    def multiply(self, x: Factor, y: Factor, packed: Value | None, out: Value, tail: Tail | None) -> None:
+        """Write a product; each part of it goes to `tail` when it is complete."""
+        b = self.b
+        first = self.pack_first(x)
+        second = self.pack_second(y) if packed is None else self.packed(packed)
+        blocks = self.parts(self.rows, self.height * TILES)
+        high = b.times(self.parts(self.parts(self.rows, b.larger(1, blocks)), self.height), self.height)
+        groups = self.parts(self.panels, PANELS)
+
+        def block(i: Index, g: Index) -> None:
+            top, left = b.times(i, high), b.times(g, PANELS)
+            rows = self.rows if blocks == 1 else b.smaller(high, b.minus(self.rows, top))
+            panels = self.panels if groups == 1 else b.smaller(PANELS, b.minus(self.panels, left))
+            self.block(first, second, out, (top, rows), (left, panels))
+            if tail is not None:
+                column = b.times(left, self.width)
+                wide = b.smaller(b.times(panels, self.width), b.minus(self.columns, column))
+                tail(top, rows, column, wide)
+
+        self.each(blocks, lambda i, _: self.each(groups, lambda g, _: block(i, g)))
+
+    def block(
+        self,
+        first: Value,
+        second: Callable[[Index, Index], tuple[Value, Index]],
+        out: Value,
+        down: tuple[Index, Index],
+        across: tuple[Index, Index],
+    ) -> None:
+        """The rows and panels of a block: where they begin, and how many there are."""
+        b = self.b
+        (top, rows), (left, panels) = down, across
+        direct = self.first is None
+
+        def one_round(r: Index, _: Any) -> None:
+            k = b.times(r, self.deep)
+            deep = b.smaller(self.deep, b.minus(self.depth, k))
+            adds = b.negation(b.is_same(r, 0)).value if not isinstance(r, int) else Value("i1", "false")
+            a = first if direct else self.row(first, b.plus(b.times(r, self.rows), top))
+
+            def panel(p: Index, _: Any) -> None:
+                column = b.plus(left, p)
+                data, pitch = second(column, k)
+                j = b.times(column, self.width)
+                c = self.address(out, b.plus(b.times(top, self.columns), j), self.size)
+                more = [
+                    value(b.times(pitch, self.size)), value(deep), c, value(b.times(self.columns, self.size)),
+                    value(b.minus(self.columns, j)), adds,
+                ]  # fmt: skip
+                self.stack_of_tiles(rows, a, data, more)
+
+            self.each(panels, panel)
+
+        self.each(self.rounds, one_round)
+
+    def row(self, first: Value, i: Index) -> Value:
+        """Where a packed row begins."""
+        return self.address(first, self.b.times(i, PITCH), self.size)
+
+    def stack_of_tiles(self, rows: Index, a: Value, data: Value, more: list[Value]) -> None:
+        """The tiles below each other in a panel: the tallest first."""
+        b = self.b
+
+        def tile(height: int, i: Index) -> None:
+            pitch, deep, c, out_pitch, columns, adds = more
+            here = self.address(c, b.times(i, self.columns), self.size)
+            args = [self.row(a, i), data, pitch, deep, here, out_pitch, columns, adds]
+            b.code.call(VOID, f"@{self.tile(height)}", args)
+
+        whole = b.quotient(rows, self.height)
+        self.each(whole, lambda t, _: tile(self.height, b.times(t, self.height)))
+        at = b.times(whole, self.height)
+        rest = b.minus(rows, at)
+        if isinstance(self.rows, int):
+            left = self.rows % self.height
+            if isinstance(rest, int) and rest:
+                tile(rest, at)
+            elif left and not isinstance(rest, int):
+                b.when(b.is_same(rest, left), lambda: tile(left, at))
+            return
+        for height in [h for h in (8, 4, 2, 1) if h < self.height]:
+            fits = b.negation(b.is_less(rest, height))
+            b.when(fits, lambda h=height, i=at: tile(h, i))
+            taken = b.choose(fits, height, 0)
+            at, rest = b.plus(at, taken), b.minus(rest, taken)
+
+    def tile(self, height: int) -> str:
+        """The name of the code of a tile."""
+        narrow = isinstance(self.columns, int) and self.columns <= self.machine.lanes(self.kind)
+        shape = Tile(self.machine, self.kind, height, 1 if narrow else WIDTH)
+        self.b.program.share(shape.name, shape.text)
+        return shape.name

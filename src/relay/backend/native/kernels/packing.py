@@ -1,0 +1,165 @@
+"""Matrices moved to where kernels read them in order: rows copied to another pitch, or turned into columns.
+
+Both functions are `(from, from_pitch, to, to_pitch, rows, columns, filled)`, pitches in bytes; numbers are
+converted on the way, and each row that is written has zeros up to `filled` numbers if that is more.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from relay.backend.native.code import POINTER, VOID, Code, Value, integer
+from relay.backend.native.kernels.machine import Machine
+from relay.backend.native.representation import SIZES, scalar
+from relay.backend.native.tensors import loop
+
+
+@dataclass(frozen=True)
+class Packing:
+    """A way of moving a matrix: its base type, the LLVM type to convert to, and whether it is turned."""
+
+    machine: Machine
+    dtype: str
+    kind: str
+    turned: bool
+
+    @property
+    def name(self) -> str:
+        """Of its code."""
+        return f"relay.pack.{'turned' if self.turned else 'rows'}.{self.dtype}.{self.kind}"
+
+    def text(self) -> str:
+        """The code."""
+        return Moving(self).text()
+
+
+class Moving:
+    """A way of moving a matrix on its way to LLVM IR."""
+
+    def __init__(self, packing: Packing) -> None:
+        """Its code so far."""
+        self.packing = packing
+        self.lanes = packing.machine.lanes(packing.kind)
+        self.size, self.from_size = SIZES[packing.kind], SIZES[scalar(packing.dtype)]
+        names = ["source", "source_pitch", "to", "to_pitch", "rows", "columns", "filled"]
+        kinds = [POINTER, "i64", POINTER, "i64", "i64", "i64", "i64"]
+        declared = [
+            Value(f"{k} noalias" if k == POINTER else k, f"%{n}") for k, n in zip(kinds, names, strict=True)
+        ]
+        params = [Value(k, f"%{n}") for k, n in zip(kinds, names, strict=True)]
+        self.source, self.source_pitch, self.to, self.to_pitch, self.rows, self.columns, self.filled = params
+        self.code = Code(packing.name, VOID, declared, traits='nounwind noinline "prefer-vector-width"="512"')
+
+    def text(self) -> str:
+        """The whole function."""
+        if self.packing.turned:
+            self.turned()
+        else:
+            self.each(integer(0), self.rows, self.copied)
+        self.code.do("ret void")
+        return self.code.text()
+
+    def each(self, begin: Value, end: Value, body: Callable[[Value], None], step: int = 1) -> None:
+        """Run `body(i)` for each `step`-th `i` from `begin` below `end`, which is at least `begin`."""
+        code = self.code
+        n = code.op("sub", end, begin)
+        n = n if step == 1 else code.op("udiv", n, integer(step))
+
+        def one(i: Value, _: list[Value]) -> list[Value]:
+            scaled = i if step == 1 else code.op("mul", i, integer(step))
+            body(code.op("add", scaled, begin))
+            return []
+
+        loop(code, n, (), one)
+
+    def whole(self, n: Value) -> Value:
+        """The most whole vectors below `n`, in numbers."""
+        return self.code.op("and", n, integer(-self.lanes))
+
+    # --- places ---
+
+    def place(self, base: Value, pitch: Value, row: Value, column: Value, size: int) -> Value:
+        """The address of a number."""
+        code = self.code
+        at = code.op("add", code.op("mul", row, pitch), code.op("mul", column, integer(size)))
+        return code.at(base, at)
+
+    def read(self, row: Value, column: Value, n: int) -> Value:
+        """Some numbers of the source, converted."""
+        p = self.place(self.source, self.source_pitch, row, column, self.from_size)
+        return self.converted(p, n)
+
+    def converted(self, p: Value, n: int) -> Value:
+        """`n` numbers in memory, as the type that is written."""
+        code, dtype = self.code, self.packing.dtype
+
+        def of(kind: str) -> str:
+            return kind if n == 1 else f"<{n} x {kind}>"
+
+        v = code.load(of(scalar(dtype)), p, f", align {self.from_size}")
+        if dtype == "bfloat16":
+            wide = code.cast("zext", v, "i32")
+            by = "16" if n == 1 else f"<{', '.join(['i32 16'] * n)}>"
+            v = code.cast("bitcast", code.op("shl", wide, Value(of("i32"), by)), "float")
+        return code.cast("fpext", v, self.packing.kind)
+
+    def write(self, v: Value, row: Value, column: Value) -> None:
+        """Write numbers."""
+        p = self.place(self.to, self.to_pitch, row, column, self.size)
+        self.code.store(v, p, f", align {self.size}")
+
+    def fill(self, row: Value, column: Value) -> None:
+        """Zeros in the rest of a row."""
+        zero = Value(self.packing.kind, "0.0")
+        code = self.code
+        end = code.select(code.compare("icmp ugt", self.filled, column), self.filled, column)
+        self.each(column, end, lambda j: self.write(zero, row, j))
+
+    # --- the two ways ---
+
+    def copied(self, i: Value) -> None:
+        """One row as it is."""
+        whole = self.whole(self.columns)
+        self.each(integer(0), whole, lambda j: self.write(self.read(i, j, self.lanes), i, j), self.lanes)
+        self.each(whole, self.columns, lambda j: self.write(self.read(i, j, 1), i, j))
+        self.fill(i, self.columns)
+
+    def turned(self) -> None:
+        """All rows, by square blocks; what these leave over number by number."""
+        none, n = integer(0), self.lanes
+        rows, columns = self.whole(self.rows), self.whole(self.columns)
+        self.each(none, columns, lambda j: self.each(none, rows, lambda i: self.block(i, j), n), n)
+        self.each(none, columns, lambda j: self.each(rows, self.rows, lambda i: self.one(i, j)))
+        self.each(columns, self.columns, lambda j: self.each(none, self.rows, lambda i: self.one(i, j)))
+        self.each(none, self.columns, lambda j: self.fill(j, self.rows))
+
+    def one(self, i: Value, j: Value) -> None:
+        """One number to its place."""
+        self.write(self.read(i, j, 1), j, i)
+
+    def block(self, i: Value, j: Value) -> None:
+        """A square of numbers to its place."""
+        code = self.code
+        vectors = [self.read(code.op("add", i, integer(k)), j, self.lanes) for k in range(self.lanes)]
+        for k, v in enumerate(self.transposed(vectors)):
+            self.write(v, code.op("add", j, integer(k)), i)
+
+    def transposed(self, vectors: list[Value]) -> list[Value]:
+        """Rows as columns: each step interleaves a vector with the one half of them further on."""
+        n = self.lanes
+        half = n // 2
+        low = [x for k in range(half) for x in (k, n + k)]
+        high = [x for k in range(half, n) for x in (k, n + k)]
+        step = 1
+        while step < n:
+            vectors = [
+                self.shuffled(vectors[k], vectors[k + half], picks)
+                for k in range(half)
+                for picks in (low, high)
+            ]
+            step *= 2
+        return vectors
+
+    def shuffled(self, x: Value, y: Value, picks: list[int]) -> Value:
+        """Some numbers of two vectors."""
+        mask = f"<{len(picks)} x i32> <{', '.join([f'i32 {p}' for p in picks])}>"
+        return self.code.set(x.type, f"shufflevector {x}, {y}, {mask}")

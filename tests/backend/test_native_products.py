@@ -1,0 +1,135 @@
+"""Products of matrices by kernels, against NumPy."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import relay
+from relay.backend.native.compilation import Compilation
+from relay.backend.native.compiled import NativeProgram
+from relay.ir.dtype import to_numpy
+
+SIZES = [
+    (1, 1, 1),
+    (1, 784, 10),
+    (3, 5, 70),
+    (14, 257, 32),
+    (15, 300, 33),
+    (64, 17, 16),
+    (171, 40, 513),
+    (2, 0, 3),
+]
+TOLERANCE = {"float32": 2e-6, "float64": 1e-13, "float16": 2e-3, "bfloat16": 1.6e-2}
+rng = np.random.default_rng(0)
+
+
+def numbers(*shape: int, dtype: str = "float32") -> Any:
+    """Random numbers of a base type."""
+    return rng.standard_normal(shape).astype(to_numpy(dtype))
+
+
+def exact(a: Any, b: Any, transposed: tuple[bool, bool]) -> Any:
+    """The product in float64."""
+    x, y = (v.astype("float64") for v in (a, b))
+    return np.matmul(x.swapaxes(-1, -2) if transposed[0] else x, y.swapaxes(-1, -2) if transposed[1] else y)
+
+
+def check(found: Any, wanted: Any, dtype: str, depth: int) -> None:
+    """Equal up to the rounding of sums of `depth` numbers."""
+    size = np.abs(wanted).max(initial=1.0)
+    limit = TOLERANCE[dtype] * size * max(1.0, depth**0.5 / 4)
+    np.testing.assert_allclose(found.astype("float64"), wanted, rtol=0, atol=limit)
+
+
+def shape(rows: int, columns: int, is_turned: bool) -> tuple[int, int]:
+    """How a matrix lies in memory."""
+    return (columns, rows) if is_turned else (rows, columns)
+
+
+def flags(transposed: tuple[bool, bool]) -> str:
+    """Attributes of `nn.matmul`."""
+    return f"transpose_a={str(transposed[0]).lower()}, transpose_b={str(transposed[1]).lower()}"
+
+
+@pytest.mark.parametrize("transposed", [(False, False), (False, True), (True, False), (True, True)])
+@pytest.mark.parametrize("dtype", list(TOLERANCE))
+def test_products_of_all_sizes(dtype: str, transposed: tuple[bool, bool]) -> None:
+    text = [
+        f"def @f{i}(%x: Tensor[{shape(m, k, transposed[0])}, {dtype}], "
+        f"%y: Tensor[{shape(k, n, transposed[1])}, {dtype}]) {{ nn.matmul(%x, %y, {flags(transposed)}) }}"
+        for i, (m, k, n) in enumerate(SIZES)
+    ]
+    text.append(
+        f"def @open(%x: Tensor[(m, k), {dtype}], %y: Tensor[(l, n), {dtype}]) "
+        f"{{ nn.matmul(%x, %y, {flags(transposed)}) }}"
+    )
+    mod = relay.parse("\n".join(text))
+    program = NativeProgram(mod, [f"f{i}" for i in range(len(SIZES))] + ["open"])
+    for i, (m, k, n) in enumerate(SIZES):
+        x = numbers(*shape(m, k, transposed[0]), dtype=dtype)
+        y = numbers(*shape(k, n, transposed[1]), dtype=dtype)
+        for name in (f"f{i}", "open"):
+            check(program.evaluate(name, x, y), exact(x, y, transposed), dtype, k)
+
+
+GROUPS = {
+    "bias and activation": "nn.relu(nn.bias_add(nn.dense(%x, %w), %b))",
+    "what follows reads the product twice": "let %y = nn.dense(%x, %w) + %b; %y * sigmoid(%y)",
+    "the product is a result too": "let %y = nn.dense(%x, %w); (nn.relu(%y), %y, %y + %b)",
+    "two products": "nn.relu(nn.dense(%x, %w) + nn.dense(%x * 0.5f, %w)) + %b",
+    "a sum over the product": "let %y = nn.dense(%x, %w) + %b; %y - sum(%y, axis=1, keepdims=True)",
+    "the product, turned": "transpose(tanh(nn.dense(%x, %w)))",
+    "a shorter type after": 'cast(nn.dense(%x, %w) + %b, dtype="float16")',
+    "sums in a longer type": 'nn.dense(%x, %w, out_dtype="float64") + cast(%b, dtype="float64")',
+}
+
+
+@pytest.mark.parametrize("rows", [1, 9, 200])
+@pytest.mark.parametrize("name", list(GROUPS))
+def test_what_follows_a_product(name: str, rows: int) -> None:
+    params = f"%x: Tensor[({rows}, 40), float32], %w: Tensor[(70, 40), float32], %b: Tensor[(70,), float32]"
+    mod = relay.parse(f"def @main({params}) {{ {GROUPS[name]} }}")
+    args = [numbers(rows, 40), numbers(70, 40), numbers(70)]
+    wanted, found = relay.infer(mod).evaluate("main", *args), NativeProgram(mod)(*args)
+    for x, y in zip(fields(found), fields(wanted), strict=True):
+        assert x.dtype == y.dtype
+        check(x, y.astype("float64"), "float16" if x.dtype == "float16" else "float32", 40)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16"])
+@pytest.mark.parametrize("rows", [1, 9, 200])
+def test_weights_are_packed_before_the_program_runs(rows: int, dtype: str) -> None:
+    weight = numbers(70, 40, dtype=dtype)
+    x = relay.var("x", shape=(rows, 40), dtype=dtype)
+    fn = relay.Function([x], relay.nn.relu(relay.nn.dense(x, relay.const(weight, dtype))))
+    mod = relay.IRModule.from_expr(fn)
+    program = NativeProgram(mod)
+    value = numbers(rows, 40, dtype=dtype)
+    wanted = np.maximum(exact(value, weight, (False, True)), 0)
+    check(program(value), wanted, dtype, 40)
+    pieces = "".join(Compilation(mod).program.pieces)
+    assert "@relay.pack" not in pieces or rows > 1 or dtype == "bfloat16"
+
+
+def test_stacks_of_matrices_broadcast() -> None:
+    text = """def @first(%x: Tensor[(2, 1, 30, 20), float32], %y: Tensor[(3, 20, 40), float32]) {
+        nn.relu(nn.matmul(%x, %y))
+    }
+    def @open(%x: Tensor[(a, b, m, k), float32], %y: Tensor[(c, k, n), float32]) { nn.matmul(%x, %y) * 2f }
+    def @stacks(%x: Tensor[(1, 30, 20), float32], %y: Tensor[(3, 40, 20), float32]) {
+        nn.batch_matmul(%x, %y)
+    }
+    """
+    program = NativeProgram(relay.parse(text), ["first", "open", "stacks"])
+    x, y = numbers(2, 1, 30, 20), numbers(3, 20, 40)
+    wanted = exact(x, y, (False, False))
+    check(program.evaluate("first", x, y), np.maximum(wanted, 0), "float32", 20)
+    check(program.evaluate("open", x, y), 2 * wanted, "float32", 20)
+    z = numbers(3, 40, 20)
+    check(program.evaluate("stacks", x[0], z), exact(x[0], z, (False, True)), "float32", 20)
+
+
+def fields(x: Any) -> list[Any]:
+    """The arrays of a result."""
+    return list(x) if isinstance(x, tuple) else [x]
