@@ -159,6 +159,43 @@ def test_functions_that_differentiate_a_parameter(main: str, x: float, want: flo
     np.testing.assert_allclose(value(SLOPE + main, np.float64(x)), want, rtol=1e-12)
 
 
+CUBE = "fn(%y: float64) { %y * %y * %y }"
+DERIVATIVE = "fn(%f: fn(float64) -> float64) { fn(%x: float64) { grad(%f)(%x).1.0 } }"
+
+
+@pytest.mark.parametrize(
+    ("before", "main", "want"),
+    [
+        ("", f"let %d = {DERIVATIVE}; %d({CUBE})(%x)", 27.0),
+        ("", f"let %d = {DERIVATIVE}; %d(%d({CUBE}))(%x)", 18.0),
+        ("", f"let %d = {DERIVATIVE}; %d(%d(%d({CUBE})))(%x)", 6.0),
+        ("", f"let %d = {DERIVATIVE}; let %e = fn(%g: fn(float64) -> float64) {{ %d(%g)(%x) }}; %e({CUBE})",
+         27.0),
+        ("", f"let %d = fn(%f: fn(float64) -> float64) {{ grad(%f)(%x).1.0 }}; %d({CUBE}) + %d(sin)",
+         27 + np.cos(3.0)),
+        (f"def @d(%g: fn(float64) -> float64) {{ ({DERIVATIVE})(%g) }}", f"@d(@d({CUBE}))(%x)", 18.0),
+        ("def @d(%f: fn(float64) -> float64) { fn(%x: float64) { grad(%f)(%x).1.0 } }",
+         f"let %g = @d({CUBE}); @d(%g)(%x)", 18.0),
+    ],
+)  # fmt: skip
+def test_local_functions_that_differentiate_a_parameter(before: str, main: str, want: float) -> None:
+    found = value(f"{before} def @main(%x: float64) {{ {main} }}", np.float64(3.0))
+    np.testing.assert_allclose(found, want, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "main",
+    [
+        f"let %d = {DERIVATIVE}; let %both = (%d, 1); %both.0({CUBE})(%x)",
+        "let %d = fn(%f: fn(float64) -> float64, %n: int32) -> float64 "
+        "{ if (%n < 1) { grad(%f)(%x).1.0 } else { %d(%f, %n - 1) } }; " + f"%d({CUBE}, 3)",
+    ],
+)
+def test_what_nobody_knows_is_said(main: str) -> None:
+    with pytest.raises(relay.RelayError, match="which function that is cannot be known"):
+        value(f"def @main(%x: float64) {{ {main} }}", np.float64(3.0))
+
+
 def test_a_reference_from_outside_takes_part() -> None:
     text = """
         def @main(%x: float64) {

@@ -59,7 +59,7 @@ def expected(e: Expr, types: Types) -> list[tuple[int, Type]]:
     return []
 
 
-def around(c: Op | Constructor, t: Type) -> Expr:
+def around(c: Op | Constructor, t: Type | None) -> Expr:
     """A function of type `t` that calls an operator or constructor."""
     assert isinstance(t, FuncType)
     params = tuple([Var("x", a, span=c.span) for a in t.arg_types])

@@ -71,7 +71,7 @@ class Plan:
                 else:
                     segment = self._statement(e.value, e.var, segment, blocks)
                 e = e.body
-            if is_boundary(e) or isinstance(e, Call):
+            if is_boundary(e) or isinstance(e, Call | Function):
                 self._statement(e, None, segment, blocks)
             else:
                 results += e.children or (e,)

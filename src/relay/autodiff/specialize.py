@@ -10,6 +10,7 @@ from typing import Any
 
 from relay.analysis.effects import Effects
 from relay.autodiff.closing import Closing, holds_function
+from relay.autodiff.local import inlined_at_calls
 from relay.diagnostic import fail
 from relay.ir.bind import renew
 from relay.ir.equal import structural_equal
@@ -20,6 +21,8 @@ from relay.ir.subst import substitute_type
 from relay.ir.supply import GlobalVarSupply
 from relay.ir.type import FuncType
 from relay.ir.walk import post_order
+from relay.transform.anf import to_anf
+from relay.transform.definitions import with_definitions
 from relay.typecheck.infer import infer
 from relay.typecheck.query import Types
 
@@ -33,7 +36,10 @@ def specialize_grads(mod: IRModule, supply: GlobalVarSupply) -> tuple[IRModule, 
 
     `mod` is annotated, and so is the result.
     """
-    return _Specializer(mod, supply).specialized()
+    this = _Specializer(mod, supply)
+    while (known := this.with_local_functions_known()) is not this.mod:
+        this = _Specializer(infer(to_anf(known)), supply)
+    return this.specialized()
 
 
 class _Specializer:
@@ -64,6 +70,19 @@ class _Specializer:
         if new:
             self.needs.setdefault(name, set()).update(new)
         return bool(new)
+
+    def with_local_functions_known(self) -> IRModule:
+        """The module with the local functions that differentiate a parameter where they are called."""
+        new: dict[GlobalVar, Expr] = {}
+        for name, f in self.mod.functions.items():
+            inner = [g for g in post_order(f) if isinstance(g, Function) and g is not f]
+            owner = {p: g for g in inner for p in g.params if holds_function(self.type_of(p))}
+            unknown = [self._unknown(name, e, t) for e, t in self._targets(f)] if owner else []
+            which = {owner[v] for v in unknown if v in owner}
+            made = inlined_at_calls(f, which) if which else f
+            if made is not f:
+                new[name] = made
+        return with_definitions(self.mod, new)
 
     def _targets(self, f: Expr) -> Iterator[tuple[Expr, FuncType]]:
         """The functions that must be known in a definition, with their types."""
