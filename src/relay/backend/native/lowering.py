@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
+from relay.backend.native.called_constants import constants_called
 from relay.ir import hooks
 from relay.ir.expr import Call, Constant, Expr, Function, GlobalVar, Grad, Let, Var, replace
 from relay.ir.module import IRModule
@@ -13,16 +14,17 @@ from relay.transform.eta import eta_expand
 from relay.transform.fusion import fuse_ops
 from relay.transform.lifting import lambda_lift
 from relay.transform.specialisation import monomorphize
-from relay.transform.unused_functions import remove_unused_functions
+from relay.transform.unused_functions import reached, remove_unused_functions
 from relay.typecheck.infer import infer
 
 
-def lowered(mod: IRModule) -> IRModule:
-    """`mod` annotated, without derivatives and type parameters, its functions lifted."""
+def lowered(mod: IRModule, entries: Sequence[str] = ("main",)) -> IRModule:
+    """What `entries` need of `mod`, annotated, without derivatives and type parameters, functions lifted."""
     mod = infer(mod)
+    mod = constants_called(mod, reached(mod, [mod.get_global_var(name) for name in entries]))
     if any(type(e) is Grad for f in mod.functions.values() for e in post_order(f)):
         mod = hooks.expand_grad(mod, reserved=mod.functions)
-    mod = monomorphize(remove_unused_functions(mod))
+    mod = monomorphize(remove_unused_functions(mod, entry_functions=tuple(entries)))
     mod = fuse_ops(expand_composites(mod))
     mod = fused_apart(mod)
     return lambda_lift(eta_expand(mod, expand_op=True, expand_constructor=True))
