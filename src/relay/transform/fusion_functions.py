@@ -21,7 +21,7 @@ def with_functions(flow: Dataflow, groups: Mapping[Expr, Group]) -> Expr:
             nodes.append(e)
             if e is group.root:
                 new[e] = call(nodes, flow, new)
-        elif type(e) is Let and e.var in values and is_inner(e.value, groups):
+        elif type(e) is Let and e.var in values and is_inner(values.get(e.value, e.value), groups):
             new[e] = new.get(e.body, e.body)
         else:
             children = tuple([new.get(c, c) for c in e.children])

@@ -105,7 +105,10 @@ class Dataflow:
 
     def let(self, e: Let, is_frozen: bool) -> None:
         """Note what a `let` uses; a value that its variable stands for is used where the variable is."""
-        if type(e.value) in PRODUCERS and not is_frozen and self.may_wait(e):
+        value = self.values.get(e.value)
+        if value is not None and self.types(value) == e.var.type_annotation:
+            self.values[e.var] = value
+        elif type(e.value) in PRODUCERS and not is_frozen and self.may_wait(e):
             self.values[e.var] = e.value
         else:
             self.leave(e.value)
