@@ -5,6 +5,7 @@ from relay.op import (  # noqa: I001 -- the order is that of the operator manual
     trigonometry,
     rounding,
     arithmetic,
+    division,
     compare,
     logic,
     cast,
@@ -58,8 +59,8 @@ from relay.op.nn import (
 from relay.op.relation import relation
 
 FILES = (
-    math, trigonometry, rounding, arithmetic, compare, logic, cast, create, sizes, one_hot, reshape, join,
-    broadcast, slice, dynamic_slice, take, index, scatter, arrange, pad, layout, einsum, fixed_point,
+    math, trigonometry, rounding, arithmetic, division, compare, logic, cast, create, sizes, one_hot, reshape,
+    join, broadcast, slice, dynamic_slice, take, index, scatter, arrange, pad, layout, einsum, fixed_point,
     gradient, reduce, statistics, scan, sort, unique, random, nn, activation, basic, conv, conv_transpose,
     conv_weight, dense, loss, norm, magnitude, pool, global_pool, adaptive_pool, pool_grad,
     adaptive_pool_grad, upsample,

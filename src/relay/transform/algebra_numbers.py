@@ -12,19 +12,10 @@ import numpy as np
 from relay.ir.dtype import is_float, is_integer
 from relay.ir.expr import Call, Expr
 from relay.ir.type import TensorType
-from relay.op.arithmetic import (
-    Add,
-    Divide,
-    FloorDivide,
-    Maximum,
-    Minimum,
-    Multiply,
-    Power,
-    Subtract,
-    TruncDivide,
-)
+from relay.op.arithmetic import Add, Maximum, Minimum, Multiply, Power, Subtract
 from relay.op.base import Operator
 from relay.op.broadcast import BroadcastTo, Where
+from relay.op.division import Divide, FloorDivide, TruncDivide
 from relay.op.logic import BitwiseAnd, BitwiseNot, BitwiseOr, LogicalAnd, LogicalNot, LogicalOr
 from relay.op.math import Abs, Negative, Rsqrt, Sqrt
 from relay.op.nn.activation import Relu

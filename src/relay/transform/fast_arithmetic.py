@@ -6,7 +6,8 @@ from relay.ir.dtype import is_float
 from relay.ir.expr import Call, Expr
 from relay.ir.module import IRModule
 from relay.ir.type import TensorType
-from relay.op.arithmetic import Add, Divide, Multiply, Power
+from relay.op.arithmetic import Add, Multiply, Power
+from relay.op.division import Divide
 from relay.op.math import Exp, Rsqrt, Sqrt
 from relay.op.nn.activation import Softmax
 from relay.transform.algebra_numbers import dtype_of, kind_of, twice_constant

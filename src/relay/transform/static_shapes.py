@@ -11,10 +11,11 @@ from relay.ir.dtype import is_integer, to_numpy
 from relay.ir.expr import Call, Constant, Expr, Function, GlobalVar, Let, Tuple, Var, replace
 from relay.ir.module import IRModule
 from relay.ir.type import ANY, TensorType, TupleType, Type
-from relay.op.arithmetic import Add, FloorDivide, Maximum, Minimum, Multiply, Subtract
+from relay.op.arithmetic import Add, Maximum, Minimum, Multiply, Subtract
 from relay.op.broadcast import Where
 from relay.op.cast import Cast
 from relay.op.create import Arange
+from relay.op.division import FloorDivide
 from relay.op.dynamic_slice import DynStridedSlice
 from relay.op.join import Concatenate, Stack
 from relay.op.pad import Pad
