@@ -1,19 +1,21 @@
 """`from_onnx`: a model as a module."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from relay.diagnostic import derived_nodes, fail
+from relay.frontend.onnx.containers import Items, Nothing
 from relay.frontend.onnx.graph import Importer, Scope
 from relay.frontend.onnx.model import check_supported, opsets_of, read_model
 from relay.frontend.onnx.tensors import array_of, type_of
 from relay.frontend.onnx.value import NeedsValueError, Value, constant
 from relay.ir.collector import paused
+from relay.ir.dtype import dtype_name
 from relay.ir.expr import Expr, Function, Tuple, Var
 from relay.ir.module import IRModule
-from relay.ir.type import TensorType
+from relay.ir.type import UNIT, GlobalTypeVar, TensorType, TypeCall
 
 SMALL = 16
 """Elements up to which an initialiser is part of the program even where weights are parameters."""
@@ -56,8 +58,13 @@ def import_model(
     opset: int | None,
     freeze_params: bool,
     static: Mapping[str, Any],
+    examples: Mapping[str, Any] | None = None,
 ) -> tuple[IRModule, dict[str, np.ndarray[Any, Any]]]:
-    """As `from_onnx`; a value that is missing is a `NeedsValueError`."""
+    """As `from_onnx`; a value that is missing is a `NeedsValueError`.
+
+    `examples` gives values of inputs that are sequences or options.  Their elements become parameters of
+    their own, `x.0`, `x.1`, and whether an option holds something is part of the program.
+    """
     proto, name, folder = read_model(model)
     opsets = opsets_of(proto, opset)
     importer = Importer(name, opsets, folder)
@@ -65,7 +72,7 @@ def import_model(
         importer.functions["" if f.domain == "ai.onnx" else f.domain, f.name] = f
     check_supported(proto, importer)
     with paused(), derived_nodes():
-        return _imported(proto, importer, shape, dtype, freeze_params, static)
+        return _imported(proto, importer, shape, dtype, freeze_params, static, examples or {})
 
 
 def _imported(
@@ -75,6 +82,7 @@ def _imported(
     dtype: str | Mapping[str, str] | None,
     freeze_params: bool,
     static: Mapping[str, Any],
+    examples: Mapping[str, Any],
 ) -> tuple[IRModule, dict[str, np.ndarray[Any, Any]]]:
     graph, scope = proto.graph, Scope(importer)
     params: list[Var] = []
@@ -83,6 +91,8 @@ def _imported(
     for i in graph.input:
         if i.name in static:
             scope.values[i.name] = constant(_as_declared(static[i.name], i, importer))
+        elif i.name in examples:
+            scope.values[i.name] = _known_structure(i, examples[i.name], importer, params)
         elif i.name not in initial:
             param = Var(i.name, _input_type(i, importer, shape, dtype))
             params.append(param)
@@ -118,6 +128,22 @@ def _input_type(
         return TensorType(tuple(shape[i.name]), base or (dtype_of(number) if number else "float32"))
     found = type_of(i.type, importer.dims)
     return TensorType(found.shape, base) if isinstance(found, TensorType) and base else found
+
+
+def _known_structure(i: Any, example: Any, importer: Importer, params: list[Var]) -> Value:
+    """A sequence or an option by its elements, each a parameter."""
+
+    def parameter(name: str, x: Any) -> Value:
+        array = np.asarray(x)
+        params.append(Var(name, TensorType(array.shape, dtype_name(array.dtype))))
+        return Value(params[-1], params[-1].type_annotation or UNIT, sources=frozenset({i.name}))
+
+    if example is None:
+        return Nothing(importer.mod, TypeCall(GlobalTypeVar("Option"), [UNIT]))
+    if isinstance(example, list):
+        parts = cast("list[Any]", example)
+        return Items(importer.mod, [parameter(f"{i.name}.{k}", x) for k, x in enumerate(parts)])
+    return parameter(i.name, example)
 
 
 def _library_for(t: Any, importer: Importer) -> None:

@@ -29,6 +29,11 @@ class RelayRep(BackendRep):
         self.inputs = [i.name for i in model.graph.input]
         self.outputs = [o.name for o in model.graph.output]
         initial = {t.name for t in model.graph.initializer}
+        self.containers = {
+            i.name
+            for i in model.graph.input
+            if i.type.WhichOneof("value") in ("sequence_type", "optional_type")
+        }
         self.required = [n for n in self.inputs if n not in initial]
         self.static: frozenset[str] = frozenset()
         self.programs: dict[Any, Any] = {}
@@ -36,16 +41,22 @@ class RelayRep(BackendRep):
     def run(self, inputs: Any, **_: Any) -> Any:
         """The outputs for inputs, given in order or by name."""
         given = self.named(inputs)
+        held = {n: x for n, x in given.items() if n in self.containers}
         while True:
             try:
-                call = self.program({n: np.asarray(given[n]) for n in self.static if n in given})
+                call = self.program({n: np.asarray(given[n]) for n in self.static if n in given}, held)
                 break
             except NeedsValueError as missing:
                 more = missing.sources - self.static
                 if not more:
                     raise
                 self.static |= more
-        args = {n: to_relay(x) for n, x in given.items() if n not in self.static}
+        args: dict[str, Any] = {}
+        for n, x in given.items():
+            if isinstance(x, list):
+                args.update({f"{n}.{k}": to_relay(v) for k, v in enumerate(cast("list[Any]", x))})
+            elif n not in self.static and x is not None:
+                args[n] = to_relay(x)
         found = call(**args) if callable(call) else call
         results: Any = found if len(self.outputs) != 1 else (found,)
         return namedtupledict("Outputs", self.outputs)(*[from_relay(r) for r in results])
@@ -60,13 +71,24 @@ class RelayRep(BackendRep):
             return dict(zip(names, several, strict=False))
         return {self.required[0]: inputs}
 
-    def program(self, static: Static) -> Any:
+    def program(self, static: Static, held: dict[str, Any]) -> Any:
         """What runs the model with those inputs made part of it."""
-        key = tuple([(n, a.shape, a.tobytes()) for n, a in sorted(static.items())])
+        key = (*[(n, a.shape, a.tobytes()) for n, a in sorted(static.items())], structure(held))
         if key not in self.programs:
-            mod, _ = import_model(self.model, {}, None, None, True, static)
+            mod, _ = import_model(self.model, {}, None, None, True, static, held)
             self.programs[key] = ready(mod)
         return self.programs[key]
+
+
+def structure(held: dict[str, Any]) -> Any:
+    """What the program depends on of sequences and options."""
+
+    def of(x: Any) -> Any:
+        if isinstance(x, list):
+            return tuple([of(v) for v in cast("list[Any]", x)])
+        return None if x is None else np.shape(x)
+
+    return tuple([(n, of(x)) for n, x in sorted(held.items())])
 
 
 def ready(mod: IRModule) -> Any:
@@ -89,6 +111,8 @@ def from_relay(x: Any) -> Any:
                 return from_relay(x.fields[0])
             case _:
                 return from_list(x)
+    if isinstance(x, tuple):
+        return [from_relay(v) for v in cast("tuple[Any, ...]", x)]
     return x if isinstance(x, str) else np.asarray(x)
 
 

@@ -3,12 +3,14 @@
 from collections.abc import Sequence
 from typing import Any
 
+from relay.frontend.onnx.containers import Items, Nothing
 from relay.frontend.onnx.graph import Scope
 from relay.frontend.onnx.node import Node
 from relay.frontend.onnx.registry import converts
 from relay.frontend.onnx.support import cast, scalar, sizes_as_value
 from relay.frontend.onnx.tensors import without_sizes
 from relay.frontend.onnx.value import (
+    NeedsValueError,
     Value,
     call,
     constant,
@@ -19,6 +21,9 @@ from relay.frontend.onnx.value import (
 )  # fmt: skip
 from relay.ir.expr import Call, Expr, Function, If, Let, Tuple, Var
 from relay.ir.type import ANY, Dim, TensorType, TupleType, Type
+
+LONGEST = 1024
+"""So many rounds are written out at most."""
 
 
 def branch(node: Node, graph: Any, what: str) -> tuple[Scope, list[Value]]:
@@ -42,6 +47,8 @@ def convert_if(node: Node, condition: Value) -> Any:
     yes, then = branch(node, node.graph("then_branch"), "then_branch")
     no, otherwise = branch(node, node.graph("else_branch"), "else_branch")
     for a, b in zip(then, otherwise, strict=True):
+        if isinstance(a, Items | Nothing) or isinstance(b, Items | Nothing):
+            raise NeedsValueError("which branch is taken", condition.sources)
         if same_kind(a.type) != same_kind(b.type):
             return node.fail(f"its branches give {a.type} and {b.type}")
     if len(then) == 1:
@@ -87,6 +94,30 @@ def cast_shape(t: TensorType) -> tuple[Dim, ...]:
     return t.shape
 
 
+def unrolled(node: Node, count: Value | None, condition: Value | None, state: list[Value]) -> Any:
+    """A loop of a known number of rounds, one after another: it carries a sequence known by its elements."""
+    rounds = int(count.number("the number of rounds")) if count is not None else LONGEST
+    going = True if condition is None else bool(condition.number("whether the loop begins"))
+    body = node.graph("body")
+    names = [i.name for i in body.input]
+    rows: list[list[Value]] = []
+    k = 0
+    while going and k < rounds:
+        if k == LONGEST:
+            return node.fail(f"it carries a sequence through more than {LONGEST} rounds")
+        scope = node.scope.inner()
+        scope.prefix = f"{scope.prefix}{node.name}.{k}/"
+        operands = [constant(k, "int64"), constant(True), *state]
+        scope.values.update(dict(zip(names, operands, strict=True)))
+        results = scope.run(body, f"{node.scope.importer.name}:{node.name}.body")
+        node.scope.bindings += scope.bindings
+        going = bool(results[0].number("whether the loop goes on"))
+        state, k = results[1 : 1 + len(state)], k + 1
+        rows.append(results[1 + len(state) :])
+    stacked = [call("stack", column, axis=0) for column in zip(*rows, strict=True)]
+    return (*state, *stacked)
+
+
 class Round:
     """One conversion of a loop's body for carried values of given types."""
 
@@ -107,6 +138,8 @@ class Round:
 @converts("Loop")
 def loop(node: Node, count: Value | None = None, condition: Value | None = None, *carried: Value) -> Any:
     """Rounds of a graph: so many, or while a condition holds; results of each round are stacked."""
+    if any(isinstance(v, Items | Nothing) for v in carried):
+        return unrolled(node, count, condition, list(carried))
     body = node.graph("body")
     names = [i.name for i in body.input]
     kept = len(carried)
@@ -118,7 +151,7 @@ def loop(node: Node, count: Value | None = None, condition: Value | None = None,
     collected = [Var(f"scan{i}", t) for i, t in enumerate(rows)]
     recur = Var(f"{node.name}_loop", span=node.span)
     i, more, *state = one.variables
-    grown = [appended(c, s) for c, s in zip(collected, scans, strict=True)]
+    grown = [appended(c, s, i) for c, s in zip(collected, scans, strict=True)]
     step = call("add", Value(i, types[0]), constant(1, "int64"))
     again = one.scope.around(
         Call(recur, (step.expr, scalar(going).expr, *[v.expr for v in after], *[g.expr for g in grown]))
@@ -160,10 +193,15 @@ def stack_type(x: Value) -> TensorType:
     return TensorType((ANY, *x.shape), x.dtype)
 
 
-def appended(rows: Var, x: Value) -> Value:
-    """Rows with one more."""
+def appended(rows: Var, x: Value, index: Expr) -> Value:
+    """Rows with one more; the first one says how long those are whose size is not known."""
     before = Value(rows, rows.type_annotation or stack_type(x))
-    return call("concatenate", (before, call("expand_dims", x, axis=0)), axis=0)
+    one = call("expand_dims", x, axis=0)
+    more = call("concatenate", (before, one), axis=0)
+    if all(isinstance(d, int) for d in x.shape):
+        return more
+    first = call("equal", Value(index, TensorType((), "int64")), constant(0, "int64"))
+    return Value(If(first.expr, one.expr, more.expr), stack_type(x), sources=more.sources)
 
 
 def empty_of(t: TensorType) -> Value:
@@ -222,7 +260,7 @@ def scanned_once(
     collected = [Var(f"scan{i}", t) for i, t in enumerate(rows)]
     recur = Var(f"{node.name}_scan", span=node.span)
     forward = node.ints("scan_output_directions", [0] * len(scans))
-    grown = [appended(c, s) for c, s in zip(collected, scans, strict=True)]
+    grown = [appended(c, s, index) for c, s in zip(collected, scans, strict=True)]
     step = call("add", Value(index, TensorType((), "int64")), constant(1, "int64"))
     again = scope.around(Call(recur, (step.expr, *[v.expr for v in after], *[g.expr for g in grown])))
     test = call("less", Value(index, TensorType((), "int64")), length)

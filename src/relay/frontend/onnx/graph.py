@@ -184,7 +184,7 @@ def apply_rule(rule: registry.Converter, node: Node, operands: Sequence[Value | 
             fail("onnx-model", f"`{node.proto.op_type}` cannot have {len(operands)} operands")
         raise
     if isinstance(found, Value):
-        return fields(found) if isinstance(found.type, TupleType) else (found,)
+        return fields(found) if type(found) is Value and isinstance(found.type, TupleType) else (found,)
     return found
 
 

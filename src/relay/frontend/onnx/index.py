@@ -6,8 +6,8 @@ import numpy as np
 
 from relay.frontend.onnx.node import Node
 from relay.frontend.onnx.registry import converts
-from relay.frontend.onnx.support import axis_in, cast, reshape_to, transpose
-from relay.frontend.onnx.value import Value, call, constant, fields
+from relay.frontend.onnx.support import axes_in, axis_in, cast, reshape_to, sizes_as_value, transpose
+from relay.frontend.onnx.value import NeedsValueError, Value, call, constant, fields, sizes_of
 
 
 def wrapped(indices: Value, size: Any) -> Value:
@@ -88,11 +88,40 @@ def convert_slice(
     node: Node, x: Value, starts: Value, ends: Value, axes: Value | None = None, steps: Value | None = None
 ) -> Value:
     """A part between places."""
-    begin = starts.numbers("the starts")
-    end = ends.numbers("the ends") if ends.dims is None else list(ends.dims)
-    along = list(range(len(begin))) if axes is None else axes.numbers("the axes")
-    step = [1] * len(begin) if steps is None else steps.numbers("the steps")
-    return _sliced(x, begin, end, along, step)
+    count = starts.size(0)
+    along = list(range(count)) if axes is None else axes.numbers("the axes")
+    step = [1] * count if steps is None else steps.numbers("the steps")
+    begin, end = sizes_of(starts), sizes_of(ends)
+    if begin is None or end is None or not all(isinstance(b, int) for b in begin.flat):
+        return slice_between(x, starts, ends, along, step)
+    return _sliced(x, list(begin), list(end), along, step)
+
+
+def slice_between(x: Value, starts: Value, ends: Value, axes: list[int], steps: list[int]) -> Value:
+    """A slice between places that are known at run time, cut at the ends of the axes."""
+    first: list[Value] = []
+    last: list[Value] = []
+    strides: list[int] = []
+    sizes = sizes_as_value(x)
+    along = axes_in(axes, x.rank)
+    if min(steps) < 1:
+        raise NeedsValueError("where a slice goes backwards", starts.sources | ends.sources)
+    for a in range(max(along) + 1):
+        size = call("strided_slice", sizes, begin=(a,), end=(a + 1,))
+        if a in along:
+            k = along.index(a)
+            for places, found in ((starts, first), (ends, last)):
+                place = cast(call("strided_slice", places, begin=(k,), end=(k + 1,)), "int64")
+                place = call("where", call("less", place, 0), place + size, place)
+                found.append(call("maximum", call("minimum", place, size), 0))
+            last[-1] = call("maximum", first[-1], last[-1])
+            strides.append(steps[k])
+        else:
+            first.append(constant([0], "int64"))
+            last.append(size)
+            strides.append(1)
+    places = [call("concatenate", tuple(p), axis=0) if len(p) > 1 else p[0] for p in (first, last)]
+    return call("dyn.strided_slice", x, *places, constant(strides, "int64"))
 
 
 def _sliced(x: Value, starts: list[int], ends: list[Any], axes: list[int], steps: list[int]) -> Value:
@@ -122,17 +151,10 @@ def _sliced(x: Value, starts: list[int], ends: list[Any], axes: list[int], steps
     if not kept:
         return x
     if any(last is not None and not isinstance(last, int) for last in lasts):
-        return _slice_open(x, begins, lasts, kept, strides)
+        raise NeedsValueError("where a slice ends", x.sources)
     return call(
         "strided_slice", x, begin=tuple(begins), end=tuple(lasts), strides=tuple(strides), axes=tuple(kept)
     )
-
-
-def _slice_open(x: Value, begins: list[int], lasts: list[Any], axes: list[int], strides: list[int]) -> Value:
-    """A slice to a symbolic size: all of those first elements."""
-    from relay.frontend.onnx.value import NeedsValueError
-
-    raise NeedsValueError("where a slice ends", x.sources)
 
 
 @converts("Compress")

@@ -11,8 +11,9 @@ F = TypeVar("F", bound=Converter)
 ML = "ai.onnx.ml"
 TRAINING = "ai.onnx.preview.training"
 FAMILIES = (
-    "activations", "arithmetic", "arrange", "control", "convolution", "create", "index", "linear",
-    "normalization", "pooling", "quantization", "reduction", "resize", "shape",
+    "activations", "arithmetic", "arrange", "classic", "control", "convolution", "create", "index", "linear",
+    "normalization", "optionals", "pooling", "quantization", "recurrent", "reduction", "resize", "sequences",
+    "shape", "signal", "training", "vision",
 )  # fmt: skip
 
 converters: dict[tuple[str, str], list[tuple[int, Converter]]] = {}

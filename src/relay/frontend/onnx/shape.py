@@ -189,4 +189,6 @@ def to_float8(x: Value, to: str, saturate: bool) -> Value:
 def bit_cast(node: Node, x: Value) -> Value:
     """The same bits, as another base type of that width."""
     to = dtype_of(node.int("to"))
+    if "bool" in (x.dtype, to):
+        return cast(x, to)
     return x if to == x.dtype else call("reinterpret", x, dtype=to)
