@@ -75,7 +75,7 @@ class Type:
 
 interned: WeakValueDictionary[tuple[object, ...], Type] = WeakValueDictionary()
 """The living types by what they say."""
-_refs: dict[tuple[object, ...], Value] = interned.data  # pyright: ignore
+_refs: dict[tuple[object, ...], Value] = interned.data  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType, reportUnknownVariableType]
 """A plain look-up here takes half the time of `WeakValueDictionary.get`."""
 uids = count()
 """Numbers for what is its own identity, in the order of age."""

@@ -365,7 +365,7 @@ class Elementwise(Operator):
 
     def element(self, b: Loops, index: Sequence[Any], data: View) -> Any:
         """An element of the result, by `native`."""
-        return self.native(b, data.at(index))  # pyright: ignore
+        return self.native(b, data.at(index))  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType, reportUnknownVariableType]
 
     def extent(self, b: Loops, data: View) -> Sequence[Any]:
         """The shape of the result is the operand's."""
@@ -390,7 +390,7 @@ class Broadcast(Operator):
 
     def element(self, b: Loops, index: Sequence[Any], *views: View) -> Any:
         """An element of the result, by `native`."""
-        return self.native(b, *[x.at(b.spread(index, x)) for x in views])  # pyright: ignore
+        return self.native(b, *[x.at(b.spread(index, x)) for x in views])  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType, reportUnknownVariableType]
 
     def extent(self, b: Loops, *views: View) -> Sequence[Any]:
         """The shape that all operands broadcast to."""

@@ -234,7 +234,7 @@ def _joined_alone(w: Calls, e: Call) -> Expr | None:
     (x,) = made.fields
     if isinstance(e.attrs, Concatenate):
         return x
-    rank = len(w.types(e).shape)  # pyright: ignore
+    rank = len(w.types(e).shape)  # pyright: ignore[reportAttributeAccessIssue, reportUnknownArgumentType, reportUnknownMemberType]
     return call(ExpandDims(axis=e.attrs.axis % rank), (x,), e)
 
 
@@ -248,7 +248,7 @@ def _joined_again(w: Calls, e: Call) -> Expr | None:
     inner = w.parts(whole, Split)
     if not inner or not same_known(w.types(inner[1][0]), w.types(e)):
         return None
-    rank = len(w.types(e).shape)  # pyright: ignore
+    rank = len(w.types(e).shape)  # pyright: ignore[reportAttributeAccessIssue, reportUnknownArgumentType, reportUnknownMemberType]
     return inner[1][0] if inner[0].axis % rank == e.attrs.axis % rank else None
 
 

@@ -69,7 +69,7 @@ class Copy:
     def type(self, t: Any) -> Any:
         """A type, dimension or base type with types put in."""
         if not isinstance(t, Type) or not t.flags & HAS_VAR or not self.types:
-            return tuple([self.type(d) for d in t]) if isinstance(t, tuple) else t  # pyright: ignore
+            return tuple([self.type(d) for d in t]) if isinstance(t, tuple) else t  # pyright: ignore[reportUnknownVariableType]
         found = self.known.get(t)
         if found is None:
             found = self.known[t] = substitute_type(t, self.types)

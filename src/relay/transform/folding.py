@@ -91,7 +91,7 @@ def sizes_of_type(t: Type) -> list[tuple[int, int]] | None:
 def constant_of(value: Any, t: Type, e: Expr) -> Expr | None:
     """A value of type `t` as an expression; None if it is not of that type."""
     if isinstance(t, TupleType) and isinstance(value, tuple):
-        fields = [constant_of(v, f, e) for v, f in zip(value, t.fields, strict=True)]  # pyright: ignore
+        fields = [constant_of(v, f, e) for v, f in zip(value, t.fields, strict=True)]  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
         return None if None in fields else Tuple(tuple([f for f in fields if f is not None]), span=e.span)
     array = np.asarray(value)
     if not isinstance(t, TensorType) or not isinstance(t.dtype, str):

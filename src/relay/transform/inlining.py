@@ -296,5 +296,5 @@ class _Inliner:
 def is_open(arg: Any) -> bool:
     """Whether a type argument has a size that only running tells: entering the function looks at it."""
     if isinstance(arg, tuple):
-        return any(isinstance(d, Type) and d.flags & HAS_ANY for d in arg)  # pyright: ignore
+        return any(isinstance(d, Type) and d.flags & HAS_ANY for d in arg)  # pyright: ignore[reportUnknownVariableType]
     return isinstance(arg, Type) and bool(arg.flags & HAS_ANY)

@@ -340,7 +340,7 @@ class _Evaluator:
         if type(name) is Constructor:
             return Value(self.rebuilt(e, callee, args, frame), Cell(name, tuple(args)))
         if type(name) is GlobalVar and isinstance(self.mod.functions[name], Function):
-            callee = Value(name, Closure(self.mod.functions[name], Frame(None, None, own=False)))  # pyright: ignore
+            callee = Value(name, Closure(self.mod.functions[name], Frame(None, None, own=False)))  # pyright: ignore[reportArgumentType]
         if isinstance(callee.static, Closure):
             found = yield self.unfolded(e, callee, args, frame, chain)
             if found is not None:

@@ -68,7 +68,7 @@ def _scaled_sum(w: Calls, e: Call, scale: Scale) -> Task:
 def _scaled_bias(w: Calls, e: Call, scale: Scale) -> Task:
     """A sum with a bias for each channel."""
     x, bias = e.args
-    t, rank = w.tensor(bias), len(w.types(e).shape)  # pyright: ignore
+    t, rank = w.tensor(bias), len(w.types(e).shape)  # pyright: ignore[reportAttributeAccessIssue, reportUnknownArgumentType, reportUnknownMemberType]
     if t is None or not w.is_plain(bias) or (scale.count != 1 and e.attrs.axis % rank != scale.axis):
         return None
     made = yield _scaled(w, x, scale)

@@ -20,5 +20,5 @@ def spelling(rule: Rule) -> Callable[..., RulePass]:
     make.__name__ = make.__qualname__ = rule.public
     make.__doc__ = rule.run.__doc__
     several = [p.replace(kind=p.POSITIONAL_OR_KEYWORD) for p in rule.options.values()]
-    make.__signature__ = inspect.Signature(several, return_annotation=RulePass)  # pyright: ignore
+    make.__signature__ = inspect.Signature(several, return_annotation=RulePass)
     return make

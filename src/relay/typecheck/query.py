@@ -108,7 +108,7 @@ def _found(inf: Inference, e: Expr) -> Any:
     if isinstance(e, Constructor | Op):
         found = inf.raw(e)
     else:
-        found = inf.types.get(e, inf.vars.get(e))  # pyright: ignore
+        found = inf.types.get(e, inf.vars.get(e))  # pyright: ignore[reportArgumentType]
         if found is None and isinstance(e, Constant):
             found = constant(inf, e)
     if found is not None:
