@@ -27,6 +27,12 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 @pytest.fixture(autouse=True)
+def _compiled_programs_are_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests leave nothing in the user's cache, and get nothing from it."""
+    monkeypatch.setenv("RELAY_CACHE", "off")
+
+
+@pytest.fixture(autouse=True)
 def _registrations_end_with_the_test() -> Iterator[None]:
     """Operators and relations that a test registers are gone after it."""
     from relay.op.base import alias_of, builders, registry

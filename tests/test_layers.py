@@ -9,7 +9,7 @@ ROOT = Path(relay.__file__).parent
 LAYERS = [
     ("diagnostic", "hints"), ("ir",), ("op",), ("text",), ("typecheck",), ("std",), ("analysis",),
     ("pattern",),
-    ("interpreter",), ("transform",), ("autodiff",), ("backend",), ("driver", "tracing"),
+    ("interpreter",), ("transform",), ("autodiff",), ("backend",), ("driver", "tracing", "building"),
     ("optim", "testing"), ("frontend",), ("errors", "cli"),
 ]  # fmt: skip
 LAYER = {name: i for i, names in enumerate(LAYERS) for name in names}

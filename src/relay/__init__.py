@@ -40,6 +40,7 @@ _NAMES = {
     "relay.autodiff.api": "gradient hessian jacobian value_and_grad",
     "relay.interpreter.value": "Closure ConstructorValue RefValue",
     "relay.driver": "create_executor function optimize run",
+    "relay.building": "build compile load_module",
 }
 _HOME = {name: module for module, names in _NAMES.items() for name in names.split()}
 _RENAMED = {

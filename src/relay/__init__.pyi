@@ -37,6 +37,7 @@ from relay.autodiff.api import (
     value_and_grad as value_and_grad,
 )
 from relay.autodiff.custom import checkpoint as checkpoint, custom_vjp as custom_vjp
+from relay.building import build as build, compile as compile, load_module as load_module
 from relay.diagnostic import (
     Diagnostic as Diagnostic,
     Note as Note,

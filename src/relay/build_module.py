@@ -1,6 +1,7 @@
-"""Executors and parameters, by the module name that people know."""
+"""Compiling, executors and parameters, by the module name that people know."""
 
+from relay.building import build
 from relay.driver import create_executor
 from relay.ir.bind import bind_params_by_name
 
-__all__ = ["bind_params_by_name", "create_executor"]
+__all__ = ["bind_params_by_name", "build", "create_executor"]

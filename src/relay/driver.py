@@ -19,7 +19,7 @@ __all__ = [
     "function", "optimize", "run",
 ]  # fmt: skip
 
-EXECUTORS = ("debug", "graph", "vm", "aot")
+EXECUTORS = ("debug", "graph", "vm", "aot", "native")
 PLACES = ("cpu", "llvm", "native", "c", "interpreter")
 
 
@@ -46,14 +46,22 @@ class Executor:
             if isinstance(what, Function):
                 what = what.body if not what.params else what
             names = tuple([_variable(k, what) for k in binds])
-            return self.interpreter.apply(
-                self.interpreter.value_of(Function(names, what)), tuple(binds.values())
-            )
+            return self.apply(Function(names, what), tuple(binds.values()))
         if isinstance(what, GlobalVar) and isinstance(self.mod.functions.get(what), Function):
-            return self._caller(what)
-        return self.interpreter.value_of(what)
+            return self.caller(what)
+        return self.value(what)
 
-    def _caller(self, name: GlobalVar) -> Callable[..., Any]:
+    def apply(self, fn: Function, args: tuple[Any, ...]) -> Any:
+        """The value of a function on arguments."""
+        return self.interpreter.apply(self.interpreter.value_of(fn), args)
+
+    def value(self, e: Expr) -> Any:
+        """The value of an expression."""
+        return self.interpreter.value_of(e)
+
+    def caller(self, name: GlobalVar) -> Callable[..., Any]:
+        """A definition as a function of Python."""
+
         def call(*args: Any, **named: Any) -> Any:
             return self.interpreter.apply(self.interpreter.value_of(name), args, named)
 
@@ -80,10 +88,11 @@ def create_executor(
 ) -> Executor:
     """An executor over `mod`, whose `evaluate` gives values and functions to call.
 
-    Every `kind` that people know (`debug`, `graph`, `vm`, `aot`) runs every program and gives the same
-    values; all of them are the reference interpreter.  `params` binds parameters of `@main` by name.
+    `native` compiles programs to machine code.  Every other `kind` that people know (`debug`, `graph`, `vm`,
+    `aot`) is the reference interpreter, which gives the same values.  `params` binds parameters of `@main` by
+    name.
 
-    Raises `unknown-executor`, `unknown-target`.
+    Raises `unknown-executor`, `unknown-target`, `unknown-input`, `argument-type`.
     """
     if kind not in EXECUTORS:
         fail(
@@ -99,19 +108,30 @@ def create_executor(
                 hint=f"leave it out, or say `{PLACES[0]}`",
             )
     mod = IRModule() if mod is None else expect_module(mod)
-    return Executor(_with_params(mod, params) if params else mod)
+    mod = with_params(mod, params) if params else mod
+    if kind == "native":
+        from relay.building import NativeExecutor
+
+        return NativeExecutor(mod)
+    return Executor(mod)
 
 
-def _with_params(mod: IRModule, params: Mapping[str, Any]) -> IRModule:
-    """The module with parameters of `@main` bound by name, as their types want them (`argument-type`)."""
+def with_params(mod: IRModule, params: Mapping[str, Any]) -> IRModule:
+    """The module with parameters of `@main` bound by name, as their types want them.
+
+    Raises `unknown-input`, `argument-type`.
+    """
     bound = mod.copy()
     name = bound.get_global_var("main")
     main = bound[name]
     known = {p.name_hint: p for p in main.params} if isinstance(main, Function) else {}
+    for n in params:
+        if n not in known:
+            names = ", ".join([f"`{k}`" for k in list(known)[:8]])
+            hint = did_you_mean(n, known) or (f"its parameters are {names}" if known else "it has none")
+            fail("unknown-input", f"the program has no parameter `{n}`", hint=hint)
     env: dict[Any, Any] = {}
-    values = {
-        n: convert_argument("@main", known[n], x, env, mod) if n in known else x for n, x in params.items()
-    }
+    values = {n: convert_argument("@main", known[n], x, env, mod) for n, x in params.items()}
     bound[name] = bind_params_by_name(main, values)
     return bound
 
@@ -128,7 +148,7 @@ def optimize(
     from relay.typecheck.infer import infer
 
     del target
-    return lean(infer(_with_params(mod, params) if params else mod)), {}
+    return lean(infer(with_params(mod, params) if params else mod)), {}
 
 
 def evaluate(mod: IRModule, what: Expr | str, *args: Any, **named: Any) -> Any:

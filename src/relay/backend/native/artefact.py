@@ -13,6 +13,7 @@ import struct
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib import metadata
 from pathlib import Path
 from typing import Any, BinaryIO, NoReturn, cast
 
@@ -20,7 +21,7 @@ import numpy as np
 
 from relay.backend.native import jit
 from relay.backend.native.signature import Signature, from_plain
-from relay.backend.native.tensors import ALIGNMENT, room
+from relay.backend.native.tensors import ALIGNMENT, DATA, room
 from relay.diagnostic import fail
 from relay.text.files import write_atomically
 
@@ -53,10 +54,11 @@ class Artefact:
         out.write(header)
         at = START.size + len(header)
         base = aligned(at, ALIGNMENT)
-        for (start, _), part in zip(places, (self.code, *self.constants), strict=True):
+        for (start, size), pieces in zip(places, ([self.code], *map(stored, self.constants)), strict=True):
             out.write(bytes(base + start - at))
-            out.write(memoryview(part))
-            at = base + start + len(part)
+            for piece in pieces:
+                out.write(piece)
+            at = base + start + size
 
     def places(self) -> list[tuple[int, int]]:
         """Where the code and the constants are, in bytes after the header, and how long."""
@@ -74,7 +76,7 @@ class Artefact:
             "features": jit.features(),
             "places": places,
             "code": digest(self.code).hex(),
-            "constants": [zlib.crc32(c) for c in self.constants],
+            "constants": [checksum(stored(c)) for c in self.constants],
             "signature": self.signature.plain(),
         }
 
@@ -114,7 +116,7 @@ def parts(name: str, data: Any, header: dict[str, Any], at: int) -> Artefact:
     code, *constants = [data[base + start : base + start + size] for start, size in places]
     if digest(code.tobytes()).hex() != header["code"]:
         broken(name, "its code has been changed")
-    if [zlib.crc32(c) for c in constants] != header["constants"]:
+    if [checksum([c]) for c in constants] != header["constants"]:
         broken(name, "its constants have been changed")
     return Artefact(from_plain(header["signature"]), code.tobytes(), constants)
 
@@ -159,11 +161,27 @@ def old(name: str, theirs: str, ours: str) -> NoReturn:
 
 def version() -> str:
     """The version of what the code relies on."""
-    from relay import __version__
     from relay.backend.native import calls, compilation, memory, tensors
 
     relied = memory.RUNTIME, tensors.ALLOCATE_BYTES, calls.DECLARATIONS, compilation.DOORS
-    return f"{__version__}-{digest(''.join(relied).encode())[:4].hex()}"
+    return f"{metadata.version('relay-ir')}-{digest(''.join(relied).encode())[:4].hex()}"
+
+
+def stored(constant: Any) -> list[Any]:
+    """A constant as it was before it was loaded: the address of its elements counts from the object."""
+    first = constant[: DATA + 8].copy()
+    word = first[DATA:].view("uint64")
+    if word[0] >= constant.ctypes.data:
+        word -= constant.ctypes.data
+    return [memoryview(first), memoryview(constant[DATA + 8 :])]
+
+
+def checksum(pieces: Sequence[Any]) -> int:
+    """A number that tells whether data have been damaged; quick, for data of any size."""
+    found = 0
+    for piece in pieces:
+        found = zlib.crc32(piece, found)
+    return found
 
 
 def digest(data: bytes) -> bytes:

@@ -1,7 +1,8 @@
 """Global constants as functions without parameters: machine code has only functions.
 
-A constant whose value is a tensor is computed now, once, by the interpreter; one that fails does so where it is
-used.  Any other is computed wherever it is used, which gives the same value, unless it holds references.
+A constant whose value is a tensor is computed now, once, by the interpreter; one that fails does so where
+it is used.  Any other is computed wherever it is used, which gives the same value, unless it holds
+references.
 """
 
 from collections.abc import Collection

@@ -16,9 +16,10 @@ from relay.backend.native.program import Program, received, result_type
 from relay.backend.native.representation import memory
 from relay.backend.native.signature import EntryPoint, Parts, Signature, Site
 from relay.backend.native.tensors import ALLOCATE_BYTES, TENSOR, image
+from relay.diagnostic import fail
 from relay.ir.expr import Function, Tuple, replace
 from relay.ir.module import IRModule
-from relay.ir.type import FuncType, GlobalTypeVar, RefType, TupleType, Type, TypeCall
+from relay.ir.type import FuncType, GlobalTypeVar, Kind, RefType, TupleType, Type, TypeCall
 
 DOORS = f"""
 declare i32 @relay_enter(ptr, ptr)
@@ -113,6 +114,9 @@ class Compilation:
         """What Python sees of a definition."""
         fn = self.program.mod.functions[self.program.mod.get_global_var(name)]
         assert isinstance(fn, Function)
+        if any(v.kind is not Kind.Dim for v in fn.type_params):
+            hint = "write the types of its parameters, or compile a function that calls it"
+            fail("no-native-code", f"`@{name}` takes arguments of any type", fn.span, hint=hint)
         return replace(fn, body=Tuple((), span=None), attrs={})
 
     def entry(self, name: str, fn: Function) -> EntryPoint:

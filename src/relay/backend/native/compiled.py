@@ -172,7 +172,8 @@ class NativeFunction:
         return self.address
 
     def __del__(self) -> None:
-        self.owner.contexts.let_go(self.address)
+        if not self.owner.code.is_gone:
+            self.owner.contexts.let_go(self.address)
 
 
 def converted(

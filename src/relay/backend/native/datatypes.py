@@ -28,7 +28,7 @@ class DataTypes:
         if found is None:
             data = self.definitions[c.belong_to]
             by = dict(zip(data.type_vars, args, strict=True))
-            fields = tuple([substitute_type(t, by) for t in c.inputs])
+            fields = tuple([substitute_type(t, by) for t in data.constructors[c.tag].inputs])
             found = self.cells[key] = (fields, layout([x for t in fields for x in self.leaves(t)]))
         return found
 

@@ -28,6 +28,11 @@ def triple() -> str:
     return binding().get_default_triple()
 
 
+def processor() -> str:
+    """The processor of this machine, as LLVM names it."""
+    return binding().get_host_cpu_name()
+
+
 def features() -> list[str]:
     """What the processor of this machine can do, as LLVM names it."""
     return sorted([name for name, there in binding().get_host_cpu_features().items() if there])
@@ -69,6 +74,11 @@ class Compiled:
         self.engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), target)
         self.engine.add_object_file(llvm.ObjectFileRef.from_data(code))
         self.engine.finalize_object()
+
+    @property
+    def is_gone(self) -> bool:
+        """Whether the memory has been given back: of a cycle of objects, anyone may be the first to go."""
+        return self.engine.closed
 
     def address(self, name: str) -> int:
         """Where a function is."""

@@ -1,0 +1,103 @@
+"""Compiled programs as people hold them: called, measured, stored."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from types import BuiltinFunctionType
+from typing import Any, NoReturn
+
+from relay.backend.native.artefact import Artefact
+from relay.backend.native.compiled import NativeProgram
+from relay.backend.native.timing import BenchmarkResult, measured
+from relay.diagnostic import did_you_mean, fail
+from relay.ir.expr import Function
+
+
+class CompiledModule:
+    """A compiled program: `built(…)` calls `@main`, or its only entry, and `built["f"]` is the entry `@f`.
+
+    Entries take NumPy arrays, arrays of other libraries (DLPack), Python numbers, lists, tuples and instances
+    of data types, by position or name.  Tensors come back as NumPy arrays, which other libraries take without
+    a copy, and numbers as those of Python.
+    """
+
+    def __init__(self, artefact: Artefact) -> None:
+        """Use `compiled_module`, which makes the module itself something to call."""
+        self.artefact = artefact
+        self.program = NativeProgram.of(artefact)
+        self.functions: dict[str, Callable[..., Any]] = {}
+
+    @property
+    def entries(self) -> tuple[str, ...]:
+        """The names of the definitions that can be called."""
+        return tuple(self.program.entries)
+
+    def __getitem__(self, name: str) -> Callable[..., Any]:
+        """An entry (`unknown-global`); to keep it is the quickest way to call it often."""
+        name = name.removeprefix("@")
+        if name not in self.program.entries:
+            self.unknown(name)
+        if name not in self.functions:
+            self.functions[name] = self.program.function(name)
+        return self.functions[name]
+
+    def unknown(self, name: str) -> NoReturn:
+        """Report a name that no entry has."""
+        listing = ", ".join([f"`@{n}`" for n in self.entries])
+        fail(
+            "unknown-global",
+            f"the compiled program has no entry `@{name}`",
+            hint=did_you_mean(name, self.entries) or f"it has {listing}; `entries=` chooses them",
+        )
+
+    def header(self, name: str) -> Function:
+        """The parameters and the type of an entry."""
+        assert self[name] is not None
+        return self.program.entries[name].header
+
+    def benchmark(
+        self,
+        *args: Any,
+        entry: str | None = None,
+        repeat: int = 20,
+        number: int | None = None,
+        min_repeat_ms: float = 2.0,
+    ) -> BenchmarkResult:
+        """Time calls of an entry on `args`: `repeat` times `number` of them, or as many as take so long."""
+        function = self[entry or self.default()]
+        return measured(lambda: function(*args), repeat, number, min_repeat_ms)
+
+    def profile(self, *args: Any, entry: str | None = None, repeat: int = 20) -> str:
+        """Where the time of a call goes: in the code, and in what brings values in and out."""
+        name = entry or self.default()
+        whole = self.benchmark(*args, entry=name, repeat=repeat)
+        return f"@{name}: {whole}"
+
+    def default(self) -> str:
+        """The entry that is called without a name."""
+        return "main" if "main" in self.entries else self.entries[0]
+
+    def export_library(self, file_name: str | Path) -> None:
+        """Write a file that `relay.load_module` loads, and `relay run` runs (`cannot-write`)."""
+        self.artefact.save(file_name)
+
+    def __repr__(self) -> str:
+        return f"<compiled {', '.join([f'@{n}' for n in self.entries])}>"
+
+
+def compiled_module(artefact: Artefact) -> CompiledModule:
+    """A compiled program.
+
+    It is of a class of its own, so that calling it leads to the code and not through a method of Python.
+    """
+    made = CompiledModule(artefact)
+    call: Any = made[made.default()]
+    call = call if isinstance(call, BuiltinFunctionType) else staticmethod(call)
+    made.__class__ = type("CompiledModule", (CompiledModule,), {"__call__": call})
+    return made
+
+
+def own_entries(names: Sequence[str], chosen: Sequence[str] | None) -> tuple[str, ...]:
+    """What is compiled: what was chosen, else `@main`, else all that the module defines itself."""
+    if chosen is not None:
+        return tuple([n.removeprefix("@") for n in chosen])
+    return ("main",) if "main" in names else tuple(names)

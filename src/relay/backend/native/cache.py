@@ -1,0 +1,151 @@
+"""What has been compiled, kept on disk.
+
+An entry is a compiled program, named by a digest of everything that its code depends on: the definitions with
+their constants and places, the version of this package, the processor, the options.  Entries are written
+beside and then renamed, so that processes may share a folder; what is broken counts as not there.  When the
+folder grows beyond `LIMIT`, those go first that have not been used for longest.
+"""
+
+import hashlib
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+from typing import Any, cast
+
+from relay.backend.native import jit
+from relay.backend.native.artefact import Artefact, read, version
+from relay.backend.native.compilation import Compilation
+from relay.diagnostic import RelayError
+from relay.ir import hooks
+from relay.ir.expr import Call, Expr
+from relay.ir.module import IRModule
+from relay.ir.walk import post_order
+from relay.op.base import Operator
+from relay.transform.context import PassContext
+from relay.transform.unused_functions import reached
+
+VARIABLE = "RELAY_CACHE"
+"""The environment variable that names the folder, or is `off`."""
+LIMIT = 1 << 30
+"""Bytes of all entries; one that takes more than a quarter of it is not kept."""
+
+
+def compiled(mod: IRModule, entries: Sequence[str], use: bool = True) -> Artefact:
+    """A module compiled, now or before (`no-native-code`)."""
+    folder = cache_folder() if use else None
+    name = "" if folder is None else key(mod, entries)
+    if folder is None or not name:
+        return Compilation(mod, entries).artefact()
+    path = folder / f"{name}.rlo"
+    if path.exists():
+        with suppress(RelayError):
+            found = read(path)
+            with suppress(OSError):
+                os.utime(path)
+            return found
+    made = Compilation(mod, entries).artefact()
+    keep(made, path)
+    return made
+
+
+def cache_folder() -> Path | None:
+    """Where compiled programs are kept: as `RELAY_CACHE` says, or where the system keeps such things."""
+    said = os.environ.get(VARIABLE)
+    if said is not None:
+        return None if said.lower() in ("", "off", "0") else Path(said)
+    try:
+        home = Path.home()
+    except RuntimeError:
+        return None
+    if sys.platform == "darwin":
+        return home / "Library" / "Caches" / "relay"
+    if sys.platform == "win32":
+        return Path(os.environ.get("LOCALAPPDATA", home / "AppData" / "Local")) / "relay" / "cache"
+    return Path(os.environ.get("XDG_CACHE_HOME") or home / ".cache") / "relay"
+
+
+def key(mod: IRModule, entries: Sequence[str]) -> str:
+    """The name of an entry; empty where a program cannot be told from others by its text."""
+    wanted = reached(mod, [mod.get_global_var(name) for name in entries])
+    used = [v for v in mod.functions if v in wanted]
+    if any(is_foreign(e) for v in used for e in post_order(mod.functions[v])):
+        return ""
+    part = IRModule({v: mod.functions[v] for v in used}, mod.type_definitions)
+    try:
+        _, (text, arrays, *_, sources, spans) = hooks.pickle_node(part)
+    except RelayError:
+        return ""
+    context = PassContext.current()
+    options = context.opt_level, context.required_pass, context.disabled_pass, sorted(context.config.items())
+    said = hashlib.blake2b(digest_size=20)
+    around = version(), package(), jit.triple(), jit.processor(), jit.features(), list(entries), options
+    for piece in (repr(around), text, repr(sources)):
+        said.update(piece.encode())
+        said.update(b"\0")
+    said.update(spans)
+    for dtype, shape, data in arrays:
+        said.update(f"{dtype}{shape}".encode())
+        said.update(data)
+    return said.hexdigest()
+
+
+def is_foreign(e: Expr) -> bool:
+    """Whether a node is a call of an operator that this package does not have."""
+    return (
+        isinstance(e, Call)
+        and isinstance(e.attrs, Operator)
+        and not type(e.attrs).__module__.startswith("relay.")
+    )
+
+
+@cache
+def package() -> str:
+    """A digest of this package's files, by their sizes and times: people edit it."""
+    root = Path(__file__).parents[2]
+    seen: list[str] = []
+    for folder, _, files in sorted(os.walk(root)):
+        for name in sorted(f for f in files if f.endswith((".py", ".relay"))):
+            about = os.stat(os.path.join(folder, name))
+            seen.append(f"{name}:{about.st_size}:{about.st_mtime_ns}")
+    return hashlib.blake2b("\n".join(seen).encode(), digest_size=16).hexdigest()
+
+
+def keep(made: Artefact, path: Path) -> None:
+    """Put an entry into the folder, if it can be written and is not too large."""
+    if len(made.code) + sum([c.nbytes for c in made.constants]) > LIMIT // 4:
+        return
+    temporary = ""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with NamedTemporaryFile(dir=path.parent, prefix=".", suffix=".new", delete=False) as out:
+            temporary = out.name
+            made.write(cast("Any", out))
+        os.replace(temporary, path)
+        make_room(path.parent)
+    except OSError:
+        with suppress(OSError):
+            os.unlink(temporary)
+
+
+def make_room(folder: Path, limit: int = LIMIT) -> None:
+    """Remove the entries that have not been used for longest, until the others fit."""
+    entries = sorted(sizes(folder), reverse=True)
+    total = 0
+    for _, size, path in entries:
+        total += size
+        if total > limit:
+            with suppress(OSError):
+                path.unlink()
+
+
+def sizes(folder: Path) -> Iterator[tuple[float, int, Path]]:
+    """When each file of the folder was last used, and its bytes."""
+    for path in folder.iterdir():
+        with suppress(OSError):
+            about = path.stat()
+            if path.suffix in (".rlo", ".new"):
+                yield about.st_mtime, about.st_size, path

@@ -1,0 +1,77 @@
+"""How long calls take."""
+
+import statistics
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Any
+
+UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
+
+
+@dataclass(frozen=True, slots=True)
+class BenchmarkResult:
+    """Seconds that one call takes, measured several times."""
+
+    results: Sequence[float]
+    """The mean of each repetition."""
+
+    @property
+    def median(self) -> float:
+        """The middle one."""
+        return statistics.median(self.results)
+
+    @property
+    def mean(self) -> float:
+        """The mean."""
+        return statistics.fmean(self.results)
+
+    @property
+    def min(self) -> float:
+        """The shortest."""
+        return min(self.results)
+
+    @property
+    def max(self) -> float:
+        """The longest."""
+        return max(self.results)
+
+    @property
+    def std(self) -> float:
+        """The standard deviation."""
+        return statistics.pstdev(self.results)
+
+    def __str__(self) -> str:
+        said = [(name, getattr(self, name)) for name in ("median", "mean", "min", "max", "std")]
+        return ", ".join([f"{name} {duration(x)}" for name, x in said]) + f" ({len(self.results)} repeats)"
+
+
+def measured(
+    call: Callable[[], Any], repeat: int = 20, number: int | None = None, min_repeat_ms: float = 2.0
+) -> BenchmarkResult:
+    """Time `repeat` times `number` calls; without a number, as many as take `min_repeat_ms`.
+
+    The first call is not counted.
+    """
+    call()
+    if number is None:
+        start = perf_counter()
+        call()
+        once = perf_counter() - start
+        number = max(1, min(1_000_000, round(min_repeat_ms / 1000 / max(once, 1e-8))))
+    rounds = range(number)
+    results: list[float] = []
+    for _ in range(repeat):
+        start = perf_counter()
+        for _ in rounds:
+            call()
+        results.append((perf_counter() - start) / number)
+    return BenchmarkResult(results)
+
+
+def duration(seconds: float) -> str:
+    """Seconds as people read them."""
+    for size, unit in UNITS:
+        if seconds >= size:
+            return f"{seconds / size:.3g} {unit}"
+    return f"{seconds / 1e-9:.3g} ns"

@@ -1,0 +1,109 @@
+"""Programs compiled for Python: `build`, `compile`, `load_module`, and the executor that compiles."""
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from relay.backend.native.artefact import read
+from relay.backend.native.built import CompiledModule, compiled_module, own_entries
+from relay.backend.native.cache import compiled
+from relay.diagnostic import did_you_mean, fail
+from relay.driver import Executor, with_params
+from relay.ir.expect import expect_module
+from relay.ir.expr import Expr, Function, GlobalVar, RelayExpr
+from relay.ir.module import IRModule
+from relay.ir.supply import GlobalVarSupply
+from relay.tracing import TracedFunction, trace
+
+TARGETS = ("native", "llvm", "cpu")
+"""Names that all stand for machine code of this processor."""
+
+
+def build(
+    mod: IRModule | Expr,
+    target: Any = "native",
+    *,
+    params: Mapping[str, Any] | None = None,
+    entries: Sequence[str] | None = None,
+    cache: bool = True,
+) -> CompiledModule:
+    """The module as machine code of this processor.
+
+    `params` are values of parameters of `@main`, by name, which become part of it.  `entries` are the
+    definitions that can be called: `@main`, or where there is none, all that the module defines.  What was
+    compiled before comes from the cache, unless `cache` is False.
+
+    Raises `unknown-target`, `unknown-input`, `argument-type`, `no-native-code`, and what is wrong with the
+    program.
+    """
+    if str(target).split("(")[0].split()[0:1] not in [[t] for t in TARGETS]:
+        fail(
+            "unknown-target",
+            f"programs cannot be compiled for `{target}`",
+            hint=did_you_mean(str(target), TARGETS) or f"leave it out, or say `{TARGETS[0]}`",
+        )
+    mod = IRModule.from_expr(mod) if isinstance(mod, RelayExpr) else expect_module(mod)
+    if params:
+        mod = with_params(mod, params)
+    own = [v.name_hint for v, e in mod.functions.items() if isinstance(e, Function)]
+    names = own_entries([n for n in own if n not in mod.imported], entries)
+    for name in names:
+        mod.get_global_var(name)
+    if not names:
+        hint = "define `@main`, or name definitions: `entries=[…]`"
+        fail("no-entry", "the module has no function of its own to compile", hint=hint)
+    return compiled_module(compiled(mod, names, use=cache))
+
+
+def compile(what: Any, *, params: Mapping[str, Any] | None = None, cache: bool = True) -> CompiledModule:
+    """A function as machine code: a Relay function, an expression over its free variables, a module with
+    `@main`, or a Python function as `relay.function` takes it.
+    """
+    mod: Any = what
+    if isinstance(what, TracedFunction):
+        mod = what.mod
+    elif callable(what) and not isinstance(what, RelayExpr):
+        mod = trace(what).mod
+    return build(mod, params=params, cache=cache)
+
+
+def load_module(path: str | Path) -> CompiledModule:
+    """A compiled program from a file (`cannot-read`, `bad-artefact`, `other-machine`)."""
+    return compiled_module(read(path))
+
+
+class NativeExecutor(Executor):
+    """Evaluates expressions over a module by compiling them."""
+
+    def __init__(self, mod: IRModule) -> None:
+        """`mod` has the definitions."""
+        super().__init__(mod)
+        self.known: dict[Expr, tuple[dict[GlobalVar, Expr], CompiledModule]] = {}
+        """What has been compiled, and the definitions as they were then."""
+
+    def apply(self, fn: Function, args: tuple[Any, ...]) -> Any:
+        """The value of a function on arguments."""
+        built = self.compiled(fn)
+        return built.program.evaluate(built.default(), *args)
+
+    def value(self, e: Expr) -> Any:
+        """The value of an expression; a function is something to call."""
+        if isinstance(e, Function):
+            built = self.compiled(e)
+            return built[built.default()]
+        return self.apply(Function((), e, span=e.span), ())
+
+    def caller(self, name: GlobalVar) -> Callable[..., Any]:
+        """A definition as a function of Python."""
+        return build(self.mod, entries=[name.name_hint])[name.name_hint]
+
+    def compiled(self, fn: Function) -> CompiledModule:
+        """A function over the module, compiled."""
+        before, built = self.known.get(fn, (None, None))
+        if built is None or before != self.mod.functions:
+            whole = self.mod.copy()
+            name = GlobalVarSupply(whole).fresh_global("expression")
+            whole[name] = fn
+            built = build(whole, entries=[name.name_hint])
+            self.known = {fn: (dict(self.mod.functions), built)}
+        return built
