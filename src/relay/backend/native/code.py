@@ -1,6 +1,7 @@
 """LLVM IR in the making, as text: values, functions, modules."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Generator, Iterable, Sequence
+from contextlib import contextmanager
 
 from relay.backend.native.vectors import SIZES, element_of, lanes_of, suffix, vector_of
 from relay.backend.native.vectors import Value as Value
@@ -112,6 +113,16 @@ class Code:
         return self.set(kind, f"call {kind} @llvm.{name}.{suffix(kind)}({', '.join(map(str, args))})")
 
     # --- vectors ---
+
+    @contextmanager
+    def in_lanes(self, lanes: int) -> Generator[None, None, None]:
+        """What is computed inside is computed for so many elements at once."""
+        before = self.lanes, self.mask
+        self.lanes, self.mask = lanes, None
+        try:
+            yield
+        finally:
+            self.lanes, self.mask = before
 
     def alike(self, *values: Value) -> tuple[Value, ...]:
         """Numbers as vectors, beside others that are."""

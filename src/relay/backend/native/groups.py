@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, cast
 
 from relay.backend.native.code import Code, Value
+from relay.backend.native.elements import is_reduction
 from relay.backend.native.kernels.matrices import Matrices, product_of, weight_of
 from relay.backend.native.lazy import Lazy, is_pointwise, may_wait
 from relay.backend.native.loops import Loops
@@ -15,12 +16,15 @@ from relay.backend.native.memory import release, retain
 from relay.backend.native.operators import prepared, whole
 from relay.backend.native.program import Program, give, result_type
 from relay.backend.native.representation import POINTER, is_scalar
+from relay.backend.native.rows import written
 from relay.backend.native.scalars import constant
+from relay.backend.native.vectors import OneByOne
 from relay.backend.native.views import View, new_output, operand
 from relay.ir.expr import Call, Constant, Expr, Function, Let, Tuple, TupleGetItem, Var
 from relay.ir.type import TensorType
 from relay.ir.walk import post_order
 from relay.op.base import Fusion
+from relay.transform.fusion_rules import row as row_of
 
 
 def is_fused(fn: Function) -> bool:
@@ -31,8 +35,8 @@ def is_fused(fn: Function) -> bool:
 class Fused:
     """A group of operators, as a function that takes and gives references as definitions do."""
 
-    def __init__(self, program: Program, symbol: str, fn: Function) -> None:
-        """`symbol` is the name of its code."""
+    def __init__(self, program: Program, symbol: str, fn: Function, by_rows: bool = True) -> None:
+        """`symbol` is the name of its code; without `by_rows` each reduction has loops of its own."""
         self.program = program
         self.fn = fn
         self.bound = {e.var: e.value for e in post_order(fn.body) if isinstance(e, Let)}
@@ -49,6 +53,7 @@ class Fused:
         self.code = Code(symbol, result_type(self.kinds), [v for row in self.rows for v in row])
         self.root = self.resolved(fn.body)
         self.users = self.find_users()
+        self.by_rows = by_rows and self.has_rows()
 
     def resolved(self, e: Expr) -> Expr:
         """What a node stands for, behind names."""
@@ -69,8 +74,22 @@ class Fused:
                 users.setdefault(self.resolved(part), []).append(e)
         return users
 
+    def has_rows(self) -> bool:
+        """Whether there are reductions, and all go through the same rows."""
+        types, calls = self.program.types, [e for e in self.nodes() if isinstance(e, Call)]
+        rows = {row_of(e, types) for e in calls if is_reduction(e.attrs.__class__)}
+        kinds = {e.attrs.fusion for e in calls}
+        return len(rows) == 1 and None not in rows and not kinds & {Fusion.KERNEL, Fusion.OPAQUE}
+
     def text(self) -> str:
         """The code of the function."""
+        try:
+            return self.lines()
+        except OneByOne:
+            return Fused(self.program, self.code.name, self.fn, by_rows=False).lines()
+
+    def lines(self) -> str:
+        """The same; rows may turn out to be none (`OneByOne`)."""
         b = Loops(self.program, self.code, cast("Any", self.root))
         for p, row in zip(self.fn.params, self.rows, strict=True):
             t = p.type_annotation
@@ -141,6 +160,8 @@ class Fused:
         if e is self.root:
             return True
         readers = self.users.get(e, [])
+        if self.by_rows and (lazy.is_reduction or is_pointwise(e) or not lazy.read):
+            return True
         if isinstance(self.root, Tuple) and any(u is self.root for u in readers):
             return all(u is self.root or is_pointwise(u) for u in readers) and self.has_shape(e, readers)
         return may_wait(e, readers, self.has_shape(e, readers), lazy.depth)
@@ -219,8 +240,8 @@ class Fused:
         inside = self.joined(waiting, outs)
         waiting = [x for x in waiting if x not in inside]
         outs.update({x: self.output(b, x) for x in waiting})
-        for several in grouped(waiting):
-            b.nest(several[0].sizes, lambda index, xs=several: self.put(xs, outs, index))
+        for several in [waiting] if self.by_rows and waiting else grouped(waiting):
+            written(b, {x: outs[x] for x in several}, self.by_rows)
         return [outs[x].found if isinstance(x, Lazy) else x.found for x in fields]
 
     def put(self, several: Sequence[Lazy], outs: dict[Lazy, View], index: Sequence[Any]) -> None:

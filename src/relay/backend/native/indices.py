@@ -224,7 +224,7 @@ class Indices(Scalars):
 
     def dims(self, sizes: Sequence[Index]) -> tuple[Dim, ...]:
         """A shape as types have it: sizes that the code computes are variables."""
-        return tuple([d if isinstance(d, int) else self._variable(d) for d in sizes])
+        return tuple([d if isinstance(d, int) else self._variable(value(d)) for d in sizes])
 
     def _variable(self, d: Value) -> TypeVar:
         found = self.variables.get(d)

@@ -1,18 +1,36 @@
 """Tensors that are not in memory: elements are computed where they are read."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, cast
 
-from relay.backend.native.indices import Index
+from relay.backend.native.code import Value
+from relay.backend.native.elements import is_reduction, one
+from relay.backend.native.indices import Index, value
 from relay.backend.native.loops import Loops
-from relay.backend.native.operators import one
+from relay.backend.native.representation import scalar
 from relay.backend.native.scalars import Number
+from relay.backend.native.tensors import place_of
+from relay.backend.native.vectors import OneByOne, Run
 from relay.ir.expr import Call, Expr
 from relay.ir.type import TensorType
 from relay.op.base import Broadcast, Elementwise, Fusion
 
 DEEPEST = 16
 """How many operators that read at other places stand behind each other; each is a few frames of Python."""
+
+
+@dataclass(eq=False)
+class Room:
+    """Memory for the elements of a row, beside each other for each lane if lanes are rows."""
+
+    data: Value
+    kind: str
+    axes: Sequence[int]
+    counts: Sequence[Index]
+    is_used: bool = False
+    is_full: bool = False
+    """Whether all of the row has been computed."""
 
 
 class Lazy:
@@ -26,7 +44,12 @@ class Lazy:
         self.sizes = list(sizes)
         self.type = cast("TensorType", b.program.types(call))
         self.dtype = str(self.type.dtype)
-        below = [x for x in flat(views) if isinstance(x, Lazy)]
+        self.is_reduction = is_reduction(call.attrs.__class__)
+        self.may_run = True
+        """Whether a reduction may be computed where it is read."""
+        self.room: Room | None = None
+        """What keeps its elements of the row at hand."""
+        below = self.read = [x for x in flat(views) if isinstance(x, Lazy)]
         self.same = [x for x in below if is_pointwise(call) and x.sizes == self.sizes]
         """Operands that are read at the very index at which this is."""
         self.depth = max([x.depth + (x not in self.same) for x in below], default=0)
@@ -41,9 +64,36 @@ class Lazy:
             if missing:
                 pending += missing
             else:
-                x.b.once((x, place), lambda x=x: one(x.b, x.call.attrs, x.views, place))
+                x.b.once((x, place), lambda x=x: x.computed(place))
                 pending.pop()
         return self.b.once((self, place), self.never)
+
+    def computed(self, place: tuple[Index, ...]) -> Number:
+        """An element, which is kept or has been where there is room for it."""
+        if not self.may_run:
+            raise OneByOne
+        if self.room is None:
+            return one(self.b, self.call.attrs, self.views, place)
+        p = self.kept_at(self.room, place)
+        if self.room.is_full:
+            found = self.b.code.load_lanes(self.room.kind, p)
+            return Number(self.dtype, self.b.code.cast("trunc", found, scalar(self.dtype)))
+        found = one(self.b, self.call.attrs, self.views, place)
+        code = self.b.code
+        self.room.is_used = True
+        code.store_lanes(code.cast("zext", code.spread(found.value), self.room.kind), p)
+        return found
+
+    def kept_at(self, room: Room, place: tuple[Index, ...]) -> Value:
+        """Where an element is kept."""
+        b = self.b
+        at = b.position([place[a] for a in room.axes], room.counts)
+        first = at.first if isinstance(at, Run) else b.times(at, b.code.lanes)
+        return place_of(b.code, room.data, room.kind, value(first))
+
+    def missing(self) -> list["Lazy"]:
+        """What is computed at the same place before it."""
+        return [] if self.room is not None and self.room.is_full else self.same
 
     def never(self) -> Number:
         """It has just been computed."""

@@ -29,8 +29,23 @@ class Loops(Indices):
     def inner(self) -> Generator[None, None, None]:
         """What is computed inside is not known after it."""
         self.known.append({})
-        yield
-        self.known.pop()
+        try:
+            yield
+        finally:
+            self.known.pop()
+
+    def mark(self) -> tuple[int, int, int, str]:
+        """How far the code has come."""
+        code = self.code
+        return len(code.lines), len(code.rooms), len(self.known[-1]), code.here
+
+    def rewind(self, mark: tuple[int, int, int, str]) -> None:
+        """Take back what has been made since then, of which nothing is known any more."""
+        code = self.code
+        lines, rooms, known, code.here = mark
+        del code.lines[lines:], code.rooms[rooms:]
+        for key in list(self.known[-1])[known:]:
+            del self.known[-1][key]
 
     def knows(self, key: Any) -> bool:
         """Whether a number has been computed under that key."""

@@ -4,16 +4,19 @@ from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 from relay.backend.native.code import Code, Value
+from relay.backend.native.elements import has_rule as has_rule
+from relay.backend.native.elements import one
 from relay.backend.native.indices import Index
 from relay.backend.native.kernels.matrices import product_of, weight_of
+from relay.backend.native.lazy import Lazy
 from relay.backend.native.loops import Loops
 from relay.backend.native.representation import is_scalar
-from relay.backend.native.scalars import Number
+from relay.backend.native.rows import written
 from relay.backend.native.shapes import has_rule_of_types, shapes_of
 from relay.backend.native.views import View, new_output, operand
 from relay.ir.expr import Call, Expr
 from relay.ir.type import TensorType, TupleType
-from relay.op.base import Broadcast, Elementwise, Operator
+from relay.op.base import Operator
 
 
 def computed(
@@ -58,7 +61,7 @@ def whole(b: Loops, call: Call, views: Sequence[Any], shapes: Sequence[Sequence[
         is_tuple = isinstance(b.program.types(call), TupleType)
         op.compute(b, tuple(outs) if is_tuple else outs[0], *views)
     else:
-        b.nest(shapes[0], lambda index: outs[0].put(index, one(b, op, views, index)))
+        written(b, {Lazy(b, call, views, shapes[0]): outs[0]})
     b.done()
     return outs
 
@@ -82,51 +85,3 @@ def is_static(x: Any) -> bool:
     if isinstance(x, tuple):
         return all(is_static(y) for y in cast("tuple[Any, ...]", x))
     return all(isinstance(d, int) for d in x.sizes)
-
-
-def one(b: Loops, op: Any, views: Sequence[Any], index: Sequence[Index]) -> Number:
-    """One element of the result."""
-    return (
-        op.element(b, index, *views)
-        if is_per_element(cast("type[Operator]", type(op)))
-        else reduced(b, op, views[0], index)
-    )
-
-
-def has_rule(cls: type[Operator]) -> bool:
-    """Whether an operator says how machine code computes it."""
-    return is_per_element(cls) or is_reduction(cls) or hasattr(cls, "compute")
-
-
-def is_per_element(cls: type[Operator]) -> bool:
-    """Whether an operator says what one element of its result is."""
-    given = getattr(cls, "element", None)
-    by_family = given in (Elementwise.element, Broadcast.element)
-    return hasattr(cls, "native") if by_family else given is not None
-
-
-def is_reduction(cls: type[Operator]) -> bool:
-    """Whether an operator says how it combines elements."""
-    return hasattr(cls, "combine")
-
-
-def reduced(b: Loops, op: Any, x: View, index: Sequence[Index]) -> Number:
-    """One element of a reduction."""
-    rank = len(x.sizes)
-    axes: Sequence[int] = op.axes(rank)
-    kept = [i for i in range(rank) if i not in axes]
-    place: list[Index] = [0] * rank
-    for i, a in enumerate(kept):
-        place[a] = index[a if op.keepdims else i]
-
-    def along(k: int, totals: Sequence[Any]) -> Sequence[Any]:
-        if k == len(axes):
-            return op.combine(b, totals, x.at(tuple(place)))
-
-        def step(i: Index, inner: Sequence[Any]) -> Sequence[Any]:
-            place[axes[k]] = i
-            return along(k + 1, inner)
-
-        return b.loop(x.sizes[axes[k]], totals, step)
-
-    return op.finish(b, along(0, op.start(b, x.dtype)), x.dtype)

@@ -112,7 +112,7 @@ class Scalars:
             return code.cast("fpext", v, "double")
         if dtype == "float32":
             return code.cast("fptrunc", v, "float")
-        single = self.rounded_to_odd(v) if v.type == "double" else v
+        single = self.rounded_to_odd(v) if element_of(v.type) == "double" else v
         if dtype in FORMATS:
             return short_floats.narrowed(code, single, dtype)
         return code.cast("fptrunc", single, "half") if dtype == "float16" else self.bfloat(single)

@@ -1,0 +1,99 @@
+"""One element of an operator's result, by the rules that operators have for it."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from relay.backend.native.indices import Index
+from relay.backend.native.loops import Loops
+from relay.backend.native.scalars import Number
+from relay.backend.native.space import in_lanes, merged, width
+from relay.backend.native.vectors import element_of, picked, vector_of
+from relay.op.base import Broadcast, Elementwise, Operator
+
+
+def has_rule(cls: type[Operator]) -> bool:
+    """Whether an operator says how machine code computes it."""
+    return is_per_element(cls) or is_reduction(cls) or hasattr(cls, "compute")
+
+
+def is_per_element(cls: Any) -> bool:
+    """Whether an operator says what one element of its result is."""
+    given = getattr(cls, "element", None)
+    by_family = given in (Elementwise.element, Broadcast.element)
+    return hasattr(cls, "native") if by_family else given is not None
+
+
+def is_reduction(cls: Any) -> bool:
+    """Whether an operator says how it combines elements."""
+    return hasattr(cls, "combine")
+
+
+def one(b: Loops, op: Any, views: Sequence[Any], index: Sequence[Index]) -> Number:
+    """One element of the result."""
+    return op.element(b, index, *views) if is_per_element(op.__class__) else reduced(b, op, views[0], index)
+
+
+def reduced(b: Loops, op: Any, x: Any, index: Sequence[Index]) -> Number:
+    """One element of a reduction."""
+    rank = len(x.sizes)
+    axes: Sequence[int] = op.axes(rank)
+    kept = [i for i in range(rank) if i not in axes]
+    place: list[Index] = [0] * rank
+    for i, a in enumerate(kept):
+        place[a] = index[a if op.keepdims else i]
+    totals: Sequence[Number] = op.start(b, x.dtype)
+    if b.code.lanes or not axes or len(totals) > 1 or axes[-1] != rank - 1:
+        return op.finish(b, one_by_one(b, op, x, axes, place, totals), x.dtype)
+    return op.finish(b, in_vectors(b, op, x, axes, place, totals), x.dtype)
+
+
+def one_by_one(
+    b: Loops, op: Any, x: Any, axes: Sequence[int], place: list[Index], totals: Sequence[Number]
+) -> Sequence[Number]:
+    """What elements combine to, one after the other."""
+
+    def step(index: tuple[Index, ...], inner: Sequence[Number]) -> Sequence[Number]:
+        for a, i in zip(axes, index, strict=True):
+            place[a] = i
+        return op.combine(b, inner, x.at(tuple(place)))
+
+    return b.fold([x.sizes[a] for a in axes], totals, step)
+
+
+def in_vectors(
+    b: Loops, op: Any, x: Any, axes: Sequence[int], place: list[Index], totals: Sequence[Number]
+) -> Sequence[Number]:
+    """The same along the last axis, which is one of them: the lanes are combined at the end."""
+    groups = [g for g in merged(x.sizes, [x], axes) if g.axes[0] in axes]
+    lanes = width(groups[-1].count(b, x.sizes), [x], often=True)
+    code, before = b.code, list(place)
+    with code.in_lanes(lanes):
+        totals = [Number(t.dtype, code.spread(t.value)) for t in totals]
+
+        def row(front: tuple[Index, ...], outer: Sequence[Number]) -> Sequence[Number]:
+            def step(i: Index, inner: Sequence[Number]) -> Sequence[Number]:
+                now = list(before)
+                for g, k in zip(groups, (*front, i), strict=True):
+                    now[g.at] = k
+                return op.combine(b, inner, x.at(tuple(now)))
+
+            return in_lanes(b, groups[-1].count(b, x.sizes), outer, step)
+
+        found = b.fold([g.count(b, x.sizes) for g in groups[:-1]], totals, row)
+    return folded(b, op, found[0], lanes)
+
+
+def folded(b: Loops, op: Any, total: Number, lanes: int) -> Sequence[Number]:
+    """The lanes of a total combined: the first half with the second, again and again."""
+    code, v, dtype = b.code, total.value, total.dtype
+    while lanes > 1:
+        lanes //= 2
+        kind = vector_of(element_of(v.type), lanes)
+        parts = [
+            code.set(kind, f"shufflevector {v}, {v.type} poison, {picked(lanes, k)}") for k in (0, lanes)
+        ]
+        with code.in_lanes(lanes):
+            one, other = (Number(dtype, p) for p in parts)
+            (joined,) = op.combine(b, [one], other)
+        v = joined.value
+    return [Number(dtype, code.set(element_of(v.type), f"extractelement {v}, i64 0"))]
