@@ -51,7 +51,7 @@ _RENAMED = {
 }
 _SUBMODULES = (
     "adt", "analysis", "autodiff", "backend", "base", "build_module", "cli", "diagnostic", "driver", "error",
-    "expr", "interpreter", "ir", "loops", "op", "optim", "prelude", "scope_builder", "testing", "text",
+    "expr", "frontend", "interpreter", "ir", "loops", "op", "optim", "prelude", "scope_builder", "testing", "text",
     "transform", "ty", "typecheck",
 )  # fmt: skip
 

@@ -59,7 +59,7 @@ def sequence_insert(node: Node, xs: Value, x: Value, at: Value | None = None) ->
         return Items(node.mod, [*xs.items[:place], x, *xs.items[place:]], x.dtype)
     if at is None:
         return apply_global(node.mod, "concat", xs, Items(node.mod, [x]))
-    return apply_global(node.mod, "insert", xs, position(node, xs, at), loose(xs, x))
+    return apply_global(node.mod, "insert_at", xs, position(node, xs, at), loose(xs, x))
 
 
 def loose(xs: Value, x: Value) -> Value:
@@ -78,7 +78,7 @@ def sequence_erase(node: Node, xs: Value, at: Value | None = None) -> Value:
         place %= max(len(xs.items), 1)
         return Items(node.mod, [v for i, v in enumerate(xs.items) if i != place], xs.dtype_hint)
     place = constant(-1, "int32") if at is None else at
-    return apply_global(node.mod, "remove", xs, position(node, xs, place))
+    return apply_global(node.mod, "remove_at", xs, position(node, xs, place))
 
 
 @converts("SequenceLength")

@@ -43,7 +43,8 @@ def array_of(tensor: Any, folder: Path | None) -> np.ndarray[Any, Any]:
     """
     dtype = dtype_of(tensor.data_type)
     shape = tuple(tensor.dims)
-    if any(d < 0 for d in shape) or math.prod(shape) * bits(dtype) > LARGEST * 8:
+    width = 64 if dtype == "string" else bits(dtype)
+    if any(d < 0 for d in shape) or math.prod(shape) * width > LARGEST * 8:
         fail("onnx-model", f"the tensor `{tensor.name}` cannot have the shape {shape}")
     if tensor.data_location == EXTERNAL:
         return _from_bytes(_external(tensor, folder), dtype, shape, tensor.name)

@@ -72,7 +72,8 @@ class Value:
     def stand_in(self) -> Expr:
         """A variable of its type, for inference."""
         if self._stand_in is None:
-            self._stand_in = Var("x", self.type, span=None)
+            name = self._expr.name_hint if isinstance(self._expr, Var) else "x"
+            self._stand_in = Var(name, self.type, span=None)
         return self._stand_in
 
     @property

@@ -1,0 +1,66 @@
+"""`relay import MODEL`: a model of another format as a program."""
+
+import click
+
+from relay.cli.progress import progress
+from relay.diagnostic import fail
+
+EXAMPLES = """\b
+Examples:
+  relay import model.onnx -o model.relay
+  relay import model.onnx --shape image=1,3,224,224
+  relay import model.onnx --report
+"""
+
+
+@click.command("import", epilog=EXAMPLES)
+@click.option("-o", "--output", metavar="FILE", help="Write the program (and its weights beside it) there.")
+@click.option("--shape", "shapes", multiple=True, metavar="NAME=SIZES", help="The shape of an input: x=1,3,?")
+@click.option("--opset", type=int, help="The version of ONNX's operators, instead of the model's own.")
+@click.option("--report", is_flag=True, help="Print how each operator is converted, and convert nothing.")
+@click.argument("model")
+def import_model(
+    model: str, output: str | None, shapes: tuple[str, ...], opset: int | None, report: bool
+) -> None:
+    """Print the ONNX model in the file MODEL as a program, or save it.
+
+    Variables have the model's names, and errors point to the model's nodes.
+    """
+    if output is not None and not output.endswith(".relay"):
+        raise click.BadParameter("its name ends in .relay", param_hint="--output")
+    from relay.frontend.onnx.report import coverage
+
+    if report:
+        click.echo(coverage(model, opset))
+        return
+    from relay.frontend.onnx.api import from_onnx
+
+    with progress("importing"):
+        mod, _ = from_onnx(model, shape=dict(map(shape_of, shapes)), opset=opset)
+    if output is None:
+        click.echo(str(mod).rstrip("\n"))
+        return
+    from relay.text.weights import save
+
+    save(mod, output)
+
+
+def shape_of(text: str) -> tuple[str, tuple[object, ...]]:
+    """`x=1,3,?` as a name and sizes (`bad-number`)."""
+    from relay.ir.type import ANY
+
+    name, _, sizes = text.rpartition("=")
+    found: list[object] = []
+    for size in sizes.strip("()[] ").split(","):
+        if not size.strip():
+            continue
+        if size.strip() != "?" and not size.strip().isdecimal():
+            fail(
+                "bad-number",
+                f"`{size.strip()}` in `--shape {text}` is no size",
+                hint="write 1,3,224,224 or ?",
+            )
+        found.append(ANY if size.strip() == "?" else int(size))
+    if not name:
+        raise click.BadParameter("write NAME=SIZES", param_hint="--shape")
+    return name, tuple(found)

@@ -1,0 +1,260 @@
+"""Importing ONNX models: names, sizes, places, weights, functions, and what is wrong with a model."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import relay
+from frontend.onnx_models import model, node
+from relay.diagnostic import RelayError
+from support import cli
+
+pytestmark = pytest.mark.onnx
+
+
+def imported(proto: Any, **options: Any) -> Any:
+    from relay.frontend import from_onnx
+
+    return from_onnx(proto, **options)
+
+
+def value(proto: Any, *arrays: Any, **options: Any) -> Any:
+    mod, params = imported(proto, **options)
+    return relay.create_executor(mod=mod).evaluate()(*arrays, **params)
+
+
+def codes(proto: Any, **options: Any) -> tuple[str, ...]:
+    with pytest.raises(RelayError) as error:
+        imported(proto, **options)
+    return error.value.codes
+
+
+def small(opset: int = 21) -> Any:
+    return model(
+        [node("MatMul", ["input ids", "w/0"], ["h"], name="mm"), node("Relu", ["h"], ["y"])],
+        {"input ids": ("float32", ["batch", 2])},
+        ["y"],
+        {"w/0": np.array([[1, -1], [2, 3]], "float32")},
+        opset,
+    )
+
+
+def test_names_and_symbolic_sizes_are_kept() -> None:
+    mod, params = imported(small())
+    assert not params
+    text = str(mod)
+    assert '%"input ids": Tensor[(batch, 2), float32]' in text
+    assert "let %h: Tensor[(batch, 2), float32]" in text
+    main = mod["main"]
+    assert main.body.var.name_hint == "h"
+
+
+def test_spans_point_to_the_node() -> None:
+    span = imported(small())[0]["main"].body.value.span
+    assert span.line == 1
+    assert 'h = MatMul(input ids, w/0) "mm"' in span.source.text
+
+
+def test_weights_can_stay_parameters() -> None:
+    proto = model(
+        [node("MatMul", ["x", "w"], ["y"])],
+        {"x": ("float32", [1, 20])},
+        ["y"],
+        {"w": np.ones((20, 3), "float32")},
+    )
+    mod, params = imported(proto, freeze_params=False)
+    assert [p.name_hint for p in mod["main"].params] == ["x", "w"]
+    assert params["w"].shape == (20, 3)
+    np.testing.assert_array_equal(
+        value(proto, np.ones((1, 20), "float32"), freeze_params=False), [[20, 20, 20]]
+    )
+
+
+def test_shapes_computed_from_symbolic_sizes_are_known() -> None:
+    proto = model(
+        [
+            node("Shape", ["x"], ["s"]),
+            node("Gather", ["s", "zero"], ["n"]),
+            node("Unsqueeze", ["n", "axis"], ["n1"]),
+            node("Concat", ["n1", "rest"], ["to"], axis=0),
+            node("Reshape", ["x", "to"], ["y"]),
+        ],
+        {"x": ("float32", ["n", 6])},
+        ["y"],
+        {"zero": np.int64(0), "axis": np.array([0]), "rest": np.array([2, -1])},
+    )
+    mod, _ = imported(proto)
+    assert str(mod["main"].ret_type) == "Tensor[(n, 2, 3), float32]"
+
+
+def test_a_shape_that_is_an_input_can_be_given() -> None:
+    proto = model([node("Reshape", ["x", "to"], ["y"])], {"x": ("float32", [4]), "to": ("int64", [2])}, ["y"])
+    assert codes(proto) == ("onnx-needs-value",)
+    found = value(proto, np.arange(4, dtype="float32"), static={"to": np.array([2, 2])})
+    np.testing.assert_array_equal(found, [[0, 1], [2, 3]])
+
+
+def test_every_unsupported_operator_is_listed_at_once() -> None:
+    proto = model(
+        [
+            node("Foo", ["x"], ["a"], name="one"),
+            node("Bar", ["a"], ["y"], domain="d"),
+            node("Foo", ["y"], ["z"]),
+        ],
+        {"x": ("float32", [1])},
+        ["z"],
+    )
+    with pytest.raises(RelayError) as error:
+        imported(proto)
+    assert error.value.codes == ("onnx-unsupported", "onnx-unsupported")
+    assert "`one`, `z`" in str(error.value)
+
+
+def test_functions_of_the_model_are_put_in_place() -> None:
+    from onnx import helper
+
+    function = helper.make_function(
+        "my", "Twice", ["a"], ["b"], [node("Add", ["a", "a"], ["b"])], [helper.make_opsetid("", 21)]
+    )
+    proto = model(
+        [node("Twice", ["x"], ["y"], domain="my")], {"x": ("float32", [2])}, ["y"], functions=[function]
+    )
+    np.testing.assert_array_equal(value(proto, np.array([1, 2], "float32")), [2, 4])
+
+
+def test_a_loop_is_a_function_that_calls_itself() -> None:
+    from onnx import TensorProto, helper
+
+    body = helper.make_graph(
+        [node("Add", ["s", "s"], ["s2"]), node("Identity", ["c"], ["c2"]), node("Identity", ["s2"], ["row"])],
+        "body",
+        [
+            helper.make_tensor_value_info("i", TensorProto.INT64, []),
+            helper.make_tensor_value_info("c", TensorProto.BOOL, []),
+            helper.make_tensor_value_info("s", TensorProto.FLOAT, [1]),
+        ],
+        [helper.make_empty_tensor_value_info(n) for n in ("c2", "s2", "row")],
+    )
+    proto = model(
+        [node("Loop", ["n", "", "x"], ["last", "rows"], body=body)],
+        {"n": ("int64", []), "x": ("float32", [1])},
+        ["last", "rows"],
+    )
+    last, rows = value(proto, np.int64(3), np.array([1], "float32"))
+    np.testing.assert_array_equal(last, [8])
+    np.testing.assert_array_equal(rows, [[2], [4], [8]])
+
+
+def test_a_choice_between_graphs() -> None:
+    from onnx import helper
+
+    def graph(kind: str) -> Any:
+        return helper.make_graph(
+            [node(kind, ["x"], ["out"])], kind, [], [helper.make_empty_tensor_value_info("out")]
+        )
+
+    proto = model(
+        [node("If", ["c"], ["y"], then_branch=graph("Neg"), else_branch=graph("Abs"))],
+        {"c": ("bool", []), "x": ("float32", [2])},
+        ["y"],
+    )
+    x = np.array([1, -2], "float32")
+    np.testing.assert_array_equal(value(proto, True, x), [-1, 2])
+    np.testing.assert_array_equal(value(proto, False, x), [1, 2])
+
+
+def test_sequences_of_open_length_are_lists() -> None:
+    from onnx import TensorProto, helper
+
+    element = helper.make_tensor_type_proto(TensorProto.FLOAT, [None])
+    proto = model(
+        [node("SequenceInsert", ["xs", "x"], ["more"]), node("SequenceAt", ["more", "i"], ["y"])],
+        {"x": ("float32", [2]), "i": ("int64", [])},
+        ["y"],
+    )
+    proto.graph.input.append(helper.make_value_info("xs", helper.make_sequence_type_proto(element)))
+    mod, _ = imported(proto)
+    call = relay.create_executor(mod=mod).evaluate()
+    xs, x = [np.zeros(3, "float32"), np.ones(1, "float32")], np.array([5, 6], "float32")
+    np.testing.assert_array_equal(call(x, np.int64(-1), xs), x)
+    np.testing.assert_array_equal(call(x, np.int64(0), xs), xs[0])
+
+
+CYCLE = (("Add", ["x", "b"], ["a"]), ("Relu", ["a"], ["b"]))
+
+
+def test_a_cycle_is_found() -> None:
+    assert codes(model([node(*n) for n in CYCLE], {"x": ("float32", [1])}, ["b"])) == ("onnx-model",)
+
+
+def test_nodes_may_stand_in_any_order() -> None:
+    proto = model([node("Relu", ["a"], ["y"]), node("Neg", ["x"], ["a"])], {"x": ("float32", [1])}, ["y"])
+    np.testing.assert_array_equal(value(proto, np.array([-2], "float32")), [2])
+
+
+@pytest.mark.parametrize("cut", [0, 1, 10, 60, 100])
+def test_a_file_that_is_cut_short_is_refused(cut: int) -> None:
+    data = small().SerializeToString()
+    assert codes(data[:cut]) == ("onnx-model",)
+
+
+def test_external_data_stay_in_the_folder(tmp_path: Path) -> None:
+    from onnx import TensorProto
+
+    inside = tmp_path / "model"
+    inside.mkdir()
+    (tmp_path / "secret.bin").write_bytes(np.ones(2, "float32").tobytes())
+    (inside / "w.bin").write_bytes(np.array([3, 4], "float32").tobytes())
+    for where, expected in (
+        ("w.bin", None),
+        ("../secret.bin", "onnx-external-data"),
+        ("gone.bin", "onnx-external-data"),
+    ):
+        w = TensorProto(name="w", data_type=TensorProto.FLOAT, dims=[2], data_location=TensorProto.EXTERNAL)
+        w.external_data.add(key="location", value=where)
+        proto = model([node("Add", ["x", "w"], ["y"])], {"x": ("float32", [2])}, ["y"])
+        proto.graph.initializer.append(w)
+        path = inside / "model.onnx"
+        path.write_bytes(proto.SerializeToString())
+        if expected is None:
+            np.testing.assert_array_equal(value(path, np.zeros(2, "float32")), [3, 4])
+        else:
+            assert codes(path) == (expected,)
+
+
+def test_the_oldest_and_the_newest_operator_sets() -> None:
+    import onnx
+
+    x = np.array([[1, 1]], "float32")
+    for opset in (1, 6, 7, 13, onnx.defs.onnx_opset_version()):
+        np.testing.assert_array_equal(value(small(opset), x), [[3, 2]])
+
+
+def test_a_model_is_run_and_saved_from_the_command_line(tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("small.onnx").write_bytes(small().SerializeToString())
+    np.save("x.npy", np.array([[1, 1]], "float32"))
+    assert cli("run", "small.onnx", "--input", "x.npy").output == "[[3.0, 2.0]]\n"
+    assert cli("import", "small.onnx", "-o", "small.relay").output == ""
+    assert cli("run", "small.relay", "x.npy").output == "[[3.0, 2.0]]\n"
+    assert "let %h" in cli("import", "small.onnx").output
+    report = cli("import", "small.onnx", "--report").output
+    assert report.startswith("small.onnx: 2 of 2 nodes can be converted\n")
+
+
+def test_inputs_that_decide_types_are_taken_from_the_command_line(tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.chdir(tmp_path)
+    proto = model([node("Reshape", ["x", "to"], ["y"])], {"x": ("float32", [2]), "to": ("int64", [2])}, ["y"])
+    Path("m.onnx").write_bytes(proto.SerializeToString())
+    np.save("to.npy", np.array([2, 1]))
+    assert cli("run", "m.onnx", "[1.0, 2.0]", "to=to.npy").output == "[[1.0],\n [2.0]]\n"
+
+
+def test_importing_relay_does_not_import_onnx() -> None:
+    import subprocess
+    import sys
+
+    program = "import relay, relay.frontend, sys; assert 'onnx' not in sys.modules"
+    subprocess.run([sys.executable, "-c", program], check=True)
