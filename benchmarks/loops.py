@@ -7,10 +7,6 @@ chain is also given as a share of the bandwidth of copying an array of its size.
 """
 
 import os
-
-for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "RELAY_NUM_THREADS"):
-    os.environ[name] = "1"
-
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -150,9 +146,8 @@ CASES = {
 
 def program(case: Case) -> NativeProgram:
     """The program of a case, compiled."""
-    params = [
-        f"%{n}: Tensor[{s if len(s) > 1 else f'({s[0]},)'}, float32]" for n, s in zip("abc", case.shapes)
-    ]
+    shapes = [s if len(s) > 1 else f"({s[0]},)" for s in case.shapes]
+    params = [f"%{n}: Tensor[{s}, float32]" for n, s in zip("abc", shapes, strict=False)]
     return NativeProgram(relay.infer(relay.parse(f"def @main({', '.join(params)}) {{ {case.text} }}")))
 
 
@@ -196,6 +191,7 @@ def report(name: str, case: Case) -> None:
 def main() -> None:
     """Report on the cases that the words on the command line choose."""
     torch.set_num_threads(1)
+    os.environ["RELAY_NUM_THREADS"] = "1"
     words = sys.argv[1:]
     for name, case in CASES.items():
         if not words or any(word in name for word in words):
