@@ -45,14 +45,23 @@ def build(
     mod = IRModule.from_expr(mod) if isinstance(mod, RelayExpr) else expect_module(mod)
     if params:
         mod = with_params(mod, params)
+    names = named_entries(mod, entries)
+    return compiled_module(compiled(mod, names, use=cache))
+
+
+def named_entries(mod: IRModule, chosen: Sequence[str] | None = None) -> tuple[str, ...]:
+    """What is compiled: what was chosen, else `@main`, else all functions that the module defines itself.
+
+    Raises `unknown-global`, `no-entry`.
+    """
     own = [v.name_hint for v, e in mod.functions.items() if isinstance(e, Function)]
-    names = own_entries([n for n in own if n not in mod.imported], entries)
+    names = own_entries([n for n in own if n not in mod.imported], chosen)
     for name in names:
         mod.get_global_var(name)
     if not names:
         hint = "define `@main`, or name definitions: `entries=[…]`"
         fail("no-entry", "the module has no function of its own to compile", hint=hint)
-    return compiled_module(compiled(mod, names, use=cache))
+    return names
 
 
 def compile(what: Any, *, params: Mapping[str, Any] | None = None, cache: bool = True) -> CompiledModule:

@@ -17,14 +17,19 @@ FAULT, USAGE, INTERRUPTED = 1, 2, 130
 
 COMMANDS = {
     "run": "Run a program on inputs.",
+    "compile": "Make machine code of a program.",
+    "bench": "Time a program on each backend.",
     "check": "Print every error and warning of programs.",
     "fmt": "Bring programs into the canonical form.",
     "opt": "Print a program after passes.",
     "ops": "Show the manual of the operators, or of one.",
+    "import": "Print or save a model of another format as a program.",
     "passes": "Show the manual of the passes, or of one.",
     "explain": "Show the page of an error, or list them all.",
 }
 """Each command, in `relay.cli.<name>`, and what it does."""
+FILES = {"import": "import_model", "compile": "compile_module"}
+"""The names of files and functions where they cannot be those of the commands."""
 
 
 class Commands(click.Group):
@@ -38,7 +43,8 @@ class Commands(click.Group):
         """The command of a name."""
         if cmd_name not in COMMANDS:
             return None
-        return getattr(import_module(f"relay.cli.{cmd_name}"), cmd_name)
+        name = FILES.get(cmd_name, cmd_name)
+        return getattr(import_module(f"relay.cli.{name}"), name)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The section of the help text that lists them."""

@@ -1,7 +1,7 @@
 """`relay run FILE [ARGS]`: a program on inputs."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,15 +9,18 @@ import click
 
 from relay.cli.files import STDIN, read_module
 from relay.cli.inputs import ARRAY_FILES, Input, arrange, read_weights
+from relay.cli.models import SUFFIX, input_names, read_with
 from relay.cli.outputs import save
 from relay.cli.progress import progress
 from relay.diagnostic import Report, Source, Span, did_you_mean, fail
 from relay.ir.dtype import dtype_name
-from relay.ir.expr import Call, Expr, Function, GlobalVar, Var
+from relay.ir.expr import Call, Expr, Function, GlobalVar, Tuple, Var, replace
 from relay.ir.module import IRModule
-from relay.ir.type import TensorType
+from relay.ir.type import TensorType, TupleType
 from relay.ir.vars import free_vars
 
+BACKENDS = ("debug", "native")
+COMPILED = ".rlo"
 OPTION = re.compile(r"--?[A-Za-z][\w-]*(=.*)?", re.DOTALL)
 NEGATIVE = ("-inff", "-nanf")
 
@@ -26,7 +29,9 @@ EXAMPLES = """\b
 Examples:
   relay run distance.relay '[1.0, 2.0]' '[4.0, 6.0]'
   relay run model.relay image.npy --weights model.safetensors --output scores.npz
+  relay run --backend native model.relay image.npy
   relay run model.relay scale=0.5 data.npz
+  relay run model.onnx --input image.npy
 """
 
 
@@ -36,15 +41,32 @@ Examples:
 @click.option(
     "--output", metavar="FILE", help="Write the result to an .npz or .safetensors file; print nothing."
 )
+@click.option(
+    "--backend",
+    type=click.Choice(BACKENDS),
+    default=BACKENDS[0],
+    help="Interpret it (debug, the default), or compile it to machine code (native).",
+)
+@click.option("--input", "more", multiple=True, metavar="VALUE", help="One more of ARGS.")
 @click.argument("file")
 @click.argument("args", nargs=-1, type=click.UNPROCESSED)
-def run(file: str, args: Sequence[str], entry: str, weights: str | None, output: str | None) -> None:
-    """Run the program in FILE (`-` is standard input) and print its value.
+def run(
+    file: str,
+    args: Sequence[str],
+    entry: str,
+    weights: str | None,
+    output: str | None,
+    backend: str,
+    more: Sequence[str],
+) -> None:
+    """Run the program in FILE (`-` is standard input; or an ONNX model, or a compiled program) and print its
+    value.
 
     Each of ARGS is an input: a literal of the language such as 3 or '[1.0, 2.0]', a .npy file, an .npz or
     .safetensors file (its arrays go to the parameters of the same names), or - for standard input. They fill
     the parameters in order; NAME=VALUE fills one by name.
     """
+    args = (*args, *more)
     for arg in (file, *args):
         if OPTION.fullmatch(arg) and not arg.startswith(NEGATIVE):
             raise click.NoSuchOption(arg)
@@ -52,25 +74,58 @@ def run(file: str, args: Sequence[str], entry: str, weights: str | None, output:
         raise click.UsageError("standard input can be read only once")
     if output is not None and not output.endswith((".npz", ".safetensors")):
         raise click.BadParameter("its name ends in .npz or .safetensors", param_hint="--output")
-    from relay.typecheck.infer import infer
-
-    warnings = Report()
-    with progress("checking"):
-        mod = infer(read_module(file, warnings), warnings=warnings)
-    for diagnostic in warnings.diagnostics:
-        click.echo(diagnostic.render() + "\n", err=True)
-    main = entry_of(mod, entry.removeprefix("@"))
-    params = [p.name_hint for p in main.params] if isinstance(main, Function) else []
+    name = entry.removeprefix("@")
     by_name = {} if weights is None else read_weights(weights)
-    inputs = arrange(params, args, by_name)
-    with progress("running"):
-        value = evaluate(mod, entry.removeprefix("@"), isinstance(main, Function), inputs)
+    if file.endswith(COMPILED):
+        value = run_compiled(file, name, args, by_name)
+    else:
+        mod, main, inputs = program_of(file, name, args, by_name)
+        with progress("running"):
+            value = evaluate(mod, name, isinstance(main, Function), inputs, backend)
     if output is None:
         from relay.interpreter.show import show
 
         click.echo(show(value))
     else:
         save(output, value)
+
+
+def program_of(
+    file: str, entry: str, args: Sequence[str], by_name: Mapping[str, Input]
+) -> tuple[IRModule, Expr, list[Input]]:
+    """The annotated program in a file, the definition to run, and its inputs; warnings are printed."""
+    from relay.typecheck.infer import infer
+
+    if file.endswith(SUFFIX):
+        names = input_names(file)
+        with progress("importing"):
+            mod, inputs = read_with(file, names, arrange(names, args, by_name))
+        return mod, entry_of(mod, entry), inputs
+    warnings = Report()
+    with progress("checking"):
+        mod = infer(read_module(file, warnings), warnings=warnings)
+    for diagnostic in warnings.diagnostics:
+        click.echo(diagnostic.render() + "\n", err=True)
+    main = entry_of(mod, entry)
+    params = [p.name_hint for p in main.params] if isinstance(main, Function) else []
+    return mod, main, arrange(params, args, by_name)
+
+
+def run_compiled(file: str, entry: str, args: Sequence[str], by_name: Mapping[str, Input]) -> Any:
+    """The value of an entry of a compiled program on inputs."""
+    from relay.building import load_module
+    from relay.driver import evaluate as value_of
+
+    built = load_module(file)
+    header = built.header(entry)
+    inputs = arrange([p.name_hint for p in header.params], args, by_name)
+    types = TupleType([p.type_annotation for p in header.params if p.type_annotation is not None])
+    taken = replace(header, body=Tuple(header.params, span=header.span), ret_type=types)
+    mod = IRModule({GlobalVar(entry): taken}, dict(built.program.signature.definitions))
+    call, arrays = command(mod, entry, inputs)
+    values = value_of(mod, call, *arrays)
+    with progress("running"):
+        return built.program.evaluate(entry, *values)
 
 
 def entry_of(mod: IRModule, name: str) -> Expr:
@@ -83,14 +138,19 @@ def entry_of(mod: IRModule, name: str) -> Expr:
     return mod[mod.get_global_var(name)]
 
 
-def evaluate(mod: IRModule, entry: str, is_function: bool, inputs: Sequence[Input]) -> Any:
+def evaluate(
+    mod: IRModule, entry: str, is_function: bool, inputs: Sequence[Input], backend: str = BACKENDS[0]
+) -> Any:
     """The value of the definition `entry` on inputs; diagnostics about one point into the rendered call."""
     from relay.driver import evaluate as value_of
 
-    if not is_function:
-        return value_of(mod, entry)
-    call, arrays = command(mod, entry, inputs)
-    return value_of(mod, call, *arrays)
+    call, arrays = command(mod, entry, inputs) if is_function else (GlobalVar(entry), [])
+    if backend == "debug":
+        return value_of(mod, call, *arrays) if is_function else value_of(mod, entry)
+    from relay.building import NativeExecutor
+
+    fn = call if isinstance(call, Function) else Function((), call, span=call.span)
+    return NativeExecutor(mod).apply(fn, tuple(arrays))
 
 
 def command(mod: IRModule, entry: str, inputs: Sequence[Input]) -> tuple[Expr, list[Any]]:
