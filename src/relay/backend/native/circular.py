@@ -1,6 +1,7 @@
 """The circular functions, their inverses, and the error function, as straight code.
 
-Sources: argument reduction by the bits of 2/pi that matter after Payne and Hanek, 1983; sums and products of
+Sources: argument reduction after Cody and Waite, 1980, and for the rare large angle, behind a branch, by the
+bits of 2/pi that matter after Payne and Hanek, 1983; sums and products of
 two floats after Knuth and Dekker; all functions are computed in float64, only the error function has a form
 in float32.
 """
@@ -9,10 +10,16 @@ from collections.abc import Sequence
 from math import inf, pi, sqrt
 
 from relay.backend.native import polynomials as table
+from relay.backend.native.code import Code, Value
 from relay.backend.native.exponentials import clamped, exp, product
 from relay.backend.native.lanes import Lane, Whole, both, either
+from relay.backend.native.vectors import lanes_of, suffix
 
-HALF_PI = (1.5707963267948966, 6.123233995736766e-17)
+HALF_PI = (1.5707963267948966, 6.123233995736766e-17, -1.4973849048591698e-33)
+NEAR = 2.0**20
+"""Up to here an angle is reduced by multiples of pi/2, in three parts; the difference from the first is
+exact.
+"""
 TAN = sqrt(2) - 1
 """The tangent of pi/8."""
 PLACES = 1300
@@ -120,21 +127,71 @@ def sum_of(x: Lane, y: Lane) -> tuple[Lane, Lane]:
     return s, (x - (s - t)) + (y - t)
 
 
+def reduced(x: Lane, short: bool) -> tuple[Lane, Lane]:
+    """Quarter turns and the rest: the short way where no angle is large."""
+    code = x.code
+    whole, _ = (x * (2 / pi)).nearest()
+    r = x
+    for part in HALF_PI[:2] if short else HALF_PI:
+        r = whole.fma(-part, r)
+    if not short:
+        r = x.choose(x.size().compare("olt", pi / 4), r)
+    far, end, start = code.label(), code.label(), code.here
+    code.branch(code.is_any(x.size().compare("ogt", NEAR)), far, end, likely=False)
+    code.block(far)
+    found = code.call(f"{{ {x.value.type}, {x.value.type} }}", f"@{far_away(x, short)}", [x.value], "call")
+    assert found is not None
+    parts = [code.set(x.value.type, f"extractvalue {found}, {i}") for i in range(2)]
+    code.jump(end)
+    code.block(end)
+    turns, rest = code.join([([whole.value, r.value], start), (parts, far)])
+    return x.like(turns), x.like(rest)
+
+
+def far_away(x: Lane, short: bool) -> str:
+    """The name of the function that reduces any angle."""
+    kind = x.value.type
+    name = f"relay.angle.{suffix(kind)}.{'short' if short else 'long'}"
+
+    def make() -> str:
+        code = Code(name, f"{{ {kind}, {kind} }}", [Value(kind, "%x")], "internal", "nounwind noinline cold")
+        with code.in_lanes(lanes_of(kind)):
+            pair = whole_and_rest(Lane(x.program, code, Value(kind, "%x")), short)
+        one = code.set(code.result, f"insertvalue {code.result} poison, {pair[0].value}, 0")
+        both_parts = code.set(code.result, f"insertvalue {one}, {pair[1].value}, 1")
+        code.do(f"ret {both_parts}")
+        return code.text()
+
+    x.program.share(name, make)
+    return name
+
+
 def waves(x: Lane, short: bool) -> tuple[Lane, Lane, Whole]:
     """Sine and cosine of the rest of an angle, and the number of quarter turns."""
-    turns, r = whole_and_rest(x, short)
-    z = r * r
-    sine = (r * z).fma(z.polynomial(table.SIN), r).signed(r)
-    half = z * 0.5
-    top = 1.0 - half
-    cosine = top + ((1.0 - top - half) + z * z * z.polynomial(table.COS))
+    turns, r = reduced(x, short)
     _, n = turns.nearest()
-    return sine, cosine, n
+    return *pair(r, table.SIN32 if short else table.SIN, table.COS32 if short else table.COS), n
+
+
+def pair(r: Lane, odd: Sequence[float], even: Sequence[float]) -> tuple[Lane, Lane]:
+    """Sine and cosine of what is left of an angle."""
+    z = r * r
+    half = z * 0.5
+    sine = (r * z).fma(z.polynomial(odd), r)
+    top = 1.0 - half
+    return sine.signed(r), top + (z * z).fma(z.polynomial(even), 1.0 - top - half)
 
 
 def turned(x: Lane, short: bool, quarters: int) -> Lane:
-    """The sine of an angle and some quarter turns."""
-    sine, cosine, n = waves(x, short)
+    """The sine of an angle and some quarter turns; of a float32 as one."""
+    turns, r = reduced(x, short)
+    _, n = turns.nearest()
+    if short:
+        r = r.narrow()
+        n = Whole(r, r.code.cast("trunc", n.value, "i32"))
+        sine, cosine = pair(r, table.SIN32, table.COS32)
+    else:
+        sine, cosine = pair(r, table.SIN, table.COS)
     n = n + quarters
     found = cosine.choose((n & 1).compare("ne", 0), sine)
     return (-found).choose((n & 2).compare("ne", 0), found)

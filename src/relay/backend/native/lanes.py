@@ -182,6 +182,10 @@ class Lane:
         """As a float64."""
         return self.like(self.code.cast("fpext", self.value, "double"))
 
+    def narrow(self) -> "Lane":
+        """As a float32."""
+        return self.like(self.code.cast("fptrunc", self.value, "float"))
+
 
 def either(code: Code, *conditions: Value) -> Value:
     """Whether one of some conditions holds."""
