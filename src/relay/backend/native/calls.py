@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from relay.backend.native.code import POINTER, Code, Value, integer
-from relay.backend.native.memory import BOX, EXTERNAL, NEXT, SITE, THREAD, header, read_leaf
+from relay.backend.native.memory import BOX, EXTERNAL, INTERRUPTED, NEXT, SITE, header, read_leaf
 from relay.backend.native.objects import Objects
 from relay.backend.native.representation import memory
 from relay.backend.native.tensors import DATA, DIMS, NARROW, elements_at
@@ -43,8 +43,8 @@ declare ptr @PyBool_FromLong(i64)
 declare ptr @PyObject_Vectorcall(ptr, ptr, i64, ptr)
 declare ptr @PyObject_CallFunction(ptr, ptr, ...)
 declare ptr @PyCapsule_New(ptr, ptr, ptr)
-declare ptr @PyEval_SaveThread()
-declare void @PyEval_RestoreThread(ptr)
+declare void @relay_begin(ptr)
+declare void @relay_end(ptr)
 declare void @Py_IncRef(ptr)
 declare void @relay_forget(ptr)
 declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
@@ -123,6 +123,10 @@ class Entry:
         fail = code.load(POINTER, code.at(Value(POINTER, "%ctx"), ITEMS_AT + 8))
         code.do(f"call void @relay.clear({self.context})")
         code.do(f"call void @relay.give({self.context}, i1 true)")
+        code.branch(code.compare("icmp eq", site, integer(INTERRUPTED)), "interrupted", "told")
+        code.block("interrupted")
+        code.do("ret ptr null")
+        code.block("told")
         call = f"call ptr (ptr, ptr, ...) @PyObject_CallFunction({fail}, ptr @relay.letter, {site})"
         code.do(f"ret {code.set(POINTER, call)}")
         code.block("long")
@@ -137,11 +141,9 @@ class Entry:
         call = f"call i32 @relay_enter({self.context}, ptr @{self.start})"
         if not self.is_long:
             return code.set("i32", call)
-        thread = code.at(self.context, THREAD)
-        code.store(code.set(POINTER, "call ptr @PyEval_SaveThread()"), thread)
+        code.do(f"call void @relay_begin({self.context})")
         failed = code.set("i32", call)
-        code.do(f"call void @PyEval_RestoreThread({code.load(POINTER, thread)})")
-        code.store(Value(POINTER, "null"), thread)
+        code.do(f"call void @relay_end({self.context})")
         return failed
 
     def object(self, name: str) -> Value:

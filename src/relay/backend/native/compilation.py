@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from functools import cached_property
 
+from relay.analysis.call_graph import CallGraph
 from relay.backend.native.artefact import Artefact
 from relay.backend.native.calls import DECLARATIONS, Entry, is_direct
 from relay.backend.native.code import POINTER, Code, Value
@@ -10,7 +11,7 @@ from relay.backend.native.control import define
 from relay.backend.native.durations import is_long
 from relay.backend.native.jit import Optimised
 from relay.backend.native.lowering import lowered
-from relay.backend.native.memory import BOX, NEXT, RUNTIME, THREAD, read_leaf
+from relay.backend.native.memory import BOX, NEXT, RUNTIME, read_leaf
 from relay.backend.native.objects import Objects, is_supported
 from relay.backend.native.program import Program, received, result_type
 from relay.backend.native.representation import memory
@@ -25,13 +26,9 @@ DOORS = f"""
 declare i32 @relay_enter(ptr, ptr)
 declare i32 @relay_try(ptr, ptr, ptr, i64, i64, i64)
 define i32 @enter(ptr %ctx, ptr %start) {{
-  %at = getelementptr i8, ptr %ctx, i64 {THREAD}
-  %thread = call ptr @PyEval_SaveThread()
-  store ptr %thread, ptr %at
+  call void @relay_begin(ptr %ctx)
   %r = call i32 @relay_enter(ptr %ctx, ptr %start)
-  %same = load ptr, ptr %at
-  call void @PyEval_RestoreThread(ptr %same)
-  store ptr null, ptr %at
+  call void @relay_end(ptr %ctx)
   ret i32 %r
 }}
 define ptr @take(ptr %none) {{
@@ -103,9 +100,10 @@ class Compilation:
         self.slots = 0
         self.pieces: list[str] = []
         """Code that Python calls."""
+        graph = CallGraph(self.program.mod)
         for v, e in self.program.mod.functions.items():
             if isinstance(e, Function):
-                define(self.program, v)
+                define(self.program, v, graph)
         headers = [self.header(name) for name in entries]
         self.functions = {t: self.start(None, t.arg_types, t.ret_type) for t in self.functions_out(headers)}
         self.entries = {name: self.entry(name, fn) for name, fn in zip(entries, headers, strict=True)}

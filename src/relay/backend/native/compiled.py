@@ -2,7 +2,7 @@
 
 import ctypes
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from relay.backend.native.compilation import Compilation
 from relay.backend.native.context import get, put
 from relay.backend.native.contexts import Contexts
 from relay.backend.native.jit import Compiled
-from relay.backend.native.memory import OUT_OF_MEMORY
+from relay.backend.native.memory import OUT_OF_MEMORY, TOO_DEEP
 from relay.backend.native.objects import TABLE, address_of
 from relay.backend.native.pool import pool
 from relay.backend.native.tensors import DATA
@@ -87,7 +87,8 @@ class NativeProgram:
 
         def slow(*args: Any, **named: Any) -> Any:
             found = self.evaluate(name, *args, **named)
-            return found.item() if entry.direct and isinstance(found, np.generic) else found
+            is_number = bool(entry.direct) and isinstance(found, np.generic)
+            return cast("Any", found).item() if is_number else found
 
         if not entry.direct:
             slow.__name__ = slow.__qualname__ = name
@@ -100,6 +101,9 @@ class NativeProgram:
         """Raise the diagnostic of a place where the program has failed."""
         if site == OUT_OF_MEMORY:
             out_of_memory()
+        if site == TOO_DEEP:
+            hint = "let the recursion end sooner, or make the call the last thing its function does"
+            fail("recursion-limit", "more calls are open at once than half of the memory holds", hint=hint)
         found = self.signature.sites[site - 1]
         fail(found.code, found.message, found.span, hint=found.hint)
 

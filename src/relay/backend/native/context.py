@@ -10,7 +10,7 @@ import struct
 import weakref
 from typing import Any
 
-from relay.backend.native.memory import BOX, CHUNKS, LARGE, LIMIT, RESULTS, SITE, SPARE, STACK
+from relay.backend.native.memory import BOTTOM, BOX, CHUNKS, LARGE, LIMIT, RESULTS, SITE, SPARE, STACK
 from relay.interpreter.limits import available_memory
 
 STACK_BYTES = 64 << 30
@@ -18,6 +18,8 @@ STACK_BYTES = 64 << 30
 SMALLEST_STACK = 16 << 20
 GUARD = 1 << 20
 """Bytes at the end of the stack for what does not look how far it has grown."""
+DEEPEST = 4 << 30
+"""Bytes that a stack takes at most."""
 NO_RESERVE = 0x4000
 
 FORMATS = {
@@ -52,7 +54,8 @@ class Context:
         bottom = ctypes.addressof(ctypes.c_char.from_buffer(self.stack))
         top = bottom + len(self.stack) - 64
         put(self.address + STACK, "ptr", top)
-        put(self.address + LIMIT, "ptr", max(bottom + GUARD, top - available_memory() // 2))
+        for at in (LIMIT, BOTTOM):
+            put(self.address + at, "ptr", max(bottom + GUARD, top - min(available_memory() // 2, DEEPEST)))
         self.room = ctypes.create_string_buffer(8 * max(1, slots))
         self.box = ctypes.addressof(self.room)
         put(self.address + BOX, "ptr", self.box)

@@ -8,7 +8,8 @@ position is a jump.
 from collections.abc import Sequence
 from typing import Any
 
-from relay.backend.native.code import POINTER, Code, Value
+from relay.analysis.call_graph import CallGraph
+from relay.backend.native.code import CONTEXT, POINTER, Code, Value
 from relay.backend.native.groups import Fused, is_fused
 from relay.backend.native.matching import may_fail, taken_apart
 from relay.backend.native.memory import (
@@ -51,16 +52,17 @@ from relay.ir.expr import (
 )
 from relay.ir.pattern import pattern_vars
 from relay.ir.type import FuncType, TupleType, TypeCall
-from relay.ir.walk import run
+from relay.ir.walk import post_order, run
 from relay.transform.chains import Task
 
 
 class Definition:
     """One function of the program."""
 
-    def __init__(self, program: Program, symbol: str, fn: Function) -> None:
+    def __init__(self, program: Program, symbol: str, fn: Function, may_recur: bool) -> None:
         """`symbol` is the name of its code."""
         self.program = program
+        self.may_recur = may_recur
         self.leaves = program.leaves
         self.types = program.types
         self.fn = fn
@@ -82,7 +84,9 @@ class Definition:
         return self.leaves.is_managed(v.type_annotation)
 
     def text(self) -> str:
-        """The code of the function."""
+        """The code of the function; one that may run again and again looks whether it may go on."""
+        if self.may_recur:
+            self.code.do(f"call void @relay.check({CONTEXT})")
         block = self.owned.blocks[self.fn.body]
         for p in self.fn.params:
             if self.is_managed(p) and p not in block.last:
@@ -344,9 +348,19 @@ class Definition:
         self.code.do("unreachable")
 
 
-def define(program: Program, v: GlobalVar) -> None:
+def define(program: Program, v: GlobalVar, graph: CallGraph) -> None:
     """Add the code of a definition."""
     fn = program.mod.functions[v]
     assert isinstance(fn, Function)
-    made = Fused if is_fused(fn) else Definition
-    program.pieces.append(made(program, program.symbol(v), fn).text())
+    symbol = program.symbol(v)
+    if is_fused(fn):
+        made: Fused | Definition = Fused(program, symbol, fn)
+    else:
+        made = Definition(program, symbol, fn, graph.is_recursive(v) or calls_closures(fn))
+    program.pieces.append(made.text())
+
+
+def calls_closures(fn: Function) -> bool:
+    """Whether a function calls what it cannot name."""
+    named = Op | Constructor | GlobalVar
+    return any(isinstance(e, Call) and not isinstance(e.op, named) for e in post_order(fn.body))

@@ -45,6 +45,15 @@ relay_try:
   addq $8, %rsp
   xorl %eax, %eax
   jmp relay_leave
+relay_outside:
+  pushq %rbp
+  movq %rsp, %rbp
+  movq {SAVED}(%rdi), %rsp
+  andq $-16, %rsp
+  callq *%rsi
+  movq %rbp, %rsp
+  popq %rbp
+  retq
 relay_fail:
   movq {SAVED}(%rdi), %rsp
   movl $1, %eax
@@ -107,6 +116,15 @@ relay_try:
   mov x9, sp
   mov w0, #0
   b relay_leave
+relay_outside:
+  stp x29, x30, [sp, #-16]!
+  mov x29, sp
+  ldr x9, [x0, #{SAVED}]
+  mov sp, x9
+  blr x1
+  mov sp, x29
+  ldp x29, x30, [sp], #16
+  ret
 relay_fail:
   ldr x9, [x0, #{SAVED}]
   mov w0, #1
@@ -116,11 +134,12 @@ BY_MACHINE = {"x86_64": _X86, "aarch64": _ARM}
 
 
 def assembly(machine: str) -> str:
-    """`relay_enter(context, function)`, `relay_try(context, body, env, begin, end, lane)` and
-    `relay_fail(context)` for a machine, as lines of LLVM IR.
+    """`relay_enter(context, function)`, `relay_try(context, body, env, begin, end, lane)`,
+    `relay_fail(context)` and `relay_outside(context, function)` for a machine, as lines of LLVM IR.
 
     The first calls the function on the context's stack, the second `body(context, env, begin, end, lane)` on
-    the one it is on; both return 0.  The third, called from within, makes them return 1.
+    the one it is on; both return 0.  The third, called from within, makes them return 1; the fourth calls
+    `function(context)` on the stack from which the first was called.
     """
     lines = BY_MACHINE[machine].strip().splitlines()
     return "\n".join([f'module asm "{line.strip()}"' for line in lines])

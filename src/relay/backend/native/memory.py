@@ -8,6 +8,7 @@ holds the way back (Schorr and Waite, 1967), and a list, whose tail comes last, 
 Small objects come from free lists, one a size, in the context of the thread.
 """
 
+import platform
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -22,12 +23,12 @@ GRAIN, LARGEST = 16, 512
 SAVED, STACK, SITE, BUMP, BUMP_END, CHUNKS, BOX = 0, 8, 16, 24, 32, 40, 48
 """Offsets in the context: the saved stack pointer, the top of the program's own stack, the site of a failure,
 memory for new objects and where it ends, the memory taken so far, and the box of arguments and results."""
-SPARE, NEXT, LIMIT, THREAD, LARGE, TAKEN = 56, 64, 72, 80, 88, 96
+SPARE, NEXT, LIMIT, THREAD, LARGE, TAKEN, BOTTOM, OUTER = 56, 64, 72, 80, 88, 96, 104, 112
 """More of them: memory to take again, the next context that is free, how far the stack may grow, the state of
-Python's thread while others may run, the list of large objects, and whether memory has been taken since the
-context was last cleared."""
-OUT_OF_MEMORY = -1
-"""The site of a failure that may be anywhere."""
+Python's thread while others may run, the list of large objects, whether memory has been taken since the
+context was last cleared, the limit when nothing interrupts, and the call that goes on after this one."""
+OUT_OF_MEMORY, INTERRUPTED, TOO_DEEP = -1, -2, -3
+"""The sites of failures that may be anywhere; Python knows what has interrupted."""
 EXTERNAL = 1
 """The tag of a tensor whose elements belong to a Python object, which outlives the call."""
 LINKS = 64
@@ -37,6 +38,7 @@ FREE = 128
 RESULTS = FREE + 8 * (LARGEST // GRAIN + 1)
 """Offset of the area through which results of more than two leaves come back."""
 CHUNK = 1 << 20
+STACK_REGISTER = "rsp" if platform.machine() == "x86_64" else "sp"
 
 
 @dataclass(frozen=True)
@@ -153,6 +155,46 @@ define internal void @relay.fail(ptr %ctx, i64 %site) noinline noreturn nounwind
   store i64 %site, ptr %p
   call void @relay_fail(ptr %ctx)
   unreachable
+}}
+
+declare i64 @relay_poll(ptr)
+declare i64 @relay_outside(ptr, ptr)
+declare i64 @llvm.read_register.i64(metadata)
+!2 = !{{!"{STACK_REGISTER}"}}
+
+define internal void @relay.check(ptr %ctx) alwaysinline nounwind {{
+entry:
+  %sp = call i64 @llvm.read_register.i64(metadata !2)
+  %limit_at = getelementptr inbounds i8, ptr %ctx, i64 {LIMIT}
+  %limit = load volatile i64, ptr %limit_at
+  %over = icmp ult i64 %sp, %limit
+  br i1 %over, label %stop, label %go, !prof !1
+stop:
+  call preserve_allcc void @relay.stopped(ptr %ctx)
+  br label %go
+go:
+  ret void
+}}
+
+define internal preserve_allcc void @relay.stopped(ptr %ctx) noinline cold nounwind {{
+entry:
+  %sp = call i64 @llvm.read_register.i64(metadata !2)
+  %limit_at = getelementptr inbounds i8, ptr %ctx, i64 {LIMIT}
+  %bottom_at = getelementptr inbounds i8, ptr %ctx, i64 {BOTTOM}
+  %bottom = load i64, ptr %bottom_at
+  store atomic i64 %bottom, ptr %limit_at monotonic, align 8
+  %deep = icmp ult i64 %sp, %bottom
+  br i1 %deep, label %fail, label %look
+look:
+  %why = call i64 @relay_outside(ptr %ctx, ptr @relay_poll)
+  %on = icmp eq i64 %why, 0
+  br i1 %on, label %go, label %fail
+fail:
+  %site = phi i64 [ {TOO_DEEP}, %entry ], [ %why, %look ]
+  call void @relay.fail(ptr %ctx, i64 %site)
+  unreachable
+go:
+  ret void
 }}
 
 define internal void @relay.retain(ptr %p) alwaysinline nounwind {{

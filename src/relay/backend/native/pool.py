@@ -14,17 +14,21 @@ import os
 import platform
 import signal
 import sys
+import threading
 from functools import cache
 
 from relay.backend.native.entry import assembly
+from relay.backend.native.interrupts import INTERRUPTS
 from relay.backend.native.jit import Compiled, binding, triple
-from relay.backend.native.memory import SITE
+from relay.backend.native.memory import LIMIT, SITE
 from relay.backend.native.threads import MOST, default_threads
 
 CHUNKS = 4
 """Chunks of a part."""
 LOOKS = 600
 """How often a thread looks for work before it sleeps: about 20 µs."""
+SLICE = 1000
+"""Chunks that a thread runs by itself before it looks whether it should stop."""
 STACK_BYTES = 1 << 21
 CLOSED, ASLEEP, INSIDE = 1 << 32, 1 << 33, (1 << 32) - 1
 """The gate of a loop: whether it is closed, whether who closed it sleeps, and how many are inside."""
@@ -68,6 +72,7 @@ declare i32 @pthread_create(ptr, ptr, ptr, ptr)
 declare i32 @pthread_sigmask(i32, ptr, ptr)
 declare i32 @relay_try(ptr, ptr, ptr, i64, i64, i64)
 declare void @relay_fail(ptr) noreturn nounwind
+declare i64 @relay_outside(ptr, ptr)
 declare i64 @llvm.smin.i64(i64, i64)
 declare i64 @llvm.smax.i64(i64, i64)
 declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
@@ -80,6 +85,7 @@ define void @pool.reset() {{
   call i32 @pthread_mutex_init(ptr @pool.mutex, ptr null)
   call i32 @pthread_cond_init(ptr @pool.work, ptr null)
   call i32 @pthread_cond_init(ptr @pool.done, ptr null)
+  call void @watch.reset()
   ret void
 }}
 
@@ -97,9 +103,8 @@ define i64 @pool.size() {{
   ret i64 %n
 }}
 
-; Make workers until there are so many.
-define internal void @pool.hire(i64 %wanted) noinline {{
-entry:
+; A thread that runs a function; signals are for others.
+define internal i32 @pool.spawn(ptr %run, ptr %arg) noinline {{
   %attributes = alloca [128 x i8], align 16
   %mask = alloca [128 x i8], align 16
   %before = alloca [128 x i8], align 16
@@ -109,6 +114,15 @@ entry:
   call i32 @pthread_attr_setdetachstate(ptr %attributes, i32 {DETACHED})
   call i32 @pthread_attr_setstacksize(ptr %attributes, i64 {STACK_BYTES})
   call i32 @pthread_sigmask(i32 {int(signal.SIG_SETMASK)}, ptr %mask, ptr %before)
+  %failed = call i32 @pthread_create(ptr %id, ptr %attributes, ptr %run, ptr %arg)
+  call i32 @pthread_sigmask(i32 {int(signal.SIG_SETMASK)}, ptr %before, ptr null)
+  call i32 @pthread_attr_destroy(ptr %attributes)
+  ret i32 %failed
+}}
+
+; Make workers until there are so many.
+define internal void @pool.hire(i64 %wanted) noinline {{
+entry:
   br label %look
 look:
   %n = load i64, ptr @pool.workers
@@ -117,21 +131,20 @@ look:
 make:
   %lane = add i64 %n, 1
   %arg = inttoptr i64 %lane to ptr
-  %failed = call i32 @pthread_create(ptr %id, ptr %attributes, ptr @pool.worker, ptr %arg)
+  %failed = call i32 @pool.spawn(ptr @pool.worker, ptr %arg)
   %made = icmp eq i32 %failed, 0
   br i1 %made, label %count, label %end
 count:
   store i64 %lane, ptr @pool.workers
   br label %look
 end:
-  call i32 @pthread_sigmask(i32 {int(signal.SIG_SETMASK)}, ptr %before, ptr null)
-  call i32 @pthread_attr_destroy(ptr %attributes)
   ret void
 }}
 
 ; Take chunks and run them, until there are none.
-define internal void @pool.share(i64 %lane) {{
+define internal void @pool.share(i64 %lane, ptr %caller) {{
 entry:
+  %limit_at = getelementptr i8, ptr %caller, i64 {LIMIT}
   %threads = load i64, ptr @pool.threads
   %chunk = load i64, ptr @pool.chunk
   %body = load ptr, ptr @pool.body
@@ -166,7 +179,22 @@ run:
   %to = call i64 @llvm.smin.i64(i64 %far, i64 %end)
   %bad = call i32 @relay_try(ptr %context, ptr %body, ptr %env, i64 %begin, i64 %to, i64 %lane)
   %fine = icmp eq i32 %bad, 0
-  br i1 %fine, label %look, label %note
+  br i1 %fine, label %poll, label %note
+poll:
+  %limit = load atomic i64, ptr %limit_at monotonic, align 8
+  %poked = icmp eq i64 %limit, -1
+  br i1 %poked, label %stopped, label %look
+stopped:
+  %why = call i64 @relay_outside(ptr %caller, ptr @relay_poll)
+  %on = icmp eq i64 %why, 0
+  br i1 %on, label %look, label %stop
+stop:
+  %stop_at = getelementptr i8, ptr %own, i64 {FAILED_AT}
+  store i64 -1, ptr %stop_at
+  %stop_site_at = getelementptr i8, ptr %own, i64 {FAILED_SITE}
+  store i64 %why, ptr %stop_site_at
+  atomicrmw min ptr @pool.failed, i64 -1 monotonic
+  br label %look
 note:
   %first_at = getelementptr i8, ptr %own, i64 {FAILED_AT}
   %first = load i64, ptr %first_at
@@ -231,7 +259,8 @@ inside:
   %asked = icmp slt i64 %lane, %threads
   br i1 %asked, label %share, label %leave
 share:
-  call void @pool.share(i64 %lane)
+  %context = getelementptr [{CONTEXT_BYTES} x i8], ptr @pool.contexts, i64 %lane
+  call void @pool.share(i64 %lane, ptr %context)
   br label %leave
 leave:
   %was = atomicrmw sub ptr @pool.gate, i64 1 seq_cst
@@ -297,7 +326,32 @@ own:
   %free = extractvalue {{ i32, i1 }} %pair, 1
   br i1 %free, label %staff, label %serial
 serial:
-  call void %body(ptr %ctx, ptr %env, i64 0, i64 %count, i64 0)
+  %slice = mul i64 %grain, {SLICE}
+  %limit_at = getelementptr i8, ptr %ctx, i64 {LIMIT}
+  br label %next
+next:
+  %at = phi i64 [ 0, %serial ], [ %until, %more ], [ %until, %polled ]
+  %far = add i64 %at, %slice
+  %until = call i64 @llvm.smin.i64(i64 %far, i64 %count)
+  call void %body(ptr %ctx, ptr %env, i64 %at, i64 %until, i64 0)
+  %rest = icmp slt i64 %until, %count
+  br i1 %rest, label %more, label %over
+more:
+  %limit = load atomic i64, ptr %limit_at monotonic, align 8
+  %poked = icmp eq i64 %limit, -1
+  br i1 %poked, label %poll, label %next
+poll:
+  %why = call i64 @relay_outside(ptr %ctx, ptr @relay_poll)
+  %on = icmp eq i64 %why, 0
+  br i1 %on, label %polled, label %stop
+polled:
+  br label %next
+stop:
+  %why_at = getelementptr i8, ptr %ctx, i64 {SITE}
+  store i64 %why, ptr %why_at
+  call void @relay_fail(ptr %ctx)
+  unreachable
+over:
   ret void
 staff:
   %others = sub i64 %worth, 1
@@ -315,7 +369,7 @@ staffed:
   store ptr %body, ptr @pool.body
   store ptr %env, ptr @pool.env
   %share = sdiv i64 %count, %n
-  %rest = srem i64 %count, %n
+  %extra = srem i64 %count, %n
   %quarter = sdiv i64 %share, {CHUNKS}
   %up = add i64 %quarter, 1
   %chunk = call i64 @llvm.smax.i64(i64 %up, i64 %grain)
@@ -325,7 +379,7 @@ staffed:
 cut:
   %i = phi i64 [ 0, %staffed ], [ %i1, %cut ]
   %from = phi i64 [ 0, %staffed ], [ %to, %cut ]
-  %longer = icmp slt i64 %i, %rest
+  %longer = icmp slt i64 %i, %extra
   %one = zext i1 %longer to i64
   %length = add i64 %share, %one
   %to = add i64 %from, %length
@@ -350,7 +404,7 @@ wake:
   call i32 @pthread_mutex_unlock(ptr @pool.mutex)
   br label %work
 work:
-  call void @pool.share(i64 0)
+  call void @pool.share(i64 0, ptr %ctx)
   call void @pool.close()
   br label %look
 look:
@@ -388,13 +442,15 @@ class Pool:
 
     def __init__(self) -> None:
         """Compile it; threads are made when they are first needed."""
-        code = Compiled(plain(_POOL))
-        for name in ("relay_parallel", "relay_forget"):
+        code = Compiled(plain(_POOL + INTERRUPTS))
+        for name in ("relay_parallel", "relay_forget", "relay_begin", "relay_end", "relay_poll"):
             binding().add_symbol(name, code.address(name))
         self.get_size = ctypes.CFUNCTYPE(ctypes.c_int64)(code.address("pool.size"))
         reset = ctypes.CFUNCTYPE(None)(code.address("pool.reset"))
         reset()
         os.register_at_fork(after_in_child=reset)
+        main = ctypes.c_uint64.from_address(code.global_address("watch.main"))
+        main.value = threading.main_thread().ident or 0
         default = ctypes.c_int64.from_address(code.global_address("pool.default"))
         default.value = default_threads()
         code.engine.detach()

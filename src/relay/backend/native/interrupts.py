@@ -1,0 +1,203 @@
+"""Ctrl-C in a call that takes long, and stacks that grow too far.
+
+Compiled code that may go on for ever compares its stack pointer with the context's limit as it goes round.
+While a call of the main thread is under way, another thread sets that limit to the highest address from time
+to time: the call then looks whether Python has something to do for a signal, and goes on.
+"""
+
+from relay.backend.native.memory import BOTTOM, INTERRUPTED, LIMIT, OUTER, THREAD
+
+TICK = 40_000_000
+"""Nanoseconds between two looks at a call: it is the second one that interrupts it."""
+IDLE = 25
+"""Looks without any call after which the thread sleeps until there is one."""
+BUSY = 1
+"""In the place of the call under way: it is being interrupted."""
+
+INTERRUPTS = f"""
+@watch.main = global i64 0
+@watch.call = internal global i64 0, align 64
+@watch.count = internal global i64 0
+@watch.started = internal global i32 0
+@watch.asleep = internal global i32 0
+@watch.mutex = internal global [128 x i8] zeroinitializer, align 64
+@watch.wake = internal global [128 x i8] zeroinitializer, align 64
+@watch.tick = internal global [2 x i64] [i64 0, i64 {TICK}]
+declare i64 @pthread_self()
+declare i32 @nanosleep(ptr, ptr)
+declare i32 @sched_yield()
+declare ptr @PyEval_SaveThread()
+declare void @PyEval_RestoreThread(ptr)
+declare i32 @PyErr_CheckSignals()
+
+define internal void @watch.reset() {{
+  store atomic i64 0, ptr @watch.call seq_cst, align 8
+  store i32 0, ptr @watch.started
+  store atomic i32 0, ptr @watch.asleep seq_cst, align 4
+  call i32 @pthread_mutex_init(ptr @watch.mutex, ptr null)
+  call i32 @pthread_cond_init(ptr @watch.wake, ptr null)
+  %me = call i64 @pthread_self()
+  store i64 %me, ptr @watch.main
+  ret void
+}}
+
+; Let other threads of Python run, and note what the main thread does.
+define void @relay_begin(ptr %ctx) {{
+entry:
+  %thread = call ptr @PyEval_SaveThread()
+  %thread_at = getelementptr i8, ptr %ctx, i64 {THREAD}
+  store ptr %thread, ptr %thread_at
+  %me = call i64 @pthread_self()
+  %main = load i64, ptr @watch.main
+  %is_main = icmp eq i64 %me, %main
+  br i1 %is_main, label %note, label %done
+note:
+  %now = ptrtoint ptr %ctx to i64
+  %count = load i64, ptr @watch.count
+  %more = add i64 %count, 1
+  store atomic i64 %more, ptr @watch.count monotonic, align 8
+  %before = load atomic i64, ptr @watch.call monotonic, align 8
+  %busy = icmp eq i64 %before, {BUSY}
+  br i1 %busy, label %wait, label %set
+wait:
+  call i32 @sched_yield()
+  br label %note
+set:
+  %pair = cmpxchg ptr @watch.call, i64 %before, i64 %now seq_cst monotonic
+  %is_set = extractvalue {{ i64, i1 }} %pair, 1
+  br i1 %is_set, label %keep, label %note
+keep:
+  %outer_at = getelementptr i8, ptr %ctx, i64 {OUTER}
+  store i64 %before, ptr %outer_at
+  %started = load i32, ptr @watch.started
+  %new = icmp eq i32 %started, 0
+  br i1 %new, label %start, label %look
+start:
+  call void @watch.start()
+  ret void
+look:
+  %asleep = load atomic i32, ptr @watch.asleep seq_cst, align 4
+  %sleeps = icmp ne i32 %asleep, 0
+  br i1 %sleeps, label %wake, label %done
+wake:
+  call i32 @pthread_mutex_lock(ptr @watch.mutex)
+  store atomic i32 0, ptr @watch.asleep seq_cst, align 4
+  call i32 @pthread_cond_signal(ptr @watch.wake)
+  call i32 @pthread_mutex_unlock(ptr @watch.mutex)
+  ret void
+done:
+  ret void
+}}
+
+define void @relay_end(ptr %ctx) {{
+entry:
+  %me = call i64 @pthread_self()
+  %main = load i64, ptr @watch.main
+  %is_main = icmp eq i64 %me, %main
+  br i1 %is_main, label %unset, label %done
+unset:
+  %now = ptrtoint ptr %ctx to i64
+  %outer_at = getelementptr i8, ptr %ctx, i64 {OUTER}
+  %outer = load i64, ptr %outer_at
+  %pair = cmpxchg ptr @watch.call, i64 %now, i64 %outer seq_cst monotonic
+  %is_set = extractvalue {{ i64, i1 }} %pair, 1
+  br i1 %is_set, label %restore, label %wait
+wait:
+  call i32 @sched_yield()
+  %held = load atomic i64, ptr @watch.call seq_cst, align 8
+  %again = icmp eq i64 %held, {BUSY}
+  br i1 %again, label %unset, label %mine
+mine:
+  %still = icmp eq i64 %held, %now
+  br i1 %still, label %unset, label %restore
+restore:
+  %bottom_at = getelementptr i8, ptr %ctx, i64 {BOTTOM}
+  %bottom = load i64, ptr %bottom_at
+  %limit_at = getelementptr i8, ptr %ctx, i64 {LIMIT}
+  store atomic i64 %bottom, ptr %limit_at monotonic, align 8
+  br label %done
+done:
+  %thread_at = getelementptr i8, ptr %ctx, i64 {THREAD}
+  %thread = load ptr, ptr %thread_at
+  call void @PyEval_RestoreThread(ptr %thread)
+  store ptr null, ptr %thread_at
+  ret void
+}}
+
+; The site of a failure, or 0: to go on.
+define i64 @relay_poll(ptr %ctx) {{
+entry:
+  %thread_at = getelementptr i8, ptr %ctx, i64 {THREAD}
+  %thread = load ptr, ptr %thread_at
+  %held = icmp eq ptr %thread, null
+  br i1 %held, label %on, label %signals
+signals:
+  call void @PyEval_RestoreThread(ptr %thread)
+  %raised = call i32 @PyErr_CheckSignals()
+  %same = call ptr @PyEval_SaveThread()
+  store ptr %same, ptr %thread_at
+  %bad = icmp ne i32 %raised, 0
+  br i1 %bad, label %stop, label %on
+stop:
+  ret i64 {INTERRUPTED}
+on:
+  ret i64 0
+}}
+
+define internal void @watch.start() noinline {{
+  store i32 1, ptr @watch.started
+  call i32 @pool.spawn(ptr @watch.run, ptr null)
+  ret void
+}}
+
+define internal ptr @watch.run(ptr %arg) {{
+entry:
+  br label %tick
+tick:
+  %idle = phi i64 [ 0, %entry ], [ 0, %saw ], [ %idle1, %quiet ], [ 0, %awake ], [ 0, %back ]
+  %known = phi i64 [ 0, %entry ], [ %count, %saw ], [ %known, %quiet ], [ %known, %awake ], [ %count, %back ]
+  call i32 @nanosleep(ptr @watch.tick, ptr null)
+  %call = load atomic i64, ptr @watch.call seq_cst, align 8
+  %count = load atomic i64, ptr @watch.count monotonic, align 8
+  %none = icmp eq i64 %call, 0
+  br i1 %none, label %nothing, label %saw
+saw:
+  %still = icmp eq i64 %count, %known
+  br i1 %still, label %poke, label %tick
+poke:
+  %pair = cmpxchg ptr @watch.call, i64 %call, i64 {BUSY} seq_cst monotonic
+  %mine = extractvalue {{ i64, i1 }} %pair, 1
+  br i1 %mine, label %set, label %back
+set:
+  %ctx = inttoptr i64 %call to ptr
+  %limit_at = getelementptr i8, ptr %ctx, i64 {LIMIT}
+  store atomic i64 -1, ptr %limit_at monotonic, align 8
+  store atomic i64 %call, ptr @watch.call seq_cst, align 8
+  br label %back
+back:
+  br label %tick
+nothing:
+  %idle1 = add i64 %idle, 1
+  %bored = icmp sgt i64 %idle1, {IDLE}
+  br i1 %bored, label %sleep, label %quiet
+quiet:
+  br label %tick
+sleep:
+  call i32 @pthread_mutex_lock(ptr @watch.mutex)
+  store atomic i32 1, ptr @watch.asleep seq_cst, align 4
+  %again = load atomic i64, ptr @watch.call seq_cst, align 8
+  %some = icmp ne i64 %again, 0
+  br i1 %some, label %rise, label %doze
+doze:
+  call i32 @pthread_cond_wait(ptr @watch.wake, ptr @watch.mutex)
+  %asleep = load atomic i32, ptr @watch.asleep seq_cst, align 4
+  %more = icmp ne i32 %asleep, 0
+  br i1 %more, label %doze, label %rise
+rise:
+  store atomic i32 0, ptr @watch.asleep seq_cst, align 4
+  call i32 @pthread_mutex_unlock(ptr @watch.mutex)
+  br label %awake
+awake:
+  br label %tick
+}}
+"""
