@@ -2,7 +2,7 @@
 
 import ctypes
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -87,8 +87,8 @@ class NativeProgram:
 
         def slow(*args: Any, **named: Any) -> Any:
             found = self.evaluate(name, *args, **named)
-            is_number = bool(entry.direct) and isinstance(found, np.generic)
-            return cast("Any", found).item() if is_number else found
+            is_number = bool(entry.direct) and hasattr(found, "item") and np.ndim(found) == 0
+            return found.item() if is_number else found
 
         if not entry.direct:
             slow.__name__ = slow.__qualname__ = name
