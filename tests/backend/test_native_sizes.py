@@ -72,3 +72,14 @@ def test_what_the_interpreter_refuses_is_refused(name: str) -> None:
         with pytest.raises(relay.RelayError) as found:
             run(x)
         assert found.value.codes == (code,)
+
+
+def test_a_reduction_over_sizes_that_may_broadcast() -> None:
+    text = (
+        "def @main(%a: Tensor[(?,), float32], %b: Tensor[(?,), float32]) { let %g = %a - %b; sum(%g * %g) }"
+    )
+    mod = relay.parse(text)
+    program = NativeProgram(mod)
+    for n, m in ((5, 5), (1, 40), (33, 1), (0, 0)):
+        args = np.arange(n, dtype="float32"), np.ones(m, "float32")
+        np.testing.assert_allclose(program(*args), mod.evaluate("main", *args), rtol=1e-6)

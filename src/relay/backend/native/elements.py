@@ -7,7 +7,7 @@ from relay.backend.native.indices import Index
 from relay.backend.native.loops import Loops
 from relay.backend.native.scalars import Number
 from relay.backend.native.space import in_lanes, merged, width
-from relay.backend.native.vectors import element_of, picked, vector_of
+from relay.backend.native.vectors import OneByOne, element_of, picked, vector_of
 from relay.op.base import Broadcast, Elementwise, Operator
 
 
@@ -44,7 +44,13 @@ def reduced(b: Loops, op: Any, x: Any, index: Sequence[Index]) -> Number:
     totals: Sequence[Number] = op.start(b, x.dtype)
     if b.code.lanes or not axes or len(totals) > 1 or axes[-1] != rank - 1:
         return op.finish(b, one_by_one(b, op, x, axes, place, totals), x.dtype)
-    return op.finish(b, in_vectors(b, op, x, axes, place, totals), x.dtype)
+    mark = b.mark()
+    try:
+        found = in_vectors(b, op, x, axes, place, totals)
+    except OneByOne:
+        b.rewind(mark)
+        found = one_by_one(b, op, x, axes, place, totals)
+    return op.finish(b, found, x.dtype)
 
 
 def one_by_one(
