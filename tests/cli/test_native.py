@@ -70,7 +70,7 @@ def test_code_can_be_read() -> None:
     assert "define" in llvm
     assert "@relay_enter(" in llvm
     assert "relay_enter" in cli("compile", "affine.relay", "--emit", "asm").output
-    assert "def @main(" in cli("compile", "affine.relay", "--emit", "plan").output
+    assert "def @main<n: Dim>(" in cli("compile", "affine.relay", "--emit", "plan").output
     assert not Path("affine.rlo").exists()
 
 
