@@ -189,7 +189,7 @@ class Cursor:
             return "the remainder operator `%` has white space behind it"
         if kind == "=":
             return "equality is `==`; a binding begins with `let`"
-        return "a binding ends with `;`, then comes what it is for" if what == "`;`" else ""
+        return _FORMS.get(what, "")
 
     def take(self, kind: str, *, what: str = "", opener: int | None = None) -> int:
         """Step over a token of that kind; its index."""
@@ -212,5 +212,21 @@ class Cursor:
         """Whether token `i` is one of these words."""
         return self.kinds[i] == "NAME" and self.texts[i] in words
 
+
+_FORMS = {
+    "`;`": "a binding ends with `;`, then comes what it is for",
+    "`=`": "a binding is `let %x = value;`",
+    "`)`": "every bracket is closed by its own kind",
+    "`]`": "every bracket is closed by its own kind",
+    "`}`": "every bracket is closed by its own kind",
+    "`,` or `)`": "what stands in brackets is separated by commas, and ends with `)`",
+    "`(` around the condition": "write `if (%c) { … } else { … }`",
+    "an expression": "an expression is a name, a number, a call `f(…)`, or something in brackets",
+    "a parameter": "a parameter is `%x` or `%x: Type`",
+    "a type": "a type is `int32`, `Tensor[(2, 3), float32]`, `(A, B)`, `fn(A) -> B` or a name",
+    "a constructor or `}`": "constructors are separated by commas: `Nil, Cons(a, List[a])`",
+    "the name of a relation": "`where` is followed by relations: `where Broadcast(a, b, c)`",
+}
+"""What is usually meant where something else was found, by what was expected."""
 
 _CAN_END = frozenset({"LOCAL", "GRAPH", "GLOBAL", "NAME", "NUMBER", "PROJ", ")", "]", "}"})
