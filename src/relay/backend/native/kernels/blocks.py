@@ -12,14 +12,16 @@ from relay.backend.native.code import VOID, Value
 from relay.backend.native.indices import Index, value
 from relay.backend.native.kernels.machine import host
 from relay.backend.native.kernels.packing import Packing
-from relay.backend.native.kernels.tile import DEEPEST, PITCH, Tile
+from relay.backend.native.kernels.tile import DEEPEST, LINE, PITCH, Tile
 from relay.backend.native.loops import Loops
 from relay.backend.native.representation import SIZES, scalar
 
-WIDTH = 2
-"""Vectors in a row of a tile."""
-TILES, PANELS = 12, 16
-"""Tiles below each other, and panels beside each other, in a block."""
+ROWS, COLUMNS = 160, 576
+"""About how many rows and columns a block has."""
+STRIP = 16
+"""Rows of the second operand that are moved at once: as many streams as a processor follows."""
+NARROW = 1.06
+"""What a number costs in tiles of two vectors, in what it does in tiles of three: more loads."""
 
 Tail = Callable[[Index, Index, Index, Index], None]
 """What is done with a part of the result: its first row, how many, its first column, how many."""
@@ -45,13 +47,31 @@ class Blocks:
         self.kind = scalar(dtype)
         self.size = SIZES[self.kind]
         self.rows, self.depth, self.columns = rows, depth, columns
-        self.height = self.machine.tallest(WIDTH)
-        self.width = WIDTH * self.machine.lanes(self.kind)
+        self.vectors = self.vectors_of_tiles()
+        self.height = self.machine.tallest(self.vectors)
+        self.width = self.vectors * self.machine.lanes(self.kind)
         self.panels = self.parts(columns, self.width)
+        self.edge = self.vectors_of_edge()
         self.rounds = b.larger(1, self.parts(depth, DEEPEST))
         self.deep = self.parts(depth, self.rounds)
         self.first: Value | None = None
         self.second: Value | None = None
+
+    def vectors_of_tiles(self) -> int:
+        """Vectors in a row of a tile: three where there are registers, and few columns are left over."""
+        lanes, n = self.machine.lanes(self.kind), self.columns
+        if not self.machine.is_wide:
+            return 2
+        if not isinstance(n, int):
+            return 3
+        cost = {2: NARROW * -(-n // (2 * lanes)) * 2, 3: -(-n // (3 * lanes)) * 3}
+        return min(cost, key=lambda width: cost[width])
+
+    def vectors_of_edge(self) -> int:
+        """Vectors that the last panel has, if that is known to be fewer than others have; else 0."""
+        rest = self.columns % self.width if isinstance(self.columns, int) else 0
+        found = -(-rest // self.machine.lanes(self.kind))
+        return found if found < self.vectors else 0
 
     def parts(self, n: Index, size: Index) -> Index:
         """How many parts of a size there are, the last of which may be smaller."""
@@ -139,21 +159,32 @@ class Blocks:
         in_place = self.is_read_in_place(y)
         whole = b.quotient(self.columns, self.width)
 
-        def one(p: Index, at: Value) -> None:
+        size = b.times(self.depth, self.width)
+
+        def one(p: Index, k: Index, rows: Index, start: Index) -> None:
             j = b.times(p, self.width)
             n = b.smaller(self.width, b.minus(self.columns, j))
+            at = self.address(to, b.plus(start, b.times(k, self.width)), self.size)
             if y.turned:
-                sizes = (n, self.depth)
-                self.pack(y, b.times(j, self.depth), self.depth, at, self.width, sizes, self.width)
+                sizes = (n, rows)
+                self.pack(y, b.plus(b.times(j, self.depth), k), self.depth, at, self.width, sizes, self.width)
             else:
-                self.pack(y, j, self.columns, at, self.width, (self.depth, n), self.width)
+                place = b.plus(b.times(k, self.columns), j)
+                self.pack(y, place, self.columns, at, self.width, (rows, n), self.width)
 
+        def strip(s: Index, _: Any) -> None:
+            k = b.times(s, STRIP)
+            rows = b.smaller(STRIP, b.minus(self.depth, k))
+            self.each(self.panels, lambda p, _: one(p, k, rows, b.times(p, size)))
+
+        if not in_place and y.turned:
+            self.each(self.panels, lambda p, _: one(p, 0, self.depth, b.times(p, size)))
+            return self.packed(to)
         if not in_place:
-            size = b.times(self.depth, self.width)
-            self.each(self.panels, lambda p, _: one(p, self.address(to, b.times(p, size), self.size)))
+            self.each(self.parts(self.depth, STRIP), strip)
             return self.packed(to)
         if whole != self.panels:
-            one(whole, to)
+            one(whole, 0, self.depth, 0)
 
         def place(p: Index, k: Index) -> tuple[Value, Index]:
             here = b.plus(b.times(k, self.columns), b.times(p, self.width))
@@ -191,19 +222,20 @@ class Blocks:
         b = self.b
         first = self.pack_first(x)
         second = self.pack_second(y) if packed is None else self.packed(packed)
-        blocks = self.parts(self.rows, self.height * TILES)
+        blocks = self.parts(self.rows, ROWS)
         high = b.times(self.parts(self.parts(self.rows, b.larger(1, blocks)), self.height), self.height)
-        groups = self.parts(self.panels, PANELS)
+        groups = self.parts(self.columns, COLUMNS)
+        wide = self.parts(self.panels, b.larger(1, groups))
 
         def block(i: Index, g: Index) -> None:
-            top, left = b.times(i, high), b.times(g, PANELS)
+            top, left = b.times(i, high), b.times(g, wide)
             rows = self.rows if blocks == 1 else b.smaller(high, b.minus(self.rows, top))
-            panels = self.panels if groups == 1 else b.smaller(PANELS, b.minus(self.panels, left))
+            panels = self.panels if groups == 1 else b.smaller(wide, b.minus(self.panels, left))
             self.block(first, second, out, (top, rows), (left, panels))
             if tail is not None:
                 column = b.times(left, self.width)
-                wide = b.smaller(b.times(panels, self.width), b.minus(self.columns, column))
-                tail(top, rows, column, wide)
+                columns = b.smaller(b.times(panels, self.width), b.minus(self.columns, column))
+                tail(top, rows, column, columns)
 
         self.each(blocks, lambda i, _: self.each(groups, lambda g, _: block(i, g)))
 
@@ -226,18 +258,27 @@ class Blocks:
             adds = b.negation(b.is_same(r, 0)).value if not isinstance(r, int) else Value("i1", "false")
             a = first if direct else self.row(first, b.plus(b.times(r, self.rows), top))
 
-            def panel(p: Index, _: Any) -> None:
+            def panel(p: Index, vectors: int) -> None:
                 column = b.plus(left, p)
                 data, pitch = second(column, k)
+                following, _ = second(b.plus(column, 1), k)
                 j = b.times(column, self.width)
                 c = self.address(out, b.plus(b.times(top, self.columns), j), self.size)
                 more = [
                     value(b.times(pitch, self.size)), value(deep), c, value(b.times(self.columns, self.size)),
                     value(b.minus(self.columns, j)), adds,
                 ]  # fmt: skip
-                self.stack_of_tiles(rows, a, data, more)
+                self.stack_of_tiles((rows, vectors), a, data, following, more)
 
-            self.each(panels, panel)
+            last = b.is_same(b.plus(left, panels), self.panels)
+            whole = b.minus(panels, b.choose(last, 1, 0)) if self.edge else panels
+            if self.edge and panels == self.panels:
+                whole = b.minus(panels, 1)
+            self.each(whole, lambda p, _: panel(p, self.vectors))
+            if self.edge and panels == self.panels:
+                panel(whole, self.edge)
+            elif self.edge:
+                b.when(last, lambda: panel(whole, self.edge))
 
         self.each(self.rounds, one_round)
 
@@ -245,18 +286,23 @@ class Blocks:
         """Where a packed row begins."""
         return self.address(first, self.b.times(i, PITCH), self.size)
 
-    def stack_of_tiles(self, rows: Index, a: Value, data: Value, more: list[Value]) -> None:
-        """The tiles below each other in a panel: the tallest first."""
+    def stack_of_tiles(
+        self, shape: tuple[Index, int], a: Value, data: Value, following: Value, more: list[Value]
+    ) -> None:
+        """The tiles below each other in a panel, the tallest first: rows in all, and vectors in each."""
         b = self.b
+        rows, vectors = shape
 
-        def tile(height: int, i: Index) -> None:
+        def tile(height: int, i: Index, t: Index = 0) -> None:
             pitch, deep, c, out_pitch, columns, adds = more
             here = self.address(c, b.times(i, self.columns), self.size)
-            args = [self.row(a, i), data, pitch, deep, here, out_pitch, columns, adds]
-            b.code.call(VOID, f"@{self.tile(height)}", args)
+            part = b.times(b.rest(t, self.vectors), deep)
+            ahead = self.address(following, part, LINE)
+            args = [self.row(a, i), data, pitch, deep, here, out_pitch, columns, adds, ahead]
+            b.code.call(VOID, f"@{self.tile(height, vectors)}", args)
 
         whole = b.quotient(rows, self.height)
-        self.each(whole, lambda t, _: tile(self.height, b.times(t, self.height)))
+        self.each(whole, lambda t, _: tile(self.height, b.times(t, self.height), t))
         at = b.times(whole, self.height)
         rest = b.minus(rows, at)
         if isinstance(self.rows, int):
@@ -272,9 +318,8 @@ class Blocks:
             taken = b.choose(fits, height, 0)
             at, rest = b.plus(at, taken), b.minus(rest, taken)
 
-    def tile(self, height: int) -> str:
+    def tile(self, height: int, vectors: int) -> str:
         """The name of the code of a tile."""
-        narrow = isinstance(self.columns, int) and self.columns <= self.machine.lanes(self.kind)
-        shape = Tile(self.machine, self.kind, height, 1 if narrow else WIDTH)
+        shape = Tile(self.machine, self.kind, height, vectors)
         self.b.program.share(shape.name, shape.text)
         return shape.name

@@ -10,7 +10,7 @@ from relay.backend.native.representation import SIZES
 
 @dataclass(frozen=True)
 class Machine:
-    """Bytes of a vector register, and how many of these there are."""
+    """Bytes of a vector register, and how many of these a tile has."""
 
     vector: int
     registers: int
@@ -19,6 +19,16 @@ class Machine:
         """How many numbers of an LLVM type a vector holds."""
         return self.vector // SIZES[kind]
 
+    @property
+    def has_masks(self) -> bool:
+        """Whether a part of a vector is as quickly written as all of it."""
+        return self.vector == 64
+
+    @property
+    def is_wide(self) -> bool:
+        """Whether registers hold tiles of three vectors that are high enough."""
+        return self.registers > 16
+
     def tallest(self, width: int) -> int:
         """The most rows of `width` vectors that registers hold beside a row of the second operand and one
         number of the first.
@@ -26,7 +36,8 @@ class Machine:
         return (self.registers - width - 1) // width
 
 
-AVX512, AVX2, SSE, NEON = Machine(64, 32), Machine(32, 16), Machine(16, 16), Machine(16, 32)
+AVX512, AVX2, SSE, NEON = Machine(64, 32), Machine(32, 16), Machine(16, 16), Machine(16, 30)
+"""Of the 32 registers of NEON, LLVM holds numbers of the first operand in up to three."""
 
 
 def described(features: Mapping[str, bool]) -> Machine:

@@ -5,6 +5,7 @@ of the second operand, and one number a row of the first, which it multiplies th
 several sets of sums, so that one addition need not wait for the other.
 """
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from relay.backend.native.code import POINTER, VOID, Code, Value, integer
@@ -13,9 +14,13 @@ from relay.backend.native.representation import SIZES
 
 CHAINS = 8
 """Sums that keep the multipliers busy: two a cycle, of four cycles each."""
-PITCH = 272
+LINE = 64
+"""Bytes of a cache line."""
+FAR = 4096
+"""Bytes ahead of what is read that a low tile fetches."""
+PITCH = 208
 """Numbers between two rows of the first operand: rows begin in different sets of the cache."""
-DEEPEST = 256
+DEEPEST = 192
 """The most of the summed dimension that a tile goes through, which its rows have room for."""
 
 
@@ -54,7 +59,10 @@ class Tile:
         return self.width * self.lanes
 
     def text(self) -> str:
-        """The code: `(first, second, pitch, depth, out, out_pitch, columns, adds)`, pitches in bytes."""
+        """The code: `(first, second, pitch, depth, out, out_pitch, columns, adds, ahead)`, pitches in bytes.
+
+        A cache line of `ahead` is fetched for each number of the summed dimension.
+        """
         return Writing(self).text()
 
 
@@ -64,10 +72,22 @@ class Writing:
     def __init__(self, tile: Tile) -> None:
         """Its code so far."""
         self.tile = tile
-        kinds = [POINTER, POINTER, "i64", "i64", POINTER, "i64", "i64", "i1"]
-        names = ["a", "b", "pitch", "depth", "c", "out_pitch", "columns", "adds"]
+        kinds = [POINTER, POINTER, "i64", "i64", POINTER, "i64", "i64", "i1", POINTER]
+        names = ["a", "b", "pitch", "depth", "c", "out_pitch", "columns", "adds", "ahead"]
         params = [Value(kind, f"%{name}") for kind, name in zip(kinds, names, strict=True)]
-        self.a, self.b, self.pitch, self.depth, self.c, self.out_pitch, self.columns, self.adds = params
+        (
+            self.a,
+            self.b,
+            self.pitch,
+            self.depth,
+            self.c,
+            self.out_pitch,
+            self.columns,
+            self.adds,
+            self.ahead,
+        ) = params
+        self.align = SIZES[tile.kind]
+        self.suffix = f"v{tile.lanes}{'f32' if tile.kind == 'float' else 'f64'}.p0"
         traits = 'nounwind noinline "prefer-vector-width"="512"'
         self.code = Code(tile.name, VOID, params, traits=traits)
 
@@ -78,6 +98,7 @@ class Writing:
         zero = Value(tile.vector, "zeroinitializer")
         sums = [zero] * (count * tile.sets)
         a, b, done = self.a, self.b, integer(0)
+        self.expect_results()
         if tile.sets > 1:
             whole = code.op("udiv", self.depth, integer(tile.sets))
             a, b, sums = self.along(whole, a, b, sums, tile.sets)
@@ -86,11 +107,7 @@ class Writing:
         _, _, sums = self.along(code.op("sub", self.depth, done), a, b, sums[:count], 1)
         self.write(sums)
         code.do("ret void")
-        return "\n".join([*self.declarations(), code.text()])
-
-    def declarations(self) -> list[str]:
-        """What the code calls."""
-        return []
+        return code.text()
 
     def along(
         self, n: Value, a: Value, b: Value, sums: list[Value], steps: int
@@ -108,6 +125,7 @@ class Writing:
         inner_a, inner_b = Value(POINTER, code.fresh()), Value(POINTER, code.fresh())
         inner = [Value(v.type, code.fresh()) for v in sums]
         new: list[Value] = []
+        self.fetch(i, inner_b)
         count = self.tile.rows * self.tile.width
         row = inner_b
         for s in range(steps):
@@ -126,6 +144,30 @@ class Writing:
         arrivals = [([a, b, *sums], start), ([next_a, row, *new], end)]
         found = code.join(arrivals)
         return found[0], found[1], found[2:]
+
+    def expect_results(self) -> None:
+        """Fetch the places of the result."""
+        row = self.c
+        for _ in range(self.tile.rows):
+            for j in range(self.tile.width):
+                self.prefetch(self.code.at(row, j * self.tile.machine.vector), level=3)
+            row = self.code.at(row, self.out_pitch)
+
+    def fetch(self, i: Value, row: Value) -> None:
+        """Fetch what is needed later: of the same panel if there is hardly a computation to wait for, else
+        of the next one.
+        """
+        code = self.code
+        if self.tile.sets > 1:
+            for j in range(self.tile.width * self.tile.sets):
+                self.prefetch(code.at(row, FAR + j * LINE), level=3)
+        else:
+            line = code.op("mul", i, integer(LINE))
+            self.prefetch(code.at(self.ahead, line), level=2)
+
+    def prefetch(self, p: Value, level: int) -> None:
+        """Bring a cache line in."""
+        self.code.do(f"call void @llvm.prefetch.p0({p}, i32 0, i32 {level}, i32 1)")
 
     def step(self, a: Value, k: int, row: Value, sums: list[Value]) -> list[Value]:
         """The sums with one product more each."""
@@ -171,49 +213,59 @@ class Writing:
     # --- results ---
 
     def write(self, sums: list[Value]) -> None:
-        """Write the sums, or add them to what is there: whole rows, or as many columns as are asked for."""
+        """Write the sums: as many columns as are asked for."""
         code = self.code
+        if self.tile.machine.has_masks:
+            self.put(sums, self.masks())
+            return
         whole, part, after = code.label(), code.label(), code.label()
         code.branch(code.compare("icmp uge", self.columns, integer(self.tile.columns)), whole, part)
-        code.block(whole)
-        self.rows_out(sums, None)
-        code.jump(after)
-        code.block(part)
-        self.rows_out(sums, self.masks())
-        code.jump(after)
-        code.block(after)
-
-    def rows_out(self, sums: list[Value], masks: list[Value] | None) -> None:
-        """Write each row, or add it to what is there."""
-        code = self.code
-        adding, writing, after = code.label(), code.label(), code.label()
-        code.branch(self.adds, adding, writing)
-        for label in (adding, writing):
+        for label in (whole, part):
             code.block(label)
-            row = self.c
-            for r in range(self.tile.rows):
-                self.row_out(sums[r * self.tile.width :], row, masks, label == adding)
-                row = code.at(row, self.out_pitch)
+            self.put(sums, self.masks() if label == part else [None] * self.tile.width)
             code.jump(after)
         code.block(after)
 
-    def row_out(self, sums: list[Value], row: Value, masks: list[Value] | None, adds: bool) -> None:
-        """Write one row, or add it to what is there."""
-        code, tile = self.code, self.tile
-        align = SIZES[tile.kind]
-        suffix = f"v{tile.lanes}{'f32' if tile.kind == 'float' else 'f64'}.p0"
-        for j in range(tile.width):
-            v, p = sums[j], code.at(row, j * tile.machine.vector)
-            if masks is None:
-                if adds:
-                    v = code.op("fadd", code.load(tile.vector, p, f", align {align}"), v)
-                code.store(v, p, f", align {align}")
-                continue
-            if adds:
-                args = f"{p}, i32 {align}, {masks[j]}, {tile.vector} zeroinitializer"
-                old = code.set(tile.vector, f"call {tile.vector} @llvm.masked.load.{suffix}({args})")
-                v = code.op("fadd", old, v)
-            code.do(f"call void @llvm.masked.store.{suffix}({v}, {p}, i32 {align}, {masks[j]})")
+    def put(self, sums: list[Value], masks: Sequence[Value | None]) -> None:
+        """Write the sums, added to what is there if that is asked for."""
+        code = self.code
+        adding, after = code.label(), code.label()
+        start = code.here
+        code.branch(self.adds, adding, after)
+        code.block(adding)
+        added = [
+            code.op("fadd", self.loaded(p, mask), v)
+            for v, (p, mask) in zip(sums, self.places(masks), strict=True)
+        ]
+        code.jump(after)
+        code.block(after)
+        sums = code.join([(sums, start), (added, adding)])
+        for v, (p, mask) in zip(sums, self.places(masks), strict=True):
+            self.store(v, p, mask)
+
+    def places(self, masks: Sequence[Value | None]) -> Iterator[tuple[Value, Value | None]]:
+        """The address of each vector of the result, and which of its columns are asked for."""
+        row = self.c
+        for _ in range(self.tile.rows):
+            for j, mask in enumerate(masks):
+                yield self.code.at(row, j * self.tile.machine.vector), mask
+            row = self.code.at(row, self.out_pitch)
+
+    def loaded(self, p: Value, mask: Value | None) -> Value:
+        """A vector of the result."""
+        found = self.tile.vector
+        if mask is None:
+            return self.code.load(found, p, f", align {self.align}")
+        args = f"{p}, i32 {self.align}, {mask}, {found} zeroinitializer"
+        return self.code.set(found, f"call {found} @llvm.masked.load.{self.suffix}({args})")
+
+    def store(self, v: Value, p: Value, mask: Value | None) -> None:
+        """Write a vector of the result."""
+        if mask is None:
+            self.code.store(v, p, f", align {self.align}")
+        else:
+            args = f"{v}, {p}, i32 {self.align}, {mask}"
+            self.code.do(f"call void @llvm.masked.store.{self.suffix}({args})")
 
     def masks(self) -> list[Value]:
         """Which columns of each vector are asked for."""

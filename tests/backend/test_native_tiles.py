@@ -1,0 +1,69 @@
+"""The innermost loops of products as assembly: sums stay in registers, products are added at once."""
+
+import re
+from functools import cache
+from typing import Any
+
+import pytest
+
+from relay.backend.native.jit import binding
+from relay.backend.native.kernels.machine import AVX2, AVX512, NEON, Machine, described
+from relay.backend.native.kernels.tile import Tile
+
+TARGETS = {
+    "avx512": ("x86_64-unknown-linux-gnu", "skylake-avx512", "", AVX512, r"vfn?m(add|sub)\w+"),
+    "avx2": ("x86_64-unknown-linux-gnu", "haswell", "", AVX2, r"vfn?m(add|sub)\w+"),
+    "neon": ("aarch64-unknown-linux-gnu", "neoverse-n1", "+neon", NEON, r"fmla"),
+}
+"""Triple, processor, features, what the tiles are for, and how the assembly multiplies and adds."""
+
+
+@cache
+def assembly(target: str, kind: str, rows: int, width: int) -> str:
+    """A tile for a machine."""
+    triple, processor, features, machine, _ = TARGETS[target]
+    llvm: Any = binding()
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()
+    to = llvm.Target.from_triple(triple).create_target_machine(cpu=processor, features=features, opt=3)
+    text = Tile(machine, kind, rows, width).text().replace("internal tailcc", "")
+    module = llvm.parse_assembly(f'target triple = "{triple}"\n{text}')
+    passes = llvm.create_pass_builder(to, llvm.create_pipeline_tuning_options(speed_level=3))
+    passes.getModulePassManager().run(module, passes)
+    return to.emit_assembly(module)
+
+
+def loops(text: str) -> list[str]:
+    """The code between a label and the jump back to it."""
+    found: list[str] = []
+    for m in re.finditer(r"^(\.L\w+):", text, re.MULTILINE):
+        rest = text[m.end() :]
+        end = re.search(rf"\b(?:j\w+|b\.?\w*|cbn?z\s+\w+,)\s+{re.escape(m[1])}\b", rest)
+        if end:
+            found.append(rest[: end.start()])
+    return found
+
+
+def shapes(machine: Machine) -> list[tuple[int, int]]:
+    """The tallest tiles of each width that products use, and a low one."""
+    widths = (2, 3) if machine.is_wide else (2,)
+    return [(machine.tallest(w), w) for w in widths] + [(1, 2)]
+
+
+@pytest.mark.parametrize("kind", ["float", "double"])
+@pytest.mark.parametrize("target", list(TARGETS))
+def test_sums_stay_in_registers(target: str, kind: str) -> None:
+    machine, adds = TARGETS[target][3], TARGETS[target][4]
+    for rows, width in shapes(machine):
+        text = assembly(target, kind, rows, width)
+        inner = max(loops(text), key=lambda part: len(re.findall(adds, part)))
+        tile = Tile(machine, kind, rows, width)
+        assert len(re.findall(adds, inner)) == rows * width * tile.sets, (rows, width)
+        assert not re.search(r"\(%rsp\)|\[sp\b", inner), (rows, width)
+
+
+def test_machines_are_known_by_their_features() -> None:
+    assert described({"avx512f": True, "avx2": True, "fma": True}) is AVX512
+    assert described({"avx2": True, "fma": True}) is AVX2
+    assert described({"neon": True}) is NEON
+    assert described({}).vector == 16
