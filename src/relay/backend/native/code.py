@@ -166,9 +166,13 @@ class Code:
 
     def turned(self, v: Value) -> Value:
         """The lanes in reverse."""
-        n = lanes_of(v.type)
-        order = ", ".join([f"i32 {n - 1 - i}" for i in range(n)])
-        return self.set(v.type, f"shufflevector {v}, {v.type} poison, <{n} x i32> <{order}>")
+        return self.shuffled(v, v, range(lanes_of(v.type))[::-1])
+
+    def shuffled(self, x: Value, y: Value, picks: Sequence[int]) -> Value:
+        """Some lanes of two vectors, which are counted through."""
+        mask = f"<{len(picks)} x i32> <{', '.join([f'i32 {p}' for p in picks])}>"
+        kind = vector_of(element_of(x.type), len(picks))
+        return self.set(kind, f"shufflevector {x}, {y}, {mask}")
 
     def marks(self) -> Value:
         """Which lanes count, as a vector."""

@@ -13,6 +13,7 @@ from relay.backend.native.lazy import Lazy, Room, is_pointwise
 from relay.backend.native.loops import Loops
 from relay.backend.native.representation import SIZES, memory, scalar
 from relay.backend.native.space import COSTS, Axes, below, in_lanes, merged, width
+from relay.backend.native.turns import turned
 from relay.backend.native.vectors import OneByOne
 from relay.backend.native.views import View
 
@@ -49,6 +50,8 @@ def written(b: Loops, outs: Mapping[Lazy, View], by_rows: bool = False) -> None:
 def pointwise(b: Loops, outs: Mapping[Lazy, View]) -> None:
     """Compute tensors of one shape, an element after the other, several at a time where that can be said."""
     sizes = next(iter(outs)).sizes
+    if len(outs) == 1 and turned(b, *next(iter(outs.items()))):
+        return
     mark = b.mark()
     try:
         along(b, sizes, merged(sizes, [*outs, *outs.values()]), list(outs), lambda index: put(outs, index))

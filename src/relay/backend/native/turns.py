@@ -1,0 +1,165 @@
+"""Tensors whose axes change places: blocks are turned in registers, so that memory is read and written in
+whole vectors.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from relay.backend.native.code import Value, integer
+from relay.backend.native.indices import Index, value
+from relay.backend.native.lazy import Lazy
+from relay.backend.native.loops import Loops
+from relay.backend.native.representation import SIZES, memory, scalar
+from relay.backend.native.space import VECTOR
+from relay.backend.native.tensors import place_of
+from relay.backend.native.vectors import counting
+from relay.backend.native.views import View
+
+LARGEST = 16
+"""Lanes of a block at most."""
+
+
+class Places:
+    """What an operator reads, in the place of a tensor: it gives the index back."""
+
+    def __init__(self, x: View) -> None:
+        """Stands for `x`."""
+        self.sizes = x.sizes
+        self.dtype = x.dtype
+
+    def at(self, index: Sequence[Any]) -> list[Any]:
+        """The index."""
+        return list(index)
+
+
+@dataclass(frozen=True)
+class Line:
+    """Neighbouring axes that stay together: how many places, and how far apart they are in memory."""
+
+    count: Index
+    read: Index
+    written: Index
+
+
+def turned(b: Loops, x: Lazy, out: View) -> bool:
+    """Compute a tensor if it is another whose last axis changes its place; else False."""
+    if x.call.attrs.name != "transpose" or not isinstance(x.views[0], View):
+        return False
+    rank, source = len(x.sizes), x.views[0]
+    to: list[int] = x.call.attrs.element(b, list(range(rank)), Places(source))
+    if rank < 2 or to[-1] == rank - 1 or 0 in x.sizes:
+        return False
+    Turn(b, source, out, lines(b, source.sizes, to)).write()
+    return True
+
+
+def lines(b: Loops, sizes: Sequence[Index], to: Sequence[int]) -> list[Line]:
+    """The axes of the tensor that is read, in its order; `to` are their places in the one that is written."""
+    rank = len(sizes)
+    strides: list[Index] = [b.count(sizes[i + 1 :]) for i in range(rank)]
+    after = [sizes[to.index(k)] for k in range(rank)]
+    written: list[Index] = [b.count(after[k + 1 :]) for k in to]
+    groups: list[list[int]] = []
+    for i in range(rank):
+        if i and to[i] == to[i - 1] + 1:
+            groups[-1].append(i)
+        else:
+            groups.append([i])
+    return [Line(b.count([sizes[i] for i in g]), strides[g[-1]], written[g[-1]]) for g in groups]
+
+
+class Turn:
+    """Blocks along the line that is read in the order of memory and the one that is written so."""
+
+    def __init__(self, b: Loops, source: View, out: View, axes: Sequence[Line]) -> None:
+        """`axes` are in the order of what is read."""
+        self.b = b
+        self.code = b.code
+        assert source.data is not None
+        assert out.data is not None
+        self.source, self.out = source.data, out.data
+        self.kind = memory(scalar(source.dtype))
+        self.lanes = min(LARGEST, VECTOR // SIZES[self.kind])
+        self.along = axes[-1]
+        self.across = next(x for x in axes if x.written == 1)
+        self.outer = [x for x in axes[:-1] if x is not self.across]
+
+    def write(self) -> None:
+        """The loops over blocks."""
+        b, n = self.b, self.lanes
+
+        def blocks(index: tuple[Index, ...]) -> None:
+            *outer, i, j = index
+            start = [self.sum([b.times(k, x.read) for k, x in zip(outer, self.outer, strict=True)])]
+            start.append(self.sum([b.times(k, x.written) for k, x in zip(outer, self.outer, strict=True)]))
+            with b.code.in_lanes(n):
+                self.square(start[0], start[1], b.times(i, n), b.times(j, n))
+
+        counts = [self.blocks(x.count) for x in (self.across, self.along)]
+        b.nest([*[x.count for x in self.outer], *counts], blocks)
+
+    def sum(self, parts: Sequence[Index]) -> Index:
+        """The sum of indices."""
+        found: Index = 0
+        for i in parts:
+            found = self.b.plus(found, i)
+        return found
+
+    def blocks(self, count: Index) -> Index:
+        """How many blocks there are along a line."""
+        return self.b.quotient(self.b.plus(count, self.lanes - 1), self.lanes)
+
+    def square(self, read: Index, written: Index, i: Index, j: Index) -> None:
+        """One block; that at an end is masked."""
+        code, n = self.code, self.lanes
+        counts = self.across.count, self.along.count
+        if all(isinstance(c, int) and c % n == 0 for c in counts):
+            self.move(read, written, i, j, None)
+            return
+        left = [self.b.minus(c, k) for c, k in zip(counts, (i, j), strict=True)]
+        fits = [code.compare("icmp sge", value(k), integer(n)) for k in left]
+        whole, part, end = code.label(), code.label(), code.label()
+        code.branch(code.op("and", *fits), whole, part)
+        code.block(whole)
+        self.move(read, written, i, j, None)
+        code.jump(end)
+        code.block(part)
+        self.move(read, written, i, j, (value(left[0]), value(left[1])))
+        code.jump(end)
+        code.block(end)
+
+    def move(self, read: Index, written: Index, i: Index, j: Index, left: tuple[Value, Value] | None) -> None:
+        """Read the rows of a block, and write its columns; `left` are how many there are."""
+        b, code = self.b, self.code
+        first = self.sum([read, b.times(i, self.across.read), j])
+        then = self.sum([written, b.times(j, self.along.written), i])
+        rows: list[Value] = []
+        for k in range(self.lanes):
+            code.mask = left and self.mask(left[1], left[0], k)
+            at = b.plus(first, b.times(k, self.across.read))
+            rows.append(code.load_lanes(self.kind, place_of(code, self.source, self.kind, value(at))))
+        for k, v in enumerate(self.transposed(rows)):
+            code.mask = left and self.mask(left[0], left[1], k)
+            at = b.plus(then, b.times(k, self.along.written))
+            code.store_lanes(v, place_of(code, self.out, self.kind, value(at)))
+        code.mask = None
+
+    def mask(self, lanes: Value, rows: Value, k: int) -> Value:
+        """Which lanes of a row count."""
+        code = self.code
+        inside = code.compare("icmp slt", counting("i64", self.lanes), lanes)
+        there = code.compare("icmp sgt", rows, integer(k))
+        return code.op("and", inside, there)
+
+    def transposed(self, rows: list[Value]) -> list[Value]:
+        """Rows as columns: each step interleaves a vector with the one half of them further on."""
+        n = self.lanes
+        half = n // 2
+        orders = [[x for k in ks for x in (k, n + k)] for ks in (range(half), range(half, n))]
+        step = 1
+        while step < n:
+            pairs = [(rows[k], rows[k + half], order) for k in range(half) for order in orders]
+            rows = [self.code.shuffled(*p) for p in pairs]
+            step *= 2
+        return rows

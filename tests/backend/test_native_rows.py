@@ -1,0 +1,95 @@
+"""Loops along the lanes of vectors: sizes that do and do not fill them, rows that several passes share."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import relay
+from relay.backend.native.compilation import Compilation
+from relay.backend.native.compiled import NativeProgram
+
+SIZES = [(1, 1), (3, 5), (7, 16), (2, 63), (5, 64), (33, 65), (4, 130), (64, 3), (130, 70)]
+ROWS = {
+    "softmax": "nn.softmax(%x, axis={axis})",
+    "log_softmax": "nn.log_softmax(%x * 2f, axis={axis})",
+    "variance": "variance(exp(%x), axis={axis})",
+    "several results": """
+        let %e = exp(%x - max(%x, axis={axis}, keepdims=True));
+        let %s = sum(%e, axis={axis}, keepdims=True);
+        (%e / %s, %s)""",
+    "what is long to compute and read three times": """
+        let %g = %x * 0.5f * (1f + erf(%x));
+        let %d = %g - mean(%g, axis={axis}, keepdims=True);
+        %d * rsqrt(mean(%d * %d, axis={axis}, keepdims=True) + 0.001f) + %g""",
+    "truth values": "(any(%x > 1f, axis={axis}), all(%x > -1f, axis={axis}), min(%x, axis={axis}))",
+    "where": "let %m = max(%x, axis={axis}, keepdims=True); where(%x < %m, %x / %m, 0f * %x)",
+}
+ORDERS = [
+    ((5, 7), (1, 0)), ((33, 48), (1, 0)), ((3, 4, 5), (2, 0, 1)), ((2, 19, 5, 6), (0, 2, 3, 1)),
+    ((2, 5, 6, 19), (0, 3, 1, 2)), ((100, 3), (1, 0)), ((3, 100), (1, 0)), ((1, 5), (1, 0)),
+    ((4, 5, 6), (1, 0, 2)), ((2, 3, 4, 5, 6), (4, 2, 0, 3, 1)), ((0, 3), (1, 0)),
+]  # fmt: skip
+
+
+def compiled(params: str, body: str) -> tuple[Any, NativeProgram]:
+    mod = relay.infer(relay.parse(f"def @main({params}) {{ {body} }}"))
+    return mod, NativeProgram(mod)
+
+
+def same(found: Any, wanted: Any) -> None:
+    pairs = zip(found, wanted, strict=True) if isinstance(wanted, tuple) else [(found, wanted)]
+    for x, y in pairs:
+        np.testing.assert_allclose(x, y, rtol=1e-5, atol=3e-6)
+
+
+@pytest.mark.parametrize("name", list(ROWS))
+@pytest.mark.parametrize("axis", [0, 1])
+def test_rows_of_any_length(name: str, axis: int) -> None:
+    body = ROWS[name].format(axis=f"({axis},)" if "softmax" not in ROWS[name] else axis)
+    rng = np.random.default_rng(0)
+    for sizes in SIZES:
+        x = rng.standard_normal(sizes).astype("float32")
+        mod, program = compiled(f"%x: Tensor[{sizes}, float32]", body)
+        same(program(x), mod.evaluate("main", x))
+
+
+@pytest.mark.parametrize("name", list(ROWS))
+def test_rows_of_a_length_that_is_known_at_run_time(name: str) -> None:
+    body = ROWS[name].format(axis="(1,)" if "softmax" not in ROWS[name] else 1)
+    mod, program = compiled("%x: Tensor[(n, m), float32]", body)
+    rng = np.random.default_rng(0)
+    for sizes in SIZES:
+        x = rng.standard_normal(sizes).astype("float32")
+        same(program(x), mod.evaluate("main", x))
+
+
+@pytest.mark.parametrize("axes", ["(0, 2)", "(1, 2)", "(0, 1)", "(0, 1, 2)", "(0,)", "(1,)"])
+def test_reductions_along_several_axes(axes: str) -> None:
+    body = f"let %d = %x - mean(%x, axis={axes}, keepdims=True); (%d * %d, sum(%d * %d, axis={axes}))"
+    mod, program = compiled("%x: Tensor[(3, 18, 21), float32]", body)
+    x = np.random.default_rng(0).standard_normal((3, 18, 21)).astype("float32")
+    same(program(x), mod.evaluate("main", x))
+
+
+def test_a_row_of_a_square_is_not_taken_for_a_column() -> None:
+    mod, program = compiled("%x: Tensor[(6, 6), float32]", "exp(%x) - sum(exp(%x), axis=1)")
+    x = np.random.default_rng(0).standard_normal((6, 6)).astype("float32")
+    same(program(x), mod.evaluate("main", x))
+
+
+def test_a_normalisation_reads_and_writes_once() -> None:
+    params = "%x: Tensor[(4, 64), float32], %g: Tensor[(64,), float32]"
+    mod = relay.parse(f"def @main({params}) {{ nn.softmax(nn.layer_norm(tanh(%x), %g, %g)) }}")
+    text = "\n".join(Compilation(mod).program.pieces)
+    assert text.count("@relay.allocate_bytes") == 1
+
+
+@pytest.mark.parametrize(("sizes", "axes"), ORDERS)
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int8", "bool"])
+def test_axes_change_places(sizes: tuple[int, ...], axes: tuple[int, ...], dtype: str) -> None:
+    x = (np.random.default_rng(0).standard_normal(sizes) * 100).astype(dtype)
+    names = ", ".join([f"n{i}" for i in range(len(sizes))])
+    for shape in (str(sizes), f"({names})"):
+        _, program = compiled(f"%x: Tensor[{shape}, {dtype}]", f"transpose(%x, axes={list(axes)})")
+        np.testing.assert_array_equal(program(x), x.transpose(axes))
