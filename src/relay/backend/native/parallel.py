@@ -50,10 +50,12 @@ def outlined(program: Any, code: Code, body: Body) -> tuple[str, list[Value]]:
     params = [code.later("i64") for _ in range(3)]
     outer = code.lines, code.rooms, code.here
     code.lines, code.rooms, code.here = [], [], "entry"
-    body(*params)
-    code.do("ret void")
-    inner, rooms = code.lines, code.rooms
-    code.lines, code.rooms, code.here = outer
+    try:
+        body(*params)
+        code.do("ret void")
+        inner, rooms = code.lines, code.rooms
+    finally:
+        code.lines, code.rooms, code.here = outer
     used = dict.fromkeys([n for line in inner for n in NAME.findall(line)])
     made = {m[1] for line in [*rooms, *inner] if (m := DEFINED.match(line))} | {v.ref for v in params}
     captured = [Value(code.types[n], n) for n in used if n in code.types and n not in made]

@@ -1,0 +1,74 @@
+"""Loops of operators on several threads, where the work is worth it."""
+
+from collections.abc import Callable, Sequence
+from math import prod
+from typing import Any
+
+from relay.backend.native.indices import Index
+from relay.backend.native.loops import Loops
+from relay.backend.native.parallel import WORTH, grain_for, parallel
+from relay.backend.native.space import COSTS, in_lanes, the_rest
+from relay.backend.native.vectors import Run
+
+PIECES = 64
+"""Iterations that are enough for all threads to have about as much to do."""
+MOVED, COMPUTED = 0.2, 0.04
+"""Nanoseconds for an element that is read or written, and for each instruction that computes one."""
+
+Body = Callable[[tuple[Index, ...]], None]
+
+
+def nanoseconds(nodes: Sequence[Any]) -> float:
+    """What an element takes that some operators compute, several of them at a time."""
+    names = [x.call.attrs.name for x in nodes if hasattr(x, "call")]
+    return MOVED + COMPUTED * sum([COSTS.get(name, 1) for name in names])
+
+
+def is_little(b: Loops, sizes: Sequence[Index], each_takes: float) -> bool:
+    """Whether one thread is done before another would have begun."""
+    count = b.count(sizes)
+    return isinstance(count, int) and count * each_takes < 2 * WORTH
+
+
+def each(b: Loops, sizes: Sequence[Index], body: Body, each_takes: float, inner: Index = 1) -> None:
+    """Run `body(index)` for every index of a shape, in any order; one takes so many nanoseconds, `inner`
+    times.
+    """
+    if b.code.lanes or not sizes or is_little(b, [*sizes, inner], each_takes):
+        b.nest(sizes, body)
+        return
+    known = [prod([d if isinstance(d, int) else 1 for d in sizes[: i + 1]]) for i in range(len(sizes))]
+    split = next((i + 1 for i, n in enumerate(known) if n >= PIECES), len(sizes))
+    front, back = sizes[:split], sizes[split:]
+
+    def share(begin: Index, end: Index, lane: Index) -> None:
+        def one(i: Index, _: Any) -> None:
+            index = b.unravelled(b.plus(begin, i), front)
+            b.nest(back, lambda more: body((*index, *more)))
+
+        with b.inner():
+            b.loop(b.minus(end, begin), (), one)
+
+    parallel(b.program, b.code, b.count(front), grain_for(b, each_takes, b.count([*back, inner])), share)
+
+
+def each_lane(b: Loops, n: Index, lanes: int, body: Callable[[Index], None], each_takes: float) -> None:
+    """Run `body(i)` for `i` from 0 to `n`, as many at a time as there are lanes."""
+    code = b.code
+    if is_little(b, [n], each_takes):
+        with code.in_lanes(lanes):
+            in_lanes(b, n, (), lambda i, _: body(i) or ())
+        return
+    rounds = b.quotient(n, lanes)
+
+    def share(begin: Index, end: Index, lane: Index) -> None:
+        with code.in_lanes(lanes), b.inner():
+            first = b.times(begin, lanes)
+            b.loop(b.minus(end, begin), (), lambda i, _: body(Run(code, b.plus(first, b.times(i, lanes)), 1)))
+
+    parallel(b.program, code, rounds, grain_for(b, each_takes * lanes), share)
+    first = b.times(rounds, lanes)
+    rest = b.minus(n, first)
+    if rest != 0:
+        with code.in_lanes(lanes):
+            the_rest(b, first, rest, (), lambda i, _: body(i) or ())
