@@ -12,6 +12,7 @@ from relay.backend.native.indices import Index
 from relay.backend.native.lazy import Lazy, Room, is_pointwise
 from relay.backend.native.loops import Loops
 from relay.backend.native.representation import SIZES, memory, scalar
+from relay.backend.native.shares import each, each_lane, nanoseconds
 from relay.backend.native.space import COSTS, Axes, below, in_lanes, merged, width
 from relay.backend.native.turns import turned
 from relay.backend.native.vectors import OneByOne
@@ -62,7 +63,7 @@ def pointwise(b: Loops, outs: Mapping[Lazy, View]) -> None:
 
 def one_by_one(b: Loops, outs: Mapping[Lazy, View]) -> None:
     """The same, one element at a time."""
-    b.nest(next(iter(outs)).sizes, lambda index: put(outs, index))
+    each(b, next(iter(outs)).sizes, lambda index: put(outs, index), 10 * nanoseconds(below(list(outs))))
 
 
 def put(outs: Mapping[Lazy, View], index: Sequence[Index]) -> None:
@@ -74,15 +75,20 @@ def put(outs: Mapping[Lazy, View], index: Sequence[Index]) -> None:
 def along(b: Loops, sizes: Sequence[Index], groups: Sequence[Axes], roots: Sequence[Any], body: Body) -> None:
     """Run `body(index)` for every index of a shape, the last axes along the lanes."""
     counts = [g.count(b, sizes) for g in groups]
+    takes = nanoseconds(below(roots))
     if not groups or counts[-1] == 1:
-        b.nest(counts, lambda index: body(place(len(sizes), groups, index)))
+        each(b, counts, lambda index: body(place(len(sizes), groups, index)), takes)
+        return
+    lanes = width(counts[-1], roots)
+    if len(groups) == 1:
+        each_lane(b, counts[0], lanes, lambda i: body(place(len(sizes), groups, (i,))), takes)
         return
 
     def row(front: tuple[Index, ...]) -> None:
-        with b.code.in_lanes(width(counts[-1], roots)):
+        with b.code.in_lanes(lanes):
             in_lanes(b, counts[-1], (), lambda i, _: body(place(len(sizes), groups, (*front, i))) or ())
 
-    b.nest(counts[:-1], row)
+    each(b, counts[:-1], row, takes, counts[-1])
 
 
 def place(rank: int, groups: Sequence[Axes], index: Sequence[Index]) -> tuple[Index, ...]:
@@ -123,7 +129,9 @@ class Rows:
             along(self.b, self.sizes, outer, self.roots, self.row)
         else:
             counts = [g.count(self.b, self.sizes) for g in outer]
-            self.b.nest(counts, lambda index: self.row(place(len(self.sizes), outer, index)))
+            inner = self.b.count([self.sizes[a] for a in self.axes])
+            takes = nanoseconds(self.nodes) * (1 + len(self.shared))
+            each(self.b, counts, lambda index: self.row(place(len(self.sizes), outer, index)), takes, inner)
 
     def is_across(self) -> bool:
         """Whether the lanes are neighbouring rows."""
