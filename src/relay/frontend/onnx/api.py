@@ -9,6 +9,7 @@ from relay.diagnostic import derived_nodes, fail
 from relay.frontend.onnx.containers import Items, Nothing
 from relay.frontend.onnx.graph import Importer, Scope
 from relay.frontend.onnx.model import check_supported, opsets_of, read_model
+from relay.frontend.onnx.scales import NUMBER, scales_of
 from relay.frontend.onnx.tensors import array_of, type_of
 from relay.frontend.onnx.value import NeedsValueError, Value, constant
 from relay.ir.collector import paused
@@ -46,7 +47,7 @@ def from_onnx(
         fail(
             "onnx-needs-value",
             f"{found.what} must be known to import the model, and comes from {inputs}",
-            getattr(found, "span", None),
+            found.span,
             hint=f"give it: from_onnx(model, static={{{given}}})" if given else "",
         )
 
@@ -97,7 +98,9 @@ def _imported(
             param = Var(i.name, _input_type(i, importer, shape, dtype))
             params.append(param)
             assert param.type_annotation is not None
-            scope.values[i.name] = Value(param, param.type_annotation, sources=frozenset({i.name}))
+            bound = Value(param, param.type_annotation, sources=frozenset({i.name}))
+            is_scale = i.type.tensor_type.elem_type == NUMBER
+            scope.values[i.name] = scales_of(bound) if is_scale else bound
             _library_for(param.type_annotation, importer)
     if not freeze_params:
         for t in graph.initializer:

@@ -12,6 +12,7 @@ from onnx.backend.base import Backend, BackendRep, namedtupledict
 
 from relay.driver import create_executor
 from relay.frontend.onnx.api import import_model
+from relay.frontend.onnx.scales import NUMBER, bytes_of
 from relay.frontend.onnx.tensors import array_of
 from relay.frontend.onnx.value import NeedsValueError
 from relay.interpreter.value import ConstructorValue
@@ -29,6 +30,7 @@ class RelayRep(BackendRep):
         self.inputs = [i.name for i in model.graph.input]
         self.outputs = [o.name for o in model.graph.output]
         initial = {t.name for t in model.graph.initializer}
+        self.scales = [k for k, o in enumerate(model.graph.output) if o.type.tensor_type.elem_type == NUMBER]
         self.containers = {
             i.name
             for i in model.graph.input
@@ -59,7 +61,10 @@ class RelayRep(BackendRep):
                 args[n] = to_relay(x)
         found = call(**args) if callable(call) else call
         results: Any = found if len(self.outputs) != 1 else (found,)
-        return namedtupledict("Outputs", self.outputs)(*[from_relay(r) for r in results])
+        arrays = [from_relay(r) for r in results]
+        for k in self.scales:
+            arrays[k] = arrays[k].view("float8_e8m0fnu")
+        return namedtupledict("Outputs", self.outputs)(*arrays)
 
     def named(self, inputs: Any) -> dict[str, Any]:
         """Inputs by name."""
@@ -98,7 +103,7 @@ def ready(mod: IRModule) -> Any:
 
 def to_relay(x: Any) -> Any:
     """An input as the interpreter takes it: an array, a list, or an option."""
-    return array_of(x, None) if isinstance(x, TensorProto) else x
+    return array_of(x, None) if isinstance(x, TensorProto) else bytes_of(x)
 
 
 def from_relay(x: Any) -> Any:

@@ -7,13 +7,18 @@ from typing import Any
 from relay.diagnostic import Diagnostic, RelayError, Source, Span, derive_from, fail
 from relay.frontend.onnx import functions, registry
 from relay.frontend.onnx.node import Node
+from relay.frontend.onnx.scales import NUMBER, scales_of
 from relay.frontend.onnx.tensors import array_of
-from relay.frontend.onnx.value import Value, constant, fields
+from relay.frontend.onnx.value import NeedsValueError, Value, constant, fields
 from relay.ir.expr import Expr, Let, Var
 from relay.ir.module import IRModule
 from relay.ir.type import TupleType, TypeVar
 from relay.ir.vars import free_vars
 
+CONTRADICTIONS = (
+    ArithmeticError, AssertionError, AttributeError, LookupError, MemoryError, TypeError, ValueError,
+)  # fmt: skip
+"""What converters raise for nodes that are not as ONNX demands."""
 DEPTH = 64
 """So many graphs and functions may stand within one another."""
 
@@ -100,7 +105,8 @@ class Scope:
         """Convert a graph whose inputs are bound; the values of its outputs."""
         for tensor in graph.initializer:
             if tensor.name not in self.values:
-                self.values[tensor.name] = constant(array_of(tensor, self.importer.folder))
+                value = constant(array_of(tensor, self.importer.folder))
+                self.values[tensor.name] = scales_of(value) if tensor.data_type == NUMBER else value
         for sparse in graph.sparse_initializer:
             self.values[sparse.values.name] = constant(dense_of(sparse, self.importer.folder))
         self.convert_all(graph.node, title)
@@ -128,6 +134,16 @@ class Scope:
                 self.convert(nodes[i])
             except RelayError as error:
                 raise RelayError([_placed(d, self.span) for d in error.diagnostics]) from None
+            except NeedsValueError as missing:
+                missing.span = missing.span or self.span
+                raise
+            except CONTRADICTIONS as error:
+                fail(
+                    "onnx-model",
+                    f"`{nodes[i].op_type}` cannot have these operands and attributes ({error})",
+                    self.span,
+                    hint="onnx.checker.check_model says more",
+                )
 
     def convert(self, proto: Any) -> None:
         """Convert a node and bind its results."""
@@ -177,12 +193,7 @@ class Scope:
 
 def apply_rule(rule: registry.Converter, node: Node, operands: Sequence[Value | None]) -> Sequence[Any]:
     """The results of a converter."""
-    try:
-        found = rule(node, *operands)
-    except TypeError as error:
-        if error.__traceback__ is not None and error.__traceback__.tb_next is None:
-            fail("onnx-model", f"`{node.proto.op_type}` cannot have {len(operands)} operands")
-        raise
+    found = rule(node, *operands)
     if isinstance(found, Value):
         return fields(found) if type(found) is Value and isinstance(found.type, TupleType) else (found,)
     return found

@@ -11,7 +11,8 @@ F = TypeVar("F", bound=Converter)
 ML = "ai.onnx.ml"
 TRAINING = "ai.onnx.preview.training"
 FAMILIES = (
-    "activations", "arithmetic", "arrange", "classic", "control", "convolution", "create", "index", "linear",
+    "activations", "arithmetic", "arrange", "classic", "control", "convolution", "create", "grams", "index",
+    "linear",
     "normalization", "optionals", "pooling", "quantization", "recurrent", "reduction", "resize", "sequences",
     "shape", "signal", "training", "vision",
 )  # fmt: skip

@@ -7,6 +7,7 @@ import numpy as np
 
 from relay.frontend.onnx.node import Node
 from relay.frontend.onnx.registry import converts
+from relay.frontend.onnx.scales import NUMBER, Scales, from_scales, to_scales
 from relay.frontend.onnx.support import (
     axes_in,
     axis_in,
@@ -151,6 +152,8 @@ def tile_along(node: Node, x: Value, count: Value, axis: Value) -> Value:
 def convert_cast(node: Node, x: Value) -> Value:
     """Another base type."""
     given = node.attributes["to"]
+    if given.i == NUMBER:
+        return to_scales(node, x)
     to = dtype_of(given.i) if given.i else str(given.s, "utf-8").lower().replace("float", "float32")
     return cast_to(node, x, to)
 
@@ -158,11 +161,15 @@ def convert_cast(node: Node, x: Value) -> Value:
 @converts("CastLike")
 def cast_like(node: Node, x: Value, like: Value) -> Value:
     """The base type of another tensor."""
+    if isinstance(like, Scales):
+        return to_scales(node, x)
     return cast_to(node, x, like.dtype)
 
 
 def cast_to(node: Node, x: Value, to: str) -> Value:
     """Another base type; what is too large for a float of 8 bits becomes the greatest one (`saturate`)."""
+    if isinstance(x, Scales):
+        return from_scales(x, to)
     if "string" in (x.dtype, to) and x.dtype != to:
         return node.fail("there is no conversion of numbers and texts into one another")
     if is_float(x.dtype) and to.startswith("float8"):

@@ -15,11 +15,11 @@ NAMES = {
     1: "float32", 2: "uint8", 3: "int8", 4: "uint16", 5: "int16", 6: "int32", 7: "int64", 8: "string",
     9: "bool", 10: "float16", 11: "float64", 12: "uint32", 13: "uint64", 16: "bfloat16",
     17: "float8_e4m3fn", 18: "float8_e4m3fnuz", 19: "float8_e5m2", 20: "float8_e5m2fnuz", 21: "uint4",
-    22: "int4", 23: "float4_e2m1fn", 25: "uint2", 26: "int2",
+    22: "int4", 23: "float4_e2m1fn", 24: "uint8", 25: "uint2", 26: "int2",
 }  # fmt: skip
-"""Base types by their numbers in ONNX."""
-NUMBERS = {name: number for number, name in NAMES.items()}
-MISSING = {14: "complex64", 15: "complex128", 24: "float8e8m0", 27: "float6e2m3", 28: "float6e3m2"}
+"""Base types by their numbers in ONNX; scales (24) are bytes."""
+NUMBERS = {name: number for number, name in NAMES.items() if number != 24}
+MISSING = {14: "complex64", 15: "complex128", 27: "float6e2m3", 28: "float6e3m2"}
 EXTERNAL = 1
 LARGEST = 1 << 36
 """Bytes beyond which a tensor is not believed."""

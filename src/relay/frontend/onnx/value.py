@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from relay.diagnostic import fail
+from relay.diagnostic import Span, fail
 from relay.frontend.onnx.sizes import RULES, followed
 from relay.ir import hooks
 from relay.ir.dtype import dtype_name, is_float, to_numpy
@@ -23,6 +23,8 @@ from relay.typecheck.infer import infer_expr
 Array = np.ndarray[Any, Any]
 FOLDED = 1 << 16
 """So many elements may be computed from fewer while importing."""
+REMEMBERED = 1 << 14
+"""So many types of results are kept."""
 
 
 class NeedsValueError(Exception):
@@ -33,6 +35,7 @@ class NeedsValueError(Exception):
         super().__init__(what)
         self.what = what
         self.sources = sources
+        self.span: Span | None = None
 
 
 class Value:
@@ -204,24 +207,52 @@ def call(name: str, *operands: Any, **attrs: Any) -> Value:
     flat: list[Value] = []
     for o in values:
         flat += o if isinstance(o, tuple) else [o]
-    handed = [stand_in_of(o) for o in values]
-    made = Call(Op.get(name), tuple(handed), hooks.operator_instance(name, attrs))
-    found = open_call(made, flat)
-    if flat and all(v.array is not None for v in flat) and _is_small(found.type, flat):
-        folded = evaluate(made, {v.stand_in: v.array for v in flat})
-        if folded is not None:
-            return Value(None, found.type, folded, sources=found.sources)
+    op = hooks.operator_instance(name, attrs)
+    result = result_type(op, values)
+    sources = union(flat)
+    if flat and all(v.array is not None for v in flat) and _is_small(result, flat):
+        arrays = [_array_of(o) for o in values]
+        return Value(None, result, evaluate(op, arrays), sources=sources)
+    found = Value(Call(Op.get(op.name), tuple(map(_expr_of, values)), op), result, sources=sources)
     if name in RULES:
         known: list[Any] = [sizes_of(o) if isinstance(o, Value) else [sizes_of(v) for v in o] for o in values]
         found.dims = followed(name, attrs, known)
     return found
 
 
-def stand_in_of(operand: "Value | Sequence[Value]") -> Expr:
+_types: dict[Any, Type] = {}
+"""Types of results, by the operator with its attributes and the operands' types."""
+
+
+def result_type(op: Any, operands: Sequence[Any]) -> Type:
+    """The type of an operator's result."""
+    key = (op, *[o.type if isinstance(o, Value) else tuple([v.type for v in o]) for o in operands])
+    found = _types.get(key)
+    if found is None:
+        made = Call(Op.get(op.name), tuple(map(_stand_in_of, operands)), op)
+        found = infer_expr(made).checked_type
+        if len(_types) >= REMEMBERED:
+            _types.clear()
+        _types[key] = found
+    return found
+
+
+def _stand_in_of(operand: "Value | Sequence[Value]") -> Expr:
     """A variable for each value of an operand."""
     if isinstance(operand, Value):
         return operand.stand_in
     return Tuple(tuple([v.stand_in for v in operand]))
+
+
+def _expr_of(operand: "Value | Sequence[Value]") -> Expr:
+    return operand.expr if isinstance(operand, Value) else Tuple(tuple([v.expr for v in operand]))
+
+
+def _array_of(operand: "Value | Sequence[Value]") -> Any:
+    if isinstance(operand, Value):
+        assert operand.array is not None
+        return operand.array[()]
+    return tuple([_array_of(v) for v in operand])
 
 
 def as_value(x: Any, like: str | None) -> Any:
@@ -244,12 +275,10 @@ def _is_small(t: Type, operands: Sequence[Value]) -> bool:
     return count <= max(FOLDED, most)
 
 
-def evaluate(e: Expr, values: dict[Expr, Any]) -> Any:
-    """The value of a call of an operator on constants."""
-    from relay.op.composite import evaluate_dataflow
-
+def evaluate(op: Any, arrays: Sequence[Any]) -> Any:
+    """The value of an operator on constants."""
     with np.errstate(all="ignore"):
-        found: Any = unboxed(evaluate_dataflow(e, {k: v[()] for k, v in values.items()}, np))
+        found: Any = unboxed(op.reference(np, *arrays))
     if isinstance(found, tuple):
         return tuple([np.asarray(x) for x in cast("tuple[Any, ...]", found)])
     return np.asarray(found)
