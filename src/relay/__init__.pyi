@@ -12,6 +12,7 @@ from relay import (
     driver as driver,
     error as error,
     expr as expr,
+    frontend as frontend,
     interpreter as interpreter,
     ir as ir,
     loops as loops,
