@@ -141,3 +141,21 @@ def test_threads_call_one_function() -> None:
     for t in threads:
         t.join()
     assert not wrong
+
+
+def test_arrays_of_open_sizes_are_read_where_they_are() -> None:
+    text = "def @main(%x: Tensor[(n, 3), float32], %y: Tensor[(n, ?), float32]) {"
+    program = NativeProgram(relay.parse(text + " concatenate((%x + 1f, %y), axis=1) }"))
+    assert program.entries["main"].direct
+    f = program.function("main")
+    for n, m in ((2, 1), (0, 5), (1000, 7), (3, 0)):
+        x, y = (np.full((n, k), k, "float32") for k in (3, m))
+        for given in (y, np.asfortranarray(y)):
+            np.testing.assert_array_equal(f(x, given), np.concatenate([x + 1, y], 1))
+    with pytest.raises(relay.RelayError) as found:
+        f(np.ones((2, 3), "float32"), np.ones((3, 3), "float32"))
+    assert found.value.codes == ("argument-type",)
+    same = NativeProgram(relay.parse("def @main(%x: Tensor[(?,), float32]) { %x }")).function("main")
+    x = np.ones(5000, "float32")
+    same(x)[0] = 5
+    assert x[0] == 1

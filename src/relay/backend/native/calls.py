@@ -18,7 +18,7 @@ from relay.backend.native.objects import Objects
 from relay.backend.native.representation import memory
 from relay.backend.native.tensors import DATA, DIMS, NARROW, elements_at
 from relay.ir.dtype import FLOATS, is_float, to_numpy
-from relay.ir.type import TensorType, Type
+from relay.ir.type import ANY, TensorType, Type, TypeVar
 
 TYPE_AT, FLOAT_AT, ITEMS_AT = 8, 16, 24
 """Offsets in Python's objects: the type, the number of a float, the items of a tuple."""
@@ -57,10 +57,21 @@ SHORT_FLOATS = frozenset(FLOATS) - {"float32", "float64"}
 
 def is_direct(t: Type | None) -> bool:
     """Whether values of a type are read and written here: numbers that Python has, and arrays."""
-    if not isinstance(t, TensorType) or not t.is_closed or t.dtype == "string":
+    if not isinstance(t, TensorType) or not isinstance(t.dtype, str) or t.dtype == "string":
         return False
     is_short = t.shape == () and t.dtype in SHORT_FLOATS
-    return not is_short and to_numpy(str(t.dtype)) not in NARROW
+    return isinstance(t.shape, tuple) and not is_short and to_numpy(t.dtype) not in NARROW
+
+
+def is_readable(t: Type | None) -> bool:
+    """Whether the sizes of an array are known, or have names of their own."""
+    return isinstance(t, TensorType) and all(isinstance(d, int | TypeVar) or d is ANY for d in axes(t))
+
+
+def axes(t: TensorType) -> tuple[Any, ...]:
+    """The dimensions of a type of known rank."""
+    assert isinstance(t.shape, tuple)
+    return t.shape
 
 
 class Entry:
@@ -97,9 +108,10 @@ class Entry:
         self.expect(code.compare("icmp eq", count, integer(len(self.params))))
         self.expect(code.compare("icmp eq", Value(POINTER, "%names"), Value(POINTER, "null")))
         given = [code.load(POINTER, code.at(Value(POINTER, "%args"), 8 * i)) for i in range(len(self.params))]
+        sizes: dict[Any, Value] = {}
         for x, t in zip(given, self.params, strict=True):
             if t.shape != ():
-                self.expect_array(x, t)
+                self.expect_array(x, t, sizes)
         pairs = list(zip(given, self.params, strict=True))
         numbers = [self.scalar(x, str(t.dtype)) if t.shape == () else None for x, t in pairs]
         # An object is made once no argument can be refused any more: nobody would free it.
@@ -184,10 +196,12 @@ class Entry:
         bits = 8 * to_numpy(dtype).itemsize
         return number if bits == 64 else code.cast("trunc", number, f"i{bits}")
 
-    def expect_array(self, x: Value, t: TensorType) -> None:
-        """Go the long way unless a Python object is an array of that type, in C order."""
+    def expect_array(self, x: Value, t: TensorType, sizes: dict[Any, Value]) -> None:
+        """Go the long way unless a Python object is an array of that type, in C order; `sizes` are those of
+        the dimensions that have a name.
+        """
         code = self.code
-        shape = t.concrete_shape
+        shape = axes(t)
         self.expect(code.compare("icmp eq", code.load(POINTER, code.at(x, TYPE_AT)), self.object("ndarray")))
         descr = self.object(f"dtype:{t.dtype}")
         self.expect(code.compare("icmp eq", code.load(POINTER, code.at(x, ARRAY_DESCR)), descr))
@@ -199,18 +213,25 @@ class Entry:
         self.expect(code.compare("icmp eq", rank, integer(len(shape), 32)))
         dims = code.load(POINTER, code.at(x, ARRAY_DIMS))
         for i, d in enumerate(shape):
-            self.expect(code.compare("icmp eq", code.load("i64", code.at(dims, 8 * i)), integer(d)))
+            if d is ANY:
+                continue
+            size = code.load("i64", code.at(dims, 8 * i))
+            known = integer(d) if isinstance(d, int) else sizes.setdefault(d, size)
+            if known is not size:
+                self.expect(code.compare("icmp eq", size, known))
 
     def array(self, x: Value, t: TensorType, tensor: int) -> Value:
         """An object around the elements of an array, which outlives the call."""
         code = self.code
-        shape = t.concrete_shape
+        shape = axes(t)
         size = elements_at(len(shape))
         p = code.set(POINTER, f"call ptr @relay.allocate_bytes({self.context}, i64 {size})")
         code.store(integer(header(tensor, EXTERNAL)), p)
         code.store(code.load(POINTER, code.at(x, ARRAY_DATA)), code.at(p, DATA))
+        dims = code.load(POINTER, code.at(x, ARRAY_DIMS))
         for i, d in enumerate(shape):
-            code.store(integer(d), code.at(p, DIMS + 8 * i))
+            found = integer(d) if isinstance(d, int) else code.load("i64", code.at(dims, 8 * i))
+            code.store(found, code.at(p, DIMS + 8 * i))
         return p
 
     def returned(self, box: Value, t: TensorType) -> Value:
@@ -237,11 +258,13 @@ class Entry:
         """A tensor as an array: a copy of its elements, or, if they are many and nobody else has them,
         those.
         """
-        code, shape = self.code, t.concrete_shape
-        size = to_numpy(str(t.dtype)).itemsize * int(np.prod(shape, dtype=np.int64))
+        code, shape = self.code, axes(t)
+        size = integer(to_numpy(str(t.dtype)).itemsize)
         dims = code.set(POINTER, f"alloca [{len(shape)} x i64]")
         for i, d in enumerate(shape):
-            code.store(integer(d), code.at(dims, 8 * i))
+            found = integer(d) if isinstance(d, int) else code.load("i64", code.at(p, DIMS + 8 * i))
+            code.store(found, code.at(dims, 8 * i))
+            size = code.op("mul", size, found)
         data = code.load(POINTER, code.at(p, DATA))
         descr = self.object(f"dtype:{t.dtype}")
         code.do(f"call void @Py_IncRef({descr})")
@@ -253,7 +276,8 @@ class Entry:
 
         give, copy, end = code.label(), code.label(), code.label()
         is_own = code.compare("icmp eq", code.load("i64", p), integer(header(self.number)))
-        code.branch(is_own if size >= SHARED else Value("i1", "false"), give, copy)
+        is_large = code.compare("icmp uge", size, integer(SHARED))
+        code.branch(code.op("and", is_own, is_large), give, copy)
         code.block(give)
         shared = make(data, READABLE | WRITEABLE)
         whole = code.set(POINTER, f"call ptr @relay.unlink({p})")
@@ -264,7 +288,7 @@ class Entry:
         code.block(copy)
         copied = make(Value(POINTER, "null"), 0)
         target = code.load(POINTER, code.at(copied, ARRAY_DATA))
-        code.do(f"call void @llvm.memcpy.p0.p0.i64({target}, {data}, i64 {size}, i1 false)")
+        code.do(f"call void @llvm.memcpy.p0.p0.i64({target}, {data}, {size}, i1 false)")
         code.do(f"call void @relay.release({self.context}, {p})")
         second = code.here
         code.jump(end)

@@ -5,7 +5,7 @@ from functools import cached_property
 
 from relay.analysis.call_graph import CallGraph
 from relay.backend.native.artefact import Artefact
-from relay.backend.native.calls import DECLARATIONS, Entry, is_direct
+from relay.backend.native.calls import DECLARATIONS, Entry, is_direct, is_readable
 from relay.backend.native.code import POINTER, Code, Value
 from relay.backend.native.control import define
 from relay.backend.native.durations import is_long
@@ -125,7 +125,8 @@ class Compilation:
         params = [p.type_annotation for p in fn.params]
         start = self.start(f"@{self.program.symbol(v)}", params, fn.ret_type)
         direct = ""
-        if is_supported() and not self.functions and all(map(is_direct, [*params, fn.ret_type])):
+        can = all(map(is_direct, [*params, fn.ret_type])) and all(map(is_readable, params))
+        if is_supported() and not self.functions and can:
             direct = f"call.{start}"
             number = self.program.layouts.number(TENSOR)
             while_others = is_long(self.program, v)
