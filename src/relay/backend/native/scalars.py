@@ -13,7 +13,7 @@ from relay.backend.native.lanes import Lane
 from relay.backend.native.literals import float_text
 from relay.backend.native.representation import is_signed, scalar
 from relay.backend.native.short_floats import FORMATS
-from relay.backend.native.vector_math import computed
+from relay.backend.native.vector_math import computed, quotient
 from relay.backend.native.vectors import OneByOne, element_of
 from relay.diagnostic import fail
 from relay.ir.dtype import integer_range, is_float, is_integer
@@ -90,6 +90,9 @@ class Scalars:
         values = [self.widened(x) for x in xs]
         if len(values) == 1:
             found = self.code.set(values[0].type, f"{name} {values[0]}")
+        elif name == "fdiv" and values[0].type[0] == "<" != values[1].type[0]:
+            x, y = (Lane(self.program, self.code, v) for v in values)
+            found = quotient(x, y).value
         else:
             found = self.code.op(name, values[0], values[1])
         return Number(xs[0].dtype, self.narrowed(found, xs[0].dtype))

@@ -5,9 +5,10 @@ those that are computed in float64 and rounded) and within 4 for float64 (tests/
 """
 
 from collections.abc import Callable, Sequence
+from math import inf
 
 from relay.backend.native import circular, exponentials
-from relay.backend.native.lanes import Lane
+from relay.backend.native.lanes import BIAS, Lane, both
 
 EITHER: dict[str, Callable[[Lane], Lane]] = {
     "exp": exponentials.exp, "log": exponentials.log_, "tanh": exponentials.tanh,
@@ -37,3 +38,17 @@ def computed(name: str, xs: Sequence[Lane]) -> Lane:
     if name in LONG:
         return LONG[name](*wide)
     return BY_WIDTH[name](*wide, short) if name in BY_WIDTH else xs[0].call(name, *xs[1:])
+
+
+def quotient(x: Lane, y: Lane) -> Lane:
+    """`x / y` where `y` is one number for all lanes: by its inverse, and what that leaves over.
+
+    Rounded as the division is, but for denormal results (Markstein, 1990).
+    """
+    up = y.const(2.0 ** (BIAS[y.kind] // 2)).choose(y.size().compare("olt", 2.0 ** (1 - BIAS[y.kind])), 1.0)
+    x, y = x * up, y * up
+    inverse = 1.0 / y
+    found = x * inverse
+    left = (-found).fma(y, x)
+    counts = both(x.code, left.compare("one", 0.0), left.size().compare("olt", inf))
+    return left.fma(inverse, found).choose(counts, found)
