@@ -8,6 +8,7 @@ import pytest
 import relay
 from relay.backend.native.compilation import Compilation
 from relay.backend.native.compiled import NativeProgram
+from relay.backend.native.jit import Optimised
 
 SIZES = [(1, 1), (3, 5), (7, 16), (2, 63), (5, 64), (33, 65), (4, 130), (64, 3), (130, 70)]
 ROWS = {
@@ -93,3 +94,26 @@ def test_axes_change_places(sizes: tuple[int, ...], axes: tuple[int, ...], dtype
     for shape in (str(sizes), f"({names})"):
         _, program = compiled(f"%x: Tensor[{shape}, {dtype}]", f"transpose(%x, axes={list(axes)})")
         np.testing.assert_array_equal(program(x), x.transpose(axes))
+
+
+def test_code_that_calls_what_is_nowhere_is_refused() -> None:
+    text = "declare void @nowhere()\ndefine void @f() {\n call void @nowhere()\n ret void\n}"
+    with pytest.raises(AssertionError, match="nowhere"):
+        Optimised(text)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_division_by_one_number_rounds_as_division_does(dtype: str) -> None:
+    _, program = compiled(f"%x: Tensor[(3, 500), {dtype}], %y: Tensor[(3, 1), {dtype}]", "%x / %y")
+    rng = np.random.default_rng(0)
+    ends = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, 1e38, -1e-30, 3.0], dtype)
+    for k in range(8):
+        x = np.exp(rng.uniform(-40, 40, (3, 500))).astype(dtype)
+        x[:, :8] = ends
+        y = np.array([[ends[k]], [rng.standard_normal()], [np.exp(rng.uniform(-30, 30))]], dtype)
+        with np.errstate(all="ignore"):
+            wanted = x / y
+        found = program(x, y)
+        np.testing.assert_array_equal(found, wanted)
+        some = ~np.isnan(wanted)
+        np.testing.assert_array_equal(np.signbit(found[some]), np.signbit(wanted[some]))

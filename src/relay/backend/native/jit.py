@@ -1,5 +1,6 @@
 """LLVM: from text to object code, and from that to code in memory."""
 
+import ctypes
 import platform
 from importlib import import_module
 from typing import Any
@@ -53,6 +54,17 @@ class Optimised:
         tuning = llvm.create_pipeline_tuning_options(speed_level=3)
         passes = llvm.create_pass_builder(self.target, tuning)
         passes.getModulePassManager().run(self.module, passes)
+        lost = self.lost()
+        assert not lost, f"code calls what is not there: {', '.join(lost)}"
+
+    def lost(self) -> list[str]:
+        """Functions that are called and are nowhere: loading would put 0 for their address.
+
+        Those of the name `relay_` are there: as assembly, or from the pool of threads.
+        """
+        process = ctypes.CDLL(None)
+        names = [f.name for f in self.module.functions if f.is_declaration]
+        return [n for n in names if not n.startswith(("llvm.", "relay_")) and not hasattr(process, n)]
 
     def text(self) -> str:
         """As text."""
