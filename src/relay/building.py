@@ -25,16 +25,18 @@ def build(
     *,
     params: Mapping[str, Any] | None = None,
     entries: Sequence[str] | None = None,
+    threads: int | None = None,
     cache: bool = True,
 ) -> CompiledModule:
     """The module as machine code of this processor.
 
     `params` are values of parameters of `@main`, by name, which become part of it.  `entries` are the
-    definitions that can be called: `@main`, or where there is none, all that the module defines.  What was
+    definitions that can be called: `@main`, or where there is none, all that the module defines.  `threads`
+    is how many its loops take; `RELAY_NUM_THREADS` says it otherwise, or the number of cores.  What was
     compiled before comes from the cache, unless `cache` is False.
 
-    Raises `unknown-target`, `unknown-input`, `argument-type`, `no-native-code`, and what is wrong with the
-    program.
+    Raises `unknown-target`, `unknown-input`, `argument-type`, `thread-count`, `no-native-code`, and what is
+    wrong with the program.
     """
     if str(target).split("(")[0].split()[0:1] not in [[t] for t in TARGETS]:
         fail(
@@ -46,7 +48,7 @@ def build(
     if params:
         mod = with_params(mod, params)
     names = named_entries(mod, entries)
-    return compiled_module(compiled(mod, names, use=cache))
+    return compiled_module(compiled(mod, names, use=cache), threads)
 
 
 def named_entries(mod: IRModule, chosen: Sequence[str] | None = None) -> tuple[str, ...]:
@@ -64,7 +66,9 @@ def named_entries(mod: IRModule, chosen: Sequence[str] | None = None) -> tuple[s
     return names
 
 
-def compile(what: Any, *, params: Mapping[str, Any] | None = None, cache: bool = True) -> CompiledModule:
+def compile(
+    what: Any, *, params: Mapping[str, Any] | None = None, threads: int | None = None, cache: bool = True
+) -> CompiledModule:
     """A function as machine code: a Relay function, an expression over its free variables, a module with
     `@main`, or a Python function as `relay.function` takes it.
     """
@@ -73,12 +77,12 @@ def compile(what: Any, *, params: Mapping[str, Any] | None = None, cache: bool =
         mod = what.mod
     elif callable(what) and not isinstance(what, RelayExpr):
         mod = trace(what).mod
-    return build(mod, params=params, cache=cache)
+    return build(mod, params=params, threads=threads, cache=cache)
 
 
-def load_module(path: str | Path) -> CompiledModule:
-    """A compiled program from a file (`cannot-read`, `bad-artefact`, `other-machine`)."""
-    return compiled_module(read(path))
+def load_module(path: str | Path, *, threads: int | None = None) -> CompiledModule:
+    """A compiled program from a file (`cannot-read`, `bad-artefact`, `other-machine`, `thread-count`)."""
+    return compiled_module(read(path), threads)
 
 
 class NativeExecutor(Executor):

@@ -9,7 +9,7 @@ from relay.interpreter.machine import Interpreter
 from relay.ir import hooks
 from relay.ir.bind import bind_params_by_name
 from relay.ir.expect import expect_module
-from relay.ir.expr import Expr, Function, GlobalVar, Var, as_expr
+from relay.ir.expr import Expr, Function, GlobalVar, Var, as_expr, constant
 from relay.ir.module import IRModule
 from relay.ir.vars import free_vars
 from relay.tracing import TracedFunction, function
@@ -131,7 +131,10 @@ def with_params(mod: IRModule, params: Mapping[str, Any]) -> IRModule:
             hint = did_you_mean(n, known) or (f"its parameters are {names}" if known else "it has none")
             fail("unknown-input", f"the program has no parameter `{n}`", hint=hint)
     env: dict[Any, Any] = {}
-    values = {n: convert_argument("@main", known[n], x, env, mod) for n, x in params.items()}
+    values = {
+        n: constant(convert_argument("@main", known[n], x, env, mod), span=known[n].span)
+        for n, x in params.items()
+    }
     bound[name] = bind_params_by_name(main, values)
     return bound
 

@@ -229,7 +229,7 @@ def test_what_was_compiled_before_is_not_compiled_again(
     relay.build(relay.parse(ADD))
     (entry,) = folder.iterdir()
     with monkeypatch.context() as patch:
-        patch.setattr(cache, "Compilation", None)
+        patch.setattr(cache, "compiled_now", None)
         assert relay.build(relay.parse(ADD))(ONES, ONES).tolist() == [2, 2, 2]
         with pytest.raises(TypeError):
             relay.build(relay.parse(ADD), cache=False)

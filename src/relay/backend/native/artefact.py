@@ -161,9 +161,9 @@ def old(name: str, theirs: str, ours: str) -> NoReturn:
 
 def version() -> str:
     """The version of what the code relies on."""
-    from relay.backend.native import calls, compilation, memory, tensors
+    from relay.backend.native import calls, doors, memory, tensors
 
-    relied = memory.RUNTIME, tensors.ALLOCATE_BYTES, calls.DECLARATIONS, compilation.DOORS
+    relied = memory.RUNTIME, tensors.ALLOCATE_BYTES, calls.DECLARATIONS, doors.DOORS
     return f"{metadata.version('relay-ir')}-{digest(''.join(relied).encode())[:4].hex()}"
 
 

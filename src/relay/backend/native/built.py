@@ -20,10 +20,10 @@ class CompiledModule:
     a copy, and numbers as those of Python.
     """
 
-    def __init__(self, artefact: Artefact) -> None:
+    def __init__(self, artefact: Artefact, threads: int | None = None) -> None:
         """Use `compiled_module`, which makes the module itself something to call."""
         self.artefact = artefact
-        self.program = NativeProgram.of(artefact)
+        self.program = NativeProgram.of(artefact, threads)
         self.functions: dict[str, Callable[..., Any]] = {}
 
     @property
@@ -84,12 +84,12 @@ class CompiledModule:
         return f"<compiled {', '.join([f'@{n}' for n in self.entries])}>"
 
 
-def compiled_module(artefact: Artefact) -> CompiledModule:
-    """A compiled program.
+def compiled_module(artefact: Artefact, threads: int | None = None) -> CompiledModule:
+    """A compiled program, and how many threads its loops take (`thread-count`).
 
     It is of a class of its own, so that calling it leads to the code and not through a method of Python.
     """
-    made = CompiledModule(artefact)
+    made = CompiledModule(artefact, threads)
     call: Any = made[made.default()]
     call = call if isinstance(call, BuiltinFunctionType) else staticmethod(call)
     made.__class__ = type("CompiledModule", (CompiledModule,), {"__call__": call})

@@ -18,15 +18,13 @@ from typing import Any, cast
 
 from relay.backend.native import jit
 from relay.backend.native.artefact import Artefact, read, version
-from relay.backend.native.compilation import Compilation
 from relay.diagnostic import RelayError
 from relay.ir import hooks
-from relay.ir.expr import Call, Expr
+from relay.ir.expr import Call, Expr, GlobalVar
 from relay.ir.module import IRModule
 from relay.ir.walk import post_order
 from relay.op.base import Operator
 from relay.transform.context import PassContext
-from relay.transform.unused_functions import reached
 
 VARIABLE = "RELAY_CACHE"
 """The environment variable that names the folder, or is `off`."""
@@ -39,7 +37,7 @@ def compiled(mod: IRModule, entries: Sequence[str], use: bool = True) -> Artefac
     folder = cache_folder() if use else None
     name = "" if folder is None else key(mod, entries)
     if folder is None or not name:
-        return Compilation(mod, entries).artefact()
+        return compiled_now(mod, entries)
     path = folder / f"{name}.rlo"
     if path.exists():
         with suppress(RelayError):
@@ -47,9 +45,16 @@ def compiled(mod: IRModule, entries: Sequence[str], use: bool = True) -> Artefac
             with suppress(OSError):
                 os.utime(path)
             return found
-    made = Compilation(mod, entries).artefact()
+    made = compiled_now(mod, entries)
     keep(made, path)
     return made
+
+
+def compiled_now(mod: IRModule, entries: Sequence[str]) -> Artefact:
+    """A module compiled (`no-native-code`)."""
+    from relay.backend.native.compilation import Compilation
+
+    return Compilation(mod, entries).artefact()
 
 
 def cache_folder() -> Path | None:
@@ -70,9 +75,8 @@ def cache_folder() -> Path | None:
 
 def key(mod: IRModule, entries: Sequence[str]) -> str:
     """The name of an entry; empty where a program cannot be told from others by its text."""
-    wanted = reached(mod, [mod.get_global_var(name) for name in entries])
-    used = [v for v in mod.functions if v in wanted]
-    if any(is_foreign(e) for v in used for e in post_order(mod.functions[v])):
+    used = needed(mod, entries)
+    if not used:
         return ""
     part = IRModule({v: mod.functions[v] for v in used}, mod.type_definitions)
     try:
@@ -91,6 +95,23 @@ def key(mod: IRModule, entries: Sequence[str]) -> str:
         said.update(f"{dtype}{shape}".encode())
         said.update(data)
     return said.hexdigest()
+
+
+def needed(mod: IRModule, entries: Sequence[str]) -> list[GlobalVar]:
+    """The definitions that entries need, in the order of the module; none if an operator is foreign."""
+    found: set[GlobalVar] = set()
+    pending = [mod.get_global_var(name) for name in entries]
+    while pending:
+        v = pending.pop()
+        if v in found or v not in mod.functions:
+            continue
+        found.add(v)
+        for e in post_order(mod.functions[v]):
+            if is_foreign(e):
+                return []
+            if isinstance(e, GlobalVar):
+                pending.append(e)
+    return [v for v in mod.functions if v in found]
 
 
 def is_foreign(e: Expr) -> bool:

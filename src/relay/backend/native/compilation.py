@@ -8,10 +8,11 @@ from relay.backend.native.artefact import Artefact
 from relay.backend.native.calls import DECLARATIONS, Entry, is_direct, is_readable
 from relay.backend.native.code import POINTER, Code, Value
 from relay.backend.native.control import define
+from relay.backend.native.doors import DOORS
 from relay.backend.native.durations import is_long
 from relay.backend.native.jit import Optimised
 from relay.backend.native.lowering import lowered
-from relay.backend.native.memory import BOX, NEXT, RUNTIME, read_leaf
+from relay.backend.native.memory import BOX, RUNTIME, read_leaf
 from relay.backend.native.objects import Objects, is_supported
 from relay.backend.native.program import Program, received, result_type
 from relay.backend.native.representation import memory
@@ -21,72 +22,6 @@ from relay.diagnostic import fail
 from relay.ir.expr import Function, Tuple, replace
 from relay.ir.module import IRModule
 from relay.ir.type import FuncType, GlobalTypeVar, Kind, RefType, TupleType, Type, TypeCall
-
-DOORS = f"""
-declare i32 @relay_enter(ptr, ptr)
-declare i32 @relay_try(ptr, ptr, ptr, i64, i64, i64)
-define i32 @enter(ptr %ctx, ptr %start) {{
-  call void @relay_begin(ptr %ctx)
-  %r = call i32 @relay_enter(ptr %ctx, ptr %start)
-  call void @relay_end(ptr %ctx)
-  ret i32 %r
-}}
-define ptr @take(ptr %none) {{
-entry:
-  %ctx = load ptr, ptr @relay.contexts
-  %all = icmp eq ptr %ctx, null
-  br i1 %all, label %done, label %one
-one:
-  %at = getelementptr i8, ptr %ctx, i64 {NEXT}
-  %next = load ptr, ptr %at
-  store ptr %next, ptr @relay.contexts
-  br label %done
-done:
-  ret ptr %ctx
-}}
-define void @give(ptr %ctx, i64 %empty) {{
-  %is_empty = icmp ne i64 %empty, 0
-  call void @relay.give(ptr %ctx, i1 %is_empty)
-  ret void
-}}
-define void @clear(ptr %ctx) {{
-  call void @relay.clear(ptr %ctx)
-  ret void
-}}
-define internal void @new.object(ptr %ctx, ptr %to, i64 %size, i64 %end, i64 %lane) {{
-  %p = call ptr @relay.allocate(ptr %ctx, i64 %size)
-  store ptr %p, ptr %to
-  ret void
-}}
-define internal void @new.bytes(ptr %ctx, ptr %to, i64 %size, i64 %end, i64 %lane) {{
-  %p = call ptr @relay.allocate_bytes(ptr %ctx, i64 %size)
-  store ptr %p, ptr %to
-  ret void
-}}
-define ptr @new(ptr %ctx, i64 %size) {{
-  %to = alloca ptr
-  store ptr null, ptr %to
-  call i32 @relay_try(ptr %ctx, ptr @new.object, ptr %to, i64 %size, i64 0, i64 0)
-  %p = load ptr, ptr %to
-  ret ptr %p
-}}
-define ptr @new_bytes(ptr %ctx, i64 %size) {{
-  %to = alloca ptr
-  store ptr null, ptr %to
-  call i32 @relay_try(ptr %ctx, ptr @new.bytes, ptr %to, i64 %size, i64 0, i64 0)
-  %p = load ptr, ptr %to
-  ret ptr %p
-}}
-define void @keep(ptr %ctx, ptr %p) {{
-  call void @relay.retain(ptr %p)
-  ret void
-}}
-define void @drop(ptr %ctx, ptr %p) {{
-  call void @relay.release(ptr %ctx, ptr %p)
-  ret void
-}}
-"""
-"""What Python calls."""
 
 
 class Compilation:

@@ -9,7 +9,6 @@ import numpy as np
 from relay.backend.native.artefact import Artefact
 from relay.backend.native.calls import builtin
 from relay.backend.native.code import POINTER
-from relay.backend.native.compilation import Compilation
 from relay.backend.native.context import get, put
 from relay.backend.native.contexts import Contexts
 from relay.backend.native.jit import Compiled
@@ -34,6 +33,8 @@ class NativeProgram:
         """Compile what some definitions need, which can be called then (`no-native-code`); `threads` is how
         many its loops take, None leaves it to the process (`thread-count`).
         """
+        from relay.backend.native.compilation import Compilation
+
         self.load(Compilation(mod, entries).artefact(), threads)
 
     @classmethod
