@@ -117,3 +117,36 @@ def test_division_by_one_number_rounds_as_division_does(dtype: str) -> None:
         np.testing.assert_array_equal(found, wanted)
         some = ~np.isnan(wanted)
         np.testing.assert_array_equal(np.signbit(found[some]), np.signbit(wanted[some]))
+
+
+@pytest.mark.parametrize("step", [1, 2, 3, 4, 5, -1, -2])
+def test_every_so_many_elements(step: int) -> None:
+    for n in (5, 64, 129, 300):
+        begin, end = (1, n) if step > 0 else (n - 1, -n - 1)
+        places = f"begin=(0, {begin}), end=(3, {end}), strides=(1, {step})"
+        mod, program = compiled(f"%x: Tensor[(3, {n}), float32]", f"strided_slice(%x, {places}) + 1f")
+        x = np.random.default_rng(0).standard_normal((3, n)).astype("float32")
+        same(program(x), mod.evaluate("main", x))
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2])
+@pytest.mark.parametrize("shape", ["(4, 5, 66)", "(a, b, c)"])
+def test_tensors_are_joined_along_an_axis(axis: int, shape: str) -> None:
+    other = [4, 5, 66]
+    other[axis] = 3
+    names = shape.strip("()").split(", ")
+    names[axis] = "3" if "a" not in shape else "d"
+    params = f"%x: Tensor[{shape}, float32], %y: Tensor[({', '.join(names)}), float32]"
+    mod, program = compiled(params, f"concatenate((%x, exp(%y), %y, %x * 2f), axis={axis})")
+    rng = np.random.default_rng(0)
+    x, y = (rng.standard_normal(s).astype("float32") for s in ((4, 5, 66), other))
+    same(program(x, y), mod.evaluate("main", x, y))
+
+
+def test_windows_at_the_edges() -> None:
+    body = """(nn.max_pool2d(%x, pool_size=(3, 3), strides=(2, 2), padding=(1, 1)),
+              nn.avg_pool2d(%x, pool_size=(3, 2), strides=(1, 2), padding=(1, 0)),
+              nn.pad(%x * 2f, pad_width=((0, 0), (1, 0), (2, 1), (3, 2))))"""
+    mod, program = compiled("%x: Tensor[(2, 3, 9, 70), float32]", body)
+    x = np.random.default_rng(0).standard_normal((2, 3, 9, 70)).astype("float32")
+    same(program(x), mod.evaluate("main", x))

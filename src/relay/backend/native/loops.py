@@ -68,7 +68,7 @@ class Loops(Indices):
     ) -> Number:
         """The number that the first way computes whose condition holds; the others do not run."""
         code = self.code
-        if code.lanes:
+        if any(c.value.type != "i1" for c, _ in ways):
             return self.chosen(ways, otherwise)
         end = code.label()
         arrivals: list[tuple[list[Value], str]] = []
@@ -77,12 +77,12 @@ class Loops(Indices):
             code.branch(c.value, yes, no)
             code.block(yes)
             with self.inner():
-                arrivals.append(([make().value], code.here))
+                arrivals.append(([code.spread(make().value)], code.here))
             code.jump(end)
             code.block(no)
         with self.inner():
             found = otherwise()
-        arrivals.append(([found.value], code.here))
+        arrivals.append(([code.spread(found.value)], code.here))
         code.jump(end)
         code.block(end)
         return Number(found.dtype, code.join(arrivals)[0])

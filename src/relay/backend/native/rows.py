@@ -55,10 +55,29 @@ def pointwise(b: Loops, outs: Mapping[Lazy, View]) -> None:
         return
     mark = b.mark()
     try:
+        if len(outs) == 1 and joined(b, *next(iter(outs.items()))):
+            return
         along(b, sizes, merged(sizes, [*outs, *outs.values()]), list(outs), lambda index: put(outs, index))
     except OneByOne:
         b.rewind(mark)
         one_by_one(b, outs)
+
+
+def joined(b: Loops, x: Lazy, out: View) -> bool:
+    """Compute a tensor if it is others joined along an axis, one after the other; else False."""
+    if x.call.attrs.name != "concatenate":
+        return False
+    at: int = x.call.attrs.axis % len(x.sizes)
+    begin: Index = 0
+    for part in x.views[0]:
+
+        def move(index: tuple[Index, ...], part: Any = part, begin: Index = begin) -> None:
+            to = (*index[:at], b.plus(index[at], begin), *index[at + 1 :])
+            out.put(to, part.at(index))
+
+        along(b, part.sizes, merged(part.sizes, [part], range(at)), [part], move)
+        begin = b.plus(begin, part.sizes[at])
+    return True
 
 
 def one_by_one(b: Loops, outs: Mapping[Lazy, View]) -> None:

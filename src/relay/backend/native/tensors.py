@@ -19,6 +19,8 @@ from relay.ir.type import TensorType
 
 DATA, BYTES, DIMS = 8, 16, 24
 ALIGNMENT = 64
+FAR = 4
+"""Steps between elements up to which all that lie between are loaded too."""
 TENSOR = Layout((), 0, ())
 """The layout of all tensors; size 0 says that the object knows how large it is."""
 
@@ -103,12 +105,28 @@ def elements(code: Code, data: Value, leaf: str, at: Value | Run) -> Value:
         back = at.step < 0
         p = place_of(code, data, kind, first_of(code, at))
         found = code.load_lanes(kind, p, back)
+    elif isinstance(at, Run) and 1 < at.step <= FAR:
+        found = every(code, kind, place_of(code, data, kind, first_of(code, at)), at.step)
     else:
         where = at.vector() if isinstance(at, Run) else at
         found = code.gather(
             kind, code.set(vector_of(POINTER, lanes), f"getelementptr {kind}, {data}, {where}")
         )
     return code.cast("trunc", found, leaf)
+
+
+def every(code: Code, kind: str, p: Value, step: int) -> Value:
+    """Elements of memory that are some steps apart, one for each lane: all are loaded, and some taken."""
+    lanes, mask = code.lanes, code.mask
+    order = [i * step for i in range(lanes)]
+    wide = lanes * step
+    inside = ", ".join([f"i1 {str(i <= order[-1]).lower()}" for i in range(wide)])
+    with code.in_lanes(wide):
+        code.mask = Value(f"<{wide} x i1>", f"<{inside}>")
+        if mask is not None:
+            code.mask = code.op("and", code.shuffled(mask, mask, [i // step for i in range(wide)]), code.mask)
+        found = code.load_lanes(kind, p)
+    return code.shuffled(found, found, order)
 
 
 def set_elements(code: Code, data: Value, at: Run, v: Value) -> None:
