@@ -45,7 +45,27 @@ def parsed(data: bytes, name: str) -> Any:
         fail("onnx-model", f"`{name}` is not an ONNX model, or not all of one")
     if not proto.HasField("graph"):
         fail("onnx-model", f"`{name}` holds no graph", hint="export the model again")
+    check_names(proto, name)
     return proto
+
+
+def check_names(proto: Any, name: str) -> None:
+    """Demand that all names are texts: where bytes are no UTF-8, the package gives them as they are."""
+    graphs = [proto.graph]
+    names: list[Any] = [o.domain for o in proto.opset_import]
+    for f in proto.functions:
+        names += [f.name, f.domain, *f.input, *f.output, *[o.domain for o in f.opset_import]]
+        names += [a.name for a in f.attribute_proto]
+    for node, _ in all_nodes(proto):
+        names += [node.name, node.op_type, node.domain, *node.input, *node.output]
+        names += [s for a in node.attribute for s in (a.name, a.ref_attr_name)]
+        graphs += [g for a in node.attribute for g in ([a.g] if a.HasField("g") else a.graphs)]
+    for g in graphs:
+        names += [g.name, *[v.name for v in (*g.input, *g.output, *g.initializer)]]
+        dims = [d for v in g.input for d in v.type.tensor_type.shape.dim]
+        names += [d.dim_param for d in dims]
+    if not all(isinstance(n, str) for n in names):
+        fail("onnx-model", f"`{name}` has a name that is no text", hint="export the model again")
 
 
 def opsets_of(proto: Any, opset: int | None = None) -> dict[str, int]:

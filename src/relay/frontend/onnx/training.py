@@ -3,10 +3,15 @@
 from collections.abc import Callable
 from typing import Any
 
+from relay.frontend.onnx.graph import Scope
 from relay.frontend.onnx.node import Node
 from relay.frontend.onnx.registry import TRAINING, converts
 from relay.frontend.onnx.support import cast
-from relay.frontend.onnx.value import Value, call, constant
+from relay.frontend.onnx.value import Value, call, constant, fields, project, union
+from relay.ir.bind import substitute
+from relay.ir.expr import Call, Expr, Function, Grad, Let, Var
+from relay.ir.type import TupleType
+from relay.ir.vars import free_vars
 
 Update = Callable[..., tuple[Value, ...]]
 
@@ -73,3 +78,36 @@ def momentum(node: Node, rate: Value, count: Value, *tensors: Value) -> Any:
         return (x - rate * (g + v * alpha) if nesterov else x - rate * v), v
 
     return by_kind([update(*group) for group in groups(tensors, 3)])
+
+
+@converts("Gradient", domain=TRAINING)
+def gradient(node: Node, *operands: Value) -> Any:
+    """The gradient of one result by other values, of which it is computed."""
+    names = node.texts("xs")
+    scope, xs = node.scope, operands[: len(names)]
+    (y,) = scope.results([node.text("y")])
+    params = [Var(n, x.type, span=node.span) for n, x in zip(names, xs, strict=True)]
+    instead: dict[Var, Expr] = {x.expr: p for x, p in zip(xs, params, strict=True) if isinstance(x.expr, Var)}
+    if len(instead) < len(xs):
+        return node.fail("it is by a constant")
+    body = copied(scope, y.expr, instead)
+    found = Call(Grad("grad", Function(tuple(params), body)), tuple([x.expr for x in xs]))
+    result = TupleType([y.type, TupleType([x.type for x in xs])])
+    return fields(project(Value(found, result, sources=union([y, *xs])), 1))
+
+
+def copied(scope: Scope, result: Expr, instead: dict[Var, Expr]) -> Expr:
+    """`result` as a function of other variables: what it is computed of is bound once more, to new ones."""
+    needed = set(free_vars(result))
+    chosen: list[tuple[Var, Expr]] = []
+    for var, e in reversed(scope.bindings):
+        if var in needed and var not in instead:
+            needed.update(free_vars(e))
+            chosen.append((var, e))
+    by = {**instead, **{var: Var(var.name_hint, span=var.span) for var, _ in chosen}}
+    body = substitute(result, by)
+    for var, e in chosen:
+        new = by[var]
+        assert isinstance(new, Var)
+        body = Let(new, substitute(e, by), body, span=var.span)
+    return body

@@ -1,0 +1,20 @@
+"""Damaged and hostile ONNX models are imported or refused: nothing else happens."""
+
+import pytest
+
+pytestmark = pytest.mark.onnx
+
+
+def test_damaged_models_are_imported_or_refused() -> None:
+    pytest.importorskip("onnx", reason="needs the onnx extra")
+    from frontend.mutated_models import outcomes
+
+    assert len(list(outcomes(range(200)))) == 200
+
+
+@pytest.mark.long
+def test_many_damaged_models_are_imported_or_refused() -> None:
+    pytest.importorskip("onnx", reason="needs the onnx extra")
+    from frontend.mutated_models import outcomes
+
+    assert len(list(outcomes(range(2000)))) == 2000
