@@ -30,26 +30,42 @@ def is_little(b: Loops, sizes: Sequence[Index], each_takes: float) -> bool:
     return isinstance(count, int) and count * each_takes < 2 * WORTH
 
 
+def ranges(
+    b: Loops, n: Index, body: Callable[[Index, Index], None], each_takes: float, inner: Index = 1
+) -> None:
+    """Run `body(begin, end)` for ranges that make up the one from 0 to `n`; one of the iterations takes so
+    many nanoseconds, `inner` times.
+    """
+    if b.code.lanes or is_little(b, [n, inner], each_takes):
+        body(0, n)
+        return
+
+    def share(begin: Index, end: Index, lane: Index) -> None:
+        with b.inner():
+            body(begin, end)
+
+    parallel(b.program, b.code, n, grain_for(b, each_takes, inner), share)
+
+
 def each(b: Loops, sizes: Sequence[Index], body: Body, each_takes: float, inner: Index = 1) -> None:
     """Run `body(index)` for every index of a shape, in any order; one takes so many nanoseconds, `inner`
     times.
     """
-    if b.code.lanes or not sizes or is_little(b, [*sizes, inner], each_takes):
+    if not sizes or is_little(b, [*sizes, inner], each_takes):
         b.nest(sizes, body)
         return
     known = [prod([d if isinstance(d, int) else 1 for d in sizes[: i + 1]]) for i in range(len(sizes))]
     split = next((i + 1 for i, n in enumerate(known) if n >= PIECES), len(sizes))
     front, back = sizes[:split], sizes[split:]
 
-    def share(begin: Index, end: Index, lane: Index) -> None:
+    def share(begin: Index, end: Index) -> None:
         def one(i: Index, _: Any) -> None:
             index = b.unravelled(b.plus(begin, i), front)
             b.nest(back, lambda more: body((*index, *more)))
 
-        with b.inner():
-            b.loop(b.minus(end, begin), (), one)
+        b.loop(b.minus(end, begin), (), one)
 
-    parallel(b.program, b.code, b.count(front), grain_for(b, each_takes, b.count([*back, inner])), share)
+    ranges(b, b.count(front), share, each_takes, b.count([*back, inner]))
 
 
 def each_lane(b: Loops, n: Index, lanes: int, body: Callable[[Index], None], each_takes: float) -> None:
@@ -61,12 +77,14 @@ def each_lane(b: Loops, n: Index, lanes: int, body: Callable[[Index], None], eac
         return
     rounds = b.quotient(n, lanes)
 
-    def share(begin: Index, end: Index, lane: Index) -> None:
-        with code.in_lanes(lanes), b.inner():
-            first = b.times(begin, lanes)
-            b.loop(b.minus(end, begin), (), lambda i, _: body(Run(code, b.plus(first, b.times(i, lanes)), 1)))
+    def share(begin: Index, end: Index) -> None:
+        def one(i: Index, _: Any) -> None:
+            body(Run(code, b.times(b.plus(begin, i), lanes), 1))
 
-    parallel(b.program, code, rounds, grain_for(b, each_takes * lanes), share)
+        with code.in_lanes(lanes):
+            b.loop(b.minus(end, begin), (), one)
+
+    ranges(b, rounds, share, each_takes * lanes)
     first = b.times(rounds, lanes)
     rest = b.minus(n, first)
     if rest != 0:

@@ -15,6 +15,7 @@ from relay.backend.native.kernels.packing import Packing
 from relay.backend.native.kernels.tile import DEEPEST, LINE, PITCH, Tile
 from relay.backend.native.loops import Loops
 from relay.backend.native.representation import SIZES, scalar
+from relay.backend.native.shares import ranges
 
 ROWS, COLUMNS = 160, 576
 """About how many rows and columns a block has."""
@@ -22,6 +23,9 @@ STRIP = 16
 """Rows of the second operand that are moved at once: as many streams as a processor follows."""
 NARROW = 1.06
 """What a number costs in tiles of two vectors, in what it does in tiles of three: more loads."""
+
+SUM, MOVE = 0.02, 0.1
+"""Nanoseconds for a product that is added, and for a number that is moved."""
 
 Tail = Callable[[Index, Index, Index, Index], None]
 """What is done with a part of the result: its first row, how many, its first column, how many."""
@@ -140,16 +144,23 @@ class Blocks:
             return x.data
         b, to = self.b, self.first
 
-        def one(r: Index, _: Any) -> None:
-            k = b.times(r, self.deep)
-            deep = b.smaller(self.deep, b.minus(self.depth, k))
-            at = self.address(to, b.times(b.times(r, self.rows), PITCH), self.size)
-            if x.turned:
-                self.pack(x, b.times(k, self.rows), self.rows, at, PITCH, (deep, self.rows), 0)
-            else:
-                self.pack(x, k, self.depth, at, PITCH, (self.rows, deep), 0)
+        def share(begin: Index, end: Index) -> None:
+            count = b.minus(end, begin)
 
-        self.each(self.rounds, one)
+            def one(r: Index, _: Any) -> None:
+                k = b.times(r, self.deep)
+                deep = b.smaller(self.deep, b.minus(self.depth, k))
+                at = self.address(to, b.times(b.plus(b.times(r, self.rows), begin), PITCH), self.size)
+                if x.turned:
+                    place = b.plus(b.times(k, self.rows), begin)
+                    self.pack(x, place, self.rows, at, PITCH, (deep, count), 0)
+                else:
+                    place = b.plus(b.times(begin, self.depth), k)
+                    self.pack(x, place, self.depth, at, PITCH, (count, deep), 0)
+
+            self.each(self.rounds, one)
+
+        ranges(b, self.rows, share, MOVE, self.depth)
         return to
 
     def pack_second(self, y: Factor) -> Callable[[Index, Index], tuple[Value, Index]]:
@@ -178,10 +189,11 @@ class Blocks:
             self.each(self.panels, lambda p, _: one(p, k, rows, b.times(p, size)))
 
         if not in_place and y.turned:
-            self.each(self.panels, lambda p, _: one(p, 0, self.depth, b.times(p, size)))
+            steps = b.times(self.depth, self.width)
+            self.shared(self.panels, steps, lambda p, _: one(p, 0, self.depth, b.times(p, size)))
             return self.packed(to)
         if not in_place:
-            self.each(self.parts(self.depth, STRIP), strip)
+            self.shared(self.parts(self.depth, STRIP), b.times(STRIP, self.columns), strip)
             return self.packed(to)
         if whole != self.panels:
             one(whole, 0, self.depth, 0)
@@ -217,6 +229,15 @@ class Blocks:
         elif n != 0:
             self.b.loop(n, (), body)
 
+    def shared(self, n: Index, moved: Index, body: Callable[[Index, Any], None]) -> None:
+        """The same on several threads; each moves so many numbers."""
+        b = self.b
+
+        def share(begin: Index, end: Index) -> None:
+            self.each(b.minus(end, begin), lambda i, _: body(b.plus(begin, i), ()))
+
+        ranges(b, n, share, MOVE, moved)
+
     def multiply(self, x: Factor, y: Factor, packed: Value | None, out: Value, tail: Tail | None) -> None:
         """Write a product; each part of it goes to `tail` when it is complete."""
         b = self.b
@@ -227,17 +248,41 @@ class Blocks:
         groups = self.parts(self.columns, COLUMNS)
         wide = self.parts(self.panels, b.larger(1, groups))
 
-        def block(i: Index, g: Index) -> None:
-            top, left = b.times(i, high), b.times(g, wide)
+        def block(i: Index, left: Index, panels: Index) -> None:
+            top = b.times(i, high)
             rows = self.rows if blocks == 1 else b.smaller(high, b.minus(self.rows, top))
-            panels = self.panels if groups == 1 else b.smaller(wide, b.minus(self.panels, left))
             self.block(first, second, out, (top, rows), (left, panels))
             if tail is not None:
                 column = b.times(left, self.width)
                 columns = b.smaller(b.times(panels, self.width), b.minus(self.columns, column))
                 tail(top, rows, column, columns)
 
-        self.each(blocks, lambda i, _: self.each(groups, lambda g, _: block(i, g)))
+        def share(begin: Index, end: Index) -> None:
+            first_row = b.quotient(begin, b.larger(self.panels, 1))
+
+            def row(i: Index, _: Any) -> None:
+                i = b.plus(first_row, i)
+                before = b.times(i, self.panels)
+                left = b.larger(b.minus(begin, before), 0)
+                right = b.smaller(b.minus(end, before), self.panels)
+
+                def group(g: Index, _: Any) -> None:
+                    at = b.plus(left, b.times(g, wide))
+                    block(i, at, b.smaller(wide, b.minus(right, at)))
+
+                self.each(self.parts(b.minus(right, left), wide), group)
+
+            self.each(b.minus(self.parts(end, b.larger(self.panels, 1)), first_row), row)
+
+        takes, inner = self.takes(high)
+        ranges(b, b.times(blocks, self.panels), share, takes, inner)
+
+    def takes(self, rows: Index) -> tuple[float, Index]:
+        """The nanoseconds of a step along a panel, for so many rows, and how many steps there are."""
+        b = self.b
+        if isinstance(rows, int):
+            return SUM * rows + MOVE, b.times(self.depth, self.width)
+        return SUM, b.times(rows, b.times(self.depth, self.width))
 
     def block(
         self,
