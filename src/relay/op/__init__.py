@@ -16,6 +16,7 @@ from relay.op import (  # noqa: I001 -- the order is that of the operator manual
     join,
     broadcast,
     slice,
+    dynamic_shape,
     dynamic_slice,
     take,
     index,
@@ -60,7 +61,8 @@ from relay.op.relation import relation
 
 FILES = (
     math, trigonometry, rounding, arithmetic, division, compare, logic, cast, create, sizes, one_hot, reshape,
-    join, broadcast, slice, dynamic_slice, take, index, scatter, arrange, pad, layout, einsum, fixed_point,
+    join, broadcast, slice, dynamic_shape, dynamic_slice, take, index, scatter, arrange, pad, layout, einsum,
+    fixed_point,
     gradient, reduce, statistics, scan, sort, unique, random, nn, activation, basic, conv, conv_transpose,
     conv_weight, dense, loss, norm, magnitude, pool, global_pool, adaptive_pool, pool_grad,
     adaptive_pool_grad, upsample,

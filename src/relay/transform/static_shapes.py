@@ -16,6 +16,7 @@ from relay.op.broadcast import Where
 from relay.op.cast import Cast
 from relay.op.create import Arange
 from relay.op.division import FloorDivide
+from relay.op.dynamic_shape import DynBroadcastTo, DynReshape
 from relay.op.dynamic_slice import DynStridedSlice
 from relay.op.join import Concatenate, Stack
 from relay.op.pad import Pad
@@ -98,6 +99,19 @@ def _slice(w: Calls, e: Call) -> Expr | None:
     begin, end, strides = (tuple(v.tolist()) for v in values)
     mode = e.attrs.slice_mode
     return call_of("strided_slice", (x,), e, begin=begin, end=end, strides=strides, slice_mode=mode)
+
+
+@STATIC.rule("dyn.reshape(x, shape) => reshape(x); dyn.broadcast_to(x, shape) => broadcast_to(x)",
+             DynReshape, DynBroadcastTo)  # fmt: skip
+def _shape(w: Calls, e: Call) -> Expr | None:
+    x, shape = e.args
+    value = known(w, shape)
+    if value is None:
+        return None
+    sizes = tuple(value.tolist())
+    if isinstance(e.attrs, DynReshape):
+        return call_of("reshape", (x,), e, newshape=sizes, allowzero=e.attrs.allowzero)
+    return call_of("broadcast_to", (x,), e, shape=sizes)
 
 
 @STATIC.rule("dyn.topk(x, k) => topk(x)", DynTopK)

@@ -5,6 +5,12 @@ from typing import Any, Literal
 from relay.ir.expr import Call, Expr
 from relay.op.signatures import DType, Operand
 
+def broadcast_to(data: Operand, shape: Operand) -> Call:
+    """The tensor stretched as operands of arithmetic are, to a shape that is a tensor of rank 1."""
+
+def reshape(data: Operand, newshape: Operand, allowzero: bool = False) -> Call:
+    """The same elements, row by row, under a shape that is a tensor of rank 1 (`reshape-size`)."""
+
 def strided_slice(data: Any, begin: Any, end: Any, strides: Any = None, slice_mode: str = "end") -> Expr:
     """As `strided_slice`; places may be lists of numbers, and without strides every element is taken."""
 
