@@ -7,7 +7,7 @@ several read it in different places, or where it would be computed again and aga
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, cast
 
-from relay.backend.native.code import Code, Value
+from relay.backend.native.code import CONTEXT, Code, Value
 from relay.backend.native.elements import is_reduction
 from relay.backend.native.kernels.matrices import Matrices, product_of, weight_of
 from relay.backend.native.lazy import Lazy, is_pointwise, may_wait
@@ -91,6 +91,8 @@ class Fused:
     def lines(self) -> str:
         """The same; rows may turn out to be none (`OneByOne`)."""
         b = Loops(self.program, self.code, cast("Any", self.root))
+        if POINTER in self.kinds:
+            self.code.do(f"call void @relay.check({CONTEXT})")
         for p, row in zip(self.fn.params, self.rows, strict=True):
             t = p.type_annotation
             assert t is not None
