@@ -25,15 +25,17 @@ def build(
     *,
     params: Mapping[str, Any] | None = None,
     entries: Sequence[str] | None = None,
+    opt_level: int | None = None,
     threads: int | None = None,
     cache: bool = True,
 ) -> CompiledModule:
     """The module as machine code of this processor.
 
     `params` are values of parameters of `@main`, by name, which become part of it.  `entries` are the
-    definitions that can be called: `@main`, or where there is none, all that the module defines.  `threads`
-    is how many its loops take; `RELAY_NUM_THREADS` says it otherwise, or the number of cores.  What was
-    compiled before comes from the cache, unless `cache` is False.
+    definitions that can be called: `@main`, or where there is none, all that the module defines.
+    Passes of at most `opt_level` run before, or those that `PassContext` enables.  `threads` is how many the
+    loops take; `RELAY_NUM_THREADS` says it otherwise, or the number of cores.  What was compiled before comes
+    from the cache, unless `cache` is False.
 
     Raises `unknown-target`, `unknown-input`, `argument-type`, `thread-count`, `no-native-code`, and what is
     wrong with the program.
@@ -48,7 +50,7 @@ def build(
     if params:
         mod = with_params(mod, params)
     names = named_entries(mod, entries)
-    return compiled_module(compiled(mod, names, use=cache), threads)
+    return compiled_module(compiled(mod, names, opt_level, cache), threads)
 
 
 def named_entries(mod: IRModule, chosen: Sequence[str] | None = None) -> tuple[str, ...]:

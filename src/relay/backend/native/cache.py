@@ -32,12 +32,12 @@ LIMIT = 1 << 30
 """Bytes of all entries; one that takes more than a quarter of it is not kept."""
 
 
-def compiled(mod: IRModule, entries: Sequence[str], use: bool = True) -> Artefact:
-    """A module compiled, now or before (`no-native-code`)."""
+def compiled(mod: IRModule, entries: Sequence[str], level: int | None = None, use: bool = True) -> Artefact:
+    """A module compiled, now or before, after passes of at most a level (`no-native-code`)."""
     folder = cache_folder() if use else None
-    name = "" if folder is None else key(mod, entries)
+    name = "" if folder is None else key(mod, entries, level)
     if folder is None or not name:
-        return compiled_now(mod, entries)
+        return compiled_now(mod, entries, level)
     path = folder / f"{name}.rlo"
     if path.exists():
         with suppress(RelayError):
@@ -45,16 +45,17 @@ def compiled(mod: IRModule, entries: Sequence[str], use: bool = True) -> Artefac
             with suppress(OSError):
                 os.utime(path)
             return found
-    made = compiled_now(mod, entries)
+    made = compiled_now(mod, entries, level)
     keep(made, path)
     return made
 
 
-def compiled_now(mod: IRModule, entries: Sequence[str]) -> Artefact:
+def compiled_now(mod: IRModule, entries: Sequence[str], level: int | None = None) -> Artefact:
     """A module compiled (`no-native-code`)."""
     from relay.backend.native.compilation import Compilation
+    from relay.backend.native.pipeline import lean
 
-    return Compilation(mod, entries).artefact()
+    return Compilation(lean(mod, entries, level), entries).artefact()
 
 
 def cache_folder() -> Path | None:
@@ -73,7 +74,7 @@ def cache_folder() -> Path | None:
     return Path(os.environ.get("XDG_CACHE_HOME") or home / ".cache") / "relay"
 
 
-def key(mod: IRModule, entries: Sequence[str]) -> str:
+def key(mod: IRModule, entries: Sequence[str], level: int | None = None) -> str:
     """The name of an entry; empty where a program cannot be told from others by its text."""
     used = needed(mod, entries)
     if not used:
@@ -84,7 +85,13 @@ def key(mod: IRModule, entries: Sequence[str]) -> str:
     except RelayError:
         return ""
     context = PassContext.current()
-    options = context.opt_level, context.required_pass, context.disabled_pass, sorted(context.config.items())
+    options = (
+        level,
+        context.opt_level,
+        context.required_pass,
+        context.disabled_pass,
+        sorted(context.config.items()),
+    )
     said = hashlib.blake2b(digest_size=20)
     around = version(), package(), jit.triple(), jit.processor(), jit.features(), list(entries), options
     for piece in (repr(around), text, repr(sources)):

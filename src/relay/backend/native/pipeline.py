@@ -1,0 +1,21 @@
+"""What a module goes through before it is compiled: passes that make it lean, as `PassContext` says."""
+
+from collections.abc import Sequence
+
+from relay.ir.module import IRModule
+from relay.transform.context import PassContext
+from relay.transform.default import optimize
+from relay.transform.definitions import without_definitions
+from relay.transform.unused_functions import reached
+from relay.typecheck.infer import infer
+
+
+def lean(mod: IRModule, entries: Sequence[str], level: int | None = None) -> IRModule:
+    """What entries need of a module, after passes of at most a level; without one, the context says it."""
+    wanted = reached(mod, [mod.get_global_var(name) for name in entries])
+    mod = infer(without_definitions(mod, [v for v in mod.functions if v not in wanted]))
+    now = PassContext.current()
+    # That pass knows of no entry but `@main`.
+    disabled = (*now.disabled_pass, "remove_unused_functions")
+    with PassContext(now.opt_level, now.required_pass, disabled, now.instruments, now.config):
+        return optimize(mod, level=level)
