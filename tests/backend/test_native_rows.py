@@ -150,3 +150,18 @@ def test_windows_at_the_edges() -> None:
     mod, program = compiled("%x: Tensor[(2, 3, 9, 70), float32]", body)
     x = np.random.default_rng(0).standard_normal((2, 3, 9, 70)).astype("float32")
     same(program(x), mod.evaluate("main", x))
+
+
+@pytest.mark.parametrize("name", ["argmax", "argmin"])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int8", "float16"])
+@pytest.mark.parametrize("is_last", ["False", "True"])
+def test_the_first_of_equals_is_found(name: str, dtype: str, is_last: str) -> None:
+    rng = np.random.default_rng(0)
+    for n in (1, 3, 64, 65, 300):
+        body = f"{name}(%x, axis=1, select_last_index={is_last})"
+        mod, program = compiled(f"%x: Tensor[(6, {n}), {dtype}]", body)
+        x = rng.integers(-3, 3, (6, n)).astype(dtype)
+        if dtype != "int8":
+            x[1, n // 2 :] = x[2, : n // 2 + 1] = np.nan
+            x[3], x[4] = np.inf, -np.inf
+        np.testing.assert_array_equal(program(x), mod.evaluate("main", x))

@@ -8,6 +8,9 @@ broadcasting);
 pad);
 - `start(b, dtype)`, `combine(b, totals, x)` and `finish(b, totals, dtype)`: a reduction, of one element at a
   time in the order of memory, from and to a base type;
+  One with several totals may say how those of every so many elements are joined: `of_lane(b, totals, lane,
+  lanes)` are the totals of a lane in terms of all elements, None if that cannot be said, and
+  `merge(b, totals, others)` those of two parts;
 - `compute(b, out, *views)`: the whole result, written with `out.put(index, number)`; a tuple of results is a
   tuple of outputs.
 

@@ -353,6 +353,22 @@ class _ArgReduction(AxisReduction):
         following = b.add(here, b.const(1, here))
         return [b.select(better, x, best), b.select(better, here, at), following]
 
+    def of_lane(self, b: Scalars, totals: Sequence[Any], lane: Any, lanes: int) -> list[Any] | None:
+        best, at, here = totals
+        if self.select_last_index:
+            return None
+        return [best, b.add(b.multiply(at, b.const(lanes, at)), lane), here]
+
+    def merge(self, b: Scalars, totals: Sequence[Any], others: Sequence[Any]) -> list[Any]:
+        (x, i, here), (y, j, _) = totals, others
+        better, equal = b.compare(self.kind, y, x), b.compare("eq", x, y)
+        if is_float(x.dtype):
+            nan_x, nan_y = b.compare("ne", x, x), b.compare("ne", y, y)
+            better = b.bits("or", better, b.bits("and", nan_y, b.compare("eq", x, x)))
+            equal = b.bits("or", equal, b.bits("and", nan_x, nan_y))
+        other = b.bits("or", better, b.bits("and", equal, b.compare("lt", j, i)))
+        return [b.select(other, y, x), b.select(other, j, i), here]
+
     def finish(self, b: Scalars, totals: Sequence[Any], dtype: str) -> Any:
         return totals[1]
 

@@ -7,7 +7,7 @@ from relay.backend.native.indices import Index
 from relay.backend.native.loops import Loops
 from relay.backend.native.scalars import Number
 from relay.backend.native.space import in_lanes, merged, width
-from relay.backend.native.vectors import OneByOne, element_of, picked, vector_of
+from relay.backend.native.vectors import OneByOne, counting, element_of
 from relay.op.base import Broadcast, Elementwise, Operator
 
 
@@ -42,7 +42,7 @@ def reduced(b: Loops, op: Any, x: Any, index: Sequence[Index]) -> Number:
     for i, a in enumerate(kept):
         place[a] = index[a if op.keepdims else i]
     totals: Sequence[Number] = op.start(b, x.dtype)
-    if b.code.lanes or not axes or len(totals) > 1 or axes[-1] != rank - 1:
+    if b.code.lanes or not axes or axes[-1] != rank - 1 or not has_lanes(b, op, x, axes, totals):
         return op.finish(b, one_by_one(b, op, x, axes, place, totals), x.dtype)
     mark = b.mark()
     try:
@@ -51,6 +51,14 @@ def reduced(b: Loops, op: Any, x: Any, index: Sequence[Index]) -> Number:
         b.rewind(mark)
         found = one_by_one(b, op, x, axes, place, totals)
     return op.finish(b, found, x.dtype)
+
+
+def has_lanes(b: Loops, op: Any, x: Any, axes: Sequence[int], totals: Sequence[Number]) -> bool:
+    """Whether the lanes of a vector can each combine a part of the elements."""
+    if len(totals) == 1:
+        return True
+    is_one = sum([g.axes[0] in axes for g in merged(x.sizes, [x], axes)]) == 1
+    return is_one and hasattr(op, "merge") and op.of_lane(b, totals, totals[1], 1) is not None
 
 
 def one_by_one(
@@ -86,20 +94,24 @@ def in_vectors(
             return in_lanes(b, groups[-1].count(b, x.sizes), outer, step)
 
         found = b.fold([g.count(b, x.sizes) for g in groups[:-1]], totals, row)
-    return folded(b, op, found[0], lanes)
+        if len(found) > 1:
+            found = op.of_lane(b, found, Number("int32", counting("i32", lanes)), lanes)
+    return folded(b, op, found, lanes)
 
 
-def folded(b: Loops, op: Any, total: Number, lanes: int) -> Sequence[Number]:
-    """The lanes of a total combined: the first half with the second, again and again."""
-    code, v, dtype = b.code, total.value, total.dtype
+def folded(b: Loops, op: Any, totals: Sequence[Number], lanes: int) -> Sequence[Number]:
+    """The lanes of totals combined: the first half with the second, again and again."""
+    code = b.code
     while lanes > 1:
         lanes //= 2
-        kind = vector_of(element_of(v.type), lanes)
-        parts = [
-            code.set(kind, f"shufflevector {v}, {v.type} poison, {picked(lanes, k)}") for k in (0, lanes)
+        halves = [
+            [Number(x.dtype, code.shuffled(x.value, x.value, range(k, k + lanes))) for x in totals]
+            for k in (0, lanes)
         ]
         with code.in_lanes(lanes):
-            one, other = (Number(dtype, p) for p in parts)
-            (joined,) = op.combine(b, [one], other)
-        v = joined.value
-    return [Number(dtype, code.set(element_of(v.type), f"extractelement {v}, i64 0"))]
+            is_one = len(totals) == 1
+            totals = op.combine(b, halves[0], halves[1][0]) if is_one else op.merge(b, *halves)
+    return [
+        Number(x.dtype, code.set(element_of(x.value.type), f"extractelement {x.value}, i64 0"))
+        for x in totals
+    ]

@@ -72,7 +72,9 @@ class Lazy:
         """An element, which is kept or has been where there is room for it."""
         if not self.may_run:
             raise OneByOne
-        if self.room is None:
+        if self.room is not None and not self.b.code.lanes:
+            self.room.is_used = False
+        if self.room is None or not self.b.code.lanes:
             return one(self.b, self.call.attrs, self.views, place)
         p = self.kept_at(self.room, place)
         if self.room.is_full:

@@ -66,12 +66,6 @@ def counting(kind: str, lanes: int, step: int = 1) -> Value:
     return Value(vector_of(kind, lanes), f"<{', '.join([f'{kind} {step * i}' for i in range(lanes)])}>")
 
 
-@cache
-def picked(lanes: int, first: int) -> Value:
-    """The mask of a shuffle that takes so many lanes from one of them on."""
-    return Value(f"<{lanes} x i32>", f"<{', '.join([f'i32 {first + i}' for i in range(lanes)])}>")
-
-
 @dataclass(frozen=True, slots=True)
 class Run:
     """An index along the lanes."""
