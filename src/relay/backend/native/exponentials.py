@@ -24,9 +24,14 @@ TWO_THIRDS = (0.6666666666666666, 3.700743415417188e-17)
 LN2_PAIR = (0.6931471805599453, 2.3190468138462996e-17)
 
 
+def held_below(x: Lane, high: float) -> Lane:
+    """`x` where it is less, else the bound; NaN stays."""
+    return x.const(high).choose(x.compare("ogt", high), x)
+
+
 def clamped(x: Lane, low: float, high: float) -> Lane:
     """`x` within bounds; NaN stays."""
-    x = x.const(high).choose(x.compare("ogt", high), x)
+    x = held_below(x, high)
     return x.const(low).choose(x.compare("olt", low), x)
 
 
@@ -42,9 +47,10 @@ def scaled(x: Lane, n: Whole) -> Lane:
     return x * power_of_two(half) * power_of_two(n - half)
 
 
-def exp(x: Lane, rest: Lane | None = None, doublings: int = 0) -> Lane:
-    """`exp(x + rest) * 2 ** doublings`."""
-    x = clamped(x, *(bound - doublings * LN2 for bound in EXP_RANGE[x.kind]))
+def exp(x: Lane, rest: Lane | None = None, doublings: int = 0, is_near: bool = False) -> Lane:
+    """`exp(x + rest) * 2 ** doublings`; a normal number for sure, if `is_near`."""
+    if not is_near:
+        x = clamped(x, *(bound - doublings * LN2 for bound in EXP_RANGE[x.kind]))
     high, low = LN2_PARTS[x.kind]
     whole, n = (x * (1 / LN2)).nearest()
     r = whole.fma(-low, whole.fma(-high, x))
@@ -52,7 +58,7 @@ def exp(x: Lane, rest: Lane | None = None, doublings: int = 0) -> Lane:
     near = r + 1.0
     lost = r - (near - 1.0)
     grown = near + (r * r).fma(r.polynomial(table.EXP32 if x.short else table.EXP64), lost)
-    return scaled(grown, n + doublings if doublings else n)
+    return grown * power_of_two(n) if is_near else scaled(grown, n + doublings if doublings else n)
 
 
 def split(x: Lane) -> tuple[Lane, Lane]:
@@ -140,7 +146,7 @@ def tanh(x: Lane) -> Lane:
     """The hyperbolic tangent."""
     z = x * x
     near = (x * z).fma(z.polynomial(table.TANH32 if x.short else table.TANH64), x)
-    far = 1.0 - 2.0 / (exp(clamped(x.size(), 0.0, 30.0) * 2.0) + 1.0)
+    far = 1.0 - 2.0 / (exp(held_below(x.size(), 30.0) * 2.0, is_near=True) + 1.0)
     return near.choose(x.size().compare("olt", 0.625), far).signed(x)
 
 
