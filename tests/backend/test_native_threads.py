@@ -1,5 +1,6 @@
 """Operators on several threads: the same results, to the last bit, and the same failures."""
 
+import threading
 from typing import Any
 
 import numpy as np
@@ -69,3 +70,35 @@ def test_a_number_of_threads_that_is_none() -> None:
 
 def fields(x: Any) -> tuple[Any, ...]:
     return x if isinstance(x, tuple) else (x,)
+
+
+def test_several_threads_of_python_with_loops_on_several_threads() -> None:
+    mod = relay.parse("""def @main(%x: Tensor[(60000,), float32], %y: Tensor[(60000,), int32]) {
+        sum(exp(%x)) + cast(sum(100 / %y), dtype="float32")
+    }
+    def @other(%x: Tensor[(200, 300), float32]) { nn.softmax(nn.dense(%x, %x)) }""")
+    program = NativeProgram(mod, ("main", "other"), threads=3)
+    main, other = program.function("main"), program.function("other")
+    x, y = np.linspace(-1, 1, 60_000, dtype="float32"), np.ones(60_000, "int32")
+    bad = y.copy()
+    bad[40_000:] = 0
+    square = x.reshape(200, 300)
+    wanted, softmax = main(x, y), other(square)
+    wrong: list[str] = []
+
+    def work() -> None:
+        for _ in range(30):
+            if main(x, y) != wanted or not (other(square) == softmax).all():
+                wrong.append("a result")
+            try:
+                main(x, bad)
+            except relay.RelayError:
+                continue
+            wrong.append("no failure")
+
+    threads = [threading.Thread(target=work) for _ in range(8)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert not wrong
