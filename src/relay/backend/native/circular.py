@@ -1,9 +1,9 @@
-"""The circular functions, their inverses, and the error function, as straight code.
+"""The circular functions, their inverses, and the error function.
 
 Sources: argument reduction after Cody and Waite, 1980, and for the rare large angle, behind a branch, by the
-bits of 2/pi that matter after Payne and Hanek, 1983; sums and products of
-two floats after Knuth and Dekker; all functions are computed in float64, only the error function has a form
-in float32.
+bits of 2/pi that matter after Payne and Hanek, 1983; sums and products of two floats after Knuth and Dekker.
+All are computed in float64, but that sine and cosine of float32 go on in float32 from the rest of the angle,
+and the error function has a form of its own.
 """
 
 from collections.abc import Sequence

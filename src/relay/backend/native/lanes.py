@@ -1,7 +1,7 @@
 """Floats in the code that is made, with the operators of Python: what the formulas of `vector_math` speak.
 
-A `Lane` is a float32 or a float64.  All of this is straight code (no branch, no call), so that loops over it
-become vector code.
+A `Lane` is a float32 or a float64, or a vector of them.  All of this is straight code: a loop may become
+vector code, and several elements are computed at once by the same words.
 """
 
 from collections.abc import Sequence

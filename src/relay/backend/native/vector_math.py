@@ -1,4 +1,5 @@
-"""Functions of floats by their names, as straight code that becomes vector code inside of loops.
+"""Functions of floats by their names, for one number or the lanes of a vector; straight code but for large
+angles.
 
 Results are within 2 units in the last place for float32 (1.5 at most on every 256th bit pattern, 0.51 for
 those that are computed in float64 and rounded) and within 4 for float64 (tests/backend/test_vector_math.py).
