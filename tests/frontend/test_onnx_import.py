@@ -89,11 +89,13 @@ def test_shapes_computed_from_symbolic_sizes_are_known() -> None:
     assert str(mod["main"].ret_type) == "Tensor[(n, 2, 3), float32]"
 
 
-def test_a_shape_that_is_an_input_can_be_given() -> None:
-    proto = model([node("Reshape", ["x", "to"], ["y"])], {"x": ("float32", [4]), "to": ("int64", [2])}, ["y"])
+def test_an_axis_that_is_an_input_can_be_given() -> None:
+    proto = model(
+        [node("Squeeze", ["x", "axes"], ["y"])], {"x": ("float32", [2, 1]), "axes": ("int64", [1])}, ["y"]
+    )
     assert codes(proto) == ("onnx-needs-value",)
-    found = value(proto, np.arange(4, dtype="float32"), static={"to": np.array([2, 2])})
-    np.testing.assert_array_equal(found, [[0, 1], [2, 3]])
+    found = value(proto, np.ones((2, 1), "float32"), static={"axes": np.array([1])})
+    np.testing.assert_array_equal(found, [1, 1])
 
 
 def test_every_unsupported_operator_is_listed_at_once() -> None:
@@ -246,10 +248,12 @@ def test_a_model_is_run_and_saved_from_the_command_line(tmp_path: Path, monkeypa
 
 def test_inputs_that_decide_types_are_taken_from_the_command_line(tmp_path: Path, monkeypatch: Any) -> None:
     monkeypatch.chdir(tmp_path)
-    proto = model([node("Reshape", ["x", "to"], ["y"])], {"x": ("float32", [2]), "to": ("int64", [2])}, ["y"])
+    proto = model(
+        [node("Unsqueeze", ["x", "axes"], ["y"])], {"x": ("float32", [2]), "axes": ("int64", [1])}, ["y"]
+    )
     Path("m.onnx").write_bytes(proto.SerializeToString())
-    np.save("to.npy", np.array([2, 1]))
-    assert cli("run", "m.onnx", "[1.0, 2.0]", "to=to.npy").output == "[[1.0],\n [2.0]]\n"
+    np.save("axes.npy", np.array([1]))
+    assert cli("run", "m.onnx", "[1.0, 2.0]", "axes=axes.npy").output == "[[1.0],\n [2.0]]\n"
 
 
 def test_importing_relay_does_not_import_onnx() -> None:
@@ -258,3 +262,36 @@ def test_importing_relay_does_not_import_onnx() -> None:
 
     program = "import relay, relay.frontend, sys; assert 'onnx' not in sys.modules"
     subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_shapes_that_only_the_inputs_say() -> None:
+    proto = model(
+        [
+            node("Reshape", ["x", "to"], ["r"]),
+            node("Expand", ["r", "wide"], ["e"]),
+            node("ConstantOfShape", ["wide"], ["z"]),
+            node("Add", ["e", "z"], ["y"]),
+        ],
+        {"x": ("float32", ["n"]), "to": ("int64", [2]), "wide": ("int64", [3])},
+        ["y"],
+    )
+    x = np.arange(4, dtype="float32")
+    found = value(proto, x, np.array([4, -1]), np.array([2, 4, 3]))
+    np.testing.assert_array_equal(found, np.broadcast_to(x.reshape(4, 1), (2, 4, 3)))
+
+
+def test_sizes_are_known_where_a_tensor_is_stretched_or_filled_by_them() -> None:
+    proto = model(
+        [
+            node("Shape", ["x"], ["s"]),
+            node("ConstantOfShape", ["s"], ["z"]),
+            node("Expand", ["one", "s"], ["e"]),
+            node("Add", ["z", "e"], ["y"]),
+        ],
+        {"x": ("float32", ["n", "m"])},
+        ["y"],
+        {"one": np.ones((1, 1), "float32")},
+    )
+    mod, _ = imported(proto)
+    assert str(mod["main"].ret_type) == "Tensor[(n, m), float32]"
+    np.testing.assert_array_equal(value(proto, np.zeros((2, 3), "float32")), np.ones((2, 3)))

@@ -49,6 +49,8 @@ def convert_if(node: Node, condition: Value) -> Any:
     for a, b in zip(then, otherwise, strict=True):
         if isinstance(a, Items | Nothing) or isinstance(b, Items | Nothing):
             raise NeedsValueError("which branch is taken", condition.sources)
+        if same_kind(a.type) != same_kind(b.type) and condition.sources:
+            raise NeedsValueError("which branch is taken", condition.sources)
         if same_kind(a.type) != same_kind(b.type):
             return node.fail(f"its branches give {a.type} and {b.type}")
     if len(then) == 1:

@@ -7,9 +7,9 @@ import numpy as np
 
 from relay.frontend.onnx.node import Node
 from relay.frontend.onnx.registry import converts
-from relay.frontend.onnx.support import cast, dims_of, filled, scalar
+from relay.frontend.onnx.support import ascribed, cast, filled, scalar
 from relay.frontend.onnx.tensors import dtype_of
-from relay.frontend.onnx.value import Value, call, constant
+from relay.frontend.onnx.value import Value, call, constant, sizes_of
 
 
 @converts("Constant")
@@ -36,10 +36,12 @@ def convert_constant(node: Node) -> Value:
 def constant_of_shape(node: Node, sizes: Value) -> Value:
     """A tensor of one number."""
     value = node.tensor("value", np.zeros(1, "float32")).reshape(())
-    dims = dims_of(sizes, "the shape")
-    if all(isinstance(d, int) for d in dims):
+    found = sizes_of(sizes)
+    dims = None if found is None else list(found.reshape(-1))
+    if dims is not None and all(isinstance(d, int) for d in dims):
         return filled(dims, value, constant(value).dtype)
-    return call("dyn.broadcast_to", constant(value), sizes)
+    made = call("dyn.broadcast_to", constant(value), cast(sizes, "int64"))
+    return made if dims is None else ascribed(made, dims)
 
 
 @converts("EyeLike")

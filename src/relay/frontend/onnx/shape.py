@@ -9,17 +9,17 @@ from relay.frontend.onnx.node import Node
 from relay.frontend.onnx.registry import converts
 from relay.frontend.onnx.scales import NUMBER, Scales, from_scales, to_scales
 from relay.frontend.onnx.support import (
+    ascribed,
     axes_in,
     axis_in,
     cast,
-    dims_of,
     given_axes,
     merged,
     reshape_to,
     sizes_as_value,
 )  # fmt: skip
 from relay.frontend.onnx.tensors import dtype_of
-from relay.frontend.onnx.value import NeedsValueError, Value, call, constant
+from relay.frontend.onnx.value import NeedsValueError, Value, call, constant, sizes_of
 from relay.ir.dtype import is_float
 from relay.ir.type import ANY, Dim
 
@@ -49,18 +49,21 @@ def size(node: Node, x: Value) -> Value:
 @converts("Reshape")
 def reshape(node: Node, x: Value, sizes: Value | None = None) -> Value:
     """The same elements under another shape."""
-    wanted: list[Any] = node.ints("shape", []) if sizes is None else dims_of(sizes, "the shape")
     copies = not node.int("allowzero", 0)
+    known = None if sizes is None else sizes_of(sizes)
+    if sizes is not None and known is None:
+        return call("dyn.reshape", x, cast(sizes, "int64"), allowzero=not copies)
+    wanted: list[Any] = node.ints("shape", []) if known is None else list(known.reshape(-1))
     dims: list[Dim] = []
     for i, d in enumerate(wanted):
         copied = isinstance(d, int) and d == 0 and copies
         dims.append(x.shape[i] if copied and i < x.rank else d)
     if -1 in dims:
-        return _with_rest(x, dims)
-    return reshape_to(x, dims, frozenset() if sizes is None else sizes.sources)
+        return _with_rest(x, dims, sizes)
+    return reshape_to(x, dims, sizes)
 
 
-def _with_rest(x: Value, dims: list[Dim]) -> Value:
+def _with_rest(x: Value, dims: list[Dim], sizes: Value | None) -> Value:
     """A shape of which one size is what is left over."""
     at = dims.index(-1)
     others = [d for i, d in enumerate(dims) if i != at]
@@ -74,8 +77,11 @@ def _with_rest(x: Value, dims: list[Dim]) -> Value:
             codes.append(d)
         elif i < x.rank and x.shape[i] == d and len(codes) == i and -1 not in codes:
             codes.append(0)
-        else:
+        elif sizes is None:
             raise NeedsValueError("a shape", x.sources)
+        else:
+            made = call("dyn.reshape", x, cast(sizes, "int64"))
+            return ascribed(made, [ANY if k == at else s for k, s in enumerate(dims)])
     return call("reshape", x, newshape=tuple(codes))
 
 
@@ -115,7 +121,10 @@ def transpose(node: Node, x: Value) -> Value:
 @converts("Expand")
 def expand(node: Node, x: Value, sizes: Value) -> Value:
     """Stretched as operands of arithmetic are."""
-    wanted = dims_of(sizes, "the shape")
+    found = sizes_of(sizes)
+    if found is None:
+        return expand_to(x, sizes)
+    wanted = list(found.reshape(-1))
     front = len(wanted) - x.rank
     own: list[Dim] = [*[1] * front, *x.shape]
     wanted = [*[1] * -front, *wanted]
@@ -124,14 +133,20 @@ def expand(node: Node, x: Value, sizes: Value) -> Value:
         return x
     if all(isinstance(d, int) for d in dims):
         return call("broadcast_to", x, shape=tuple(dims))
-    return call("dyn.broadcast_to", x, full_shape(x, sizes, dims))
+    return ascribed(expand_to(x, sizes), dims)
 
 
-def full_shape(x: Value, sizes: Value, dims: list[Dim]) -> Value:
-    """The sizes to stretch to, of the rank of the result."""
-    if any(d is ANY for d in dims):
-        raise NeedsValueError("a shape", x.sources | sizes.sources)
-    return sizes
+def expand_to(x: Value, sizes: Value) -> Value:
+    """Stretched to sizes that are known at run time; those that are 1 stretch nothing."""
+    rank = sizes.size(0)
+    own, wanted = sizes_as_value(x), cast(sizes, "int64")
+    ones = constant([1] * abs(rank - x.rank), "int64")
+    if rank > x.rank:
+        own = call("concatenate", (ones, own), axis=0)
+    elif rank < x.rank:
+        wanted = call("concatenate", (ones, wanted), axis=0)
+    one = call("equal", wanted, constant(1, "int64"))
+    return call("dyn.broadcast_to", x, call("where", one, own, wanted))
 
 
 @converts("Tile", since=6)

@@ -7,10 +7,9 @@ import numpy as np
 
 from relay.diagnostic import fail
 from relay.frontend.onnx.node import Node
-from relay.frontend.onnx.value import NeedsValueError, Value, call, constant, sizes_of
-from relay.ir.dtype import is_float
-from relay.ir.expr import Call, Op
-from relay.ir.type import ANY, Dim
+from relay.frontend.onnx.value import NeedsValueError, Value, call, constant
+from relay.ir.expr import Call, Let, Op, Var
+from relay.ir.type import ANY, Dim, TensorType
 
 SHORT = ("float16", "bfloat16")
 
@@ -39,8 +38,8 @@ def given_axes(node: Node, operand: Value | None, since: int) -> list[int] | Non
     return node.ints("axes", None)
 
 
-def reshape_to(x: Value, dims: Sequence[Dim], sources: frozenset[str] = frozenset()) -> Value:
-    """`x` with sizes that are numbers or symbolic."""
+def reshape_to(x: Value, dims: Sequence[Dim], sizes: Value | None = None) -> Value:
+    """`x` with sizes that are numbers or symbolic; `sizes` is the same as a tensor, if there is one."""
     if tuple(dims) == x.shape:
         return x
     if all(isinstance(d, int) for d in dims):
@@ -52,7 +51,16 @@ def reshape_to(x: Value, dims: Sequence[Dim], sources: frozenset[str] = frozense
         codes.append(0 if same else d if isinstance(d, int) else -1)
     if codes.count(-1) <= 1 and not any(d == 0 and isinstance(d, int) for d in dims):
         return call("reshape", x, newshape=tuple(codes))
-    raise NeedsValueError("a shape", x.sources | sources)
+    if sizes is None:
+        raise NeedsValueError("a shape", x.sources)
+    return ascribed(call("dyn.reshape", x, cast(sizes, "int64"), allowzero=True), dims)
+
+
+def ascribed(x: Value, dims: Sequence[Dim]) -> Value:
+    """`x`, of which more sizes are known than its type says."""
+    found = TensorType(tuple(dims), x.dtype)
+    var = Var("sized", found)
+    return Value(Let(var, x.expr, var), found, sources=x.sources)
 
 
 def merged(x: Value, axis: int) -> Value:
@@ -97,24 +105,6 @@ def sizes_as_value(x: Value) -> Value:
     made = open_call(Call(Op.get("shape_of"), (x.stand_in,), {"dtype": "int64"}), [x])
     sources = x.sources if any(not isinstance(d, int) for d in x.shape) else frozenset[str]()
     return symbolic(x.shape, made.expr, made.type, sources)
-
-
-def dims_of(x: Value, what: str) -> list[Any]:
-    """The sizes that a vector holds, numbers or symbolic."""
-    found = sizes_of(x)
-    if found is None:
-        return x.numbers(what)
-    return list(found.reshape(-1))
-
-
-def accurate(x: Value) -> Value:
-    """Short floats as float32."""
-    return cast(x, "float32") if is_float(x.dtype) and x.dtype in SHORT else x
-
-
-def known_or_none(x: Value | None) -> np.ndarray[Any, Any] | None:
-    """The value, if it is known."""
-    return None if x is None else x.array
 
 
 def scalar(x: Value) -> Value:
