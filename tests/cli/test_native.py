@@ -93,3 +93,24 @@ def test_backends_are_timed_side_by_side() -> None:
     ran = cli("bench", "plus.relay", "--backend", "debug", "--rounds", "1")
     assert ran.status == 0
     assert "native" not in ran.output
+
+
+def test_a_program_is_compiled_once_for_all_inputs(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RELAY_CACHE", str(folder / "cache"))
+    for x, wanted in (("[1.0, 2.0]", "[2.0, 4.0]\n"), ("[3.0]", "[6.0]\n")):
+        assert cli("run", "--backend", "native", "affine.relay", x, "2.0").output == wanted
+    assert len(list((folder / "cache").iterdir())) == 1
+
+
+def test_inputs_may_be_functions_and_use_the_program() -> None:
+    text = "def @main(%f: fn(int32) -> int32, %x: int32) { %f(%x) }\ndef @twice(%i: int32) { 2 * %i }"
+    Path("apply.relay").write_text(text)
+    inc = "fn (%i: int32) { %i + 1 }"
+    for arguments in (["@twice", "4"], [inc, "4"], [inc, f"@main({inc}, @twice(3))"]):
+        wanted = cli("run", "apply.relay", *arguments)
+        assert wanted.status == 0
+        assert cli("run", "--backend", "native", "apply.relay", *arguments) == wanted
+    for wrong in (["[[1.0]]", "2.0"], ["[1.0]", "[2.0]"]):
+        ran = [cli("run", "affine.relay", "--backend", b, *wrong) for b in ("debug", "native")]
+        assert ran[0].status == 1
+        assert ran[0] == ran[1]

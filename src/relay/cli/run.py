@@ -16,8 +16,9 @@ from relay.diagnostic import Report, Source, Span, did_you_mean, fail
 from relay.ir.dtype import dtype_name
 from relay.ir.expr import Call, Expr, Function, GlobalVar, Tuple, Var, replace
 from relay.ir.module import IRModule
-from relay.ir.type import TensorType, TupleType
+from relay.ir.type import FuncType, Kind, RefType, TensorType, TupleType
 from relay.ir.vars import free_vars
+from relay.ir.walk import post_order
 
 BACKENDS = ("debug", "native")
 COMPILED = ".rlo"
@@ -114,18 +115,25 @@ def program_of(
 def run_compiled(file: str, entry: str, args: Sequence[str], by_name: Mapping[str, Input]) -> Any:
     """The value of an entry of a compiled program on inputs."""
     from relay.building import load_module
-    from relay.driver import evaluate as value_of
 
     built = load_module(file)
     header = built.header(entry)
     inputs = arrange([p.name_hint for p in header.params], args, by_name)
-    types = TupleType([p.type_annotation for p in header.params if p.type_annotation is not None])
-    taken = replace(header, body=Tuple(header.params, span=header.span), ret_type=types)
-    mod = IRModule({GlobalVar(entry): taken}, dict(built.program.signature.definitions))
-    call, arrays = command(mod, entry, inputs)
-    values = value_of(mod, call, *arrays)
+    mod = IRModule(type_definitions=dict(built.program.signature.definitions))
+    values = converted(mod, entry, header, inputs)
     with progress("running"):
         return built.program.evaluate(entry, *values)
+
+
+def converted(mod: IRModule, entry: str, header: Function, inputs: Sequence[Input]) -> tuple[Any, ...]:
+    """The values of inputs, of the types that the parameters of a definition say."""
+    from relay.driver import evaluate as value_of
+
+    types = TupleType([p.type_annotation for p in header.params if p.type_annotation is not None])
+    mod = mod.copy()
+    mod[entry] = replace(header, body=Tuple(header.params, span=header.span), ret_type=types)
+    call, arrays = command(mod, entry, inputs)
+    return value_of(mod, call, *arrays)
 
 
 def entry_of(mod: IRModule, name: str) -> Expr:
@@ -147,10 +155,25 @@ def evaluate(
     call, arrays = command(mod, entry, inputs) if is_function else (GlobalVar(entry), [])
     if backend == "debug":
         return value_of(mod, call, *arrays) if is_function else value_of(mod, entry)
-    from relay.building import NativeExecutor
+    from relay.building import NativeExecutor, build
 
+    main, mentions = mod[entry], [e for e in post_order(call) if e == GlobalVar(entry)]
+    if isinstance(main, Function) and takes_data(main) and len(mentions) == 1:
+        values = converted(mod, entry, main, inputs)
+        return build(mod, entries=[entry]).program.evaluate(entry, *values)
     fn = call if isinstance(call, Function) else Function((), call, span=call.span)
     return NativeExecutor(mod).apply(fn, tuple(arrays))
+
+
+def takes_data(fn: Function) -> bool:
+    """Whether one compilation of a function does for all inputs: it takes no functions, nor any type."""
+    pending = [p.type_annotation for p in fn.params]
+    while pending:
+        t = pending.pop()
+        if t is None or isinstance(t, FuncType | RefType):
+            return False
+        pending += t.children
+    return all(v.kind is Kind.Dim for v in fn.type_params)
 
 
 def command(mod: IRModule, entry: str, inputs: Sequence[Input]) -> tuple[Expr, list[Any]]:
