@@ -11,8 +11,6 @@ from relay.frontend.onnx.value import NeedsValueError, Value, call, constant
 from relay.ir.expr import Call, Let, Op, Var
 from relay.ir.type import ANY, Dim, TensorType
 
-SHORT = ("float16", "bfloat16")
-
 
 def cast(x: Value, dtype: str) -> Value:
     """`x` in a base type; itself if it has that."""
