@@ -18,6 +18,7 @@ from relay.backend.native.program import Program, give, result_type
 from relay.backend.native.representation import POINTER, is_scalar
 from relay.backend.native.rows import written
 from relay.backend.native.scalars import constant
+from relay.backend.native.space import width
 from relay.backend.native.vectors import OneByOne
 from relay.backend.native.views import View, new_output, operand
 from relay.ir.expr import Call, Constant, Expr, Function, Let, Tuple, TupleGetItem, Var
@@ -203,12 +204,12 @@ class Fused:
         if any(e in self.after for e in (*readers, *map(self.resolved, parts))):
             self.multiply(None)
 
-    def multiply(self, put: Callable[[Sequence[Any]], None] | None) -> None:
-        """Compute the product; `put(index)` follows for each element."""
+    def multiply(self, put: Callable[[Sequence[Any]], None] | None, lanes: int = 0) -> None:
+        """Compute the product; `put(index)` follows for each element, or for so many at a time."""
         if self.pending is not None:
             matrices, sums = self.pending
             self.pending = None
-            matrices.run(sums, put)
+            matrices.run(sums, put, lanes)
             matrices.b.done()
 
     def joined(self, waiting: Sequence[Lazy], outs: dict[Lazy, View]) -> list[Lazy]:
@@ -221,7 +222,11 @@ class Fused:
         for x in inside:
             own = x.type.dtype == matrices.sums and not isinstance(self.root, Tuple)
             outs[x] = sums if own else self.output(matrices.b, x)
-        self.multiply((lambda index: self.put(inside, outs, index)) if inside else None)
+
+        def put(index: Sequence[Any]) -> None:
+            self.put(inside, outs, index)
+
+        self.multiply(put if inside else None, width(matrices.sizes[-1], inside) if inside else 0)
         return inside
 
     def keeps_place(self, e: Expr) -> bool:

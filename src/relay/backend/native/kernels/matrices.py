@@ -10,7 +10,9 @@ from relay.backend.native.loops import Loops
 from relay.backend.native.panels import Panels
 from relay.backend.native.representation import SIZES, scalar
 from relay.backend.native.scalars import Number
+from relay.backend.native.space import in_lanes
 from relay.backend.native.tensors import DATA
+from relay.backend.native.vectors import OneByOne
 from relay.backend.native.views import View, new_output
 from relay.ir.expr import Call, Constant, Expr
 from relay.ir.type import TensorType
@@ -88,6 +90,7 @@ class Matrices:
         self.y: View | Weight = views[1]
         self.sizes = list(sizes)
         self.dtype = dtype
+        self.lanes = 0
         self.sums = sum_type(dtype, self.x.dtype, self.y.dtype)
         self.is_row = len(self.x.sizes) == 1
         self.is_flat = len(self.y.sizes) == 2 and not product.transpose_a
@@ -130,8 +133,9 @@ class Matrices:
         whole = b.code.load(POINTER, Value(POINTER, b.program.constant(panels)))
         return b.code.load(POINTER, b.code.at(whole, DATA))
 
-    def run(self, out: View, put: Put | None) -> None:
-        """Write the sums to `out`; `put(index)` is called for each element when it is there."""
+    def run(self, out: View, put: Put | None, lanes: int = 0) -> None:
+        """Write the sums to `out`; `put(index)` follows for each element, or for `lanes` of them."""
+        self.lanes = lanes
         b, packed = self.b, self.packed()
         x = self.factor(self.x, self.product.transpose_a, ())
         y = x if isinstance(self.y, Weight) else self.factor(self.y, self.product.transpose_b, ())
@@ -156,11 +160,29 @@ class Matrices:
         def part(top: Index, rows: Index, left: Index, columns: Index) -> None:
             def row(i: Index, _: Any) -> None:
                 index = [*stack, *b.unravelled(b.plus(top, i), self.row_sizes)]
-                b.loop(columns, (), lambda j, _: put((*index, b.plus(left, j))))
+                self.along(columns, lambda j: put((*index, b.plus(left, j))))
 
             b.loop(rows, (), row)
 
         return part
+
+    def along(self, n: Index, body: Callable[[Index], None]) -> None:
+        """Run `body(i)` for `i` from 0 to `n`, several at a time if that can be."""
+        b = self.b
+
+        def one(i: Index, _: Any) -> tuple[()]:
+            body(i)
+            return ()
+
+        mark = b.mark()
+        try:
+            if self.lanes > 1:
+                with b.code.in_lanes(self.lanes):
+                    in_lanes(b, n, (), one)
+                return
+        except OneByOne:
+            b.rewind(mark)
+        b.loop(n, (), one)
 
     def factor(self, x: Any, turned: bool, stack: Sequence[Index]) -> Factor:
         """An operand's matrix at a place in the stack."""
