@@ -165,3 +165,11 @@ def test_the_first_of_equals_is_found(name: str, dtype: str, is_last: str) -> No
             x[1, n // 2 :] = x[2, : n // 2 + 1] = np.nan
             x[3], x[4] = np.inf, -np.inf
         np.testing.assert_array_equal(program(x), mod.evaluate("main", x))
+
+
+def test_what_no_lane_wants_is_not_read() -> None:
+    body = "nn.pad(%x, 5f, pad_width=((900000, 3), (2, 2)))"
+    _, program = compiled("%x: Tensor[(2, 1), float32]", body)
+    x = np.array([[1], [2]], "float32")
+    wanted = np.pad(x, ((900000, 3), (2, 2)), constant_values=5)
+    np.testing.assert_array_equal(program(x), wanted)

@@ -46,6 +46,8 @@ class Code:
         """How many elements are computed at once; 0 where it is one, and nothing is a vector."""
         self.mask: Value | None = None
         """Which lanes count; None if all do."""
+        self.is_partial = False
+        """Whether it may be that no lane counts, so that memory is read by those alone that do."""
 
     def fresh(self) -> str:
         """A new name."""
@@ -117,12 +119,12 @@ class Code:
     @contextmanager
     def in_lanes(self, lanes: int) -> Generator[None, None, None]:
         """What is computed inside is computed for so many elements at once."""
-        before = self.lanes, self.mask
+        before = self.lanes, self.mask, self.is_partial
         self.lanes, self.mask = lanes, None
         try:
             yield
         finally:
-            self.lanes, self.mask = before
+            self.lanes, self.mask, self.is_partial = before
 
     def alike(self, *values: Value) -> tuple[Value, ...]:
         """Numbers as vectors, beside others that are."""
@@ -180,7 +182,7 @@ class Code:
 
     def is_any(self, c: Value) -> Value:
         """Whether a condition holds in a lane that counts."""
-        if c.type == "i1":
+        if c.type == "i1" and not self.is_partial:
             return c
         if self.mask is not None:
             c = self.op("and", c, self.mask)

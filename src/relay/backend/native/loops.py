@@ -91,7 +91,8 @@ class Loops(Indices):
         self, ways: Sequence[tuple[Number, Callable[[], Number]]], otherwise: Callable[[], Number]
     ) -> Number:
         """The same for several lanes: all ways run, each for the lanes that are its own."""
-        code, before = self.code, self.code.mask
+        code, before = self.code, (self.code.mask, self.code.is_partial)
+        code.is_partial = True
         rest, found = code.marks(), list[tuple[Value, Number]]()
         for c, make in ways:
             here = code.spread(c.value)
@@ -102,7 +103,7 @@ class Loops(Indices):
         code.mask = rest
         with self.inner():
             last = otherwise()
-        code.mask = before
+        code.mask, code.is_partial = before
         for here, x in reversed(found):
             last = Number(x.dtype, code.select(here, x.value, last.value))
         return last

@@ -42,6 +42,8 @@ class View:
         if self.data is None:
             return Number(self.dtype, self.found)
         at, leaf = self.b.position(index, self.sizes), scalar(self.dtype)
+        if self.b.code.is_partial and not is_several(at):
+            at = self.b.code.spread(value(at))
         if is_several(at):
             return Number(self.dtype, elements(self.b.code, self.data, leaf, at))
         return Number(self.dtype, element(self.b.code, self.data, leaf, value(at)))
