@@ -357,3 +357,9 @@ def test_constants_are_numbers_or_text():
 def test_one_parameter_is_no_list_of_parameters():
     with pytest.raises(TypeError, match="cannot be iterated"):
         Function(var("x"), var("x"))  # type: ignore[arg-type]
+
+
+def test_functions_that_know_each_other_have_a_name_each() -> None:
+    f = relay.var("f")
+    with pytest.raises(ValueError, match="1 names for 0 functions"):
+        relay.LetRec((f,), (), f)

@@ -80,7 +80,10 @@ class Let(RelayExpr):
 
 @node
 class LetRec(RelayExpr):
-    """`let rec v1 = f1 and v2 = f2; body`: mutually recursive functions; all see all."""
+    """`let rec v1 = f1 and v2 = f2; body`: mutually recursive functions; all see all.
+
+    Raises `ValueError` if there are not as many names as functions.
+    """
 
     vars: tuple[Var, ...] = several(converter=listed)
     values: tuple["Expr", ...] = several(converter=listed)
@@ -88,6 +91,8 @@ class LetRec(RelayExpr):
 
     def __post_init__(self) -> None:
         keep_listed(self, "vars", "values")
+        if len(self.vars) != len(self.values):
+            raise ValueError(f"{len(self.vars)} names for {len(self.values)} functions")
 
     @property
     def children(self) -> tuple["Expr", ...]:
