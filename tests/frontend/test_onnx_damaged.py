@@ -5,8 +5,12 @@ import pytest
 pytestmark = pytest.mark.onnx
 
 
-def test_damaged_models_are_imported_or_refused() -> None:
+@pytest.fixture(autouse=True)
+def _needs_onnx() -> None:
     pytest.importorskip("onnx", reason="needs the onnx extra")
+
+
+def test_damaged_models_are_imported_or_refused() -> None:
     from frontend.mutated_models import outcomes
 
     assert len(list(outcomes(range(200)))) == 200
@@ -14,7 +18,6 @@ def test_damaged_models_are_imported_or_refused() -> None:
 
 @pytest.mark.long
 def test_many_damaged_models_are_imported_or_refused() -> None:
-    pytest.importorskip("onnx", reason="needs the onnx extra")
     from frontend.mutated_models import outcomes
 
     assert len(list(outcomes(range(2000)))) == 2000

@@ -14,6 +14,11 @@ from support import cli
 pytestmark = pytest.mark.onnx
 
 
+@pytest.fixture(autouse=True)
+def _needs_onnx() -> None:
+    pytest.importorskip("onnx", reason="needs the onnx extra")
+
+
 def imported(proto: Any, **options: Any) -> Any:
     from relay.frontend import from_onnx
 

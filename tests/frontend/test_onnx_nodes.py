@@ -13,6 +13,12 @@ from support import ROOT
 
 pytestmark = pytest.mark.onnx
 
+
+@pytest.fixture(autouse=True)
+def _needs_onnx() -> None:
+    pytest.importorskip("onnx", reason="needs the onnx extra")
+
+
 PARTS = 8
 PAGE = ROOT / "docs" / "onnx.md"
 MARK = "<!-- generated: what follows is written by `pytest tests/frontend/test_onnx_nodes.py --bless` -->"
