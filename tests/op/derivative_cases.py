@@ -19,6 +19,8 @@ STEP = 1e-4
 
 COORDINATES = ("gather_nd", "scatter_nd")
 """Operators whose second operand holds points: how many coordinates they have is part of the program."""
+RESHAPES = ("dyn.reshape", "dyn.broadcast_to")
+"""Operators whose second operand holds sizes: how many there are is part of the program."""
 
 
 @dataclasses.dataclass
@@ -212,6 +214,8 @@ def derivatives_of(case: Case, *, symbolic: bool = False) -> Derivatives:
         depth = case.operands[1].shape[0]
         assert isinstance(points.shape, tuple)
         params[1] = Var("points", TensorType((depth, *points.shape[1:]), points.dtype), span=None)
+    if symbolic and case.op.name in RESHAPES:
+        params[1] = Var("sizes", array_type(case.operands[1]), span=None)
     line = Line()
     y = line.apply(case.op, tuple(params))
     weights = [None if w is None else alike("g", a) for w, a in zip(case.weights, leaves(y), strict=True)]
