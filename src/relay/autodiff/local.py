@@ -37,10 +37,8 @@ def _only_called(root: Expr, which: AbstractSet[Function]) -> dict[Expr, Let]:
     for e in post_order(root):
         if isinstance(e, Let) and e.value in which and e not in recursive:
             lets[e.var] = e
-        used = e.children[1:] if isinstance(e, Call) else (e.body,) if isinstance(e, Let) else e.children
+        used = e.children[1:] if isinstance(e, Call) else e.children
         values.update(c for c in used if isinstance(c, Var))
-        if isinstance(e, Let) and isinstance(e.value, Var):
-            values.add(e.value)
     return {v: e for v, e in lets.items() if v not in values}
 
 

@@ -136,7 +136,8 @@ def interpolated(flat: Value, at: list[Value], sizes: tuple[int, ...]) -> Value:
             inside = good if inside is None else call("logical_and", inside, good)
             spot = call("clip", spot, a_min=0, a_max=size - 1)
             place = spot if place is None else place * size + spot
-        assert weight is not None and inside is not None  # noqa: PT018
+        assert weight is not None
+        assert inside is not None
         assert place is not None
         factor = call("where", inside, weight, constant(0, weight.dtype))
         index = call("reshape", place, newshape=(n, g, 1, -1))

@@ -102,8 +102,8 @@ def concat_from_sequence(node: Node, xs: Value) -> Value:
     one = call("expand_dims", element, axis=axis) if new else element
     rows = Value(Var("rows", without(one, axis)), without(one, axis))
     grown = call("concatenate", (rows, one), axis=axis)
-    step = Function((rows.expr, element.expr), grown.expr, without(one, axis))  # pyright: ignore
-    first = Function((element.expr,), one.expr, without(one, axis))  # pyright: ignore
+    step = Function((rows.expr, element.expr), grown.expr, without(one, axis))  # pyright: ignore[reportArgumentType]
+    first = Function((element.expr,), one.expr, without(one, axis))  # pyright: ignore[reportArgumentType]
     head, tail = apply_global(node.mod, "hd", xs), apply_global(node.mod, "tl", xs)
     probe = Call(GlobalVar("foldl"), (step, Call(first, (head.stand_in,)), tail.stand_in))
     return open_call(probe, [head, tail], node.mod)
