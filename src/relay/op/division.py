@@ -201,13 +201,8 @@ class TruncDivide(Division):
         return found if is_integer(lhs.dtype) else b.function("trunc", found)
 
 
-@operator("mod")
-class Mod(Division):
-    """The remainder of `x / y`, with the sign of `x`.
-
-    relay> mod([7, -7], 3)
-    [1, -1]
-    """
+class Remainder(Division):
+    """What a division that rounds towards 0 leaves."""
 
     ufunc = "fmod"
     integer = truncated_rest
@@ -217,6 +212,15 @@ class Mod(Division):
 
     def native(self, b: Scalars, lhs: Any, rhs: Any) -> Any:
         return b.remainder(lhs, rhs)
+
+
+@operator("mod")
+class Mod(Remainder):
+    """The remainder of `x / y`, with the sign of `x`.
+
+    relay> mod([7, -7], 3)
+    [1, -1]
+    """
 
 
 @operator("floor_mod")
@@ -241,18 +245,9 @@ class FloorMod(Division):
 
 
 @operator("trunc_mod")
-class TruncMod(Division):
+class TruncMod(Remainder):
     """The remainder of `x / y`, with the sign of `x`.
 
     relay> trunc_mod([7.5, -7.5], 2.0)
     [1.5, -1.5]
     """
-
-    ufunc = "fmod"
-    integer = truncated_rest
-
-    def partials(self, y: Expr, lhs: Expr, rhs: Expr) -> tuple[Expr, Expr]:
-        return number(1, y), apply("negative", apply("trunc_divide", lhs, rhs))
-
-    def native(self, b: Scalars, lhs: Any, rhs: Any) -> Any:
-        return b.remainder(lhs, rhs)
