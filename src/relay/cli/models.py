@@ -21,7 +21,7 @@ def input_names(file: str) -> list[str]:
 def read_with(file: str, names: Sequence[str], inputs: Sequence[Input]) -> tuple[IRModule, list[Input]]:
     """A model as a program, and the inputs that are left: those that decide types are part of the program."""
     from relay.frontend.onnx.api import from_onnx, import_model
-    from relay.frontend.onnx.value import NeedsValueError
+    from relay.frontend.value import NeedsValueError
 
     given = dict(zip(names, inputs, strict=True))
     static: dict[str, Any] = {}

@@ -2,8 +2,8 @@
 
 from relay.frontend.onnx.node import Node
 from relay.frontend.onnx.registry import converts
-from relay.frontend.onnx.support import axis_in, merged, reshape_to
-from relay.frontend.onnx.value import Value, call, constant
+from relay.frontend.support import axis_in, merged, reshape_to
+from relay.frontend.value import Value, call, constant
 
 
 @converts("Relu")

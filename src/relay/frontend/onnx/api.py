@@ -11,7 +11,7 @@ from relay.frontend.onnx.graph import Importer, Scope
 from relay.frontend.onnx.model import check_supported, opsets_of, read_model
 from relay.frontend.onnx.scales import NUMBER, scales_of
 from relay.frontend.onnx.tensors import array_of, type_of
-from relay.frontend.onnx.value import NeedsValueError, Value, constant
+from relay.frontend.value import NeedsValueError, Value, constant
 from relay.ir.collector import paused
 from relay.ir.dtype import dtype_name
 from relay.ir.expr import Expr, Function, Tuple, Var

@@ -6,8 +6,8 @@ from typing import Any
 
 from relay.frontend.onnx.node import Node
 from relay.frontend.onnx.registry import converts
-from relay.frontend.onnx.support import as_rows, axis_in, cast
-from relay.frontend.onnx.value import Value, call, constant
+from relay.frontend.support import as_rows, axis_in, cast
+from relay.frontend.value import Value, call, constant
 from relay.ir.dtype import bits, is_integer
 
 UNARY = {

@@ -6,8 +6,8 @@ import numpy as np
 
 from relay.frontend.onnx.node import Node
 from relay.frontend.onnx.registry import converts
-from relay.frontend.onnx.support import axes_in, axis_in, scalar
-from relay.frontend.onnx.value import Value, call, constant, fields
+from relay.frontend.support import axes_in, axis_in, scalar
+from relay.frontend.value import Value, call, constant, fields
 
 
 @converts("Concat")
@@ -123,7 +123,7 @@ def tensor_scatter(node: Node, cache: Value, update: Value, starts: Value | None
 @converts("Upsample")
 def upsample(node: Node, x: Value, scales: Value | None = None) -> Value:
     """Data resampled by factors."""
-    from relay.frontend.onnx.resize import Way, resampled
+    from relay.frontend.resampling import Way, resampled
 
     factors = (
         node.floats("scales")

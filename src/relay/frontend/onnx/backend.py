@@ -14,7 +14,7 @@ from relay.driver import create_executor
 from relay.frontend.onnx.api import import_model
 from relay.frontend.onnx.scales import NUMBER, bytes_of
 from relay.frontend.onnx.tensors import array_of
-from relay.frontend.onnx.value import NeedsValueError
+from relay.frontend.value import NeedsValueError
 from relay.interpreter.value import ConstructorValue
 from relay.ir.module import IRModule
 

@@ -6,8 +6,8 @@ import numpy as np
 
 from relay.frontend.onnx.node import Node
 from relay.frontend.onnx.registry import ML, converts
-from relay.frontend.onnx.support import cast
-from relay.frontend.onnx.value import Value, call, constant
+from relay.frontend.support import cast
+from relay.frontend.value import Value, call, constant
 
 
 @converts("ArrayFeatureExtractor", domain=ML)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from relay.frontend.onnx.tensors import without_sizes
-from relay.frontend.onnx.value import Value, open_call, union
+from relay.frontend.value import Value, open_call, union
 from relay.ir.expr import Call, Clause, Constructor, Expr, Let, Match, Tuple, Var
 from relay.ir.module import IRModule
 from relay.ir.pattern import PatternConstructor, PatternVar

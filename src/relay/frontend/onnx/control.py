@@ -7,9 +7,9 @@ from relay.frontend.onnx.containers import Items, Nothing
 from relay.frontend.onnx.graph import Scope
 from relay.frontend.onnx.node import Node
 from relay.frontend.onnx.registry import converts
-from relay.frontend.onnx.support import cast, scalar, sizes_as_value
 from relay.frontend.onnx.tensors import without_sizes
-from relay.frontend.onnx.value import (
+from relay.frontend.support import cast, scalar, sizes_as_value
+from relay.frontend.value import (
     NeedsValueError,
     Value,
     call,

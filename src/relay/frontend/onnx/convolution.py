@@ -6,9 +6,10 @@ import numpy as np
 
 from relay.frontend.onnx.node import Node
 from relay.frontend.onnx.registry import converts
-from relay.frontend.onnx.support import as_rows, cast
-from relay.frontend.onnx.value import Value, call, constant
-from relay.frontend.onnx.window import corners, geometry
+from relay.frontend.onnx.window import geometry
+from relay.frontend.support import as_rows, cast
+from relay.frontend.value import Value, call, constant
+from relay.frontend.window import corners
 
 
 def convolved(node: Node, x: Value, weight: Value, out_dtype: str = "") -> Value:
@@ -151,7 +152,7 @@ def interpolated(flat: Value, at: list[Value], sizes: tuple[int, ...]) -> Value:
 @converts("Col2Im")
 def col2im(node: Node, x: Value, image: Value, block: Value) -> Value:
     """Columns put back to where they come from, where they overlap added."""
-    from relay.frontend.onnx.window import Window
+    from relay.frontend.window import Window
 
     sizes = tuple(image.numbers("the image's shape"))
     kernel = tuple(block.numbers("the block's shape"))

@@ -7,9 +7,9 @@ import numpy as np
 
 from relay.frontend.onnx.node import Node
 from relay.frontend.onnx.registry import converts
-from relay.frontend.onnx.support import ascribed, cast, filled, scalar
 from relay.frontend.onnx.tensors import dtype_of
-from relay.frontend.onnx.value import Value, call, constant, sizes_of
+from relay.frontend.support import ascribed, cast, filled, scalar
+from relay.frontend.value import Value, call, constant, sizes_of
 
 
 @converts("Constant")

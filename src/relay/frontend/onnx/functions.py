@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from relay.diagnostic import fail
 from relay.frontend.onnx.tensors import NUMBERS
-from relay.frontend.onnx.value import Value
+from relay.frontend.value import Value
 from relay.ir.type import GlobalTypeVar, TensorType, Type, TypeCall
 
 if TYPE_CHECKING:

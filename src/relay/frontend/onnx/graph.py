@@ -9,7 +9,7 @@ from relay.frontend.onnx import functions, registry
 from relay.frontend.onnx.node import Node
 from relay.frontend.onnx.scales import NUMBER, scales_of
 from relay.frontend.onnx.tensors import array_of
-from relay.frontend.onnx.value import NeedsValueError, Value, constant, fields
+from relay.frontend.value import NeedsValueError, Value, constant, fields
 from relay.ir.expr import Expr, Let, Var
 from relay.ir.module import IRModule
 from relay.ir.type import TupleType, TypeVar

@@ -6,8 +6,8 @@ import numpy as np
 
 from relay.frontend.onnx.node import Node
 from relay.frontend.onnx.registry import converts
-from relay.frontend.onnx.support import axes_in, axis_in, cast, reshape_to, sizes_as_value, transpose
-from relay.frontend.onnx.value import NeedsValueError, Value, call, constant, fields, sizes_of
+from relay.frontend.support import axes_in, axis_in, cast, reshape_to, sizes_as_value, transpose
+from relay.frontend.value import NeedsValueError, Value, call, constant, fields, sizes_of
 
 
 def wrapped(indices: Value, size: Any) -> Value:

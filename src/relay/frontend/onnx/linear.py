@@ -5,8 +5,8 @@ import numpy as np
 from relay.frontend.onnx.index import gather_elements
 from relay.frontend.onnx.node import Node
 from relay.frontend.onnx.registry import converts
-from relay.frontend.onnx.support import cast, merged
-from relay.frontend.onnx.value import Value, call, constant
+from relay.frontend.support import cast, merged
+from relay.frontend.value import Value, call, constant
 from relay.ir.dtype import is_integer
 
 

@@ -1,5 +1,6 @@
 """A node of a model, as converters see it."""
 
+import builtins
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,6 +11,7 @@ from relay.ir.module import IRModule
 
 if TYPE_CHECKING:
     from relay.frontend.onnx.graph import Scope
+    from relay.frontend.value import Value
 
 _ABSENT: Any = object()
 
@@ -92,6 +94,12 @@ class Node:
     def tensor(self, name: str, default: Any = _ABSENT) -> Any:
         """An array."""
         return self._get(name, default, lambda a: array_of(a.t, self.folder))
+
+    def axes(self, operand: "Value | None", since: builtins.int) -> list[builtins.int] | None:
+        """The axes of an operator: an operand from a version on, an attribute before."""
+        if self.version >= since:
+            return None if operand is None else operand.numbers("the axes")
+        return self.ints("axes", None)
 
     def graph(self, name: str) -> Any:
         """A graph."""

@@ -6,7 +6,7 @@ from relay.frontend.onnx.containers import Items, Nothing, is_option, matched
 from relay.frontend.onnx.node import Node
 from relay.frontend.onnx.registry import converts
 from relay.frontend.onnx.tensors import type_of
-from relay.frontend.onnx.value import Value, constant
+from relay.frontend.value import Value, constant
 from relay.ir.expr import Expr
 from relay.ir.type import GlobalTypeVar, TypeCall
 

@@ -6,9 +6,10 @@ import numpy as np
 
 from relay.frontend.onnx.node import Node
 from relay.frontend.onnx.registry import converts
-from relay.frontend.onnx.support import cast
-from relay.frontend.onnx.value import Value, call, constant
-from relay.frontend.onnx.window import geometry, windows
+from relay.frontend.onnx.window import geometry
+from relay.frontend.support import cast
+from relay.frontend.value import Value, call, constant
+from relay.frontend.window import windows
 from relay.ir.dtype import integer_range
 
 

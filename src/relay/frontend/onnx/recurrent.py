@@ -7,7 +7,7 @@ from typing import Any
 from relay.frontend.onnx.linear import matmul
 from relay.frontend.onnx.node import Node
 from relay.frontend.onnx.registry import converts
-from relay.frontend.onnx.value import Value, call, constant
+from relay.frontend.value import Value, call, constant
 
 Activation = Callable[[Value], Value]
 
@@ -145,7 +145,7 @@ def clipped(s: Settings, x: Value) -> Value:
 
 def gates(x: Value, count: int) -> list[Value]:
     """The parts of each gate along the last axis."""
-    from relay.frontend.onnx.value import fields
+    from relay.frontend.value import fields
 
     return list(fields(call("split", x, indices_or_sections=count, axis=x.rank - 1))) if count > 1 else [x]
 

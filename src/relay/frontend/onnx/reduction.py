@@ -5,8 +5,8 @@ from typing import Any
 
 from relay.frontend.onnx.node import Node
 from relay.frontend.onnx.registry import converts
-from relay.frontend.onnx.support import axes_in, axis_in, cast, given_axes
-from relay.frontend.onnx.value import Value, call
+from relay.frontend.support import axes_in, axis_in, cast
+from relay.frontend.value import Value, call
 
 Rule = Callable[[Value, dict[str, Any]], Value]
 
@@ -37,7 +37,7 @@ def _reduction(name: str, rule: Rule) -> Callable[..., Any]:
     since = 13 if name == "ReduceSum" else 18
 
     def convert(node: Node, x: Value, axes: Value | None = None) -> Value:
-        along = given_axes(node, axes, since)
+        along = node.axes(axes, since)
         if not along:
             if node.int("noop_with_empty_axes", 0):
                 return _alone(name, x)

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 
 from relay.frontend.onnx.node import Node
-from relay.frontend.onnx.support import cast
-from relay.frontend.onnx.value import Value, call, constant
+from relay.frontend.support import cast
+from relay.frontend.value import Value, call, constant
 from relay.ir.expr import Expr
 
 NUMBER = 24

@@ -9,9 +9,9 @@ from relay.frontend.onnx.containers import Items
 from relay.frontend.onnx.graph import Scope
 from relay.frontend.onnx.node import Node
 from relay.frontend.onnx.registry import converts
-from relay.frontend.onnx.support import axis_in, cast, scalar
 from relay.frontend.onnx.tensors import dtype_of
-from relay.frontend.onnx.value import NeedsValueError, Value, apply_global, call, constant, open_call
+from relay.frontend.support import axis_in, cast, scalar
+from relay.frontend.value import NeedsValueError, Value, apply_global, call, constant, open_call
 from relay.ir.expr import Call, Function, GlobalVar, Let, Var
 from relay.ir.type import TypeCall
 

@@ -8,20 +8,21 @@ import numpy as np
 from relay.frontend.onnx.node import Node
 from relay.frontend.onnx.registry import converts
 from relay.frontend.onnx.scales import NUMBER, Scales, from_scales, to_scales
-from relay.frontend.onnx.support import (
-    ascribed,
+from relay.frontend.onnx.tensors import dtype_of
+from relay.frontend.support import (
     axes_in,
     axis_in,
     cast,
-    given_axes,
+    expand_to,
     merged,
     reshape_to,
     sizes_as_value,
+    stretched,
+    with_rest,
 )  # fmt: skip
-from relay.frontend.onnx.tensors import dtype_of
-from relay.frontend.onnx.value import NeedsValueError, Value, call, constant, sizes_of
+from relay.frontend.value import Value, call, constant, sizes_of
 from relay.ir.dtype import is_float
-from relay.ir.type import ANY, Dim
+from relay.ir.type import Dim
 
 
 @converts("Shape")
@@ -59,30 +60,8 @@ def reshape(node: Node, x: Value, sizes: Value | None = None) -> Value:
         copied = isinstance(d, int) and d == 0 and copies
         dims.append(x.shape[i] if copied and i < x.rank else d)
     if -1 in dims:
-        return _with_rest(x, dims, sizes)
+        return with_rest(x, dims, sizes)
     return reshape_to(x, dims, sizes)
-
-
-def _with_rest(x: Value, dims: list[Dim], sizes: Value | None) -> Value:
-    """A shape of which one size is what is left over."""
-    at = dims.index(-1)
-    others = [d for i, d in enumerate(dims) if i != at]
-    if all(isinstance(d, int) for d in (*others, *x.shape)):
-        known = prod(d for d in others if isinstance(d, int))
-        dims[at] = prod(x.sizes()) // known if known else 0
-        return reshape_to(x, dims)
-    codes: list[int] = []
-    for i, d in enumerate(dims):
-        if isinstance(d, int):
-            codes.append(d)
-        elif i < x.rank and x.shape[i] == d and len(codes) == i and -1 not in codes:
-            codes.append(0)
-        elif sizes is None:
-            raise NeedsValueError("a shape", x.sources)
-        else:
-            made = call("dyn.reshape", x, cast(sizes, "int64"))
-            return ascribed(made, [ANY if k == at else s for k, s in enumerate(dims)])
-    return call("reshape", x, newshape=tuple(codes))
 
 
 @converts("Flatten")
@@ -95,7 +74,7 @@ def flatten(node: Node, x: Value) -> Value:
 @converts("Squeeze")
 def squeeze(node: Node, x: Value, axes: Value | None = None) -> Value:
     """Without axes of size 1."""
-    along = given_axes(node, axes, 13)
+    along = node.axes(axes, 13)
     if along is None:
         along = [i for i, d in enumerate(x.shape) if d == 1]
     return call("squeeze", x, axis=tuple(axes_in(along, x.rank))) if along else x
@@ -104,7 +83,7 @@ def squeeze(node: Node, x: Value, axes: Value | None = None) -> Value:
 @converts("Unsqueeze")
 def unsqueeze(node: Node, x: Value, axes: Value | None = None) -> Value:
     """With new axes of size 1."""
-    along = given_axes(node, axes, 13) or []
+    along = node.axes(axes, 13) or []
     rank = x.rank + len(along)
     for a in sorted(axes_in(along, rank)):
         x = call("expand_dims", x, axis=a)
@@ -124,29 +103,7 @@ def expand(node: Node, x: Value, sizes: Value) -> Value:
     found = sizes_of(sizes)
     if found is None:
         return expand_to(x, sizes)
-    wanted = list(found.reshape(-1))
-    front = len(wanted) - x.rank
-    own: list[Dim] = [*[1] * front, *x.shape]
-    wanted = [*[1] * -front, *wanted]
-    dims = [d if w == 1 else w for d, w in zip(own, wanted, strict=True)]
-    if tuple(dims) == x.shape:
-        return x
-    if all(isinstance(d, int) for d in dims):
-        return call("broadcast_to", x, shape=tuple(dims))
-    return ascribed(expand_to(x, sizes), dims)
-
-
-def expand_to(x: Value, sizes: Value) -> Value:
-    """Stretched to sizes that are known at run time; those that are 1 stretch nothing."""
-    rank = sizes.size(0)
-    own, wanted = sizes_as_value(x), cast(sizes, "int64")
-    ones = constant([1] * abs(rank - x.rank), "int64")
-    if rank > x.rank:
-        own = call("concatenate", (ones, own), axis=0)
-    elif rank < x.rank:
-        wanted = call("concatenate", (ones, wanted), axis=0)
-    one = call("equal", wanted, constant(1, "int64"))
-    return call("dyn.broadcast_to", x, call("where", one, own, wanted))
+    return stretched(x, list(found.reshape(-1)), sizes)
 
 
 @converts("Tile", since=6)

@@ -7,9 +7,9 @@ import numpy as np
 from relay.frontend.onnx.linear import matmul
 from relay.frontend.onnx.node import Node
 from relay.frontend.onnx.registry import converts
-from relay.frontend.onnx.support import axis_in, cast
 from relay.frontend.onnx.tensors import dtype_of
-from relay.frontend.onnx.value import Value, call, constant
+from relay.frontend.support import axis_in, cast
+from relay.frontend.value import Value, call, constant
 
 
 def waves(length: int, count: int, *, inverse: bool) -> tuple[Any, Any]:

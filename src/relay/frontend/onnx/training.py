@@ -6,8 +6,8 @@ from typing import Any
 from relay.frontend.onnx.graph import Scope
 from relay.frontend.onnx.node import Node
 from relay.frontend.onnx.registry import TRAINING, converts
-from relay.frontend.onnx.support import cast
-from relay.frontend.onnx.value import Value, call, constant, fields, project, union
+from relay.frontend.support import cast
+from relay.frontend.value import Value, call, constant, fields, project, union
 from relay.ir.bind import substitute
 from relay.ir.expr import Call, Expr, Function, Grad, Let, Var
 from relay.ir.type import TupleType

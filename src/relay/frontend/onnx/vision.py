@@ -7,9 +7,9 @@ import numpy as np
 
 from relay.frontend.onnx.node import Node
 from relay.frontend.onnx.registry import converts
-from relay.frontend.onnx.support import cast
-from relay.frontend.onnx.value import Value, call, constant
-from relay.frontend.onnx.window import corners
+from relay.frontend.support import cast
+from relay.frontend.value import Value, call, constant
+from relay.frontend.window import corners
 
 
 def places_in(grid: Value, size: int, aligned: bool) -> Value:

@@ -9,8 +9,8 @@ from typing import Any, cast
 
 import numpy as np
 
-from relay.diagnostic import Span, fail
-from relay.frontend.onnx.sizes import RULES, followed
+from relay.diagnostic import Span
+from relay.frontend.sizes import RULES, followed
 from relay.ir import hooks
 from relay.ir.dtype import dtype_name, is_float, to_numpy
 from relay.ir.expr import Call, Constant, Expr, GlobalVar, Op, Tuple, TupleGetItem, Var
@@ -83,7 +83,7 @@ class Value:
     def tensor(self) -> TensorType:
         """Its type, which is that of a tensor."""
         if not isinstance(self.type, TensorType):
-            fail("onnx-model", f"a tensor is needed here, not {self.type}")
+            raise TypeError(f"a tensor is needed here, not {self.type}")
         return self.type
 
     @property
@@ -135,7 +135,7 @@ class Value:
         """A single number, which must be known."""
         found = self.known(what).reshape(-1)
         if found.size != 1:
-            fail("onnx-model", f"{what} is one number, not {found.size}")
+            raise ValueError(f"{what} is one number, not {found.size}")
         return found[0].item() if found.dtype.kind in "biuf" else float(found[0])
 
     def __add__(self, other: "Operand") -> "Value":

@@ -1,13 +1,12 @@
 """What converters of several families share."""
 
 from collections.abc import Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
 
-from relay.diagnostic import fail
-from relay.frontend.onnx.node import Node
-from relay.frontend.onnx.value import NeedsValueError, Value, call, constant
+from relay.frontend.value import NeedsValueError, Value, call, constant
 from relay.ir.expr import Call, Let, Op, Var
 from relay.ir.type import ANY, Dim, TensorType
 
@@ -18,22 +17,15 @@ def cast(x: Value, dtype: str) -> Value:
 
 
 def axis_in(axis: int, rank: int) -> int:
-    """An axis counted from the front (`onnx-model`)."""
+    """An axis counted from the front."""
     if not -rank <= axis < max(rank, 1):
-        fail("onnx-model", f"there is no axis {axis} in a tensor of rank {rank}")
+        raise ValueError(f"there is no axis {axis} in a tensor of rank {rank}")
     return axis % rank if rank else 0
 
 
 def axes_in(axes: Sequence[int], rank: int) -> list[int]:
     """Axes counted from the front."""
     return [axis_in(a, rank) for a in axes]
-
-
-def given_axes(node: Node, operand: Value | None, since: int) -> list[int] | None:
-    """The axes of an operator: an operand from a version on, an attribute before."""
-    if node.version >= since:
-        return None if operand is None else operand.numbers("the axes")
-    return node.ints("axes", None)
 
 
 def reshape_to(x: Value, dims: Sequence[Dim], sizes: Value | None = None) -> Value:
@@ -52,6 +44,28 @@ def reshape_to(x: Value, dims: Sequence[Dim], sizes: Value | None = None) -> Val
     if sizes is None:
         raise NeedsValueError("a shape", x.sources)
     return ascribed(call("dyn.reshape", x, cast(sizes, "int64"), allowzero=True), dims)
+
+
+def with_rest(x: Value, dims: list[Dim], sizes: Value | None) -> Value:
+    """A shape of which one size is what is left over."""
+    at = dims.index(-1)
+    others = [d for i, d in enumerate(dims) if i != at]
+    if all(isinstance(d, int) for d in (*others, *x.shape)):
+        known = prod(d for d in others if isinstance(d, int))
+        dims[at] = prod(x.sizes()) // known if known else 0
+        return reshape_to(x, dims)
+    codes: list[int] = []
+    for i, d in enumerate(dims):
+        if isinstance(d, int):
+            codes.append(d)
+        elif i < x.rank and x.shape[i] == d and len(codes) == i and -1 not in codes:
+            codes.append(0)
+        elif sizes is None:
+            raise NeedsValueError("a shape", x.sources)
+        else:
+            made = call("dyn.reshape", x, cast(sizes, "int64"))
+            return ascribed(made, [ANY if k == at else s for k, s in enumerate(dims)])
+    return call("reshape", x, newshape=tuple(codes))
 
 
 def ascribed(x: Value, dims: Sequence[Dim]) -> Value:
@@ -98,7 +112,7 @@ def zeros_of(x: Value) -> Value:
 
 def sizes_as_value(x: Value) -> Value:
     """The shape as a vector of int64."""
-    from relay.frontend.onnx.value import open_call, symbolic
+    from relay.frontend.value import open_call, symbolic
 
     made = open_call(Call(Op.get("shape_of"), (x.stand_in,), {"dtype": "int64"}), [x])
     sources = x.sources if any(not isinstance(d, int) for d in x.shape) else frozenset[str]()
@@ -115,3 +129,29 @@ def filled(shape: Sequence[Dim], value: Any, dtype: str, sources: frozenset[str]
     if all(isinstance(d, int) for d in shape):
         return call("full", constant(value, dtype), shape=tuple(shape))
     raise NeedsValueError("a shape", sources)
+
+
+def expand_to(x: Value, sizes: Value) -> Value:
+    """Stretched to sizes that are known at run time; those that are 1 stretch nothing."""
+    rank = sizes.size(0)
+    own, wanted = sizes_as_value(x), cast(sizes, "int64")
+    ones = constant([1] * abs(rank - x.rank), "int64")
+    if rank > x.rank:
+        own = call("concatenate", (ones, own), axis=0)
+    elif rank < x.rank:
+        wanted = call("concatenate", (ones, wanted), axis=0)
+    one = call("equal", wanted, constant(1, "int64"))
+    return call("dyn.broadcast_to", x, call("where", one, own, wanted))
+
+
+def stretched(x: Value, wanted: Sequence[Dim], sizes: Value) -> Value:
+    """`x` repeated along its axes of size 1 to sizes that `sizes` holds too; 1 keeps an axis."""
+    front = len(wanted) - x.rank
+    own: list[Dim] = [*[1] * front, *x.shape]
+    wanted = [*[1] * -front, *wanted]
+    dims = [d if w == 1 else w for d, w in zip(own, wanted, strict=True)]
+    if tuple(dims) == x.shape:
+        return x
+    if all(isinstance(d, int) for d in dims):
+        return call("broadcast_to", x, shape=tuple(dims))
+    return ascribed(expand_to(x, sizes), dims)
