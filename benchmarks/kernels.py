@@ -116,7 +116,7 @@ class Peak:
           ret void
         }}"""
         module = llvm.parse_assembly(self.tile.text() + text)
-        self.engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine())
+        self.engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine(), use_lmm=True)
         self.engine.add_module(module)
         self.engine.finalize_object()
         kind = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 3)

@@ -86,7 +86,8 @@ class Compiled:
         """Load object code."""
         llvm = binding()
         target = machine()
-        self.engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), target)
+        # One stretch of memory for all: sections apart may be too far from each other for `codemodel=small`.
+        self.engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), target, use_lmm=True)
         self.engine.add_object_file(llvm.ObjectFileRef.from_data(code))
         self.engine.finalize_object()
 
