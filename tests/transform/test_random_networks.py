@@ -14,6 +14,7 @@ PASSES: dict[str, Change] = {
     "fold_scale_axis": passes.fold_scale_axis,
     "forward_fold_scale_axis": passes.forward_fold_scale_axis,
     "backward_fold_scale_axis": passes.backward_fold_scale_axis,
+    "convert_layout": passes.convert_layout,
     "combine_parallel_conv2d": lambda mod: passes.combine_parallel_conv2d(mod, min_num_branches=2),
     "combine_parallel_dense": lambda mod: passes.combine_parallel_dense(mod, min_num_branches=2),
     "combine_parallel_dense, one": lambda mod: passes.combine_parallel_dense(
