@@ -14,8 +14,9 @@ pad);
 - `compute(b, out, *views)`: the whole result, written with `out.put(index, number)`; a tuple of results is a
   tuple of outputs.
 
-An operator may also say with `product()` that it is a `Product` to the kernels of the backend; they compute
-it where they know its base types, and one of the ways above does elsewhere.
+An operator may also say with `product()` that it is a `Product` to the kernels of the backend, or with
+`window_product()` that it is a `WindowProduct`; they compute it where they know its base types and layouts,
+and one of the ways above does elsewhere.
 
 Where the type of the result leaves sizes open, `extent(b, *views)` says what they are.  A composite
 operator has its decomposition, and needs none of this.
@@ -43,6 +44,26 @@ class Product:
 
     transpose_a: bool
     transpose_b: bool
+
+
+@dataclass(frozen=True)
+class WindowProduct:
+    """A convolution, of which each place along an axis sees the data at `place * stride - before + tap *
+    dilation`; or its transpose, of which it sees the data at `(place + before - tap * dilation) / stride`,
+    where that is a whole number.
+    """
+
+    data_layout: str
+    kernel_layout: str
+    out_layout: str
+    channels: str
+    """The letters of the weight's axes for the data's channels and for the result's."""
+    strides: tuple[int, ...]
+    before: tuple[int, ...]
+    """The padding before the data, on each spatial axis."""
+    dilation: tuple[int, ...]
+    groups: int
+    is_transposed: bool
 
 
 class Number(Protocol):

@@ -9,7 +9,8 @@ from typing import Any, cast
 
 from relay.backend.native.code import CONTEXT, Code, Value
 from relay.backend.native.elements import is_reduction
-from relay.backend.native.kernels.matrices import Matrices, product_of, weight_of
+from relay.backend.native.kernels.choice import sums_of, weight_of
+from relay.backend.native.kernels.sums import Sums
 from relay.backend.native.lazy import Lazy, is_pointwise, may_wait
 from relay.backend.native.loops import Loops
 from relay.backend.native.memory import release, retain
@@ -43,7 +44,7 @@ class Fused:
         self.bound = {e.var: e.value for e in post_order(fn.body) if isinstance(e, Let)}
         self.views: dict[Expr, Any] = {}
         self.made: list[Value] = []
-        self.pending: tuple[Matrices, View] | None = None
+        self.pending: tuple[Sums, View] | None = None
         """A product that is still to be computed, so that what follows it can be done block by block."""
         self.after: set[Expr] = set()
         """What reads it."""
@@ -143,7 +144,7 @@ class Fused:
         b.known = outer.known
         views = self.operands(e)
         shapes = prepared(b, e, views)
-        found = product_of(b, e, views, shapes)
+        found = sums_of(b, e, views, shapes)
         if found is not None:
             return self.product(e, found)
         lazy = Lazy(b, e, views, shapes[0]) if shapes and not hasattr(e.attrs, "compute") else None
@@ -183,7 +184,7 @@ class Fused:
         parts = [self.resolved(a) for a in e.args]
         return [weight_of(self.program, e, i, a) or self.view(a) for i, a in enumerate(parts)]
 
-    def product(self, e: Call, matrices: Matrices) -> Any:
+    def product(self, e: Call, matrices: Sums) -> Any:
         """A product, which is computed later."""
         self.complete(*self.after)
         b = matrices.b

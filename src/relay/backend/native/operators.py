@@ -7,7 +7,7 @@ from relay.backend.native.code import Code, Value
 from relay.backend.native.elements import has_rule as has_rule
 from relay.backend.native.elements import one
 from relay.backend.native.indices import Index
-from relay.backend.native.kernels.matrices import product_of, weight_of
+from relay.backend.native.kernels.choice import sums_of, weight_of
 from relay.backend.native.lazy import Lazy
 from relay.backend.native.loops import Loops
 from relay.backend.native.representation import is_scalar
@@ -53,7 +53,7 @@ def fields_of(b: Loops, call: Call) -> tuple[TensorType, ...]:
 def whole(b: Loops, call: Call, views: Sequence[Any], shapes: Sequence[Sequence[Index]]) -> list[View]:
     """New tensors with an operator's results."""
     op: Any = call.attrs
-    matrices = product_of(b, call, views, shapes)
+    matrices = sums_of(b, call, views, shapes)
     if matrices is not None:
         return [matrices.whole(fields_of(b, call)[0])]
     outs = [new_output(b, f, sizes) for f, sizes in zip(fields_of(b, call), shapes, strict=True)]

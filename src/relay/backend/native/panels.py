@@ -1,31 +1,71 @@
-"""Constant matrices as panels: strips of columns, each as wide as a tile, one after the other."""
+"""Constants as kernels read them: strips of columns, each as wide as a tile, one after the other."""
 
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 import numpy as np
 
 from relay.ir.dtype import to_numpy
 from relay.ir.expr import Constant
+from relay.op.native import WindowProduct
 
 
 @dataclass(frozen=True)
-class Panels:
-    """A constant matrix in panels of `width` columns, the last one filled with zeros."""
+class Packed:
+    """A constant in panels of `width` columns, the last one filled with zeros."""
 
-    matrix: Constant
-    turned: bool
-    """Whether its rows are the columns of the product."""
+    weight: Constant
     dtype: str
     width: int
 
+    def rows(self) -> Any:
+        """Its numbers as a stack of matrices: those of the second operand of products."""
+        raise AssertionError(f"{type(self).__name__} does not say what its matrices are")
+
     @property
     def value(self) -> Any:
-        """The numbers, panel after panel, row after row."""
-        matrix = self.matrix.value
-        rows = (matrix.T if self.turned else matrix).astype(to_numpy(self.dtype))
-        depth, columns = rows.shape
+        """The numbers, matrix after matrix, panel after panel, row after row."""
+        rows = self.rows().astype(to_numpy(self.dtype))
+        stack, depth, columns = rows.shape
         count = -(-columns // self.width)
-        whole = np.zeros((depth, count * self.width), rows.dtype)
-        whole[:, :columns] = rows
-        return np.ascontiguousarray(whole.reshape(depth, count, self.width).swapaxes(0, 1)).reshape(-1)
+        whole = np.zeros((stack, depth, count * self.width), rows.dtype)
+        whole[:, :, :columns] = rows
+        panels = whole.reshape(stack, depth, count, self.width).swapaxes(1, 2)
+        return np.ascontiguousarray(panels).reshape(-1)
+
+
+@dataclass(frozen=True)
+class Panels(Packed):
+    """A constant matrix."""
+
+    turned: bool
+    """Whether its rows are the columns of the product."""
+
+    def rows(self) -> Any:
+        matrix = self.weight.value
+        return (matrix.T if self.turned else matrix)[None]
+
+
+@dataclass(frozen=True)
+class Filters(Packed):
+    """The filters of a convolution: a matrix for each group, whose rows are taps and their channels."""
+
+    convolution: WindowProduct
+
+    def rows(self) -> Any:
+        return filter_rows(self.weight.value, self.convolution)
+
+
+def filter_rows(weight: Any, c: WindowProduct) -> Any:
+    """A weight as `(groups, taps * channels, filters)`."""
+    data, result = (c.kernel_layout.index(letter) for letter in c.channels)
+    taps = [i for i in range(weight.ndim) if i not in (data, result)]
+    whole = weight.transpose(data, *taps, result)
+    first, last = whole.shape[0], whole.shape[-1]
+    count = prod(whole.shape[1:-1])
+    if c.is_transposed:
+        parts = np.moveaxis(whole.reshape(c.groups, first // c.groups, count, last), 1, 2)
+    else:
+        parts = np.moveaxis(whole.reshape(first, count, c.groups, last // c.groups), (0, 2), (2, 0))
+    return parts.reshape(c.groups, parts.shape[1] * parts.shape[2], parts.shape[3])

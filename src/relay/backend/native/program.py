@@ -15,7 +15,7 @@ from relay.backend.native.memory import (
     retain,
     write,
 )
-from relay.backend.native.panels import Panels
+from relay.backend.native.panels import Packed
 from relay.ir.expr import Constant, Expr, GlobalVar
 from relay.ir.module import IRModule
 from relay.ir.type import FuncType, Type
@@ -61,7 +61,7 @@ class Program(DataTypes):
         self.singletons: dict[str, str] = {}
         self.wrappers = 0
         self.declared: dict[str, None] = {}
-        self.constants: dict[Constant | Panels, int] = {}
+        self.constants: dict[Constant | Packed, int] = {}
         self.shared: set[str] = set()
         self.results = 0
         """The most leaves that a result has that come back through the context."""
@@ -85,7 +85,7 @@ class Program(DataTypes):
         """The name of a definition's code."""
         return quoted(f"def.{v.name_hint}")
 
-    def constant(self, e: Constant | Panels) -> str:
+    def constant(self, e: Constant | Packed) -> str:
         """Where the address of a constant tensor is, or of one packed for a kernel."""
         i = self.constants.setdefault(e, len(self.constants))
         return f"getelementptr (i8, ptr @relay.constants, i64 {8 * i})"

@@ -10,7 +10,7 @@ from relay.ir.dtype import to_numpy
 from relay.ir.expr import Expr
 from relay.ir.type import Dim, TensorType, Type
 from relay.op.base import NUMERIC, Array, Derivative, Kernel, Numpy, operator, sample
-from relay.op.native import Index, Loops, View
+from relay.op.native import Index, Loops, View, WindowProduct
 from relay.op.nn.contract import common_type, matmul
 from relay.op.nn.conv_rules import Convolved, Part, with_one_filter_each, with_several_filters
 from relay.op.nn.layout import (
@@ -102,6 +102,23 @@ class Convolution(Kernel):
             )
         t.equal(weight, data, why="the weight is made for the data's channels")
 
+    def windows(self, channels: str, is_transposed: bool) -> WindowProduct:
+        """What kernels know it as; `channels` are the letters of the weight's axes for the data's channels
+        and for the result's.
+        """
+        a, n = self.attributes(), self.rank
+        return WindowProduct(
+            a["data_layout"],
+            a["kernel_layout"],
+            a["out_layout"] or a["data_layout"],
+            channels,
+            spread(a["strides"], n),
+            tuple([before for before, _ in pads(a["padding"], n)]),
+            spread(a["dilation"], n),
+            a["groups"],
+            is_transposed,
+        )
+
     def place(self, shape: Sequence[Dim], layout: str) -> list[Dim]:
         """Dimensions in the order of `data_axes`, put in the order of `layout`."""
         return [shape[i] for i in positions(self.data_axes, layout)]
@@ -148,6 +165,10 @@ class ForwardConvolution(Convolution):
             for d, k, s, p, r in zip(space, window, strides, padding, dilation, strict=True)
         ]
         return TensorType(self.place([batch, out, *sizes], a["out_layout"] or a["data_layout"]), dtype)
+
+    def window_product(self) -> WindowProduct:
+        """What kernels know it as."""
+        return self.windows("IO", is_transposed=False)
 
     def expected(self, t: Typing, channels: Dim) -> list[Dim] | None:
         """The weight that the attributes alone imply."""

@@ -11,7 +11,7 @@ from relay.ir.dtype import to_numpy
 from relay.ir.expr import Expr
 from relay.ir.type import Dim, TensorType, Type
 from relay.op.base import Array, Numpy, operator, sample
-from relay.op.native import Index, Loops, View
+from relay.op.native import Index, Loops, View, WindowProduct
 from relay.op.nn.contract import common_type, matmul
 from relay.op.nn.conv import Convolution
 from relay.op.nn.conv_rules import Convolved, Part, transposed_layout
@@ -44,6 +44,10 @@ class TransposedConvolution(Convolution):
     def kernel_axes(self) -> str:
         """The layout that the rules compute in: the data's channels first."""
         return self.channel_axes + SPATIAL[self.rank]
+
+    def window_product(self) -> WindowProduct:
+        """What kernels know it as."""
+        return self.windows(self.channel_axes, is_transposed=True)
 
     def infer(self, t: Typing, data: Type, weight: Type) -> Type:
         a = self.attributes()

@@ -19,6 +19,10 @@ from relay.backend.native.shares import ranges
 
 ROWS, COLUMNS = 160, 576
 """About how many rows and columns a block has."""
+PIECES = 8
+"""How many pieces of work are enough for the threads, if each has to pack rows."""
+LOWEST = 4
+"""Tiles that a block has below each other for those pieces."""
 STRIP = 16
 """Rows of the second operand that are moved at once: as many streams as a processor follows."""
 NARROW = 1.06
@@ -29,6 +33,12 @@ SUM, MOVE = 0.02, 0.1
 
 Tail = Callable[[Index, Index, Index, Index], None]
 """What is done with a part of the result: its first row, how many, its first column, how many."""
+
+
+First = Callable[[Index, Index, Index], Value]
+"""Where packed rows of the first operand begin: the round, the first row, how many."""
+Second = Callable[[Index, Index], tuple[Value, Index]]
+"""Where a row of a panel begins, and how far the next row is: the panel, the row."""
 
 
 @dataclass(frozen=True)
@@ -43,14 +53,19 @@ class Factor:
 class Blocks:
     """Products of `rows x depth` and `depth x columns` numbers, summed in float32 or float64."""
 
-    def __init__(self, b: Loops, dtype: str, rows: Index, depth: Index, columns: Index) -> None:
-        """`dtype` is the base type of sums."""
+    def __init__(
+        self, b: Loops, dtype: str, rows: Index, depth: Index, columns: Index, pitch: Index | None = None
+    ) -> None:
+        """`dtype` is the base type of sums; rows of the result are `pitch` numbers apart, if these are more
+        than its columns.
+        """
         self.b = b
         self.machine = host()
         self.dtype = dtype
         self.kind = scalar(dtype)
         self.size = SIZES[self.kind]
         self.rows, self.depth, self.columns = rows, depth, columns
+        self.pitch = columns if pitch is None else pitch
         self.vectors = self.vectors_of_tiles()
         self.height = self.machine.tallest(self.vectors)
         self.width = self.vectors * self.machine.lanes(self.kind)
@@ -58,6 +73,9 @@ class Blocks:
         self.edge = self.vectors_of_edge()
         self.rounds = b.larger(1, self.parts(depth, DEEPEST))
         self.deep = self.parts(depth, self.rounds)
+        self.high = self.height_of_blocks(ROWS)
+        self.wide: Index = 1
+        """Panels that belong together when a block is shared out."""
         self.first: Value | None = None
         self.second: Value | None = None
 
@@ -76,6 +94,20 @@ class Blocks:
         rest = self.columns % self.width if isinstance(self.columns, int) else 0
         found = -(-rest // self.machine.lanes(self.kind))
         return found if found < self.vectors else 0
+
+    def height_of_blocks(self, rows: Index) -> Index:
+        """Rows of blocks of about so many, all of them as high."""
+        blocks = self.b.larger(1, self.parts(self.rows, rows))
+        tiles = self.parts(self.parts(self.rows, blocks), self.height)
+        return self.b.larger(1, self.b.times(tiles, self.height))
+
+    def gather(self) -> None:
+        """Shape blocks so that few share rows, which each that does has to pack, and there are `PIECES`."""
+        lowest = LOWEST * self.height
+        if isinstance(self.rows, int) and self.rows >= PIECES * lowest:
+            self.high = self.height_of_blocks(min(ROWS, -(-self.rows // PIECES)))
+        blocks = self.parts(self.rows, self.high) if isinstance(self.rows, int) else 2
+        self.wide = self.parts(self.panels, self.parts(PIECES, self.b.larger(1, blocks)))
 
     def parts(self, n: Index, size: Index) -> Index:
         """How many parts of a size there are, the last of which may be smaller."""
@@ -100,14 +132,14 @@ class Blocks:
         few = isinstance(self.rows, int) and self.rows <= 2 * self.height
         return few and not y.turned and y.dtype == self.dtype
 
-    def make_room(self, x: Factor, y: Factor, is_packed: bool) -> None:
-        """Take the memory to pack operands into; outside of loops."""
+    def make_room(self, x: Factor | None, y: Factor | None) -> None:
+        """Take the memory to pack operands into, those that are not packed; outside of loops."""
         b = self.b
-        if self.is_row(x):
+        if x is not None and self.is_row(x):
             self.deep, self.rounds = self.depth, 1
-        else:
+        elif x is not None:
             self.first = b.room(self.dtype, [b.times(b.times(self.rounds, self.rows), PITCH)]).data
-        if is_packed:
+        if y is None:
             return
         panels = 1 if self.is_read_in_place(y) else self.panels
         self.second = b.room(self.dtype, [b.times(b.times(panels, self.depth), self.width)]).data
@@ -138,10 +170,10 @@ class Blocks:
         ]
         b.code.call(VOID, f"@{how.name}", args)
 
-    def pack_first(self, x: Factor) -> Value:
+    def pack_first(self, x: Factor) -> First:
         """All rows of the first operand, round after round."""
         if self.first is None:
-            return x.data
+            return lambda r, top, rows: x.data
         b, to = self.b, self.first
 
         def share(begin: Index, end: Index) -> None:
@@ -161,9 +193,9 @@ class Blocks:
             self.each(self.rounds, one)
 
         ranges(b, self.rows, share, MOVE, self.depth)
-        return to
+        return lambda r, top, rows: self.row(to, b.plus(b.times(r, self.rows), top))
 
-    def pack_second(self, y: Factor) -> Callable[[Index, Index], tuple[Value, Index]]:
+    def pack_second(self, y: Factor) -> Second:
         """The panels of the second operand; where a row of one begins, and how far the next row is."""
         b, to = self.b, self.second
         assert to is not None
@@ -210,7 +242,7 @@ class Blocks:
 
         return place
 
-    def packed(self, data: Value) -> Callable[[Index, Index], tuple[Value, Index]]:
+    def packed(self, data: Value) -> Second:
         """Where a row of a panel begins, and how far the next row is."""
         b = self.b
 
@@ -238,15 +270,14 @@ class Blocks:
 
         ranges(b, n, share, MOVE, moved)
 
-    def multiply(self, x: Factor, y: Factor, packed: Value | None, out: Value, tail: Tail | None) -> None:
+    def multiply(self, first: First, second: Second, out: Value, tail: Tail | None) -> None:
         """Write a product; each part of it goes to `tail` when it is complete."""
         b = self.b
-        first = self.pack_first(x)
-        second = self.pack_second(y) if packed is None else self.packed(packed)
-        blocks = self.parts(self.rows, ROWS)
-        high = b.times(self.parts(self.parts(self.rows, b.larger(1, blocks)), self.height), self.height)
+        high = self.high
+        blocks = self.parts(self.rows, high)
         groups = self.parts(self.columns, COLUMNS)
-        wide = self.parts(self.panels, b.larger(1, groups))
+        most = self.parts(self.panels, b.larger(1, groups))
+        pieces = b.larger(self.parts(self.panels, b.larger(self.wide, 1)), 1)
 
         def block(i: Index, left: Index, panels: Index) -> None:
             top = b.times(i, high)
@@ -258,24 +289,24 @@ class Blocks:
                 tail(top, rows, column, columns)
 
         def share(begin: Index, end: Index) -> None:
-            first_row = b.quotient(begin, b.larger(self.panels, 1))
+            first_row = b.quotient(begin, pieces)
 
             def row(i: Index, _: Any) -> None:
                 i = b.plus(first_row, i)
-                before = b.times(i, self.panels)
-                left = b.larger(b.minus(begin, before), 0)
-                right = b.smaller(b.minus(end, before), self.panels)
+                before = b.times(i, pieces)
+                left = b.times(b.larger(b.minus(begin, before), 0), self.wide)
+                right = b.smaller(b.times(b.minus(end, before), self.wide), self.panels)
 
                 def group(g: Index, _: Any) -> None:
-                    at = b.plus(left, b.times(g, wide))
-                    block(i, at, b.smaller(wide, b.minus(right, at)))
+                    at = b.plus(left, b.times(g, most))
+                    block(i, at, b.smaller(most, b.minus(right, at)))
 
-                self.each(self.parts(b.minus(right, left), wide), group)
+                self.each(self.parts(b.minus(right, left), most), group)
 
-            self.each(b.minus(self.parts(end, b.larger(self.panels, 1)), first_row), row)
+            self.each(b.minus(self.parts(end, pieces), first_row), row)
 
         takes, inner = self.takes(high)
-        ranges(b, b.times(blocks, self.panels), share, takes, inner)
+        ranges(b, b.times(blocks, pieces), share, takes, b.times(inner, self.wide))
 
     def takes(self, rows: Index) -> tuple[float, Index]:
         """The nanoseconds of a step along a panel, for so many rows, and how many steps there are."""
@@ -286,8 +317,8 @@ class Blocks:
 
     def block(
         self,
-        first: Value,
-        second: Callable[[Index, Index], tuple[Value, Index]],
+        first: First,
+        second: Second,
         out: Value,
         down: tuple[Index, Index],
         across: tuple[Index, Index],
@@ -295,22 +326,21 @@ class Blocks:
         """The rows and panels of a block: where they begin, and how many there are."""
         b = self.b
         (top, rows), (left, panels) = down, across
-        direct = self.first is None
 
         def one_round(r: Index, _: Any) -> None:
             k = b.times(r, self.deep)
             deep = b.smaller(self.deep, b.minus(self.depth, k))
             adds = b.negation(b.is_same(r, 0)).value if not isinstance(r, int) else Value("i1", "false")
-            a = first if direct else self.row(first, b.plus(b.times(r, self.rows), top))
+            a = first(r, top, rows)
 
             def panel(p: Index, vectors: int) -> None:
                 column = b.plus(left, p)
                 data, pitch = second(column, k)
                 following, _ = second(b.plus(column, 1), k)
                 j = b.times(column, self.width)
-                c = self.address(out, b.plus(b.times(top, self.columns), j), self.size)
+                c = self.address(out, b.plus(b.times(top, self.pitch), j), self.size)
                 more = [
-                    value(b.times(pitch, self.size)), value(deep), c, value(b.times(self.columns, self.size)),
+                    value(b.times(pitch, self.size)), value(deep), c, value(b.times(self.pitch, self.size)),
                     value(b.minus(self.columns, j)), adds,
                 ]  # fmt: skip
                 self.stack_of_tiles((rows, vectors), a, data, following, more)
@@ -340,7 +370,7 @@ class Blocks:
 
         def tile(height: int, i: Index, t: Index = 0) -> None:
             pitch, deep, c, out_pitch, columns, adds = more
-            here = self.address(c, b.times(i, self.columns), self.size)
+            here = self.address(c, b.times(i, self.pitch), self.size)
             part = b.times(b.rest(t, self.vectors), deep)
             ahead = self.address(following, part, LINE)
             args = [self.row(a, i), data, pitch, deep, here, out_pitch, columns, adds, ahead]

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from relay.backend.native.code import POINTER, VOID, Code, Value, integer
 from relay.backend.native.kernels.machine import Machine
+from relay.backend.native.kernels.moves import Moves
 from relay.backend.native.representation import SIZES, scalar
 from relay.backend.native.tensors import loop
 
@@ -48,6 +49,7 @@ class Moving:
         params = [Value(k, f"%{n}") for k, n in zip(kinds, names, strict=True)]
         self.source, self.source_pitch, self.to, self.to_pitch, self.rows, self.columns, self.filled = params
         self.code = Code(packing.name, VOID, declared, traits='nounwind noinline "prefer-vector-width"="512"')
+        self.moves = Moves(self.code, packing.machine, packing.dtype, packing.kind)
 
     def text(self) -> str:
         """The whole function."""
@@ -86,21 +88,7 @@ class Moving:
     def read(self, row: Value, column: Value, n: int) -> Value:
         """Some numbers of the source, converted."""
         p = self.place(self.source, self.source_pitch, row, column, self.from_size)
-        return self.converted(p, n)
-
-    def converted(self, p: Value, n: int) -> Value:
-        """`n` numbers in memory, as the type that is written."""
-        code, dtype = self.code, self.packing.dtype
-
-        def of(kind: str) -> str:
-            return kind if n == 1 else f"<{n} x {kind}>"
-
-        v = code.load(of(scalar(dtype)), p, f", align {self.from_size}")
-        if dtype == "bfloat16":
-            wide = code.cast("zext", v, "i32")
-            by = "16" if n == 1 else f"<{', '.join(['i32 16'] * n)}>"
-            v = code.cast("bitcast", code.op("shl", wide, Value(of("i32"), by)), "float")
-        return code.cast("fpext", v, self.packing.kind)
+        return self.moves.read(p, n)
 
     def write(self, v: Value, row: Value, column: Value) -> None:
         """Write numbers."""

@@ -1,0 +1,51 @@
+"""Which operators kernels compute, and which of them."""
+
+from collections.abc import Sequence
+from typing import Any, cast
+
+from relay.backend.native.indices import Index
+from relay.backend.native.kernels.convolutions import Convolutions, is_convolved
+from relay.backend.native.kernels.matrices import Matrices
+from relay.backend.native.kernels.sums import Sums, Weight
+from relay.backend.native.loops import Loops
+from relay.ir.expr import Call, Constant, Expr
+from relay.ir.type import TensorType
+from relay.op.native import Product, WindowProduct
+
+FLOATS = ("float16", "bfloat16", "float32", "float64")
+
+
+def kernel_of(program: Any, call: Call) -> Product | WindowProduct | None:
+    """What an operator says it is, if kernels compute that for its base types."""
+    if not hasattr(call.attrs, "product") and not hasattr(call.attrs, "window_product"):
+        return None
+    types = [cast("TensorType", program.types(e)) for e in (call, *call.args)]
+    if any(str(t.dtype) not in FLOATS for t in types):
+        return None
+    op: Any = call.attrs
+    if hasattr(op, "product"):
+        return op.product()
+    convolution: WindowProduct = op.window_product()
+    return convolution if is_convolved(convolution, types) else None
+
+
+def weight_of(program: Any, call: Call, place: int, e: Expr) -> Weight | None:
+    """An operand that is packed before the program runs: a matrix, and the second of a product, or the
+    filters of a convolution.
+    """
+    kernel = kernel_of(program, call) if place == 1 and isinstance(e, Constant) else None
+    if kernel is None or not isinstance(e, Constant):
+        return None
+    is_matrix = len(cast("TensorType", e.type).concrete_shape) == 2
+    return Weight(e) if is_matrix or isinstance(kernel, WindowProduct) else None
+
+
+def sums_of(b: Loops, call: Call, views: Sequence[Any], shapes: Sequence[Sequence[Index]]) -> Sums | None:
+    """A call as kernels compute it; `shapes` are those of its results."""
+    kernel = kernel_of(b.program, call)
+    if kernel is None:
+        return None
+    dtype = str(cast("TensorType", b.program.types(call)).dtype)
+    if isinstance(kernel, WindowProduct):
+        return Convolutions(b, kernel, views, shapes[0], dtype)
+    return Matrices(b, kernel, views, shapes[0], dtype)

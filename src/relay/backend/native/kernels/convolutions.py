@@ -1,0 +1,207 @@
+"""Convolutions as products of matrices: the rows are what windows see, the columns are filters."""
+
+from collections.abc import Sequence
+from typing import Any, cast
+
+from relay.backend.native.code import POINTER, VOID, Value
+from relay.backend.native.indices import Index, value
+from relay.backend.native.kernels.blocks import ROWS, Blocks, Factor, First, Second
+from relay.backend.native.kernels.sums import Put, Sums, Weight
+from relay.backend.native.kernels.tile import PITCH
+from relay.backend.native.kernels.windows import AXES, Geometry, Windows
+from relay.backend.native.loops import Loops
+from relay.backend.native.panels import Filters
+from relay.backend.native.representation import SIZES, scalar
+from relay.backend.native.shares import each
+from relay.backend.native.tensors import DATA
+from relay.backend.native.views import View
+from relay.ir.type import Dim, TensorType
+from relay.op.native import WindowProduct
+from relay.op.nn.layout import SPATIAL
+from relay.op.nn.loops import put_in, sum_type
+
+FEWEST = 8
+"""Filters in a group for which tiles are worth it."""
+MOVED = 1.0
+"""Nanoseconds for a number of a weight that is put where kernels read it."""
+
+
+def is_convolved(c: WindowProduct, types: Sequence[TensorType]) -> bool:
+    """Whether kernels compute a convolution with these types of result, data and weight: the channels come
+    last, and are not too few for each group.
+    """
+    wanted = f"N{SPATIAL[len(c.strides)]}C"
+    if c.data_layout != wanted or c.out_layout != wanted:
+        return False
+    if c.groups == 1:
+        return True
+    last = [cast("tuple[Dim, ...]", t.shape)[-1] for t in types[:2]]
+    return all(isinstance(n, int) and n >= FEWEST * c.groups for n in last)
+
+
+class Convolutions(Sums):
+    """A call that is a convolution, or the transpose of one."""
+
+    def __init__(
+        self, b: Loops, c: WindowProduct, views: Sequence[Any], sizes: Sequence[Index], dtype: str
+    ) -> None:
+        """`sizes` and `dtype` are those of the result."""
+        self.convolution = c
+        self.x: View = views[0]
+        self.y: View | Weight = views[1]
+        super().__init__(b, sizes, dtype, sum_type(dtype, self.x.dtype, self.y.dtype))
+        axes = SPATIAL[len(c.strides)].join(c.channels)
+        self.window: list[Index] = put_in(self.y.sizes, c.kernel_layout, axes)[1:-1]
+        self.row_sizes = self.sizes[:-1]
+        self.inputs = b.quotient(self.x.sizes[-1], c.groups)
+        self.outputs = b.quotient(self.sizes[-1], c.groups)
+        depth = b.times(b.count(self.window), self.inputs)
+        self.blocks = Blocks(b, self.sums, b.count(self.row_sizes), depth, self.outputs, self.sizes[-1])
+        if not self.is_product:
+            self.blocks.gather()
+
+    @property
+    def is_product(self) -> bool:
+        """Whether each place sees one place of the data, in the same order."""
+        c = self.convolution
+        ones = all(n == 1 for n in (*self.window, *c.strides, c.groups))
+        return ones and not any(c.before) and self.sizes[:-1] == self.x.sizes[:-1]
+
+    def write(self, out: View, put: Put | None) -> None:
+        """One group of channels after the other."""
+        b, blocks = self.b, self.blocks
+        factor = Factor(self.data, self.x.dtype, turned=False)
+        second = self.weight()
+        blocks.make_room(factor if self.is_product else None, second if isinstance(second, Factor) else None)
+        geometry = None if self.is_product else self.geometry()
+        assert out.data is not None
+        to = out.data
+
+        def group(index: Sequence[Index]) -> None:
+            g = index[0] if index else 0
+            first = blocks.pack_first(factor) if geometry is None else self.seen_by(geometry, g)
+            shift = b.times(g, self.outputs)
+            tail = None if put is None else self.tail((), self.row_sizes, put, shift)
+            blocks.multiply(first, self.filters(second, g), blocks.address(to, shift, blocks.size), tail)
+
+        b.nest([self.convolution.groups] if self.convolution.groups > 1 else [], group)
+
+    @property
+    def data(self) -> Value:
+        """Where the data is."""
+        assert self.x.data is not None
+        return self.x.data
+
+    # --- filters ---
+
+    def weight(self) -> Value | Factor:
+        """The filters in panels, or as a stack of matrices."""
+        b = self.b
+        if isinstance(self.y, Weight):
+            packed = Filters(self.y.constant, self.sums, self.blocks.width, self.convolution)
+            whole = b.code.load(POINTER, Value(POINTER, b.program.constant(packed)))
+            return b.code.load(POINTER, b.code.at(whole, DATA))
+        if self.is_matrix and self.y.data is not None:
+            return Factor(self.y.data, self.y.dtype, turned=False)
+        return Factor(self.ordered(self.y), self.sums, turned=False)
+
+    @property
+    def is_matrix(self) -> bool:
+        """Whether the weight lies in memory as the matrix that its filters are."""
+        c = self.convolution
+        return c.groups == 1 and c.kernel_layout == SPATIAL[len(c.strides)] + c.channels
+
+    def ordered(self, weight: View) -> Value:
+        """A copy of the weight as a stack of matrices."""
+        b, c = self.b, self.convolution
+        sizes = [c.groups, *self.window, self.inputs, self.outputs]
+        room = b.room(self.sums, sizes)
+        axes = SPATIAL[len(c.strides)].join(c.channels)
+
+        def one(index: tuple[Index, ...]) -> None:
+            g, *taps, channel, filter_ = index
+            if c.is_transposed:
+                channel = b.plus(b.times(g, self.inputs), channel)
+            else:
+                filter_ = b.plus(b.times(g, self.outputs), filter_)
+            place = put_in([channel, *taps, filter_], axes, c.kernel_layout)
+            room.put(index, b.cast(weight.at(place), self.sums))
+
+        each(b, sizes, one, MOVED)
+        assert room.data is not None
+        return room.data
+
+    def filters(self, weight: Value | Factor, group: Index) -> Second:
+        """The filters of a group."""
+        b, blocks = self.b, self.blocks
+        if isinstance(weight, Factor):
+            place = b.times(group, b.times(blocks.depth, blocks.columns))
+            data = blocks.address(weight.data, place, SIZES[scalar(weight.dtype)])
+            return blocks.pack_second(Factor(data, weight.dtype, turned=False))
+        place = b.times(group, b.times(b.times(blocks.panels, blocks.depth), blocks.width))
+        return blocks.packed(blocks.address(weight, place, blocks.size))
+
+    # --- windows ---
+
+    def seen_by(self, geometry: Value, group: Index) -> First:
+        """Rows of what windows see of a group of channels, moved where tiles read them as they are needed."""
+        b, blocks = self.b, self.blocks
+        how = Windows(blocks.machine, self.x.dtype, blocks.kind, self.is_spread)
+        b.program.share(how.name, how.text)
+        place = b.times(group, self.inputs)
+        data = blocks.address(self.data, place, SIZES[scalar(self.x.dtype)])
+
+        def first(r: Index, top: Index, rows: Index) -> Value:
+            to = b.code.room((ROWS + blocks.height) * PITCH * blocks.size)
+            begin = b.times(r, blocks.deep)
+            count = b.smaller(blocks.deep, b.minus(blocks.depth, begin))
+            args = [data, to, geometry, *[value(n) for n in (top, rows, begin, count)]]
+            b.when(b.is_less(0, count), lambda: move(args))
+            return to
+
+        def move(args: Sequence[Value]) -> None:
+            b.code.call(VOID, f"@{how.name}", args)
+
+        return first
+
+    @property
+    def is_spread(self) -> bool:
+        """Whether windows see the data with gaps between its elements."""
+        c = self.convolution
+        return c.is_transposed and any(s > 1 for s in c.strides)
+
+    @property
+    def has_runs(self) -> bool:
+        """Whether the channels of the taps on the last axis lie beside each other."""
+        c = self.convolution
+        return c.groups == 1 and not c.is_transposed and c.dilation[-1] == 1
+
+    def geometry(self) -> Value:
+        """How windows lie on the data, in memory."""
+        b, c = self.b, self.convolution
+        missing = AXES - len(c.strides)
+        size = SIZES[scalar(self.x.dtype)]
+        data = [*[1] * missing, *self.x.sizes[1:-1]]
+        pitch: list[Index] = [0] * AXES
+        step: Index = b.times(self.x.sizes[-1], size)
+        for a in reversed(range(AXES)):
+            pitch[a] = step
+            step = b.times(step, data[a])
+        taps = [*[1] * missing, *self.window]
+        together: Index = taps.pop() if self.has_runs else 1
+        whole = Geometry(
+            result=[*[1] * missing, *self.sizes[1:-1]],
+            data=data,
+            step=[*[1] * missing, *([1] * len(c.strides) if c.is_transposed else c.strides)],
+            begin=[*[0] * missing, *[n if c.is_transposed else -n for n in c.before]],
+            tap_step=[*[1] * missing, *[-n if c.is_transposed else n for n in c.dilation]],
+            taps=[*taps, 1] if self.has_runs else taps,
+            divisor=[*[1] * missing, *(c.strides if c.is_transposed else [1] * len(c.strides))],
+            pitch=pitch,
+            others=[step, together, self.inputs],
+        )
+        words = whole.words()
+        p = b.code.room(8 * len(words))
+        for i, n in enumerate(words):
+            b.code.store(value(n), b.code.at(p, 8 * i))
+        return p

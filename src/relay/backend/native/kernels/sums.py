@@ -1,0 +1,118 @@
+"""What operators have in common whose sums kernels write: the result, and what follows it in its group."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, cast
+
+from relay.backend.native.indices import Index
+from relay.backend.native.kernels.blocks import Tail
+from relay.backend.native.loops import Loops
+from relay.backend.native.scalars import Number
+from relay.backend.native.space import in_lanes
+from relay.backend.native.vectors import OneByOne
+from relay.backend.native.views import View, new_output
+from relay.ir.expr import Constant
+from relay.ir.type import TensorType
+
+Put = Callable[[Sequence[Index]], None]
+"""What is done with an element that has been computed."""
+
+
+class Weight:
+    """A constant as an operand: a kernel packs it before the program runs."""
+
+    def __init__(self, e: Constant) -> None:
+        """`e` is a tensor."""
+        self.constant = e
+        t = cast("TensorType", e.type)
+        self.dtype = str(t.dtype)
+        self.sizes: Sequence[Index] = list(t.concrete_shape)
+
+
+class Narrowed:
+    """Sums as numbers of a shorter base type."""
+
+    def __init__(self, b: Loops, sums: View, dtype: str) -> None:
+        """`sums` holds them."""
+        self.b = b
+        self.sums = sums
+        self.dtype = dtype
+        self.sizes = sums.sizes
+
+    def at(self, index: Sequence[Index]) -> Number:
+        """The number at an index."""
+        return self.b.cast(self.sums.at(index), self.dtype)
+
+
+class Sums:
+    """A call whose result is sums of products."""
+
+    def __init__(self, b: Loops, sizes: Sequence[Index], dtype: str, sums: str) -> None:
+        """`sizes` and `dtype` are those of the result, `sums` the base type to add up in."""
+        self.b = b
+        self.sizes = list(sizes)
+        self.dtype = dtype
+        self.sums = sums
+        self.lanes = 0
+
+    @property
+    def is_in_place(self) -> bool:
+        """Whether sums have the base type of the result."""
+        return self.sums == self.dtype
+
+    def whole(self, t: TensorType) -> View:
+        """A new tensor of type `t` with the result."""
+        out = new_output(self.b, t, self.sizes)
+        if self.is_in_place:
+            self.run(out, None)
+        else:
+            sums = self.b.room(self.sums, self.sizes)
+            seen = self.seen(sums)
+            self.run(sums, lambda index: out.put(index, seen.at(index)))
+        self.b.done()
+        return out
+
+    def seen(self, sums: View) -> View | Narrowed:
+        """The result, read where its sums are."""
+        return sums if self.is_in_place else Narrowed(self.b, sums, self.dtype)
+
+    def run(self, out: View, put: Put | None, lanes: int = 0) -> None:
+        """Write the sums to `out`; `put(index)` follows for each element, or for `lanes` of them."""
+        self.lanes = lanes
+        self.write(out, put)
+
+    def write(self, out: View, put: Put | None) -> None:
+        """The same."""
+        raise AssertionError(f"{type(self).__name__} does not say how it is computed")
+
+    def tail(self, stack: Sequence[Index], row_sizes: Sequence[Index], put: Put, shift: Index = 0) -> Tail:
+        """Calls `put` for a part of the result: its rows are those of a shape, its columns are shifted."""
+        b = self.b
+
+        def part(top: Index, rows: Index, left: Index, columns: Index) -> None:
+            first = b.plus(left, shift)
+
+            def row(i: Index, _: Any) -> None:
+                index = [*stack, *b.unravelled(b.plus(top, i), row_sizes)]
+                self.along(columns, lambda j: put((*index, b.plus(first, j))))
+
+            b.loop(rows, (), row)
+
+        return part
+
+    def along(self, n: Index, body: Callable[[Index], None]) -> None:
+        """Run `body(i)` for `i` from 0 to `n`, several at a time if that can be."""
+        b = self.b
+
+        def one(i: Index, _: Any) -> tuple[()]:
+            body(i)
+            return ()
+
+        mark = b.mark()
+        try:
+            if self.lanes > 1:
+                with b.code.in_lanes(self.lanes):
+                    in_lanes(b, n, (), one)
+                return
+        except OneByOne:
+            b.rewind(mark)
+        b.loop(n, (), one)

@@ -1,0 +1,152 @@
+"""Convolutions by kernels, against the interpreter; at any number of threads the same to the last bit."""
+
+from typing import Any, cast
+
+import numpy as np
+import pytest
+
+import relay
+from relay.backend.native.compiled import NativeProgram
+from relay.ir.dtype import to_numpy
+
+TOLERANCE = {"float32": 3e-6, "float64": 1e-13, "float16": 2e-3, "bfloat16": 1.6e-2}
+LAYOUTS = {1: ("NWC", "WIO"), 2: ("NHWC", "HWIO"), 3: ("NDHWC", "DHWIO")}
+Case = tuple[int, str, str, dict[str, Any]]
+"""Spatial axes, the shapes of data and weight, attributes."""
+CASES: dict[str, Case] = {
+    "one channel": (2, "1x5x5x1", "3x3x1x1", {"padding": 1}),
+    "odd channels": (2, "2x9x7x5", "3x3x5x33", {"padding": (1, 1), "strides": (2, 1)}),
+    "a tap a channel": (2, "2x6x6x19", "1x1x19x50", {}),
+    "a tap, apart": (2, "1x9x9x16", "1x1x16x32", {"strides": 2}),
+    "the first layer": (2, "1x23x23x3", "7x7x3x24", {"padding": 3, "strides": 2}),
+    "many windows": (2, "1x40x31x8", "3x3x8x16", {"padding": 1}),
+    "deep": (2, "1x7x7x130", "3x3x130x96", {"padding": 1}),
+    "dilated": (2, "1x11x11x9", "3x2x9x8", {"dilation": (2, 3), "padding": (2, 0, 1, 3)}),
+    "grouped": (2, "2x8x8x32", "3x3x16x48", {"groups": 2, "padding": 1}),
+    "grouped and dilated": (2, "1x9x9x48", "3x3x16x24", {"groups": 3, "dilation": 2, "strides": 2}),
+    "more padding than kernel": (2, "1x3x3x16", "3x3x16x32", {"padding": 5, "strides": 2}),
+    "no images": (2, "0x3x3x4", "3x3x4x8", {"padding": 1}),
+    "no channels": (2, "1x4x4x0", "3x3x0x8", {"padding": 1}),
+    "one axis": (1, "2x20x6", "5x6x17", {"padding": 2, "strides": 2}),
+    "one axis, dilated": (1, "1x20x16", "3x16x17", {"dilation": 4}),
+    "three axes": (3, "1x5x6x7x4", "3x3x3x4x20", {"padding": 1, "strides": (1, 2, 1)}),
+    "three axes, grouped": (3, "1x4x4x4x16", "2x2x2x8x16", {"groups": 2}),
+}
+TRANSPOSED: dict[str, Case] = {
+    "plain": (2, "1x5x5x6", "3x3x6x10", {}),
+    "strides": (2, "2x5x4x9", "4x4x9x8", {"strides": 2, "padding": 1}),
+    "more at the end": (2, "1x4x4x16", "3x3x16x8", {"strides": (2, 3), "output_padding": 1, "dilation": 2}),
+    "grouped": (2, "1x5x5x16", "3x3x16x8", {"groups": 2, "strides": 2}),
+    "one axis": (1, "1x9x8", "4x8x12", {"strides": 2}),
+    "three axes": (3, "1x3x3x3x8", "2x2x2x8x9", {"strides": 2}),
+}
+rng = np.random.default_rng(0)
+
+
+def numbers(shape: str, dtype: str) -> Any:
+    """Random numbers of a base type."""
+    return rng.standard_normal([int(n) for n in shape.split("x")]).astype(to_numpy(dtype))
+
+
+def layer(
+    case: Case,
+    dtype: str = "float32",
+    op: str = "conv",
+    is_constant: bool = True,
+    is_open: bool = False,
+) -> tuple[Any, list[Any]]:
+    """A convolution as a program, and arguments."""
+    rank, data, weight, attrs = case
+    x, w = numbers(data, dtype), numbers(weight, dtype)
+    layout, kernel = LAYOUTS[rank]
+    if op != "conv" and rank != 2:
+        kernel = kernel.replace("IO", "OI")
+    sizes = [relay.Any() for _ in x.shape[:-1]] if is_open else x.shape[:-1]
+    first = relay.var("x", shape=[*sizes, x.shape[-1]], dtype=dtype)
+    second = relay.const(w, dtype) if is_constant else relay.var("w", shape=w.shape, dtype=dtype)
+    call = getattr(relay.nn, op.replace("conv", f"conv{rank}d"))
+    y = call(first, second, data_layout=layout, kernel_layout=kernel, **attrs)
+    return program(y, [first, second]), [x] if is_constant else [x, w]
+
+
+def program(y: Any, operands: list[Any]) -> Any:
+    """A function of those operands that are not constants."""
+    return relay.IRModule.from_expr(relay.Function([e for e in operands if isinstance(e, relay.Var)], y))
+
+
+def check(mod: Any, args: list[Any], dtype: str = "float32") -> None:
+    """Machine code and interpreter agree up to rounding."""
+    found, wanted = NativeProgram(mod)(*args), relay.infer(mod).evaluate("main", *args)
+    assert found.dtype == wanted.dtype
+    assert found.shape == wanted.shape
+    limit = TOLERANCE[dtype] * np.abs(wanted.astype("float64")).max(initial=1.0)
+    np.testing.assert_allclose(found.astype("float64"), wanted.astype("float64"), rtol=0, atol=limit)
+
+
+@pytest.mark.parametrize("is_constant", [True, False])
+@pytest.mark.parametrize("name", list(CASES))
+def test_convolutions(name: str, is_constant: bool) -> None:
+    check(*layer(CASES[name], is_constant=is_constant))
+
+
+@pytest.mark.parametrize("name", list(TRANSPOSED))
+def test_transposed_convolutions(name: str) -> None:
+    check(*layer(TRANSPOSED[name], op="conv_transpose"))
+
+
+@pytest.mark.parametrize("name", ["odd channels", "grouped", "a tap a channel", "three axes"])
+@pytest.mark.parametrize("dtype", ["float64", "float16", "bfloat16"])
+def test_base_types(dtype: str, name: str) -> None:
+    check(*layer(CASES[name], dtype), dtype)
+
+
+@pytest.mark.parametrize("name", ["odd channels", "a tap a channel", "grouped", "one axis", "no images"])
+def test_sizes_that_are_not_known(name: str) -> None:
+    check(*layer(CASES[name], is_open=True))
+
+
+@pytest.mark.parametrize("layout", ["HWIO", "OIHW", "OHWI", "IOHW"])
+@pytest.mark.parametrize("is_constant", [True, False])
+def test_weights_in_any_layout(layout: str, is_constant: bool) -> None:
+    x, w = numbers("1x6x7x10", "float32"), numbers("3x2x10x20", "float32")
+    weight = np.ascontiguousarray(w.transpose(["HWIO".index(letter) for letter in layout]))
+    first = relay.var("x", shape=x.shape, dtype="float32")
+    second = relay.const(weight) if is_constant else relay.var("w", shape=weight.shape, dtype="float32")
+    y = relay.nn.conv2d(first, second, data_layout="NHWC", kernel_layout=layout)
+    check(program(y, [first, second]), [x] if is_constant else [x, weight])
+
+
+GROUPS = {
+    "bias and activation": "nn.relu(nn.bias_add({y}, %b, axis=3))",
+    "a residual": "nn.relu({y} * %b + %r)",
+    "what follows reads it twice": "let %y = {y}; %y * sigmoid(%y)",
+    "a result too": "let %y = {y}; (nn.relu(%y), %y)",
+    "the mean": "mean({y}, axis=[1, 2])",
+    "turned": "transpose({y} + %r, axes=[0, 3, 1, 2])",
+    "two": "let %y = {y}; nn.relu(%y + %b) + nn.relu({y} * 2f)",
+}
+
+
+@pytest.mark.parametrize("groups", [1, 2])
+@pytest.mark.parametrize("name", list(GROUPS))
+def test_what_follows_a_convolution(name: str, groups: int) -> None:
+    y = f'nn.conv2d(%x, %w, padding=1, groups={groups}, data_layout="NHWC", kernel_layout="HWIO")'
+    text = f"""def @main(%x: Tensor[(2, 13, 9, 16), float32], %w: Tensor[(3, 3, {16 // groups}, 40), float32],
+        %b: Tensor[(40,), float32], %r: Tensor[(2, 13, 9, 40), float32]) {{ {GROUPS[name].format(y=y)} }}"""
+    mod = relay.parse(text)
+    args = [numbers(s, "float32") for s in ("2x13x9x16", f"3x3x{16 // groups}x40", "40", "2x13x9x40")]
+    found, wanted = NativeProgram(mod)(*args), relay.infer(mod).evaluate("main", *args)
+    for x, y in zip(fields(found), fields(wanted), strict=True):
+        np.testing.assert_allclose(x, y, rtol=0, atol=3e-6 * np.abs(y).max())
+
+
+@pytest.mark.parametrize("name", ["many windows", "deep", "the first layer", "grouped", "a tap, apart"])
+def test_threads_do_not_change_a_bit(name: str) -> None:
+    mod, args = layer(CASES[name])
+    one, *others = [NativeProgram(mod, threads=n)(*args) for n in (1, 2, 3)]
+    assert all(x.tobytes() == one.tobytes() for x in others)
+
+
+def fields(x: Any) -> list[Any]:
+    """The arrays of a result."""
+    return list(cast("tuple[Any, ...]", x)) if isinstance(x, tuple) else [x]
