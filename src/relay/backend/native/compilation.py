@@ -10,6 +10,7 @@ from relay.backend.native.code import POINTER, Code, Value
 from relay.backend.native.control import define
 from relay.backend.native.doors import DOORS
 from relay.backend.native.durations import is_long
+from relay.backend.native.groups import define_group, is_fused
 from relay.backend.native.jit import Optimised
 from relay.backend.native.lowering import lowered
 from relay.backend.native.memory import BOX, RUNTIME, read_leaf
@@ -36,8 +37,12 @@ class Compilation:
         self.pieces: list[str] = []
         """Code that Python calls."""
         graph = CallGraph(self.program.mod)
-        for v, e in self.program.mod.functions.items():
-            if isinstance(e, Function):
+        functions = {v: e for v, e in self.program.mod.functions.items() if isinstance(e, Function)}
+        for v, e in functions.items():
+            if is_fused(e):
+                define_group(self.program, v, e)
+        for v, e in functions.items():
+            if not is_fused(e):
                 define(self.program, v, graph)
         headers = [self.header(name) for name in entries]
         self.functions = {t: self.start(None, t.arg_types, t.ret_type) for t in self.functions_out(headers)}
@@ -119,7 +124,7 @@ class Compilation:
     def text(self) -> str:
         """All of it, as LLVM IR."""
         p = self.program
-        constants = f"@relay.constants = global [{max(1, len(p.constants))} x ptr] zeroinitializer"
+        constants = f"@relay.constants = global [{max(1, len(p.table))} x ptr] zeroinitializer"
         data = [constants, p.layouts.text(), self.objects.text(), *p.singletons.values()]
         return "\n".join(
             [RUNTIME, ALLOCATE_BYTES, DOORS, DECLARATIONS, *data, *p.declared, *p.pieces, *self.pieces]
@@ -135,7 +140,7 @@ class Compilation:
         p = self.program
         sites = [Site(s.code, s.message, s.at.span, s.hint) for s in p.sites]
         objects, layouts = list(self.objects.numbers), list(p.layouts.numbers)
-        parts = Parts(self.entries, self.functions, sites, objects, p.results, self.slots, layouts)
+        parts = Parts(self.entries, self.functions, sites, objects, p.table, p.results, self.slots, layouts)
         used = {c.belong_to for c, _ in p.cells}
         return Signature({v: d for v, d in p.definitions.items() if v in used}, parts)
 

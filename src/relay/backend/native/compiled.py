@@ -68,13 +68,16 @@ class NativeProgram:
     def fill_constants(self, images: Sequence[np.ndarray[Any, Any]]) -> None:
         """Put constant tensors where the code looks for them."""
         self.images = images
-        table = self.code.global_address("relay.constants")
-        for i, whole in enumerate(images):
+        addresses: list[int] = []
+        for whole in images:
             p = whole.ctypes.data
             start = get(p + DATA, POINTER)
             if start < p:  # not yet loaded: it counts from the object
                 put(p + DATA, POINTER, p + start)
-            put(table + 8 * i, POINTER, p)
+            addresses.append(p)
+        table = self.code.global_address("relay.constants")
+        for i, number in enumerate(self.signature.parts.constants):
+            put(table + 8 * i, POINTER, addresses[number])
 
     def fill_objects(self) -> None:
         """Put the addresses of Python's objects where the code looks for them."""

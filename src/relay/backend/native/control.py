@@ -10,7 +10,6 @@ from typing import Any
 
 from relay.analysis.call_graph import CallGraph
 from relay.backend.native.code import CONTEXT, POINTER, Code, Value
-from relay.backend.native.groups import Fused, is_fused
 from relay.backend.native.matching import may_fail, taken_apart
 from relay.backend.native.memory import (
     layout,
@@ -144,7 +143,7 @@ class Definition:
         """A constant."""
         if is_scalar(e.type):
             return [constant(e)]
-        return [self.code.load(POINTER, Value(POINTER, self.program.constant(e)))]
+        return [self.program.constant(self.code, e)]
 
     def taken(self, operands: Sequence[Expr], gone: list[Var]) -> list[Value]:
         """The leaves of operands, with references of their own; variables that end here give theirs."""
@@ -247,7 +246,8 @@ class Definition:
         assert isinstance(t, FuncType)
         leaves = self.leaves(t.ret_type)
         if isinstance(e.op, GlobalVar):
-            return f"@{self.program.symbol(e.op)}", self.taken(e.args, gone), leaves
+            target, first = self.program.callee(e.op)
+            return target, [*first, *self.taken(e.args, gone)], leaves
         args = self.taken((*e.args, e.op), gone)
         me = args.pop()
         address = self.code.load(POINTER, self.code.at(me, closure_layout(()).offsets[0]))
@@ -352,11 +352,7 @@ def define(program: Program, v: GlobalVar, graph: CallGraph) -> None:
     """Add the code of a definition."""
     fn = program.mod.functions[v]
     assert isinstance(fn, Function)
-    symbol = program.symbol(v)
-    if is_fused(fn):
-        made: Fused | Definition = Fused(program, symbol, fn)
-    else:
-        made = Definition(program, symbol, fn, graph.is_recursive(v) or calls_closures(fn))
+    made = Definition(program, program.symbol(v), fn, graph.is_recursive(v) or calls_closures(fn))
     program.pieces.append(made.text())
 
 

@@ -19,10 +19,11 @@ from relay.backend.native.program import Program, give, result_type
 from relay.backend.native.representation import POINTER, is_scalar
 from relay.backend.native.rows import written
 from relay.backend.native.scalars import constant
+from relay.backend.native.sharing import ROW, Row, Shared, form
 from relay.backend.native.space import width
 from relay.backend.native.vectors import OneByOne
 from relay.backend.native.views import View, new_output, operand
-from relay.ir.expr import Call, Constant, Expr, Function, Let, Tuple, TupleGetItem, Var
+from relay.ir.expr import Call, Constant, Expr, Function, GlobalVar, Let, Tuple, TupleGetItem, Var
 from relay.ir.type import TensorType
 from relay.ir.walk import post_order
 from relay.op.base import Fusion
@@ -52,7 +53,12 @@ class Fused:
         rows = [program.leaves(p.type_annotation) for p in fn.params]
         count = iter(range(sum(map(len, rows))))
         self.rows = [[Value(x, f"%p{next(count)}") for x in row] for row in rows]
-        self.code = Code(symbol, result_type(self.kinds), [v for row in self.rows for v in row])
+        params = [v for row in self.rows for v in row]
+        # LLVM's time grows faster than a function; numbers alone are better off where they are needed.
+        traits = "nounwind noinline" if POINTER in self.kinds else "nounwind"
+        self.code = Code(symbol, result_type(self.kinds), params, traits=traits)
+        self.row = Row()
+        self.code.types[ROW.ref] = ROW.type
         self.root = self.resolved(fn.body)
         self.users = self.find_users()
         self.by_rows = by_rows and self.has_rows()
@@ -92,6 +98,7 @@ class Fused:
 
     def lines(self) -> str:
         """The same; rows may turn out to be none (`OneByOne`)."""
+        self.program.row = self.row
         b = Loops(self.program, self.code, cast("Any", self.root))
         if POINTER in self.kinds:
             self.code.do(f"call void @relay.check({CONTEXT})")
@@ -108,6 +115,9 @@ class Fused:
         self.keep(found)
         release(self.code, [v for row in self.rows for v in row])
         give(self.program, self.code, self.kinds, found)
+        self.program.row = None
+        if self.row.places:
+            self.code.params = (ROW, *self.code.params)
         return self.code.text()
 
     def keep(self, found: Sequence[Value]) -> None:
@@ -131,7 +141,7 @@ class Fused:
         t = cast("TensorType", e.type)
         if is_scalar(t):
             return View(b, t, constant(e))
-        return View(b, t, self.code.load(POINTER, Value(POINTER, self.program.constant(e))))
+        return View(b, t, self.program.constant(self.code, e))
 
     def node(self, outer: Loops, e: Expr) -> Any:
         """A node as a view, or as several."""
@@ -262,6 +272,22 @@ class Fused:
         made = new_output(b, x.type, x.sizes)
         self.made.append(made.found)
         return made
+
+
+def define_group(program: Program, v: GlobalVar, fn: Function) -> None:
+    """Add the code of a group, unless there is such code; one that may fail says where it does so."""
+    of = form(fn)
+    shared = program.groups.get(of.key)
+    if shared is None:
+        sites = len(program.sites)
+        made = Fused(program, program.symbol(v), fn)
+        program.pieces.append(made.text())
+        shared = Shared(f"@{program.symbol(v)}", list(made.row.places), of.constants)
+        if len(program.sites) == sites:
+            program.groups[of.key] = shared
+    row = shared.row_of(of.constants)
+    first = [program.place(program.placed(row))] if row else []
+    program.callees[v] = (shared.symbol, first)
 
 
 def grouped(results: Sequence[Lazy]) -> list[list[Lazy]]:

@@ -1,6 +1,6 @@
 """A module on its way to LLVM IR: what its definitions share."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 
 from relay.backend.native.code import CONTEXT, POINTER, VOID, Code, Value, quoted
@@ -16,6 +16,7 @@ from relay.backend.native.memory import (
     write,
 )
 from relay.backend.native.panels import Packed
+from relay.backend.native.sharing import Row, Shared
 from relay.ir.expr import Constant, Expr, GlobalVar
 from relay.ir.module import IRModule
 from relay.ir.type import FuncType, Type
@@ -62,6 +63,16 @@ class Program(DataTypes):
         self.wrappers = 0
         self.declared: dict[str, None] = {}
         self.constants: dict[Constant | Packed, int] = {}
+        """Those that the program has in memory, numbered."""
+        self.table: list[int] = []
+        """Which constant is at each place of the table that the code reads."""
+        self.places: dict[Constant | Packed, int] = {}
+        """Where definitions find theirs in the table."""
+        self.row: Row | None = None
+        """What the group reads that is being made."""
+        self.groups: dict[Hashable, Shared] = {}
+        self.callees: dict[GlobalVar, tuple[str, Sequence[Value]]] = {}
+        """The code of groups, and the address of the constants that it gets."""
         self.shared: set[str] = set()
         self.results = 0
         """The most leaves that a result has that come back through the context."""
@@ -85,10 +96,27 @@ class Program(DataTypes):
         """The name of a definition's code."""
         return quoted(f"def.{v.name_hint}")
 
-    def constant(self, e: Constant | Packed) -> str:
-        """Where the address of a constant tensor is, or of one packed for a kernel."""
-        i = self.constants.setdefault(e, len(self.constants))
-        return f"getelementptr (i8, ptr @relay.constants, i64 {8 * i})"
+    def callee(self, v: GlobalVar) -> tuple[str, Sequence[Value]]:
+        """The code of a definition, and the arguments that it takes before its own."""
+        return self.callees.get(v) or (f"@{self.symbol(v)}", ())
+
+    def constant(self, code: Code, e: Constant | Packed) -> Value:
+        """The address of a constant tensor, or of one packed for a kernel."""
+        if self.row is not None:
+            return self.row.load(code, e)
+        if e not in self.places:
+            self.places[e] = self.placed([e])
+        return code.load(POINTER, self.place(self.places[e]))
+
+    def placed(self, row: Sequence[Constant | Packed]) -> int:
+        """The place of the first of some constants that come next in the table."""
+        first = len(self.table)
+        self.table += [self.constants.setdefault(e, len(self.constants)) for e in row]
+        return first
+
+    def place(self, i: int) -> Value:
+        """A place in the table of constants."""
+        return Value(POINTER, f"getelementptr (i8, ptr @relay.constants, i64 {8 * i})")
 
     # --- objects that are there from the start ---
 
@@ -127,7 +155,8 @@ class Program(DataTypes):
         values = read(code, of, me, ["i64", *held])[1:]
         retain(code, values)
         release(code, [me])
-        jump(code, result_type(result), f"@{self.symbol(v)}", [*values, *params])
+        target, first = self.callee(v)
+        jump(code, result_type(result), target, [*first, *values, *params])
         self.pieces.append(code.text())
         return name
 

@@ -45,6 +45,8 @@ class Parts:
     sites: list[Site]
     objects: list[str]
     """The objects of Python that the code looks up in its table, by name."""
+    constants: list[int]
+    """Which constant is at each place of the table of constants."""
     results: int
     slots: int
     """Leaves of results that come back through the context, and leaves in the box, at most."""
@@ -76,6 +78,7 @@ class Signature(DataTypes):
             "functions": list(p.functions.values()),
             "sites": [[s.code, s.message, s.hint] for s in p.sites],
             "objects": p.objects,
+            "constants": p.constants,
             "results": p.results,
             "slots": p.slots,
             "layouts": [[size, list(pointers)] for size, pointers in p.layouts],
@@ -95,7 +98,8 @@ def from_plain(said: Mapping[str, Any]) -> Signature:
     ]
     definitions = {d.header: d for d in map(unpacked, said["types"])}
     layouts = [(size, tuple(pointers)) for size, pointers in said["layouts"]]
-    parts = Parts(entries, functions, sites, said["objects"], said["results"], said["slots"], layouts)
+    counts = said["results"], said["slots"]
+    parts = Parts(entries, functions, sites, said["objects"], said["constants"], *counts, layouts)
     return Signature(definitions, parts)
 
 

@@ -99,7 +99,7 @@ class Convolutions(Sums):
         b = self.b
         if isinstance(self.y, Weight):
             packed = Filters(self.y.constant, self.sums, self.blocks.width, self.convolution)
-            whole = b.code.load(POINTER, Value(POINTER, b.program.constant(packed)))
+            whole = b.program.constant(b.code, packed)
             return b.code.load(POINTER, b.code.at(whole, DATA))
         if self.is_matrix and self.y.data is not None:
             return Factor(self.y.data, self.y.dtype, turned=False)

@@ -44,7 +44,7 @@ class Matrices(Sums):
             return None
         panels = Panels(self.y.constant, self.sums, self.blocks.width, self.product.transpose_b)
         b = self.b
-        whole = b.code.load(POINTER, Value(POINTER, b.program.constant(panels)))
+        whole = b.program.constant(b.code, panels)
         return b.code.load(POINTER, b.code.at(whole, DATA))
 
     def write(self, out: View, put: Put | None) -> None:

@@ -1,0 +1,63 @@
+"""Groups of a program that are alike are compiled once."""
+
+import numpy as np
+import pytest
+
+import relay
+from relay.backend.native.compilation import Compilation
+from relay.backend.native.compiled import NativeProgram
+from relay.interpreter.machine import Interpreter
+
+
+def layers(count: int) -> relay.IRModule:
+    """Dense layers of one shape, each with weights of its own."""
+    rng = np.random.default_rng(0)
+    first = relay.var("x", shape=(2, 8), dtype="float32")
+    body = first
+    for _ in range(count):
+        w, b = rng.standard_normal((8, 8)).astype("float32"), rng.standard_normal(8).astype("float32")
+        body = relay.nn.relu(relay.nn.bias_add(relay.nn.dense(body, relay.const(w)), relay.const(b)))
+    return relay.IRModule.from_expr(relay.Function([first], body))
+
+
+def test_layers_of_one_shape_share_their_code() -> None:
+    made = Compilation(layers(5)).program
+    assert len(made.groups) == 1
+    assert len(made.constants) == 10
+
+
+def test_each_layer_has_weights_of_its_own() -> None:
+    mod, x = layers(5), np.random.default_rng(1).standard_normal((2, 8)).astype("float32")
+    wanted = Interpreter(mod).evaluate("main", x)
+    np.testing.assert_allclose(NativeProgram(mod)(x), wanted, rtol=1e-5, atol=1e-5)
+
+
+def test_groups_that_compute_different_things_do_not_share() -> None:
+    text = "def @main(%x: Tensor[(3,), float32]) {{ (atan2(%x, {0}), atan2(nn.softmax(%x), {1})) }}"
+    x = np.zeros(3, "float32")
+    for a, b in (("0f", "-0f"), ("1f", "2f")):
+        found = NativeProgram(relay.parse(text.format(a, b)))(x)
+        wanted = (
+            np.arctan2(x, np.float32(a[:-1])),
+            np.arctan2(np.full(3, 1 / 3, "float32"), np.float32(b[:-1])),
+        )
+        for y, z in zip(found, wanted, strict=True):
+            np.testing.assert_allclose(y, z, rtol=1e-6)
+
+
+def test_groups_that_may_fail_say_where() -> None:
+    text = """def @main(%x: Tensor[(4,), int32], %i: Tensor[(4,), int32], %k: Tensor[(4,), int32]) {
+  let %y = cumsum(floor_divide(%x, %i));
+  let %z = cumsum(floor_divide(%x, %k));
+  (%y, %z)
+}"""
+    f = NativeProgram(relay.parse(text))
+    good, bad = np.asarray([1, 2, 3, 4], "int32"), np.asarray([1, 0, 3, 4], "int32")
+    lines: list[int] = []
+    for i, k in ((bad, good), (good, bad)):
+        with pytest.raises(relay.RelayError) as raised:
+            f(good, i, k)
+        span = raised.value.diagnostics[0].span
+        assert span is not None
+        lines.append(span.line)
+    assert lines == [2, 3]
