@@ -9,7 +9,7 @@ from relay.interpreter.machine import Interpreter
 from relay.ir import hooks
 from relay.ir.bind import bind_params_by_name
 from relay.ir.expect import expect_module
-from relay.ir.expr import Expr, Function, GlobalVar, Var, as_expr, constant
+from relay.ir.expr import Constant, Expr, Function, GlobalVar, Var, as_expr, constant
 from relay.ir.module import IRModule
 from relay.ir.vars import free_vars
 from relay.tracing import TracedFunction, function
@@ -123,7 +123,16 @@ def with_params(mod: IRModule, params: Mapping[str, Any]) -> IRModule:
     """
     bound = mod.copy()
     name = bound.get_global_var("main")
-    main = bound[name]
+    bound[name] = bind_params_by_name(bound[name], param_values(mod, params))
+    return bound
+
+
+def param_values(mod: IRModule, params: Mapping[str, Any]) -> dict[str, Constant]:
+    """Values of parameters of `@main` by name, as their types want them.
+
+    Raises `unknown-input`, `argument-type`.
+    """
+    main = mod["main"]
     known = {p.name_hint: p for p in main.params} if isinstance(main, Function) else {}
     for n in params:
         if n not in known:
@@ -131,12 +140,10 @@ def with_params(mod: IRModule, params: Mapping[str, Any]) -> IRModule:
             hint = did_you_mean(n, known) or (f"its parameters are {names}" if known else "it has none")
             fail("unknown-input", f"the program has no parameter `{n}`", hint=hint)
     env: dict[Any, Any] = {}
-    values = {
+    return {
         n: constant(convert_argument("@main", known[n], x, env, mod), span=known[n].span)
         for n, x in params.items()
     }
-    bound[name] = bind_params_by_name(main, values)
-    return bound
 
 
 def optimize(

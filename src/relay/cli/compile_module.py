@@ -6,10 +6,9 @@ from pathlib import Path
 import click
 
 from relay.cli.files import STDIN, read_module
-from relay.cli.inputs import read_weights
+from relay.cli.inputs import weights_of_main
 from relay.cli.progress import progress
 from relay.diagnostic import Report
-from relay.ir.expr import Function
 from relay.ir.module import IRModule
 
 KINDS = ("llvm", "asm", "plan")
@@ -59,9 +58,7 @@ def with_weights(mod: IRModule, name: str) -> IRModule:
     """The module with parameters of `@main` bound to the arrays of a file that have their names."""
     from relay.driver import with_params
 
-    main = mod["main"]
-    names = [p.name_hint for p in main.params] if isinstance(main, Function) else []
-    return with_params(mod, {k: x.array for k, x in read_weights(name).items() if k in names})
+    return with_params(mod, weights_of_main(mod, name))
 
 
 def shown(mod: IRModule, entries: Sequence[str], kind: str) -> str:

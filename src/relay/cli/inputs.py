@@ -13,6 +13,8 @@ import numpy as np
 from relay.cli.files import STDIN, read_bytes, shown
 from relay.diagnostic import RelayError, did_you_mean, fail
 from relay.ir.dtype import canonical, to_numpy
+from relay.ir.expr import Function
+from relay.ir.module import IRModule
 
 NAMED = re.compile(r'%?("(?P<quoted>[^"]+)"|(?P<plain>[A-Za-z_][\w./]*))\s*=(?!=)\s*(?P<value>.*)', re.DOTALL)
 ARRAY_FILES = (".npy", ".npz", ".safetensors")
@@ -148,6 +150,13 @@ def read(arg: str) -> Given:
 def read_weights(name: str) -> dict[str, Input]:
     """The tensors of a `.safetensors` or `.npz` file by name (`bad-array-file`)."""
     return read_npz(read_bytes(name), name) if name.endswith(".npz") else read_safetensors(name)
+
+
+def weights_of_main(mod: IRModule, name: str) -> dict[str, np.ndarray[Any, Any]]:
+    """The arrays of a file that have the names of parameters of `@main`."""
+    main = mod["main"]
+    names = [p.name_hint for p in main.params] if isinstance(main, Function) else []
+    return {n: x.array for n, x in read_weights(name).items() if n in names and x.array is not None}
 
 
 def read_npy(data: bytes, name: str, member: str = "") -> np.ndarray[Any, Any]:

@@ -24,6 +24,7 @@ COMMANDS = {
     "opt": "Print a program after passes.",
     "ops": "Show the manual of the operators, or of one.",
     "import": "Print or save a model of another format as a program.",
+    "export": "Save a program as a model of another format.",
     "passes": "Show the manual of the passes, or of one.",
     "explain": "Show the page of an error, or list them all.",
 }

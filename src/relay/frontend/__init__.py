@@ -1,12 +1,14 @@
-"""Models of other formats as Relay programs."""
+"""Models of other formats as Relay programs, and Relay programs as models of other formats."""
 
+from importlib import import_module
 from typing import Any
+
+PLACES = {"from_onnx": "onnx.api", "to_onnx": "onnx.export.api", "save_onnx": "onnx.export.api"}
+"""The module of each function."""
 
 
 def __getattr__(name: str) -> Any:
-    """`from_onnx`, on first use."""
-    if name == "from_onnx":
-        from relay.frontend.onnx.api import from_onnx
-
-        return from_onnx
+    """An importer or exporter, on first use."""
+    if name in PLACES:
+        return getattr(import_module(f"relay.frontend.{PLACES[name]}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

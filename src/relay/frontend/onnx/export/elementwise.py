@@ -1,0 +1,177 @@
+"""Arithmetic, comparisons, functions of one number, activations, conversions."""
+
+from typing import Any
+
+import numpy as np
+
+from relay.frontend.onnx.arithmetic import BINARY, UNARY
+from relay.frontend.onnx.export.gelu import gelu_of
+from relay.frontend.onnx.export.graph import Graph, Value, number_of, refuse
+from relay.frontend.onnx.export.registry import Writer, exports
+from relay.ir.dtype import integer_range, is_integer
+
+SAME = {
+    **{relay: onnx for onnx, relay in (UNARY | BINARY).items()},
+    "copy": "Identity", "stop_gradient": "Identity", "maximum": "Max", "minimum": "Min", "isnan": "IsNaN",
+    "isinf": "IsInf", "nn.relu": "Relu", "power": "Pow",
+}  # fmt: skip
+"""Operators that ONNX has under another name."""
+
+
+def _same(kind: str) -> Writer:
+    def write(g: Graph, op: Any, *xs: Value) -> str:
+        return g.add(kind, *xs)
+
+    return write
+
+
+for _relay, _onnx in SAME.items():
+    exports(_relay)(_same(_onnx))
+
+
+@exports("multiply")
+def multiply(g: Graph, op: Any, x: Value, y: Value) -> str:
+    """A product; one that computes `gelu` is written as that."""
+    found = gelu_of(g, x.name, y.name)
+    return g.add("Mul", x, y) if found is None else g.add("Gelu", found)
+
+
+@exports("rsqrt")
+def rsqrt(g: Graph, op: Any, x: Value) -> str:
+    """`1 / sqrt(x)`."""
+    return g.add("Reciprocal", g.add("Sqrt", x))
+
+
+@exports("log2", "log10")
+def log_of_base(g: Graph, op: Any, x: Value) -> str:
+    """A logarithm by the natural one."""
+    return g.add("Div", g.add("Log", x), g.scalar(np.log(2 if op.name == "log2" else 10), x))
+
+
+@exports("isfinite")
+def is_finite(g: Graph, op: Any, x: Value) -> str:
+    """Neither NaN nor infinite."""
+    return g.add("Not", g.add("Or", g.add("IsNaN", x), g.add("IsInf", x)))
+
+
+@exports("trunc")
+def trunc(g: Graph, op: Any, x: Value) -> str:
+    """Towards zero."""
+    return g.add("Mul", g.add("Sign", x), g.add("Floor", g.add("Abs", x)))
+
+
+@exports("mod", "trunc_mod")
+def remainder(g: Graph, op: Any, x: Value, y: Value) -> str:
+    """The remainder with the sign of the dividend."""
+    return g.add("Mod", x, y, fmod=1)
+
+
+@exports("floor_mod")
+def floor_mod(g: Graph, op: Any, x: Value, y: Value) -> str:
+    """The remainder with the sign of the divisor."""
+    if is_integer(x.dtype):
+        return g.add("Mod", x, y)
+    rest, zero = g.add("Mod", x, y, fmod=1), g.scalar(0, x)
+    apart = g.add("Xor", g.add("Less", rest, zero), g.add("Less", y, zero))
+    moved = g.add("And", apart, g.add("Not", g.add("Equal", rest, zero)))
+    return g.add("Where", moved, g.add("Add", rest, y), rest)
+
+
+@exports("floor_divide")
+def floor_divide(g: Graph, op: Any, x: Value, y: Value) -> str:
+    """The quotient rounded down."""
+    if is_integer(x.dtype):
+        return g.add("Div", g.add("Sub", x, g.add("Mod", x, y)), y)
+    return g.add("Floor", g.add("Div", x, y))
+
+
+@exports("trunc_divide")
+def trunc_divide(g: Graph, op: Any, x: Value, y: Value) -> str:
+    """The quotient rounded towards zero."""
+    if is_integer(x.dtype):
+        return g.add("Div", x, y)
+    found = g.add("Div", x, y)
+    return g.add("Mul", g.add("Sign", found), g.add("Floor", g.add("Abs", found)))
+
+
+@exports("not_equal")
+def not_equal(g: Graph, op: Any, x: Value, y: Value) -> str:
+    """Whether they differ."""
+    return g.add("Not", g.add("Equal", x, y))
+
+
+@exports("left_shift", "right_shift")
+def shift(g: Graph, op: Any, x: Value, y: Value) -> str:
+    """Bits moved; ONNX moves those of unsigned integers."""
+    if not x.dtype.startswith("uint"):
+        refuse(f"the base type {x.dtype}")
+    return g.add("BitShift", x, y, direction="LEFT" if op.name == "left_shift" else "RIGHT")
+
+
+@exports("where")
+def where(g: Graph, op: Any, condition: Value, x: Value, y: Value) -> str:
+    """One or the other."""
+    return g.add("Where", g.cast(condition, "bool"), x, y)
+
+
+@exports("clip")
+def clip(g: Graph, op: Any, x: Value) -> str:
+    """Numbers moved into an interval."""
+    low, high = op.a_min, op.a_max
+    if is_integer(x.dtype):
+        least, most = integer_range(x.dtype)
+        low, high = (int(np.clip(v, least, most)) for v in (low, high))
+    return g.add("Clip", x, g.scalar(low, x), g.scalar(high, x))
+
+
+@exports("cast")
+def cast(g: Graph, op: Any, x: Value) -> str:
+    """Another base type."""
+    return g.add("Cast", x, to=number_of(op.dtype))
+
+
+@exports("cast_like")
+def cast_like(g: Graph, op: Any, x: Value, like: Value) -> str:
+    """The base type of another tensor."""
+    return g.add("Cast", x, to=number_of(like.dtype))
+
+
+@exports("nn.leaky_relu")
+def leaky_relu(g: Graph, op: Any, x: Value) -> str:
+    """`x` where it is positive, else `alpha * x`."""
+    return g.add("LeakyRelu", x, alpha=op.alpha)
+
+
+@exports("nn.prelu")
+def prelu(g: Graph, op: Any, x: Value, slope: Value) -> str:
+    """`x` where it is positive, else a slope for each channel times `x`."""
+    return g.add("PRelu", x, along(g, slope, x.rank, op.axis))
+
+
+def along(g: Graph, vector: Value, rank: int, axis: int) -> str:
+    """A vector laid along an axis of a tensor of that rank."""
+    after = rank - 1 - axis % rank
+    if not after:
+        return vector.name
+    if vector.array is not None:
+        return g.reshaped(vector, (vector.size(0), *[1] * after))
+    return g.add("Unsqueeze", vector, g.ints(range(1, after + 1)))
+
+
+@exports("nn.dropout")
+def dropout(g: Graph, op: Any, x: Value) -> tuple[str, str]:
+    """The data, outside of training; and a mask of ones."""
+    one = g.scalar(1, x)
+    return g.add("Identity", x), g.add("Expand", one, g.add("Shape", x))
+
+
+@exports("nn.softmax", fits=lambda op: isinstance(op.axis, int))
+def softmax(g: Graph, op: Any, x: Value) -> str:
+    """`exp(x) / sum(exp(x))` along an axis."""
+    return g.add("Softmax", x, axis=op.axis)
+
+
+@exports("nn.log_softmax", fits=lambda op: isinstance(op.axis, int))
+def log_softmax(g: Graph, op: Any, x: Value) -> str:
+    """The logarithm of `softmax`."""
+    return g.add("LogSoftmax", x, axis=op.axis)

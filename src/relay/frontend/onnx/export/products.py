@@ -1,0 +1,79 @@
+"""Products of matrices."""
+
+from typing import Any
+
+from relay.frontend.onnx.export.elementwise import along
+from relay.frontend.onnx.export.graph import Graph, Value, refuse
+from relay.frontend.onnx.export.registry import exports
+from relay.ir.dtype import is_float
+
+WITH_BIAS = ("Conv", "ConvTranspose", "Gemm")
+"""Nodes that add a bias themselves, as their third operand."""
+
+
+@exports("nn.dense")
+def dense(g: Graph, op: Any, x: Value, weight: Value) -> str:
+    """`x @ weight.T`."""
+    _check(op, x, weight)
+    if x.rank == 2 and is_float(x.dtype):
+        return g.add("Gemm", x, weight, transB=1)
+    return g.add("MatMul", x, g.transposed(weight, (1, 0)))
+
+
+@exports("nn.matmul")
+def matmul(g: Graph, op: Any, x: Value, y: Value) -> str:
+    """The product of (stacks of) matrices."""
+    _check(op, x, y)
+    if x.rank == 1:
+        refuse("a vector on the left")
+    return g.add("MatMul", *_turned(g, op, x, y))
+
+
+@exports("nn.batch_matmul")
+def batch_matmul(g: Graph, op: Any, x: Value, y: Value) -> str:
+    """Products of matrices in stacks."""
+    _check(op, x, y)
+    return g.add("MatMul", *_turned(g, op, x, y))
+
+
+def _turned(g: Graph, op: Any, x: Value, y: Value) -> list[str]:
+    """The factors, with their last two axes swapped where that is asked for."""
+    return [
+        g.transposed(v, [*range(v.rank - 2), v.rank - 1, v.rank - 2]) if turns else v.name
+        for v, turns in ((x, op.transpose_a), (y, op.transpose_b))
+    ]
+
+
+def _check(op: Any, x: Value, y: Value) -> None:
+    if op.out_dtype not in ("", x.dtype):
+        refuse(f'out_dtype="{op.out_dtype}" of {x.dtype}')
+    if x.dtype != y.dtype:
+        refuse("factors of two base types")
+    if not is_float(x.dtype) and x.dtype not in ("int32", "int64", "uint32", "uint64"):
+        refuse(f"the base type {x.dtype}")
+
+
+@exports("nn.bias_add")
+def bias_add(g: Graph, op: Any, x: Value, bias: Value) -> str:
+    """A number added to each channel, by the node that computes `x` if that can."""
+    made = g.producers.get(x.name)
+    axis = op.axis % x.rank
+    if made is not None and made.op_type in WITH_BIAS and len(made.input) == 2 and axis == 1:
+        how = {a.name: _attribute(a) for a in made.attribute}
+        return g.add(made.op_type, *made.input, bias, **how)
+    return g.add("Add", x, along(g, bias, x.rank, axis))
+
+
+def _attribute(a: Any) -> Any:
+    from onnx import helper
+
+    return helper.get_attribute_value(a)
+
+
+@exports("einsum")
+def einsum(g: Graph, op: Any, xs: Any) -> str:
+    """A product of tensors, summed over letters."""
+    left, _, right = op.equation.partition("->")
+    if "..." in left and "..." not in right:
+        refuse("axes of `...` that are summed over")
+    return g.add("Einsum", *xs, equation=op.equation)
