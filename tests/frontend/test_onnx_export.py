@@ -86,6 +86,8 @@ WORKLOADS: dict[str, Any] = {
     "transformer": lambda: testing.transformer.get_workload(1, 8, 2, 32, 4, vocabulary=50, positions=16),
     "dcgan": lambda: testing.dcgan.get_workload(1),
     "dqn": lambda: testing.dqn.get_workload(1),
+    "mobilenet_v2": lambda: testing.mobilenet_v2.get_workload(image_shape=(3, 64, 64)),
+    "gpt2": lambda: testing.gpt2.get_workload(1, 6, 2, 16, 4, vocabulary=11, positions=9),
 }
 
 

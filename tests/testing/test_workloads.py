@@ -20,6 +20,7 @@ PUBLISHED = [
     ("resnet", {"num_layers": 152}, 60_192_808),
     ("resnet_3d", {"num_classes": 400}, 33_371_472),
     ("mobilenet", {}, 4_231_976),
+    ("mobilenet_v2", {}, 3_504_872),
     ("vgg", {"num_layers": 11}, 132_863_336),
     ("vgg", {"num_layers": 16}, 138_357_544),
     ("vgg", {"num_layers": 16, "batch_norm": True}, 138_365_992),
@@ -30,6 +31,7 @@ PUBLISHED = [
     ("densenet", {"densenet_size": 169}, 14_149_480),
     ("inception_v3", {}, 23_834_568),
     ("transformer", {}, 109_482_240),
+    ("gpt2", {}, 124_439_808),
 ]
 
 
@@ -94,6 +96,7 @@ SMALL = [
     ("resnet", {"num_layers": 20, "image_shape": (3, 32, 32), "num_classes": 10}, (1, 10)),
     ("resnet_3d", {"image_shape": (3, 4, 32, 32), "num_classes": 7}, (1, 7)),
     ("mobilenet", {"image_shape": (3, 64, 64)}, (1, 1000)),
+    ("mobilenet_v2", {"image_shape": (3, 64, 64)}, (1, 1000)),
     ("squeezenet", {"image_shape": (3, 64, 64)}, (1, 1000)),
     ("densenet", {"batch_size": 1, "image_shape": (3, 64, 64), "classes": 7}, (1, 7)),
     ("inception_v3", {"image_shape": (3, 107, 107), "num_classes": 7}, (1, 7)),
@@ -316,3 +319,38 @@ def test_a_workload_is_the_same_for_the_same_seed() -> None:
 def test_what_there_is_not_is_said(make) -> None:
     with pytest.raises(ValueError, match=r"not|no "):
         make()
+
+
+@pytest.mark.torch
+def test_gpt2_agrees_with_the_transformers_package() -> None:
+    torch = pytest.importorskip("torch")
+    transformers = pytest.importorskip("transformers")
+    mod, p = testing.gpt2.get_workload(
+        1, length=6, num_layers=2, hidden=16, heads=4, vocabulary=11, positions=9
+    )
+    model = transformers.GPT2LMHeadModel(
+        transformers.GPT2Config(vocab_size=11, n_positions=9, n_embd=16, n_layer=2, n_head=4)
+    ).eval()
+    names = {"transformer.wte": "token", "transformer.wpe": "position", "transformer.ln_f": "norm"}
+    parts = {
+        "ln_1": "norm1",
+        "ln_2": "norm2",
+        "attn.c_attn": "attention_qkv",
+        "attn.c_proj": "attention_output",
+    }
+    parts |= {"mlp.c_fc": "fc1", "mlp.c_proj": "fc2"}
+    for i in range(2):
+        names |= {f"transformer.h.{i}.{theirs}": f"layer{i}_{ours}" for theirs, ours in parts.items()}
+    rng = np.random.default_rng(0)
+    with torch.no_grad():
+        for name, theirs in model.named_parameters():
+            where, _, kind = name.rpartition(".")
+            is_norm, is_table = "ln" in where, "wte" in where or "wpe" in where
+            last = {"weight": "gamma" if is_norm else "embedding" if is_table else "weight"}
+            key = f"{names[where]}_{last.get(kind, 'beta' if is_norm else 'bias')}"
+            p[key] = rng.standard_normal(p[key].shape).astype(F) * 0.3
+            theirs.copy_(torch.from_numpy(p[key] if is_table else p[key].T))
+        tokens = rng.integers(0, 11, (1, 6)).astype("int32")
+        wanted = model(torch.from_numpy(tokens).long()).logits
+    found = relay.create_executor(mod=mod).evaluate()(data=tokens, **p)
+    np.testing.assert_allclose(found, wanted, atol=2e-4)

@@ -9,8 +9,8 @@ from relay.testing.init import count_parameters, create_workload, parameters
 from relay.testing.nat import count, make_nat_expr, make_nat_value
 
 WORKLOADS = (
-    "char_rnn", "dcgan", "densenet", "dqn", "gru", "inception_v3", "lstm", "mlp", "mobilenet", "resnet",
-    "resnet_3d", "squeezenet", "synthetic", "transformer", "treelstm", "vgg",
+    "char_rnn", "dcgan", "densenet", "dqn", "gpt2", "gru", "inception_v3", "lstm", "mlp", "mobilenet",
+    "mobilenet_v2", "resnet", "resnet_3d", "squeezenet", "synthetic", "transformer", "treelstm", "vgg",
 )  # fmt: skip
 
 __all__ = [

@@ -15,9 +15,9 @@ def gelu(x: Expr) -> Expr:
     return relay.multiply(x, relay.add(relay.multiply(relay.erf(relay.multiply(x, sqrt(0.5))), 0.5), 0.5))
 
 
-def norm(x: Expr, name: str) -> Expr:
+def norm(x: Expr, name: str, epsilon: float = 1e-12) -> Expr:
     """Layer normalisation with `name_gamma` and `name_beta`."""
-    return relay.nn.layer_norm(x, relay.var(name + "_gamma"), relay.var(name + "_beta"), epsilon=1e-12)
+    return relay.nn.layer_norm(x, relay.var(name + "_gamma"), relay.var(name + "_beta"), epsilon=epsilon)
 
 
 def attention(x: Expr, batch_size: int, length: int, hidden: int, heads: int, name: str) -> Expr:
