@@ -168,14 +168,6 @@ def test_the_shortest_floats_are_rounded_to_as_ml_dtypes_does(dtype: str, source
     np.testing.assert_array_equal(found.view("uint8"), wanted.view("uint8"))
 
 
-def test_strings_have_no_native_code_and_it_is_said() -> None:
-    mod = IRModule()
-    x = Var("x", array_type(np.asarray(["a", "b"], object)))
-    mod["main"] = Function((x,), Call(Op.get("equal"), (x, x), {}))
-    with pytest.raises(RelayError, match="`string` has no native code"):
-        NativeProgram(mod, ["main"])
-
-
 @pytest.mark.parametrize("place", [0, 4])
 def test_keys_whose_counter_or_path_is_full_go_on_as_in_the_reference(place: int) -> None:
     key = np.asarray([1, 2, 3, 4, 5, 6, 7, 2**64 - 3, 0, place], "uint64")

@@ -10,7 +10,7 @@ from relay.ir.dim import minimum
 from relay.ir.expr import Expr, constant
 from relay.ir.type import Dim, TensorType, Type
 from relay.op.axes import attribute_fault, axes_of, axis_of
-from relay.op.base import INTEGRAL, Array, Derivative, Fusion, Numpy, Operator, operator, sample
+from relay.op.base import ANY_NUMBER, INTEGRAL, Array, Derivative, Fusion, Numpy, Operator, operator, sample
 from relay.op.derivative import zeros_like
 from relay.op.native import Loops, View
 from relay.op.numeric import apply
@@ -103,6 +103,7 @@ class SequenceMask(Rearrangement):
     """
 
     derivative = Derivative.RULES
+    dtypes = ANY_NUMBER
     samples = (
         sample("3x2 float32", numpy.array([2, 3])),
         sample("2x4x3 int4", numpy.array([1, 4], "int32"), axis=1, mask_value=-1.0),
@@ -151,6 +152,7 @@ class Trilu(Rearrangement):
     [[1, 2], [0, 4]]
     """
 
+    dtypes = ANY_NUMBER
     samples = (
         sample("3x4 float32", numpy.int32(1)),
         sample("2x3x3 int4", numpy.int64(-1), upper=False),

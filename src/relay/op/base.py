@@ -37,6 +37,8 @@ INTEGRAL = frozenset(INTEGERS)
 NUMERIC = FLOATING | INTEGRAL
 BOOLEAN = frozenset({"bool"})
 ANY_DTYPE = frozenset(BASE_TYPES)
+ANY_NUMBER = ANY_DTYPE - {"string"}
+"""Base types that have a zero and a one."""
 
 
 class Fusion(Enum):
@@ -170,6 +172,7 @@ class Operator:
             return
         for a in args:
             self.check_dtype(t, a)
+        self.check_made(t, args)
         t.equal(out, self.infer(t, *args))
 
     def result_count(self, operands: Sequence[Any]) -> int | None:
@@ -183,6 +186,11 @@ class Operator:
         if self.dtypes is not ANY_DTYPE and not isinstance(t.resolve(operand), TupleType):
             t.dtype_in(operand, self.dtypes)
 
+    def check_made(self, t: Typing, args: Sequence[Type]) -> None:
+        """Demand that an attribute `dtype` names numbers: no operator makes strings of anything else."""
+        if getattr(self, "dtype", None) == "string":
+            t.fail("dtype-not-supported", f"`{self.name}` makes numbers, not strings")
+
     def reference(self, *args: Any, **_: Any) -> Any:
         """The value, on NumPy or whatever array module is given first."""
         raise AssertionError(f"{self.name} has no reference")
@@ -190,7 +198,7 @@ class Operator:
     def evaluate(self, *arrays: Any) -> Any:
         """The value on NumPy arrays and scalars, without NumPy's warnings; rank 0 is a NumPy scalar."""
         with numpy.errstate(all="ignore"):
-            return unboxed(self.reference(numpy, *arrays))
+            return self._reference_of_texts(*arrays)
 
     def compile_reference(self, types: Sequence[Type]) -> Callable[..., Any]:
         """A callable for operands of these types, as cheap as they allow; rank 0 is a NumPy scalar.
@@ -199,10 +207,13 @@ class Operator:
         """
         if self.ufunc and all(isinstance(a, TensorType) and a.dtype in NUMPY_ARITHMETIC for a in types):
             return getattr(numpy, self.ufunc)
-        return self._unboxed_reference
+        return self._reference_of_texts if any(map(may_have_texts, types)) else self._unboxed_reference
 
     def _unboxed_reference(self, *arrays: Any) -> Any:
         return unboxed(self.reference(numpy, *arrays))
+
+    def _reference_of_texts(self, *arrays: Any) -> Any:
+        return texts_unboxed(self.reference(numpy, *map(texts_boxed, arrays)))
 
     def attributes(self) -> dict[str, Any]:
         """Every attribute with its value, defaults included."""
@@ -229,6 +240,28 @@ def unboxed(value: Any) -> Any:
     if isinstance(value, tuple):
         return tuple([unboxed(v) for v in cast("tuple[Any, ...]", value)])
     return value[()] if type(value) is numpy.ndarray and value.ndim == 0 else value
+
+
+def may_have_texts(t: Type) -> bool:
+    """Whether a tensor, or one in a tuple of such, may be of strings."""
+    if isinstance(t, TupleType):
+        return any(not isinstance(f, TensorType) or may_have_texts(f) for f in t.fields)
+    return not isinstance(t, TensorType) or t.dtype == "string" or not isinstance(t.dtype, str)
+
+
+def texts_boxed(value: Any) -> Any:
+    """A string, or those in a tuple, as an array of rank 0; other values as they are."""
+    if isinstance(value, tuple):
+        return tuple([texts_boxed(v) for v in cast("tuple[Any, ...]", value)])
+    return numpy.asarray(value, object) if isinstance(value, str) else value
+
+
+def texts_unboxed(value: Any) -> Any:
+    """`unboxed`, and strings as Python has them, in arrays too."""
+    if isinstance(value, tuple):
+        return tuple([texts_unboxed(v) for v in cast("tuple[Any, ...]", value)])
+    array = numpy.asarray(value)
+    return array.astype(object)[()] if array.dtype.kind == "U" else unboxed(value)
 
 
 def _same(a: Any, b: Any) -> bool:

@@ -28,12 +28,7 @@ class Comparison(Broadcast):
     samples = PAIRS
 
     def reference(self, np: Numpy, lhs: Array, rhs: Array) -> Array:
-        compare = getattr(np, self.ufunc)
-        return (
-            compare(lhs, rhs)
-            if isinstance(lhs, str) or isinstance(rhs, str)
-            else compare(wide(lhs), wide(rhs))
-        )
+        return getattr(np, self.ufunc)(wide(lhs), wide(rhs))
 
 
 @operator("equal")

@@ -12,6 +12,7 @@ from relay.ir.expr import Call, Constant, Expr, Op, as_expr
 from relay.ir.type import ANY, TensorType, Type
 from relay.op.axes import attribute_fault
 from relay.op.base import (
+    ANY_NUMBER,
     NUMERIC,
     Array,
     Derivative,
@@ -117,6 +118,11 @@ class Full(Operator):
         super().__post_init__()
         if self.dtype == "":  # how version 0.0.5 writes None
             object.__setattr__(self, "dtype", None)
+
+    def check_made(self, t: Typing, args: Sequence[Type]) -> None:
+        """A string fills a tensor of strings, and a number one of numbers."""
+        if self.dtype and "string" in (self.dtype, t.dtype(args[0])):
+            t.equal(t.dtype(args[0]), self.dtype)
 
     def infer(self, t: Typing, fill: Type) -> Type:
         t.shape(fill, rank=0, what="the value to fill with")
@@ -277,6 +283,7 @@ class FillLike(Elementwise):
     """One value in the shape and base type of the operand."""
 
     derivative = Derivative.ZERO
+    dtypes = ANY_NUMBER
     carried = ("data",)
     samples = (sample("2x3 float32"), sample("int4"), sample("0x3 bool"), sample("5 bfloat16"))
 

@@ -10,7 +10,7 @@ from relay.ir.dim import product
 from relay.ir.expr import Expr
 from relay.ir.type import Dim, TensorType, Type
 from relay.op.axes import SIZES, UNCHECKED, Checker, attribute_fault
-from relay.op.base import Array, Derivative, Numpy, operator, sample
+from relay.op.base import ANY_NUMBER, Array, Derivative, Numpy, operator, sample
 from relay.op.native import Loops, View
 from relay.op.numeric import apply
 from relay.op.relation import Typing
@@ -277,6 +277,7 @@ class SpaceToBatchND(Rearrangement):
     """
 
     derivative = Derivative.RULES
+    dtypes = ANY_NUMBER
     samples = (
         sample("2x4x6x3 float32", block_shape=(2, 3), paddings=((0, 0), (0, 0))),
         sample("1x3 int4", block_shape=(2,), paddings=((0, 1),), pad_value=2.0),

@@ -10,6 +10,7 @@ from relay.ir.expr import Expr, constant
 from relay.ir.type import TensorType, Type
 from relay.op.axes import attribute_fault, axis_of
 from relay.op.base import (
+    ANY_NUMBER,
     INTEGRAL,
     Array,
     Derivative,
@@ -39,6 +40,7 @@ class OneHot(Operator):
 
     fusion = Fusion.BROADCAST
     derivative = Derivative.RULES
+    dtypes = ANY_NUMBER
     samples = (
         sample(numpy.array([2, 0, 5]), numpy.float32(1), numpy.float32(0), depth=3),
         sample(numpy.int32(1), numpy.int32(5), numpy.int32(-1), depth=2, dtype="int32"),

@@ -7,7 +7,7 @@ from relay.ir.dtype import dtype_name
 from relay.ir.expr import Call, Expr, Op, as_expr
 from relay.ir.type import TensorType, Type
 from relay.op.axes import attribute_fault
-from relay.op.base import Array, Derivative, Fusion, Numpy, operator, sample
+from relay.op.base import ANY_NUMBER, Array, Derivative, Fusion, Numpy, operator, sample
 from relay.op.conversion import converted
 from relay.op.derivative import cast_back, is_floating, number, tensor_type, written
 from relay.op.native import Index, Loops, View
@@ -54,6 +54,7 @@ class Pad(Rearrangement):
 
     fusion = Fusion.BROADCAST
     derivative = Derivative.RULES
+    dtypes = ANY_NUMBER
     samples = (
         sample("2x3 float32", pad_width=((1, 0), (0, 2))),
         sample("2x3 float32", "float32", pad_width=((0, 1), (2, 0))),

@@ -9,7 +9,7 @@ import numpy
 from relay.ir.expr import Expr
 from relay.ir.type import TensorType, Type
 from relay.op.axes import axis_of, check_indices, placed_index
-from relay.op.base import INTEGRAL, Array, Derivative, Numpy, Operator, operator, sample
+from relay.op.base import ANY_NUMBER, INTEGRAL, Array, Derivative, Numpy, Operator, operator, sample
 from relay.op.conversion import accumulator, accumulator_name
 from relay.op.derivative import number, times, written, zeros_like
 from relay.op.index import along, as_index, coordinates_of, place_along
@@ -93,11 +93,16 @@ class Scatter(Operator):
         count = self.put(stays, indices, equal, "add")
         return apply("divide", stays, count), apply("divide", equal, self.picked(count, indices))
 
+    def check_dtype(self, t: Typing, operand: Type) -> None:
+        """Strings can be put in place of others, and that is all."""
+        if self.how != "update":
+            t.dtype_in(operand, ANY_NUMBER)
+
     def combined(self, np: Numpy, data: Array, at: Any, updates: Array, how: Reduction) -> Array:
         """A copy of `data` with `updates` at the places `at`."""
         if how == "update":
             out = np.array(data)
-            out[at] = updates
+            out[at] = updates[()]
             return out
         out = np.array(accumulator(data))
         getattr(np, _UFUNC[how]).at(out, at, accumulator(updates))

@@ -10,6 +10,7 @@ from typing import Any
 
 from relay.ir.expr import Call, Constant, Expr, Function, Let, Op, Tuple, TupleGetItem, Var
 from relay.ir.scope import Scope, places
+from relay.ir.type import TensorType, TupleType, Type
 from relay.transform.purity import Purity
 from relay.typecheck.types import Types
 
@@ -37,13 +38,18 @@ def operator_kind(op: Any) -> Kind | None:
     return None if op.impure else Kind[op.fusion.name]
 
 
-def kind_of(e: Expr) -> Kind | None:
+def kind_of(e: Expr, types: Types) -> Kind | None:
     """The kind of a node; None if it has no part in fusion."""
     if type(e) is Call:
         return operator_kind(e.attrs.__class__) if type(e.op) is Op else None
     if type(e) is Tuple:
-        return Kind.TUPLE if e.fields else None
-    return Kind.FIELD if type(e) is TupleGetItem else None
+        return Kind.TUPLE if is_of_tensors(types(e)) else None
+    return Kind.FIELD if type(e) is TupleGetItem and is_of_tensors(types(e.tuple_value)) else None
+
+
+def is_of_tensors(t: Type | None) -> bool:
+    """Whether values of a type are tuples that loops can have: of tensors alone."""
+    return isinstance(t, TupleType) and bool(t.fields) and all(isinstance(f, TensorType) for f in t.fields)
 
 
 def is_small(e: Expr) -> bool:
@@ -74,7 +80,7 @@ class Dataflow:
             if type(e) is Let:
                 self.let(e, bool(frozen) and self.where[e] in frozen)
                 continue
-            kind = kind_of(e)
+            kind = kind_of(e, types)
             if kind is None or (frozen and self.where[e] in frozen):
                 self.uses(e, None)
             else:
@@ -120,7 +126,7 @@ class Dataflow:
 
     def may_wait(self, e: Let) -> bool:
         """Whether nothing notices if the value is computed later, and nothing checks it on the way."""
-        kind = kind_of(e.value)
+        kind = kind_of(e.value, self.types)
         if kind is None or kind is Kind.OPAQUE or not self.purity.is_pure(e.value):
             return False
         return self.types(e.value) == e.var.type_annotation

@@ -21,7 +21,7 @@ import numpy as np
 
 from relay.backend.native import jit
 from relay.backend.native.signature import Signature, from_plain
-from relay.backend.native.tensors import ALIGNMENT, DATA, room
+from relay.backend.native.tensors import ALIGNMENT, room, stored
 from relay.diagnostic import fail
 from relay.text.files import write_atomically
 
@@ -165,15 +165,6 @@ def version() -> str:
 
     relied = memory.RUNTIME, tensors.ALLOCATE_BYTES, calls.DECLARATIONS, doors.DOORS
     return f"{metadata.version('relay-ir')}-{digest(''.join(relied).encode())[:4].hex()}"
-
-
-def stored(constant: Any) -> list[Any]:
-    """A constant as it was before it was loaded: the address of its elements counts from the object."""
-    first = constant[: DATA + 8].copy()
-    word = first[DATA:].view("uint64")
-    if word[0] >= constant.ctypes.data:
-        word -= constant.ctypes.data
-    return [memoryview(first), memoryview(constant[DATA + 8 :])]
 
 
 def checksum(pieces: Sequence[Any]) -> int:

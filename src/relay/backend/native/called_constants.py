@@ -44,7 +44,7 @@ def valued(mod: IRModule, v: GlobalVar) -> Expr:
     if any(isinstance(x, RefCreate) for x in post_order(e)):
         hint = "make it in `@main`, and give it to the functions that use it"
         fail("no-native-code", f"the constant `@{v.name_hint}` makes a reference", e.span, hint=hint)
-    if isinstance(e, Constant) or not isinstance(t, TensorType) or not t.is_closed or t.dtype == "string":
+    if isinstance(e, Constant) or not isinstance(t, TensorType) or not t.is_closed:
         return e
     try:
         found = Interpreter(mod).value_of(v)

@@ -15,7 +15,7 @@ from relay.backend.native.jit import Compiled
 from relay.backend.native.memory import OUT_OF_MEMORY, TOO_DEEP
 from relay.backend.native.objects import TABLE, address_of
 from relay.backend.native.pool import pool
-from relay.backend.native.tensors import DATA
+from relay.backend.native.tensors import settle
 from relay.backend.native.threads import thread_count
 from relay.backend.native.values import out_of_memory
 from relay.diagnostic import fail
@@ -68,13 +68,7 @@ class NativeProgram:
     def fill_constants(self, images: Sequence[np.ndarray[Any, Any]]) -> None:
         """Put constant tensors where the code looks for them."""
         self.images = images
-        addresses: list[int] = []
-        for whole in images:
-            p = whole.ctypes.data
-            start = get(p + DATA, POINTER)
-            if start < p:  # not yet loaded: it counts from the object
-                put(p + DATA, POINTER, p + start)
-            addresses.append(p)
+        addresses = [settle(whole) for whole in images]
         table = self.code.global_address("relay.constants")
         for i, number in enumerate(self.signature.parts.constants):
             put(table + 8 * i, POINTER, addresses[number])

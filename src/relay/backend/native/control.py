@@ -30,7 +30,6 @@ from relay.backend.native.program import (
     result_type,
 )
 from relay.backend.native.representation import is_scalar
-from relay.backend.native.scalars import constant
 from relay.ir.expr import (
     Call,
     Clause,
@@ -142,7 +141,7 @@ class Definition:
     def program_constant(self, e: Constant) -> Sequence[Value]:
         """A constant."""
         if is_scalar(e.type):
-            return [constant(e)]
+            return [self.program.number(self.code, e)]
         return [self.program.constant(self.code, e)]
 
     def taken(self, operands: Sequence[Expr], gone: list[Var]) -> list[Value]:

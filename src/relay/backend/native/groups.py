@@ -18,7 +18,6 @@ from relay.backend.native.operators import prepared, whole
 from relay.backend.native.program import Program, give, result_type
 from relay.backend.native.representation import POINTER, is_scalar
 from relay.backend.native.rows import written
-from relay.backend.native.scalars import constant
 from relay.backend.native.sharing import ROW, Row, Shared, form
 from relay.backend.native.space import width
 from relay.backend.native.vectors import OneByOne
@@ -140,7 +139,7 @@ class Fused:
         b = Loops(self.program, self.code, cast("Any", e))
         t = cast("TensorType", e.type)
         if is_scalar(t):
-            return View(b, t, constant(e))
+            return View(b, t, self.program.number(self.code, e))
         return View(b, t, self.program.constant(self.code, e))
 
     def node(self, outer: Loops, e: Expr) -> Any:

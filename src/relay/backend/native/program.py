@@ -16,7 +16,10 @@ from relay.backend.native.memory import (
     write,
 )
 from relay.backend.native.panels import Packed
+from relay.backend.native.scalars import literal
 from relay.backend.native.sharing import Row, Shared
+from relay.backend.native.tensors import DATA
+from relay.backend.native.texts import loaded
 from relay.ir.expr import Constant, Expr, GlobalVar
 from relay.ir.module import IRModule
 from relay.ir.type import FuncType, Type
@@ -117,6 +120,14 @@ class Program(DataTypes):
     def place(self, i: int) -> Value:
         """A place in the table of constants."""
         return Value(POINTER, f"getelementptr (i8, ptr @relay.constants, i64 {8 * i})")
+
+    def number(self, code: Code, e: Constant) -> Value:
+        """A constant of rank 0."""
+        assert e.type is not None
+        dtype = str(e.type.dtype)
+        if dtype != "string":
+            return literal(dtype, e.value[()])
+        return loaded(code, code.at(self.constant(code, e), DATA))
 
     # --- objects that are there from the start ---
 

@@ -6,7 +6,6 @@ and anything else a pointer to an object that counts its references.
 
 from relay.backend.native.code import POINTER
 from relay.backend.native.vectors import SIZES as SIZES
-from relay.diagnostic import fail
 from relay.ir.dtype import FLOAT8, is_float
 from relay.ir.type import TensorType, TupleType, Type
 
@@ -14,10 +13,10 @@ SCALARS = {
     "bool": "i1", "int2": "i8", "uint2": "i8", "int4": "i8", "uint4": "i8", "int8": "i8", "uint8": "i8",
     "int16": "i16", "uint16": "i16", "int32": "i32", "uint32": "i32", "int64": "i64", "uint64": "i64",
     "float16": "half", "bfloat16": "i16", "float32": "float", "float64": "double",
-    **dict.fromkeys((*FLOAT8, "float4_e2m1fn"), "i8"),
+    **dict.fromkeys((*FLOAT8, "float4_e2m1fn"), "i8"), "string": "i64",
 }  # fmt: skip
 """Base types as LLVM types; 2 and 4 bit integers are kept in bytes, a bfloat16 and shorter floats
-are their bits."""
+are their bits, and a string is where it is in memory (`texts`)."""
 
 
 def is_scalar(t: Type | None) -> bool:
@@ -26,11 +25,8 @@ def is_scalar(t: Type | None) -> bool:
 
 
 def scalar(dtype: object) -> str:
-    """The LLVM type of one element (`no-native-code` for strings)."""
+    """The LLVM type of one element."""
     assert isinstance(dtype, str)
-    if dtype not in SCALARS:
-        hint = "`relay.create_executor()` interprets it"
-        fail("no-native-code", f"the base type `{dtype}` has no native code", hint=hint)
     return SCALARS[dtype]
 
 
@@ -62,7 +58,7 @@ class Representation:
             u = stack.pop()
             if isinstance(u, TupleType):
                 stack += reversed(u.fields)
-            elif isinstance(u, TensorType) and u.shape == () and u.dtype != "string":
+            elif isinstance(u, TensorType) and u.shape == ():
                 out.append(scalar(u.dtype))
             else:
                 out.append(POINTER)

@@ -13,12 +13,12 @@ from relay.backend.native.lanes import Lane
 from relay.backend.native.literals import float_text
 from relay.backend.native.representation import is_signed, scalar
 from relay.backend.native.short_floats import FORMATS
+from relay.backend.native.texts import EMPTY, compared
 from relay.backend.native.vector_math import computed, quotient
 from relay.backend.native.vectors import OneByOne, element_of
 from relay.diagnostic import fail
 from relay.ir.dtype import integer_range, is_float, is_integer
-from relay.ir.expr import Call, Constant
-from relay.ir.type import TensorType
+from relay.ir.expr import Call
 
 SHORT = ("float16", "bfloat16", *FORMATS)
 
@@ -31,13 +31,6 @@ class Number:
     value: Value
 
 
-def constant(e: Constant) -> Value:
-    """A constant of rank 0 as LLVM writes it."""
-    t = e.type
-    assert isinstance(t, TensorType)
-    return literal(str(t.dtype), e.value[()])
-
-
 def literal(dtype: str, value: Any) -> Value:
     """A number of a base type as LLVM writes it."""
     kind = scalar(dtype)
@@ -45,6 +38,9 @@ def literal(dtype: str, value: Any) -> Value:
         return Value(kind, "true" if value else "false")
     if is_integer(dtype):
         return Value(kind, str(int(value)))
+    if dtype == "string":
+        assert not value, "programs have all strings but the empty one as constants"
+        return EMPTY
     return Value(kind, float_text(dtype, float(value)))
 
 
@@ -200,6 +196,8 @@ class Scalars:
 
     def compare(self, kind: str, x: Number, y: Number) -> Number:
         """`eq`, `ne`, `lt`, `le`, `gt` or `ge`; all but `ne` are False where one is NaN."""
+        if x.dtype == "string":
+            return Number("bool", compared(self.program, self.code, kind, x.value, y.value))
         if is_float(x.dtype):
             name = "fcmp une" if kind == "ne" else f"fcmp o{kind}"
             return Number("bool", self.code.compare(name, self.widened(x), self.widened(y)))

@@ -13,6 +13,7 @@ import numpy as np
 from relay.backend.native.code import CONTEXT, Code, Value, integer
 from relay.backend.native.memory import Layout, Layouts, header, read_leaf
 from relay.backend.native.representation import POINTER, SIZES, memory, scalar
+from relay.backend.native.texts import laid_out, texts_of
 from relay.backend.native.vectors import OneByOne, Run, element_of, vector_of
 from relay.ir.dtype import to_numpy
 from relay.ir.type import TensorType
@@ -21,6 +22,8 @@ DATA, BYTES, DIMS = 8, 16, 24
 ALIGNMENT = 64
 FAR = 4
 """Steps between elements up to which all that lie between are loaded too."""
+TEXTS = 2
+"""The tag of an image whose elements are strings, which follow them."""
 TENSOR = Layout((), 0, ())
 """The layout of all tensors; size 0 says that the object knows how large it is."""
 
@@ -167,16 +170,57 @@ def room(size: int) -> Any:
 
 
 def image(array: Any, number: int) -> Any:
-    """An array as the bytes of a tensor that is never freed; the address of the elements counts from the
-    object until it is loaded.
+    """An array as the bytes of a tensor that is never freed, with its strings; until it is loaded, addresses
+    count from the object.
     """
     array = plain(array)
-    start = elements_at(array.ndim)
-    whole = room(start + array.nbytes)
-    words = [header(number, count=0), start, start + array.nbytes, *array.shape]
+    start, texts, tag = elements_at(array.ndim), b"", 0
+    if array.dtype == object:
+        places, texts = laid_out(texts_of(array), start + array.nbytes)
+        array, tag = np.asarray(places, "int64").reshape(array.shape), TEXTS
+    end = start + array.nbytes
+    whole = room(end + len(texts))
+    words = [header(number, tag, count=0), start, end, *array.shape]
     whole[: 8 * len(words)] = np.asarray(words, "uint64").view("uint8")
-    whole[start:] = np.ascontiguousarray(array).reshape(-1).view("uint8")
+    whole[start:end] = np.ascontiguousarray(array).reshape(-1).view("uint8")
+    whole[end:] = np.frombuffer(texts, "uint8")
     return whole
+
+
+def settle(whole: Any) -> int:
+    """Where an image is in memory, from now on with addresses that are true."""
+    p = whole.ctypes.data
+    if not is_settled(whole):
+        for words in addresses(whole, int(whole[:DIMS].view("uint64")[DATA // 8])):
+            words += p
+    return p
+
+
+def stored(whole: Any) -> list[Any]:
+    """An image as it was before it was loaded, in pieces."""
+    if not is_settled(whole):
+        return [memoryview(whole)]
+    p = whole.ctypes.data
+    start = int(whole[:DIMS].view("uint64")[DATA // 8]) - p
+    last = addresses(whole, start)[-1]
+    first = whole[: last.ctypes.data + last.nbytes - p].copy()
+    for words in addresses(first, start):
+        words -= p
+    return [memoryview(first), memoryview(whole[len(first) :])]
+
+
+def is_settled(whole: Any) -> bool:
+    """Whether the addresses in an image are true."""
+    return int(whole[:DIMS].view("uint64")[DATA // 8]) >= whole.ctypes.data
+
+
+def addresses(whole: Any, start: int) -> list[Any]:
+    """The words of an image that are addresses, given where its elements begin: of these, and of strings."""
+    words = whole[:DIMS].view("uint64")
+    found = [whole[DATA : DATA + 8].view("uint64")]
+    if int(words[0]) >> 48 == TEXTS:
+        found.append(whole[start : int(words[BYTES // 8])].view("uint64"))
+    return found
 
 
 ALLOCATE_BYTES = f"""

@@ -11,6 +11,7 @@ from relay.backend.native.context import get, put
 from relay.backend.native.memory import header, layout
 from relay.backend.native.short_floats import FORMATS
 from relay.backend.native.tensors import DATA, DIMS, NARROW, TENSOR, elements_at, plain
+from relay.backend.native.texts import laid_out, text_at, texts_of
 from relay.diagnostic import fail
 from relay.interpreter.value import ConstructorValue, RefValue
 from relay.ir.dtype import to_numpy
@@ -66,7 +67,7 @@ class Conversion:
                 stack.append(gathered(len(u.fields), flat))
                 stack += reversed(list(map(Pending, v, u.fields)))
             elif isinstance(u, TensorType):
-                done.append([self.tensor(v)] if u.shape != () else [scalar_leaf(v)])
+                done.append([self.tensor(v) if u.shape != () else self.scalar(v)])
             elif isinstance(u, TypeCall | GlobalTypeVar):
                 fields, _ = self.program.cell(v.constructor, arguments(u))
                 stack.append(gathered(len(fields), self.maker(v.constructor, u)))
@@ -92,9 +93,23 @@ class Conversion:
 
         return make
 
+    def scalar(self, x: Any) -> Any:
+        """A number or a string as it is written to memory."""
+        return self.texts([x])[0] if isinstance(x, str) else scalar_leaf(x)
+
+    def texts(self, found: Sequence[str]) -> list[int]:
+        """The addresses of strings, which are there until all is gone that the call has made."""
+        places, whole = laid_out(found, 0)
+        p = self.allocate_bytes(max(len(whole), DIMS)) or out_of_memory()
+        ctypes.memmove(p, whole, len(whole))
+        return [p + at for at in places]
+
     def tensor(self, x: Any) -> int:
         """A new tensor with the elements of an array."""
-        x = np.ascontiguousarray(plain(np.asarray(x)))
+        x = np.asarray(x)
+        if x.dtype == object:
+            x = np.asarray(self.texts(texts_of(x)), "int64").reshape(x.shape)
+        x = np.ascontiguousarray(plain(x))
         start = elements_at(x.ndim)
         p = self.allocate_bytes(start + x.nbytes) or out_of_memory()
         put(p, "ptr", header(self.program.layouts.number(TENSOR)))
@@ -150,8 +165,10 @@ class Conversion:
         rank = len(cast("tuple[Any, ...]", t.shape))
         shape = [get(p + DIMS + 8 * i, "i64") for i in range(rank)]
         kind = to_numpy(str(t.dtype))
-        made = np.empty(shape, NARROW.get(kind, kind))
+        made = np.empty(shape, "int64" if kind.kind == "O" else NARROW.get(kind, kind))
         ctypes.memmove(made.ctypes.data, get(p + DATA, "ptr"), made.nbytes)
+        if kind.kind == "O":
+            return np.asarray([text_at(at) for at in made.reshape(-1).tolist()], object).reshape(shape)
         return made if made.dtype == kind else made.astype(kind)
 
     def split(self, row: Row, types: Sequence[Type]) -> list[Pending]:
@@ -201,7 +218,9 @@ def scalar_leaf(x: Any) -> Any:
 
 
 def scalar_value(leaf: Any, dtype: str) -> Any:
-    """What was read from memory as a NumPy scalar."""
+    """What was read from memory as a NumPy scalar, or as a string."""
+    if dtype == "string":
+        return text_at(leaf)
     kind = to_numpy(dtype)
     if kind in BY_BITS:
         return np.asarray(leaf, f"int{8 * kind.itemsize}").view(kind)[()]
