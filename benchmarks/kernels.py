@@ -6,7 +6,6 @@ benchmarks/kernels.py [--rounds 60] [NAME ...]`.
 """
 
 import argparse
-import ctypes
 import os
 import time
 from collections.abc import Callable
@@ -21,12 +20,9 @@ import numpy as np
 
 import relay
 from relay.backend.native.compiled import NativeProgram
-from relay.backend.native.jit import binding, machine
-from relay.backend.native.kernels.machine import host
-from relay.backend.native.kernels.tile import Tile
+from relay.backend.native.kernels.peak import Peak
 
 torch: Any = import_module("torch")
-DEPTH, REPEATS = 64, 4096
 LAYERS = [(784, 512), (512, 512), (512, 10)]
 rng = np.random.default_rng(0)
 
@@ -91,49 +87,6 @@ CASES: dict[str, Callable[[], Case]] = {
     "mlp batch 1": lambda: network(1, LAYERS),
     "mlp batch 64": lambda: network(64, LAYERS),
 }
-
-
-class Peak:
-    """The tallest tile, again and again on the same numbers."""
-
-    def __init__(self) -> None:
-        """Compile it."""
-        llvm = binding()
-        self.tile = Tile(host(), "float", host().tallest(2), 2)
-        pitch = 4 * self.tile.columns
-        text = f"""
-        define void @repeat(ptr %a, ptr %b, ptr %c) {{
-        entry:
-          br label %again
-        again:
-          %i = phi i64 [0, %entry], [%more, %again]
-          call tailcc void @{self.tile.name}(ptr null, ptr %a, ptr %b, i64 {pitch}, i64 {DEPTH}, ptr %c,
-            i64 {pitch}, i64 {self.tile.columns}, i1 false, ptr %b)
-          %more = add i64 %i, 1
-          %go = icmp ult i64 %more, {REPEATS}
-          br i1 %go, label %again, label %done
-        done:
-          ret void
-        }}"""
-        module = llvm.parse_assembly(self.tile.text() + text)
-        self.engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine(), use_lmm=True)
-        self.engine.add_module(module)
-        self.engine.finalize_object()
-        kind = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 3)
-        self.code = kind(self.engine.get_function_address("repeat"))
-        self.buffers = [aligned(1 << 16) for _ in range(3)]
-        self.operations = 2 * self.tile.rows * self.tile.columns * DEPTH * REPEATS
-
-    def __call__(self) -> None:
-        """Compute."""
-        self.code(*[x.ctypes.data for x in self.buffers])
-
-
-def aligned(n: int) -> Any:
-    """Numbers from the beginning of a cache line on."""
-    whole = numbers(n + 16)
-    start = -whole.ctypes.data % 64 // 4
-    return whole[start : start + n]
 
 
 def repeated(f: Callable[[], Any], n: int) -> None:

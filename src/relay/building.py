@@ -6,7 +6,8 @@ from typing import Any
 
 from relay.backend.native.artefact import read
 from relay.backend.native.built import CompiledModule, compiled_module, own_entries
-from relay.backend.native.cache import compiled
+from relay.backend.native.cache import compiled, compiled_with_clocks
+from relay.backend.native.profile import Watched
 from relay.diagnostic import did_you_mean, fail
 from relay.driver import Executor, with_params
 from relay.ir.expect import expect_module
@@ -14,6 +15,7 @@ from relay.ir.expr import Expr, Function, GlobalVar, RelayExpr
 from relay.ir.module import IRModule
 from relay.ir.supply import GlobalVarSupply
 from relay.tracing import TracedFunction, trace
+from relay.transform.context import PassContext
 
 TARGETS = ("native", "llvm", "cpu")
 """Names that all stand for machine code of this processor."""
@@ -50,7 +52,13 @@ def build(
     if params:
         mod = with_params(mod, params)
     names = named_entries(mod, entries)
-    return compiled_module(compiled(mod, names, opt_level, cache), threads)
+    context = PassContext.current()
+
+    def again() -> Watched:
+        with context:
+            return compiled_with_clocks(mod, names, opt_level)
+
+    return compiled_module(compiled(mod, names, opt_level, cache), threads, again)
 
 
 def named_entries(mod: IRModule, chosen: Sequence[str] | None = None) -> tuple[str, ...]:

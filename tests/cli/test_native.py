@@ -1,5 +1,6 @@
 """`relay run --backend native`, `relay compile` and `relay bench`."""
 
+import json
 import os
 from pathlib import Path
 
@@ -36,6 +37,13 @@ def test_faults_show_the_same_place() -> None:
     assert found[0].status == found[1].status == 1
     assert "affine.relay:2:24" in found[1].output
     assert found[0].output.splitlines()[:5] == found[1].output.splitlines()[:5]
+
+
+def test_a_profile_is_a_table_and_a_trace() -> None:
+    ran = cli("run", "--profile", "affine.relay", "[1.0, 2.0]", "3.0", "--trace", "trace.json")
+    assert ran.status == 0
+    assert "multiply" in ran.output
+    assert [e["name"] for e in json.loads(Path("trace.json").read_text())["traceEvents"]] == ["multiply"]
 
 
 def test_what_has_no_native_code_is_named() -> None:

@@ -1,6 +1,7 @@
 """Compiled programs as people hold them: `build`, `compile`, files, the cache, and the executor."""
 
 import gc
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -115,7 +116,45 @@ def test_calls_are_timed() -> None:
     assert 0 < found.min <= found.median <= found.max
     assert found.min <= found.mean <= found.max
     assert "median" in str(found)
-    assert "@main" in built.profile(ONES, ONES, repeat=2)
+
+
+def test_a_profile_says_where_the_time_of_a_call_goes(tmp_path: Path) -> None:
+    mod = relay.parse("""
+    def @main(%x: Tensor[(32, 64), float32], %w: Tensor[(16, 64), float32]) {
+      sum(nn.softmax(nn.dense(%x, %w)))
+    }""")
+    built = relay.build(mod)
+    found = built.profile(np.ones((32, 64), "float32"), np.ones((16, 64), "float32"), repeat=3)
+    product = next(row for row in found.rows if "dense" in row.group.name)
+    assert product.calls == 1
+    assert product.group.operations == 2 * 32 * 64 * 16
+    assert product.group.bytes == 4 * (32 * 64 + 16 * 64 + 32 * 16)
+    assert 0 < product.seconds <= found.seconds
+    assert product.flops is not None
+    assert sum([row.seconds for row in found.rows]) + found.outside == pytest.approx(found.seconds, rel=0.5)
+    assert "@main" in str(found)
+    assert "dense" in str(found)
+    found.save_trace(tmp_path / "trace.json")
+    events = json.loads((tmp_path / "trace.json").read_text())["traceEvents"]
+    assert len(events) == len(found.events)
+    assert all(event["dur"] >= 0 <= event["ts"] for event in events)
+
+
+def test_a_profile_counts_the_calls_of_a_loop() -> None:
+    mod = relay.parse("""
+    def @loop(%n: int32, %x: Tensor[(8,), float32]) -> Tensor[(8,), float32] {
+      if (%n == 0) { %x } else { @loop(%n - 1, tanh(%x) * 2f) }
+    }
+    def @main(%n: int32, %x: Tensor[(8,), float32]) { @loop(%n, %x) }""")
+    found = relay.build(mod).profile(7, np.ones(8, "float32"), repeat=2)
+    assert sum([row.calls for row in found.rows]) == 7
+
+
+def test_a_program_from_a_file_is_profiled_as_a_whole(tmp_path: Path) -> None:
+    relay.build(relay.parse(ADD)).export_library(tmp_path / "add.rlo")
+    found = relay.load_module(tmp_path / "add.rlo").profile(ONES, ONES, repeat=2)
+    assert not found.rows
+    assert found.seconds > 0
 
 
 # --- executors ----------------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ from relay.ir.expr import Call, Expr, Op
 from relay.ir.module import IRModule
 from relay.ir.type import TensorType, Type
 from relay.ir.walk import post_order
+from relay.typecheck.query import Types
 
 
 def list_op_freqs(mod: IRModule) -> dict[str, int]:
@@ -36,16 +37,19 @@ def get_total_mac_number(expr: Expr, mod: IRModule | None = None) -> int:
 
     Shapes come from inference and must be static; other operators count nothing.
     """
-    from relay.typecheck.query import Types
-
     types = Types(mod or IRModule())
-    total = 0
-    for e in post_order(expr):
-        if isinstance(e, Call) and isinstance(e.op, Op) and e.op.name in _REDUCED:
-            out = _shape(types.type_of(e))
-            operands = [_shape(types.type_of(a)) for a in e.args]
-            total += _REDUCED[e.op.name](e, out, operands)
-    return total
+    return sum([multiplications(e, types) for e in post_order(expr) if isinstance(e, Call)])
+
+
+def multiplications(e: Call, types: Types) -> int:
+    """How many multiply-accumulates a convolution or matrix product takes; 0 for what is neither.
+
+    Shapes must be static.
+    """
+    if not isinstance(e.op, Op) or e.op.name not in _REDUCED:
+        return 0
+    out, operands = _shape(types.type_of(e)), [_shape(types.type_of(a)) for a in e.args]
+    return _REDUCED[e.op.name](e, out, operands)
 
 
 def _shape(t: Type) -> tuple[int, ...]:

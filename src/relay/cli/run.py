@@ -22,6 +22,8 @@ from relay.ir.walk import post_order
 
 BACKENDS = ("debug", "native")
 COMPILED = ".rlo"
+PROFILED = 10
+"""Calls of a program whose times are noted."""
 OPTION = re.compile(r"--?[A-Za-z][\w-]*(=.*)?", re.DOTALL)
 NEGATIVE = ("-inff", "-nanf")
 
@@ -48,6 +50,8 @@ Examples:
     default=BACKENDS[0],
     help="Interpret it (debug, the default), or compile it to machine code (native).",
 )
+@click.option("--profile", is_flag=True, help="Compile it, and show where the time of a call goes.")
+@click.option("--trace", metavar="FILE", help="The same, written as a trace for Chrome or Perfetto (.json).")
 @click.option("--input", "more", multiple=True, metavar="VALUE", help="One more of ARGS.")
 @click.argument("file")
 @click.argument("args", nargs=-1, type=click.UNPROCESSED)
@@ -58,6 +62,8 @@ def run(
     weights: str | None,
     output: str | None,
     backend: str,
+    profile: bool,
+    trace: str | None,
     more: Sequence[str],
 ) -> None:
     """Run the program in FILE (`-` is standard input; or an ONNX model, or a compiled program) and print its
@@ -77,6 +83,9 @@ def run(
         raise click.BadParameter("its name ends in .npz or .safetensors", param_hint="--output")
     name = entry.removeprefix("@")
     by_name = {} if weights is None else read_weights(weights)
+    if profile or trace is not None:
+        profiled(file, name, args, by_name, trace)
+        return
     if file.endswith(COMPILED):
         value = run_compiled(file, name, args, by_name)
     else:
@@ -110,6 +119,33 @@ def program_of(
     main = entry_of(mod, entry)
     params = [p.name_hint for p in main.params] if isinstance(main, Function) else []
     return mod, main, arrange(params, args, by_name)
+
+
+def profiled(
+    file: str, entry: str, args: Sequence[str], by_name: Mapping[str, Input], trace: str | None
+) -> None:
+    """Show where the time of a call goes, and write a trace if there is a file for it."""
+    from relay.building import build, load_module
+
+    if file.endswith(COMPILED):
+        built = load_module(file)
+        mod, header = (
+            IRModule(type_definitions=dict(built.program.signature.definitions)),
+            built.header(entry),
+        )
+        inputs = arrange([p.name_hint for p in header.params], args, by_name)
+    else:
+        mod, main, inputs = program_of(file, entry, args, by_name)
+        header = main if isinstance(main, Function) else Function((), main, span=main.span)
+        if not takes_data(header):
+            raise click.UsageError("--profile calls functions of numbers, tensors and data types")
+        built = build(mod, entries=[entry])
+    values = converted(mod, entry, header, inputs)
+    with progress("running"):
+        found = built.profile(*values, entry=entry, repeat=PROFILED)
+    click.echo(str(found))
+    if trace is not None:
+        found.save_trace(trace)
 
 
 def run_compiled(file: str, entry: str, args: Sequence[str], by_name: Mapping[str, Input]) -> Any:

@@ -7,6 +7,7 @@ from typing import Any, NoReturn
 
 from relay.backend.native.artefact import Artefact
 from relay.backend.native.compiled import NativeProgram
+from relay.backend.native.profile import Profile, Watched, profiled
 from relay.backend.native.timing import BenchmarkResult, measured
 from relay.diagnostic import did_you_mean, fail
 from relay.ir.expr import Function
@@ -20,9 +21,15 @@ class CompiledModule:
     a copy, and numbers as those of Python.
     """
 
-    def __init__(self, artefact: Artefact, threads: int | None = None) -> None:
-        """Use `compiled_module`, which makes the module itself something to call."""
+    def __init__(
+        self, artefact: Artefact, threads: int | None = None, again: Callable[[], Watched] | None = None
+    ) -> None:
+        """Use `compiled_module`, which makes the module itself something to call; `again` compiles it so
+        that it notes where its time goes.
+        """
         self.artefact = artefact
+        self.threads = threads
+        self.again = again
         self.program = NativeProgram.of(artefact, threads)
         self.functions: dict[str, Callable[..., Any]] = {}
 
@@ -66,11 +73,18 @@ class CompiledModule:
         function = self[entry or self.default()]
         return measured(lambda: function(*args), repeat, number, min_repeat_ms)
 
-    def profile(self, *args: Any, entry: str | None = None, repeat: int = 20) -> str:
-        """Where the time of a call goes: in the code, and in what brings values in and out."""
-        name = entry or self.default()
-        whole = self.benchmark(*args, entry=name, repeat=repeat)
-        return f"@{name}: {whole}"
+    def profile(self, *args: Any, entry: str | None = None, repeat: int = 20) -> Profile:
+        """Where the time of a call goes: `print` shows a table, `save_trace` writes a trace for Chrome.
+
+        The program is compiled once more for it, with clocks between its groups of operators.  One that
+        was read from a file has no source to compile: its calls are timed as a whole.
+        """
+        name = (entry or self.default()).removeprefix("@")
+        if name not in self.program.entries:
+            self.unknown(name)
+        if self.again is None:
+            return profiled(Watched(self.artefact, ()), name, args, repeat, self.threads)
+        return profiled(self.again(), name, args, repeat, self.threads)
 
     def default(self) -> str:
         """The entry that is called without a name."""
@@ -84,12 +98,15 @@ class CompiledModule:
         return f"<compiled {', '.join([f'@{n}' for n in self.entries])}>"
 
 
-def compiled_module(artefact: Artefact, threads: int | None = None) -> CompiledModule:
-    """A compiled program, and how many threads its loops take (`thread-count`).
+def compiled_module(
+    artefact: Artefact, threads: int | None = None, again: Callable[[], Watched] | None = None
+) -> CompiledModule:
+    """A compiled program, and how many threads its loops take (`thread-count`); `again` compiles it with
+    clocks.
 
     It is of a class of its own, so that calling it leads to the code and not through a method of Python.
     """
-    made = CompiledModule(artefact, threads)
+    made = CompiledModule(artefact, threads, again)
     call: Any = made[made.default()]
     call = call if isinstance(call, BuiltinFunctionType) else staticmethod(call)
     made.__class__ = type("CompiledModule", (CompiledModule,), {"__call__": call})

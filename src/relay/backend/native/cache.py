@@ -18,6 +18,7 @@ from typing import Any, cast
 
 from relay.backend.native import jit
 from relay.backend.native.artefact import Artefact, read, version
+from relay.backend.native.profile import Watched
 from relay.diagnostic import RelayError
 from relay.ir import hooks
 from relay.ir.expr import Call, Expr, GlobalVar
@@ -56,6 +57,16 @@ def compiled_now(mod: IRModule, entries: Sequence[str], level: int | None = None
     from relay.backend.native.pipeline import lean
 
     return Compilation(lean(mod, entries, level), entries).artefact()
+
+
+def compiled_with_clocks(mod: IRModule, entries: Sequence[str], level: int | None = None) -> Watched:
+    """The same program, which notes when each group of its operators begins and ends."""
+    from relay.backend.native.compilation import Compilation
+    from relay.backend.native.pipeline import lean
+
+    made = Compilation(lean(mod, entries, level), entries, with_clocks=True)
+    assert made.program.watch is not None
+    return Watched(made.artefact(), made.program.watch.groups)
 
 
 def cache_folder() -> Path | None:

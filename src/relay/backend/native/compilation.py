@@ -19,6 +19,7 @@ from relay.backend.native.program import Program, received, result_type
 from relay.backend.native.representation import memory
 from relay.backend.native.signature import EntryPoint, Parts, Signature, Site
 from relay.backend.native.tensors import ALLOCATE_BYTES, TENSOR, image
+from relay.backend.native.watch import Watch
 from relay.diagnostic import fail
 from relay.ir.expr import Function, Tuple, replace
 from relay.ir.module import IRModule
@@ -28,9 +29,15 @@ from relay.ir.type import FuncType, GlobalTypeVar, Kind, RefType, TupleType, Typ
 class Compilation:
     """A module on its way to object code."""
 
-    def __init__(self, mod: IRModule, entries: Sequence[str] = ("main",)) -> None:
-        """Make the code of what some definitions need, which can be called then (`no-native-code`)."""
+    def __init__(
+        self, mod: IRModule, entries: Sequence[str] = ("main",), *, with_clocks: bool = False
+    ) -> None:
+        """Make the code of what some definitions need, which can be called then (`no-native-code`); with
+        clocks, it notes when each group of operators begins and ends.
+        """
         self.program = Program(lowered(mod, entries))
+        if with_clocks:
+            self.program.watch = Watch(self.program)
         self.program.layouts.number(TENSOR)
         self.objects = Objects()
         self.slots = 0

@@ -30,6 +30,7 @@ from relay.backend.native.program import (
     result_type,
 )
 from relay.backend.native.representation import is_scalar
+from relay.backend.native.watch import Watch
 from relay.ir.expr import (
     Call,
     Clause,
@@ -104,7 +105,7 @@ class Definition:
             gone = dying[i]
             if var is None:
                 return (yield self.tail(s, gone, is_tail))
-            found = yield self.statement(s, gone)
+            found = yield self.watched(s, gone)
             self.values[var] = found
             if self.is_managed(var) and var not in block.last:
                 release(self.code, found)
@@ -112,16 +113,33 @@ class Definition:
 
     def tail(self, e: Expr, gone: list[Var], is_tail: bool) -> Task:
         """What a block ends in."""
-        if is_tail and isinstance(e, Call) and not isinstance(e.op, Op | Constructor):
+        watch = self.program.watch
+        is_watched = watch is not None and watch.watches(e)
+        if is_tail and isinstance(e, Call) and not isinstance(e.op, Op | Constructor) and not is_watched:
             self.tail_call(e, gone)
             return None
         if is_tail and isinstance(e, If | Match):
             yield self.choice(e, gone, is_tail=True)
             return None
-        found = yield self.statement(e, gone)
+        found = yield self.watched(e, gone)
         if is_tail:
             give(self.program, self.code, self.result, found)
             return None
+        return found
+
+    def watched(self, e: Expr, gone: list[Var]) -> Task:
+        """A statement, whose time is noted in programs that are profiled."""
+        watch = self.program.watch
+        if watch is None or not watch.watches(e):
+            return self.statement(e, gone)
+        return self.timed(watch, e, gone)
+
+    def timed(self, watch: Watch, e: Expr, gone: list[Var]) -> Task:
+        """A statement between two looks at the clock."""
+        assert isinstance(e, Call)
+        begin = watch.begin(self.code)
+        found = yield self.statement(e, gone)
+        watch.end(self.code, e, begin)
         return found
 
     # --- atoms ---

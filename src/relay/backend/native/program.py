@@ -20,6 +20,7 @@ from relay.backend.native.scalars import literal
 from relay.backend.native.sharing import Row, Shared
 from relay.backend.native.tensors import DATA
 from relay.backend.native.texts import loaded
+from relay.backend.native.watch import Watch
 from relay.ir.expr import Constant, Expr, GlobalVar
 from relay.ir.module import IRModule
 from relay.ir.type import FuncType, Type
@@ -77,6 +78,8 @@ class Program(DataTypes):
         self.callees: dict[GlobalVar, tuple[str, Sequence[Value]]] = {}
         """The code of groups, and the address of the constants that it gets."""
         self.shared: set[str] = set()
+        self.watch: Watch | None = None
+        """Notes when groups of operators begin and end, if the program is profiled."""
         self.results = 0
         """The most leaves that a result has that come back through the context."""
 
