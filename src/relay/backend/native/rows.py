@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from relay.backend.native.indices import Index
+from relay.backend.native.kernels.depthwise import depthwise
 from relay.backend.native.lazy import Lazy, Room, is_pointwise
 from relay.backend.native.loops import Loops
 from relay.backend.native.representation import SIZES, memory, scalar
@@ -52,6 +53,8 @@ def pointwise(b: Loops, outs: Mapping[Lazy, View]) -> None:
     """Compute tensors of one shape, an element after the other, several at a time where that can be said."""
     sizes = next(iter(outs)).sizes
     if len(outs) == 1 and turned(b, *next(iter(outs.items()))):
+        return
+    if depthwise(b, outs):
         return
     mark = b.mark()
     try:

@@ -1,0 +1,163 @@
+"""Depthwise convolutions with the channels last: several places of a row at once.
+
+Vectors are runs of channels.  For each of them the sums of a few neighbouring places stay in registers, and a
+tap of the weight is read once for all of these, as is an element of the data that several windows see.  What
+follows the convolution is computed from those registers.
+"""
+
+from collections.abc import Mapping, Sequence
+from copy import copy
+from typing import Any
+
+from relay.backend.native.indices import Index
+from relay.backend.native.kernels.machine import host
+from relay.backend.native.lazy import Lazy
+from relay.backend.native.loops import Loops
+from relay.backend.native.representation import SIZES, scalar
+from relay.backend.native.scalars import Number
+from relay.backend.native.shares import COMPUTED, each, nanoseconds
+from relay.backend.native.space import VECTOR, below, in_lanes
+from relay.backend.native.views import View
+from relay.ir.dtype import is_float
+from relay.op.native import WindowProduct
+from relay.op.nn.layout import SPATIAL
+from relay.op.nn.loops import put_in, sum_type, times_added
+
+VECTORS = 2
+"""Registers of channels at a time."""
+
+
+def depthwise(b: Loops, outs: Mapping[Lazy, View]) -> bool:
+    """Compute tensors if they are made of one depthwise convolution of their shape; else False."""
+    found = [x for x in below(list(outs)) if isinstance(x, Lazy) and hasattr(x.call.attrs, "window_product")]
+    if len(found) != 1 or any(x.sizes != found[0].sizes for x in outs):
+        return False
+    strips = Strips(b, outs, found[0])
+    if strips.fits():
+        strips.write()
+        return True
+    return False
+
+
+class Strips:
+    """The rows of the result in strips of neighbouring places."""
+
+    def __init__(self, b: Loops, outs: Mapping[Lazy, View], x: Lazy) -> None:
+        """`x` is the convolution."""
+        self.b = b
+        self.outs = outs
+        self.x = x
+        self.window: WindowProduct = x.call.attrs.window_product()
+        self.data, self.weight = x.views
+        self.places = SIZES_OF_STRIPS[host().is_wide]
+
+    def fits(self) -> bool:
+        """Whether there is one channel in each group, which come last, and rows have a known length."""
+        c = self.window
+        wanted = f"N{SPATIAL[len(c.strides)]}C"
+        if c.is_transposed or c.data_layout != wanted or c.out_layout != wanted:
+            return False
+        if not isinstance(self.data, View) or not isinstance(self.weight, View):
+            return False
+        channels, self.filters = self.data.sizes[-1], self.x.sizes[-1]
+        known = [self.x.sizes[-2], self.data.sizes[-2], self.filters, *self.weight.sizes]
+        if c.groups < 2 or channels != c.groups or any(not isinstance(d, int) for d in known):
+            return False
+        self.per_group: int = self.filters // c.groups
+        filters, inputs, *self.taps = put_in(self.weight.sizes, c.kernel_layout, "OI" + SPATIAL[len(c.strides)])
+        is_in_order = inputs == 1 or c.kernel_layout.endswith("OI")
+        return is_in_order and filters * inputs == self.filters and c.kernel_layout[:-2] == SPATIAL[len(c.strides)]
+
+    def write(self) -> None:
+        """The loops over the rows."""
+        b, sizes = self.b, self.x.sizes
+        self.flat = copy(self.weight)
+        self.flat.sizes = [*self.taps, self.filters]
+        self.dtype = self.x.dtype
+        self.sums = sum_type(self.dtype, self.data.dtype, self.weight.dtype)
+        self.lanes = VECTORS * VECTOR // SIZES[scalar(self.sums)]
+        while self.lanes >= 2 * self.filters and self.lanes > 1:
+            self.lanes //= 2
+        takes = nanoseconds(below(list(self.outs))) + COMPUTED * b.count(self.taps)
+        each(b, sizes[:-2], self.row, takes, b.count(sizes[-2:]))
+
+    def row(self, front: tuple[Index, ...]) -> None:
+        """One row: strips at the ends, where windows may see less, are apart."""
+        b, c, n = self.b, self.window, self.places
+        count, size, taps = self.x.sizes[-2], self.data.sizes[-2], self.taps[-1]
+        stride, before, dilation = c.strides[-1], c.before[-1], c.dilation[-1]
+        self.spot(front)
+        begin = n if before else 0
+        whole = (size - 1 - (taps - 1) * dilation + before) // stride + 1
+        strips = max(0, min(whole, count) - begin) // n
+        if begin:
+            self.strip(front, 0, min(n, count))
+        if strips:
+            b.loop(strips, (), lambda i, _: self.strip(front, b.plus(b.times(i, n), begin), n))
+        for first in range(begin + strips * n, count, n):
+            self.strip(front, first, min(n, count - first))
+
+    def spot(self, front: Sequence[Index]) -> None:
+        """Where the windows of a row begin on the other axes, and which of their taps see data."""
+        b, c = self.b, self.window
+        self.tops: list[Index] = []
+        self.firsts: list[Index] = []
+        self.counts: list[Index] = []
+        steps = zip(front[1:], self.data.sizes[1:-2], self.taps, c.strides, c.before, c.dilation, strict=False)
+        for i, size, taps, stride, before, dilation in steps:
+            top = b.minus(b.times(i, stride), before)
+            first = last = None
+            if before:
+                first = b.quotient(b.larger(b.minus(dilation - 1, top), 0), dilation)
+            end = b.quotient(b.larger(b.plus(b.minus(size, top), dilation - 1), 0), dilation)
+            last = b.smaller(end, taps)
+            self.tops.append(top)
+            self.firsts.append(first or 0)
+            self.counts.append(b.larger(b.minus(last, first or 0), 0))
+
+    def strip(self, front: Sequence[Index], first: Index, count: int) -> None:
+        """Some places of a row from `first` on."""
+        b = self.b
+
+        def channels(i: Index, _: Any) -> tuple[()]:
+            sums = b.fold(self.counts, [b.const(0, self.sums)] * count, lambda k, t: self.tap(front, first, i, k, t))
+            places = [(*front, b.plus(first, j), i) for j in range(count)]
+            for place, x in zip(places, sums, strict=True):
+                b.once((self.x, place), lambda x=x: b.cast(x, self.dtype))
+            found = [(out, place, x.at(place)) for place in places for x, out in self.outs.items()]
+            for out, place, x in found:
+                out.put(place, x)
+            return ()
+
+        with b.code.in_lanes(self.lanes):
+            in_lanes(b, self.filters, (), channels)
+
+    def tap(
+        self, front: Sequence[Index], first: Index, i: Index, k: Sequence[Index], totals: Sequence[Number]
+    ) -> Sequence[Number]:
+        """The sums of some places with the taps of a row of the window more."""
+        b, c = self.b, self.window
+        taps = [b.plus(x, y) for x, y in zip(k, self.firsts, strict=True)]
+        at = [b.plus(top, b.times(x, r)) for top, x, r in zip(self.tops, taps, c.dilation, strict=False)]
+        channel = i if self.per_group == 1 else b.quotient(i, self.per_group)
+        found, size = list(totals), self.data.sizes[-2]
+        for tap in range(self.taps[-1]):
+            weight = self.flat.at([*taps, tap, i])
+            for j, total in enumerate(found):
+                place = b.plus(b.times(b.plus(first, j), c.strides[-1]), tap * c.dilation[-1] - c.before[-1])
+                if isinstance(place, int) and not 0 <= place < size:
+                    continue
+                found[j] = self.added(total, self.data.at([front[0], *at, place, channel]), weight)
+        return found
+
+    def added(self, total: Number, x: Number, weight: Number) -> Number:
+        """`total + x * weight`, rounded once where the machine can."""
+        b = self.b
+        if not is_float(self.sums):
+            return times_added(b, total, x, weight)
+        factors = [b.cast(n, self.sums).value for n in (x, weight)]
+        return Number(self.sums, b.code.intrinsic("fmuladd", *factors, total.value))
+
+
+SIZES_OF_STRIPS = {True: 6, False: 4}
+"""Places of a strip, so that their sums stay in registers beside a tap of the weight: for 32 and 16."""
