@@ -8,7 +8,6 @@ from typing import Any
 from relay.ir.dtype import dtype_name, integer_range, is_integer, is_signed
 from relay.ir.expr import Expr
 from relay.ir.type import Type
-from relay.op.arithmetic import greater, lesser
 from relay.op.base import (
     FLOATING,
     NUMERIC,
@@ -174,7 +173,8 @@ class Clip(Elementwise):
 
     def native(self, b: Scalars, a: Any) -> Any:
         low, high = (b.const(limited(a.dtype, v), a) for v in (self.a_min, self.a_max))
-        return lesser(b, greater(b, a, low), high)
+        a = b.select(b.compare("lt", a, low), low, a)
+        return b.select(b.compare("gt", a, high), high, a)
 
 
 def limited(dtype: str, value: float) -> float:

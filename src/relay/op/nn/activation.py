@@ -149,7 +149,7 @@ class Relu(Elementwise):
         return where_positive(y, dxs[0], number(0, y))
 
     def native(self, b: Scalars, data: Any) -> Any:
-        return b.select(b.compare("le", data, b.const(0, data)), b.const(0, data), data)
+        return b.select(b.compare("lt", data, b.const(0, data)), b.const(0, data), data)
 
 
 @operator("nn.leaky_relu")

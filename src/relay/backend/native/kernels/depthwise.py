@@ -7,7 +7,8 @@ follows the convolution is computed from those registers.
 
 from collections.abc import Mapping, Sequence
 from copy import copy
-from typing import Any
+from math import prod
+from typing import Any, cast
 
 from relay.backend.native.indices import Index
 from relay.backend.native.kernels.machine import host
@@ -21,8 +22,10 @@ from relay.backend.native.views import View
 from relay.ir.dtype import is_float
 from relay.op.native import WindowProduct
 from relay.op.nn.layout import SPATIAL
-from relay.op.nn.loops import put_in, sum_type, times_added
+from relay.op.nn.loops import sum_type, times_added
 
+PLACES = {True: 6, False: 4}
+"""Places of a strip, so that their sums stay in registers beside a tap of the weight: for 32 and 16."""
 VECTORS = 2
 """Registers of channels at a time."""
 
@@ -30,13 +33,27 @@ VECTORS = 2
 def depthwise(b: Loops, outs: Mapping[Lazy, View]) -> bool:
     """Compute tensors if they are made of one depthwise convolution of their shape; else False."""
     found = [x for x in below(list(outs)) if isinstance(x, Lazy) and hasattr(x.call.attrs, "window_product")]
-    if len(found) != 1 or any(x.sizes != found[0].sizes for x in outs):
+    if len(found) != 1 or any(x.sizes != found[0].sizes for x in outs) or not is_depthwise(found[0]):
         return False
-    strips = Strips(b, outs, found[0])
-    if strips.fits():
-        strips.write()
-        return True
-    return False
+    Strips(b, outs, found[0]).write()
+    return True
+
+
+def is_depthwise(x: Lazy) -> bool:
+    """Whether a convolution has one channel in each group, which come last, and rows of known length; filters
+    are in the order of the channels of the result.
+    """
+    c: WindowProduct = x.call.attrs.window_product()
+    data, weight = x.views
+    wanted = f"N{SPATIAL[len(c.strides)]}C"
+    if c.is_transposed or c.groups < 2 or (c.data_layout, c.out_layout) != (wanted, wanted):
+        return False
+    if not isinstance(data, View) or not isinstance(weight, View) or data.sizes[-1] != c.groups:
+        return False
+    if any(not isinstance(d, int) for d in (*x.sizes[-2:], data.sizes[-2], *weight.sizes)):
+        return False
+    is_in_order = weight.sizes[-2] == 1 or c.kernel_layout[-2:] == "OI"
+    return is_in_order and c.kernel_layout[:-2] == SPATIAL[len(c.strides)]
 
 
 class Strips:
@@ -48,47 +65,32 @@ class Strips:
         self.outs = outs
         self.x = x
         self.window: WindowProduct = x.call.attrs.window_product()
-        self.data, self.weight = x.views
-        self.places = SIZES_OF_STRIPS[host().is_wide]
-
-    def fits(self) -> bool:
-        """Whether there is one channel in each group, which come last, and rows have a known length."""
-        c = self.window
-        wanted = f"N{SPATIAL[len(c.strides)]}C"
-        if c.is_transposed or c.data_layout != wanted or c.out_layout != wanted:
-            return False
-        if not isinstance(self.data, View) or not isinstance(self.weight, View):
-            return False
-        channels, self.filters = self.data.sizes[-1], self.x.sizes[-1]
-        known = [self.x.sizes[-2], self.data.sizes[-2], self.filters, *self.weight.sizes]
-        if c.groups < 2 or channels != c.groups or any(not isinstance(d, int) for d in known):
-            return False
-        self.per_group: int = self.filters // c.groups
-        filters, inputs, *self.taps = put_in(self.weight.sizes, c.kernel_layout, "OI" + SPATIAL[len(c.strides)])
-        is_in_order = inputs == 1 or c.kernel_layout.endswith("OI")
-        return is_in_order and filters * inputs == self.filters and c.kernel_layout[:-2] == SPATIAL[len(c.strides)]
+        self.data, weight = x.views
+        self.places = PLACES[host().is_wide]
+        self.count, self.filters, self.size, *self.taps = cast(
+            "list[int]", [*x.sizes[-2:], self.data.sizes[-2], *weight.sizes[:-2]]
+        )
+        self.weight = copy(weight)
+        self.weight.sizes = [*self.taps, self.filters]
+        self.sums = sum_type(x.dtype, self.data.dtype, weight.dtype)
+        self.lanes = VECTORS * VECTOR // SIZES[scalar(self.sums)]
+        while self.lanes >= 2 * self.filters and self.lanes > 1:
+            self.lanes //= 2
 
     def write(self) -> None:
         """The loops over the rows."""
         b, sizes = self.b, self.x.sizes
-        self.flat = copy(self.weight)
-        self.flat.sizes = [*self.taps, self.filters]
-        self.dtype = self.x.dtype
-        self.sums = sum_type(self.dtype, self.data.dtype, self.weight.dtype)
-        self.lanes = VECTORS * VECTOR // SIZES[scalar(self.sums)]
-        while self.lanes >= 2 * self.filters and self.lanes > 1:
-            self.lanes //= 2
-        takes = nanoseconds(below(list(self.outs))) + COMPUTED * b.count(self.taps)
+        takes = nanoseconds(below(list(self.outs))) + COMPUTED * prod(self.taps)
         each(b, sizes[:-2], self.row, takes, b.count(sizes[-2:]))
 
     def row(self, front: tuple[Index, ...]) -> None:
         """One row: strips at the ends, where windows may see less, are apart."""
         b, c, n = self.b, self.window, self.places
-        count, size, taps = self.x.sizes[-2], self.data.sizes[-2], self.taps[-1]
+        count = self.count
         stride, before, dilation = c.strides[-1], c.before[-1], c.dilation[-1]
         self.spot(front)
         begin = n if before else 0
-        whole = (size - 1 - (taps - 1) * dilation + before) // stride + 1
+        whole = (self.size - 1 - (self.taps[-1] - 1) * dilation + before) // stride + 1
         strips = max(0, min(whole, count) - begin) // n
         if begin:
             self.strip(front, 0, min(n, count))
@@ -103,27 +105,28 @@ class Strips:
         self.tops: list[Index] = []
         self.firsts: list[Index] = []
         self.counts: list[Index] = []
-        steps = zip(front[1:], self.data.sizes[1:-2], self.taps, c.strides, c.before, c.dilation, strict=False)
+        steps = zip(
+            front[1:], self.data.sizes[1:-2], self.taps, c.strides, c.before, c.dilation, strict=False
+        )
         for i, size, taps, stride, before, dilation in steps:
             top = b.minus(b.times(i, stride), before)
-            first = last = None
-            if before:
-                first = b.quotient(b.larger(b.minus(dilation - 1, top), 0), dilation)
+            first = b.quotient(b.larger(b.minus(dilation - 1, top), 0), dilation) if before else 0
             end = b.quotient(b.larger(b.plus(b.minus(size, top), dilation - 1), 0), dilation)
-            last = b.smaller(end, taps)
             self.tops.append(top)
-            self.firsts.append(first or 0)
-            self.counts.append(b.larger(b.minus(last, first or 0), 0))
+            self.firsts.append(first)
+            self.counts.append(b.larger(b.minus(b.smaller(end, taps), first), 0))
 
     def strip(self, front: Sequence[Index], first: Index, count: int) -> None:
         """Some places of a row from `first` on."""
         b = self.b
 
         def channels(i: Index, _: Any) -> tuple[()]:
-            sums = b.fold(self.counts, [b.const(0, self.sums)] * count, lambda k, t: self.tap(front, first, i, k, t))
+            sums = b.fold(
+                self.counts, [b.const(0, self.sums)] * count, lambda k, t: self.tap(front, first, i, k, t)
+            )
             places = [(*front, b.plus(first, j), i) for j in range(count)]
             for place, x in zip(places, sums, strict=True):
-                b.once((self.x, place), lambda x=x: b.cast(x, self.dtype))
+                b.once((self.x, place), lambda x=x: b.cast(x, self.x.dtype))
             found = [(out, place, x.at(place)) for place in places for x, out in self.outs.items()]
             for out, place, x in found:
                 out.put(place, x)
@@ -139,13 +142,13 @@ class Strips:
         b, c = self.b, self.window
         taps = [b.plus(x, y) for x, y in zip(k, self.firsts, strict=True)]
         at = [b.plus(top, b.times(x, r)) for top, x, r in zip(self.tops, taps, c.dilation, strict=False)]
-        channel = i if self.per_group == 1 else b.quotient(i, self.per_group)
-        found, size = list(totals), self.data.sizes[-2]
+        channel = b.quotient(i, self.filters // c.groups)
+        found = list(totals)
         for tap in range(self.taps[-1]):
-            weight = self.flat.at([*taps, tap, i])
+            weight = self.weight.at([*taps, tap, i])
             for j, total in enumerate(found):
                 place = b.plus(b.times(b.plus(first, j), c.strides[-1]), tap * c.dilation[-1] - c.before[-1])
-                if isinstance(place, int) and not 0 <= place < size:
+                if isinstance(place, int) and not 0 <= place < self.size:
                     continue
                 found[j] = self.added(total, self.data.at([front[0], *at, place, channel]), weight)
         return found
@@ -157,7 +160,3 @@ class Strips:
             return times_added(b, total, x, weight)
         factors = [b.cast(n, self.sums).value for n in (x, weight)]
         return Number(self.sums, b.code.intrinsic("fmuladd", *factors, total.value))
-
-
-SIZES_OF_STRIPS = {True: 6, False: 4}
-"""Places of a strip, so that their sums stay in registers beside a tap of the weight: for 32 and 16."""
