@@ -58,7 +58,7 @@ def build(
         with context:
             return compiled_with_clocks(mod, names, opt_level)
 
-    return compiled_module(compiled(mod, names, opt_level, cache), threads, again)
+    return compiled_module(compiled(mod, names, opt_level, cache), threads, mod, again)
 
 
 def named_entries(mod: IRModule, chosen: Sequence[str] | None = None) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ from relay.backend.native.profile import Profile, Watched, profiled
 from relay.backend.native.timing import BenchmarkResult, measured
 from relay.diagnostic import did_you_mean, fail
 from relay.ir.expr import Function
+from relay.ir.module import IRModule
 
 
 class CompiledModule:
@@ -22,7 +23,11 @@ class CompiledModule:
     """
 
     def __init__(
-        self, artefact: Artefact, threads: int | None = None, again: Callable[[], Watched] | None = None
+        self,
+        artefact: Artefact,
+        threads: int | None = None,
+        source: IRModule | None = None,
+        again: Callable[[], Watched] | None = None,
     ) -> None:
         """Use `compiled_module`, which makes the module itself something to call; `again` compiles it so
         that it notes where its time goes.
@@ -30,7 +35,7 @@ class CompiledModule:
         self.artefact = artefact
         self.threads = threads
         self.again = again
-        self.program = NativeProgram.of(artefact, threads)
+        self.program = NativeProgram.of(artefact, threads, source)
         self.functions: dict[str, Callable[..., Any]] = {}
 
     @property
@@ -99,14 +104,19 @@ class CompiledModule:
 
 
 def compiled_module(
-    artefact: Artefact, threads: int | None = None, again: Callable[[], Watched] | None = None
+    artefact: Artefact,
+    threads: int | None = None,
+    source: IRModule | None = None,
+    again: Callable[[], Watched] | None = None,
 ) -> CompiledModule:
     """A compiled program, and how many threads its loops take (`thread-count`); `again` compiles it with
     clocks.
 
+    `source` is what it was made of, if that is at hand: failures show the calls that led to them.
+
     It is of a class of its own, so that calling it leads to the code and not through a method of Python.
     """
-    made = CompiledModule(artefact, threads, again)
+    made = CompiledModule(artefact, threads, source, again)
     call: Any = made[made.default()]
     call = call if isinstance(call, BuiltinFunctionType) else staticmethod(call)
     made.__class__ = type("CompiledModule", (CompiledModule,), {"__call__": call})

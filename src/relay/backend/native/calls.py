@@ -41,14 +41,13 @@ declare ptr @PyLong_FromUnsignedLongLong(i64)
 declare ptr @PyFloat_FromDouble(double)
 declare ptr @PyBool_FromLong(i64)
 declare ptr @PyObject_Vectorcall(ptr, ptr, i64, ptr)
-declare ptr @PyObject_CallFunction(ptr, ptr, ...)
 declare ptr @PyCapsule_New(ptr, ptr, ptr)
 declare void @relay_begin(ptr)
 declare void @relay_end(ptr)
 declare void @Py_IncRef(ptr)
+declare void @Py_DecRef(ptr)
 declare void @relay_forget(ptr)
 declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
-@relay.letter = internal constant [2 x i8] c"L\\00"
 """
 
 
@@ -132,15 +131,13 @@ class Entry:
         code.do(f"ret {found}")
         code.block("failed")
         site = code.load("i64", code.at(self.context, SITE))
-        fail = code.load(POINTER, code.at(Value(POINTER, "%ctx"), ITEMS_AT + 8))
         code.do(f"call void @relay.clear({self.context})")
         code.do(f"call void @relay.give({self.context}, i1 true)")
         code.branch(code.compare("icmp eq", site, integer(INTERRUPTED)), "interrupted", "told")
         code.block("interrupted")
         code.do("ret ptr null")
         code.block("told")
-        call = f"call ptr (ptr, ptr, ...) @PyObject_CallFunction({fail}, ptr @relay.letter, {site})"
-        code.do(f"ret {code.set(POINTER, call)}")
+        code.do(f"ret {self.told(site, given)}")
         code.block("long")
         slow = code.load(POINTER, code.at(Value(POINTER, "%ctx"), ITEMS_AT))
         found = code.set(POINTER, f"call ptr @PyObject_Vectorcall({slow}, ptr %args, i64 %count, ptr %names)")
@@ -157,6 +154,19 @@ class Entry:
         failed = code.set("i32", call)
         code.do(f"call void @relay_end({self.context})")
         return failed
+
+    def told(self, site: Value, given: Sequence[Value]) -> Value:
+        """Leave it to Python to say what has failed, and in which call."""
+        code = self.code
+        fail = code.load(POINTER, code.at(Value(POINTER, "%ctx"), ITEMS_AT + 8))
+        number = code.set(POINTER, f"call ptr @PyLong_FromLongLong({site})")
+        row = code.set(POINTER, f"alloca [{len(given) + 1} x ptr]")
+        for i, x in enumerate([number, *given]):
+            code.store(x, code.at(row, 8 * i))
+        what = f"{fail}, {row}, i64 {len(given) + 1}, ptr null"
+        found = code.set(POINTER, f"call ptr @PyObject_Vectorcall({what})")
+        code.do(f"call void @Py_DecRef({number})")
+        return found
 
     def object(self, name: str) -> Value:
         """The address of an object of Python."""
@@ -306,7 +316,7 @@ class MethodDef(ctypes.Structure):
 
 
 def builtin(
-    name: str, code: int, slow: Callable[..., Any], fail: Callable[[int], Any]
+    name: str, code: int, slow: Callable[..., Any], fail: Callable[..., Any]
 ) -> tuple[Any, MethodDef]:
     """A builtin function of Python at an address; what comes second has to live as long."""
     definition = MethodDef(name.encode(), code, FASTCALL, None)

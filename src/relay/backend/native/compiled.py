@@ -2,11 +2,12 @@
 
 import ctypes
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
 from relay.backend.native.artefact import Artefact
+from relay.backend.native.backtraces import with_calls
 from relay.backend.native.calls import builtin
 from relay.backend.native.code import POINTER
 from relay.backend.native.context import get, put
@@ -18,12 +19,22 @@ from relay.backend.native.pool import pool
 from relay.backend.native.tensors import settle
 from relay.backend.native.threads import thread_count
 from relay.backend.native.values import out_of_memory
-from relay.diagnostic import fail
+from relay.diagnostic import Diagnostic, RelayError, fail
 from relay.interpreter.arguments import arrange, convert_argument
 from relay.interpreter.code import Code as Interpreted
+from relay.ir import hooks
 from relay.ir.expr import Function, Tuple, Var
 from relay.ir.module import IRModule
 from relay.ir.type import FuncType, Type
+
+
+class FailedError(Exception):
+    """Compiled code has failed."""
+
+    def __init__(self, site: int) -> None:
+        """`site` is the number of the place."""
+        super().__init__(site)
+        self.site = site
 
 
 class NativeProgram:
@@ -35,18 +46,21 @@ class NativeProgram:
         """
         from relay.backend.native.compilation import Compilation
 
-        self.load(Compilation(mod, entries).artefact(), threads)
+        self.load(Compilation(mod, entries).artefact(), threads, mod)
 
     @classmethod
-    def of(cls, artefact: Artefact, threads: int | None = None) -> "NativeProgram":
-        """Load what has been compiled."""
+    def of(
+        cls, artefact: Artefact, threads: int | None = None, source: IRModule | None = None
+    ) -> "NativeProgram":
+        """Load what has been compiled, of `source` if it is at hand: failures show its calls."""
         made = cls.__new__(cls)
-        made.load(artefact, threads)
+        made.load(artefact, threads, source)
         return made
 
-    def load(self, artefact: Artefact, threads: int | None) -> None:
+    def load(self, artefact: Artefact, threads: int | None, source: IRModule | None) -> None:
         """Bring code and constants into memory."""
         self.signature = artefact.signature
+        self.source = source if self.signature.sites else None
         self.entries = self.signature.entries
         self.kept: list[Any] = []
         pool()
@@ -91,19 +105,29 @@ class NativeProgram:
         if not entry.direct:
             slow.__name__ = slow.__qualname__ = name
             return slow
-        made, definition = builtin(name, self.code.address(entry.direct), slow, self.fail)
+
+        def failed(site: int, *args: Any) -> Any:
+            self.fail(site, self.again(name, args, {}))
+
+        made, definition = builtin(name, self.code.address(entry.direct), slow, failed)
         self.kept.append(definition)
         return made
 
-    def fail(self, site: int) -> Any:
-        """Raise the diagnostic of a place where the program has failed."""
+    def again(self, entry: str, args: Sequence[Any], named: Mapping[str, Any]) -> Callable[[], Any] | None:
+        """The same call, interpreted; None where the program is not at hand."""
+        source = self.source
+        return None if source is None else lambda: hooks.evaluate(source, f"@{entry}", *args, **named)
+
+    def fail(self, site: int, again: Callable[[], Any] | None = None) -> NoReturn:
+        """Raise the diagnostic of a place where a call has failed, which can be made `again`."""
         if site == OUT_OF_MEMORY:
             out_of_memory()
         if site == TOO_DEEP:
             hint = "let the recursion end sooner, or make the call the last thing its function does"
             fail("recursion-limit", "more calls are open at once than half of the memory holds", hint=hint)
-        found = self.signature.sites[site - 1]
-        fail(found.code, found.message, found.span, hint=found.hint)
+        place = self.signature.sites[site - 1]
+        found = RelayError(Diagnostic(place.code, place.message, place.span, hint=place.hint))
+        raise found if again is None else with_calls(found, again)
 
     def __call__(self, *args: Any, **named: Any) -> Any:
         """The value of the first entry on arguments."""
@@ -114,7 +138,11 @@ class NativeProgram:
         found = self.entries[entry]
         fn = found.header
         values = converted(f"@{entry}", fn, args, named, self.signature.mod)
-        return self.call(found.start, (), values, [p.type_annotation for p in fn.params], fn.ret_type)
+        try:
+            return self.call(found.start, (), values, [p.type_annotation for p in fn.params], fn.ret_type)
+        except FailedError as failed:
+            site = failed.site
+        self.fail(site, self.again(entry, args, named))
 
     def call(
         self,
@@ -124,7 +152,7 @@ class NativeProgram:
         params: Sequence[Type | None],
         result: Type | None,
     ) -> Any:
-        """Run a start; `first` are leaves that go before the arguments."""
+        """Run a start; `first` are leaves that go before the arguments (`FailedError`)."""
         assert result is not None
         kinds = [POINTER] * len(first) + [x for t in params for x in self.signature.leaves(t)]
         out = self.signature.leaves(result)
@@ -136,7 +164,7 @@ class NativeProgram:
             for i, (v, kind) in enumerate(zip(leaves, kinds, strict=True)):
                 put(context.slot(i), kind, v)
             if self.enter(context.address, self.code.address(start)):
-                self.fail(context.site)
+                raise FailedError(context.site)
             found = [get(context.slot(i), kind) for i, kind in enumerate(out)]
             value = context.conversion.value(found, result)
             for p, kind in zip(found, out, strict=True):
@@ -163,7 +191,11 @@ class NativeFunction:
         start = owner.signature.functions[self.type]
         with owner.contexts.lock:
             owner.contexts.keep(0, self.address)
-            return owner.call(start, (self.address,), values, types, self.type.ret_type)
+            try:
+                return owner.call(start, (self.address,), values, types, self.type.ret_type)
+            except FailedError as failed:
+                site = failed.site
+        owner.fail(site)
 
     def retained_for(self, signature: Any) -> int:
         """The closure as an argument of the program that made it (`argument-type` for others)."""
