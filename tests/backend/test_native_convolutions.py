@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import relay
+from relay.backend.native.compilation import Compilation
 from relay.backend.native.compiled import NativeProgram
 from relay.ir.dtype import to_numpy
 
@@ -39,6 +40,15 @@ TRANSPOSED: dict[str, Case] = {
     "grouped": (2, "1x5x5x16", "3x3x16x8", {"groups": 2, "strides": 2}),
     "one axis": (1, "1x9x8", "4x8x12", {"strides": 2}),
     "three axes": (3, "1x3x3x3x8", "2x2x2x8x9", {"strides": 2}),
+}
+FEWER_PRODUCTS: dict[str, tuple[int, Case]] = {
+    "tiles of two": (2, (2, "1x6x6x40", "3x3x40x32", {"padding": 1})),
+    "tiles of four": (4, (2, "2x13x9x32", "3x3x32x48", {"padding": 1})),
+    "no padding": (4, (2, "1x22x17x24", "3x3x24x33", {})),
+    "more padding than kernel": (4, (2, "1x9x9x32", "3x3x32x32", {"padding": (0, 4, 5, 2)})),
+    "odd channels": (4, (2, "1x29x30x37", "3x3x37x65", {"padding": 1})),
+    "deep": (2, (2, "1x5x5x300", "3x3x300x50", {"padding": 1})),
+    "few places": (2, (2, "3x4x4x64", "3x3x64x64", {})),
 }
 rng = np.random.default_rng(0)
 
@@ -89,6 +99,14 @@ def test_convolutions(name: str, is_constant: bool) -> None:
     check(*layer(CASES[name], is_constant=is_constant))
 
 
+@pytest.mark.parametrize("name", list(FEWER_PRODUCTS))
+def test_convolutions_with_fewer_products(name: str) -> None:
+    size, case = FEWER_PRODUCTS[name]
+    mod, args = layer(case)
+    assert f"@relay.patches.{size}" in "".join(Compilation(mod).program.pieces)
+    check(mod, args)
+
+
 @pytest.mark.parametrize("name", list(TRANSPOSED))
 def test_transposed_convolutions(name: str) -> None:
     check(*layer(TRANSPOSED[name], op="conv_transpose"))
@@ -127,15 +145,19 @@ GROUPS = {
 }
 
 
-@pytest.mark.parametrize("groups", [1, 2])
+@pytest.mark.parametrize(("groups", "is_constant"), [(1, False), (1, True), (2, False)])
 @pytest.mark.parametrize("name", list(GROUPS))
-def test_what_follows_a_convolution(name: str, groups: int) -> None:
+def test_what_follows_a_convolution(name: str, groups: int, is_constant: bool) -> None:
     y = f'nn.conv2d(%x, %w, padding=1, groups={groups}, data_layout="NHWC", kernel_layout="HWIO")'
-    text = f"""def @main(%x: Tensor[(2, 13, 9, 16), float32], %w: Tensor[(3, 3, {16 // groups}, 40), float32],
+    text = f"""def @main(%x: Tensor[(2, 13, 9, 32), float32], %w: Tensor[(3, 3, {32 // groups}, 40), float32],
         %b: Tensor[(40,), float32], %r: Tensor[(2, 13, 9, 40), float32]) {{ {GROUPS[name].format(y=y)} }}"""
     mod = relay.parse(text)
-    args = [numbers(s, "float32") for s in ("2x13x9x16", f"3x3x{16 // groups}x40", "40", "2x13x9x40")]
-    found, wanted = NativeProgram(mod)(*args), relay.infer(mod).evaluate("main", *args)
+    args = [numbers(s, "float32") for s in ("2x13x9x32", f"3x3x{32 // groups}x40", "40", "2x13x9x40")]
+    wanted = relay.infer(mod).evaluate("main", *args)
+    if is_constant:
+        mod = relay.IRModule.from_expr(relay.bind_params_by_name(mod["main"], {"w": args.pop(1)}))
+        assert "@relay.patches" in "".join(Compilation(mod).program.pieces)
+    found = NativeProgram(mod)(*args)
     for x, y in zip(fields(found), fields(wanted), strict=True):
         np.testing.assert_allclose(x, y, rtol=0, atol=3e-6 * np.abs(y).max())
 
@@ -143,6 +165,16 @@ def test_what_follows_a_convolution(name: str, groups: int) -> None:
 @pytest.mark.parametrize("name", ["many windows", "deep", "the first layer", "grouped", "a tap, apart"])
 def test_threads_do_not_change_a_bit(name: str) -> None:
     mod, args = layer(CASES[name])
+    same_at_any_number(mod, args)
+
+
+@pytest.mark.parametrize("name", ["tiles of four", "odd channels", "deep"])
+def test_threads_do_not_change_a_bit_of_fewer_products(name: str) -> None:
+    same_at_any_number(*layer(FEWER_PRODUCTS[name][1]))
+
+
+def same_at_any_number(mod: Any, args: list[Any]) -> None:
+    """Demand the same of any number of threads."""
     one, *others = [NativeProgram(mod, threads=n)(*args) for n in (1, 2, 3)]
     assert all(x.tobytes() == one.tobytes() for x in others)
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from relay.backend.native.kernels.transforms import filter_points
 from relay.ir.dtype import to_numpy
 from relay.ir.expr import Constant
 from relay.op.native import WindowProduct
@@ -26,13 +27,16 @@ class Packed:
     @property
     def value(self) -> Any:
         """The numbers, matrix after matrix, panel after panel, row after row."""
+        return np.ascontiguousarray(self.panels()).reshape(-1)
+
+    def panels(self) -> Any:
+        """The numbers as `(matrices, panels, rows, columns)`."""
         rows = self.rows().astype(to_numpy(self.dtype))
         stack, depth, columns = rows.shape
         count = -(-columns // self.width)
         whole = np.zeros((stack, depth, count * self.width), rows.dtype)
         whole[:, :, :columns] = rows
-        panels = whole.reshape(stack, depth, count, self.width).swapaxes(1, 2)
-        return np.ascontiguousarray(panels).reshape(-1)
+        return whole.reshape(stack, depth, count, self.width).swapaxes(1, 2)
 
 
 @dataclass(frozen=True)
@@ -55,6 +59,24 @@ class Filters(Packed):
 
     def rows(self) -> Any:
         return filter_rows(self.weight.value, self.convolution)
+
+
+@dataclass(frozen=True)
+class FilterPoints(Packed):
+    """Filters of 3 by 3 taps as points: a matrix of channels and filters for each."""
+
+    order: tuple[int, ...]
+    """Where the taps, the channels and the filters are among the axes."""
+    size: int
+    """That of the tiles."""
+
+    def rows(self) -> Any:
+        return filter_points(self.weight.value.transpose(self.order), self.size)
+
+    @property
+    def value(self) -> Any:
+        """The numbers, panel after panel, matrix after matrix, row after row."""
+        return np.ascontiguousarray(self.panels().swapaxes(0, 1)).reshape(-1)
 
 
 def filter_rows(weight: Any, c: WindowProduct) -> Any:

@@ -29,7 +29,7 @@ LOOKS = 600
 """How often a thread looks for work before it sleeps: about 20 µs."""
 SLICE = 1000
 """Chunks that a thread runs by itself before it looks whether it should stop."""
-STACK_BYTES = 1 << 21
+STACK_BYTES = 1 << 23
 CLOSED, ASLEEP, INSIDE = 1 << 32, 1 << 33, (1 << 32) - 1
 """The gate of a loop: whether it is closed, whether who closed it sleeps, and how many are inside."""
 NEXT, END, FAILED_AT, FAILED_SITE = 0, 8, 16, 24

@@ -23,6 +23,8 @@ PIECES = 8
 """How many pieces of work are enough for the threads, if each has to pack rows."""
 LOWEST = 4
 """Tiles that a block has below each other for those pieces."""
+EVEN = 4
+"""How many tiles below each other are made as high as each other, at most."""
 STRIP = 16
 """Rows of the second operand that are moved at once: as many streams as a processor follows."""
 NARROW = 1.06
@@ -67,7 +69,7 @@ class Blocks:
         self.rows, self.depth, self.columns = rows, depth, columns
         self.pitch = columns if pitch is None else pitch
         self.vectors = self.vectors_of_tiles()
-        self.height = self.machine.tallest(self.vectors)
+        self.height = self.height_of_tiles()
         self.width = self.vectors * self.machine.lanes(self.kind)
         self.panels = self.parts(columns, self.width)
         self.edge = self.vectors_of_edge()
@@ -94,6 +96,13 @@ class Blocks:
         rest = self.columns % self.width if isinstance(self.columns, int) else 0
         found = -(-rest // self.machine.lanes(self.kind))
         return found if found < self.vectors else 0
+
+    def height_of_tiles(self) -> int:
+        """As many rows as registers hold; less where there are few, so that tiles are about as high."""
+        most = self.machine.tallest(self.vectors)
+        if not isinstance(self.rows, int) or self.rows > EVEN * most:
+            return most
+        return max(1, -(-self.rows // max(1, -(-self.rows // most))))
 
     def height_of_blocks(self, rows: Index) -> Index:
         """Rows of blocks of about so many, all of them as high."""
@@ -273,20 +282,38 @@ class Blocks:
     def multiply(self, first: First, second: Second, out: Value, tail: Tail | None) -> None:
         """Write a product; each part of it goes to `tail` when it is complete."""
         b = self.b
-        high = self.high
-        blocks = self.parts(self.rows, high)
         groups = self.parts(self.columns, COLUMNS)
         most = self.parts(self.panels, b.larger(1, groups))
-        pieces = b.larger(self.parts(self.panels, b.larger(self.wide, 1)), 1)
 
-        def block(i: Index, left: Index, panels: Index) -> None:
-            top = b.times(i, high)
-            rows = self.rows if blocks == 1 else b.smaller(high, b.minus(self.rows, top))
+        def part(top: Index, rows: Index, left: Index, panels: Index) -> None:
             self.block(first, second, out, (top, rows), (left, panels))
             if tail is not None:
-                column = b.times(left, self.width)
-                columns = b.smaller(b.times(panels, self.width), b.minus(self.columns, column))
-                tail(top, rows, column, columns)
+                tail(top, rows, *self.columns_of(left, panels))
+
+        def block(top: Index, rows: Index, left: Index, panels: Index) -> None:
+            def group(g: Index, _: Any) -> None:
+                done = b.times(g, most)
+                part(top, rows, b.plus(left, done), b.smaller(most, b.minus(panels, done)))
+
+            self.each(self.parts(panels, most), group)
+
+        self.share_out(block, *self.takes(self.high))
+
+    def columns_of(self, left: Index, panels: Index) -> tuple[Index, Index]:
+        """The first column of some panels, and how many they have."""
+        b = self.b
+        column = b.times(left, self.width)
+        return column, b.smaller(b.times(panels, self.width), b.minus(self.columns, column))
+
+    def share_out(
+        self, body: Callable[[Index, Index, Index, Index], None], takes: float, inner: Index
+    ) -> None:
+        """Run `body(top, rows, left, panels)` for parts of blocks that make up the result, on several
+        threads; a panel of a block takes so many nanoseconds, `inner` times.
+        """
+        b, high = self.b, self.high
+        blocks = self.parts(self.rows, high)
+        pieces = b.larger(self.parts(self.panels, b.larger(self.wide, 1)), 1)
 
         def share(begin: Index, end: Index) -> None:
             first_row = b.quotient(begin, pieces)
@@ -296,16 +323,12 @@ class Blocks:
                 before = b.times(i, pieces)
                 left = b.times(b.larger(b.minus(begin, before), 0), self.wide)
                 right = b.smaller(b.times(b.minus(end, before), self.wide), self.panels)
-
-                def group(g: Index, _: Any) -> None:
-                    at = b.plus(left, b.times(g, most))
-                    block(i, at, b.smaller(most, b.minus(right, at)))
-
-                self.each(self.parts(b.minus(right, left), most), group)
+                top = b.times(i, high)
+                rows = self.rows if blocks == 1 else b.smaller(high, b.minus(self.rows, top))
+                body(top, rows, left, b.minus(right, left))
 
             self.each(b.minus(self.parts(end, pieces), first_row), row)
 
-        takes, inner = self.takes(high)
         ranges(b, b.times(blocks, pieces), share, takes, b.times(inner, self.wide))
 
     def takes(self, rows: Index) -> tuple[float, Index]:

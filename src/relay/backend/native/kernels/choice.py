@@ -7,6 +7,7 @@ from relay.backend.native.indices import Index
 from relay.backend.native.kernels.convolutions import Convolutions, is_convolved
 from relay.backend.native.kernels.matrices import Matrices
 from relay.backend.native.kernels.sums import Sums, Weight
+from relay.backend.native.kernels.winograd import Winograd, size_of_tiles
 from relay.backend.native.loops import Loops
 from relay.ir.expr import Call, Constant, Expr
 from relay.ir.type import TensorType
@@ -47,5 +48,8 @@ def sums_of(b: Loops, call: Call, views: Sequence[Any], shapes: Sequence[Sequenc
         return None
     dtype = str(cast("TensorType", b.program.types(call)).dtype)
     if isinstance(kernel, WindowProduct):
+        size = size_of_tiles(kernel, views, shapes[0], dtype)
+        if size:
+            return Winograd(b, kernel, views, shapes[0], dtype, size)
         return Convolutions(b, kernel, views, shapes[0], dtype)
     return Matrices(b, kernel, views, shapes[0], dtype)

@@ -1,0 +1,251 @@
+"""Convolutions of 3 by 3 taps with fewer products: tile by tile, point by point, after Winograd.
+
+A block of tiles stays in the second level of the cache: its points, the products of a few panels of filters
+with them, and the part of the result that these make.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from relay.backend.native.code import POINTER, VOID, Value
+from relay.backend.native.indices import Index, value
+from relay.backend.native.kernels.blocks import MOVE, PIECES, SUM, Blocks
+from relay.backend.native.kernels.sums import Put, Sums, Weight
+from relay.backend.native.kernels.tile import PITCH
+from relay.backend.native.kernels.transforms import PAIRS, Transform
+from relay.backend.native.loops import Loops
+from relay.backend.native.panels import FilterPoints
+from relay.backend.native.tensors import DATA
+from relay.backend.native.views import View
+from relay.op.native import WindowProduct
+from relay.op.nn.layout import SPATIAL
+
+POINTS = 1 << 20
+"""Bytes that the points of a block lie in, about."""
+PRODUCTS = 1 << 17
+"""Bytes of the products of a block and a group of panels, about."""
+TAPS = 3
+MOST = 1024
+"""Channels at most: the points of the lowest block still lie on the stack."""
+TRANSFORMED, STREAMED, CACHE = 0.3, 0.15, 1 << 22
+"""Nanoseconds for a point of a channel or filter, and for a byte of filters beyond those that caches hold."""
+GAIN = 1.1
+"""How much quicker it is at least than the products of all taps where it is chosen."""
+
+
+def size_of_tiles(c: WindowProduct, views: Sequence[Any], sizes: Sequence[Index], dtype: str) -> int:
+    """The size of tiles with which a convolution is quickest; 0 if it is better without."""
+    data, weight = views
+    taps = [weight.sizes[c.kernel_layout.index(letter)] for letter in SPATIAL[len(c.strides)]]
+    numbers = [*sizes, data.sizes[-1]]
+    if (
+        taps != [TAPS, TAPS]
+        or {*c.strides, *c.dilation, c.groups} != {1}
+        or c.is_transposed
+        or not isinstance(weight, Weight)
+        or {dtype, data.dtype, weight.dtype} != {"float32"}
+        or not all(isinstance(n, int) and n for n in numbers)
+    ):
+        return 0
+    images, height, width, filters, channels = [known(n) for n in numbers]
+    if channels > MOST:
+        return 0
+    costs = {0: images * height * width * TAPS**2 * channels * (SUM * filters + MOVE) / GAIN}
+    for size in PAIRS:
+        points = (size + TAPS - 1) ** 2
+        tiles = images * -(-height // size) * -(-width // size)
+        each = SUM * channels * filters + TRANSFORMED * (channels + filters)
+        costs[size] = points * tiles * each + STREAMED * max(0, 4 * points * channels * filters - CACHE)
+    return min(costs, key=lambda size: costs[size])
+
+
+class Winograd(Sums):
+    """A call that is a convolution of 3 by 3 taps, one place apart, with filters that are known."""
+
+    def __init__(
+        self,
+        b: Loops,
+        c: WindowProduct,
+        views: Sequence[Any],
+        sizes: Sequence[Index],
+        dtype: str,
+        size: int,
+    ) -> None:
+        """`sizes` and `dtype` are those of the result, `size` that of tiles."""
+        super().__init__(b, sizes, dtype, dtype)
+        self.convolution = c
+        self.x: View = views[0]
+        self.y: Weight = views[1]
+        self.size = size
+        self.points = (size + TAPS - 1) ** 2
+        images, height, width, filters = self.sizes
+        self.grid: list[Index] = [images, *[b.quotient(b.plus(n, size - 1), size) for n in (height, width)]]
+        """Images, and tiles below and beside each other in one."""
+        self.channels = self.x.sizes[-1]
+        blocks = self.blocks = Blocks(b, dtype, b.count(self.grid), self.channels, filters)
+        lanes = blocks.machine.lanes(blocks.kind)
+        blocks.deep = b.times(blocks.parts(blocks.deep, lanes), lanes)
+        blocks.rounds = b.larger(1, blocks.parts(self.channels, blocks.deep))
+        self.shape_blocks()
+
+    def shape_blocks(self) -> None:
+        """How many tiles a block has, and how many panels are multiplied with it at a time."""
+        blocks = self.blocks
+        tiles, panels = known(blocks.rows), known(blocks.panels)
+        lowest = blocks.height * PITCH * blocks.size * known(blocks.rounds)
+        several = min(POINTS // (self.points * lowest), tiles // (PIECES * blocks.height))
+        blocks.high = self.high = known(blocks.height_of_blocks(max(1, several) * blocks.height))
+        count = max(1, -(-tiles // self.high))
+        wide = -(-panels // -(-PIECES // count))
+        panel = self.points * min(self.high, tiles) * blocks.width * blocks.size
+        self.group = min(max(1, PRODUCTS // max(1, panel)), wide)
+        """Panels whose products are there at a time."""
+        blocks.wide, blocks.pitch = wide, self.group * blocks.width
+
+    # --- how the numbers lie in memory, in bytes ---
+
+    @property
+    def round(self) -> int:
+        """From one round of a point of all tiles to the next."""
+        return self.high * PITCH * self.blocks.size
+
+    @property
+    def point(self) -> int:
+        """From one point of all tiles to the next."""
+        return self.round * known(self.blocks.rounds)
+
+    @property
+    def product(self) -> int:
+        """From the products of one point to those of the next."""
+        return self.high * self.group * self.blocks.width * self.blocks.size
+
+    def shape(self, tensor: View, point: Index, tile: Index, padding: Sequence[int]) -> Value:
+        """What a transform has to know of a tensor and the points of its tiles."""
+        b = self.b
+        _, height, width, channels = tensor.sizes
+        place = b.times(channels, self.blocks.size)
+        row = b.times(place, width)
+        words = [b.times(row, height), row, place, height, width, *self.grid[1:], *padding, point, tile]
+        p = b.code.room(8 * len(words))
+        for i, n in enumerate(words):
+            b.code.store(value(n), b.code.at(p, 8 * i))
+        return p
+
+    # --- the computation ---
+
+    def write(self, out: View, put: Put | None) -> None:
+        """Block by block: points, products, tiles of the result."""
+        b, blocks = self.b, self.blocks
+        size = blocks.size
+        of_data = self.shape(self.x, self.point, PITCH * size, self.convolution.before)
+        of_result = self.shape(out, self.product, self.group * blocks.width * size, (0, 0))
+        filters = self.filters()
+
+        def block(top: Index, tiles: Index, left: Index, panels: Index) -> None:
+            points = b.code.room(self.points * self.point)
+            products = b.code.room(self.points * self.product)
+
+            def move(r: Index, _: Any) -> None:
+                begin = b.times(r, blocks.deep)
+                count = b.smaller(blocks.deep, b.minus(self.channels, begin))
+                to = b.code.at(points, value(b.times(r, self.round)))
+                self.transform(of_data, self.data(self.x), to, (top, tiles), (begin, count))
+
+            def group(g: Index, _: Any) -> None:
+                done = b.times(g, self.group)
+                at = b.plus(left, done)
+                count = b.smaller(self.group, b.minus(panels, done))
+                self.multiply(points, filters, products, tiles, (at, count))
+                columns = blocks.columns_of(at, count)
+                self.transform(of_result, products, self.data(out), (top, tiles), columns, of_data=False)
+                if put is not None:
+                    self.follow(put, (top, tiles), columns)
+
+            blocks.each(blocks.rounds, move)
+            blocks.each(blocks.parts(panels, self.group), group)
+
+        takes = SUM * self.points * blocks.width
+        blocks.share_out(block, takes, b.times(b.smaller(self.high, blocks.rows), self.channels))
+
+    def data(self, x: View) -> Value:
+        """Where a tensor is."""
+        assert x.data is not None
+        return x.data
+
+    def filters(self) -> Value:
+        """Where the points of the filters are."""
+        b, c = self.b, self.convolution
+        order = tuple([c.kernel_layout.index(letter) for letter in f"HW{c.channels}"])
+        packed = FilterPoints(self.y.constant, self.sums, self.blocks.width, order, self.size)
+        whole = b.program.constant(b.code, packed)
+        return b.code.load(POINTER, b.code.at(whole, DATA))
+
+    def transform(
+        self,
+        shape: Value,
+        source: Value,
+        to: Value,
+        tiles: tuple[Index, Index],
+        channels: tuple[Index, Index],
+        of_data: bool = True,
+    ) -> None:
+        """Transform some channels of some tiles."""
+        b = self.b
+        how = Transform(self.blocks.machine, self.blocks.kind, self.size, of_data)
+        b.program.share(how.name, how.text)
+        args = [source, to, shape, *[value(n) for n in (*tiles, *channels)]]
+        b.code.call(VOID, f"@{how.name}", args)
+
+    def multiply(
+        self, points: Value, filters: Value, products: Value, tiles: Index, panels: tuple[Index, Index]
+    ) -> None:
+        """The points of a block times those of some panels of filters."""
+        b, blocks = self.b, self.blocks
+        left, count = panels
+
+        def one(p: Index, _: Any) -> None:
+            def first(r: Index, top: Index, rows: Index) -> Value:
+                place = b.plus(b.times(p, self.point), b.times(r, self.round))
+                return b.code.at(points, value(place))
+
+            def second(panel: Index, k: Index) -> tuple[Value, Index]:
+                is_over = b.negation(b.is_less(panel, b.plus(left, count)))
+                panel = b.choose(is_over, left, panel)
+                matrix = b.plus(b.times(panel, self.points), b.plus(p, b.choose(is_over, 1, 0)))
+                row = b.plus(b.times(matrix, blocks.depth), k)
+                return blocks.address(filters, b.times(row, blocks.width), blocks.size), blocks.width
+
+            shift = b.times(left, blocks.width * blocks.size)
+            to = b.code.at(products, value(b.minus(b.times(p, self.product), shift)))
+            blocks.block(first, second, to, (0, tiles), panels)
+
+        blocks.each(self.points, one)
+
+    def follow(self, put: Put, tiles: tuple[Index, Index], columns: tuple[Index, Index]) -> None:
+        """Call `put` for some columns of some tiles."""
+        b, (top, count), (left, n) = self.b, tiles, columns
+
+        def tile(t: Index, _: Any) -> None:
+            image, *places = b.unravelled(b.plus(top, t), self.grid)
+            begins = [b.times(i, self.size) for i in places]
+            counts = [
+                b.smaller(self.size, b.minus(d, begin))
+                for d, begin in zip(self.sizes[1:3], begins, strict=True)
+            ]
+
+            def row(i: Index, _: Any) -> None:
+                def place(j: Index, _: Any) -> None:
+                    index = [image, b.plus(begins[0], i), b.plus(begins[1], j)]
+                    self.along(n, lambda k: put((*index, b.plus(left, k))))
+
+                b.loop(counts[1], (), place)
+
+            b.loop(counts[0], (), row)
+
+        b.loop(count, (), tile)
+
+
+def known(n: Index) -> int:
+    """A size that is known before the program runs."""
+    assert isinstance(n, int), "sizes are known where this is chosen"
+    return n
