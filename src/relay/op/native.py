@@ -15,8 +15,8 @@ pad);
   tuple of outputs.
 
 An operator may also say with `product()` that it is a `Product` to the kernels of the backend, or with
-`window_product()` that it is a `WindowProduct`; they compute it where they know its base types and layouts,
-and one of the ways above does elsewhere.
+`window_product()` that it is a `WindowProduct`, or with `weight_product()` a `WeightProduct`; they compute it
+where they know its base types and layouts, and one of the ways above does elsewhere.
 
 Where the type of the result leaves sizes open, `extent(b, *views)` says what they are.  A composite
 operator has its decomposition, and needs none of this.
@@ -64,6 +64,13 @@ class WindowProduct:
     dilation: tuple[int, ...]
     groups: int
     is_transposed: bool
+
+
+@dataclass(frozen=True)
+class WeightProduct:
+    """The cotangent of a convolution's weight, from that of its result, which comes first, and its data."""
+
+    convolution: WindowProduct
 
 
 class Number(Protocol):

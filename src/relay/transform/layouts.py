@@ -112,7 +112,9 @@ def convolved(w: Turning, e: Call, layout: str, kernel: str) -> Turned | None:
     if type(op) in GRADIENTS:
         data = [w.in_order(x, positions(op.grad_layout, layout))]
         data += [w.in_order(y, positions(op.data_layout, layout))]
-        return w.applied(e, replace(op, grad_layout=layout, data_layout=layout), data, None)
+        kernel = usual(w, e, layout)
+        made = replace(op, grad_layout=layout, data_layout=layout, kernel_layout=kernel)
+        return w.applied(e, made, data, positions(op.kernel_layout, kernel))
     if kernel == "default":
         kernel = usual(w, e, layout)
     args = [w.in_order(x, positions(op.data_layout, layout))]

@@ -110,7 +110,7 @@ class Convolution(Kernel):
         return WindowProduct(
             a["data_layout"],
             a["kernel_layout"],
-            a["out_layout"] or a["data_layout"],
+            a.get("out_layout", a.get("grad_layout")) or a["data_layout"],
             channels,
             spread(a["strides"], n),
             tuple([before for before, _ in pads(a["padding"], n)]),

@@ -9,7 +9,7 @@ from relay.ir.dtype import to_numpy
 from relay.ir.expr import Expr
 from relay.ir.type import Dim, TensorType, Type
 from relay.op.base import Array, Numpy, operator, sample
-from relay.op.native import Loops, View
+from relay.op.native import Loops, View, WeightProduct
 from relay.op.nn.contract import common_type, matmul
 from relay.op.nn.conv import Convolution, slices
 from relay.op.nn.conv_rules import Convolved, Part, largest_window
@@ -90,6 +90,10 @@ class WeightConvolution(Convolution):
         )
         found = correlate(np, y, x, window, strides, dilation, a["groups"])
         return narrow(to_layout(np, found, self.kernel_axes, a["kernel_layout"]), dtype)
+
+    def weight_product(self) -> WeightProduct:
+        """What kernels know it as."""
+        return WeightProduct(self.windows("IO", is_transposed=False))
 
     def transpose(self, g: Expr, grad: Expr, data: Expr) -> tuple[Expr, Expr]:
         """The convolution of the data, and the transposed one of the results, with the weight that `g` is."""

@@ -7,18 +7,19 @@ from relay.backend.native.indices import Index
 from relay.backend.native.kernels.convolutions import Convolutions, is_convolved
 from relay.backend.native.kernels.matrices import Matrices
 from relay.backend.native.kernels.sums import Sums, Weight
+from relay.backend.native.kernels.weight_gradients import WeightGradients, is_turned_product
 from relay.backend.native.kernels.winograd import Winograd, size_of_tiles
 from relay.backend.native.loops import Loops
 from relay.ir.expr import Call, Constant, Expr
 from relay.ir.type import TensorType
-from relay.op.native import Product, WindowProduct
+from relay.op.native import Product, WeightProduct, WindowProduct
 
 FLOATS = ("float16", "bfloat16", "float32", "float64")
 
 
-def kernel_of(program: Any, call: Call) -> Product | WindowProduct | None:
+def kernel_of(program: Any, call: Call) -> Product | WindowProduct | WeightProduct | None:
     """What an operator says it is, if kernels compute that for its base types."""
-    if not hasattr(call.attrs, "product") and not hasattr(call.attrs, "window_product"):
+    if not any(hasattr(call.attrs, say) for say in ("product", "window_product", "weight_product")):
         return None
     types = [cast("TensorType", program.types(e)) for e in (call, *call.args)]
     if any(str(t.dtype) not in FLOATS for t in types):
@@ -26,6 +27,9 @@ def kernel_of(program: Any, call: Call) -> Product | WindowProduct | None:
     op: Any = call.attrs
     if hasattr(op, "product"):
         return op.product()
+    if hasattr(op, "weight_product"):
+        gradient: WeightProduct = op.weight_product()
+        return gradient if is_turned_product(gradient.convolution) else None
     convolution: WindowProduct = op.window_product()
     return convolution if is_convolved(convolution, types) else None
 
@@ -38,6 +42,8 @@ def weight_of(program: Any, call: Call, place: int, e: Expr) -> Weight | None:
     if kernel is None or not isinstance(e, Constant):
         return None
     is_matrix = len(cast("TensorType", e.type).concrete_shape) == 2
+    if isinstance(kernel, WeightProduct):
+        return None
     return Weight(e) if is_matrix or isinstance(kernel, WindowProduct) else None
 
 
@@ -47,6 +53,8 @@ def sums_of(b: Loops, call: Call, views: Sequence[Any], shapes: Sequence[Sequenc
     if kernel is None:
         return None
     dtype = str(cast("TensorType", b.program.types(call)).dtype)
+    if isinstance(kernel, WeightProduct):
+        return WeightGradients(b, kernel.convolution, views, shapes[0], dtype)
     if isinstance(kernel, WindowProduct):
         size = size_of_tiles(kernel, views, shapes[0], dtype)
         if size:
