@@ -10,6 +10,8 @@ VOID = "void"
 POINTER = "ptr"
 CONTEXT = Value("ptr", "%ctx")
 """The first parameter of every function: allocator, stack and errors of the thread."""
+ROLLED = ", !llvm.loop !3"
+"""What says at the end of a loop that it is left as it is; the runtime has the note."""
 
 
 def integer(n: int, bits: int = 64) -> Value:
@@ -48,6 +50,8 @@ class Code:
         """Which lanes count; None if all do."""
         self.is_partial = False
         """Whether it may be that no lane counts, so that memory is read by those alone that do."""
+        self.is_rolled = False
+        """Whether LLVM leaves loops as they are: copies of what they do would gain nothing, and take time."""
 
     def fresh(self) -> str:
         """A new name."""
@@ -113,6 +117,19 @@ class Code:
             args = tuple([self.spread(a) for a in args])
         kind = args[0].type
         return self.set(kind, f"call {kind} @llvm.{name}.{suffix(kind)}({', '.join(map(str, args))})")
+
+    @contextmanager
+    def rolled(self) -> Generator[None, None, None]:
+        """Loops that are made inside are left as they are."""
+        before, self.is_rolled = self.is_rolled, True
+        try:
+            yield
+        finally:
+            self.is_rolled = before
+
+    def again(self, head: str) -> None:
+        """Go back to where a loop begins."""
+        self.do(f"br label %{head}{ROLLED if self.is_rolled else ''}")
 
     # --- vectors ---
 

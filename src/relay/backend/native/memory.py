@@ -144,6 +144,8 @@ RUNTIME = f"""
 %relay.layout = type {{ i32, i32, ptr }}
 !0 = !{{!"branch_weights", i32 2000, i32 1}}
 !1 = !{{!"branch_weights", i32 1, i32 2000}}
+!3 = distinct !{{!3, !4}}
+!4 = !{{!"llvm.loop.unroll.disable"}}
 declare ptr @malloc(i64)
 declare void @free(ptr)
 declare ptr @aligned_alloc(i64, i64)

@@ -92,7 +92,7 @@ def loop(
     new = body(i, values)
     one = code.op("add", i, integer(1))
     end = code.here
-    code.jump(head)
+    code.again(head)
     phis = [f"  {i.ref} = phi i64 [0, %{start}], [{one.ref}, %{end}]"]
     for v, first, then in zip(values, carried, new, strict=True):
         phis.append(f"  {v.ref} = phi {v.type} [{first.ref}, %{start}], [{then.ref}, %{end}]")

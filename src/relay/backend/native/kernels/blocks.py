@@ -6,6 +6,7 @@ numbers, which stay in the second level of the cache while all panels of a block
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import gcd
 from typing import Any
 
 from relay.backend.native.code import VOID, Value
@@ -298,6 +299,11 @@ class Blocks:
             self.each(self.parts(panels, most), group)
 
         self.share_out(block, *self.takes(self.high))
+
+    @property
+    def unit(self) -> int:
+        """What the columns that a part of the result has are a multiple of."""
+        return gcd(self.width, self.columns) if isinstance(self.columns, int) else 1
 
     def columns_of(self, left: Index, panels: Index) -> tuple[Index, Index]:
         """The first column of some panels, and how many they have."""

@@ -81,7 +81,7 @@ class Convolutions(Sums):
             g = index[0] if index else 0
             first = blocks.pack_first(factor) if geometry is None else self.seen_by(geometry, g)
             shift = b.times(g, self.outputs)
-            tail = None if put is None else self.tail((), self.row_sizes, put, shift)
+            tail = None if put is None else self.tail((), self.row_sizes, put, blocks.unit, shift)
             blocks.multiply(first, self.filters(second, g), blocks.address(to, shift, blocks.size), tail)
 
         b.nest([self.convolution.groups] if self.convolution.groups > 1 else [], group)

@@ -67,7 +67,9 @@ class Matrices(Sums):
         size = b.times(blocks.rows, blocks.columns)
         place = b.times(b.position(stack, self.stack), size)
         to = blocks.address(out.data, place, SIZES[blocks.kind])
-        blocks.multiply(first, second, to, None if put is None else self.tail(stack, self.row_sizes, put))
+        blocks.multiply(
+            first, second, to, None if put is None else self.tail(stack, self.row_sizes, put, blocks.unit)
+        )
 
     def factor(self, x: Any, turned: bool, stack: Sequence[Index]) -> Factor:
         """An operand's matrix at a place in the stack."""

@@ -1,6 +1,7 @@
 """What operators have in common whose sums kernels write: the result, and what follows it in its group."""
 
 from collections.abc import Callable, Sequence
+from math import gcd
 from typing import Any, cast
 
 from relay.backend.native.indices import Index
@@ -8,11 +9,13 @@ from relay.backend.native.kernels.blocks import Tail
 from relay.backend.native.loops import Loops
 from relay.backend.native.scalars import Number
 from relay.backend.native.space import in_lanes
-from relay.backend.native.vectors import OneByOne
+from relay.backend.native.vectors import OneByOne, Run
 from relay.backend.native.views import View, new_output
 from relay.ir.expr import Constant
 from relay.ir.type import TensorType
 
+LANES = 16
+"""What follows sums goes at least so many lanes at a time where that leaves none over."""
 Put = Callable[[Sequence[Index]], None]
 """What is done with an element that has been computed."""
 
@@ -78,14 +81,19 @@ class Sums:
     def run(self, out: View, put: Put | None, lanes: int = 0) -> None:
         """Write the sums to `out`; `put(index)` follows for each element, or for `lanes` of them."""
         self.lanes = lanes
-        self.write(out, put)
+        with self.b.code.rolled():
+            self.write(out, put)
 
     def write(self, out: View, put: Put | None) -> None:
         """The same."""
         raise AssertionError(f"{type(self).__name__} does not say how it is computed")
 
-    def tail(self, stack: Sequence[Index], row_sizes: Sequence[Index], put: Put, shift: Index = 0) -> Tail:
-        """Calls `put` for a part of the result: its rows are those of a shape, its columns are shifted."""
+    def tail(
+        self, stack: Sequence[Index], row_sizes: Sequence[Index], put: Put, unit: int, shift: Index = 0
+    ) -> Tail:
+        """Calls `put` for a part of the result: its rows are those of a shape, its columns are shifted, and a
+        multiple of `unit`.
+        """
         b = self.b
 
         def part(top: Index, rows: Index, left: Index, columns: Index) -> None:
@@ -93,24 +101,29 @@ class Sums:
 
             def row(i: Index, _: Any) -> None:
                 index = [*stack, *b.unravelled(b.plus(top, i), row_sizes)]
-                self.along(columns, lambda j: put((*index, b.plus(first, j))))
+                self.along(columns, unit, lambda j: put((*index, b.plus(first, j))))
 
             b.loop(rows, (), row)
 
         return part
 
-    def along(self, n: Index, body: Callable[[Index], None]) -> None:
-        """Run `body(i)` for `i` from 0 to `n`, several at a time if that can be."""
-        b = self.b
+    def along(self, n: Index, unit: int, body: Callable[[Index], None]) -> None:
+        """Run `body(i)` for `i` from 0 to `n`, a multiple of `unit`, several at a time if that can be."""
+        b, code = self.b, self.b.code
 
         def one(i: Index, _: Any) -> tuple[()]:
             body(i)
             return ()
 
+        lanes = gcd(unit, self.lanes)
         mark = b.mark()
         try:
+            if lanes >= LANES:
+                with code.in_lanes(lanes):
+                    b.loop(b.quotient(n, lanes), (), lambda i, _: one(Run(code, b.times(i, lanes), 1), ()))
+                return
             if self.lanes > 1:
-                with b.code.in_lanes(self.lanes):
+                with code.in_lanes(min(LANES, self.lanes)):
                     in_lanes(b, n, (), one)
                 return
         except OneByOne:

@@ -236,7 +236,7 @@ class Winograd(Sums):
             def row(i: Index, _: Any) -> None:
                 def place(j: Index, _: Any) -> None:
                     index = [image, b.plus(begins[0], i), b.plus(begins[1], j)]
-                    self.along(n, lambda k: put((*index, b.plus(left, k))))
+                    self.along(n, self.blocks.unit, lambda k: put((*index, b.plus(left, k))))
 
                 b.loop(counts[1], (), place)
 
