@@ -62,10 +62,10 @@ class Convolutions(Sums):
 
     @property
     def is_product(self) -> bool:
-        """Whether each place sees one place of the data, in the same order."""
+        """Whether there is one place, which sees one of the data: a row that is read where it is."""
         c = self.convolution
-        ones = all(n == 1 for n in (*self.window, *c.strides, c.groups))
-        return ones and not any(c.before) and self.sizes[:-1] == self.x.sizes[:-1]
+        ones = all(n == 1 for n in (*self.window, *self.row_sizes, *self.x.sizes[:-1], c.groups))
+        return ones and not any(c.before)
 
     def write(self, out: View, put: Put | None) -> None:
         """One group of channels after the other."""

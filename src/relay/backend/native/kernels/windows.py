@@ -141,66 +141,86 @@ class Writing:
         return Segment(code.op("sub", begin, start), code.op("sub", end, begin), to, places)
 
     def moved(self, s: Segment) -> None:
-        """A part of a run, for row after row."""
-        code = self.code
+        """A part of a run, for line after line of places."""
+        code, n = self.code, self.geometry.result[-1]
         to = code.at(self.to, s.to)
+        end = code.op("add", self.start[-1], self.rows)
+        lines = code.op("udiv", code.op("add", end, code.op("sub", n, integer(1))), n)
 
-        def row(_: Value, index: list[Value]) -> list[Value]:
-            *index, out = index
-            self.row(s, index, out)
-            return [*self.next(index), code.at(out, PITCH * self.size)]
+        def line(_: Value, carried: list[Value]) -> list[Value]:
+            *index, x, left, out = carried
+            count = self.smaller(left, code.op("sub", n, x))
+            self.line(s, index, (x, count), out)
+            further = code.op("mul", count, integer(PITCH * self.size))
+            return [*self.next(index), integer(0), code.op("sub", left, count), code.at(out, further)]
 
-        loop(code, self.rows, [*self.start, to], row)
+        loop(code, lines, [*self.start, self.rows, to], line)
 
     def next(self, index: Sequence[Value]) -> list[Value]:
-        """The place after a place."""
+        """The line after a line."""
         code, found, step = self.code, list[Value](), integer(1)
-        for i, n in zip(reversed(index[1:]), reversed(self.geometry.result), strict=True):
+        for i, n in zip(reversed(index[1:]), reversed(self.geometry.result[:-1]), strict=True):
             more = code.op("add", i, step)
             is_over = code.compare("icmp uge", more, n)
             found.insert(0, code.select(is_over, integer(0), more))
             step = code.cast("zext", is_over, "i64")
         return [code.op("add", index[0], step), *found]
 
-    def row(self, s: Segment, index: Sequence[Value], out: Value) -> None:
-        """A part of a run that one place sees."""
+    def seen(self, s: Segment, axis: int, i: Value) -> tuple[Value, list[Value]]:
+        """What the first tap of a segment sees on an axis, and what has to hold for that."""
         code, g = self.code, self.geometry
-        p = code.at(self.data, code.op("mul", index[0], self.image))
+        at = code.op("add", s.places[axis], code.op("mul", i, g.step[axis]))
+        if not self.how.is_spread:
+            return at, []
+        fits = code.compare("icmp eq", code.op("srem", at, g.divisor[axis]), integer(0))
+        return code.op("sdiv", at, g.divisor[axis]), [fits]
+
+    def line(self, s: Segment, index: Sequence[Value], along: tuple[Value, Value], out: Value) -> None:
+        """A part of a run that the places of a line see, from one on."""
+        code, g = self.code, self.geometry
+        image, *outer = index
+        p = code.at(self.data, code.op("mul", image, self.image))
         fits: list[Value] = []
-        places: list[Value] = []
-        for a in range(AXES):
-            at = code.op("add", s.places[a], code.op("mul", index[a + 1], g.step[a]))
-            if self.how.is_spread:
-                fits.append(code.compare("icmp eq", code.op("srem", at, g.divisor[a]), integer(0)))
-                at = code.op("sdiv", at, g.divisor[a])
-            places.append(at)
+        for a, i in enumerate(outer):
+            at, conditions = self.seen(s, a, i)
+            fits += [*conditions, code.compare("icmp ult", at, g.data[a])]
             p = code.at(p, code.op("mul", at, g.pitch[a]))
-        *outer, at = places
-        fits += [code.compare("icmp ult", i, n) for i, n in zip(outer, g.data[:-1], strict=True)]
+        is_there = self.all(fits)
+        p = code.at(p, code.op("mul", s.begin, integer(self.from_size)))
+        first, count = along
+        inside = code.select(is_there, code.op("sub", g.data[-1], self.together), integer(-1))
+
+        def place(i: Value, carried: list[Value]) -> list[Value]:
+            (to,) = carried
+            at, conditions = self.seen(s, AXES - 1, code.op("add", first, i))
+            source = code.at(p, code.op("mul", at, g.pitch[-1]))
+            whole = [code.compare("icmp sge", at, integer(0)), code.compare("icmp sle", at, inside)]
+            self.either(
+                self.all([*conditions, *whole]),
+                lambda: self.moves.move(source, to, integer(0), s.count),
+                lambda: self.partly(s, source, to, at, self.all([is_there, *conditions])),
+            )
+            return [code.at(to, PITCH * self.size)]
+
+        loop(code, count, [out], place)
+
+    def all(self, conditions: Sequence[Value]) -> Value:
+        """Whether all of some conditions hold."""
+        found, *others = conditions
+        for c in others:
+            found = self.code.op("and", found, c)
+        return found
+
+    def partly(self, s: Segment, source: Value, out: Value, at: Value, is_there: Value) -> None:
+        """Zeros, but for what is on the data."""
+        code = self.code
         first = self.clamped(code.op("sub", integer(0), at), self.together)
-        last = self.clamped(code.op("sub", g.data[-1], at), self.together)
-        is_there = fits[0]
-        for c in fits[1:]:
-            is_there = code.op("and", is_there, c)
+        last = self.clamped(code.op("sub", self.geometry.data[-1], at), self.together)
         low, high = [
             self.clamped(code.op("sub", code.op("mul", n, self.channels), s.begin), s.count)
             for n in (first, code.select(is_there, last, integer(0)))
         ]
-        source = code.at(p, code.op("mul", s.begin, integer(self.from_size)))
-        self.either(
-            code.op(
-                "and",
-                code.compare("icmp eq", low, integer(0)),
-                code.compare("icmp eq", high, s.count),
-            ),
-            lambda: self.moves.move(source, out, integer(0), s.count),
-            lambda: self.partly(source, out, (low, high), s.count),
-        )
-
-    def partly(self, source: Value, out: Value, inside: tuple[Value, Value], count: Value) -> None:
-        """Zeros, but for what is on the data."""
-        self.moves.clear(out, count)
-        low, high = inside
+        self.moves.clear(out, s.count)
         self.moves.move(source, out, low, self.larger(low, high))
 
     def either(self, c: Value, yes: Callable[[], None], no: Callable[[], None]) -> None:
