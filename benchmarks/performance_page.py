@@ -1,0 +1,192 @@
+"""`docs/performance.md` and its picture, from what the benchmarks have found.
+
+python benchmarks/performance_page.py [--json performance.json]
+"""
+
+import argparse
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from peer_systems import SYSTEMS
+from peers import JSON
+
+DOCS = Path(__file__).parent.parent / "docs"
+
+HEAD = """# Performance
+
+Relay's native backend beside other systems on the same machine. The page is written by
+`benchmarks/performance_page.py` from `benchmarks/performance.json`, which the benchmarks fill; every
+figure is from one run of one machine, and ratios are what carries over to others. A ratio meets its bar
+when the lower end of its interval does.
+
+```text
+pip install 'relay-ir[bench]'
+python benchmarks/peers.py          # models, beside ONNX Runtime, OpenVINO, PyTorch, inductor and JAX
+python benchmarks/costs.py          # calls and compile times
+python benchmarks/kernels.py        # products and convolutions by themselves, shares of the machine's peak
+python benchmarks/loops.py          # loops without products
+python benchmarks/performance_page.py
+```
+"""
+
+MODELS = """
+## Models
+
+The same weights and inputs in each system, all at their best settings: ONNX Runtime with every
+optimisation and bound inputs where that is quicker, OpenVINO for latency with float32 pinned, PyTorch in
+inference mode with channels last, inductor with frozen weights, JAX by `jit`. ONNX Runtime and OpenVINO
+read what `to_onnx` writes (the LSTM is ONNX's own operator). Each system has a process of its own; they
+take turns, 30 rounds or more, and the ratio is that of the best peer's time to Relay's within a round:
+the median, and in brackets its 95% bootstrap interval. Times are medians, in milliseconds; the least one
+follows after the slash for Relay and the best peer. A dash is a system that was not measured.
+"""
+
+
+def page(data: dict[str, Any]) -> str:
+    """The page."""
+    parts = [HEAD, environment(data.get("machine", {}))]
+    models = data.get("models", [])
+    if models:
+        parts.append(MODELS)
+        parts += [models_table([e for e in models if e["threads"] == n], n) for n in (2, 1)]
+        parts += [failures(models), "\n![Ratios of the best peer's time to Relay's](performance.png)\n"]
+    if "calls" in data:
+        parts.append(calls_table(data["calls"]))
+    if "compile" in data:
+        parts.append(compile_table(data["compile"]))
+    return "".join(parts)
+
+
+def environment(machine: dict[str, Any]) -> str:
+    """What it was measured on."""
+    if not machine:
+        return ""
+    packages = ", ".join([f"{name} {number}" for name, number in machine["packages"].items()])
+    cores = f"{machine['cores']} cores, {machine['vectors']}"
+    software = f"{machine['system']}, Python {machine['python']}; {packages}"
+    return f"\nMachine: {machine['processor']}, {cores}; {software}.\n"
+
+
+def row(cells: Sequence[str]) -> str:
+    """A row of a table."""
+    return f"| {' | '.join(cells)} |\n"
+
+
+def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table."""
+    return row(heads) + "|---" * len(heads) + "|\n" + "".join(map(row, rows))
+
+
+def models_table(entries: Sequence[Any], threads: int) -> str:
+    """The models on some threads."""
+    if not entries:
+        return ""
+    heads = ["model", *SYSTEMS, "best peer / Relay", "bar", "meets it", "date"]
+    rows: list[list[str]] = []
+    for e in entries:
+        times = [milliseconds(e["systems"].get(s, {}), s in ("Relay", e.get("best"))) for s in SYSTEMS]
+        gap, good = "-", "-"
+        if "ratio" in e:
+            gap, good = (
+                f"{e['ratio']:.2f} ({e['low']:.2f}-{e['high']:.2f})",
+                "yes" if e["low"] >= e["bar"] else "no",
+            )
+        rows.append([e["model"], *times, gap, f"{e['bar']:.2f}", good, e["date"]])
+    return f"\n### On {threads} thread{'s' if threads > 1 else ''}\n\n{table(heads, rows)}"
+
+
+def milliseconds(system: dict[str, Any], with_least: bool) -> str:
+    """A time, or a dash."""
+    if "median" not in system:
+        return "-"
+    least = f" / {1e3 * system['least']:.3g}" if with_least else ""
+    return f"{1e3 * system['median']:.3g}{least}"
+
+
+def answer(good: bool) -> str:
+    """Yes or no."""
+    return "yes" if good else "no"
+
+
+def failures(entries: Sequence[Any]) -> str:
+    """What did not run, and why."""
+    lines = [
+        f"- {e['model']} on {e['threads']}: {system}: `{s['failed']}`\n"
+        for e in entries
+        for system, s in e["systems"].items()
+        if "failed" in s
+    ]
+    return "\nWhat did not run:\n\n" + "".join(lines) if lines else ""
+
+
+def calls_table(calls: dict[str, Any]) -> str:
+    """What calls cost."""
+    rows = [
+        [name, *[f"{e[s]:.0f}" for s in ("Relay", "NumPy", "PyTorch", "JAX")], str(e["bar"]),
+         answer(e["Relay"] <= e["bar"])]
+        for name, e in calls.items()
+    ]  # fmt: skip
+    heads = ["nanoseconds of a call", "Relay", "NumPy", "PyTorch", "JAX", "bar", "meets it"]
+    return f"\n## Calls\n\n{table(heads, rows)}"
+
+
+def compile_table(times: dict[str, Any]) -> str:
+    """What compiling takes."""
+    rows = [
+        [
+            name,
+            f"{e['cold']:.2f}",
+            f"{e['bar']:.1f}",
+            answer(e["cold"] <= e["bar"]),
+            f"{e['warm']:.2f}",
+        ]
+        for name, e in times.items()
+    ]
+    heads = ["seconds to build", "cold", "bar", "meets it", "from the cache, in another process"]
+    return f"\n## Compile time\n\n{table(heads, rows)}"
+
+
+def draw(entries: Sequence[Any], path: Path) -> None:
+    """The ratios with their intervals and bars, as a picture."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot as plt
+
+    entries = [e for e in entries if "ratio" in e]
+    names = list(dict.fromkeys([e["model"] for e in entries]))
+    figure, axes = plt.subplots(figsize=(8, 0.6 * len(names) + 1.2))
+    for shift, threads, colour in ((-0.15, 1, "tab:blue"), (0.15, 2, "tab:orange")):
+        for e in entries:
+            if e["threads"] == threads:
+                y = names.index(e["model"]) + shift
+                axes.plot([e["low"], e["high"]], [y, y], color=colour)
+                axes.plot(e["ratio"], y, "o", color=colour)
+                axes.plot(e["bar"], y, "|", color="black", markersize=9)
+        axes.plot([], [], "o-", color=colour, label=f"{threads} thread{'s' if threads > 1 else ''}")
+    axes.plot([], [], "|", color="black", label="bar")
+    axes.axvline(1, color="grey", linewidth=0.8)
+    axes.set_yticks(range(len(names)), names)
+    axes.invert_yaxis()
+    axes.set_xlabel("time of the best peer / time of Relay")
+    axes.legend()
+    figure.tight_layout()
+    figure.savefig(path, dpi=110)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--json", type=Path, default=JSON)
+    args = parser.parse_args()
+    data = json.loads(args.json.read_text())
+    (DOCS / "performance.md").write_text(page(data))
+    if data.get("models"):
+        draw(data["models"], DOCS / "performance.png")
+
+
+if __name__ == "__main__":
+    main()
