@@ -58,12 +58,15 @@ def test_there_are_at_least_forty_pages() -> None:
     assert len(PAGES) >= 40
 
 
-@pytest.mark.parametrize(
-    "code", [pytest.param(c, marks=pytest.mark.onnx) if c.startswith("onnx-") else c for c in PAGES]
-)
+def marks_of(code: str):
+    """The extra that a page needs, by the first word of its code."""
+    return [getattr(pytest.mark, extra) for extra in ("onnx", "torch") if code.startswith(f"{extra}-")]
+
+
+@pytest.mark.parametrize("code", [pytest.param(c, marks=marks_of(c)) for c in PAGES])
 def test_page_is_true(code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bless: bool) -> None:
-    if code.startswith("onnx-"):
-        pytest.importorskip("onnx")
+    if marks_of(code):
+        pytest.importorskip(code.partition("-")[0])
     page = PAGES[code]
     assert page.startswith(f"# {code}\n"), "a page begins with its code"
     monkeypatch.chdir(tmp_path)

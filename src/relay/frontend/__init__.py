@@ -3,7 +3,10 @@
 from importlib import import_module
 from typing import Any
 
-PLACES = {"from_onnx": "onnx.api", "to_onnx": "onnx.export.api", "save_onnx": "onnx.export.api"}
+PLACES = {
+    "from_onnx": "onnx.api", "to_onnx": "onnx.export.api", "save_onnx": "onnx.export.api",
+    "from_pytorch": "torch.api",
+}  # fmt: skip
 """The module of each function."""
 
 

@@ -86,7 +86,7 @@ def cast(attrs: Any, x: Any) -> Any:
 RULES: dict[str, Rule] = {
     "add": add, "subtract": subtract, "multiply": multiply, "divide": divide, "concatenate": concatenate,
     "take": take, "squeeze": squeeze, "expand_dims": expand_dims, "reshape": reshape,
-    "strided_slice": strided_slice, "cast": cast,
+    "strided_slice": strided_slice, "cast": cast, "floor_divide": divide,
 }  # fmt: skip
 
 

@@ -113,7 +113,7 @@ def _imported(
                 scope.values[t.name] = Value(param, weight.type, sources=frozenset({t.name}))
     results = scope.run(graph, importer.name)
     body: Expr = results[0].expr if len(results) == 1 else Tuple(tuple([r.expr for r in results]))
-    importer.mod["main"] = Function(tuple(params), scope.around(body))
+    importer.mod["main"] = Function(tuple(params), scope.bindings.around(body))
     from relay.typecheck.infer import infer
 
     return infer(importer.mod), weights

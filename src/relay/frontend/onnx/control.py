@@ -34,7 +34,7 @@ def branch(node: Node, graph: Any, what: str) -> tuple[Scope, list[Value]]:
 
 def inlined(node: Node, scope: Scope, results: list[Value]) -> tuple[Value, ...]:
     """Results of a graph that is certain to run: its bindings join those around."""
-    node.scope.bindings += scope.bindings
+    node.scope.bindings.made += scope.bindings.made
     return tuple(results)
 
 
@@ -55,10 +55,17 @@ def convert_if(node: Node, condition: Value) -> Any:
             return node.fail(f"its branches give {a.type} and {b.type}")
     if len(then) == 1:
         return chosen(
-            node, condition, yes.around(then[0].expr), no.around(otherwise[0].expr), then[0], otherwise[0]
+            node,
+            condition,
+            yes.bindings.around(then[0].expr),
+            no.bindings.around(otherwise[0].expr),
+            then[0],
+            otherwise[0],
         )
     left, right = tuple_of(then), tuple_of(otherwise)
-    whole = chosen(node, condition, yes.around(left.expr), no.around(right.expr), left, right)
+    whole = chosen(
+        node, condition, yes.bindings.around(left.expr), no.bindings.around(right.expr), left, right
+    )
     return bound_fields(node, whole)
 
 
@@ -67,18 +74,19 @@ def same_kind(t: Type) -> Type:
     return TupleType([same_kind(f) for f in t.fields]) if isinstance(t, TupleType) else without_sizes(t)
 
 
-def chosen(node: Node, condition: Value, yes: Expr, no: Expr, a: Value, b: Value) -> Value:
-    """A choice between two expressions."""
+def chosen(node: Node, condition: Value, yes: Scope, no: Scope, a: Value, b: Value) -> Value:
+    """A choice between two values, each within the bindings of its scope."""
     flag = scalar(condition)
     probe = If(flag.stand_in, a.stand_in, b.stand_in)
     t = type_in(probe, node.mod)
-    return Value(If(flag.expr, yes, no), t, sources=union([condition, a, b]))
+    choice = If(flag.expr, yes.bindings.around(a.expr), no.bindings.around(b.expr))
+    return Value(choice, t, sources=union([condition, a, b]))
 
 
 def bound_fields(node: Node, whole: Value) -> tuple[Value, ...]:
     """The fields of a tuple, which is bound to a variable first."""
     var = Var(f"{node.scope.prefix}{node.name}", span=node.span)
-    node.scope.bindings.append((var, whole.expr))
+    node.scope.bindings.made.append((var, whole.expr))
     return fields(Value(var, whole.type, sources=whole.sources))
 
 
@@ -112,7 +120,7 @@ def unrolled(node: Node, count: Value | None, condition: Value | None, state: li
         operands = [constant(k, "int64"), constant(True), *state]
         scope.values.update(dict(zip(names, operands, strict=True)))
         results = scope.run(body, f"{node.scope.importer.name}:{node.name}.body")
-        node.scope.bindings += scope.bindings
+        node.scope.bindings.made += scope.bindings.made
         going = bool(results[0].number("whether the loop goes on"))
         state, k = results[1 : 1 + len(state)], k + 1
         rows.append(results[1 + len(state) :])
@@ -155,7 +163,7 @@ def loop(node: Node, count: Value | None = None, condition: Value | None = None,
     i, more, *state = one.variables
     grown = [appended(c, s, i) for c, s in zip(collected, scans, strict=True)]
     step = call("add", Value(i, types[0]), constant(1, "int64"))
-    again = one.scope.around(
+    again = one.scope.bindings.around(
         Call(recur, (step.expr, scalar(going).expr, *[v.expr for v in after], *[g.expr for g in grown]))
     )
     done = Tuple((*state, *collected))
@@ -264,7 +272,9 @@ def scanned_once(
     forward = node.ints("scan_output_directions", [0] * len(scans))
     grown = [appended(c, s, index) for c, s in zip(collected, scans, strict=True)]
     step = call("add", Value(index, TensorType((), "int64")), constant(1, "int64"))
-    again = scope.around(Call(recur, (step.expr, *[v.expr for v in after], *[g.expr for g in grown])))
+    again = scope.bindings.around(
+        Call(recur, (step.expr, *[v.expr for v in after], *[g.expr for g in grown]))
+    )
     test = call("less", Value(index, TensorType((), "int64")), length)
     result_type = TupleType([*types, *rows])
     done = Tuple((*variables, *collected))

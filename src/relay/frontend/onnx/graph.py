@@ -5,15 +5,14 @@ from pathlib import Path
 from typing import Any
 
 from relay.diagnostic import Diagnostic, RelayError, Source, Span, derive_from, fail
+from relay.frontend.bindings import Bindings
 from relay.frontend.onnx import functions, registry
 from relay.frontend.onnx.node import Node
 from relay.frontend.onnx.scales import NUMBER, scales_of
 from relay.frontend.onnx.tensors import array_of
 from relay.frontend.value import NeedsValueError, Value, constant, fields
-from relay.ir.expr import Expr, Let, Var
 from relay.ir.module import IRModule
 from relay.ir.type import TupleType, TypeVar
-from relay.ir.vars import free_vars
 
 CONTRADICTIONS = (
     ArithmeticError, AssertionError, AttributeError, LookupError, MemoryError, TypeError, ValueError,
@@ -62,7 +61,7 @@ class Scope:
         self.opsets = dict(importer.opsets if opsets is None else opsets)
         self.attributes = attributes
         self.values: dict[str, Value] = {}
-        self.bindings: list[tuple[Var, Expr]] = []
+        self.bindings = Bindings()
         self.absent: set[str] = set()
         self.prefix = "" if parent is None else parent.prefix
         self.span: Span | None = None
@@ -85,21 +84,8 @@ class Scope:
 
     def bind(self, name: str, value: Value) -> Value:
         """Bind a value to a variable, unless it is one or a constant."""
-        if value.array is None and not isinstance(value.expr, Var):
-            var = Var(self.prefix + name, span=self.span)
-            self.bindings.append((var, value.expr))
-            value = value.named(var)
-        self.values[name] = value
-        return value
-
-    def around(self, result: Expr) -> Expr:
-        """`result` within those bindings that it needs."""
-        needed = set(free_vars(result))
-        for var, e in reversed(self.bindings):
-            if var in needed:
-                needed.update(free_vars(e))
-                result = Let(var, e, result, span=var.span)
-        return result
+        self.values[name] = self.bindings.bind(self.prefix + name, value, self.span)
+        return self.values[name]
 
     def run(self, graph: Any, title: str) -> list[Value]:
         """Convert a graph whose inputs are bound; the values of its outputs."""

@@ -6,8 +6,9 @@ import numpy as np
 
 from relay.frontend.onnx.node import Node
 from relay.frontend.onnx.registry import converts
-from relay.frontend.support import axes_in, axis_in, cast, reshape_to, sizes_as_value, transpose
-from relay.frontend.value import NeedsValueError, Value, call, constant, fields, sizes_of
+from relay.frontend.slices import between, sliced
+from relay.frontend.support import axis_in, cast, reshape_to, transpose
+from relay.frontend.value import Value, call, constant, fields, sizes_of
 
 
 def wrapped(indices: Value, size: Any) -> Value:
@@ -80,7 +81,7 @@ def scatter_nd(node: Node, x: Value, indices: Value, updates: Value) -> Value:
 def slice_by_attributes(node: Node, x: Value) -> Value:
     """A part between places."""
     starts, ends = node.ints("starts"), node.ints("ends")
-    return _sliced(x, starts, ends, node.ints("axes", list(range(len(starts)))), [1] * len(starts))
+    return sliced(x, starts, ends, node.ints("axes", list(range(len(starts)))), [1] * len(starts))
 
 
 @converts("Slice", since=10)
@@ -93,68 +94,8 @@ def convert_slice(
     step = [1] * count if steps is None else steps.numbers("the steps")
     begin, end = sizes_of(starts), sizes_of(ends)
     if begin is None or end is None or not all(isinstance(b, int) for b in begin.flat):
-        return slice_between(x, starts, ends, along, step)
-    return _sliced(x, list(begin), list(end), along, step)
-
-
-def slice_between(x: Value, starts: Value, ends: Value, axes: list[int], steps: list[int]) -> Value:
-    """A slice between places that are known at run time, cut at the ends of the axes."""
-    first: list[Value] = []
-    last: list[Value] = []
-    strides: list[int] = []
-    sizes = sizes_as_value(x)
-    along = axes_in(axes, x.rank)
-    if min(steps) < 1:
-        raise NeedsValueError("where a slice goes backwards", starts.sources | ends.sources)
-    for a in range(max(along) + 1):
-        size = call("strided_slice", sizes, begin=(a,), end=(a + 1,))
-        if a in along:
-            k = along.index(a)
-            for places, found in ((starts, first), (ends, last)):
-                place = cast(call("strided_slice", places, begin=(k,), end=(k + 1,)), "int64")
-                place = call("where", call("less", place, 0), place + size, place)
-                found.append(call("maximum", call("minimum", place, size), 0))
-            last[-1] = call("maximum", first[-1], last[-1])
-            strides.append(steps[k])
-        else:
-            first.append(constant([0], "int64"))
-            last.append(size)
-            strides.append(1)
-    places = [call("concatenate", tuple(p), axis=0) if len(p) > 1 else p[0] for p in (first, last)]
-    return call("dyn.strided_slice", x, *places, constant(strides, "int64"))
-
-
-def _sliced(x: Value, starts: list[int], ends: list[Any], axes: list[int], steps: list[int]) -> Value:
-    begins: list[int] = []
-    lasts: list[Any] = []
-    kept: list[int] = []
-    strides: list[int] = []
-    for start, end, axis, step in zip(starts, ends, axes, steps, strict=True):
-        a = axis_in(axis, x.rank)
-        d = x.shape[a]
-        if isinstance(d, int) and isinstance(end, int):
-            begin, last, step = slice(start, end, step).indices(d)
-            begin = min(begin, d)
-            last = max(begin, last) if step > 0 else min(begin, last)
-            if (begin, last, step) == (0, d, 1):
-                continue
-        elif end == d or (isinstance(end, int) and end >= 1 << 31):
-            begin, last = start, None
-            if (start, step) == (0, 1):
-                continue
-        else:
-            begin, last = start, end
-        kept.append(a)
-        begins.append(begin)
-        lasts.append(last if last is None or last >= 0 or step > 0 else None)
-        strides.append(step)
-    if not kept:
-        return x
-    if any(last is not None and not isinstance(last, int) for last in lasts):
-        raise NeedsValueError("where a slice ends", x.sources)
-    return call(
-        "strided_slice", x, begin=tuple(begins), end=tuple(lasts), strides=tuple(strides), axes=tuple(kept)
-    )
+        return between(x, starts, ends, along, step)
+    return sliced(x, list(begin), list(end), along, step)
 
 
 @converts("Compress")

@@ -5,18 +5,10 @@ import numpy as np
 from relay.frontend.onnx.index import gather_elements
 from relay.frontend.onnx.node import Node
 from relay.frontend.onnx.registry import converts
+from relay.frontend.products import matmul
 from relay.frontend.support import cast, merged
 from relay.frontend.value import Value, call, constant
 from relay.ir.dtype import is_integer
-
-
-def matmul(x: Value, y: Value) -> Value:
-    """The product of (stacks of) matrices; a vector is a row on the left, a column on the right."""
-    if y.rank == 1:
-        return call("squeeze", matmul(x, call("expand_dims", y, axis=1)), axis=(max(x.rank - 1, 0),))
-    if x.rank == 1:
-        return call("squeeze", matmul(call("expand_dims", x, axis=0), y), axis=(y.rank - 2,))
-    return call("nn.matmul", x, y)
 
 
 @converts("MatMul")

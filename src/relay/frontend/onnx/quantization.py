@@ -3,11 +3,11 @@
 from typing import Any
 
 from relay.frontend.onnx.convolution import centred, convolved
-from relay.frontend.onnx.linear import matmul
 from relay.frontend.onnx.node import Node
 from relay.frontend.onnx.registry import converts
 from relay.frontend.onnx.shape import to_float8
 from relay.frontend.onnx.tensors import dtype_of
+from relay.frontend.products import matmul
 from relay.frontend.support import as_rows, axis_in, cast
 from relay.frontend.value import Value, call, constant
 from relay.ir.dtype import integer_range, is_float, is_integer

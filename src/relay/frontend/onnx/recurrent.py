@@ -4,9 +4,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from relay.frontend.onnx.linear import matmul
 from relay.frontend.onnx.node import Node
 from relay.frontend.onnx.registry import converts
+from relay.frontend.products import matmul
+from relay.frontend.recurrence import Step, gates, run_direction
 from relay.frontend.value import Value, call, constant
 
 Activation = Callable[[Value], Value]
@@ -81,37 +82,6 @@ def of_direction(x: Value | None, d: int) -> Value | None:
     return None if x is None else call("take", x, constant(d, "int64"), axis=0)
 
 
-Step = Callable[[Value, list[Value]], list[Value]]
-"""The states of the next step, the first of which is the output, from the input and the states."""
-
-
-def run_direction(
-    x: Value, states: list[Value], step: Step, lengths: Value | None, back: bool
-) -> tuple[Value, list[Value]]:
-    """All outputs and the last states of one direction over `x (time, batch, input)`."""
-    steps = x.size(0)
-    if lengths is not None and back:
-        x = call("reverse_sequence", x, lengths, seq_axis=0, batch_axis=1)
-    elif back:
-        x = call("reverse", x, axis=0)
-    outputs: list[Value] = []
-    for t in range(steps):
-        new = step(call("take", x, constant(t, "int64"), axis=0), states)
-        if lengths is not None:
-            alive = call("expand_dims", call("greater", lengths, t), axis=1)
-            outputs.append(call("where", alive, new[0], constant(0, new[0].dtype)))
-            states = [call("where", alive, n, s) for n, s in zip(new, states, strict=True)]
-        else:
-            states = new
-            outputs.append(new[0])
-    found = call("stack", tuple(outputs), axis=0)
-    if lengths is not None and back:
-        found = call("reverse_sequence", found, lengths, seq_axis=0, batch_axis=1)
-    elif back:
-        found = call("reverse", found, axis=0)
-    return found, states
-
-
 def run(
     s: Settings, x: Value, initial: Sequence[Value | None], lengths: Value | None, make: Callable[[int], Step]
 ) -> list[Value]:
@@ -141,13 +111,6 @@ def run(
 def clipped(s: Settings, x: Value) -> Value:
     """The input of a gate."""
     return call("clip", x, a_min=-s.clip, a_max=s.clip) if s.clip > 0 else x
-
-
-def gates(x: Value, count: int) -> list[Value]:
-    """The parts of each gate along the last axis."""
-    from relay.frontend.value import fields
-
-    return list(fields(call("split", x, indices_or_sections=count, axis=x.rank - 1))) if count > 1 else [x]
 
 
 def flipped(w: Value) -> Value:

@@ -145,5 +145,5 @@ def sequence_map(node: Node, xs: Value, *others: Value) -> Any:
         operands = [x, *[o.items[k] if isinstance(o, Items) else o for o in others]]
         scope.values.update({i.name: v for i, v in zip(body.input, operands, strict=True)})
         rows.append(scope.run(body, f"{node.scope.importer.name}:{node.name}.body"))
-        node.scope.bindings += scope.bindings
+        node.scope.bindings.made += scope.bindings.made
     return tuple([Items(node.mod, column) for column in zip(*rows, strict=True)])

@@ -4,10 +4,10 @@ from typing import Any
 
 import numpy as np
 
-from relay.frontend.onnx.linear import matmul
 from relay.frontend.onnx.node import Node
 from relay.frontend.onnx.registry import converts
 from relay.frontend.onnx.tensors import dtype_of
+from relay.frontend.products import matmul
 from relay.frontend.support import axis_in, cast
 from relay.frontend.value import Value, call, constant
 

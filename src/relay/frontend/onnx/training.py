@@ -100,7 +100,7 @@ def copied(scope: Scope, result: Expr, instead: dict[Var, Expr]) -> Expr:
     """`result` as a function of other variables: what it is computed of is bound once more, to new ones."""
     needed = set(free_vars(result))
     chosen: list[tuple[Var, Expr]] = []
-    for var, e in reversed(scope.bindings):
+    for var, e in reversed(scope.bindings.made):
         if var in needed and var not in instead:
             needed.update(free_vars(e))
             chosen.append((var, e))

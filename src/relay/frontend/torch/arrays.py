@@ -1,0 +1,42 @@
+"""Tensors of PyTorch as arrays and back, sharing memory."""
+
+from typing import Any
+
+import numpy as np
+
+from relay.frontend.torch.symbols import dtype_of
+from relay.ir.dtype import to_numpy
+
+CARRIERS = {1: "uint8", 2: "int16"}
+"""What carries bits that NumPy's exchange of arrays has no name for, by bytes."""
+
+
+def array_of(tensor: Any) -> np.ndarray[Any, Any]:
+    """A tensor as an array of the same memory (`torch-type`); one of another device is copied."""
+    import torch
+
+    t = tensor.detach().cpu()
+    if t.is_sparse or t.layout != torch.strided:
+        t = t.to_dense()
+    if t.is_conj() or t.is_neg():
+        t = t.resolve_conj().resolve_neg()
+    dtype = dtype_of(t.dtype)
+    if to_numpy(dtype).kind == "V" or not hasattr(np, dtype.rstrip("_")):
+        carrier = getattr(torch, CARRIERS[t.element_size()])
+        return np.from_dlpack(t.contiguous().view(carrier)).view(to_numpy(dtype))
+    return np.from_dlpack(t.view(torch.uint8)).view(bool) if dtype == "bool" else np.from_dlpack(t)
+
+
+def tensor_of(value: Any, like: Any) -> Any:
+    """A result as a tensor of the same memory, in the base type of what PyTorch traced."""
+    import torch
+
+    array = np.asarray(value)
+    array = np.ascontiguousarray(array) if array.ndim else array
+    name = str(like.dtype).removeprefix("torch.")
+    if array.dtype.kind == "V" or not hasattr(np, name):
+        carrier = CARRIERS[array.dtype.itemsize]
+        return torch.from_dlpack(array.view(carrier)).view(like.dtype)
+    if array.ndim == 0 or not array.flags.writeable:
+        return torch.tensor(array.copy(), dtype=like.dtype)
+    return torch.from_dlpack(array)

@@ -1,0 +1,127 @@
+"""Exported programs: from modules, in operators that have conversions."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from relay.diagnostic import fail
+from relay.frontend.torch import registry
+from relay.frontend.torch.report import all_nodes
+
+
+def exported(
+    model: Any, example_inputs: Any, kwargs: Mapping[str, Any] | None, dynamic_shapes: Any, strict: bool
+) -> Any:
+    """The exported program of a module; one that is given is taken as it is (`torch-export`)."""
+    try:
+        import torch
+    except ImportError:
+        fail(
+            "cannot-read",
+            "reading modules of PyTorch needs the package `torch`",
+            hint="pip install 'relay-ir[torch]'",
+        )
+    if isinstance(model, torch.export.ExportedProgram):
+        return model
+    if isinstance(model, str) or hasattr(model, "__fspath__"):
+        from relay.frontend.torch.archive import read_exported
+
+        return read_exported(model)
+    if not isinstance(model, torch.nn.Module):
+        fail(
+            "torch-export",
+            f"a {type(model).__name__} is no module, no exported program and no file of one",
+            hint="wrap a function in a torch.nn.Module",
+        )
+    if example_inputs is None and kwargs is None:
+        fail("torch-export", "exporting a module needs example inputs", hint="from_pytorch(module, (x,))")
+    args = (example_inputs,) if isinstance(example_inputs, torch.Tensor) else tuple(example_inputs or ())
+    try:
+        with torch.no_grad():
+            return torch.export.export(
+                model, args, dict(kwargs or {}), dynamic_shapes=dynamic_shapes, strict=strict
+            )
+    except Exception as error:  # what it raises is no type of its own
+        said = str(error).strip().split("\n\n")[0]
+        fail("torch-export", f"torch.export cannot export the module: {said}", hint=CAUSES)
+
+
+CAUSES = "torch.export.export(module, inputs) says more; draft_export shows every cause"
+
+
+def in_known_operators(program: Any) -> Any:
+    """The program as it is if all its operators are known and none changes its operands, else decomposed."""
+    registry.load_families()
+    for _ in range(ROUNDS):
+        if not any(_must_decompose(fx) for fx in all_nodes(program.graph_module)):
+            break
+        program = program.run_decompositions(decompositions(program))
+    return program
+
+
+ROUNDS = 3
+"""What operators are decomposed into may have to be decomposed in its turn, so many times."""
+
+
+def decompositions(program: Any) -> Any:
+    """PyTorch's table, with what it has beyond the core operators for those that have no conversion."""
+    from importlib import import_module
+
+    import torch
+
+    further: Any = import_module("torch._decomp").decomposition_table
+    table: Any = torch.export.default_decompositions()
+    for op in list(table.keys()):
+        if registry.find(op) is not None:
+            table.pop(op)
+    for op in {fx.target for fx in all_nodes(program.graph_module)}:
+        if registry.find(op) is None and op in further and op not in table:
+            table[op] = further[op]
+    return table
+
+
+def _must_decompose(fx: Any) -> bool:
+    """Whether a node has no conversion, or changes what it is given."""
+    schema = getattr(fx.target, "_schema", None)
+    if registry.find(fx.target) is None or (schema is not None and schema.is_mutable):
+        return True
+    if registry.name_of(fx.target) in ("aten.batch_norm.default", "aten.instance_norm.default"):
+        return bool(fx.args[5]) and fx.args[3] is not None
+    return False
+
+
+def names_of_symbols(program: Any, dynamic_shapes: Any) -> dict[str, str]:
+    """The names that `Dim`s have, by the symbols that PyTorch made of them."""
+    found: dict[str, str] = {}
+    if dynamic_shapes is None:
+        return found
+    traced = [fx.meta.get("val") for fx in program.graph.nodes if fx.op == "placeholder"]
+    users = set(program.graph_signature.user_inputs)
+    inputs = [
+        v for fx, v in zip((f for f in program.graph.nodes if f.op == "placeholder"), traced, strict=True)
+        if fx.name in users
+    ]  # fmt: skip
+    for tensor, spec in zip(inputs, leaves_of(dynamic_shapes), strict=False):
+        if spec is None or not hasattr(tensor, "shape"):
+            continue
+        dims: Any = spec.items() if hasattr(spec, "items") else enumerate(spec)
+        for axis, dim in dims:
+            name = getattr(dim, "__name__", None)
+            size = tensor.shape[axis]
+            if name and not isinstance(size, int) and size.node.expr.is_symbol:
+                found[str(size.node.expr)] = name
+    return found
+
+
+def leaves_of(spec: Any) -> list[Any]:
+    """What is said of each tensor, in order: None, `{axis: Dim}`, or a sequence of one for each axis."""
+    if spec is None or _is_leaf(spec):
+        return [spec]
+    parts: list[Any] = list(spec.values()) if isinstance(spec, dict) else list(spec)  # pyright: ignore[reportUnknownArgumentType]
+    return [leaf for part in parts for leaf in leaves_of(part)]
+
+
+def _is_leaf(spec: Any) -> bool:
+    if isinstance(spec, dict):
+        keys: list[Any] = list(spec)  # pyright: ignore[reportUnknownArgumentType]
+        return bool(keys) and all(isinstance(k, int) for k in keys)
+    return bool(spec) and all(d is None or isinstance(d, int) or hasattr(d, "__name__") for d in spec)

@@ -1,0 +1,74 @@
+"""What a program consists of, how each of its operators is converted, and what cannot be."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from typing import Any
+
+from relay.diagnostic import Diagnostic, RelayError
+from relay.frontend.torch import registry
+from relay.frontend.torch.unused import DRAWS
+
+NONE = "nothing"
+
+
+def all_nodes(module: Any) -> Iterator[Any]:
+    """Every node that calls something, those of graphs within the graph included."""
+    stack = [module]
+    while stack:
+        current = stack.pop()
+        for fx in current.graph.nodes:
+            if fx.op == "call_function":
+                yield fx
+            elif fx.op == "get_attr":
+                found = current
+                for part in fx.target.split("."):
+                    found = getattr(found, part)
+                stack += [found] if hasattr(found, "graph") else []
+
+
+def unsupported(module: Any) -> dict[str, list[str]]:
+    """The operators that have no conversion, with the names of their nodes."""
+    found: dict[str, list[str]] = defaultdict(list)
+    for fx in all_nodes(module):
+        if registry.find(fx.target) is None:
+            found[registry.name_of(fx.target)].append(fx.name)
+    return found
+
+
+def check_supported(module: Any) -> None:
+    """Raise one diagnostic for each operator that has no conversion (`torch-unsupported`)."""
+    errors: list[Diagnostic] = []
+    for name, nodes in unsupported(module).items():
+        users = ", ".join([f"`{n}`" for n in nodes[:8]])
+        users += f" and {len(nodes) - 8} more" if len(nodes) > 8 else ""
+        reason = reason_against(name)
+        hint = f"add one: @relay.frontend.torch.converts({name!r}) over a function of a node and its operands"
+        use = "use" if len(nodes) > 1 else "uses"
+        message = f"there is no conversion of the operator `{name}`, which {users} {use}"
+        errors.append(Diagnostic("torch-unsupported", message, hint=reason or hint))
+    if errors:
+        raise RelayError(errors)
+
+
+def reason_against(name: str) -> str:
+    """Why an operator is left out on purpose, and what to do instead."""
+    if name.rpartition(".")[0] in DRAWS or name in DRAWS:
+        return "it draws from PyTorch's generator, which a program has not: give the numbers as an input"
+    return ""
+
+
+def coverage(module: Any, name: str) -> str:
+    """A table of the operators of a program: how many nodes each has, and what converts them."""
+    counts: Counter[str] = Counter()
+    good = 0
+    ways: dict[str, str] = {}
+    for fx in all_nodes(module):
+        key = registry.name_of(fx.target)
+        counts[key] += 1
+        ways[key] = NONE if registry.find(fx.target) is None else "Relay"
+        good += ways[key] != NONE
+    rows = [("operator", "nodes", "converted by")]
+    rows += [(k, str(counts[k]), ways[k]) for k in sorted(counts)]
+    widths = [max(len(r[i]) for r in rows) for i in range(2)]
+    lines = ["  ".join([r[0].ljust(widths[0]), r[1].rjust(widths[1]), r[2]]) for r in rows]
+    return "\n".join([f"{name}: {good} of {counts.total()} nodes can be converted", "", *lines])
