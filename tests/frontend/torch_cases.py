@@ -23,6 +23,10 @@ def b(*shape: int) -> torch.Tensor:
     return f(*shape) > 0
 
 
+def three_ways(reduce):
+    return lambda x: (reduce(x), reduce(x, 1), reduce(x, 1, keepdim=True))
+
+
 def put_columns(x, i, value):
     y = x.clone()
     y[:, i] = value
@@ -33,14 +37,55 @@ def put_columns(x, i, value):
 ELEMENTWISE = [
     *[
         (n, getattr(torch, n), f(2, 5))
-        for n in (
-            "abs ceil floor trunc sign exp sin cos tan atan sinh cosh tanh asinh erf sigmoid neg round square"
-            " isnan isinf isfinite logical_not signbit expm1 exp2 erfc frac nan_to_num deg2rad sgn"
-        ).split()
+        for n in [
+            "abs",
+            "ceil",
+            "floor",
+            "trunc",
+            "sign",
+            "exp",
+            "sin",
+            "cos",
+            "tan",
+            "atan",
+            "sinh",
+            "cosh",
+            "tanh",
+            "asinh",
+            "erf",
+            "sigmoid",
+            "neg",
+            "round",
+            "square",
+            "isnan",
+            "isinf",
+            "isfinite",
+            "logical_not",
+            "signbit",
+            "expm1",
+            "exp2",
+            "erfc",
+            "frac",
+            "nan_to_num",
+            "deg2rad",
+            "sgn",
+        ]
     ],
     *[
         (n, getattr(torch, n), p(2, 5))
-        for n in ("log log2 log10 sqrt rsqrt asin acos atanh log1p reciprocal logit").split()
+        for n in [
+            "log",
+            "log2",
+            "log10",
+            "sqrt",
+            "rsqrt",
+            "asin",
+            "acos",
+            "atanh",
+            "log1p",
+            "reciprocal",
+            "logit",
+        ]
     ],
     ("acosh", torch.acosh, p(3) + 1),
     ("round to decimals", lambda x: torch.round(x, decimals=2), f(4)),
@@ -49,10 +94,27 @@ ELEMENTWISE = [
     ("truths", lambda x, y: (~x, x & y, x | y, x ^ y, x + y, x * y, x.sum(), x.float()), b(4), b(4)),
     *[
         (n, getattr(F, n), f(2, 6) * 3)
-        for n in (
-            "relu relu6 silu gelu leaky_relu elu celu selu softplus logsigmoid mish hardtanh hardsigmoid"
-            " hardswish hardshrink softshrink tanhshrink softsign glu"
-        ).split()
+        for n in [
+            "relu",
+            "relu6",
+            "silu",
+            "gelu",
+            "leaky_relu",
+            "elu",
+            "celu",
+            "selu",
+            "softplus",
+            "logsigmoid",
+            "mish",
+            "hardtanh",
+            "hardsigmoid",
+            "hardswish",
+            "hardshrink",
+            "softshrink",
+            "tanhshrink",
+            "softsign",
+            "glu",
+        ]
     ],
     ("gelu by tanh", lambda x: F.gelu(x, approximate="tanh"), f(5)),
     ("threshold", lambda x: F.threshold(x, 0.1, 20.0), f(5)),
@@ -374,10 +436,7 @@ CREATE = [
 ]
 
 REDUCTION = [
-    *[
-        (n, lambda x, g=getattr(torch, n): (g(x), g(x, 1), g(x, 1, keepdim=True)), f(3, 4))
-        for n in ("sum", "mean", "prod")
-    ],
+    *[(n, three_ways(getattr(torch, n)), f(3, 4)) for n in ("sum", "mean", "prod")],
     (
         "over several",
         lambda x: (x.sum((0, 2)), x.mean((1, 2), keepdim=True), x.amax((0, 1)), x.amin(1)),

@@ -54,18 +54,8 @@ def convert_if(node: Node, condition: Value) -> Any:
         if same_kind(a.type) != same_kind(b.type):
             return node.fail(f"its branches give {a.type} and {b.type}")
     if len(then) == 1:
-        return chosen(
-            node,
-            condition,
-            yes.bindings.around(then[0].expr),
-            no.bindings.around(otherwise[0].expr),
-            then[0],
-            otherwise[0],
-        )
-    left, right = tuple_of(then), tuple_of(otherwise)
-    whole = chosen(
-        node, condition, yes.bindings.around(left.expr), no.bindings.around(right.expr), left, right
-    )
+        return chosen(node, condition, yes, no, then[0], otherwise[0])
+    whole = chosen(node, condition, yes, no, tuple_of(then), tuple_of(otherwise))
     return bound_fields(node, whole)
 
 
