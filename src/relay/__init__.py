@@ -30,6 +30,7 @@ _NAMES = {
     "relay.op.column": "Column",
     "relay.op.relation": "relation",
     "relay.text.api": "astext fromtext parse parse_expr parse_type",
+    "relay.text.param_dict": "load_param_dict save_param_dict",
     "relay.text.weights": "load save",
     "relay.text.json_format": "load_json save_json",
     "relay.typecheck.infer": "infer infer_expr",

@@ -288,6 +288,7 @@ from relay.text.api import (
     parse_type as parse_type,
 )
 from relay.text.json_format import load_json as load_json, save_json as save_json
+from relay.text.param_dict import load_param_dict as load_param_dict, save_param_dict as save_param_dict
 from relay.text.weights import load as load, save as save
 from relay.typecheck.check import check as check
 from relay.typecheck.infer import infer as infer, infer_expr as infer_expr

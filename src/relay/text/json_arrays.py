@@ -1,4 +1,4 @@
-"""Arrays as the base64 blobs of the JSON format.
+"""Arrays as the blobs of `.params` files, and in base64 of the JSON format.
 
 A blob is, little-endian: an 8-byte magic number, 8 reserved bytes, the device (int32 type and id), int32
 rank, the element type (uint8 code, uint8 bits, uint16 lanes), int64 sizes, the int64 length of the data in
@@ -69,30 +69,40 @@ def unpacked(data: bytes, count: int, dtype: str, bits: int) -> NDArray[Any]:
 
 
 def _bad(message: str) -> NoReturn:
-    fail("bad-array", f"an array of the JSON {message}", hint="save the program again, whole")
+    fail("bad-array", f"an array {message}", hint="save it again, whole")
 
 
 def read_array(blob: bytes) -> tuple[NDArray[Any], str]:
     """The array of a blob and its base type (`bad-array`)."""
-    if len(blob) < _HEAD.size:
-        _bad(f"is cut off: {len(blob)} bytes")
-    magic, _, _, _, rank, code, bits, lanes = _HEAD.unpack_from(blob)
+    array, dtype, end = array_at(blob, 0)
+    if end != len(blob):
+        _bad(f"of shape {array.shape} is followed by {len(blob) - end} bytes that are not its own")
+    return array, dtype
+
+
+def array_at(data: bytes, at: int) -> tuple[NDArray[Any], str, int]:
+    """The array of the blob that begins at a byte, its base type, and where the blob ends (`bad-array`)."""
+    if len(data) - at < _HEAD.size:
+        _bad(f"is cut off: {len(data) - at} bytes")
+    magic, _, _, _, rank, code, bits, lanes = _HEAD.unpack_from(data, at)
     if magic != MAGIC:
         _bad("does not begin with the mark of the format")
     dtype = _DTYPES.get((code, bits))
     if dtype is None or lanes != 1:
         _bad(f"has an unknown base type (code {code}, {bits} bits, {lanes} lanes)")
-    end = _HEAD.size + 8 * (rank + 1)
-    if not 0 <= rank <= 32 or len(blob) < end:
+    start = at + _HEAD.size + 8 * (rank + 1)
+    if not 0 <= rank <= 32 or len(data) < start:
         _bad(f"has rank {rank}")
-    *shape, length = np.frombuffer(blob[_HEAD.size : end], "<i8").tolist()
+    *shape, length = np.frombuffer(data, "<i8", rank + 1, at + _HEAD.size).tolist()
     count = prod(shape) if all(n >= 0 for n in shape) else -1
     wanted = (count * bits + 7) // 8 if bits in (2, 4) else count * to_numpy(dtype).itemsize
-    if count < 0 or wanted != length or len(blob) != end + length:
-        _bad(f"of shape {tuple(shape)} has {len(blob) - end} bytes of data, not {wanted}")
+    if count < 0 or wanted != length or len(data) < start + length:
+        _bad(f"of shape {tuple(shape)} has {len(data) - start} bytes of data, not {wanted}")
     if bits in (2, 4):
-        return unpacked(blob[end:], count, dtype, bits).reshape(shape), dtype
-    return np.frombuffer(blob[end:], to_numpy(dtype)).reshape(shape), dtype
+        array = unpacked(data[start : start + length], count, dtype, bits)
+    else:
+        array = np.frombuffer(data, to_numpy(dtype), count, start) if count else np.empty(0, to_numpy(dtype))
+    return array.reshape(shape), dtype, start + length
 
 
 def encode(a: NDArray[Any], dtype: str) -> str:

@@ -1,0 +1,80 @@
+"""Parameters by name as the bytes of a `.params` file.
+
+They are, little-endian: an 8-byte magic number, 8 reserved bytes, the names (how many, then the length and
+the UTF-8 bytes of each; all lengths are uint64), how many arrays there are, and a blob for each
+(`relay.text.json_arrays`).
+"""
+
+from collections.abc import Mapping
+from struct import Struct
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from relay.diagnostic import fail
+from relay.ir.dtype import canonical, dtype_name
+from relay.text.json_arrays import array_at, array_blob
+
+MAGIC = 0xF7E58D4F05049CB7
+_HEAD = Struct("<QQ")
+_LENGTH = Struct("<Q")
+
+
+def save_param_dict(params: Mapping[str, Any]) -> bytes:
+    """Parameters by name as bytes; write them to a file whose name ends in `.params` (`input-dtype`)."""
+    names = [name.encode() for name in params]
+    parts = [_HEAD.pack(MAGIC, 0), _LENGTH.pack(len(names))]
+    for name in names:
+        parts += [_LENGTH.pack(len(name)), name]
+    parts.append(_LENGTH.pack(len(names)))
+    for name, value in params.items():
+        array = np.asarray(value)
+        if array.dtype.kind in "OSUMmc" or canonical(array.dtype.name) is None:
+            fail(
+                "input-dtype",
+                f"the parameter `{name}` is of {array.dtype.name}, not of numbers",
+            )
+        parts.append(array_blob(array, dtype_name(array.dtype)))
+    return b"".join(parts)
+
+
+def load_param_dict(data: bytes) -> dict[str, NDArray[Any]]:
+    """The parameters that `save_param_dict`, of Relay or of TVM, made bytes of (`bad-array`).
+
+    The arrays share the memory of `data` and cannot be written to.
+    """
+    data = bytes(data)
+    if len(data) < _HEAD.size or _HEAD.unpack_from(data)[0] != MAGIC:
+        _bad("does not begin with the mark of the format")
+    count, at = _number(data, _HEAD.size)
+    names: list[str] = []
+    for _ in range(count):
+        length, at = _number(data, at)
+        if length > len(data) - at:
+            _bad("ends within a name")
+        try:
+            names.append(data[at : at + length].decode())
+        except UnicodeDecodeError:
+            _bad("has a name that is no text")
+        at += length
+    arrays, at = _number(data, at)
+    if arrays != len(names) or len(set(names)) < len(names):
+        _bad(f"has {len(set(names))} names for {arrays} arrays")
+    found: dict[str, NDArray[Any]] = {}
+    for name in names:
+        found[name], _, at = array_at(data, at)
+    if at != len(data):
+        _bad(f"goes on for {len(data) - at} bytes after its last array")
+    return found
+
+
+def _number(data: bytes, at: int) -> tuple[int, int]:
+    """A length, and where the next thing begins."""
+    if len(data) - at < _LENGTH.size:
+        _bad("is cut off")
+    return _LENGTH.unpack_from(data, at)[0], at + _LENGTH.size
+
+
+def _bad(message: str) -> NoReturn:
+    fail("bad-array", f"a file of parameters {message}", hint="save it again, whole")
