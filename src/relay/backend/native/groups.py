@@ -19,7 +19,7 @@ from relay.backend.native.program import Program, give, result_type
 from relay.backend.native.representation import POINTER, is_scalar
 from relay.backend.native.rows import written
 from relay.backend.native.sharing import ROW, Row, Shared, form
-from relay.backend.native.space import width
+from relay.backend.native.space import Axes, merged, width
 from relay.backend.native.vectors import OneByOne
 from relay.backend.native.views import View, new_output, operand
 from relay.ir.expr import Call, Constant, Expr, Function, GlobalVar, Let, Tuple, TupleGetItem, Var
@@ -214,12 +214,14 @@ class Fused:
         if any(e in self.after for e in (*readers, *map(self.resolved, parts))):
             self.multiply(None)
 
-    def multiply(self, put: Callable[[Sequence[Any]], None] | None, lanes: int = 0) -> None:
+    def multiply(
+        self, put: Callable[[Sequence[Any]], None] | None, lanes: int = 0, axes: Sequence[Axes] = ()
+    ) -> None:
         """Compute the product; `put(index)` follows for each element, or for so many at a time."""
         if self.pending is not None:
             matrices, sums = self.pending
             self.pending = None
-            matrices.run(sums, put, lanes)
+            matrices.run(sums, put, lanes, axes)
             matrices.b.done()
 
     def joined(self, waiting: Sequence[Lazy], outs: dict[Lazy, View]) -> list[Lazy]:
@@ -236,7 +238,12 @@ class Fused:
         def put(index: Sequence[Any]) -> None:
             self.put(inside, outs, index)
 
-        self.multiply(put if inside else None, width(matrices.sizes[-1], inside) if inside else 0)
+        if inside:
+            rank = len(matrices.sizes)
+            axes = merged(matrices.sizes, [*inside, *outs.values()], [rank - 1])
+            self.multiply(put, width(matrices.sizes[-1], inside), axes)
+        else:
+            self.multiply(None)
         return inside
 
     def keeps_place(self, e: Expr) -> bool:

@@ -8,7 +8,7 @@ from relay.backend.native.indices import Index
 from relay.backend.native.kernels.blocks import Tail
 from relay.backend.native.loops import Loops
 from relay.backend.native.scalars import Number
-from relay.backend.native.space import in_lanes
+from relay.backend.native.space import Axes, in_lanes
 from relay.backend.native.vectors import OneByOne, Run
 from relay.backend.native.views import View, new_output
 from relay.ir.expr import Constant
@@ -56,6 +56,7 @@ class Sums:
         self.dtype = dtype
         self.sums = sums
         self.lanes = 0
+        self.axes: Sequence[Axes] = ()
 
     @property
     def is_in_place(self) -> bool:
@@ -78,9 +79,11 @@ class Sums:
         """The result, read where its sums are."""
         return sums if self.is_in_place else Narrowed(self.b, sums, self.dtype)
 
-    def run(self, out: View, put: Put | None, lanes: int = 0) -> None:
-        """Write the sums to `out`; `put(index)` follows for each element, or for `lanes` of them."""
-        self.lanes = lanes
+    def run(self, out: View, put: Put | None, lanes: int = 0, axes: Sequence[Axes] = ()) -> None:
+        """Write the sums to `out`; `put(index)` follows for each element, or for `lanes` of them.  What
+        it reads and writes goes through those of `axes` together that are joined.
+        """
+        self.lanes, self.axes = lanes, axes
         with self.b.code.rolled():
             self.write(out, put)
 
@@ -100,12 +103,22 @@ class Sums:
             first = b.plus(left, shift)
 
             def row(i: Index, _: Any) -> None:
-                index = [*stack, *b.unravelled(b.plus(top, i), row_sizes)]
+                index = [*stack, *self.row(b.plus(top, i), row_sizes)]
                 self.along(columns, unit, lambda j: put((*index, b.plus(first, j))))
 
             b.loop(rows, (), row)
 
         return part
+
+    def row(self, i: Index, sizes: Sequence[Index]) -> list[Index]:
+        """The index of a row."""
+        if [a for g in self.axes[:-1] for a in g.axes] != list(range(len(sizes))):
+            return self.b.unravelled(i, sizes)
+        found: list[Index] = [0] * len(sizes)
+        places = self.b.unravelled(i, [g.count(self.b, sizes) for g in self.axes[:-1]])
+        for g, place in zip(self.axes[:-1], places, strict=True):
+            found[g.at] = place
+        return found
 
     def along(self, n: Index, unit: int, body: Callable[[Index], None]) -> None:
         """Run `body(i)` for `i` from 0 to `n`, a multiple of `unit`, several at a time if that can be."""
