@@ -8,6 +8,8 @@ import pytest
 import relay
 from relay.backend.native.compilation import Compilation
 from relay.backend.native.compiled import NativeProgram
+from relay.backend.native.kernels import blocks
+from relay.backend.native.kernels.machine import AVX2, NEON, Machine
 from relay.ir.dtype import to_numpy
 
 TOLERANCE = {"float32": 3e-6, "float64": 1e-13, "float16": 2e-3, "bfloat16": 1.6e-2}
@@ -171,6 +173,13 @@ def test_threads_do_not_change_a_bit(name: str) -> None:
 @pytest.mark.parametrize("name", ["tiles of four", "odd channels", "deep"])
 def test_threads_do_not_change_a_bit_of_fewer_products(name: str) -> None:
     same_at_any_number(*layer(FEWER_PRODUCTS[name][1]))
+
+
+@pytest.mark.parametrize("machine", [AVX2, NEON])
+@pytest.mark.parametrize("name", ["odd channels", "tiles of four", "deep"])
+def test_vectors_of_other_machines(name: str, machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(blocks, "host", lambda: machine)
+    check(*layer(CASES.get(name) or FEWER_PRODUCTS[name][1]))
 
 
 def same_at_any_number(mod: Any, args: list[Any]) -> None:

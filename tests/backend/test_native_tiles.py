@@ -9,6 +9,8 @@ import pytest
 from relay.backend.native.jit import binding
 from relay.backend.native.kernels.machine import AVX2, AVX512, NEON, Machine, described
 from relay.backend.native.kernels.tile import Tile
+from relay.backend.native.kernels.transforms import PAIRS, Transform
+from relay.backend.native.kernels.windows import Windows
 
 TARGETS = {
     "avx512": ("x86_64-unknown-linux-gnu", "skylake-avx512", "", AVX512, r"vfn?m(add|sub)\w+"),
@@ -19,15 +21,14 @@ TARGETS = {
 
 
 @cache
-def assembly(target: str, kind: str, rows: int, width: int) -> str:
-    """A tile for a machine."""
-    triple, processor, features, machine, _ = TARGETS[target]
+def assembly(target: str, text: str) -> str:
+    """The code of a kernel for a machine."""
+    triple, processor, features, *_ = TARGETS[target]
     llvm: Any = binding()
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
     to = llvm.Target.from_triple(triple).create_target_machine(cpu=processor, features=features, opt=3)
-    text = Tile(machine, kind, rows, width).text().replace("internal tailcc", "")
-    module = llvm.parse_assembly(f'target triple = "{triple}"\n{text}')
+    module = llvm.parse_assembly(f'target triple = "{triple}"\n{text.replace("internal tailcc", "")}')
     passes = llvm.create_pass_builder(to, llvm.create_pipeline_tuning_options(speed_level=3))
     passes.getModulePassManager().run(module, passes)
     return to.emit_assembly(module)
@@ -55,11 +56,22 @@ def shapes(machine: Machine) -> list[tuple[int, int]]:
 def test_sums_stay_in_registers(target: str, kind: str) -> None:
     machine, adds = TARGETS[target][3], TARGETS[target][4]
     for rows, width in shapes(machine):
-        text = assembly(target, kind, rows, width)
-        inner = max(loops(text), key=lambda part: len(re.findall(adds, part)))
         tile = Tile(machine, kind, rows, width)
+        inner = max(loops(assembly(target, tile.text())), key=lambda part: len(re.findall(adds, part)))
         assert len(re.findall(adds, inner)) == rows * width * tile.sets, (rows, width)
         assert not re.search(r"\(%rsp\)|\[sp\b", inner), (rows, width)
+
+
+@pytest.mark.parametrize("kind", ["float", "double"])
+@pytest.mark.parametrize("target", list(TARGETS))
+def test_numbers_are_moved_as_vectors(target: str, kind: str) -> None:
+    machine = TARGETS[target][3]
+    dtype = "float32" if kind == "float" else "float64"
+    kernels = [Windows(machine, dtype, kind, is_spread) for is_spread in (False, True)]
+    kernels += [Transform(machine, kind, size, of_data) for size in PAIRS for of_data in (False, True)]
+    register = {"avx512": "zmm", "avx2": "ymm", "neon": r"\bq\d"}[target]
+    for kernel in kernels:
+        assert re.search(register, assembly(target, kernel.text())), kernel.name
 
 
 def test_machines_are_known_by_their_features() -> None:
