@@ -8,16 +8,15 @@ import numpy as np
 import pytest
 
 from relay.backend.native.code import CONTEXT, POINTER, VOID, Code, Value, integer
+from relay.backend.native.inlined import INLINED, OUTSIDE
 from relay.backend.native.jit import Compiled, Optimised
-from relay.backend.native.memory import RUNTIME, SITE
+from relay.backend.native.memory import SITE, THREADS
 from relay.backend.native.parallel import grain_for, parallel
 from relay.backend.native.pool import pool
 from relay.backend.native.tensors import loop, set_element
 
 TRY = """
 declare i32 @relay_try(ptr, ptr, ptr, i64, i64, i64)
-@relay.layouts = internal constant [1 x %relay.layout] zeroinitializer
-declare void @Py_DecRef(ptr)
 define i32 @run(ptr %ctx, ptr %data, i64 %n, i64 %scale) {
   %r = call i32 @relay_try(ptr %ctx, ptr @go, ptr %data, i64 %n, i64 %scale, i64 0)
   ret i32 %r
@@ -36,12 +35,12 @@ class Program:
         write(self, code)
         code.do("ret void")
         pool()
-        text = "\n".join([RUNTIME, TRY, *self.declared, *self.pieces, code.text()])
-        self.code = Compiled(Optimised(text).code())
+        text = "\n".join([OUTSIDE, INLINED, TRY, *self.declared, *self.pieces, code.text()])
+        self.code = Compiled([Optimised(text).code()])
         kinds = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64]
         self.run = ctypes.CFUNCTYPE(ctypes.c_int, *kinds)(self.code.address("run"))
         self.context = ctypes.create_string_buffer(4096)
-        self.threads = ctypes.c_int64.from_address(self.code.global_address("relay.threads"))
+        self.threads = ctypes.c_int64.from_buffer(self.context, THREADS)
 
     def declare(self, text: str) -> None:
         self.declared.setdefault(text)

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import relay
-from relay.backend.native.jit import Compiled
+from relay.backend.native.jit import Compiled, Optimised
 from relay.backend.native.memory import SITE
-from relay.backend.native.pool import plain, pool
+from relay.backend.native.pool import pool
 from relay.backend.native.threads import MOST, cores, default_threads, quotas, thread_count
 
 COUNTING = f"""
@@ -73,7 +73,7 @@ class Caller:
 
     def __init__(self, name: str = "run") -> None:
         pool()
-        self.code = Compiled(plain(COUNTING))
+        self.code = Compiled([Optimised(COUNTING).code()])
         kinds = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64]
         self.run = ctypes.CFUNCTYPE(ctypes.c_int, *kinds)(self.code.address(name))
         self.context = ctypes.create_string_buffer(4096)

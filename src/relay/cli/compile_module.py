@@ -64,10 +64,9 @@ def with_weights(mod: IRModule, name: str) -> IRModule:
 def shown(mod: IRModule, entries: Sequence[str], kind: str) -> str:
     """What is made of a module on the way to machine code."""
     from relay.backend.native.compilation import Compilation
+    from relay.backend.native.jit import emitted
     from relay.backend.native.pipeline import lean
 
     with progress("compiling"):
         made = Compilation(lean(mod, entries), entries)
-        if kind == "llvm":
-            return made.optimised.text()
-        return made.optimised.assembly() if kind == "asm" else str(made.program.mod)
+        return str(made.program.mod) if kind == "plan" else emitted(made.modules(), kind)

@@ -38,7 +38,8 @@ class Artefact:
     """A compiled program."""
 
     signature: Signature
-    code: bytes
+    codes: Sequence[bytes]
+    """Object code, in one or more parts."""
     constants: Sequence[Any]
     """Tensors as bytes, as `tensors.image` makes them."""
 
@@ -54,7 +55,9 @@ class Artefact:
         out.write(header)
         at = START.size + len(header)
         base = aligned(at, ALIGNMENT)
-        for (start, size), pieces in zip(places, ([self.code], *map(stored, self.constants)), strict=True):
+        for (start, size), pieces in zip(
+            places, (*[[code] for code in self.codes], *map(stored, self.constants)), strict=True
+        ):
             out.write(bytes(base + start - at))
             for piece in pieces:
                 out.write(piece)
@@ -62,7 +65,12 @@ class Artefact:
 
     def places(self) -> list[tuple[int, int]]:
         """Where the code and the constants are, in bytes after the header, and how long."""
-        found, at = [(0, len(self.code))], aligned(len(self.code), PAGE)
+        found: list[tuple[int, int]] = []
+        at = 0
+        for code in self.codes:
+            found.append((at, len(code)))
+            at += len(code)
+        at = aligned(at, PAGE)
         for c in self.constants:
             found.append((at, c.nbytes))
             at = aligned(at + c.nbytes, ALIGNMENT)
@@ -75,7 +83,7 @@ class Artefact:
             "triple": jit.triple(),
             "features": jit.features(),
             "places": places,
-            "code": digest(self.code).hex(),
+            "codes": [digest(code).hex() for code in self.codes],
             "constants": [checksum(stored(c)) for c in self.constants],
             "signature": self.signature.plain(),
         }
@@ -113,12 +121,14 @@ def parts(name: str, data: Any, header: dict[str, Any], at: int) -> Artefact:
     end = base + max([start + size for start, size in places])
     if len(data) < end:
         broken(name, f"it should have {end} bytes and has {len(data)}")
-    code, *constants = [data[base + start : base + start + size] for start, size in places]
-    if digest(code.tobytes()).hex() != header["code"]:
+    pieces = [data[base + start : base + start + size] for start, size in places]
+    count = len(header["codes"])
+    codes, constants = [piece.tobytes() for piece in pieces[:count]], pieces[count:]
+    if [digest(code).hex() for code in codes] != header["codes"]:
         broken(name, "its code has been changed")
     if [checksum([c]) for c in constants] != header["constants"]:
         broken(name, "its constants have been changed")
-    return Artefact(from_plain(header["signature"]), code.tobytes(), constants)
+    return Artefact(from_plain(header["signature"]), codes, constants)
 
 
 def mapped(name: str) -> Any:
@@ -161,9 +171,9 @@ def old(name: str, theirs: str, ours: str) -> NoReturn:
 
 def version() -> str:
     """The version of what the code relies on."""
-    from relay.backend.native import calls, doors, memory, tensors
+    from relay.backend.native import calls, inlined, pool
 
-    relied = memory.RUNTIME, tensors.ALLOCATE_BYTES, calls.DECLARATIONS, doors.DOORS
+    relied = pool.text(), inlined.OUTSIDE, calls.DECLARATIONS
     return f"{metadata.version('relay-ir')}-{digest(''.join(relied).encode())[:4].hex()}"
 
 

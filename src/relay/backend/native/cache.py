@@ -8,7 +8,6 @@ folder grows beyond `LIMIT`, those go first that have not been used for longest.
 
 import hashlib
 import os
-import sys
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from functools import cache
@@ -18,6 +17,7 @@ from typing import Any, cast
 
 from relay.backend.native import jit
 from relay.backend.native.artefact import Artefact, read, version
+from relay.backend.native.folder import cache_folder
 from relay.backend.native.profile import Watched
 from relay.diagnostic import RelayError
 from relay.ir import hooks
@@ -27,8 +27,6 @@ from relay.ir.walk import post_order
 from relay.op.base import Operator
 from relay.transform.context import PassContext
 
-VARIABLE = "RELAY_CACHE"
-"""The environment variable that names the folder, or is `off`."""
 LIMIT = 1 << 30
 """Bytes of all entries; one that takes more than a quarter of it is not kept."""
 
@@ -67,22 +65,6 @@ def compiled_with_clocks(mod: IRModule, entries: Sequence[str], level: int | Non
     made = Compilation(lean(mod, entries, level), entries, with_clocks=True)
     assert made.program.watch is not None
     return Watched(made.artefact(), made.program.watch.groups)
-
-
-def cache_folder() -> Path | None:
-    """Where compiled programs are kept: as `RELAY_CACHE` says, or where the system keeps such things."""
-    said = os.environ.get(VARIABLE)
-    if said is not None:
-        return None if said.lower() in ("", "off", "0") else Path(said)
-    try:
-        home = Path.home()
-    except RuntimeError:
-        return None
-    if sys.platform == "darwin":
-        return home / "Library" / "Caches" / "relay"
-    if sys.platform == "win32":
-        return Path(os.environ.get("LOCALAPPDATA", home / "AppData" / "Local")) / "relay" / "cache"
-    return Path(os.environ.get("XDG_CACHE_HOME") or home / ".cache") / "relay"
 
 
 def key(mod: IRModule, entries: Sequence[str], level: int | None = None) -> str:
@@ -155,7 +137,7 @@ def package() -> str:
 
 def keep(made: Artefact, path: Path) -> None:
     """Put an entry into the folder, if it can be written and is not too large."""
-    if len(made.code) + sum([c.nbytes for c in made.constants]) > LIMIT // 4:
+    if sum(map(len, made.codes)) + sum([c.nbytes for c in made.constants]) > LIMIT // 4:
         return
     temporary = ""
     try:
@@ -186,5 +168,5 @@ def sizes(folder: Path) -> Iterator[tuple[float, int, Path]]:
     for path in folder.iterdir():
         with suppress(OSError):
             about = path.stat()
-            if path.suffix in (".rlo", ".new"):
+            if path.suffix in (".rlo", ".new", ".o"):
                 yield about.st_mtime, about.st_size, path

@@ -1,24 +1,24 @@
 """From a module to object code, with what is needed to load and call it."""
 
 from collections.abc import Sequence
-from functools import cached_property
 
 from relay.analysis.call_graph import CallGraph
 from relay.backend.native.artefact import Artefact
 from relay.backend.native.calls import DECLARATIONS, Entry, is_direct, is_readable
 from relay.backend.native.code import POINTER, Code, Value
 from relay.backend.native.control import define
-from relay.backend.native.doors import DOORS
 from relay.backend.native.durations import is_long
 from relay.backend.native.groups import define_group, is_fused
-from relay.backend.native.jit import Optimised
+from relay.backend.native.inlined import INLINED, OUTSIDE
+from relay.backend.native.jit import compiled
 from relay.backend.native.lowering import lowered
-from relay.backend.native.memory import BOX, RUNTIME, read_leaf
+from relay.backend.native.memory import BOX, read_leaf
+from relay.backend.native.modules import Module, modules
 from relay.backend.native.objects import Objects, is_supported
 from relay.backend.native.program import Program, received, result_type
 from relay.backend.native.representation import memory
 from relay.backend.native.signature import EntryPoint, Parts, Signature, Site
-from relay.backend.native.tensors import ALLOCATE_BYTES, TENSOR, image
+from relay.backend.native.tensors import TENSOR, image
 from relay.backend.native.watch import Watch
 from relay.diagnostic import fail
 from relay.ir.expr import Function, Tuple, replace
@@ -128,19 +128,13 @@ class Compilation:
         self.pieces.append(code.text())
         return name
 
-    def text(self) -> str:
+    def modules(self) -> list[Module]:
         """All of it, as LLVM IR."""
         p = self.program
         constants = f"@relay.constants = global [{max(1, len(p.table))} x ptr] zeroinitializer"
         data = [constants, p.layouts.text(), self.objects.text(), *p.singletons.values()]
-        return "\n".join(
-            [RUNTIME, ALLOCATE_BYTES, DOORS, DECLARATIONS, *data, *p.declared, *p.pieces, *self.pieces]
-        )
-
-    @cached_property
-    def optimised(self) -> Optimised:
-        """The code after LLVM's passes."""
-        return Optimised(self.text())
+        first = "\n".join([DECLARATIONS, *data, *self.pieces])
+        return modules(OUTSIDE + INLINED, p.declared, first, p.pieces, p.plain)
 
     def signature(self) -> Signature:
         """What Python has to know of the code."""
@@ -155,4 +149,4 @@ class Compilation:
         """The program, ready to be loaded or stored."""
         number = self.program.layouts.number(TENSOR)
         images = [image(e.value, number) for e in self.program.constants]
-        return Artefact(self.signature(), self.optimised.code(), images)
+        return Artefact(self.signature(), compiled(self.modules()), images)

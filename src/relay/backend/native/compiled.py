@@ -1,6 +1,5 @@
 """A program compiled: its definitions, called with values of Python."""
 
-import ctypes
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn
 
@@ -63,21 +62,12 @@ class NativeProgram:
         self.source = source if self.signature.sites else None
         self.entries = self.signature.entries
         self.kept: list[Any] = []
-        pool()
-        self.code = Compiled(artefact.code)
-        self.take_threads(threads)
+        self.enter = pool().enter
+        self.code = Compiled(artefact.codes)
         self.fill_constants(artefact.constants)
         self.fill_objects()
-        self.contexts = Contexts(self.signature, self.code, lambda p, t: NativeFunction(self, p, t))
-        enter = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)
-        self.enter = enter(self.code.address("enter"))
-
-    def take_threads(self, threads: int | None) -> None:
-        """Say how many threads parallel loops take."""
-        place = self.code.global_address("relay.threads")
         count = 0 if threads is None else thread_count(threads, "threads")
-        if place:
-            put(place, "i64", count)
+        self.contexts = Contexts(self.signature, self.code, count, lambda p, t: NativeFunction(self, p, t))
 
     def fill_constants(self, images: Sequence[np.ndarray[Any, Any]]) -> None:
         """Put constant tensors where the code looks for them."""

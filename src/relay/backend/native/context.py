@@ -10,7 +10,21 @@ import struct
 import weakref
 from typing import Any
 
-from relay.backend.native.memory import BOTTOM, BOX, CHUNKS, LARGE, LIMIT, RESULTS, SITE, SPARE, STACK
+from relay.backend.native.memory import (
+    BOTTOM,
+    BOX,
+    CHUNKS,
+    CLASSES,
+    HOME,
+    LARGE,
+    LAYOUTS,
+    LIMIT,
+    RESULTS,
+    SITE,
+    SPARE,
+    STACK,
+    THREADS,
+)
 from relay.interpreter.limits import available_memory
 
 STACK_BYTES = 64 << 30
@@ -61,6 +75,14 @@ class Context:
         put(self.address + BOX, "ptr", self.box)
         weakref.finalize(self, freed, self.memory).atexit = False
 
+    def belong(self, layouts: int, home: int, threads: int) -> None:
+        """Serve a program: where its layouts are, and the list of its free contexts, and how many threads its
+        loops take, 0 leaves it to the process.
+        """
+        put(self.address + LAYOUTS, "ptr", layouts)
+        put(self.address + HOME, "ptr", home)
+        put(self.address + THREADS, "i64", threads)
+
     @property
     def site(self) -> int:
         """Where the program has failed."""
@@ -85,7 +107,7 @@ def address_space(size: int) -> mmap.mmap:
 def freed(memory: Any) -> None:
     """Give the memory of all objects of a context back."""
     free = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(("free", ctypes.pythonapi))
-    for start in (CHUNKS, SPARE, LARGE):
+    for start in (CHUNKS, SPARE, LARGE, *range(CLASSES, RESULTS, 8)):
         p = get(ctypes.addressof(memory) + start, "ptr")
         while p:
             following = get(p, "ptr")

@@ -5,7 +5,6 @@ references nobody counts.  Only where functions come out of a program do its cal
 such calls run one after the other.
 """
 
-import ctypes
 import threading
 from collections import deque
 from collections.abc import Callable, Generator
@@ -14,26 +13,31 @@ from typing import Any
 
 from relay.backend.native.context import Context
 from relay.backend.native.jit import Compiled
+from relay.backend.native.pool import pool
 from relay.backend.native.signature import Signature
 from relay.backend.native.values import Conversion
 from relay.ir.type import FuncType
-
-Door = Callable[[int, int], int | None]
 
 
 class Contexts:
     """The contexts of a program."""
 
     def __init__(
-        self, signature: Signature, code: Compiled, function: Callable[[int, FuncType], Any]
+        self, signature: Signature, code: Compiled, threads: int, function: Callable[[int, FuncType], Any]
     ) -> None:
-        """One is free; `function` makes a Python object of a closure."""
+        """One is free; `threads` is how many parallel loops take (0 leaves it to the process), and `function`
+        makes a Python object of a closure.
+        """
+        self.threads = threads
         self.signature = signature
         self.function = function
         self.known: dict[int, Context] = {}
-        self.take, self.give, self.clear = door(code, "take"), door(code, "give"), door(code, "clear")
-        self.new, self.new_bytes = door(code, "new"), door(code, "new_bytes")
-        self.keep, self.drop = door(code, "keep"), door(code, "drop")
+        doors = pool().doors
+        self.take, self.give, self.clear = doors["take"], doors["give"], doors["clear"]
+        self.new, self.new_bytes = doors["new"], doors["new_bytes"]
+        self.keep, self.drop = doors["keep"], doors["drop"]
+        self.layouts = code.global_address("relay.layouts")
+        self.home = code.global_address("relay.contexts")
         self.lock = threading.RLock()
         self.is_shared = bool(signature.functions)
         self.functions = 0
@@ -45,7 +49,9 @@ class Contexts:
 
     def add(self) -> Context:
         """One more context."""
-        made = Context(self.signature.parts.results, self.signature.parts.slots)
+        parts = self.signature.parts
+        made = Context(parts.results, parts.slots)
+        made.belong(self.layouts, self.home, self.threads)
         at = made.address
         made.conversion = Conversion(
             self.signature, lambda n: self.new(at, n) or 0, lambda n: self.new_bytes(at, n) or 0
@@ -73,7 +79,7 @@ class Contexts:
     @contextmanager
     def taken(self) -> Generator[Context, None, None]:
         """A context that nobody else has."""
-        address = self.take(0, 0)
+        address = self.take(self.home, 0)
         context = self.known[address] if address else self.add()
         try:
             yield context
@@ -107,9 +113,3 @@ class Contexts:
         while self.gone:
             self.functions -= 1
             self.drop(next(iter(self.known)), self.gone.popleft())
-
-
-def door(code: Compiled, name: str) -> Door:
-    """A function of compiled code that takes a context and a number, and lets nobody in meanwhile."""
-    kind = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)
-    return kind(code.address(name))

@@ -1,36 +1,52 @@
-"""The functions of compiled code that Python calls: they take a context and a number."""
+"""The functions of the runtime that Python calls: they take a context and a number; as LLVM IR."""
 
-from relay.backend.native.memory import NEXT
+from relay.backend.native.idioms import expanded
+from relay.backend.native.memory import HOME, LARGE, NEXT, TAKEN
 
-DOORS = f"""
-declare i32 @relay_enter(ptr, ptr)
-declare i32 @relay_try(ptr, ptr, ptr, i64, i64, i64)
-define i32 @enter(ptr %ctx, ptr %start) {{
+DOORS = expanded(f"""
+define void @relay_give(ptr %ctx, i1 %empty) nounwind {{
+entry:
+  %taken = field i64, %ctx, {TAKEN}
+  %large = field i64, %ctx, {LARGE}
+  %either = or i64 %taken, %large
+  %some = icmp ne i64 %either, 0
+  %unclean = and i1 %some, %empty
+  br i1 %unclean, label %clear, label %back
+clear:
+  call void @relay_clear(ptr %ctx)
+  br label %back
+back:
+  %home = field ptr, %ctx, {HOME}
+  %first = load ptr, ptr %home
+  put ptr %first, %ctx, {NEXT}
+  store ptr %ctx, ptr %home
+  ret void
+}}
+define i32 @door.enter(ptr %ctx, ptr %start) {{
   call void @relay_begin(ptr %ctx)
   %r = call i32 @relay_enter(ptr %ctx, ptr %start)
   call void @relay_end(ptr %ctx)
   ret i32 %r
 }}
-define ptr @take(ptr %none) {{
+define ptr @door.take(ptr %home, i64 %none) {{
 entry:
-  %ctx = load ptr, ptr @relay.contexts
+  %ctx = load ptr, ptr %home
   %all = icmp eq ptr %ctx, null
   br i1 %all, label %done, label %one
 one:
-  %at = getelementptr i8, ptr %ctx, i64 {NEXT}
-  %next = load ptr, ptr %at
-  store ptr %next, ptr @relay.contexts
+  %next = field ptr, %ctx, {NEXT}
+  store ptr %next, ptr %home
   br label %done
 done:
   ret ptr %ctx
 }}
-define void @give(ptr %ctx, i64 %empty) {{
+define void @door.give(ptr %ctx, i64 %empty) {{
   %is_empty = icmp ne i64 %empty, 0
-  call void @relay.give(ptr %ctx, i1 %is_empty)
+  call void @relay_give(ptr %ctx, i1 %is_empty)
   ret void
 }}
-define void @clear(ptr %ctx) {{
-  call void @relay.clear(ptr %ctx)
+define void @door.clear(ptr %ctx, i64 %none) {{
+  call void @relay_clear(ptr %ctx)
   ret void
 }}
 define internal void @new.object(ptr %ctx, ptr %to, i64 %size, i64 %end, i64 %lane) {{
@@ -43,27 +59,29 @@ define internal void @new.bytes(ptr %ctx, ptr %to, i64 %size, i64 %end, i64 %lan
   store ptr %p, ptr %to
   ret void
 }}
-define ptr @new(ptr %ctx, i64 %size) {{
+define ptr @door.new(ptr %ctx, i64 %size) {{
   %to = alloca ptr
   store ptr null, ptr %to
   call i32 @relay_try(ptr %ctx, ptr @new.object, ptr %to, i64 %size, i64 0, i64 0)
   %p = load ptr, ptr %to
   ret ptr %p
 }}
-define ptr @new_bytes(ptr %ctx, i64 %size) {{
+define ptr @door.new_bytes(ptr %ctx, i64 %size) {{
   %to = alloca ptr
   store ptr null, ptr %to
   call i32 @relay_try(ptr %ctx, ptr @new.bytes, ptr %to, i64 %size, i64 0, i64 0)
   %p = load ptr, ptr %to
   ret ptr %p
 }}
-define void @keep(ptr %ctx, ptr %p) {{
+define void @door.keep(ptr %ctx, ptr %p) {{
   call void @relay.retain(ptr %p)
   ret void
 }}
-define void @drop(ptr %ctx, ptr %p) {{
+define void @door.drop(ptr %ctx, ptr %p) {{
   call void @relay.release(ptr %ctx, ptr %p)
   ret void
 }}
+""")
+"""`enter` runs a start in a context, `take` and `give` are for contexts, `clear` frees what one has, `new`
+and `new_bytes` make objects, `keep` and `drop` count references; `relay_give` is `give` for compiled code.
 """
-"""What Python calls."""

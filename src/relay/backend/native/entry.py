@@ -4,6 +4,10 @@ from relay.backend.native.memory import SAVED, STACK
 
 _X86 = f"""
 .text
+.globl relay_enter
+.globl relay_try
+.globl relay_fail
+.globl relay_outside
 .p2align 4
 relay_enter:
   pushq %rbp
@@ -61,6 +65,10 @@ relay_fail:
 """
 _ARM = f"""
 .text
+.globl relay_enter
+.globl relay_try
+.globl relay_fail
+.globl relay_outside
 .p2align 4
 relay_enter:
   stp x29, x30, [sp, #-160]!

@@ -285,9 +285,12 @@ def define_group(program: Program, v: GlobalVar, fn: Function) -> None:
     of = form(fn)
     shared = program.groups.get(of.key)
     if shared is None:
-        sites = len(program.sites)
+        sites, pieces = len(program.sites), len(program.pieces)
+        program.has_loops = False
         made = Fused(program, program.symbol(v), fn)
         program.pieces.append(made.text())
+        if POINTER in made.kinds and not program.has_loops:
+            program.plain.update(range(pieces, len(program.pieces)))
         shared = Shared(f"@{program.symbol(v)}", list(made.row.places), of.constants)
         if len(program.sites) == sites:
             program.groups[of.key] = shared

@@ -5,7 +5,8 @@ While a call of the main thread is under way, another thread sets that limit to 
 to time: the call then looks whether Python has something to do for a signal, and goes on.
 """
 
-from relay.backend.native.memory import BOTTOM, INTERRUPTED, LIMIT, OUTER, THREAD
+from relay.backend.native.idioms import expanded
+from relay.backend.native.memory import BOTTOM, INTERRUPTED, LIMIT, OUTER, THREAD, TOO_DEEP
 
 TICK = 40_000_000
 """Nanoseconds between two looks at a call: it is the second one that interrupts it."""
@@ -14,7 +15,7 @@ IDLE = 25
 BUSY = 1
 """In the place of the call under way: it is being interrupted."""
 
-INTERRUPTS = f"""
+INTERRUPTS = expanded(f"""
 @watch.main = global i64 0
 @watch.call = internal global i64 0, align 64
 @watch.count = internal global i64 0
@@ -45,8 +46,7 @@ define internal void @watch.reset() {{
 define void @relay_begin(ptr %ctx) {{
 entry:
   %thread = call ptr @PyEval_SaveThread()
-  %thread_at = getelementptr i8, ptr %ctx, i64 {THREAD}
-  store ptr %thread, ptr %thread_at
+  put ptr %thread, %ctx, {THREAD}
   %me = call i64 @pthread_self()
   %main = load i64, ptr @watch.main
   %is_main = icmp eq i64 %me, %main
@@ -67,8 +67,7 @@ set:
   %is_set = extractvalue {{ i64, i1 }} %pair, 1
   br i1 %is_set, label %keep, label %note
 keep:
-  %outer_at = getelementptr i8, ptr %ctx, i64 {OUTER}
-  store i64 %before, ptr %outer_at
+  put i64 %before, %ctx, {OUTER}
   %started = load i32, ptr @watch.started
   %new = icmp eq i32 %started, 0
   br i1 %new, label %start, label %look
@@ -80,10 +79,10 @@ look:
   %sleeps = icmp ne i32 %asleep, 0
   br i1 %sleeps, label %wake, label %done
 wake:
-  call i32 @pthread_mutex_lock(ptr @watch.mutex)
+  lock @watch.mutex
   store atomic i32 0, ptr @watch.asleep seq_cst, align 4
   call i32 @pthread_cond_signal(ptr @watch.wake)
-  call i32 @pthread_mutex_unlock(ptr @watch.mutex)
+  unlock @watch.mutex
   ret void
 done:
   ret void
@@ -97,8 +96,7 @@ entry:
   br i1 %is_main, label %unset, label %done
 unset:
   %now = ptrtoint ptr %ctx to i64
-  %outer_at = getelementptr i8, ptr %ctx, i64 {OUTER}
-  %outer = load i64, ptr %outer_at
+  %outer = field i64, %ctx, {OUTER}
   %pair = cmpxchg ptr @watch.call, i64 %now, i64 %outer seq_cst monotonic
   %is_set = extractvalue {{ i64, i1 }} %pair, 1
   br i1 %is_set, label %restore, label %wait
@@ -111,37 +109,55 @@ mine:
   %still = icmp eq i64 %held, %now
   br i1 %still, label %unset, label %restore
 restore:
-  %bottom_at = getelementptr i8, ptr %ctx, i64 {BOTTOM}
-  %bottom = load i64, ptr %bottom_at
-  %limit_at = getelementptr i8, ptr %ctx, i64 {LIMIT}
+  %bottom = field i64, %ctx, {BOTTOM}
+  %limit_at = place %ctx, {LIMIT}
   store atomic i64 %bottom, ptr %limit_at monotonic, align 8
   br label %done
 done:
-  %thread_at = getelementptr i8, ptr %ctx, i64 {THREAD}
-  %thread = load ptr, ptr %thread_at
+  %thread = field ptr, %ctx, {THREAD}
   call void @PyEval_RestoreThread(ptr %thread)
-  store ptr null, ptr %thread_at
+  put ptr null, %ctx, {THREAD}
   ret void
 }}
 
 ; The site of a failure, or 0: to go on.
 define i64 @relay_poll(ptr %ctx) {{
 entry:
-  %thread_at = getelementptr i8, ptr %ctx, i64 {THREAD}
-  %thread = load ptr, ptr %thread_at
+  %thread = field ptr, %ctx, {THREAD}
   %held = icmp eq ptr %thread, null
   br i1 %held, label %on, label %signals
 signals:
   call void @PyEval_RestoreThread(ptr %thread)
   %raised = call i32 @PyErr_CheckSignals()
   %same = call ptr @PyEval_SaveThread()
-  store ptr %same, ptr %thread_at
+  put ptr %same, %ctx, {THREAD}
   %bad = icmp ne i32 %raised, 0
   br i1 %bad, label %stop, label %on
 stop:
   ret i64 {INTERRUPTED}
 on:
   ret i64 0
+}}
+
+; The stack pointer is beyond the limit: because the stack is full, or to make the call look up.
+define preserve_allcc void @relay_stopped(ptr %ctx) noinline cold nounwind {{
+entry:
+  %sp = call i64 @llvm.read_register.i64(metadata !2)
+  %bottom = field i64, %ctx, {BOTTOM}
+  %limit_at = place %ctx, {LIMIT}
+  store atomic i64 %bottom, ptr %limit_at monotonic, align 8
+  %deep = icmp ult i64 %sp, %bottom
+  br i1 %deep, label %fail, label %look
+look:
+  %why = call i64 @relay_outside(ptr %ctx, ptr @relay_poll)
+  %on = icmp eq i64 %why, 0
+  br i1 %on, label %go, label %fail
+fail:
+  %site = phi i64 [ {TOO_DEEP}, %entry ], [ %why, %look ]
+  call void @relay_fail_at(ptr %ctx, i64 %site)
+  unreachable
+go:
+  ret void
 }}
 
 define internal void @watch.start() noinline {{
@@ -170,7 +186,7 @@ poke:
   br i1 %mine, label %set, label %back
 set:
   %ctx = inttoptr i64 %call to ptr
-  %limit_at = getelementptr i8, ptr %ctx, i64 {LIMIT}
+  %limit_at = place %ctx, {LIMIT}
   store atomic i64 -1, ptr %limit_at monotonic, align 8
   store atomic i64 %call, ptr @watch.call seq_cst, align 8
   br label %back
@@ -183,7 +199,7 @@ nothing:
 quiet:
   br label %tick
 sleep:
-  call i32 @pthread_mutex_lock(ptr @watch.mutex)
+  lock @watch.mutex
   store atomic i32 1, ptr @watch.asleep seq_cst, align 4
   %again = load atomic i64, ptr @watch.call seq_cst, align 8
   %some = icmp ne i64 %again, 0
@@ -195,9 +211,10 @@ doze:
   br i1 %more, label %doze, label %rise
 rise:
   store atomic i32 0, ptr @watch.asleep seq_cst, align 4
-  call i32 @pthread_mutex_unlock(ptr @watch.mutex)
+  unlock @watch.mutex
   br label %awake
 awake:
   br label %tick
 }}
-"""
+""")
+"""`relay_begin(context)` and `relay_end(context)` around what other threads of Python may run beside."""

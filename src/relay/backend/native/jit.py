@@ -2,10 +2,20 @@
 
 import ctypes
 import platform
+import re
+from collections.abc import Collection, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
 from typing import Any
 
-from relay.backend.native.entry import assembly
+from relay.backend.native.modules import Module, functions
+from relay.backend.native.threads import cores
+
+OUTER = re.compile(r"^declare (?!.*@llvm\.).*$", re.MULTILINE)
+NEAR = r"\g<0> nonlazybind"
+SOME_DATA = """@relay.some = internal global i64 0
+@llvm.used = appending global [1 x ptr] [ptr @relay.some], section "llvm.metadata"
+"""
 
 
 def binding() -> Any:
@@ -42,29 +52,54 @@ def features() -> list[str]:
     return sorted([name for name, there in binding().get_host_cpu_features().items() if there])
 
 
-class Optimised:
-    """LLVM IR after LLVM's passes."""
+def loadable(text: str) -> str:
+    """A module as the loader of llvmlite can place it.
 
-    def __init__(self, text: str) -> None:
-        """Optimise a module."""
+    It reserves memory for addresses of functions from elsewhere only where these are read from a table
+    (`nonlazybind`), and for such a table only beside other data.
+    """
+    return f'target triple = "{triple()}"\n{OUTER.sub(NEAR, text)}\n{SOME_DATA}'
+
+
+class Optimised:
+    """A module after LLVM's passes."""
+
+    def __init__(self, text: str, is_plain: bool = False, elsewhere: Collection[str] = ()) -> None:
+        """Optimise a module; `elsewhere` are functions that others of the program have.
+
+        A plain one has loops as they should be, and only functions of the runtime to bring in.
+        """
         llvm = binding()
         self.target = machine()
-        head = f'target triple = "{triple()}"'
-        self.module = llvm.parse_assembly("\n".join([head, assembly(platform.machine()), text]))
-        tuning = llvm.create_pipeline_tuning_options(speed_level=3)
+        self.module = llvm.parse_assembly(loadable(text), llvm.create_context())
+        tuning = llvm.create_pipeline_tuning_options(speed_level=1 if is_plain else 3)
         passes = llvm.create_pass_builder(self.target, tuning)
-        passes.getModulePassManager().run(self.module, passes)
-        lost = self.lost()
+        if is_plain:
+            inline = llvm.create_new_module_pass_manager()
+            inline.add_always_inliner_pass()
+            inline.add_global_dead_code_eliminate_pass()
+            inline.run(self.module, passes)
+            simplify = passes.getFunctionPassManager()
+            for f in self.module.functions:
+                if not f.is_declaration:
+                    unlocked("LLVMPY_RunNewFunctionPassManager")(simplify, f, passes)
+        else:
+            unlocked("LLVMPY_RunNewModulePassManager")(passes.getModulePassManager(), self.module, passes)
+        lost = self.lost(elsewhere)
         assert not lost, f"code calls what is not there: {', '.join(lost)}"
 
-    def lost(self) -> list[str]:
+    def lost(self, elsewhere: Collection[str]) -> list[str]:
         """Functions that are called and are nowhere: loading would put 0 for their address.
 
-        Those of the name `relay_` are there: as assembly, or from the pool of threads.
+        Those of the name `relay_` are there, in the runtime.
         """
         process = ctypes.CDLL(None)
         names = [f.name for f in self.module.functions if f.is_declaration]
-        return [n for n in names if not n.startswith(("llvm.", "relay_")) and not hasattr(process, n)]
+        return [
+            n
+            for n in names
+            if not n.startswith(("llvm.", "relay_")) and n not in elsewhere and not hasattr(process, n)
+        ]
 
     def text(self) -> str:
         """As text."""
@@ -76,19 +111,56 @@ class Optimised:
 
     def code(self) -> bytes:
         """As object code."""
-        return self.target.emit_object(self.module)
+        ffi = binding().ffi
+        with ffi.OutputString() as error:
+            found = unlocked("LLVMPY_TargetMachineEmitToMemory")(self.target, self.module, 1, error)
+            assert found, str(error)
+        try:
+            return ctypes.string_at(ffi.lib.LLVMPY_GetBufferStart(found), ffi.lib.LLVMPY_GetBufferSize(found))
+        finally:
+            ffi.lib.LLVMPY_DisposeMemoryBuffer(found)
+
+
+def unlocked(name: str) -> Any:
+    """A function of LLVM without the lock that llvmlite takes for each: what it works on here belongs to a
+    context that no other thread has.
+    """
+    found = getattr(binding().ffi.lib, name)
+    return getattr(found, "_cfn", found)
+
+
+def emitted(parts: Sequence[Module], kind: str) -> str:
+    """The code as LLVM leaves it (`llvm`), or as assembly of this machine (`asm`)."""
+    names = functions(parts)
+    made = [Optimised(part.text, part.is_plain, names) for part in parts]
+    return "\n".join([m.assembly() if kind == "asm" else m.text() for m in made])
+
+
+def compiled(parts: Sequence[Module]) -> list[bytes]:
+    """The object code of a program's modules, which are compiled side by side."""
+    names = functions(parts)
+
+    def code(part: Module) -> bytes:
+        return Optimised(part.text, part.is_plain, names).code()
+
+    machine()  # what it initialises is common to all
+    longest_first = sorted(range(len(parts)), key=lambda i: -len(parts[i].text))
+    with ThreadPoolExecutor(max(1, min(cores(), len(parts)))) as workers:
+        made = dict(zip(longest_first, workers.map(code, [parts[i] for i in longest_first]), strict=True))
+    return [made[i] for i in range(len(parts))]
 
 
 class Compiled:
     """Code in memory; it stays as long as this object does."""
 
-    def __init__(self, code: bytes) -> None:
-        """Load object code."""
+    def __init__(self, codes: Sequence[bytes]) -> None:
+        """Load object code, of one program."""
         llvm = binding()
         target = machine()
         # One stretch of memory for all: sections apart may be too far from each other for `codemodel=small`.
         self.engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), target, use_lmm=True)
-        self.engine.add_object_file(llvm.ObjectFileRef.from_data(code))
+        for code in codes:
+            self.engine.add_object_file(llvm.ObjectFileRef.from_data(code))
         self.engine.finalize_object()
 
     @property

@@ -58,6 +58,7 @@ def whole(b: Loops, call: Call, views: Sequence[Any], shapes: Sequence[Sequence[
         return [matrices.whole(fields_of(b, call)[0])]
     outs = [new_output(b, f, sizes) for f, sizes in zip(fields_of(b, call), shapes, strict=True)]
     if hasattr(op, "compute"):
+        b.program.has_loops = True
         is_tuple = isinstance(b.program.types(call), TupleType)
         op.compute(b, tuple(outs) if is_tuple else outs[0], *views)
     else:

@@ -11,6 +11,7 @@ from typing import Any
 
 from relay.backend.native.code import CONTEXT, POINTER, VOID, Code, Value
 from relay.backend.native.indices import Index, value
+from relay.backend.native.memory import THREADS
 from relay.backend.native.representation import SIZES
 
 WORTH = 10_000
@@ -19,11 +20,7 @@ NAME = re.compile(r"%[\w.]+")
 DEFINED = re.compile(r"\s*(%[\w.]+) = ")
 VECTOR = re.compile(r"<(\d+) x (\w+)>")
 ENV = Value(POINTER, "%env")
-DECLARATIONS = """
-declare void @relay_parallel(ptr, ptr, ptr, i64, i64, i64)
-@relay.threads = global i64 0
-"""
-"""What programs need; the variable says how many threads their loops take, 0 leaves it to the process."""
+DECLARATIONS = "declare void @relay_parallel(ptr, ptr, ptr, i64, i64, i64)"
 
 Body = Callable[[Value, Value, Value], None]
 
@@ -40,7 +37,7 @@ def parallel(program: Any, code: Code, count: Index, grain: Index, body: Body) -
     env = code.room(size) if captured else Value(POINTER, "null")
     for v, offset in zip(captured, offsets, strict=True):
         code.store(v, code.at(env, offset))
-    threads = code.load("i64", Value(POINTER, "@relay.threads"))
+    threads = code.load("i64", code.at(CONTEXT, THREADS))
     what = f"ptr @{name}, {env}, {value(count)}, {value(grain)}, {threads}"
     code.do(f"call void @relay_parallel({CONTEXT}, {what})")
 

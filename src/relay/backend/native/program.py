@@ -63,6 +63,10 @@ class Program(DataTypes):
         self.sites: list[Site] = []
         self.pieces: list[str] = []
         """Functions and data, as text."""
+        self.plain: set[int] = set()
+        """The numbers of those that LLVM need not work hard on: groups and kernels."""
+        self.has_loops = False
+        """Whether the group that is being made has loops that are not cut for the processor."""
         self.singletons: dict[str, str] = {}
         self.wrappers = 0
         self.declared: dict[str, None] = {}
@@ -91,7 +95,9 @@ class Program(DataTypes):
         """Add a function that many may call, once."""
         if name not in self.shared:
             self.shared.add(name)
-            self.pieces.append(make())
+            text = make()
+            self.plain.add(len(self.pieces))
+            self.pieces.append(text)
 
     def site(self, code: str, message: str, at: Expr, hint: str = "") -> int:
         """The number of a place where the program may fail."""

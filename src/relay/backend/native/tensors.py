@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from relay.backend.native.code import CONTEXT, Code, Value, integer
+from relay.backend.native.code import Code, Value, integer
 from relay.backend.native.memory import Layout, Layouts, header, read_leaf
 from relay.backend.native.representation import POINTER, SIZES, memory, scalar
 from relay.backend.native.texts import laid_out, texts_of
@@ -221,25 +221,3 @@ def addresses(whole: Any, start: int) -> list[Any]:
     if int(words[0]) >> 48 == TEXTS:
         found.append(whole[start : int(words[BYTES // 8])].view("uint64"))
     return found
-
-
-ALLOCATE_BYTES = f"""
-define internal ptr @relay.allocate_bytes({CONTEXT}, i64 %exact) nounwind {{
-entry:
-  %up = add i64 %exact, 63
-  %size = and i64 %up, -64
-  %small = icmp ule i64 %size, 512
-  br i1 %small, label %list, label %large
-list:
-  %p = call ptr @relay.allocate(ptr %ctx, i64 %size)
-  br label %done
-large:
-  %q = call ptr @relay.allocate_large(ptr %ctx, i64 %size)
-  br label %done
-done:
-  %r = phi ptr [ %p, %list ], [ %q, %large ]
-  %bytes_at = getelementptr inbounds i8, ptr %r, i64 {BYTES}
-  store i64 %size, ptr %bytes_at
-  ret ptr %r
-}}
-"""

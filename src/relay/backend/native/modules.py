@@ -1,0 +1,90 @@
+"""A program's code as several modules of LLVM, which are compiled side by side.
+
+Definitions and what Python calls are one module, which LLVM works hard on: it brings numbers and calls
+together.  Groups and kernels are loops that are already cut, vectors and all, into what the processor does;
+they are spread over more modules, and need less.
+"""
+
+import re
+from collections.abc import Collection, Iterable, Sequence
+from typing import NamedTuple
+
+SIZE = 40_000
+"""Letters of code that are enough for a module."""
+NAME = re.compile(r'@("[^"]+"|[\w.$-]+)')
+HEAD = re.compile(
+    r"""^define\ (?P<linkage>internal\ )?(?P<convention>(?:tailcc|preserve_allcc)\ )?
+    (?P<result>.*)\ @(?P<name>"[^"]+"|[\w.$-]+)\((?P<params>.*)\)\ """,
+    re.MULTILINE | re.VERBOSE,
+)
+
+
+class Module(NamedTuple):
+    """LLVM IR, whether its loops and calls are as they should be, and what it has that others may call."""
+
+    text: str
+    is_plain: bool
+    functions: Collection[str]
+
+
+def functions(parts: Iterable[Module]) -> set[str]:
+    """What some modules have that others may call."""
+    return {name for part in parts for name in part.functions}
+
+
+class Part:
+    """A module in the making."""
+
+    def __init__(self, pieces: Sequence[str]) -> None:
+        """`pieces` are its functions and data."""
+        self.text = "\n".join(pieces)
+        self.heads = {m["name"]: m for m in HEAD.finditer(self.text)}
+        self.names = set(NAME.findall(self.text))
+
+    def exported(self, names: Collection[str]) -> str:
+        """The text; functions of some names are seen by other modules."""
+        return HEAD.sub(
+            lambda m: m[0].replace(" internal ", " ", 1) if m["name"] in names else m[0], self.text
+        )
+
+    def declaration(self, name: str) -> str:
+        """What other modules say of a function."""
+        m = self.heads[name]
+        kinds = ", ".join([p.rpartition(" ")[0] for p in m["params"].split(", ")])
+        return f"declare {m['convention'] or ''}{m['result']} @{name}({kinds})"
+
+
+def modules(
+    shared: str, declared: Iterable[str], first: str, pieces: Sequence[str], plain: Collection[int]
+) -> list[Module]:
+    """The modules of a program: `shared` is in all of them, `declared` where it is needed, `first` only in
+    that of the definitions; `plain` are the numbers of the pieces that go elsewhere.
+    """
+    rows = [[first, *[p for i, p in enumerate(pieces) if i not in plain]]]
+    room = 0
+    for i in sorted(plain):
+        if room <= 0:
+            rows.append([])
+            room = SIZE
+        rows[-1].append(pieces[i])
+        room -= len(pieces[i])
+    parts = [Part(row) for row in rows]
+    owner = {name: part for part in parts for name in part.heads}
+    foreign = [sorted((part.names & owner.keys()) - part.heads.keys()) for part in parts]
+    exported = {name for names in foreign for name in names}
+    own = {text: set(NAME.findall(text)) for text in declared}
+    return [
+        Module(
+            "\n".join(
+                [
+                    shared,
+                    *[text for text, names in own.items() if names & part.names],
+                    *[owner[name].declaration(name) for name in names],
+                    part.exported(exported),
+                ]
+            ),
+            part is not parts[0],
+            part.heads.keys() & exported,
+        )
+        for part, names in zip(parts, foreign, strict=True)
+    ]
