@@ -40,6 +40,8 @@ TRANSPOSED: dict[str, Case] = {
     "strides": (2, "2x5x4x9", "4x4x9x8", {"strides": 2, "padding": 1}),
     "more at the end": (2, "1x4x4x16", "3x3x16x8", {"strides": (2, 3), "output_padding": 1, "dilation": 2}),
     "grouped": (2, "1x5x5x16", "3x3x16x8", {"groups": 2, "strides": 2}),
+    "fewer taps than strides": (2, "1x5x4x8", "2x2x8x16", {"strides": (3, 2), "output_padding": 1}),
+    "far apart": (2, "1x4x5x8", "5x5x8x9", {"strides": 4, "padding": 2}),
     "one axis": (1, "1x9x8", "4x8x12", {"strides": 2}),
     "three axes": (3, "1x3x3x3x8", "2x2x2x8x9", {"strides": 2}),
 }
@@ -109,9 +111,17 @@ def test_convolutions_with_fewer_products(name: str) -> None:
     check(mod, args)
 
 
+@pytest.mark.parametrize("is_constant", [True, False])
 @pytest.mark.parametrize("name", list(TRANSPOSED))
-def test_transposed_convolutions(name: str) -> None:
-    check(*layer(TRANSPOSED[name], op="conv_transpose"))
+def test_transposed_convolutions(name: str, is_constant: bool) -> None:
+    check(*layer(TRANSPOSED[name], op="conv_transpose", is_constant=is_constant))
+
+
+def test_what_follows_a_transposed_convolution() -> None:
+    y = 'nn.conv2d_transpose(%x, %w, strides=2, data_layout="NHWC", kernel_layout="HWIO")'
+    text = f"""def @main(%x: Tensor[(2, 6, 5, 8), float32], %w: Tensor[(3, 3, 8, 24), float32],
+        %r: Tensor[(2, 13, 11, 24), float32]) {{ nn.relu({y} + %r) * 2f }}"""
+    check(relay.parse(text), [numbers(s, "float32") for s in ("2x6x5x8", "3x3x8x24", "2x13x11x24")])
 
 
 @pytest.mark.parametrize("name", ["odd channels", "grouped", "a tap a channel", "three axes"])
@@ -166,8 +176,11 @@ def test_what_follows_a_convolution(name: str, groups: int, is_constant: bool) -
 
 @pytest.mark.parametrize("name", ["many windows", "deep", "the first layer", "grouped", "a tap, apart"])
 def test_threads_do_not_change_a_bit(name: str) -> None:
-    mod, args = layer(CASES[name])
-    same_at_any_number(mod, args)
+    same_at_any_number(*layer(CASES[name]))
+
+
+def test_threads_do_not_change_a_bit_of_transposed_convolutions() -> None:
+    same_at_any_number(*layer(TRANSPOSED["strides"], op="conv_transpose"))
 
 
 @pytest.mark.parametrize("name", ["tiles of four", "odd channels", "deep"])

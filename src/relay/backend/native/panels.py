@@ -13,6 +13,20 @@ from relay.op.native import WindowProduct
 
 
 @dataclass(frozen=True)
+class Taps:
+    """Some elements along an axis: the first, how far each is from the one before it, and how many."""
+
+    first: int
+    step: int
+    count: int
+
+    @property
+    def slice(self) -> slice:
+        """They, of an array."""
+        return slice(self.first, self.first + self.step * self.count, self.step)
+
+
+@dataclass(frozen=True)
 class Packed:
     """A constant in panels of `width` columns, the last one filled with zeros."""
 
@@ -56,9 +70,12 @@ class Filters(Packed):
     """The filters of a convolution: a matrix for each group, whose rows are taps and their channels."""
 
     convolution: WindowProduct
+    taps: tuple[Taps | None, ...] = ()
+    """Those that are wanted along each axis, if not all are."""
 
     def rows(self) -> Any:
-        return filter_rows(self.weight.value, self.convolution)
+        some = tuple([slice(None) if t is None else t.slice for t in self.taps])
+        return filter_rows(self.weight.value[some], self.convolution)
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ from typing import Any, cast
 from relay.backend.native.indices import Index
 from relay.backend.native.kernels.convolutions import Convolutions, is_convolved
 from relay.backend.native.kernels.matrices import Matrices
+from relay.backend.native.kernels.phases import Phases, has_phases
 from relay.backend.native.kernels.sums import Sums, Weight
 from relay.backend.native.kernels.weight_gradients import WeightGradients, is_turned_product
 from relay.backend.native.kernels.winograd import Winograd, size_of_tiles
@@ -56,6 +57,8 @@ def sums_of(b: Loops, call: Call, views: Sequence[Any], shapes: Sequence[Sequenc
     if isinstance(kernel, WeightProduct):
         return WeightGradients(b, kernel.convolution, views, shapes[0], dtype)
     if isinstance(kernel, WindowProduct):
+        if has_phases(kernel, views[1]):
+            return Phases(b, kernel, views, shapes[0], dtype)
         size = size_of_tiles(kernel, views, shapes[0], dtype)
         if size:
             return Winograd(b, kernel, views, shapes[0], dtype, size)

@@ -98,7 +98,7 @@ class Convolutions(Sums):
         """The filters in panels, or as a stack of matrices."""
         b = self.b
         if isinstance(self.y, Weight):
-            packed = Filters(self.y.constant, self.sums, self.blocks.width, self.convolution)
+            packed = Filters(self.y.constant, self.sums, self.blocks.width, self.convolution, self.y.taps)
             whole = b.program.constant(b.code, packed)
             return b.code.load(POINTER, b.code.at(whole, DATA))
         if self.is_matrix and self.y.data is not None:

@@ -7,6 +7,7 @@ from typing import Any, cast
 from relay.backend.native.indices import Index
 from relay.backend.native.kernels.blocks import Tail
 from relay.backend.native.loops import Loops
+from relay.backend.native.panels import Taps as Taps
 from relay.backend.native.scalars import Number
 from relay.backend.native.space import Axes, in_lanes
 from relay.backend.native.vectors import OneByOne, Run
@@ -23,12 +24,15 @@ Put = Callable[[Sequence[Index]], None]
 class Weight:
     """A constant as an operand: a kernel packs it before the program runs."""
 
-    def __init__(self, e: Constant) -> None:
-        """`e` is a tensor."""
+    def __init__(self, e: Constant, taps: Sequence[Taps | None] = ()) -> None:
+        """`e` is a tensor, of which some elements along each axis are wanted; None is all."""
         self.constant = e
+        self.taps = tuple(taps)
         t = cast("TensorType", e.type)
         self.dtype = str(t.dtype)
-        self.sizes: Sequence[Index] = list(t.concrete_shape)
+        shape = t.concrete_shape
+        parts = zip(shape, self.taps or [None] * len(shape), strict=True)
+        self.sizes: Sequence[Index] = [n if some is None else some.count for n, some in parts]
 
 
 class Narrowed:
