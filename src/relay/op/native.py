@@ -327,6 +327,12 @@ class Loops(Indices, Protocol):
         """Run `body(index)` for every index of a shape."""
         ...
 
+    def fill(self, out: Output, element: Callable[[tuple[Index, ...]], Any]) -> None:
+        """Write `element(index)` to each index of a tensor, in any order, several at a time where that can be
+        said; for `compute`, outside of loops.
+        """
+        ...
+
     def room(self, dtype: str, sizes: Sequence[Index]) -> Output:
         """A tensor to work in, which ends with the operator; for `compute`, outside of loops."""
         ...

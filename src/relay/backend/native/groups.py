@@ -20,6 +20,7 @@ from relay.backend.native.representation import POINTER, is_scalar
 from relay.backend.native.rows import written
 from relay.backend.native.sharing import ROW, Row, Shared, form
 from relay.backend.native.space import Axes, merged, width
+from relay.backend.native.turns import moves_last
 from relay.backend.native.vectors import OneByOne
 from relay.backend.native.views import View, new_output, operand
 from relay.ir.expr import Call, Constant, Expr, Function, GlobalVar, Let, Tuple, TupleGetItem, Var
@@ -173,11 +174,19 @@ class Fused:
         if e is self.root:
             return True
         readers = self.users.get(e, [])
+        if any(self.is_turning(x) for x in (e, *readers)):
+            return False
         if self.by_rows and (lazy.is_reduction or is_pointwise(e) or not lazy.read):
             return True
         if isinstance(self.root, Tuple) and any(u is self.root for u in readers):
             return all(u is self.root or is_pointwise(u) for u in readers) and self.has_shape(e, readers)
         return may_wait(e, readers, self.has_shape(e, readers), lazy.depth)
+
+    def is_turning(self, e: Expr) -> bool:
+        """Whether a node is a tensor whose last axis changes its place: it is made block by block, from
+        memory, since nothing else reads whole vectors.
+        """
+        return isinstance(e, Call) and moves_last(e, self.program.types(e))
 
     def has_shape(self, e: Expr, readers: Sequence[Expr]) -> bool:
         """Whether all who read a node have its shape."""

@@ -171,6 +171,12 @@ class Loops(Indices):
 
         return along(0, (), totals)
 
+    def fill(self, out: Any, element: Callable[[tuple[Index, ...]], Number]) -> None:
+        """Write `element(index)` to each index of a tensor, in any order."""
+        from relay.backend.native.rows import filled
+
+        filled(self, out, element)
+
     def room(self, dtype: str, sizes: Sequence[Index]) -> View:
         """A tensor to work in, which ends with the operator."""
         made = new_output(self, TensorType(self.dims(sizes), dtype), sizes)

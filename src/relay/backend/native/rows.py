@@ -13,6 +13,7 @@ from relay.backend.native.kernels.depthwise import depthwise
 from relay.backend.native.lazy import Lazy, Room, is_pointwise
 from relay.backend.native.loops import Loops
 from relay.backend.native.representation import SIZES, memory, scalar
+from relay.backend.native.scalars import Number
 from relay.backend.native.shares import each, each_lane, nanoseconds
 from relay.backend.native.space import COSTS, Axes, below, in_lanes, merged, width
 from relay.backend.native.turns import turned
@@ -21,6 +22,8 @@ from relay.backend.native.views import View
 
 LARGEST_ROOM = 1 << 18
 """Bytes that are kept of a row at most: what lies in the cache beside all else."""
+LANES_LOST = 10
+"""How much longer an element takes that is computed alone."""
 WORTH_KEEPING = 8
 """What an element costs that is rather kept than computed again."""
 
@@ -66,6 +69,21 @@ def pointwise(b: Loops, outs: Mapping[Lazy, View]) -> None:
         one_by_one(b, outs)
 
 
+def filled(b: Loops, out: View, element: Callable[[tuple[Index, ...]], Number]) -> None:
+    """Write `element(index)` to each index of a tensor, several at a time where that can be said."""
+
+    def move(index: tuple[Index, ...]) -> None:
+        with b.inner():
+            out.put(index, element(index))
+
+    mark = b.mark()
+    try:
+        along(b, out.sizes, [Axes((i,), i) for i in range(len(out.sizes))], [out], move)
+    except OneByOne:
+        b.rewind(mark)
+        each(b, out.sizes, move, nanoseconds([out]) * LANES_LOST)
+
+
 def joined(b: Loops, x: Lazy, out: View) -> bool:
     """Compute a tensor if it is others joined along an axis, one after the other; else False."""
     if x.call.attrs.name != "concatenate":
@@ -85,7 +103,9 @@ def joined(b: Loops, x: Lazy, out: View) -> bool:
 
 def one_by_one(b: Loops, outs: Mapping[Lazy, View]) -> None:
     """The same, one element at a time."""
-    each(b, next(iter(outs)).sizes, lambda index: put(outs, index), 10 * nanoseconds(below(list(outs))))
+    each(
+        b, next(iter(outs)).sizes, lambda index: put(outs, index), LANES_LOST * nanoseconds(below(list(outs)))
+    )
 
 
 def put(outs: Mapping[Lazy, View], index: Sequence[Index]) -> None:

@@ -4,6 +4,7 @@ whole vectors.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 from relay.backend.native.code import Value, integer
@@ -11,11 +12,18 @@ from relay.backend.native.indices import Index, value
 from relay.backend.native.lazy import Lazy
 from relay.backend.native.loops import Loops
 from relay.backend.native.representation import SIZES, memory, scalar
+from relay.backend.native.shares import MOVED, each
 from relay.backend.native.space import VECTOR
 from relay.backend.native.tensors import place_of
 from relay.backend.native.vectors import counting
 from relay.backend.native.views import View
+from relay.ir.expr import Call
+from relay.ir.type import TensorType, Type
+from relay.op.axes import UNCHECKED
+from relay.op.reshape import Transpose
 
+FEWEST = 256
+"""Elements of a tensor that is worth a pass through memory."""
 LARGEST = 16
 """Lanes of a block at most."""
 
@@ -54,6 +62,15 @@ def turned(b: Loops, x: Lazy, out: View) -> bool:
     return True
 
 
+def moves_last(e: Call, t: Type) -> bool:
+    """Whether a call of an operator is a tensor whose last axis changes its place, and is more than one."""
+    if not isinstance(e.attrs, Transpose) or not isinstance(t, TensorType) or not t.is_closed:
+        return False
+    order = e.attrs.order(UNCHECKED, len(t.concrete_shape))
+    longer = [a for a, d in zip(order, t.concrete_shape, strict=True) if d != 1]
+    return bool(longer) and longer[-1] != max(longer) and prod(t.concrete_shape) >= FEWEST
+
+
 def lines(b: Loops, sizes: Sequence[Index], to: Sequence[int]) -> list[Line]:
     """The axes of the tensor that is read, in its order; `to` are their places in the one that is written."""
     rank = len(sizes)
@@ -88,16 +105,20 @@ class Turn:
     def write(self) -> None:
         """The loops over blocks."""
         b, n = self.b, self.lanes
+        counts = [self.blocks(x.count) for x in (self.across, self.along)]
+        outer = [x.count for x in self.outer]
+        is_short = any(isinstance(x.count, int) and x.count < n for x in (self.across, self.along))
 
         def blocks(index: tuple[Index, ...]) -> None:
-            *outer, i, j = index
-            start = [self.sum([b.times(k, x.read) for k, x in zip(outer, self.outer, strict=True)])]
-            start.append(self.sum([b.times(k, x.written) for k, x in zip(outer, self.outer, strict=True)]))
+            (i, j), places = (index[:2], index[2:]) if is_short else (index[-2:], index[:-2])
+            start = [self.sum([b.times(k, x.read) for k, x in zip(places, self.outer, strict=True)])]
+            start.append(self.sum([b.times(k, x.written) for k, x in zip(places, self.outer, strict=True)]))
             with b.code.in_lanes(n):
                 self.square(start[0], start[1], b.times(i, n), b.times(j, n))
 
-        counts = [self.blocks(x.count) for x in (self.across, self.along)]
-        b.nest([*[x.count for x in self.outer], *counts], blocks)
+        # The parts of short lines fill cache lines with those of the next place on the other axes.
+        order = [*counts, *outer] if is_short else [*outer, *counts]
+        each(b, order, blocks, MOVED * n * n)
 
     def sum(self, parts: Sequence[Index]) -> Index:
         """The sum of indices."""

@@ -69,6 +69,14 @@ class Parts(Pooling):
             found.append(Line(d, b.minus(end, begin), begin, inside=True))
         return found
 
+    def seeing(
+        self, b: Loops, place: Sequence[Index], space: Sequence[Index], counts: Sequence[Index]
+    ) -> list[tuple[Index, Index]]:
+        return [
+            (b.quotient(b.times(i, n), d), b.plus(b.quotient(b.minus(b.plus(n, d), 1), d), 1))
+            for i, d, n in zip(place, space, counts, strict=True)
+        ]
+
 
 @dataclass(frozen=True)
 class Parts1D(Parts):

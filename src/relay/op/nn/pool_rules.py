@@ -12,7 +12,7 @@ from relay.op.derivative import tensor_type
 from relay.op.native import Index, Loops, Output, View
 from relay.op.nn.cotangent import fitted
 from relay.op.nn.layout import to_layout
-from relay.op.nn.loops import Line, seen
+from relay.op.nn.loops import Line, put_in, seen
 from relay.op.nn.window import Pooling
 from relay.op.numeric import apply, dims, narrow
 from relay.op.relation import Typing
@@ -38,10 +38,10 @@ class PoolingRule(Pooling):
         return narrow(to_layout(np, x, self.data_axes, self.attributes()["layout"]), dtype)
 
     def winner(self, b: Loops, front: Sequence[Index], lines: Sequence[Line], data: View) -> Any:
-        """Where the first greatest element that a window sees is, as an int64; see `winners`."""
+        """Where the first greatest element that a window sees is, as an integer; see `winners`."""
         acc = accumulator_name(data.dtype)
         sizes = [line.size for line in lines]
-        none = b.const(-1, "int64")
+        none = b.const(-1, number_type(b.count(sizes)))
 
         def step(taps: Sequence[Index], totals: Sequence[Any]) -> Sequence[Any]:
             best, place = totals
@@ -53,7 +53,7 @@ class PoolingRule(Pooling):
             is_nan = b.both(b.compare("ne", x, x), b.compare("eq", best, best))
             better = b.bits("or", is_first, b.bits("or", b.compare("gt", x, best), is_nan))
             wins = b.both(is_there, better)
-            here = b.as_number(b.position(at, sizes), "int64")
+            here = b.as_number(b.position(at, sizes), none.dtype)
             return [b.select(wins, x, best), b.select(wins, here, place)]
 
         return b.fold([line.count for line in lines], [b.const(0, acc), none], step)[1]
@@ -71,6 +71,40 @@ class PoolingGradient(PoolingRule):
     def infer(self, t: Typing, out_grad: Type, data: Type) -> Type:
         t.equal(out_grad, self.pooled(t, data), why="`out_grad` is like the data pooled")
         return data
+
+    def most_seeing(self, b: Loops, data: View, out_grad: View) -> list[Index]:
+        """How many windows see a place at most, along each spatial axis."""
+        space, counts = self.spaces(data, out_grad)
+        return [n for _, n in self.seeing(b, space, space, counts)]
+
+    def spaces(self, data: View, out_grad: View) -> tuple[list[Index], list[Index]]:
+        """The spatial sizes of the data, and how many windows there are along each of these axes."""
+        a = self.attributes()
+        return (
+            put_in(data.sizes, a["layout"], self.data_axes)[2:],
+            put_in(out_grad.sizes, a["out_layout"] or a["layout"], self.data_axes)[2:],
+        )
+
+    def window_at(
+        self, b: Loops, index: Sequence[Index], number: Sequence[Index], data: View, out_grad: View
+    ) -> tuple[list[Index], list[Line], Any]:
+        """The one of the windows around a place with those numbers: its index, what it sees along each axis,
+        and whether it is there and sees the place.
+        """
+        a = self.attributes()
+        space, counts = self.spaces(data, out_grad)
+        batch, channel, *place = put_in(index, a["layout"], self.data_axes)
+        first = [i for i, _ in self.seeing(b, place, space, counts)]
+        window = [b.plus(i, k) for i, k in zip(first, number, strict=True)]
+        lines = self.lines(b, window, space)
+        conditions: list[Any] = []
+        for i, n, p, line in zip(window, counts, place, lines, strict=True):
+            away = b.minus(p, line.begin)
+            conditions += [b.is_within(i, n), b.is_within(away, b.times(line.count, line.step))]
+            if line.step > 1:
+                conditions.append(b.is_same(b.rest(away, line.step), 0))
+        at = put_in([batch, channel, *window], self.data_axes, a["out_layout"] or a["layout"])
+        return at, lines, b.both(*conditions)
 
 
 @dataclass(frozen=True)
@@ -90,25 +124,20 @@ class AverageGradient(PoolingGradient):
         """The means."""
         return fitted(self.sibling("", g), self.pooled_shape(data), out_grad), None
 
-    def compute(self, b: Loops, out: Output, out_grad: View, data: View) -> None:
-        """Each window gives its parts to the places that it sees."""
-        room = b.room(accumulator_name(data.dtype), data.sizes)
+    def element(self, b: Loops, index: Sequence[Index], out_grad: View, data: View) -> Any:
+        """From each window that sees the place its part."""
+        acc = accumulator_name(data.dtype)
 
-        def window(index: Sequence[Index]) -> None:
-            front, lines = self.seen_by(b, index, data)
-            g = b.cast(out_grad.at(index), room.dtype)
-            part = b.divide(g, b.cast(self.counted(b, lines), room.dtype))
+        def step(window: Sequence[Index], totals: Sequence[Any]) -> Sequence[Any]:
+            at, lines, is_seeing = self.window_at(b, index, window, data, out_grad)
 
-            def tap(taps: Sequence[Index]) -> None:
-                at, is_there = seen(b, lines, taps)
-                place = self.place_in([*front, *at])
-                b.when(is_there, lambda: room.put(place, b.add(room.at(place), part)))
+            def part() -> Any:
+                return b.divide(b.cast(out_grad.at(at), acc), b.cast(self.counted(b, lines), acc))
 
-            b.nest([line.count for line in lines], tap)
+            return [b.add(totals[0], b.where(is_seeing, part, lambda: b.const(0, acc)))]
 
-        cleared(b, room)
-        b.nest(out_grad.sizes, window)
-        b.nest(out.sizes, lambda index: out.put(index, b.cast(room.at(index), data.dtype)))
+        counts = self.most_seeing(b, data, out_grad)
+        return b.cast(b.fold(counts, [b.const(0, acc)], step)[0], data.dtype)
 
 
 @dataclass(frozen=True)
@@ -135,20 +164,28 @@ class MaxGradient(PoolingGradient):
         return None if dxs[0] is None else self(dxs[0], data)
 
     def compute(self, b: Loops, out: Output, out_grad: View, data: View) -> None:
-        """Each window gives its element to its winner."""
-        room = b.room("float64", data.sizes)
+        """First the winner of each window; then each place takes from those that it has won."""
+        space = put_in(data.sizes, self.attributes()["layout"], self.data_axes)[2:]
+        won = b.room(number_type(b.count(space)), out_grad.sizes)
+        acc, counts = accumulator_name(data.dtype), self.most_seeing(b, data, out_grad)
 
-        def window(index: Sequence[Index]) -> None:
-            front, lines = self.seen_by(b, index, data)
-            winner = self.winner(b, front, lines, data)
-            place = self.place_of(b, front, lines, winner)
-            g = b.cast(out_grad.at(index), "float64")
-            is_there = b.compare("ge", winner, b.const(0, winner))
-            b.when(is_there, lambda: room.put(place, b.add(room.at(place), g)))
+        def element(index: Sequence[Index]) -> Any:
+            place = put_in(index, self.attributes()["layout"], self.data_axes)[2:]
+            here = b.as_number(b.position(place, space), won.dtype)
 
-        cleared(b, room)
-        b.nest(out_grad.sizes, window)
-        b.nest(out.sizes, lambda index: out.put(index, b.cast(room.at(index), data.dtype)))
+            def step(window: Sequence[Index], totals: Sequence[Any]) -> Sequence[Any]:
+                at, _, is_seeing = self.window_at(b, index, window, data, out_grad)
+
+                def taken() -> Any:
+                    g = b.cast(out_grad.at(at), acc)
+                    return b.select(b.compare("eq", won.at(at), here), g, b.const(0, acc))
+
+                return [b.add(totals[0], b.where(is_seeing, taken, lambda: b.const(0, acc)))]
+
+            return b.cast(b.fold(counts, [b.const(0, acc)], step)[0], data.dtype)
+
+        b.fill(won, lambda index: self.winner(b, *self.seen_by(b, index, data), data))
+        b.fill(out, element)
 
 
 @dataclass(frozen=True)
@@ -235,6 +272,6 @@ def _regular(np: Numpy, places: Array) -> Any:
     return slice(places[0], places[-1] + 1, steps[0])
 
 
-def cleared(b: Loops, room: Output) -> None:
-    """Fill a tensor with zeros."""
-    b.nest(room.sizes, lambda index: room.put(index, b.const(0, room.dtype)))
+def number_type(count: Index) -> str:
+    """A base type for the numbers of so many places."""
+    return "int32" if isinstance(count, int) and count < 1 << 31 else "int64"

@@ -96,6 +96,14 @@ class Pooling(Channels, Kernel):
         """What a window sees along each spatial axis, in the code that is made."""
         raise AssertionError(f"{self.name} does not say where its windows are")
 
+    def seeing(
+        self, b: Loops, place: Sequence[Index], space: Sequence[Index], counts: Sequence[Index]
+    ) -> list[tuple[Index, Index]]:
+        """For each spatial axis, with so many windows, the first of those that may see a place, and how many
+        these are; one of them may not see it after all, or not be there.
+        """
+        raise AssertionError(f"{self.name} does not say which windows see a place")
+
     def counted(self, b: Loops, lines: Sequence[Line]) -> Any:
         """How many elements the mean of a window is of, as an int64."""
         return b.as_number(b.count([line.count for line in lines]), "int64")
@@ -195,6 +203,16 @@ class Sliding(Pooling):
             Line(d, s.size, b.minus(b.times(i, s.stride), s.before), s.dilation)
             for i, d, s in zip(place, space, self.slides, strict=True)
         ]
+
+    def seeing(
+        self, b: Loops, place: Sequence[Index], space: Sequence[Index], counts: Sequence[Index]
+    ) -> list[tuple[Index, Index]]:
+        found: list[tuple[Index, Index]] = []
+        for i, s in zip(place, self.slides, strict=True):
+            several = (s.extent - 1) // s.stride + 1
+            last = b.quotient(b.plus(i, s.before), s.stride)
+            found.append((b.minus(last, several - 1), several))
+        return found
 
     def counted(self, b: Loops, lines: Sequence[Line]) -> Any:
         with_padding = self.attributes()["count_include_pad"]
