@@ -2,14 +2,17 @@
 
 import click
 
+from relay.cli.models import EXPORTED, read_exported
 from relay.cli.progress import progress
 from relay.diagnostic import fail
+from relay.ir.module import IRModule
 
 EXAMPLES = """\b
 Examples:
   relay import model.onnx -o model.relay
   relay import model.onnx --shape image=1,3,224,224
   relay import model.onnx --report
+  relay import model.pt2 -o model.relay
 """
 
 
@@ -22,27 +25,46 @@ Examples:
 def import_model(
     model: str, output: str | None, shapes: tuple[str, ...], opset: int | None, report: bool
 ) -> None:
-    """Print the ONNX model in the file MODEL as a program, or save it.
+    """Print the model in the file MODEL, of ONNX or an exported program of PyTorch (.pt2), as a program, or
+    save it.
 
     Variables have the model's names, and errors point to the model's nodes.
     """
     if output is not None and not output.endswith(".relay"):
         raise click.BadParameter("its name ends in .relay", param_hint="--output")
-    from relay.frontend.onnx.report import coverage
-
+    if model.endswith(EXPORTED) and (shapes or opset is not None):
+        raise click.UsageError("--shape and --opset are for ONNX models")
     if report:
-        click.echo(coverage(model, opset))
+        click.echo(coverage_of(model, opset))
         return
-    from relay.frontend.onnx.api import from_onnx
-
     with progress("importing"):
-        mod, _ = from_onnx(model, shape=dict(map(shape_of, shapes)), opset=opset)
+        mod = imported(model, dict(map(shape_of, shapes)), opset)
     if output is None:
         click.echo(str(mod).rstrip("\n"))
         return
     from relay.text.weights import save
 
     save(mod, output)
+
+
+def coverage_of(model: str, opset: int | None) -> str:
+    """How each operator of a model is converted."""
+    if model.endswith(EXPORTED):
+        from relay.frontend.torch.report import coverage_of_file
+
+        return coverage_of_file(model)
+    from relay.frontend.onnx.report import coverage
+
+    return coverage(model, opset)
+
+
+def imported(model: str, shapes: dict[str, tuple[object, ...]], opset: int | None) -> IRModule:
+    """A model as a module."""
+    if model.endswith(EXPORTED):
+        return read_exported(model)[0]
+    from relay.frontend.onnx.api import from_onnx
+
+    return from_onnx(model, shape=shapes, opset=opset)[0]
 
 
 def shape_of(text: str) -> tuple[str, tuple[object, ...]]:

@@ -7,6 +7,8 @@ from relay.cli.inputs import Input
 from relay.ir.module import IRModule
 
 SUFFIX = ".onnx"
+EXPORTED = ".pt2"
+"""What `torch.export.save` writes."""
 
 
 def input_names(file: str) -> list[str]:
@@ -36,6 +38,14 @@ def read_with(file: str, names: Sequence[str], inputs: Sequence[Input]) -> tuple
                 break
             static.update({n: value_of(given[n]) for n in more})
     return mod, [x for n, x in given.items() if n not in static]
+
+
+def read_exported(file: str) -> tuple[IRModule, dict[str, Input]]:
+    """An exported program of PyTorch, and the values of buffers that it changes."""
+    from relay.frontend.torch.api import from_pytorch
+
+    mod, state = from_pytorch(file)
+    return mod, {name: Input(f"{file}:{name}", array) for name, array in state.items()}
 
 
 def value_of(x: Input) -> Any:

@@ -9,7 +9,7 @@ import click
 
 from relay.cli.files import STDIN, read_module
 from relay.cli.inputs import ARRAY_FILES, Input, arrange, read_weights
-from relay.cli.models import SUFFIX, input_names, read_with
+from relay.cli.models import EXPORTED, SUFFIX, input_names, read_exported, read_with
 from relay.cli.outputs import save
 from relay.cli.progress import progress
 from relay.diagnostic import Report, Source, Span, did_you_mean, fail
@@ -35,6 +35,7 @@ Examples:
   relay run --backend native model.relay image.npy
   relay run model.relay scale=0.5 data.npz
   relay run model.onnx --input image.npy
+  relay run model.pt2 --input image.npy
 """
 
 
@@ -66,8 +67,8 @@ def run(
     trace: str | None,
     more: Sequence[str],
 ) -> None:
-    """Run the program in FILE (`-` is standard input; or an ONNX model, or a compiled program) and print its
-    value.
+    """Run the program in FILE (`-` is standard input; or an ONNX model, an exported program of PyTorch,
+    or a compiled program) and print its value.
 
     Each of ARGS is an input: a literal of the language such as 3 or '[1.0, 2.0]', a .npy file, an .npz or
     .safetensors file (its arrays go to the parameters of the same names), or - for standard input. They fill
@@ -111,6 +112,12 @@ def program_of(
         with progress("importing"):
             mod, inputs = read_with(file, names, arrange(names, args, by_name))
         return mod, entry_of(mod, entry), inputs
+    if file.endswith(EXPORTED):
+        with progress("importing"):
+            mod, state = read_exported(file)
+        main = entry_of(mod, entry)
+        params = [p.name_hint for p in main.params] if isinstance(main, Function) else []
+        return mod, main, arrange(params, args, state | dict(by_name))
     warnings = Report()
     with progress("checking"):
         mod = infer(read_module(file, warnings), warnings=warnings)

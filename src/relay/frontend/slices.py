@@ -56,7 +56,7 @@ def sliced(x: Value, starts: list[int], ends: list[Any], axes: list[int], steps:
             begin, last = start, end
         kept.append(a)
         begins.append(begin)
-        lasts.append(last if last is None or last >= 0 or step > 0 else None)
+        lasts.append(last if last is None or step > 0 or last >= 0 else None)
         strides.append(step)
     if not kept:
         return x

@@ -7,8 +7,10 @@ import numpy as np
 from relay.frontend.onnx.node import Node
 from relay.frontend.onnx.registry import converts
 from relay.frontend.slices import between, sliced
-from relay.frontend.support import axis_in, cast, reshape_to, transpose
+from relay.frontend.support import ascribed, axes_in, axis_in, cast, reshape_to, transpose
 from relay.frontend.value import Value, call, constant, fields, sizes_of
+from relay.ir.dim import least, minimum
+from relay.ir.type import ANY
 
 
 def wrapped(indices: Value, size: Any) -> Value:
@@ -95,6 +97,12 @@ def convert_slice(
     begin, end = sizes_of(starts), sizes_of(ends)
     if begin is None or end is None or not all(isinstance(b, int) for b in begin.flat):
         return between(x, starts, ends, along, step)
+    axes = axes_in(along, x.rank)
+    if any(not isinstance(e, int) and e != x.shape[a] for e, a in zip(end, axes, strict=True)):
+        dims = list(x.shape)
+        for b, e, n, a in zip(begin, end, step, axes, strict=True):
+            dims[a] = minimum(e, dims[a]) if (b, n) == (0, 1) and least(e) >= 0 else ANY
+        return ascribed(between(x, starts, ends, along, step), dims)
     return sliced(x, list(begin), list(end), along, step)
 
 

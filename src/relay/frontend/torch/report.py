@@ -72,3 +72,11 @@ def coverage(module: Any, name: str) -> str:
     widths = [max(len(r[i]) for r in rows) for i in range(2)]
     lines = ["  ".join([r[0].ljust(widths[0]), r[1].rjust(widths[1]), r[2]]) for r in rows]
     return "\n".join([f"{name}: {good} of {counts.total()} nodes can be converted", "", *lines])
+
+
+def coverage_of_file(path: str) -> str:
+    """The table of an exported program in a file (`torch-archive`, `cannot-read`)."""
+    from relay.frontend.torch import exporting
+
+    program = exporting.in_known_operators(exporting.exported(path, None, None, None, False))
+    return coverage(program.graph_module, path)
