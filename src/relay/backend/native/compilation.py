@@ -1,6 +1,7 @@
 """From a module to object code, with what is needed to load and call it."""
 
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 
 from relay.analysis.call_graph import CallGraph
 from relay.backend.native.artefact import Artefact
@@ -148,5 +149,7 @@ class Compilation:
     def artefact(self) -> Artefact:
         """The program, ready to be loaded or stored."""
         number = self.program.layouts.number(TENSOR)
-        images = [image(e.value, number) for e in self.program.constants]
-        return Artefact(self.signature(), compiled(self.modules()), images)
+        with ThreadPoolExecutor(1) as beside:
+            codes = beside.submit(compiled, self.modules())
+            images = [image(e.value, number) for e in self.program.constants]
+            return Artefact(self.signature(), codes.result(), images)

@@ -45,12 +45,16 @@ class Packed:
 
     def panels(self) -> Any:
         """The numbers as `(matrices, panels, rows, columns)`."""
-        rows = self.rows().astype(to_numpy(self.dtype))
+        rows = self.rows()
         stack, depth, columns = rows.shape
-        count = -(-columns // self.width)
-        whole = np.zeros((stack, depth, count * self.width), rows.dtype)
-        whole[:, :, :columns] = rows
-        return whole.reshape(stack, depth, count, self.width).swapaxes(1, 2)
+        full, rest = divmod(columns, self.width)
+        whole = np.empty((stack, full + (rest > 0), depth, self.width), to_numpy(self.dtype))
+        front = rows[:, :, : columns - rest].reshape(stack, depth, full, self.width)
+        whole[:, :full] = front.swapaxes(1, 2)
+        if rest:
+            whole[:, full, :, :rest] = rows[:, :, columns - rest :]
+            whole[:, full, :, rest:] = 0
+        return whole
 
 
 @dataclass(frozen=True)

@@ -182,7 +182,7 @@ def image(array: Any, number: int) -> Any:
     whole = room(end + len(texts))
     words = [header(number, tag, count=0), start, end, *array.shape]
     whole[: 8 * len(words)] = np.asarray(words, "uint64").view("uint8")
-    whole[start:end] = np.ascontiguousarray(array).reshape(-1).view("uint8")
+    whole[start:end].view(array.dtype).reshape(array.shape)[...] = array
     whole[end:] = np.frombuffer(texts, "uint8")
     return whole
 
