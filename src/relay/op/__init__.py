@@ -33,7 +33,10 @@ from relay.op import (  # noqa: I001 -- the order is that of the operator manual
     sort,
     unique,
     random,
+    annotation,
+    fast,
     nn,
+    qnn,
 )
 from relay.ir.build import const
 from relay.op import op
@@ -45,27 +48,37 @@ from relay.op.nn import (
     adaptive_pool,
     adaptive_pool_grad,
     basic,
+    bits,
+    buffer,
     conv,
     conv_transpose,
     conv_weight,
+    correlation,
     dense,
     global_pool,
     loss,
     magnitude,
     norm,
+    packed,
     pool,
     pool_grad,
+    sparse,
     upsample,
 )
+from relay.op.qnn import arithmetic as qnn_arithmetic
+from relay.op.qnn import convert as qnn_convert
+from relay.op.qnn import functions as qnn_functions
+from relay.op.qnn import product as qnn_product
 from relay.op.relation import relation
 
 FILES = (
     math, trigonometry, rounding, arithmetic, division, compare, logic, cast, create, sizes, one_hot, reshape,
     join, broadcast, slice, dynamic_shape, dynamic_slice, take, index, scatter, arrange, pad, layout, einsum,
     fixed_point,
-    gradient, reduce, statistics, scan, sort, unique, random, nn, activation, basic, conv, conv_transpose,
+    gradient, reduce, statistics, scan, sort, unique, random, annotation,
+    fast, nn, activation, basic, conv, conv_transpose,
     conv_weight, dense, loss, norm, magnitude, pool, global_pool, adaptive_pool, pool_grad,
-    adaptive_pool_grad, upsample,
+    adaptive_pool_grad, upsample, packed, bits, buffer, correlation, sparse, qnn, qnn_convert, qnn_arithmetic, qnn_functions, qnn_product,
 )  # fmt: skip
 """The modules that register operators."""
 

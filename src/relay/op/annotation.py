@@ -1,0 +1,141 @@
+"""Operators that change nothing: they mark places in a program for passes, backends and people."""
+
+from typing import Any
+
+from relay.ir.expr import Expr
+from relay.op.base import Array, Derivative, Elementwise, Fusion, Numpy, operator, sample
+from relay.op.native import Scalars
+from relay.op.numeric import apply
+
+PLACES = (sample("2x3 float32"), sample("bool"), sample("0 int32"))
+
+
+class Mark(Elementwise):
+    """The operand itself; so is its derivative."""
+
+    derivative = Derivative.TRANSPOSE
+    samples = PLACES
+
+    def reference(self, np: Numpy, data: Array) -> Array:
+        return data
+
+    def transpose(self, g: Expr, data: Expr) -> tuple[Expr, ...]:
+        """The same mark on the cotangent."""
+        return (apply(self.name, g, **self.attributes()),)
+
+    def native(self, b: Scalars, data: Any) -> Any:
+        """The number itself."""
+        return data
+
+
+@operator("annotation.checkpoint")
+class Checkpoint(Mark):
+    """The operand, marked as cheaper to compute again than to keep until its derivative is taken.
+
+    relay> annotation.checkpoint([1.0, 2.0])
+    [1.0, 2.0]
+    """
+
+
+@operator("annotation.stop_fusion")
+class StopFusion(Mark):
+    """The operand, which is not computed in one loop with what uses it.
+
+    relay> annotation.stop_fusion([1.0, 2.0])
+    [1.0, 2.0]
+    """
+
+    fusion = Fusion.OPAQUE
+
+
+@operator("annotation.cast_hint")
+class CastHint(Mark):
+    """The operand, which may be kept in the base type `dtype` by a pass that looks for such hints.
+
+    relay> annotation.cast_hint([1.0, 2.0], dtype="float16")
+    [1.0, 2.0]
+    """
+
+    dtype: str
+    samples = (sample("2x3 float32", dtype="float16"), sample("3 int32", dtype="int8"))
+
+
+@operator("annotation.compiler_begin")
+class CompilerBegin(Mark):
+    """The operand, which enters a region of the program that is meant for the compiler of that name.
+
+    relay> annotation.compiler_begin([1.0, 2.0], compiler="other")
+    [1.0, 2.0]
+    """
+
+    compiler: str = "default"
+    samples = (*PLACES, sample("3 float32", compiler="other"))
+
+
+@operator("annotation.compiler_end")
+class CompilerEnd(Mark):
+    """The operand, which leaves a region of the program that is meant for the compiler of that name.
+
+    relay> annotation.compiler_end([1.0, 2.0], compiler="other")
+    [1.0, 2.0]
+    """
+
+    compiler: str = "default"
+    samples = (*PLACES, sample("3 float32", compiler="other"))
+
+
+@operator("annotation.bitpack_start")
+class BitpackStart(Mark):
+    """The operand, from which on a pass may keep several small numbers in one word.
+
+    relay> annotation.bitpack_start([1, 2])
+    [1, 2]
+    """
+
+
+@operator("annotation.bitpack_end")
+class BitpackEnd(Mark):
+    """The operand, from which on numbers are no longer kept several in one word.
+
+    relay> annotation.bitpack_end([1, 2])
+    [1, 2]
+    """
+
+
+@operator("on_device")
+class OnDevice(Mark):
+    """The operand, computed on the device of that name; `constrain_result` and `constrain_body` say what is.
+
+    Backends of one device have nothing to do.
+
+    relay> on_device([1.0, 2.0], virtual_device="cpu")
+    [1.0, 2.0]
+    """
+
+    aliases = ("annotation.on_device",)
+    virtual_device: str = ""
+    constrain_result: bool = False
+    constrain_body: bool = True
+    samples = (sample("2x3 float32", virtual_device="cpu"), sample("0 int32"))
+
+
+@operator("device_copy")
+class DeviceCopy(Mark):
+    """The operand, copied from one device to another; backends of one device have nothing to do.
+
+    relay> device_copy([1.0, 2.0], src_device="cpu", dst_device="cpu")
+    [1.0, 2.0]
+    """
+
+    src_device: str = ""
+    dst_device: str = ""
+    samples = (sample("2x3 float32", src_device="cpu", dst_device="cpu"), sample("0 int32"))
+
+
+@operator("debug")
+class Debug(Mark):
+    """The operand: a place where a debugger may look at it.
+
+    relay> debug([1.0, 2.0])
+    [1.0, 2.0]
+    """
