@@ -19,8 +19,13 @@ STEP = 1e-4
 
 COORDINATES = ("gather_nd", "scatter_nd")
 """Operators whose second operand holds points: how many coordinates they have is part of the program."""
-RESHAPES = ("dyn.reshape", "dyn.broadcast_to")
-"""Operators whose second operand holds sizes: how many there are is part of the program."""
+ROWS = ("sparse_to_dense", "dyn.sparse_to_dense", "sparse_fill_empty_rows")
+"""Operators whose first operand has a point in each row: its size is part of the program."""
+SIZES = dict.fromkeys(
+    ("dyn.reshape", "dyn.broadcast_to", "dyn.full", "dyn.tile", "dyn.sparse_to_dense"), (1,)
+)
+SIZES |= {"sparse_fill_empty_rows": (2,), "image.dilation2d": (0, 1), "nn.deformable_conv2d": (0, 1, 2)}
+"""Operators with operands that hold sizes, or windows: their types are part of the program."""
 
 
 @dataclasses.dataclass
@@ -214,8 +219,14 @@ def derivatives_of(case: Case, *, symbolic: bool = False) -> Derivatives:
         depth = case.operands[1].shape[0]
         assert isinstance(points.shape, tuple)
         params[1] = Var("points", TensorType((depth, *points.shape[1:]), points.dtype), span=None)
-    if symbolic and case.op.name in RESHAPES:
-        params[1] = Var("sizes", array_type(case.operands[1]), span=None)
+    if symbolic and case.op.name in ROWS and case.operands[0].ndim == 2:
+        points = symbolised(array_type(case.operands[0]), sizes)
+        assert isinstance(points.shape, tuple)
+        params[0] = Var(
+            "points", TensorType((points.shape[0], case.operands[0].shape[1]), points.dtype), span=None
+        )
+    for at in SIZES.get(case.op.name, ()) if symbolic else ():
+        params[at] = Var("sizes", array_type(case.operands[at]), span=None)
     line = Line()
     y = line.apply(case.op, tuple(params))
     weights = [None if w is None else alike("g", a) for w, a in zip(case.weights, leaves(y), strict=True)]

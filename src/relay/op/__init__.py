@@ -37,11 +37,18 @@ from relay.op import (  # noqa: I001 -- the order is that of the operator manual
     fast,
     nn,
     qnn,
+    image,
+    dynamic,
+    coordinates,
+    signal,
+    vision,
 )
 from relay.ir.build import const
 from relay.op import op
 from relay.op.base import get, operator
 from relay.op.column import Column
+from relay.op.image import resize
+from relay.op.image import sample as image_sample
 from relay.op.namespace import install
 from relay.op.nn import (
     activation,
@@ -54,6 +61,7 @@ from relay.op.nn import (
     conv_transpose,
     conv_weight,
     correlation,
+    deformable,
     dense,
     global_pool,
     loss,
@@ -70,6 +78,7 @@ from relay.op.qnn import convert as qnn_convert
 from relay.op.qnn import functions as qnn_functions
 from relay.op.qnn import product as qnn_product
 from relay.op.relation import relation
+from relay.op.vision import anchors, nms, regions, suppression
 
 FILES = (
     math, trigonometry, rounding, arithmetic, division, compare, logic, cast, create, sizes, one_hot, reshape,
@@ -78,7 +87,9 @@ FILES = (
     gradient, reduce, statistics, scan, sort, unique, random, annotation,
     fast, nn, activation, basic, conv, conv_transpose,
     conv_weight, dense, loss, norm, magnitude, pool, global_pool, adaptive_pool, pool_grad,
-    adaptive_pool_grad, upsample, packed, bits, buffer, correlation, sparse, qnn, qnn_convert, qnn_arithmetic, qnn_functions, qnn_product,
+    adaptive_pool_grad, upsample, packed, bits, buffer, correlation, sparse, qnn, qnn_convert,
+    qnn_arithmetic, qnn_functions, qnn_product, image, resize, image_sample,
+    dynamic, coordinates, signal, vision, suppression, nms, regions, anchors, deformable,
 )  # fmt: skip
 """The modules that register operators."""
 

@@ -2,9 +2,14 @@
 
 from typing import Any
 
-from relay.ir.expr import Expr
+import numpy
+
+from relay.ir.dtype import to_numpy
+from relay.ir.expr import Call, Constant, Expr, Op, Tuple, TupleGetItem, constant
 from relay.ir.type import DType
-from relay.op.numeric import apply, scalar
+from relay.ir.walk import post_order
+from relay.op.composite import evaluate_dataflow
+from relay.op.numeric import apply, dims, scalar
 
 
 class Term:
@@ -64,10 +69,10 @@ class Term:
     def __ge__(self, other: Any) -> "Term":
         return self.of("greater_equal", other, to="bool")
 
-    def __and__(self, other: "Term") -> "Term":
+    def __and__(self, other: "Term | int") -> "Term":
         return self.of("logical_and" if self.dtype == "bool" else "bitwise_and", other)
 
-    def __or__(self, other: "Term") -> "Term":
+    def __or__(self, other: "Term | int") -> "Term":
         return self.of("logical_or" if self.dtype == "bool" else "bitwise_or", other)
 
     def __lshift__(self, other: Any) -> "Term":
@@ -82,3 +87,57 @@ def lifted(x: Any, dtype: DType) -> Expr:
     if isinstance(x, Term):
         return x.expr
     return scalar(x, dtype) if isinstance(x, int | float) else x
+
+
+def term(x: Any, dtype: str) -> Term:
+    """A number or an array as a constant of a base type; an integer tensor cast to it."""
+    return (
+        x.cast(dtype)
+        if isinstance(x, Term)
+        else Term(constant(numpy.asarray(x).astype(to_numpy(dtype))), dtype)
+    )
+
+
+def size_of(x: Expr, t: Any, axis: int) -> "int | Term":
+    """The size of an axis: a number where it is known, else a scalar of int64."""
+    d = dims(t)[axis]
+    if isinstance(d, int):
+        return d
+    return Term(
+        apply("take", apply("shape_of", x, dtype="int64"), constant(numpy.int64(axis)), axis=0), "int64"
+    )
+
+
+def counted(n: "int | Term") -> Term:
+    """0, 1, 2, … up to but not including a number, as int64."""
+    if isinstance(n, int):
+        return term(numpy.arange(n), "int64")
+    zero, one = (constant(numpy.int64(k)) for k in (0, 1))
+    return Term(apply("arange", zero, n.cast("int64").expr, one, dtype="int64"), "int64")
+
+
+def counted_along(x: Expr, t: Any, axis: int) -> Term:
+    """0, 1, 2, … for the places of an axis, as int64; the type has the size of the axis."""
+    d = dims(t)[axis]
+    if isinstance(d, int):
+        return counted(d)
+    others = tuple([k for k in range(len(dims(t))) if k != axis])
+    ones = apply("ones_like", apply("cast", x, dtype="int64"))
+    line = Term(apply("sum", ones, axis=others) if others else ones, "int64")
+    return line.of("ones_like").of("cumsum", axis=0, exclusive=True)
+
+
+def value_of(x: Term) -> Any:
+    """The value of a term that depends on constants alone."""
+    with numpy.errstate(all="ignore"):
+        return numpy.asarray(evaluate_dataflow(x.expr, {}, numpy))
+
+
+def is_constant(x: Term) -> bool:
+    """Whether a term depends on constants alone."""
+    return all(isinstance(e, Constant | Op | Call | Tuple | TupleGetItem) for e in post_order(x.expr))
+
+
+def settled(x: Term) -> Term:
+    """A term that depends on constants alone as a constant."""
+    return term(value_of(x), str(x.dtype)) if is_constant(x) else x

@@ -1,5 +1,6 @@
 """The spaces that loops go through: axes that are one, and the last of them along the lanes of vectors."""
 
+import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
@@ -50,6 +51,7 @@ def merged(sizes: Sequence[Index], roots: Sequence[Any], reduced: Sequence[int] 
     through neighbours in the order of memory or not at all; axes that are reduced stay apart from others.
     """
     rank = len(sizes)
+    long = [i for i in range(rank) if sizes[i] != 1]
     apart = [i == 0 or (i in reduced) != (i - 1 in reduced) for i in range(rank)]
     seen: set[int] = set()
     pending = list(roots)
@@ -63,8 +65,8 @@ def merged(sizes: Sequence[Index], roots: Sequence[Any], reduced: Sequence[int] 
         ]
         call = getattr(x, "call", None)
         follows = call is None or is_pointwise_call(call)
-        for i in range(1, rank):
-            pair = {own[k] for k in (i - 1, i) if sizes[k] != 1}
+        for j, i in itertools.pairwise(long):
+            pair = {own[j], own[i]}
             apart[i] = apart[i] or 2 in pair or len(pair) > 1 or (not follows and pair != {0})
         if follows and call is not None:
             pending += operands(x)

@@ -23,8 +23,8 @@ class BitPack(Composite):
 
     The first of them is the highest bit.  The bits of a number, the lowest first, are a new axis `bit_axis`.
 
-    relay> nn.bitpack(cast([[1, 0, 0, 0, 0, 0, 1, 1]], dtype="uint8"), pack_axis=1, bit_axis=1, pack_type="uint8")
-    [[[131]]]
+    relay> nn.bitpack([1, 0, 0, 0, 0, 0, 1, 1], pack_axis=0, bit_axis=0, pack_type="uint8")
+    [[131]]
     """
 
     derivative = Derivative.ZERO

@@ -4,7 +4,7 @@ from typing import Any
 
 from relay.ir.dim import floor_divide
 from relay.ir.expr import Expr
-from relay.ir.type import TensorType, Type
+from relay.ir.type import Dim, TensorType, Type
 from relay.op.axes import attribute_fault
 from relay.op.base import FLOATING, operator, sample
 from relay.op.composite import Composite
@@ -67,7 +67,7 @@ class Correlation(Composite):
             attribute_fault(t, "kernel_size", self.kernel_size, "a window has a middle")
         if min(self.stride1, self.stride2) < 1 or self.max_displacement < 0:
             attribute_fault(t, "stride1", self.stride1, "steps are at least 1, displacements not negative")
-        sizes = []
+        sizes: list[Dim] = []
         for d, (before, after) in zip((h, w), checked_pads(t, self.padding, 2, self.name), strict=True):
             room = d + (before + after - 2 * self.border)
             t.require(1, "<=", room, "the displaced windows lie on the padded image")
@@ -81,7 +81,14 @@ class Correlation(Composite):
         reach = self.max_displacement // self.stride2 * self.stride2
         moves = 2 * reach + 1
         near = apply("sliding_window", second, axis=2, window_shape=(moves, moves), strides=(1, 1))
-        near = apply("strided_slice", near, begin=(0, 0), end=(2**31 - 1,) * 2, strides=(self.stride2,) * 2, axes=(4, 5))
+        near = apply(
+            "strided_slice",
+            near,
+            begin=(0, 0),
+            end=(2**31 - 1,) * 2,
+            strides=(self.stride2,) * 2,
+            axes=(4, 5),
+        )
         if reach:
             first = apply("strided_slice", first, begin=(reach,) * 2, end=(-reach,) * 2, axes=(2, 3))
         own, other = Term(apply("expand_dims", first, axis=4, num_newaxis=2), dtype), Term(near, dtype)

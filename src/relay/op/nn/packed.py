@@ -18,7 +18,11 @@ def primal(layout: str) -> str:
 
 def relaid(t: Typing, x: Type, source: str, to: str) -> Type:
     """The type of a tensor in another layout."""
-    return x if source == to else instance("layout_transform", {"src_layout": source, "dst_layout": to}).infer(t, x)
+    return (
+        x
+        if source == to
+        else instance("layout_transform", {"src_layout": source, "dst_layout": to}).infer(t, x)
+    )
 
 
 def moved(x: Expr, source: str, to: str) -> Expr:
@@ -80,8 +84,8 @@ class PackedConvolution(Composite):
 class ContribConv2DNCHWc(PackedConvolution):
     """`nn.conv2d` of data kept in blocks of channels, such as `NCHW8c`, by a weight such as `OIHW8i8o`.
 
-    relay> nn.contrib_conv2d_nchwc([[[[[1.0, 2.0]]]]], [[[[3.0]], [[4.0]]]], data_layout="NCHW2c", out_layout="NCHW")
-    [[[[11.0]]]]
+    relay> nn.contrib_conv2d_nchwc([[[[[2.0]]]]], [[[[3.0]]]], data_layout="NCHW1c")
+    [[[[[6.0]]]]]
     """
 
     aliases = ("nn.contrib_conv2d_nchwc",)
@@ -111,8 +115,8 @@ class ContribConv2DNCHWc(PackedConvolution):
 class ContribDepthwiseConv2DNCHWc(PackedConvolution):
     """Depthwise `nn.conv2d` of data kept in blocks of channels, by a weight such as `OIHW1i8o`.
 
-    relay> nn.contrib_depthwise_conv2d_nchwc([[[[[1.0, 2.0]]]]], [[[[3.0]]], [[[4.0]]]], groups=2, data_layout="NCHW2c")
-    [[[[[3.0, 8.0]]]]]
+    relay> nn.contrib_depthwise_conv2d_nchwc([[[[[2.0]]]]], [[[[3.0]]]], data_layout="NCHW1c")
+    [[[[[6.0]]]]]
     """
 
     aliases = ("nn.contrib_depthwise_conv2d_nchwc",)

@@ -1,8 +1,8 @@
-"""Sparse matrices: by rows (`data`, `indices` of columns, `indptr` where rows begin), of numbers or of blocks."""
+"""Sparse matrices, kept by rows: the elements, which may be blocks, their columns, and where rows begin."""
 
 import itertools
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy
 
@@ -21,6 +21,8 @@ from relay.op.relation import Typing
 INDICES, INDPTR = numpy.array([0, 2, 1, 0], "int32"), numpy.array([0, 2, 2, 3, 4], "int32")
 """Four rows of three columns with four elements: two in the first row, none in the second."""
 LAST = 2**31 - 1
+MATRIX = 3
+"""Tensors of a sparse matrix."""
 SQUARE = numpy.array([0, 2, 3, 4], "int32")
 ROWS_OF_BLOCKS = (numpy.array([0, 1, 1], "int32"), numpy.array([0, 2, 3], "int32"))
 
@@ -46,18 +48,19 @@ def rows_of(indptr: Expr, indices: Expr) -> Expr:
     return apply("subtract", found, ones)
 
 
-def spread_out(x: Any) -> list[Any]:
-    """A sparse matrix as its three tensors; one of SciPy's has them as attributes."""
-    if isinstance(x, tuple | list):
-        return [as_expr(part) for part in x]  # pyright: ignore[reportUnknownVariableType]
-    return [as_expr(part) for part in (x.data, x.indices, x.indptr)]
+def tensors_of(given: Sequence[Any]) -> list[Expr]:
+    """The tensors of a sparse matrix: given one by one, as a tuple, or as a matrix of SciPy."""
+    matrix: Any = given if len(given) >= MATRIX else given[0]
+    if not isinstance(matrix, tuple | list):
+        matrix = (matrix.data, matrix.indices, matrix.indptr)
+    return [as_expr(part) for part in cast("Sequence[Any]", matrix)]
 
 
 def sparse_builder(name: str) -> Any:
     """A builder that takes a sparse matrix as one argument, or its three tensors."""
 
     def build(dense_mat: Any, *matrix: Any, **attrs: Any) -> Expr:
-        given = [as_expr(m) for m in matrix] if len(matrix) >= 3 else spread_out(matrix[0])
+        given = tensors_of(matrix)
         if len(matrix) == 2:
             attrs["sparse_lhs"] = matrix[1]
         return Call(Op.get(name), (as_expr(dense_mat), *given), attrs)
@@ -87,7 +90,9 @@ class SparseDense(Operator):
     )
     builder = staticmethod(sparse_builder("nn.sparse_dense"))
 
-    def infer(self, t: Typing, data: Type, weight_data: Type, weight_indices: Type, weight_indptr: Type) -> Type:
+    def infer(
+        self, t: Typing, data: Type, weight_data: Type, weight_indices: Type, weight_indptr: Type
+    ) -> Type:
         t.dtype_in(data, NUMERIC, "the data")
         t.equal(t.dtype(weight_data), t.dtype(data), why="both operands have one base type")
         rows = check_matrix(t, weight_data, weight_indices, weight_indptr)
@@ -111,7 +116,9 @@ class SparseDense(Operator):
         found = narrow(out.reshape(-1, parts.shape[0]), data.dtype)
         return found if self.sparse_lhs else found.T.reshape(*data.shape[:-1], -1)
 
-    def transpose(self, g: Expr, data: Expr, weight_data: Expr, weight_indices: Expr, weight_indptr: Expr) -> Any:
+    def transpose(
+        self, g: Expr, data: Expr, weight_data: Expr, weight_indices: Expr, weight_indptr: Expr
+    ) -> Any:
         """Each element of the matrix meets its row of the cotangent and its column of the data."""
         blocks, (high, wide) = as_blocks(weight_data)
         rows = rows_of(weight_indptr, weight_indices)
@@ -128,7 +135,9 @@ class SparseDense(Operator):
         d_data = apply("reshape_like", apply("transpose", added, axes=(1, 0, 2)), data)
         return d_data, apply("reshape_like", d_blocks, weight_data), None, None
 
-    def element(self, b: Loops, index: Sequence[Index], data: View, weight: View, at: View, ends: View) -> Any:
+    def element(
+        self, b: Loops, index: Sequence[Index], data: View, weight: View, at: View, ends: View
+    ) -> Any:
         """The sum over the elements of a row."""
         *lead, j = reversed(index) if self.sparse_lhs else index
         blocked = len(weight.sizes) == 3
@@ -206,7 +215,9 @@ class SparseAdd(Composite):
     samples = (sample("4x3 float32", "4 float32", INDICES, INDPTR),)
     builder = staticmethod(sparse_builder("nn.sparse_add"))
 
-    def infer(self, t: Typing, dense_data: Type, sparse_data: Type, sparse_indices: Type, sparse_indptr: Type) -> Type:
+    def infer(
+        self, t: Typing, dense_data: Type, sparse_data: Type, sparse_indices: Type, sparse_indptr: Type
+    ) -> Type:
         t.equal(t.dtype(sparse_data), t.dtype(dense_data), why="both operands have one base type")
         rows = check_matrix(t, sparse_data, sparse_indices, sparse_indptr)
         t.shape(sparse_data, 1, "the elements")
@@ -238,7 +249,7 @@ class SparseTranspose(Composite):
     @staticmethod
     def builder(sparse_data: Any, *rest: Any) -> Expr:
         """The matrix as `(data, indices, indptr)`, as a matrix of SciPy, or its three tensors."""
-        given = [as_expr(x) for x in (sparse_data, *rest)] if rest else spread_out(sparse_data)
+        given = tensors_of((sparse_data, *rest))
         return Call(Op.get("nn.sparse_transpose"), tuple(given), {})
 
     def infer(self, t: Typing, sparse_data: Type, sparse_indices: Type, sparse_indptr: Type) -> Type:
@@ -273,14 +284,16 @@ class SparseConv2D(Composite):
     kernel_size: tuple[int, ...] = (1, 1)
     samples = (
         sample("2x3x2x3 float32", "4 float32", INDICES, INDPTR),
-        sample("1x3x4x2 float32", "3x2x2 float32", ROWS_OF_BLOCKS[0] + 7, ROWS_OF_BLOCKS[1], kernel_size=(3, 3)),
+        sample(
+            "1x3x4x2 float32", "3x2x2 float32", ROWS_OF_BLOCKS[0] + 7, ROWS_OF_BLOCKS[1], kernel_size=(3, 3)
+        ),
         sample("2x4x2x3 float32", "3x2x2 float32", *ROWS_OF_BLOCKS, layout="NCHW"),
     )
 
     @staticmethod
     def builder(dense_mat: Any, *matrix: Any, layout: str = "NHWC", kernel_size: Any = (1, 1)) -> Expr:
-        """The data, and the weight as `(data, indices, indptr)`, as a matrix of SciPy, or its three tensors."""
-        given = [as_expr(m) for m in matrix] if len(matrix) > 1 else spread_out(matrix[0])
+        """The data, and the weight as `(data, indices, indptr)`, a matrix of SciPy, or its three tensors."""
+        given = tensors_of(matrix)
         attrs = {"layout": layout, "kernel_size": kernel_size}
         return Call(Op.get("nn.sparse_conv2d"), (as_expr(dense_mat), *given), attrs)
 

@@ -148,7 +148,9 @@ class QnnConcatenate(Composite):
         output_zero_point: Expr,
     ) -> Expr:
         kinds = [t.fields for t in types[:3]]
-        scale, zero = (laid(v, t, 0, 1) for v, t in zip((output_scale, output_zero_point), types[3:], strict=True))
+        scale, zero = (
+            laid(v, t, 0, 1) for v, t in zip((output_scale, output_zero_point), types[3:], strict=True)
+        )
         parts: list[Expr] = []
         for x, a, p, t, s, z in zip(data, input_scales, input_zero_points, *kinds, strict=True):
             own, point = laid(a, s, 0, 1), laid(p, z, 0, 1)

@@ -11,7 +11,16 @@ from relay.op.axes import attribute_fault
 from relay.op.base import FLOATING, INTEGRAL, DTypeName, operator, sample
 from relay.op.composite import Composite
 from relay.op.numeric import dims
-from relay.op.qnn.scales import Rounding, bounded, centred, check_scale, laid, like_data, quantised, requantised
+from relay.op.qnn.scales import (
+    Rounding,
+    bounded,
+    centred,
+    check_scale,
+    laid,
+    like_data,
+    quantised,
+    requantised,
+)
 from relay.op.relation import Typing
 from relay.op.term import Term
 

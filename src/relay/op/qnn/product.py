@@ -130,7 +130,9 @@ class QnnConv2D(Product):
     samples = (
         sample("1x3x5x6 uint8", "4x3x3x3 int8", P, Q, A, B, kernel_size=(3, 3), channels=4, padding=(1, 1)),
         sample("1x3x5x6 int8", "4x3x2x2 int8", P, ZEROS, A, SCALES, strides=(2, 2)),
-        sample("1x5x6x4 uint8", "3x3x4x1 uint8", P, P, A, B, groups=4, data_layout="NHWC", kernel_layout="HWOI"),
+        sample(
+            "1x5x6x4 uint8", "3x3x4x1 uint8", P, P, A, B, groups=4, data_layout="NHWC", kernel_layout="HWOI"
+        ),
     )
 
 
@@ -138,7 +140,7 @@ class QnnConv2D(Product):
 class QnnConv2DTranspose(Product):
     """`nn.conv2d_transpose` of quantised data and weight, as int32.
 
-    relay> qnn.conv2d_transpose(cast([[[[3, 4]]]], dtype="int8"), cast([[[[2]]]], dtype="int8"), 1, 0, 0.5, 0.5)
+    relay> qnn.conv2d_transpose([[[[3, 4]]]], [[[[2]]]], 1, 0, 0.5, 0.5)
     [[[[4, 6]]]]
     """
 

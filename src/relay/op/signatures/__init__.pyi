@@ -150,6 +150,15 @@ def cumsum(
 ) -> Call:
     """The sum of each element and those before it along `axis`, in `dtype` (the operand's if None)."""
 
+def debug(data: Operand) -> Call:
+    """The operand: a place where a debugger may look at it."""
+
+def device_copy(data: Operand, src_device: str = "", dst_device: str = "") -> Call:
+    """The operand, copied from one device to another; backends of one device have nothing to do."""
+
+def dft(re_data: Operand, im_data: Operand, inverse: bool = False) -> Call:
+    """The discrete Fourier transform along the last axis of numbers given as real and imaginary parts."""
+
 def divide(lhs: Operand, rhs: Operand) -> Call:
     """`x / y`; on integers rounded towards 0."""
 
@@ -167,6 +176,15 @@ def exp(data: Operand) -> Call:
 
 def expand_dims(data: Operand, axis: int, num_newaxis: int = 1) -> Call:
     """`num_newaxis` new axes of size 1, the first of them at `axis` of the result."""
+
+def fast_erf(data: Operand) -> Call:
+    """`erf`, for which a backend may take a faster approximation."""
+
+def fast_exp(data: Operand) -> Call:
+    """`exp`, for which a backend may take a faster approximation."""
+
+def fast_tanh(data: Operand) -> Call:
+    """`tanh`, for which a backend may take a faster approximation."""
 
 def fixed_point_multiply(data: Operand, multiplier: int, shift: int) -> Call:
     """`x * multiplier / 2 ** 31 * 2 ** shift`, rounded to nearest, halves up."""
@@ -335,6 +353,13 @@ def negative(data: Operand) -> Call:
 def not_equal(lhs: Operand, rhs: Operand) -> Call:
     """Whether `x != y`."""
 
+def on_device(
+    data: Operand, virtual_device: str = "", constrain_result: bool = False, constrain_body: bool = True
+) -> Call:
+    """The operand, computed on the device of that name; `constrain_result` and `constrain_body` say what
+    is.
+    """
+
 def one_hot(
     indices: Operand,
     on_value: Operand,
@@ -457,6 +482,19 @@ def sliding_window(
 def sort(data: Operand, axis: int = -1, is_ascend: bool = True) -> Call:
     """The elements in order along `axis`: ascending with NaN last, or descending with NaN first."""
 
+def sparse_fill_empty_rows(
+    sparse_indices: Operand, sparse_values: Operand, dense_shape: Operand, default_value: Operand
+) -> Call:
+    """A sparse matrix in which rows without elements get one, `default_value` in the first column."""
+
+def sparse_reshape(sparse_indices: Operand, prev_shape: Operand, new_shape: Operand) -> Call:
+    """The coordinates of a sparse tensor under another shape, in which a size of -1 is what is left over."""
+
+def sparse_to_dense(
+    sparse_indices: Any, output_shape: Any, sparse_values: Any, default_value: Any = 0
+) -> Expr:
+    """As the operator; an `output_shape` that is an expression makes it `dyn.sparse_to_dense`."""
+
 def split(data: Operand, indices_or_sections: int | Sequence[int], axis: int = 0) -> Call:
     """A tuple of parts along `axis`: so many equal ones, or cut before each of the given indices."""
 
@@ -477,6 +515,18 @@ def std(
     unbiased: bool = False,
 ) -> Call:
     """The standard deviation along `axis`: the square root of `variance`."""
+
+def stft(
+    data: Operand,
+    hop_length: int | None = None,
+    win_length: int | None = None,
+    window: Operand | None = None,
+    normalized: bool = False,
+    onesided: bool = True,
+    *,
+    n_fft: int,
+) -> Call:
+    """The Fourier transforms of overlapping frames of a signal `(n, samples)`: `(n, terms, frames, 2)`."""
 
 def stop_gradient(data: Operand) -> Call:
     """The operand itself, whose derivative is taken to be zero."""

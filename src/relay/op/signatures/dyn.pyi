@@ -8,11 +8,41 @@ from relay.op.signatures import DType, Operand
 def broadcast_to(data: Operand, shape: Operand) -> Call:
     """The tensor stretched as operands of arithmetic are, to a shape that is a tensor of rank 1."""
 
+def expand_dims(data: Operand, axis: Operand, num_newaxis: int = 1) -> Call:
+    """`num_newaxis` new axes of size 1, the first of them at `axis`, a scalar tensor."""
+
+def full(fill_value: Operand, shape: Operand, dtype: DType | None = None) -> Call:
+    """A tensor of a scalar, with a shape that is a tensor of rank 1; its base type is `dtype`."""
+
+def one_hot(
+    indices: Operand,
+    on_value: Operand,
+    off_value: Operand,
+    depth: Operand,
+    axis: int = -1,
+    dtype: DType = "float32",
+) -> Call:
+    """`one_hot` with a depth that is a scalar tensor."""
+
+def ones(shape: Operand, dtype: DType = "float32") -> Call:
+    """A tensor of ones, with a shape that is a tensor of rank 1."""
+
 def reshape(data: Operand, newshape: Operand, allowzero: bool = False) -> Call:
     """The same elements, row by row, under a shape that is a tensor of rank 1 (`reshape-size`)."""
 
+def sparse_to_dense(
+    sparse_indices: Operand, output_shape: Operand, sparse_values: Operand, default_value: Operand
+) -> Call:
+    """`sparse_to_dense` with a shape that is a tensor of rank 1."""
+
+def squeeze(data: Operand, axis: Operand) -> Call:
+    """Without the axes, of size 1, that a tensor of rank 1 names (`reshape-size`)."""
+
 def strided_slice(data: Any, begin: Any, end: Any, strides: Any = None, slice_mode: str = "end") -> Expr:
     """As `strided_slice`; places may be lists of numbers, and without strides every element is taken."""
+
+def tile(data: Operand, reps: Operand) -> Call:
+    """The tensor repeated as a whole along its last axes, as often as a tensor of rank 1 says."""
 
 def topk(
     data: Operand,
@@ -23,3 +53,6 @@ def topk(
     dtype: DType = "int32",
 ) -> Call:
     """`topk` for a `k` that is known at run time: a scalar, or a tensor of one element."""
+
+def zeros(shape: Operand, dtype: DType = "float32") -> Call:
+    """A tensor of zeros, with a shape that is a tensor of rank 1."""

@@ -233,6 +233,119 @@ def batch_to_space_nd(
 def bias_add(data: Operand, bias: Operand, axis: int = 1) -> Call:
     """`data` plus a number for each channel along `axis`."""
 
+def bitpack(
+    data: Operand,
+    bits: int = 1,
+    pack_axis: int = 1,
+    bit_axis: int = 2,
+    pack_type: Literal["uint8", "uint16", "uint32", "uint64"] = "uint32",
+) -> Call:
+    """The bits of integers in words: along `pack_axis` each word holds one bit of so many neighbours."""
+
+def bitserial_conv2d(
+    data: Operand,
+    weight: Operand,
+    strides: int | Sequence[int] = (1, 1),
+    padding: int | Sequence[int] = (0, 0),
+    channels: int | None = None,
+    kernel_size: int | Sequence[int] | None = None,
+    activation_bits: int = 1,
+    weight_bits: int = 1,
+    data_layout: str = "NCHW",
+    kernel_layout: str = "OIHW",
+    pack_dtype: Literal["uint8", "uint16", "uint32", "uint64"] = "uint32",
+    out_dtype: DType = "int16",
+    unipolar: bool = True,
+) -> Call:
+    """`nn.conv2d` of data of `activation_bits` bits by a weight of `weight_bits`, of which only those
+    count.
+    """
+
+def bitserial_dense(
+    data: Operand,
+    weight: Operand,
+    units: int | None = None,
+    data_bits: int = 1,
+    weight_bits: int = 1,
+    pack_dtype: Literal["uint8", "uint16", "uint32", "uint64"] = "uint32",
+    out_dtype: DType = "int16",
+    unipolar: bool = True,
+) -> Call:
+    """`nn.dense` of data of `data_bits` bits by a weight of `weight_bits`, of which only those count."""
+
+def contrib_conv2d_NCHWc(
+    data: Operand,
+    kernel: Operand,
+    strides: int | Sequence[int] = (1, 1),
+    padding: int | Sequence[int] = (0, 0),
+    dilation: int | Sequence[int] = (1, 1),
+    groups: int = 1,
+    channels: int | None = None,
+    kernel_size: int | Sequence[int] | None = None,
+    data_layout: str = "NCHW8c",
+    kernel_layout: str = "OIHW",
+    out_layout: str = "",
+    out_dtype: DType = "",
+) -> Call:
+    """`nn.conv2d` of data kept in blocks of channels, such as `NCHW8c`, by a weight such as `OIHW8i8o`."""
+
+def contrib_conv2d_nchwc(
+    data: Operand,
+    kernel: Operand,
+    strides: Operand | None = (1, 1),
+    padding: Operand | None = (0, 0),
+    dilation: Operand | None = (1, 1),
+    groups: Operand | None = 1,
+    channels: Operand | None = None,
+    kernel_size: Operand | None = None,
+    data_layout: Operand | None = "NCHW8c",
+    kernel_layout: Operand | None = "OIHW",
+    out_layout: Operand | None = "",
+    out_dtype: Operand | None = "",
+) -> Call:
+    """`nn.conv2d` of data kept in blocks of channels, such as `NCHW8c`, by a weight such as `OIHW8i8o`."""
+
+def contrib_dense_pack(
+    data: Operand,
+    weight: Operand,
+    weight_layout: str = "NC8n",
+    units: int | None = None,
+    out_dtype: DType = "",
+) -> Call:
+    """`nn.dense` by a weight that is kept in blocks: `(units / 8, k / 4, 8, 4)` for "NC8n4c", or "NC8n"."""
+
+def contrib_depthwise_conv2d_NCHWc(
+    data: Operand,
+    kernel: Operand,
+    strides: int | Sequence[int] = (1, 1),
+    padding: int | Sequence[int] = (0, 0),
+    dilation: int | Sequence[int] = (1, 1),
+    groups: int = 1,
+    channels: int | None = None,
+    kernel_size: int | Sequence[int] | None = None,
+    data_layout: str = "NCHW8c",
+    kernel_layout: str = "OIHW",
+    out_layout: str = "",
+    out_dtype: DType = "",
+) -> Call:
+    """Depthwise `nn.conv2d` of data kept in blocks of channels, by a weight such as `OIHW1i8o`."""
+
+def contrib_depthwise_conv2d_nchwc(
+    data: Operand,
+    kernel: Operand,
+    strides: Operand | None = (1, 1),
+    padding: Operand | None = (0, 0),
+    dilation: Operand | None = (1, 1),
+    groups: Operand | None = 1,
+    channels: Operand | None = None,
+    kernel_size: Operand | None = None,
+    data_layout: Operand | None = "NCHW8c",
+    kernel_layout: Operand | None = "OIHW",
+    out_layout: Operand | None = "",
+    out_dtype: Operand | None = "",
+) -> Call:
+    """Depthwise `nn.conv2d` of data kept in blocks of channels, by a weight such as `OIHW1i8o`."""
+
 def conv1d(
     data: Operand,
     weight: Operand,
@@ -382,6 +495,21 @@ def conv3d_transpose(
 ) -> Call:
     """The transposed convolution of data `(n, c, d, h, w)` with a weight `(c, o / groups, kd, kh, kw)`."""
 
+def correlation(
+    data1: Operand,
+    data2: Operand,
+    kernel_size: int = 1,
+    max_displacement: int = 0,
+    stride1: int = 1,
+    stride2: int = 1,
+    padding: int | Sequence[int] = 0,
+    is_multiply: bool = True,
+    layout: str = "NCHW",
+) -> Call:
+    """How alike a patch of one image and patches of another around its place are, for images `(n, c, h,
+    w)`.
+    """
+
 def cross_entropy(predictions: Operand, targets: Operand) -> Call:
     """`-sum(targets * log(predictions)) / n` for predictions and targets `(n, classes)`: a scalar."""
 
@@ -389,6 +517,24 @@ def cross_entropy_with_logits(predictions: Operand, targets: Operand) -> Call:
     """`-sum(targets * predictions) / n` for predictions `(n, classes)` that are logarithms already: a
     scalar.
     """
+
+def deformable_conv2d(
+    data: Operand,
+    offset: Operand,
+    weight: Operand,
+    strides: int | Sequence[int] = (1, 1),
+    padding: int | Sequence[int] = (0, 0),
+    dilation: int | Sequence[int] = (1, 1),
+    deformable_groups: int = 1,
+    groups: int = 1,
+    channels: int | None = None,
+    kernel_size: int | Sequence[int] | None = None,
+    data_layout: str = "NCHW",
+    kernel_layout: str = "OIHW",
+    out_layout: str = "",
+    out_dtype: DType = "",
+) -> Call:
+    """`nn.conv2d` whose taps are moved by offsets `(n, 2 * groups * taps, h, w)`, rows before columns."""
 
 def dense(data: Operand, weight: Operand, units: int | None = None, out_dtype: DType = "") -> Call:
     """`data @ weight.T` for data `(..., k)` and weight `(units, k)`: `(..., units)`."""
@@ -412,6 +558,11 @@ def dropout_raw(data: Any, rate: float = 0.5) -> Expr:
 
 def fast_softmax(data: Operand, axis: int = -1) -> Call:
     """`nn.softmax`, for which a backend may take a faster exponential of less than float32 accuracy."""
+
+def fifo_buffer(data: Operand, buffer: Operand, axis: int) -> Call:
+    """The buffer without its oldest elements along `axis`, and the data after the others: as long as
+    before.
+    """
 
 def global_avg_pool1d(data: Operand, layout: str = "NCW", out_layout: str = "") -> Call:
     """The mean of each channel of data `(n, c, w)`: `(n, c, 1)`."""
@@ -646,6 +797,18 @@ def space_to_batch_nd(
 
 def space_to_depth(data: Operand, block_size: int, layout: Literal["NCHW", "NHWC"] = "NCHW") -> Call:
     """Each block of `block_size` by `block_size` pixels as one pixel with the channels of all of them."""
+
+def sparse_add(dense_mat: Any, *matrix: Any, attrs: Any) -> Expr:
+    """The dense operand, and the sparse one as `(data, indices, indptr)` or a matrix of SciPy."""
+
+def sparse_conv2d(dense_mat: Any, *matrix: Any, layout: str = "NHWC", kernel_size: Any = (1, 1)) -> Expr:
+    """The data, and the weight as `(data, indices, indptr)`, a matrix of SciPy, or its three tensors."""
+
+def sparse_dense(dense_mat: Any, *matrix: Any, attrs: Any) -> Expr:
+    """The dense operand, and the sparse one as `(data, indices, indptr)` or a matrix of SciPy."""
+
+def sparse_transpose(sparse_data: Any, *rest: Any) -> Expr:
+    """The matrix as `(data, indices, indptr)`, as a matrix of SciPy, or its three tensors."""
 
 def upsampling(
     data: Operand,

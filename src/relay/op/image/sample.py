@@ -1,0 +1,348 @@
+"""Images sampled at places that are computed: grids, regions and their coordinates."""
+
+from collections.abc import Sequence
+from itertools import product
+from typing import Any, Literal
+
+import numpy
+
+from relay.ir.expr import Expr
+from relay.ir.type import TensorType, Type
+from relay.op.axes import attribute_fault
+from relay.op.base import FLOATING, INTEGRAL, operator, sample
+from relay.op.composite import Composite
+from relay.op.image.places import Way, cubic
+from relay.op.nn.layout import OutDType, Spatial, checked_pads, pads, per_axis, permutation, positions, spread
+from relay.op.numeric import apply, computing_dtype, dims, scalar
+from relay.op.relation import Typing
+from relay.op.term import Term, counted, size_of, term
+
+Padding = Literal["zeros", "border", "reflection"]
+
+
+@operator("image.affine_grid")
+class AffineGrid(Composite):
+    """Where affine maps `(n, 2, 3)` take the places of an image of `target_shape`: `(n, 2, h, w)`, x first.
+
+    Coordinates go from -1 at the first centre to 1 at the last.  Source: Jaderberg and others, 2015.
+
+    relay> image.affine_grid([[[1.0, 0.0, 0.0], [0.0, 1.0, 0.5]]], target_shape=(1, 2))
+    [[[[-1.0, 1.0]], [[-0.5, -0.5]]]]
+    """
+
+    target_shape: tuple[int, ...]
+    dtypes = FLOATING
+    samples = (sample("2x2x3 float32", target_shape=(3, 4)), sample("1x2x3 float32", target_shape=(1, 2)))
+
+    def infer(self, t: Typing, data: Type) -> Type:
+        n, *matrix = t.shape(data, 3, "the maps")
+        t.equal(tuple(matrix), (2, 3), why="an affine map of the plane is a matrix of 2 by 3")
+        if len(self.target_shape) != 2 or min(self.target_shape) < 1:
+            attribute_fault(t, "target_shape", self.target_shape, "it is a height and a width")
+        return TensorType((n, 2, *self.target_shape), t.dtype(data))
+
+    def decompose(self, types: Any, data: Expr) -> Expr:
+        h, w = self.target_shape
+        ys, xs = (_ends(n) for n in (h, w))
+        rows: list[Any] = [*numpy.meshgrid(xs, ys), numpy.ones((h, w))]
+        base = numpy.stack(rows).reshape(3, h * w)
+        found = apply("nn.matmul", data, term(base, str(types[0].dtype)).expr)
+        return apply("reshape", found, newshape=(0, 0, h, w))
+
+
+def _ends(n: int) -> numpy.ndarray[Any, Any]:
+    """`n` places from -1 to 1; one place is -1."""
+    return numpy.linspace(-1, 1, n)
+
+
+def place_in(x: Term, size: "int | Term", aligned: bool) -> Term:
+    """Coordinates from -1 to 1 as places on an axis."""
+    n = term(size, str(x.dtype))
+    return (x + 1.0) * ((n - 1.0) / 2.0) if aligned else ((x + 1.0) * n - 1.0) * 0.5
+
+
+def reflected(x: Term, size: "int | Term", aligned: bool) -> Term:
+    """Places mirrored at the borders until they lie inside."""
+    n = term(size, str(x.dtype))
+    low, high = (n * 0.0, n - 1.0) if aligned else (n * 0.0 - 0.5, n - 0.5)
+    span = (high - low).of("maximum", 0.0)
+    flat = span <= 0.0
+    safe = flat.where(1.0, span)
+    away = (x - low).of("abs")
+    times = (away / safe).of("floor")
+    rest = away - times * safe
+    odd = (times / 2.0).of("floor") * 2.0 < times
+    return flat.where(x * 0.0, odd.where(high - rest, rest + low))
+
+
+def axis_taps(place: Term, mode: str) -> list[tuple[Term, Term | None]]:
+    """The places of the data that make up the value at a place, with their weights."""
+    if mode == "nearest":
+        return [(place.of("round").cast("int64"), None)]
+    first = place.of("floor")
+    part, whole = place - first, first.cast("int64")
+    if mode == "linear":
+        return [(whole, 1.0 - part), (whole + 1, part)]
+    return [(whole + k, cubic((part - float(k)).of("abs"), Way().cubic)) for k in (-1, 0, 1, 2)]
+
+
+def sampled(data: Term, types: Any, places: Sequence[Term], mode: str, padding: str, aligned: bool) -> Term:
+    """Data `(n, ..., c)` at places `(n, ...)`, a coordinate for each spatial axis: `(n, ..., c)`."""
+    sizes = [size_of(data.expr, types, k + 1) for k in range(len(places))]
+    flat = _flat(data, len(places))
+    rows: list[list[tuple[Term, Term | None]]] = []
+    for place, size in zip(places, sizes, strict=True):
+        at = place
+        if mode != "cubic" and padding == "border":
+            at = at.of("maximum", 0.0).of("minimum", term(size, str(at.dtype)) - 1.0)
+        elif mode != "cubic" and padding == "reflection":
+            at = reflected(at, size, aligned)
+        rows.append(axis_taps(at, mode))
+    total: Term | None = None
+    for corner in product(*rows):
+        found = corner_of(flat, corner, sizes, padding, aligned)
+        total = found if total is None else total + found
+    assert total is not None
+    return total
+
+
+def _flat(data: Term, count: int) -> Term:
+    """Data `(n, ..., c)` with the axes between as one."""
+    for _ in range(count - 1):
+        data = data.of("reshape", newshape=(0, -3, -2))
+    return data
+
+
+def corner_of(flat: Term, corner: Sequence[Any], sizes: Sequence[Any], padding: str, aligned: bool) -> Term:
+    """The elements at one corner of the cells, times their weights; 0 outside of data with `zeros`."""
+    weight: Term | None = None
+    inside: Term | None = None
+    index: Term | None = None
+    for (place, part), size in zip(corner, sizes, strict=True):
+        n = term(size, "int64")
+        if padding == "reflection":
+            place = reflected(place.cast("float64"), size, aligned).cast("int64")
+        elif padding == "zeros":
+            good = (place >= 0) & (place < n)
+            inside = good if inside is None else inside & good
+        place = place.of("maximum", 0).of("minimum", n - 1)
+        index = place if index is None else index * n + place
+        weight = part if weight is None else weight if part is None else weight * part
+    assert index is not None
+    found = flat.of("take", index, axis=1, batch_dims=1)
+    if inside is not None:
+        found = inside.of("expand_dims", axis=-1).where(found, found * 0.0)
+    return found if weight is None else found * weight.of("expand_dims", axis=-1).cast(str(found.dtype))
+
+
+@operator("image.grid_sample")
+class GridSample(Composite):
+    """Images `(n, c, h, w)` or volumes at the places of a grid `(n, 2, ...)`, x before y: `(n, c, ...)`.
+
+    Coordinates go from -1 to 1, between the first and the last centre with `align_corners`, else between the
+    edges.  Places beyond the data give 0, the nearest element ("border") or a mirrored one ("reflection").
+    Source: Jaderberg and others, 2015.
+
+    relay> image.grid_sample([[[[1.0, 3.0]]]], [[[[0.0, 1.0]], [[0.0, 0.0]]]])
+    [[[[2.0, 3.0]]]]
+    """
+
+    method: Literal["nearest", "bilinear", "bicubic"] = "bilinear"
+    layout: str = "NCHW"
+    padding_mode: Padding = "zeros"
+    align_corners: bool = True
+    dtypes = FLOATING
+    samples = (
+        sample("1x2x4x5 float32", numpy.linspace(-1.1, 1.2, 12, dtype="float32").reshape(1, 2, 2, 3)),
+        sample("2x2x4x5 float32", numpy.linspace(-1.3, 1.2, 24, dtype="float32").reshape(2, 2, 2, 3),
+               method="bicubic", padding_mode="reflection", align_corners=False),
+        sample("1x2x3x4x5 float32", numpy.linspace(-1.3, 1.2, 24, dtype="float32").reshape(1, 3, 2, 2, 2),
+               layout="NCDHW", padding_mode="border"),
+        sample("1x2x4x5 float32", numpy.linspace(-1.3, 1.2, 12, dtype="float32").reshape(1, 2, 2, 3),
+               method="nearest"),
+    )  # fmt: skip
+
+    def infer(self, t: Typing, data: Type, grid: Type) -> Type:
+        n = {"NCW": 1, "NCHW": 2, "NCDHW": 3}.get(self.layout)
+        if n is None:
+            attribute_fault(t, "layout", self.layout, "it is NCHW or NCDHW")
+        t.equal(t.dtype(grid), t.dtype(data), why="data and grid have one base type")
+        shape, places = t.shape(data, n + 2, "the data"), t.shape(grid, n + 2, "the grid")
+        t.equal(places[0], shape[0], why="there is a grid for each image")
+        t.equal(places[1], n, why="a place has a coordinate for each spatial axis")
+        return TensorType((*shape[:2], *places[2:]), t.dtype(data))
+
+    def decompose(self, types: Any, data: Expr, grid: Expr) -> Expr:
+        count, dtype = len(self.layout) - 2, types[0].dtype
+        mode = {"bilinear": "linear", "bicubic": "cubic"}.get(self.method, self.method)
+        order = (0, *range(2, count + 2), 1)
+        x = Term(data, dtype).of("transpose", axes=order)
+        own = TensorType([dims(types[0])[k] for k in order], dtype)
+        at = Term(grid, dtype)
+        places: list[Term] = []
+        for k in range(count):
+            coordinate = at.of("take", term(count - 1 - k, "int64"), axis=1)
+            places.append(place_in(coordinate, size_of(x.expr, own, k + 1), self.align_corners))
+        found = sampled(x, own, places, mode, self.padding_mode, self.align_corners)
+        return found.of("transpose", axes=(0, count + 1, *range(1, count + 1))).expr
+
+
+@operator("image.crop_and_resize")
+class CropAndResize(Composite):
+    """Regions of images, each brought to `crop_size`: `(regions, c, h, w)`.
+
+    A region is `(y0, x0, y1, x1)` as parts of the image that `box_indices` names; what lies beyond the image
+    is `extrapolation_value`.
+
+    relay> image.crop_and_resize([[[[1.0, 2.0, 3.0]]]], [[0.0, 0.0, 0.0, 0.5]], [0], crop_size=(1, 2))
+    [[[[1.0, 2.0]]]]
+    """
+
+    crop_size: Spatial
+    layout: str = "NCHW"
+    method: Literal["bilinear", "nearest_neighbor"] = "bilinear"
+    extrapolation_value: float = 0.0
+    out_dtype: OutDType | None = None
+    samples = (
+        sample("2x3x5x6 float32", numpy.array([[0.1, 0.2, 0.8, 1.2], [0.0, 0.5, 0.3, 0.0]], "float32"),
+               numpy.array([1, 0], "int32"), crop_size=(3, 4)),
+        sample("2x5x6x3 float32", numpy.array([[0.1, 0.2, 0.8, 1.2], [0.0, 0.5, 0.3, 0.0]], "float32"),
+               numpy.array([1, 0], "int32"), crop_size=(2, 2), layout="NHWC", method="nearest_neighbor"),
+    )  # fmt: skip
+
+    def infer(self, t: Typing, data: Type, boxes: Type, box_indices: Type) -> Type:
+        t.dtype_in(data, FLOATING, "the data")
+        t.dtype_in(boxes, FLOATING, "the boxes")
+        t.dtype_in(box_indices, INTEGRAL, "the images' numbers")
+        order = permutation(t, self.layout, "NCHW", self.name, "layout")
+        shape = list(t.shape(data, 4, "the data"))
+        count, four = t.shape(boxes, 2, "the boxes")
+        t.equal(four, 4, why="a box has four numbers")
+        t.equal(t.shape(box_indices, 1, "the images' numbers")[0], count, why="each box has an image")
+        sizes = per_axis(t, self.crop_size, 2, self.name, "crop_size")
+        for place, d in zip((order[0], *order[2:]), (count, *sizes), strict=True):
+            shape[place] = d
+        return TensorType(shape, self.out_dtype or t.known_dtype(data))
+
+    def decompose(self, types: Any, data: Expr, boxes: Expr, box_indices: Expr) -> Expr:
+        dtype = types[0].dtype
+        order = positions(self.layout, "NHWC")
+        x = Term(data, dtype).of("transpose", axes=order).cast(str(computing_dtype(dtype)))
+        own = TensorType([dims(types[0])[k] for k in order], dtype)
+        corners = [
+            Term(boxes, types[1].dtype).of("take", term(k, "int64"), axis=1).cast("float32") for k in range(4)
+        ]
+        sizes = [size_of(x.expr, own, k) for k in (1, 2)]
+        lines = [
+            crop_line(corners[k], corners[k + 2], size, out)
+            for k, size, out in zip((0, 1), sizes, spread(self.crop_size, 2), strict=True)
+        ]
+        image = Term(box_indices, types[2].dtype).cast("int64").of("expand_dims", axis=1, num_newaxis=2)
+        found = regions(x, image, lines, sizes, self.method, self.extrapolation_value)
+        back = [("NHWC").index(letter) for letter in self.layout]
+        return found.of("transpose", axes=back).cast(self.out_dtype or str(dtype)).expr
+
+
+def crop_line(start: Term, end: Term, size: "int | Term", out: int) -> Term:
+    """Places `(regions, out)` between two parts of an axis, ends included; a single one is the middle."""
+    last = term(size, "float32") - 1.0
+    first, stop = (v.of("expand_dims", axis=1) * last for v in (start, end))
+    if out == 1:
+        return (first + stop) * 0.5
+    return first + (stop - first) * (counted(out).cast("float32") / float(out - 1))
+
+
+def regions(
+    x: Term, image: Term, lines: Sequence[Term], sizes: Sequence[Any], method: str, outside: float
+) -> Term:
+    """Images `(n, h, w, c)` at rows `(regions, h)` and columns `(regions, w)`: `(regions, h, w, c)`."""
+    flat = x.of("reshape", newshape=(-3, -2)).of("reshape", newshape=(-3, -2))
+    ys, xs = lines[0].of("expand_dims", axis=2), lines[1].of("expand_dims", axis=1)
+    limits = [term(size, "int64") for size in sizes]
+    good: Term | None = None
+    for at, n in zip((ys, xs), limits, strict=True):
+        here = (at >= 0.0) & (at <= n.cast("float32") - 1.0)
+        good = here if good is None else good & here
+    mode = "linear" if method == "bilinear" else "nearest"
+    total: Term | None = None
+    for (y, p), (column, q) in product(axis_taps(ys, mode), axis_taps(xs, mode)):
+        y, column = (
+            v.of("maximum", 0).of("minimum", n - 1) for v, n in zip((y, column), limits, strict=True)
+        )
+        found = flat.of("take", (image * limits[0] + y) * limits[1] + column, axis=0)
+        if p is not None and q is not None:
+            found = found * (p * q).of("expand_dims", axis=3).cast(str(found.dtype))
+        total = found if total is None else total + found
+    assert good is not None
+    assert total is not None
+    return good.of("expand_dims", axis=3).where(total, total * 0.0 + outside)
+
+
+@operator("image.dilation2d")
+class Dilation2D(Composite):
+    """Grey dilation of images: the greatest sum of data and weight in each window, channel by channel.
+
+    Beyond the data it is as low as can be.
+
+    relay> image.dilation2d([[[[1.0, 5.0, 2.0]]]], [[[0.0, 1.0]]])
+    [[[[6.0, 5.0]]]]
+    """
+
+    strides: Spatial = (1, 1)
+    padding: Spatial = (0, 0)
+    dilations: Spatial = (1, 1)
+    data_layout: str = "NCHW"
+    kernel_layout: str = "IHW"
+    out_dtype: OutDType = ""
+    dtypes = FLOATING
+    samples = (
+        sample("1x2x5x6 float32", "2x3x3 float32", padding=(1, 1)),
+        sample("2x7x6x3 float32", "2x3x3 float32", strides=(2, 1), dilations=(2, 1), data_layout="NHWC",
+               kernel_layout="HWI"),
+    )  # fmt: skip
+
+    def infer(self, t: Typing, data: Type, weight: Type) -> Type:
+        t.equal(t.dtype(weight), t.dtype(data), why="data and weight have one base type")
+        order = permutation(t, self.data_layout, "NCHW", self.name, "data_layout")
+        kernel = permutation(t, self.kernel_layout, "IHW", self.name, "kernel_layout")
+        shape, window = list(t.shape(data, 4, "the data")), t.shape(weight, 3, "the weight")
+        t.equal(window[kernel[0]], shape[order[1]], why="each channel has a window")
+        for axis, out in zip(
+            order[2:], self.windows(t, [shape[k] for k in order], [window[k] for k in kernel]), strict=True
+        ):
+            shape[axis] = out
+        return TensorType(shape, self.out_dtype or t.dtype(data))
+
+    def windows(self, t: Typing, shape: Sequence[Any], kernel: Sequence[Any]) -> list[int]:
+        """How many windows there are along each axis."""
+        found: list[int] = []
+        for k, (before, after) in enumerate(checked_pads(t, self.padding, 2, self.name)):
+            size, taps = t.static(t.settled(shape[k + 2])), t.static(t.settled(kernel[k + 1]))
+            if size is None or taps is None:
+                t.fail("shape-constraint", "the sizes of images and windows are known here")
+            room = size + before + after - (taps - 1) * spread(self.dilations, 2)[k] - 1
+            t.require(0, "<=", room, "the window fits into the padded image")
+            found.append(room // spread(self.strides, 2)[k] + 1)
+        return found
+
+    def decompose(self, types: Any, data: Expr, weight: Expr) -> Expr:
+        dtype = types[0].dtype
+        x = Term(data, dtype).of("transpose", axes=positions(self.data_layout, "NCHW"))
+        w = Term(weight, dtype).of("transpose", axes=positions(self.kernel_layout, "IHW"))
+        taps = [dims(types[1])[self.kernel_layout.index(letter)] for letter in "HW"]
+        sizes = [dims(types[0])[self.data_layout.index(letter)] for letter in "HW"]
+        margin = pads(self.padding, 2)
+        least = apply("nn.pad", x.expr, ((0, 0), (0, 0), *margin), scalar(-numpy.inf, dtype))
+        found = Term(least, dtype)
+        for k, axis in ((0, 2), (1, 4)):
+            count, size = taps[k], sizes[k]
+            assert isinstance(count, int)
+            assert isinstance(size, int)
+            step, apart = spread(self.strides, 2)[k], spread(self.dilations, 2)[k]
+            outs = (size + sum(margin[k]) - (count - 1) * apart - 1) // step + 1
+            places = numpy.arange(outs)[:, None] * step + numpy.arange(count) * apart
+            found = found.of("take", term(places, "int64"), axis=axis)
+        window = w.of("expand_dims", axis=1).of("expand_dims", axis=3)  # (c, 1, kh, 1, kw)
+        best = (found + window).of("max", axis=(3, 5))
+        back = ["NCHW".index(letter) for letter in self.data_layout]
+        return best.of("transpose", axes=back).cast(self.out_dtype or str(dtype)).expr

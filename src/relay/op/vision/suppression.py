@@ -1,0 +1,168 @@
+"""Which of some boxes are kept, best first, so that none overlaps a better one of its group too much."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy
+
+from relay.ir.dtype import dtype_name, to_numpy
+from relay.ir.type import TensorType, Type
+from relay.op.base import BOOLEAN, FLOATING, INTEGRAL, Array, Derivative, Numpy, Operator, operator, sample
+from relay.op.conversion import accumulator_name
+from relay.op.native import Index, Loops, Output, View
+from relay.op.relation import Typing
+
+BOXES = numpy.array(
+    [
+        [
+            [0, 0, 1, 1],
+            [0, 0.1, 1, 1.1],
+            [0, -0.1, 1, 0.9],
+            [0, 10, 1, 11],
+            [0, 10.1, 1, 11.1],
+            [0, 100, 1, 101],
+        ]
+    ],
+    "float32",
+)
+
+
+def overlaps(np: Numpy, one: Array, others: Array) -> Array:
+    """The area that boxes share with one, as a part of the area that both cover together."""
+    low, high = (f(one[None], others) for f in (np.maximum, np.minimum))
+    sides = np.maximum(high[:, 2:] - low[:, :2], 0)
+    shared = sides[:, 0] * sides[:, 1]
+    together = area(one) + area(others) - shared
+    nothing = together <= 0
+    return np.where(nothing, 0, shared / np.where(nothing, 1, together))
+
+
+def area(x: Array) -> Array:
+    """The area of boxes whose first corner is below the second."""
+    return (x[..., 2] - x[..., 0]) * (x[..., 3] - x[..., 1])
+
+
+@operator("vision.greedy_suppression")
+class GreedySuppression(Operator):
+    """Which boxes `(n, boxes, 4)` are kept, going through them in their order: `(n, boxes)`.
+
+    A box is kept that is `alive`, as long as fewer than `limit` are (a negative limit is none), unless one
+    that was kept before, of the same group, overlaps it by more than `iou_threshold` (or as much, with
+    `inclusive`).  Corners may stand in any order.
+
+    relay> vision.greedy_suppression(ones(shape=(1, 2, 4), dtype="float32"), [[0, 0]], [[True, True]], 0.5, 1)
+    [[True, False]]
+    """
+
+    inclusive: bool = False
+    derivative = Derivative.ZERO
+    samples = (
+        sample(
+            BOXES, numpy.zeros((1, 6), "int32"), numpy.ones((1, 6), bool), numpy.float32(0.5), numpy.int32(9)
+        ),
+        sample("2x7x4 float32", "2x7 int32", "2x7 bool", numpy.float32(0.1), numpy.int64(3), inclusive=True),
+        sample("1x0x4 float32", "1x0 int32", "1x0 bool", numpy.float32(0.1), numpy.int64(3)),
+    )
+
+    def infer(
+        self, t: Typing, boxes: Type, groups: Type, alive: Type, iou_threshold: Type, limit: Type
+    ) -> Type:
+        t.dtype_in(boxes, FLOATING, "the boxes")
+        t.dtype_in(groups, INTEGRAL, "the groups")
+        t.dtype_in(alive, BOOLEAN, "`alive`")
+        t.dtype_in(limit, INTEGRAL, "the limit")
+        t.dtype_in(iou_threshold, FLOATING, "the threshold")
+        n, count, four = t.shape(boxes, 3, "the boxes")
+        t.equal(four, 4, why="a box has two corners")
+        for x in (groups, alive):
+            t.equal(t.shape(x, 2, "what is said of boxes"), (n, count), why="it is said of each box")
+        for x in (iou_threshold, limit):
+            t.shape(x, rank=0, what="a threshold or a limit")
+        return TensorType((n, count), "bool")
+
+    def reference(
+        self, np: Numpy, boxes: Array, groups: Array, alive: Array, iou_threshold: Array, limit: Array
+    ) -> Array:
+        x = boxes.astype(to_numpy(accumulator_name(dtype_name(boxes.dtype))))
+        corners = np.concatenate([np.minimum(x[..., :2], x[..., 2:]), np.maximum(x[..., :2], x[..., 2:])], -1)
+        kept = np.array(alive)
+        most = int(limit) if limit >= 0 else kept.shape[1]
+        edge = x.dtype.type(iou_threshold)
+        for row, own, group in zip(kept, corners, groups, strict=True):
+            count = 0
+            for i in range(len(row)):
+                row[i] = row[i] and count < most
+                if row[i]:
+                    count += 1
+                    part = overlaps(np, own[i], own[i + 1 :])
+                    over = part >= edge if self.inclusive else part > edge
+                    row[i + 1 :] &= ~(over & (group[i + 1 :] == group[i]))
+        return kept
+
+    def extent(self, b: Loops, boxes: View, *rest: View) -> Sequence[Index]:
+        """A truth value for each box."""
+        return boxes.sizes[:2]
+
+    def compute(
+        self, b: Loops, out: Output, boxes: View, groups: View, alive: View, iou_threshold: View, limit: View
+    ) -> None:
+        """Each box that is kept strikes out those after it."""
+        rows, count = boxes.sizes[:2]
+        wide = accumulator_name(boxes.dtype)
+        edge, most = b.cast(iou_threshold.at(()), wide), b.cast(limit.at(()), "int64")
+        most = b.select(b.compare("lt", most, b.const(0, most)), b.as_number(count, "int64"), most)
+        corners = b.room(wide, [*boxes.sizes[:2], 4])
+
+        def ordered(index: Sequence[Index]) -> None:
+            for k in range(2):
+                x, y = (b.cast(boxes.at([*index, k + s]), wide) for s in (0, 2))
+                below = b.compare("lt", y, x)
+                corners.put([*index, k], b.select(below, y, x))
+                corners.put([*index, k + 2], b.select(below, x, y))
+            out.put(index, alive.at(index))
+
+        def strike(row: Index, i: Index, j: Index) -> None:
+            one, other = ([corners.at([row, at, k]) for k in range(4)] for at in (i, j))
+            part = overlap(b, one, other)
+            over = b.compare("ge" if self.inclusive else "gt", part, edge)
+            same = b.compare("eq", groups.at([row, i]), groups.at([row, j]))
+            b.when(b.both(over, same), lambda: out.put([row, j], b.const(False, "bool")))
+
+        def through(row: Index) -> None:
+            def step(i: Index, totals: Sequence[Any]) -> Sequence[Any]:
+                kept = b.both(out.at([row, i]), b.compare("lt", totals[0], most))
+                out.put([row, i], kept)
+                first = b.plus(i, 1)
+
+                def later(index: Sequence[Index]) -> None:
+                    j = b.plus(first, index[0])
+                    b.when(out.at([row, j]), lambda: strike(row, i, j))
+
+                b.when(kept, lambda: b.nest([b.minus(count, first)], later))
+                return [b.add(totals[0], b.cast(kept, "int64"))]
+
+            b.loop(count, [b.const(0, "int64")], step)
+
+        b.nest([rows, count], ordered)
+        b.nest([rows], lambda index: through(index[0]))
+
+
+def overlap(b: Loops, one: Sequence[Any], other: Sequence[Any]) -> Any:
+    """`overlaps` of two boxes."""
+    zero = b.const(0, one[0])
+
+    def larger(x: Any, y: Any) -> Any:
+        return b.select(b.compare("lt", x, y), y, x)
+
+    def smaller(x: Any, y: Any) -> Any:
+        return b.select(b.compare("lt", y, x), y, x)
+
+    sides = [
+        larger(b.subtract(smaller(one[k + 2], other[k + 2]), larger(one[k], other[k])), zero)
+        for k in range(2)
+    ]
+    shared = b.multiply(*sides)
+    sizes = [b.multiply(b.subtract(x[2], x[0]), b.subtract(x[3], x[1])) for x in (one, other)]
+    together = b.subtract(b.add(*sizes), shared)
+    nothing = b.compare("le", together, zero)
+    return b.select(nothing, zero, b.divide(shared, b.select(nothing, b.const(1, zero), together)))
