@@ -49,7 +49,12 @@ def stubs() -> Iterator[tuple[str, str]]:
     yield "__init__.pyi", _root(families)
     yield "op/__init__.pyi", _operators(families)
     for family in ["", *families]:
-        yield f"op/signatures/{family or '__init__'}.pyi", _family(family)
+        yield f"op/signatures/{_file(family) or '__init__'}.pyi", _family(family, families)
+
+
+def _file(family: str) -> str:
+    """The stub of a family: `dyn_image` for `dyn.image`."""
+    return family.replace(".", "_")
 
 
 def _root(families: list[str]) -> str:
@@ -80,7 +85,7 @@ def _operators(families: list[str]) -> str:
 
 
 def _names(families: list[str]) -> list[str]:
-    return [*families, *(path for path in builders if "." not in path)]
+    return [*(f for f in families if "." not in f), *(path for path in builders if "." not in path)]
 
 
 def _imports(homes: dict[str, list[str]]) -> Iterator[str]:
@@ -93,14 +98,18 @@ def _imports(homes: dict[str, list[str]]) -> Iterator[str]:
         yield line
 
 
-def _family(family: str) -> str:
+def _family(family: str, families: list[str]) -> str:
     about = f"The operators `{family}.*`." if family else "The operators without a family."
     paths = sorted([path for path in builders if path.rpartition(".")[0] == family])
-    text = ("" if family else OPERANDS) + "".join(["\n" + _function(path) for path in paths])
+    below = [f for f in families if family and f.rpartition(".")[0] == family]
+    text = "".join([f"\n{f.rpartition('.')[2]} = {_file(f)}\n" for f in below])
+    text += ("" if family else OPERANDS) + "".join(["\n" + _function(path) for path in paths])
     used = set(re.findall(r"\w+", re.sub(r'""".*?"""', "", text)))
     defined = set(re.findall(r"^class (\w+)|^(\w+): TypeAlias", text, re.MULTILINE))
     homes = {home: sorted(used & names - {n for d in defined for n in d}) for home, names in USED.items()}
     groups = [[f"from {h} import {', '.join(homes[h])}\n" for h in g if homes[h]] for g in GROUPS]
+    if below:
+        groups.append([f"from relay.op.signatures import {', '.join(map(_file, below))}\n"])
     if "np" in used:
         groups.insert(1, ["import numpy as np\n"])
     return HEAD.format(about) + "\n".join(["".join(g) for g in groups if g]) + text

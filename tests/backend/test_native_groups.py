@@ -35,7 +35,7 @@ PROGRAMS = {
         let %a = reshape(%x * %y, newshape=(8, 4));
         concatenate((%a, reverse(%a + 1f, axis=0)), axis=1) * 2f
     }""",
-    "a column and a row beside axes of one": """def @main(%x: Tensor[(4, 8), float32], %y: Tensor[(8,), float32]) {
+    "a column and a row": """def @main(%x: Tensor[(4, 8), float32], %y: Tensor[(8,), float32]) {
         let %a = expand_dims(sum(%x, axis=1), axis=1, num_newaxis=2);
         %a - %y + expand_dims(%y, axis=1)
     }""",

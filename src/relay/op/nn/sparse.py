@@ -59,11 +59,12 @@ def tensors_of(given: Sequence[Any]) -> list[Expr]:
 def sparse_builder(name: str) -> Any:
     """A builder that takes a sparse matrix as one argument, or its three tensors."""
 
-    def build(dense_mat: Any, *matrix: Any, **attrs: Any) -> Expr:
+    def build(dense_mat: Any, *matrix: Any, sparse_lhs: bool = False) -> Expr:
         given = tensors_of(matrix)
-        if len(matrix) == 2:
-            attrs["sparse_lhs"] = matrix[1]
-        return Call(Op.get(name), (as_expr(dense_mat), *given), attrs)
+        flags = (
+            {} if name == "nn.sparse_add" else {"sparse_lhs": sparse_lhs or (len(matrix) == 2 and matrix[1])}
+        )
+        return Call(Op.get(name), (as_expr(dense_mat), *given), flags)
 
     build.__name__ = name.rpartition(".")[2]
     build.__doc__ = "The dense operand, and the sparse one as `(data, indices, indptr)` or a matrix of SciPy."

@@ -123,10 +123,25 @@ class NonMaxSuppression(Composite):
         indices: Any,
         max_output_size: Any = -1,
         iou_threshold: Any = 0.5,
-        **attrs: Any,
+        force_suppress: bool = False,
+        top_k: int = -1,
+        coord_start: int = 2,
+        score_index: int = 1,
+        id_index: int = 0,
+        return_indices: bool = True,
+        invalid_to_bottom: bool = False,
     ) -> Expr:
         """As the operator; limits and thresholds may be numbers."""
         xs = [as_expr(x) for x in (data, valid_count, indices)]
+        attrs = {
+            "force_suppress": force_suppress,
+            "top_k": top_k,
+            "coord_start": coord_start,
+            "score_index": score_index,
+            "id_index": id_index,
+            "return_indices": return_indices,
+            "invalid_to_bottom": invalid_to_bottom,
+        }
         rest = scalars(max_output_size, float_of(iou_threshold))
         return Call(Op.get("vision.non_max_suppression"), (*xs, *rest), attrs)
 
