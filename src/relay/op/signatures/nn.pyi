@@ -6,6 +6,10 @@ from typing import Any, Literal
 from relay.ir.expr import Call, Expr
 from relay.op.signatures import DType, Operand
 
+from relay.op.signatures import nn_internal
+
+internal = nn_internal
+
 def adaptive_avg_pool1d(
     data: Operand, output_size: int | Sequence[int] | None = None, layout: str = "NCW", out_layout: str = ""
 ) -> Call:
@@ -798,13 +802,13 @@ def space_to_batch_nd(
 def space_to_depth(data: Operand, block_size: int, layout: Literal["NCHW", "NHWC"] = "NCHW") -> Call:
     """Each block of `block_size` by `block_size` pixels as one pixel with the channels of all of them."""
 
-def sparse_add(dense_mat: Any, *matrix: Any, attrs: Any) -> Expr:
+def sparse_add(dense_mat: Any, *matrix: Any, sparse_lhs: bool = False) -> Expr:
     """The dense operand, and the sparse one as `(data, indices, indptr)` or a matrix of SciPy."""
 
 def sparse_conv2d(dense_mat: Any, *matrix: Any, layout: str = "NHWC", kernel_size: Any = (1, 1)) -> Expr:
     """The data, and the weight as `(data, indices, indptr)`, a matrix of SciPy, or its three tensors."""
 
-def sparse_dense(dense_mat: Any, *matrix: Any, attrs: Any) -> Expr:
+def sparse_dense(dense_mat: Any, *matrix: Any, sparse_lhs: bool = False) -> Expr:
     """The dense operand, and the sparse one as `(data, indices, indptr)` or a matrix of SciPy."""
 
 def sparse_transpose(sparse_data: Any, *rest: Any) -> Expr:

@@ -57,7 +57,18 @@ def multibox_transform_loc(
     """
 
 def non_max_suppression(
-    data: Any, valid_count: Any, indices: Any, max_output_size: Any = -1, iou_threshold: Any = 0.5, attrs: Any
+    data: Any,
+    valid_count: Any,
+    indices: Any,
+    max_output_size: Any = -1,
+    iou_threshold: Any = 0.5,
+    force_suppress: bool = False,
+    top_k: int = -1,
+    coord_start: int = 2,
+    score_index: int = 1,
+    id_index: int = 0,
+    return_indices: bool = True,
+    invalid_to_bottom: bool = False,
 ) -> Expr:
     """As the operator; limits and thresholds may be numbers."""
 
