@@ -82,11 +82,11 @@ class DeformableConv2D(Composite):
             at = [p.of("take", term(g, "int64"), axis=1) for p in places]
             some, kind = x, own
             if groups > 1:
-                channels = own.shape[3]
+                channels = dims(own)[3]
                 assert isinstance(channels, int)
                 each = channels // groups
                 some = x.of("strided_slice", begin=(g * each,), end=((g + 1) * each,), axes=(3,))
-                kind = TensorType((*own.shape[:3], each), dtype)
+                kind = TensorType((*dims(own)[:3], each), dtype)
             parts.append(sampled(some, kind, at, "linear", "zeros", False).expr)  # (n, h, w, taps, c)
         columns = Term(apply("concatenate", tuple(parts), axis=4) if groups > 1 else parts[0], dtype)
         columns = columns.of("transpose", axes=(0, 4, 3, 1, 2)).of("reshape", newshape=(0, -3, 0, 0))

@@ -408,7 +408,7 @@ def reshape_like(
 def reverse(data: Operand, axis: int) -> Call:
     """The elements in opposite order along `axis`."""
 
-def reverse_reshape(data: Operand, newshape: Operand) -> Call:
+def reverse_reshape(data: Operand, newshape: int | Sequence[int]) -> Call:
     """As `reshape`, with the codes read from right to left."""
 
 def reverse_sequence(data: Operand, seq_lengths: Operand, seq_axis: int = 1, batch_axis: int = 0) -> Call:

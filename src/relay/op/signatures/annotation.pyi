@@ -22,10 +22,7 @@ def compiler_end(data: Operand, compiler: str = "default") -> Call:
     """The operand, which leaves a region of the program that is meant for the compiler of that name."""
 
 def on_device(
-    data: Operand,
-    virtual_device: Operand | None = "",
-    constrain_result: Operand | None = False,
-    constrain_body: Operand | None = True,
+    data: Operand, virtual_device: str = "", constrain_result: bool = False, constrain_body: bool = True
 ) -> Call:
     """The operand, computed on the device of that name; `constrain_result` and `constrain_body` say what
     is.

@@ -296,16 +296,16 @@ def contrib_conv2d_NCHWc(
 def contrib_conv2d_nchwc(
     data: Operand,
     kernel: Operand,
-    strides: Operand | None = (1, 1),
-    padding: Operand | None = (0, 0),
-    dilation: Operand | None = (1, 1),
-    groups: Operand | None = 1,
-    channels: Operand | None = None,
-    kernel_size: Operand | None = None,
-    data_layout: Operand | None = "NCHW8c",
-    kernel_layout: Operand | None = "OIHW",
-    out_layout: Operand | None = "",
-    out_dtype: Operand | None = "",
+    strides: int | Sequence[int] = (1, 1),
+    padding: int | Sequence[int] = (0, 0),
+    dilation: int | Sequence[int] = (1, 1),
+    groups: int = 1,
+    channels: int | None = None,
+    kernel_size: int | Sequence[int] | None = None,
+    data_layout: str = "NCHW8c",
+    kernel_layout: str = "OIHW",
+    out_layout: str = "",
+    out_dtype: DType = "",
 ) -> Call:
     """`nn.conv2d` of data kept in blocks of channels, such as `NCHW8c`, by a weight such as `OIHW8i8o`."""
 
@@ -337,16 +337,16 @@ def contrib_depthwise_conv2d_NCHWc(
 def contrib_depthwise_conv2d_nchwc(
     data: Operand,
     kernel: Operand,
-    strides: Operand | None = (1, 1),
-    padding: Operand | None = (0, 0),
-    dilation: Operand | None = (1, 1),
-    groups: Operand | None = 1,
-    channels: Operand | None = None,
-    kernel_size: Operand | None = None,
-    data_layout: Operand | None = "NCHW8c",
-    kernel_layout: Operand | None = "OIHW",
-    out_layout: Operand | None = "",
-    out_dtype: Operand | None = "",
+    strides: int | Sequence[int] = (1, 1),
+    padding: int | Sequence[int] = (0, 0),
+    dilation: int | Sequence[int] = (1, 1),
+    groups: int = 1,
+    channels: int | None = None,
+    kernel_size: int | Sequence[int] | None = None,
+    data_layout: str = "NCHW8c",
+    kernel_layout: str = "OIHW",
+    out_layout: str = "",
+    out_dtype: DType = "",
 ) -> Call:
     """Depthwise `nn.conv2d` of data kept in blocks of channels, by a weight such as `OIHW1i8o`."""
 
