@@ -1,7 +1,7 @@
 """What a call costs, and what compiling takes: nanoseconds beside NumPy, PyTorch and JAX; seconds, cold and
 from the cache.
 
-    python benchmarks/costs.py [--json performance.json] [--only calls|compile]
+    python benchmarks/costs.py [--json performance.json] [--only calls|compile] [--programs TEXT]
 
 A compilation runs in a process of its own with a cache folder that is empty, and again with what it left
 there.  Weights are made before the clock starts.
@@ -96,10 +96,12 @@ def build_once(name: str) -> float:
     return time.perf_counter() - start
 
 
-def compile_times() -> dict[str, Any]:
-    """Seconds of building each program, cold and from the cache."""
+def compile_times(wanted: str) -> dict[str, Any]:
+    """Seconds of building each program whose name has a text in it, cold and from the cache."""
     found: dict[str, Any] = {}
     for name, bar in COMPILED.items():
+        if wanted.lower() not in name.lower():
+            continue
         with tempfile.TemporaryDirectory() as folder:
             command = [sys.executable, __file__, "--build", name]
             seconds = [
@@ -118,6 +120,9 @@ def main() -> None:
     )
     parser.add_argument("--json", type=Path, default=JSON)
     parser.add_argument("--only", choices=("calls", "compile"))
+    parser.add_argument(
+        "--programs", default="", metavar="TEXT", help="build those that have it in their name"
+    )
     parser.add_argument("--build", metavar="NAME", help="print the seconds of one build")
     args = parser.parse_args()
     if args.build:
@@ -129,7 +134,7 @@ def main() -> None:
         for name, each in data["calls"].items():
             print(name, {k: round(v) for k, v in each.items()})
     if args.only != "calls":
-        data["compile"] = compile_times()
+        data["compile"] = data.get("compile", {}) | compile_times(args.programs)
     args.json.write_text(json.dumps(data, indent=1) + "\n")
 
 

@@ -11,6 +11,7 @@ class Ops:
     """JAX's functions."""
 
     relu, relu6, tanh = staticmethod(nn.relu), staticmethod(nn.relu6), staticmethod(jnp.tanh)
+    log_softmax = staticmethod(nn.log_softmax)
     softmax, transpose = staticmethod(nn.softmax), staticmethod(jnp.transpose)
 
     def weight(self, x: Any) -> Any:
@@ -32,18 +33,20 @@ class Ops:
         away = x - mean
         return away * lax.rsqrt((away * away).mean(-1, keepdims=True) + epsilon) * gamma + beta
 
+    def batch_norm(self, x: Any, gamma: Any, beta: Any) -> Any:
+        away = x - x.mean((0, 1, 2))
+        return away * lax.rsqrt((away * away).mean((0, 1, 2)) + 1e-5) * gamma + beta
+
     def image(self, x: Any) -> Any:
         return x.transpose(0, 2, 3, 1)
 
     def conv(self, x: Any, weight: Any, bias: Any, stride: int, groups: int) -> Any:
         pads = [(weight.shape[0] // 2,) * 2] * 2
         names = ("NHWC", "HWIO", "NHWC")
-        return (
-            lax.conv_general_dilated(
-                x, weight, (stride, stride), pads, dimension_numbers=names, feature_group_count=groups
-            )
-            + bias
+        y = lax.conv_general_dilated(
+            x, weight, (stride, stride), pads, dimension_numbers=names, feature_group_count=groups
         )
+        return y if bias is None else y + bias
 
     def max_pool(self, x: Any) -> Any:
         pads = [(0, 0), (1, 1), (1, 1), (0, 0)]

@@ -14,12 +14,19 @@ import numpy as np
 
 import relay
 from relay import testing
+from relay.ir.expr import Call, Expr, Function, TupleGetItem, Var
+from relay.ir.type import TupleType
+from relay.ir.walk import rewrite
+from relay.op.nn.activation import Softmax
+from relay.op.nn.norm import BatchNorm
 from relay.testing import layers, resnet
 from relay.testing.mobilenet_v2 import STAGES
 
 Arrays = dict[str, Any]
 BERT, GPT2 = {"length": 128}, {"length": 64}
 HIDDEN, STEPS = 512, 64
+RATE = 1e-3
+"""How far a step of training goes."""
 
 
 class Ops(Protocol):
@@ -40,14 +47,16 @@ class Model:
     bars: tuple[float, float]
     """How many times as fast as the best peer it is to be, on one thread and on two."""
     tolerance: float = 2e-3
-    onnx: Callable[[], Any] | None = None
+    onnx: Callable[[Arrays], Any] | None = None
     """Its model where `to_onnx` cannot write it."""
+    trains: bool = False
+    """Whether `forward` is a loss, and what is measured a step of gradient descent on the weights."""
     folded: Arrays = field(default_factory=dict)
     """The weights that `forward` takes."""
 
     def __post_init__(self) -> None:
         self.params = {name: varied(x) for name, x in self.params.items()}
-        self.folded = folded(self.params)
+        self.folded = self.params if self.trains else folded(self.params)
 
 
 def varied(x: Any) -> Any:
@@ -134,7 +143,7 @@ def lstm() -> Model:
 
     inputs = {"data": random(STEPS, 1, HIDDEN)}
     mod = relay.infer(relay.parse(LSTM))
-    return Model(mod, params, inputs, forward, (1.0, 1.2), onnx=lambda: lstm_onnx(params))
+    return Model(mod, params, inputs, forward, (1.0, 1.2), onnx=lstm_onnx)
 
 
 def lstm_onnx(params: Arrays) -> Any:
@@ -183,12 +192,15 @@ def chain() -> Model:
 
 
 def convolved(nn: Ops, p: Arrays, x: Any, name: str, stride: int = 1, groups: int = 1) -> Any:
-    """A convolution with its bias, which keeps the size but for the stride."""
-    return nn.conv(x, p[f"{name}_weight"], p[f"{name}_bias"], stride, groups)
+    """A convolution that keeps the size but for the stride, with its bias, or normalised as in training."""
+    if f"{name}_bn_gamma" not in p:
+        return nn.conv(x, p[f"{name}_weight"], p[f"{name}_bias"], stride, groups)
+    y = nn.conv(x, p[f"{name}_weight"], None, stride, groups)
+    return nn.batch_norm(y, p[f"{name}_bn_gamma"], p[f"{name}_bn_beta"])
 
 
-def resnet_model(num_layers: int, batch: int = 1) -> Model:
-    """ResNet for images of 224 by 224."""
+def resnet_model(num_layers: int, batch: int = 1, scores: bool = False) -> Model:
+    """ResNet for images of 224 by 224, to the chances of classes (or, for PyTorch and JAX, `scores`)."""
     mod, params = resnet.get_workload(batch, num_layers=num_layers)
     units, channels, deep = resnet.plan(num_layers, 224)
 
@@ -202,7 +214,8 @@ def resnet_model(num_layers: int, batch: int = 1) -> Model:
                 y = convolved(nn, p, nn.relu(y), name + "_conv3") if deep else y
                 same = bool(j) or channels[i] == channels[i + 1]
                 x = nn.relu(y + (x if same else convolved(nn, p, x, name + "_sc", stride)))
-        return nn.softmax(nn.linear(nn.mean_of_image(x), p["fc1_weight"], p["fc1_bias"]))
+        y = nn.linear(nn.mean_of_image(x), p["fc1_weight"], p["fc1_bias"])
+        return y if scores else nn.softmax(y)
 
     return Model(mod, params, {"data": random(batch, 3, 224, 224)}, forward, (1.0, 1.05))
 
@@ -287,6 +300,50 @@ def gpt2() -> Model:
     return Model(mod, params, {"data": tokens(50257, GPT2["length"])}, forward, (1.0, 1.0))
 
 
+def training(of: Model, classes: int) -> Model:
+    """A step of gradient descent on a network, with the statistics of the batch in normalisations."""
+    main = of.mod["main"]
+    net = rewrite(Function(main.params, main.body), by_batch)
+    batch = next(iter(of.inputs.values())).shape[0]
+    data, *weights = relay.free_vars(relay.Tuple([net.body]))
+    weights = sorted(weights, key=lambda v: v.name_hint)
+    tree = Var("weights", TupleType([v.type_annotation for v in weights]))
+    targets = relay.var("targets", shape=(batch, classes), dtype="float32")
+    scores = relay.bind(net.body, {v: TupleGetItem(tree, i) for i, v in enumerate(weights)})
+    chances = relay.nn.log_softmax(scores)
+    loss = Function((tree, data, targets), relay.nn.cross_entropy_with_logits(chances, targets))
+    typed = relay.infer(relay.IRModule.from_expr(loss))["main"]
+    step = relay.optim.train_step(typed, relay.optim.sgd(RATE))
+    mod = relay.infer(relay.IRModule.from_expr(step))
+
+    def forward(nn: Ops, p: Arrays, inputs: Arrays) -> Any:
+        return -(nn.log_softmax(of.forward(nn, p, inputs)) * inputs["targets"]).sum() / batch
+
+    rows = np.eye(classes, dtype="float32")[np.arange(batch) % classes]
+    params = {v.name_hint: of.params[v.name_hint] for v in weights}
+    return Model(mod, params, of.inputs | {"targets": rows}, forward, (1.0, 1.0), trains=True)
+
+
+def by_batch(e: Expr) -> Expr | None:
+    """Normalisation by what the batch has, instead of what was kept; and scores, instead of chances."""
+    match e:
+        case TupleGetItem(Call(BatchNorm(epsilon=epsilon), (x, gamma, beta, *_)), 0):
+            axes = (0, 2, 3)
+            away = x - relay.mean(x, axes, True)
+            spread = relay.mean(away * away, axes, True)
+            gamma, beta = (relay.expand_dims(v, 1, 2) for v in (gamma, beta))
+            return away * relay.rsqrt(spread + relay.const(epsilon)) * gamma + beta
+        case Call(Softmax(), (x,)):
+            return x
+        case _:
+            return None
+
+
+def trained_resnet() -> Model:
+    """ResNet-18 that is trained on four images."""
+    return training(resnet_model(18, 4, scores=True), 1000)
+
+
 MODELS: dict[str, Callable[[], Model]] = {
     "MLP, batch 1": lambda: mlp(1),
     "MLP, batch 64": lambda: mlp(64),
@@ -297,6 +354,8 @@ MODELS: dict[str, Callable[[], Model]] = {
     "MobileNetV2": mobilenet_v2,
     "BERT-base, 128 tokens": bert,
     "GPT-2 small, 64 tokens": gpt2,
+    "training: MLP, batch 64": lambda: training(mlp(64), 10),
+    "training: ResNet-18, batch 4": trained_resnet,
 }
 
 

@@ -20,6 +20,15 @@ def relay_native(model: Model, threads: int) -> Run:
     """Relay's native backend."""
     import relay
 
+    if model.trains:
+        step = relay.build(model.mod, threads=threads)
+        state: list[Any] = [tuple(model.params.values()), ()]
+
+        def run() -> Any:
+            loss, *state[:] = step(*state, *model.inputs.values())
+            return loss
+
+        return run
     built = relay.build(model.mod, params=model.params, threads=threads)
     main, inputs = built["main"], list(model.inputs.values())
     return lambda: main(*inputs)
@@ -27,9 +36,11 @@ def relay_native(model: Model, threads: int) -> Run:
 
 def onnx_model(model: Model) -> Any:
     """The model as ONNX."""
+    if model.trains:
+        raise ValueError("it does not train")
     from relay.frontend import to_onnx
 
-    return model.onnx() if model.onnx is not None else to_onnx(model.mod, model.params)
+    return model.onnx(model.params) if model.onnx is not None else to_onnx(model.mod, model.params)
 
 
 def onnx_runtime(model: Model, threads: int) -> Run:
@@ -100,10 +111,10 @@ def torch_module(model: Model, threads: int) -> tuple[Any, list[Any]]:
         def __init__(self) -> None:
             super().__init__()
             for name, x in model.folded.items():
-                self.register_buffer(name, tensor(x))
+                self.register_parameter(name, torch.nn.Parameter(tensor(x), requires_grad=model.trains))
 
         def forward(self, *inputs: Any) -> Any:
-            weights = dict(self.named_buffers())
+            weights = dict(self.named_parameters())
             return model.forward(nn, weights, dict(zip(model.inputs, inputs, strict=True)))
 
     return Net().eval(), [tensor(x) for x in model.inputs.values()]
@@ -111,7 +122,25 @@ def torch_module(model: Model, threads: int) -> tuple[Any, list[Any]]:
 
 def torch_eager(model: Model, threads: int) -> Run:
     """PyTorch as it is."""
-    return inferring(*torch_module(model, threads))
+    net, inputs = torch_module(model, threads)
+    return training(net, net, inputs) if model.trains else inferring(net, inputs)
+
+
+def training(net: Any, forward: Any, inputs: list[Any]) -> Run:
+    """A step of gradient descent."""
+    from peer_models import RATE
+
+    torch: Any = import_module("torch")
+    descent = torch.optim.SGD(net.parameters(), RATE, fused=True)
+
+    def run() -> Any:
+        descent.zero_grad()
+        loss = forward(*inputs)
+        loss.backward()
+        descent.step()
+        return loss.detach()
+
+    return run
 
 
 def inferring(net: Any, inputs: list[Any]) -> Run:
@@ -128,9 +157,11 @@ def inferring(net: Any, inputs: list[Any]) -> Run:
 def torch_inductor(model: Model, threads: int) -> Run:
     """PyTorch compiled, weights frozen into the code."""
     torch: Any = import_module("torch")
-    import_module("torch._inductor.config").freezing = True
+    import_module("torch._inductor.config").freezing = not model.trains
     net, inputs = torch_module(model, threads)
     compiled = torch.compile(net)
+    if model.trains:
+        return training(net, compiled, inputs)
 
     def run() -> Any:
         with torch.no_grad():
@@ -149,11 +180,31 @@ def jax_jit(model: Model, threads: int) -> Run:
     nn = import_module("peer_jax").Ops()
     weights = {name: jax.device_put(nn.weight(x)) for name, x in model.folded.items()}
     inputs = {name: jax.device_put(x) for name, x in model.inputs.items()}
+    if model.trains:
+        return jax_training(jax, model, nn, weights, inputs)
     if sum([x.nbytes for x in model.folded.values()]) <= CLOSED:
         closed = jax.jit(lambda xs: model.forward(nn, weights, xs))
         return lambda: jax.block_until_ready(closed(inputs))
     opened = jax.jit(lambda p, xs: model.forward(nn, p, xs))
     return lambda: jax.block_until_ready(opened(weights, inputs))
+
+
+def jax_training(jax: Any, model: Model, nn: Any, weights: Any, inputs: Any) -> Run:
+    """A step of gradient descent; the memory of the old weights goes to the new ones."""
+    from peer_models import RATE
+
+    def step(p: Any, xs: Any) -> Any:
+        loss, slope = jax.value_and_grad(lambda q: model.forward(nn, q, xs))(p)
+        return loss, jax.tree.map(lambda w, d: w - RATE * d, p, slope)
+
+    jitted = jax.jit(step, donate_argnums=0)
+    state = [weights]
+
+    def run() -> Any:
+        loss, state[0] = jitted(state[0], inputs)
+        return jax.block_until_ready(loss)
+
+    return run
 
 
 SYSTEMS: dict[str, Callable[[Model, int], Run]] = {
@@ -174,7 +225,8 @@ def environment(threads: int) -> dict[str, str]:
     """What a process of a system is started with."""
     count = str(threads)
     names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "RELAY_NUM_THREADS")
-    return os.environ | dict.fromkeys(names, count) | {"RELAY_CACHE": "off", "JAX_PLATFORMS": "cpu"}
+    fixed = {"RELAY_CACHE": "off", "JAX_PLATFORMS": "cpu", "OMP_PROC_BIND": "close", "OMP_PLACES": "cores"}
+    return os.environ | dict.fromkeys(names, count) | fixed
 
 
 def results(value: Any) -> list[Any]:

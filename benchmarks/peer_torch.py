@@ -18,6 +18,12 @@ class Ops:
     def softmax(self, x: Any) -> Any:
         return F.softmax(x, -1)
 
+    def log_softmax(self, x: Any) -> Any:
+        return F.log_softmax(x, -1)
+
+    def batch_norm(self, x: Any, gamma: Any, beta: Any) -> Any:
+        return F.batch_norm(x, None, None, gamma, beta, True)
+
     def layer_norm(self, x: Any, gamma: Any, beta: Any, epsilon: float) -> Any:
         return F.layer_norm(x, (x.shape[-1],), gamma, beta, epsilon)
 

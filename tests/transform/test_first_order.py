@@ -248,3 +248,12 @@ def test_expressions() -> None:
     folded = passes.FoldConstantExpr(relay.const(2.0) * relay.const(3.0), IRModule())
     assert folded.value == 6.0
     assert str(passes.InferTypeLocal(relay.tanh(x))) == "float32"
+
+
+def test_lambda_lift_goes_through_shared_nodes_once() -> None:
+    x = relay.var("x", shape=(), dtype="float32")
+    e: relay.Expr = x
+    for _ in range(200):
+        e = relay.add(e, e)
+    mod = relay.infer(relay.IRModule.from_expr(relay.Function([x], e)))
+    assert len(list(post_order(passes.lambda_lift(mod)["main"]))) < 2000

@@ -114,10 +114,17 @@ class Captures:
 
 
 def walk(root: Expr) -> Iterator[tuple[Expr, Function | None, Function | None]]:
-    """Every node under `root`, outside in, with the functions to be lifted around it and around its parts."""
+    """Every node under `root`, outside in, with the functions to be lifted around it and around its parts.
+
+    A shared node comes once for each function that it is directly inside of.
+    """
     stack: list[tuple[Expr, Function | None]] = [(root, None)]
+    seen: set[tuple[Expr, Function | None]] = set()
     while stack:
-        e, fn = stack.pop()
+        e, fn = place = stack.pop()
+        if place in seen:
+            continue
+        seen.add(place)
         inside = e if isinstance(e, Function) and e is not root and may_be_lifted(e) else fn
         yield e, fn, inside
         stack += [(c, inside) for c in reversed(e.children)]
