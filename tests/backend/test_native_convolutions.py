@@ -52,6 +52,7 @@ FEWER_PRODUCTS: dict[str, tuple[int, Case]] = {
     "more padding than kernel": (4, (2, "1x9x9x32", "3x3x32x32", {"padding": (0, 4, 5, 2)})),
     "odd channels": (4, (2, "1x29x30x37", "3x3x37x65", {"padding": 1})),
     "deep": (2, (2, "1x5x5x300", "3x3x300x50", {"padding": 1})),
+    "turned": (4, (2, "1x13x12x32", "3x3x32x33", {"padding": (0, 1, 2, 1)})),
     "few places": (2, (2, "3x4x4x64", "3x3x64x64", {})),
 }
 rng = np.random.default_rng(0)
@@ -108,6 +109,21 @@ def test_convolutions_with_fewer_products(name: str) -> None:
     size, case = FEWER_PRODUCTS[name]
     mod, args = layer(case)
     assert f"@relay.patches.{size}" in "".join(Compilation(mod).program.pieces)
+    check(mod, args)
+
+
+def test_transposed_convolutions_with_fewer_products() -> None:
+    mod, args = layer(FEWER_PRODUCTS["turned"][1], op="conv_transpose")
+    assert "@relay.patches" in "".join(Compilation(mod).program.pieces)
+    check(mod, args)
+
+
+@pytest.mark.parametrize("op", ["conv", "conv_transpose"])
+@pytest.mark.parametrize("data", ["24x6x6x40", "4x15x13x40"])
+@pytest.mark.parametrize("padding", [1, (1, 0, 1, 2)])
+def test_filters_that_are_not_known_take_fewer_products(data: str, padding: Any, op: str) -> None:
+    mod, args = layer((2, data, "3x3x40x48", {"padding": padding}), op=op, is_constant=False)
+    assert "@relay.filters" in "".join(Compilation(mod).program.pieces)
     check(mod, args)
 
 

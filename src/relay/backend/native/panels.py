@@ -90,9 +90,12 @@ class FilterPoints(Packed):
     """Where the taps, the channels and the filters are among the axes."""
     size: int
     """That of the tiles."""
+    is_turned: bool
+    """Whether the last tap comes first."""
 
     def rows(self) -> Any:
-        return filter_points(self.weight.value.transpose(self.order), self.size)
+        ordered = self.weight.value.transpose(self.order)
+        return filter_points(ordered[::-1, ::-1] if self.is_turned else ordered, self.size)
 
     @property
     def value(self) -> Any:

@@ -101,35 +101,7 @@ class Convolutions(Sums):
             packed = Filters(self.y.constant, self.sums, self.blocks.width, self.convolution, self.y.taps)
             whole = b.program.constant(b.code, packed)
             return b.code.load(POINTER, b.code.at(whole, DATA))
-        if self.is_matrix and self.y.data is not None:
-            return Factor(self.y.data, self.y.dtype, turned=False)
-        return Factor(self.ordered(self.y), self.sums, turned=False)
-
-    @property
-    def is_matrix(self) -> bool:
-        """Whether the weight lies in memory as the matrix that its filters are."""
-        c = self.convolution
-        return c.groups == 1 and c.kernel_layout == SPATIAL[len(c.strides)] + c.channels
-
-    def ordered(self, weight: View) -> Value:
-        """A copy of the weight as a stack of matrices."""
-        b, c = self.b, self.convolution
-        sizes = [c.groups, *self.window, self.inputs, self.outputs]
-        room = b.room(self.sums, sizes)
-        axes = SPATIAL[len(c.strides)].join(c.channels)
-
-        def one(index: tuple[Index, ...]) -> None:
-            g, *taps, channel, filter_ = index
-            if c.is_transposed:
-                channel = b.plus(b.times(g, self.inputs), channel)
-            else:
-                filter_ = b.plus(b.times(g, self.outputs), filter_)
-            place = put_in([channel, *taps, filter_], axes, c.kernel_layout)
-            room.put(index, b.cast(weight.at(place), self.sums))
-
-        each(b, sizes, one, MOVED)
-        assert room.data is not None
-        return room.data
+        return matrix_of(b, self.convolution, self.y, self.sums)
 
     def filters(self, weight: Value | Factor, group: Index) -> Second:
         """The filters of a group."""
@@ -205,3 +177,29 @@ class Convolutions(Sums):
         for i, n in enumerate(words):
             b.code.store(value(n), b.code.at(p, 8 * i))
         return p
+
+
+def matrix_of(b: Loops, c: WindowProduct, weight: View, dtype: str) -> Factor:
+    """Filters as a stack of matrices, one for each group: where they lie, or a copy of that base type."""
+    spatial = SPATIAL[len(c.strides)]
+    if c.groups == 1 and c.kernel_layout == spatial + c.channels and weight.data is not None:
+        return Factor(weight.data, weight.dtype, turned=False)
+    axes = spatial.join(c.channels)
+    first, *window, last = put_in(weight.sizes, c.kernel_layout, axes)
+    inputs = b.quotient(first, c.groups) if c.is_transposed else first
+    outputs = last if c.is_transposed else b.quotient(last, c.groups)
+    sizes = [c.groups, *window, inputs, outputs]
+    room = b.room(dtype, sizes)
+
+    def one(index: tuple[Index, ...]) -> None:
+        g, *taps, channel, filter_ = index
+        if c.is_transposed:
+            channel = b.plus(b.times(g, inputs), channel)
+        else:
+            filter_ = b.plus(b.times(g, outputs), filter_)
+        place = put_in([channel, *taps, filter_], axes, c.kernel_layout)
+        room.put(index, b.cast(weight.at(place), dtype))
+
+    each(b, sizes, one, MOVED)
+    assert room.data is not None
+    return Factor(room.data, dtype, turned=False)

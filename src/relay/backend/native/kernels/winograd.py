@@ -10,11 +10,14 @@ from typing import Any
 from relay.backend.native.code import POINTER, VOID, Value
 from relay.backend.native.indices import Index, value
 from relay.backend.native.kernels.blocks import MOVE, PIECES, SUM, Blocks
+from relay.backend.native.kernels.convolutions import matrix_of
+from relay.backend.native.kernels.filters import TAPS, FilterTransform
 from relay.backend.native.kernels.sums import Put, Sums, Weight
 from relay.backend.native.kernels.tile import PITCH
 from relay.backend.native.kernels.transforms import PAIRS, Transform
 from relay.backend.native.loops import Loops
 from relay.backend.native.panels import FilterPoints
+from relay.backend.native.shares import ranges
 from relay.backend.native.tensors import DATA
 from relay.backend.native.views import View
 from relay.op.native import WindowProduct
@@ -24,11 +27,14 @@ POINTS = 1 << 20
 """Bytes that the points of a block lie in, about."""
 PRODUCTS = 1 << 17
 """Bytes of the products of a block and a group of panels, about."""
-TAPS = 3
 MOST = 1024
 """Channels at most: the points of the lowest block still lie on the stack."""
 TRANSFORMED, STREAMED, CACHE = 0.3, 0.15, 1 << 22
 """Nanoseconds for a point of a channel or filter, and for a byte of filters beyond those that caches hold."""
+MADE = 1.0
+"""Nanoseconds for a point of a filter that is not known before: it goes to new memory."""
+WHOLE = 16
+"""Filters that are transformed while the program runs come in multiples of this: whole vectors."""
 GAIN = 1.1
 """How much quicker it is at least than the products of all taps where it is chosen."""
 
@@ -41,26 +47,27 @@ def size_of_tiles(c: WindowProduct, views: Sequence[Any], sizes: Sequence[Index]
     if (
         taps != [TAPS, TAPS]
         or {*c.strides, *c.dilation, c.groups} != {1}
-        or c.is_transposed
-        or not isinstance(weight, Weight)
         or {dtype, data.dtype, weight.dtype} != {"float32"}
         or not all(isinstance(n, int) and n for n in numbers)
     ):
         return 0
     images, height, width, filters, channels = [known(n) for n in numbers]
-    if channels > MOST:
+    is_constant = isinstance(weight, Weight)
+    if channels > MOST or not (is_constant or filters % WHOLE == 0):
         return 0
     costs = {0: images * height * width * TAPS**2 * channels * (SUM * filters + MOVE) / GAIN}
     for size in PAIRS:
         points = (size + TAPS - 1) ** 2
         tiles = images * -(-height // size) * -(-width // size)
         each = SUM * channels * filters + TRANSFORMED * (channels + filters)
-        costs[size] = points * tiles * each + STREAMED * max(0, 4 * points * channels * filters - CACHE)
+        count = points * channels * filters
+        costs[size] = points * tiles * each + STREAMED * max(0, 4 * count - CACHE)
+        costs[size] += 0 if is_constant else MADE * count
     return min(costs, key=lambda size: costs[size])
 
 
 class Winograd(Sums):
-    """A call that is a convolution of 3 by 3 taps, one place apart, with filters that are known."""
+    """A call that is a convolution of 3 by 3 taps, one place apart, or the transpose of one."""
 
     def __init__(
         self,
@@ -75,7 +82,7 @@ class Winograd(Sums):
         super().__init__(b, sizes, dtype, dtype)
         self.convolution = c
         self.x: View = views[0]
-        self.y: Weight = views[1]
+        self.y: View | Weight = views[1]
         self.size = size
         self.points = (size + TAPS - 1) ** 2
         images, height, width, filters = self.sizes
@@ -137,7 +144,7 @@ class Winograd(Sums):
         """Block by block: points, products, tiles of the result."""
         b, blocks = self.b, self.blocks
         size = blocks.size
-        of_data = self.shape(self.x, self.point, PITCH * size, self.convolution.before)
+        of_data = self.shape(self.x, self.point, PITCH * size, self.before)
         of_result = self.shape(out, self.product, self.group * blocks.width * size, (0, 0))
         filters = self.filters()
 
@@ -176,9 +183,35 @@ class Winograd(Sums):
         """Where the points of the filters are."""
         b, c = self.b, self.convolution
         order = tuple([c.kernel_layout.index(letter) for letter in f"HW{c.channels}"])
-        packed = FilterPoints(self.y.constant, self.sums, self.blocks.width, order, self.size)
+        if not isinstance(self.y, Weight):
+            return self.transformed(self.y)
+        packed = FilterPoints(
+            self.y.constant, self.sums, self.blocks.width, order, self.size, c.is_transposed
+        )
         whole = b.program.constant(b.code, packed)
         return b.code.load(POINTER, b.code.at(whole, DATA))
+
+    def transformed(self, weight: View) -> Value:
+        """The points of filters that the program computes, in memory."""
+        b, c, blocks = self.b, self.convolution, self.blocks
+        how = FilterTransform(blocks.machine, blocks.kind, self.size, blocks.width, c.is_transposed)
+        b.program.share(how.name, how.text)
+        count = self.points * known(blocks.panels) * known(self.channels) * blocks.width
+        to, source = self.data(b.room(self.sums, [count])), matrix_of(b, c, weight, self.sums).data
+        sizes = [value(self.channels), value(self.sizes[-1])]
+
+        def share(begin: Index, end: Index) -> None:
+            args = [source, to, *sizes, value(begin), value(b.minus(end, begin))]
+            b.code.call(VOID, f"@{how.name}", args)
+
+        ranges(b, self.channels, share, MOVE, self.points * known(self.sizes[-1]))
+        return to
+
+    @property
+    def before(self) -> list[int]:
+        """Places of padding before the data; the transpose of a convolution is one of turned filters."""
+        c = self.convolution
+        return [TAPS - 1 - n if c.is_transposed else n for n in c.before]
 
     def transform(
         self,
