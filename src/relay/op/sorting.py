@@ -6,6 +6,8 @@ from typing import Any
 from relay.ir.dtype import is_float
 from relay.op.native import Index, Loops, Output, View
 
+FEW = 64
+"""How many of the first places are found without sorting all."""
 Read = Callable[[Index], Any]
 """The element at a place of the line."""
 
@@ -74,16 +76,53 @@ def sorted_places(b: Loops, room: Output, read: Read, n: Index, ascending: bool)
     return b.times(b.rest(rounds, 2), n)
 
 
+def first_places(b: Loops, room: Output, read: Read, n: Index, count: int, ascending: bool) -> Index:
+    """Put the places of the first `count` of `n` elements in order into `room`; they stand at its beginning.
+
+    An element goes through those that are there from the last on, as far as it comes before them.
+    """
+
+    def insert(i: Index, filled: Index) -> None:
+        x = read(i)
+
+        def step(k: Index, totals: Sequence[Any]) -> Sequence[Any]:
+            at = b.minus(b.minus(filled, 1), k)
+            there = room.at([b.larger(at, 0)])
+            moves = b.both(totals[1], is_before(b, x, read(b.as_index(there)), ascending))
+            b.when(b.both(moves, b.is_less(b.plus(at, 1), count)), lambda: room.put([b.plus(at, 1)], there))
+            return [b.select(moves, b.as_number(at, "int64"), totals[0]), moves]
+
+        begin = [b.as_number(filled, "int64"), b.const(True, "bool")]
+        to = b.as_index(b.loop(filled, begin, step)[0])
+        b.when(b.is_less(to, count), lambda: room.put([to], b.as_number(i, "int64")))
+
+    def later(i: Index, _: Sequence[Any]) -> Sequence[Any]:
+        i = b.plus(i, count)
+        last = read(b.as_index(room.at([count - 1])))
+        b.when(is_before(b, read(i), last, ascending), lambda: insert(i, count))
+        return []
+
+    b.loop(count, [], lambda i, _: insert(i, i) or [])
+    b.loop(b.minus(n, count), [], later)
+    return 0
+
+
 def sort_lines(
     b: Loops, data: View, axis: int, ascending: bool, count: Index, emit: Callable[[list[Index], Any], None]
 ) -> None:
     """Call `emit(index, place)` for the first `count` places in order of each line along an axis."""
     at, n = axis % len(data.sizes), data.sizes[axis]
-    room = b.room("int64", [b.times(2, n)])
+    is_few = isinstance(count, int) and isinstance(n, int) and 0 < count <= min(FEW, n // 4)
+    room = b.room("int64", [count if is_few else b.times(2, n)])
+
+    def places(read: Read) -> Index:
+        if is_few and isinstance(count, int):
+            return first_places(b, room, read, n, count, ascending)
+        return sorted_places(b, room, read, n, ascending)
 
     def line(index: Sequence[Index]) -> None:
         before, after = index[:at], index[at:]
-        begin = sorted_places(b, room, lambda i: data.at([*before, i, *after]), n, ascending)
+        begin = places(lambda i: data.at([*before, i, *after]))
         b.nest([count], lambda k: emit([*before, *k, *after], room.at([b.plus(begin, k[0])])))
 
     b.nest([d for i, d in enumerate(data.sizes) if i != at], line)
