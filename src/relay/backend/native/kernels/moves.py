@@ -8,6 +8,9 @@ from relay.backend.native.representation import SIZES, scalar
 from relay.backend.native.tensors import loop
 from relay.backend.native.vectors import counting
 
+FEW = 2
+"""Vectors that are moved without a loop."""
+
 
 class Moves:
     """Code that moves numbers of a base type to where they are of an LLVM type, float or double."""
@@ -53,6 +56,17 @@ class Moves:
             self.write(self.read(self.at(source, i, self.from_size), 1), to, i)
 
         self.along(begin, end, several, some, one)
+
+    def move_few(self, source: Value, to: Value, count: Value) -> None:
+        """As many numbers as two vectors have, or fewer, where there are masks: without a loop."""
+        code = self.code
+        for part in range(FEW):
+            first = integer(part * self.lanes)
+            with code.in_lanes(self.lanes):
+                places = code.op("add", counting("i64", self.lanes), code.spread(first))
+                code.mask = code.compare("icmp ult", places, code.spread(count))
+                v = code.load_lanes(scalar(self.dtype), self.at(source, first, self.from_size))
+                code.store_lanes(code.cast("fpext", v, self.kind), self.at(to, first, self.size))
 
     def clear(self, to: Value, count: Value) -> None:
         """Zeros."""

@@ -11,7 +11,7 @@ from typing import Generic, TypeVar
 
 from relay.backend.native.code import POINTER, VOID, Code, Value, integer
 from relay.backend.native.kernels.machine import Machine
-from relay.backend.native.kernels.moves import Moves
+from relay.backend.native.kernels.moves import FEW, Moves
 from relay.backend.native.kernels.tile import PITCH
 from relay.backend.native.representation import SIZES, scalar
 from relay.backend.native.tensors import loop
@@ -197,12 +197,23 @@ class Writing:
             whole = [code.compare("icmp sge", at, integer(0)), code.compare("icmp sle", at, inside)]
             self.either(
                 self.all([*conditions, *whole]),
-                lambda: self.moves.move(source, to, integer(0), s.count),
+                lambda: self.whole(source, to, s.count),
                 lambda: self.partly(s, source, to, at, self.all([is_there, *conditions])),
             )
             return [code.at(to, PITCH * self.size)]
 
         loop(code, count, [out], place)
+
+    def whole(self, source: Value, to: Value, count: Value) -> None:
+        """All of a part of a run."""
+        if not self.moves.has_masks:
+            self.moves.move(source, to, integer(0), count)
+            return
+        self.either(
+            self.code.compare("icmp ule", count, integer(FEW * self.moves.lanes)),
+            lambda: self.moves.move_few(source, to, count),
+            lambda: self.moves.move(source, to, integer(0), count),
+        )
 
     def all(self, conditions: Sequence[Value]) -> Value:
         """Whether all of some conditions hold."""
