@@ -133,3 +133,13 @@ def test_stacks_of_matrices_broadcast() -> None:
 def fields(x: Any) -> list[Any]:
     """The arrays of a result."""
     return list(x) if isinstance(x, tuple) else [x]
+
+
+def test_the_last_group_gets_all_operands_of_many() -> None:
+    rows = "".join([f"let %h{i} = sort(nn.dense(%x, %w), axis=1);" for i in range(12)])
+    fields = ", ".join([f"tanh(%h{i})" for i in range(12)])
+    operands = "%x: Tensor[(8, 64), float32], %w: Tensor[(64, 64), float32]"
+    program = NativeProgram(relay.parse(f"def @main({operands}) {{ {rows} stack(({fields})) }}"))
+    x = np.linspace(-1, 1, 512, dtype="float32").reshape(8, 64)
+    found = program.function("main")(x, np.eye(64, dtype="float32"))
+    np.testing.assert_allclose(found, np.broadcast_to(np.tanh(np.sort(x, 1)), (12, 8, 64)), rtol=1e-5)
