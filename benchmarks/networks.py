@@ -22,8 +22,10 @@ import relay
 from relay.testing import transformer
 
 SETTINGS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "RELAY_NUM_THREADS")
-PAUSE = 0.02
-"""Seconds after which the threads of whoever came before have gone to sleep."""
+PAUSE, WARM = 0.02, 0.05
+"""Seconds after which the threads of whoever came before have gone to sleep, and those of who comes next are
+each on a core of its own.
+"""
 
 parser = argparse.ArgumentParser()
 parser.add_argument("names", nargs="*")
@@ -313,14 +315,16 @@ def by_onnxruntime(case: Case) -> Callable[[], Any]:
 
 def flat(x: Any) -> list[Any]:
     """Results as arrays."""
-    fields: list[Any] = list(x) if isinstance(x, (tuple, list)) else [x]
-    return [np.asarray(v) for v in fields]
+    several: Any = x
+    return [np.asarray(v) for v in several] if type(x) in (tuple, list) else [np.asarray(x)]
 
 
 def seconds(f: Callable[[], Any]) -> float:
     """What a call takes, after another one."""
     time.sleep(PAUSE)
-    f()
+    start = time.perf_counter()
+    while time.perf_counter() < start + WARM:
+        f()
     start = time.perf_counter()
     f()
     return time.perf_counter() - start

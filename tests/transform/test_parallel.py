@@ -11,6 +11,7 @@ from relay.transform.forms import ANF
 from relay.transform.parallel_batch_matmul import combine_parallel_batch_matmul
 from relay.transform.parallel_conv2d import combine_parallel_conv2d
 from relay.transform.parallel_dense import combine_parallel_dense
+from relay.transform.parallel_rows import combine_rows
 from relay.typecheck.infer import infer
 from transform.cases import verified
 
@@ -132,3 +133,57 @@ def test_a_deep_program_is_joined_in_linear_time():
     square = "Tensor[(2, 2), float32]"
     mod = infer(parse(f"def @main(%y0: {square}, %v: {square}, %w: {square}) {{ {body} %y1500 }}"))
     assert str(verified(dense(mod))).count("nn.dense(") == 1500
+
+
+# --- rows ---------------------------------------------------------------------------------------------------
+
+STEPS = "%x: Tensor[(3, 1, 4), float32], %w: Tensor[(4, 4), float32], %u: Tensor[(4, 4), float32]"
+
+
+@pytest.mark.parametrize("is_normal", [False, True])
+def test_the_inputs_of_a_recurrent_network_meet_their_weight_together(is_normal: bool) -> None:
+    mod = infer(
+        parse(f"""def @main({STEPS}) {{
+          let %a = tanh(nn.dense(take(%x, 0, axis=0), %w));
+          let %b = tanh(nn.dense(take(%x, 1, axis=0), %w) + nn.dense(%a, %u));
+          let %c = tanh(nn.dense(take(%x, 2, axis=0), %w) + nn.dense(%b, %u));
+          %c
+        }}""")
+    )
+    mod = to_anf(mod) if is_normal else mod
+    made = combine_rows(mod)
+    verified(made)
+    assert str(made).count("nn.dense(") == 3
+    assert ANF.is_known(made) == is_normal
+    x, w = np.linspace(-1, 1, 12, dtype="float32").reshape(3, 1, 4), np.eye(4, dtype="float32")
+    expected = np.tanh(x[0])
+    for row in x[1:]:
+        expected = np.tanh(row + 2 * expected)
+    found = Interpreter(made).evaluate("main", x, w, 2 * w)
+    np.testing.assert_allclose(found, expected, rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "nn.dense(nn.dense(%v, %w), %w)",
+        "(nn.dense(%v, %w), nn.dense(%v, %u))",
+        "if (sum(%v) > 0f) { nn.dense(%v, %w) } else { nn.dense(%v * 2f, %w) }",
+        "let %r = ref(nn.dense(%v, %w)); ref_write(%r, %v); nn.dense(ref_read(%r), %w)",
+    ],
+)
+def test_rows_that_depend_on_each_other_or_stand_in_other_blocks_stay(body: str) -> None:
+    weights = "%w: Tensor[(4, 4), float32], %u: Tensor[(4, 4), float32]"
+    mod = infer(parse(f"def @main(%v: Tensor[(1, 4), float32], {weights}) {{ {body} }}"))
+    assert combine_rows(mod) is mod
+
+
+def test_many_rows_stay() -> None:
+    mod = infer(
+        parse("""
+        def @main(%x: Tensor[(9, 4), float32], %y: Tensor[(9, 4), float32], %w: Tensor[(2, 4), float32]) {
+          (nn.dense(%x, %w), nn.dense(%y, %w))
+        }""")
+    )
+    assert combine_rows(mod) is mod
+    assert str(combine_rows(mod, max_rows=9)).count("nn.dense(") == 1

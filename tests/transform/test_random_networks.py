@@ -17,6 +17,7 @@ PASSES: dict[str, Change] = {
     "convert_layout": passes.convert_layout,
     "combine_parallel_conv2d": lambda mod: passes.combine_parallel_conv2d(mod, min_num_branches=2),
     "combine_parallel_dense": lambda mod: passes.combine_parallel_dense(mod, min_num_branches=2),
+    "combine_rows": lambda mod: passes.combine_rows(mod, max_rows=64),
     "combine_parallel_dense, one": lambda mod: passes.combine_parallel_dense(
         mod, min_num_branches=2, to_batch=False
     ),

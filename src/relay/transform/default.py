@@ -11,7 +11,8 @@ DERIVATIVES = "expand_grad"
 STEPS = (
     "remove_unused_functions", "partial_evaluate", "simplify_inference", "dynamic_to_static",
     "fold_constants", "canonicalize_cast", "simplify_expr", "fold_scale_axis", "combine_parallel_conv2d",
-    "combine_parallel_dense", "combine_parallel_batch_matmul", "eliminate_common_subexpr", "dead_code",
+    "combine_rows", "combine_parallel_dense", "combine_parallel_batch_matmul", "eliminate_common_subexpr",
+    "dead_code",
 )  # fmt: skip
 
 
