@@ -27,8 +27,9 @@ DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 def test_every_snippet_is_true(
     path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bless: bool
 ) -> None:
-    if path.name == "onnx.md":
-        pytest.importorskip("onnx", reason="needs the onnx extra")
+    if path.name in ("onnx.md", "pytorch.md"):
+        extra = {"onnx.md": "onnx", "pytorch.md": "torch"}[path.name]
+        pytest.importorskip(extra, reason=f"needs the {extra} extra")
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
     monkeypatch.chdir(tmp_path)
     namespace: dict[str, Any] = {}
