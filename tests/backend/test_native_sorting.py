@@ -37,3 +37,18 @@ def agree(body: str, x: Any) -> None:
 def test_the_first_few(k: int, ascending: bool) -> None:
     agree(f"topk(%x, k={k}, is_ascend={ascending})", numbers("float32", 5, 101))
     agree(f"topk(%x, k={k}, axis=0, is_ascend={ascending})", numbers("int32", 101, 6))
+
+
+@pytest.mark.parametrize("ascending", [True, False])
+@pytest.mark.parametrize(
+    "dtype", ["float32", "float64", "float16", "int8", "int32", "uint16", "int64", "uint64"]
+)
+def test_long_lines(dtype: str, ascending: bool) -> None:
+    x = numbers("float32", 2, 300).astype(dtype) if dtype == "float16" else numbers(dtype.lstrip("u"), 2, 300)
+    agree(f"(argsort(%x, is_ascend={ascending}), sort(%x, is_ascend={ascending}))", x.astype(dtype))
+
+
+def test_longer_lines() -> None:
+    agree("(argsort(%x), sort(%x, axis=0, is_ascend=False))", numbers("float32", 9001))
+    agree("unique(%x)", rng.integers(-(2**60), 2**60, 9001))
+    agree("unique(%x)", rng.integers(0, 99, 700))

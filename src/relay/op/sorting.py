@@ -5,6 +5,7 @@ from typing import Any
 
 from relay.ir.dtype import is_float
 from relay.op.native import Index, Loops, Output, View
+from relay.op.radix import LEAST, Radix
 
 FEW = 64
 """How many of the first places are found without sorting all."""
@@ -107,18 +108,28 @@ def first_places(b: Loops, room: Output, read: Read, n: Index, count: int, ascen
     return 0
 
 
+def ordering(
+    b: Loops, dtype: str, n: Index, count: Index, ascending: bool
+) -> tuple[Output, Callable[[Read], Index]]:
+    """How the first `count` places of lines of `n` elements are put in order: where they will stand, and what
+    puts them there and says from which element on.
+    """
+    if isinstance(n, int) and isinstance(count, int) and 0 < count <= min(FEW, n // 4):
+        few = b.room("int64", [count])
+        return few, lambda read: first_places(b, few, read, n, count, ascending)
+    if isinstance(n, int) and n >= LEAST:
+        radix = Radix(b, dtype, n)
+        return radix.places, lambda read: radix.sort(read, ascending)
+    room = b.room("int64", [b.times(2, n)])
+    return room, lambda read: sorted_places(b, room, read, n, ascending)
+
+
 def sort_lines(
     b: Loops, data: View, axis: int, ascending: bool, count: Index, emit: Callable[[list[Index], Any], None]
 ) -> None:
     """Call `emit(index, place)` for the first `count` places in order of each line along an axis."""
     at, n = axis % len(data.sizes), data.sizes[axis]
-    is_few = isinstance(count, int) and isinstance(n, int) and 0 < count <= min(FEW, n // 4)
-    room = b.room("int64", [count if is_few else b.times(2, n)])
-
-    def places(read: Read) -> Index:
-        if is_few and isinstance(count, int):
-            return first_places(b, room, read, n, count, ascending)
-        return sorted_places(b, room, read, n, ascending)
+    room, places = ordering(b, data.dtype, n, count, ascending)
 
     def line(index: Sequence[Index]) -> None:
         before, after = index[:at], index[at:]

@@ -21,7 +21,7 @@ from relay.op.native import Index, Loops, Output, View
 from relay.op.numeric import apply, narrow
 from relay.op.relation import Typing
 from relay.op.sort import placed
-from relay.op.sorting import is_before, sorted_places
+from relay.op.sorting import is_before, ordering
 
 
 @operator("unique")
@@ -89,8 +89,8 @@ class Unique(Operator):
     def grouped(self, b: Loops, data: View, group: Output, first: Output, tally: Output) -> Index:
         """Number the groups of equal elements in order: of each place, the first of each, how many."""
         n = data.sizes[0]
-        room = b.room("int64", [b.times(2, n)])
-        begin = sorted_places(b, room, lambda i: data.at([i]), n, True)
+        room, ordered = ordering(b, data.dtype, n, n, True)
+        begin = ordered(lambda i: data.at([i]))
         one = b.const(1, "int64")
 
         def step(k: Index, totals: Sequence[Any]) -> Sequence[Any]:
