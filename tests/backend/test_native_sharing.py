@@ -61,3 +61,30 @@ def test_groups_that_may_fail_say_where() -> None:
         assert span is not None
         lines.append(span.line)
     assert lines == [2, 3]
+
+
+def test_long_definitions_are_cut() -> None:
+    x, y = relay.var("x", shape=(2, 3), dtype="float32"), relay.var("y", shape=(3, 2), dtype="float32")
+    body: relay.Expr = x
+    halves: list[relay.Expr] = []
+    for i in range(600):
+        body = relay.nn.matmul(relay.nn.matmul(body, y) * relay.const(0.25), x)
+        if i % 100 == 0:
+            halves.append(body)
+    mod = relay.IRModule.from_expr(relay.Function([x, y], relay.Tuple([*halves, body])))
+    made = Compilation(mod).program.mod
+    assert sum("part" in v.name_hint for v in made.functions) > 4
+    a, b = np.eye(2, 3, dtype="float32"), np.full((3, 2), 0.5, "float32")
+    for found, wanted in zip(NativeProgram(mod)(a, b), Interpreter(mod).evaluate("main", a, b), strict=True):
+        np.testing.assert_allclose(found, wanted, rtol=1e-4)
+
+
+def test_a_long_definition_of_numbers_and_references_keeps_its_order() -> None:
+    lines = [
+        f"  ref_write(%r, ref_read(%r) * 3i64 + {i % 7}i64);\n  let %v{i} = ref_read(%r);" for i in range(500)
+    ]
+    whole = "\n".join(["  let %r = ref(%n);", *lines, "  (ref_read(%r), %v3, %v499)"])
+    text = f"def @main(%n: int64) {{\n{whole}\n}}"
+    mod = relay.parse(text)
+    assert any("part" in v.name_hint for v in Compilation(mod).program.mod.functions)
+    assert NativeProgram(mod)(1) == tuple(Interpreter(mod).evaluate("main", 1))

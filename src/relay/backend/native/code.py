@@ -41,6 +41,10 @@ class Code:
         """Memory of the function's own, which is there from its beginning."""
         self.types: dict[str, str] = {v.ref: v.type for v in params}
         """The types of values, by their names."""
+        self.runtime = "relay."
+        """How the names of functions begin that count references: those inside of each module, or (`relay_`)
+        those to call where there are many.
+        """
         self.count = 0
         self.here = "entry"
         """The label of the block that is written to."""

@@ -30,6 +30,7 @@ from relay.backend.native.program import (
     result_type,
 )
 from relay.backend.native.representation import is_scalar
+from relay.backend.native.splitting import PIECE
 from relay.backend.native.watch import Watch
 from relay.ir.expr import (
     Call,
@@ -75,7 +76,9 @@ class Definition:
             count += len(row)
             self.values[p] = made
             params += made
-        self.code = Code(symbol, result_type(self.result), params)
+        traits = "nounwind noinline" if fn.attrs.get(PIECE) else "nounwind"
+        self.code = Code(symbol, result_type(self.result), params, traits=traits)
+        self.code.runtime = "relay_" if fn.attrs.get(PIECE) == "tensors" else "relay."
         self.owned = Ownership(fn.body, self.is_managed)
 
     def is_managed(self, v: Var) -> bool:
@@ -370,6 +373,8 @@ def define(program: Program, v: GlobalVar, graph: CallGraph) -> None:
     fn = program.mod.functions[v]
     assert isinstance(fn, Function)
     made = Definition(program, program.symbol(v), fn, graph.is_recursive(v) or calls_closures(fn))
+    if fn.attrs.get(PIECE) == "tensors":
+        program.plain.add(len(program.pieces))
     program.pieces.append(made.text())
 
 

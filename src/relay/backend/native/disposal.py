@@ -85,5 +85,15 @@ up:
 done:
   ret void
 }}
+
+define void @relay_retain(ptr %p) nounwind {{
+  call void @relay.retain(ptr %p)
+  ret void
+}}
+
+define void @relay_release(ptr %ctx, ptr %p) nounwind {{
+  call void @relay.release(ptr %ctx, ptr %p)
+  ret void
+}}
 """)
-"""`relay_dispose(context, object)`."""
+"""`relay_dispose(context, object)`; and `relay_retain(object)`, `relay_release(context, object)` to call."""

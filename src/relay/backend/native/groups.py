@@ -57,6 +57,7 @@ class Fused:
         # LLVM's time grows faster than a function; numbers alone are better off where they are needed.
         traits = "nounwind noinline" if POINTER in self.kinds else "nounwind"
         self.code = Code(symbol, result_type(self.kinds), params, traits=traits)
+        self.code.runtime = "relay_"
         self.row = Row()
         self.code.types[ROW.ref] = ROW.type
         self.root = self.resolved(fn.body)

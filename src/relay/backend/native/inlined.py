@@ -23,6 +23,8 @@ declare noalias ptr @relay_allocate(ptr, i64) nounwind
 declare noalias ptr @relay_allocate_bytes(ptr, i64) nounwind
 declare void @relay_free_large(ptr, ptr) nounwind
 declare void @relay_dispose(ptr, ptr) nounwind
+declare void @relay_retain(ptr) nounwind
+declare void @relay_release(ptr, ptr) nounwind
 """
 """What the rest of the runtime has of it."""
 

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from relay.backend.native.called_constants import constants_called
+from relay.backend.native.splitting import split
 from relay.ir import hooks
 from relay.ir.expr import Call, Constant, Expr, Function, GlobalVar, Grad, Let, Var, replace
 from relay.ir.module import IRModule
@@ -27,7 +28,7 @@ def lowered(mod: IRModule, entries: Sequence[str] = ("main",)) -> IRModule:
     mod = monomorphize(remove_unused_functions(mod, entry_functions=tuple(entries)))
     mod = fuse_ops(expand_composites(mod))
     mod = fused_apart(mod)
-    return lambda_lift(eta_expand(mod, expand_op=True, expand_constructor=True))
+    return split(lambda_lift(eta_expand(mod, expand_op=True, expand_constructor=True)))
 
 
 def fused_apart(mod: IRModule) -> IRModule:

@@ -133,11 +133,11 @@ def retain(code: Code, leaves: Sequence[Value]) -> None:
     """One more reference to each object."""
     for v in leaves:
         if v.type == POINTER:
-            code.do(f"call void @relay.retain({v})")
+            code.do(f"call void @{code.runtime}retain({v})")
 
 
 def release(code: Code, leaves: Sequence[Value]) -> None:
     """One reference less to each object."""
     for v in leaves:
         if v.type == POINTER:
-            code.do(f"call void @relay.release({CONTEXT}, {v})")
+            code.do(f"call void @{code.runtime}release({CONTEXT}, {v})")
