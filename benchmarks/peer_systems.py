@@ -36,8 +36,6 @@ def relay_native(model: Model, threads: int) -> Run:
 
 def onnx_model(model: Model) -> Any:
     """The model as ONNX."""
-    if model.trains:
-        raise ValueError("it does not train")
     from relay.frontend import to_onnx
 
     return model.onnx(model.params) if model.onnx is not None else to_onnx(model.mod, model.params)

@@ -44,6 +44,8 @@ TRIALS = 5
 """Rounds after which peers that are far behind drop out."""
 BEHIND = 2.0
 TURN_PLEASE = "turn"
+READERS = ("ONNX Runtime", "OpenVINO")
+"""Systems that run models and train none."""
 JSON = Path(__file__).with_name("performance.json")
 
 
@@ -198,6 +200,8 @@ def measured(
     name: str, threads: int, workers: dict[str, Worker], rounds: int, tick: Callable[[], None]
 ) -> dict[str, Any]:
     """The entry of a model: times of each system, and the ratio to the best peer."""
+    if model(name).trains:
+        workers = {s: w for s, w in workers.items() if s not in READERS}
     failed = prepared(name, workers)
     with alone():
         times = take_rounds({s: w for s, w in workers.items() if s not in failed}, rounds, tick)
