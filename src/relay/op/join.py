@@ -350,12 +350,12 @@ class Meshgrid(Injective):
 def copy_part(b: Loops, out: Output, x: View, axis: int, begin: Any) -> None:
     """Copy the part of a tensor that begins at a place of an axis."""
 
-    def one(index: Sequence[Any]) -> None:
-        out.put(index, x.at([*index[:axis], b.plus(index[axis], begin), *index[axis + 1 :]]))
+    def one(index: Sequence[Any]) -> Any:
+        return x.at([*index[:axis], b.plus(index[axis], begin), *index[axis + 1 :]])
 
-    b.nest(out.sizes, one)
+    b.fill(out, one)
 
 
 def spread_along(b: Loops, out: Output, x: View, axis: int) -> None:
     """Copy a vector along an axis, the same for all places of the others."""
-    b.nest(out.sizes, lambda index: out.put(index, x.at([index[axis]] if x.sizes else [])))
+    b.fill(out, lambda index: x.at([index[axis]] if x.sizes else []))

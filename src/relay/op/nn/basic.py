@@ -113,12 +113,8 @@ class Dropout(Operator):
 
     def compute(self, b: Loops, out: Sequence[Output], data: View) -> None:
         """A copy, and ones."""
-
-        def both(index: Sequence[Any]) -> None:
-            out[0].put(index, data.at(index))
-            out[1].put(index, b.const(1, data.dtype))
-
-        b.nest(data.sizes, both)
+        b.fill(out[0], data.at)
+        b.fill(out[1], lambda _: b.const(1, data.dtype))
 
 
 def dropout_raw(data: Any, rate: float = 0.5) -> Expr:
