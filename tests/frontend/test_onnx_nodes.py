@@ -20,6 +20,8 @@ def _needs_onnx() -> None:
 
 
 PARTS = 8
+SAMPLE = slice(3, None, 69)
+"""The tests that run as machine code each time."""
 PAGE = ROOT / "docs" / "onnx.md"
 MARK = "<!-- generated: what follows is written by `pytest tests/frontend/test_onnx_nodes.py --bless` -->"
 
@@ -38,7 +40,7 @@ def is_excepted(name: str) -> bool:
     return any(re.search(pattern, name) for pattern in EXCEPTED)
 
 
-def outcome(case: Any) -> str:
+def outcome(case: Any, executor: str = "debug") -> str:
     """What went wrong with a test, in a line; nothing if it passes."""
     from onnx import TensorProto, numpy_helper
     from onnx.backend.test.runner import Runner
@@ -49,7 +51,7 @@ def outcome(case: Any) -> str:
         return numpy_helper.to_array(x) if isinstance(x, TensorProto) else x
 
     try:
-        ready = prepare(case.model, "CPU")
+        ready = prepare(case.model, "CPU", executor)
         for inputs, expected in case.data_sets:
             found = ready.run([plain(x) for x in inputs])
             Runner.assert_similar_outputs([plain(x) for x in expected], list(found), case.rtol, case.atol)
@@ -65,6 +67,11 @@ def test_nodes_give_what_onnx_says(part: int) -> None:
     assert not unexpected
     mended = sorted(name for name, why in found.items() if not why and name in FAILURES)
     assert not mended, "these pass now: take them out of the list"
+
+
+def test_a_sample_of_the_nodes_gives_the_same_as_machine_code() -> None:
+    asked = [c for c in cases()[SAMPLE] if not is_excepted(c.name) and c.name not in FAILURES]
+    assert {c.name: why for c in asked if (why := outcome(c, "native"))} == {}
 
 
 def table() -> str:

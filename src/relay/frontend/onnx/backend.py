@@ -1,4 +1,4 @@
-"""A standard ONNX backend: models prepared once, run on arrays by the interpreter.
+"""A standard ONNX backend: models prepared once, run on arrays by the interpreter or as machine code.
 
 Inputs that decide types (shapes, axes) are made part of the program when they are first seen.
 """
@@ -24,9 +24,10 @@ Static = dict[str, np.ndarray[Any, Any]]
 class RelayRep(BackendRep):
     """A model, ready to run."""
 
-    def __init__(self, model: Any) -> None:
-        """Import what can be imported without values of inputs."""
+    def __init__(self, model: Any, executor: str = "debug") -> None:
+        """Import what can be imported without values of inputs; `executor` is as `create_executor` has it."""
         self.model = model
+        self.executor = executor
         self.inputs = [i.name for i in model.graph.input]
         self.outputs = [o.name for o in model.graph.output]
         initial = {t.name for t in model.graph.initializer}
@@ -61,7 +62,7 @@ class RelayRep(BackendRep):
                 args[n] = to_relay(x)
         found = call(**args) if callable(call) else call
         results: Any = found if len(self.outputs) != 1 else (found,)
-        arrays = [from_relay(r) for r in results]
+        arrays = [typed(from_relay(r), o) for r, o in zip(results, self.model.graph.output, strict=True)]
         for k in self.scales:
             arrays[k] = arrays[k].view("float8_e8m0fnu")
         return namedtupledict("Outputs", self.outputs)(*arrays)
@@ -81,7 +82,7 @@ class RelayRep(BackendRep):
         key = (*[(n, a.shape, a.tobytes()) for n, a in sorted(static.items())], structure(held))
         if key not in self.programs:
             mod, _ = import_model(self.model, {}, None, None, True, static, held)
-            self.programs[key] = ready(mod)
+            self.programs[key] = ready(mod, self.executor)
         return self.programs[key]
 
 
@@ -96,9 +97,9 @@ def structure(held: dict[str, Any]) -> Any:
     return tuple([(n, of(x)) for n, x in sorted(held.items())])
 
 
-def ready(mod: IRModule) -> Any:
+def ready(mod: IRModule, executor: str) -> Any:
     """The executor's function for `@main`."""
-    return create_executor("debug", mod=mod).evaluate()
+    return create_executor(executor, mod=mod).evaluate()
 
 
 def to_relay(x: Any) -> Any:
@@ -121,6 +122,15 @@ def from_relay(x: Any) -> Any:
     return x if isinstance(x, str) else np.asarray(x)
 
 
+def typed(x: Any, output: Any) -> Any:
+    """A result in the base type of its output: machine code gives scalars as numbers of Python."""
+    kind = output.type.tensor_type.elem_type
+    is_scalar = isinstance(x, np.ndarray) and np.ndim(cast("Any", x)) == 0
+    if not is_scalar or kind in (0, NUMBER, TensorProto.STRING):
+        return x
+    return np.asarray(cast("Any", x), helper.tensor_dtype_to_np_dtype(kind))
+
+
 def from_list(x: ConstructorValue) -> list[Any]:
     """The elements of a list."""
     found: list[Any] = []
@@ -134,10 +144,10 @@ class RelayBackend(Backend):
     """The backend that ONNX's tests drive."""
 
     @classmethod
-    def prepare(cls, model: Any, device: str = "CPU", **kwargs: Any) -> RelayRep:
-        """A model, ready to run."""
+    def prepare(cls, model: Any, device: str = "CPU", executor: str = "debug", **kwargs: Any) -> RelayRep:
+        """A model, ready to run by the interpreter, or with `executor="native"` as machine code."""
         super().prepare(model, device, **kwargs)
-        return RelayRep(model)
+        return RelayRep(model, executor)
 
     @classmethod
     def run_model(cls, model: Any, inputs: Any, device: str = "CPU", **kwargs: Any) -> Any:
