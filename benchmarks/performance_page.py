@@ -17,8 +17,8 @@ DOCS = Path(__file__).parent.parent / "docs"
 HEAD = """# Performance
 
 Relay's native backend beside other systems on the same machine. The page is written by
-`benchmarks/performance_page.py` from `benchmarks/performance.json`, which the benchmarks fill; all of
-them are of one machine, and ratios are what carries over to others. A ratio meets its bar
+`benchmarks/performance_page.py` from `benchmarks/performance.json`, which the benchmarks fill; all of its
+figures are of one machine, and ratios are what carries over to others. A ratio meets its bar
 when the lower end of its interval does.
 
 ```text
