@@ -125,10 +125,9 @@ def from_relay(x: Any) -> Any:
 def typed(x: Any, output: Any) -> Any:
     """A result in the base type of its output: machine code gives scalars as numbers of Python."""
     kind = output.type.tensor_type.elem_type
-    is_scalar = isinstance(x, np.ndarray) and np.ndim(cast("Any", x)) == 0
-    if not is_scalar or kind in (0, NUMBER, TensorProto.STRING):
+    if getattr(x, "shape", None) != () or kind in (0, NUMBER, TensorProto.STRING):
         return x
-    return np.asarray(cast("Any", x), helper.tensor_dtype_to_np_dtype(kind))
+    return np.asarray(x, helper.tensor_dtype_to_np_dtype(kind))
 
 
 def from_list(x: ConstructorValue) -> list[Any]:
