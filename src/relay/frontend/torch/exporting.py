@@ -82,11 +82,26 @@ def decompositions(program: Any) -> Any:
 def _must_decompose(fx: Any) -> bool:
     """Whether a node has no conversion, or changes what it is given."""
     schema = getattr(fx.target, "_schema", None)
-    if registry.find(fx.target) is None or (schema is not None and schema.is_mutable):
+    if schema is not None and schema.is_mutable:
+        return not _is_seen_by_none(fx)
+    if registry.find(fx.target) is None:
         return True
     if registry.name_of(fx.target) in ("aten.batch_norm.default", "aten.instance_norm.default"):
         return bool(fx.args[5]) and fx.args[3] is not None
     return False
+
+
+FRESH = {f"aten.{n}" for n in ("conv1d", "conv2d", "conv3d", "linear", "batch_norm", "add", "mul", "matmul")}
+"""Operators whose results are tensors of their own, never parts of others."""
+
+
+def _is_seen_by_none(fx: Any) -> bool:
+    """Whether a node writes to a result that nothing else reads, and gives it: it need not write."""
+    if registry.find_in_place(fx.target) is None:
+        return False
+    written = fx.args[0]
+    fresh = written.op == "call_function" and registry.name_of(written.target).rpartition(".")[0] in FRESH
+    return fresh and list(written.users) == [fx]
 
 
 def names_of_symbols(program: Any, dynamic_shapes: Any) -> dict[str, str]:

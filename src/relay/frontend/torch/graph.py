@@ -92,7 +92,7 @@ class Scope:
 
     def converted(self, fx: Any) -> Any:
         """The result of a node, bound to a variable."""
-        rule = registry.find(fx.target)
+        rule = registry.find(fx.target) or registry.find_in_place(fx.target)
         assert rule is not None, "checked before"
         operands, options = self.arguments(fx)
         found = rule(Node(fx, self, options), *operands)

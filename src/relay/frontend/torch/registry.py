@@ -49,6 +49,14 @@ def name_of(target: Any) -> str:
     return f"torch.{name}" if module == "torch" or module.startswith("torch.fx") else name
 
 
+def find_in_place(target: Any) -> Converter | None:
+    """What converts an operator without its writing to an operand: `aten.relu` for `aten.relu_`."""
+    packet, _, overload = name_of(target).rpartition(".")
+    if not packet.endswith("_") or packet.endswith("__"):
+        return None
+    return converters.get(f"{packet[:-1]}.{overload}") or converters.get(packet[:-1])
+
+
 def find(target: Any) -> Converter | None:
     """What converts an operator, if anything does."""
     name = name_of(target)

@@ -30,7 +30,7 @@ def unsupported(module: Any) -> dict[str, list[str]]:
     """The operators that have no conversion, with the names of their nodes."""
     found: dict[str, list[str]] = defaultdict(list)
     for fx in all_nodes(module):
-        if registry.find(fx.target) is None:
+        if registry.find(fx.target) is None and registry.find_in_place(fx.target) is None:
             found[registry.name_of(fx.target)].append(fx.name)
     return found
 
@@ -65,7 +65,8 @@ def coverage(module: Any, name: str) -> str:
     for fx in all_nodes(module):
         key = registry.name_of(fx.target)
         counts[key] += 1
-        ways[key] = NONE if registry.find(fx.target) is None else "Relay"
+        known = registry.find(fx.target) or registry.find_in_place(fx.target)
+        ways[key] = NONE if known is None else "Relay"
         good += ways[key] != NONE
     rows = [("operator", "nodes", "converted by")]
     rows += [(k, str(counts[k]), ways[k]) for k in sorted(counts)]
