@@ -130,11 +130,21 @@ def _function(path: str) -> str:
     if len(line) > WIDTH + 1:
         line = f"def {name}(\n    {', '.join(params)}\n) -> {result}:\n"
     if max(map(len, line.split("\n"))) > WIDTH:
-        line = f"def {name}(\n" + "".join([f"    {p},\n" for p in params]) + f") -> {result}:\n"
+        line = f"def {name}(\n" + "".join([f"    {_broken(p)},\n" for p in params]) + f") -> {result}:\n"
     about = " ".join((inspect.getdoc(make) or "").split("\n\n")[0].split())
     if len(about) > WIDTH - 10:
         about = textwrap.fill(about, WIDTH - 10, subsequent_indent="    ") + "\n    "
     return f'{line}    """{about}"""\n'
+
+
+def _broken(param: str) -> str:
+    """A parameter, its choices one to a line if they are many."""
+    head, found, rest = param.partition("Literal[")
+    if len(param) <= WIDTH - 5 or not found:
+        return param
+    choices, _, tail = rest.partition("]")
+    lines = "".join([f"        {choice},\n" for choice in choices.split(", ")])
+    return f"{head}Literal[\n{lines}    ]{tail}"
 
 
 def _parameters(signature: inspect.Signature, attributes: dict[str, Any]) -> Iterator[str]:
