@@ -10,13 +10,20 @@ from relay.backend.native.cache import compiled, compiled_with_clocks
 from relay.backend.native.profile import Watched
 from relay.diagnostic import did_you_mean, fail
 from relay.driver import Executor, with_params
+from relay.interpreter.arguments import arrange, convert_argument
+from relay.interpreter.code import Code
 from relay.ir.expect import expect_module
-from relay.ir.expr import Expr, Function, GlobalVar, RelayExpr
+from relay.ir.expr import Call, Expr, Function, GlobalVar, RelayExpr, Var
 from relay.ir.module import IRModule
+from relay.ir.subst import substitute_type
 from relay.ir.supply import GlobalVarSupply
+from relay.ir.type import Kind, TupleType, Type
 from relay.tracing import TracedFunction, trace
 from relay.transform.context import PassContext
+from relay.typecheck.infer import infer
 
+ANYTHING: Mapping[Kind, Any] = {Kind.Type: TupleType(()), Kind.BaseType: "float32", Kind.Shape: ()}
+"""What stands for a type parameter of which the arguments say nothing: an empty list is one of any type."""
 TARGETS = ("native", "llvm", "cpu")
 """Names that all stand for machine code of this processor."""
 
@@ -95,6 +102,21 @@ def load_module(path: str | Path, *, threads: int | None = None) -> CompiledModu
     return compiled_module(read(path), threads)
 
 
+def typed_arguments(
+    mod: IRModule, name: GlobalVar, fn: Function, args: Sequence[Any], named: Mapping[str, Any]
+) -> tuple[tuple[Type, ...], list[Any]]:
+    """Arguments of a function of an annotated module, and the types that they give its parameters.
+
+    Raises `argument-count`, `argument-type`.
+    """
+    known: dict[Any, Any] = {}
+    given = arrange(Code(f"@{name.name_hint}", fn, len(fn.params)), args, named)
+    pairs = list(zip(fn.params, given, strict=True))
+    values = [convert_argument(f"@{name.name_hint}", p, x, known, mod) for p, x in pairs]
+    by = {v: known.get(v, ANYTHING[v.kind]) for v in fn.type_params if v.kind is not Kind.Dim}
+    return tuple([substitute_type(p.type_annotation, by) for p in fn.params]), values
+
+
 class NativeExecutor(Executor):
     """Evaluates expressions over a module by compiling them."""
 
@@ -117,8 +139,35 @@ class NativeExecutor(Executor):
         return self.apply(Function((), e, span=e.span), ())
 
     def caller(self, name: GlobalVar) -> Callable[..., Any]:
-        """A definition as a function of Python."""
-        return build(self.mod, entries=[name.name_hint])[name.name_hint]
+        """A definition as a function of Python, which is compiled again when the module has changed."""
+        before, function = dict(self.mod.functions), self.function(name)
+
+        def call(*args: Any, **named: Any) -> Any:
+            nonlocal before, function
+            if before != self.mod.functions:
+                before, function = dict(self.mod.functions), self.function(name)
+            return function(*args, **named)
+
+        call.__name__ = call.__qualname__ = name.name_hint
+        return call
+
+    def function(self, name: GlobalVar) -> Callable[..., Any]:
+        """A definition, compiled; one that takes any types for those that it gets."""
+        mod = infer(self.mod)
+        fn = mod[name]
+        if not isinstance(fn, Function) or all(v.kind is Kind.Dim for v in fn.type_params):
+            return build(self.mod, entries=[name.name_hint])[name.name_hint]
+        instances: dict[tuple[Any, ...], CompiledModule] = {}
+
+        def call(*args: Any, **named: Any) -> Any:
+            types, values = typed_arguments(mod, name, fn, args, named)
+            if types not in instances:
+                params = tuple([Var(p.name_hint, t) for p, t in zip(fn.params, types, strict=True)])
+                instances[types] = self.compiled(Function(params, Call(name, params)))
+            built = instances[types]
+            return built.program.evaluate(built.default(), *values)
+
+        return call
 
     def compiled(self, fn: Function) -> CompiledModule:
         """A function over the module, compiled."""

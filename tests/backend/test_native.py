@@ -106,6 +106,102 @@ def test_references() -> None:
     agrees(text, np.int32(10))
 
 
+def test_references_come_in_and_hold_what_was_written_to_them() -> None:
+    text = """
+    type Box { Box(ref(int32)) }
+    def @main(%a: ref(int32), %b: ref(Tensor[(2,), float32]), %p: (ref(int32), Box)) {
+      ref_write(%a, ref_read(%a) + 1);
+      let %old = ref_read(%b);
+      ref_write(%b, %old * 2.0);
+      match (%p.1) { Box(%c) => ref_write(%c, ref_read(%c) + 10) };
+      (%a, ref_read(%p.0), %old)
+    }
+    """
+    mod = relay.parse(PRELUDE + text)
+    box = mod.get_type("Box")[1]
+    seen: list[Any] = []
+    for run in (NativeProgram(mod), relay.create_executor("debug", mod).evaluate()):
+        a, b, c = RefValue(np.int32(1)), RefValue(np.ones(2, "float32")), RefValue(np.int32(5))
+        found = run(a, b, (a, ConstructorValue(box, (c,))))
+        assert found[0] is a
+        seen.append((a.value, b.value, c.value, found[1:]))
+    assert same(*seen)
+    assert (seen[0][0], seen[0][1].tolist(), seen[0][2]) == (2, [2, 2], 15)
+
+
+def test_references_in_a_circle_come_out_and_in() -> None:
+    text = """
+    type Node { Node(int32, ref(Node)), End }
+    def @main(%n: int32) { let %r = ref(End); ref_write(%r, Node(%n, %r)); %r }
+    def @first(%r: ref(Node)) -> int32 { match (ref_read(%r)) { Node(%n, _) => %n, End => 0 } }
+    """
+    program = NativeProgram(relay.parse(text), ["main", "first"])
+    for n in range(3):
+        made = program.evaluate("main", np.int32(n))
+        assert made.value.fields[1] is made
+        assert program.evaluate("first", made) == n
+
+
+def test_a_reference_that_holds_something_else_is_refused() -> None:
+    program = NativeProgram(relay.parse("def @main(%r: ref(int32)) { ref_read(%r) }"))
+    assert program(RefValue(3)) == 3
+    for wrong in (RefValue(np.ones(3)), RefValue("a"), 3):
+        with pytest.raises(relay.RelayError) as found:
+            program(wrong)
+        assert found.value.codes == ("argument-type",)
+
+
+def test_functions_of_python_and_of_other_programs_come_in() -> None:
+    text = """
+    def @main(%f: fn(int32, Tensor[(2,), float32]) -> (int32, Tensor[(2,), float32]), %n: int32) {
+      let %once = %f(%n, [1.0, 2.0]);
+      let %twice = %f(%once.0, %once.1);
+      (%twice, @map(fn (%x: int32) -> int32 { %f(%x, %once.1).0 }, Cons(1, Cons(2, Nil))))
+    }
+    """
+    mod = relay.parse(PRELUDE + text)
+    run = NativeProgram(mod)
+    step = "fn (%n: int32, %x: Tensor[(2,), float32]) { (%n + 1, %x * 2.0) }"
+    interpreted = relay.create_executor("debug").evaluate(relay.parse_expr(step))
+    other = NativeProgram(relay.parse(f"def @main() {{ {step} }}"))()
+    wanted = mod.evaluate("main", interpreted, np.int32(3))
+    for given in (interpreted, other, lambda n, x: (int(n) + 1, x * 2)):
+        assert same(run(given, np.int32(3)), wanted)
+        assert same(mod.evaluate("main", given, np.int32(3)), wanted)
+    assert int(wanted[0][0]) == 5
+
+
+def test_what_functions_of_python_raise_comes_through() -> None:
+    program = NativeProgram(relay.parse("def @main(%f: fn(int32) -> int32, %n: int32) { 1 + %f(%n) }"))
+
+    def fails(n: Any) -> int:
+        raise KeyError("mine")
+
+    for _ in range(3):
+        with pytest.raises(KeyError, match="mine"):
+            program(fails, np.int32(1))
+    for wrong in (lambda n: "text", lambda n: [1, 2], lambda n: None):
+        with pytest.raises(relay.RelayError) as found:
+            program(wrong, np.int32(1))
+        assert found.value.codes == ("argument-type",)
+    with pytest.raises(relay.RelayError) as found:
+        program(3, np.int32(1))
+    assert found.value.codes == ("argument-type",)
+    assert program(lambda n: int(n) * 2, np.int32(4)) == 9
+
+
+def test_functions_of_python_call_the_program_again() -> None:
+    body = "if (%n == 0) { 0 } else { %n + %f(%n - 1) }"
+    program = NativeProgram(
+        relay.parse(f"def @main(%f: fn(int32) -> int32, %n: int32) -> int32 {{ {body} }}")
+    )
+
+    def again(n: Any) -> Any:
+        return program(again, n)
+
+    assert program(again, np.int32(20)) == 210
+
+
 def test_large_tuples_come_back() -> None:
     text = """
     def @f(%n: int32) { if (%n < 0) { @f(0) } else { (%n, 1f, True, (%n + 1, Cons(%n, Nil)), ()) } }
@@ -200,6 +296,29 @@ def test_an_operator_without_native_code_is_named(monkeypatch: pytest.MonkeyPatc
         native("def @main(%x: Tensor[(3,), float32]) { sort(%x) }")
     assert found.value.codes == ("no-native-code",)
     assert "`sort`" in str(found.value)
+
+
+def test_constants_that_hold_references_are_made_once() -> None:
+    text = """
+    def @total = ref(1)
+    def @both = (ref((Nil : List[int32])), "name", @counter())
+    def @counter() -> fn() -> int32 {
+      let %c = ref(0);
+      fn () { ref_write(%c, ref_read(%c) + 1); ref_read(%c) }
+    }
+    def @main(%x: int32) {
+      ref_write(@total, ref_read(@total) + %x);
+      ref_write(@both.0, Cons(%x, ref_read(@both.0)));
+      (ref_read(@total), ref_read(@both.0), @both.1, @both.2())
+    }
+    """
+    mod = relay.parse(PRELUDE + text)
+    wanted = relay.create_executor("debug", mod).evaluate()
+    program, built = NativeProgram(mod), relay.build(mod).program
+    for x in range(4):
+        value = wanted(x)
+        assert same(program(np.int32(x)), value)
+        assert same(built(np.int32(x)), value)
 
 
 def test_tuples_of_more_than_tensors_stay_out_of_loops() -> None:

@@ -66,8 +66,6 @@ def test_what_cannot_be_built_is_a_diagnostic() -> None:
     assert codes(lambda: relay.build(relay.IRModule())) == ("no-entry",)
     assert codes(lambda: relay.build(relay.parse(ADD), entries=["f"])) == ("unknown-global",)
     assert codes(lambda: relay.build(relay.parse("def @main[A](%x: A) { %x }"))) == ("no-native-code",)
-    reference = "def @r = ref(1)\ndef @main() { ref_read(@r) }"
-    assert codes(lambda: relay.build(relay.parse(reference))) == ("no-native-code",)
 
 
 def test_entries_are_chosen() -> None:
@@ -365,3 +363,24 @@ def test_functions_may_outlive_their_program_in_a_cycle() -> None:
     assert held[1](4) == 7
     del program, held
     gc.collect()
+
+
+def test_an_executor_compiles_polymorphic_functions_for_what_they_get() -> None:
+    text = """
+    import "std/list"
+    def @twice[A](%x: A) { (%x, %x) }
+    def @double<s: Shape, bt: BaseType>(%x: Tensor[s, bt]) { %x + %x }
+    """
+    executor = relay.create_executor("native", relay.parse(text))
+    assert executor.evaluate("twice")("a") == ("a", "a")
+    assert executor.evaluate("twice")(1) == (1, 1)
+    assert executor.evaluate("double")([1.5, 2]).tolist() == [3, 4]
+    assert [executor.evaluate("length")(x) for x in ([1, 2], [], ["a"])] == [2, 0, 1]
+
+
+def test_an_executor_follows_the_module() -> None:
+    mod = relay.parse("def @main(%x: int32) { %x + 1 }")
+    f = relay.create_executor("native", mod).evaluate()
+    assert f(1) == 2
+    mod["main"] = relay.parse("def @main(%x: int32) { %x + 2 }")["main"]
+    assert f(1) == 3

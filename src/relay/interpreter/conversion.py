@@ -41,6 +41,30 @@ def untyped_values(args: Sequence[Any]) -> list[Value]:
         fail("argument-type", misfit.message, label=f"found {misfit.found}", hint=misfit.hint)
 
 
+class PythonFunction(FunctionValue):
+    """A function of Python, whose results become values."""
+
+    __slots__ = ("datatypes", "function", "type")
+
+    def __init__(self, function: Callable[..., Any], t: FuncType, datatypes: Datatypes) -> None:
+        """`t` is the type that it is used at."""
+        self.function = function
+        self.type = t
+        self.datatypes = datatypes
+
+    def __call__(self, *args: Any) -> Value:
+        return result_of(self.function(*args), self.type, self.datatypes)
+
+
+def result_of(x: Any, t: FuncType, datatypes: Datatypes) -> Value:
+    """What a function of Python has given as a value of the type that is wanted (`argument-type`)."""
+    try:
+        return convert(x, t.ret_type, {}, datatypes)
+    except MisfitError as misfit:
+        message = f"a function that gives {t.ret_type} is wanted: {misfit.message}"
+        fail("argument-type", message, label=f"found {misfit.found}", hint=misfit.hint)
+
+
 class Conversion:
     """The stack of `convert`: values to be converted, and what is to be built of the parts that are done."""
 
@@ -80,11 +104,11 @@ class Conversion:
         elif isinstance(t, TypeCall) and isinstance(t.func, GlobalTypeVar):
             self.instance(x, t)
         elif isinstance(t, FuncType):
-            if not isinstance(x, FunctionValue):
+            if not callable(x):
                 raise MisfitError(
                     "a function is wanted", describe(x), "a closure that a program returned is one"
                 )
-            self.done.append(x)
+            self.done.append(x if isinstance(x, FunctionValue) else PythonFunction(x, t, self.datatypes))
         elif isinstance(t, RefType):
             if not isinstance(x, RefValue):
                 raise MisfitError("a reference is wanted", describe(x), "relay.RefValue(x) makes one")

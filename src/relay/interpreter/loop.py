@@ -179,8 +179,10 @@ def apply_builtin(callee: FunctionValue, args: Sequence[Any]) -> Any:
     """Apply an operator or a constructor that came as a value."""
     if isinstance(callee, OperatorValue):
         return callee.apply(*args)
-    assert isinstance(callee, ConstructorFunction)
-    return ConstructorValue(callee.constructor, tuple(args))
+    if isinstance(callee, ConstructorFunction):
+        return ConstructorValue(callee.constructor, tuple(args))
+    other: Any = callee
+    return other(*args)
 
 
 def _too_deep(limit: int) -> None:

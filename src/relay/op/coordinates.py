@@ -6,7 +6,7 @@ import numpy
 
 from relay.ir.expr import Expr, Tuple, as_expr
 from relay.ir.type import ANY, TensorType, TupleType, Type
-from relay.op.base import INTEGRAL, Derivative, operator, sample
+from relay.op.base import ANY_NUMBER, INTEGRAL, Derivative, operator, sample
 from relay.op.composite import Composite
 from relay.op.create import check_shape
 from relay.op.dynamic_shape import rank_of
@@ -46,6 +46,7 @@ class SparseToDense(Composite):
     [[0, 3], [4, 0]]
     """
 
+    dtypes = ANY_NUMBER
     output_shape: tuple[int, ...]
     samples = (
         sample(POINTS, "4 float32", numpy.float32(0.5), output_shape=(4, 5)),
@@ -82,6 +83,7 @@ class DynSparseToDense(Composite):
     [[0, 3], [4, 0]]
     """
 
+    dtypes = ANY_NUMBER
     samples = (sample(POINTS, numpy.array([4, 5]), "4 float32", numpy.float32(0.5)),)
 
     def infer(
@@ -157,6 +159,7 @@ class SparseFillEmptyRows(Composite):
     ([[0, 1], [1, 0], [2, 0]], [5, 9, 6], [False, True, False])
     """
 
+    dtypes = ANY_NUMBER
     results = 3
     samples = (
         sample(POINTS, "4 float32", numpy.array([5, 4]), numpy.float32(0.5)),

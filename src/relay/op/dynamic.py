@@ -7,7 +7,7 @@ import numpy
 from relay.ir.expr import Expr, as_expr
 from relay.ir.type import ANY, TensorType, Type
 from relay.op.axes import axis_of
-from relay.op.base import FLOATING, INTEGRAL, Derivative, DTypeName, operator, sample
+from relay.op.base import ANY_NUMBER, FLOATING, INTEGRAL, Derivative, DTypeName, operator, sample
 from relay.op.composite import Composite
 from relay.op.dynamic_shape import rank_of
 from relay.op.image.places import Way
@@ -101,6 +101,8 @@ class DynOneHot(Composite):
     relay> dyn.one_hot([2, 0], 1.0, 0.0, 3)
     [[0.0, 0.0, 1.0], [1.0, 0.0, 0.0]]
     """
+
+    dtypes = ANY_NUMBER
 
     axis: int = -1
     dtype: DTypeName = FLOAT32

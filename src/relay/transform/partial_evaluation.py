@@ -160,7 +160,7 @@ class _Evaluator:
                 value = self.simple(e.value, frame) or (yield self.statement(e.value, frame, chain))
                 bound = self.result.bind(e.var, value, frame, chain, e)
                 if type(e.value) is RefRead:
-                    self.learn(frame.find(e.value.ref), bound)
+                    self.learn(self.value(e.value.ref, frame), bound)
             e = e.body
 
     # --- functions that stay ---

@@ -26,7 +26,7 @@ from relay.diagnostic import fail
 from relay.text.files import write_atomically
 
 MAGIC = b"RELAYRLO"
-FORMAT = 2
+FORMAT = 3
 START = struct.Struct("<8sIQ32s")
 """Magic, format, bytes of the header, digest of the header."""
 PAGE = 4096

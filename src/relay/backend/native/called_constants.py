@@ -1,23 +1,27 @@
 """Global constants as functions without parameters: machine code has only functions.
 
 A constant whose value is a tensor is computed now, once, by the interpreter; one that fails does so where
-it is used.  Any other is computed wherever it is used, which gives the same value, unless it holds
-references.
+it is used.  One that may hold references is computed by the program when it is first used, and kept (`ONCE`).
+Any other is computed wherever it is used, which gives the same value.
 """
 
 from collections.abc import Collection
 
-from relay.diagnostic import RelayError, fail
+from relay.diagnostic import RelayError
 from relay.interpreter.machine import Interpreter
 from relay.interpreter.value import is_tensor
 from relay.ir.expr import Call, Constant, Expr, Function, GlobalVar, RefCreate
 from relay.ir.module import IRModule
-from relay.ir.type import TensorType
+from relay.ir.type import TensorType, TupleType, Type
 from relay.ir.walk import post_order, rewrite
+from relay.transform.unused_functions import reached
+
+ONCE = "Once"
+"""The attribute of functions that are called once and give the same value ever after."""
 
 
 def constants_called(mod: IRModule, used: Collection[GlobalVar]) -> IRModule:
-    """An annotated module in which the definitions in use are functions (`no-native-code`)."""
+    """An annotated module in which the definitions in use are functions."""
     constants = [v for v in used if not isinstance(mod.functions[v], Function)]
     if not constants:
         return mod
@@ -33,17 +37,30 @@ def constants_called(mod: IRModule, used: Collection[GlobalVar]) -> IRModule:
     for v in used:
         e = rewrite(mod.functions[v], rule)
         if not isinstance(e, Function):
-            e = Function((), e, mod.constant_types.get(v), span=e.span)
+            attrs = {ONCE: 1} if may_hold_references(mod, v) else {}
+            e = Function((), e, mod.constant_types.get(v), attrs=attrs, span=e.span)
         out.functions[v] = e
     return out
+
+
+def may_hold_references(mod: IRModule, v: GlobalVar) -> bool:
+    """Whether there may be references in the value of a constant, its own ones and not of an argument."""
+    t = mod.constant_types.get(v)
+    if t is None or is_of_tensors(t):
+        return False
+    return any(isinstance(e, RefCreate) for f in reached(mod, [v]) for e in post_order(mod.functions[f]))
+
+
+def is_of_tensors(t: Type) -> bool:
+    """Whether a value is made of tensors and tuples alone."""
+    if isinstance(t, TupleType):
+        return all(map(is_of_tensors, t.fields))
+    return isinstance(t, TensorType)
 
 
 def valued(mod: IRModule, v: GlobalVar) -> Expr:
     """A constant of rank 0 or more as one node, if it can be computed now."""
     e, t = mod.functions[v], mod.constant_types.get(v)
-    if any(isinstance(x, RefCreate) for x in post_order(e)):
-        hint = "make it in `@main`, and give it to the functions that use it"
-        fail("no-native-code", f"the constant `@{v.name_hint}` makes a reference", e.span, hint=hint)
     if isinstance(e, Constant) or not isinstance(t, TensorType) or not t.is_closed:
         return e
     try:

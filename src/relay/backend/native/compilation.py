@@ -5,6 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from relay.analysis.call_graph import CallGraph
 from relay.backend.native.artefact import Artefact
+from relay.backend.native.callbacks import CLOSURE, callback, table
 from relay.backend.native.calls import DECLARATIONS, Entry, is_direct, is_readable
 from relay.backend.native.code import POINTER, Code, Value
 from relay.backend.native.control import define
@@ -53,7 +54,11 @@ class Compilation:
             if not is_fused(e):
                 define(self.program, v, graph)
         headers = [self.header(name) for name in entries]
-        self.functions = {t: self.start(None, t.arg_types, t.ret_type) for t in self.functions_out(headers)}
+        out, self.callbacks = self.crossing(headers)
+        self.functions = {t: self.start(None, t.arg_types, t.ret_type) for t in out}
+        for i, t in enumerate(self.callbacks):
+            self.program.layouts.number(CLOSURE)
+            self.pieces.append(callback(self.program, i, t))
         self.entries = {name: self.entry(name, fn) for name, fn in zip(entries, headers, strict=True)}
 
     def header(self, name: str) -> Function:
@@ -74,7 +79,7 @@ class Compilation:
         start = self.start(f"@{self.program.symbol(v)}", params, fn.ret_type)
         direct = ""
         can = all(map(is_direct, [*params, fn.ret_type])) and all(map(is_readable, params))
-        if is_supported() and not self.functions and can:
+        if is_supported() and not self.functions and not self.program.keeps and can:
             direct = f"call.{start}"
             number = self.program.layouts.number(TENSOR)
             while_others = is_long(self.program, v)
@@ -82,30 +87,33 @@ class Compilation:
             self.pieces.append(made.text(number))
         return EntryPoint(fn, start, direct)
 
-    def functions_out(self, headers: Sequence[Function]) -> list[FuncType]:
-        """The types of the functions that Python may get from a call, and what these give in turn."""
-        for p in [p for fn in headers for p in fn.params]:
-            self.program.note_layouts(p.type_annotation)
-        found: list[FuncType] = []
-        seen: set[Type] = set()
-        pending = [fn.ret_type for fn in headers]
+    def crossing(self, headers: Sequence[Function]) -> tuple[list[FuncType], list[FuncType]]:
+        """The types of the functions that Python may get from a call, and of those that it may give: to
+        entries, and to what it has got.
+        """
+        out: list[FuncType] = []
+        into: list[FuncType] = []
+        seen: set[tuple[Type, bool]] = set()
+        pending = [(fn.ret_type, True) for fn in headers]
+        pending += [(p.type_annotation, False) for fn in headers for p in fn.params]
         while pending:
-            t = pending.pop()
-            if t is None or t in seen:
+            t, goes_out = pending.pop()
+            if t is None or (t, goes_out) in seen:
                 continue
-            seen.add(t)
+            seen.add((t, goes_out))
+            if not goes_out:
+                self.program.note_layouts(t)
             if isinstance(t, TupleType):
-                pending += t.fields
+                pending += [(f, goes_out) for f in t.fields]
             elif isinstance(t, RefType):
-                pending.append(t.value)
+                pending += [(t.value, True), (t.value, False)]
             elif isinstance(t, FuncType):
-                found.append(t)
-                for a in t.arg_types:
-                    self.program.note_layouts(a)
-                pending.append(t.ret_type)
+                (out if goes_out else into).append(t)
+                pending += [(a, not goes_out) for a in t.arg_types]
+                pending.append((t.ret_type, goes_out))
             elif isinstance(t, TypeCall | GlobalTypeVar):
-                pending += self.program.field_types(t)
-        return found
+                pending += [(f, goes_out) for f in self.program.field_types(t)]
+        return out, into
 
     def start(self, target: str | None, params: Sequence[Type | None], result: Type | None) -> str:
         """Code that takes arguments from the box, makes a call, and leaves the result there; without a
@@ -133,8 +141,8 @@ class Compilation:
         """All of it, as LLVM IR."""
         p = self.program
         constants = f"@relay.constants = global [{max(1, len(p.table))} x ptr] zeroinitializer"
-        data = [constants, p.layouts.text(), self.objects.text(), *p.singletons.values()]
-        first = "\n".join([DECLARATIONS, *data, *self.pieces])
+        data = [constants, table(len(self.callbacks)), p.layouts.text(), self.objects.text()]
+        first = "\n".join([DECLARATIONS, *data, *p.singletons.values(), *self.pieces])
         return modules(OUTSIDE + INLINED, p.declared, first, p.pieces, p.plain)
 
     def signature(self) -> Signature:
@@ -142,7 +150,18 @@ class Compilation:
         p = self.program
         sites = [Site(s.code, s.message, s.at.span, s.hint) for s in p.sites]
         objects, layouts = list(self.objects.numbers), list(p.layouts.numbers)
-        parts = Parts(self.entries, self.functions, sites, objects, p.table, p.results, self.slots, layouts)
+        parts = Parts(
+            self.entries,
+            self.functions,
+            sites,
+            objects,
+            p.table,
+            p.results,
+            self.slots,
+            layouts,
+            p.keeps,
+            self.callbacks,
+        )
         used = {c.belong_to for c, _ in p.cells}
         return Signature({v: d for v, d in p.definitions.items() if v in used}, parts)
 

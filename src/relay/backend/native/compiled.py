@@ -12,7 +12,7 @@ from relay.backend.native.code import POINTER
 from relay.backend.native.context import get, put
 from relay.backend.native.contexts import Contexts
 from relay.backend.native.jit import Compiled
-from relay.backend.native.memory import OUT_OF_MEMORY, TOO_DEEP
+from relay.backend.native.memory import OUT_OF_MEMORY, RAISED, TOO_DEEP
 from relay.backend.native.objects import TABLE, address_of
 from relay.backend.native.pool import pool
 from relay.backend.native.tensors import settle
@@ -21,6 +21,7 @@ from relay.backend.native.values import out_of_memory
 from relay.diagnostic import Diagnostic, RelayError, fail
 from relay.interpreter.arguments import arrange, convert_argument
 from relay.interpreter.code import Code as Interpreted
+from relay.interpreter.value import FunctionValue
 from relay.ir import hooks
 from relay.ir.expr import Function, Tuple, Var
 from relay.ir.module import IRModule
@@ -30,10 +31,11 @@ from relay.ir.type import FuncType, Type
 class FailedError(Exception):
     """Compiled code has failed."""
 
-    def __init__(self, site: int) -> None:
-        """`site` is the number of the place."""
+    def __init__(self, site: int, has_changed: bool) -> None:
+        """`site` is the number of the place; references that were given may have changed."""
         super().__init__(site)
         self.site = site
+        self.has_changed = has_changed
 
 
 class NativeProgram:
@@ -131,8 +133,8 @@ class NativeProgram:
         try:
             return self.call(found.start, (), values, [p.type_annotation for p in fn.params], fn.ret_type)
         except FailedError as failed:
-            site = failed.site
-        self.fail(site, self.again(entry, args, named))
+            site, can_repeat = failed.site, not failed.has_changed
+        self.fail(site, self.again(entry, args, named) if can_repeat else None)
 
     def call(
         self,
@@ -148,22 +150,29 @@ class NativeProgram:
         out = self.signature.leaves(result)
         with self.contexts.one() as context:
             leaves = list(first)
+            context.conversion.begin()
             for a, t in zip(args, params, strict=True):
                 assert t is not None
                 leaves += context.conversion.leaves(a, t)
             for i, (v, kind) in enumerate(zip(leaves, kinds, strict=True)):
                 put(context.slot(i), kind, v)
-            if self.enter(context.address, self.code.address(start)):
-                raise FailedError(context.site)
+            failed = self.enter(context.address, self.code.address(start))
+            written = context.conversion.written_back()
+            if failed and context.site == RAISED:
+                raise self.contexts.callbacks.raised.pop(context.address)
+            if failed:
+                raise FailedError(context.site, bool(written))
             found = [get(context.slot(i), kind) for i, kind in enumerate(out)]
             value = context.conversion.value(found, result)
             for p, kind in zip(found, out, strict=True):
                 if kind == POINTER:
                     self.contexts.drop(context.address, p)
+            for p in written:
+                self.contexts.drop(context.address, p)
             return value
 
 
-class NativeFunction:
+class NativeFunction(FunctionValue):
     """A closure of compiled code; it lives as long as this object does."""
 
     def __init__(self, owner: NativeProgram, address: int, t: FuncType) -> None:
@@ -187,11 +196,13 @@ class NativeFunction:
                 site = failed.site
         owner.fail(site)
 
-    def retained_for(self, signature: Any) -> int:
-        """The closure as an argument of the program that made it (`argument-type` for others)."""
-        if signature is not self.owner.signature:
-            hint = "call it from Python instead"
-            fail("argument-type", "a function of another compiled program cannot come in", hint=hint)
+    @property
+    def signature(self) -> Any:
+        """The program that made it."""
+        return self.owner.signature
+
+    def retained(self) -> int:
+        """The closure as an argument of the program that made it."""
         self.owner.contexts.keep(0, self.address)
         return self.address
 
@@ -206,7 +217,4 @@ def converted(
     """Arguments as the parameters of a function want them (`argument-count`, `argument-type`)."""
     env: dict[Any, Any] = {}
     given = arrange(Interpreted(name, fn, len(fn.params)), args, named)
-    return [
-        x if isinstance(p.type_annotation, FuncType) else convert_argument(name, p, x, env, mod)
-        for p, x in zip(fn.params, given, strict=True)
-    ]
+    return [convert_argument(name, p, x, env, mod) for p, x in zip(fn.params, given, strict=True)]

@@ -1,16 +1,18 @@
 """The contexts of a program, and who has them.
 
 Calls of a program run at the same time, each in a context of its own: they share nothing but constants, whose
-references nobody counts.  Only where functions come out of a program do its calls have objects in common:
-such calls run one after the other.
+references nobody counts.  Only where functions come out of a program, or constants of it hold references, do
+its calls have objects in common: such calls run one after the other.
 """
 
 import threading
 from collections import deque
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
+from relay.backend.native.callbacks import TABLE, Callbacks
 from relay.backend.native.context import Context
 from relay.backend.native.jit import Compiled
 from relay.backend.native.pool import pool
@@ -33,13 +35,14 @@ class Contexts:
         self.function = function
         self.known: dict[int, Context] = {}
         doors = pool().doors
+        self.callbacks = Callbacks(signature, code.global_address(TABLE), self.known)
         self.take, self.give, self.clear = doors["take"], doors["give"], doors["clear"]
         self.new, self.new_bytes = doors["new"], doors["new_bytes"]
         self.keep, self.drop = doors["keep"], doors["drop"]
         self.layouts = code.global_address("relay.layouts")
         self.home = code.global_address("relay.contexts")
         self.lock = threading.RLock()
-        self.is_shared = bool(signature.functions)
+        self.is_shared = bool(signature.functions) or signature.parts.keeps
         self.functions = 0
         """How many functions of the program Python has."""
         self.gone: deque[int] = deque()
@@ -57,6 +60,7 @@ class Contexts:
             self.signature, lambda n: self.new(at, n) or 0, lambda n: self.new_bytes(at, n) or 0
         )
         made.conversion.function = self.function
+        made.conversion.callback = partial(self.callbacks.closure, made.conversion)
         self.known[at] = made
         return made
 
@@ -92,6 +96,8 @@ class Contexts:
 
     def is_over(self) -> bool:
         """Whether nothing that a call has made is needed after it."""
+        if self.signature.parts.keeps:
+            return False
         return not self.is_shared or (self.under_way == 1 and self.functions == 0)
 
     def hold(self, p: int) -> None:

@@ -9,7 +9,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from relay.analysis.call_graph import CallGraph
-from relay.backend.native.code import CONTEXT, POINTER, Code, Value
+from relay.backend.native.called_constants import ONCE
+from relay.backend.native.code import CONTEXT, POINTER, Code, Value, quoted
+from relay.backend.native.kept_values import kept
 from relay.backend.native.matching import may_fail, taken_apart
 from relay.backend.native.memory import (
     layout,
@@ -372,7 +374,12 @@ def define(program: Program, v: GlobalVar, graph: CallGraph) -> None:
     """Add the code of a definition."""
     fn = program.mod.functions[v]
     assert isinstance(fn, Function)
-    made = Definition(program, program.symbol(v), fn, graph.is_recursive(v) or calls_closures(fn))
+    symbol = program.symbol(v)
+    if ONCE in fn.attrs:
+        inner = quoted(f"compute.{v.name_hint}")
+        program.pieces.append(kept(program, symbol, inner, program.leaves(fn.ret_type)))
+        symbol = inner
+    made = Definition(program, symbol, fn, graph.is_recursive(v) or calls_closures(fn))
     if fn.attrs.get(PIECE) == "tensors":
         program.plain.add(len(program.pieces))
     program.pieces.append(made.text())

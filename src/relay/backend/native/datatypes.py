@@ -8,7 +8,7 @@ from relay.backend.native.representation import Representation
 from relay.ir.expr import Constructor
 from relay.ir.module import TypeData
 from relay.ir.subst import substitute_type
-from relay.ir.type import GlobalTypeVar, TupleType, Type, TypeCall
+from relay.ir.type import GlobalTypeVar, RefType, TupleType, Type, TypeCall
 
 
 class DataTypes:
@@ -43,6 +43,9 @@ class DataTypes:
             seen.add(u)
             if isinstance(u, TupleType):
                 pending += u.fields
+            elif isinstance(u, RefType):
+                self.layouts.number(layout(self.leaves(u.value)))
+                pending.append(u.value)
             elif isinstance(u, TypeCall | GlobalTypeVar):
                 pending += self.field_types(u)
 

@@ -23,12 +23,12 @@ SPARE, NEXT, LIMIT, THREAD, LARGE, TAKEN, BOTTOM, OUTER = 56, 64, 72, 80, 88, 96
 """More of them: memory to take again, the next context that is free, how far the stack may grow, the state of
 Python's thread while others may run, the list of large objects, whether memory has been taken since the
 context was last cleared, the limit when nothing interrupts, and the call that goes on after this one."""
-THREADS, LAYOUTS, HOME, HELD, IDLE, PEAK = 120, 128, 136, 144, 152, 160
+THREADS, LAYOUTS, HOME, HELD, IDLE, PEAK, CALL = 120, 128, 136, 144, 152, 160, 168
 """And more: how many threads parallel loops take (0 leaves it to the process), the table of layouts, where
-free contexts are listed, and the bytes of large objects: of those there are, of those to take again, and the
-most that there were."""
-OUT_OF_MEMORY, INTERRUPTED, TOO_DEEP = -1, -2, -3
-"""The sites of failures that may be anywhere; Python knows what has interrupted."""
+free contexts are listed, the bytes of large objects: of those there are, of those to take again, and the
+most that there were; and the row of a call of a function of Python."""
+OUT_OF_MEMORY, INTERRUPTED, TOO_DEEP, RAISED = -1, -2, -3, -4
+"""The sites of failures that may be anywhere; Python knows what has interrupted, and what it has raised."""
 EXTERNAL = 1
 """The tag of a tensor whose elements belong to a Python object, which outlives the call."""
 FREE = 192

@@ -86,6 +86,8 @@ class Program(DataTypes):
         """Notes when groups of operators begin and end, if the program is profiled."""
         self.results = 0
         """The most leaves that a result has that come back through the context."""
+        self.keeps = False
+        """Whether there are values that stay from one call to the next."""
 
     def declare(self, text: str) -> None:
         """Note a function from elsewhere that is called."""

@@ -52,6 +52,10 @@ class Parts:
     """Leaves of results that come back through the context, and leaves in the box, at most."""
     layouts: list[tuple[int, tuple[int, ...]]] = field(default_factory=list[tuple[int, tuple[int, ...]]])
     """Sizes and pointers of objects, by number."""
+    keeps: bool = False
+    """Whether there are values that stay from one call to the next."""
+    callbacks: list[FuncType] = field(default_factory=list[FuncType])
+    """The types of functions that come in from Python."""
 
 
 class Signature(DataTypes):
@@ -69,7 +73,10 @@ class Signature(DataTypes):
         """As numbers, texts, lists and dictionaries."""
         p = self.parts
         headers: list[Any] = [e.header for e in p.entries.values()]
-        kinds = [Function((Var("f", t, span=None),), Tuple((), span=None), span=None) for t in p.functions]
+        kinds = [
+            Function((Var("f", t, span=None),), Tuple((), span=None), span=None)
+            for t in (*p.functions, *p.callbacks)
+        ]
         places = [Var("site", span=s.span) for s in p.sites]
         return {
             "graph": packed(Tuple((*headers, *kinds, *places), span=None)),
@@ -82,6 +89,8 @@ class Signature(DataTypes):
             "results": p.results,
             "slots": p.slots,
             "layouts": [[size, list(pointers)] for size, pointers in p.layouts],
+            "keeps": p.keeps,
+            "callbacks": len(p.callbacks),
         }
 
 
@@ -92,6 +101,7 @@ def from_plain(said: Mapping[str, Any]) -> Signature:
         name: EntryPoint(fields.pop(0), start, direct) for name, start, direct in list(said["entries"])
     }
     functions = {fields.pop(0).params[0].type_annotation: start for start in said["functions"]}
+    callbacks = [fields.pop(0).params[0].type_annotation for _ in range(said["callbacks"])]
     sites = [
         Site(code, message, at.span, hint)
         for at, (code, message, hint) in zip(fields, said["sites"], strict=True)
@@ -99,7 +109,17 @@ def from_plain(said: Mapping[str, Any]) -> Signature:
     definitions = {d.header: d for d in map(unpacked, said["types"])}
     layouts = [(size, tuple(pointers)) for size, pointers in said["layouts"]]
     counts = said["results"], said["slots"]
-    parts = Parts(entries, functions, sites, said["objects"], said["constants"], *counts, layouts)
+    parts = Parts(
+        entries,
+        functions,
+        sites,
+        said["objects"],
+        said["constants"],
+        *counts,
+        layouts,
+        said["keeps"],
+        callbacks,
+    )
     return Signature(definitions, parts)
 
 

@@ -3,16 +3,19 @@
 import ctypes
 import struct
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, NamedTuple, NoReturn, cast
 
 import numpy as np
 
 from relay.backend.native.context import get, put
-from relay.backend.native.memory import header, layout
+from relay.backend.native.memory import Layout, header, layout
 from relay.backend.native.short_floats import FORMATS
 from relay.backend.native.tensors import DATA, DIMS, NARROW, TENSOR, elements_at, plain
 from relay.backend.native.texts import laid_out, text_at, texts_of
 from relay.diagnostic import fail
+from relay.interpreter.conversion import convert
+from relay.interpreter.tensor_conversion import MisfitError
 from relay.interpreter.value import ConstructorValue, RefValue
 from relay.ir.dtype import to_numpy
 from relay.ir.expr import Constructor
@@ -46,10 +49,63 @@ class Conversion:
         self.allocate_bytes = allocate_bytes
         self.function: Callable[[int, FuncType], Any] = self.no_function
         """Makes a Python object of a closure."""
+        self.callback: Callable[[Any, FuncType], int] = self.no_callback
+        """Makes a closure of a function of Python."""
+        self.cells: dict[int, RefValue] = {}
+        """References of Python, by the addresses of those that stand for them in this call."""
+        self.given: dict[RefValue, tuple[int, RefType]] = {}
+        """Where those are that came in."""
 
     def no_function(self, address: int, t: FuncType) -> Any:
         """Before there is a program to call."""
         raise AssertionError("functions are made by the program")
+
+    def no_callback(self, function: Any, t: FuncType) -> int:
+        """Before there is a program that calls."""
+        raise AssertionError("closures are made for a program")
+
+    def new(self, of: Layout) -> int:
+        """Memory for an object (`out-of-memory`)."""
+        return self.allocate(of.size) or out_of_memory()
+
+    # --- references ---
+
+    def begin(self) -> None:
+        """A call begins: no references are known."""
+        self.cells, self.given = {}, {}
+
+    def given_cells(self) -> dict[int, RefValue]:
+        """The references that came in, by their addresses."""
+        return {p: cell for cell, (p, _) in self.given.items()}
+
+    def reference(self, cell: RefValue, t: RefType) -> tuple[int, Callable[[Sequence[Row]], list[Any]]]:
+        """A new object for a reference, and what fills it with the leaves of its value."""
+        kinds = self.program.leaves(t.value)
+        of = layout(kinds)
+        p = self.new(of)
+        put(p, "ptr", header(self.program.layouts.number(of), count=2))
+        self.cells[p], self.given[cell] = cell, (p, t)
+
+        def fill(parts: Sequence[Row]) -> list[Any]:
+            for v, kind, offset in zip(flat(parts), kinds, of.offsets, strict=True):
+                put(p + offset, kind, v)
+            return [p]
+
+        return p, fill
+
+    def contents_of(self, cell: RefValue, t: RefType) -> Pending:
+        """What a reference of Python holds (`argument-type`)."""
+        try:
+            return Pending(convert(cell.value, t.value, {}, self.program.definitions), t.value)
+        except MisfitError as misfit:
+            message = f"a reference of type {t} is given: {misfit.message}"
+            fail("argument-type", message, hint=misfit.hint)
+
+    def written_back(self) -> list[int]:
+        """Give the references that came in what they hold now; returns the objects that are to be dropped."""
+        for cell, (p, t) in self.given.items():
+            cell.value = self.value(self.contents(p, self.program.leaves(t.value)), t.value)
+        return [p for p, _ in self.given.values()]
 
     # --- in ---
 
@@ -72,11 +128,17 @@ class Conversion:
                 fields, _ = self.program.cell(v.constructor, arguments(u))
                 stack.append(gathered(len(fields), self.maker(v.constructor, u)))
                 stack += reversed(list(map(Pending, v.fields, fields)))
-            elif isinstance(u, FuncType) and hasattr(v, "retained_for"):
-                done.append([v.retained_for(self.program)])
+            elif isinstance(u, RefType) and v in self.given:
+                p, _ = self.given[v]
+                put(p, "i32", get(p, "i32") + 1)
+                done.append([p])
+            elif isinstance(u, RefType):
+                _, fill = self.reference(v, u)
+                stack += [gathered(1, fill), self.contents_of(v, u)]
             else:
-                hint = "make it inside of the program"
-                fail("argument-type", "functions and references do not come in from Python here", hint=hint)
+                assert isinstance(u, FuncType), "values have been checked"
+                owner = getattr(v, "signature", None)
+                done.append([v.retained() if owner is self.program else self.callback(v, u)])
         return done[0]
 
     def maker(self, c: Constructor, t: Type) -> Callable[[Sequence[Row]], list[Any]]:
@@ -85,7 +147,7 @@ class Conversion:
         def make(parts: Sequence[Row]) -> list[Any]:
             fields, of = self.program.cell(c, arguments(t))
             kinds = [x for f in fields for x in self.program.leaves(f)]
-            p = self.allocate(of.size) or out_of_memory()
+            p = self.new(of)
             put(p, "ptr", header(self.program.layouts.number(of), c.tag))
             for v, kind, offset in zip(flat(parts), kinds, of.offsets, strict=True):
                 put(p + offset, kind, v)
@@ -136,8 +198,11 @@ class Conversion:
                 stack += reversed(self.split(row, u.fields))
             elif isinstance(u, TensorType):
                 done.append(self.array(row[0], u) if u.shape != () else scalar_value(row[0], str(u.dtype)))
+            elif isinstance(u, RefType) and row[0] in self.cells:
+                done.append(self.cells[row[0]])
             elif isinstance(u, RefType):
-                stack.append(gathered(1, lambda parts: RefValue(parts[0])))
+                cell = self.cells[row[0]] = RefValue(None)
+                stack.append(gathered(1, partial(holding, cell)))
                 stack.append(Pending(self.contents(row[0], self.program.leaves(u.value)), u.value))
             elif isinstance(u, FuncType):
                 done.append(self.function(row[0], u))
@@ -180,6 +245,12 @@ class Conversion:
             found.append(Pending(row[start : start + n], t))
             start += n
         return found
+
+
+def holding(cell: RefValue, parts: Sequence[Any]) -> RefValue:
+    """A reference with a value in it."""
+    (cell.value,) = parts
+    return cell
 
 
 def out_of_memory() -> NoReturn:

@@ -9,7 +9,7 @@ import numpy
 from relay.ir.expr import Call, Expr, Op, Tuple, as_expr, constant
 from relay.ir.type import Dim, TensorType, TupleType, Type
 from relay.op.axes import attribute_fault, check_indices, placed_index
-from relay.op.base import INTEGRAL, NUMERIC, Array, Derivative, Numpy, Operator, operator, sample
+from relay.op.base import ANY_NUMBER, INTEGRAL, NUMERIC, Array, Derivative, Numpy, Operator, operator, sample
 from relay.op.composite import Composite
 from relay.op.conversion import accumulator, accumulator_name
 from relay.op.derivative import tensor_type
@@ -213,6 +213,7 @@ class SparseAdd(Composite):
     [[1.0, 12.0], [23.0, 4.0]]
     """
 
+    dtypes = ANY_NUMBER
     samples = (sample("4x3 float32", "4 float32", INDICES, INDPTR),)
     builder = staticmethod(sparse_builder("nn.sparse_add"))
 
@@ -280,6 +281,8 @@ class SparseConv2D(Composite):
     relay> nn.sparse_conv2d([[[[1.0, 2.0]]]], [4.0, 5.0], [1, 0], [0, 1, 1, 2])
     [[[[8.0, 0.0, 5.0]]]]
     """
+
+    dtypes = NUMERIC
 
     layout: str = "NHWC"
     kernel_size: tuple[int, ...] = (1, 1)

@@ -1,0 +1,115 @@
+"""Functions of Python as closures of compiled code.
+
+Such a closure holds the address of a function for its type, which leads to Python, and a number by which
+Python knows what to call.  The code of the closure puts itself and the arguments in a row, goes to Python on
+the stack of the caller, and finds the result in the same row.
+"""
+
+import ctypes
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from relay.backend.native.code import CONTEXT, POINTER, Code, Value, integer
+from relay.backend.native.context import Context, get, put
+from relay.backend.native.memory import CALL, RAISED, SAVED, header, layout, read_leaf, release
+from relay.backend.native.program import Program, give, result_type
+from relay.backend.native.representation import memory
+from relay.backend.native.signature import Signature
+from relay.backend.native.values import Conversion
+from relay.interpreter.conversion import result_of
+from relay.ir.type import FuncType
+
+CLOSURE = layout(["i64", "i64", "i64"])
+"""The address of the code, that of the function that leads to Python, and the number."""
+TABLE = "relay.callbacks"
+
+
+def table(count: int) -> str:
+    """Where Python finds the code of closures of each type."""
+    rows = ", ".join([f"ptr @callback.{i}" for i in range(count)]) or "ptr null"
+    return f"@{TABLE} = global [{max(1, count)} x ptr] [{rows}]"
+
+
+def callback(program: Program, number: int, t: FuncType) -> str:
+    """The code of closures of a type that call Python."""
+    params = [Value(x, f"%p{i}") for i, x in enumerate([x for a in t.arg_types for x in program.leaves(a)])]
+    me = Value(POINTER, "%me")
+    result = program.leaves(t.ret_type)
+    code = Code(f"callback.{number}", result_type(result), [me, *params])
+    row = code.set(POINTER, f"alloca [{max(1 + len(params), len(result))} x i64]")
+    for i, v in enumerate([me, *params]):
+        code.store(code.cast("zext", v, memory(v.type)), code.at(row, 8 * i))
+    code.store(row, code.at(CONTEXT, CALL))
+    target = code.load(POINTER, code.at(me, CLOSURE.offsets[1]))
+    why = code.set("i64", f"call i64 @relay_outside({CONTEXT}, {target})")
+    code.branch(code.compare("icmp eq", why, integer(0)), "on", "raised", likely=True)
+    code.block("raised")
+    code.do(f"call void @relay.fail({CONTEXT}, i64 {RAISED})")
+    code.do("unreachable")
+    code.block("on")
+    found = [read_leaf(code, code.at(row, 8 * i), x) for i, x in enumerate(result)]
+    release(code, [me, *params])
+    give(program, code, result, found)
+    return code.text()
+
+
+class Callbacks:
+    """What compiled code may call of Python."""
+
+    def __init__(self, signature: Signature, table: int, contexts: Mapping[int, Context]) -> None:
+        """`table` is where the code of closures is."""
+        self.signature = signature
+        self.table = table
+        self.contexts = contexts
+        kind = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)
+        self.ways = {t: kind(partial(self.called, t)) for t in signature.parts.callbacks}
+        self.functions: dict[int, Callable[..., Any]] = {}
+        self.count = 0
+        self.raised: dict[int, BaseException] = {}
+        """What functions have raised, by the contexts of the calls."""
+
+    def closure(self, conversion: Conversion, function: Callable[..., Any], t: FuncType) -> int:
+        """An object that stands for a function of Python."""
+        self.count += 1
+        self.functions[self.count] = function
+        p = conversion.new(CLOSURE)
+        put(p, "ptr", header(self.signature.layouts.number(CLOSURE)))
+        code = get(self.table + 8 * self.signature.parts.callbacks.index(t), "ptr")
+        way = ctypes.cast(self.ways[t], ctypes.c_void_p).value
+        for at, v in zip(CLOSURE.offsets, (code, way, self.count), strict=True):
+            put(p + at, "ptr", v)
+        return p
+
+    def called(self, t: FuncType, context: int) -> int:
+        """Compiled code calls a function of Python: 0 if there is a result, 1 if it has raised."""
+        back = get(context + SAVED, "ptr")  # memory that is asked for here has a way back of its own
+        try:
+            row = get(context + CALL, "ptr")
+            number = get(get(row, "ptr") + CLOSURE.offsets[2], "i64")
+            self.result(self.contexts[context].conversion, self.functions[number], t, row)
+        except BaseException as error:
+            self.raised[context] = error
+            return 1
+        finally:
+            put(context + SAVED, "ptr", back)
+        return 0
+
+    def result(self, conversion: Conversion, function: Callable[..., Any], t: FuncType, row: int) -> None:
+        """Call a function with what is in a row, and put its result there (`argument-type`)."""
+        known, conversion.cells = conversion.cells, conversion.given_cells()
+        args: list[Any] = []
+        at = row + 8
+        for a in t.arg_types:
+            kinds = self.signature.leaves(a)
+            args.append(conversion.value(self.leaves(at, kinds), a))
+            at += 8 * len(kinds)
+        value = result_of(function(*args), t, self.signature.definitions)
+        kinds = self.signature.leaves(t.ret_type)
+        for i, (v, kind) in enumerate(zip(conversion.leaves(value, t.ret_type), kinds, strict=True)):
+            put(row + 8 * i, kind, v)
+        conversion.cells = known
+
+    def leaves(self, at: int, kinds: Sequence[str]) -> list[Any]:
+        """What is in a row."""
+        return [get(at + 8 * i, kind) for i, kind in enumerate(kinds)]
