@@ -20,7 +20,8 @@ class Network:
         self.params: list[str] = ["%b: bool"]
         self.args: list = [bool(seed % 2)]
         self.count = 0
-        known = [(self.weight(shape), shape) for shape in ((1, 4, SIDE, SIDE), (3, 4), (2, 3, 4))]
+        self.layers: dict[Shape, str] = {}
+        known = [(self.weight(shape), shape) for shape in ((1, 4, SIDE, SIDE), (3, 4), (3, 4), (2, 3, 4))]
         lines = self.block(known, size)
         results = ", ".join(name for name, _ in known[-4:])
         body = "\n".join([*lines, f"({results},)"])
@@ -37,6 +38,12 @@ class Network:
         drawn = self.values.uniform(0.5, 2, shape) if positive else self.values.standard_normal(shape)
         self.args.append(drawn)
         return name
+
+    def layer(self, shape: Shape) -> str:
+        """The weight of a dense layer, which three of four layers share with the last one of its shape."""
+        if shape not in self.layers or self.rng.random() < 0.25:
+            self.layers[shape] = self.weight(shape)
+        return self.layers[shape]
 
     def block(self, known: list[tuple[str, Shape]], size: int) -> list[str]:
         """Statements; what they bind goes to `known`."""
@@ -89,7 +96,7 @@ class Network:
                 return f"nn.batch_matmul({x}, {self.weight((b, out, c))})", (b, n, out)
             case _:
                 n, c = shape
-                return f"nn.dense({x}, {self.weight((out, c))})", (n, out)
+                return f"nn.dense({x}, {self.layer((out, c))})", (n, out)
 
     def pointwise(self, known: Sequence[tuple[str, Shape]], x: str, shape: Shape) -> str:
         """Something of the same shape."""
