@@ -48,8 +48,17 @@ def kind_of(e: Expr, types: Types) -> Kind | None:
 
 
 def is_of_tensors(t: Type | None) -> bool:
-    """Whether values of a type are tuples that loops can have: of tensors alone."""
-    return isinstance(t, TupleType) and bool(t.fields) and all(isinstance(f, TensorType) for f in t.fields)
+    """Whether values of a type are tuples that loops can have: of tensors alone, and of such tuples."""
+    if not isinstance(t, TupleType) or not t.fields:
+        return False
+    pending: list[Type] = list(t.fields)
+    while pending:
+        part = pending.pop()
+        if isinstance(part, TupleType):
+            pending += part.fields
+        elif not isinstance(part, TensorType):
+            return False
+    return True
 
 
 def is_small(e: Expr) -> bool:
