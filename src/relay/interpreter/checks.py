@@ -13,7 +13,7 @@ from relay.interpreter.code import Register
 from relay.interpreter.show import show
 from relay.interpreter.unit import Unit, World
 from relay.interpreter.value import is_tuple
-from relay.ir.expr import Call, Expr, Function, GlobalVar, Match, Var
+from relay.ir.expr import Call, Constructor, Expr, Function, GlobalVar, Match, Var
 from relay.ir.subst import substitute_type
 from relay.ir.type import HAS_ANY, FuncType, TensorType, TupleType, Type, TypeVar
 
@@ -72,12 +72,20 @@ def check_arguments(world: World, unit: Unit, e: Call, args: tuple[Register, ...
     if differ or _related(scheme.arg_types, unknown):
         closed = {p: t for p, t in by.items() if p not in unknown}
         what = "the argument" if len(args) == 1 else "an argument"
-        whose = (
-            ("@" if isinstance(e.op, GlobalVar) else "%") + e.op.name
-            if isinstance(e.op, GlobalVar | Var)
-            else "fn"
-        )
-        emit(unit, tuple([substitute_type(t, closed) for t in scheme.arg_types]), args, what, whose)
+        emit(unit, tuple([substitute_type(t, closed) for t in scheme.arg_types]), args, what, spelled(e.op))
+
+
+def spelled(callee: Expr) -> str:
+    """What is called, as text has it."""
+    match callee:
+        case GlobalVar():
+            return f"@{callee.name}"
+        case Var():
+            return f"%{callee.name}"
+        case Constructor():
+            return callee.name_hint
+        case _:
+            return "fn"
 
 
 def _has_any(t: Any) -> bool:

@@ -308,6 +308,8 @@ class Lowering:
             args = yield from self.values(unit, e.args)
             if not args:
                 return draft.constant(ConstructorValue(callee))
+            draft.span = e.span
+            check_arguments(self.world, unit, e, args)
             return unit.emit(e.span, op.CON, callee, args)
         code = self.known_code(unit, callee)
         register = None

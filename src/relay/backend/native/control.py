@@ -6,11 +6,13 @@ position is a jump.
 """
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 from relay.analysis.call_graph import CallGraph
 from relay.backend.native.called_constants import ONCE
+from relay.backend.native.checks import check, may_misfit, required, sizes_of
 from relay.backend.native.code import CONTEXT, POINTER, Code, Value, quoted
+from relay.backend.native.indices import Indices
 from relay.backend.native.kept_values import kept
 from relay.backend.native.matching import may_fail, taken_apart
 from relay.backend.native.memory import (
@@ -34,6 +36,7 @@ from relay.backend.native.program import (
 from relay.backend.native.representation import is_scalar
 from relay.backend.native.splitting import PIECE
 from relay.backend.native.watch import Watch
+from relay.interpreter.checks import spelled
 from relay.ir.expr import (
     Call,
     Clause,
@@ -53,7 +56,7 @@ from relay.ir.expr import (
     Var,
 )
 from relay.ir.pattern import pattern_vars
-from relay.ir.type import FuncType, TupleType, TypeCall
+from relay.ir.type import FuncType, TupleType, Type, TypeCall, TypeVar
 from relay.ir.walk import post_order, run
 from relay.transform.chains import Task
 
@@ -68,6 +71,8 @@ class Definition:
         self.leaves = program.leaves
         self.types = program.types
         self.fn = fn
+        assert fn.ret_type is not None
+        self.returned = fn.ret_type
         self.result = self.leaves(fn.ret_type)
         names = [[Value(x, "") for x in self.leaves(p.type_annotation)] for p in fn.params]
         count = 0
@@ -82,6 +87,8 @@ class Definition:
         self.code = Code(symbol, result_type(self.result), params, traits=traits)
         self.code.runtime = "relay_" if fn.attrs.get(PIECE) == "tensors" else "relay."
         self.owned = Ownership(fn.body, self.is_managed)
+        self.sizes: dict[TypeVar, Value] = {}
+        """What the type parameters of the function stand for."""
 
     def is_managed(self, v: Var) -> bool:
         """Whether a variable owns references."""
@@ -92,6 +99,8 @@ class Definition:
         if self.may_recur:
             self.code.do(f"call void @relay.check({CONTEXT})")
         block = self.owned.blocks[self.fn.body]
+        for p in self.fn.params:
+            self.sizes.update(sizes_of(self.code, self.types(p), self.values[p]))
         for p in self.fn.params:
             if self.is_managed(p) and p not in block.last:
                 release(self.code, self.values[p])
@@ -111,6 +120,7 @@ class Definition:
             if var is None:
                 return (yield self.tail(s, gone, is_tail))
             found = yield self.watched(s, gone)
+            self.fit(s, f"`%{var.name}`", var.type_annotation, found)
             self.values[var] = found
             if self.is_managed(var) and var not in block.last:
                 release(self.code, found)
@@ -120,7 +130,14 @@ class Definition:
         """What a block ends in."""
         # Groups do not recur, and LLVM loses arguments on the stack where a jump leaves an aligned frame.
         is_group = isinstance(e, Call) and e.op in self.program.callees
-        if is_tail and isinstance(e, Call) and not isinstance(e.op, Op | Constructor) and not is_group:
+        fits = not is_tail or not may_misfit(self.returned, self.types(e))
+        if (
+            is_tail
+            and fits
+            and isinstance(e, Call)
+            and not isinstance(e.op, Op | Constructor)
+            and not is_group
+        ):
             self.tail_call(e, gone)
             return None
         if is_tail and isinstance(e, If | Match):
@@ -128,6 +145,7 @@ class Definition:
             return None
         found = yield self.watched(e, gone)
         if is_tail:
+            self.fit(e, "the result", self.returned, found)
             give(self.program, self.code, self.result, found)
             return None
         return found
@@ -266,6 +284,7 @@ class Definition:
         """The address that is called, the arguments, the leaves of the result."""
         t = self.types(e.op)
         assert isinstance(t, FuncType)
+        self.fit_arguments(e, t)
         leaves = self.leaves(t.ret_type)
         if isinstance(e.op, GlobalVar):
             target, first = self.program.callee(e.op)
@@ -292,12 +311,37 @@ class Definition:
         self.drop(gone)
         return [make(self.code, self.program.layouts, of, [address, *values])]
 
+    # --- shapes ---
+
+    def fit(self, e: Expr, whose: str, t: Type | None, row: Sequence[Value]) -> None:
+        """Check that the value of an expression has the shapes of a type, if its own leaves that open."""
+        static = self.types(e)
+        if t is not None and may_misfit(t, static):
+            check(self.known_sizes(e), whose, t, static, row)
+
+    def fit_arguments(self, e: Call, callee: Type) -> None:
+        """Check the arguments of a call, if their types leave open that they fit."""
+        assert isinstance(callee, FuncType)
+        wanted, own = required(e, callee), [self.types(a) for a in e.args]
+        if e.op in self.program.callees or not any(map(may_misfit, wanted, own)):
+            return
+        b = self.known_sizes(e)
+        for a, t, static in zip(e.args, wanted, own, strict=True):
+            check(b, f"an argument of `{spelled(e.op)}`", t, static, self.atom(a))
+
+    def known_sizes(self, e: Expr) -> Indices:
+        """Arithmetic on the sizes that the type parameters of the function stand for."""
+        b = Indices(self.program, self.code, cast("Call", e))  # which need not be a call to be where it fails
+        b.values.update(self.sizes)
+        return b
+
     # --- data ---
 
     def instance(self, c: Constructor, e: Call, gone: list[Var]) -> list[Value]:
         """An instance of a data type."""
         if not e.args:
             return [self.program.singleton(c.tag)]
+        self.fit_arguments(e, self.types(c))
         t = self.types(e)
         args = t.args if isinstance(t, TypeCall) else ()
         _, of = self.program.cell(c, args)

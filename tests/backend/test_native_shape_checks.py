@@ -1,0 +1,60 @@
+"""Shapes that are known only when the program runs: machine code refuses what the interpreter refuses."""
+
+import numpy as np
+import pytest
+
+import relay
+
+BAD, GOOD = [5, 5], [1, 2, 3]
+OWN = "Tensor[(n,), int32]"
+PROGRAMS = {
+    "argument": f"""
+        def @f(%t: Tensor[(3,), int32]) {{ sum(%t) }}
+        def @main(%x: {OWN}) {{ @f(unique(%x).0) }}""",
+    "let": f"def @main(%x: {OWN}) {{ let %u: Tensor[(3,), int32] = unique(%x).0; sum(%u) }}",
+    "result": f"""
+        def @u(%x: {OWN}) -> Tensor[(3,), int32] {{ unique(%x).0 }}
+        def @main(%x: {OWN}) {{ sum(@u(%x)) }}""",
+    "result like an argument": f"def @main(%x: {OWN}) -> {OWN} {{ unique(%x).0 }}",
+    "tuple": f"""
+        def @f(%t: (int32, Tensor[(3,), int32])) {{ sum(%t.1) + %t.0 }}
+        def @main(%x: {OWN}) {{ @f((1, unique(%x).0)) }}""",
+    "closure": f"""
+        def @main(%x: {OWN}) {{
+          let %f = fn(%t: Tensor[(3,), int32]) {{ sum(%t) }};
+          let %fs = (%f, %f);
+          (%fs.0)(unique(%x).0)
+        }}""",
+    "formula": f"""
+        def @f(%t: Tensor[(k,), int32], %u: Tensor[(2 * k + 1,), int32]) {{ sum(%t) + sum(%u) }}
+        def @main(%x: {OWN}) {{ @f([1], unique(%x).0) }}""",
+    "several": f"""
+        def @f(%t: Tensor[(k,), int32], %u: Tensor[(k - 2,), int32]) {{ sum(%t) + sum(%u) }}
+        def @main(%x: {OWN}) {{ @f(unique(%x).0, unique([1, 1]).0) }}""",
+    "data": f"""
+        type Box {{ Box(Tensor[(3,), int32]) }}
+        def @main(%x: {OWN}) {{ match (Box(unique(%x).0)) {{ Box(%t) => sum(%t) }} }}""",
+    "recursion": f"""
+        def @f(%i: int32, %t: Tensor[(3,), int32]) -> Tensor[(3,), int32] {{
+          if (%i == 0) {{ %t }} else {{ @f(%i - 1, unique(%t).0) }}
+        }}
+        def @main(%x: {OWN}) {{ sum(@f(3, unique(%x).0)) }}""",
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("level", [0, 3])
+def test_as_the_interpreter(name: str, level: int) -> None:
+    mod = relay.parse(PROGRAMS[name])
+    with relay.transform.PassContext(opt_level=level):
+        built = relay.build(mod)
+    judge = relay.create_executor("debug", mod).evaluate("main")
+    good, bad = np.array(GOOD, "int32"), np.array(BAD, "int32")
+    np.testing.assert_array_equal(built(good), np.asarray(judge(good)))
+    refusals: list[str] = []
+    for run in (judge, built):
+        with pytest.raises(relay.RelayError) as refused:
+            run(bad)
+        refusals.append(str(refused.value))
+    assert "shape-check" in refusals[0]
+    assert refusals[0] == refusals[1]
