@@ -126,7 +126,7 @@ class LogSoftmax(AlongAxis):
 
 @operator("nn.relu")
 class Relu(Elementwise):
-    """`max(x, 0)`; NaN stays NaN.
+    """0 where `x < 0`, otherwise `x`, NaN and -0 included.
 
     relay> nn.relu([-1.0, 2.0])
     [0.0, 2.0]
@@ -138,7 +138,7 @@ class Relu(Elementwise):
 
     def reference(self, np: Numpy, data: Array) -> Array:
         x = accumulator(data)
-        return narrow(np.maximum(x, x.dtype.type(0)), data.dtype)
+        return narrow(np.where(x < 0, x.dtype.type(0), x), data.dtype)
 
     def vjp(self, g: Expr, y: Expr, data: Expr) -> tuple[Expr]:
         """`g` where the result is positive; at 0 the derivative is 0."""
