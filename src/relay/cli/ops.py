@@ -126,7 +126,14 @@ def page(cls: type[Operator]) -> str:
     if aliases:
         facts.append(("Also called", ", ".join(aliases)))
     shown = [line for title, what in facts for line in fact(title, what)]
-    return "\n".join([call(cls), "", *prose(lines[:start]), "", *shown, *examples(lines[start:])])
+    return "\n".join([*heading(cls), "", *prose(lines[:start]), "", *shown, *examples(lines[start:])])
+
+
+def heading(cls: type[Operator]) -> list[str]:
+    """The call, filled to the width."""
+    return textwrap.wrap(
+        call(cls), WIDTH, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False
+    )
 
 
 def prose(lines: list[str]) -> list[str]:

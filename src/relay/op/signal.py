@@ -12,7 +12,7 @@ from relay.op.base import FLOATING, operator, sample
 from relay.op.composite import Composite
 from relay.op.numeric import apply, dims
 from relay.op.relation import Typing
-from relay.op.term import Term, counted, size_of, term
+from relay.op.term import Term, counted_along, size_of, term
 
 DIRECT = 64
 """A transform of so many terms is one product with a matrix."""
@@ -35,29 +35,28 @@ def waves(rows: int, columns: int, n: int, sign: int, dtype: str) -> Pair:
     return term(found[0], dtype), term(found[1], dtype)
 
 
-def by_matrix(x: Pair, n: "int | Term", sign: int) -> Pair:
+def waves_along(places: Term, n: Term, sign: int, dtype: str) -> Pair:
+    """Those of a length known at run time, from its places 0, 1, 2, …"""
+    turns = (places.of("expand_dims", axis=1) * places).of("floor_mod", n).cast("float64") / n.cast("float64")
+    angles = turns * (sign * 2 * numpy.pi)
+    return angles.of("cos").cast(dtype), angles.of("sin").cast(dtype)
+
+
+def by_matrix(x: Pair, matrix: Pair) -> Pair:
     """The transform along the last axis as a product with a matrix of cosines and sines."""
-    dtype = str(x[0].dtype)
-    if isinstance(n, int):
-        cosines, sines = waves(n, n, n, sign, dtype)
-    else:
-        k = counted(n)
-        turns = (k.of("expand_dims", axis=1) * k).of("floor_mod", n).cast("float64") / n.cast("float64")
-        angles = turns * (sign * 2 * numpy.pi)
-        cosines, sines = angles.of("cos").cast(dtype), angles.of("sin").cast(dtype)
-    (ac, as_), (bc, bs) = ([v.of("nn.matmul", m) for m in (cosines, sines)] for v in x)
+    (ac, as_), (bc, bs) = ([v.of("nn.matmul", m) for m in matrix] for v in x)
     return ac - bs, as_ + bc
 
 
-def transformed(x: Pair, n: "int | Term", sign: int) -> Pair:
+def transformed(x: Pair, n: int, sign: int) -> Pair:
     """The transform along the last axis, which has `n` elements; `sign` is that of the exponent."""
-    first = factor(n) if isinstance(n, int) else 1
-    if first == 1 or not isinstance(n, int):
-        return by_matrix(x, n, sign)
-    second, dtype = n // first, str(x[0].dtype)
+    first, dtype = factor(n), str(x[0].dtype)
+    if first == 1:
+        return by_matrix(x, waves(n, n, n, sign, dtype))
+    second = n // first
     parts = [v.of("reverse_reshape", newshape=(-1, 0)).of("reshape", newshape=(0, first, second)) for v in x]
     turned = [v.of("transpose", axes=(0, 2, 1)) for v in parts]  # (…, second, first)
-    a, b = by_matrix((turned[0], turned[1]), first, sign)
+    a, b = by_matrix((turned[0], turned[1]), waves(first, first, first, sign, dtype))
     c, s = waves(second, first, n, sign, dtype)
     a, b = (v.of("transpose", axes=(0, 2, 1)) for v in (a * c - b * s, a * s + b * c))
     flat = [v.of("reshape", newshape=(-3, 0)) for v in (a, b)]
@@ -100,7 +99,12 @@ class DFT(Composite):
         a, b = Term(re_data, dtype), Term(im_data, dtype)
         if rank == 1:
             a, b = (v.of("expand_dims", axis=0) for v in (a, b))
-        found = transformed((a, b), n, 1 if self.inverse else -1)
+        sign = 1 if self.inverse else -1
+        if isinstance(n, int):
+            found = transformed((a, b), n, sign)
+        else:
+            places = counted_along(re_data, types[0], rank - 1)
+            found = by_matrix((a, b), waves_along(places, n, sign, str(dtype)))
         if self.inverse:
             found = tuple([v / term(n, str(dtype)) for v in found])
         if rank == 1:

@@ -204,9 +204,9 @@ class CropAndResize(Composite):
     extrapolation_value: float = 0.0
     out_dtype: OutDType | None = None
     samples = (
-        sample("2x3x5x6 float32", numpy.array([[0.1, 0.2, 0.8, 1.2], [0.0, 0.5, 0.3, 0.0]], "float32"),
+        sample("2x3x5x6 float32", numpy.array([[0.1, 0.22, 0.8, 1.2], [0.05, 0.46, 0.3, 0.03]], "float32"),
                numpy.array([1, 0], "int32"), crop_size=(3, 4)),
-        sample("2x5x6x3 float32", numpy.array([[0.1, 0.2, 0.8, 1.2], [0.0, 0.5, 0.3, 0.0]], "float32"),
+        sample("2x5x6x3 float32", numpy.array([[0.1, 0.22, 0.8, 1.2], [0.05, 0.46, 0.3, 0.03]], "float32"),
                numpy.array([1, 0], "int32"), crop_size=(2, 2), layout="NHWC", method="nearest_neighbor"),
     )  # fmt: skip
 
@@ -229,9 +229,8 @@ class CropAndResize(Composite):
         order = positions(self.layout, "NHWC")
         x = Term(data, dtype).of("transpose", axes=order).cast(str(computing_dtype(dtype)))
         own = TensorType([dims(types[0])[k] for k in order], dtype)
-        corners = [
-            Term(boxes, types[1].dtype).of("take", term(k, "int64"), axis=1).cast("float32") for k in range(4)
-        ]
+        ends = Term(boxes, types[1].dtype).cast(str(computing_dtype(types[1].dtype)))
+        corners = [ends.of("take", term(k, "int64"), axis=1) for k in range(4)]
         sizes = [size_of(x.expr, own, k) for k in (1, 2)]
         lines = [
             crop_line(corners[k], corners[k + 2], size, out)
@@ -245,11 +244,11 @@ class CropAndResize(Composite):
 
 def crop_line(start: Term, end: Term, size: "int | Term", out: int) -> Term:
     """Places `(regions, out)` between two parts of an axis, ends included; a single one is the middle."""
-    last = term(size, "float32") - 1.0
+    last = term(size, str(start.dtype)) - 1.0
     first, stop = (v.of("expand_dims", axis=1) * last for v in (start, end))
     if out == 1:
         return (first + stop) * 0.5
-    return first + (stop - first) * (counted(out).cast("float32") / float(out - 1))
+    return first + (stop - first) * (counted(out).cast(str(start.dtype)) / float(out - 1))
 
 
 def regions(
@@ -261,7 +260,7 @@ def regions(
     limits = [term(size, "int64") for size in sizes]
     good: Term | None = None
     for at, n in zip((ys, xs), limits, strict=True):
-        here = (at >= 0.0) & (at <= n.cast("float32") - 1.0)
+        here = (at >= 0.0) & (at <= n.cast(str(at.dtype)) - 1.0)
         good = here if good is None else good & here
     mode = "linear" if method == "bilinear" else "nearest"
     total: Term | None = None

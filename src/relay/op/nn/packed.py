@@ -84,7 +84,7 @@ class PackedConvolution(Composite):
 class ContribConv2DNCHWc(PackedConvolution):
     """`nn.conv2d` of data kept in blocks of channels, such as `NCHW8c`, by a weight such as `OIHW8i8o`.
 
-    relay> nn.contrib_conv2d_nchwc([[[[[2.0]]]]], [[[[3.0]]]], data_layout="NCHW1c")
+    relay> nn.contrib_conv2d_NCHWc([[[[[2.0]]]]], [[[[3.0]]]], data_layout="NCHW1c")
     [[[[[6.0]]]]]
     """
 
@@ -115,7 +115,7 @@ class ContribConv2DNCHWc(PackedConvolution):
 class ContribDepthwiseConv2DNCHWc(PackedConvolution):
     """Depthwise `nn.conv2d` of data kept in blocks of channels, by a weight such as `OIHW1i8o`.
 
-    relay> nn.contrib_depthwise_conv2d_nchwc([[[[[2.0]]]]], [[[[3.0]]]], data_layout="NCHW1c")
+    relay> nn.contrib_depthwise_conv2d_NCHWc([[[[[2.0]]]]], [[[[3.0]]]], data_layout="NCHW1c")
     [[[[[6.0]]]]]
     """
 

@@ -26,6 +26,11 @@ def picked(x: Term, order: Term) -> Term:
     return x.of("take", order, axis=1, batch_dims=1)
 
 
+def first_of(x: Term, count: int) -> Term:
+    """The first places of the second axis, of which there are so many."""
+    return x.of("strided_slice", begin=(0,), end=(count,), axes=(1,), slice_mode="size")
+
+
 def front_first(flags: Term) -> Term:
     """The places `(n, k)` of what holds, in order, and then of what does not."""
     return flags.cast("int32").of("argsort", to="int64", axis=1, is_ascend=False, dtype="int64")
@@ -329,7 +334,7 @@ class RegularNonMaxSuppression(Composite):
     def decompose(self, types: Any, boxes: Expr, scores: Expr) -> Expr:
         dtype = str(types[0].dtype)
         x, s = Term(boxes, dtype), Term(scores, dtype).of("transpose", axes=(0, 2, 1))
-        s = s.of("reverse", axis=1).of("strided_slice", begin=(0,), end=(self.num_classes,), axes=(1,))
+        s = first_of(s.of("reverse", axis=1), self.num_classes)
         s = s.of("reverse", axis=1)
         order = s.of("argsort", to="int64", axis=2, is_ascend=False, dtype="int64")
         best = s.of("sort", axis=2, is_ascend=False)
@@ -347,7 +352,7 @@ class RegularNonMaxSuppression(Composite):
         flags = kept.of("reshape", newshape=(-4, -1, self.num_classes, 0)).of("reshape", newshape=(0, -3))
         ranked = flags.where(level, term(-numpy.inf, dtype))
         front = ranked.of("argsort", to="int64", axis=1, is_ascend=False, dtype="int64")
-        front = front.of("strided_slice", begin=(0,), end=(self.max_detections,), axes=(1,))
+        front = first_of(front, self.max_detections)
         there = picked(flags, front)
         found = there.of("expand_dims", axis=2).where(picked(rows, front), term(0, dtype))
         names = there.where(picked(label.of("reshape", newshape=(0, -3)), front).cast(dtype), term(0, dtype))
