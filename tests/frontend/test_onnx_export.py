@@ -54,7 +54,7 @@ def reimported(model: Any, operands: list[Any]) -> list[np.ndarray[Any, Any]]:
     return flat(relay.create_executor(mod=mod).evaluate()(*operands))
 
 
-NEEDS_VALUES = {"dyn.strided_slice", "dyn.topk"}
+NEEDS_VALUES = {"dyn.strided_slice", "dyn.topk", "sparse_fill_empty_rows"}
 """Operators whose models the importer reads when it is given the values of operands."""
 
 

@@ -97,10 +97,10 @@ def convert_slice(
     begin, end = sizes_of(starts), sizes_of(ends)
     if begin is None or end is None or not all(isinstance(b, int) for b in begin.flat):
         return between(x, starts, ends, along, step)
-    axes = axes_in(along, x.rank)
-    if any(not isinstance(e, int) and e != x.shape[a] for e, a in zip(end, axes, strict=True)):
+    places = axes_in(along, x.rank)
+    if any(not isinstance(e, int) and e != x.shape[a] for e, a in zip(end, places, strict=True)):
         dims = list(x.shape)
-        for b, e, n, a in zip(begin, end, step, axes, strict=True):
+        for b, e, n, a in zip(begin, end, step, places, strict=True):
             dims[a] = minimum(e, dims[a]) if (b, n) == (0, 1) and least(e) >= 0 else ANY
         return ascribed(between(x, starts, ends, along, step), dims)
     return sliced(x, list(begin), list(end), along, step)
