@@ -787,7 +787,7 @@ def prelu(data: Operand, alpha: Operand, axis: int = 1) -> Call:
     """`x` where `x > 0`, otherwise `alpha * x`, with an `alpha` for each channel along `axis`."""
 
 def relu(data: Operand) -> Call:
-    """`max(x, 0)`; NaN stays NaN."""
+    """0 where `x < 0`, otherwise `x`, NaN and -0 included."""
 
 def softmax(data: Operand, axis: int = -1) -> Call:
     """`exp(x) / sum(exp(x))` along `axis`, computed from the maximum so that it does not overflow."""
