@@ -7,6 +7,7 @@ import zipfile
 from typing import Any
 
 from relay.diagnostic import fail
+from relay.frontend.torch.library import pytorch
 from relay.text.files import read_file
 
 TARGETS = re.compile(r"(torch\.ops\.[\w.]+|_?operator\.\w+|math\.\w+|torch\.sym_\w+|torch\._sym_\w+)")
@@ -31,7 +32,7 @@ LARGEST = 1 << 30
 
 def read_exported(path: Any) -> Any:
     """The exported program in a file (`torch-archive`, `cannot-read`)."""
-    import torch
+    torch = pytorch()
 
     data = read_file(str(path))
     check_archive(data, str(path))
@@ -119,7 +120,7 @@ def check_formula(text: str, name: str) -> None:
 
 def check_tensors(data: bytes, member: str, name: str) -> None:
     """Refuse pickles of anything but tensors."""
-    import torch
+    torch = pytorch()
 
     try:
         torch.load(io.BytesIO(data), weights_only=True)

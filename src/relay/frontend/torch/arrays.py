@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from relay.frontend.torch.library import pytorch
 from relay.frontend.torch.symbols import dtype_of
 from relay.ir.dtype import to_numpy
 
@@ -13,7 +14,7 @@ CARRIERS = {1: "uint8", 2: "int16"}
 
 def array_of(tensor: Any) -> np.ndarray[Any, Any]:
     """A tensor as an array of the same memory (`torch-type`); one of another device is copied."""
-    import torch
+    torch = pytorch()
 
     t = tensor.detach().cpu()
     if t.is_sparse or t.layout != torch.strided:
@@ -29,7 +30,7 @@ def array_of(tensor: Any) -> np.ndarray[Any, Any]:
 
 def tensor_of(value: Any, like: Any) -> Any:
     """A result as a tensor of the same memory, in the base type of what PyTorch traced."""
-    import torch
+    torch = pytorch()
 
     array = np.asarray(value)
     array = np.ascontiguousarray(array) if array.ndim else array

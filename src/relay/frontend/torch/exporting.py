@@ -5,6 +5,7 @@ from typing import Any
 
 from relay.diagnostic import fail
 from relay.frontend.torch import registry
+from relay.frontend.torch.library import pytorch
 from relay.frontend.torch.report import all_nodes
 
 
@@ -13,7 +14,7 @@ def exported(
 ) -> Any:
     """The exported program of a module; one that is given is taken as it is (`torch-export`)."""
     try:
-        import torch
+        torch = pytorch()
     except ImportError:
         fail(
             "cannot-read",
@@ -64,12 +65,8 @@ ROUNDS = 3
 
 def decompositions(program: Any) -> Any:
     """PyTorch's table, with what it has beyond the core operators for those that have no conversion."""
-    from importlib import import_module
-
-    import torch
-
-    further: Any = import_module("torch._decomp").decomposition_table
-    table: Any = torch.export.default_decompositions()
+    further = pytorch("torch._decomp").decomposition_table
+    table = pytorch().export.default_decompositions()
     for op in list(table.keys()):
         if registry.find(op) is not None:
             table.pop(op)

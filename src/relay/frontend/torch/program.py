@@ -8,6 +8,7 @@ import numpy as np
 
 from relay.diagnostic import fail
 from relay.frontend.torch.arrays import array_of, tensor_of
+from relay.frontend.torch.library import pytorch
 from relay.ir.module import IRModule
 
 Params = dict[str, np.ndarray[Any, Any]]
@@ -73,7 +74,7 @@ class TorchProgram(tuple[IRModule, Params]):
 
     def run(self, function: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         """The results of a function on arrays for tensors."""
-        from torch.utils import _pytree as pytree
+        pytree = pytorch("torch.utils._pytree")
 
         s = self.signature
         leaves = self.leaves(args, kwargs)
@@ -92,7 +93,7 @@ class TorchProgram(tuple[IRModule, Params]):
 
     def leaves(self, args: Sequence[Any], kwargs: dict[str, Any]) -> list[Any]:
         """The tensors in the arguments (`argument-type`)."""
-        from torch.utils import _pytree as pytree
+        pytree = pytorch("torch.utils._pytree")
 
         spec = self.signature.exported.call_spec.in_spec
         names = list(spec.children()[1].context) if spec.num_children == 2 else []

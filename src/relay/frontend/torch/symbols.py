@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from relay.diagnostic import fail
+from relay.frontend.torch.library import pytorch
 from relay.frontend.value import Value
 from relay.ir.dtype import canonical
 from relay.ir.expr import Expr
@@ -148,7 +149,7 @@ def folded(op: str, args: list[Dim]) -> Dim:
 @cache
 def promoted(*kinds: str) -> str:
     """The base type of arithmetic on operands: `float32`, `float32()` of rank 0, `int`, `float`, `bool`."""
-    import torch
+    torch = pytorch()
 
     operands: list[Any] = []
     for kind in kinds:
