@@ -79,6 +79,12 @@ def test_long_definitions_are_cut() -> None:
         np.testing.assert_allclose(found, wanted, rtol=1e-4)
 
 
+def test_pieces_of_long_definitions_find_constants() -> None:
+    mod = layers(500)
+    x = np.ones((2, 8), "float32")
+    np.testing.assert_allclose(NativeProgram(mod)(x), Interpreter(mod).evaluate("main", x), rtol=1e-3)
+
+
 def test_a_long_definition_of_numbers_and_references_keeps_its_order() -> None:
     lines = [
         f"  ref_write(%r, ref_read(%r) * 3i64 + {i % 7}i64);\n  let %v{i} = ref_read(%r);" for i in range(500)

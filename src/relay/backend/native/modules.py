@@ -12,6 +12,7 @@ from typing import NamedTuple
 SIZE = 40_000
 """Letters of code that are enough for a module."""
 NAME = re.compile(r'@("[^"]+"|[\w.$-]+)')
+DATA = re.compile(r'^@("[^"]+"|[\w.$-]+) =', re.MULTILINE)
 HEAD = re.compile(
     r"""^define\ (?P<linkage>internal\ )?(?P<convention>(?:tailcc|preserve_allcc)\ )?
     (?P<result>.*)\ @(?P<name>"[^"]+"|[\w.$-]+)\((?P<params>.*)\)\ """,
@@ -58,11 +59,15 @@ def modules(
     shared: str, declared: Iterable[str], first: str, pieces: Sequence[str], plain: Collection[int]
 ) -> list[Module]:
     """The modules of a program: `shared` is in all of them, `declared` where it is needed, `first` only in
-    that of the definitions; `plain` are the numbers of the pieces that go elsewhere.
+    that of the definitions; `plain` are the numbers of the pieces that go elsewhere if they
+    do not name its data.
     """
-    rows = [[first, *[p for i, p in enumerate(pieces) if i not in plain]]]
+    data = set(DATA.findall("\n".join([first, *[p for i, p in enumerate(pieces) if i not in plain]])))
+    away = [i for i in sorted(plain) if data.isdisjoint(NAME.findall(pieces[i]))]
+    stay = set(range(len(pieces))).difference(away)
+    rows = [[first, *[p for i, p in enumerate(pieces) if i in stay]]]
     room = 0
-    for i in sorted(plain):
+    for i in away:
         if room <= 0:
             rows.append([])
             room = SIZE
