@@ -1,5 +1,6 @@
 """Products and convolutions of operands that are kept in blocks: `NCHW8c`, `OIHW4i8o`, `NC16n4c`."""
 
+from dataclasses import dataclass
 from typing import Any
 
 from relay.ir.expr import Expr
@@ -56,28 +57,36 @@ class ContribDensePack(Composite):
         return apply("nn.dense", data, whole, units=self.units, out_dtype=self.out_dtype)
 
 
+@dataclass(frozen=True)
 class PackedConvolution(Composite):
     """`nn.conv2d` of data, by a weight, to a result that may each be kept in blocks of channels."""
 
+    strides: Spatial = (1, 1)
+    padding: Spatial = (0, 0)
+    dilation: Spatial = (1, 1)
+    groups: int = 1
+    channels: int | None = None
+    kernel_size: Spatial | None = None
+    data_layout: str = "NCHW8c"
+    kernel_layout: str = "OIHW"
+    out_layout: str = ""
+    out_dtype: OutDType = ""
     dtypes = NUMERIC
 
     def inner(self) -> dict[str, Any]:
         """The attributes of `nn.conv2d`."""
-        a = dict(self.attributes())
-        return {**a, "data_layout": "NCHW", "kernel_layout": "OIHW", "out_layout": ""}
+        return {**self.attributes(), "data_layout": "NCHW", "kernel_layout": "OIHW", "out_layout": ""}
 
     def infer(self, t: Typing, data: Type, kernel: Type) -> Type:
-        a = self.attributes()
-        x = relaid(t, data, a["data_layout"], "NCHW")
-        w = relaid(t, kernel, a["kernel_layout"], "OIHW")
+        x, w = relaid(t, data, self.data_layout, "NCHW"), relaid(t, kernel, self.kernel_layout, "OIHW")
         found = instance("nn.conv2d", self.inner()).infer(t, x, w)
         assert isinstance(found, TensorType)
-        return relaid(t, found, "NCHW", a["out_layout"] or a["data_layout"])
+        return relaid(t, found, "NCHW", self.out_layout or self.data_layout)
 
     def decompose(self, types: Any, data: Expr, kernel: Expr) -> Expr:
-        a = self.attributes()
-        x, w = moved(data, a["data_layout"], "NCHW"), moved(kernel, a["kernel_layout"], "OIHW")
-        return moved(apply("nn.conv2d", x, w, **self.inner()), "NCHW", a["out_layout"] or a["data_layout"])
+        x, w = moved(data, self.data_layout, "NCHW"), moved(kernel, self.kernel_layout, "OIHW")
+        found = apply("nn.conv2d", x, w, **self.inner())
+        return moved(found, "NCHW", self.out_layout or self.data_layout)
 
 
 @operator("nn.contrib_conv2d_NCHWc")
@@ -89,16 +98,6 @@ class ContribConv2DNCHWc(PackedConvolution):
     """
 
     aliases = ("nn.contrib_conv2d_nchwc",)
-    strides: Spatial = (1, 1)
-    padding: Spatial = (0, 0)
-    dilation: Spatial = (1, 1)
-    groups: int = 1
-    channels: int | None = None
-    kernel_size: Spatial | None = None
-    data_layout: str = "NCHW8c"
-    kernel_layout: str = "OIHW"
-    out_layout: str = ""
-    out_dtype: OutDType = ""
     samples = (
         sample(
             "1x2x5x6x4 float32",
@@ -120,16 +119,6 @@ class ContribDepthwiseConv2DNCHWc(PackedConvolution):
     """
 
     aliases = ("nn.contrib_depthwise_conv2d_nchwc",)
-    strides: Spatial = (1, 1)
-    padding: Spatial = (0, 0)
-    dilation: Spatial = (1, 1)
-    groups: int = 1
-    channels: int | None = None
-    kernel_size: Spatial | None = None
-    data_layout: str = "NCHW8c"
-    kernel_layout: str = "OIHW"
-    out_layout: str = ""
-    out_dtype: OutDType = ""
     samples = (
         sample(
             "1x2x5x6x4 float32",
