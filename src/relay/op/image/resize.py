@@ -63,11 +63,21 @@ class Resize(Composite):
     """Data resized along the spatial axes of its layout."""
 
     axes: ClassVar[str]
+    size: Spatial
+    roi: tuple[float, ...] | None = None
+    layout: str = "NCHW"
+    method: Method = "linear"
+    coordinate_transformation_mode: Coordinates = "half_pixel"
+    rounding_method: Rounding = ""
+    cubic_alpha: float = -0.5
+    cubic_exclude: int = 0
+    extrapolation_value: float = 0.0
+    out_dtype: OutDType | None = None
     dtypes = NUMERIC
 
     def sizes(self) -> tuple[int, ...]:
         """The size of each spatial axis."""
-        return spread(self.attributes()["size"], len(self.axes))
+        return spread(self.size, len(self.axes))
 
     def way(self) -> Way:
         """How data are resized."""
@@ -115,16 +125,7 @@ class Resize1D(Resize):
     """
 
     axes = SPATIAL[1]
-    size: Spatial
-    roi: tuple[float, ...] | None = None
     layout: str = "NCW"
-    method: Method = "linear"
-    coordinate_transformation_mode: Coordinates = "half_pixel"
-    rounding_method: Rounding = ""
-    cubic_alpha: float = -0.5
-    cubic_exclude: int = 0
-    extrapolation_value: float = 0.0
-    out_dtype: OutDType | None = None
     samples = (
         sample("2x3x5 float32", size=(7,)),
         sample("1x2x4 float32", size=3, method="cubic", layout="NCW", cubic_exclude=1),
@@ -146,16 +147,7 @@ class Resize2D(Resize):
     """
 
     axes = SPATIAL[2]
-    size: Spatial
-    roi: tuple[float, ...] | None = None
     layout: str = "NCHW"
-    method: Method = "linear"
-    coordinate_transformation_mode: Coordinates = "half_pixel"
-    rounding_method: Rounding = ""
-    cubic_alpha: float = -0.5
-    cubic_exclude: int = 0
-    extrapolation_value: float = 0.0
-    out_dtype: OutDType | None = None
     samples = (
         sample("1x2x4x5 float32", size=(6, 3)),
         sample("1x4x5x2 float32", size=(7, 7), layout="NHWC", method="nearest_neighbor"),
@@ -182,16 +174,7 @@ class Resize3D(Resize):
     """
 
     axes = SPATIAL[3]
-    size: Spatial
-    roi: tuple[float, ...] | None = None
     layout: str = "NCDHW"
-    method: Method = "linear"
-    coordinate_transformation_mode: Coordinates = "half_pixel"
-    rounding_method: Rounding = ""
-    cubic_alpha: float = -0.5
-    cubic_exclude: int = 0
-    extrapolation_value: float = 0.0
-    out_dtype: OutDType | None = None
     samples = (
         sample("1x2x3x4x5 float32", size=(5, 6, 3)),
         sample("1x2x3x4x2 float32", size=(2, 6, 3), method="nearest_neighbor"),
