@@ -8,7 +8,7 @@ import numpy as np
 
 from relay.frontend.value import NeedsValueError, Value, call, constant
 from relay.ir.expr import Call, Let, Op, Var
-from relay.ir.type import ANY, Dim, TensorType
+from relay.ir.type import ANY, Dim, TensorType, TupleType, Type
 
 
 def cast(x: Value, dtype: str) -> Value:
@@ -155,3 +155,24 @@ def stretched(x: Value, wanted: Sequence[Dim], sizes: Value) -> Value:
     if all(isinstance(d, int) for d in dims):
         return call("broadcast_to", x, shape=tuple(dims))
     return ascribed(expand_to(x, sizes), dims)
+
+
+def without_sizes(t: Type) -> Type:
+    """The type of any tensor of that rank and base type."""
+    if isinstance(t, TensorType) and isinstance(t.shape, tuple):
+        return TensorType([ANY] * len(t.shape), t.dtype)
+    return t
+
+
+def same_kind(t: Type) -> Type:
+    """A type without its sizes."""
+    return TupleType([same_kind(f) for f in t.fields]) if isinstance(t, TupleType) else without_sizes(t)
+
+
+def loosened(t: Type, other: Type) -> Type:
+    """The type that two share: sizes that differ are `?`."""
+    if not isinstance(t, TensorType) or not isinstance(other, TensorType) or same_kind(t) != same_kind(other):
+        return t
+    assert isinstance(t.shape, tuple)
+    assert isinstance(other.shape, tuple)
+    return TensorType([a if a == b else ANY for a, b in zip(t.shape, other.shape, strict=True)], t.dtype)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from relay.frontend.onnx.tensors import without_sizes
+from relay.frontend.support import without_sizes
 from relay.frontend.value import Value, open_call, union
 from relay.ir.expr import Call, Clause, Constructor, Expr, Let, Match, Tuple, Var
 from relay.ir.module import IRModule

@@ -7,8 +7,7 @@ from relay.frontend.onnx.containers import Items, Nothing
 from relay.frontend.onnx.graph import Scope
 from relay.frontend.onnx.node import Node
 from relay.frontend.onnx.registry import converts
-from relay.frontend.onnx.tensors import without_sizes
-from relay.frontend.support import cast, scalar, sizes_as_value
+from relay.frontend.support import cast, loosened, same_kind, scalar, sizes_as_value
 from relay.frontend.value import (
     NeedsValueError,
     Value,
@@ -20,7 +19,7 @@ from relay.frontend.value import (
     union,
 )  # fmt: skip
 from relay.ir.expr import Call, Expr, Function, If, Let, Tuple, Var
-from relay.ir.type import ANY, Dim, TensorType, TupleType, Type
+from relay.ir.type import ANY, TensorType, TupleType, Type
 
 LONGEST = 1024
 """So many rounds are written out at most."""
@@ -59,11 +58,6 @@ def convert_if(node: Node, condition: Value) -> Any:
     return bound_fields(node, whole)
 
 
-def same_kind(t: Type) -> Type:
-    """A type without its sizes."""
-    return TupleType([same_kind(f) for f in t.fields]) if isinstance(t, TupleType) else without_sizes(t)
-
-
 def chosen(node: Node, condition: Value, yes: Scope, no: Scope, a: Value, b: Value) -> Value:
     """A choice between two values, each within the bindings of its scope."""
     flag = scalar(condition)
@@ -78,20 +72,6 @@ def bound_fields(node: Node, whole: Value) -> tuple[Value, ...]:
     var = Var(f"{node.scope.prefix}{node.name}", span=node.span)
     node.scope.bindings.made.append((var, whole.expr))
     return fields(Value(var, whole.type, sources=whole.sources))
-
-
-def loosened(t: Type, other: Type) -> Type:
-    """The type that two share: sizes that differ are `?`."""
-    if not isinstance(t, TensorType) or not isinstance(other, TensorType) or same_kind(t) != same_kind(other):
-        return t
-    pairs = zip(cast_shape(t), cast_shape(other), strict=True)
-    return TensorType([a if a == b else ANY for a, b in pairs], t.dtype)
-
-
-def cast_shape(t: TensorType) -> tuple[Dim, ...]:
-    """The sizes of a tensor whose rank is known."""
-    assert isinstance(t.shape, tuple)
-    return t.shape
 
 
 def unrolled(node: Node, count: Value | None, condition: Value | None, state: list[Value]) -> Any:

@@ -6,11 +6,13 @@ from typing import Any
 
 from relay.frontend.onnx.node import Node
 from relay.frontend.onnx.registry import converts
-from relay.frontend.products import matmul
-from relay.frontend.recurrence import Step, gates, run_direction
+from relay.frontend.recurrence import Cell, gates, run_direction
+from relay.frontend.support import sizes_as_value, stretched
 from relay.frontend.value import Value, call, constant
 
 Activation = Callable[[Value], Value]
+Part = tuple[Value, Value | None, Cell]
+"""What one direction does: the weight and the bias of all inputs at once, and what happens in a step."""
 
 
 @dataclass(frozen=True)
@@ -77,25 +79,21 @@ def settings(node: Node, recurrence: Value, defaults: Sequence[str]) -> Settings
     )
 
 
-def of_direction(x: Value | None, d: int) -> Value | None:
-    """The part of a parameter that belongs to a direction."""
-    return None if x is None else call("take", x, constant(d, "int64"), axis=0)
-
-
 def run(
-    s: Settings, x: Value, initial: Sequence[Value | None], lengths: Value | None, make: Callable[[int], Step]
+    s: Settings, x: Value, initial: Sequence[Value | None], lengths: Value | None, make: Callable[[int], Part]
 ) -> list[Value]:
     """Outputs `(time, directions, batch, size)` and the last states `(directions, batch, size)`."""
     if s.batch_first:
         x = call("transpose", x, axes=(1, 0, 2))
         initial = [None if v is None else call("transpose", v, axes=(1, 0, 2)) for v in initial]
-    batch = x.size(1)
+    sizes = call("concatenate", (sizes_at(x, 1), constant([s.size], "int64")), axis=0)
+    zeros = stretched(constant(0, x.dtype), (x.shape[1], s.size), sizes)
     outputs: list[Value] = []
     finals: list[list[Value]] = []
     for d, back in enumerate(s.backwards):
-        zeros = call("full", constant(0, x.dtype), shape=(batch, s.size))
-        states = [of_direction(v, d) or zeros for v in initial]
-        found, last = run_direction(x, states, make(d), lengths, back)
+        states = [zeros if v is None else part(v, d) for v in initial]
+        weight, bias, cell = make(d)
+        found, last = run_direction(plus(call("nn.dense", x, weight), bias), states, cell, lengths, back)
         outputs.append(found)
         finals.append(last)
     whole = call("stack", tuple(outputs), axis=1)
@@ -108,25 +106,37 @@ def run(
     return results
 
 
+def sizes_at(x: Value, axis: int) -> Value:
+    """The size of an axis, as a vector."""
+    return call("take", sizes_as_value(x), constant([axis], "int64"), axis=0)
+
+
 def clipped(s: Settings, x: Value) -> Value:
     """The input of a gate."""
     return call("clip", x, a_min=-s.clip, a_max=s.clip) if s.clip > 0 else x
 
 
-def flipped(w: Value) -> Value:
-    """A matrix, transposed."""
-    return call("transpose", w, axes=(1, 0))
-
-
-def biases(b: Value | None, d: int, parts: int) -> list[Value | None]:
+def biases(b: Value | None, d: int) -> tuple[Value | None, Value | None]:
     """The biases of input and recurrence."""
-    row = of_direction(b, d)
-    return [None, None] if row is None else list(gates(row, 2)) if parts else [row]
+    if b is None:
+        return None, None
+    first, second = gates(part(b, d), 2)
+    return first, second
 
 
 def plus(x: Value, b: Value | None) -> Value:
     """`x + b`."""
     return x if b is None else x + b
+
+
+def part(x: Value, d: int) -> Value:
+    """The part of a parameter that belongs to a direction."""
+    return call("take", x, constant(d, "int64"), axis=0)
+
+
+def known(*values: Value | None) -> tuple[Value, ...]:
+    """Those values that there are."""
+    return tuple([v for v in values if v is not None])
 
 
 @converts("RNN")
@@ -137,23 +147,21 @@ def rnn(
     """A layer that feeds its output back."""
     s = settings(node, r, ["Tanh"])
 
-    def make(d: int) -> Step:
-        wd, rd = flipped(_part(w, d)), flipped(_part(r, d))
-        bw, br = biases(b, d, 2)
+    def make(d: int) -> Part:
+        bw, br = biases(b, d)
         f = s.activations[d]
 
-        def step(xt: Value, states: list[Value]) -> list[Value]:
-            return [f(clipped(s, plus(matmul(xt, wd), bw) + plus(matmul(states[0], rd), br)))]
+        def step(x: Value, states: Sequence[Value], kept: Sequence[Value]) -> list[Value]:
+            return [f(clipped(s, x + call("nn.dense", states[0], kept[0])))]
 
-        return step
+        return part(w, d), total(bw, br), Cell(step, (part(r, d),))
 
     return tuple(run(s, x, [h0], lengths, make))
 
 
-def _part(x: Value, d: int) -> Value:
-    found = of_direction(x, d)
-    assert found is not None
-    return found
+def total(a: Value | None, b: Value | None) -> Value | None:
+    """The sum of two biases."""
+    return a if b is None else b if a is None else a + b
 
 
 @converts("GRU")
@@ -165,33 +173,34 @@ def gru(
     s = settings(node, r, ["Sigmoid", "Tanh"])
     before = bool(node.int("linear_before_reset", 0))
 
-    def make(d: int) -> Step:
-        wd, rd = flipped(_part(w, d)), flipped(_part(r, d))
-        bw, br = biases(b, d, 2)
+    def make(d: int) -> Part:
+        bw, br = biases(b, d)
         f, g = s.activations[2 * d : 2 * d + 2]
-        r_gates, r_new = _split_at(rd, 2 * s.size)
-        br_gates, br_new = (None, None) if br is None else _split_at(br, 2 * s.size)
+        r_gates, r_new = split_at(part(r, d), 2 * s.size)
+        br_gates, br_new = (None, None) if br is None else split_at(br, 2 * s.size)
 
-        def step(xt: Value, states: list[Value]) -> list[Value]:
+        def step(x: Value, states: Sequence[Value], kept: Sequence[Value]) -> list[Value]:
             (h,) = states
-            xz, xr, xh = gates(plus(matmul(xt, wd), bw), 3)
-            hz, hr = gates(plus(matmul(h, r_gates), br_gates), 2)
+            gated, new_one, *rest = kept
+            b_gates, b_new = rest if rest else (None, None)
+            xz, xr, xh = gates(x, 3)
+            hz, hr = gates(plus(call("nn.dense", h, gated), b_gates), 2)
             z, reset = f(clipped(s, xz + hz)), f(clipped(s, xr + hr))
             if before:
-                new = g(clipped(s, xh + reset * plus(matmul(h, r_new), br_new)))
+                new = g(clipped(s, xh + reset * plus(call("nn.dense", h, new_one), b_new)))
             else:
-                new = g(clipped(s, xh + plus(matmul(reset * h, r_new), br_new)))
+                new = g(clipped(s, xh + plus(call("nn.dense", reset * h, new_one), b_new)))
             return [(1 - z) * new + z * h]
 
-        return step
+        return part(w, d), bw, Cell(step, known(r_gates, r_new, br_gates, br_new))
 
     return tuple(run(s, x, [h0], lengths, make))
 
 
-def _split_at(x: Value, size: int) -> tuple[Value, Value]:
-    axis = x.rank - 1
-    first = call("strided_slice", x, begin=(0,), end=(size,), axes=(axis,))
-    return first, call("strided_slice", x, begin=(size,), end=(None,), axes=(axis,))
+def split_at(x: Value, size: int) -> tuple[Value, Value]:
+    """The first so many rows, and the others."""
+    first = call("strided_slice", x, begin=(0,), end=(size,), axes=(0,))
+    return first, call("strided_slice", x, begin=(size,), end=(None,), axes=(0,))
 
 
 @converts("LSTM")
@@ -203,25 +212,22 @@ def lstm(
     s = settings(node, r, ["Sigmoid", "Tanh", "Tanh"])
     coupled = bool(node.int("input_forget", 0))
 
-    def make(d: int) -> Step:
-        wd, rd = flipped(_part(w, d)), flipped(_part(r, d))
-        bw, br = biases(b, d, 2)
-        bias = None if bw is None or br is None else bw + br
-        peep = [None] * 3 if p is None else gates(_part(p, d), 3)
+    def make(d: int) -> Part:
+        peep = () if p is None else gates(part(p, d), 3)
         f, g, h_act = s.activations[3 * d : 3 * d + 3]
 
-        def seen(x: Value, weight: Value | None, c: Value) -> Value:
-            return x if weight is None else x + weight * c
-
-        def step(xt: Value, states: list[Value]) -> list[Value]:
+        def step(x: Value, states: Sequence[Value], kept: Sequence[Value]) -> list[Value]:
             h, c = states
-            i, o, forget, new = gates(plus(matmul(xt, wd) + matmul(h, rd), bias), 4)
-            i = f(clipped(s, seen(i, peep[0], c)))
-            forget = (1 - i) if coupled else f(clipped(s, seen(forget, peep[2], c)))
-            kept = forget * c + i * g(clipped(s, new))
-            o = f(clipped(s, seen(o, peep[1], kept)))
-            return [o * h_act(kept), kept]
+            weight, *holes = kept
+            i, o, forget, new = gates(x + call("nn.dense", h, weight), 4)
+            if holes:
+                i, forget = i + holes[0] * c, forget + holes[2] * c
+            i = f(clipped(s, i))
+            forget = (1 - i) if coupled else f(clipped(s, forget))
+            memory = forget * c + i * g(clipped(s, new))
+            o = f(clipped(s, o + holes[1] * memory if holes else o))
+            return [o * h_act(memory), memory]
 
-        return step
+        return part(w, d), total(*biases(b, d)), Cell(step, (part(r, d), *peep))
 
     return tuple(run(s, x, [h0, c0], lengths, make))

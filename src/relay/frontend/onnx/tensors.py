@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from relay.diagnostic import fail
+from relay.frontend.support import without_sizes
 from relay.ir.dtype import bits, to_numpy
 from relay.ir.type import ANY, Dim, GlobalTypeVar, Kind, TensorType, Type, TypeCall, TypeVar
 
@@ -183,10 +184,3 @@ def readable(name: str) -> str:
     """A name of a symbolic size as Relay writes it."""
     found = "".join([c if c.isascii() and (c.isalnum() or c == "_") else "_" for c in name])
     return found if found[:1].isalpha() else f"n{found}"
-
-
-def without_sizes(t: Type) -> Type:
-    """The type of any tensor of that rank and base type."""
-    if isinstance(t, TensorType) and isinstance(t.shape, tuple):
-        return TensorType([ANY] * len(t.shape), t.dtype)
-    return t

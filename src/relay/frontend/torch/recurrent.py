@@ -1,52 +1,50 @@
 """Recurrent networks: `rnn_tanh`, `rnn_relu`, `gru`, `lstm`, layer after layer."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from relay.frontend.recurrence import Step, gates, run_direction
+from relay.frontend.recurrence import Cell, gates, run_direction
 from relay.frontend.torch.node import Node
 from relay.frontend.torch.registry import converts
 from relay.frontend.value import Value, call, constant
 
-
-def lstm_step(weights: list[Value], tied: Value | None) -> Step:
-    """Input, forget, cell and output gates; `tied` projects the output."""
-
-    def step(x: Value, states: list[Value]) -> list[Value]:
-        h, c = states
-        i, f, g, o = gates(layer(x, weights[0], weights[2:3]) + layer(h, weights[1], weights[3:4]), 4)
-        new = call("sigmoid", f) * c + call("sigmoid", i) * call("tanh", g)
-        out = call("sigmoid", o) * call("tanh", new)
-        return [out if tied is None else call("nn.dense", out, tied), new]
-
-    return step
+Advance = Callable[[Value, Value, Sequence[Value]], list[Value]]
+"""The next states from what the input and the output before say, and the states; the output is the first."""
 
 
-def gru_step(weights: list[Value], tied: Value | None) -> Step:
+def lstm_states(ours: Value, theirs: Value, states: Sequence[Value]) -> list[Value]:
+    """Input, forget, cell and output gates."""
+    i, f, g, o = gates(ours + theirs, 4)
+    new = call("sigmoid", f) * states[1] + call("sigmoid", i) * call("tanh", g)
+    return [call("sigmoid", o) * call("tanh", new), new]
+
+
+def gru_states(ours: Value, theirs: Value, states: Sequence[Value]) -> list[Value]:
     """Reset, update and new gates."""
-
-    def step(x: Value, states: list[Value]) -> list[Value]:
-        h = states[0]
-        ours = gates(layer(x, weights[0], weights[2:3]), 3)
-        theirs = gates(layer(h, weights[1], weights[3:4]), 3)
-        reset, update = (call("sigmoid", a + b) for a, b in zip(ours[:2], theirs[:2], strict=True))
-        new = call("tanh", ours[2] + reset * theirs[2])
-        return [new + update * (h - new)]
-
-    return step
+    r, z, n = gates(ours, 3)
+    hr, hz, hn = gates(theirs, 3)
+    new = call("tanh", n + call("sigmoid", r + hr) * hn)
+    return [new + call("sigmoid", z + hz) * (states[0] - new)]
 
 
-def plain_step(function: str) -> Callable[[list[Value], Value | None], Step]:
+def plain_states(function: str) -> Advance:
     """One gate."""
 
-    def make(weights: list[Value], tied: Value | None) -> Step:
-        def step(x: Value, states: list[Value]) -> list[Value]:
-            total = layer(x, weights[0], weights[2:3]) + layer(states[0], weights[1], weights[3:4])
-            return [call(function, total)]
+    def advance(ours: Value, theirs: Value, states: Sequence[Value]) -> list[Value]:
+        return [call(function, ours + theirs)]
 
-        return step
+    return advance
 
-    return make
+
+def cell_of(advance: Advance, weight: Value, bias: list[Value], tied: Value | None) -> Cell:
+    """A step with the weight and bias of the output before; `tied` projects the output."""
+
+    def step(x: Value, states: Sequence[Value], kept: Sequence[Value]) -> list[Value]:
+        first, *rest = kept
+        output, *others = advance(x, layer(states[0], first, rest[: len(bias)]), states)
+        return [output if tied is None else call("nn.dense", output, rest[-1]), *others]
+
+    return Cell(step, (weight, *bias, *([] if tied is None else [tied])))
 
 
 def layer(x: Value, weight: Value, bias: list[Value]) -> Value:
@@ -57,7 +55,7 @@ def layer(x: Value, weight: Value, bias: list[Value]) -> Value:
 
 def run(
     x: Value, initial: list[Value], params: list[Value], biases: bool, layers: int, both: bool, first: bool,
-    make: Callable[[list[Value], Value | None], Step],
+    advance: Advance,
 ) -> list[Value]:  # fmt: skip
     """All outputs, and the last states of each layer and direction."""
     alone = x.rank == 2
@@ -75,8 +73,9 @@ def run(
             own = params[n * each : (n + 1) * each]
             tied = own[-1] if each == (5 if biases else 3) else None
             states = [call("take", v, constant(n, "int64"), axis=0) for v in initial]
-            step = make(own[:-1] if tied is not None else own, tied)
-            found, last = run_direction(x, states, step, None, d == 1)
+            ours, theirs = (own[2:3], own[3:4]) if biases else ([], [])
+            cell = cell_of(advance, own[1], theirs, tied)
+            found, last = run_direction(layer(x, own[0], ours), states, cell, None, d == 1)
             outputs.append(found)
             finals.append(last)
         x = call("concatenate", tuple(outputs), axis=2) if both else outputs[0]
@@ -93,7 +92,7 @@ def lstm(
 ) -> Any:  # fmt: skip
     """Layers with a memory."""
     refuse_dropout(node, rate, training, layers)
-    return tuple(run(x, states, params, biases, layers, both, first, lstm_step))
+    return tuple(run(x, states, params, biases, layers, both, first, lstm_states))
 
 
 @converts("aten.gru.input", "aten.rnn_tanh.input", "aten.rnn_relu.input")
@@ -103,8 +102,8 @@ def gru(
 ) -> Any:  # fmt: skip
     """Layers whose output is their state."""
     refuse_dropout(node, rate, training, layers)
-    make = {"gru": gru_step, "rnn_tanh": plain_step("tanh"), "rnn_relu": plain_step("nn.relu")}
-    chosen = make[node.operator.split(".")[1]]
+    known = {"gru": gru_states, "rnn_tanh": plain_states("tanh"), "rnn_relu": plain_states("nn.relu")}
+    chosen = known[node.operator.split(".")[1]]
     return tuple(run(x, [state], params, biases, layers, both, first, chosen))
 
 
