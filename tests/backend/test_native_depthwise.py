@@ -8,6 +8,7 @@ import pytest
 import relay
 from relay.backend.native.compiled import NativeProgram
 from relay.backend.native.kernels import depthwise
+from relay.backend.native.lazy import Lazy
 from relay.interpreter.machine import Interpreter
 from relay.ir.dtype import to_numpy
 
@@ -71,6 +72,17 @@ def test_it_is_what_the_interpreter_says(name: str, monkeypatch: pytest.MonkeyPa
             assert results[0].tobytes() == results[1].tobytes()
             error = np.abs(results[0].astype("float64") - wanted).max(initial=0)
             assert error <= TOLERANCE[dtype] * max(1, np.abs(wanted).max(initial=0)), dtype
+
+
+@pytest.mark.parametrize("name", ["same size", "odd", "narrow"])
+def test_what_follows_reads_the_sums_in_registers(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    computed: list[str] = []
+    monkeypatch.setattr(
+        Lazy, "computed", lambda x, i, f=Lazy.computed: (computed.append(x.call.attrs.name), f(x, i))[1]
+    )
+    NativeProgram(layer(name, "float32", True)[0])
+    assert "nn.relu" in computed
+    assert "nn.conv2d" not in computed
 
 
 @pytest.mark.parametrize("stride", [1, 2])

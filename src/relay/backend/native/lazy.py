@@ -56,7 +56,7 @@ class Lazy:
 
     def at(self, index: Sequence[Index]) -> Number:
         """The element at an index; one that has been computed on the way here is not again."""
-        place = tuple(index)
+        place = self.place(index)
         pending = [self]
         while pending:
             x = pending[-1]
@@ -67,6 +67,10 @@ class Lazy:
                 x.b.once((x, place), lambda x=x: x.computed(place))
                 pending.pop()
         return self.b.once((self, place), self.never)
+
+    def place(self, index: Sequence[Index]) -> tuple[Index, ...]:
+        """An index as the element there is known by, however it has been computed."""
+        return tuple([0 if d == 1 else i for i, d in zip(index, self.sizes, strict=True)])
 
     def computed(self, place: tuple[Index, ...]) -> Number:
         """An element, which is kept or has been where there is room for it."""

@@ -126,7 +126,7 @@ class Strips:
             )
             places = [(*front, b.plus(first, j), i) for j in range(count)]
             for place, x in zip(places, sums, strict=True):
-                b.once((self.x, place), lambda x=x: b.cast(x, self.x.dtype))
+                b.once((self.x, self.x.place(place)), lambda x=x: b.cast(x, self.x.dtype))
             found = [(out, place, x.at(place)) for place in places for x, out in self.outs.items()]
             for out, place, x in found:
                 out.put(place, x)
