@@ -3,8 +3,6 @@
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
 from relay.diagnostic import derived_nodes, fail
 from relay.frontend.torch import exporting
 from relay.frontend.torch.arrays import array_of
@@ -140,7 +138,7 @@ def imported(program: Any, symbols: Symbols, freeze_params: bool) -> TorchProgra
                 if isinstance(value, Value) and hasattr(traced, "dtype"):
                     outs.append((value, traced))
                 elif isinstance(value, Value):
-                    outs.append((value, np.zeros((), "int64")))
+                    outs.append((value, None))
                 else:
                     fixed.append((place, value))
                 place += 1

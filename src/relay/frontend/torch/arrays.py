@@ -28,6 +28,11 @@ def array_of(tensor: Any) -> np.ndarray[Any, Any]:
     return np.from_dlpack(t.view(torch.uint8)).view(bool) if dtype == "bool" else np.from_dlpack(t)
 
 
+def result_of(value: Any, like: Any) -> Any:
+    """A result as PyTorch gives it: a tensor, or a number where it traced no tensor."""
+    return np.asarray(value).item() if like is None else tensor_of(value, like)
+
+
 def tensor_of(value: Any, like: Any) -> Any:
     """A result as a tensor of the same memory, in the base type of what PyTorch traced."""
     torch = pytorch()

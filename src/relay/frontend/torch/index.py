@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import numpy as np
+
 from relay.frontend.support import cast
 from relay.frontend.torch.node import Node
 from relay.frontend.torch.registry import converts
@@ -20,8 +22,8 @@ def embedding_bag(node: Node, weight: Value, indices: Value, offsets: Value, *re
     """Rows of a table, summed (0), averaged (1), or the greatest (2) in each bag."""
     mode, weights = rest[1], rest[3]
     last = bool(rest[4])
-    if mode == 2 or node.wants(1) or node.wants(2) or node.wants(3):
-        return node.fail("only sums and means of bags have a conversion")
+    if node.wants(1) or node.wants(2) or node.wants(3):
+        return node.fail("of its results, only the first has a conversion")
     rows = call("take", weight, indices, axis=0)
     rows = rows if weights is None else rows * call("expand_dims", weights, axis=1)
     at = constant(list(range(indices.size(0))), "int64")
@@ -32,12 +34,23 @@ def embedding_bag(node: Node, weight: Value, indices: Value, offsets: Value, *re
     bag = call("sum", cast(begun, "int64"), axis=(1,)) - 1
     count = starts.size(0)
     numbers = constant([[i] for i in range(count)], "int64")
-    belongs = cast(call("equal", numbers, call("expand_dims", bag, axis=0)), rows.dtype)
+    inside = call("equal", numbers, call("expand_dims", bag, axis=0))
+    if mode == 2:
+        return (greatest_of_bags(rows, inside),)
+    belongs = cast(inside, rows.dtype)
     total = call("nn.matmul", belongs, rows)
     if mode == 1:
         sizes = call("maximum", call("sum", belongs, axis=(1,), keepdims=True), 1)
         total = total / sizes
-    return total, bag, bag, bag
+    return (total,)
+
+
+def greatest_of_bags(rows: Value, inside: Value) -> Value:
+    """The greatest of the rows that are in each bag, by element; 0 for a bag without any."""
+    least = constant(-np.inf, rows.dtype)
+    kept = call("where", call("expand_dims", inside, axis=2), call("expand_dims", rows, axis=0), least)
+    some = call("any", inside, axis=(1,), keepdims=True)
+    return call("where", some, call("max", kept, axis=(1,)), constant(0, rows.dtype))
 
 
 @converts("aten.index_select", "aten.index_select.default")

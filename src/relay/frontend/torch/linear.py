@@ -2,11 +2,13 @@
 
 from typing import Any
 
+import numpy as np
+
 from relay.frontend.products import matmul
 from relay.frontend.support import cast
 from relay.frontend.torch.node import Node
 from relay.frontend.torch.registry import converts
-from relay.frontend.value import Value, call
+from relay.frontend.value import Value, call, constant
 from relay.ir.dtype import is_integer
 
 
@@ -74,6 +76,15 @@ def cdist(node: Node, x: Value, y: Value, p: float, *_: Any) -> Value:
             return call("max", away, axis=axis)
         case _:
             return call("power", call("sum", call("power", away, float(p)), axis=axis), 1 / float(p))
+
+
+@converts("aten._pdist_forward")
+def pdist(node: Node, x: Value, p: float = 2.0) -> Value:
+    """The distance of each row from each later one."""
+    first, second = np.triu_indices(x.size(0), 1)
+    rows = [call("take", x, constant(at, "int64"), axis=0) for at in (first, second)]
+    away = call("expand_dims", rows[0] - rows[1], axis=1)
+    return call("squeeze", cdist(node, away, call("zeros_like", away), p), axis=(1, 2))
 
 
 @converts("aten._trilinear")

@@ -1,6 +1,7 @@
 """Pooling over windows."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from math import prod
 from typing import Any
 
@@ -63,42 +64,34 @@ def best_of(x: Value, elements: Value, places: Any, outs: Sequence[int]) -> tupl
     return call("reshape", most, newshape=shape), call("reshape", where, newshape=shape)
 
 
-def _avg_pool(rank: int) -> Rule:
-    def convert(
-        node: Node, x: Value, kernel: Any, stride: Any = (), padding: Any = 0, ceil_mode: bool = False,
-        count_include_pad: bool = True, divisor: int | None = None,
-    ) -> Any:  # fmt: skip
-        """The mean of each window."""
-        k, p = repeated(kernel, rank), repeated(padding, rank)
-        s = repeated(stride, rank) if stride else k
-        count = True if divisor else count_include_pad
-        if divisor and ceil_mode:
-            return node.fail("a divisor together with ceil_mode")
-        found = with_batch(
-            rank, x,
-            lambda v: call(f"nn.avg_pool{rank}d", v, pool_size=k, strides=s, padding=p, ceil_mode=ceil_mode,
-                           count_include_pad=count),
-        )  # fmt: skip
-        return found * (prod(k) / divisor) if divisor else found
-
-    return convert
+def average_pool(
+    rank: int, node: Node, x: Value, kernel: Any, stride: Any = (), padding: Any = 0, ceil_mode: bool = False,
+    count_include_pad: bool = True, divisor: int | None = None,
+) -> Any:  # fmt: skip
+    """The mean of each window."""
+    k, p = repeated(kernel, rank), repeated(padding, rank)
+    s = repeated(stride, rank) if stride else k
+    count = True if divisor else count_include_pad
+    if divisor and ceil_mode:
+        return node.fail("a divisor together with ceil_mode")
+    found = with_batch(
+        rank, x,
+        lambda v: call(f"nn.avg_pool{rank}d", v, pool_size=k, strides=s, padding=p, ceil_mode=ceil_mode,
+                       count_include_pad=count),
+    )  # fmt: skip
+    return found * (prod(k) / divisor) if divisor else found
 
 
-def _adaptive(rank: int, name: str) -> Rule:
-    def convert(node: Node, x: Value, sizes: Any) -> Any:
-        """The mean, or the greatest element, of each cell of a grid of given sizes."""
-        own = x.shape[-rank:]
-        given: Any = repeated(sizes, rank)
-        out: list[Any] = [o if n is None else n for n, o in zip(given, own, strict=True)]
-        if name == "max" and node.wants(1):
-            sizes = tuple(out)
-            return with_batch(rank, x, lambda v: greatest_of_cells(v, sizes))
-        found = with_batch(
-            rank, x, lambda v: call(f"nn.adaptive_{name}_pool{rank}d", v, output_size=tuple(out))
-        )
-        return (found,) if name == "max" else found
-
-    return convert
+def adaptive_pool(rank: int, name: str, node: Node, x: Value, sizes: Any) -> Any:
+    """The mean, or the greatest element, of each cell of a grid of given sizes."""
+    own = x.shape[-rank:]
+    given: Any = repeated(sizes, rank)
+    out: list[Any] = [o if n is None else n for n, o in zip(given, own, strict=True)]
+    if name == "max" and node.wants(1):
+        sizes = tuple(out)
+        return with_batch(rank, x, lambda v: greatest_of_cells(v, sizes))
+    found = with_batch(rank, x, lambda v: call(f"nn.adaptive_{name}_pool{rank}d", v, output_size=tuple(out)))
+    return (found,) if name == "max" else found
 
 
 def greatest_of_cells(x: Value, out: Sequence[int]) -> tuple[Value, Value]:
@@ -116,9 +109,11 @@ def greatest_of_cells(x: Value, out: Sequence[int]) -> tuple[Value, Value]:
 
 for _rank in (1, 2, 3):
     converts(f"aten.max_pool{_rank}d", f"aten.max_pool{_rank}d_with_indices")(_max_pool(_rank))
-    converts(f"aten.avg_pool{_rank}d")(_avg_pool(_rank))
-    converts(f"aten.adaptive_avg_pool{_rank}d", f"aten._adaptive_avg_pool{_rank}d")(_adaptive(_rank, "avg"))
-    converts(f"aten.adaptive_max_pool{_rank}d")(_adaptive(_rank, "max"))
+    converts(f"aten.avg_pool{_rank}d")(partial(average_pool, _rank))
+    converts(f"aten.adaptive_avg_pool{_rank}d", f"aten._adaptive_avg_pool{_rank}d")(
+        partial(adaptive_pool, _rank, "avg")
+    )
+    converts(f"aten.adaptive_max_pool{_rank}d")(partial(adaptive_pool, _rank, "max"))
 
 
 @converts("aten.max_unpool2d", "aten.max_unpool3d")

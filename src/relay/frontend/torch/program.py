@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from relay.diagnostic import fail
-from relay.frontend.torch.arrays import array_of, tensor_of
+from relay.frontend.torch.arrays import array_of, result_of
 from relay.frontend.torch.library import pytorch
 from relay.ir.module import IRModule
 
@@ -24,7 +24,7 @@ class Signature:
     state: tuple[tuple[str, Any], ...]
     """Parameters that are tensors of the module, and those tensors."""
     outputs: tuple[Any, ...]
-    """What PyTorch traced of each result of `@main`."""
+    """What PyTorch traced of each result of `@main`; None for a number."""
     fixed: tuple[tuple[int, Any], ...] = ()
     """Leaves of the result that are no tensors, by their places among all leaves."""
     updated: tuple[Any, ...] = field(default=())
@@ -82,7 +82,7 @@ class TorchProgram(tuple[IRModule, Params]):
         given.update({n: array_of(t) for n, t in s.state})
         found = function(**given)
         results: list[Any] = list(found) if isinstance(found, tuple) else [found]  # pyright: ignore[reportUnknownArgumentType]
-        tensors = [tensor_of(x, like) for x, like in zip(results, s.outputs, strict=True)]
+        tensors = [result_of(x, like) for x, like in zip(results, s.outputs, strict=True)]
         count = len(tensors) - len(s.updated)
         for target, new in zip(s.updated, tensors[count:], strict=True):
             (leaves[target] if isinstance(target, int) else target).data.copy_(new)
