@@ -300,3 +300,30 @@ def test_sizes_are_known_where_a_tensor_is_stretched_or_filled_by_them() -> None
     mod, _ = imported(proto)
     assert str(mod["main"].ret_type) == "Tensor[(n, m), float32]"
     np.testing.assert_array_equal(value(proto, np.zeros((2, 3), "float32")), np.ones((2, 3)))
+
+
+@pytest.mark.parametrize(
+    ("mode", "scale"), [("nearest", 2.0), ("linear", 2.0), ("linear", 1.5), ("cubic", 0.6)]
+)
+def test_images_of_any_size_are_resized(mode: str, scale: float) -> None:
+    from onnx.reference import ReferenceEvaluator
+
+    resize = node("Resize", ["x", "", "scales"], ["y"], mode=mode)
+    scales = np.array([1, 1, scale, scale], "float32")
+    open_model = model([resize], {"x": ("float32", ["n", 2, "h", "w"])}, ["y"], {"scales": scales})
+    mod, _ = imported(open_model)
+    if scale == 2:
+        assert "Tensor[(n, 2, 2 * h, 2 * w), float32]" in str(mod)
+    for shape in ((1, 2, 3, 4), (2, 2, 7, 5)):
+        x = np.random.default_rng(0).normal(size=shape).astype("float32")
+        (expected,) = ReferenceEvaluator(open_model).run(None, {"x": x})
+        np.testing.assert_allclose(
+            relay.create_executor(mod=mod).evaluate()(x), expected, rtol=1e-4, atol=1e-5
+        )
+
+
+def test_a_resized_axis_is_one_that_changes() -> None:
+    resize = node("Resize", ["x", "", "", "sizes"], ["y"], mode="linear")
+    sizes = np.array([1, 2, 6, 8])
+    mod, _ = imported(model([resize], {"x": ("float32", [1, 2, 3, 4])}, ["y"], {"sizes": sizes}))
+    assert "image.resize2d(%x, size=(6, 8));" in str(mod)

@@ -118,18 +118,3 @@ def tensor_scatter(node: Node, cache: Value, update: Value, starts: Value | None
     shaped = call("reshape", places, newshape=tuple(laid))
     spread = call("broadcast_to", shaped, shape=update.sizes())
     return call("scatter_elements", cache, spread, update, axis=axis)
-
-
-@converts("Upsample")
-def upsample(node: Node, x: Value, scales: Value | None = None) -> Value:
-    """Data resampled by factors."""
-    from relay.frontend.resampling import Way, resampled
-
-    factors = (
-        node.floats("scales")
-        if scales is None
-        else [float(f) for f in scales.known("the scales").reshape(-1)]
-    )
-    sizes = [int(n * f) for n, f in zip(x.sizes(), factors, strict=True)]
-    way = Way(mode=node.text("mode", "nearest"), coordinates="asymmetric", rounding="floor")
-    return resampled(x, list(range(x.rank)), sizes, factors, way)

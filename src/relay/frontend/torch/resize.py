@@ -3,10 +3,11 @@
 from collections.abc import Callable
 from typing import Any
 
-from relay.frontend.resampling import Way, resampled
+from relay.frontend.resampling import resampled
 from relay.frontend.torch.node import Node
 from relay.frontend.torch.registry import converts
 from relay.frontend.value import Value, call
+from relay.op.image.places import Way
 
 WAYS = {
     "upsample_nearest": Way(mode="nearest", coordinates="asymmetric", rounding="floor"),

@@ -30,18 +30,32 @@ Coordinates = Literal[
 ]
 Rounding = Literal["", "round", "floor", "ceil", "round_prefer_floor", "round_prefer_ceil"]
 
+MOVING = ("tf_half_pixel_for_nn", "tf_crop_and_resize")
+"""Coordinates that move elements even where the size remains."""
+
 
 def resized(
-    x: Term, types: Any, axes: Sequence[int], outs: Sequence[Any], way: Way, roi: Sequence[Any] = ()
+    x: Term,
+    types: Any,
+    axes: Sequence[int],
+    outs: Sequence[Any],
+    way: Way,
+    roi: Sequence[Any] = (),
+    scales: Sequence[float | None] = (),
 ) -> Term:
-    """Data with some axes brought to sizes that are numbers or scalars; integers are rounded."""
+    """Data with some axes brought to sizes that are numbers or scalars; integers are rounded.
+
+    Places are computed with `scales` where these are given, otherwise with the ratio of sizes.
+    """
     dtype, rank = str(x.dtype), len(dims(types[0]))
     whole = is_integer(dtype) and way.mode != "nearest"
     found = x if way.mode == "nearest" else x.cast("float32" if whole else str(computing_dtype(dtype)))
     outside: Term | None = None
     for k, (axis, out) in enumerate(zip(axes, outs, strict=True)):
         size = size_of(x.expr, types[0], axis)
-        scale = out / size if isinstance(out, int) and isinstance(size, int) else _ratio(out, size)
+        scale = (scales[k] if scales else None) or ratio(out, size)
+        if scale == 1 and out == size and way.coordinates not in MOVING:
+            continue
         part = (roi[k], roi[k + len(axes)]) if len(roi) else (0.0, 1.0)
         parts, beyond = taps(way, out, size, scale, part)
         found = along(found, rank, axis, parts)
@@ -54,7 +68,10 @@ def resized(
     return (found.of("round") if whole else found).cast(dtype)
 
 
-def _ratio(out: Any, size: Any) -> Term:
+def ratio(out: Any, size: Any) -> Any:
+    """How many times a size another is."""
+    if isinstance(out, int) and isinstance(size, int):
+        return out / size
     return term(out, "float64") / term(size, "float64")
 
 
