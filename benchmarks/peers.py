@@ -221,11 +221,15 @@ def ratio(times: dict[str, list[float]]) -> dict[str, Any]:
     if OURS not in times or not peers:
         return {}
     best = min(peers, key=lambda s: median(peers[s]))
-    each = np.asarray([b / a for a, b in zip(times[OURS], peers[best], strict=False)])
+    return {"best": best} | interval([b / a for a, b in zip(times[OURS], peers[best], strict=False)])
+
+
+def interval(ratios: Sequence[float]) -> dict[str, float]:
+    """The median of the rounds' ratios, and its 95% bootstrap interval."""
     rng = np.random.default_rng(0)
-    medians = np.median(rng.choice(each, (10_000, len(each))), axis=1)
+    medians = np.median(rng.choice(ratios, (10_000, len(ratios))), axis=1)
     low, high = np.percentile(medians, [2.5, 97.5])
-    return {"best": best, "ratio": float(np.median(each)), "low": float(low), "high": float(high)}
+    return {"ratio": float(np.median(ratios)), "low": float(low), "high": float(high)}
 
 
 def machine() -> dict[str, Any]:

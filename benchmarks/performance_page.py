@@ -25,6 +25,7 @@ when the lower end of its interval does.
 pip install 'relay-ir[bench]'
 python benchmarks/peers.py          # models, beside ONNX Runtime, OpenVINO, PyTorch, inductor and JAX
 python benchmarks/costs.py          # calls and compile times
+python benchmarks/control.py        # recursion, loops, trees and lists, beside C and CPython
 python benchmarks/kernels.py        # products and convolutions by themselves, shares of the machine's peak
 python benchmarks/loops.py          # loops without products
 python benchmarks/performance_page.py
@@ -66,6 +67,8 @@ def page(data: dict[str, Any]) -> str:
         parts += [failures(models), "\n![Ratios of the best peer's time to Relay's](performance.png)\n"]
     if "calls" in data:
         parts.append(calls_table(data["calls"]))
+    if "control" in data:
+        parts.append(control_table(data["control"]))
     if "compile" in data:
         parts.append(compile_table(data["compile"]))
     if "kernels" in data:
@@ -150,6 +153,28 @@ def calls_table(calls: dict[str, Any]) -> str:
     ]  # fmt: skip
     heads = ["nanoseconds of a call", "Relay", "NumPy", "PyTorch", "JAX", "bar", "meets it"]
     return f"\n## Calls\n\n{table(heads, rows)}"
+
+
+CONTROL = """
+## Recursion, loops and data types
+
+On one thread, beside C (`-O3 -march=native`, sources in `benchmarks/c`), PyTorch eager, cells that JAX has
+compiled, and the same functions over pairs in CPython. Microseconds of a call, and in brackets the peer's
+time by Relay's: the median of the rounds and its interval. Relay's tree is grown in each call from the rows
+of a matrix; C's stands in memory.
+"""
+
+
+def control_table(cases: dict[str, Any]) -> str:
+    """Programs that are not made of tensors."""
+    rows: list[list[str]] = []
+    for name, case in cases.items():
+        peers = [
+            f"{peer} {case['seconds'][peer] * 1e6:,.4g} ({r['ratio']:.2f}, {r['low']:.2f}-{r['high']:.2f})"
+            for peer, r in case["ratios"].items()
+        ]
+        rows.append([name, f"{case['seconds']['Relay'] * 1e6:,.4g}", "; ".join(peers)])
+    return f"{CONTROL}\n{table(['program', 'Relay', 'peers'], rows)}"
 
 
 def compile_table(times: dict[str, Any]) -> str:
