@@ -7,6 +7,7 @@ from relay.ir.dtype import ALIASES, BASE_TYPES
 
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z").match
 _DOTTED = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*\Z").match
+_PATH = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(/[A-Za-z0-9_]+)*\Z").match
 
 KEYWORDS = frozenset(
     {
@@ -72,6 +73,11 @@ TYPE_WORDS = frozenset(
 def is_plain(name: str) -> bool:
     """Whether a name needs no quotes."""
     return _PLAIN(name) is not None
+
+
+def is_path(name: str) -> bool:
+    """Whether a name is plain but for slashes, which the names of variables may have in version 0.0.5."""
+    return _PATH(name) is not None
 
 
 def is_dotted(name: str) -> bool:

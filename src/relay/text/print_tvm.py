@@ -4,7 +4,7 @@ What that format has no words for is a diagnostic, `dialect-cannot-express`: ope
 `where`, symbolic dimensions, mutual recursion inside an expression, derivatives, constants as definitions,
 strings as values, odd names of what is defined.  All of a module are found in one run.  Imports print as what
 they brought in.  Type arguments are left out, since inference finds them; a local variable with an odd name
-gets a similar plain one.
+gets a similar plain one, slashes being kept.
 """
 
 import re
@@ -62,12 +62,15 @@ class TvmPrinter(Printer):
 
     def begin(self, survey: Survey) -> None:
         super().begin(survey)
-        odd = [v for v in (*survey.bound, *self.free) if not names.is_plain(v.name_hint)]
+        odd = [v for v in survey.bound if not names.is_plain(v.name_hint)]
+        odd += [v for v, name in self.free.items() if not names.is_plain(name)]
         if odd:
-            self.fresh = names.Fresh([*[v.name_hint for v in survey.bound], *self.free.values()])
+            plain = [v.name_hint for v in survey.bound if names.is_plain(v.name_hint)]
+            self.fresh = names.Fresh([*plain, *self.free.values()])
             for v in odd:
                 self.renamed.add(v)
-                self.var_texts[v] = f"%{self.fresh(_similar(v))}"
+                kept = names.is_path(v.name_hint) and v not in self.free
+                self.var_texts[v] = f"%{self.fresh(v.name_hint if kept else _similar(v))}"
 
     def free_vars(self, several: list[Var]) -> list[str]:
         fresh = names.Fresh(self.free.values())

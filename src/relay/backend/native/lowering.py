@@ -11,6 +11,7 @@ from relay.ir.supply import GlobalVarSupply
 from relay.ir.walk import post_order, rewrite
 from relay.transform.composites import expand_composites
 from relay.transform.definitions import with_definitions
+from relay.transform.defusion import defuse_ops
 from relay.transform.eta import eta_expand
 from relay.transform.fusion import fuse_ops
 from relay.transform.lifting import lambda_lift
@@ -18,17 +19,40 @@ from relay.transform.specialisation import monomorphize
 from relay.transform.unused_functions import reached, remove_unused_functions
 from relay.typecheck.infer import infer
 
+MARKS = ("Primitive", "Compiler")
+
 
 def lowered(mod: IRModule, entries: Sequence[str] = ("main",)) -> IRModule:
     """What `entries` need of `mod`, annotated, without derivatives and type parameters, functions lifted."""
     mod = infer(mod)
     mod = constants_called(mod, reached(mod, [mod.get_global_var(name) for name in entries]))
-    if any(type(e) is Grad for f in mod.functions.values() for e in post_order(f)):
+    nodes = [e for f in mod.functions.values() for e in post_order(f) if type(e) in (Function, Grad)]
+    if any(is_marked(e) for e in nodes):
+        mod = without_marks(mod)
+    if any(type(e) is Grad for e in nodes):
         mod = hooks.expand_grad(mod, reserved=mod.functions)
     mod = monomorphize(remove_unused_functions(mod, entry_functions=tuple(entries)))
     mod = fuse_ops(expand_composites(mod))
     mod = fused_apart(mod)
     return split(lambda_lift(eta_expand(mod, expand_op=True, expand_constructor=True)))
+
+
+def is_marked(e: Expr) -> bool:
+    """Whether `e` is a function that the program says is fused, or set aside for another compiler."""
+    return isinstance(e, Function) and any(e.attrs.get(mark) for mark in MARKS)
+
+
+def without_marks(mod: IRModule) -> IRModule:
+    """A program without groups of its own, which might hold anything: in place, or as plain functions."""
+
+    def rule(e: Expr) -> Expr | None:
+        if not is_marked(e):
+            return None
+        assert isinstance(e, Function)
+        return replace(e, attrs={k: v for k, v in e.attrs.items() if k not in MARKS})
+
+    mod = defuse_ops(mod)
+    return with_definitions(mod, {v: rewrite(e, rule) for v, e in mod.functions.items()})
 
 
 def fused_apart(mod: IRModule) -> IRModule:
