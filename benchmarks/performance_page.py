@@ -1,6 +1,6 @@
 """`docs/performance.md` and its picture, from what the benchmarks have found.
 
-python benchmarks/performance_page.py [--json performance.json] [--kernels FILE]
+python benchmarks/performance_page.py [--json performance.json]
 """
 
 import argparse
@@ -50,10 +50,12 @@ not in the table: it was not run.
 """
 
 KERNELS = """
-## Products by themselves
+## Products and convolutions by themselves
 
-GFLOP/s on one thread, beside PyTorch (oneDNN) and NumPy (OpenBLAS), and as a share of what tiles reach on
-operands that stay in the first cache; `mlp` is 784-512-512-10.
+GFLOP/s with float32, beside oneDNN itself (the wheel with GNU OpenMP, version 3.2, in the layouts that it
+likes best) and PyTorch in the better of its layouts. Operations are those of all taps, also where Winograd's
+way needs fewer, so that these may exceed the peak: what tiles reach on operands that stay in the first cache.
+Convolutions, `taps channels-filters@side/stride`, have a bias and an activation.
 """
 
 
@@ -72,7 +74,8 @@ def page(data: dict[str, Any]) -> str:
     if "compile" in data:
         parts.append(compile_table(data["compile"]))
     if "kernels" in data:
-        parts.append(f"{KERNELS}\n```text\n{data['kernels'].rstrip()}\n```\n")
+        parts.append(KERNELS)
+        parts += [kernels_table([e for e in data["kernels"] if e["threads"] == n], n) for n in (2, 1)]
     return "".join(parts)
 
 
@@ -113,7 +116,7 @@ def models_table(entries: Sequence[Any], threads: int) -> str:
             )
             least = f"{least_of_peers(e) / e['systems']['Relay']['least']:.2f}"
         rows.append([e["model"], *times, gap, least, f"{e['bar']:.2f}", good, e["date"]])
-    return f"\n### On {threads} thread{'s' if threads > 1 else ''}\n\n{table(heads, rows)}"
+    return f"\n{on_threads(threads)}\n\n{table(heads, rows)}"
 
 
 def least_of_peers(e: dict[str, Any]) -> float:
@@ -153,6 +156,39 @@ def calls_table(calls: dict[str, Any]) -> str:
     ]  # fmt: skip
     heads = ["nanoseconds of a call", "Relay", "NumPy", "PyTorch", "JAX", "bar", "meets it"]
     return f"\n## Calls\n\n{table(heads, rows)}"
+
+
+def kernels_table(entries: Sequence[Any], threads: int) -> str:
+    """The kernels on some threads."""
+    if not entries:
+        return ""
+    heads = [
+        "kernel",
+        "Relay",
+        "of the peak",
+        "oneDNN",
+        "PyTorch",
+        "oneDNN / Relay",
+        "bar",
+        "meets it",
+        "date",
+    ]
+    rows: list[list[str]] = []
+    for e in entries:
+        speeds, r, bar = e["speeds"], e["ratios"]["oneDNN"], e["bar"]
+        rows.append([
+            e["name"], f"{speeds['Relay']:.0f}", f"{speeds['Relay'] / e['peak']:.2f}",
+            f"{speeds['oneDNN']:.0f}",
+            f"{max([v for name, v in speeds.items() if name.startswith('PyTorch')]):.0f}",
+            f"{r['ratio']:.2f} ({r['low']:.2f}-{r['high']:.2f})",
+            "" if bar is None else f"{bar:.2f}", "" if bar is None else answer(r["low"] >= bar), e["date"],
+        ])  # fmt: skip
+    return f"\n{on_threads(threads)}\n\n{table(heads, rows)}"
+
+
+def on_threads(n: int) -> str:
+    """The heading of a table."""
+    return f"### On {n} thread{'s' if n > 1 else ''}"
 
 
 CONTROL = """
@@ -226,12 +262,8 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--json", type=Path, default=JSON)
-    parser.add_argument("--kernels", type=Path, metavar="FILE", help="what kernels.py has printed")
     args = parser.parse_args()
     data = json.loads(args.json.read_text())
-    if args.kernels is not None:
-        data["kernels"] = args.kernels.read_text()
-        args.json.write_text(json.dumps(data, indent=1) + "\n")
     (DOCS / "performance.md").write_text(page(data))
     if data.get("models"):
         draw(data["models"], DOCS / "performance.png")
