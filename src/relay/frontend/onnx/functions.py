@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from relay.diagnostic import fail
+from relay.frontend.onnx.schemas import schema_of
 from relay.frontend.onnx.tensors import NUMBERS
 from relay.frontend.value import Value
 from relay.ir.type import GlobalTypeVar, TensorType, Type, TypeCall
@@ -37,16 +38,6 @@ def inline_standard(node: "Node", domain: str, operands: Sequence[Value | None])
         if a.default_value.type != onnx.AttributeProto.UNDEFINED:
             given[name] = a.default_value
     return inline(node, body, operands, {**given, **node.attributes})
-
-
-def schema_of(domain: str, name: str, version: int) -> Any:
-    """What ONNX says of an operator, if it knows it."""
-    import onnx
-
-    try:
-        return onnx.defs.get_schema(name, version, domain)
-    except onnx.defs.SchemaError:
-        return None
 
 
 def has_body(schema: Any) -> bool:

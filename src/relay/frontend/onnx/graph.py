@@ -9,13 +9,14 @@ from relay.frontend.bindings import Bindings
 from relay.frontend.onnx import functions, registry
 from relay.frontend.onnx.node import Node
 from relay.frontend.onnx.scales import NUMBER, scales_of
+from relay.frontend.onnx.schemas import check
 from relay.frontend.onnx.tensors import array_of
 from relay.frontend.value import NeedsValueError, Value, constant, fields
 from relay.ir.module import IRModule
 from relay.ir.type import TupleType, TypeVar
 
 CONTRADICTIONS = (
-    ArithmeticError, AssertionError, AttributeError, LookupError, MemoryError, TypeError, ValueError,
+    ArithmeticError, LookupError, MemoryError, ValueError,
 )  # fmt: skip
 """What converters raise for nodes that are not as ONNX demands."""
 DEPTH = 64
@@ -142,10 +143,13 @@ class Scope:
         rule = registry.find(domain, proto.op_type, version)
         if (domain, proto.op_type) in self.importer.functions:
             results = functions.inline_local(node, operands)
-        elif rule is not None:
-            results = apply_rule(rule, node, operands)
         else:
-            results = functions.inline_standard(node, domain, operands)
+            check(node, domain, operands)
+            results = (
+                functions.inline_standard(node, domain, operands)
+                if rule is None
+                else apply_rule(rule, node, operands)
+            )
         for name, value in zip(proto.output, results, strict=False):
             if name and value is not None:
                 self.bind(name, value)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from relay.diagnostic import Diagnostic, RelayError, fail
 from relay.frontend.onnx import functions, registry
+from relay.frontend.onnx.schemas import schema_of
 from relay.text.files import read_file
 
 if TYPE_CHECKING:
@@ -117,7 +118,7 @@ def is_supported(domain: str, name: str, importer: "Importer", opsets: dict[str,
     version = importer.version_of(domain, opsets)
     if (domain, name) in importer.functions or registry.find(domain, name, version) is not None:
         return True
-    return functions.has_body(functions.schema_of(domain, name, version))
+    return functions.has_body(schema_of(domain, name, version))
 
 
 def check_supported(proto: Any, importer: "Importer") -> None:

@@ -6,6 +6,7 @@ from typing import Any
 from relay.frontend.onnx import functions, registry
 from relay.frontend.onnx.graph import Importer
 from relay.frontend.onnx.model import all_nodes, opsets_of, read_model
+from relay.frontend.onnx.schemas import schema_of
 
 
 def coverage(model: Any, opset: int | None = None) -> str:
@@ -40,4 +41,4 @@ def way(key: tuple[str, str], importer: Importer, opsets: dict[str, int]) -> str
         return "a function of the model"
     if registry.find(*key, version) is not None:
         return "Relay"
-    return "ONNX's definition by others" if functions.has_body(functions.schema_of(*key, version)) else NONE
+    return "ONNX's definition by others" if functions.has_body(schema_of(*key, version)) else NONE
