@@ -109,7 +109,7 @@ def small_programs(table: Table) -> None:
 def calls_from_python(table: Table) -> None:
     """What a call costs that computes next to nothing."""
     call = relay.create_executor(
-        mod=relay.parse("def @main(%x: Tensor[(8,), float32]) { %x + %x }")
+        "debug", mod=relay.parse("def @main(%x: Tensor[(8,), float32]) { %x + %x }")
     ).evaluate()
     eight = np.ones(8, "float32")
     table.row(
@@ -130,7 +130,8 @@ def training_step(table: Table) -> None:
     rng = np.random.default_rng(0)
     args = [rng.normal(0, 0.05, p.type_annotation.concrete_shape).astype("float32") for p in net.params]
     runs = [
-        relay.create_executor(mod=relay.transform.optimize(relay.infer(m))).evaluate() for m in (mod, step)
+        relay.create_executor("debug", mod=relay.transform.optimize(relay.infer(m))).evaluate()
+        for m in (mod, step)
     ]
     forward, gradient = [best(lambda run=run: run(*args), 200) for run in runs]
     table.row("MLP, batch of 64: forward", forward)

@@ -8,6 +8,7 @@ from relay.backend.native.artefact import read
 from relay.backend.native.built import CompiledModule, compiled_module, own_entries
 from relay.backend.native.cache import compiled, compiled_with_clocks
 from relay.backend.native.profile import Watched
+from relay.backend.native.undecided import ANYTHING
 from relay.diagnostic import did_you_mean, fail
 from relay.driver import Executor, with_params
 from relay.interpreter.arguments import arrange, convert_argument
@@ -17,13 +18,11 @@ from relay.ir.expr import Call, Expr, Function, GlobalVar, RelayExpr, Var
 from relay.ir.module import IRModule
 from relay.ir.subst import substitute_type
 from relay.ir.supply import GlobalVarSupply
-from relay.ir.type import Kind, TupleType, Type
+from relay.ir.type import Kind, Type
 from relay.tracing import TracedFunction, trace
 from relay.transform.context import PassContext
 from relay.typecheck.infer import infer
 
-ANYTHING: Mapping[Kind, Any] = {Kind.Type: TupleType(()), Kind.BaseType: "float32", Kind.Shape: ()}
-"""What stands for a type parameter of which the arguments say nothing: an empty list is one of any type."""
 TARGETS = ("native", "llvm", "cpu")
 """Names that all stand for machine code of this processor."""
 

@@ -19,7 +19,8 @@ __all__ = [
     "function", "optimize", "run",
 ]  # fmt: skip
 
-EXECUTORS = ("debug", "graph", "vm", "aot", "native")
+INTERPRETERS = ("debug", "interpreter")
+EXECUTORS = ("native", "graph", "vm", "aot", *INTERPRETERS)
 PLACES = ("cpu", "llvm", "native", "c", "interpreter")
 
 
@@ -80,7 +81,7 @@ def _variable(key: Var | str, e: Expr) -> Var:
 
 
 def create_executor(
-    kind: str = "debug",
+    kind: str = "native",
     mod: IRModule | None = None,
     device: Any = None,
     target: Any = None,
@@ -88,9 +89,9 @@ def create_executor(
 ) -> Executor:
     """An executor over `mod`, whose `evaluate` gives values and functions to call.
 
-    `native` compiles programs to machine code.  Every other `kind` that people know (`debug`, `graph`, `vm`,
-    `aot`) is the reference interpreter, which gives the same values.  `params` binds parameters of `@main` by
-    name.
+    `native` compiles programs to machine code, and so do the other names that people know (`graph`, `vm`,
+    `aot`).  `debug`, or `interpreter`, is the reference interpreter, which gives the same values.  `params`
+    binds parameters of `@main` by name.
 
     Raises `unknown-executor`, `unknown-target`, `unknown-input`, `argument-type`.
     """
@@ -109,11 +110,11 @@ def create_executor(
             )
     mod = IRModule() if mod is None else expect_module(mod)
     mod = with_params(mod, params) if params else mod
-    if kind == "native":
-        from relay.building import NativeExecutor
+    if kind in INTERPRETERS:
+        return Executor(mod)
+    from relay.building import NativeExecutor
 
-        return NativeExecutor(mod)
-    return Executor(mod)
+    return NativeExecutor(mod)
 
 
 def with_params(mod: IRModule, params: Mapping[str, Any]) -> IRModule:

@@ -50,7 +50,7 @@ def check_modes(seed):
     args = widened(program.args)
     mod = wide(program.mod)
     main = mod.get_global_var("main")
-    run = relay.create_executor(mod=mod)
+    run = relay.create_executor("debug", mod=mod)
     value = run.evaluate()(*args)
     if not finite(value):
         return None

@@ -37,7 +37,7 @@ def test_gradient_of_lstm() -> None:
         c = torch.sigmoid(f) * c + torch.sigmoid(i) * torch.tanh(g)
         h = torch.sigmoid(o) * torch.tanh(c)
     h.sum().backward()
-    run = relay.create_executor(mod=mod).evaluate(relay.grad(mod.get_global_var("main")))
+    run = relay.create_executor("debug", mod=mod).evaluate(relay.grad(mod.get_global_var("main")))
     value, slopes = run(x, *params.values())
     agree(value, h)
     agree(slopes[0], data.grad)
@@ -94,7 +94,7 @@ def test_gradient_of_treelstm() -> None:
 
     h, c = visit(tree)
     (h.sum() + c.sum()).backward()
-    executor = relay.create_executor(mod=mod)
+    executor = relay.create_executor("debug", mod=mod)
     value = executor.evaluate(as_relay(mod, tree))
     (hidden, _), slopes = executor.evaluate(relay.grad(mod.get_global_var("main")))(value, *params.values())
     agree(hidden, h)

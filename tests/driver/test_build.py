@@ -14,6 +14,7 @@ import relay
 from relay.backend.native import artefact, cache, jit
 from relay.backend.native.compilation import Compilation
 from relay.backend.native.folder import VARIABLE, cache_folder
+from relay.interpreter.show import show
 
 ADD = "def @main(%x: Tensor[(3,), float32], %w: Tensor[(3,), float32]) { %x + %w }"
 ONES = np.ones(3, "float32")
@@ -376,6 +377,22 @@ def test_an_executor_compiles_polymorphic_functions_for_what_they_get() -> None:
     assert executor.evaluate("twice")(1) == (1, 1)
     assert executor.evaluate("double")([1.5, 2]).tolist() == [3, 4]
     assert [executor.evaluate("length")(x) for x in ([1, 2], [], ["a"])] == [2, 0, 1]
+
+
+@pytest.mark.parametrize(
+    ("body", "text"),
+    [
+        ("Nil", "Nil"),
+        ("add", "fn(float32, float32) -> float32"),
+        ("bitwise_and", "fn(int32, int32) -> int32"),
+        ("(@id, @id(2))", "(fn(()) -> (), 2)"),
+        ("let %x = 5; (fn<A>(%y: A) { (%y, %x) }, ref(Nil))", "(fn(()) -> ((), int32), ref(Nil))"),
+    ],
+)
+def test_what_may_be_of_any_type_comes_out_as_the_simplest(body: str, text: str) -> None:
+    mod = relay.parse(f'import "std/list"\ndef @id[A](%x: A) -> A {{ %x }} def @main() {{ {body} }}')
+    assert show(relay.build(mod)()) == text
+    assert show(relay.create_executor(mod=mod).evaluate()()) == text
 
 
 def test_an_executor_follows_the_module() -> None:

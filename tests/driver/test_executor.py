@@ -21,7 +21,7 @@ def test_function_is_something_to_call_with_arrays() -> None:
     assert result.tolist() == [4, 9]
 
 
-@pytest.mark.parametrize("kind", ["debug", "graph", "vm", "aot"])
+@pytest.mark.parametrize("kind", ["native", "interpreter", "debug", "graph", "vm", "aot"])
 def test_main_is_what_is_evaluated_without_an_expression(kind: str) -> None:
     mod = relay.parse("def @main(%x: int32, %y: int32) { %x - %y }")
     run_main = relay.create_executor(kind, mod=mod).evaluate()
@@ -78,7 +78,7 @@ def test_depth_may_be_an_option_of_the_module() -> None:
     mod = relay.parse("def @main(%n: int32) -> int32 { 1 + @main(%n) }")
     mod.options["max_depth"] = 50
     with pytest.raises(relay.RelayError) as error:
-        relay.create_executor(mod=mod).evaluate()(1)
+        relay.create_executor("debug", mod).evaluate()(1)
     assert error.value.codes == ("recursion-limit",)
 
 

@@ -27,7 +27,7 @@ def imported(proto: Any, **options: Any) -> Any:
 
 def value(proto: Any, *arrays: Any, **options: Any) -> Any:
     mod, params = imported(proto, **options)
-    return relay.create_executor(mod=mod).evaluate()(*arrays, **params)
+    return relay.create_executor("debug", mod=mod).evaluate()(*arrays, **params)
 
 
 def codes(proto: Any, **options: Any) -> tuple[str, ...]:
@@ -183,7 +183,7 @@ def test_sequences_of_open_length_are_lists() -> None:
     )
     proto.graph.input.append(helper.make_value_info("xs", helper.make_sequence_type_proto(element)))
     mod, _ = imported(proto)
-    call = relay.create_executor(mod=mod).evaluate()
+    call = relay.create_executor("debug", mod=mod).evaluate()
     xs, x = [np.zeros(3, "float32"), np.ones(1, "float32")], np.array([5, 6], "float32")
     np.testing.assert_array_equal(call(x, np.int64(-1), xs), x)
     np.testing.assert_array_equal(call(x, np.int64(0), xs), xs[0])

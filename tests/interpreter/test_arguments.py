@@ -275,7 +275,9 @@ def test_builtin_functions_take_python_numbers_and_count_them() -> None:
 
 
 def test_functions_without_a_name_are_called_so() -> None:
-    inner = relay.create_executor().evaluate(relay.parse_expr("fn(%x: int32) { fn(%y: int32) { %x } }"))(1)
+    inner = relay.create_executor("debug").evaluate(
+        relay.parse_expr("fn(%x: int32) { fn(%y: int32) { %x } }")
+    )(1)
     with pytest.raises(relay.RelayError) as error:
         inner(x=1)
     assert error.value.diagnostics[0].message == "`fn` has no parameter `%x`"

@@ -479,7 +479,7 @@ def test_strided_slice_at_places_that_are_expressions_is_dynamic() -> None:
     assert (known.attrs.name, known.attrs.begin) == ("strided_slice", (1,))
     begin = relay.var("begin", shape=(1,), dtype="int64")
     f = relay.Function([x, begin], relay.strided_slice(x, begin, [4]))
-    found = relay.create_executor().evaluate(f)(draw((5, 4)), np.array([2]))
+    found = relay.create_executor("debug").evaluate(f)(draw((5, 4)), np.array([2]))
     same(found, draw((5, 4))[2:4])
 
 

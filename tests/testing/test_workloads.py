@@ -86,7 +86,7 @@ def run(workload, *inputs):
     if not inputs:
         shape = mod["main"].params[0].type_annotation.concrete_shape
         inputs = (np.random.default_rng(0).random(shape, np.float32),)
-    return relay.create_executor(mod=mod).evaluate()(*inputs, **params)
+    return relay.create_executor("debug", mod=mod).evaluate()(*inputs, **params)
 
 
 SMALL = [
@@ -266,7 +266,7 @@ def test_treelstm_follows_its_equations() -> None:
     mod, p = testing.treelstm.get_workload(4, 3)
     rng = np.random.default_rng(3)
     p = {name: rng.standard_normal(a.shape).astype(F) for name, a in p.items()}
-    tree = relay.create_executor(mod=mod).evaluate(testing.treelstm.binary_tree(mod, 4, 4))
+    tree = relay.create_executor("debug", mod=mod).evaluate(testing.treelstm.binary_tree(mod, 4, 4))
 
     def visit(node):
         x, children = node.fields
@@ -352,5 +352,5 @@ def test_gpt2_agrees_with_the_transformers_package() -> None:
             theirs.copy_(torch.from_numpy(p[key] if is_table else p[key].T))
         tokens = rng.integers(0, 11, (1, 6)).astype("int32")
         wanted = model(torch.from_numpy(tokens).long()).logits
-    found = relay.create_executor(mod=mod).evaluate()(data=tokens, **p)
+    found = relay.create_executor("debug", mod=mod).evaluate()(data=tokens, **p)
     np.testing.assert_allclose(found, wanted, atol=2e-4)

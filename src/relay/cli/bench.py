@@ -18,7 +18,7 @@ from relay.ir.expr import Expr, Function
 from relay.ir.module import IRModule
 from relay.ir.type import TensorType, Type
 
-BACKENDS = ("native", "debug")
+BACKENDS = ("native", "interpreter")
 ROUND = 0.005
 """Seconds that a backend works in each round, at least."""
 

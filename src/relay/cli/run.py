@@ -20,7 +20,7 @@ from relay.ir.type import FuncType, Kind, RefType, TensorType, TupleType
 from relay.ir.vars import free_vars
 from relay.ir.walk import post_order
 
-BACKENDS = ("debug", "native")
+BACKENDS = ("native", "interpreter", "debug")
 COMPILED = ".rlo"
 PROFILED = 10
 """Calls of a program whose times are noted."""
@@ -32,7 +32,7 @@ EXAMPLES = """\b
 Examples:
   relay run distance.relay '[1.0, 2.0]' '[4.0, 6.0]'
   relay run model.relay image.npy --weights model.safetensors --output scores.npz
-  relay run --backend native model.relay image.npy
+  relay run --backend interpreter model.relay image.npy
   relay run model.relay scale=0.5 data.npz
   relay run model.onnx --input image.npy
   relay run model.pt2 --input image.npy
@@ -49,7 +49,7 @@ Examples:
     "--backend",
     type=click.Choice(BACKENDS),
     default=BACKENDS[0],
-    help="Interpret it (debug, the default), or compile it to machine code (native).",
+    help="Compile it to machine code (native, the default), or interpret it (interpreter, or debug).",
 )
 @click.option("--profile", is_flag=True, help="Compile it, and show where the time of a call goes.")
 @click.option("--trace", metavar="FILE", help="The same, written as a trace for Chrome or Perfetto (.json).")
@@ -196,7 +196,7 @@ def evaluate(
     from relay.driver import evaluate as value_of
 
     call, arrays = command(mod, entry, inputs) if is_function else (GlobalVar(entry), [])
-    if backend == "debug":
+    if backend != "native":
         return value_of(mod, call, *arrays) if is_function else value_of(mod, entry)
     from relay.building import NativeExecutor, build
 

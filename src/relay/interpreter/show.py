@@ -8,6 +8,7 @@ from relay.interpreter.value import (
     Closure,
     ConstructorFunction,
     ConstructorValue,
+    FunctionValue,
     OperatorValue,
     RefValue,
     is_array,
@@ -89,6 +90,8 @@ def show_leaf(item: Any) -> str:
         return item.op.name
     if isinstance(item, ConstructorFunction):
         return item.constructor.name
+    if isinstance(item, FunctionValue):
+        return str(item.type)
     return show_scalar(item)
 
 

@@ -73,6 +73,8 @@ class FunctionValue:
     """What can be applied: the base of closures, operators and constructors as values."""
 
     __slots__ = ()
+    type: Type | None
+    """The type of a compiled function."""
 
     def __repr__(self) -> str:
         return show(self)

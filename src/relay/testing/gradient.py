@@ -44,12 +44,12 @@ def check_grad(
         raise ValueError(f"mode is 'higher_order' or 'first_order', not {mode!r}")
     typed = infer(IRModule.from_expr(func) if mod is None else _with_main(mod, func))
     main = typed["main"]
-    run = create_executor(mod=typed).evaluate()
+    run = create_executor("debug", mod=typed).evaluate()
     xs = [np.asarray(x) for x in inputs] if inputs is not None else _drawn(main, scale, mean, seed)
     wanted = _numbers(inputs or xs, test_inputs)
     check = Grad("grad", GlobalVar("main")) if gradient is None else gradient
     differentiate: Callable[..., Any] = (
-        create_executor(mod=typed).evaluate(check)  # pyright: ignore[reportArgumentType]
+        create_executor("debug", mod=typed).evaluate(check)  # pyright: ignore[reportArgumentType]
         if isinstance(check, RelayExpr)
         else check
     )

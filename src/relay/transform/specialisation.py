@@ -39,10 +39,13 @@ from relay.typecheck.schemes import declared_type
 
 
 @module_pass("monomorphize", needs=(ANF,), gives=(ANF,))
-def monomorphize(mod: IRModule, *, max_instances: int = 64) -> IRModule:
+def monomorphize(
+    mod: IRModule, *, max_instances: int = 64, entry_functions: Sequence[str] = ("main",)
+) -> IRModule:
     """Give each use of a polymorphic function a copy with its types put in, one for each combination of them.
 
-    A size that only running tells stays a parameter of the copy, and so does what is a parameter of `@main`.
+    A size that only running tells stays a parameter of the copy, and so does what is a parameter of an
+    entry, `@main` if no other is named.
     A function that calls itself at ever larger types stays polymorphic, as does one with `max_instances`
     copies for its other uses.  Definitions whose uses all have copies go.
 
@@ -61,7 +64,7 @@ def monomorphize(mod: IRModule, *, max_instances: int = 64) -> IRModule:
       %x
     }
     """
-    return _Specialiser(mod, max_instances).module()
+    return _Specialiser(mod, max_instances, entry_functions).module()
 
 
 def is_monomorphic(mod: IRModule) -> bool:
@@ -91,8 +94,9 @@ Key = tuple[Any, ...]
 class _Specialiser:
     """One run over a module."""
 
-    def __init__(self, mod: IRModule, max_instances: int) -> None:
+    def __init__(self, mod: IRModule, max_instances: int, entries: Sequence[str]) -> None:
         self.mod = mod
+        self.entries = entries
         self.max_instances = max_instances
         self.types = Types(mod)
         self.supply = GlobalVarSupply(mod)
@@ -133,10 +137,10 @@ class _Specialiser:
 
     def replaceable(self) -> set[GlobalVar]:
         """The polymorphic definitions that are not needed when their uses have copies."""
-        if "main" not in self.mod:
+        if not any(name in self.mod for name in self.entries):
             return set()
         mentions = {v for several in CallGraph(self.mod).mentions.values() for v in several}
-        return {v for v in mentions if v in self.functions and v.name_hint != "main"}
+        return {v for v in mentions if v in self.functions and v.name_hint not in self.entries}
 
     def copies(self, new: dict[GlobalVar, Expr]) -> None:
         """Make the copies of definitions that have been asked for."""

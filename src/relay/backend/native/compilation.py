@@ -66,7 +66,8 @@ class Compilation:
         fn = self.program.mod.functions[self.program.mod.get_global_var(name)]
         assert isinstance(fn, Function)
         if any(v.kind is not Kind.Dim for v in fn.type_params):
-            hint = "write the types of its parameters, or compile a function that calls it"
+            hint = "write the types of its parameters, compile a function that calls it, or have it compiled"
+            hint += " for the types of each call: `relay.create_executor(mod=mod).evaluate`"
             fail("no-native-code", f"`@{name}` takes arguments of any type", fn.span, hint=hint)
         return replace(fn, body=Tuple((), span=None), attrs={})
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from relay.backend.native.called_constants import constants_called
 from relay.backend.native.splitting import split
+from relay.backend.native.undecided import decided
 from relay.ir import hooks
 from relay.ir.expr import Call, Constant, Expr, Function, GlobalVar, Grad, Let, Var, replace
 from relay.ir.module import IRModule
@@ -24,14 +25,15 @@ MARKS = ("Primitive", "Compiler")
 
 def lowered(mod: IRModule, entries: Sequence[str] = ("main",)) -> IRModule:
     """What `entries` need of `mod`, annotated, without derivatives and type parameters, functions lifted."""
-    mod = infer(mod)
+    mod = decided(infer(mod), entries)
     mod = constants_called(mod, reached(mod, [mod.get_global_var(name) for name in entries]))
     nodes = [e for f in mod.functions.values() for e in post_order(f) if type(e) in (Function, Grad)]
     if any(is_marked(e) for e in nodes):
         mod = without_marks(mod)
     if any(type(e) is Grad for e in nodes):
         mod = hooks.expand_grad(mod, reserved=mod.functions)
-    mod = monomorphize(remove_unused_functions(mod, entry_functions=tuple(entries)))
+    mod = remove_unused_functions(mod, entry_functions=tuple(entries))
+    mod = monomorphize(mod, entry_functions=tuple(entries))
     mod = fuse_ops(expand_composites(mod))
     mod = fused_apart(mod)
     return split(lambda_lift(eta_expand(mod, expand_op=True, expand_constructor=True)))

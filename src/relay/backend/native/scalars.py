@@ -259,5 +259,8 @@ class Scalars:
 
     def missing(self, name: str) -> NoReturn:
         """Refuse an operator without native code (`no-native-code`)."""
-        hint = "`relay.create_executor()` interprets it"
+        hint = (
+            "give the operator a rule `native`, or interpret the program: `relay run --backend interpreter`,"
+        )
+        hint += ' `relay.create_executor("debug")`'
         fail("no-native-code", f"`{name}` has no native code", self.at.span, hint=hint)

@@ -1,0 +1,68 @@
+"""Type parameters of entries that no argument decides: of an empty list, of a function that comes out."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from relay.analysis.kinds import free_type_vars
+from relay.diagnostic import RelayError
+from relay.ir.expr import Call, Expr, Function, GlobalVar, Tuple, replace
+from relay.ir.module import IRModule
+from relay.ir.supply import GlobalVarSupply
+from relay.ir.type import Kind, TupleType, TypeVar
+from relay.ir.walk import rewrite
+from relay.transform.copying import Copy
+from relay.transform.definitions import with_definitions
+from relay.typecheck.infer import infer
+
+ANYTHING: Mapping[Kind, Any] = {Kind.Type: TupleType(()), Kind.BaseType: "float32", Kind.Shape: ()}
+"""What stands for a type parameter of which the arguments say nothing: an empty list is one of any type."""
+BASE_TYPES = ("float32", "int32", "bool")
+"""What stands for a base type: the first that the function works on."""
+
+
+def decided(mod: IRModule, entries: Sequence[str]) -> IRModule:
+    """An annotated module whose entries have no type parameters but those that their arguments decide."""
+    for name in entries:
+        v = mod.get_global_var(name)
+        fn = mod.functions[v]
+        if isinstance(fn, Function) and (left := undecided(fn)):
+            mod = with_instance(mod, v, fn, left)
+    return mod
+
+
+def undecided(fn: Function) -> list[TypeVar]:
+    """The type parameters of a function that occur in no parameter."""
+    used = {t for p in fn.params if p.type_annotation is not None for t in free_type_vars(p.type_annotation)}
+    return [t for t in fn.type_params if t not in used]
+
+
+def with_instance(mod: IRModule, v: GlobalVar, fn: Function, left: Sequence[TypeVar]) -> IRModule:
+    """A module where a definition calls what it was before, at types that that works on."""
+    inner = GlobalVarSupply(mod).fresh_global(v.name_hint)
+    others = {g: rewrite(e, lambda x: inner if x == v else None) for g, e in mod.functions.items()}
+    others[inner] = others[v]
+    refused: list[RelayError] = []
+    for base in BASE_TYPES:
+        kinds = {**ANYTHING, Kind.BaseType: base}
+        try:
+            instance = call_of(inner, fn, {t: kinds[t.kind] for t in left})
+            return infer(with_definitions(mod, {**others, v: instance}))
+        except RelayError as error:
+            refused.append(error)
+    raise refused[0]
+
+
+def call_of(inner: GlobalVar, fn: Function, types: Mapping[TypeVar, Any]) -> Function:
+    """A function that calls another one of the same type, with some types put in."""
+    kept = [t for t in fn.type_params if t not in types]
+    copy = Copy({**types, **{t: TypeVar(t.name_hint, t.kind) for t in kept}})
+    params, _, result = copy.function(replace(fn, body=Tuple(())))
+    call: Expr = Call(inner, params, None, tuple([copy.types[t] for t in fn.type_params]), span=fn.span)
+    return replace(
+        fn,
+        params=params,
+        body=call,
+        ret_type=result,
+        type_params=tuple([copy.types[t] for t in kept]),
+        constraints=(),
+    )
