@@ -181,10 +181,14 @@ def test_nothing_is_left_behind(name: str) -> None:
                 f(3)
 
     slow = name in ("failures", "functions")
+
+    def growth() -> int:
+        before = resident()
+        calls(5000 if slow else 50_000)
+        return resident() - before
+
     calls(2000)
-    before = resident()
-    calls(5000 if slow else 50_000)
-    assert resident() - before < 1 << 20
+    assert any(growth() < 1 << 20 for _ in range(3)), "what leaks grows every time"
 
 
 def test_a_result_outlives_its_program() -> None:

@@ -9,8 +9,10 @@ import sys
 from relay.backend.native.idioms import expanded
 from relay.backend.native.threads import MOST
 
-LOOKS = 600
-"""How often a thread looks for work before it sleeps: about 20 µs."""
+LOOKS = 10_000
+"""How often a thread looks for work before it sleeps: about 0.5 ms, what a virtual machine may take to wake a
+core that sleeps, and longer than what programs do on one thread between two loops.
+"""
 STACK_BYTES = 1 << 23
 CLOSED, ASLEEP, INSIDE = 1 << 32, 1 << 33, (1 << 32) - 1
 """The gate of a loop: whether it is closed, whether who closed it sleeps, and how many are inside."""
