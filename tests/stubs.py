@@ -58,7 +58,8 @@ def _file(family: str) -> str:
 
 
 def _root(families: list[str]) -> str:
-    homes: dict[str, list[str]] = {"relay": [*relay._SUBMODULES], "relay.op.signatures": _names(families)}
+    own = [name for name in _names(families) if name not in relay._SUBMODULES]
+    homes: dict[str, list[str]] = {"relay": [*relay._SUBMODULES], "relay.op.signatures": own}
     for name, home in relay._HOME.items():
         homes.setdefault(home, []).append(name)
     others: list[str] = []

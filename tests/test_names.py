@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 import relay
+from known_names import KNOWN
 from support import ROOT
 
 SIGNATURES = """
@@ -203,6 +204,15 @@ def test_the_library_is_there() -> None:
 def test_what_is_said_to_be_absent_is(name: str) -> None:
     with pytest.raises((AttributeError, ModuleNotFoundError)):
         found(name)
+
+
+@pytest.mark.parametrize("home", KNOWN)
+def test_names_that_programs_use_are_there_or_said_to_be_absent(home: str) -> None:
+    missing = set(absent())
+    for name in KNOWN[home].split():
+        path = f"{home}.{name}".split(".")
+        if not missing.intersection([".".join(path[:i]) for i in range(2, len(path) + 1)]):
+            assert found(".".join(path)) is not None
 
 
 def test_something_is_said_about_absent_names() -> None:

@@ -52,8 +52,8 @@ _RENAMED = {
 }
 _SUBMODULES = (
     "adt", "analysis", "autodiff", "backend", "base", "build_module", "cli", "diagnostic", "driver", "error",
-    "expr", "frontend", "interpreter", "ir", "loops", "op", "optim", "prelude", "scope_builder", "testing",
-    "text", "transform", "ty", "typecheck",
+    "expr", "frontend", "instrument", "interpreter", "ir", "loops", "op", "optim", "prelude", "qnn",
+    "runtime", "scope_builder", "testing", "text", "transform", "ty", "typecheck",
 )  # fmt: skip
 
 __all__ = ["__version__", *_HOME, *_RENAMED, *_SUBMODULES]  # pyright: ignore[reportUnsupportedDunderAll]

@@ -1,5 +1,6 @@
 import io
 
+import numpy as np
 import pytest
 
 import relay
@@ -278,3 +279,29 @@ def test_a_bad_pipeline_is_a_diagnostic(text: str, code: str) -> None:
     with pytest.raises(RelayError) as error:
         parse_pipeline(text)
     assert error.value.codes == (code,)
+
+
+def test_a_class_with_some_methods_of_an_instrument_watches_passes(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    seen: list[str] = []
+
+    @relay.instrument.pass_instrument
+    class Names:
+        def run_before_pass(self, mod: IRModule, info: passes.PassInfo) -> None:
+            seen.append(info.name)
+
+    mod = relay.parse("def @main() { 1i32 + 2i32 }")
+    with passes.PassContext(instruments=[Names()]):
+        passes.Sequential([passes.FoldConstant(), passes.PrintIR("after:")])(mod)
+    assert seen == ["sequential", "FoldConstant", "print_ir"]
+    assert capsys.readouterr().out.startswith("after:\ndef @main() -> int32 {\n  3i32\n}")
+
+
+def test_quantised_operators_are_written_as_arithmetic() -> None:
+    body = "qnn.dequantize(qnn.requantize(%x, 0.5, 3, 0.25, 4), 0.25, 4)"
+    mod = relay.parse(f"def @main(%x: Tensor[(3,), uint8]) {{ {body} }}")
+    lean = relay.qnn.transform.CanonicalizeOps()(relay.qnn.transform.Legalize()(mod))
+    assert not [name for name in relay.analysis.list_op_freqs(lean) if name.startswith("qnn.")]
+    x = np.array([3, 4, 200], "uint8")
+    assert relay.testing.run_as_python(lean["main"], lean)(x).tolist() == [0.0, 0.5, 30.75]

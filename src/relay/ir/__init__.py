@@ -19,7 +19,9 @@ _HOME = {name: home for home, names in _NAMES.items() for name in names.split()}
 
 
 def __getattr__(name: str) -> Any:
-    """A name of this layer, on first use."""
+    """A name of this layer, on first use; `relay.ir.instrument` is `relay.instrument`, as people know it."""
+    if name == "instrument":
+        return import_module("relay.instrument")
     if name not in _HOME:
         raise AttributeError(f"module 'relay.ir' has no attribute {name!r}")
     return getattr(import_module(_HOME[name]), name)

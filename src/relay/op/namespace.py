@@ -30,7 +30,6 @@ def install() -> None:
         parent, _, name = path.rpartition(".")
         # Set at once and not on demand: a file such as `op/nn/dense.py` would stand in its builder's place.
         setattr(_namespace(parent) if parent else sys.modules["relay.op"], name, builders[path])
-    setattr(_namespace("qnn"), "op", _namespace("qnn"))  # noqa: B010 -- `relay.qnn.op.add`, as people write it
 
 
 def _namespace(path: str) -> ModuleType:

@@ -4,7 +4,7 @@ from importlib import import_module
 from typing import Any
 
 from relay.testing.gradient import check_grad, rand
-from relay.testing.helpers import count_ops, run_infer_type, run_opt_pass
+from relay.testing.helpers import count_ops, run_as_python, run_infer_type, run_opt_pass
 from relay.testing.init import count_parameters, create_workload, parameters
 from relay.testing.nat import count, make_nat_expr, make_nat_value
 
@@ -15,7 +15,7 @@ WORKLOADS = (
 
 __all__ = [
     "WORKLOADS", "check_grad", "count", "count_ops", "count_parameters", "create_workload", "make_nat_expr",
-    "make_nat_value", "parameters", "rand", "run_infer_type", "run_opt_pass",
+    "make_nat_value", "parameters", "rand", "run_as_python", "run_infer_type", "run_opt_pass",
 ]  # fmt: skip
 
 

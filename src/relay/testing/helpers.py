@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from relay.driver import create_executor
 from relay.ir.expr import Call, Expr, Function, Op
 from relay.ir.module import IRModule
 from relay.ir.walk import post_order
@@ -36,6 +37,11 @@ def run_opt_pass(
         whole = step(whole)
     entry = whole["main"]
     return entry if isinstance(expr, Function) else entry.body
+
+
+def run_as_python(expr: Expr, mod: IRModule | None = None) -> Any:
+    """The value of `expr` over the definitions of a module; a function is something to call."""
+    return create_executor("debug", mod).evaluate(expr)
 
 
 def count_ops(expr: Expr | IRModule) -> dict[str, int]:

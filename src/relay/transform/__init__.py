@@ -8,7 +8,7 @@ from typing import Any
 
 _NAMES = {
     "relay.transform.context": "PassContext PassInfo PassInstrument",
-    "relay.transform.instruments": "PassTimingInstrument PrintAfter Verify",
+    "relay.transform.instruments": "PassTimingInstrument PrintAfter PrintIR Verify pass_instrument",
     "relay.transform.pipeline": "Pass RulePass Sequential parse_pipeline",
     "relay.transform.derivatives": "gradient",
     "relay.transform.user": "FunctionPass ModulePass function_pass module_pass",

@@ -29,9 +29,10 @@ def expand_composites(mod: IRModule) -> IRModule:
         return apply_rules(mod, table())
 
 
-def table() -> Table:
-    """The rule for each composite that is registered."""
-    return {op: (_decomposed,) for op in registry.values() if issubclass(op, Composite)}
+def table(family: str = "") -> Table:
+    """The rule for each composite that is registered, of the family whose names begin so."""
+    named = [op for name, op in registry.items() if name.startswith(family)]
+    return {op: (_decomposed,) for op in named if issubclass(op, Composite)}
 
 
 def _decomposed(w: Calls, e: Call) -> Expr | None:

@@ -10,6 +10,7 @@ from relay.diagnostic import Diagnostic, Note, RelayError
 from relay.ir.module import IRModule
 from relay.transform.base import registry
 from relay.transform.context import PassInfo, PassInstrument, canonical
+from relay.transform.pipeline import Pass
 from relay.typecheck.check import check
 
 LONGEST_INPUT = 20_000
@@ -46,6 +47,26 @@ class PassTimingInstrument(PassInstrument):
         width = max([2 * depth + len(name) for depth, name, _ in self.rows], default=5)
         lines = [f"{'  ' * d + name:{width}} {1000 * s:10.2f} ms" for d, name, s in self.rows]
         return "\n".join([*lines, f"{'total':{width}} {1000 * total:10.2f} ms"])
+
+
+def pass_instrument(cls: type[Any]) -> type[Any]:
+    """Make an instrument of a class that has some methods of one: `@pass_instrument` stands above it."""
+    if issubclass(cls, PassInstrument):
+        return cls
+    return type(cls.__name__, (cls, PassInstrument), {"__doc__": cls.__doc__, "__module__": cls.__module__})
+
+
+class PrintIR(Pass):
+    """A pass that prints the module, below a heading, and leaves it as it is."""
+
+    def __init__(self, header: str = "", show_meta_data: bool = False) -> None:
+        """To stand between the passes of a `Sequential`."""
+
+        def run(mod: IRModule) -> IRModule:
+            print(header, mod.astext(show_meta_data=show_meta_data), sep="\n" if header else "")
+            return mod
+
+        super().__init__(PassInfo("print_ir"), run)
 
 
 class PrintAfter(PassInstrument):
