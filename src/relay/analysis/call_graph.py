@@ -63,8 +63,8 @@ class CallGraph:
 
 def _mentions(definition: Expr) -> Counter[GlobalVar]:
     """How many uses of each global variable there are; a shared node counts once."""
-    found = Counter(c for e in post_order(definition) for c in e.children if isinstance(c, GlobalVar))
-    return Counter([definition]) if isinstance(definition, GlobalVar) else found
+    found = [c for e in post_order(definition) for c in e.children if type(c) is GlobalVar]
+    return Counter([definition]) if isinstance(definition, GlobalVar) else Counter(found)
 
 
 def _strong_components(edges: dict[GlobalVar, list[GlobalVar]]) -> list[list[GlobalVar]]:

@@ -46,6 +46,8 @@ registry: dict[str, Rule] = {}
 """The passes that have been imported, by name."""
 public_names: dict[str, str] = {}
 """The names of passes by those that users know: `FuseOps`."""
+rules: dict[Callable[..., IRModule], Rule] = {}
+"""The same passes, by their functions."""
 
 
 def module_pass(
@@ -86,7 +88,9 @@ def module_pass(
                 form.note(out, [v for v in names if v in out.functions])
             return out
 
-        registry[name] = Rule(name, run, tuple(needs), tuple(gives), tuple(keeps), opt_level, public)
+        registry[name] = rules[run] = Rule(
+            name, run, tuple(needs), tuple(gives), tuple(keeps), opt_level, public
+        )
         if public:
             public_names[public] = name
         return run
@@ -105,7 +109,8 @@ def load_all() -> None:
 
 def find(name: str, span: Span | None = None) -> Rule:
     """The pass of that name, either spelling (`unknown-pass` with near names)."""
-    load_all()
+    if name not in registry and name not in public_names:
+        load_all()
     rule = registry.get(public_names.get(name, name))
     if rule is None:
         hint = did_you_mean(name, [*registry, *public_names]) or "`relay passes` lists them all"

@@ -1,18 +1,32 @@
 """What programs go through before they run: the passes in the order in which they help each other."""
 
+from relay.ir.expr import Call, Constant, Expr, Function, Let, Op, Tuple, TupleGetItem, Var
 from relay.ir.module import IRModule
-from relay.transform.base import find, module_pass
+from relay.ir.walk import post_order
+from relay.transform.algebra import simplify_expr
+from relay.transform.base import module_pass, rules
+from relay.transform.canonical_cast import canonicalize_cast
+from relay.transform.constants import fold_constants
 from relay.transform.context import PassContext
-from relay.transform.derivatives import has_derivative
+from relay.transform.derivatives import expand_grad, has_derivative
 from relay.transform.example import show as show
+from relay.transform.inference_mode import simplify_inference
+from relay.transform.parallel_batch_matmul import combine_parallel_batch_matmul
+from relay.transform.parallel_conv2d import combine_parallel_conv2d
+from relay.transform.parallel_dense import combine_parallel_dense
+from relay.transform.parallel_rows import combine_rows
+from relay.transform.partial_evaluation import partial_evaluate
 from relay.transform.pipeline import RulePass
+from relay.transform.scale_forward import fold_scale_axis
+from relay.transform.static_shapes import dynamic_to_static
+from relay.transform.subexpressions import eliminate_common_subexpr
+from relay.transform.unused_bindings import dead_code
+from relay.transform.unused_functions import remove_unused_functions
 
-DERIVATIVES = "expand_grad"
 STEPS = (
-    "remove_unused_functions", "partial_evaluate", "simplify_inference", "dynamic_to_static",
-    "fold_constants", "canonicalize_cast", "simplify_expr", "fold_scale_axis", "combine_parallel_conv2d",
-    "combine_rows", "combine_parallel_dense", "combine_parallel_batch_matmul", "eliminate_common_subexpr",
-    "dead_code",
+    remove_unused_functions, partial_evaluate, simplify_inference, dynamic_to_static, fold_constants,
+    canonicalize_cast, simplify_expr, fold_scale_axis, combine_parallel_conv2d, combine_rows,
+    combine_parallel_dense, combine_parallel_batch_matmul, eliminate_common_subexpr, dead_code,
 )  # fmt: skip
 
 
@@ -30,9 +44,36 @@ def optimize(mod: IRModule, *, level: int | None = None) -> IRModule:
     }
     """
     context = PassContext.current()
-    names = (DERIVATIVES, *STEPS) if any(map(has_derivative, mod.functions.values())) else STEPS
-    for name in names:
-        step = RulePass(find(name))
-        if context.is_enabled(step.info, level):
+    functions = (expand_grad, *STEPS) if any(map(has_derivative, mod.functions.values())) else STEPS
+    for function in functions:
+        step = RulePass(rules[function])
+        if context.is_enabled(step.info, level) and not (function is partial_evaluate and is_evaluated(mod)):
             mod = step(mod)
     return mod
+
+
+def is_evaluated(mod: IRModule) -> bool:
+    """Whether partial evaluation has nothing to go into: all that there is are calls of operators."""
+    return len(mod.functions) == 1 and all(map(is_straight, mod.functions.values()))
+
+
+def is_straight(definition: Expr) -> bool:
+    """Whether a definition only calls operators, and takes tuples apart that they have made."""
+    body = definition.body if isinstance(definition, Function) else definition
+    made: set[Expr] = set()
+    for e in post_order(body):
+        match e:
+            case Call(op=Op()) if not e.attrs.impure:
+                continue
+            case Let(var, value) if not isinstance(value, Var):
+                if type(value) is Tuple:
+                    made.add(var)
+            case Tuple():
+                made.add(e)
+            case TupleGetItem(whole) if whole not in made:
+                continue
+            case Var() | Constant() | Op():
+                continue
+            case _:
+                return False
+    return True

@@ -50,8 +50,8 @@ def eta_expand(
 def expanded(root: Expr, types: Types, applies: Callable[[Expr], bool]) -> Expr:
     """A definition with function literals in the place of values that are names, where `applies` says so."""
     nodes = list(post_order(root))
-    chosen = {e for e in nodes if not e.children and applies(e)}
-    if not chosen or root in chosen:
+    chosen = {c for e in nodes for c in values_of(e) if not c.children and applies(c)}
+    if not chosen:
         return root
     wanted = wanted_types(root, None if isinstance(root, Function) else types(root), types)
     new: dict[Expr, Expr] = {}
@@ -63,6 +63,11 @@ def expanded(root: Expr, types: Types, applies: Callable[[Expr], bool]) -> Expr:
                 children[i] = around(c, wanted.get((e, i)), types)
         new[e] = e if tuple(children) == e.children else e.rebuild(tuple(children))
     return new[root]
+
+
+def values_of(e: Expr) -> tuple[Expr, ...]:
+    """The children of a node that are values: all but what a call calls."""
+    return e.children[1:] if type(e) is Call else e.children
 
 
 def around(c: Expr, wanted: Type | None, types: Types) -> Expr:

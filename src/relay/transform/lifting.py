@@ -18,7 +18,7 @@ from relay.ir.expr import (
 from relay.ir.module import IRModule
 from relay.ir.supply import GlobalVarSupply
 from relay.ir.type import TypeVar
-from relay.ir.walk import run
+from relay.ir.walk import post_order, run
 from relay.transform.base import module_pass
 from relay.transform.captures import Captures, may_be_lifted
 from relay.transform.chains import Chain, Task, in_turn
@@ -54,6 +54,8 @@ def lambda_lift(mod: IRModule) -> IRModule:
     supply = GlobalVarSupply(mod)
     new: dict[GlobalVar, Expr] = {}
     for v, e in mod.functions.items():
+        if not any(type(f) is Function and f is not e for f in post_order(e)):
+            continue
         lifter = _Lifter(v.name_hint, Captures(e), supply)
         new[v] = run(lifter.definition(e))
         new.update(lifter.made)

@@ -1,7 +1,6 @@
 """Dense layers of different rows by one weight as a single product, which reads the weight once."""
 
-from collections import Counter
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 
 from relay.ir.expr import Call, Expr, GlobalVar, Let
 from relay.ir.module import IRModule
@@ -51,33 +50,41 @@ def combine_rows(mod: IRModule, *, min_num_branches: int = 2, max_rows: int = 8)
 
 def combined(root: Expr, types: Types, purity: Purity, least: int, most: int) -> Expr:
     """A definition with its groups as one product each."""
-    values: dict[Expr, Expr] = {e.var: e.value for e in post_order(root) if isinstance(e, Let)}
-    layers = layers_of(list(post_order(root)), types, most)
-    if not layers or max(Counter([values.get(e.args[1], e.args[1]) for e in layers]).values()) < least:
+    order = list(post_order(root))
+    values: dict[Expr, Expr] = {e.var: e.value for e in order if isinstance(e, Let)}
+    if not alike(of_steady(layers_of(order, types, most), order, values), order, values, {}, least):
         return root
     graph = without_lets(root, types, purity)
     order, where = list(post_order(graph)), places(graph).where
-    bound: set[Expr] = {e.var for e in order if isinstance(e, Let)}
-    steady: set[Expr] = set()
-    for e in order:
-        if e not in bound and (not e.children or (is_data(e) and all(c in steady for c in e.children))):
-            steady.add(e)
-    layers = [e for e in layers_of(order, types, most) if all(a in steady for a in e.args)]
+    instead: dict[Expr, Expr] = {}
+    for group in alike(of_steady(layers_of(order, types, most), order, {}), order, {}, where, least):
+        instead.update(zip(group, parts(group, types), strict=True))
+    return substituted(graph, instead) if instead else root
+
+
+def alike(
+    layers: Sequence[Call],
+    order: Sequence[Expr],
+    values: Mapping[Expr, Expr],
+    where: Mapping[Expr, Hashable],
+    least: int,
+) -> list[list[Call]]:
+    """Groups of at least so many layers with one weight in one place, none of which needs another; `values`
+    are those of variables that stand for them.
+    """
     by_weight: dict[Expr, list[Call]] = {}
     for e in layers:
-        by_weight.setdefault(e.args[1], []).append(e)
-    instead: dict[Expr, Expr] = {}
+        by_weight.setdefault(values.get(e.args[1], e.args[1]), []).append(e)
+    found: list[list[Call]] = []
     for several in by_weight.values():
         if len(several) < least:
             continue
-        levels = level(order, set(several))
+        levels = level(order, set(several), values)
         groups: dict[Hashable, list[Call]] = {}
         for e in several:
-            groups.setdefault((where[e], levels[e], e.attrs), []).append(e)
-        for group in groups.values():
-            if len(group) >= least:
-                instead.update(zip(group, parts(group, types), strict=True))
-    return substituted(graph, instead) if instead else root
+            groups.setdefault((where.get(e), levels[e], e.attrs), []).append(e)
+        found += [group for group in groups.values() if len(group) >= least]
+    return found
 
 
 def layers_of(order: Sequence[Expr], types: Types, most: int) -> list[Call]:
@@ -92,11 +99,32 @@ def layers_of(order: Sequence[Expr], types: Types, most: int) -> list[Call]:
     return found
 
 
-def level(order: Sequence[Expr], layers: set[Call]) -> dict[Expr, int]:
-    """How many of some layers each node is behind."""
+def of_steady(layers: Sequence[Call], order: Sequence[Expr], values: Mapping[Expr, Expr]) -> list[Call]:
+    """The layers whose operands are there from the start, or moved from what is; `values` are those of
+    variables that stand for them.
+    """
+    if not layers:
+        return []
+    bound: set[Expr] = {e.var for e in order if isinstance(e, Let)}
+    steady: set[Expr] = set()
+    for e in order:
+        if e in values:
+            is_steady = values[e] in steady
+        elif e.children:
+            is_steady = is_data(e) and all(c in steady for c in e.children)
+        else:
+            is_steady = e not in bound
+        if is_steady:
+            steady.add(e)
+    return [e for e in layers if all(a in steady for a in e.args)]
+
+
+def level(order: Sequence[Expr], layers: set[Call], values: Mapping[Expr, Expr]) -> dict[Expr, int]:
+    """How many of some layers each node is behind; `values` are those of variables that stand for them."""
     found: dict[Expr, int] = {}
     for e in order:
-        found[e] = max([found[c] for c in e.children], default=0) + (e in layers)
+        behind = [found.get(values[e], 0)] if e in values else [found[c] for c in e.children]
+        found[e] = max(behind, default=0) + (e in layers)
     return found
 
 

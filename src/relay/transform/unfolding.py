@@ -59,8 +59,9 @@ class Policy:
             if graph.is_recursive(v):
                 self.recursive.add(e)
             self.recursive.update([let.value for let in recursive_lets(e)])
-            for node in post_order(e):
-                self.uses.update(node.children)
+            nodes = list(post_order(e))
+            self.uses.update([c for node in nodes for c in node.children])
+            for node in nodes:
                 if type(node) is LetRec:
                     self.recursive.update(node.values)
                     self.names.update(zip(node.values, node.vars, strict=True))

@@ -11,21 +11,21 @@ from relay.ir.module import IRModule
 from relay.ir.supply import GlobalVarSupply
 from relay.ir.walk import post_order, rewrite
 from relay.transform.composites import expand_composites
-from relay.transform.definitions import with_definitions
+from relay.transform.definitions import annotated, with_definitions
 from relay.transform.defusion import defuse_ops
 from relay.transform.eta import eta_expand
+from relay.transform.forms import TYPED
 from relay.transform.fusion import fuse_ops
 from relay.transform.lifting import lambda_lift
-from relay.transform.specialisation import monomorphize
+from relay.transform.specialisation import is_monomorphic, monomorphize
 from relay.transform.unused_functions import reached, remove_unused_functions
-from relay.typecheck.infer import infer
 
 MARKS = ("Primitive", "Compiler")
 
 
 def lowered(mod: IRModule, entries: Sequence[str] = ("main",)) -> IRModule:
     """What `entries` need of `mod`, annotated, without derivatives and type parameters, functions lifted."""
-    mod = decided(infer(mod), entries)
+    mod = decided(annotated(mod), entries)
     mod = constants_called(mod, reached(mod, [mod.get_global_var(name) for name in entries]))
     nodes = [e for f in mod.functions.values() for e in post_order(f) if type(e) in (Function, Grad)]
     if any(is_marked(e) for e in nodes):
@@ -33,7 +33,7 @@ def lowered(mod: IRModule, entries: Sequence[str] = ("main",)) -> IRModule:
     if any(type(e) is Grad for e in nodes):
         mod = hooks.expand_grad(mod, reserved=mod.functions)
     mod = remove_unused_functions(mod, entry_functions=tuple(entries))
-    mod = monomorphize(mod, entry_functions=tuple(entries))
+    mod = mod if is_monomorphic(mod) else monomorphize(mod, entry_functions=tuple(entries))
     mod = fuse_ops(expand_composites(mod))
     mod = fused_apart(mod)
     return split(lambda_lift(eta_expand(mod, expand_op=True, expand_constructor=True)))
@@ -80,7 +80,17 @@ def fused_apart(mod: IRModule) -> IRModule:
         return rewrite(root, rule)
 
     new: dict[GlobalVar, Expr] = {v: apart(e) for v, e in mod.functions.items()}
-    return with_definitions(mod, {**new, **made})
+    out = with_definitions(mod, {**new, **made})
+    if all(is_closed(fn) for fn in made.values()):
+        TYPED.note(out)  # sizes with names become type parameters, which inference adds
+    return out
+
+
+def is_closed(group: Expr) -> bool:
+    """Whether the type of a group says all sizes."""
+    assert isinstance(group, Function)
+    types = [group.ret_type, *[p.type_annotation for p in group.params]]
+    return all(t is not None and t.is_closed for t in types)
 
 
 def with_constants(

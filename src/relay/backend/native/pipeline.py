@@ -3,10 +3,11 @@
 from collections.abc import Sequence
 
 from relay.ir.module import IRModule
-from relay.transform.base import find
+from relay.transform.base import rules
 from relay.transform.context import PassContext
 from relay.transform.default import optimize
 from relay.transform.definitions import without_definitions
+from relay.transform.layouts import convert_layout
 from relay.transform.pipeline import RulePass
 from relay.transform.unused_functions import reached
 from relay.typecheck.infer import infer
@@ -24,5 +25,5 @@ def lean(mod: IRModule, entries: Sequence[str], level: int | None = None) -> IRM
     disabled = (*now.disabled_pass, "remove_unused_functions")
     with PassContext(now.opt_level, now.required_pass, disabled, now.instruments, now.config):
         mod = optimize(mod, level=level)
-        layouts = RulePass(find("convert_layout"))
+        layouts = RulePass(rules[convert_layout])
         return layouts(mod) if now.is_enabled(layouts.info, level) else mod
