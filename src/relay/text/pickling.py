@@ -6,7 +6,7 @@ object: variables and type parameters of two objects that are pickled side by si
 """
 
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -77,20 +77,40 @@ def _array(a: Array) -> Any:
     return np.frombuffer(data, to_numpy(dtype)).reshape(shape)
 
 
-def _pickle_module(mod: IRModule) -> tuple[Any, ...]:
-    kept: list[Array] = []
+class Description(NamedTuple):
+    """All that tells a module from others, but for what it has imported: its text, the larger constants, and
+    the places of its nodes.
+    """
+
+    text: str
+    constants: list[Constant]
+    sources: list[tuple[str, str, str]]
+    spans: bytes
+
+
+def described(mod: IRModule) -> Description:
+    """What is stored of a module."""
+    kept: list[Constant] = []
 
     def keep(c: Constant) -> str:
-        t = constant_type(c)
-        assert t is not None, "an open literal is always in the text"
-        kept.append((str(t.dtype), c.value.shape, np.ascontiguousarray(c.value).tobytes()))
+        kept.append(c)
         return f"meta[relay.Constant][{len(kept) - 1}]"
 
     whole = mod.copy()
     whole.imports, whole.imported = [], set()
     text = module_text(whole, keep=keep)
+    return Description(text, kept, *_spans(_module_places(mod)))
+
+
+def _pickle_module(mod: IRModule) -> tuple[Any, ...]:
+    said = described(mod)
+    arrays: list[Array] = []
+    for c in said.constants:
+        t = constant_type(c)
+        assert t is not None, "an open literal is always in the text"
+        arrays.append((str(t.dtype), c.value.shape, np.ascontiguousarray(c.value).tobytes()))
     imports = [i.path for i in mod.imports], sorted(mod.imported)
-    return load_module, (text, kept, *imports, *_spans(_module_places(mod)))
+    return load_module, (said.text, arrays, *imports, said.sources, said.spans)
 
 
 def load_module(

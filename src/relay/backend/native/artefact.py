@@ -20,6 +20,7 @@ from typing import Any, BinaryIO, NoReturn, cast
 import numpy as np
 
 from relay.backend.native import jit
+from relay.backend.native.beside import side_by_side
 from relay.backend.native.signature import Signature, from_plain
 from relay.backend.native.tensors import ALIGNMENT, room, stored
 from relay.diagnostic import fail
@@ -84,7 +85,7 @@ class Artefact:
             "features": jit.features(),
             "places": places,
             "codes": [digest(code).hex() for code in self.codes],
-            "constants": [checksum(stored(c)) for c in self.constants],
+            "constants": side_by_side(lambda c: checksum(stored(c)), self.constants),
             "signature": self.signature.plain(),
         }
 
@@ -126,7 +127,7 @@ def parts(name: str, data: Any, header: dict[str, Any], at: int) -> Artefact:
     codes, constants = [piece.tobytes() for piece in pieces[:count]], pieces[count:]
     if [digest(code).hex() for code in codes] != header["codes"]:
         broken(name, "its code has been changed")
-    if [checksum([c]) for c in constants] != header["constants"]:
+    if side_by_side(lambda c: checksum([c]), constants) != header["constants"]:
         broken(name, "its constants have been changed")
     return Artefact(from_plain(header["signature"]), codes, constants)
 

@@ -15,20 +15,22 @@ from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import Any, cast
 
+import numpy as np
+
 from relay.backend.native import jit
 from relay.backend.native.artefact import Artefact, read, version
+from relay.backend.native.beside import side_by_side
 from relay.backend.native.folder import cache_folder
 from relay.backend.native.profile import Watched
 from relay.diagnostic import RelayError
-from relay.ir import hooks
 from relay.ir.expr import Call, Expr, GlobalVar
 from relay.ir.module import IRModule
 from relay.ir.walk import post_order
 from relay.op.base import Operator
 from relay.transform.context import PassContext
 
-LIMIT = 1 << 30
-"""Bytes of all entries; one that takes more than a quarter of it is not kept."""
+LIMIT = 4 << 30
+"""Bytes of all entries; one that takes more than half of it is not kept."""
 
 
 def compiled(mod: IRModule, entries: Sequence[str], level: int | None = None, use: bool = True) -> Artefact:
@@ -69,12 +71,14 @@ def compiled_with_clocks(mod: IRModule, entries: Sequence[str], level: int | Non
 
 def key(mod: IRModule, entries: Sequence[str], level: int | None = None) -> str:
     """The name of an entry; empty where a program cannot be told from others by its text."""
+    from relay.text.pickling import described
+
     used = needed(mod, entries)
     if not used:
         return ""
     part = IRModule({v: mod.functions[v] for v in used}, mod.type_definitions)
     try:
-        _, (text, arrays, *_, sources, spans) = hooks.pickle_node(part)
+        said = described(part)
     except RelayError:
         return ""
     context = PassContext.current()
@@ -85,16 +89,18 @@ def key(mod: IRModule, entries: Sequence[str], level: int | None = None) -> str:
         context.disabled_pass,
         sorted(context.config.items()),
     )
-    said = hashlib.blake2b(digest_size=20)
     around = version(), package(), jit.triple(), jit.processor(), jit.features(), list(entries), options
-    for piece in (repr(around), text, repr(sources)):
-        said.update(piece.encode())
-        said.update(b"\0")
-    said.update(spans)
-    for dtype, shape, data in arrays:
-        said.update(f"{dtype}{shape}".encode())
-        said.update(data)
-    return said.hexdigest()
+    kinds = [(str(c.value.dtype), c.value.shape) for c in said.constants]
+    whole = hashlib.blake2b(repr((around, said.text, said.sources, kinds)).encode(), digest_size=20)
+    whole.update(said.spans)
+    for data in side_by_side(digest_of, [c.value for c in said.constants]):
+        whole.update(data)
+    return whole.hexdigest()
+
+
+def digest_of(array: Any) -> bytes:
+    """32 bytes that tell the elements of an array from others; by the digest that processors know best."""
+    return hashlib.sha256(np.ascontiguousarray(array).reshape(-1).view("uint8").data).digest()
 
 
 def needed(mod: IRModule, entries: Sequence[str]) -> list[GlobalVar]:
@@ -137,7 +143,7 @@ def package() -> str:
 
 def keep(made: Artefact, path: Path) -> None:
     """Put an entry into the folder, if it can be written and is not too large."""
-    if sum(map(len, made.codes)) + sum([c.nbytes for c in made.constants]) > LIMIT // 4:
+    if sum(map(len, made.codes)) + sum([c.nbytes for c in made.constants]) > LIMIT // 2:
         return
     temporary = ""
     try:

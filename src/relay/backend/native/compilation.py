@@ -1,10 +1,12 @@
 """From a module to object code, with what is needed to load and call it."""
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import Any
 
 from relay.analysis.call_graph import CallGraph
 from relay.backend.native.artefact import Artefact
+from relay.backend.native.beside import side_by_side
 from relay.backend.native.callbacks import CLOSURE, callback, table
 from relay.backend.native.calls import DECLARATIONS, Entry, is_direct, is_readable
 from relay.backend.native.code import POINTER, Code, Value
@@ -12,18 +14,19 @@ from relay.backend.native.control import define
 from relay.backend.native.durations import is_long
 from relay.backend.native.groups import define_group, is_fused
 from relay.backend.native.inlined import INLINED, OUTSIDE
-from relay.backend.native.jit import compiled
+from relay.backend.native.jit import compilers
 from relay.backend.native.lowering import lowered
 from relay.backend.native.memory import BOX, read_leaf
 from relay.backend.native.modules import Module, modules
 from relay.backend.native.objects import Objects, is_supported
+from relay.backend.native.panels import Packed
 from relay.backend.native.program import Program, received, result_type
 from relay.backend.native.representation import memory
 from relay.backend.native.signature import EntryPoint, Parts, Signature, Site
 from relay.backend.native.tensors import TENSOR, image
 from relay.backend.native.watch import Watch
 from relay.diagnostic import fail
-from relay.ir.expr import Function, Tuple, replace
+from relay.ir.expr import Constant, Function, Tuple, replace
 from relay.ir.module import IRModule
 from relay.ir.type import FuncType, GlobalTypeVar, Kind, RefType, TupleType, Type, TypeCall
 
@@ -169,7 +172,12 @@ class Compilation:
     def artefact(self) -> Artefact:
         """The program, ready to be loaded or stored."""
         number = self.program.layouts.number(TENSOR)
-        with ThreadPoolExecutor(1) as beside:
-            codes = beside.submit(compiled, self.modules())
-            images = [image(e.value, number) for e in self.program.constants]
-            return Artefact(self.signature(), codes.result(), images)
+        codes = compilers(self.modules())
+        images = [partial(packed, e, number) for e in self.program.constants]
+        made: list[Any] = side_by_side(lambda work: work(), [*codes, *images])
+        return Artefact(self.signature(), made[: len(codes)], made[len(codes) :])
+
+
+def packed(e: Constant | Packed, number: int) -> Any:
+    """A constant as an object in memory; `number` is that of the layout of tensors."""
+    return image(e.value, number)

@@ -3,13 +3,12 @@
 import ctypes
 import platform
 import re
-from collections.abc import Collection, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Collection, Sequence
+from functools import partial
 from importlib import import_module
 from typing import Any
 
 from relay.backend.native.modules import Module, functions
-from relay.backend.native.threads import cores
 
 OUTER = re.compile(r"^declare (?!.*@llvm\.).*$", re.MULTILINE)
 NEAR = r"\g<0> nonlazybind"
@@ -136,18 +135,16 @@ def emitted(parts: Sequence[Module], kind: str) -> str:
     return "\n".join([m.assembly() if kind == "asm" else m.text() for m in made])
 
 
-def compiled(parts: Sequence[Module]) -> list[bytes]:
-    """The object code of a program's modules, which are compiled side by side."""
+def compilers(parts: Sequence[Module]) -> list[Callable[[], bytes]]:
+    """What makes object code of each of a program's modules, the longest first; all may run side by side."""
     names = functions(parts)
-
-    def code(part: Module) -> bytes:
-        return Optimised(part.text, part.is_plain, names).code()
-
     machine()  # what it initialises is common to all
-    longest_first = sorted(range(len(parts)), key=lambda i: -len(parts[i].text))
-    with ThreadPoolExecutor(max(1, min(cores(), len(parts)))) as workers:
-        made = dict(zip(longest_first, workers.map(code, [parts[i] for i in longest_first]), strict=True))
-    return [made[i] for i in range(len(parts))]
+    return [partial(object_code, part, names) for part in sorted(parts, key=lambda part: -len(part.text))]
+
+
+def object_code(part: Module, names: Collection[str]) -> bytes:
+    """The object code of a module; `names` are what the modules of its program have for each other."""
+    return Optimised(part.text, part.is_plain, names).code()
 
 
 class Compiled:
