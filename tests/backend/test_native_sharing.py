@@ -26,6 +26,14 @@ def test_layers_of_one_shape_share_their_code() -> None:
     assert len(made.constants) == 10
 
 
+def test_operators_that_recur_share_their_code() -> None:
+    lines = [f"let %x{i + 1} = sort(%x{i}, axis={i % 2});" for i in range(6)]
+    mod = relay.parse(f"def @main(%x0: Tensor[(3, 64), float32]) {{ {' '.join(lines)} %x6 }}")
+    assert len(Compilation(mod).program.groups) == 2
+    x = np.random.default_rng(2).standard_normal((3, 64)).astype("float32")
+    np.testing.assert_allclose(NativeProgram(mod)(x), Interpreter(mod).evaluate("main", x), rtol=1e-6)
+
+
 def test_each_layer_has_weights_of_its_own() -> None:
     mod, x = layers(5), np.random.default_rng(1).standard_normal((2, 8)).astype("float32")
     wanted = Interpreter(mod).evaluate("main", x)

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from relay.backend.native.called_constants import constants_called
+from relay.backend.native.recurring import recurring_apart
 from relay.backend.native.splitting import split
 from relay.backend.native.undecided import decided
 from relay.ir import hooks
@@ -36,7 +37,8 @@ def lowered(mod: IRModule, entries: Sequence[str] = ("main",)) -> IRModule:
     mod = mod if is_monomorphic(mod) else monomorphize(mod, entry_functions=tuple(entries))
     mod = fuse_ops(expand_composites(mod))
     mod = fused_apart(mod)
-    return split(lambda_lift(eta_expand(mod, expand_op=True, expand_constructor=True)))
+    mod = lambda_lift(eta_expand(mod, expand_op=True, expand_constructor=True))
+    return split(recurring_apart(mod))
 
 
 def is_marked(e: Expr) -> bool:
