@@ -21,6 +21,10 @@ CASES: dict[str, Case] = {
     "odd channels": (2, "2x9x7x5", "3x3x5x33", {"padding": (1, 1), "strides": (2, 1)}),
     "a tap a channel": (2, "2x6x6x19", "1x1x19x50", {}),
     "a tap, apart": (2, "1x9x9x16", "1x1x16x32", {"strides": 2}),
+    "a tap, few places": (2, "1x7x7x250", "1x1x250x100", {}),
+    "a tap, many places": (2, "2x17x18x40", "1x1x40x24", {}),
+    "a tap, one place over": (2, "1x29x1x20", "1x1x20x33", {}),
+    "a tap, padded": (2, "1x6x5x20", "1x1x20x24", {"padding": (0, 0, 1, 1)}),
     "the first layer": (2, "1x23x23x3", "7x7x3x24", {"padding": 3, "strides": 2}),
     "many windows": (2, "1x40x31x8", "3x3x8x16", {"padding": 1}),
     "deep": (2, "1x7x7x130", "3x3x130x96", {"padding": 1}),
@@ -190,7 +194,10 @@ def test_what_follows_a_convolution(name: str, groups: int, is_constant: bool) -
         np.testing.assert_allclose(x, y, rtol=0, atol=3e-6 * np.abs(y).max())
 
 
-@pytest.mark.parametrize("name", ["many windows", "deep", "the first layer", "grouped", "a tap, apart"])
+SHARED = ("many windows", "deep", "the first layer", "grouped", "a tap, apart", "a tap, few places")
+
+
+@pytest.mark.parametrize("name", SHARED)
 def test_threads_do_not_change_a_bit(name: str) -> None:
     same_at_any_number(*layer(CASES[name]))
 

@@ -62,6 +62,16 @@ def test_sums_stay_in_registers(target: str, kind: str) -> None:
         assert not re.search(r"\(%rsp\)|\[sp\b", inner), (rows, width)
 
 
+@pytest.mark.parametrize("target", list(TARGETS))
+def test_sums_stay_in_registers_where_rows_are_not_packed(target: str) -> None:
+    machine, adds = TARGETS[target][3], TARGETS[target][4]
+    for rows, width in shapes(machine):
+        tile = Tile(machine, "float", rows, width, is_packed=False)
+        inner = max(loops(assembly(target, tile.text())), key=lambda part: len(re.findall(adds, part)))
+        assert len(re.findall(adds, inner)) == rows * width * tile.sets, (rows, width)
+        assert not re.search(r"\(%rsp\).*mm|mm.*\(%rsp\)|q\d+.*\[sp\b", inner), (rows, width)
+
+
 @pytest.mark.parametrize("kind", ["float", "double"])
 @pytest.mark.parametrize("target", list(TARGETS))
 def test_numbers_are_moved_as_vectors(target: str, kind: str) -> None:

@@ -79,6 +79,10 @@ class Blocks:
         self.high = self.height_of_blocks(ROWS)
         self.wide: Index = 1
         """Panels that belong together when a block is shared out."""
+        self.by_panels = False
+        """Whether all rows go over one panel after the other, rather than one block of rows over all panels."""
+        self.first_pitch: Index | None = None
+        """Numbers between two rows of the first operand, where tiles read it as it is."""
         self.first: Value | None = None
         self.second: Value | None = None
 
@@ -118,6 +122,23 @@ class Blocks:
             self.high = self.height_of_blocks(min(ROWS, -(-self.rows // PIECES)))
         blocks = self.parts(self.rows, self.high) if isinstance(self.rows, int) else 2
         self.wide = self.parts(self.panels, self.parts(PIECES, self.b.larger(1, blocks)))
+
+    def read_in_place(self, pitch: Index) -> None:
+        """Have tiles read the first operand where it is, with rows so far apart.
+
+        Where rows are few, all of them, or half, go over a panel before the next one: the second operand,
+        which is larger then, is read once.
+        """
+        self.first_pitch = pitch
+        if self.has_few_rows:
+            self.by_panels = True
+            self.high = self.height_of_blocks(self.parts(self.rows, 2))
+
+    @property
+    def has_few_rows(self) -> bool:
+        """Whether there are fewer rows than columns, as far as that is known."""
+        rows, columns = self.rows, self.columns
+        return isinstance(rows, int) and isinstance(columns, int) and 0 < rows < columns
 
     def parts(self, n: Index, size: Index) -> Index:
         """How many parts of a size there are, the last of which may be smaller."""
@@ -317,25 +338,43 @@ class Blocks:
         """Run `body(top, rows, left, panels)` for parts of blocks that make up the result, on several
         threads; a panel of a block takes so many nanoseconds, `inner` times.
         """
-        b, high = self.b, self.high
+        b, high, wide = self.b, self.high, self.wide
         blocks = self.parts(self.rows, high)
-        pieces = b.larger(self.parts(self.panels, b.larger(self.wide, 1)), 1)
+        pieces = b.larger(self.parts(self.panels, b.larger(wide, 1)), 1)
+
+        def of_rows(i: Index, begin: Index, end: Index) -> None:
+            top, left = b.times(i, high), b.times(begin, wide)
+            rows = self.rows if blocks == 1 else b.smaller(high, b.minus(self.rows, top))
+            body(top, rows, left, b.minus(b.smaller(b.times(end, wide), self.panels), left))
+
+        def of_panels(i: Index, begin: Index, end: Index) -> None:
+            top, left = b.times(begin, high), b.times(i, wide)
+            rows = b.minus(b.smaller(b.times(end, high), self.rows), top)
+            body(top, rows, left, b.smaller(wide, b.minus(self.panels, left)))
+
+        takes_all = takes, b.times(inner, wide)
+        if self.by_panels:
+            self.pieces(pieces, blocks, of_panels, *takes_all)
+        else:
+            self.pieces(blocks, pieces, of_rows, *takes_all)
+
+    def pieces(
+        self, n: Index, each: Index, body: Callable[[Index, Index, Index], None], takes: float, inner: Index
+    ) -> None:
+        """Run `body(i, begin, end)` for ranges of the pieces that each of `n` has, on several threads."""
+        b = self.b
 
         def share(begin: Index, end: Index) -> None:
-            first_row = b.quotient(begin, pieces)
+            first = b.quotient(begin, each)
 
-            def row(i: Index, _: Any) -> None:
-                i = b.plus(first_row, i)
-                before = b.times(i, pieces)
-                left = b.times(b.larger(b.minus(begin, before), 0), self.wide)
-                right = b.smaller(b.times(b.minus(end, before), self.wide), self.panels)
-                top = b.times(i, high)
-                rows = self.rows if blocks == 1 else b.smaller(high, b.minus(self.rows, top))
-                body(top, rows, left, b.minus(right, left))
+            def one(i: Index, _: Any) -> None:
+                i = b.plus(first, i)
+                before = b.times(i, each)
+                body(i, b.larger(b.minus(begin, before), 0), b.smaller(b.minus(end, before), each))
 
-            self.each(b.minus(self.parts(end, pieces), first_row), row)
+            self.each(b.minus(self.parts(end, each), first), one)
 
-        ranges(b, b.times(blocks, pieces), share, takes, b.times(inner, self.wide))
+        ranges(b, b.times(n, each), share, takes, inner)
 
     def takes(self, rows: Index) -> tuple[float, Index]:
         """The nanoseconds of a step along a panel, for so many rows, and how many steps there are."""
@@ -372,7 +411,9 @@ class Blocks:
                     value(b.times(pitch, self.size)), value(deep), c, value(b.times(self.pitch, self.size)),
                     value(b.minus(self.columns, j)), adds,
                 ]  # fmt: skip
-                self.stack_of_tiles((rows, vectors), a, data, following, more)
+                is_new = self.first_pitch is not None and not self.by_panels
+                new = b.is_same(p, 0).value if is_new else None
+                self.stack_of_tiles((rows, vectors), a, data, following, new, more)
 
             last = b.is_same(b.plus(left, panels), self.panels)
             whole = b.minus(panels, b.choose(last, 1, 0)) if self.edge else panels
@@ -387,13 +428,23 @@ class Blocks:
         self.each(self.rounds, one_round)
 
     def row(self, first: Value, i: Index) -> Value:
-        """Where a packed row begins."""
-        return self.address(first, self.b.times(i, PITCH), self.size)
+        """Where a row begins, as tiles read it."""
+        pitch = PITCH if self.first_pitch is None else self.first_pitch
+        return self.address(first, self.b.times(i, pitch), self.size)
 
     def stack_of_tiles(
-        self, shape: tuple[Index, int], a: Value, data: Value, following: Value, more: list[Value]
+        self,
+        shape: tuple[Index, int],
+        a: Value,
+        data: Value,
+        following: Value,
+        new: Value | None,
+        more: list[Value],
     ) -> None:
-        """The tiles below each other in a panel, the tallest first: rows in all, and vectors in each."""
+        """The tiles below each other in a panel, the tallest first: rows in all, and vectors in each.
+
+        They fetch the panel that follows, or the next rows where these are `new`.
+        """
         b = self.b
         rows, vectors = shape
 
@@ -402,7 +453,11 @@ class Blocks:
             here = self.address(c, b.times(i, self.pitch), self.size)
             part = b.times(b.rest(t, self.vectors), deep)
             ahead = self.address(following, part, LINE)
+            if new is not None:
+                ahead = b.code.select(new, self.row(a, b.plus(i, height)), ahead)
             args = [self.row(a, i), data, pitch, deep, here, out_pitch, columns, adds, ahead]
+            if self.first_pitch is not None:
+                args.append(value(b.times(self.first_pitch, self.size)))
             b.code.call(VOID, f"@{self.tile(height, vectors)}", args)
 
         whole = b.quotient(rows, self.height)
@@ -424,6 +479,6 @@ class Blocks:
 
     def tile(self, height: int, vectors: int) -> str:
         """The name of the code of a tile."""
-        shape = Tile(self.machine, self.kind, height, vectors)
+        shape = Tile(self.machine, self.kind, height, vectors, self.first_pitch is None)
         self.b.program.share(shape.name, shape.text)
         return shape.name

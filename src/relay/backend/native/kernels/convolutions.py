@@ -20,6 +20,10 @@ from relay.op.native import WindowProduct
 from relay.op.nn.layout import SPATIAL
 from relay.op.nn.loops import put_in, sum_type
 
+SETS = 4096
+"""Bytes after which the next line is of the same set of the first level of the cache."""
+MANY = 160
+"""Filters from which on it does not matter that rows are packed before they are multiplied."""
 FEWEST = 8
 """Filters in a group for which tiles are worth it."""
 MOVED = 1.0
@@ -57,7 +61,9 @@ class Convolutions(Sums):
         self.outputs = b.quotient(self.sizes[-1], c.groups)
         depth = b.times(b.count(self.window), self.inputs)
         self.blocks = Blocks(b, self.sums, b.count(self.row_sizes), depth, self.outputs, self.sizes[-1])
-        if not self.is_product:
+        if self.is_in_place:
+            self.blocks.read_in_place(self.inputs)
+        elif not self.is_product:
             self.blocks.gather()
 
     @property
@@ -67,19 +73,31 @@ class Convolutions(Sums):
         ones = all(n == 1 for n in (*self.window, *self.row_sizes, *self.x.sizes[:-1], c.groups))
         return ones and not any(c.before)
 
+    @property
+    def is_in_place(self) -> bool:
+        """Whether each place sees the one of the data that it lies on: rows that tiles read where they are,
+        unless all begin in one set of the cache.
+        """
+        c = self.convolution
+        same = self.sizes[1:-1] == self.x.sizes[1:-1] and all(isinstance(n, int) for n in self.sizes[1:])
+        ones = all(n == 1 for n in (*self.window, *c.strides, c.groups)) and not any(c.before)
+        apart = isinstance(self.inputs, int) and self.inputs * SIZES[scalar(self.sums)] % SETS != 0
+        pays = self.blocks.has_few_rows or (isinstance(self.outputs, int) and self.outputs <= MANY)
+        return same and ones and apart and pays and self.x.dtype == self.sums and not self.is_product
+
     def write(self, out: View, put: Put | None) -> None:
         """One group of channels after the other."""
         b, blocks = self.b, self.blocks
         factor = Factor(self.data, self.x.dtype, turned=False)
         second = self.weight()
         blocks.make_room(factor if self.is_product else None, second if isinstance(second, Factor) else None)
-        geometry = None if self.is_product else self.geometry()
+        geometry = None if self.is_product or self.is_in_place else self.geometry()
         assert out.data is not None
         to = out.data
 
         def group(index: Sequence[Index]) -> None:
             g = index[0] if index else 0
-            first = blocks.pack_first(factor) if geometry is None else self.seen_by(geometry, g)
+            first = self.first(factor) if geometry is None else self.seen_by(geometry, g)
             shift = b.times(g, self.outputs)
             tail = None if put is None else self.tail((), self.row_sizes, put, blocks.unit, shift)
             blocks.multiply(first, self.filters(second, g), blocks.address(to, shift, blocks.size), tail)
@@ -114,6 +132,15 @@ class Convolutions(Sums):
         return blocks.packed(blocks.address(weight, place, blocks.size))
 
     # --- windows ---
+
+    def first(self, x: Factor) -> First:
+        """Rows that are read where they are."""
+        b, blocks = self.b, self.blocks
+        if self.is_product:
+            return blocks.pack_first(x)
+        return lambda r, top, rows: blocks.row(
+            blocks.address(x.data, b.times(r, blocks.deep), blocks.size), top
+        )
 
     def seen_by(self, geometry: Value, group: Index) -> First:
         """Rows of what windows see of a group of channels, moved where tiles read them as they are needed."""

@@ -32,11 +32,13 @@ class Tile:
     kind: str
     rows: int
     width: int
+    is_packed: bool = True
+    """Whether rows of the first operand are `PITCH` numbers apart; else as far as a call says."""
 
     @property
     def name(self) -> str:
         """Of its code."""
-        return f"relay.tile.{self.kind}.{self.rows}x{self.width}"
+        return f"relay.tile.{self.kind}.{self.rows}x{self.width}{'' if self.is_packed else '.open'}"
 
     @property
     def lanes(self) -> int:
@@ -59,7 +61,8 @@ class Tile:
         return self.width * self.lanes
 
     def text(self) -> str:
-        """The code: `(first, second, pitch, depth, out, out_pitch, columns, adds, ahead)`, pitches in bytes.
+        """The code: `(first, second, pitch, depth, out, out_pitch, columns, adds, ahead)`, pitches in bytes,
+        and the pitch of the first operand if that is not packed.
 
         A cache line of `ahead` is fetched for each number of the summed dimension.
         """
@@ -75,6 +78,7 @@ class Writing:
         kinds = [POINTER, POINTER, "i64", "i64", POINTER, "i64", "i64", "i1", POINTER]
         names = ["a", "b", "pitch", "depth", "c", "out_pitch", "columns", "adds", "ahead"]
         params = [Value(kind, f"%{name}") for kind, name in zip(kinds, names, strict=True)]
+        self.open_pitch = Value("i64", "%open_pitch")
         (
             self.a,
             self.b,
@@ -89,7 +93,21 @@ class Writing:
         self.align = SIZES[tile.kind]
         self.suffix = f"v{tile.lanes}{'f32' if tile.kind == 'float' else 'f64'}.p0"
         traits = 'nounwind noinline "prefer-vector-width"="512"'
-        self.code = Code(tile.name, VOID, params, traits=traits)
+        given = params if tile.is_packed else [*params, self.open_pitch]
+        self.code = Code(tile.name, VOID, given, traits=traits)
+        self.rows = self.find_rows()
+
+    def find_rows(self) -> list[Value]:
+        """Where the rows of the first operand begin.
+
+        LLVM is not told how those lie that are not packed: it would add their pitch up from row to row, again
+        and again, instead of keeping addresses.
+        """
+        code, n = self.code, self.tile.rows
+        if self.tile.is_packed:
+            return [code.at(self.a, r * PITCH * SIZES[self.tile.kind]) for r in range(n)]
+        places = [code.at(self.a, code.op("mul", self.open_pitch, integer(r))) for r in range(n)]
+        return [code.set(POINTER, f'call ptr asm "", "=r,0"({p})') for p in places]
 
     def text(self) -> str:
         """The whole function."""
@@ -97,7 +115,7 @@ class Writing:
         count = tile.rows * tile.width
         zero = Value(tile.vector, "zeroinitializer")
         sums = [zero] * (count * tile.sets)
-        a, b, done = self.a, self.b, integer(0)
+        a, b, done = integer(0), self.b, integer(0)
         self.expect_results()
         if tile.sets > 1:
             whole = code.op("udiv", self.depth, integer(tile.sets))
@@ -112,7 +130,9 @@ class Writing:
     def along(
         self, n: Value, a: Value, b: Value, sums: list[Value], steps: int
     ) -> tuple[Value, Value, list[Value]]:
-        """Add `n` times `steps` products to each sum, a step to each set."""
+        """Add `n` times `steps` products to each sum, a step to each set; `a` is how far rows of the first
+        operand have been read, in bytes, and `b` the next row of the second.
+        """
         code = self.code
         start, head, after = code.here, code.label(), code.label()
         entering = code.label()
@@ -122,7 +142,7 @@ class Writing:
         code.block(head)
         at = len(code.lines)
         i = Value("i64", code.fresh())
-        inner_a, inner_b = Value(POINTER, code.fresh()), Value(POINTER, code.fresh())
+        inner_a, inner_b = Value("i64", code.fresh()), Value(POINTER, code.fresh())
         inner = [Value(v.type, code.fresh()) for v in sums]
         new: list[Value] = []
         self.fetch(i, inner_b)
@@ -131,7 +151,7 @@ class Writing:
         for s in range(steps):
             new += self.step(inner_a, s, row, inner[s * count : (s + 1) * count])
             row = code.at(row, self.pitch)
-        next_a = code.at(inner_a, SIZES[self.tile.kind] * steps)
+        next_a = code.op("add", inner_a, integer(SIZES[self.tile.kind] * steps))
         left = code.op("sub", i, integer(1))
         end = code.here
         code.branch(code.compare("icmp ne", left, integer(0)), head, after)
@@ -179,7 +199,7 @@ class Writing:
         ]
         found: list[Value] = []
         for r in range(tile.rows):
-            x = code.load(tile.kind, code.at(a, (r * PITCH + k) * size))
+            x = code.load(tile.kind, code.at(code.at(self.rows[r], a), k * size))
             found += self.products(self.spread(x), parts, sums[r * tile.width : (r + 1) * tile.width])
         return found
 
