@@ -1,7 +1,6 @@
 """What convolutions and pooling share: windows, and the padding around the data."""
 
 from dataclasses import dataclass
-from itertools import product
 from typing import Any
 
 import numpy as np
@@ -60,8 +59,3 @@ def windows(x: Value, window: Window, outside: Any) -> tuple[Value, Any]:
     if not inside.all():
         found = call("where", constant(inside), found, constant(outside, x.dtype))
     return found, places
-
-
-def corners(rank: int) -> list[tuple[int, ...]]:
-    """The corners of a cell of a grid."""
-    return list(product((0, 1), repeat=rank))

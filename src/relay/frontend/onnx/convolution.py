@@ -9,7 +9,6 @@ from relay.frontend.onnx.registry import converts
 from relay.frontend.onnx.window import geometry
 from relay.frontend.support import as_rows, cast
 from relay.frontend.value import Value, call, constant
-from relay.frontend.window import corners
 
 
 def convolved(node: Node, x: Value, weight: Value, out_dtype: str = "") -> Value:
@@ -90,63 +89,13 @@ def deform_conv(
     node: Node, x: Value, weight: Value, offset: Value, bias: Value | None = None, mask: Value | None = None
 ) -> Value:
     """The convolution of data taken at places moved by offsets, between the pixels by interpolation."""
-    n, c, h, w = x.sizes()
-    o, cg, kh, kw = weight.sizes()
-    parts, groups = node.int("offset_group", 1), node.int("group", 1)
-    g = geometry(node, x, (kh, kw))
-    oh, ow = g.outputs((h, w))
-    k = kh * kw
-    moves = call("reshape", offset, newshape=(n, parts, k, 2, oh * ow))
-    rows = (np.arange(oh) * g.strides[0] - g.before[0])[None, :] + (np.arange(kh) * g.dilations[0])[:, None]
-    columns = (np.arange(ow) * g.strides[1] - g.before[1])[None, :] + (np.arange(kw) * g.dilations[1])[
-        :, None
-    ]
-    base = [
-        np.broadcast_to(rows[:, None, :, None], (kh, kw, oh, ow)).reshape(k, oh * ow),
-        np.broadcast_to(columns[None, :, None, :], (kh, kw, oh, ow)).reshape(k, oh * ow),
-    ]
-    at = [
-        call("take", moves, constant(i, "int64"), axis=3) + constant(base[i], x.dtype) for i in (0, 1)
-    ]  # each (n, parts, k, places)
-    flat = call("reshape", x, newshape=(n, parts, c // parts, h * w))
-    taken = interpolated(flat, at, (h, w))  # (n, parts, c / parts, k * places)
-    taken = call("reshape", taken, newshape=(n, parts, c // parts, k, oh * ow))
-    if mask is not None:
-        taken = taken * call("reshape", mask, newshape=(n, parts, 1, k, oh * ow))
-    taken = call("reshape", taken, newshape=(n, groups, cg * k, oh * ow))
-    matrix = call("reshape", weight, newshape=(groups, o // groups, cg * k))
-    found = call("nn.matmul", matrix, taken)
-    found = call("reshape", found, newshape=(n, o, oh, ow))
+    w = geometry(node, x, weight.sizes()[2:])
+    found = call(
+        "nn.deformable_conv2d", x, offset, weight, *([] if mask is None else [mask]), strides=w.strides,
+        padding=w.padding, dilation=w.dilations, deformable_groups=node.int("offset_group", 1),
+        groups=node.int("group", 1),
+    )  # fmt: skip
     return found if bias is None else call("nn.bias_add", found, bias, axis=1)
-
-
-def interpolated(flat: Value, at: list[Value], sizes: tuple[int, ...]) -> Value:
-    """Data `(n, g, c, h * w)` at places `(n, g, ...)` between its pixels; 0 outside: `(n, g, c, places)`."""
-    n, g, c, _ = flat.sizes()
-    total: Value | None = None
-    low = [call("floor", a) for a in at]
-    for corner in corners(len(sizes)):
-        weight: Value | None = None
-        inside: Value | None = None
-        place: Value | None = None
-        for a, first, step, size in zip(at, low, corner, sizes, strict=True):
-            part = (a - first) if step else (1 - (a - first))
-            weight = part if weight is None else weight * part
-            spot = cast(first, "int64") + step
-            good = call("logical_and", call("greater_equal", spot, 0), call("less", spot, size))
-            inside = good if inside is None else call("logical_and", inside, good)
-            spot = call("clip", spot, a_min=0, a_max=size - 1)
-            place = spot if place is None else place * size + spot
-        assert weight is not None
-        assert inside is not None
-        assert place is not None
-        factor = call("where", inside, weight, constant(0, weight.dtype))
-        index = call("reshape", place, newshape=(n, g, 1, -1))
-        index = call("broadcast_to", index, shape=(n, g, c, index.size(3)))
-        term = call("gather", flat, index, axis=3) * call("reshape", factor, newshape=(n, g, 1, -1))
-        total = term if total is None else total + term
-    assert total is not None
-    return total
 
 
 @converts("Col2Im")

@@ -115,29 +115,3 @@ def max_unpool(node: Node, x: Value, places: Value, shape: Value | None = None) 
         width = tuple([(0, b - a) for a, b in zip(own, wanted, strict=True)])
         found = call("nn.pad", found, pad_width=width)
     return found
-
-
-@converts("MaxRoiPool")
-def max_roi_pool(node: Node, x: Value, rois: Value) -> Value:
-    """The greatest element in each cell of a grid laid over each region, whose places must be known."""
-    ph, pw = node.ints("pooled_shape")
-    scale = node.float("spatial_scale", 1.0)
-    _, c, h, w = x.sizes()
-    cells: list[Value] = []
-    for image, *corners in rois.known("the regions").tolist():
-        x0, y0, x1, y1 = (int(np.floor(v * scale + 0.5)) for v in corners)
-        rh, rw = max(y1 - y0 + 1, 1), max(x1 - x0 + 1, 1)
-        part = call("take", x, constant(int(image), "int64"), axis=0)
-        for i in range(ph):
-            for j in range(pw):
-                top, bottom = y0 + int(np.floor(i * rh / ph)), y0 + int(np.ceil((i + 1) * rh / ph))
-                left, right = x0 + int(np.floor(j * rw / pw)), x0 + int(np.ceil((j + 1) * rw / pw))
-                top, bottom = (min(max(v, 0), h) for v in (top, bottom))
-                left, right = (min(max(v, 0), w) for v in (left, right))
-                if bottom <= top or right <= left:
-                    cells.append(call("full", constant(0, x.dtype), shape=(c,)))
-                    continue
-                cut = call("strided_slice", part, begin=(top, left), end=(bottom, right), axes=(1, 2))
-                cells.append(call("max", cut, axis=(1, 2)))
-    rows = call("stack", tuple(cells), axis=0)
-    return call("transpose", call("reshape", rows, newshape=(-1, ph, pw, c)), axes=(0, 3, 1, 2))

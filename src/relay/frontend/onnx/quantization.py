@@ -9,8 +9,10 @@ from relay.frontend.onnx.shape import to_float8
 from relay.frontend.onnx.tensors import dtype_of
 from relay.frontend.products import matmul
 from relay.frontend.support import as_rows, axis_in, cast
-from relay.frontend.value import Value, call, constant
-from relay.ir.dtype import integer_range, is_float, is_integer
+from relay.frontend.value import Value, call, constant, open_call
+from relay.ir.dtype import is_float, is_integer
+from relay.op.qnn.scales import rounded
+from relay.op.term import Term
 
 
 def laid(v: Value, x: Value, axis: int, block: int) -> Value:
@@ -39,6 +41,9 @@ def quantize_linear(node: Node, x: Value, scale: Value, zero: Value | None = Non
     to = dtype_of(node.int("output_dtype", 0) or 2) if zero is None else zero.dtype
     axis, block = axis_and_block(node, x)
     precision = node.int("precision", 0)
+    if is_integer(to) and not precision and x.is_float and scale.dtype == x.dtype and varies(scale, block):
+        point = constant(0, to) if zero is None else zero
+        return call("qnn.quantize", x, scale, point, axis=axis, out_dtype=to)
     wide = dtype_of(precision) if precision else "float32" if is_integer(x.dtype) else scale.dtype
     if wide in ("float16", "bfloat16") and not precision:
         wide = x.dtype if x.is_float else "float32"
@@ -53,13 +58,14 @@ def quantized(ratio: Value, zero: Value | None, to: str, saturate: bool = True) 
     if is_float(to):
         moved = ratio if zero is None else ratio + cast(zero, ratio.dtype)
         return to_float8(moved, to, saturate) if to.startswith("float8") else cast(moved, to)
-    low, high = integer_range(to)
-    whole = cast(call("round", ratio), "float32") if ratio.dtype != "float64" else call("round", ratio)
-    moved = whole if zero is None else whole + cast(zero, whole.dtype)
-    bounded = call("clip", moved, a_min=float(low), a_max=float(high))
-    if to in ("int4", "uint4", "int2", "uint2"):
-        return cast(cast(bounded, "int32"), to)
-    return cast(bounded, to)
+    point = constant(0, to) if zero is None else zero
+    terms = [Term(v.stand_in, v.dtype) for v in (ratio, point)]
+    return open_call(rounded(terms[0], terms[1], to).expr, [ratio, point])
+
+
+def varies(scale: Value, block: int) -> bool:
+    """Whether there is one scale for all, or one for each place of an axis."""
+    return scale.rank == 0 or (scale.rank == 1 and not block)
 
 
 @converts("DequantizeLinear")
@@ -67,6 +73,9 @@ def dequantize_linear(node: Node, x: Value, scale: Value, zero: Value | None = N
     """`(x - zero) * scale`."""
     axis, block = axis_and_block(node, x)
     to = dtype_of(node.int("output_dtype", 0)) if node.int("output_dtype", 0) else scale.dtype
+    if is_integer(x.dtype) and varies(scale, block):
+        point = constant(0, x.dtype) if zero is None else zero
+        return call("qnn.dequantize", x, scale, point, axis=axis, out_dtype=to)
     factor = laid(scale, x, axis, block)
     if is_integer(x.dtype):
         whole = cast(x, "int32")
@@ -89,7 +98,7 @@ def dynamic_quantize_linear(node: Node, x: Value) -> Any:
     safe = call("where", call("equal", scale, zero), constant(1, x.dtype), scale)
     point = call("round", call("clip", -low / safe, a_min=0.0, a_max=255.0))
     point = cast(point, "uint8")
-    return quantized(x / safe, point, "uint8"), scale, point
+    return call("qnn.quantize", x, safe, point, out_dtype="uint8"), scale, point
 
 
 @converts("MatMulInteger")

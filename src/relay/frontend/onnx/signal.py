@@ -1,22 +1,12 @@
-"""Fourier transforms, as products with matrices of cosines and sines."""
-
-from typing import Any
+"""Fourier transforms."""
 
 import numpy as np
 
 from relay.frontend.onnx.node import Node
 from relay.frontend.onnx.registry import converts
 from relay.frontend.onnx.tensors import dtype_of
-from relay.frontend.products import matmul
 from relay.frontend.support import axis_in, cast
-from relay.frontend.value import Value, call, constant
-
-
-def waves(length: int, count: int, *, inverse: bool) -> tuple[Any, Any]:
-    """Cosines and sines `(length, count)` of the transform."""
-    angle = (2 if inverse else -2) * np.pi * np.outer(np.arange(length), np.arange(count)) / length
-    scale = 1 / length if inverse else 1.0
-    return np.cos(angle) * scale, np.sin(angle) * scale
+from relay.frontend.value import Value, call, constant, fields
 
 
 def part(x: Value, index: int) -> Value:
@@ -36,50 +26,30 @@ def fitted(x: Value, axis: int, length: int) -> Value:
     return x
 
 
-def transformed(real: Value, imaginary: Value | None, axis: int, count: int, inverse: bool) -> Value:
-    """The first `count` terms along an axis, as pairs in a new last axis; `inverse` real terms stay pairs."""
-    length = real.size(axis)
-    cosines, sines = (constant(w, real.dtype) for w in waves(length, count, inverse=inverse))
-    order = [a for a in range(real.rank) if a != axis] + [axis]
-    back = list(np.argsort(order))
-
-    def product(x: Value, w: Value) -> Value:
-        moved = matmul(call("transpose", x, axes=tuple(order)), w)
-        return call("transpose", moved, axes=tuple(int(b) for b in back))
-
-    a, b = product(real, cosines), product(real, sines)
-    if imaginary is not None:
-        a, b = a - product(imaginary, sines), b + product(imaginary, cosines)
-    return call("stack", (a, b), axis=real.rank)
-
-
 def dft(x: Value, length: int | None, axis: int, inverse: bool, onesided: bool) -> Value:
     """The transform of real data `(..., 1)` or complex data `(..., 2)`."""
-    n = x.size(axis) if length is None else length
-    if inverse and onesided:
-        return _real_from_half(x, axis, 2 * (x.size(axis) - 1) if length is None else n)
-    x = fitted(x, axis, n)
-    real = part(x, 0)
-    imaginary = part(x, 1) if x.size(x.rank - 1) == 2 else None
-    return transformed(real, imaginary, axis, n // 2 + 1 if onesided else n, inverse)
-
-
-def _real_from_half(x: Value, axis: int, n: int) -> Value:
-    """Real data from the first half of their terms; the others are their conjugates."""
-    half = n // 2 + 1
-    x = fitted(x, axis, half)
-    k, t = np.arange(half), np.arange(n)
-    times = np.where((k == 0) | ((n % 2 == 0) & (k == n // 2)), 1.0, 2.0)[:, None] / n
-    angle = 2 * np.pi * np.outer(k, t) / n
+    half = inverse and onesided
+    n = length if length is not None else 2 * (x.size(axis) - 1) if half else x.size(axis)
+    x = fitted(x, axis, n // 2 + 1 if half else n)
     order = [a for a in range(x.rank - 1) if a != axis] + [axis]
-    back = [int(b) for b in np.argsort(order)]
-    found: Value | None = None
-    for index, wave in ((0, np.cos(angle) * times), (1, -np.sin(angle) * times)):
-        moved = matmul(call("transpose", part(x, index), axes=tuple(order)), constant(wave, x.dtype))
-        term = call("transpose", moved, axes=tuple(back))
-        found = term if found is None else found + term
-    assert found is not None
-    return call("expand_dims", found, axis=found.rank)
+    parts = [call("transpose", part(x, k), axes=tuple(order)) for k in range(x.size(x.rank - 1))]
+    real, imaginary = parts if len(parts) == 2 else (parts[0], call("zeros_like", parts[0]))
+    if half:
+        real, imaginary = whole(real, n, 1), whole(imaginary, n, -1)
+    found = fields(call("dft", real, imaginary, inverse=inverse))
+    back = tuple([int(b) for b in np.argsort(order)])
+    kept = [call("transpose", v, axes=back) for v in (found[:1] if half else found)]
+    if onesided and not inverse:
+        kept = [call("strided_slice", v, begin=(0,), end=(n // 2 + 1,), axes=(axis,)) for v in kept]
+    return call("stack", tuple(kept), axis=x.rank - 1)
+
+
+def whole(x: Value, n: int, sign: int) -> Value:
+    """All `n` terms from the first half; the others are theirs, mirrored, times a sign."""
+    places = np.arange(n)
+    mirrored = places > n // 2
+    found = call("take", x, constant(np.where(mirrored, n - places, places)), axis=x.rank - 1)
+    return found if sign > 0 else found * constant(np.where(mirrored, sign, 1), x.dtype)
 
 
 @converts("DFT", since=17)
@@ -112,12 +82,18 @@ def stft(
         return node.fail("neither a window nor the length of frames is given")
     if hop <= 0 or size <= 0:
         return node.fail("frames and steps are longer than 0")
-    count = (x.size(1) - size) // hop + 1
-    places = np.arange(count)[:, None] * hop + np.arange(size)[None]
-    frames = call("take", x, constant(places), axis=1)  # (n, frames, size, 1 or 2)
-    if window is not None:
-        frames = frames * call("expand_dims", cast(window, x.dtype), axis=1)
-    return dft(frames, size, 2, False, bool(node.int("onesided", 1)))
+    weights = [] if window is None else [cast(window, x.dtype)]
+    several = x.size(2) == 2
+    onesided = bool(node.int("onesided", 1)) and not several
+    found = [
+        call("stft", part(x, k), *weights, n_fft=size, hop_length=hop, onesided=onesided)
+        for k in range(x.size(2))
+    ]
+    terms = found[0]
+    if several:
+        (a, b), (c, d) = ((part(v, 0), part(v, 1)) for v in found)
+        terms = call("stack", (a - d, b + c), axis=3)
+    return call("transpose", terms, axes=(0, 2, 1, 3))
 
 
 @converts("MelWeightMatrix")

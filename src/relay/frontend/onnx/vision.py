@@ -45,6 +45,13 @@ def roi_align(node: Node, x: Value, rois: Value, batch: Value) -> Value:
     )
 
 
+@converts("MaxRoiPool")
+def max_roi_pool(node: Node, x: Value, rois: Value) -> Value:
+    """The greatest element in each cell of a grid laid over each region."""
+    size, scale = tuple(node.ints("pooled_shape")), node.float("spatial_scale", 1.0)
+    return call("vision.roi_pool", x, rois, pooled_size=size, spatial_scale=scale)
+
+
 @converts("NonMaxSuppression")
 def non_max_suppression(
     node: Node, boxes: Value, scores: Value, most: Value | None = None, overlap: Value | None = None,

@@ -20,7 +20,8 @@ class DeformableConv2D(Composite):
     """`nn.conv2d` whose taps are moved by offsets `(n, 2 * groups * taps, h, w)`, rows before columns.
 
     Values between pixels are interpolated, and 0 beyond the data.  Each of the `deformable_groups` of
-    channels has offsets of its own.  Source: Dai and others, 2017.
+    channels has offsets of its own, and with a `mask` `(n, groups * taps, h, w)` a factor for each tap.
+    Source: Dai and others, 2017; Zhu and others, 2018.
 
     relay> nn.deformable_conv2d([[[[1.0, 3.0]]]], [[[[0.0, 0.0]], [[0.5, 0.0]]]], [[[[2.0]]]])
     [[[[4.0, 6.0]]]]
@@ -42,30 +43,35 @@ class DeformableConv2D(Composite):
         sample("1x4x5x6 float32", "1x36x3x2 float32", "4x4x3x3 float32", deformable_groups=2, strides=(1, 2)),
         sample("2x5x4x3 float32", "2x5x4x8 float32", "2x2x3x2 float32",
                data_layout="NHWC", kernel_layout="HWIO", padding=(0, 0, 1, 1)),
+        sample("1x4x4x5 float32", "1x16x3x4 float32", "2x4x2x2 float32", "1x8x3x4 float32",
+               deformable_groups=2),
     )  # fmt: skip
 
     def inner(self) -> dict[str, Any]:
         """The attributes of `nn.conv2d`."""
         return {name: v for name, v in self.attributes().items() if name != "deformable_groups"}
 
-    def infer(self, t: Typing, data: Type, offset: Type, weight: Type) -> Type:
+    def infer(self, t: Typing, data: Type, offset: Type, weight: Type, mask: Type | None = None) -> Type:
         t.equal(t.dtype(offset), t.dtype(data), why="data and offsets have one base type")
         found = instance("nn.conv2d", self.inner()).infer(t, data, weight)
         kernel = t.shape(weight, 4, "the weight")
         taps = [t.static(t.settled(kernel[self.kernel_layout.index(letter)])) for letter in "HW"]
         if None in taps:
             t.fail("shape-constraint", "the size of the window is known here")
-        moves, shape = t.shape(offset, 4, "the offsets"), t.shape(found)
-        layout = self.out_layout or self.data_layout
-        wanted = {
-            "N": shape[layout.index("N")],
-            "C": 2 * self.deformable_groups * (taps[0] or 0) * (taps[1] or 0),
-        }
-        wanted |= {letter: shape[layout.index(letter)] for letter in "HW"}
-        t.equal(moves, tuple([wanted[letter] for letter in self.data_layout]), why="each tap has two offsets")
+        shape, layout = t.shape(found), self.out_layout or self.data_layout
+        count = self.deformable_groups * (taps[0] or 0) * (taps[1] or 0)
+        wanted = {letter: shape[layout.index(letter)] for letter in "NHW"}
+
+        def with_channels(n: int) -> tuple[Any, ...]:
+            return tuple([n if letter == "C" else wanted[letter] for letter in self.data_layout])
+
+        t.equal(t.shape(offset, 4, "the offsets"), with_channels(2 * count), why="each tap has two offsets")
+        if mask is not None:
+            t.equal(t.dtype(mask), t.dtype(data), why="data and mask have one base type")
+            t.equal(t.shape(mask, 4, "the mask"), with_channels(count), why="each tap has a factor")
         return found
 
-    def decompose(self, types: Any, data: Expr, offset: Expr, weight: Expr) -> Expr:
+    def decompose(self, types: Any, data: Expr, offset: Expr, weight: Expr, mask: Expr | None = None) -> Expr:
         dtype, groups = types[0].dtype, self.deformable_groups
         shape = [dims(types[2])[self.kernel_layout.index(letter)] for letter in "OIHW"]
         kh, kw = shape[2], shape[3]
@@ -87,7 +93,13 @@ class DeformableConv2D(Composite):
                 each = channels // groups
                 some = x.of("strided_slice", begin=(g * each,), end=((g + 1) * each,), axes=(3,))
                 kind = TensorType((*dims(own)[:3], each), dtype)
-            parts.append(sampled(some, kind, at, "linear", "zeros", False).expr)  # (n, h, w, taps, c)
+            values = sampled(some, kind, at, "linear", "zeros", False)  # (n, h, w, taps, c)
+            if mask is not None:
+                factors = Term(mask, dtype).of("transpose", axes=positions(self.data_layout, "NHWC"))
+                first, last = g * kh * kw, (g + 1) * kh * kw
+                own_factors = factors.of("strided_slice", begin=(first,), end=(last,), axes=(3,))
+                values = values * own_factors.of("expand_dims", axis=4)
+            parts.append(values.expr)
         columns = Term(apply("concatenate", tuple(parts), axis=4) if groups > 1 else parts[0], dtype)
         columns = columns.of("transpose", axes=(0, 4, 3, 1, 2)).of("reshape", newshape=(0, -3, 0, 0))
         w = Term(weight, dtype).of("transpose", axes=positions(self.kernel_layout, "OIHW"))

@@ -89,7 +89,12 @@ def bounded(x: Term, dtype: str) -> Term:
 
 def quantised(x: Term, scale: Term, zero: Term, dtype: str) -> Term:
     """`x / scale + zero`, rounded to even and held within the range of `dtype`."""
-    whole = (x / scale).of("round")
+    return rounded(x / scale, zero, dtype)
+
+
+def rounded(ratio: Term, zero: Term, dtype: str) -> Term:
+    """`ratio + zero`, rounded to even and held within the range of `dtype`."""
+    whole = ratio.of("round")
     whole = whole if whole.dtype == "float64" else whole.cast("float32")
     return bounded(whole + zero.cast(str(whole.dtype)), dtype)
 

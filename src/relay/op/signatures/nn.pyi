@@ -526,6 +526,7 @@ def deformable_conv2d(
     data: Operand,
     offset: Operand,
     weight: Operand,
+    mask: Operand | None = None,
     strides: int | Sequence[int] = (1, 1),
     padding: int | Sequence[int] = (0, 0),
     dilation: int | Sequence[int] = (1, 1),
