@@ -8,7 +8,7 @@ import pytest
 import relay
 from relay.backend.native.compilation import Compilation
 from relay.backend.native.compiled import NativeProgram
-from relay.backend.native.kernels import blocks
+from relay.backend.native.kernels import block_shape
 from relay.backend.native.kernels.machine import AVX2, NEON, Machine
 from relay.ir.dtype import to_numpy
 
@@ -214,7 +214,7 @@ def test_threads_do_not_change_a_bit_of_fewer_products(name: str) -> None:
 @pytest.mark.parametrize("machine", [AVX2, NEON])
 @pytest.mark.parametrize("name", ["odd channels", "tiles of four", "deep"])
 def test_vectors_of_other_machines(name: str, machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(blocks, "host", lambda: machine)
+    monkeypatch.setattr(block_shape, "host", lambda: machine)
     check(*layer(CASES.get(name) or FEWER_PRODUCTS[name][1]))
 
 

@@ -6,31 +6,18 @@ numbers, which stay in the second level of the cache while all panels of a block
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import gcd
 from typing import Any
 
 from relay.backend.native.code import VOID, Value
 from relay.backend.native.indices import Index, value
-from relay.backend.native.kernels.machine import host
+from relay.backend.native.kernels.block_shape import COLUMNS, Shape
 from relay.backend.native.kernels.packing import Packing
-from relay.backend.native.kernels.tile import DEEPEST, LINE, PITCH, Tile
-from relay.backend.native.loops import Loops
+from relay.backend.native.kernels.tile import LINE, PITCH, Tile
 from relay.backend.native.representation import SIZES, scalar
 from relay.backend.native.shares import ranges
 
-ROWS, COLUMNS = 160, 576
-"""About how many rows and columns a block has."""
-PIECES = 8
-"""How many pieces of work are enough for the threads, if each has to pack rows."""
-LOWEST = 4
-"""Tiles that a block has below each other for those pieces."""
-EVEN = 4
-"""How many tiles below each other are made as high as each other, at most."""
 STRIP = 16
 """Rows of the second operand that are moved at once: as many streams as a processor follows."""
-NARROW = 1.06
-"""What a number costs in tiles of two vectors, in what it does in tiles of three: more loads."""
-
 SUM, MOVE = 0.02, 0.1
 """Nanoseconds for a product that is added, and for a number that is moved."""
 
@@ -53,102 +40,8 @@ class Factor:
     turned: bool
 
 
-class Blocks:
-    """Products of `rows x depth` and `depth x columns` numbers, summed in float32 or float64."""
-
-    def __init__(
-        self, b: Loops, dtype: str, rows: Index, depth: Index, columns: Index, pitch: Index | None = None
-    ) -> None:
-        """`dtype` is the base type of sums; rows of the result are `pitch` numbers apart, if these are more
-        than its columns.
-        """
-        self.b = b
-        self.machine = host()
-        self.dtype = dtype
-        self.kind = scalar(dtype)
-        self.size = SIZES[self.kind]
-        self.rows, self.depth, self.columns = rows, depth, columns
-        self.pitch = columns if pitch is None else pitch
-        self.vectors = self.vectors_of_tiles()
-        self.height = self.height_of_tiles()
-        self.width = self.vectors * self.machine.lanes(self.kind)
-        self.panels = self.parts(columns, self.width)
-        self.edge = self.vectors_of_edge()
-        self.rounds = b.larger(1, self.parts(depth, DEEPEST))
-        self.deep = self.parts(depth, self.rounds)
-        self.high = self.height_of_blocks(ROWS)
-        self.wide: Index = 1
-        """Panels that belong together when a block is shared out."""
-        self.by_panels = False
-        """Whether all rows go over one panel after the other, rather than one block of rows over all panels."""
-        self.first_pitch: Index | None = None
-        """Numbers between two rows of the first operand, where tiles read it as it is."""
-        self.first: Value | None = None
-        self.second: Value | None = None
-
-    def vectors_of_tiles(self) -> int:
-        """Vectors in a row of a tile: three where there are registers, and few columns are left over."""
-        lanes, n = self.machine.lanes(self.kind), self.columns
-        if not self.machine.is_wide:
-            return 2
-        if not isinstance(n, int):
-            return 3
-        cost = {2: NARROW * -(-n // (2 * lanes)) * 2, 3: -(-n // (3 * lanes)) * 3}
-        return min(cost, key=lambda width: cost[width])
-
-    def vectors_of_edge(self) -> int:
-        """Vectors that the last panel has, if that is known to be fewer than others have; else 0."""
-        rest = self.columns % self.width if isinstance(self.columns, int) else 0
-        found = -(-rest // self.machine.lanes(self.kind))
-        return found if found < self.vectors else 0
-
-    def height_of_tiles(self) -> int:
-        """As many rows as registers hold; less where there are few, so that tiles are about as high."""
-        most = self.machine.tallest(self.vectors)
-        if not isinstance(self.rows, int) or self.rows > EVEN * most:
-            return most
-        return max(1, -(-self.rows // max(1, -(-self.rows // most))))
-
-    def height_of_blocks(self, rows: Index) -> Index:
-        """Rows of blocks of about so many, all of them as high."""
-        blocks = self.b.larger(1, self.parts(self.rows, rows))
-        tiles = self.parts(self.parts(self.rows, blocks), self.height)
-        return self.b.larger(1, self.b.times(tiles, self.height))
-
-    def gather(self) -> None:
-        """Shape blocks so that few share rows, which each that does has to pack, and there are `PIECES`."""
-        lowest = LOWEST * self.height
-        if isinstance(self.rows, int) and self.rows >= PIECES * lowest:
-            self.high = self.height_of_blocks(min(ROWS, -(-self.rows // PIECES)))
-        blocks = self.parts(self.rows, self.high) if isinstance(self.rows, int) else 2
-        self.wide = self.parts(self.panels, self.parts(PIECES, self.b.larger(1, blocks)))
-
-    def read_in_place(self, pitch: Index) -> None:
-        """Have tiles read the first operand where it is, with rows so far apart.
-
-        Where rows are few, all of them, or half, go over a panel before the next one: the second operand,
-        which is larger then, is read once.
-        """
-        self.first_pitch = pitch
-        if self.has_few_rows:
-            self.by_panels = True
-            self.high = self.height_of_blocks(self.parts(self.rows, 2))
-
-    @property
-    def has_few_rows(self) -> bool:
-        """Whether there are fewer rows than columns, as far as that is known."""
-        rows, columns = self.rows, self.columns
-        return isinstance(rows, int) and isinstance(columns, int) and 0 < rows < columns
-
-    def parts(self, n: Index, size: Index) -> Index:
-        """How many parts of a size there are, the last of which may be smaller."""
-        b = self.b
-        return b.quotient(b.plus(n, b.minus(size, 1)), size)
-
-    def address(self, base: Value, place: Index, size: int) -> Value:
-        """Where a number is."""
-        found = self.b.times(place, size)
-        return self.b.code.at(base, found if isinstance(found, int) else value(found))
+class Blocks(Shape):
+    """The computation of a product."""
 
     # --- room ---
 
@@ -320,17 +213,6 @@ class Blocks:
             self.each(self.parts(panels, most), group)
 
         self.share_out(block, *self.takes(self.high))
-
-    @property
-    def unit(self) -> int:
-        """What the columns that a part of the result has are a multiple of."""
-        return gcd(self.width, self.columns) if isinstance(self.columns, int) else 1
-
-    def columns_of(self, left: Index, panels: Index) -> tuple[Index, Index]:
-        """The first column of some panels, and how many they have."""
-        b = self.b
-        column = b.times(left, self.width)
-        return column, b.smaller(b.times(panels, self.width), b.minus(self.columns, column))
 
     def share_out(
         self, body: Callable[[Index, Index, Index, Index], None], takes: float, inner: Index

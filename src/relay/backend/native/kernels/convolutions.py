@@ -5,7 +5,8 @@ from typing import Any, cast
 
 from relay.backend.native.code import POINTER, VOID, Value
 from relay.backend.native.indices import Index, value
-from relay.backend.native.kernels.blocks import ROWS, Blocks, Factor, First, Second
+from relay.backend.native.kernels.block_shape import ROWS
+from relay.backend.native.kernels.blocks import Blocks, Factor, First, Second
 from relay.backend.native.kernels.sums import Put, Sums, Weight
 from relay.backend.native.kernels.tile import PITCH
 from relay.backend.native.kernels.windows import AXES, Geometry, Windows

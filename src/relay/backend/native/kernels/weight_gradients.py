@@ -10,7 +10,8 @@ from typing import Any
 
 from relay.backend.native.code import VOID, Value
 from relay.backend.native.indices import Index, value
-from relay.backend.native.kernels.blocks import ROWS, Blocks, Factor, First
+from relay.backend.native.kernels.block_shape import ROWS
+from relay.backend.native.kernels.blocks import Blocks, Factor, First
 from relay.backend.native.kernels.convolutions import Convolutions
 from relay.backend.native.kernels.sums import Put, Sums
 from relay.backend.native.kernels.tile import DEEPEST, PITCH

@@ -9,7 +9,8 @@ from typing import Any
 
 from relay.backend.native.code import POINTER, VOID, Value
 from relay.backend.native.indices import Index, value
-from relay.backend.native.kernels.blocks import MOVE, PIECES, SUM, Blocks
+from relay.backend.native.kernels.block_shape import PIECES
+from relay.backend.native.kernels.blocks import MOVE, SUM, Blocks
 from relay.backend.native.kernels.convolutions import matrix_of
 from relay.backend.native.kernels.filters import TAPS, FilterTransform
 from relay.backend.native.kernels.sums import Put, Sums, Weight
