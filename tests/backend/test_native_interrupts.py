@@ -19,6 +19,7 @@ def @loop(%n: int64, %x: float32) -> float32 {
 }
 def @fib(%n: int32) -> int32 { if (%n < 2) { %n } else { @fib(%n - 1) + @fib(%n - 2) } }
 def @deep(%n: int64) -> float64 { if (%n < 1) { 0f64 } else { 1f64 + @deep(%n - 1) } }
+def @endless(%n: int64) -> int64 { 1i64 + @endless(%n) }
 def @pair(%n: int64) -> (int64, float32) { (%n, @loop(%n, 0.3f)) }
 def @knot(%n: int64) -> int64 {
     let %r = ref(fn (%k: int64) -> int64 { %k });
@@ -27,7 +28,7 @@ def @knot(%n: int64) -> int64 {
 }
 """
 LONG: dict[str, tuple[Any, ...]] = {
-    "loop": (10**10, 0.3), "fib": (48,), "pair": (10**10,), "knot": (10**10,),
+    "loop": (10**10, 0.3), "fib": (48,), "endless": (1,), "pair": (10**10,), "knot": (10**10,),
 }  # fmt: skip
 """Calls of half a minute and more."""
 
@@ -42,7 +43,7 @@ def _ctrl_c_is_heard() -> Generator[None, None, None]:
 
 @pytest.fixture(scope="module")
 def program() -> NativeProgram:
-    return NativeProgram(relay.parse(PROGRAMS), ("loop", "fib", "deep", "pair", "knot"))
+    return NativeProgram(relay.parse(PROGRAMS), ("loop", "fib", "deep", "endless", "pair", "knot"))
 
 
 @pytest.fixture

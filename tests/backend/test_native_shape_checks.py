@@ -58,3 +58,25 @@ def test_as_the_interpreter(name: str, level: int) -> None:
         refusals.append(str(refused.value))
     assert "shape-check" in refusals[0]
     assert refusals[0] == refusals[1]
+
+
+RELATED = f"""
+def @main<n: Dim, m: Dim>(%x: {OWN}, %y: Tensor[(m,), int32]) -> Tensor[(n,), int32] where
+  Broadcast({OWN}, Tensor[(m,), int32], {OWN})
+{{
+  %x
+}}
+"""
+
+
+def test_relations_that_an_entry_demands_hold_for_its_arguments() -> None:
+    mod = relay.parse(RELATED)
+    refusals: list[str] = []
+    for run in (relay.create_executor("debug", mod).evaluate(), relay.build(mod)):
+        for y in ([7], [7, 8], [7]):
+            assert run([1, 2], y).tolist() == [1, 2]
+        with pytest.raises(relay.RelayError, match="cannot broadcast") as refused:
+            run([1, 2], [1, 2, 3])
+        refusals.append(str(refused.value))
+    assert "argument-type" in refusals[0]
+    assert refusals[0] == refusals[1]

@@ -9,7 +9,7 @@ from relay.interpreter.conversion import convert, type_of_argument
 from relay.interpreter.tensor_conversion import MisfitError
 from relay.interpreter.value import Value, is_sequence
 from relay.ir.dtype import to_numpy
-from relay.ir.expr import Call, Function, Var
+from relay.ir.expr import Call, Function, Var, replace
 from relay.ir.module import IRModule
 
 
@@ -73,8 +73,8 @@ def convert_arguments(code: Code, given: Sequence[Any], machine: Any) -> tuple[l
             values[i] = convert_argument(name, param, x, env, machine.mod)
     for i in loose:
         values[i] = convert_argument(name, fn.params[i], given[i], env, machine.mod)
-    if fn.constraints and values:
-        _check_constraints(code, values, machine)
+    if fn.constraints and values and code.captures <= len(code.hidden):
+        check_constraints(name, fn, values, machine.inferred, machine.checked)
     hidden = tuple([to_numpy(env[p]) if p in env else None for p in code.hidden])
     return values, hidden
 
@@ -103,11 +103,12 @@ def convert_argument(name: str, param: Var, x: Any, env: dict[Any, Any], mod: IR
         ) from None
 
 
-def _check_constraints(code: Code, values: Sequence[Value], machine: Any) -> None:
-    """Check the relations that a polymorphic function requires, on the types of its arguments."""
-    fn: Function = code.function
-    if code.captures > len(code.hidden):
-        return
+def check_constraints(
+    name: str, fn: Function, values: Sequence[Value], mod: IRModule | None, checked: set[Any]
+) -> None:
+    """Check the relations that a polymorphic function requires, on the types of its arguments; `checked` has
+    those that are known to hold (`argument-type`).
+    """
     args: list[Var] = []
     for param, value in zip(fn.params, values, strict=True):
         t = type_of_argument(value)
@@ -115,21 +116,22 @@ def _check_constraints(code: Code, values: Sequence[Value], machine: Any) -> Non
             return
         args.append(Var(param.name, t, span=param.span))
     key = (fn, tuple([a.type_annotation for a in args]))
-    if key in machine.checked:
+    if key in checked:
         return
     from relay.typecheck.infer import infer_expr
 
+    header = replace(fn, body=Var("result", fn.ret_type, span=fn.span))
     try:
-        infer_expr(Call(fn, tuple(args), span=fn.span), machine.inferred)
+        infer_expr(Call(header, tuple(args), span=fn.span), mod)
     except RelayError as error:
         first = error.diagnostics[0]
         raise RelayError(
             Diagnostic(
                 "argument-type",
-                f"`{code.name or 'fn'}` cannot take these arguments: {first.message}",
+                f"`{name}` cannot take these arguments: {first.message}",
                 first.span,
                 first.label,
                 hint=first.hint,
             )
         ) from None
-    machine.checked.add(key)
+    checked.add(key)

@@ -76,13 +76,14 @@ class Compilation:
 
     def entry(self, name: str, fn: Function) -> EntryPoint:
         """A definition that Python calls; where functions come out, such calls go the long way, which keeps
-        them apart.
+        them apart, and where there are relations of arguments, which checks these.
         """
         v = self.program.mod.get_global_var(name)
         params = [p.type_annotation for p in fn.params]
         start = self.start(f"@{self.program.symbol(v)}", params, fn.ret_type)
         direct = ""
         can = all(map(is_direct, [*params, fn.ret_type])) and all(map(is_readable, params))
+        can = can and not fn.constraints
         if is_supported() and not self.functions and not self.program.keeps and can:
             direct = f"call.{start}"
             number = self.program.layouts.number(TENSOR)

@@ -19,7 +19,7 @@ from relay.backend.native.tensors import settle
 from relay.backend.native.threads import thread_count
 from relay.backend.native.values import out_of_memory
 from relay.diagnostic import Diagnostic, RelayError, fail
-from relay.interpreter.arguments import arrange, convert_argument
+from relay.interpreter.arguments import arrange, check_constraints, convert_argument
 from relay.interpreter.code import Code as Interpreted
 from relay.interpreter.value import FunctionValue
 from relay.ir import hooks
@@ -217,4 +217,7 @@ def converted(
     """Arguments as the parameters of a function want them (`argument-count`, `argument-type`)."""
     env: dict[Any, Any] = {}
     given = arrange(Interpreted(name, fn, len(fn.params)), args, named)
-    return [convert_argument(name, p, x, env, mod) for p, x in zip(fn.params, given, strict=True)]
+    values = [convert_argument(name, p, x, env, mod) for p, x in zip(fn.params, given, strict=True)]
+    if fn.constraints and values:
+        check_constraints(name, fn, values, mod, mod.facts.setdefault("checked", set()))
+    return values
