@@ -5,11 +5,8 @@ from typing import Any
 import numpy as np
 
 from relay.interpreter.value import (
-    Closure,
-    ConstructorFunction,
     ConstructorValue,
     FunctionValue,
-    OperatorValue,
     RefValue,
     is_array,
     is_tensor,
@@ -84,15 +81,7 @@ def _collapse(text: str) -> str:
 
 def show_leaf(item: Any) -> str:
     """A scalar, a string or a function."""
-    if isinstance(item, Closure):
-        return f"fn({', '.join('%' + p.name for p in item.function.params)})"
-    if isinstance(item, OperatorValue):
-        return item.op.name
-    if isinstance(item, ConstructorFunction):
-        return item.constructor.name
-    if isinstance(item, FunctionValue):
-        return str(item.type)
-    return show_scalar(item)
+    return item.shown if isinstance(item, FunctionValue) else show_scalar(item)
 
 
 def show_scalar(x: Any) -> str:

@@ -73,8 +73,11 @@ class FunctionValue:
     """What can be applied: the base of closures, operators and constructors as values."""
 
     __slots__ = ()
-    type: Type | None
-    """The type of a compiled function."""
+
+    @property
+    def shown(self) -> str:
+        """What is printed for it."""
+        return "fn"
 
     def __repr__(self) -> str:
         return show(self)
@@ -99,6 +102,11 @@ class Closure(FunctionValue):
         """The function as written (and as inference filled it in)."""
         return self.code.function
 
+    @property
+    def shown(self) -> str:
+        """What is printed for it."""
+        return f"fn({', '.join('%' + p.name for p in self.function.params)})"
+
     def __call__(self, *args: Any, **named: Any) -> Value:
         return self.machine.apply(self, args, named)
 
@@ -112,6 +120,11 @@ class OperatorValue(FunctionValue):
         """`apply` computes the operator on values."""
         self.op = op
         self.apply = apply
+
+    @property
+    def shown(self) -> str:
+        """What is printed for it."""
+        return self.op.name
 
     def __call__(self, *args: Any) -> Value:
         from relay.interpreter.conversion import untyped_values
@@ -129,6 +142,11 @@ class ConstructorFunction(FunctionValue):
         """`of` is the constructor's type, where it is known."""
         self.constructor = constructor
         self.type: Type | None = of
+
+    @property
+    def shown(self) -> str:
+        """What is printed for it."""
+        return self.constructor.name
 
     def __call__(self, *args: Any) -> ConstructorValue:
         from relay.interpreter.conversion import untyped_values

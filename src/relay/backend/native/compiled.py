@@ -197,6 +197,11 @@ class NativeFunction(FunctionValue):
         owner.fail(site)
 
     @property
+    def shown(self) -> str:
+        """What is printed for it."""
+        return str(self.type)
+
+    @property
     def signature(self) -> Any:
         """The program that made it."""
         return self.owner.signature
