@@ -108,6 +108,14 @@ def test_convolutions(name: str, is_constant: bool) -> None:
     check(*layer(CASES[name], is_constant=is_constant))
 
 
+def test_a_convolution_alone_is_shared() -> None:
+    x, w = (relay.var(n, shape=s, dtype="float32") for n, s in (("x", (1, 8, 8, 48)), ("w", (3, 3, 48, 48))))
+    y = x
+    for _ in range(3):
+        y = relay.nn.conv2d(y, w, padding=1, data_layout="NHWC", kernel_layout="HWIO")
+    check(program(y, [x, w]), [numbers("1x8x8x48", "float32"), numbers("3x3x48x48", "float32") / 20])
+
+
 @pytest.mark.parametrize("name", list(FEWER_PRODUCTS))
 def test_convolutions_with_fewer_products(name: str) -> None:
     size, case = FEWER_PRODUCTS[name]

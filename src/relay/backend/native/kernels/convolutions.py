@@ -62,7 +62,7 @@ class Convolutions(Sums):
         self.outputs = b.quotient(self.sizes[-1], c.groups)
         depth = b.times(b.count(self.window), self.inputs)
         self.blocks = Blocks(b, self.sums, b.count(self.row_sizes), depth, self.outputs, self.sizes[-1])
-        if self.is_in_place:
+        if self.reads_in_place:
             self.blocks.read_in_place(self.inputs)
         elif not self.is_product:
             self.blocks.gather()
@@ -75,7 +75,7 @@ class Convolutions(Sums):
         return ones and not any(c.before)
 
     @property
-    def is_in_place(self) -> bool:
+    def reads_in_place(self) -> bool:
         """Whether each place sees the one of the data that it lies on: rows that tiles read where they are,
         unless all begin in one set of the cache.
         """
@@ -92,7 +92,7 @@ class Convolutions(Sums):
         factor = Factor(self.data, self.x.dtype, turned=False)
         second = self.weight()
         blocks.make_room(factor if self.is_product else None, second if isinstance(second, Factor) else None)
-        geometry = None if self.is_product or self.is_in_place else self.geometry()
+        geometry = None if self.is_product or self.reads_in_place else self.geometry()
         assert out.data is not None
         to = out.data
 
