@@ -331,6 +331,17 @@ def test_tuples_of_more_than_tensors_stay_out_of_loops() -> None:
     agrees(text, np.int32(3), [np.ones(3, "float32")])
 
 
+def test_tuples_in_tuples_go_into_loops_and_come_out_of_them() -> None:
+    text = """
+    def @main(%x: Tensor[(4,), float32], %p: ((Tensor[(4,), float32], int32), float32)) {
+      let %t = (%p, %x);
+      let %y = abs(%x) + %t.0.0.0 * %t.0.1;
+      (%y, (%y * %x, (%x, abs(%y))))
+    }
+    """
+    agrees(text, np.arange(4, dtype="float32"), ((np.ones(4, "float32"), np.int32(3)), np.float32(2)))
+
+
 def test_random_programs(seeds: range) -> None:
     for seed in list(seeds)[:COUNT]:
         given = random_program(seed)

@@ -22,7 +22,7 @@ from relay.backend.native.sharing import ROW, Row, Shared, form
 from relay.backend.native.space import Axes, merged, width
 from relay.backend.native.turns import moves_last
 from relay.backend.native.vectors import OneByOne
-from relay.backend.native.views import View, new_output, operand
+from relay.backend.native.views import View, new_output, operand, views_in
 from relay.ir.expr import Call, Constant, Expr, Function, GlobalVar, Let, Tuple, TupleGetItem, Var
 from relay.ir.type import TensorType
 from relay.ir.walk import post_order
@@ -267,8 +267,7 @@ class Fused:
 
     def results(self, b: Loops) -> list[Value]:
         """The leaves of the result."""
-        root = self.views[self.root]
-        fields = list(cast("tuple[Any, ...]", root)) if isinstance(root, tuple) else [root]
+        fields = views_in(self.views[self.root])
         waiting = [x for x in dict.fromkeys(fields) if isinstance(x, Lazy)]
         outs: dict[Lazy, View] = {}
         inside = self.joined(waiting, outs)

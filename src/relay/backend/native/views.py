@@ -73,11 +73,35 @@ def is_several(at: Index) -> TypeGuard[Value | Run]:
     return not isinstance(at, int) and (isinstance(at, Run) or at.type[0] == "<")
 
 
-def operand(b: Indices, t: Type, row: Sequence[Value]) -> "View | tuple[View, ...]":
-    """What an operator sees of an operand."""
-    if isinstance(t, TupleType):
-        return tuple([View(b, cast("TensorType", f), v) for f, v in zip(t.fields, row, strict=True)])
-    return View(b, cast("TensorType", t), row[0])
+def operand(b: Indices, t: Type, row: Sequence[Value]) -> Any:
+    """What an operator sees of an operand: a view of a tensor, a tuple of what it sees of the fields."""
+    leaves = iter(row)
+    done: list[list[Any]] = [[]]
+    pending: list[Type | None] = [t]
+    while pending:
+        part = pending.pop()
+        if part is None:
+            fields = tuple(done.pop())
+            done[-1].append(fields)
+        elif isinstance(part, TupleType):
+            done.append([])
+            pending += [None, *reversed(part.fields)]
+        else:
+            done[-1].append(View(b, cast("TensorType", part), next(leaves)))
+    return done[0][0]
+
+
+def views_in(x: Any) -> list[Any]:
+    """The views that a tuple of them, or of such tuples, is made of."""
+    found: list[Any] = []
+    pending = [x]
+    while pending:
+        part = pending.pop()
+        if isinstance(part, tuple):
+            pending += reversed(cast("tuple[Any, ...]", part))
+        else:
+            found.append(part)
+    return found
 
 
 def new_output(b: Indices, t: TensorType, sizes: Sequence[Index]) -> View:
