@@ -318,7 +318,7 @@ def test_images_of_any_size_are_resized(mode: str, scale: float) -> None:
         x = np.random.default_rng(0).normal(size=shape).astype("float32")
         (expected,) = ReferenceEvaluator(open_model).run(None, {"x": x})
         np.testing.assert_allclose(
-            relay.create_executor(mod=mod).evaluate()(x), expected, rtol=1e-4, atol=1e-5
+            relay.create_executor("debug", mod).evaluate()(x), expected, rtol=1e-4, atol=1e-5
         )
 
 
@@ -327,3 +327,20 @@ def test_a_resized_axis_is_one_that_changes() -> None:
     sizes = np.array([1, 2, 6, 8])
     mod, _ = imported(model([resize], {"x": ("float32", [1, 2, 3, 4])}, ["y"], {"sizes": sizes}))
     assert "image.resize2d(%x, size=(6, 8));" in str(mod)
+
+
+@pytest.mark.parametrize("boxes", [["n", "k", 4], ["n", None, 4], [1, 6, 4]])
+def test_any_number_of_boxes(boxes: list[Any]) -> None:
+    from onnx.reference import ReferenceEvaluator
+
+    suppress = node("NonMaxSuppression", ["boxes", "scores", "most", "overlap"], ["y"])
+    inputs = {"boxes": ("float32", boxes), "scores": ("float32", [1, 2, 6])}
+    weights = {"most": np.array([3]), "overlap": np.array([0.5], "float32")}
+    proto = model([suppress], inputs, ["y"], weights, 11)
+    mod, _ = imported(proto)
+    rng = np.random.default_rng(0)
+    args = np.sort(rng.random((1, 6, 4)).astype("float32"), axis=2), rng.random((1, 2, 6)).astype("float32")
+    (expected,) = ReferenceEvaluator(proto).run(None, dict(zip(inputs, args, strict=True)))
+    for executor in ("debug", "native"):
+        found = relay.create_executor(executor, mod).evaluate()(*args)
+        np.testing.assert_array_equal(found, expected)

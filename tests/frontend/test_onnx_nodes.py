@@ -62,7 +62,7 @@ def table() -> str:
     lines = [
         f"Of the {len(names)} tests of operators in `onnx` {version('onnx')},",
         f"{out} are on texts or decode images.",
-        f"Of the other {asked}, {asked - failed} pass ({share:.1f}%) on the interpreter, and the same as machine code.",
+        f"Of the other {asked}, {asked - failed} pass ({share:.1f}%), and the same ones as machine code.",
         "",
         "| suite | tests | on texts or images | pass on the interpreter | pass as machine code |",
         "|---|--:|--:|--:|--:|",

@@ -59,7 +59,7 @@ def _needs_onnx() -> None:
 def test_sequences_of_any_length(kind: str, direction: str) -> None:
     proto = layer(kind, "steps", "batch", direction, lengths=True)
     mod, _ = relay.frontend.from_onnx(proto)
-    run, fast = relay.create_executor(mod=mod).evaluate(), relay.build(mod)
+    run, fast = relay.create_executor("debug", mod).evaluate(), relay.build(mod)
     for steps, batch in ((1, 2), (2, 1), (7, 3), (33, 2)):
         x = np.random.default_rng(steps).normal(size=(steps, batch, INPUT)).astype("float32")
         lengths = np.arange(steps, steps - batch, -1).clip(1).astype("int32")
@@ -71,7 +71,7 @@ def test_sequences_of_any_length(kind: str, direction: str) -> None:
 def test_no_steps_keep_the_states() -> None:
     mod, _ = relay.frontend.from_onnx(layer("LSTM", "steps", 2))
     nothing = np.zeros((0, 2, INPUT), "float32")
-    for y, h, c in (relay.create_executor(mod=mod).evaluate()(nothing), relay.build(mod)(nothing)):
+    for y, h, c in (relay.create_executor("debug", mod).evaluate()(nothing), relay.build(mod)(nothing)):
         assert y.shape == (0, 1, 2, SIZE)
         assert h.shape == c.shape == (1, 2, SIZE)
         assert not h.any()
@@ -84,7 +84,7 @@ def test_long_sequences_are_no_longer_programs() -> None:
     longer, _ = relay.frontend.from_onnx(layer("GRU", 400, 2))
     assert len(list(post_order(mod["main"]))) == len(list(post_order(longer["main"])))
     x = np.random.default_rng(1).normal(size=(100, 2, INPUT)).astype("float32")
-    found = relay.create_executor(mod=mod).evaluate()(x)
+    found = relay.create_executor("debug", mod).evaluate()(x)
     for one, other in zip(found, expected(proto, x), strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-6)
 

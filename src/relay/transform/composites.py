@@ -48,4 +48,8 @@ def _decomposed(w: Calls, e: Call) -> Expr | None:
         if name is not x:
             assert isinstance(name, Var)
             made = Let(name, x, made, span=e.span)
-    return made
+    wanted = w.types(e)
+    if w.types(made) == wanted:
+        return made
+    whole = Var("x", wanted, span=e.span)  # sizes that only one of both says, or says otherwise
+    return Let(whole, made, whole, span=e.span)
