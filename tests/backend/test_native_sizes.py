@@ -8,7 +8,9 @@ import pytest
 import relay
 from backend.test_native_operators import check
 from op.operands import operands_of, samples_of
+from relay.backend.native.code import Value
 from relay.backend.native.compiled import NativeProgram
+from relay.backend.native.indices import blocks
 from relay.ir.expr import Call, Function, Op, Var
 from relay.ir.module import IRModule
 from relay.ir.type import ANY, TensorType, TupleType, Type
@@ -83,3 +85,39 @@ def test_a_reduction_over_sizes_that_may_broadcast() -> None:
     for n, m in ((5, 5), (1, 40), (33, 1), (0, 0)):
         args = np.arange(n, dtype="float32"), np.ones(m, "float32")
         np.testing.assert_allclose(program(*args), mod.evaluate("main", *args), rtol=1e-6)
+
+
+ATTENTION = """
+def @main(
+  %x: Tensor[(b, n, 24), float32], %w: Tensor[(24, 24), float32], %seen: Tensor[(b, 1, n, n), bool]
+) {
+  let %heads = transpose(reshape(%x, newshape=(0, 0, 3, 8)), axes=(0, 2, 1, 3));
+  let %joined = reshape(%heads, newshape=(-3, 0, 0));
+  let %turned = reshape(transpose(%joined, axes=(0, 2, 1)), newshape=(-4, -1, 3, -2));
+  let %scores = where(%seen, nn.matmul(%heads, %turned) * 0.25, -1e9);
+  let %mixed = nn.matmul(nn.softmax(%scores, axis=-1), %heads);
+  nn.matmul(reshape(transpose(%mixed, axes=(0, 2, 1, 3)), newshape=(0, 0, 24)), %w) + %x
+}
+"""
+
+
+def test_sizes_that_several_operands_have_are_one() -> None:
+    mod = relay.parse(ATTENTION)
+    rng = np.random.default_rng(0)
+    w = rng.normal(size=(24, 24)).astype("float32")
+    for program in (NativeProgram(mod), relay.build(mod, params={"w": w})):
+        for b, n in ((1, 1), (2, 7), (1, 40), (3, 16), (0, 5), (2, 0)):
+            x = rng.normal(size=(b, n, 24)).astype("float32")
+            seen = rng.integers(0, 2, (b, 1, n, n)).astype(bool)
+            given = (x, w, seen) if isinstance(program, NativeProgram) else (x, seen)
+            wanted = mod.evaluate("main", x, w, seen)
+            np.testing.assert_allclose(program(*given), wanted, rtol=1e-5, atol=1e-5)
+
+
+def test_shapes_are_cut_where_products_are_equal() -> None:
+    n, m, nm = (Value("i64", f"%{name}") for name in ("n", "m", "nm"))
+    assert blocks((6, n), (2, 3, n)) == [(0, 1, 0, 2), (1, 2, 2, 3)]
+    assert blocks((n, 4, 6), (n, 24)) == [(0, 1, 0, 1), (1, 3, 1, 2)]
+    assert blocks((nm, 5, m), (n, m, 5, m)) == [(0, 1, 0, 2), (1, 2, 2, 3), (2, 3, 3, 4)]
+    assert blocks((n, m), (m, n)) == [(0, 2, 0, 2)]
+    assert blocks((2, 0), (0, 3)) == [(0, 2, 0, 2)]

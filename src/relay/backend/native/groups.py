@@ -9,6 +9,7 @@ from typing import Any, cast
 
 from relay.backend.native.code import CONTEXT, Code, Value
 from relay.backend.native.elements import is_reduction
+from relay.backend.native.indices import Index
 from relay.backend.native.kernels.choice import sums_of, weight_of
 from relay.backend.native.kernels.sums import Sums
 from relay.backend.native.lazy import Lazy, is_pointwise, may_wait
@@ -24,7 +25,7 @@ from relay.backend.native.turns import moves_last
 from relay.backend.native.vectors import OneByOne
 from relay.backend.native.views import View, new_output, operand, views_in
 from relay.ir.expr import Call, Constant, Expr, Function, GlobalVar, Let, Tuple, TupleGetItem, Var
-from relay.ir.type import TensorType
+from relay.ir.type import ANY, Dim, TensorType, TupleType, Type
 from relay.ir.walk import post_order
 from relay.op.base import Fusion
 from relay.transform.fusion_rules import row as row_of
@@ -49,6 +50,8 @@ class Fused:
         """A product that is still to be computed, so that what follows it can be done block by block."""
         self.after: set[Expr] = set()
         """What reads it."""
+        self.sizes: dict[Dim, Index] = {}
+        """What the sizes that types name are; one that several operands have is one value."""
         self.kinds = program.leaves(fn.ret_type)
         rows = [program.leaves(p.type_annotation) for p in fn.params]
         count = iter(range(sum(map(len, rows))))
@@ -106,7 +109,7 @@ class Fused:
         for p, row in zip(self.fn.params, self.rows, strict=True):
             t = p.type_annotation
             assert t is not None
-            self.views[p] = operand(b, t, row)
+            self.views[p] = self.sized(operand(b, t, row), t)
         for e in self.nodes():
             self.views[e] = self.node(b, e)
             self.note(e)
@@ -120,6 +123,17 @@ class Fused:
         if self.row.places:
             self.code.params = (ROW, *self.code.params)
         return self.code.text()
+
+    def sized(self, view: Any, t: Type) -> Any:
+        """What an operand is read through; calls have seen to it that its sizes are those of its type."""
+        if isinstance(t, TupleType):
+            return tuple([self.sized(v, f) for v, f in zip(view, t.fields, strict=True)])
+        dims = cast("tuple[Dim, ...]", cast("TensorType", t).shape)
+        view.sizes = [
+            size if d is ANY else self.sizes.setdefault(d, size)
+            for d, size in zip(dims, view.sizes, strict=True)
+        ]
+        return view
 
     def keep(self, found: Sequence[Value]) -> None:
         """Results that are not new, or come twice, need references of their own."""
@@ -153,6 +167,7 @@ class Fused:
         assert isinstance(e, Call)
         b = Loops(self.program, self.code, e)
         b.known = outer.known
+        b.named = self.sizes
         views = self.operands(e)
         shapes = prepared(b, e, views)
         found = sums_of(b, e, views, shapes)
@@ -204,9 +219,13 @@ class Fused:
         return [weight_of(self.program, e, i, a) or self.view(a) for i, a in enumerate(parts)]
 
     def product(self, e: Call, matrices: Sums) -> Any:
-        """A product, which is computed later."""
+        """A product, which is computed later; at once if it is a result that its sums have to be made to."""
         self.complete(*self.after)
         b = matrices.b
+        if not matrices.is_in_place and (e is self.root or self.root in self.users.get(e, [])):
+            out = matrices.whole(cast("TensorType", self.program.types(e)))
+            self.made.append(out.found)
+            return out
         sums = new_output(b, TensorType(b.dims(matrices.sizes), matrices.sums), matrices.sizes)
         self.made.append(sums.found)
         self.pending, self.after = (matrices, sums), {e}

@@ -1,7 +1,8 @@
 """Whole numbers that count elements: arithmetic on places and sizes, folded where they are known."""
 
-from collections.abc import Sequence
-from itertools import accumulate, pairwise, takewhile
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+from types import MappingProxyType
 from typing import Any
 
 from relay.backend.native.code import Code, Value, integer
@@ -27,6 +28,8 @@ class Indices(Scalars):
 
     sizes: Sequence[Index] = ()
     """The shape of the result."""
+    named: Mapping[Dim, Index] = MappingProxyType({})
+    """What sizes are that types name."""
 
     def __init__(self, program: Any, code: Code, call: Call) -> None:
         """As `Scalars`."""
@@ -280,20 +283,31 @@ def run(code: Code, first: Index, step: int) -> Index:
 
 
 def blocks(a: Sequence[Index], b: Sequence[Index]) -> list[tuple[int, int, int, int]]:
-    """Two shapes of as many elements, cut where known sizes before the cut have equal products."""
-    cuts = [(0, 0)]
-    first, second = known(a), known(b)
-    if 0 not in (*first, *second):
-        places = {n: k for k, n in reversed(list(enumerate(accumulate(second, int.__mul__), 1)))}
-        for i, n in enumerate(accumulate(first, int.__mul__), 1):
-            if places.get(n, 0) > cuts[-1][1]:
-                cuts.append((i, places[n]))
-    if len(cuts) > 1 and len(first) == len(a) and len(second) == len(b):
-        cuts.pop()
-    cuts.append((len(a), len(b)))
-    return [(i, j, k, n) for (i, k), (j, n) in pairwise(cuts)]
+    """Two shapes of as many elements, cut where the sizes before the cut have equal products, or those after
+    it.
+    """
+    ends = len(a), len(b)
+    places = [(0, 0)]
+    if 0 not in (*a, *b):
+        after = [(ends[0] - i, ends[1] - k) for i, k in equal_products(a[::-1], b[::-1])]
+        for i, k in (*equal_products(a, b), *reversed(after)):
+            if places[-1][0] < i < ends[0] and places[-1][1] < k < ends[1]:
+                places.append((i, k))
+    return [(i, j, k, n) for (i, k), (j, n) in pairwise([*places, ends])]
 
 
-def known(sizes: Sequence[Index]) -> list[int]:
-    """The sizes before the first that is not known."""
-    return [d for d in takewhile(lambda d: isinstance(d, int), sizes) if isinstance(d, int)]
+def equal_products(a: Sequence[Index], b: Sequence[Index]) -> list[tuple[int, int]]:
+    """How many of the first sizes of two shapes have the same product, the fewest of the second."""
+    places = {product: k for k, product in reversed(list(enumerate(products(b), 1)))}
+    return [(i, places[product]) for i, product in enumerate(products(a), 1) if product in places]
+
+
+def products(sizes: Sequence[Index]) -> Iterator[tuple[int, Sequence[str]]]:
+    """The product of the first size, the first two, and so on: a number, and what is multiplied with it."""
+    number, others = 1, list[str]()
+    for d in sizes:
+        if isinstance(d, int):
+            number *= d
+        else:
+            others = sorted([*others, value(d).ref])
+        yield number, tuple(others)

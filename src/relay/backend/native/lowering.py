@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from relay.backend.native.called_constants import constants_called
 from relay.backend.native.recurring import recurring_apart
+from relay.backend.native.representation import is_scalar
 from relay.backend.native.splitting import split
 from relay.backend.native.undecided import decided
 from relay.ir import hooks
@@ -35,7 +36,7 @@ def lowered(mod: IRModule, entries: Sequence[str] = ("main",)) -> IRModule:
         mod = hooks.expand_grad(mod, reserved=mod.functions)
     mod = remove_unused_functions(mod, entry_functions=tuple(entries))
     mod = mod if is_monomorphic(mod) else monomorphize(mod, entry_functions=tuple(entries))
-    mod = fuse_ops(expand_composites(mod))
+    mod = fuse_ops(expand_composites(mod), lone=True)
     mod = fused_apart(mod)
     mod = lambda_lift(eta_expand(mod, expand_op=True, expand_constructor=True))
     return split(recurring_apart(mod))
@@ -73,6 +74,8 @@ def fused_apart(mod: IRModule) -> IRModule:
         def rule(e: Expr) -> Expr | None:
             match e:
                 case Call(op=Function() as fn) if fn.attrs.get("Primitive"):
+                    if is_of_numbers(fn):
+                        return rewrite(fn.body, dict(zip(fn.params, e.args, strict=True)).get)
                     v = supply.fresh_global("fused")
                     made[v], args = with_constants(fn, e.args, bound)
                     return replace(e, op=v, args=args)
@@ -93,6 +96,14 @@ def is_closed(group: Expr) -> bool:
     assert isinstance(group, Function)
     types = [group.ret_type, *[p.type_annotation for p in group.params]]
     return all(t is not None and t.is_closed for t in types)
+
+
+def is_of_numbers(fn: Function) -> bool:
+    """Whether a group is one operator on numbers, which is better computed where it is needed."""
+    body = fn.body
+    types = [fn.ret_type, *[p.type_annotation for p in fn.params]]
+    is_lone = isinstance(body, Call) and all(isinstance(a, Var) for a in body.args)
+    return is_lone and all(map(is_scalar, types))
 
 
 def with_constants(

@@ -15,7 +15,7 @@ from relay.backend.native.rows import written
 from relay.backend.native.shapes import has_rule_of_types, shapes_of
 from relay.backend.native.views import View, new_output, operand
 from relay.ir.expr import Call, Expr
-from relay.ir.type import TensorType, TupleType
+from relay.ir.type import Dim, TensorType, TupleType
 from relay.op.base import Operator
 
 
@@ -78,7 +78,11 @@ def extents(b: Loops, op: Any, fields: Sequence[TensorType], views: Sequence[Any
     known = [[d for d in sizes if d is not None] for sizes in found]
     if not found or list(map(len, known)) != list(map(len, found)):
         b.missing(op.name)
-    return known
+    dims = [cast("tuple[Dim, ...]", f.shape) for f in fields]
+    return [
+        [b.named.get(d, size) for d, size in zip(*both, strict=True)]
+        for both in zip(dims, known, strict=True)
+    ]
 
 
 def is_static(x: Any) -> bool:
