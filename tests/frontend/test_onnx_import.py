@@ -94,6 +94,40 @@ def test_shapes_computed_from_symbolic_sizes_are_known() -> None:
     assert str(mod["main"].ret_type) == "Tensor[(n, 2, 3), float32]"
 
 
+def test_sizes_are_joined_and_split_where_they_are_symbolic() -> None:
+    proto = model(
+        [
+            node("Shape", ["x"], ["s"]),
+            node("Slice", ["s", "two", "four"], ["last"]),
+            node("Concat", ["rest", "last"], ["joined"], axis=0),
+            node("Reshape", ["x", "joined"], ["a"]),
+            node("Transpose", ["a"], ["b"], perm=[0, 2, 1]),
+            node("Slice", ["s", "zero", "two"], ["front"]),
+            node("Slice", ["s", "two", "three"], ["rows"]),
+            node("Concat", ["front", "eight", "rows"], ["apart"], axis=0),
+            node("Reshape", ["b", "apart"], ["y"]),
+            node("Squeeze", ["rows"], ["count"]),
+            node("Range", ["start", "count", "step"], ["z"]),
+        ],
+        {"x": ("float32", ["n", 3, "m", 8])},
+        ["y", "z"],
+        {
+            **{name: np.array([i]) for name, i in (("zero", 0), ("two", 2), ("three", 3), ("four", 4))},
+            "rest": np.array([-1]),
+            "eight": np.array([8]),
+            "start": np.int64(0),
+            "step": np.int64(1),
+        },
+    )
+    mod, _ = imported(proto)
+    assert str(mod["main"].ret_type) == "(Tensor[(n, 3, 8, m), float32], Tensor[(m,), int64])"
+    assert "dyn.reshape" not in str(mod)
+    x = np.arange(2 * 3 * 5 * 8, dtype="float32").reshape(2, 3, 5, 8)
+    y, z = value(proto, x)
+    np.testing.assert_array_equal(y, x.transpose(0, 1, 3, 2))
+    np.testing.assert_array_equal(z, np.arange(5))
+
+
 def test_an_axis_that_is_an_input_can_be_given() -> None:
     proto = model(
         [node("Squeeze", ["x", "axes"], ["y"])], {"x": ("float32", [2, 1]), "axes": ("int64", [1])}, ["y"]

@@ -91,6 +91,16 @@ def test_broadcast_agrees_with_numbers():
     assert dim.broadcast(dim.broadcast(N + 2, M), N + 3) is None
 
 
+def test_broadcast_with_the_smaller_of_a_size_and_a_number():
+    for n in range(6):
+        for k in range(1, 6):
+            assert dim.broadcast(min(k, n), n) in (n, None)
+    assert dim.broadcast(dim.minimum(N, 3), N) is N
+    assert dim.broadcast(dim.broadcast(M, dim.minimum(N, 3)), N) is dim.broadcast(M, N)
+    assert dim.broadcast(dim.minimum(N, 0), N) is not N
+    assert dim.broadcast(dim.minimum(N, M), N) is not N
+
+
 def test_what_can_never_be_equal_is_never_equal_for_numbers():
     rng = random.Random(2)
     for _ in range(600):

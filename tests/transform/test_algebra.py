@@ -200,6 +200,45 @@ CASES: dict[str, list[tuple[str, str, str]]] = {
             "broadcast_to(%y, shape=(2, 3))",
         ),
     ],
+    "reshape(transpose(reshape(x))) => transpose(x)": [
+        (
+            "%x: Tensor[(n, 12, m, 4), float32]",
+            "reshape(transpose(reshape(%x, newshape=(-3, 0, 0)), axes=(0, 2, 1)), newshape=(-4, -1, 12, -2))",
+            "transpose(%x, axes=(0, 1, 3, 2))",
+        ),
+        (
+            "%x: Tensor[(2, 3, 4, 5), float32]",
+            "reshape(transpose(reshape(%x, newshape=(6, 4, 5)), axes=(0, 2, 1)), newshape=(3, 2, 5, 4))",
+            "reshape(transpose(reshape(%x, newshape=(6, 4, 5)), axes=(0, 2, 1)), newshape=(3, 2, 5, 4))",
+        ),
+    ],
+    "transpose(x) * c, reshape(x) * c": [
+        (f"%x: {X}", "2.0 * transpose(%x)", "transpose(2f * %x)"),
+        (f"%x: {X}, %c: float32", "reshape(%x, newshape=(6,)) * %c", "reshape(%x * %c, newshape=(6,))"),
+        (f"%x: {X}, %c: {X}", "transpose(%x) * transpose(%c)", "transpose(%x) * transpose(%c)"),
+    ],
+    "nn.matmul(x, transpose(y))": [
+        (
+            "%x: Tensor[(2, 3, 4), float32], %y: Tensor[(2, 5, 4), float32]",
+            "nn.matmul(%x, transpose(%y, axes=(0, 2, 1)))",
+            "nn.matmul(%x, %y, transpose_b=True)",
+        ),
+        (
+            "%x: Tensor[(3, 4), float32], %y: Tensor[(4, 5), float32]",
+            "nn.matmul(%x, transpose(%y), transpose_b=True)",
+            "nn.matmul(%x, %y)",
+        ),
+        (
+            "%x: Tensor[(2, 3, 4), float32], %y: Tensor[(5, 2, 4), float32]",
+            "nn.matmul(%x, transpose(%y, axes=(1, 2, 0)))",
+            "nn.matmul(%x, transpose(%y, axes=(1, 0, 2)), transpose_b=True)",
+        ),
+        (
+            "%x: Tensor[(2, 3, 2), float32], %y: Tensor[(2, 2, 4), float32]",
+            "nn.matmul(%x, transpose(%y, axes=(1, 0, 2)))",
+            "nn.matmul(%x, transpose(%y, axes=(1, 0, 2)))",
+        ),
+    ],
     "reshape or transpose of broadcast_to(scalar)": [
         (
             "%y: float32",

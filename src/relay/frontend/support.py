@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from relay.frontend.value import NeedsValueError, Value, call, constant
+from relay.ir.dim import floor_divide, multiply, product
 from relay.ir.expr import Call, Let, Op, Var
 from relay.ir.type import ANY, Dim, TensorType, TupleType, Type
 
@@ -41,9 +42,35 @@ def reshape_to(x: Value, dims: Sequence[Dim], sizes: Value | None = None) -> Val
         codes.append(0 if same else d if isinstance(d, int) else -1)
     if codes.count(-1) <= 1 and not any(d == 0 and isinstance(d, int) for d in dims):
         return call("reshape", x, newshape=tuple(codes))
+    found = joined_and_split(x.shape, dims)
+    if found is not None:
+        return call("reshape", x, newshape=tuple(found))
     if sizes is None:
         raise NeedsValueError("a shape", x.sources)
     return ascribed(call("dyn.reshape", x, cast(sizes, "int64"), allowzero=True), dims)
+
+
+def joined_and_split(shape: Sequence[Dim], dims: Sequence[Dim]) -> list[int] | None:
+    """The codes of `reshape` for sizes that are copied, products of two, and parts of one."""
+    codes: list[int] = []
+    i = j = 0
+    while i < len(shape) and j < len(dims):
+        two_in, two_out = product(shape[i : i + 2]), product(dims[j : j + 2])
+        if shape[i] == dims[j] and dims[j] is not ANY:
+            codes.append(0)
+            i, j = i + 1, j + 1
+        elif i + 1 < len(shape) and two_in == dims[j] and two_in is not ANY:
+            codes.append(-3)
+            i, j = i + 2, j + 1
+        elif j + 1 < len(dims) and shape[i] == two_out and two_out is not ANY:
+            parts = [d if isinstance(d, int) else -1 for d in dims[j : j + 2]]
+            if max(parts) < 1 or 0 in parts:
+                return None
+            codes += [-4, *parts]
+            i, j = i + 1, j + 2
+        else:
+            return None
+    return codes if (i, j) == (len(shape), len(dims)) else None
 
 
 def with_rest(x: Value, dims: list[Dim], sizes: Value | None) -> Value:
@@ -54,6 +81,10 @@ def with_rest(x: Value, dims: list[Dim], sizes: Value | None) -> Value:
         known = prod(d for d in others if isinstance(d, int))
         dims[at] = prod(x.sizes()) // known if known else 0
         return reshape_to(x, dims)
+    whole, part = product(x.shape), product(others)
+    rest = floor_divide(whole, part)
+    if whole is not ANY and rest is not ANY and multiply(rest, part) == whole:
+        return reshape_to(x, [rest if i == at else d for i, d in enumerate(dims)], sizes)
     codes: list[int] = []
     for i, d in enumerate(dims):
         if isinstance(d, int):

@@ -220,6 +220,7 @@ def broadcast(a: Dim, b: Dim) -> Dim | None:
     """The size two sizes broadcast to, or None where they cannot.
 
     A number other than 1 decides: `broadcast(n, 3)` is 3, and that `n` is 1 or 3 is for run time to see.
+    `broadcast(min(n, 3), n)` is `n`, since they are no broadcast where `n` is more than 3.
     """
     if a is b or a == b or b == 1:
         return a
@@ -236,8 +237,19 @@ def broadcast(a: Dim, b: Dim) -> Dim | None:
     left, right = _operands("broadcast", a), _operands("broadcast", b)
     if any(_clash(x, y) for x in left for y in right):
         return None
-    atoms = [*left, *[y for y in right if y not in left]]
+    both = [*left, *[y for y in right if y not in left]]
+    atoms = [x for x in both if not any(_is_at_most(x, y) for y in both)]
     return atoms[0] if len(atoms) == 1 else DimCall("broadcast", tuple(sorted(atoms, key=_order)))
+
+
+def _is_at_most(a: Dim, b: Dim) -> bool:
+    """Whether `a` is the smaller of `b` and a number that is not 0."""
+    return (
+        isinstance(a, DimCall)
+        and a.op == "min"
+        and b in a.args
+        and all(x == b or (isinstance(x, int) and x > 0) for x in a.args)
+    )
 
 
 def _clash(a: Dim, b: Dim) -> bool:

@@ -2,6 +2,7 @@
 
 from relay.ir.module import IRModule
 from relay.transform.algebra_numbers import NUMBERS
+from relay.transform.algebra_products import PRODUCTS
 from relay.transform.algebra_shapes import SHAPES
 from relay.transform.base import module_pass
 from relay.transform.calls import apply_rules
@@ -9,7 +10,7 @@ from relay.transform.example import show as show
 from relay.transform.forms import ANF
 from relay.transform.rulebook import Entry, table
 
-RULES: tuple[Entry, ...] = (*NUMBERS.entries, *SHAPES.entries)
+RULES: tuple[Entry, ...] = (*NUMBERS.entries, *SHAPES.entries, *PRODUCTS.entries)
 """Every rule, with what it does and how the value may differ."""
 ALL = table(RULES)
 EXACT = table(entry for entry in RULES if not entry.but)

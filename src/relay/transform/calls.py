@@ -150,6 +150,7 @@ class Calls:
                 new[top] = new[instead]
                 self.use(new[top], top)
             elif instead is not None:
+                self.users.setdefault(instead, 0)
                 stack.append((instead, None))
                 continue
             elif top not in new:

@@ -10,6 +10,7 @@ from relay.frontend.onnx.registry import converts
 from relay.frontend.onnx.tensors import dtype_of
 from relay.frontend.support import ascribed, cast, filled, scalar
 from relay.frontend.value import Value, call, constant, sizes_of
+from relay.ir.dim import least, subtract
 
 
 @converts("Constant")
@@ -68,7 +69,12 @@ def convert_range(node: Node, start: Value, limit: Value, delta: Value) -> Value
             + np.arange(count).astype(start.array.dtype if start.array is not None else None) * step
         )
         return constant(numbers, start.dtype)
-    return call("arange", start, limit, delta, dtype=start.dtype)
+    made = call("arange", start, limit, delta, dtype=start.dtype)
+    first, last, step = (sizes_of(v) for v in (start, limit, delta))
+    if first is None or last is None or step is None or step.item() != 1:
+        return made
+    count = subtract(last.item(), first.item())
+    return ascribed(made, (count,)) if least(count) >= 0 else made
 
 
 @converts("RandomUniformLike", "RandomNormalLike", "RandomUniform", "RandomNormal")
