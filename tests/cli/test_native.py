@@ -43,7 +43,8 @@ def test_a_profile_is_a_table_and_a_trace() -> None:
     ran = cli("run", "--profile", "affine.relay", "[1.0, 2.0]", "3.0", "--trace", "trace.json")
     assert ran.status == 0
     assert "multiply" in ran.output
-    assert [e["name"] for e in json.loads(Path("trace.json").read_text())["traceEvents"]] == ["multiply"]
+    events = json.loads(Path("trace.json").read_text())["traceEvents"]
+    assert [e["name"] for e in events] == ["@fused multiply"]
 
 
 def test_what_has_no_native_code_is_named() -> None:

@@ -75,7 +75,8 @@ def fused_apart(mod: IRModule) -> IRModule:
             match e:
                 case Call(op=Function() as fn) if fn.attrs.get("Primitive"):
                     if is_of_numbers(fn):
-                        return rewrite(fn.body, dict(zip(fn.params, e.args, strict=True)).get)
+                        given: dict[Expr, Expr] = dict(zip(fn.params, e.args, strict=True))
+                        return rewrite(fn.body, given.get)
                     v = supply.fresh_global("fused")
                     made[v], args = with_constants(fn, e.args, bound)
                     return replace(e, op=v, args=args)
@@ -101,9 +102,13 @@ def is_closed(group: Expr) -> bool:
 def is_of_numbers(fn: Function) -> bool:
     """Whether a group is one operator on numbers, which is better computed where it is needed."""
     body = fn.body
-    types = [fn.ret_type, *[p.type_annotation for p in fn.params]]
-    is_lone = isinstance(body, Call) and all(isinstance(a, Var) for a in body.args)
-    return is_lone and all(map(is_scalar, types))
+    if not isinstance(body, Call):
+        return False
+    types = [
+        a.type_annotation if isinstance(a, Var) else a.type if isinstance(a, Constant) else None
+        for a in body.args
+    ]
+    return all(map(is_scalar, (fn.ret_type, *types)))
 
 
 def with_constants(
