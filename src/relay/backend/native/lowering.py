@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 
 from relay.backend.native.called_constants import constants_called
-from relay.backend.native.recurring import recurring_apart
 from relay.backend.native.representation import is_scalar
 from relay.backend.native.splitting import split
 from relay.backend.native.undecided import decided
@@ -39,7 +38,7 @@ def lowered(mod: IRModule, entries: Sequence[str] = ("main",)) -> IRModule:
     mod = fuse_ops(expand_composites(mod), lone=True)
     mod = fused_apart(mod)
     mod = lambda_lift(eta_expand(mod, expand_op=True, expand_constructor=True))
-    return split(recurring_apart(mod))
+    return split(mod)
 
 
 def is_marked(e: Expr) -> bool:
