@@ -159,3 +159,27 @@ def test_arrays_of_open_sizes_are_read_where_they_are() -> None:
     x = np.ones(5000, "float32")
     same(x)[0] = 5
     assert x[0] == 1
+
+
+def test_large_tensors_in_tuples_are_lent_and_given_away() -> None:
+    mod = relay.parse("""
+    import "std/list"
+    def @main(%state: (Tensor[(n, 8), float32], Tensor[(m,), float64]), %k: int64) {
+      (%state.0 + %state.0, (%state.1, %state.0), %k, (%state.1 * 2f64, Cons(%state.0, Nil)))
+    }
+    """)
+    f = NativeProgram(relay.infer(mod))
+    x, y = np.arange(4096, dtype="float32").reshape(-1, 8), np.arange(700.0)[::-1]
+    results = [f((x, y), 7) for _ in range(3)]
+    for twice, (same_y, same_x), k, (double, row) in results:
+        np.testing.assert_array_equal(twice, x + x)
+        np.testing.assert_array_equal(double, 2 * y)
+        np.testing.assert_array_equal(same_x, x)
+        np.testing.assert_array_equal(same_y, y)
+        np.testing.assert_array_equal(row.fields[0], x)
+        assert k == 7
+        assert twice.flags.writeable
+        assert not any(np.shares_memory(x, z) for z in (twice, same_x, row.fields[0]))
+    results[0][0][:] = 0
+    np.testing.assert_array_equal(results[1][0], x + x)
+    np.testing.assert_array_equal(f((x, y), 7)[0], x + x)

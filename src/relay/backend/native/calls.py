@@ -17,6 +17,7 @@ from relay.backend.native.memory import BOX, EXTERNAL, INTERRUPTED, NEXT, SITE, 
 from relay.backend.native.objects import Objects
 from relay.backend.native.representation import memory
 from relay.backend.native.tensors import DATA, DIMS, NARROW, elements_at
+from relay.backend.native.values import SHARED
 from relay.ir.dtype import FLOATS, is_float, to_numpy
 from relay.ir.type import ANY, TensorType, Type, TypeVar
 
@@ -31,8 +32,6 @@ NEW_FROM_DESCR, SET_BASE = 94, 282
 """Places in the table of NumPy's functions."""
 FASTCALL = 0x80 | 0x2
 """A function that gets its arguments as an array, and the names of those that are given by name."""
-SHARED = 4096
-"""Bytes from which a result is given away instead of copied."""
 
 DECLARATIONS = """
 declare i64 @PyLong_AsLongLongAndOverflow(ptr, ptr)

@@ -150,10 +150,11 @@ class NativeProgram:
         out = self.signature.leaves(result)
         with self.contexts.one() as context:
             leaves = list(first)
+            lent: list[Any] | None = None if self.contexts.is_shared else []
             context.conversion.begin()
             for a, t in zip(args, params, strict=True):
                 assert t is not None
-                leaves += context.conversion.leaves(a, t)
+                leaves += context.conversion.leaves(a, t, lent)
             for i, (v, kind) in enumerate(zip(leaves, kinds, strict=True)):
                 put(context.slot(i), kind, v)
             failed = self.enter(context.address, self.code.address(start))
@@ -163,9 +164,10 @@ class NativeProgram:
             if failed:
                 raise FailedError(context.site, bool(written))
             found = [get(context.slot(i), kind) for i, kind in enumerate(out)]
-            value = context.conversion.value(found, result)
+            given: set[int] = set()
+            value = context.conversion.value(found, result, given)
             for p, kind in zip(found, out, strict=True):
-                if kind == POINTER:
+                if kind == POINTER and p not in given:
                     self.contexts.drop(context.address, p)
             for p in written:
                 self.contexts.drop(context.address, p)

@@ -37,7 +37,7 @@ class Contexts:
         doors = pool().doors
         self.callbacks = Callbacks(signature, code.global_address(TABLE), self.known)
         self.take, self.give, self.clear = doors["take"], doors["give"], doors["clear"]
-        self.new, self.new_bytes = doors["new"], doors["new_bytes"]
+        self.new, self.new_bytes, self.away = doors["new"], doors["new_bytes"], doors["away"]
         self.keep, self.drop = doors["keep"], doors["drop"]
         self.layouts = code.global_address("relay.layouts")
         self.home = code.global_address("relay.contexts")
@@ -59,6 +59,7 @@ class Contexts:
         made.conversion = Conversion(
             self.signature, lambda n: self.new(at, n) or 0, lambda n: self.new_bytes(at, n) or 0
         )
+        made.conversion.give_away = partial(self.away, at)
         made.conversion.function = self.function
         made.conversion.callback = partial(self.callbacks.closure, made.conversion)
         self.known[at] = made

@@ -73,6 +73,10 @@ define ptr @door.new_bytes(ptr %ctx, i64 %size) {{
   %p = load ptr, ptr %to
   ret ptr %p
 }}
+define ptr @door.away(ptr %ctx, ptr %p) {{
+  %m = call ptr @relay_give_away(ptr %ctx, ptr %p)
+  ret ptr %m
+}}
 define void @door.keep(ptr %ctx, ptr %p) {{
   call void @relay.retain(ptr %p)
   ret void
@@ -83,5 +87,6 @@ define void @door.drop(ptr %ctx, ptr %p) {{
 }}
 """)
 """`enter` runs a start in a context, `take` and `give` are for contexts, `clear` frees what one has, `new`
-and `new_bytes` make objects, `keep` and `drop` count references; `relay_give` is `give` for compiled code.
+and `new_bytes` make objects, `away` gives the memory of a tensor away, `keep` and `drop` count references;
+`relay_give` is `give` for compiled code.
 """

@@ -90,9 +90,11 @@ class Pool:
         main.value = threading.main_thread().ident or 0
         default = ctypes.c_int64.from_address(self.code.global_address("pool.default"))
         default.value = default_threads()
-        names = ("take", "give", "clear", "new", "new_bytes", "keep", "drop")
+        names = ("take", "give", "clear", "new", "new_bytes", "away", "keep", "drop")
         kind = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)
         self.doors: dict[str, Door] = {n: kind(self.code.address(f"door.{n}")) for n in names}
+        self.forget = self.code.address("relay_forget")
+        """Takes memory back that was given away, in a capsule of Python."""
         enter = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)
         self.enter: Callable[[int, int], int] = enter(self.code.address("door.enter"))
         """Runs code in a context; whether it has failed."""

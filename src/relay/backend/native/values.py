@@ -4,12 +4,14 @@ import ctypes
 import struct
 from collections.abc import Callable, Sequence
 from functools import partial
+from math import prod
 from typing import Any, NamedTuple, NoReturn, cast
 
 import numpy as np
 
 from relay.backend.native.context import get, put
-from relay.backend.native.memory import Layout, header, layout
+from relay.backend.native.memory import EXTERNAL, Layout, header, layout
+from relay.backend.native.pool import pool
 from relay.backend.native.short_floats import FORMATS
 from relay.backend.native.tensors import DATA, DIMS, NARROW, TENSOR, elements_at, plain
 from relay.backend.native.texts import laid_out, text_at, texts_of
@@ -26,6 +28,8 @@ Step = Callable[[list[Any]], None]
 """Takes the last results and puts one in their place."""
 BY_BITS = frozenset(map(to_numpy, ("bfloat16", *FORMATS)))
 """Base types whose numbers are held as their bits."""
+SHARED = 4096
+"""Bytes from which a result is given away instead of copied."""
 TAG = 6
 """Where the tag of an object is."""
 
@@ -51,6 +55,8 @@ class Conversion:
         """Makes a Python object of a closure."""
         self.callback: Callable[[Any, FuncType], int] = self.no_callback
         """Makes a closure of a function of Python."""
+        self.give_away: Callable[[int], int | None] = no_memory
+        """Takes the memory of a tensor from the program."""
         self.cells: dict[int, RefValue] = {}
         """References of Python, by the addresses of those that stand for them in this call."""
         self.given: dict[RefValue, tuple[int, RefType]] = {}
@@ -109,8 +115,11 @@ class Conversion:
 
     # --- in ---
 
-    def leaves(self, x: Any, t: Type) -> list[Any]:
-        """The leaves of a value that has been checked to be of type `t`; objects are made."""
+    def leaves(self, x: Any, t: Type, lent: list[Any] | None = None) -> list[Any]:
+        """The leaves of a value that has been checked to be of type `t`; objects are made.
+
+        Elements are copied, or read where they are, in the arrays that are added to `lent` then.
+        """
         done: list[list[Any]] = []
         stack: list[Step | Pending] = [Pending(x, t)]
         while stack:
@@ -123,7 +132,7 @@ class Conversion:
                 stack.append(gathered(len(u.fields), flat))
                 stack += reversed(list(map(Pending, v, u.fields)))
             elif isinstance(u, TensorType):
-                done.append([self.tensor(v) if u.shape != () else self.scalar(v)])
+                done.append([self.tensor(v, lent) if u.shape != () else self.scalar(v)])
             elif isinstance(u, TypeCall | GlobalTypeVar):
                 fields, _ = self.program.cell(v.constructor, arguments(u))
                 stack.append(gathered(len(fields), self.maker(v.constructor, u)))
@@ -166,25 +175,33 @@ class Conversion:
         ctypes.memmove(p, whole, len(whole))
         return [p + at for at in places]
 
-    def tensor(self, x: Any) -> int:
-        """A new tensor with the elements of an array."""
+    def tensor(self, x: Any, lent: list[Any] | None) -> int:
+        """A new tensor with the elements of an array, or around them."""
         x = np.asarray(x)
         if x.dtype == object:
             x = np.asarray(self.texts(texts_of(x)), "int64").reshape(x.shape)
-        x = np.ascontiguousarray(plain(x))
+        x = np.require(plain(x), requirements=("C", "A"))
         start = elements_at(x.ndim)
-        p = self.allocate_bytes(start + x.nbytes) or out_of_memory()
-        put(p, "ptr", header(self.program.layouts.number(TENSOR)))
-        put(p + DATA, "ptr", p + start)
+        p = self.allocate_bytes(start + (x.nbytes if lent is None else 0)) or out_of_memory()
+        put(p, "ptr", header(self.program.layouts.number(TENSOR), 0 if lent is None else EXTERNAL))
+        put(p + DATA, "ptr", p + start if lent is None else x.ctypes.data)
         for i, d in enumerate(x.shape):
             put(p + DIMS + 8 * i, "i64", d)
-        ctypes.memmove(p + start, x.ctypes.data, x.nbytes)
+        if lent is None:
+            ctypes.memmove(p + start, x.ctypes.data, x.nbytes)
+        else:
+            lent.append(x)
         return p
 
     # --- out ---
 
-    def value(self, leaves: Row, t: Type) -> Any:
-        """The value that leaves stand for."""
+    def value(self, leaves: Row, t: Type, given: set[int] | None = None) -> Any:
+        """The value that leaves stand for.
+
+        Elements are copied; but those of large tensors among the leaves that nobody else has may be given
+        away, which are added to `given` then.
+        """
+        own = set(leaves) if given is not None else set[Any]()
         done: list[Any] = []
         stack: list[Step | Pending] = [Pending(list(leaves), t)]
         while stack:
@@ -197,7 +214,10 @@ class Conversion:
                 stack.append(gathered(len(u.fields), tuple))
                 stack += reversed(self.split(row, u.fields))
             elif isinstance(u, TensorType):
-                done.append(self.array(row[0], u) if u.shape != () else scalar_value(row[0], str(u.dtype)))
+                may_give = row[0] in own and self.can_be_given(row[0], u)
+                if given is not None and may_give:
+                    given.add(row[0])
+                done.append(self.element(row[0], u, may_give))
             elif isinstance(u, RefType) and row[0] in self.cells:
                 done.append(self.cells[row[0]])
             elif isinstance(u, RefType):
@@ -225,10 +245,30 @@ class Conversion:
         """The leaves that a reference holds."""
         return [get(p + o, k) for k, o in zip(kinds, layout(kinds).offsets, strict=True)]
 
+    def shape(self, p: int, t: TensorType) -> list[int]:
+        """The sizes of a tensor."""
+        return [get(p + DIMS + 8 * i, "i64") for i in range(len(cast("tuple[Any, ...]", t.shape)))]
+
+    def can_be_given(self, p: int, t: TensorType) -> bool:
+        """Whether a tensor is large, nobody else has it, and NumPy has numbers like those it holds."""
+        kind = to_numpy(str(t.dtype))
+        if t.shape == () or kind.isbuiltin != 1 or kind.kind == "O":
+            return False
+        is_own = get(p, "i64") == header(self.program.layouts.number(TENSOR))
+        return is_own and prod(self.shape(p, t)) * kind.itemsize >= SHARED
+
+    def element(self, x: Any, t: TensorType, is_given: bool) -> Any:
+        """A number or a string, or a tensor as an array: with the memory that is given, or a copy."""
+        if t.shape == ():
+            return scalar_value(x, str(t.dtype))
+        if not is_given:
+            return self.array(x, t)
+        data = get(x + DATA, "ptr")
+        return np.asarray(Given(self.give_away(x), data, self.shape(x, t), to_numpy(str(t.dtype)).str))
+
     def array(self, p: int, t: TensorType) -> Any:
         """A copy of a tensor's elements."""
-        rank = len(cast("tuple[Any, ...]", t.shape))
-        shape = [get(p + DIMS + 8 * i, "i64") for i in range(rank)]
+        shape = self.shape(p, t)
         kind = to_numpy(str(t.dtype))
         made = np.empty(shape, "int64" if kind.kind == "O" else NARROW.get(kind, kind))
         ctypes.memmove(made.ctypes.data, get(p + DATA, "ptr"), made.nbytes)
@@ -245,6 +285,27 @@ class Conversion:
             found.append(Pending(row[start : start + n], t))
             start += n
         return found
+
+
+class Given:
+    """Memory that a program has given away: it takes it back when this is gone."""
+
+    def __init__(self, memory: int | None, data: int, shape: Sequence[int], kind: str) -> None:
+        """`data` is where elements of that kind begin in it."""
+        make = ctypes.pythonapi.PyCapsule_New
+        make.restype, make.argtypes = ctypes.py_object, [ctypes.c_void_p] * 3
+        self.memory: Any = make(memory, None, pool().forget)
+        self.__array_interface__ = {
+            "data": (data, False),
+            "shape": tuple(shape),
+            "typestr": kind,
+            "version": 3,
+        }
+
+
+def no_memory(p: int) -> int | None:
+    """Before there is a context."""
+    raise AssertionError("contexts have memory")
 
 
 def holding(cell: RefValue, parts: Sequence[Any]) -> RefValue:
