@@ -11,6 +11,7 @@ from relay.ir.expr import Call, Constant, Expr, Function, GlobalVar, Grad, Let, 
 from relay.ir.module import IRModule
 from relay.ir.supply import GlobalVarSupply
 from relay.ir.walk import post_order, rewrite
+from relay.transform.anf import to_anf
 from relay.transform.composites import expand_composites
 from relay.transform.definitions import annotated, with_definitions
 from relay.transform.defusion import defuse_ops
@@ -34,7 +35,7 @@ def lowered(mod: IRModule, entries: Sequence[str] = ("main",)) -> IRModule:
     if any(type(e) is Grad for e in nodes):
         mod = hooks.expand_grad(mod, reserved=mod.functions)
     mod = remove_unused_functions(mod, entry_functions=tuple(entries))
-    mod = mod if is_monomorphic(mod) else monomorphize(mod, entry_functions=tuple(entries))
+    mod = to_anf(mod) if is_monomorphic(mod) else monomorphize(mod, entry_functions=tuple(entries))
     mod = fuse_ops(expand_composites(mod), lone=True)
     mod = fused_apart(mod)
     mod = lambda_lift(eta_expand(mod, expand_op=True, expand_constructor=True))
