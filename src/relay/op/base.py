@@ -230,6 +230,17 @@ class Operator:
     def __getitem__(self, name: str) -> Any:
         return getattr(self, name)
 
+    def __eq__(self, other: object) -> bool:
+        """Whether it is the same operator with the same attributes."""
+        return self is other or (type(self) is type(other) and self.__dict__ == other.__dict__)
+
+    def __hash__(self) -> int:
+        return hash(tuple(self.__dict__.values()))
+
+    def __repr__(self) -> str:
+        said = ", ".join([f"{name}={value!r}" for name, value in self.attributes().items()])
+        return f"{type(self).__qualname__}({said})"
+
     def __call__(self, *operands: Any) -> Call:
         """A call of this operator: `LeakyRelu(alpha=0.1)(x)`."""
         return Call(Op.get(self.name), tuple([as_expr(x) for x in operands]), self)
@@ -276,11 +287,17 @@ builders: dict[str, Callable[..., Expr]] = {}
 
 
 @dataclass_transform(frozen_default=True)
+def family(cls: C) -> C:
+    """A class whose fields are attributes of operators, which `Operator` compares and shows."""
+    return dataclass(frozen=True, repr=False, eq=False)(cls)  # pyright: ignore[reportReturnType]
+
+
+@dataclass_transform(frozen_default=True)
 def operator(name: str) -> Callable[[C], C]:
     """Register an operator class under its text name and make its builder."""
 
     def register(cls: C) -> C:
-        cls = dataclass(frozen=True, repr=True)(cls)  # pyright: ignore[reportAssignmentType]
+        cls = family(cls)
         cls.name = name
         if "relation_name" not in _declared(cls):
             cls.relation_name = name

@@ -6,7 +6,6 @@ reduced axes with size 1.  NaN propagates, and among equals the first is taken.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy
@@ -15,7 +14,18 @@ from relay.ir.dtype import is_float, to_numpy
 from relay.ir.expr import Expr
 from relay.ir.type import DType, TensorType, Type
 from relay.op.arithmetic import greater, lesser
-from relay.op.base import BOOLEAN, NUMERIC, Array, Derivative, Numpy, Operator, Reduction, operator, sample
+from relay.op.base import (
+    BOOLEAN,
+    NUMERIC,
+    Array,
+    Derivative,
+    Numpy,
+    Operator,
+    Reduction,
+    family,
+    operator,
+    sample,
+)
 from relay.op.composite import Composite
 from relay.op.conversion import accumulator, accumulator_name
 from relay.op.derivative import rank_of, spread, times
@@ -32,7 +42,7 @@ from relay.op.numeric import (
 from relay.op.relation import Typing
 
 
-@dataclass(frozen=True)
+@family
 class Along(Operator):
     """What all reductions share: the axes, and the shape that is left."""
 
@@ -80,7 +90,7 @@ def runs(axes: Sequence[int]) -> list[tuple[int, int]]:
     return found
 
 
-@dataclass(frozen=True)
+@family
 class Weighing(Along):
     """A reduction whose derivative is a sum of the operand's tangent with weights."""
 
@@ -101,12 +111,12 @@ class Weighing(Along):
         return apply("sum", x, axis=self.axis, keepdims=self.keepdims, exclude=self.exclude)
 
 
-@dataclass(frozen=True)
+@family
 class AxisReduction(Along, Reduction):
     """A primitive reduction along axes, of the operand's base type."""
 
 
-@dataclass(frozen=True)
+@family
 class Extreme(Weighing, Reduction):
     """The greatest or the least; equal ones share the derivative evenly, as in PyTorch."""
 
@@ -115,7 +125,7 @@ class Extreme(Weighing, Reduction):
         return apply("divide", chosen, self.kept(self.summed(chosen), data))
 
 
-@dataclass(frozen=True)
+@family
 class AxisComposite(Along, Composite):
     """A reduction that is made of others."""
 
@@ -309,7 +319,7 @@ class AnyOf(AxisReduction):
         return totals[0]
 
 
-@dataclass(frozen=True)
+@family
 class _ArgReduction(AxisReduction):
     """Where the extreme element is: the first, or the last with `select_last_index`; int32."""
 

@@ -1,7 +1,6 @@
 """Running sums and products along an axis, and linear recurrences."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import reduce
 from typing import Any
 
@@ -9,7 +8,18 @@ from relay.ir.dim import product
 from relay.ir.expr import Expr
 from relay.ir.type import TensorType, Type
 from relay.op.axes import axis_of
-from relay.op.base import FLOATING, NUMERIC, Array, Derivative, DTypeName, Numpy, Operator, operator, sample
+from relay.op.base import (
+    FLOATING,
+    NUMERIC,
+    Array,
+    Derivative,
+    DTypeName,
+    Numpy,
+    Operator,
+    family,
+    operator,
+    sample,
+)
 from relay.op.conversion import accumulator, accumulator_name
 from relay.op.derivative import cast_back, tensor_type, times
 from relay.op.native import Loops, Output, View
@@ -18,7 +28,7 @@ from relay.op.relation import Typing
 from relay.op.reshape import shaped_like
 
 
-@dataclass(frozen=True)
+@family
 class Scan(Operator):
     """Combines each element with all before it; without `axis`, over the elements in row-major order.
 

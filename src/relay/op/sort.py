@@ -4,7 +4,7 @@ NaN counts as greater than every number; equal elements keep the order they had,
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as _np
@@ -21,6 +21,7 @@ from relay.op.base import (
     Numpy,
     Operator,
     builders,
+    family,
     operator,
     sample,
 )
@@ -115,7 +116,7 @@ class ArgSort(Operator):
         sort_lines(b, data, self.axis, self.is_ascend, data.sizes[self.axis], emit)
 
 
-@dataclass(frozen=True)
+@family
 class _TopK(Operator):
     """What the two forms of `topk` share."""
 

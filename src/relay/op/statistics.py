@@ -1,13 +1,12 @@
 """Means, variances and logarithms of sums: reductions that are made of others."""
 
-from dataclasses import dataclass
 from math import inf
 from typing import Any
 
 from relay.ir.dtype import dtype_name, is_float
 from relay.ir.expr import Expr, Tuple
 from relay.ir.type import TensorType, TupleType, Type
-from relay.op.base import FLOATING, NUMERIC, Array, Derivative, Numpy, operator, sample
+from relay.op.base import FLOATING, NUMERIC, Array, Derivative, Numpy, family, operator, sample
 from relay.op.conversion import accumulator
 from relay.op.derivative import number, tensor_type, times
 from relay.op.numeric import (
@@ -111,7 +110,7 @@ class Variance(AxisComposite):
         return narrow(np.divide(total, x.dtype.type(n - self.unbiased)), data.dtype)
 
 
-@dataclass(frozen=True)
+@family
 class _Spread(AxisComposite):
     """Statistics that are made of the mean and the variance."""
 

@@ -1,7 +1,6 @@
 """Images, lines and volumes of another size."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy
@@ -10,7 +9,7 @@ from relay.ir.dtype import is_integer
 from relay.ir.expr import Expr
 from relay.ir.type import ANY, Dim, TensorType, Type
 from relay.op.axes import attribute_fault
-from relay.op.base import FLOATING, INTEGRAL, NUMERIC, operator, sample
+from relay.op.base import FLOATING, INTEGRAL, NUMERIC, family, operator, sample
 from relay.op.composite import Composite
 from relay.op.image.places import Way, along, taps
 from relay.op.nn.layout import SPATIAL, OutDType, Spatial, per_axis, permutation, positions, spread
@@ -75,7 +74,7 @@ def ratio(out: Any, size: Any) -> Any:
     return term(out, "float64") / term(size, "float64")
 
 
-@dataclass(frozen=True)
+@family
 class Resize(Composite):
     """Data resized along the spatial axes of its layout."""
 

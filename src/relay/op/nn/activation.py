@@ -1,13 +1,23 @@
 """Activations: softmax and its kin, rectifiers."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from relay.ir.expr import Expr
 from relay.ir.type import TensorType, Type
 from relay.op.axes import axis_of
-from relay.op.base import FLOATING, NUMERIC, Array, Derivative, Elementwise, Fusion, Numpy, operator, sample
+from relay.op.base import (
+    FLOATING,
+    NUMERIC,
+    Array,
+    Derivative,
+    Elementwise,
+    Fusion,
+    Numpy,
+    family,
+    operator,
+    sample,
+)
 from relay.op.composite import Composite
 from relay.op.conversion import accumulator, accumulator_name
 from relay.op.derivative import number, rank_of, tensor_type, times, total
@@ -17,7 +27,7 @@ from relay.op.numeric import SameType, along_channels, apply, dims, narrow, narr
 from relay.op.relation import Typing
 
 
-@dataclass(frozen=True)
+@family
 class AlongAxis(SameType, Composite):
     """A composite that normalises along one axis and keeps the type."""
 
@@ -39,7 +49,7 @@ class AlongAxis(SameType, Composite):
         return x - np.max(x, axis=self.axis, keepdims=True, initial=-np.inf)
 
 
-@dataclass(frozen=True)
+@family
 class _Softmax(AlongAxis):
     def decompose(self, types: Any, data: Expr) -> Expr:
         x = widened(data, types[0].dtype)

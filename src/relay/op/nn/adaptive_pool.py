@@ -1,10 +1,9 @@
 """Adaptive pooling: the greatest or the mean element of each of a number of equal parts."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from relay.ir.type import Dim
-from relay.op.base import FLOATING, Array, Numpy, operator, sample
+from relay.op.base import FLOATING, Array, Numpy, family, operator, sample
 from relay.op.conversion import accumulator
 from relay.op.native import Index, Loops
 from relay.op.nn.layout import Spatial, per_axis, spread
@@ -14,7 +13,7 @@ from relay.op.nn.window import Pooling, means
 from relay.op.relation import Typing
 
 
-@dataclass(frozen=True)
+@family
 class Parts(Pooling):
     """Divides each spatial axis of `d` elements into `n` parts, part `i` from `i*d/n` to `(i+1)*d/n`
     rounded up.
@@ -78,7 +77,7 @@ class Parts(Pooling):
         ]
 
 
-@dataclass(frozen=True)
+@family
 class Parts1D(Parts):
     """The attributes of parts of one axis."""
 
@@ -88,7 +87,7 @@ class Parts1D(Parts):
     rank = 1
 
 
-@dataclass(frozen=True)
+@family
 class Parts2D(Parts):
     """The attributes of parts of two axes."""
 
@@ -98,7 +97,7 @@ class Parts2D(Parts):
     rank = 2
 
 
-@dataclass(frozen=True)
+@family
 class Parts3D(Parts):
     """The attributes of parts of three axes."""
 
@@ -108,7 +107,7 @@ class Parts3D(Parts):
     rank = 3
 
 
-@dataclass(frozen=True)
+@family
 class AdaptiveMaxPool(Greatest, Parts):
     """The greatest element of each part."""
 
@@ -116,7 +115,7 @@ class AdaptiveMaxPool(Greatest, Parts):
         return self.parts(np, data, np.max)
 
 
-@dataclass(frozen=True)
+@family
 class AdaptiveAvgPool(Average, Parts):
     """The mean of each part."""
 

@@ -1,7 +1,6 @@
 """Convolutions over one, two and three spatial axes, and their transposes."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import prod
 from typing import Any, ClassVar
 
@@ -9,7 +8,7 @@ from relay.ir.dim import floor_divide
 from relay.ir.dtype import to_numpy
 from relay.ir.expr import Expr
 from relay.ir.type import Dim, TensorType, Type
-from relay.op.base import NUMERIC, Array, Derivative, Kernel, Numpy, operator, sample
+from relay.op.base import NUMERIC, Array, Derivative, Kernel, Numpy, family, operator, sample
 from relay.op.native import Index, Loops, View, WindowProduct
 from relay.op.nn.contract import common_type, matmul
 from relay.op.nn.conv_rules import Convolved, Part, with_one_filter_each, with_several_filters
@@ -35,7 +34,7 @@ MOST_COLUMNS = 1 << 22
 """Elements of the unfolded input held at a time; 16 MB of float32 stay near the cache."""
 
 
-@dataclass(frozen=True)
+@family
 class Convolution(Kernel):
     """What convolutions and their transposes share: the axes behind the layouts, and the checks."""
 
@@ -124,7 +123,7 @@ class Convolution(Kernel):
         return [shape[i] for i in positions(self.data_axes, layout)]
 
 
-@dataclass(frozen=True)
+@family
 class ForwardConvolution(Convolution):
     """Slides each filter over the padded data and sums products."""
 

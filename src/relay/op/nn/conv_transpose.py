@@ -3,14 +3,13 @@ its data.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import prod
 from typing import Any, ClassVar
 
 from relay.ir.dtype import to_numpy
 from relay.ir.expr import Expr
 from relay.ir.type import Dim, TensorType, Type
-from relay.op.base import Array, Numpy, operator, sample
+from relay.op.base import Array, Numpy, family, operator, sample
 from relay.op.native import Index, Loops, View, WindowProduct
 from relay.op.nn.contract import common_type, matmul
 from relay.op.nn.conv import Convolution
@@ -33,7 +32,7 @@ from relay.op.numeric import narrow
 from relay.op.relation import Typing
 
 
-@dataclass(frozen=True)
+@family
 class TransposedConvolution(Convolution):
     """Spreads each element of the data over a window of the result."""
 

@@ -1,14 +1,13 @@
 """The products of a convolution's data and the cotangents of its results: cotangents of its weight."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from relay.ir.dim import floor_divide
 from relay.ir.dtype import to_numpy
 from relay.ir.expr import Expr
 from relay.ir.type import Dim, TensorType, Type
-from relay.op.base import Array, Numpy, operator, sample
+from relay.op.base import Array, Numpy, family, operator, sample
 from relay.op.native import Loops, View, WeightProduct
 from relay.op.nn.contract import common_type, matmul
 from relay.op.nn.conv import Convolution, slices
@@ -32,7 +31,7 @@ from relay.op.numeric import narrow
 from relay.op.relation import Typing
 
 
-@dataclass(frozen=True)
+@family
 class WeightConvolution(Convolution):
     """For each tap of the window, the products of the results and the data that it saw, summed."""
 

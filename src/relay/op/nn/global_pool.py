@@ -1,11 +1,10 @@
 """Global pooling: one value for each channel."""
 
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from relay.ir.expr import Expr
 from relay.ir.type import Type
-from relay.op.base import NUMERIC, operator, sample
+from relay.op.base import NUMERIC, family, operator, sample
 from relay.op.composite import Composite
 from relay.op.nn.layout import SPATIAL, positions
 from relay.op.nn.window import Channels
@@ -13,7 +12,7 @@ from relay.op.numeric import apply
 from relay.op.relation import Typing
 
 
-@dataclass(frozen=True)
+@family
 class GlobalPool(Channels, Composite):
     """One value for each channel."""
 

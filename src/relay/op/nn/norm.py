@@ -1,6 +1,5 @@
 """Normalisations: data less a mean, divided by a deviation, scaled and shifted for each channel."""
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as _np
@@ -8,7 +7,7 @@ import numpy as _np
 from relay.ir.expr import Expr, Tuple
 from relay.ir.type import Dim, TensorType, TupleType, Type
 from relay.op.axes import axis_of
-from relay.op.base import FLOATING, Array, Numpy, operator, sample
+from relay.op.base import FLOATING, Array, Numpy, family, operator, sample
 from relay.op.composite import Composite
 from relay.op.conversion import accumulator
 from relay.op.numeric import (
@@ -141,7 +140,7 @@ class BatchNorm(Composite):
         return narrow(y, data.dtype), moving_mean, moving_var
 
 
-@dataclass(frozen=True)
+@family
 class _Affine(SameType, Composite):
     """Data standardised over some axes, then scaled and shifted by channel."""
 

@@ -1,11 +1,10 @@
 """Products and convolutions of operands that are kept in blocks: `NCHW8c`, `OIHW4i8o`, `NC16n4c`."""
 
-from dataclasses import dataclass
 from typing import Any
 
 from relay.ir.expr import Expr
 from relay.ir.type import TensorType, Type
-from relay.op.base import NUMERIC, instance, operator, sample
+from relay.op.base import NUMERIC, family, instance, operator, sample
 from relay.op.composite import Composite
 from relay.op.nn.layout import OutDType, Spatial
 from relay.op.numeric import apply
@@ -57,7 +56,7 @@ class ContribDensePack(Composite):
         return apply("nn.dense", data, whole, units=self.units, out_dtype=self.out_dtype)
 
 
-@dataclass(frozen=True)
+@family
 class PackedConvolution(Composite):
     """`nn.conv2d` of data, by a weight, to a result that may each be kept in blocks of channels."""
 

@@ -1,7 +1,6 @@
 """Pooling over windows: the greatest or the mean element of each."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy
@@ -9,7 +8,7 @@ import numpy
 from relay.ir.dtype import dtype_name, is_integer, to_numpy
 from relay.ir.expr import Expr
 from relay.ir.type import Type
-from relay.op.base import NUMERIC, Array, Derivative, Numpy, operator, sample
+from relay.op.base import NUMERIC, Array, Derivative, Numpy, family, operator, sample
 from relay.op.conversion import accumulator, accumulator_name
 from relay.op.native import Index, Loops, View
 from relay.op.nn.loops import reading, seen
@@ -18,7 +17,7 @@ from relay.op.numeric import apply, least_value
 from relay.op.relation import Typing
 
 
-@dataclass(frozen=True)
+@family
 class Greatest(Pooling):
     """The greatest element of each window, among equals the first."""
 
@@ -51,7 +50,7 @@ class Greatest(Pooling):
         return b.cast(b.fold([line.count for line in lines], [least], step)[0], data.dtype)
 
 
-@dataclass(frozen=True)
+@family
 class Average(Pooling):
     """The mean of each window."""
 
@@ -77,7 +76,7 @@ class Average(Pooling):
         return b.cast(b.divide(total, b.cast(self.counted(b, lines), acc)), data.dtype)
 
 
-@dataclass(frozen=True)
+@family
 class SlidingPool(Sliding):
     """Combines the elements of windows."""
 
@@ -90,7 +89,7 @@ class SlidingPool(Sliding):
         return x
 
 
-@dataclass(frozen=True)
+@family
 class MaxPool(Greatest, SlidingPool):
     """The greatest element of each window; padding counts as the least value, and NaN propagates."""
 
@@ -99,7 +98,7 @@ class MaxPool(Greatest, SlidingPool):
         return self.closed(np, self.windows(np, x, least_value(np, x.dtype), np.maximum), data.dtype)
 
 
-@dataclass(frozen=True)
+@family
 class AvgPool(Average, SlidingPool):
     """The mean of each window: over its elements that are data, or with `count_include_pad` padding too."""
 

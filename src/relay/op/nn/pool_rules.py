@@ -1,12 +1,11 @@
 """The operators that pooling is differentiated with: to the elements of windows, and back."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from relay.ir.expr import Expr
 from relay.ir.type import Type
-from relay.op.base import FLOATING, Array, Derivative, Numpy
+from relay.op.base import FLOATING, Array, Derivative, Numpy, family
 from relay.op.conversion import accumulator, accumulator_name
 from relay.op.derivative import tensor_type
 from relay.op.native import Index, Loops, Output, View
@@ -18,7 +17,7 @@ from relay.op.numeric import apply, dims, narrow
 from relay.op.relation import Typing
 
 
-@dataclass(frozen=True)
+@family
 class PoolingRule(Pooling):
     """An operator that exists for the derivative of a pooling operator, whose attributes it has."""
 
@@ -64,7 +63,7 @@ class PoolingRule(Pooling):
         return self.place_in([*front, *at])
 
 
-@dataclass(frozen=True)
+@family
 class PoolingGradient(PoolingRule):
     """The cotangent of the data from that of the result."""
 
@@ -107,7 +106,7 @@ class PoolingGradient(PoolingRule):
         return at, lines, b.both(*conditions)
 
 
-@dataclass(frozen=True)
+@family
 class AverageGradient(PoolingGradient):
     """To each element its part of the means; of the data the sizes alone count."""
 
@@ -140,7 +139,7 @@ class AverageGradient(PoolingGradient):
         return b.cast(b.fold(counts, [b.const(0, acc)], step)[0], data.dtype)
 
 
-@dataclass(frozen=True)
+@family
 class MaxGradient(PoolingGradient):
     """To each greatest element, as often as it is one; nothing to the others."""
 
@@ -188,7 +187,7 @@ class MaxGradient(PoolingGradient):
         b.fill(out, element)
 
 
-@dataclass(frozen=True)
+@family
 class MaxTangent(PoolingRule):
     """What one tensor has where another has the greatest element of each window."""
 

@@ -1,7 +1,6 @@
 """Upsampling, and its derivative: data resampled to a multiple of its size along the spatial axes."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
 from math import floor
@@ -11,7 +10,7 @@ from relay.ir.dim import floor_divide
 from relay.ir.dtype import is_integer
 from relay.ir.expr import Expr
 from relay.ir.type import Dim, TensorType, Type
-from relay.op.base import FLOATING, NUMERIC, Array, Derivative, Numpy, Operator, operator, sample
+from relay.op.base import FLOATING, NUMERIC, Array, Derivative, Numpy, Operator, family, operator, sample
 from relay.op.conversion import accumulator, accumulator_name
 from relay.op.derivative import tensor_type
 from relay.op.native import Index, Loops, Output, View
@@ -84,7 +83,7 @@ def scaled_size(d: Dim, scale: float) -> Dim:
     return d * top if bottom == 1 else floor_divide(d * (2 * top) + bottom, 2 * bottom)
 
 
-@dataclass(frozen=True)
+@family
 class Resampling(Operator):
     """What upsampling and its derivative share."""
 
@@ -149,7 +148,7 @@ class Resampling(Operator):
         return found
 
 
-@dataclass(frozen=True)
+@family
 class Upsample(Resampling):
     """Data resampled; integers go through float64 and are rounded."""
 
@@ -186,7 +185,7 @@ class Upsample(Resampling):
         return b.cast(b.function("rint", total) if whole else total, data.dtype)
 
 
-@dataclass(frozen=True)
+@family
 class UpsampleGradient(Resampling):
     """The cotangent of the data; of the data itself the sizes alone count."""
 
@@ -223,7 +222,7 @@ class UpsampleGradient(Resampling):
         b.nest(out.sizes, lambda index: out.put(index, b.cast(room.at(index), data.dtype)))
 
 
-@dataclass(frozen=True)
+@family
 class Plane(Resampling):
     """The attributes of upsampling over two axes."""
 
@@ -240,7 +239,7 @@ class Plane(Resampling):
         return method, "align_corners" if self.align_corners else "asymmetric"
 
 
-@dataclass(frozen=True)
+@family
 class Room(Resampling):
     """The attributes of upsampling over three axes."""
 

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from relay.ir.dim import floor_divide, minimum
 from relay.ir.expr import Expr
 from relay.ir.type import Dim, TensorType, Type
-from relay.op.base import Array, Kernel, Numpy, Operator
+from relay.op.base import Array, Kernel, Numpy, Operator, family
 from relay.op.derivative import tensor_type
 from relay.op.native import Index, Loops, View
 from relay.op.nn.layout import (
@@ -26,7 +26,7 @@ from relay.op.numeric import dims, narrow
 from relay.op.relation import Typing
 
 
-@dataclass(frozen=True)
+@family
 class Channels(Operator):
     """Data in some layout, of which the spatial axes change."""
 
@@ -50,7 +50,7 @@ class Channels(Operator):
         return TensorType([shape[i] for i in positions(self.data_axes, layout)], t.dtype(data))
 
 
-@dataclass(frozen=True)
+@family
 class Pooling(Channels, Kernel):
     """Makes one element of what each window sees, spatial axis by spatial axis."""
 
@@ -153,7 +153,7 @@ class Slide:
         return np.arange(steps)[:, None] * self.stride + np.arange(self.size) * self.dilation - self.before
 
 
-@dataclass(frozen=True)
+@family
 class Sliding(Pooling):
     """Windows of `pool_size` taps that overlap, skip and leave the data as the attributes say."""
 
@@ -228,7 +228,7 @@ def means(np: Numpy, taps: Array, counts: Array, d: int) -> Array:
     return (taps[:, :, None] == np.arange(d)).sum(axis=1) / counts[:, None]
 
 
-@dataclass(frozen=True)
+@family
 class Windows1D(Sliding):
     """The attributes of windows over one axis."""
 
@@ -242,7 +242,7 @@ class Windows1D(Sliding):
     rank = 1
 
 
-@dataclass(frozen=True)
+@family
 class Windows2D(Sliding):
     """The attributes of windows over two axes."""
 
@@ -256,7 +256,7 @@ class Windows2D(Sliding):
     rank = 2
 
 
-@dataclass(frozen=True)
+@family
 class Windows3D(Sliding):
     """The attributes of windows over three axes."""
 
