@@ -8,7 +8,7 @@ from functools import partial
 from importlib import import_module
 from typing import Any
 
-from relay.backend.native.modules import Module, functions
+from relay.backend.native.modules import Effort, Module, functions
 
 OUTER = re.compile(r"^declare (?!.*@llvm\.).*$", re.MULTILINE)
 NEAR = r"\g<0> nonlazybind"
@@ -63,22 +63,19 @@ def loadable(text: str) -> str:
 class Optimised:
     """A module after LLVM's passes."""
 
-    def __init__(self, text: str, is_plain: bool = False, elsewhere: Collection[str] = ()) -> None:
-        """Optimise a module; `elsewhere` are functions that others of the program have.
-
-        A plain one has loops as they should be, and only functions of the runtime to bring in.
-        """
+    def __init__(self, text: str, effort: Effort = Effort.ALL, elsewhere: Collection[str] = ()) -> None:
+        """Optimise a module; `elsewhere` are functions that others of the program have."""
         llvm = binding()
         self.target = machine()
         self.module = llvm.parse_assembly(loadable(text), llvm.create_context())
-        tuning = llvm.create_pipeline_tuning_options(speed_level=1 if is_plain else 3)
+        tuning = llvm.create_pipeline_tuning_options(speed_level=3 if effort is Effort.ALL else 1)
         passes = llvm.create_pass_builder(self.target, tuning)
-        if is_plain:
+        if effort is not Effort.ALL:
             inline = llvm.create_new_module_pass_manager()
             inline.add_always_inliner_pass()
             inline.add_global_dead_code_eliminate_pass()
             inline.run(self.module, passes)
-            simplify = passes.getFunctionPassManager()
+            simplify = least(llvm) if effort is Effort.LEAST else passes.getFunctionPassManager()
             for f in self.module.functions:
                 if not f.is_declaration:
                     unlocked("LLVMPY_RunNewFunctionPassManager")(simplify, f, passes)
@@ -120,6 +117,19 @@ class Optimised:
             ffi.lib.LLVMPY_DisposeMemoryBuffer(found)
 
 
+def least(llvm: Any) -> Any:
+    """The passes without which code is not fit to be compiled.
+
+    Networks run as fast as after all that LLVM does at its first level, which takes five times as long; small
+    loops lose up to a tenth.
+    """
+    passes = llvm.create_new_function_pass_manager()
+    passes.add_sroa_pass()
+    passes.add_instruction_combine_pass()
+    passes.add_simplify_cfg_pass()
+    return passes
+
+
 def unlocked(name: str) -> Any:
     """A function of LLVM without the lock that llvmlite takes for each: what it works on here belongs to a
     context that no other thread has.
@@ -131,7 +141,7 @@ def unlocked(name: str) -> Any:
 def emitted(parts: Sequence[Module], kind: str) -> str:
     """The code as LLVM leaves it (`llvm`), or as assembly of this machine (`asm`)."""
     names = functions(parts)
-    made = [Optimised(part.text, part.is_plain, names) for part in parts]
+    made = [Optimised(part.text, part.effort, names) for part in parts]
     return "\n".join([m.assembly() if kind == "asm" else m.text() for m in made])
 
 
@@ -144,7 +154,7 @@ def compilers(parts: Sequence[Module]) -> list[Callable[[], bytes]]:
 
 def object_code(part: Module, names: Collection[str]) -> bytes:
     """The object code of a module; `names` are what the modules of its program have for each other."""
-    return Optimised(part.text, part.is_plain, names).code()
+    return Optimised(part.text, part.effort, names).code()
 
 
 class Compiled:

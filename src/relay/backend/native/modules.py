@@ -7,10 +7,13 @@ they are spread over more modules, and need less.
 
 import re
 from collections.abc import Collection, Iterable, Sequence
+from enum import Enum
 from typing import NamedTuple
 
 SIZE = 40_000
 """Letters of code that are enough for a module."""
+LARGE = 200_000
+"""Letters of groups and kernels from which on LLVM does only what no loop can be without."""
 NAME = re.compile(r'@("[^"]+"|[\w.$-]+)')
 DATA = re.compile(r'^@("[^"]+"|[\w.$-]+) =', re.MULTILINE)
 HEAD = re.compile(
@@ -20,11 +23,21 @@ HEAD = re.compile(
 )
 
 
+class Effort(Enum):
+    """How much LLVM does about code: all that it can; what loops need that are as they should be, with only
+    functions of the runtime to bring in; or the least.
+    """
+
+    ALL = "all"
+    LOOPS = "loops"
+    LEAST = "least"
+
+
 class Module(NamedTuple):
-    """LLVM IR, whether its loops and calls are as they should be, and what it has that others may call."""
+    """LLVM IR, what LLVM is to do about it, and what it has that others may call."""
 
     text: str
-    is_plain: bool
+    effort: Effort
     functions: Collection[str]
 
 
@@ -78,6 +91,7 @@ def modules(
     foreign = [sorted((part.names & owner.keys()) - part.heads.keys()) for part in parts]
     exported = {name for names in foreign for name in names}
     own = {text: set(NAME.findall(text)) for text in declared}
+    effort = Effort.LEAST if sum([len(part.text) for part in parts[1:]]) > LARGE else Effort.LOOPS
     return [
         Module(
             "\n".join(
@@ -88,7 +102,7 @@ def modules(
                     part.exported(exported),
                 ]
             ),
-            part is not parts[0],
+            Effort.ALL if part is parts[0] else effort,
             part.heads.keys() & exported,
         )
         for part, names in zip(parts, foreign, strict=True)

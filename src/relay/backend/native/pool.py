@@ -24,6 +24,7 @@ from relay.backend.native.folder import cache_folder
 from relay.backend.native.heap import HEAP
 from relay.backend.native.inlined import INLINED
 from relay.backend.native.interrupts import INTERRUPTS
+from relay.backend.native.modules import Effort
 from relay.backend.native.threads import default_threads
 from relay.diagnostic import RelayError
 from relay.text.files import write_atomically
@@ -65,7 +66,7 @@ def object_code() -> bytes:
             said = path.read_bytes()
             if said[:DIGEST] == hashlib.blake2b(said[DIGEST:], digest_size=DIGEST).digest():
                 return said[DIGEST:]
-    made = jit.Optimised(whole, is_plain=True).code()
+    made = jit.Optimised(whole, Effort.LOOPS).code()
     if path is not None:
         kept = hashlib.blake2b(made, digest_size=DIGEST).digest() + made
         with suppress(OSError, RelayError):
