@@ -35,9 +35,10 @@ def lowered(mod: IRModule, entries: Sequence[str] = ("main",)) -> IRModule:
     if any(type(e) is Grad for e in nodes):
         mod = hooks.expand_grad(mod, reserved=mod.functions)
     mod = remove_unused_functions(mod, entry_functions=tuple(entries))
-    mod = to_anf(mod) if is_monomorphic(mod) else monomorphize(mod, entry_functions=tuple(entries))
-    mod = fuse_ops(expand_composites(mod), lone=True)
-    mod = fused_apart(mod)
+    mod = mod if is_monomorphic(mod) else monomorphize(mod, entry_functions=tuple(entries))
+    expanded = expand_composites(mod)
+    # Bindings of decompositions, deep inside of calls, would keep groups apart.
+    mod = fused_apart(fuse_ops(mod if expanded is mod else to_anf(expanded), lone=True))
     mod = lambda_lift(eta_expand(mod, expand_op=True, expand_constructor=True))
     return split(mod)
 

@@ -1,0 +1,42 @@
+"""The code of the runtime: the pool of threads (`crew`, `chunks`), memory (`heap`, `disposal`), the ways in
+and out (`entry`, `doors`) and what Ctrl-C needs (`interrupts`).
+"""
+
+import hashlib
+import platform
+
+from relay.backend.native.calls import DECLARATIONS
+from relay.backend.native.chunks import SHARED_OUT
+from relay.backend.native.crew import CREW
+from relay.backend.native.disposal import DISPOSAL
+from relay.backend.native.doors import DOORS
+from relay.backend.native.entry import assembly
+from relay.backend.native.heap import HEAP
+from relay.backend.native.inlined import INLINED, OUTSIDE
+from relay.backend.native.interrupts import INTERRUPTS
+from relay.backend.native.modules import Effort
+from relay.backend.native.optimised import Optimised
+
+OWN = """
+declare i32 @relay_enter(ptr, ptr)
+declare i32 @relay_try(ptr, ptr, ptr, i64, i64, i64)
+declare i64 @relay_outside(ptr, ptr)
+declare void @relay_fail(ptr) noreturn nounwind
+"""
+
+
+def text() -> str:
+    """All of it, as LLVM IR."""
+    parts = INLINED, HEAP, DISPOSAL, DOORS, CREW, SHARED_OUT, INTERRUPTS
+    return "\n".join([assembly(platform.machine()), OWN, *parts])
+
+
+def compiled() -> bytes:
+    """All of it, as object code."""
+    return Optimised(text(), Effort.LOOPS).code()
+
+
+def relied() -> str:
+    """Eight letters that tell whether programs that rely on one runtime can run with another."""
+    whole = "".join([text(), OUTSIDE, DECLARATIONS])
+    return hashlib.blake2b(whole.encode(), digest_size=4).hexdigest()
