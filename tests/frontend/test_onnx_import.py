@@ -1,5 +1,6 @@
 """Importing ONNX models: names, sizes, places, weights, functions, and what is wrong with a model."""
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -248,13 +249,18 @@ def test_external_data_stay_in_the_folder(tmp_path: Path) -> None:
     inside.mkdir()
     (tmp_path / "secret.bin").write_bytes(np.ones(2, "float32").tobytes())
     (inside / "w.bin").write_bytes(np.array([3, 4], "float32").tobytes())
+    (inside / "link.bin").symlink_to(tmp_path / "secret.bin")
+    os.mkfifo(inside / "pipe.bin")
     for where, expected in (
         ("w.bin", None),
         ("../secret.bin", "onnx-external-data"),
         ("gone.bin", "onnx-external-data"),
+        ("link.bin", "onnx-external-data"),
+        ("pipe.bin", "onnx-external-data"),
     ):
         w = TensorProto(name="w", data_type=TensorProto.FLOAT, dims=[2], data_location=TensorProto.EXTERNAL)
         w.external_data.add(key="location", value=where)
+        w.external_data.add(key="length", value=str(1 << 50))  # more than there is
         proto = model([node("Add", ["x", "w"], ["y"])], {"x": ("float32", [2])}, ["y"])
         proto.graph.initializer.append(w)
         path = inside / "model.onnx"

@@ -135,11 +135,12 @@ def _external(tensor: Any, folder: Path | None) -> bytes:
         )
     try:
         offset, length = int(said.get("offset", 0)), int(said.get("length", -1))
-        if offset < 0:
+        if offset < 0 or not path.is_file():
             raise ValueError
+        rest = max(path.stat().st_size - offset, 0)
         with path.open("rb") as file:
             file.seek(offset)
-            return file.read(length) if length >= 0 else file.read()
+            return file.read(min(length, rest) if length >= 0 else rest)
     except (OSError, ValueError, OverflowError):
         fail("onnx-external-data", f"the tensor `{tensor.name}` cannot be read from `{where}`")
 
