@@ -24,8 +24,8 @@ import numpy as np
 from peers import JSON, interval
 
 PAUSE = 0.025
-"""Seconds of calls before those that count, on several threads: those of OpenMP spin for some 15 ms before they
-sleep."""
+"""Seconds of calls before those that count, on several threads: those of OpenMP spin for some 15 ms before
+they sleep."""
 SHORT = 0.003
 """Seconds of calls that count, about."""
 ONEDNN = "oneDNN"

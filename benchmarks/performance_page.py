@@ -24,6 +24,7 @@ when the lower end of its interval does.
 ```text
 pip install 'relay-ir[bench]'
 python benchmarks/peers.py          # models, beside ONNX Runtime, OpenVINO, PyTorch, inductor and JAX
+python benchmarks/digits.py         # an epoch of examples/train_digits.py, beside PyTorch
 python benchmarks/costs.py          # calls and compile times
 python benchmarks/control.py        # recursion, loops, trees and lists, beside C and CPython
 python benchmarks/kernels.py        # products and convolutions by themselves, shares of the machine's peak
@@ -67,6 +68,8 @@ def page(data: dict[str, Any]) -> str:
         parts.append(MODELS)
         parts += [models_table([e for e in models if e["threads"] == n], n) for n in (2, 1)]
         parts += [failures(models), "\n![Ratios of the best peer's time to Relay's](performance.png)\n"]
+    if "digits" in data:
+        parts.append(digits_table(data["digits"]))
     if "calls" in data:
         parts.append(calls_table(data["calls"]))
     if "control" in data:
@@ -145,6 +148,17 @@ def failures(entries: Sequence[Any]) -> str:
         if "failed" in s
     ]
     return "\nWhat did not run:\n\n" + "".join(lines) if lines else ""
+
+
+def digits_table(found: dict[str, Any]) -> str:
+    """Training the example."""
+    rows: list[list[str]] = []
+    for threads, e in found.items():
+        r = e["ratios"]["PyTorch"]
+        times = [f"{1e3 * e['seconds'][system]:.1f}" for system in ("Relay", "PyTorch")]
+        rows.append([threads, *times, f"{r['ratio']:.2f} ({r['low']:.2f}-{r['high']:.2f})", e["date"]])
+    heads = ["threads", "Relay, ms", "PyTorch, ms", "PyTorch / Relay", "date"]
+    return f"\n## An epoch of `examples/train_digits.py`\n\n{table(heads, rows)}"
 
 
 def calls_table(calls: dict[str, Any]) -> str:
