@@ -101,6 +101,31 @@ def test_float64_is_within_four_units_in_the_last_place(name: str) -> None:
     assert worst(compiled(name, xs), truth) <= LONG_ULPS
 
 
+FAST = {"fast_exp": (1e-6, -87.3, 88.3), "fast_tanh": (5e-6, -7.9, 7.9), "fast_erf": (5e-6, -4.0, 4.0)}
+"""How near each comes, and the ends beyond which it is constant."""
+
+
+@pytest.mark.parametrize("name", FAST)
+def test_fast_functions_are_as_near_as_they_say(name: str) -> None:
+    near, low, high = FAST[name]
+    xs = patterns()
+    xs = xs[:: 16 if name == "fast_erf" else 1]
+    with np.errstate(all="ignore"):
+        truth = UNARY[name.removeprefix("fast_")](np.clip(xs, low, high).astype("float64"))
+    found = compiled(name, xs)
+    assert np.array_equal(np.isnan(found), np.isnan(xs))
+    tiny = np.finfo("float32").smallest_normal
+    away = np.abs(found - truth) / np.maximum(np.abs(truth), tiny)
+    assert np.nanmax(away) <= near
+
+
+@pytest.mark.parametrize("name", FAST)
+def test_fast_functions_of_float64_are_the_accurate_ones(name: str) -> None:
+    xs = samples(1000)
+    same = np.array_equal(compiled(name, xs), compiled(name.removeprefix("fast_"), xs), equal_nan=True)
+    assert same
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_atan2_of_all_quarters_and_ends(dtype: str) -> None:
     ys, xs = crossed(dtype)

@@ -16,6 +16,7 @@ VECTOR = 64
 """Bytes of a vector: what most processors have, in one register or several."""
 COSTS = {
     **dict.fromkeys(("divide", "floor_divide", "sqrt", "mod", "floor_mod"), 4),
+    **dict.fromkeys(("fast_exp", "fast_tanh", "fast_erf"), 8),
     **dict.fromkeys(
         ("exp", "log", "log2", "log10", "tanh", "sigmoid", "erf", "rsqrt", "sin", "cos", "tan", "sinh",
          "cosh", "asin", "acos", "atan", "asinh", "acosh", "atanh", "atan2", "power"), 16

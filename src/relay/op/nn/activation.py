@@ -1,7 +1,7 @@
 """Activations: softmax and its kin, rectifiers."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from relay.ir.expr import Expr
 from relay.ir.type import TensorType, Type
@@ -51,9 +51,11 @@ class AlongAxis(SameType, Composite):
 
 @family
 class _Softmax(AlongAxis):
+    grown: ClassVar[str] = "exp"
+
     def decompose(self, types: Any, data: Expr) -> Expr:
         x = widened(data, types[0].dtype)
-        grown = apply("exp", apply("subtract", x, apply("max", x, axis=self.axis, keepdims=True)))
+        grown = apply(self.grown, apply("subtract", x, apply("max", x, axis=self.axis, keepdims=True)))
         share = apply("divide", grown, self.total(grown))
         return narrowed(share, types[0].dtype)
 
@@ -92,11 +94,13 @@ class Softmax(_Softmax):
 
 @operator("nn.fast_softmax")
 class FastSoftmax(_Softmax):
-    """`nn.softmax`, for which a backend may take a faster exponential of less than float32 accuracy.
+    """`nn.softmax` with `fast_exp`.
 
     relay> nn.fast_softmax([1.0, 1.0])
     [0.5, 0.5]
     """
+
+    grown = "fast_exp"
 
     samples = (sample("3x4 float32"),)
 

@@ -178,13 +178,13 @@ def expand_dims(data: Operand, axis: int, num_newaxis: int = 1) -> Call:
     """`num_newaxis` new axes of size 1, the first of them at `axis` of the result."""
 
 def fast_erf(data: Operand) -> Call:
-    """`erf`, for which a backend may take a faster approximation."""
+    """`erf`, in float32 to a relative error of 5e-6."""
 
 def fast_exp(data: Operand) -> Call:
-    """`exp`, for which a backend may take a faster approximation."""
+    """`exp`, in float32 to a relative error of 1e-6 where that is from 1.2e-38 to 2.2e38, its ends beyond."""
 
 def fast_tanh(data: Operand) -> Call:
-    """`tanh`, for which a backend may take a faster approximation."""
+    """`tanh`, in float32 to a relative error of 5e-6."""
 
 def fixed_point_multiply(data: Operand, multiplier: int, shift: int) -> Call:
     """`x * multiplier / 2 ** 31 * 2 ** shift`, rounded to nearest, halves up."""

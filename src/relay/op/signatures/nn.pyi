@@ -562,7 +562,7 @@ def dropout_raw(data: Any, rate: float = 0.5) -> Expr:
     """The pair of the data and the mask of what dropout keeps."""
 
 def fast_softmax(data: Operand, axis: int = -1) -> Call:
-    """`nn.softmax`, for which a backend may take a faster exponential of less than float32 accuracy."""
+    """`nn.softmax` with `fast_exp`."""
 
 def fifo_buffer(data: Operand, buffer: Operand, axis: int) -> Call:
     """The buffer without its oldest elements along `axis`, and the data after the others: as long as
