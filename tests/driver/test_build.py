@@ -150,6 +150,14 @@ def test_a_profile_counts_the_calls_of_a_loop() -> None:
     assert sum([row.calls for row in found.rows]) == 7
 
 
+def test_a_profile_counts_what_all_parts_of_a_long_program_do() -> None:
+    y = x = relay.var("x", shape=(8,), dtype="float32")
+    for _ in range(900):
+        y = relay.cumsum(y, 0)
+    found = relay.build(relay.IRModule.from_expr(relay.Function([x], y))).profile(np.zeros(8, "float32"))
+    assert sum([row.calls for row in found.rows]) == 900
+
+
 def test_a_program_from_a_file_is_profiled_as_a_whole(tmp_path: Path) -> None:
     relay.build(relay.parse(ADD)).export_library(tmp_path / "add.rlo")
     found = relay.load_module(tmp_path / "add.rlo").profile(ONES, ONES, repeat=2)

@@ -22,8 +22,8 @@ EVENTS, COUNT = "relay.watch.events", "relay.watch.count"
 SAID = 3
 """Operators that a group is named after at most."""
 TEXT = f"""
-@{EVENTS} = global [{MOST} x [3 x i64]] zeroinitializer, align 64
-@{COUNT} = global i64 0, align 64
+@{EVENTS} = weak global [{MOST} x [3 x i64]] zeroinitializer, align 64
+@{COUNT} = weak global i64 0, align 64
 declare i32 @clock_gettime(i32, ptr)
 
 define internal i64 @relay.watch.now() nounwind {{
