@@ -8,6 +8,8 @@ from relay.backend.native.representation import SIZES, scalar
 from relay.backend.native.tensors import loop
 from relay.backend.native.vectors import counting
 
+TRAITS = 'nounwind noinline "prefer-vector-width"="512" "no-builtin-memcpy" "no-builtin-memset"'
+"""Of functions that move runs: these are short, and a call of the C library for each takes longer."""
 FEW = 2
 """Vectors that are moved without a loop."""
 

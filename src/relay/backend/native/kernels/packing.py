@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from relay.backend.native.code import POINTER, VOID, Code, Value, integer
 from relay.backend.native.kernels.machine import Machine
-from relay.backend.native.kernels.moves import Moves
+from relay.backend.native.kernels.moves import TRAITS, Moves
 from relay.backend.native.representation import SIZES, scalar
 from relay.backend.native.tensors import loop
 
@@ -48,7 +48,7 @@ class Moving:
         ]
         params = [Value(k, f"%{n}") for k, n in zip(kinds, names, strict=True)]
         self.source, self.source_pitch, self.to, self.to_pitch, self.rows, self.columns, self.filled = params
-        self.code = Code(packing.name, VOID, declared, traits='nounwind noinline "prefer-vector-width"="512"')
+        self.code = Code(packing.name, VOID, declared, traits=TRAITS)
         self.moves = Moves(self.code, packing.machine, packing.dtype, packing.kind)
 
     def text(self) -> str:

@@ -11,7 +11,7 @@ from typing import Generic, TypeVar
 
 from relay.backend.native.code import POINTER, VOID, Code, Value, integer
 from relay.backend.native.kernels.machine import Machine
-from relay.backend.native.kernels.moves import FEW, Moves
+from relay.backend.native.kernels.moves import FEW, TRAITS, Moves
 from relay.backend.native.kernels.tile import PITCH
 from relay.backend.native.representation import SIZES, scalar
 from relay.backend.native.tensors import loop
@@ -100,7 +100,7 @@ class Writing:
         params = [Value(k, f"%{n}") for k, n in zip(kinds, names, strict=True)]
         self.data, self.to, self.given, self.first, self.rows, self.begin, self.count = params
         declared = [Value(f"{v.type} noalias" if v.type == POINTER else v.type, v.ref) for v in params]
-        self.code = Code(how.name, VOID, declared, traits='nounwind noinline "prefer-vector-width"="512"')
+        self.code = Code(how.name, VOID, declared, traits=TRAITS)
         self.moves = Moves(self.code, how.machine, how.dtype, how.kind)
 
     def text(self) -> str:
