@@ -85,13 +85,13 @@ class Shape:
         tiles = self.parts(self.parts(self.rows, blocks), self.height)
         return self.b.larger(1, self.b.times(tiles, self.height))
 
-    def gather(self) -> None:
-        """Shape blocks so that few share rows, which each that does has to pack, and there are `PIECES`."""
+    def gather(self, pieces: int = PIECES) -> None:
+        """Shape blocks so that few share rows, which each that does has to pack, and there are some pieces."""
         lowest = LOWEST * self.height
-        if isinstance(self.rows, int) and self.rows >= PIECES * lowest:
-            self.high = self.height_of_blocks(min(ROWS, -(-self.rows // PIECES)))
+        if isinstance(self.rows, int) and self.rows >= pieces * lowest:
+            self.high = self.height_of_blocks(min(ROWS, -(-self.rows // pieces)))
         blocks = self.parts(self.rows, self.high) if isinstance(self.rows, int) else 2
-        self.wide = self.parts(self.panels, self.parts(PIECES, self.b.larger(1, blocks)))
+        self.wide = self.parts(self.panels, self.parts(pieces, self.b.larger(1, blocks)))
 
     def read_in_place(self, pitch: Index) -> None:
         """Have tiles read the first operand where it is, with rows so far apart.

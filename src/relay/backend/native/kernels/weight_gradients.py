@@ -22,6 +22,9 @@ from relay.op.native import WindowProduct
 from relay.op.nn.layout import SPATIAL
 from relay.op.nn.loops import sum_type
 
+FEW = 4
+"""Pieces of work that are enough: each goes through all places."""
+
 
 def is_turned_product(c: WindowProduct) -> bool:
     """Whether the kernel computes the cotangent of a weight: there is one group, and channels come last."""
@@ -52,7 +55,7 @@ class WeightGradients(Sums):
         self.forward = Convolutions(b, c, (self.data, weight), self.grad.sizes, self.sums)
         """The convolution itself, which knows what its windows see."""
         self.blocks = Blocks(b, self.sums, b.count(sizes[:-1]), b.count(self.grad.sizes[:-1]), sizes[-1])
-        self.blocks.gather()
+        self.blocks.gather(FEW)
 
     def write(self, out: View, put: Put | None) -> None:
         """Block by block."""
