@@ -72,7 +72,7 @@ class Laps:
 
 def pieces(name: str) -> dict[str, tuple[float, float]]:
     """The pieces of one compilation, one after the other."""
-    from relay.backend.native import compilation, jit, lowering, pipeline, pool
+    from relay.backend.native import compilation, jit, lowering, optimised, pipeline, pool
     from relay.backend.native.beside import side_by_side
     from relay.backend.native.tensors import TENSOR, image
     from relay.driver import with_params
@@ -88,7 +88,7 @@ def pieces(name: str) -> dict[str, tuple[float, float]]:
     laps.end("emitted")
     wall, cpu = laps.found["emitted"]
     laps.found["emitted"] = wall - laps.found["lowered"][0], cpu - laps.found["lowered"][1]
-    codes = side_by_side(lambda work: work(), jit.compilers(parts))
+    codes = side_by_side(lambda work: work(), optimised.compilers(parts))
     laps.end("llvm")
     number = made.program.layouts.number(TENSOR)
     images = [image(e.value, number) for e in made.program.constants]

@@ -2,13 +2,11 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from relay.backend.native.artefact import read
 from relay.backend.native.built import CompiledModule, compiled_module, own_entries
 from relay.backend.native.cache import compiled, compiled_with_clocks
-from relay.backend.native.profile import Watched
-from relay.backend.native.undecided import ANYTHING
 from relay.diagnostic import did_you_mean, fail
 from relay.driver import Executor, with_params
 from relay.interpreter.arguments import arrange, convert_argument
@@ -22,6 +20,9 @@ from relay.ir.type import Kind, Type
 from relay.tracing import TracedFunction, trace
 from relay.transform.context import PassContext
 from relay.typecheck.infer import infer
+
+if TYPE_CHECKING:
+    from relay.backend.native.profile import Watched
 
 TARGETS = ("native", "llvm", "cpu")
 """Names that all stand for machine code of this processor."""
@@ -60,7 +61,7 @@ def build(
     names = named_entries(mod, entries)
     context = PassContext.current()
 
-    def again() -> Watched:
+    def again() -> "Watched":
         with context:
             return compiled_with_clocks(mod, names, opt_level)
 
@@ -108,6 +109,8 @@ def typed_arguments(
 
     Raises `argument-count`, `argument-type`.
     """
+    from relay.backend.native.undecided import ANYTHING
+
     known: dict[Any, Any] = {}
     given = arrange(Code(f"@{name.name_hint}", fn, len(fn.params)), args, named)
     pairs = list(zip(fn.params, given, strict=True))

@@ -9,8 +9,9 @@ import pytest
 
 from relay.backend.native.code import CONTEXT, POINTER, VOID, Code, Value, integer
 from relay.backend.native.inlined import INLINED, OUTSIDE
-from relay.backend.native.jit import Compiled, Optimised
+from relay.backend.native.jit import Compiled
 from relay.backend.native.memory import SITE, THREADS
+from relay.backend.native.optimised import Optimised
 from relay.backend.native.parallel import grain_for, parallel
 from relay.backend.native.pool import pool
 from relay.backend.native.tensors import loop, set_element

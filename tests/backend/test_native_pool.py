@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 import relay
-from relay.backend.native.jit import Compiled, Optimised
+from relay.backend.native.jit import Compiled
 from relay.backend.native.memory import SITE
+from relay.backend.native.optimised import Optimised
 from relay.backend.native.pool import pool
 from relay.backend.native.threads import MOST, cores, default_threads, quotas, thread_count
 

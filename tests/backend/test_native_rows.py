@@ -8,7 +8,7 @@ import pytest
 import relay
 from relay.backend.native.compilation import Compilation
 from relay.backend.native.compiled import NativeProgram
-from relay.backend.native.jit import Optimised
+from relay.backend.native.optimised import Optimised
 
 SIZES = [(1, 1), (3, 5), (7, 16), (2, 63), (5, 64), (33, 65), (4, 130), (64, 3), (130, 70)]
 ROWS = {

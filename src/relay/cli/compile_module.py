@@ -64,7 +64,7 @@ def with_weights(mod: IRModule, name: str) -> IRModule:
 def shown(mod: IRModule, entries: Sequence[str], kind: str) -> str:
     """What is made of a module on the way to machine code."""
     from relay.backend.native.compilation import Compilation
-    from relay.backend.native.jit import emitted
+    from relay.backend.native.optimised import emitted
     from relay.backend.native.pipeline import lean
 
     with progress("compiling"):

@@ -13,14 +13,15 @@ import struct
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib import metadata
 from pathlib import Path
 from typing import Any, BinaryIO, NoReturn, cast
 
 import numpy as np
 
+from relay import __version__
 from relay.backend.native import jit
 from relay.backend.native.beside import side_by_side
+from relay.backend.native.pool import runtime
 from relay.backend.native.signature import Signature, from_plain
 from relay.backend.native.tensors import ALIGNMENT, room, stored
 from relay.diagnostic import fail
@@ -172,10 +173,7 @@ def old(name: str, theirs: str, ours: str) -> NoReturn:
 
 def version() -> str:
     """The version of what the code relies on."""
-    from relay.backend.native import calls, inlined, pool
-
-    relied = pool.text(), inlined.OUTSIDE, calls.DECLARATIONS
-    return f"{metadata.version('relay-ir')}-{digest(''.join(relied).encode())[:4].hex()}"
+    return f"{__version__}-{runtime()[0]}"
 
 
 def checksum(pieces: Sequence[Any]) -> int:

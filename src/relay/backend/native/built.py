@@ -3,15 +3,17 @@
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import BuiltinFunctionType
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from relay.backend.native.artefact import Artefact
 from relay.backend.native.compiled import NativeProgram
-from relay.backend.native.profile import Profile, Watched, profiled
-from relay.backend.native.timing import BenchmarkResult, measured
 from relay.diagnostic import did_you_mean, fail
 from relay.ir.expr import Function
 from relay.ir.module import IRModule
+
+if TYPE_CHECKING:
+    from relay.backend.native.profile import Profile, Watched
+    from relay.backend.native.timing import BenchmarkResult
 
 
 class CompiledModule:
@@ -27,7 +29,7 @@ class CompiledModule:
         artefact: Artefact,
         threads: int | None = None,
         source: IRModule | None = None,
-        again: Callable[[], Watched] | None = None,
+        again: "Callable[[], Watched] | None" = None,
     ) -> None:
         """Use `compiled_module`, which makes the module itself something to call; `again` compiles it so
         that it notes where its time goes.
@@ -73,17 +75,21 @@ class CompiledModule:
         repeat: int = 20,
         number: int | None = None,
         min_repeat_ms: float = 2.0,
-    ) -> BenchmarkResult:
+    ) -> "BenchmarkResult":
         """Time calls of an entry on `args`: `repeat` times `number` of them, or as many as take so long."""
+        from relay.backend.native.timing import measured
+
         function = self[entry or self.default()]
         return measured(lambda: function(*args), repeat, number, min_repeat_ms)
 
-    def profile(self, *args: Any, entry: str | None = None, repeat: int = 20) -> Profile:
+    def profile(self, *args: Any, entry: str | None = None, repeat: int = 20) -> "Profile":
         """Where the time of a call goes: `print` shows a table, `save_trace` writes a trace for Chrome.
 
         The program is compiled once more for it, with clocks between its groups of operators.  One that
         was read from a file has no source to compile: its calls are timed as a whole.
         """
+        from relay.backend.native.profile import Watched, profiled
+
         name = (entry or self.default()).removeprefix("@")
         if name not in self.program.entries:
             self.unknown(name)
@@ -107,7 +113,7 @@ def compiled_module(
     artefact: Artefact,
     threads: int | None = None,
     source: IRModule | None = None,
-    again: Callable[[], Watched] | None = None,
+    again: "Callable[[], Watched] | None" = None,
 ) -> CompiledModule:
     """A compiled program, and how many threads its loops take (`thread-count`); `again` compiles it with
     clocks.

@@ -10,24 +10,25 @@ import hashlib
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from functools import cache
 from pathlib import Path
 from tempfile import NamedTemporaryFile
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from relay.backend.native import jit
 from relay.backend.native.artefact import Artefact, read, version
 from relay.backend.native.beside import side_by_side
-from relay.backend.native.folder import cache_folder
-from relay.backend.native.profile import Watched
+from relay.backend.native.folder import cache_folder, package
 from relay.diagnostic import RelayError
 from relay.ir.expr import Call, Expr, GlobalVar
 from relay.ir.module import IRModule
 from relay.ir.walk import post_order
 from relay.op.base import Operator
 from relay.transform.context import PassContext
+
+if TYPE_CHECKING:
+    from relay.backend.native.profile import Watched
 
 LIMIT = 4 << 30
 """Bytes of all entries; one that takes more than half of it is not kept."""
@@ -59,10 +60,11 @@ def compiled_now(mod: IRModule, entries: Sequence[str], level: int | None = None
     return Compilation(lean(mod, entries, level), entries).artefact()
 
 
-def compiled_with_clocks(mod: IRModule, entries: Sequence[str], level: int | None = None) -> Watched:
+def compiled_with_clocks(mod: IRModule, entries: Sequence[str], level: int | None = None) -> "Watched":
     """The same program, which notes when each group of its operators begins and ends."""
     from relay.backend.native.compilation import Compilation
     from relay.backend.native.pipeline import lean
+    from relay.backend.native.profile import Watched
 
     made = Compilation(lean(mod, entries, level), entries, with_clocks=True)
     assert made.program.watch is not None
@@ -127,18 +129,6 @@ def is_foreign(e: Expr) -> bool:
         and isinstance(e.attrs, Operator)
         and not type(e.attrs).__module__.startswith("relay.")
     )
-
-
-@cache
-def package() -> str:
-    """A digest of this package's files, by their sizes and times: people edit it."""
-    root = Path(__file__).parents[2]
-    seen: list[str] = []
-    for folder, _, files in sorted(os.walk(root)):
-        for name in sorted(f for f in files if f.endswith((".py", ".relay"))):
-            about = os.stat(os.path.join(folder, name))
-            seen.append(f"{name}:{about.st_size}:{about.st_mtime_ns}")
-    return hashlib.blake2b("\n".join(seen).encode(), digest_size=16).hexdigest()
 
 
 def keep(made: Artefact, path: Path) -> None:

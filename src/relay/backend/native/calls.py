@@ -6,8 +6,7 @@ array that is not contiguous) goes the long way, through `NativeProgram.evaluate
 it.
 """
 
-import ctypes
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -30,8 +29,6 @@ READABLE = 0x1 | 0x100
 WRITEABLE = 0x400
 NEW_FROM_DESCR, SET_BASE = 94, 282
 """Places in the table of NumPy's functions."""
-FASTCALL = 0x80 | 0x2
-"""A function that gets its arguments as an array, and the names of those that are given by name."""
 
 DECLARATIONS = """
 declare i64 @PyLong_AsLongLongAndOverflow(ptr, ptr)
@@ -309,22 +306,3 @@ class Entry:
         code.jump(end)
         code.block(end)
         return code.join([([shared], first), ([copied], second)])[0]
-
-
-class MethodDef(ctypes.Structure):
-    """`PyMethodDef`."""
-
-    _fields_ = (
-        ("name", ctypes.c_char_p), ("function", ctypes.c_void_p),
-        ("flags", ctypes.c_int), ("doc", ctypes.c_char_p),
-    )  # fmt: skip
-
-
-def builtin(
-    name: str, code: int, slow: Callable[..., Any], fail: Callable[..., Any]
-) -> tuple[Any, MethodDef]:
-    """A builtin function of Python at an address; what comes second has to live as long."""
-    definition = MethodDef(name.encode(), code, FASTCALL, None)
-    make = ctypes.pythonapi.PyCFunction_NewEx
-    make.restype, make.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.py_object, ctypes.py_object]
-    return make(ctypes.addressof(definition), (slow, fail), None), definition

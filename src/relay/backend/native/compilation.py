@@ -7,18 +7,19 @@ from typing import Any
 from relay.analysis.call_graph import CallGraph
 from relay.backend.native.artefact import Artefact
 from relay.backend.native.beside import side_by_side
-from relay.backend.native.callbacks import CLOSURE, callback, table
+from relay.backend.native.callback_code import callback, table
+from relay.backend.native.callbacks import CLOSURE
 from relay.backend.native.calls import DECLARATIONS, Entry, is_direct, is_readable
 from relay.backend.native.code import POINTER, Code, Value
 from relay.backend.native.control import define
 from relay.backend.native.durations import is_long
 from relay.backend.native.groups import define_group, is_fused
 from relay.backend.native.inlined import INLINED, OUTSIDE
-from relay.backend.native.jit import compilers
 from relay.backend.native.lowering import lowered
 from relay.backend.native.memory import BOX, read_leaf
 from relay.backend.native.modules import Module, modules
 from relay.backend.native.objects import Objects, is_supported
+from relay.backend.native.optimised import compilers
 from relay.backend.native.panels import Packed
 from relay.backend.native.program import Program, received, result_type
 from relay.backend.native.representation import memory

@@ -7,7 +7,7 @@ import numpy as np
 
 from relay.backend.native.artefact import Artefact
 from relay.backend.native.backtraces import with_calls
-from relay.backend.native.calls import builtin
+from relay.backend.native.builtin import builtin
 from relay.backend.native.code import POINTER
 from relay.backend.native.context import get, put
 from relay.backend.native.contexts import Contexts

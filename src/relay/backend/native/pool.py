@@ -1,40 +1,23 @@
 """The runtime of compiled programs: one for the process, which all of them share.
 
-It has the pool of threads (`crew`, `chunks`), memory (`heap`, `disposal`), the ways in and out (`entry`,
-`doors`) and what Ctrl-C needs (`interrupts`).  It is compiled when a program first needs it, and kept in the
-cache of compiled programs; it stays until the process ends, since its threads do.
+It is compiled when a program first needs it, and kept in the cache of compiled programs; it stays until the
+process ends, since its threads do.
 """
 
 import ctypes
 import hashlib
 import os
-import platform
 import threading
 from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
 
 from relay.backend.native import jit
-from relay.backend.native.chunks import SHARED_OUT
-from relay.backend.native.crew import CREW
-from relay.backend.native.disposal import DISPOSAL
-from relay.backend.native.doors import DOORS
-from relay.backend.native.entry import assembly
-from relay.backend.native.folder import cache_folder
-from relay.backend.native.heap import HEAP
-from relay.backend.native.inlined import INLINED
-from relay.backend.native.interrupts import INTERRUPTS
-from relay.backend.native.modules import Effort
+from relay.backend.native.folder import cache_folder, package
 from relay.backend.native.threads import default_threads
 from relay.diagnostic import RelayError
 from relay.text.files import write_atomically
 
-OWN = """
-declare i32 @relay_enter(ptr, ptr)
-declare i32 @relay_try(ptr, ptr, ptr, i64, i64, i64)
-declare i64 @relay_outside(ptr, ptr)
-declare void @relay_fail(ptr) noreturn nounwind
-"""
 SYMBOLS = (
     "relay_enter", "relay_try", "relay_fail", "relay_outside", "relay_begin", "relay_end", "relay_poll",
     "relay_stopped", "relay_parallel", "relay_fail_at", "relay_allocate", "relay_allocate_bytes",
@@ -42,22 +25,16 @@ SYMBOLS = (
     "relay_retain", "relay_release",
 )  # fmt: skip
 """What programs call."""
-DIGEST = 16
-"""Bytes before the code in its file: its digest."""
+DIGEST, RELIED = 16, 8
+"""Bytes before the code in its file: the digest of what follows, and what programs rely on."""
 Door = Callable[[int, int], int | None]
 """A function of the runtime that takes a context and a number, and lets nobody in meanwhile."""
 
 
-def text() -> str:
-    """All of it, as LLVM IR."""
-    parts = INLINED, HEAP, DISPOSAL, DOORS, CREW, SHARED_OUT, INTERRUPTS
-    return "\n".join([assembly(platform.machine()), OWN, *parts])
-
-
-def object_code() -> bytes:
-    """All of it, compiled now or before."""
-    whole = text()
-    around = repr((whole, jit.triple(), jit.processor(), jit.features())).encode()
+@cache
+def runtime() -> tuple[str, bytes]:
+    """What programs rely on in the runtime, as a few letters, and its code, compiled now or before."""
+    around = repr((package(), jit.triple(), jit.processor(), jit.features())).encode()
     number = hashlib.blake2b(around, digest_size=16).hexdigest()
     folder = cache_folder()
     path = None if folder is None else folder / f"runtime-{number}.o"
@@ -65,14 +42,18 @@ def object_code() -> bytes:
         with suppress(OSError):
             said = path.read_bytes()
             if said[:DIGEST] == hashlib.blake2b(said[DIGEST:], digest_size=DIGEST).digest():
-                return said[DIGEST:]
-    made = jit.Optimised(whole, Effort.LOOPS).code()
+                return said[DIGEST : DIGEST + RELIED].decode(), said[DIGEST + RELIED :]
+    from relay.backend.native.runtime import compiled, relied
+
+    letters, made = relied(), compiled()
+    assert len(letters) == RELIED
     if path is not None:
-        kept = hashlib.blake2b(made, digest_size=DIGEST).digest() + made
+        kept = letters.encode() + made
+        kept = hashlib.blake2b(kept, digest_size=DIGEST).digest() + kept
         with suppress(OSError, RelayError):
             path.parent.mkdir(parents=True, exist_ok=True)
             write_atomically(str(path), lambda out: out.write(kept))
-    return made
+    return letters, made
 
 
 class Pool:
@@ -80,7 +61,7 @@ class Pool:
 
     def __init__(self) -> None:
         """Load it; threads are made when they are first needed."""
-        self.code = jit.Compiled([object_code()])
+        self.code = jit.Compiled([runtime()[1]])
         for name in SYMBOLS:
             jit.binding().add_symbol(name, self.code.address(name))
         self.get_size = ctypes.CFUNCTYPE(ctypes.c_int64)(self.code.address("pool.size"))
