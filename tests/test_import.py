@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from importlib import metadata
 
 import pytest
 
@@ -23,6 +24,10 @@ print(json.dumps([seconds, sorted({m.partition('.')[0] for m in set(sys.modules)
 def in_fresh_process(code):
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     return json.loads(done.stdout)
+
+
+def test_the_version_is_that_of_the_distribution():
+    assert relay.__version__ == metadata.version("relay-ir")
 
 
 def test_import_takes_less_than_300_ms_and_loads_numpy_and_ml_dtypes_alone():

@@ -7,7 +7,7 @@ import relay
 
 ROOT = Path(relay.__file__).parent
 LAYERS = [
-    ("diagnostic", "hints"), ("ir",), ("op",), ("text",), ("typecheck",), ("std",), ("analysis",),
+    ("version", "diagnostic", "hints"), ("ir",), ("op",), ("text",), ("typecheck",), ("std",), ("analysis",),
     ("pattern",),
     ("interpreter",), ("transform",), ("autodiff",), ("backend",), ("driver", "tracing", "building"),
     ("optim", "testing"), ("frontend",), ("errors", "cli"),

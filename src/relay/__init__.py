@@ -7,8 +7,9 @@ the module that defines it when it is first used.
 from importlib import import_module
 
 from relay.ir import hooks
+from relay.version import VERSION
 
-__version__ = "0.1.0"
+__version__ = VERSION
 
 _NAMES = {
     "relay.diagnostic": "Diagnostic Note RelayError Report Source SourceName Span",

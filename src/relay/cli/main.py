@@ -10,8 +10,8 @@ from importlib import import_module
 
 import click
 
-from relay import __version__
 from relay.diagnostic import Diagnostic, RelayError, did_you_mean
+from relay.version import VERSION
 
 FAULT, USAGE, INTERRUPTED = 1, 2, 130
 
@@ -64,7 +64,7 @@ class Commands(click.Group):
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
-@click.version_option(__version__, prog_name="relay")
+@click.version_option(VERSION, prog_name="relay")
 def relay() -> None:
     """Relay: a small, typed, functional and differentiable language for machine learning."""
 

@@ -18,7 +18,6 @@ from typing import Any, BinaryIO, NoReturn, cast
 
 import numpy as np
 
-from relay import __version__
 from relay.backend.native import jit
 from relay.backend.native.beside import side_by_side
 from relay.backend.native.pool import runtime
@@ -26,6 +25,7 @@ from relay.backend.native.signature import Signature, from_plain
 from relay.backend.native.tensors import ALIGNMENT, room, stored
 from relay.diagnostic import fail
 from relay.text.files import write_atomically
+from relay.version import VERSION
 
 MAGIC = b"RELAYRLO"
 FORMAT = 3
@@ -173,7 +173,7 @@ def old(name: str, theirs: str, ours: str) -> NoReturn:
 
 def version() -> str:
     """The version of what the code relies on."""
-    return f"{__version__}-{runtime()[0]}"
+    return f"{VERSION}-{runtime()[0]}"
 
 
 def checksum(pieces: Sequence[Any]) -> int:
