@@ -1,10 +1,12 @@
 """Calls that take long: Ctrl-C ends them, signals are handled meanwhile; recursion without end is refused."""
 
+import mmap
 import os
 import signal
 import threading
 import time
 from collections.abc import Generator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,6 +14,7 @@ import pytest
 
 import relay
 from relay.backend.native.compiled import NativeProgram
+from relay.backend.native.context import KEPT
 
 PROGRAMS = """
 def @loop(%n: int64, %x: float32) -> float32 {
@@ -134,3 +137,31 @@ def test_recursion_without_end_is_refused(monkeypatch: pytest.MonkeyPatch) -> No
             program.function("deep")(10**12)
         assert found.value.codes == ("recursion-limit",)
         assert program.function("deep")(1000) == 1000
+
+
+def test_ctrl_c_while_a_long_line_is_sorted() -> None:
+    f = NativeProgram(relay.parse("def @main(%x: Tensor[(n,), float32]) { sort(sort(%x)) }")).function("main")
+    x = np.random.default_rng(0).random(3_000_000, "float32")
+    sent: list[float] = []
+
+    def send() -> None:
+        sent.append(time.perf_counter())
+        os.kill(os.getpid(), signal.SIGINT)
+
+    threading.Timer(0.2, send).start()
+    with pytest.raises(KeyboardInterrupt):
+        f(x)
+    assert time.perf_counter() - sent[0] < 1
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="reads how much memory a process has")
+def test_what_a_deep_call_has_used_of_the_stack_goes_back(program: NativeProgram) -> None:
+    def resident() -> int:
+        return int(Path("/proc/self/statm").read_text().split()[1]) * mmap.PAGESIZE
+
+    f = program.function("deep")
+    f(10)
+    before = resident()
+    assert f(10_000_000) == 10_000_000
+    assert resident() < before + KEPT + (32 << 20)
+    assert f(1_000_000) == 1_000_000

@@ -314,6 +314,12 @@ class Loops(Indices, Protocol):
         """Run `body(i, totals)` for `i` from 0 to `n`, which returns the totals of the next round."""
         ...
 
+    def long_loop(
+        self, n: Index, totals: Sequence[Any], body: Callable[[Index, Sequence[Any]], Sequence[Any]]
+    ) -> Any:
+        """The same, where a single loop may take a second: Ctrl-C is heard meanwhile."""
+        ...
+
     def fold(
         self,
         sizes: Sequence[Index],

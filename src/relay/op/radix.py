@@ -64,13 +64,14 @@ class Radix:
         b, n = self.b, self.n
         one = b.const(1, "int64")
 
-        def begin(index: Sequence[Index]) -> None:
-            key = self.key(read(index[0]), ascending)
-            self.keys.put(index, key)
-            self.places.put(index, b.as_number(index[0], "int64"))
+        def begin(i: Index, _: Sequence[Any]) -> Sequence[Any]:
+            key = self.key(read(i), ascending)
+            self.keys.put([i], key)
+            self.places.put([i], b.as_number(i, "int64"))
             for position in range(self.positions):
                 at = [position, self.digit_of(key, position)]
                 self.counts.put(at, b.add(self.counts.at(at), one))
+            return []
 
         def by_digit(position: Index, _: Sequence[Any]) -> Sequence[Any]:
             source = b.times(b.rest(position, 2), n)
@@ -91,10 +92,10 @@ class Radix:
                 return []
 
             b.loop(1 << self.digit, [b.const(0, "int64")], first)
-            b.loop(n, [], move)
+            b.long_loop(n, [], move)
             return []
 
         b.nest(self.counts.sizes, lambda index: self.counts.put(index, b.const(0, "int64")))
-        b.nest([n], begin)
+        b.long_loop(n, [], begin)
         b.loop(self.positions, [], by_digit)
         return self.positions % 2 * n

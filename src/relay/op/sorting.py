@@ -50,7 +50,7 @@ def sorted_places(b: Loops, room: Output, read: Read, n: Index, ascending: bool)
         width = power_of_two(b, k)
         source = b.times(b.rest(k, 2), n)
         pairs = b.quotient(b.plus(n, b.minus(b.times(2, width), 1)), b.times(2, width))
-        b.loop(pairs, [], lambda pair, _: merge(pair, width, source))
+        b.long_loop(pairs, [], lambda pair, _: merge(pair, width, source))
         return []
 
     def merge(pair: Index, width: Index, source: Index) -> Sequence[Any]:
@@ -70,7 +70,7 @@ def sorted_places(b: Loops, room: Output, read: Read, n: Index, ascending: bool)
             one = b.cast(stays, "int64")
             return [b.add(totals[0], one), b.add(totals[1], b.subtract(b.const(1, "int64"), one))]
 
-        b.loop(b.minus(high, low), [b.as_number(low, "int64"), b.as_number(middle, "int64")], step)
+        b.long_loop(b.minus(high, low), [b.as_number(low, "int64"), b.as_number(middle, "int64")], step)
         return []
 
     b.loop(rounds, [], merge_all)

@@ -15,11 +15,13 @@ from relay.backend.native.memory import (
     BOX,
     CHUNKS,
     CLASSES,
+    GUARD,
     HOME,
     LARGE,
     LAYOUTS,
     LIMIT,
     RESULTS,
+    SHALLOW,
     SITE,
     SPARE,
     STACK,
@@ -30,10 +32,10 @@ from relay.interpreter.limits import available_memory
 STACK_BYTES = 64 << 30
 """Address space of a program's own stack; memory is taken as far as it is used."""
 SMALLEST_STACK = 16 << 20
-GUARD = 1 << 20
-"""Bytes at the end of the stack for what does not look how far it has grown."""
 DEEPEST = 4 << 30
 """Bytes that a stack takes at most."""
+KEPT = 64 << 20
+"""Bytes of a stack that stay when a call ends; what a deeper one has used goes back to the system."""
 NO_RESERVE = 0x4000
 
 FORMATS = {
@@ -68,8 +70,10 @@ class Context:
         bottom = ctypes.addressof(ctypes.c_char.from_buffer(self.stack))
         top = bottom + len(self.stack) - 64
         put(self.address + STACK, "ptr", top)
-        for at in (LIMIT, BOTTOM):
-            put(self.address + at, "ptr", max(bottom + GUARD, top - min(available_memory() // 2, DEEPEST)))
+        end = on_page(max(bottom + GUARD, top - min(available_memory() // 2, DEEPEST)))
+        shallow = max(end, on_page(top - KEPT))
+        for at, place in ((LIMIT, shallow), (SHALLOW, shallow), (BOTTOM, end)):
+            put(self.address + at, "ptr", place)
         self.room = ctypes.create_string_buffer(8 * max(1, slots))
         self.box = ctypes.addressof(self.room)
         put(self.address + BOX, "ptr", self.box)
@@ -91,6 +95,11 @@ class Context:
     def slot(self, i: int) -> int:
         """The address of a leaf in the box."""
         return self.box + 8 * i
+
+
+def on_page(address: int) -> int:
+    """The beginning of the next page."""
+    return -(-address // mmap.PAGESIZE) * mmap.PAGESIZE
 
 
 def address_space(size: int) -> mmap.mmap:

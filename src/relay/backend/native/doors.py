@@ -1,7 +1,10 @@
 """The functions of the runtime that Python calls: they take a context and a number; as LLVM IR."""
 
 from relay.backend.native.idioms import expanded
-from relay.backend.native.memory import HOME, LARGE, NEXT, TAKEN
+from relay.backend.native.memory import BOTTOM, DEEP, GUARD, HOME, LARGE, LIMIT, NEXT, SHALLOW, TAKEN
+
+DONTNEED = 4
+"""The advice that nobody needs what pages hold."""
 
 DOORS = expanded(f"""
 define void @relay_give(ptr %ctx, i1 %empty) nounwind {{
@@ -16,10 +19,29 @@ clear:
   call void @relay_clear(ptr %ctx)
   br label %back
 back:
+  %deep = field i64, %ctx, {DEEP}
+  %grown = icmp ne i64 %deep, 0
+  br i1 %grown, label %shrink, label %free, !prof !1
+shrink:
+  call void @stack.shrink(ptr %ctx)
+  br label %free
+free:
   %home = field ptr, %ctx, {HOME}
   %first = load ptr, ptr %home
   put ptr %first, %ctx, {NEXT}
   store ptr %ctx, ptr %home
+  ret void
+}}
+; Give back what a deep call has used of the stack.
+define internal void @stack.shrink(ptr %ctx) noinline cold nounwind {{
+  put i64 0, %ctx, {DEEP}
+  %shallow = field i64, %ctx, {SHALLOW}
+  put i64 %shallow, %ctx, {LIMIT}
+  %bottom = field i64, %ctx, {BOTTOM}
+  %from = sub i64 %bottom, {GUARD}
+  %size = sub i64 %shallow, %from
+  %p = inttoptr i64 %from to ptr
+  call i32 @madvise(ptr %p, i64 %size, i32 {DONTNEED})
   ret void
 }}
 define i32 @door.enter(ptr %ctx, ptr %start) {{

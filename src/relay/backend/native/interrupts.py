@@ -6,7 +6,16 @@ to time: the call then looks whether Python has something to do for a signal, an
 """
 
 from relay.backend.native.idioms import expanded
-from relay.backend.native.memory import BOTTOM, INTERRUPTED, LIMIT, OUTER, THREAD, TOO_DEEP
+from relay.backend.native.memory import (
+    BOTTOM,
+    DEEP,
+    INTERRUPTED,
+    LIMIT,
+    OUTER,
+    SHALLOW,
+    THREAD,
+    TOO_DEEP,
+)
 
 TICK = 40_000_000
 """Nanoseconds between two looks at a call: it is the second one that interrupts it."""
@@ -109,9 +118,9 @@ mine:
   %still = icmp eq i64 %held, %now
   br i1 %still, label %unset, label %restore
 restore:
-  %bottom = field i64, %ctx, {BOTTOM}
+  %shallow = field i64, %ctx, {SHALLOW}
   %limit_at = place %ctx, {LIMIT}
-  store atomic i64 %bottom, ptr %limit_at monotonic, align 8
+  store atomic i64 %shallow, ptr %limit_at monotonic, align 8
   br label %done
 done:
   %thread = field ptr, %ctx, {THREAD}
@@ -139,15 +148,22 @@ on:
   ret i64 0
 }}
 
-; The stack pointer is beyond the limit: because the stack is full, or to make the call look up.
+; The stack pointer is beyond the limit: because the stack is full or deep, or to make the call look up.
 define preserve_allcc void @relay_stopped(ptr %ctx) noinline cold nounwind {{
 entry:
   %sp = call i64 @llvm.read_register.i64(metadata !2)
   %bottom = field i64, %ctx, {BOTTOM}
+  %shallow = field i64, %ctx, {SHALLOW}
   %limit_at = place %ctx, {LIMIT}
-  store atomic i64 %bottom, ptr %limit_at monotonic, align 8
-  %deep = icmp ult i64 %sp, %bottom
-  br i1 %deep, label %fail, label %look
+  %deep = icmp ult i64 %sp, %shallow
+  %limit = select i1 %deep, i64 %bottom, i64 %shallow
+  store atomic i64 %limit, ptr %limit_at monotonic, align 8
+  %before = field i64, %ctx, {DEEP}
+  %now = zext i1 %deep to i64
+  %ever = or i64 %before, %now
+  put i64 %ever, %ctx, {DEEP}
+  %full = icmp ult i64 %sp, %bottom
+  br i1 %full, label %fail, label %look
 look:
   %why = call i64 @relay_outside(ptr %ctx, ptr @relay_poll)
   %on = icmp eq i64 %why, 0

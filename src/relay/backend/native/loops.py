@@ -4,7 +4,7 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from relay.backend.native.code import Code, Value
+from relay.backend.native.code import CONTEXT, Code, Value
 from relay.backend.native.indices import Index, Indices, value
 from relay.backend.native.memory import release
 from relay.backend.native.scalars import Number
@@ -13,6 +13,9 @@ from relay.backend.native.vectors import OneByOne
 from relay.backend.native.views import View, is_several, new_output
 from relay.ir.expr import Call
 from relay.ir.type import TensorType
+
+STRETCH = 1 << 16
+"""Rounds of a long loop after which it looks whether somebody wants it to end."""
 
 
 class Loops(Indices):
@@ -144,6 +147,24 @@ class Loops(Indices):
                 dtypes, loop(self.code, value(n), [spread(x.value) for x in totals], step), strict=True
             )
         ]
+
+    def long_loop(
+        self,
+        n: Index,
+        totals: Sequence[Number],
+        body: Callable[[Index, list[Number]], Sequence[Number] | None],
+    ) -> list[Number]:
+        """The same, in stretches, between which Ctrl-C is heard."""
+        if isinstance(n, int) and n <= STRETCH:
+            return self.loop(n, totals, body)
+
+        def stretch(k: Index, found: list[Number]) -> list[Number]:
+            self.code.do(f"call void @relay.check({CONTEXT})")
+            begin = self.times(k, STRETCH)
+            count = self.smaller(self.minus(n, begin), STRETCH)
+            return self.loop(count, found, lambda i, inner: body(self.plus(begin, i), inner))
+
+        return self.loop(self.quotient(self.plus(n, STRETCH - 1), STRETCH), totals, stretch)
 
     def nest(self, sizes: Sequence[Index], body: Callable[[tuple[Index, ...]], None]) -> None:
         """Run `body(index)` for every index of a shape, in the order of memory."""

@@ -27,6 +27,10 @@ THREADS, LAYOUTS, HOME, HELD, IDLE, PEAK, CALL = 120, 128, 136, 144, 152, 160, 1
 """And more: how many threads parallel loops take (0 leaves it to the process), the table of layouts, where
 free contexts are listed, the bytes of large objects: of those there are, of those to take again, and the
 most that there were; and the row of a call of a function of Python."""
+SHALLOW, DEEP = 176, 184
+"""And last: how far the stack may grow before this is noted, and whether it has grown further."""
+GUARD = 1 << 20
+"""Bytes at the end of the stack for what does not look how far it has grown."""
 OUT_OF_MEMORY, INTERRUPTED, TOO_DEEP, RAISED = -1, -2, -3, -4
 """The sites of failures that may be anywhere; Python knows what has interrupted, and what it has raised."""
 EXTERNAL = 1
