@@ -286,7 +286,7 @@ class Blocks(Shape):
             def panel(p: Index, vectors: int) -> None:
                 column = b.plus(left, p)
                 data, pitch = second(column, k)
-                following, _ = second(b.plus(column, 1), k)
+                following, _ = second(*self.following(left, p, panels, r))
                 j = b.times(column, self.width)
                 c = self.address(out, b.plus(b.times(top, self.pitch), j), self.size)
                 more = [
@@ -308,6 +308,18 @@ class Blocks(Shape):
                 b.when(last, lambda: panel(whole, self.edge))
 
         self.each(self.rounds, one_round)
+
+    def following(self, left: Index, p: Index, panels: Index, r: Index) -> tuple[Index, Index]:
+        """The panel, and the row of it, that come after panel `p` of some from `left` on, in a round."""
+        b = self.b
+        following = b.plus(b.plus(left, p), 1)
+        if self.rounds == 1:
+            return following, 0
+        is_end, is_last = b.is_same(b.plus(p, 1), panels), b.is_same(b.plus(r, 1), self.rounds)
+        k = b.times(r, self.deep)
+        further = b.choose(is_last, 0, b.plus(k, self.deep))
+        again = b.choose(is_last, following, left)
+        return b.choose(is_end, again, following), b.choose(is_end, further, k)
 
     def row(self, first: Value, i: Index) -> Value:
         """Where a row begins, as tiles read it."""
