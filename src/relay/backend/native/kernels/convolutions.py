@@ -23,7 +23,7 @@ from relay.op.nn.loops import put_in, sum_type
 
 SETS = 4096
 """Bytes after which the next line is of the same set of the first level of the cache."""
-MANY = 160
+MANY = 200
 """Filters from which on it does not matter that rows are packed before they are multiplied."""
 FEWEST = 8
 """Filters in a group for which tiles are worth it."""
