@@ -351,3 +351,16 @@ def test_ten_times_the_program_takes_about_ten_times_as_long(kind: str) -> None:
         return min(times)
 
     assert seconds(20_000) < 20 * seconds(2_000) + 0.05
+
+
+def test_a_normalisation_whose_mean_is_an_operand_is_one_group() -> None:
+    text = """
+    def @main(%x: Tensor[(n, 8), float32]) {
+      let %y = %x * 2f;
+      %0 = mean(%y, axis=(1,), keepdims=True);
+      let %z = (%y - %0) * rsqrt(variance(%y, %0, axis=(1,), keepdims=True) + 1f);
+      tanh(%z)
+    }
+    """
+    out = passes.fuse_ops(passes.expand_composites(infer(relay.parse(text))))
+    assert str(out).count("Primitive") == 1

@@ -2,14 +2,18 @@
 
 from relay.analysis.normal_form import ATOMS
 from relay.diagnostic import derive_from, derived_nodes
-from relay.ir.expr import Call, Expr, Let, Var
+from relay.ir.expr import Call, Constant, Expr, Let, Op, Tuple, TupleGetItem, Var
 from relay.ir.module import IRModule
+from relay.ir.walk import post_order, rewrite
 from relay.op.base import registry
 from relay.op.composite import Composite, as_operand
 from relay.transform.base import module_pass
 from relay.transform.calls import Calls, Table, apply_rules
 from relay.transform.example import show as show
 from relay.transform.forms import ANF
+
+STRAIGHT = frozenset({Call, Constant, Op, Tuple, TupleGetItem, Var})
+"""Nodes without parts that are evaluated later, or never."""
 
 
 @module_pass("expand_composites", keeps=(ANF,), opt_level=4, public="ExpandComposites")
@@ -44,8 +48,11 @@ def _decomposed(w: Calls, e: Call) -> Expr | None:
     operands = [as_operand(x, t) for x, t in zip(names, types, strict=True)]
     derive_from(e.span)
     made = op.decompose(types, *operands)
-    for name, x in reversed(list(zip(names, e.args, strict=True))):
-        if name is not x:
+    given: dict[Expr, Expr] = {name: x for name, x in zip(names, e.args, strict=True) if name is not x}
+    if given and all(map(w.may_go, given.values())) and is_straight(made):
+        made = rewrite(made, given.get)
+    else:
+        for name, x in reversed(given.items()):
             assert isinstance(name, Var)
             made = Let(name, x, made, span=e.span)
     wanted = w.types(e)
@@ -53,3 +60,8 @@ def _decomposed(w: Calls, e: Call) -> Expr | None:
         return made
     whole = Var("x", wanted, span=e.span)  # sizes that only one of both says, or says otherwise
     return Let(whole, made, whole, span=e.span)
+
+
+def is_straight(e: Expr) -> bool:
+    """Whether all of an expression is evaluated, once: there are no functions and choices inside."""
+    return all(type(x) in STRAIGHT and (type(x) is not Call or type(x.op) is Op) for x in post_order(e))
