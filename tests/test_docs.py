@@ -20,6 +20,8 @@ import pytest
 from relay.diagnostic import RelayError
 from support import ROOT, Block, blocks, cli
 
+EXTRAS = {"onnx.md": "onnx", "model-files.md": "onnx", "pytorch.md": "torch"}
+"""What the snippets of some pages need."""
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 
@@ -27,8 +29,8 @@ DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 def test_every_snippet_is_true(
     path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bless: bool
 ) -> None:
-    if path.name in ("onnx.md", "pytorch.md"):
-        extra = {"onnx.md": "onnx", "pytorch.md": "torch"}[path.name]
+    extra = EXTRAS.get(path.name)
+    if extra is not None:
         pytest.importorskip(extra, reason=f"needs the {extra} extra")
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
     monkeypatch.chdir(tmp_path)

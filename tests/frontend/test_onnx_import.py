@@ -57,6 +57,17 @@ def test_names_and_symbolic_sizes_are_kept() -> None:
     assert main.body.var.name_hint == "h"
 
 
+def test_a_model_with_symbolic_sizes_is_called_at_others_and_differentiated() -> None:
+    mod, _ = imported(small())
+    (size,) = mod["main"].type_params
+    assert size.name_hint == "batch"
+    more = relay.parse("def @loss(%x: Tensor[(n, 2), float32]) { sum(@main(%x)) }", init_module=mod)
+    slope = relay.create_executor(mod=more).evaluate(relay.grad(more.get_global_var("loss")))
+    for rows in (1, 3):
+        _, (found,) = slope(np.ones((rows, 2), "float32"))
+        assert found.shape == (rows, 2)
+
+
 def test_spans_point_to_the_node() -> None:
     span = imported(small())[0]["main"].body.value.span
     assert span.line == 1

@@ -6,10 +6,17 @@ from typing import Any
 
 import numpy as np
 
+from relay.analysis.kinds import free_type_vars
 from relay.frontend.value import NeedsValueError, Value, call, constant
 from relay.ir.dim import floor_divide, multiply, product
-from relay.ir.expr import Call, Let, Op, Var
+from relay.ir.expr import Call, Expr, Function, Let, Op, Var
 from relay.ir.type import ANY, Dim, TensorType, TupleType, Type
+
+
+def definition(params: Sequence[Var], body: Expr) -> Function:
+    """A definition, polymorphic in the symbolic sizes of its parameters."""
+    sizes = free_type_vars(TupleType([p.type_annotation for p in params if p.type_annotation is not None]))
+    return Function(tuple(params), body, None, tuple(sizes))
 
 
 def cast(x: Value, dtype: str) -> Value:

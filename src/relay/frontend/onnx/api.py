@@ -11,10 +11,11 @@ from relay.frontend.onnx.graph import Importer, Scope
 from relay.frontend.onnx.model import check_supported, opsets_of, read_model
 from relay.frontend.onnx.scales import NUMBER, scales_of
 from relay.frontend.onnx.tensors import array_of, type_of
+from relay.frontend.support import definition
 from relay.frontend.value import NeedsValueError, Value, constant
 from relay.ir.collector import paused
 from relay.ir.dtype import dtype_name
-from relay.ir.expr import Expr, Function, Tuple, Var
+from relay.ir.expr import Expr, Tuple, Var
 from relay.ir.module import IRModule
 from relay.ir.type import UNIT, GlobalTypeVar, TensorType, TypeCall
 
@@ -113,7 +114,7 @@ def _imported(
                 scope.values[t.name] = Value(param, weight.type, sources=frozenset({t.name}))
     results = scope.run(graph, importer.name)
     body: Expr = results[0].expr if len(results) == 1 else Tuple(tuple([r.expr for r in results]))
-    importer.mod["main"] = Function(tuple(params), scope.bindings.around(body))
+    importer.mod["main"] = definition(params, scope.bindings.around(body))
     from relay.typecheck.infer import infer
 
     return infer(importer.mod), weights

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from relay.diagnostic import derived_nodes, fail
+from relay.frontend.support import definition
 from relay.frontend.torch import exporting
 from relay.frontend.torch.arrays import array_of
 from relay.frontend.torch.graph import Importer, Scope
@@ -12,7 +13,7 @@ from relay.frontend.torch.report import check_supported
 from relay.frontend.torch.symbols import Symbols, dtype_of
 from relay.frontend.value import Value, constant
 from relay.ir.collector import paused
-from relay.ir.expr import Expr, Function, Tuple, Var
+from relay.ir.expr import Expr, Tuple, Var
 from relay.ir.type import TensorType
 
 SMALL = 16
@@ -146,7 +147,7 @@ def imported(program: Any, symbols: Symbols, freeze_params: bool) -> TorchProgra
                 pass
     exprs = [v.expr for v, *_ in (*outs, *updates)]
     body: Expr = exprs[0] if len(exprs) == 1 else Tuple(tuple(exprs))
-    importer.mod["main"] = Function(tuple(inputs.params), scope.bindings.around(body))
+    importer.mod["main"] = definition(inputs.params, scope.bindings.around(body))
     from relay.typecheck.infer import infer
 
     signature = Signature(
