@@ -8,13 +8,18 @@ from relay.diagnostic import RelayError
 from relay.ir.expr import Call, Expr, Function, GlobalVar, Tuple, replace
 from relay.ir.module import IRModule
 from relay.ir.supply import GlobalVarSupply
-from relay.ir.type import Kind, TupleType, TypeVar
+from relay.ir.type import ANY, Kind, TupleType, TypeVar
 from relay.ir.walk import rewrite
 from relay.transform.copying import Copy
 from relay.transform.definitions import with_definitions
 from relay.typecheck.infer import infer
 
-ANYTHING: Mapping[Kind, Any] = {Kind.Type: TupleType(()), Kind.BaseType: "float32", Kind.Shape: ()}
+ANYTHING: Mapping[Kind, Any] = {
+    Kind.Type: TupleType(()),
+    Kind.BaseType: "float32",
+    Kind.Shape: (),
+    Kind.Dim: ANY,
+}
 """What stands for a type parameter of which the arguments say nothing: an empty list is one of any type."""
 BASE_TYPES = ("float32", "int32", "bool")
 """What stands for a base type: the first that the function works on."""
