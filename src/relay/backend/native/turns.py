@@ -4,6 +4,7 @@ whole vectors.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
 from math import prod
 from typing import Any
 
@@ -24,6 +25,8 @@ from relay.op.reshape import Transpose
 
 FEWEST = 256
 """Elements of a tensor that is worth a pass through memory."""
+FEW = 4
+"""Rows that are written element by element of all of them, as the channels of an image."""
 LARGEST = 16
 """Lanes of a block at most."""
 
@@ -101,6 +104,9 @@ class Turn:
         self.along = axes[-1]
         self.across = next(x for x in axes if x.written == 1)
         self.outer = [x for x in axes[:-1] if x is not self.across]
+        few = self.across.count
+        self.woven = few if isinstance(few, int) and few <= FEW and few == self.along.written else 0
+        """How many rows there are, if these are few and become one run."""
 
     def write(self) -> None:
         """The loops over blocks."""
@@ -139,11 +145,14 @@ class Turn:
             self.move(read, written, i, j, None)
             return
         left = [self.b.minus(c, k) for c, k in zip(counts, (i, j), strict=True)]
-        fits = [code.compare("icmp sge", value(k), integer(n)) for k in left]
+        fits = [code.compare("icmp sge", value(k), integer(n)) for k in left[bool(self.woven) :]]
         whole, part, end = code.label(), code.label(), code.label()
-        code.branch(code.op("and", *fits), whole, part)
+        code.branch(reduce(lambda x, y: code.op("and", x, y), fits), whole, part)
         code.block(whole)
-        self.move(read, written, i, j, None)
+        if self.woven:
+            self.weave(read, written, j)
+        else:
+            self.move(read, written, i, j, None)
         code.jump(end)
         code.block(part)
         self.move(read, written, i, j, (value(left[0]), value(left[1])))
@@ -159,12 +168,34 @@ class Turn:
         for k in range(self.lanes):
             code.mask = left and self.mask(left[1], left[0], k)
             at = b.plus(first, b.times(k, self.across.read))
-            rows.append(code.load_lanes(self.kind, place_of(code, self.source, self.kind, value(at))))
+            rows.append(code.load_lanes(self.kind, self.place(self.source, at)))
         for k, v in enumerate(self.transposed(rows)):
             code.mask = left and self.mask(left[0], left[1], k)
             at = b.plus(then, b.times(k, self.along.written))
-            code.store_lanes(v, place_of(code, self.out, self.kind, value(at)))
+            code.store_lanes(v, self.place(self.out, at))
         code.mask = None
+
+    def weave(self, read: Index, written: Index, j: Index) -> None:
+        """Read few rows of a block, and write their elements in turn: whole vectors."""
+        b, code, n, count = self.b, self.code, self.lanes, self.woven
+        first = b.plus(read, j)
+        then = b.plus(written, b.times(j, count))
+        rows = [
+            code.load_lanes(self.kind, self.place(self.source, b.plus(first, b.times(k, self.across.read))))
+            for k in range(count)
+        ]
+        for v in range(count):
+            found = rows[0]
+            for k in range(1, count):
+                places = [divmod(v * n + lane, count) for lane in range(n)]
+                kept = [place if k == 1 else lane for lane, (place, _) in enumerate(places)]
+                order = [n + p if row == k else kept[lane] for lane, (p, row) in enumerate(places)]
+                found = code.shuffled(found, rows[k], order)
+            code.store_lanes(found, self.place(self.out, b.plus(then, v * n)))
+
+    def place(self, data: Value, at: Index) -> Value:
+        """The address of an element."""
+        return place_of(self.code, data, self.kind, value(at))
 
     def mask(self, lanes: Value, rows: Value, k: int) -> Value:
         """Which lanes of a row count."""
