@@ -6,11 +6,12 @@ from typing import Any, NoReturn
 from relay.diagnostic import Diagnostic, RelayError, did_you_mean, fail
 from relay.interpreter.code import Code
 from relay.interpreter.conversion import convert, type_of_argument
-from relay.interpreter.tensor_conversion import MisfitError
+from relay.interpreter.tensor_conversion import MisfitError, convert_tensor
 from relay.interpreter.value import Value, is_sequence
 from relay.ir.dtype import to_numpy
 from relay.ir.expr import Call, Function, Var, replace
 from relay.ir.module import IRModule
+from relay.ir.type import TensorType
 
 
 def arrange(code: Code, args: Sequence[Any], named: Mapping[str, Any]) -> list[Any]:
@@ -88,8 +89,11 @@ def _is_loose(x: Any) -> bool:
 
 def convert_argument(name: str, param: Var, x: Any, env: dict[Any, Any], mod: IRModule) -> Value:
     """A Python value for a parameter of function `name`; binds type parameters in `env` (`argument-type`)."""
+    t = param.type_annotation
     try:
-        return convert(x, param.type_annotation, env, mod.type_definitions)
+        if isinstance(t, TensorType):
+            return convert_tensor(x, t, env)
+        return convert(x, t, env, mod.type_definitions)
     except MisfitError as misfit:
         expected = "" if param.type_annotation is None else f" is {param.type_annotation}"
         raise RelayError(

@@ -1,6 +1,6 @@
 """Tensors from Python: numbers, lists, and arrays of any library, as a tensor type wants them."""
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -27,6 +27,9 @@ def convert_tensor(x: Any, t: TensorType | None, env: dict[Any, Any]) -> Value:
 
     The type's parameters are bound in `env`; `MisfitError` if it is no such tensor.
     """
+    same = None if t is None else as_it_is(x, t)
+    if same is not None:
+        return same
     array, exact = (np.asarray(x), True) if is_tensor(x) else as_array(x)
     array, found = with_base_type(array, x)
     dtype = found if exact else default_name(array, found)
@@ -39,6 +42,32 @@ def convert_tensor(x: Any, t: TensorType | None, env: dict[Any, Any]) -> Value:
     if t is not None:
         check_shape(array.shape, t, env)
     return array if array.ndim else array[()]
+
+
+NUMBERS: dict[tuple[Any, Any], Any] = {
+    **{(to_numpy(d).type, d): None for d in ("float32", "float64", "bool", "int32", "int64")},
+    (float, "float32"): np.float32,
+    (float, "float64"): np.float64,
+    (bool, "bool"): np.bool_,
+    (int, "int32"): np.int32,
+    (int, "int64"): np.int64,
+}
+"""What makes a scalar of a number, by its class and the base type; None where it is one already."""
+
+
+def as_it_is(x: Any, t: TensorType) -> Value | None:
+    """What needs no closer look: an array of just the type, a number of its kind."""
+    kind = cast("type[Any]", type(x))
+    if kind is np.ndarray:
+        if x.ndim == 0 or x.shape != t.shape or not isinstance(t.dtype, str) or x.dtype.kind == "O":
+            return None
+        return x if x.dtype == to_numpy(t.dtype) else None
+    if t.shape != () or (kind, t.dtype) not in NUMBERS:
+        return None
+    if kind is int and not -(2**31) <= x < 2**31:
+        return None
+    make = NUMBERS[kind, t.dtype]
+    return x if make is None else make(x)
 
 
 def with_base_type(array: Array, x: Any) -> tuple[Array, str]:

@@ -9,7 +9,7 @@ from relay.backend.native.artefact import Artefact
 from relay.backend.native.backtraces import with_calls
 from relay.backend.native.builtin import builtin
 from relay.backend.native.code import POINTER
-from relay.backend.native.context import get, put
+from relay.backend.native.context import Row, put
 from relay.backend.native.contexts import Contexts
 from relay.backend.native.jit import Compiled
 from relay.backend.native.memory import OUT_OF_MEMORY, RAISED, TOO_DEEP
@@ -64,6 +64,7 @@ class NativeProgram:
         self.source = source if self.signature.sites else None
         self.entries = self.signature.entries
         self.kept: list[Any] = []
+        self.rows: dict[str, Row] = {}
         self.enter = pool().enter
         self.code = Compiled(artefact.codes)
         self.fill_constants(artefact.constants)
@@ -146,8 +147,10 @@ class NativeProgram:
     ) -> Any:
         """Run a start; `first` are leaves that go before the arguments (`FailedError`)."""
         assert result is not None
-        kinds = [POINTER] * len(first) + [x for t in params for x in self.signature.leaves(t)]
-        out = self.signature.leaves(result)
+        row = self.rows.get(start)
+        if row is None:
+            kinds = [POINTER] * len(first) + [x for t in params for x in self.signature.leaves(t)]
+            row = self.rows[start] = Row.of(kinds, self.signature.leaves(result))
         with self.contexts.one() as context:
             leaves = list(first)
             lent: list[Any] | None = None if self.contexts.is_shared else []
@@ -155,20 +158,19 @@ class NativeProgram:
             for a, t in zip(args, params, strict=True):
                 assert t is not None
                 leaves += context.conversion.leaves(a, t, lent)
-            for i, (v, kind) in enumerate(zip(leaves, kinds, strict=True)):
-                put(context.slot(i), kind, v)
+            row.given.pack_into(context.room, 0, *leaves)
             failed = self.enter(context.address, self.code.address(start))
             written = context.conversion.written_back()
             if failed and context.site == RAISED:
                 raise self.contexts.callbacks.raised.pop(context.address)
             if failed:
                 raise FailedError(context.site, bool(written))
-            found = [get(context.slot(i), kind) for i, kind in enumerate(out)]
+            found = row.found.unpack_from(context.room)
             given: set[int] = set()
             value = context.conversion.value(found, result, given)
-            for p, kind in zip(found, out, strict=True):
-                if kind == POINTER and p not in given:
-                    self.contexts.drop(context.address, p)
+            for i in row.pointers:
+                if found[i] not in given:
+                    self.contexts.drop(context.address, found[i])
             for p in written:
                 self.contexts.drop(context.address, p)
             return value
@@ -223,7 +225,9 @@ def converted(
 ) -> list[Any]:
     """Arguments as the parameters of a function want them (`argument-count`, `argument-type`)."""
     env: dict[Any, Any] = {}
-    given = arrange(Interpreted(name, fn, len(fn.params)), args, named)
+    given = args
+    if named or len(args) != len(fn.params):
+        given = arrange(Interpreted(name, fn, len(fn.params)), args, named)
     values = [convert_argument(name, p, x, env, mod) for p, x in zip(fn.params, given, strict=True)]
     if fn.constraints and values:
         check_constraints(name, fn, values, mod, mod.facts.setdefault("checked", set()))

@@ -8,7 +8,8 @@ import ctypes
 import mmap
 import struct
 import weakref
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 from relay.backend.native.memory import (
     BOTTOM,
@@ -43,18 +44,39 @@ FORMATS = {
     "double": "<d", "ptr": "<Q",
 }  # fmt: skip
 """Leaves in memory."""
+LEAVES = {leaf: struct.Struct(said) for leaf, said in FORMATS.items()}
+
+
+class Row(NamedTuple):
+    """How arguments and results lie in the box, and which results are objects."""
+
+    given: struct.Struct
+    found: struct.Struct
+    pointers: tuple[int, ...]
+
+    @classmethod
+    def of(cls, given: Sequence[str], found: Sequence[str]) -> "Row":
+        """For leaves, each in eight bytes."""
+        pointers = tuple([i for i, leaf in enumerate(found) if leaf == "ptr"])
+        return cls(in_slots(given), in_slots(found), pointers)
+
+
+def in_slots(leaves: Sequence[str]) -> struct.Struct:
+    """Leaves in eight bytes each."""
+    parts = [FORMATS[leaf][1:] for leaf in leaves]
+    return struct.Struct("<" + "".join([f"{p}{8 - struct.calcsize('<' + p)}x" for p in parts]))
 
 
 def put(address: int, leaf: str, value: Any) -> None:
     """Write a leaf to memory."""
-    data = struct.pack(FORMATS[leaf], value)
+    data = LEAVES[leaf].pack(value)
     ctypes.memmove(address, data, len(data))
 
 
 def get(address: int, leaf: str) -> Any:
     """Read a leaf from memory."""
-    (found,) = struct.unpack(FORMATS[leaf], ctypes.string_at(address, struct.calcsize(FORMATS[leaf])))
-    return found
+    of = LEAVES[leaf]
+    return of.unpack(ctypes.string_at(address, of.size))[0]
 
 
 class Context:
@@ -91,10 +113,6 @@ class Context:
     def site(self) -> int:
         """Where the program has failed."""
         return get(self.address + SITE, "i64")
-
-    def slot(self, i: int) -> int:
-        """The address of a leaf in the box."""
-        return self.box + 8 * i
 
 
 def on_page(address: int) -> int:

@@ -8,7 +8,7 @@ its calls have objects in common: such calls run one after the other.
 import threading
 from collections import deque
 from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from typing import Any
 
@@ -65,13 +65,13 @@ class Contexts:
         self.known[at] = made
         return made
 
-    @contextmanager
-    def one(self) -> Generator[Context, None, None]:
+    def one(self) -> AbstractContextManager[Context]:
         """A context for a call."""
-        if not self.is_shared:
-            with self.taken() as context:
-                yield context
-            return
+        return self.alone() if self.is_shared else self.taken()
+
+    @contextmanager
+    def alone(self) -> Generator[Context, None, None]:
+        """A context while no other call has one."""
         with self.lock:
             self.under_way += 1
             try:

@@ -52,6 +52,7 @@ class Compiled:
         for code in codes:
             self.engine.add_object_file(llvm.ObjectFileRef.from_data(code))
         self.engine.finalize_object()
+        self.addresses: dict[str, int] = {}
 
     @property
     def is_gone(self) -> bool:
@@ -60,7 +61,10 @@ class Compiled:
 
     def address(self, name: str) -> int:
         """Where a function is."""
-        return self.engine.get_function_address(name)
+        found = self.addresses.get(name)
+        if found is None:
+            found = self.addresses[name] = self.engine.get_function_address(name)
+        return found
 
     def global_address(self, name: str) -> int:
         """Where a variable is."""
