@@ -25,7 +25,7 @@ when the lower end of its interval does.
 pip install 'relay-ir[bench]'
 python benchmarks/peers.py          # models, beside ONNX Runtime, OpenVINO, PyTorch, inductor and JAX
 python benchmarks/digits.py         # an epoch of examples/train_digits.py, beside PyTorch
-python benchmarks/costs.py          # calls and compile times
+python benchmarks/costs.py          # calls, compile times, memory
 python benchmarks/control.py        # recursion, loops, trees and lists, beside C and CPython
 python benchmarks/kernels.py        # products and convolutions by themselves, shares of the machine's peak
 python benchmarks/loops.py          # loops without products
@@ -76,6 +76,8 @@ def page(data: dict[str, Any]) -> str:
         parts.append(control_table(data["control"]))
     if "compile" in data:
         parts.append(compile_table(data["compile"]))
+    if "memory" in data:
+        parts.append(memory_table(data["memory"]))
     if "kernels" in data:
         parts.append(KERNELS)
         parts += [kernels_table([e for e in data["kernels"] if e["threads"] == n], n) for n in (2, 1)]
@@ -227,20 +229,50 @@ def control_table(cases: dict[str, Any]) -> str:
     return f"{CONTROL}\n{table(['program', 'Relay', 'peers'], rows)}"
 
 
+COMPILE = """
+## Compile time
+
+Seconds of `relay.build` in a new process, imports included: of a program that the cache does not have
+(cold), of one that it has (warm), and with an empty cache, where the runtime that all programs share is
+compiled too (first). Memory is the most that the process had at once.
+"""
+
+
 def compile_table(times: dict[str, Any]) -> str:
     """What compiling takes."""
     rows = [
         [
             name,
             f"{e['cold']:.2f}",
-            f"{e['bar']:.1f}",
-            answer(e["cold"] <= e["bar"]),
+            f"{e['bar']:.1f}" if e["bar"] else "",
+            answer(e["cold"] <= e["bar"]) if e["bar"] else "",
             f"{e['warm']:.2f}",
+            f"{e['first']:.2f}",
+            f"{e['peak'] / 1e6:.0f}",
         ]
         for name, e in times.items()
     ]
-    heads = ["seconds to build", "cold", "bar", "meets it", "from the cache, in another process"]
-    return f"\n## Compile time\n\n{table(heads, rows)}"
+    return COMPILE + "\n" + table(["seconds", "cold", "bar", "meets it", "warm", "first", "MB"], rows)
+
+
+MEMORY = """
+## Memory of a program
+
+What the compiled ResNet-50 holds when it has been called: its constants, weights as kernels read them, and
+the most that tensors took at once. The least is the weights, and the tensors that have to be there at the
+same time: operands and results of each group of operators.
+"""
+
+
+def memory_table(found: dict[str, Any]) -> str:
+    """What a program takes of memory."""
+    kinds = ("constants", "tensors", "weights", "least")
+    rows = [
+        [f"ResNet-50 {name}", *[f"{e[k] / 1e6:.1f}" for k in kinds], f"{e['ratio']:.2f}", f"{e['bar']:.1f}"]
+        for name, e in found.items()
+    ]
+    heads = ["MB", "constants", "tensors", "weights", "least of tensors", "times the least", "bar"]
+    return MEMORY + "\n" + table(heads, rows)
 
 
 def draw(entries: Sequence[Any], path: Path) -> None:
