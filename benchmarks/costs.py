@@ -215,14 +215,14 @@ def memory_of(winograd: bool) -> dict[str, float]:
     """Bytes that the compiled ResNet-50 takes, and the least that it could do with."""
     import relay
     from relay.backend.native.context import get
-    from relay.backend.native.kernels import choice
+    from relay.backend.native.kernels import winograd as tiles
     from relay.backend.native.lowering import lowered
     from relay.backend.native.memory import PEAK
     from relay.backend.native.pipeline import lean
     from relay.driver import with_params
 
     if not winograd:
-        choice.size_of_tiles = lambda *_: 0
+        tiles.size_of_tiles = lambda *_: 0
     made = model("ResNet-50")
     built = relay.build(made.mod, params=made.params, cache=False, threads=1)
     for _ in range(3):

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from relay.backend.native.kernels.transforms import filter_points
 from relay.ir.dtype import to_numpy
 from relay.ir.expr import Constant
 from relay.op.native import WindowProduct
@@ -94,6 +93,8 @@ class FilterPoints(Packed):
     """Whether the last tap comes first."""
 
     def rows(self) -> Any:
+        from relay.backend.native.kernels.transforms import filter_points
+
         ordered = self.weight.value.transpose(self.order)
         return filter_points(ordered[::-1, ::-1] if self.is_turned else ordered, self.size)
 

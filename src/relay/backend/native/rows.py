@@ -9,7 +9,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from relay.backend.native.indices import Index
-from relay.backend.native.kernels.depthwise import depthwise
 from relay.backend.native.lazy import Lazy, Room, is_pointwise
 from relay.backend.native.loops import Loops
 from relay.backend.native.representation import SIZES, memory, scalar
@@ -57,8 +56,11 @@ def pointwise(b: Loops, outs: Mapping[Lazy, View]) -> None:
     sizes = next(iter(outs)).sizes
     if len(outs) == 1 and turned(b, *next(iter(outs.items()))):
         return
-    if depthwise(b, outs):
-        return
+    if any(isinstance(x, Lazy) and hasattr(x.call.attrs, "window_product") for x in below(list(outs))):
+        from relay.backend.native.kernels.depthwise import depthwise
+
+        if depthwise(b, outs):
+            return
     mark = b.mark()
     try:
         if len(outs) == 1 and joined(b, *next(iter(outs.items()))):

@@ -12,6 +12,7 @@ from relay.backend.native.code import VOID, Value
 from relay.backend.native.indices import Index, value
 from relay.backend.native.kernels.block_shape import COLUMNS, Shape
 from relay.backend.native.kernels.packing import Packing
+from relay.backend.native.kernels.sums import Tail
 from relay.backend.native.kernels.tile import LINE, PITCH, Tile
 from relay.backend.native.representation import SIZES, scalar
 from relay.backend.native.shares import ranges
@@ -20,10 +21,6 @@ STRIP = 16
 """Rows of the second operand that are moved at once: as many streams as a processor follows."""
 SUM, MOVE = 0.02, 0.1
 """Nanoseconds for a product that is added, and for a number that is moved."""
-
-Tail = Callable[[Index, Index, Index, Index], None]
-"""What is done with a part of the result: its first row, how many, its first column, how many."""
-
 
 First = Callable[[Index, Index, Index], Value]
 """Where packed rows of the first operand begin: the round, the first row, how many."""

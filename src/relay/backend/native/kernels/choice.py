@@ -1,15 +1,13 @@
-"""Which operators kernels compute, and which of them."""
+"""Which operators kernels compute, and which of them.
+
+Kernels are imported when a program has something for them to do: most programs have little.
+"""
 
 from collections.abc import Sequence
 from typing import Any, cast
 
 from relay.backend.native.indices import Index
-from relay.backend.native.kernels.convolutions import Convolutions, is_convolved
-from relay.backend.native.kernels.matrices import Matrices
-from relay.backend.native.kernels.phases import Phases, has_phases
 from relay.backend.native.kernels.sums import Sums, Weight
-from relay.backend.native.kernels.weight_gradients import WeightGradients, is_turned_product
-from relay.backend.native.kernels.winograd import Winograd, size_of_tiles
 from relay.backend.native.loops import Loops
 from relay.ir.expr import Call, Constant, Expr
 from relay.ir.type import TensorType
@@ -29,8 +27,12 @@ def kernel_of(program: Any, call: Call) -> Product | WindowProduct | WeightProdu
     if hasattr(op, "product"):
         return op.product()
     if hasattr(op, "weight_product"):
+        from relay.backend.native.kernels.weight_gradients import is_turned_product
+
         gradient: WeightProduct = op.weight_product()
         return gradient if is_turned_product(gradient.convolution) else None
+    from relay.backend.native.kernels.convolutions import is_convolved
+
     convolution: WindowProduct = op.window_product()
     return convolution if is_convolved(convolution, types) else None
 
@@ -55,12 +57,27 @@ def sums_of(b: Loops, call: Call, views: Sequence[Any], shapes: Sequence[Sequenc
         return None
     dtype = str(cast("TensorType", b.program.types(call)).dtype)
     if isinstance(kernel, WeightProduct):
+        from relay.backend.native.kernels.weight_gradients import WeightGradients
+
         return WeightGradients(b, kernel.convolution, views, shapes[0], dtype)
     if isinstance(kernel, WindowProduct):
-        if has_phases(kernel, views[1]):
-            return Phases(b, kernel, views, shapes[0], dtype)
-        size = size_of_tiles(kernel, views, shapes[0], dtype)
-        if size:
-            return Winograd(b, kernel, views, shapes[0], dtype, size)
-        return Convolutions(b, kernel, views, shapes[0], dtype)
+        return windows(b, kernel, views, shapes[0], dtype)
+    from relay.backend.native.kernels.matrices import Matrices
+
     return Matrices(b, kernel, views, shapes[0], dtype)
+
+
+def windows(
+    b: Loops, kernel: WindowProduct, views: Sequence[Any], sizes: Sequence[Index], dtype: str
+) -> Sums:
+    """A convolution as the kernel computes it that is best at it."""
+    from relay.backend.native.kernels.convolutions import Convolutions
+    from relay.backend.native.kernels.phases import Phases, has_phases
+    from relay.backend.native.kernels.winograd import Winograd, size_of_tiles
+
+    if has_phases(kernel, views[1]):
+        return Phases(b, kernel, views, sizes, dtype)
+    size = size_of_tiles(kernel, views, sizes, dtype)
+    if size:
+        return Winograd(b, kernel, views, sizes, dtype, size)
+    return Convolutions(b, kernel, views, sizes, dtype)

@@ -5,7 +5,6 @@ from math import gcd
 from typing import Any, cast
 
 from relay.backend.native.indices import Index
-from relay.backend.native.kernels.blocks import Tail
 from relay.backend.native.loops import Loops
 from relay.backend.native.panels import Taps as Taps
 from relay.backend.native.scalars import Number
@@ -19,6 +18,8 @@ LANES = 16
 """What follows sums goes at least so many lanes at a time where that leaves none over."""
 Put = Callable[[Sequence[Index]], None]
 """What is done with an element that has been computed."""
+Tail = Callable[[Index, Index, Index, Index], None]
+"""What is done with a part of the result: its first row, how many, its first column, how many."""
 
 
 class Weight:
