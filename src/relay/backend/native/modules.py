@@ -10,8 +10,10 @@ from collections.abc import Collection, Iterable, Sequence
 from enum import Enum
 from typing import NamedTuple
 
-SIZE = 40_000
-"""Letters of code that are enough for a module."""
+LEAST, MOST = 8_000, 40_000
+"""Letters of code that a module is worth, and those that are enough for one."""
+MODULES = 4
+"""Modules at least that groups and kernels are spread over, if there is enough for them."""
 LARGE = 200_000
 """Letters of groups and kernels from which on LLVM does only what no loop can be without."""
 NAME = re.compile(r'@("[^"]+"|[\w.$-]+)')
@@ -78,12 +80,13 @@ def modules(
     data = set(DATA.findall("\n".join([first, *[p for i, p in enumerate(pieces) if i not in plain]])))
     away = [i for i in sorted(plain) if data.isdisjoint(NAME.findall(pieces[i]))]
     stay = set(range(len(pieces))).difference(away)
+    size = max(LEAST, min(MOST, sum([len(pieces[i]) for i in away]) // MODULES))
     rows = [[first, *[p for i, p in enumerate(pieces) if i in stay]]]
     room = 0
     for i in away:
         if room <= 0:
             rows.append([])
-            room = SIZE
+            room = size
         rows[-1].append(pieces[i])
         room -= len(pieces[i])
     parts = [Part(row) for row in rows]
