@@ -96,10 +96,18 @@ def swish(node: Node, x: Value) -> Value:
 @converts("Gelu")
 def gelu(node: Node, x: Value) -> Value:
     """`x` times the normal distribution's probability below it, or the usual approximation by `tanh`."""
-    if node.text("approximate", "none") == "tanh":
-        inner = (x + x * x * x * 0.044715) * 0.7978845608028654
-        return x * 0.5 * (call("tanh", inner) + 1)
+    return gelu_by_tanh(x) if node.text("approximate", "none") == "tanh" else gelu_by_erf(x)
+
+
+def gelu_by_erf(x: Value) -> Value:
+    """`x` times the normal distribution's probability below it."""
     return x * 0.5 * (call("erf", x * 0.7071067811865476) + 1)
+
+
+def gelu_by_tanh(x: Value) -> Value:
+    """The usual approximation."""
+    inner = (x + x * x * x * 0.044715) * 0.7978845608028654
+    return x * 0.5 * (call("tanh", inner) + 1)
 
 
 @converts("Shrink")

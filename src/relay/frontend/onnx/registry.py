@@ -10,11 +10,11 @@ F = TypeVar("F", bound=Converter)
 
 ML = "ai.onnx.ml"
 TRAINING = "ai.onnx.preview.training"
+CONTRIBUTED = "com.microsoft"
 FAMILIES = (
-    "activations", "arithmetic", "arrange", "classic", "control", "convolution", "create", "grams", "index",
-    "linear",
-    "normalization", "optionals", "pooling", "quantization", "recurrent", "reduction", "resize", "sequences",
-    "shape", "signal", "training", "vision",
+    "activations", "arithmetic", "arrange", "classic", "contributed", "control", "convolution", "create",
+    "grams", "index", "linear", "normalization", "optionals", "pooling", "quantization", "recurrent",
+    "reduction", "resize", "sequences", "shape", "signal", "training", "vision",
 )  # fmt: skip
 
 converters: dict[tuple[str, str], list[tuple[int, Converter]]] = {}
