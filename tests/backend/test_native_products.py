@@ -143,3 +143,13 @@ def test_the_last_group_gets_all_operands_of_many() -> None:
     x = np.linspace(-1, 1, 512, dtype="float32").reshape(8, 64)
     found = program.function("main")(x, np.eye(64, dtype="float32"))
     np.testing.assert_allclose(found, np.broadcast_to(np.tanh(np.sort(x, 1)), (12, 8, 64)), rtol=1e-5)
+
+
+@pytest.mark.parametrize("sizes", [(3, 4, 0), (0, 4, 5), (3, 0, 5), (0, 0, 0)])
+def test_sizes_that_turn_out_to_be_0(sizes: tuple[int, int, int]) -> None:
+    m, k, n = sizes
+    mod = relay.parse(
+        "def @main(%x: Tensor[(?, ?), float32], %y: Tensor[(?, ?), float32]) { nn.matmul(%x, %y) }"
+    )
+    found = relay.build(mod)(np.ones((m, k), "float32"), np.ones((k, n), "float32"))
+    np.testing.assert_array_equal(found, np.zeros((m, n), "float32"))

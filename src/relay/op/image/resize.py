@@ -128,6 +128,7 @@ def resized_type(t: Typing, data: Type, op: str, letters: str, sizes: Sequence[D
     order = permutation(t, a["layout"], "NC" + letters, op, "layout")
     shape = list(t.shape(data, len(order), "the data"))
     for place, size in zip(positions(a["layout"], letters), sizes, strict=True):
+        t.require(1, "<=", shape[place], "there is something to take along each axis")
         shape[place] = size
     return TensorType(shape, a["out_dtype"] or t.known_dtype(data))
 

@@ -195,7 +195,7 @@ class Blocks(Shape):
         """Write a product; each part of it goes to `tail` when it is complete."""
         b = self.b
         groups = self.parts(self.columns, COLUMNS)
-        most = self.parts(self.panels, b.larger(1, groups))
+        most = b.larger(1, self.parts(self.panels, b.larger(1, groups)))
 
         def part(top: Index, rows: Index, left: Index, panels: Index) -> None:
             self.block(first, second, out, (top, rows), (left, panels))
