@@ -298,6 +298,18 @@ def test_an_operator_without_native_code_is_named(monkeypatch: pytest.MonkeyPatc
     assert "`sort`" in str(found.value)
 
 
+def test_constants_that_are_made_of_one_another() -> None:
+    chain = [f"def @c{i} = @c{i - 1} + [1.0, 2.0]" for i in range(1, 300)]
+    text = "\n".join(["def @c0 = [1.0, 2.0]", *chain, "def @main() { @c299 }"])
+    assert native(text)().tolist() == [300.0, 600.0]
+
+
+def test_a_constant_of_deep_tuples() -> None:
+    depth = 2000
+    text = f"def @c = {'(' * depth}1.0{',)' * depth}\ndef @main(%x: float32) {{ let %c = @c; %x }}"
+    assert native(text)(np.float32(2)) == 2
+
+
 def test_constants_that_hold_references_are_made_once() -> None:
     text = """
     def @total = ref(1)

@@ -7,12 +7,13 @@ Any other is computed wherever it is used, which gives the same value.
 
 from collections.abc import Collection
 
+from relay.backend.native.checks import parts
 from relay.diagnostic import RelayError
 from relay.interpreter.machine import Interpreter
 from relay.interpreter.value import is_tensor
 from relay.ir.expr import Call, Constant, Expr, Function, GlobalVar, RefCreate
 from relay.ir.module import IRModule
-from relay.ir.type import TensorType, TupleType, Type
+from relay.ir.type import TensorType, Type
 from relay.ir.walk import post_order, rewrite
 from relay.transform.unused_functions import reached
 
@@ -26,7 +27,9 @@ def constants_called(mod: IRModule, used: Collection[GlobalVar]) -> IRModule:
     if not constants:
         return mod
     out = mod.copy()
-    by = {v: valued(mod, v) for v in constants}
+    interpreter = Interpreter(mod)
+    # What comes later mostly uses what is before it, and both are prepared together.
+    by = {v: valued(interpreter, v) for v in reversed(constants)}
 
     def rule(e: Expr) -> Expr | None:
         if not isinstance(e, GlobalVar) or e not in by:
@@ -53,18 +56,17 @@ def may_hold_references(mod: IRModule, v: GlobalVar) -> bool:
 
 def is_of_tensors(t: Type) -> bool:
     """Whether a value is made of tensors and tuples alone."""
-    if isinstance(t, TupleType):
-        return all(map(is_of_tensors, t.fields))
-    return isinstance(t, TensorType)
+    return all(isinstance(part, TensorType) for part, _ in parts(t, t))
 
 
-def valued(mod: IRModule, v: GlobalVar) -> Expr:
+def valued(interpreter: Interpreter, v: GlobalVar) -> Expr:
     """A constant of rank 0 or more as one node, if it can be computed now."""
+    mod = interpreter.mod
     e, t = mod.functions[v], mod.constant_types.get(v)
     if isinstance(e, Constant) or not isinstance(t, TensorType) or not t.is_closed:
         return e
     try:
-        found = Interpreter(mod).value_of(v)
+        found = interpreter.value_of(v)
     except RelayError:
         return e
     return Constant(found, t, span=e.span) if is_tensor(found) else e
