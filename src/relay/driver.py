@@ -162,7 +162,7 @@ def optimize(
     return lean(infer(with_params(mod, params) if params else mod)), {}
 
 
-def evaluate(mod: IRModule, what: Expr | str, *args: Any, **named: Any) -> Any:
+def evaluate(mod: IRModule, what: Expr | str, /, *args: Any, **named: Any) -> Any:
     """The value of an expression over `mod`, or of a definition applied to `args`.
 
     What was prepared is kept with `mod`.

@@ -53,7 +53,7 @@ class TracedFunction:
         """The function, with its types inferred."""
         return self.mod["main"]
 
-    def __call__(self, *args: Any, **named: Any) -> Any:
+    def __call__(self, /, *args: Any, **named: Any) -> Any:
         other = {k: named.pop(k) for k in self.chosen if k in named}
         if other:
             return self.variant(other)(*args, **named)

@@ -99,6 +99,14 @@ def test_an_argument_beside_one_that_is_refused_is_let_go() -> None:
     assert sys.getrefcount(x) == count
 
 
+def test_parameters_are_called_anything() -> None:
+    mod = relay.parse("def @main(%self: float32, %entry: float32, %what: float32) { %self - %entry * %what }")
+    named = {"self": 7.0, "entry": 2.0, "what": 3.0}
+    calls = (relay.build(mod), *[relay.create_executor(kind, mod).evaluate() for kind in ("native", "debug")])
+    assert [float(call(**named)) for call in calls] == [1.0, 1.0, 1.0]
+    assert float(relay.run(mod, named=named)) == 1.0
+
+
 def test_large_results_are_not_copied_and_can_be_written() -> None:
     f = function("def @main(%x: Tensor[(100, 100), float32]) { %x + 1f }")
     x = np.ones((100, 100), "float32")

@@ -61,7 +61,7 @@ class Interpreter:
 
     # --- what people call
 
-    def evaluate(self, what: Expr | str | GlobalVar, *args: Any, **named: Any) -> Value:
+    def evaluate(self, what: Expr | str | GlobalVar, /, *args: Any, **named: Any) -> Value:
         """The value of an expression, applied to `args` if there are any; a definition is given by its name.
 
         A function that is named, or applied to arguments, is called; a function expression is a closure.

@@ -122,11 +122,11 @@ class NativeProgram:
         found = RelayError(Diagnostic(place.code, place.message, place.span, hint=place.hint))
         raise found if again is None else with_calls(found, again)
 
-    def __call__(self, *args: Any, **named: Any) -> Any:
+    def __call__(self, /, *args: Any, **named: Any) -> Any:
         """The value of the first entry on arguments."""
         return self.evaluate(next(iter(self.entries)), *args, **named)
 
-    def evaluate(self, entry: str, *args: Any, **named: Any) -> Any:
+    def evaluate(self, entry: str, /, *args: Any, **named: Any) -> Any:
         """The value of an entry on arguments (`argument-count`, `argument-type`)."""
         found = self.entries[entry]
         fn = found.header
