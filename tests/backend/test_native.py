@@ -1,5 +1,7 @@
 """Whole programs as machine code, against the interpreter."""
 
+import gc
+import weakref
 from typing import Any
 
 import numpy as np
@@ -188,6 +190,25 @@ def test_what_functions_of_python_raise_comes_through() -> None:
         program(3, np.int32(1))
     assert found.value.codes == ("argument-type",)
     assert program(lambda n: int(n) * 2, np.int32(4)) == 9
+
+
+def test_functions_of_python_are_called_once_and_let_go() -> None:
+    program = NativeProgram(relay.parse("def @main(%f: fn(int32) -> int32, %n: int32) { 6 / %f(%n) }"))
+    seen: list[int] = []
+
+    def noted(n: Any) -> int:
+        seen.append(int(n))
+        return int(n)
+
+    with pytest.raises(relay.RelayError) as found:
+        program(noted, np.int32(0))
+    assert found.value.codes == ("divide-by-zero",)
+    assert program(noted, np.int32(2)) == 3
+    assert seen == [0, 2]
+    known = weakref.ref(noted)
+    del noted, found
+    gc.collect()
+    assert known() is None
 
 
 def test_functions_of_python_call_the_program_again() -> None:

@@ -7,6 +7,7 @@ Python knows what to call.
 import ctypes
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from itertools import count
 from typing import Any
 
 from relay.backend.native.context import Context, get, put
@@ -32,21 +33,29 @@ class Callbacks:
         kind = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)
         self.ways = {t: kind(partial(self.called, t)) for t in signature.parts.callbacks}
         self.functions: dict[int, Callable[..., Any]] = {}
-        self.count = 0
+        self.numbers = count(1)
+        self.made: dict[Conversion, list[int]] = {}
+        """The numbers of the functions that a call has been given, by what converts for it."""
         self.raised: dict[int, BaseException] = {}
         """What functions have raised, by the contexts of the calls."""
 
     def closure(self, conversion: Conversion, function: Callable[..., Any], t: FuncType) -> int:
         """An object that stands for a function of Python."""
-        self.count += 1
-        self.functions[self.count] = function
+        number = next(self.numbers)
+        self.functions[number] = function
+        self.made.setdefault(conversion, []).append(number)
         p = conversion.new(CLOSURE)
         put(p, "ptr", header(self.signature.layouts.number(CLOSURE)))
         code = get(self.table + 8 * self.signature.parts.callbacks.index(t), "ptr")
         way = ctypes.cast(self.ways[t], ctypes.c_void_p).value
-        for at, v in zip(CLOSURE.offsets, (code, way, self.count), strict=True):
+        for at, v in zip(CLOSURE.offsets, (code, way, number), strict=True):
             put(p + at, "ptr", v)
         return p
+
+    def forget(self, conversion: Conversion) -> None:
+        """No closure is left that a call has been given."""
+        for number in self.made.pop(conversion, ()):
+            del self.functions[number]
 
     def called(self, t: FuncType, context: int) -> int:
         """Compiled code calls a function of Python: 0 if there is a result, 1 if it has raised."""

@@ -134,7 +134,8 @@ class NativeProgram:
         try:
             return self.call(found.start, (), values, [p.type_annotation for p in fn.params], fn.ret_type)
         except FailedError as failed:
-            site, can_repeat = failed.site, not failed.has_changed
+            site = failed.site
+            can_repeat = not failed.has_changed and not self.signature.parts.callbacks
         self.fail(site, self.again(entry, args, named) if can_repeat else None)
 
     def call(

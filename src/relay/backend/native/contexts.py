@@ -93,7 +93,11 @@ class Contexts:
                 self.clear(context.address, 0)
             raise
         finally:
-            self.give(context.address, self.is_over())
+            is_over = self.is_over()
+            if is_over:
+                for c in tuple(self.callbacks.made) if self.is_shared else (context.conversion,):
+                    self.callbacks.forget(c)
+            self.give(context.address, is_over)
 
     def is_over(self) -> bool:
         """Whether nothing that a call has made is needed after it."""
