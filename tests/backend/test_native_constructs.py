@@ -1,0 +1,126 @@
+"""Every construct of the language is compiled: each kind of expression and of pattern."""
+
+from typing import get_args
+
+import pytest
+
+import relay
+from relay.interpreter.show import show
+from relay.ir import expr
+from relay.ir.pattern import PatternConstructor, PatternTuple, PatternVar, PatternWildcard, pattern_nodes
+from relay.ir.walk import post_order
+
+PROGRAM = """
+import "std/list"
+import "std/option"
+type Tree[A] { Leaf, Node(Tree[A], A, Tree[A]) }
+type Nested[A] { Flat(A), Nest(Nested[(A, A)]) }
+
+def @limit: int32 = 2 + 3
+def @table = ref([1, 2, 3])
+
+def @insert(%t: Tree[int32], %x: int32) -> Tree[int32] {
+  match (%t) {
+    Leaf => Node(Leaf, %x, Leaf),
+    Node(%l, %y, %r) => if (%x < %y) { Node(@insert(%l, %x), %y, %r) } else { Node(%l, %y, @insert(%r, %x)) }
+  }
+}
+def @depth[A](%n: Nested[A]) -> int32 {
+  match (%n) { Flat(_) => 0, Nest(%m) => 1 + @depth(%m) }
+}
+def @even(%n: int32) -> bool { if (%n == 0) { True } else { @odd(%n - 1) } }
+def @odd(%n: int32) -> bool { if (%n == 0) { False } else { @even(%n - 1) } }
+def @compose[A, B, C](%f: fn(A) -> B, %g: fn(B) -> C) -> fn(A) -> C { fn (%x) { %g(%f(%x)) } }
+def @cube(%x: float32) -> float32 { %x * %x * %x }
+
+def @constants(%n: int32) {
+  (%n + @limit, 1.5f64 + cast(%n, dtype="float64"), "text", True, [[1, 2], [3, %n]])
+}
+def @tuples(%n: int32) { let %t = ((%n, 2), ()); (%t.0.1, %t.1, (%n,)) }
+def @blocks(%n: int32) { let %x = %n * 2; let %x = %x + 1; %x ** 2 }
+def @shared(%n: int32) { %0 = %n + 1; %0 * %0 }
+def @logic(%n: int32) { (%n > 1 && 6 / %n > 1 || !(%n == 3), 7 % 4) }
+def @choices(%n: int32) { if (%n < 0) { -1 } else if (%n == 0) { 0 } else { 1 } }
+def @recursion(%n: int32) { (@even(%n), @odd(%n)) }
+def @local(%n: int32) {
+  let rec %even = fn (%k: int32) -> bool { if (%k == 0) { True } else { %odd(%k - 1) } }
+  and %odd = fn (%k: int32) -> bool { if (%k == 0) { False } else { %even(%k - 1) } };
+  let %sum = fn (%k: int32, %s: int32) -> int32 { if (%k == 0) { %s } else { %sum(%k - 1, %s + %k) } };
+  (%even(%n), %sum(%n, 0))
+}
+def @functions(%n: int32) {
+  let %add = fn (%a: int32) { fn (%b: int32) { %a + %b + %n } };
+  let %id = fn[A](%x: A) { %x };
+  (@compose(%add(1), @cubed)(%n), %id(1), %id(True), (@compose(negative, abs))(%n))
+}
+def @cubed(%x: int32) -> int32 { %x * %x * %x }
+def @operators(%n: int32) {
+  let %f: fn(int32, int32) -> int32 = multiply;
+  @foldl(%f, %n, Cons(2, Cons(3, Nil)))
+}
+def @constructors(%n: int32) {
+  let %some: fn(int32) -> Option[int32] = Some;
+  @map(fn (%f: fn(int32) -> Option[int32]) { %f(%n) }, Cons(%some, Nil))
+}
+def @data(%n: int32) { @insert(@insert(@insert(Leaf, %n), 1), 5) }
+def @patterns(%n: int32) {
+  match ((%n, Cons(%n, Cons(7, Nil)))) {
+    (_, Nil) => (0, 0),
+    (%a, Cons(%h, Cons(%k, _))) => (%a + %h, %k),
+    (%a, %rest) => (%a, @length(%rest))
+  }
+}
+def @partial(%n: int32) { match? (Cons(%n, Nil)) { Cons(%x, Nil) => %x } }
+def @growing(%n: int32) { (@depth(Flat(%n)), @depth(Nest(Nest(Flat(((%n, 1), (2, 3))))))) }
+def @references(%n: int32) {
+  let %r = ref(%n);
+  let %tick = fn () { ref_write(%r, ref_read(%r) + 1); ref_read(%r) };
+  %tick();
+  ref_write(@table, ref_read(@table) + [%n, %n, %n]);
+  (%tick(), ref_read(@table) - ref_read(@table))
+}
+def @derivatives(%n: int32) {
+  let %x = cast(%n, dtype="float32");
+  let %pulled = vjp(@cube)(%x);
+  let %slope = fn (%y: float32) -> float32 { grad(@cube)(%y).1.0 };
+  (grad(@cube)(%x), %pulled.1(2f), jvp(@cube)((%x,), (1f,)), grad(%slope)(%x).1.0)
+}
+def @sizes(%n: int32) {
+  let %a = arange(0, %n + 1, 1, dtype="int32");
+  (sum(%a), shape_of(%a), reshape(stack((%a, %a), axis=0), newshape=(-1,)))
+}
+def @relations(%n: int32) {
+  let %f = fn (%x, %y) where Broadcast { add(%x, %y) };
+  (%f([1, 2], %n), %f([[1f], [2f]], [3f, 4f]))
+}
+def @ascribed(%n: int32) { (%n : int32); let %t: (int32, _) = (%n, [1f]); %t }
+"""
+ENTRIES = (
+    "constants", "tuples", "blocks", "shared", "logic", "choices", "recursion", "local", "functions",
+    "operators", "constructors", "data", "patterns", "partial", "growing", "references", "derivatives",
+    "sizes", "relations", "ascribed",
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def program() -> relay.IRModule:
+    return relay.infer(relay.parse(PROGRAM))
+
+
+PATTERNS = {PatternWildcard, PatternVar, PatternConstructor, PatternTuple}
+
+
+def test_no_kind_of_expression_or_pattern_is_missing_here(program: relay.IRModule) -> None:
+    own = [f for v, f in program.functions.items() if v not in program.imported]
+    nodes = [e for f in own for e in post_order(f)]
+    assert {type(e) for e in nodes} >= set(get_args(expr.Expr)) - {expr.TempExpr}
+    clauses = [c.lhs for e in nodes if isinstance(e, expr.Match) for c in e.clauses]
+    assert {type(p) for lhs in clauses for p in pattern_nodes(lhs)} == PATTERNS
+    assert {e.kind for e in nodes if isinstance(e, expr.Grad)} == {"grad", "vjp", "jvp"}
+
+
+def test_each_of_them_is_compiled(program: relay.IRModule) -> None:
+    built, interpreted = relay.build(program, entries=ENTRIES), relay.create_executor("debug", program)
+    for name in ENTRIES:
+        for n in (3, 0):
+            assert show(built.program.evaluate(name, n)) == show(interpreted.evaluate(name)(n)), name
