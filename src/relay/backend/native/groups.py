@@ -58,7 +58,10 @@ class Fused:
         self.rows = [[Value(x, f"%p{next(count)}") for x in row] for row in rows]
         params = [v for row in self.rows for v in row]
         # LLVM's time grows faster than a function; numbers alone are better off where they are needed.
-        traits = "nounwind noinline" if POINTER in self.kinds else "nounwind"
+        sums = any(isinstance(e, Call) and is_reduction(e.attrs.__class__) for e in self.nodes())
+        self.stays_apart = POINTER in self.kinds or sums
+        """Whether its code is a function for good, and not part of those that call it."""
+        traits = "nounwind noinline" if self.stays_apart else "nounwind"
         self.code = Code(symbol, result_type(self.kinds), params, traits=traits)
         self.code.runtime = "relay_"
         self.row = Row()
@@ -317,7 +320,7 @@ def define_group(program: Program, v: GlobalVar, fn: Function) -> None:
         program.has_loops = False
         made = Fused(program, program.symbol(v), fn)
         program.pieces.append(made.text())
-        if POINTER in made.kinds and not program.has_loops:
+        if made.stays_apart and not program.has_loops:
             program.plain.update(range(pieces, len(program.pieces)))
         shared = Shared(f"@{program.symbol(v)}", list(made.row.places), of.constants)
         if len(program.sites) == sites:
