@@ -1,5 +1,6 @@
 """Compiled definitions as functions of Python: what goes in, what comes out, what is refused."""
 
+import subprocess
 import sys
 import threading
 from typing import Any
@@ -115,6 +116,25 @@ def test_large_results_are_not_copied_and_can_be_written() -> None:
     y[0, 0] = 9
     assert f(x)[0, 0] == 2
     assert f(y)[0, 0] == 10
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="address space is limited as on Linux")
+def test_no_memory_for_a_copy_is_an_error() -> None:
+    code = """
+import resource
+import numpy as np
+import relay
+f = relay.build(relay.parse("def @main(%x: Tensor[(n,), float32]) { %x }"))["main"]
+x = np.ones(100_000_000, "float32")
+pages = int(open("/proc/self/statm").read().split()[0])
+resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize() + 100_000_000, resource.RLIM_INFINITY))
+try:
+    f(x)
+except MemoryError:
+    print(f(x[:2]))
+"""
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert ran.stdout == "[1. 1.]\n"
 
 
 def test_an_argument_that_comes_back_is_another_array() -> None:

@@ -268,7 +268,7 @@ class Entry:
 
     def new_array(self, p: Value, t: TensorType) -> Value:
         """A tensor as an array: a copy of its elements, or, if they are many and nobody else has them,
-        those.
+        those; null where there is no memory for a copy, which NumPy has said then.
         """
         code, shape = self.code, axes(t)
         size = integer(to_numpy(str(t.dtype)).itemsize)
@@ -299,10 +299,13 @@ class Entry:
         code.jump(end)
         code.block(copy)
         copied = make(Value(POINTER, "null"), 0)
+        refused, fill = code.here, code.label()
+        code.branch(code.compare("icmp eq", copied, Value(POINTER, "null")), end, fill, likely=False)
+        code.block(fill)
         target = code.load(POINTER, code.at(copied, ARRAY_DATA))
         code.do(f"call void @llvm.memcpy.p0.p0.i64({target}, {data}, {size}, i1 false)")
         code.do(f"call void @relay.release({self.context}, {p})")
         second = code.here
         code.jump(end)
         code.block(end)
-        return code.join([([shared], first), ([copied], second)])[0]
+        return code.join([([shared], first), ([copied], refused), ([copied], second)])[0]
