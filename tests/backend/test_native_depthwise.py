@@ -17,6 +17,7 @@ LAYOUTS = {1: ("NWC", "W"), 2: ("NHWC", "HW"), 3: ("NDHWC", "DHW")}
 CASES: dict[str, tuple[str, str, str, dict[str, Any]]] = {
     "same size": ("1x9x9x32", "3x3x32x1", "OI", {"padding": 1}),
     "inputs before outputs": ("1x9x9x32", "3x3x1x32", "IO", {"padding": 1}),
+    "channels in parts": ("2x7x7x192", "3x3x192x1", "OI", {"padding": 1}),
     "odd": ("2x7x11x13", "3x3x13x1", "OI", {"padding": (0, 1, 2, 0)}),
     "strides": ("1x15x14x40", "3x3x40x1", "OI", {"padding": 1, "strides": 2}),
     "one row of places": ("1x5x5x16", "5x5x16x1", "OI", {}),

@@ -26,6 +26,8 @@ from relay.op.nn.loops import sum_type, times_added
 
 PLACES = {True: 6, False: 4}
 """Places of a strip, so that their sums stay in registers beside a tap of the weight: for 32 and 16."""
+FEW, PARTS = 16, 3
+"""Rows that are few, and into how many parts channels go then at most."""
 VECTORS = 2
 """Registers of channels at a time."""
 
@@ -76,12 +78,32 @@ class Strips:
         self.lanes = VECTORS * VECTOR // SIZES[scalar(self.sums)]
         while self.lanes >= 2 * self.filters and self.lanes > 1:
             self.lanes //= 2
+        self.share = self.filters
+        """Channels that go together, from `begin` on."""
+        self.begin: Index = 0
 
     def write(self) -> None:
-        """The loops over the rows."""
-        b, sizes = self.b, self.x.sizes
+        """The loops over the rows, for some channels after the other where rows are few."""
+        b, rows = self.b, self.x.sizes[:-2]
         takes = nanoseconds(below(list(self.outs))) + COMPUTED * prod(self.taps)
-        each(b, sizes[:-2], self.row, takes, b.count(sizes[-2:]))
+        parts = self.parts(b.count(rows))
+        self.share = self.filters // parts
+
+        def row(index: tuple[Index, ...]) -> None:
+            self.begin = b.times(index[0], self.share) if parts > 1 else 0
+            self.row(index[-len(rows) :])
+
+        each(b, [parts, *rows] if parts > 1 else rows, row, takes, self.count * self.share)
+
+    def parts(self, rows: Index) -> int:
+        """How many parts of whole vectors the channels are in: several where rows are few, which overlap then
+        in the first level of the cache, and threads cannot share well.
+        """
+        vectors, rest = divmod(self.filters, self.lanes)
+        is_few = isinstance(rows, int) and rows < FEW and set(self.window.strides) == {1}
+        if rest or not vectors or not is_few:
+            return 1
+        return max([n for n in range(1, PARTS + 1) if vectors % n == 0])
 
     def row(self, front: tuple[Index, ...]) -> None:
         """One row: strips at the ends, where windows may see less, are apart."""
@@ -121,6 +143,7 @@ class Strips:
         b = self.b
 
         def channels(i: Index, _: Any) -> tuple[()]:
+            i = b.plus(i, self.begin)
             sums = b.fold(
                 self.counts, [b.const(0, self.sums)] * count, lambda k, t: self.tap(front, first, i, k, t)
             )
@@ -133,7 +156,7 @@ class Strips:
             return ()
 
         with b.code.in_lanes(self.lanes):
-            in_lanes(b, self.filters, (), channels)
+            in_lanes(b, self.share, (), channels)
 
     def tap(
         self, front: Sequence[Index], first: Index, i: Index, k: Sequence[Index], totals: Sequence[Number]
