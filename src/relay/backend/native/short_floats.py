@@ -4,8 +4,7 @@ A table says what float32 each pattern is.  The way back rounds to nearest, ties
 too great becomes what `ml_dtypes` makes of it: infinity, NaN, or the greatest number.
 """
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,8 +13,7 @@ from relay.backend.native.literals import float_text
 from relay.ir.dtype import to_numpy
 
 
-@dataclass(frozen=True, slots=True)
-class Format:
+class Format(NamedTuple):
     """Bits of the fraction, what is added to the exponent, and the patterns of special numbers."""
 
     fraction: int

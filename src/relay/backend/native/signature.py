@@ -2,8 +2,7 @@
 
 import base64
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from relay.backend.native.datatypes import DataTypes
 from relay.diagnostic import Span
@@ -13,8 +12,7 @@ from relay.ir.module import IRModule, TypeData
 from relay.ir.type import FuncType, GlobalTypeVar
 
 
-@dataclass(frozen=True, slots=True)
-class Site:
+class Site(NamedTuple):
     """A place where a program may fail."""
 
     code: str
@@ -23,8 +21,7 @@ class Site:
     hint: str
 
 
-@dataclass(frozen=True, slots=True)
-class EntryPoint:
+class EntryPoint(NamedTuple):
     """A definition that Python calls."""
 
     header: Function
@@ -35,8 +32,7 @@ class EntryPoint:
     """The code that CPython calls, where there is some."""
 
 
-@dataclass(slots=True)
-class Parts:
+class Parts(NamedTuple):
     """What a signature consists of."""
 
     entries: dict[str, EntryPoint]
@@ -50,11 +46,11 @@ class Parts:
     results: int
     slots: int
     """Leaves of results that come back through the context, and leaves in the box, at most."""
-    layouts: list[tuple[int, tuple[int, ...]]] = field(default_factory=list[tuple[int, tuple[int, ...]]])
+    layouts: list[tuple[int, tuple[int, ...]]]
     """Sizes and pointers of objects, by number."""
-    keeps: bool = False
+    keeps: bool
     """Whether there are values that stay from one call to the next."""
-    callbacks: list[FuncType] = field(default_factory=list[FuncType])
+    callbacks: list[FuncType]
     """The types of functions that come in from Python."""
 
 
