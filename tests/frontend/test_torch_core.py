@@ -9,7 +9,7 @@ pytest.importorskip("torch", reason="needs the torch extra")
 import torch
 
 from frontend import torch_core_cases as cases
-from frontend.torch_cases import Calling
+from frontend.torch_operands import Calling
 from relay import RelayError
 from relay.frontend import from_pytorch
 from support import ROOT

@@ -7,6 +7,7 @@ pytest.importorskip("torch", reason="needs the torch extra")
 import torch
 
 from frontend import torch_cases
+from frontend.torch_operands import Calling
 from relay.frontend import from_pytorch
 
 pytestmark = pytest.mark.torch
@@ -21,7 +22,7 @@ def results(x):
 
 def imported(case):
     _, _, function, *inputs = case
-    module = torch_cases.Calling(function).eval()
+    module = Calling(function).eval()
     return from_pytorch(module, tuple(inputs)), inputs, results(module(*inputs))
 
 
