@@ -116,6 +116,7 @@ def test_calls_are_timed() -> None:
     assert 0 < found.min <= found.median <= found.max
     assert found.min <= found.mean <= found.max
     assert "median" in str(found)
+    assert len(built.benchmark(ONES, ONES, repeat=0, number=0).results) == 1
 
 
 def test_a_profile_says_where_the_time_of_a_call_goes(tmp_path: Path) -> None:
@@ -357,6 +358,8 @@ def test_programs_with_operators_of_the_user_are_not_kept(folder: Path) -> None:
 
     x = relay.var("x", shape=(), dtype="float32")
     assert relay.compile(relay.Function([x], Twice()(x)))(3) == 6
+    apply = "def @apply(%f: fn(float32) -> float32, %x: float32) -> float32 { %f(%x) }"
+    assert relay.build(relay.parse(apply + "def @main(%x: float32) { @apply(my.twice_over, %x) }"))(3) == 6
     assert list(folder.glob("*.rlo")) == []
 
 

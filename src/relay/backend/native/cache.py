@@ -21,10 +21,10 @@ from relay.backend.native.artefact import Artefact, read, version
 from relay.backend.native.beside import side_by_side
 from relay.backend.native.folder import cache_folder, package
 from relay.diagnostic import RelayError
-from relay.ir.expr import Call, Expr, GlobalVar
+from relay.ir.expr import Expr, GlobalVar, Op
 from relay.ir.module import IRModule
 from relay.ir.walk import post_order
-from relay.op.base import Operator
+from relay.op.base import registry
 from relay.transform.context import PassContext
 
 if TYPE_CHECKING:
@@ -123,12 +123,8 @@ def needed(mod: IRModule, entries: Sequence[str]) -> list[GlobalVar]:
 
 
 def is_foreign(e: Expr) -> bool:
-    """Whether a node is a call of an operator that this package does not have."""
-    return (
-        isinstance(e, Call)
-        and isinstance(e.attrs, Operator)
-        and not type(e.attrs).__module__.startswith("relay.")
-    )
+    """Whether a node is an operator that this package does not have."""
+    return isinstance(e, Op) and not registry[e.name].__module__.startswith("relay.")
 
 
 def keep(made: Artefact, path: Path) -> None:

@@ -49,7 +49,7 @@ class BenchmarkResult:
 def measured(
     call: Callable[[], Any], repeat: int = 20, number: int | None = None, min_repeat_ms: float = 2.0
 ) -> BenchmarkResult:
-    """Time `repeat` times `number` calls; without a number, as many as take `min_repeat_ms`.
+    """Time `repeat` times `number` calls, both at least 1; without a number, as many as take `min_repeat_ms`.
 
     The first call is not counted.
     """
@@ -58,10 +58,11 @@ def measured(
         start = perf_counter()
         call()
         once = perf_counter() - start
-        number = max(1, min(1_000_000, round(min_repeat_ms / 1000 / max(once, 1e-8))))
+        number = min(1_000_000, round(min_repeat_ms / 1000 / max(once, 1e-8)))
+    number = max(1, number)
     rounds = range(number)
     results: list[float] = []
-    for _ in range(repeat):
+    for _ in range(max(1, repeat)):
         start = perf_counter()
         for _ in rounds:
             call()
