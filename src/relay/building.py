@@ -8,7 +8,7 @@ from relay.backend.native.artefact import read
 from relay.backend.native.built import CompiledModule, compiled_module, own_entries
 from relay.backend.native.cache import compiled, compiled_with_clocks
 from relay.diagnostic import did_you_mean, fail
-from relay.driver import Executor, with_params
+from relay.driver import Executor, first_word, with_params
 from relay.interpreter.arguments import arrange, convert_argument
 from relay.interpreter.code import Code
 from relay.ir.expect import expect_module
@@ -49,7 +49,7 @@ def build(
     Raises `unknown-target`, `unknown-input`, `argument-type`, `thread-count`, `no-native-code`, and what is
     wrong with the program.
     """
-    if str(target).split("(")[0].split()[0:1] not in [[t] for t in TARGETS]:
+    if first_word(target) not in TARGETS:
         fail(
             "unknown-target",
             f"programs cannot be compiled for `{target}`",

@@ -102,7 +102,7 @@ def create_executor(
             hint=did_you_mean(str(kind), EXECUTORS) or f"there are {', '.join(EXECUTORS)}",
         )
     for where in (device, target):
-        if where is not None and str(where).split("(")[0].split()[0] not in PLACES:
+        if where is not None and first_word(where) not in PLACES:
             fail(
                 "unknown-target",
                 f"programs cannot run on `{where}`",
@@ -115,6 +115,11 @@ def create_executor(
     from relay.building import NativeExecutor
 
     return NativeExecutor(mod)
+
+
+def first_word(target: object) -> str:
+    """What a target or a device is called, without its options: `llvm` of `llvm -mcpu=native`."""
+    return str(target).partition("(")[0].strip().partition(" ")[0]
 
 
 def with_params(mod: IRModule, params: Mapping[str, Any]) -> IRModule:

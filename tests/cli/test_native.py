@@ -88,6 +88,7 @@ def test_wrong_usage_is_named() -> None:
     assert cli("compile", "affine.relay", "--entry", "nain").status == 1
     assert cli("run", "--backend", "fast", "affine.relay").status == 2
     assert cli("bench", "affine.relay", "--backend", "fast").status == 2
+    assert cli("bench", "affine.relay", "[1.0, 2.0]", "3.0", "--rounds", "0").status == 2
     assert "error[missing-input]" in cli("bench", "affine.relay").output
 
 

@@ -87,9 +87,10 @@ def test_unknown_kinds_and_places_are_refused() -> None:
         relay.create_executor("debgu")
     assert error.value.codes == ("unknown-executor",)
     assert error.value.diagnostics[0].hint == "did you mean `debug`?"
-    with pytest.raises(relay.RelayError) as error:
-        relay.create_executor(target="cuda")
-    assert error.value.codes == ("unknown-target",)
+    for where in ({"target": "cuda"}, {"device": ""}, {"target": "(0)"}):
+        with pytest.raises(relay.RelayError) as error:
+            relay.create_executor(**where)
+        assert error.value.codes == ("unknown-target",)
     relay.create_executor(target="llvm", device="cpu")
 
 

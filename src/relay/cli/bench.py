@@ -39,7 +39,13 @@ class Runner:
 @click.option("--entry", default="main", metavar="NAME", help="The definition to run (default: main).")
 @click.option("--weights", metavar="FILE", help="A .safetensors or .npz file of parameters, by name.")
 @click.option("--backend", multiple=True, type=click.Choice(BACKENDS), help="One of them (default: all).")
-@click.option("--rounds", default=15, metavar="N", help="How often each backend is timed (default: 15).")
+@click.option(
+    "--rounds",
+    type=click.IntRange(min=1),
+    default=15,
+    metavar="N",
+    help="How often each backend is timed (default: 15).",
+)
 @click.argument("file")
 @click.argument("args", nargs=-1, type=click.UNPROCESSED)
 def bench(
