@@ -86,7 +86,7 @@ class Shape:
         return self.b.larger(1, self.b.times(tiles, self.height))
 
     def gather(self, pieces: int = PIECES) -> None:
-        """Shape blocks so that few share rows, which each that does has to pack, and there are some pieces."""
+        """Shape blocks so that few share rows, which each of those has to pack, and there are some pieces."""
         lowest = LOWEST * self.height
         if isinstance(self.rows, int) and self.rows >= pieces * lowest:
             self.high = self.height_of_blocks(min(ROWS, -(-self.rows // pieces)))
