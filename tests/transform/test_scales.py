@@ -4,11 +4,14 @@ import numpy as np
 import pytest
 
 from relay.interpreter.machine import Interpreter
-from relay.ir.expr import Call, Op
+from relay.ir.build import const, var
+from relay.ir.expr import Call, Constant, Function, Op
 from relay.ir.module import IRModule
 from relay.ir.walk import post_order
+from relay.op.nn.conv import Conv2D
 from relay.text.api import parse
 from relay.transform.anf import to_anf
+from relay.transform.default import optimize
 from relay.transform.scale_backward import backward_fold_scale_axis
 from relay.transform.scale_forward import fold_scale_axis, forward_fold_scale_axis
 from relay.typecheck.infer import infer
@@ -201,3 +204,13 @@ def test_a_deep_network_takes_all_of_them():
     assert products(verified(fold_scale_axis(mod))) == 0
     long = "nn.dense(%x, %w)" + " + %s" * 3000
     assert products(verified(fold_scale_axis(program("(2, 3)", "(3, 3)", f"({long}) * %s", "(3,)")))) == 0
+
+
+def test_optimize_multiplies_weights_that_are_constants_by_their_scales() -> None:
+    x = var("x", shape=(1, 3, 8, 8), dtype="float32")
+    w, scale = np.ones((4, 3, 3, 3), "float32"), np.arange(4, dtype="float32").reshape(4, 1, 1) + 2
+    y = Conv2D(padding=(1, 1))(x, const(w)) * const(scale)
+    mod = optimize(infer(IRModule.from_expr(Function([x], y))), level=3)
+    (call,) = [e for e in post_order(mod["main"]) if isinstance(e, Call)]
+    assert isinstance(call.args[1], Constant)
+    np.testing.assert_array_equal(call.args[1].data, w * scale[..., None])

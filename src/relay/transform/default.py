@@ -48,7 +48,10 @@ def optimize(mod: IRModule, *, level: int | None = None) -> IRModule:
     for function in functions:
         step = RulePass(rules[function])
         if context.is_enabled(step.info, level) and not (function is partial_evaluate and is_evaluated(mod)):
-            mod = step(mod)
+            before, mod = mod, step(mod)
+            if function is fold_scale_axis and mod is not before:
+                # It leaves weights times their scales.
+                mod = RulePass(rules[fold_constants])(mod)
     return mod
 
 
