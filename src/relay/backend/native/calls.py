@@ -251,9 +251,8 @@ class Entry:
         code, dtype = self.code, str(t.dtype)
         if t.shape != ():
             return self.new_array(code.load(POINTER, box), t)
-        kind = {"bool": "i1"}.get(dtype, "")
         if dtype == "bool":
-            whole = code.cast("zext", read_leaf(code, box, kind), "i64")
+            whole = code.cast("zext", read_leaf(code, box, "i1"), "i64")
             return code.set(POINTER, f"call ptr @PyBool_FromLong({whole})")
         if is_float(dtype):
             number = code.cast("fpext", code.load({"float64": "double"}.get(dtype, "float"), box), "double")

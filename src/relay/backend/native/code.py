@@ -197,6 +197,17 @@ class Code:
         kind = vector_of(element_of(x.type), len(picks))
         return self.set(kind, f"shufflevector {x}, {y}, {mask}")
 
+    def transposed(self, rows: Sequence[Value]) -> list[Value]:
+        """A square of numbers, its rows as columns: each step interleaves a vector with the one half of them
+        further on.
+        """
+        n, found = len(rows), list(rows)
+        half = n // 2
+        orders = [[x for k in ks for x in (k, n + k)] for ks in (range(half), range(half, n))]
+        for _ in range(n.bit_length() - 1):
+            found = [self.shuffled(found[k], found[k + half], order) for k in range(half) for order in orders]
+        return found
+
     def marks(self) -> Value:
         """Which lanes count, as a vector."""
         return self.mask or Value(f"<{self.lanes} x i1>", "splat (i1 true)")

@@ -12,7 +12,7 @@ from relay.backend.native.elements import is_reduction
 from relay.backend.native.indices import Index
 from relay.backend.native.kernels.choice import sums_of, weight_of
 from relay.backend.native.kernels.sums import Sums
-from relay.backend.native.lazy import Lazy, is_pointwise, may_wait
+from relay.backend.native.lazy import Lazy, may_wait
 from relay.backend.native.loops import Loops
 from relay.backend.native.memory import release, retain
 from relay.backend.native.operators import prepared, whole
@@ -20,7 +20,7 @@ from relay.backend.native.program import Program, give, result_type
 from relay.backend.native.representation import POINTER, is_scalar
 from relay.backend.native.rows import written
 from relay.backend.native.sharing import ROW, Row, Shared, form
-from relay.backend.native.space import Axes, merged, width
+from relay.backend.native.space import Axes, is_pointwise, merged, width
 from relay.backend.native.turns import moves_last
 from relay.backend.native.vectors import OneByOne
 from relay.backend.native.views import View, new_output, operand, views_in

@@ -10,11 +10,12 @@ from relay.backend.native.indices import Index, value
 from relay.backend.native.loops import Loops
 from relay.backend.native.representation import scalar
 from relay.backend.native.scalars import Number
+from relay.backend.native.space import is_pointwise, operands
 from relay.backend.native.tensors import place_of
 from relay.backend.native.vectors import OneByOne, Run
 from relay.ir.expr import Call, Expr
 from relay.ir.type import TensorType
-from relay.op.base import Broadcast, Elementwise, Fusion
+from relay.op.base import Fusion
 
 DEEPEST = 16
 """How many operators that read at other places stand behind each other; each is a few frames of Python."""
@@ -49,7 +50,7 @@ class Lazy:
         """Whether a reduction may be computed where it is read."""
         self.room: Room | None = None
         """What keeps its elements of the row at hand."""
-        below = self.read = [x for x in flat(views) if isinstance(x, Lazy)]
+        below = self.read = [x for x in operands(self) if isinstance(x, Lazy)]
         self.same = [x for x in below if is_pointwise(call) and x.sizes == self.sizes]
         """Operands that are read at the very index at which this is."""
         self.depth = max([x.depth + (x not in self.same) for x in below], default=0)
@@ -97,25 +98,9 @@ class Lazy:
         first = at.first if isinstance(at, Run) else b.times(at, b.code.lanes)
         return place_of(b.code, room.data, room.kind, value(first))
 
-    def missing(self) -> list["Lazy"]:
-        """What is computed at the same place before it."""
-        return [] if self.room is not None and self.room.is_full else self.same
-
     def never(self) -> Number:
         """It has just been computed."""
         raise AssertionError("an element that was computed is known")
-
-
-def flat(views: Sequence[Any]) -> list[Any]:
-    """Views one by one, those in tuples too."""
-    return [y for x in views for y in (cast("tuple[Any, ...]", x) if isinstance(x, tuple) else (x,))]
-
-
-def is_pointwise(e: Expr) -> bool:
-    """Whether a node reads each operand at the place of the element that it computes."""
-    cls = cast("type[Any]", type(e.attrs)) if isinstance(e, Call) else None
-    given = getattr(cls, "element", None)
-    return given in (Elementwise.element, Broadcast.element)
 
 
 def may_wait(e: Call, readers: Sequence[Expr], same_shape: bool, depth: int) -> bool:

@@ -9,12 +9,12 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from relay.backend.native.indices import Index
-from relay.backend.native.lazy import Lazy, Room, is_pointwise
+from relay.backend.native.lazy import Lazy, Room
 from relay.backend.native.loops import Loops
 from relay.backend.native.representation import SIZES, memory, scalar
 from relay.backend.native.scalars import Number
 from relay.backend.native.shares import each, each_lane, nanoseconds
-from relay.backend.native.space import COSTS, Axes, below, in_lanes, merged, width
+from relay.backend.native.space import COSTS, Axes, below, in_lanes, is_pointwise, merged, width
 from relay.backend.native.turns import turned
 from relay.backend.native.vectors import OneByOne
 from relay.backend.native.views import View

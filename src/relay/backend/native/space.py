@@ -10,6 +10,7 @@ from relay.backend.native.loops import Loops
 from relay.backend.native.representation import SIZES, scalar
 from relay.backend.native.scalars import Number
 from relay.backend.native.vectors import Run, Value, counting
+from relay.ir.expr import Call, Expr
 from relay.op.base import Broadcast, Elementwise
 
 VECTOR = 64
@@ -42,9 +43,10 @@ class Axes:
         return b.count([sizes[a] for a in self.axes])
 
 
-def is_pointwise_call(e: Any) -> bool:
-    """Whether an operator reads each operand at the place that it computes."""
-    return getattr(e.attrs.__class__, "element", None) in (Elementwise.element, Broadcast.element)
+def is_pointwise(e: Expr | None) -> bool:
+    """Whether a node reads each operand at the place of the element that it computes."""
+    cls = cast("type[Any]", type(e.attrs)) if isinstance(e, Call) else None
+    return getattr(cls, "element", None) in (Elementwise.element, Broadcast.element)
 
 
 def merged(sizes: Sequence[Index], roots: Sequence[Any], reduced: Sequence[int] = ()) -> list[Axes]:
@@ -65,7 +67,7 @@ def merged(sizes: Sequence[Index], roots: Sequence[Any], reduced: Sequence[int] 
             0 if d == 1 else 1 if d == sizes[i] else 2 for i, d in enumerate(x.sizes, rank - len(x.sizes))
         ]
         call = getattr(x, "call", None)
-        follows = call is None or is_pointwise_call(call)
+        follows = call is None or is_pointwise(call)
         for j, i in itertools.pairwise(long):
             pair = {own[j], own[i]}
             apart[i] = apart[i] or 2 in pair or len(pair) > 1 or (not follows and pair != {0})

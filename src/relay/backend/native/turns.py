@@ -169,7 +169,7 @@ class Turn:
             code.mask = left and self.mask(left[1], left[0], k)
             at = b.plus(first, b.times(k, self.across.read))
             rows.append(code.load_lanes(self.kind, self.place(self.source, at)))
-        for k, v in enumerate(self.transposed(rows)):
+        for k, v in enumerate(code.transposed(rows)):
             code.mask = left and self.mask(left[0], left[1], k)
             at = b.plus(then, b.times(k, self.along.written))
             code.store_lanes(v, self.place(self.out, at))
@@ -203,15 +203,3 @@ class Turn:
         inside = code.compare("icmp slt", counting("i64", self.lanes), lanes)
         there = code.compare("icmp sgt", rows, integer(k))
         return code.op("and", inside, there)
-
-    def transposed(self, rows: list[Value]) -> list[Value]:
-        """Rows as columns: each step interleaves a vector with the one half of them further on."""
-        n = self.lanes
-        half = n // 2
-        orders = [[x for k in ks for x in (k, n + k)] for ks in (range(half), range(half, n))]
-        step = 1
-        while step < n:
-            pairs = [(rows[k], rows[k + half], order) for k in range(half) for order in orders]
-            rows = [self.code.shuffled(*p) for p in pairs]
-            step *= 2
-        return rows

@@ -128,26 +128,5 @@ class Moving:
         """A square of numbers to its place."""
         code = self.code
         vectors = [self.read(code.op("add", i, integer(k)), j, self.lanes) for k in range(self.lanes)]
-        for k, v in enumerate(self.transposed(vectors)):
+        for k, v in enumerate(code.transposed(vectors)):
             self.write(v, code.op("add", j, integer(k)), i)
-
-    def transposed(self, vectors: list[Value]) -> list[Value]:
-        """Rows as columns: each step interleaves a vector with the one half of them further on."""
-        n = self.lanes
-        half = n // 2
-        low = [x for k in range(half) for x in (k, n + k)]
-        high = [x for k in range(half, n) for x in (k, n + k)]
-        step = 1
-        while step < n:
-            vectors = [
-                self.shuffled(vectors[k], vectors[k + half], picks)
-                for k in range(half)
-                for picks in (low, high)
-            ]
-            step *= 2
-        return vectors
-
-    def shuffled(self, x: Value, y: Value, picks: list[int]) -> Value:
-        """Some numbers of two vectors."""
-        mask = f"<{len(picks)} x i32> <{', '.join([f'i32 {p}' for p in picks])}>"
-        return self.code.set(x.type, f"shufflevector {x}, {y}, {mask}")
