@@ -297,7 +297,10 @@ class Fused:
         outs.update({x: self.output(b, x) for x in waiting})
         for several in [waiting] if self.by_rows and waiting else grouped(waiting):
             written(b, {x: outs[x] for x in several}, self.by_rows)
-        return [outs[x].found if isinstance(x, Lazy) else x.found for x in fields]
+        views = [outs[x] if isinstance(x, Lazy) else x for x in fields]
+        # An operator that writes whole results has left numbers in memory.
+        pairs = zip(views, self.kinds, strict=True)
+        return [x.found if x.found.type == kind else x.at(()).value for x, kind in pairs]
 
     def put(self, several: Sequence[Lazy], outs: dict[Lazy, View], index: Sequence[Any]) -> None:
         """Compute an element of each."""
