@@ -1,5 +1,7 @@
 """Functions of PyTorch that compute with numbers, with inputs."""
 
+from math import inf, nan
+
 import torch
 import torch.nn.functional as F
 
@@ -94,6 +96,19 @@ ELEMENTWISE = [
     ],
     ("gelu by tanh", lambda x: F.gelu(x, approximate="tanh"), f(5)),
     ("threshold", lambda x: F.threshold(x, 0.1, 20.0), f(5)),
+    (
+        "NaN and infinities",
+        lambda x: (
+            F.threshold(x, 0.1, 20.0),
+            F.hardshrink(x),
+            torch.log1p(x),
+            torch.logaddexp(x, x),
+            torch.xlogy(torch.zeros(5), x),
+            torch.xlogy(x, x),
+        ),
+        torch.tensor([nan, inf, -inf, 0.3, -0.5]),
+    ),
+    ("nan_to_num of integers", torch.nan_to_num, i(4)),
     ("prelu", F.prelu, f(2, 3, 4), f(3)),
     ("softplus with beta", lambda x: F.softplus(x, 2.0, 5.0), f(6) * 4),
     (
@@ -193,6 +208,15 @@ LINEAR = [
     ),
     ("mv", lambda x, y: (torch.mv(x, y), torch.dot(y, y), torch.outer(y, y)), f(3, 4), f(4)),
     ("baddbmm", torch.baddbmm, f(2, 3, 5), f(2, 3, 4), f(2, 4, 5)),
+    (
+        "addbmm",
+        lambda x, y: (
+            torch.addbmm(torch.full((3, 5), nan), x, y, beta=0),
+            torch.addbmm(torch.ones(3, 5), x, y, beta=2, alpha=0.5),
+        ),
+        f(2, 3, 4),
+        f(2, 4, 5),
+    ),
     (
         "linear",
         lambda x, w, b: (F.linear(x, w, b), F.linear(x, w), F.linear(x[0, 0], w, b)),

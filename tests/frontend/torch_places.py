@@ -151,6 +151,32 @@ INDEX = [
     ),
     ("masked_scatter", lambda x, m, s: x.masked_scatter(m, s), f(3, 4), b(3, 4), f(12)),
     ("one_hot", lambda x: F.one_hot(x, 6), i(4)),
+    ("where of a condition alone", torch.where, b(3, 4)),
+    (
+        "searchsorted with an order",
+        lambda s, x: torch.searchsorted(s, x, sorter=torch.argsort(s)),
+        f(6),
+        f(4),
+    ),
+    (
+        "embedding_bag with padding",
+        lambda w, x, at: [
+            F.embedding_bag(x, w, at, mode=mode, padding_idx=0) for mode in ("sum", "mean", "max")
+        ],
+        f(5, 3),
+        torch.tensor([1, 0, 3, 0, 0, 4]),
+        torch.tensor([0, 3, 5]),
+    ),
+    (
+        "index_add and its like of rank 0",
+        lambda x, at: (
+            x.index_add(0, at, torch.tensor(2.0), alpha=3),
+            x.index_fill(0, at, 3.0),
+            x.index_copy(0, at, torch.tensor(4.0)),
+        ),
+        torch.tensor(2.0),
+        torch.tensor([0]),
+    ),
     (
         "searchsorted",
         lambda s, x: (torch.searchsorted(s, x), torch.bucketize(x, s, right=True)),

@@ -193,13 +193,15 @@ def copysign(node: Node, x: Any, y: Any) -> Value:
 def xlogy(node: Node, x: Any, y: Any) -> Value:
     """`x * log(y)`, and 0 where `x` is."""
     a, b = in_type(node.dtype, x, y)
-    return call("where", call("equal", a, 0), constant(0, a.dtype), a * call("log", b))
+    none = call("logical_and", call("equal", a, 0), call("logical_not", call("isnan", b)))
+    return call("where", none, constant(0, a.dtype), a * call("log", b))
 
 
 @converts("aten.logaddexp")
 def logaddexp(node: Node, x: Value, y: Value) -> Value:
     """`log(exp(x) + exp(y))`."""
-    return call("maximum", x, y) + call("log", call("exp", -call("abs", x - y)) + 1)
+    apart = call("where", call("equal", x, y), constant(0, x.dtype), call("abs", x - y))  # infinities too
+    return call("maximum", x, y) + call("log", call("exp", -apart) + 1)
 
 
 @converts("aten.isclose")

@@ -68,7 +68,7 @@ def log1p(node: Node, x: Value) -> Value:
     u = x + 1
     exact = call("log", u) * (x / (u - 1))
     small = call("equal", u, 1.0)
-    return call("where", small, x, call("where", call("isinf", u), u, exact))
+    return call("where", small, x, call("where", call("equal", x, np.inf), x, exact))
 
 
 @converts("aten.expm1")
@@ -241,7 +241,7 @@ def hardswish(node: Node, x: Value) -> Value:
 @converts("aten.hardshrink")
 def hardshrink(node: Node, x: Value, bound: float = 0.5) -> Value:
     """0 between `-bound` and `bound`, else `x`."""
-    return call("where", call("greater", call("abs", x), bound), x, constant(0, x.dtype))
+    return call("where", call("less_equal", call("abs", x), bound), constant(0, x.dtype), x)
 
 
 @converts("aten.softshrink")
@@ -253,7 +253,7 @@ def softshrink(node: Node, x: Value, bound: float = 0.5) -> Value:
 @converts("aten.threshold")
 def threshold(node: Node, x: Value, bound: float, value: float) -> Value:
     """`x` where it is above a bound, else a number."""
-    return call("where", call("greater", x, bound), x, constant(value, x.dtype))
+    return call("where", call("less_equal", x, bound), constant(value, x.dtype), x)
 
 
 @converts("aten.glu")
@@ -295,6 +295,8 @@ def nan_to_num(
     node: Node, x: Value, nan: float | None = None, above: float | None = None, below: float | None = None
 ) -> Value:
     """Numbers for NaN and the infinities."""
+    if not x.is_float:
+        return x
     most = float(finfo(x.dtype).max)
     found = call("where", call("isnan", x), constant(nan or 0.0, x.dtype), x)
     top, low = (most if above is None else above), (-most if below is None else below)
@@ -307,7 +309,7 @@ def nan_to_num(
 
 @converts(
     "aten._to_copy", "aten.to", "aten.type_as", "aten.clone", "aten.alias", "aten.detach", "aten.contiguous",
-    "aten.lift_fresh_copy", "aten.lift_fresh", "aten.positive", 
+    "aten.lift_fresh_copy", "aten.lift_fresh", "aten.positive",
     "prims.convert_element_type", "aten.detach_", "aten.resolve_conj", "aten.resolve_neg",
 )  # fmt: skip
 def converted(node: Node, x: Value, *_: Any) -> Value:

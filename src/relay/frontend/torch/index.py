@@ -19,9 +19,8 @@ def embedding(node: Node, weight: Value, indices: Value, *_: Any) -> Value:
 
 @converts("aten._embedding_bag", "aten._embedding_bag_forward_only")
 def embedding_bag(node: Node, weight: Value, indices: Value, offsets: Value, *rest: Any) -> Any:
-    """Rows of a table, summed (0), averaged (1), or the greatest (2) in each bag."""
-    mode, weights = rest[1], rest[3]
-    last = bool(rest[4])
+    """Rows of a table, summed (0), averaged (1), or the greatest (2) in each bag; that of padding is none."""
+    mode, weights, last, padding = rest[1], rest[3], bool(rest[4]), rest[5]
     if node.wants(1) or node.wants(2) or node.wants(3):
         return node.fail("of its results, only the first has a conversion")
     rows = call("take", weight, indices, axis=0)
@@ -35,6 +34,8 @@ def embedding_bag(node: Node, weight: Value, indices: Value, offsets: Value, *re
     count = starts.size(0)
     numbers = constant([[i] for i in range(count)], "int64")
     inside = call("equal", numbers, call("expand_dims", bag, axis=0))
+    if padding >= 0:
+        inside = call("logical_and", inside, call("not_equal", indices, padding))
     if mode == 2:
         return (greatest_of_bags(rows, inside),)
     belongs = cast(inside, rows.dtype)
@@ -138,6 +139,12 @@ def nonzero(node: Node, x: Value) -> Value:
     return cast(call("argwhere", cast(x, "bool") if x.dtype != "bool" else x), "int64")
 
 
+@converts("aten.where.default")
+def where(node: Node, x: Value) -> Any:
+    """The coordinates of the elements that are not zero, a vector for each axis."""
+    return in_places([cast(x, "bool")])
+
+
 @converts("aten.item", "aten._local_scalar_dense")
 def item(node: Node, x: Value) -> Value:
     """The only element."""
@@ -158,5 +165,7 @@ def one_hot(node: Node, x: Value, classes: int = -1) -> Value:
 def searchsorted(node: Node, a: Value, b: Value, *_: Any) -> Value:
     """Where elements would be put in a sorted sequence."""
     edges, x = (a, b) if "searchsorted" in node.operator else (b, a)
+    sorter = node.option("sorter")
+    edges = edges if sorter is None else call("gather", edges, sorter, axis=edges.rank - 1)
     right = bool(node.option("right", False)) or node.option("side") == "right"
     return cast(call("searchsorted", edges, cast(x, edges.dtype), right=right), node.dtype)

@@ -30,24 +30,19 @@ def linear(node: Node, x: Value, weight: Value, bias: Value | None = None) -> Va
     return found if bias is None else found + bias
 
 
-@converts("aten.addmm", "aten.addmv", "aten.baddbmm")
+@converts("aten.addmm", "aten.addmv", "aten.baddbmm", "aten.addbmm")
 def addmm(node: Node, c: Value, x: Value, y: Value) -> Value:
-    """`beta * c + alpha * x @ y`."""
+    """`beta * c + alpha * x @ y`; the products of `addbmm` are summed."""
     alpha, beta = node.option("alpha", 1), node.option("beta", 1)
-    found = scaled(matmul(x, y), alpha)
+    product = matmul(x, y)
+    product = call("sum", product, axis=(0,)) if ".addbmm" in node.operator else product
+    found = scaled(product, alpha)
     return found if beta == 0 else found + scaled(cast(c, found.dtype), beta)
 
 
 def scaled(x: Value, factor: Any) -> Value:
     """`x * factor`."""
     return x if factor == 1 else x * (int(factor) if is_integer(x.dtype) else float(factor))
-
-
-@converts("aten.addbmm")
-def addbmm(node: Node, c: Value, x: Value, y: Value) -> Value:
-    """`beta * c + alpha * x @ y`, the products summed."""
-    found = scaled(call("sum", matmul(x, y), axis=(0,)), node.option("alpha", 1))
-    return found + scaled(c, node.option("beta", 1))
 
 
 @converts("aten.outer", "aten.ger")

@@ -142,7 +142,8 @@ def spread(values: Value, points: Value, x: Value, count: int, wide: int, front:
 def index_copy(node: Node, x: Value, dim: int, indices: Value, source: Any) -> Value:
     """`x` with the parts at indices of an axis replaced, or with others added to them."""
     if x.rank == 0:
-        return source if "copy" in node.operator else x + source
+        x, *new = [call("reshape", v, newshape=(1,)) for v in (x, source) if isinstance(v, Value)]
+        return call("reshape", index_copy(node, x, 0, indices, new[0] if new else source), newshape=())
     axis = axis_of(dim, x.rank)
     indices = indices if indices.rank else call("reshape", indices, newshape=(1,))
     whole = moved(x, axis, 0)
