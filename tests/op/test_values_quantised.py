@@ -8,6 +8,9 @@ import numpy as np
 import pytest
 
 from op.concrete import run
+from relay.diagnostic import RelayError
+from relay.text.api import parse
+from relay.typecheck.infer import infer
 
 F, I = np.float32, np.int32  # noqa: E741
 RNG = np.random.default_rng(3)
@@ -123,3 +126,10 @@ def test_pooling_concatenation_softmax_and_slopes() -> None:
     q = run("qnn.softmax", np.array([[0, 4, 8]], "int8"), F(0.25), I(0), F(1 / 256), I(-128))
     e = np.exp([0, 1, 2])
     assert np.abs(q - (e / e.sum() * 256 - 128)).max() <= 0.5 + 1e-3
+
+
+@pytest.mark.parametrize(("data", "axis"), [("2", -1), ("[2, 3]", 1)])
+def test_softmax_needs_an_axis(data: str, axis: int) -> None:
+    with pytest.raises(RelayError) as error:
+        infer(parse(f"def @main() {{ qnn.softmax({data}, 0.25, 0, 0.5, 0, axis={axis}) }}"))
+    assert error.value.codes == ("axis-out-of-range",)

@@ -6,9 +6,9 @@ import numpy
 
 from relay.ir.expr import Expr
 from relay.ir.type import Type
+from relay.op.axes import axis_of
 from relay.op.base import INTEGRAL, operator, sample
 from relay.op.composite import Composite
-from relay.op.numeric import dims
 from relay.op.qnn.scales import bounded, centred, check_number, laid, quantised, requantised
 from relay.op.relation import Typing
 from relay.op.term import Term
@@ -161,9 +161,9 @@ class QnnSoftmax(Function):
     axis: int = -1
     samples = (sample("2x3 int8", A, P, C, Q), sample("2x3x2 uint8", A, P, C, P, axis=1))
 
-    def decompose(self, types: Any, data: Expr, *scales: Expr) -> Expr:
-        assert dims(types[0])
-        return super().decompose(types, data, *scales)
+    def infer(self, t: Typing, data: Type, *scales: Type) -> Type:
+        axis_of(t, self.axis, len(t.shape(data)))
+        return super().infer(t, data, *scales)
 
     def value(self, x: Term) -> Term:
         return x.of("nn.softmax", axis=self.axis)
