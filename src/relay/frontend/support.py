@@ -143,11 +143,6 @@ def transpose(x: Value, axes: Sequence[int]) -> Value:
     return x if list(axes) == list(range(x.rank)) else call("transpose", x, axes=tuple(axes))
 
 
-def zeros_of(x: Value) -> Value:
-    """Zeros in its shape."""
-    return call("zeros_like", x)
-
-
 def sizes_as_value(x: Value) -> Value:
     """The shape as a vector of int64."""
     from relay.frontend.value import open_call, symbolic

@@ -43,16 +43,8 @@ def spread(node: Node, x: Value, y: Value) -> Value:
     """The second operand of versions before 7, which say along which axis it lies."""
     if node.version >= 7 or not node.int("broadcast", 0) or not node.has("axis") or y.rank == 0:
         return y
-    return (
-        call(
-            "expand_dims",
-            y,
-            axis=y.rank,
-            num_newaxis=x.rank - axis_in(node.int("axis"), x.rank) - y.rank,
-        )
-        if x.rank - axis_in(node.int("axis"), x.rank) - y.rank > 0
-        else y
-    )
+    after = x.rank - axis_in(node.int("axis"), x.rank) - y.rank
+    return call("expand_dims", y, axis=y.rank, num_newaxis=after) if after > 0 else y
 
 
 for _onnx, _relay in UNARY.items():

@@ -155,17 +155,24 @@ class RelayBackend(Backend):
 
     @classmethod
     def run_node(
-        cls, node: Any, inputs: Any, device: str = "CPU", outputs_info: Any = None, **kwargs: Any
+        cls,
+        node: Any,
+        inputs: Any,
+        device: str = "CPU",
+        outputs_info: Any = None,
+        executor: str = "debug",
+        **_: Any,
     ) -> Any:
-        """The outputs of one node, with the newest operators."""
-        arrays = [np.asarray(x) for x in inputs]
+        """The outputs of one node, with the newest operators; operands that are left out have no input."""
+        names = [n for n in node.input if n]
+        arrays = {n: np.asarray(x) for n, x in zip(names, inputs, strict=True)}
         declared = [
             helper.make_tensor_value_info(n, helper.np_dtype_to_tensor_dtype(a.dtype), a.shape)
-            for n, a in zip(node.input, arrays, strict=True)
+            for n, a in arrays.items()
         ]
         results = [helper.make_empty_tensor_value_info(n) for n in node.output]
         graph = helper.make_graph([node], "node", declared, results)
-        return cls.run_model(helper.make_model(graph), arrays, device, **kwargs)
+        return RelayRep(helper.make_model(graph), executor).run(arrays)
 
     @classmethod
     def supports_device(cls, device: str) -> bool:

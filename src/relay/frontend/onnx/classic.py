@@ -65,11 +65,12 @@ def feature_vectorizer(node: Node, *xs: Value) -> Value:
 
 @converts("LinearRegressor", domain=ML)
 def linear_regressor(node: Node, x: Value) -> Value:
-    """A linear function of each row."""
+    """A linear function of each row, and what becomes of it."""
     targets = node.int("targets", 1)
     weight = constant(np.asarray(node.floats("coefficients")).reshape(targets, -1), "float32")
     found = call("nn.dense", cast(x, "float32"), weight)
-    return found + constant(node.floats("intercepts", [0.0] * targets), "float32")
+    found = found + constant(node.floats("intercepts", [0.0] * targets), "float32")
+    return _post(node, found, node.text("post_transform", "NONE"))
 
 
 @converts("LabelEncoder", domain=ML)
@@ -160,7 +161,7 @@ def tree_ensemble(node: Node, x: Value) -> Value:
         sums = term if sums is None else call(name, sums, term)
     if sums is None:
         return node.fail("it has no trees")
-    return _post(node, sums / len(roots) if how == 0 else sums)
+    return _post(node, sums / len(roots) if how == 0 else sums, POSTS[node.int("post_transform", 0)])
 
 
 def _outcomes(node: Node, x: Value, modes: Any, splits: Any, features: Any, missing: Any) -> Value:
@@ -213,12 +214,18 @@ def _depth(root: int, yes: Any, no: Any, count: int) -> int:
     return steps
 
 
-def _post(node: Node, x: Value) -> Value:
+POSTS = ("NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT")
+"""What may become of sums, by the numbers that trees have for it."""
+
+
+def _post(node: Node, x: Value, kind: str) -> Value:
     """What becomes of the sums."""
-    match node.int("post_transform", 0):
-        case 1:
+    match kind:
+        case "NONE":
+            return x
+        case "SOFTMAX":
             return call("nn.softmax", x, axis=-1)
-        case 2:
+        case "LOGISTIC":
             return call("sigmoid", x)
         case _:
-            return x
+            return node.fail(f"there is no conversion of `post_transform` {kind}")

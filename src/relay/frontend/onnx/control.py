@@ -1,6 +1,7 @@
 """`If`, `Loop` and `Scan`: choices, and functions that call themselves."""
 
 from collections.abc import Sequence
+from math import inf
 from typing import Any
 
 from relay.frontend.onnx.containers import Items, Nothing
@@ -76,7 +77,7 @@ def bound_fields(node: Node, whole: Value) -> tuple[Value, ...]:
 
 def unrolled(node: Node, count: Value | None, condition: Value | None, state: list[Value]) -> Any:
     """A loop of a known number of rounds, one after another: it carries a sequence known by its elements."""
-    rounds = int(count.number("the number of rounds")) if count is not None else LONGEST
+    rounds = inf if count is None else int(count.number("the number of rounds"))
     going = True if condition is None else bool(condition.number("whether the loop begins"))
     body = node.graph("body")
     names = [i.name for i in body.input]
