@@ -33,7 +33,7 @@ def build(
     target: Any = "native",
     *,
     params: Mapping[str, Any] | None = None,
-    entries: Sequence[str] | None = None,
+    entries: Sequence[str] | str | None = None,
     opt_level: int | None = None,
     threads: int | None = None,
     cache: bool = True,
@@ -68,7 +68,7 @@ def build(
     return compiled_module(compiled(mod, names, opt_level, cache), threads, mod, again)
 
 
-def named_entries(mod: IRModule, chosen: Sequence[str] | None = None) -> tuple[str, ...]:
+def named_entries(mod: IRModule, chosen: Sequence[str] | str | None = None) -> tuple[str, ...]:
     """What is compiled: what was chosen, else `@main`, else all functions that the module defines itself.
 
     Raises `unknown-global`, `no-entry`.

@@ -149,9 +149,11 @@ def test_how_many_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     assert default_threads() == 3
     monkeypatch.setenv("RELAY_NUM_THREADS", "100000")
     assert default_threads() == MOST
+    monkeypatch.setenv("RELAY_NUM_THREADS", "9" * 5000)
+    assert default_threads() == MOST
 
 
-@pytest.mark.parametrize("given", ["0", "", "-1", "two", "1.5", 0, -3])
+@pytest.mark.parametrize("given", ["0", "00", "", "-1", "two", "1.5", 0, -3])
 def test_numbers_that_are_none(given: object) -> None:
     with pytest.raises(relay.RelayError) as found:
         thread_count(given, "threads")

@@ -62,6 +62,7 @@ def test_a_program_is_compiled_and_run_from_its_file() -> None:
     for x in ("x.npy", "[1.0, 2.0]", "x=x.npy"):
         assert cli("run", "affine.rlo", x, "k=3.0").output == "[3.0, 6.0]\n"
     assert cli("run", "affine.rlo", "--entry", "half", "5").output == "2\n"
+    assert cli("run", "affine.rlo", "--backend", "interpreter", "[1.0]", "2.0").status == 2
     for wrong in (["[1, 2]"], ["[1.0]", "2.0", "3.0"], ["[[1.0]]", "2.0"], ["--entry", "double"]):
         ran = cli("run", "affine.rlo", *wrong)
         assert ran.status == 1

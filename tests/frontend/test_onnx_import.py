@@ -320,6 +320,14 @@ def test_importing_relay_does_not_import_onnx() -> None:
     subprocess.run([sys.executable, "-c", program], check=True)
 
 
+@pytest.mark.parametrize("option", ["shape", "static", "dtype"])
+def test_what_is_said_of_an_input_that_is_not_there_is_refused(option: str) -> None:
+    proto = model([node("Relu", ["image"], ["y"])], {"image": ("float32", ["n"])}, ["y"])
+    with pytest.raises(relay.RelayError, match="did you mean `image`") as found:
+        relay.frontend.from_onnx(proto, **{option: {"imag": "float32" if option == "dtype" else (4,)}})
+    assert found.value.codes == ("unknown-input",)
+
+
 def test_shapes_that_only_the_inputs_say() -> None:
     proto = model(
         [

@@ -7,6 +7,8 @@ from relay.cli.progress import progress
 from relay.diagnostic import fail
 from relay.ir.module import IRModule
 
+DIGITS = 18
+"""Digits that a size has at most: it is a whole number of 64 bits."""
 EXAMPLES = """\b
 Examples:
   relay import model.onnx -o model.relay
@@ -76,7 +78,7 @@ def shape_of(text: str) -> tuple[str, tuple[object, ...]]:
     for size in sizes.strip("()[] ").split(","):
         if not size.strip():
             continue
-        if size.strip() != "?" and not size.strip().isdecimal():
+        if size.strip() != "?" and not (size.strip().isdecimal() and len(size.strip()) <= DIGITS):
             fail(
                 "bad-number",
                 f"`{size.strip()}` in `--shape {text}` is no size",

@@ -88,6 +88,8 @@ def run(
         profiled(file, name, args, by_name, trace)
         return
     if file.endswith(COMPILED):
+        if backend != BACKENDS[0]:
+            raise click.UsageError(f"{file} is a compiled program: --backend {backend} runs its source")
         value = run_compiled(file, name, args, by_name)
     else:
         mod, main, inputs = program_of(file, name, args, by_name)

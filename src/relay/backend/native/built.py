@@ -129,8 +129,10 @@ def compiled_module(
     return made
 
 
-def own_entries(names: Sequence[str], chosen: Sequence[str] | None) -> tuple[str, ...]:
+def own_entries(names: Sequence[str], chosen: Sequence[str] | str | None) -> tuple[str, ...]:
     """What is compiled: what was chosen, else `@main`, else all that the module defines itself."""
+    if isinstance(chosen, str):
+        chosen = (chosen,)
     if chosen is not None:
         return tuple([n.removeprefix("@") for n in chosen])
     return ("main",) if "main" in names else tuple(names)

@@ -8,6 +8,8 @@ from relay.diagnostic import fail
 
 MOST = 256
 """Threads at most."""
+DIGITS = 4
+"""As many digits of a number say whether it is more than that."""
 
 
 def default_threads() -> int:
@@ -20,10 +22,10 @@ def default_threads() -> int:
 
 def thread_count(given: object, name: str) -> int:
     """A number of threads that a user has given (`thread-count`)."""
-    text = str(given).strip()
-    if not text.isdecimal() or int(text) == 0:
+    text = str(given).strip().lstrip("0")
+    if not text.isdecimal():
         fail("thread-count", f"`{name}` is {given!r}", hint=f"a whole number from 1 to {MOST}")
-    return min(int(text), MOST)
+    return min(int(text[:DIGITS]), MOST)
 
 
 def cores() -> int:

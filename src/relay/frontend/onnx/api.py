@@ -5,7 +5,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from relay.diagnostic import derived_nodes, fail
+from relay.diagnostic import derived_nodes, did_you_mean, fail
 from relay.frontend.onnx.containers import Items, Nothing
 from relay.frontend.onnx.graph import Importer, Scope
 from relay.frontend.onnx.model import check_supported, opsets_of, read_model
@@ -38,7 +38,7 @@ def from_onnx(
     Weights are constants, or with `freeze_params=False` parameters of `@main` by the model's names.
 
     Raises `onnx-model`, `onnx-unsupported`, `onnx-type`, `onnx-needs-value`, `onnx-external-data`,
-    `cannot-read`, and what is wrong with the types.
+    `unknown-input`, `cannot-read`, and what is wrong with the types.
     """
     try:
         return import_model(model, shape or {}, dtype, opset, freeze_params, static or {})
@@ -87,6 +87,7 @@ def _imported(
     examples: Mapping[str, Any],
 ) -> tuple[IRModule, dict[str, np.ndarray[Any, Any]]]:
     graph, scope = proto.graph, Scope(importer)
+    check_names(graph, [*shape, *static, *(dtype if isinstance(dtype, Mapping) else ())])
     params: list[Var] = []
     weights: dict[str, np.ndarray[Any, Any]] = {}
     initial = {t.name for t in graph.initializer} | {t.values.name for t in graph.sparse_initializer}
@@ -118,6 +119,15 @@ def _imported(
     from relay.typecheck.infer import infer
 
     return infer(importer.mod), weights
+
+
+def check_names(graph: Any, given: Sequence[str]) -> None:
+    """Refuse what is said of inputs that the model does not have (`unknown-input`)."""
+    inputs: list[str] = [i.name for i in graph.input]
+    for name in given:
+        if name not in inputs:
+            near = did_you_mean(name, inputs) or f"its inputs are {', '.join(inputs) or 'none'}"
+            fail("unknown-input", f"the model has no input `{name}`", hint=near)
 
 
 def _input_type(
