@@ -325,6 +325,18 @@ def test_constants_that_are_made_of_one_another() -> None:
     assert native(text)().tolist() == [300.0, 600.0]
 
 
+def test_a_constant_that_needs_its_own_value_fails_where_it_is_used() -> None:
+    f = NativeProgram(
+        relay.parse("""def @pair: (int32, int32) = (@first(), 1)
+        def @first() -> int32 { @pair.0 + 1 }
+        def @main(%n: int32) { if (%n == 0) { 7 } else { @pair.0 } }""")
+    ).function("main")
+    assert f(0) == 7
+    with pytest.raises(relay.RelayError, match="`@pair` depends on itself") as error:
+        f(1)
+    assert error.value.codes == ("constant-cycle",)
+
+
 def test_a_constant_of_deep_tuples() -> None:
     depth = 2000
     text = f"def @c = {'(' * depth}1.0{',)' * depth}\ndef @main(%x: float32) {{ let %c = @c; %x }}"

@@ -2,11 +2,14 @@
 
 A constant whose value is a tensor is computed now, once, by the interpreter; one that fails does so where
 it is used.  One that may hold references is computed by the program when it is first used, and kept (`ONCE`).
-Any other is computed wherever it is used, which gives the same value.
+Any other is computed wherever it is used, which gives the same value.  One that needs its own value has none
+(`CYCLIC`); as a function it might run for ever.
 """
 
 from collections.abc import Collection
+from typing import cast
 
+from relay.analysis.call_graph import CallGraph
 from relay.backend.native.checks import parts
 from relay.diagnostic import RelayError
 from relay.interpreter.machine import Interpreter
@@ -19,6 +22,8 @@ from relay.transform.unused_functions import reached
 
 ONCE = "Once"
 """The attribute of functions that are called once and give the same value ever after."""
+CYCLIC = "Cyclic"
+"""The attribute of functions that fail: why the constant has no value."""
 
 
 def constants_called(mod: IRModule, used: Collection[GlobalVar]) -> IRModule:
@@ -29,7 +34,8 @@ def constants_called(mod: IRModule, used: Collection[GlobalVar]) -> IRModule:
     out = mod.copy()
     interpreter = Interpreter(mod)
     # What comes later mostly uses what is before it, and both are prepared together.
-    by = {v: valued(interpreter, v) for v in reversed(constants)}
+    graph, failed = CallGraph(mod), dict[GlobalVar, str]()
+    by = {v: valued(interpreter, v, graph, failed) for v in reversed(constants)}
 
     def rule(e: Expr) -> Expr | None:
         if not isinstance(e, GlobalVar) or e not in by:
@@ -40,7 +46,8 @@ def constants_called(mod: IRModule, used: Collection[GlobalVar]) -> IRModule:
     for v in used:
         e = rewrite(mod.functions[v], rule)
         if not isinstance(e, Function):
-            attrs = {ONCE: 1} if may_hold_references(mod, v) else {}
+            attrs: dict[str, int | str] = {ONCE: 1} if may_hold_references(mod, v) else {}
+            attrs |= {CYCLIC: failed[v]} if v in failed else {}
             e = Function((), e, mod.constant_types.get(v), attrs=attrs, span=e.span)
         out.functions[v] = e
     return out
@@ -59,14 +66,19 @@ def is_of_tensors(t: Type) -> bool:
     return all(isinstance(part, TensorType) for part, _ in parts(t, t))
 
 
-def valued(interpreter: Interpreter, v: GlobalVar) -> Expr:
-    """A constant of rank 0 or more as one node, if it can be computed now."""
+def valued(interpreter: Interpreter, v: GlobalVar, graph: CallGraph, failed: dict[GlobalVar, str]) -> Expr:
+    """A constant of rank 0 or more as one node, if it can be computed now; one that needs its own value is
+    noted in `failed`.
+    """
     mod = interpreter.mod
     e, t = mod.functions[v], mod.constant_types.get(v)
-    if isinstance(e, Constant) or not isinstance(t, TensorType) or not t.is_closed:
+    is_one = isinstance(t, TensorType) and t.is_closed
+    if isinstance(e, Constant) or not (is_one or graph.is_recursive(v)):
         return e
     try:
         found = interpreter.value_of(v)
-    except RelayError:
+    except RelayError as error:
+        if "constant-cycle" in error.codes:
+            failed[v] = error.diagnostics[0].message
         return e
-    return Constant(found, t, span=e.span) if is_tensor(found) else e
+    return Constant(found, cast("TensorType", t), span=e.span) if is_one and is_tensor(found) else e

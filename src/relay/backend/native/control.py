@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any, cast
 
 from relay.analysis.call_graph import CallGraph
-from relay.backend.native.called_constants import ONCE
+from relay.backend.native.called_constants import CYCLIC, ONCE
 from relay.backend.native.checks import check, may_misfit, required, sizes_of
 from relay.backend.native.code import CONTEXT, POINTER, Code, Value, quoted
 from relay.backend.native.indices import Indices
@@ -105,6 +105,11 @@ class Definition:
             if self.is_managed(p) and p not in block.last:
                 release(self.code, self.values[p])
         run(self.block(self.fn.body, is_tail=True))
+        return self.code.text()
+
+    def refusal(self) -> str:
+        """The code of a constant that needs its own value."""
+        self.fail("constant-cycle", str(self.fn.attrs[CYCLIC]), self.fn)
         return self.code.text()
 
     # --- blocks ---
@@ -426,7 +431,7 @@ def define(program: Program, v: GlobalVar, graph: CallGraph) -> None:
     made = Definition(program, symbol, fn, graph.is_recursive(v) or calls_closures(fn))
     if fn.attrs.get(PIECE) == "tensors":
         program.plain.add(len(program.pieces))
-    program.pieces.append(made.text())
+    program.pieces.append(made.refusal() if CYCLIC in fn.attrs else made.text())
 
 
 def calls_closures(fn: Function) -> bool:
