@@ -17,7 +17,7 @@ from relay.backend.native.objects import TABLE, address_of
 from relay.backend.native.pool import pool
 from relay.backend.native.tensors import settle
 from relay.backend.native.threads import thread_count
-from relay.backend.native.values import out_of_memory
+from relay.backend.native.values import lack_of_memory
 from relay.diagnostic import Diagnostic, RelayError, fail
 from relay.interpreter.arguments import arrange, check_constraints, convert_argument
 from relay.interpreter.code import Code as Interpreted
@@ -61,7 +61,7 @@ class NativeProgram:
     def load(self, artefact: Artefact, threads: int | None, source: IRModule | None) -> None:
         """Bring code and constants into memory."""
         self.signature = artefact.signature
-        self.source = source if self.signature.sites else None
+        self.source = source
         self.entries = self.signature.entries
         self.kept: list[Any] = []
         self.rows: dict[str, Row] = {}
@@ -113,13 +113,14 @@ class NativeProgram:
 
     def fail(self, site: int, again: Callable[[], Any] | None = None) -> NoReturn:
         """Raise the diagnostic of a place where a call has failed, which can be made `again`."""
-        if site == OUT_OF_MEMORY:
-            out_of_memory()
         if site == TOO_DEEP:
             hint = "let the recursion end sooner, or make the call the last thing its function does"
             fail("recursion-limit", "more calls are open at once than half of the memory holds", hint=hint)
-        place = self.signature.sites[site - 1]
-        found = RelayError(Diagnostic(place.code, place.message, place.span, hint=place.hint))
+        if site == OUT_OF_MEMORY:
+            found = lack_of_memory()
+        else:
+            place = self.signature.sites[site - 1]
+            found = RelayError(Diagnostic(place.code, place.message, place.span, hint=place.hint))
         raise found if again is None else with_calls(found, again)
 
     def __call__(self, /, *args: Any, **named: Any) -> Any:

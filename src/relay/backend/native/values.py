@@ -15,7 +15,7 @@ from relay.backend.native.pool import pool
 from relay.backend.native.short_floats import FORMATS
 from relay.backend.native.tensors import DATA, DIMS, NARROW, TENSOR, elements_at, plain
 from relay.backend.native.texts import laid_out, text_at, texts_of
-from relay.diagnostic import fail
+from relay.diagnostic import Diagnostic, RelayError, fail
 from relay.interpreter.conversion import convert
 from relay.interpreter.tensor_conversion import MisfitError
 from relay.interpreter.value import ConstructorValue, RefValue
@@ -316,8 +316,13 @@ def holding(cell: RefValue, parts: Sequence[Any]) -> RefValue:
 
 def out_of_memory() -> NoReturn:
     """Refuse to go on (`out-of-memory`)."""
+    raise lack_of_memory()
+
+
+def lack_of_memory() -> RelayError:
+    """What says that there is not enough."""
     hint = "check the shapes: one of them is probably larger than it should be"
-    fail("out-of-memory", "the program needs more memory than there is", hint=hint)
+    return RelayError(Diagnostic("out-of-memory", "the program needs more memory than there is", hint=hint))
 
 
 def flat(parts: Sequence[Row]) -> list[Any]:
