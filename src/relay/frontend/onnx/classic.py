@@ -161,7 +161,8 @@ def tree_ensemble(node: Node, x: Value) -> Value:
         sums = term if sums is None else call(name, sums, term)
     if sums is None:
         return node.fail("it has no trees")
-    return _post(node, sums / len(roots) if how == 0 else sums, POSTS[node.int("post_transform", 0)])
+    after: int = node.int("post_transform", 0)
+    return _post(node, sums / len(roots) if how == 0 else sums, POSTS[after])
 
 
 def _outcomes(node: Node, x: Value, modes: Any, splits: Any, features: Any, missing: Any) -> Value:
