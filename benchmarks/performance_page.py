@@ -46,8 +46,8 @@ the ratio of the least times is what is left when others on the machine disturb 
 that was not measured.
 
 Rows of 2026-11-21 were measured while the machine was shared, with a load between 10 and 20 on two cores;
-those of 2026-11-22 had the machine almost to themselves. On two threads the ratios of a model vary from run to
-run by a fifth. Inductor is not in the table: it was not run.
+those of 2026-11-22 had the machine almost to themselves. On two threads the ratios of a model vary from run
+to run by a fifth. Inductor is not in the table: it was not run.
 """
 
 KERNELS = """
