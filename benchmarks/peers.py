@@ -1,9 +1,10 @@
 """Relay beside ONNX Runtime, OpenVINO, PyTorch, inductor and JAX: the same weights and inputs, equal threads.
 
 Each system has a process of its own, and they take turns: in every round each makes a call that is not timed
-and then calls for a while.  What is reported is the ratio of the best peer's time to Relay's in the same
-round: its median, with a 95% bootstrap interval.  Results are compared before anything is timed.  Peers that
-need twice the time of the best one after some rounds are timed no more.
+and then calls for a while; the next turn begins when its threads sleep.  What is reported is the ratio of the
+best peer's time to Relay's in the same round: its median, with a 95% bootstrap interval.  Results are
+compared before anything is timed.  Peers that need twice the time of the best one after some rounds are timed
+no more.
 
     pip install 'relay-ir[bench]'
     python benchmarks/peers.py [--models "ResNet,MLP"] [--threads 1,2] [--rounds 30] [--peers PyTorch,JAX]
@@ -38,8 +39,10 @@ from rich.table import Table
 OURS = "Relay"
 TURN = 0.02
 """Seconds of calls that are timed in each turn, or one call."""
-PAUSE = 0.01
-"""Seconds between turns, for the threads of the last one to fall asleep."""
+LOOK = 0.005
+"""Seconds between two looks at whether the threads of the last turn sleep."""
+PATIENCE = 0.5
+"""Seconds after which the next turn begins although they do not: some spin for ever."""
 TRIALS = 5
 """Rounds after which peers that are far behind drop out."""
 BEHIND = 2.0
@@ -74,6 +77,16 @@ class Worker:
             return self.pipe.recv()
         except (EOFError, ConnectionResetError):
             return "the process ended"
+
+    def settle(self) -> None:
+        """Wait until its threads sleep: one that still spins takes a processor from the next turn."""
+        end = time.perf_counter() + PATIENCE
+        ran = sum(busy(self.process.pid).values())
+        while time.perf_counter() < end:
+            time.sleep(LOOK)
+            before, ran = ran, sum(busy(self.process.pid).values())
+            if ran - before < 0.02e9 * LOOK:
+                return
 
     def stop(self) -> None:
         """End the process."""
@@ -111,12 +124,13 @@ def work(pipe: Connection, system: str, threads: int) -> None:
             pipe.send(f"{type(error).__name__}: {lines[0]}")
 
 
-def busy() -> dict[int, int]:
-    """Nanoseconds that each thread of this process has run, where the system says so."""
-    return {
-        int(task.name): int((task / "schedstat").read_text().split()[0])
-        for task in Path("/proc/self/task").glob("*")
-    }
+def busy(process: int | str | None = "self") -> dict[int, int]:
+    """Nanoseconds that each thread of a process has run, where the system says so."""
+    ran: dict[int, int] = {}
+    for task in Path(f"/proc/{process}/task").glob("*"):
+        with suppress(OSError):
+            ran[int(task.name)] = int((task / "schedstat").read_text().split()[0])
+    return ran
 
 
 def pin(before: dict[int, int], cpus: Sequence[int]) -> None:
@@ -183,7 +197,7 @@ def take_rounds(workers: dict[str, Worker], rounds: int, tick: Callable[[], None
         for system in rotated(active, i):
             workers[system].send(TURN_PLEASE)
             times[system].append(workers[system].answer())
-            time.sleep(PAUSE)
+            workers[system].settle()
         if i + 1 == TRIALS:
             best = min([median(times[s]) for s in active if s != OURS], default=0)
             active = [s for s in active if s == OURS or median(times[s]) <= BEHIND * best]
