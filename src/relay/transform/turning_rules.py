@@ -12,7 +12,7 @@ from relay.ir.expr import Call, Tuple
 from relay.ir.type import TensorType, TupleType
 from relay.op.axes import UNCHECKED
 from relay.op.base import Broadcast, Elementwise, Operator
-from relay.op.broadcast import Where
+from relay.op.broadcast import CollapseSumTo, Where
 from relay.op.column import Column
 from relay.op.join import Concatenate, Split
 from relay.op.layout import DepthToSpace, SpaceToDepth
@@ -26,11 +26,12 @@ from relay.op.nn.pool import Average, Greatest
 from relay.op.nn.pool_rules import MaxTangent, PoolingGradient
 from relay.op.nn.upsample import Upsample, UpsampleGradient
 from relay.op.pad import MirrorPad, Pad
-from relay.op.reduce import Along, ArgMax, ArgMin
+from relay.op.reduce import Along, ArgMax, ArgMin, Sum
 from relay.op.reshape import Reshape, Reshaping, Transpose
 from relay.op.scan import Scan
 from relay.op.slice import SliceLike, StridedSlice
 from relay.op.statistics import MeanStd, MeanVariance
+from relay.transform.calls import call
 from relay.transform.turned import Order, Turned, Turning
 
 Rule = Callable[[Turning, Any], Turned | None]
@@ -112,6 +113,21 @@ def _reduced(w: Turning, e: Call) -> Turned | None:
     now = tuple([k for k, i in enumerate(order) if i in axes])
     made = w.applied(e, replace(op, axis=now, exclude=False), [w.in_order(x, order)], order)
     return made if op.keepdims else replace(made, order=ranks([i for i in order if i not in axes]))
+
+
+@ruled(CollapseSumTo)
+def _collapsed(w: Turning, e: Call) -> Turned | None:
+    order, t, made = order_of_data(w, e), w.types(e.args[0]), w.types(e)
+    if order is None or not (isinstance(t, TensorType) and isinstance(made, TensorType)):
+        return None
+    if not t.is_closed:
+        return None
+    before, after = t.concrete_shape, made.concrete_shape
+    extra = len(before) - len(after)
+    axes = [k for k, i in enumerate(order) if i < extra or after[i - extra] != before[i]]
+    total = call(Sum(axis=tuple(axes)), [w.in_order(e.args[0], order)], e)
+    left = tuple([i - extra for i in order if i >= extra])
+    return w.applied(e, Reshape(newshape=tuple([after[i] for i in left]), allowzero=True), [total], left)
 
 
 def ranks(numbers: Sequence[int]) -> Order:
