@@ -79,7 +79,7 @@ def in_vectors(
 ) -> Sequence[Number]:
     """The same along the last axis, which is one of them: the lanes are combined at the end."""
     groups = [g for g in merged(x.sizes, [x], axes) if g.axes[0] in axes]
-    lanes = width(groups[-1].count(b, x.sizes), [x], often=True)
+    lanes = width(groups[-1].count(b, x.sizes), [x])
     code, before = b.code, list(place)
     with code.in_lanes(lanes):
         totals = [Number(t.dtype, code.spread(t.value)) for t in totals]

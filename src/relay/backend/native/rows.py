@@ -116,23 +116,32 @@ def put(outs: Mapping[Lazy, View], index: Sequence[Index]) -> None:
         out.put(index, x.at(index))
 
 
-def along(b: Loops, sizes: Sequence[Index], groups: Sequence[Axes], roots: Sequence[Any], body: Body) -> None:
-    """Run `body(index)` for every index of a shape, the last axes along the lanes."""
+def along(
+    b: Loops,
+    sizes: Sequence[Index],
+    groups: Sequence[Axes],
+    roots: Sequence[Any],
+    body: Body,
+    inner: Index = 1,
+) -> None:
+    """Run `body(index)` for every index of a shape, the last axes along the lanes; each goes through so many
+    elements.
+    """
     counts = [g.count(b, sizes) for g in groups]
     takes = nanoseconds(below(roots))
     if not groups or counts[-1] == 1:
-        each(b, counts, lambda index: body(place(len(sizes), groups, index)), takes)
+        each(b, counts, lambda index: body(place(len(sizes), groups, index)), takes, inner)
         return
     lanes = width(counts[-1], roots)
     if len(groups) == 1:
-        each_lane(b, counts[0], lanes, lambda i: body(place(len(sizes), groups, (i,))), takes)
+        each_lane(b, counts[0], lanes, lambda i: body(place(len(sizes), groups, (i,))), takes, inner)
         return
 
     def row(front: tuple[Index, ...]) -> None:
         with b.code.in_lanes(lanes):
             in_lanes(b, counts[-1], (), lambda i, _: body(place(len(sizes), groups, (*front, i))) or ())
 
-    each(b, counts[:-1], row, takes, counts[-1])
+    each(b, counts[:-1], row, takes, b.times(counts[-1], inner))
 
 
 def place(rank: int, groups: Sequence[Axes], index: Sequence[Index]) -> tuple[Index, ...]:
@@ -169,11 +178,11 @@ class Rows:
     def write(self) -> None:
         """The loops over the rows; along the lanes, if the rows themselves are not."""
         outer = [g for g in self.groups if g.axes[0] not in self.axes]
+        inner = self.b.count([self.sizes[a] for a in self.axes])
         if self.is_across():
-            along(self.b, self.sizes, outer, self.roots, self.row)
+            along(self.b, self.sizes, outer, self.roots, self.row, inner)
         else:
             counts = [g.count(self.b, self.sizes) for g in outer]
-            inner = self.b.count([self.sizes[a] for a in self.axes])
             takes = nanoseconds(self.nodes) * (1 + len(self.shared))
             each(self.b, counts, lambda index: self.row(place(len(self.sizes), outer, index)), takes, inner)
 

@@ -68,10 +68,14 @@ def each(b: Loops, sizes: Sequence[Index], body: Body, each_takes: float, inner:
     ranges(b, b.count(front), share, each_takes, b.count([*back, inner]))
 
 
-def each_lane(b: Loops, n: Index, lanes: int, body: Callable[[Index], None], each_takes: float) -> None:
-    """Run `body(i)` for `i` from 0 to `n`, as many at a time as there are lanes."""
+def each_lane(
+    b: Loops, n: Index, lanes: int, body: Callable[[Index], None], each_takes: float, inner: Index = 1
+) -> None:
+    """Run `body(i)` for `i` from 0 to `n`, as many at a time as there are lanes; one takes so many
+    nanoseconds, `inner` times.
+    """
     code = b.code
-    if is_little(b, [n], each_takes):
+    if is_little(b, [n, inner], each_takes):
         with code.in_lanes(lanes):
             in_lanes(b, n, (), lambda i, _: body(i) or ())
         return
@@ -84,7 +88,7 @@ def each_lane(b: Loops, n: Index, lanes: int, body: Callable[[Index], None], eac
         with code.in_lanes(lanes):
             b.loop(b.minus(end, begin), (), one)
 
-    ranges(b, rounds, share, each_takes * lanes)
+    ranges(b, rounds, share, each_takes * lanes, inner)
     first = b.times(rounds, lanes)
     rest = b.minus(n, first)
     if rest != 0:

@@ -101,7 +101,7 @@ def below(roots: Sequence[Any]) -> list[Any]:
     return list(found)
 
 
-def width(n: Index, roots: Sequence[Any], often: bool = False) -> int:
+def width(n: Index, roots: Sequence[Any]) -> int:
     """How many lanes loops over `n` elements have; several registers of them, so that one waits for none.
 
     The same on each machine, so that what is added up is added in the same order.
