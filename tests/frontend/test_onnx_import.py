@@ -89,6 +89,29 @@ def test_weights_can_stay_parameters() -> None:
     )
 
 
+def test_weights_that_decide_types_and_scalars_stay_constants() -> None:
+    proto = model(
+        [
+            node("Resize", ["x", "", "factors"], ["r"], mode="nearest"),
+            node("Add", ["r", "bias"], ["s"]),
+            node("Mul", ["s", "half"], ["y"]),
+        ],
+        {"x": ("float32", [1, 2])},
+        ["y"],
+        {
+            "factors": np.array([1, 2], "float32"),
+            "bias": np.ones(4, "float32"),
+            "half": np.array(0.5, "float32"),
+        },
+    )
+    mod, params = imported(proto, freeze_params=False)
+    assert list(params) == ["bias"]
+    assert [p.name_hint for p in mod["main"].params] == ["x", "bias"]
+    np.testing.assert_array_equal(
+        value(proto, np.array([[1, 3]], "float32"), freeze_params=False), [[1, 1, 2, 2]]
+    )
+
+
 def test_shapes_computed_from_symbolic_sizes_are_known() -> None:
     proto = model(
         [
@@ -177,64 +200,6 @@ def test_functions_of_the_model_are_put_in_place() -> None:
     np.testing.assert_array_equal(value(proto, np.array([1, 2], "float32")), [2, 4])
 
 
-def test_a_loop_is_a_function_that_calls_itself() -> None:
-    from onnx import TensorProto, helper
-
-    body = helper.make_graph(
-        [node("Add", ["s", "s"], ["s2"]), node("Identity", ["c"], ["c2"]), node("Identity", ["s2"], ["row"])],
-        "body",
-        [
-            helper.make_tensor_value_info("i", TensorProto.INT64, []),
-            helper.make_tensor_value_info("c", TensorProto.BOOL, []),
-            helper.make_tensor_value_info("s", TensorProto.FLOAT, [1]),
-        ],
-        [helper.make_empty_tensor_value_info(n) for n in ("c2", "s2", "row")],
-    )
-    proto = model(
-        [node("Loop", ["n", "", "x"], ["last", "rows"], body=body)],
-        {"n": ("int64", []), "x": ("float32", [1])},
-        ["last", "rows"],
-    )
-    last, rows = value(proto, np.int64(3), np.array([1], "float32"))
-    np.testing.assert_array_equal(last, [8])
-    np.testing.assert_array_equal(rows, [[2], [4], [8]])
-
-
-def test_a_choice_between_graphs() -> None:
-    from onnx import helper
-
-    def graph(kind: str) -> Any:
-        return helper.make_graph(
-            [node(kind, ["x"], ["out"])], kind, [], [helper.make_empty_tensor_value_info("out")]
-        )
-
-    proto = model(
-        [node("If", ["c"], ["y"], then_branch=graph("Neg"), else_branch=graph("Abs"))],
-        {"c": ("bool", []), "x": ("float32", [2])},
-        ["y"],
-    )
-    x = np.array([1, -2], "float32")
-    np.testing.assert_array_equal(value(proto, True, x), [-1, 2])
-    np.testing.assert_array_equal(value(proto, False, x), [1, 2])
-
-
-def test_sequences_of_open_length_are_lists() -> None:
-    from onnx import TensorProto, helper
-
-    element = helper.make_tensor_type_proto(TensorProto.FLOAT, [None])
-    proto = model(
-        [node("SequenceInsert", ["xs", "x"], ["more"]), node("SequenceAt", ["more", "i"], ["y"])],
-        {"x": ("float32", [2]), "i": ("int64", [])},
-        ["y"],
-    )
-    proto.graph.input.append(helper.make_value_info("xs", helper.make_sequence_type_proto(element)))
-    mod, _ = imported(proto)
-    call = relay.create_executor("debug", mod=mod).evaluate()
-    xs, x = [np.zeros(3, "float32"), np.ones(1, "float32")], np.array([5, 6], "float32")
-    np.testing.assert_array_equal(call(x, np.int64(-1), xs), x)
-    np.testing.assert_array_equal(call(x, np.int64(0), xs), xs[0])
-
-
 CYCLE = (("Add", ["x", "b"], ["a"]), ("Relu", ["a"], ["b"]))
 
 
@@ -300,6 +265,16 @@ def test_a_model_is_run_and_saved_from_the_command_line(tmp_path: Path, monkeypa
     assert "let %h" in cli("import", "small.onnx").output
     report = cli("import", "small.onnx", "--report").output
     assert report.startswith("small.onnx: 2 of 2 nodes can be converted\n")
+
+
+def test_a_report_names_the_nodes_that_nothing_converts(tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.chdir(tmp_path)
+    nodes = [node("Swoosh", [f"x{k}"], [f"x{k + 1}"], domain="my.domain") for k in range(12)]
+    Path("m.onnx").write_bytes(model(nodes, {"x0": ("float32", [2])}, ["x12"]).SerializeToString())
+    report = cli("import", "m.onnx", "--report").output
+    assert report.startswith("m.onnx: 0 of 12 nodes can be converted\n")
+    assert ", ".join([f"`x{k + 1}`" for k in range(12)]) + " use\n" in report
+    assert "converts('Swoosh', domain='my.domain')" in report
 
 
 def test_inputs_that_decide_types_are_taken_from_the_command_line(tmp_path: Path, monkeypatch: Any) -> None:

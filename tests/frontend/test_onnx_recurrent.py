@@ -96,3 +96,14 @@ def test_weights_that_are_parameters() -> None:
     assert set(params) == {"w", "r", "b"}
     for one, other in zip(relay.build(mod)(x, **params), expected(proto, x), strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-6)
+
+
+def test_numbers_of_activations_go_in_order_to_those_that_have_any() -> None:
+    one = node(
+        "RNN", ["x", "w", "r"], ["y"], hidden_size=1, direction="bidirectional",
+        activations=["Softplus", "LeakyRelu"], activation_alpha=[0.5],
+    )  # fmt: skip
+    ones = {"w": np.ones((2, 1, 1), "float32"), "r": np.zeros((2, 1, 1), "float32")}
+    mod, _ = relay.frontend.from_onnx(model([one], {"x": ("float32", [2, 1, 1])}, ["y"], ones))
+    found = relay.create_executor("debug", mod).evaluate()(np.array([-2, 100], "float32").reshape(2, 1, 1))
+    np.testing.assert_allclose(np.ravel(found), [np.log1p(np.exp(-2)), -1, 100, 100], rtol=1e-6)

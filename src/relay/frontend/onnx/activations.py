@@ -1,21 +1,13 @@
 """Activations."""
 
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TypeVar
+
 from relay.frontend.onnx.node import Node
 from relay.frontend.onnx.registry import converts
 from relay.frontend.support import axis_in, merged, reshape_to
 from relay.frontend.value import Value, call, constant
-
-
-@converts("Relu")
-def relu(node: Node, x: Value) -> Value:
-    """`max(x, 0)`."""
-    return call("nn.relu", x)
-
-
-@converts("LeakyRelu")
-def leaky_relu(node: Node, x: Value) -> Value:
-    """`x` where it is positive, else `alpha * x`."""
-    return call("nn.leaky_relu", x, alpha=node.float("alpha", 0.01))
 
 
 def positive(x: Value) -> Value:
@@ -28,10 +20,98 @@ def choose(x: Value, yes: Value, no: Value) -> Value:
     return call("where", positive(x), yes, no)
 
 
-@converts("Elu")
-def elu(node: Node, x: Value) -> Value:
+@dataclass(frozen=True)
+class Activation:
+    """A function of one tensor and of numbers, which are attributes with defaults."""
+
+    of: Callable[..., Value]
+    defaults: Mapping[str, float]
+
+    def convert(self, node: Node, x: Value) -> Value:
+        """The function with the node's numbers."""
+        return self.of(x, *[node.float(name, value) for name, value in self.defaults.items()])
+
+
+ACTIVATIONS: dict[str, Activation] = {}
+"""Those that recurrent networks may have too."""
+F = TypeVar("F", bound=Callable[..., Value])
+
+
+def activation(name: str, **defaults: float) -> Callable[[F], F]:
+    """Register an activation of that name and those attributes."""
+
+    def register(f: F) -> F:
+        ACTIVATIONS[name] = Activation(f, defaults)
+        converts(name)(ACTIVATIONS[name].convert)
+        return f
+
+    return register
+
+
+@activation("Affine", alpha=1.0, beta=0.0)
+def affine(x: Value, alpha: float, beta: float) -> Value:
+    """`alpha * x + beta`."""
+    return x * alpha + beta
+
+
+@activation("Elu", alpha=1.0)
+def elu(x: Value, alpha: float) -> Value:
     """`x` where it is positive, else `alpha * (exp(x) - 1)`."""
-    return choose(x, x, (call("exp", x) - 1) * node.float("alpha", 1.0))
+    return choose(x, x, (call("exp", x) - 1) * alpha)
+
+
+@activation("HardSigmoid", alpha=0.2, beta=0.5)
+def hard_sigmoid(x: Value, alpha: float, beta: float) -> Value:
+    """`alpha * x + beta`, between 0 and 1."""
+    return call("clip", x * alpha + beta, a_min=0.0, a_max=1.0)
+
+
+@activation("LeakyRelu", alpha=0.01)
+def leaky_relu(x: Value, alpha: float) -> Value:
+    """`x` where it is positive, else `alpha * x`."""
+    return call("nn.leaky_relu", x, alpha=alpha)
+
+
+@activation("Relu")
+def relu(x: Value) -> Value:
+    """`max(x, 0)`."""
+    return call("nn.relu", x)
+
+
+@activation("ScaledTanh", alpha=1.0, beta=1.0)
+def scaled_tanh(x: Value, alpha: float, beta: float) -> Value:
+    """`alpha * tanh(beta * x)`."""
+    return call("tanh", x * beta) * alpha
+
+
+@activation("Sigmoid")
+def sigmoid(x: Value) -> Value:
+    """`1 / (1 + exp(-x))`."""
+    return call("sigmoid", x)
+
+
+@activation("Softplus")
+def softplus(x: Value) -> Value:
+    """`log(1 + exp(x))`, computed so that it does not overflow."""
+    return relu(x) + call("log", call("exp", -call("abs", x)) + 1)
+
+
+@activation("Softsign")
+def softsign(x: Value) -> Value:
+    """`x / (1 + |x|)`."""
+    return x / (call("abs", x) + 1)
+
+
+@activation("Tanh")
+def tanh(x: Value) -> Value:
+    """The hyperbolic tangent."""
+    return call("tanh", x)
+
+
+@activation("ThresholdedRelu", alpha=1.0)
+def thresholded_relu(x: Value, alpha: float) -> Value:
+    """`x` where it is above `alpha`, else 0."""
+    return call("where", call("greater", x, alpha), x, constant(0, x.dtype))
 
 
 @converts("Celu")
@@ -50,41 +130,16 @@ def selu(node: Node, x: Value) -> Value:
     return choose(x, x, (call("exp", x) - 1) * alpha) * gamma
 
 
-@converts("ThresholdedRelu")
-def thresholded_relu(node: Node, x: Value) -> Value:
-    """`x` where it is above `alpha`, else 0."""
-    return call("where", call("greater", x, node.float("alpha", 1.0)), x, constant(0, x.dtype))
-
-
-@converts("HardSigmoid")
-def hard_sigmoid(node: Node, x: Value) -> Value:
-    """`alpha * x + beta`, between 0 and 1."""
-    line = x * node.float("alpha", 0.2) + node.float("beta", 0.5)
-    return call("clip", line, a_min=0.0, a_max=1.0)
-
-
 @converts("HardSwish")
 def hard_swish(node: Node, x: Value) -> Value:
     """`x * clip(x / 6 + 0.5, 0, 1)`."""
     return x * call("clip", x * (1 / 6) + 0.5, a_min=0.0, a_max=1.0)
 
 
-@converts("Softplus")
-def softplus(node: Node, x: Value) -> Value:
-    """`log(1 + exp(x))`, computed so that it does not overflow."""
-    return call("nn.relu", x) + call("log", call("exp", -call("abs", x)) + 1)
-
-
-@converts("Softsign")
-def softsign(node: Node, x: Value) -> Value:
-    """`x / (1 + |x|)`."""
-    return x / (call("abs", x) + 1)
-
-
 @converts("Mish")
 def mish(node: Node, x: Value) -> Value:
     """`x * tanh(softplus(x))`."""
-    return x * call("tanh", softplus(node, x))
+    return x * call("tanh", softplus(x))
 
 
 @converts("Swish")

@@ -19,9 +19,6 @@ from relay.ir.expr import Expr, Tuple, Var
 from relay.ir.module import IRModule
 from relay.ir.type import UNIT, GlobalTypeVar, TensorType, TypeCall
 
-SMALL = 16
-"""Elements up to which an initialiser is part of the program even where weights are parameters."""
-
 
 def from_onnx(
     model: Any,
@@ -35,7 +32,8 @@ def from_onnx(
 
     `model` is a path, bytes, or a `ModelProto`.  `shape` and `dtype` replace what the model says of its
     inputs, by name; `static` gives inputs values, which become part of the program (a shape, an axis).
-    Weights are constants, or with `freeze_params=False` parameters of `@main` by the model's names.
+    Weights are constants, or with `freeze_params=False` parameters of `@main` by the model's names: all
+    floats but scalars, and but those that decide types (the factors of a `Resize`).
 
     Raises `onnx-model`, `onnx-unsupported`, `onnx-type`, `onnx-needs-value`, `onnx-external-data`,
     `unknown-input`, `cannot-read`, and what is wrong with the types.
@@ -68,13 +66,19 @@ def import_model(
     their own, `x.0`, `x.1`, and whether an option holds something is part of the program.
     """
     proto, name, folder = read_model(model)
-    opsets = opsets_of(proto, opset)
-    importer = Importer(name, opsets, folder)
-    for f in proto.functions:
-        importer.functions["" if f.domain == "ai.onnx" else f.domain, f.name] = f
-    check_supported(proto, importer)
-    with paused(), derived_nodes():
-        return _imported(proto, importer, shape, dtype, freeze_params, static, examples or {})
+    free: set[str] = set() if freeze_params else {t.name for t in proto.graph.initializer if t.dims}
+    while True:
+        importer = Importer(name, opsets_of(proto, opset), folder)
+        for f in proto.functions:
+            importer.functions["" if f.domain == "ai.onnx" else f.domain, f.name] = f
+        check_supported(proto, importer)
+        try:
+            with paused(), derived_nodes():
+                return _imported(proto, importer, shape, dtype, free, static, examples or {})
+        except NeedsValueError as missing:
+            if not free & missing.sources:
+                raise
+            free -= missing.sources
 
 
 def _imported(
@@ -82,7 +86,7 @@ def _imported(
     importer: Importer,
     shape: Mapping[str, Sequence[Any]],
     dtype: str | Mapping[str, str] | None,
-    freeze_params: bool,
+    free: set[str],
     static: Mapping[str, Any],
     examples: Mapping[str, Any],
 ) -> tuple[IRModule, dict[str, np.ndarray[Any, Any]]]:
@@ -104,15 +108,14 @@ def _imported(
             is_scale = i.type.tensor_type.elem_type == NUMBER
             scope.values[i.name] = scales_of(bound) if is_scale else bound
             _library_for(param.type_annotation, importer)
-    if not freeze_params:
-        for t in graph.initializer:
-            array = array_of(t, importer.folder)
-            if array.dtype.kind in "fV" and array.size > SMALL:
-                weight = constant(array)
-                param = Var(t.name, weight.type)
-                params.append(param)
-                weights[t.name] = array
-                scope.values[t.name] = Value(param, weight.type, sources=frozenset({t.name}))
+    for t in graph.initializer if free else ():
+        array = array_of(t, importer.folder)
+        if t.name in free and array.dtype.kind in "fV":
+            weight = constant(array)
+            param = Var(t.name, weight.type)
+            params.append(param)
+            weights[t.name] = array
+            scope.values[t.name] = Value(param, weight.type, sources=frozenset({t.name}))
     results = scope.run(graph, importer.name)
     body: Expr = results[0].expr if len(results) == 1 else Tuple(tuple([r.expr for r in results]))
     importer.mod["main"] = definition(params, scope.bindings.around(body))

@@ -14,8 +14,7 @@ UNARY = {
     "Abs": "abs", "Acos": "acos", "Acosh": "acosh", "Asin": "asin", "Asinh": "asinh", "Atan": "atan",
     "Atanh": "atanh", "Ceil": "ceil", "Cos": "cos", "Cosh": "cosh", "Erf": "erf", "Exp": "exp",
     "Floor": "floor", "Log": "log", "Neg": "negative", "Round": "round", "Sign": "sign", "Sin": "sin",
-    "Sinh": "sinh", "Sqrt": "sqrt", "Tan": "tan", "Tanh": "tanh", "Sigmoid": "sigmoid", "Not": "logical_not",
-    "BitwiseNot": "bitwise_not",
+    "Sinh": "sinh", "Sqrt": "sqrt", "Tan": "tan", "Not": "logical_not", "BitwiseNot": "bitwise_not",
 }  # fmt: skip
 BINARY = {
     "Add": "add", "Sub": "subtract", "Mul": "multiply", "Div": "divide", "And": "logical_and",

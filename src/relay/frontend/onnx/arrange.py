@@ -25,13 +25,18 @@ def split(node: Node, x: Value, sizes: Value | None = None) -> Any:
     given = sizes.numbers("the sizes") if sizes is not None else node.ints("split", None)
     if given is None:
         count = node.int("num_outputs", node.outputs)
+        if count != node.outputs:
+            return node.fail(f"it has {node.outputs} results, not {count}")
         each = -(-x.size(axis) // count)
         given = [max(min(each, x.size(axis) - i * each), 0) for i in range(count)]
-    return parts(x, given, axis)
+    return parts(node, x, given, axis)
 
 
-def parts(x: Value, sizes: list[int], axis: int) -> Any:
-    """Consecutive parts of those sizes."""
+def parts(node: Node, x: Value, sizes: list[int], axis: int) -> Any:
+    """Consecutive parts of those sizes, which are all of `x`."""
+    whole = x.shape[axis]
+    if any(n < 0 for n in sizes) or (isinstance(whole, int) and sum(sizes) != whole):
+        return node.fail(f"the sizes {', '.join(map(str, sizes))} are not those of parts of {whole}")
     if len(sizes) == 1:
         return (x,)
     cuts = np.cumsum(sizes)[:-1].tolist()

@@ -1,4 +1,4 @@
-"""`If`, `Loop` and `Scan`: choices, and functions that call themselves."""
+"""`If`, `Loop` and `Scan`: choices, and rounds."""
 
 from collections.abc import Sequence
 from math import inf
@@ -8,7 +8,8 @@ from relay.frontend.onnx.containers import Items, Nothing
 from relay.frontend.onnx.graph import Scope
 from relay.frontend.onnx.node import Node
 from relay.frontend.onnx.registry import converts
-from relay.frontend.support import cast, loosened, same_kind, scalar, sizes_as_value
+from relay.frontend.rounds import Round, rounds
+from relay.frontend.support import axis_in, cast, same_kind, scalar, sizes_as_value, transpose
 from relay.frontend.value import (
     NeedsValueError,
     Value,
@@ -19,8 +20,7 @@ from relay.frontend.value import (
     type_in,
     union,
 )  # fmt: skip
-from relay.ir.expr import Call, Expr, Function, If, Let, Tuple, Var
-from relay.ir.type import ANY, TensorType, TupleType, Type
+from relay.ir.expr import If, Var
 
 LONGEST = 1024
 """So many rounds are written out at most."""
@@ -99,100 +99,42 @@ def unrolled(node: Node, count: Value | None, condition: Value | None, state: li
     return (*state, *stacked)
 
 
-class Round:
-    """One conversion of a loop's body for carried values of given types."""
-
-    def __init__(self, node: Node, body: Any, names: Sequence[str], types: Sequence[Type]) -> None:
-        """Variables of those names and types are bound, then the graph is converted."""
-        self.scope = node.scope.inner()
-        self.variables = [Var(n, t, span=node.span) for n, t in zip(names, types, strict=True)]
-        for n, var, t in zip(names, self.variables, types, strict=True):
-            self.scope.values[n] = Value(var, t, sources=frozenset({f"{node.name}.{n}"}))
-        self.node = node
-        self.body = body
-
-    def run(self) -> list[Value]:
-        """The results of the graph."""
-        return self.scope.run(self.body, f"{self.node.scope.importer.name}:{self.node.name}.body")
-
-
 @converts("Loop")
-def loop(node: Node, count: Value | None = None, condition: Value | None = None, *carried: Value) -> Any:
+def loop(node: Node, count: Value | None = None, condition: Value | None = None, *state: Value) -> Any:
     """Rounds of a graph: so many, or while a condition holds; results of each round are stacked."""
-    if any(isinstance(v, Items | Nothing) for v in carried):
-        return unrolled(node, count, condition, list(carried))
+    if any(isinstance(v, Items | Nothing) for v in state):
+        return unrolled(node, count, condition, list(state))
     body = node.graph("body")
-    names = [i.name for i in body.input]
-    kept = len(carried)
-    types: list[Type] = [TensorType((), "int64"), TensorType((), "bool")]
-    types += [v.type for v in carried]
-    one, results, types = carried_types(node, body, names, types, 1)
-    going, after, scans = results[0], results[1 : 1 + kept], results[1 + kept :]
-    rows = [stack_type(s) for s in scans]
-    collected = [Var(f"scan{i}", t) for i, t in enumerate(rows)]
-    recur = Var(f"{node.name}_loop", span=node.span)
-    i, more, *state = one.variables
-    grown = [appended(c, s, i) for c, s in zip(collected, scans, strict=True)]
-    step = call("add", Value(i, types[0]), constant(1, "int64"))
-    again = one.scope.bindings.around(
-        Call(recur, (step.expr, scalar(going).expr, *[v.expr for v in after], *[g.expr for g in grown]))
-    )
-    done = Tuple((*state, *collected))
-    result_type = TupleType([*types[2:], *rows])
-    test: Expr = more
-    if count is not None:
-        inside = call("less", Value(i, types[0]), cast(scalar(count), "int64"))
-        test = call("logical_and", Value(more, types[1]), inside).expr
-    function = Function((*one.variables, *collected), If(test, again, done), result_type, span=node.span)
-    begin = [constant(0, "int64"), constant(True) if condition is None else scalar(condition), *carried]
-    empties = [empty_of(t) for t in rows]
-    whole = Let(recur, function, Call(recur, tuple([v.expr for v in (*begin, *empties)])))
-    inputs = [*begin, *([count] if count is not None else []), *results]
-    outer = frozenset(s for s in union(inputs) if not s.startswith(f"{node.name}."))
-    return bound_fields(node, Value(whole, result_type, sources=outer))
+    first, goes_on, *names = [i.name for i in body.input]
+
+    def turn(index: Value, before: list[Value]) -> Round:
+        scope = node.scope.inner()
+        scope.values.update({first: index, goes_on: constant(True)})
+        for n, v in zip(names, before, strict=True):
+            scope.values[n] = Value(v.expr, v.type, sources=frozenset({f"{node.name}.{n}"}))
+        going, *results = scope.run(body, f"{node.scope.importer.name}:{node.name}.body")
+        always = going.array is not None and bool(going.number("whether the loop goes on"))
+        more = None if always else scalar(going)
+        return Round(results[len(state) :], results[: len(state)], more, scope.bindings.around)
+
+    limit = None if count is None else node.scope.bind(f"{node.name}.count", cast(scalar(count), "int64"))
+    begins = None if condition is None else scalar(condition)
+    whole = rounds(turn, state, limit, no_rows, names, begins)
+    whole.sources = frozenset(s for s in whole.sources if not s.startswith(f"{node.name}."))
+    return states_first(bound_fields(node, whole), len(state))
 
 
-def carried_types(
-    node: Node, body: Any, names: Sequence[str], first: Sequence[Type], start: int
-) -> tuple[Round, list[Value], list[Type]]:
-    """A round whose carried values, the last ones of `first`, have types that its results keep."""
-    types = list(first)
-    count = len(types) - 2
-    for _ in range(8):
-        one = Round(node, body, names, types)
-        results = one.run()
-        after = [r.type for r in results[start : start + count]]
-        looser = [*types[:2], *[loosened(a, b) for a, b in zip(types[2:], after, strict=True)]]
-        if looser == types:
-            return one, results, types
-        types = looser
-    return node.fail("the sizes of what it carries do not settle")
+def states_first(found: Sequence[Value], states: int) -> tuple[Value, ...]:
+    """The last states, then what was collected."""
+    return (*found[len(found) - states :], *found[: len(found) - states])
 
 
-def stack_type(x: Value) -> TensorType:
-    """The type of any number of tensors, stacked."""
-    return TensorType((ANY, *x.shape), x.dtype)
-
-
-def appended(rows: Var, x: Value, index: Expr) -> Value:
-    """Rows with one more; the first one says how long those are whose size is not known."""
-    before = Value(rows, rows.type_annotation or stack_type(x))
-    one = call("expand_dims", x, axis=0)
-    more = call("concatenate", (before, one), axis=0)
-    if all(isinstance(d, int) for d in x.shape):
-        return more
-    first = call("equal", Value(index, TensorType((), "int64")), constant(0, "int64"))
-    return Value(If(first.expr, one.expr, more.expr), stack_type(x), sources=more.sources)
-
-
-def empty_of(t: TensorType) -> Value:
-    """No rows."""
-    assert isinstance(t.shape, tuple)
-    return call(
-        "full",
-        constant(0, str(t.dtype)),
-        shape=(0, *[d if isinstance(d, int) else 0 for d in t.shape[1:]]),
-    )
+def no_rows(parts: list[Value]) -> list[Value]:
+    """What is collected in no rounds; sizes that are not known are 0."""
+    return [
+        call("full", constant(0, p.dtype), shape=(0, *[d if isinstance(d, int) else 0 for d in p.shape]))
+        for p in parts
+    ]
 
 
 @converts("Scan")
@@ -224,59 +166,33 @@ def scan(node: Node, *operands: Value) -> Any:
 def scanned_once(
     node: Node, state: list[Value], scanned: list[Value], axes: Sequence[int], out_axes: Sequence[int] | None
 ) -> tuple[Value, ...]:
-    """A scan as a function that calls itself."""
-    names = [i.name for i in node.graph("body").input]
-    kept = len(state)
+    """A scan, round after round."""
+    body = node.graph("body")
+    names = [i.name for i in body.input]
     back = node.ints("scan_input_directions", [0] * len(scanned))
-    axes = [a % v.rank for a, v in zip(axes, scanned, strict=True)]
-    index = Var("i", TensorType((), "int64"))
+    axes = [axis_in(a, v.rank) for a, v in zip(axes, scanned, strict=True)]
     length = call("take", sizes_as_value(scanned[0]), constant(axes[0], "int64"), axis=0)
-    parts: list[Value] = []
-    for v, a, b in zip(scanned, axes, back, strict=True):
-        at = Value(index, TensorType((), "int64"))
-        parts.append(call("take", v, (length - 1 - at) if b else at, axis=a))
-    scope, variables, results, types = scan_round(node, names, [v.type for v in state], parts)
-    after, scans = results[:kept], results[kept:]
-    rows = [stack_type(s) for s in scans]
-    collected = [Var(f"scan{i}", t) for i, t in enumerate(rows)]
-    recur = Var(f"{node.name}_scan", span=node.span)
-    forward = node.ints("scan_output_directions", [0] * len(scans))
-    grown = [appended(c, s, index) for c, s in zip(collected, scans, strict=True)]
-    step = call("add", Value(index, TensorType((), "int64")), constant(1, "int64"))
-    again = scope.bindings.around(
-        Call(recur, (step.expr, *[v.expr for v in after], *[g.expr for g in grown]))
-    )
-    test = call("less", Value(index, TensorType((), "int64")), length)
-    result_type = TupleType([*types, *rows])
-    done = Tuple((*variables, *collected))
-    function = Function(
-        (index, *variables, *collected), If(test.expr, again, done), result_type, span=node.span
-    )
-    begin = [constant(0, "int64"), *state, *[empty_of(t) for t in rows]]
-    whole = Let(recur, function, Call(recur, tuple([v.expr for v in begin])))
-    found = list(bound_fields(node, Value(whole, result_type, sources=union([*state, *scanned]))))
-    for k, v in enumerate(found[kept:]):
-        v = call("reverse", v, axis=0) if forward[k] else v
-        axis = out_axes[k] % v.rank if out_axes else 0
-        order = [*range(1, axis + 1), 0, *range(axis + 1, v.rank)]
-        found[kept + k] = call("transpose", v, axes=tuple(order)) if axis else v
-    return tuple(found)
+    length = node.scope.bind(f"{node.name}.length", length)
 
-
-def scan_round(
-    node: Node, names: Sequence[str], first: Sequence[Type], parts: Sequence[Value]
-) -> tuple[Scope, list[Var], list[Value], list[Type]]:
-    """A round of a scan whose state has types that its results keep."""
-    types = list(first)
-    for _ in range(8):
+    def turn(index: Value, before: list[Value]) -> Round:
         scope = node.scope.inner()
-        variables = [Var(n, t, span=node.span) for n, t in zip(names, types, strict=False)]
-        scope.values.update({n: Value(v, t) for n, v, t in zip(names, variables, types, strict=False)})
-        for n, part in zip(names[len(types) :], parts, strict=True):
-            scope.bind(n, part)
-        results = scope.run(node.graph("body"), f"{node.scope.importer.name}:{node.name}.body")
-        looser = [loosened(a, r.type) for a, r in zip(types, results, strict=False)]
-        if looser == types:
-            return scope, variables, results, types
-        types = looser
-    return node.fail("the sizes of its state do not settle")
+        scope.values.update(zip(names, before, strict=False))
+        for n, v, a, b in zip(names[len(state) :], scanned, axes, back, strict=True):
+            scope.bind(n, call("take", v, (length - 1 - index) if b else index, axis=a))
+        results = scope.run(body, f"{node.scope.importer.name}:{node.name}.body")
+        return Round(results[len(state) :], results[: len(state)], None, scope.bindings.around)
+
+    whole = rounds(turn, state, length, no_rows, names[: len(state)])
+    whole.sources |= union(scanned)
+    found = states_first(bound_fields(node, whole), len(state))
+    rows = [laid_out(node, k, v, out_axes) for k, v in enumerate(found[len(state) :])]
+    return (*found[: len(state)], *rows)
+
+
+def laid_out(node: Node, k: int, rows: Value, axes: Sequence[int] | None) -> Value:
+    """Collected rows in their direction, along their axis."""
+    directions = node.ints("scan_output_directions", None)
+    if directions and directions[k]:
+        rows = call("reverse", rows, axis=0)
+    axis = axis_in(axes[k], rows.rank) if axes else 0
+    return transpose(rows, [*range(1, axis + 1), 0, *range(axis + 1, rows.rank)])

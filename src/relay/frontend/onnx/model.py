@@ -13,6 +13,9 @@ from relay.text.files import read_file
 if TYPE_CHECKING:
     from relay.frontend.onnx.graph import Importer
 
+SHOWN = 8
+"""So many nodes are named where a model cannot be converted."""
+
 
 def read_model(model: Any) -> tuple[Any, str, Path | None]:
     """A model, what it is called, and the folder it is in (`onnx-model`, `cannot-read`)."""
@@ -121,21 +124,23 @@ def is_supported(domain: str, name: str, importer: "Importer", opsets: dict[str,
     return functions.has_body(schema_of(domain, name, version))
 
 
-def check_supported(proto: Any, importer: "Importer") -> None:
-    """Raise one diagnostic for each operator that has no conversion (`onnx-unsupported`)."""
-    errors: list[Diagnostic] = []
+def unconverted(proto: Any, importer: "Importer", most: int | None = None) -> list[Diagnostic]:
+    """One diagnostic for each operator that has no conversion, with its first nodes' names or all."""
+    found: list[Diagnostic] = []
     for (domain, name), nodes in unsupported(proto, importer).items():
-        shown = ", ".join([f"`{n}`" for n in nodes[:8]]) + (
-            f" and {len(nodes) - 8} more" if len(nodes) > 8 else ""
-        )
+        users = ", ".join([f"`{n}`" for n in nodes[:most]])
+        users += f" and {len(nodes) - most} more" if most is not None and len(nodes) > most else ""
         where = f' of "{domain}"' if domain else ""
         full = f"{name!r}, domain={domain!r}" if domain else f"{name!r}"
-        errors.append(
-            Diagnostic(
-                "onnx-unsupported",
-                f"there is no conversion of the operator `{name}`{where}, which {shown} use",
-                hint=f"add one: @relay.frontend.onnx.registry.converts({full}) over a function of a node",
-            )
-        )
+        use = "use" if len(nodes) > 1 else "uses"
+        message = f"there is no conversion of the operator `{name}`{where}, which {users} {use}"
+        hint = f"add one: @relay.frontend.onnx.registry.converts({full}) over a function of a node"
+        found.append(Diagnostic("onnx-unsupported", message, hint=hint))
+    return found
+
+
+def check_supported(proto: Any, importer: "Importer") -> None:
+    """Raise one diagnostic for each operator that has no conversion (`onnx-unsupported`)."""
+    errors = unconverted(proto, importer, SHOWN)
     if errors:
         raise RelayError(errors)

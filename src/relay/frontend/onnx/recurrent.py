@@ -2,15 +2,18 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
+from relay.frontend.onnx.activations import ACTIVATIONS, Activation
 from relay.frontend.onnx.node import Node
 from relay.frontend.onnx.registry import converts
 from relay.frontend.recurrence import Cell, gates, run_direction
 from relay.frontend.support import sizes_as_value, stretched
 from relay.frontend.value import Value, call, constant
 
-Activation = Callable[[Value], Value]
+Function = Callable[[Value], Value]
+BY_LOWER_NAME = {name.lower(): f for name, f in ACTIVATIONS.items()}
 Part = tuple[Value, Value | None, Cell]
 """What one direction does: the weight and the bias of all inputs at once, and what happens in a step."""
 
@@ -23,40 +26,28 @@ class Settings:
     directions: int
     backwards: tuple[bool, ...]
     clip: float
-    activations: list[Activation]
+    activations: list[Function]
     batch_first: bool
 
 
-def activation(name: str, alpha: float | None, beta: float | None) -> Activation:
-    """A function of the gates."""
+def activations(node: Node, names: Sequence[str]) -> list[Function]:
+    """The functions of the gates; their numbers are given in order, to those that have any."""
+    given = {
+        "alpha": iter(node.floats("activation_alpha", [])),
+        "beta": iter(node.floats("activation_beta", [])),
+    }
+    found: list[Function] = []
+    for name in names:
+        f = BY_LOWER_NAME.get(name.lower())
+        if f is None:
+            return node.fail(f"there is no activation `{name}`", hint=f"there are {', '.join(ACTIVATIONS)}")
+        numbers = [next(given[key], default) for key, default in f.defaults.items()]
+        found.append(partial(_applied, f, numbers))
+    return found
 
-    def given(x: float | None, default: float) -> float:
-        return default if x is None else x
 
-    match name.lower():
-        case "sigmoid" | "tanh":
-            return lambda x: call(name.lower(), x)
-        case "relu":
-            return lambda x: call("nn.relu", x)
-        case "affine":
-            return lambda x: x * given(alpha, 1.0) + given(beta, 0.0)
-        case "leakyrelu":
-            return lambda x: call("nn.leaky_relu", x, alpha=given(alpha, 0.01))
-        case "hardsigmoid":
-            return lambda x: call("clip", x * given(alpha, 0.2) + given(beta, 0.5), a_min=0.0, a_max=1.0)
-        case "softsign":
-            return lambda x: x / (call("abs", x) + 1)
-        case "softplus":
-            return lambda x: call("log", call("exp", x) + 1)
-        case "scaledtanh":
-            return lambda x: call("tanh", x * given(beta, 1.0)) * given(alpha, 1.0)
-        case "thresholdedrelu":
-            edge = given(alpha, 1.0)
-            return lambda x: call("where", call("greater", x, edge), x, constant(0, x.dtype))
-        case _:  # elu
-            return lambda x: call(
-                "where", call("greater", x, 0.0), x, (call("exp", x) - 1) * given(alpha, 1.0)
-            )
+def _applied(f: Activation, numbers: Sequence[float], x: Value) -> Value:
+    return f.of(x, *numbers)
 
 
 def settings(node: Node, recurrence: Value, defaults: Sequence[str]) -> Settings:
@@ -64,17 +55,12 @@ def settings(node: Node, recurrence: Value, defaults: Sequence[str]) -> Settings
     direction = node.text("direction", "forward")
     count = 2 if direction == "bidirectional" else 1
     names = node.texts("activations", None) or list(defaults) * count
-    alphas, betas = node.floats("activation_alpha", []), node.floats("activation_beta", [])
-    functions = [
-        activation(n, alphas[i] if i < len(alphas) else None, betas[i] if i < len(betas) else None)
-        for i, n in enumerate(names)
-    ]
     return Settings(
         size=node.int("hidden_size", recurrence.size(2)),
         directions=count,
         backwards={"forward": (False,), "reverse": (True,)}.get(direction, (False, True)),
         clip=node.float("clip", 0.0),
-        activations=functions,
+        activations=activations(node, names),
         batch_first=bool(node.int("layout", 0)),
     )
 

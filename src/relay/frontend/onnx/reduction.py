@@ -19,6 +19,15 @@ def _extreme(name: str, of_truths: str) -> Rule:
     return lambda x, how: call(of_truths if x.dtype == "bool" else name, x, **how)
 
 
+def _in_floats(f: Rule) -> Rule:
+    """A function of floats; of whole numbers, what it gives, without its fraction."""
+
+    def rule(x: Value, how: dict[str, Any]) -> Value:
+        return f(x, how) if x.is_float else cast(f(cast(x, "float64"), how), x.dtype)
+
+    return rule
+
+
 RULES: dict[str, Rule] = {
     "ReduceSum": _simple("sum"),
     "ReduceMean": _simple("mean"),
@@ -26,10 +35,10 @@ RULES: dict[str, Rule] = {
     "ReduceMax": _extreme("max", "any"),
     "ReduceMin": _extreme("min", "all"),
     "ReduceL1": lambda x, how: call("sum", call("abs", x), **how),
-    "ReduceL2": lambda x, how: call("sqrt", call("sum", x * x, **how)),
+    "ReduceL2": _in_floats(lambda x, how: call("sqrt", call("sum", x * x, **how))),
     "ReduceSumSquare": lambda x, how: call("sum", x * x, **how),
-    "ReduceLogSum": lambda x, how: call("log", call("sum", x, **how)),
-    "ReduceLogSumExp": lambda x, how: call("logsumexp", x, **how),
+    "ReduceLogSum": _in_floats(lambda x, how: call("log", call("sum", x, **how))),
+    "ReduceLogSumExp": _in_floats(lambda x, how: call("logsumexp", x, **how)),
 }
 
 
@@ -57,7 +66,7 @@ def _alone(name: str, x: Value) -> Value:
         case "ReduceSumSquare":
             return x * x
         case "ReduceLogSum":
-            return call("log", x)
+            return _in_floats(lambda x, how: call("log", x, **how))(x, {})
         case _:
             return x
 

@@ -5,12 +5,15 @@ from typing import Any
 
 from relay.frontend.onnx import functions, registry
 from relay.frontend.onnx.graph import Importer
-from relay.frontend.onnx.model import all_nodes, opsets_of, read_model
+from relay.frontend.onnx.model import all_nodes, opsets_of, read_model, unconverted
 from relay.frontend.onnx.schemas import schema_of
 
 
 def coverage(model: Any, opset: int | None = None) -> str:
-    """A table of the operators of a model: how many nodes each has, and what converts them."""
+    """A table of the operators of a model: how many nodes each has, and what converts them.
+
+    After it, for each operator that nothing converts, the nodes that use it and how to add a conversion.
+    """
     proto, name, folder = read_model(model)
     importer = Importer(name, opsets_of(proto, opset), folder)
     for f in proto.functions:
@@ -28,7 +31,8 @@ def coverage(model: Any, opset: int | None = None) -> str:
     lines = ["  ".join([r[0].ljust(widths[0]), r[1].rjust(widths[1]), r[2]]).rstrip() for r in rows]
     good = sum(n for k, n in counts.items() if ways[k] != NONE)
     total = counts.total()
-    return "\n".join([f"{name}: {good} of {total} nodes can be converted", "", *lines])
+    missing = [f"\n{d.message}\n  {d.hint}" for d in unconverted(proto, importer)]
+    return "\n".join([f"{name}: {good} of {total} nodes can be converted", "", *lines, *missing])
 
 
 NONE = "nothing"

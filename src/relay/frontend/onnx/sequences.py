@@ -11,7 +11,7 @@ from relay.frontend.onnx.node import Node
 from relay.frontend.onnx.registry import converts
 from relay.frontend.onnx.tensors import dtype_of
 from relay.frontend.support import axis_in, cast, scalar
-from relay.frontend.value import NeedsValueError, Value, apply_global, call, constant, open_call
+from relay.frontend.value import Value, apply_global, call, constant, open_call
 from relay.ir.expr import Call, Function, GlobalVar, Let, Var
 from relay.ir.type import TypeCall
 
@@ -37,16 +37,19 @@ def position(node: Node, x: Value, at: Value) -> Value:
     return call("where", call("less", place, 0), place + length, place)
 
 
+def place_in(node: Node, at: Value, count: int, places: int) -> int:
+    """One of `places` from the front of a sequence of `count` known elements, or as often from its end."""
+    place = int(at.number("a place in a sequence"))
+    if not -count <= place < places:
+        return node.fail(f"there is no place {place} in a sequence of {count}")
+    return place + count if place < 0 else place
+
+
 @converts("SequenceAt")
 def sequence_at(node: Node, xs: Value, at: Value) -> Value:
     """One tensor of a sequence."""
     if isinstance(xs, Items):
-        if at.array is None:
-            raise NeedsValueError("a place in a sequence", at.sources)
-        place = int(at.number("the place"))
-        if not -len(xs.items) <= place < len(xs.items):
-            return node.fail(f"there is no element {place} in a sequence of {len(xs.items)}")
-        return xs.items[place]
+        return xs.items[place_in(node, at, len(xs.items), len(xs.items))]
     return apply_global(node.mod, "nth", xs, position(node, xs, at))
 
 
@@ -54,8 +57,8 @@ def sequence_at(node: Node, xs: Value, at: Value) -> Value:
 def sequence_insert(node: Node, xs: Value, x: Value, at: Value | None = None) -> Value:
     """A sequence with one tensor more, at the end or at a place."""
     if isinstance(xs, Items):
-        place = len(xs.items) if at is None else int(at.number("the place"))
-        place += len(xs.items) if place < 0 else 0
+        count = len(xs.items)
+        place = count if at is None else place_in(node, at, count, count + 1)
         return Items(node.mod, [*xs.items[:place], x, *xs.items[place:]], x.dtype)
     if at is None:
         return apply_global(node.mod, "concat", xs, Items(node.mod, [x]))
@@ -74,8 +77,7 @@ def loose(xs: Value, x: Value) -> Value:
 def sequence_erase(node: Node, xs: Value, at: Value | None = None) -> Value:
     """A sequence without its last tensor, or without one at a place."""
     if isinstance(xs, Items):
-        place = int(at.number("the place")) if at is not None else -1
-        place %= max(len(xs.items), 1)
+        place = place_in(node, constant(-1) if at is None else at, len(xs.items), len(xs.items))
         return Items(node.mod, [v for i, v in enumerate(xs.items) if i != place], xs.dtype_hint)
     place = constant(-1, "int32") if at is None else at
     return apply_global(node.mod, "remove_at", xs, position(node, xs, place))
@@ -122,14 +124,17 @@ def split_to_sequence(node: Node, x: Value, sizes: Value | None = None) -> Value
     axis = axis_in(node.int("axis", 0), x.rank)
     length = x.size(axis)
     if sizes is None:
-        found = parts(x, [1] * length, axis)
+        found = parts(node, x, [1] * length, axis)
         if not node.int("keepdims", 1):
             found = [call("squeeze", v, axis=(axis,)) for v in found]
         return Items(node.mod, found)
     given = sizes.numbers("the sizes")
     if sizes.rank == 0:
-        given = [min(given[0], length - i) for i in range(0, length, given[0])]
-    return Items(node.mod, parts(x, given, axis))
+        each = given[0]
+        if each < 1:
+            return node.fail(f"its parts cannot have the size {each}")
+        given = [min(each, length - i) for i in range(0, length, each)]
+    return Items(node.mod, parts(node, x, given, axis))
 
 
 @converts("SequenceMap")
