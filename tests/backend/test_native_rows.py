@@ -1,5 +1,6 @@
 """Loops along the lanes of vectors: sizes that do and do not fill them, rows that several passes share."""
 
+import re
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import relay
 from relay.backend.native.compilation import Compilation
 from relay.backend.native.compiled import NativeProgram
 from relay.backend.native.optimised import Optimised
+from relay.backend.native.rows import LARGEST_ROOM, LARGEST_ROOMS
 
 SIZES = [(1, 1), (3, 5), (7, 16), (2, 63), (5, 64), (33, 65), (4, 130), (64, 3), (130, 70)]
 ROWS = {
@@ -85,6 +87,16 @@ def test_a_normalisation_reads_and_writes_once() -> None:
     mod = relay.parse(f"def @main({params}) {{ nn.softmax(nn.layer_norm(tanh(%x), %g, %g)) }}")
     text = "\n".join(Compilation(mod).program.pieces)
     assert text.count("@relay.allocate_bytes") == 1
+
+
+def test_what_is_kept_of_rows_fits_on_the_stack_of_a_thread() -> None:
+    terms = [f"let %e{i} = exp(%x * {i + 2}f); let %y{i} = %e{i} / sum(%e{i}, axis=1, keepdims=True);"
+             for i in range(6)]  # fmt: skip
+    body = " ".join(terms) + " + ".join([f"%y{i}" for i in range(6)])
+    mod = relay.parse(f"def @main(%x: Tensor[(64, 65536), float32]) {{ {body} }}")
+    pieces = Compilation(mod).program.pieces
+    kept = max([sum(map(int, re.findall(r"alloca \[(\d+) x i8\]", piece))) for piece in pieces])
+    assert LARGEST_ROOM < kept <= LARGEST_ROOMS
 
 
 @pytest.mark.parametrize(("sizes", "axes"), ORDERS)

@@ -19,8 +19,10 @@ from relay.backend.native.turns import turned
 from relay.backend.native.vectors import OneByOne
 from relay.backend.native.views import View
 
-LARGEST_ROOM = 1 << 18
-"""Bytes that are kept of a row at most: what lies in the cache beside all else."""
+LARGEST_ROOM, LARGEST_ROOMS = 1 << 18, 1 << 20
+"""Bytes that are kept of a row at most, for one tensor and for all of them: what lies in the cache beside all
+else, and on the stack of a thread.
+"""
 LANES_LOST = 10
 """How much longer an element takes that is computed alone."""
 WORTH_KEEPING = 8
@@ -251,7 +253,7 @@ class Rows:
         lanes, is_across = self.b.code.lanes, self.is_across()
         if is_across != bool(lanes) or self.groups[-1].count(self.b, self.sizes) == 1:
             return
-        self.rooms = []
+        self.rooms, left = [], LARGEST_ROOMS
         for x in self.several():
             counts = [self.sizes[a] for a in self.axes]
             count = self.b.count(counts)
@@ -259,7 +261,8 @@ class Rows:
                 return
             kind = memory(scalar(x.dtype))
             size = -(-count // 64) * 64 * SIZES[kind] * max(1, lanes)
-            if size <= LARGEST_ROOM:
+            if size <= min(left, LARGEST_ROOM):
+                left -= size
                 x.room = Room(self.b.code.room(size), kind, self.axes, counts)
                 self.rooms.append(x.room)
 
