@@ -121,3 +121,15 @@ def test_shapes_are_cut_where_products_are_equal() -> None:
     assert blocks((nm, 5, m), (n, m, 5, m)) == [(0, 1, 0, 2), (1, 2, 2, 3), (2, 3, 3, 4)]
     assert blocks((n, m), (m, n)) == [(0, 2, 0, 2)]
     assert blocks((2, 0), (0, 3)) == [(0, 2, 0, 2)]
+
+
+def test_more_elements_than_64_bits_count_are_out_of_memory() -> None:
+    known = relay.parse('def @main() { zeros(shape=(4294967296, 4294967296, 4), dtype="int8") }')
+    with pytest.raises(relay.RelayError, match="out-of-memory"):
+        NativeProgram(relay.infer(known))()
+    params = "%x: Tensor[(1,), float32], %shape: Tensor[(2,), int64]"
+    found = relay.parse(f"def @main({params}) {{ exp(dyn.broadcast_to(%x, %shape)) }}")
+    program = NativeProgram(relay.infer(found))
+    assert program(np.zeros(1, "float32"), np.array([2, 3])).shape == (2, 3)
+    with pytest.raises(relay.RelayError, match="out-of-memory"):
+        program(np.zeros(1, "float32"), np.array([2**31, 2**31 + 1]))

@@ -5,7 +5,7 @@ make and free them, so that LLVM can work on them; as LLVM IR.
 import platform
 
 from relay.backend.native.idioms import expanded
-from relay.backend.native.memory import FREE, LARGEST, LIMIT
+from relay.backend.native.memory import ENDLESS, FREE, LARGEST, LIMIT
 
 STACK_REGISTER = "rsp" if platform.machine() == "x86_64" else "sp"
 METADATA = f"""
@@ -30,6 +30,8 @@ declare void @relay_release(ptr, ptr) nounwind
 
 INLINED = METADATA + expanded(f"""
 declare i64 @llvm.read_register.i64(metadata)
+declare {{ i64, i1 }} @llvm.umul.with.overflow.i64(i64, i64)
+declare i64 @llvm.umin.i64(i64, i64)
 
 define internal void @relay.fail(ptr %ctx, i64 %site) alwaysinline noreturn nounwind {{
   call void @relay_fail_at(ptr %ctx, i64 %site)
@@ -102,6 +104,15 @@ define internal ptr @relay.allocate_bytes(ptr %ctx, i64 %exact) alwaysinline nou
   ret ptr %p
 }}
 
+define internal i64 @relay.times(i64 %bytes, i64 %size) alwaysinline nounwind {{
+  %both = call {{ i64, i1 }} @llvm.umul.with.overflow.i64(i64 %bytes, i64 %size)
+  %product = extractvalue {{ i64, i1 }} %both, 0
+  %over = extractvalue {{ i64, i1 }} %both, 1
+  %some = select i1 %over, i64 {ENDLESS}, i64 %product
+  %held = call i64 @llvm.umin.i64(i64 %some, i64 {ENDLESS})
+  ret i64 %held
+}}
+
 define internal void @relay.shell(ptr %ctx, ptr %p, i64 %size) alwaysinline nounwind {{
 entry:
   %small = icmp ule i64 %size, {LARGEST}
@@ -121,5 +132,6 @@ large:
 """)
 """`relay.fail(context, site)`, `relay.check(context)` at the start of what may go on for ever,
 `relay.retain(object)`, `relay.release(context, object)`, `relay.allocate(context, bytes)` and
-`relay.allocate_bytes` for tensors, `relay.shell(context, object, bytes)` to free what holds no references.
+`relay.allocate_bytes` for tensors, of `relay.times(bytes, size)` bytes, which never wraps, and
+`relay.shell(context, object, bytes)` to free what holds no references.
 """

@@ -29,6 +29,8 @@ free contexts are listed, the bytes of large objects: of those there are, of tho
 most that there were; and the row of a call of a function of Python."""
 SHALLOW, DEEP = 176, 184
 """And last: how far the stack may grow before this is noted, and whether it has grown further."""
+ENDLESS = 1 << 62
+"""Bytes that no machine has: in the place of every larger product of sizes."""
 GUARD = 1 << 20
 """Bytes at the end of the stack for what does not look how far it has grown."""
 OUT_OF_MEMORY, INTERRUPTED, TOO_DEEP, RAISED = -1, -2, -3, -4

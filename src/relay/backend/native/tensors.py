@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from relay.backend.native.code import Code, Value, integer
-from relay.backend.native.memory import Layout, Layouts, header, read_leaf
+from relay.backend.native.memory import ENDLESS, Layout, Layouts, header, read_leaf
 from relay.backend.native.representation import POINTER, SIZES, memory, scalar
 from relay.backend.native.texts import laid_out, texts_of
 from relay.backend.native.vectors import OneByOne, Run, element_of, vector_of
@@ -41,13 +41,12 @@ def element_size(t: TensorType) -> int:
 def new_tensor(code: Code, layouts: Layouts, t: TensorType, dims: Sequence[Value]) -> Value:
     """A new tensor, its elements not yet written."""
     start = elements_at(len(dims))
-    if all(is_constant(d) for d in dims):
-        size = integer(start + element_size(t) * prod([int(d.ref) for d in dims]))
-    else:
-        size = integer(element_size(t))
-        for d in dims:
-            size = code.op("mul", size, d)
-        size = code.op("add", size, integer(start))
+    known = element_size(t) * prod([int(d.ref) for d in dims if is_constant(d)])
+    size = integer(min(known, ENDLESS))
+    for d in dims:
+        if not is_constant(d):
+            size = code.set("i64", f"call i64 @relay.times({size}, {d})")
+    size = integer(int(size.ref) + start) if is_constant(size) else code.op("add", size, integer(start))
     p = code.call(POINTER, "@relay.allocate_bytes", [size], "call")
     assert p is not None
     code.store(integer(header(layouts.number(TENSOR))), p)
