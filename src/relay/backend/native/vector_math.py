@@ -51,7 +51,8 @@ def computed(name: str, xs: Sequence[Lane]) -> Lane:
 def quotient(x: Lane, y: Lane) -> Lane:
     """`x / y` where `y` is one number for all lanes: by its inverse, and what that leaves over.
 
-    Rounded as the division is, but for denormal results (Markstein, 1990).
+    Rounded as the division is (Markstein, 1990), but where that is denormal, or `x` so small that what is
+    left over is: below 2 ** -102 for float32.
     """
     up = y.const(2.0 ** (BIAS[y.kind] // 2)).choose(y.size().compare("olt", 2.0 ** (1 - BIAS[y.kind])), 1.0)
     x, y = x * up, y * up
