@@ -197,12 +197,12 @@ def shares(x: Expr, y: Expr, loses: str) -> tuple[Expr, Expr]:
 
 def greater(b: Scalars, x: Any, y: Any) -> Any:
     """The greater of two numbers, or NaN."""
-    return b.select(b.compare("ne", x, x), x, b.select(b.compare("gt", x, y), x, y))
+    return b.function("maximum", x, y) if is_float(x.dtype) else b.select(b.compare("gt", x, y), x, y)
 
 
 def lesser(b: Scalars, x: Any, y: Any) -> Any:
     """The lesser of two numbers, or NaN."""
-    return b.select(b.compare("ne", x, x), x, b.select(b.compare("lt", x, y), x, y))
+    return b.function("minimum", x, y) if is_float(x.dtype) else b.select(b.compare("lt", x, y), x, y)
 
 
 @operator("maximum")

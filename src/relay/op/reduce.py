@@ -232,7 +232,7 @@ class Max(Extreme):
         return [b.const(least_value(numpy, to_numpy(accumulator_name(dtype))), accumulator_name(dtype))]
 
     def combine(self, b: Scalars, totals: Sequence[Any], x: Any) -> list[Any]:
-        return [greater(b, totals[0], b.cast(x, totals[0].dtype))]
+        return [greater(b, b.cast(x, totals[0].dtype), totals[0])]
 
     def finish(self, b: Scalars, totals: Sequence[Any], dtype: str) -> Any:
         return b.cast(totals[0], dtype)
@@ -263,7 +263,7 @@ class Min(Extreme):
         return [b.const(greatest_value(numpy, to_numpy(accumulator_name(dtype))), accumulator_name(dtype))]
 
     def combine(self, b: Scalars, totals: Sequence[Any], x: Any) -> list[Any]:
-        return [lesser(b, totals[0], b.cast(x, totals[0].dtype))]
+        return [lesser(b, b.cast(x, totals[0].dtype), totals[0])]
 
     def finish(self, b: Scalars, totals: Sequence[Any], dtype: str) -> Any:
         return b.cast(totals[0], dtype)

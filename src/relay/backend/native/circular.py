@@ -11,7 +11,7 @@ from math import inf, pi, sqrt
 
 from relay.backend.native import polynomials as table
 from relay.backend.native.code import Code, Value
-from relay.backend.native.exponentials import exp, held_below, product
+from relay.backend.native.exponentials import exp, expm1_near, held_below, product
 from relay.backend.native.lanes import Lane, Whole, both, either
 from relay.backend.native.vectors import lanes_of, suffix
 
@@ -256,15 +256,13 @@ def acos(x: Lane) -> Lane:
 
 
 def erf(x: Lane) -> Lane:
-    """The error function."""
-    z, a = x * x, held_below(x.size(), 4.0 if x.short else 6.0)
-    near = x.fma(z.polynomial(table.ERF32 if x.short else table.ERF64), x)
-    return near.choose(x.size().compare("olt", 1.0), (1.0 - (erfc32(a) if x.short else erfc64(a))).signed(x))
-
-
-def erfc32(a: Lane) -> Lane:
-    """`1 - erf(a)` from 1 to 4."""
-    return exp(a.polynomial(table.ERFC32), is_near=True)
+    """The error function; that of float32 by the logarithm of what it leaves of 1."""
+    if x.short:
+        a = held_below(x.size(), 4.0)
+        return (-expm1_near(a.fma(a.polynomial(table.ERFC32), -a))).signed(x)
+    z, a = x * x, held_below(x.size(), 6.0)
+    near = x.fma(z.polynomial(table.ERF64), x)
+    return near.choose(x.size().compare("olt", 1.0), (1.0 - erfc64(a)).signed(x))
 
 
 def erfc64(a: Lane) -> Lane:

@@ -115,12 +115,13 @@ class Code:
         wanted = vector_of(type_, lanes_of(a.type))
         return a if a.type == wanted else self.set(wanted, f"{kind} {a} to {wanted}")
 
-    def intrinsic(self, name: str, *args: Value) -> Value:
-        """A function that LLVM has for a type and its vectors: `fma`, `sqrt`."""
+    def intrinsic(self, name: str, *args: Value, flags: str = "") -> Value:
+        """A function that LLVM has for a type and its vectors: `fma`, `sqrt`; with what it may assume."""
         if self.lanes and any(a.type[0] == "<" for a in args):
             args = tuple([self.spread(a) for a in args])
         kind = args[0].type
-        return self.set(kind, f"call {kind} @llvm.{name}.{suffix(kind)}({', '.join(map(str, args))})")
+        function = f"@llvm.{name}.{suffix(kind)}"
+        return self.set(kind, f"call {flags}{kind} {function}({', '.join(map(str, args))})")
 
     @contextmanager
     def rolled(self) -> Generator[None, None, None]:

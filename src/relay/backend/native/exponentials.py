@@ -4,11 +4,14 @@ Sources: argument reduction after Cody and Waite, 1980; the logarithm through `a
 after Tang, 1990; sums and products of two floats after Dekker, 1971.
 """
 
+from collections.abc import Sequence
 from math import inf, log, nan
 
 from relay.backend.native import polynomials as table
 from relay.backend.native.code import Value
+from relay.backend.native.kernels.machine import host
 from relay.backend.native.lanes import BIAS, FRACTION, Lane, Whole, both, either
+from relay.backend.native.vectors import lanes_of, vector_of
 
 LN2 = log(2)
 LN2_PARTS = {
@@ -41,24 +44,56 @@ def power_of_two(n: Whole) -> Lane:
     return ((n + BIAS[kind]) << FRACTION[kind]).bits()
 
 
-def scaled(x: Lane, n: Whole) -> Lane:
-    """`x * 2 ** n` for any `n` that is twice a normal number's exponent at most."""
+def scaled(x: Lane, whole: Lane, n: Whole, doublings: int) -> Lane:
+    """`x * 2 ** (n + doublings)`, twice a normal number's exponent at most; `whole` is `n` as a float."""
+    if lanes_of(x.value.type) and host().has_masks:
+        return scaled_at_once(x, whole + doublings if doublings else whole)
+    n = n + doublings if doublings else n
     half = n >> 1
     return x * power_of_two(half) * power_of_two(n - half)
 
 
-def exp(x: Lane, rest: Lane | None = None, doublings: int = 0, is_near: bool = False) -> Lane:
-    """`exp(x + rest) * 2 ** doublings`; a normal number for sure, if `is_near`."""
-    if not is_near:
-        x = clamped(x, *(bound - doublings * LN2 for bound in EXP_RANGE[x.kind]))
+def scaled_at_once(x: Lane, n: Lane) -> Lane:
+    """`x * 2 ** n` by the instruction that AVX-512 has for it, a register after the other."""
+    code, lanes = x.code, lanes_of(x.value.type)
+    most = host().lanes(x.kind)
+    kind = vector_of(x.kind, most)
+    name = f"@llvm.x86.avx512.mask.scalef.{'ps' if x.short else 'pd'}.512"
+    parts: list[Value] = []
+    for first in range(0, lanes, most):
+        picks = [min(i, lanes - 1) for i in range(first, first + most)]
+        a, b = (code.shuffled(v.value, v.value, picks) for v in (x, n))
+        parts.append(code.set(kind, f"call {kind} {name}({a}, {b}, {kind} poison, i{most} -1, i32 4)"))
+    while len(parts) > 1:
+        parts = [
+            code.shuffled(p, q, range(2 * lanes_of(p.type)))
+            for p, q in zip(parts[::2], parts[1::2], strict=True)
+        ]
+    (found,) = parts
+    return x.like(found if lanes >= most else code.shuffled(found, found, range(lanes)))
+
+
+def exp(x: Lane, rest: Lane | None = None, doublings: int = 0) -> Lane:
+    """`exp(x + rest) * 2 ** doublings`."""
+    x = clamped(x, *(bound - doublings * LN2 for bound in EXP_RANGE[x.kind]))
     high, low = LN2_PARTS[x.kind]
-    whole, n = (x * (1 / LN2)).nearest()
+    whole, n = x.nearest(1 / LN2)
     r = whole.fma(-low, whole.fma(-high, x))
     r = r if rest is None else r + rest
-    near = r + 1.0
-    lost = r - (near - 1.0)
-    grown = near + (r * r).fma(r.polynomial(table.EXP32 if x.short else table.EXP64), lost)
-    return grown * power_of_two(n) if is_near else scaled(grown, n + doublings if doublings else n)
+    return scaled(r.polynomial((1.0, 1.0, *exp_rest(x))), whole, n, doublings)
+
+
+def exp_rest(x: Lane) -> Sequence[float]:
+    """The coefficients of an exponential but for the first two."""
+    return table.EXP32 if x.short else table.EXP64
+
+
+def expm1_near(x: Lane) -> Lane:
+    """`exp(x) - 1`, as exact near 0 as elsewhere, for `x` from -60 to 60."""
+    whole, n = x.nearest(1 / LN2)
+    r = whole.fma(-LN2, x)
+    grown, power = (r * r).fma(r.polynomial(exp_rest(x)), r), power_of_two(n)
+    return power.fma(grown, power - 1.0)
 
 
 def split(x: Lane) -> tuple[Lane, Lane]:
@@ -146,7 +181,7 @@ def tanh(x: Lane) -> Lane:
     """The hyperbolic tangent."""
     z = x * x
     near = (x * z).fma(z.polynomial(table.TANH32 if x.short else table.TANH64), x)
-    far = 1.0 - 2.0 / (exp(held_below(x.size(), 30.0) * 2.0, is_near=True) + 1.0)
+    far = 1.0 - 2.0 / (expm1_near(held_below(x.size(), 20.0) * 2.0) + 2.0)
     return near.choose(x.size().compare("olt", 0.625), far).signed(x)
 
 

@@ -165,10 +165,12 @@ class Lane:
         """The bits as an integer."""
         return Whole(self, self.code.cast("bitcast", self.value, f"i{BITS[self.kind]}"))
 
-    def nearest(self) -> tuple["Lane", Whole]:
-        """The nearest whole number, below 2 ** 22 (51), as a float and an integer; anything for NaN."""
+    def nearest(self, scale: float = 1.0) -> tuple["Lane", Whole]:
+        """The whole number nearest to `self * scale`, below 2 ** 22 (51), as a float and an integer; anything
+        for NaN.
+        """
         magic = 1.5 * 2.0 ** FRACTION[self.kind]
-        moved = self + magic
+        moved = self + magic if scale == 1.0 else self.fma(scale, magic)
         return moved - magic, moved.bits() - self.const(magic).bits()
 
     def polynomial(self, coefficients: Sequence[float]) -> "Lane":

@@ -25,7 +25,7 @@ else, and on the stack of a thread.
 """
 LANES_LOST = 10
 """How much longer an element takes that is computed alone."""
-WORTH_KEEPING = 8
+WORTH_KEEPING = 3
 """What an element costs that is rather kept than computed again."""
 
 
