@@ -100,6 +100,15 @@ def test_an_argument_beside_one_that_is_refused_is_let_go() -> None:
     assert sys.getrefcount(x) == count
 
 
+def test_every_byte_but_0_is_true() -> None:
+    x = np.arange(70, dtype="uint8").view("bool")
+    f = function(
+        "def @main(%x: Tensor[(n,), bool]) { where(%x, 1f, 2f) + where(reverse(%x, axis=0), 4f, 8f) }"
+    )
+    np.testing.assert_array_equal(f(x), np.where(x, 1, 2) + np.where(x[::-1], 4, 8))
+    assert function("def @main(%x: Tensor[(1,), bool]) { any(%x) }")(x[2:3]) is True
+
+
 def test_parameters_are_called_anything() -> None:
     mod = relay.parse("def @main(%self: float32, %entry: float32, %what: float32) { %self - %entry * %what }")
     named = {"self": 7.0, "entry": 2.0, "what": 3.0}

@@ -126,8 +126,12 @@ def read(code: Code, of: Layout, p: Value, leaves: Sequence[str]) -> list[Value]
 
 def read_leaf(code: Code, p: Value, leaf: str) -> Value:
     """One leaf in memory."""
-    found = code.load(memory(leaf), p)
-    return code.cast("trunc", found, leaf)
+    return of_memory(code, code.load(memory(leaf), p), leaf)
+
+
+def of_memory(code: Code, found: Value, leaf: str) -> Value:
+    """A leaf, or one for each lane, as it was found in memory: every byte but 0 is true, as NumPy has it."""
+    return code.compare("icmp ne", found, integer(0, 8)) if leaf == "i1" else found
 
 
 def tag_of(code: Code, p: Value) -> Value:

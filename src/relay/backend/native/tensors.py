@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from relay.backend.native.code import Code, Value, integer
-from relay.backend.native.memory import ENDLESS, Layout, Layouts, header, read_leaf
+from relay.backend.native.memory import ENDLESS, Layout, Layouts, header, of_memory, read_leaf
 from relay.backend.native.representation import POINTER, SIZES, memory, scalar
 from relay.backend.native.texts import laid_out, texts_of
 from relay.backend.native.vectors import OneByOne, Run, element_of, vector_of
@@ -114,7 +114,7 @@ def elements(code: Code, data: Value, leaf: str, at: Value | Run) -> Value:
         found = code.gather(
             kind, code.set(vector_of(POINTER, lanes), f"getelementptr {kind}, {data}, {where}")
         )
-    return code.cast("trunc", found, leaf)
+    return of_memory(code, found, leaf)
 
 
 def every(code: Code, kind: str, p: Value, step: int) -> Value:
