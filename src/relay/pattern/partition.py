@@ -17,13 +17,15 @@ def partition(
     expr: Expr,
     attrs: Mapping[str, Any] | None = None,
     check: Callable[[Expr], bool] = lambda _: True,
+    types: Types | None = None,
 ) -> Expr:
     """`expr` with each match of `pattern` that `check` accepts as a call of a function.
 
     What wildcards and variables matched becomes the function's parameters, the rest its body.  The function
     has `attrs`, and `PartitionedFromPattern` names its operators.  A match whose inside is used elsewhere
-    stays, and matches do not overlap: the one further down wins.
+    stays, and matches do not overlap: the one further down wins.  `types` knows what `expr` mentions.
     """
+    known = Types() if types is None else types
     graph = Graph(expr)
     taken: set[Expr] = set()
     groups: dict[Expr, tuple[list[Expr], Function]] = {}
@@ -41,7 +43,7 @@ def partition(
         ):
             continue
         taken |= inside
-        groups[e] = _outlined(graph, e, inside, dict(attrs or {}))
+        groups[e] = _outlined(graph, e, inside, dict(attrs or {}), known)
     return _replaced(expr, groups)
 
 
@@ -58,7 +60,7 @@ def _inside(matcher: Matcher, root: Expr) -> set[Expr]:
 
 
 def _outlined(
-    graph: Graph, root: Expr, inside: set[Expr], attrs: dict[str, Any]
+    graph: Graph, root: Expr, inside: set[Expr], attrs: dict[str, Any], types: Types
 ) -> tuple[list[Expr], Function]:
     """The function that computes `root` from what is around `inside`, and its arguments."""
     new: dict[Expr, Expr] = {}
@@ -75,7 +77,7 @@ def _outlined(
             new[e] = e
         elif node not in inside:
             args.append(e)
-            params.append(Var(f"x{len(params)}", _known_type(e)))
+            params.append(Var(f"x{len(params)}", _known_type(e, types)))
             new[e] = params[-1]
         elif node is not e:
             if ready:
@@ -91,14 +93,14 @@ def _outlined(
             stack += [(c, False) for c in reversed(e.children)]
     label = {"PartitionedFromPattern": "".join([f"{n}_" for n in names])}
     return args, Function(
-        tuple(params), new[root], _known_type(root), attrs={**label, **attrs}, span=root.span
+        tuple(params), new[root], _known_type(root, types), attrs={**label, **attrs}, span=root.span
     )
 
 
-def _known_type(e: Expr) -> Type | None:
+def _known_type(e: Expr, types: Types) -> Type | None:
     """The type of an expression of an annotated program; None if it is not annotated."""
     try:
-        return Types()(e)
+        return types(e)
     except RelayError:
         return None
 

@@ -14,6 +14,7 @@ _NAMES = {
     "relay.transform.user": "FunctionPass ModulePass function_pass module_pass",
     "relay.transform.on_expressions": "Defunctionalization FoldConstantExpr InferTypeLocal ToANormalFormExpr"
     " to_cps un_cps",
+    "relay.transform.recasting": "recast",
     "relay.transform.example": "show",
 }
 _HOME = {name: home for home, names in _NAMES.items() for name in names.split()}

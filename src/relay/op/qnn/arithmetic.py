@@ -6,7 +6,7 @@ import numpy
 
 from relay.ir.expr import Expr
 from relay.ir.type import TensorType, Type
-from relay.op.base import INTEGRAL, instance, operator, sample
+from relay.op.base import INTEGRAL, family, instance, operator, sample
 from relay.op.composite import Composite
 from relay.op.nn.layout import Spatial
 from relay.op.numeric import apply, dims
@@ -29,6 +29,7 @@ SCALED = (
 )
 
 
+@family
 class Pairwise(Composite):
     """Two quantised tensors of one base type whose shapes broadcast, to a third of that base type."""
 
@@ -182,10 +183,6 @@ class QnnAvgPool2D(Composite):
         sample("1x2x4x5 int8", A, P, B, Q, pool_size=(2, 2), strides=(2, 2), layout="NCHW"),
     )
 
-    def pool(self) -> dict[str, Any]:
-        """The attributes of `nn.avg_pool2d`."""
-        return self.attributes()
-
     def infer(
         self,
         t: Typing,
@@ -197,12 +194,12 @@ class QnnAvgPool2D(Composite):
     ) -> Type:
         t.dtype_in(data, INTEGRAL, "the data")
         check_number(t, input_scale, input_zero_point, output_scale, output_zero_point)
-        return instance("nn.avg_pool2d", self.pool()).infer(t, data)
+        return instance("nn.avg_pool2d", self.attributes()).infer(t, data)
 
     def decompose(self, types: Any, data: Expr, *scales: Expr) -> Expr:
         a, p, c, r = (laid(v, t, 0, 1) for v, t in zip(scales, types[1:], strict=True))
         whole = centred(data, types[0], scales[1], types[2], 0).cast("float32")
-        mean = whole.of("nn.avg_pool2d", **self.pool())
+        mean = whole.of("nn.avg_pool2d", **self.attributes())
         away = (mean.of("abs") + 0.5).of("floor") * mean.of("sign")
         none = Term(apply("zeros_like", p.expr), p.dtype)
         found = requantised(away.cast("int32"), (a, c), (none, r), ROUNDING)

@@ -9,7 +9,7 @@ from relay.op.signatures import DType, Operand
 def abs(data: Operand, *scales: Operand) -> Call:
     """The absolute value of quantised data."""
 
-def add(*xs: Operand) -> Call:
+def add(*xs: Operand, lhs_axis: int = -1, rhs_axis: int = -1) -> Call:
     """The sum of quantised tensors, quantised by `output_scale` and `output_zero_point`."""
 
 def avg_pool2d(
@@ -134,7 +134,7 @@ def leaky_relu(
 def log(data: Operand, *scales: Operand) -> Call:
     """The natural logarithm of quantised data."""
 
-def mul(*xs: Operand) -> Call:
+def mul(*xs: Operand, lhs_axis: int = -1, rhs_axis: int = -1) -> Call:
     """The product of quantised tensors, quantised by `output_scale` and `output_zero_point`."""
 
 def quantize(
@@ -189,7 +189,7 @@ def softmax(data: Operand, *scales: Operand, axis: int = -1) -> Call:
 def sqrt(data: Operand, *scales: Operand) -> Call:
     """The square root of quantised data."""
 
-def subtract(*xs: Operand) -> Call:
+def subtract(*xs: Operand, lhs_axis: int = -1, rhs_axis: int = -1) -> Call:
     """The difference of quantised tensors, quantised by `output_scale` and `output_zero_point`."""
 
 def tanh(data: Operand, *scales: Operand) -> Call:
