@@ -13,6 +13,7 @@ from relay.backend.native.scalars import Number
 from relay.backend.native.space import is_pointwise, operands
 from relay.backend.native.tensors import place_of
 from relay.backend.native.vectors import OneByOne, Run
+from relay.backend.native.views import View
 from relay.ir.expr import Call, Expr
 from relay.ir.type import TensorType
 from relay.op.base import Fusion
@@ -29,6 +30,8 @@ class Room:
     kind: str
     axes: Sequence[int]
     counts: Sequence[Index]
+    ahead: Sequence[tuple[View, Index, bool]] = ()
+    """Tensors that are fetched while it fills: how far on from the element at hand, and whether to write."""
     is_used: bool = False
     is_full: bool = False
     """Whether all of the row has been computed."""
@@ -89,6 +92,8 @@ class Lazy:
         code = self.b.code
         self.room.is_used = True
         code.store_lanes(code.cast("zext", code.spread(found.value), self.room.kind), p)
+        for view, beyond, is_written in self.room.ahead:
+            view.fetch(place, beyond, is_written)
         return found
 
     def kept_at(self, room: Room, place: tuple[Index, ...]) -> Value:

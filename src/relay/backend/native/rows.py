@@ -25,6 +25,8 @@ else, and on the stack of a thread.
 """
 LANES_LOST = 10
 """How much longer an element takes that is computed alone."""
+NEAR = 1 << 20
+"""Bytes of a tensor that one core's cache may hold."""
 WORTH_KEEPING = 3
 """What an element costs that is rather kept than computed again."""
 
@@ -154,6 +156,12 @@ def place(rank: int, groups: Sequence[Axes], index: Sequence[Index]) -> tuple[In
     return tuple(found)
 
 
+def is_near(b: Loops, x: View) -> bool:
+    """Whether a tensor may well lie in the cache of a core."""
+    count = b.count(x.sizes)
+    return isinstance(count, int) and count * SIZES[memory(scalar(x.dtype))] <= NEAR
+
+
 class Rows:
     """Tensors that are computed row by row."""
 
@@ -254,6 +262,7 @@ class Rows:
         if is_across != bool(lanes) or self.groups[-1].count(self.b, self.sizes) == 1:
             return
         self.rooms, left = [], LARGEST_ROOMS
+        ahead = self.ahead()
         for x in self.several():
             counts = [self.sizes[a] for a in self.axes]
             count = self.b.count(counts)
@@ -263,8 +272,20 @@ class Rows:
             size = -(-count // 64) * 64 * SIZES[kind] * max(1, lanes)
             if size <= min(left, LARGEST_ROOM):
                 left -= size
-                x.room = Room(self.b.code.room(size), kind, self.axes, counts)
+                x.room, ahead = Room(self.b.code.room(size), kind, self.axes, counts, ahead), ()
                 self.rooms.append(x.room)
+
+    def ahead(self) -> Sequence[tuple[View, Index, bool]]:
+        """What the first pass over a row fetches of large tensors: the results of this row, operands of the
+        next; processors foresee no more than the rest of a page.
+        """
+        if self.is_across():
+            return ()
+        views = [x for x in [*below(self.roots), *self.outs.values()] if isinstance(x, View)]
+        far = [x for x in views if x.sizes == self.sizes and not is_near(self.b, x)]
+        row = self.b.count([self.sizes[a] for a in self.axes])
+        results = list(self.outs.values())
+        return [(x, 0, True) if x in results else (x, row, False) for x in far]
 
     def passed(self) -> None:
         """What has been put into rooms is there."""

@@ -6,7 +6,7 @@ from typing import Any, TypeGuard, cast
 from relay.backend.native.code import Value
 from relay.backend.native.indices import Index, Indices, value
 from relay.backend.native.memory import release
-from relay.backend.native.representation import POINTER, scalar
+from relay.backend.native.representation import POINTER, SIZES, memory, scalar
 from relay.backend.native.scalars import Number
 from relay.backend.native.tensors import (
     DATA,
@@ -14,11 +14,15 @@ from relay.backend.native.tensors import (
     element,
     elements,
     new_tensor,
+    place_of,
     set_element,
     set_elements,
 )
 from relay.backend.native.vectors import OneByOne, Run
 from relay.ir.type import TensorType, TupleType, Type
+
+LINE = 64
+"""Bytes that caches fetch at once, on most processors."""
 
 
 class View:
@@ -58,6 +62,16 @@ class View:
             raise OneByOne
         else:
             set_element(self.b.code, self.data, value(at), x.value)
+
+    def fetch(self, index: Sequence[Index], beyond: Index, is_written: bool) -> None:
+        """Have the processor fetch neighbours, the first of them so far on from an index."""
+        code, at = self.b.code, self.b.plus(self.b.position(index, self.sizes), beyond)
+        if self.data is None or not isinstance(at, Run) or at.step != 1:
+            return
+        kind = memory(scalar(self.dtype))
+        first = place_of(code, self.data, kind, value(at.first))
+        for line in range(0, code.lanes * SIZES[kind], LINE):
+            code.do(f"call void @llvm.prefetch.p0({code.at(first, line)}, i32 {is_written:d}, i32 3, i32 1)")
 
     def leaf(self) -> Value:
         """What the program goes on with: the object, or the number that was written."""
