@@ -206,3 +206,31 @@ def test_the_command_writes_a_model(tmp_path: Path) -> None:
     assert cli("run", str(out), "[[1.0, 1.0]]").output.split() == ["[[1.0,", "5.0,", "9.0]]"]
     assert cli("export", str(source), "-o", "net.txt").status == 2
     assert "error[cannot-write]" in cli("export", str(source), "-o", str(tmp_path / "no" / "net.onnx")).output
+
+
+@pytest.mark.parametrize("limit", [2**30, 0], ids=["one file", "weights beside it"])
+def test_models_are_written_whole_or_not_at_all(
+    limit: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import onnx
+
+    from relay.frontend.onnx.export import api
+
+    monkeypatch.setattr(api, "LARGEST", limit)
+    w = np.arange(1024, dtype="float32").reshape(1, 1024)
+    mod = relay.parse("def @main(%x: Tensor[(1, 1024), float32], %w: Tensor[(1, 1024), float32]) { %x * %w }")
+    out = tmp_path / "m.onnx"
+    for _ in range(2):  # what was there is replaced
+        api.save_onnx(relay.frontend.to_onnx(mod, {"w": w}), out)
+        assert np.array_equal(onnx.numpy_helper.to_array(onnx.load(out).graph.initializer[0]), w)
+    assert {p.name for p in tmp_path.iterdir()} == {"m.onnx"} | ({"m.onnx.data"} if limit == 0 else set())
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    before = out.read_bytes()
+    monkeypatch.setattr("os.replace", full)
+    monkeypatch.setattr(Path, "replace", full)
+    with pytest.raises(RelayError, match="No space left"):
+        api.save_onnx(relay.frontend.to_onnx(mod, {"w": w}), out)
+    assert out.read_bytes() == before

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from relay.diagnostic import fail
@@ -12,6 +13,7 @@ from relay.ir.collector import paused
 from relay.ir.expr import Function
 from relay.ir.module import IRModule
 from relay.ir.type import ANY, Dim
+from relay.text.files import write_atomically
 
 IR_VERSION = 10
 """The version of the file format that goes with `OPSET`."""
@@ -48,19 +50,21 @@ def save_onnx(model: Any, path: str | Path) -> None:
     """Write a model; weights of 2 GiB and more go to `path` with `.data` at its end (`cannot-write`)."""
     import onnx
 
+    if sum([len(t.raw_data) for t in model.graph.initializer]) < LARGEST:
+        write_atomically(str(path), lambda out: out.write(model.SerializeToString()))
+        return
     library: Any = onnx
-    large = sum([len(t.raw_data) for t in model.graph.initializer]) >= LARGEST
+    target, data = Path(path), f"{Path(path).name}.data"
     try:
-        library.save_model(
-            model,
-            str(path),
-            save_as_external_data=large,
-            location=f"{Path(path).name}.data",
-            size_threshold=1024,
-        )
+        with TemporaryDirectory(dir=target.parent, prefix=f".{target.name}.") as made:
+            staged = Path(made, target.name)
+            library.save_model(
+                model, str(staged), save_as_external_data=True, location=data, size_threshold=1024
+            )
+            staged.with_name(data).replace(target.with_name(data))
+            staged.replace(target)
     except OSError as error:
-        reason = error.strerror or str(error)
-        fail("cannot-write", f"`{path}` cannot be written: {reason}", hint="write somewhere else")
+        fail("cannot-write", f"`{path}` cannot be written: {error.strerror or error}")
 
 
 def _needs_onnx() -> None:
