@@ -69,6 +69,13 @@ def test_a_program_is_compiled_and_run_from_its_file() -> None:
         assert ran.output.startswith("error[")
 
 
+@pytest.mark.parametrize("command", ["compile", "export"])
+def test_weights_that_no_parameter_is_called_like_are_not_passed_over(command: str) -> None:
+    np.savez("weights.npz", kk=np.float32(3))
+    ran = cli(command, "affine.relay", "--weights", "weights.npz")
+    assert (ran.status, "error[unknown-input]" in ran.output) == (1, True)
+
+
 def test_weights_become_constants() -> None:
     np.savez("weights.npz", k=np.float32(3), unused=np.ones(3))
     assert cli("compile", "affine.relay", "--weights", "weights.npz", "-o", "out.rlo").output == ""

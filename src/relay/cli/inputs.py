@@ -153,10 +153,17 @@ def read_weights(name: str) -> dict[str, Input]:
 
 
 def weights_of_main(mod: IRModule, name: str) -> dict[str, np.ndarray[Any, Any]]:
-    """The arrays of a file that have the names of parameters of `@main`."""
+    """The arrays of a file that have the names of parameters of `@main`; none at all is `unknown-input`."""
     main = mod["main"]
     names = [p.name_hint for p in main.params] if isinstance(main, Function) else []
-    return {n: x.array for n, x in read_weights(name).items() if n in names and x.array is not None}
+    weights = read_weights(name)
+    found = {n: x.array for n, x in weights.items() if n in names and x.array is not None}
+    if not found:
+        message = f"`{name}` has no array that a parameter of `@main` is called like"
+        holds = f"it has {_listing(list(weights))}" if weights else "it is empty"
+        takes = f"the parameters are {_listing(names)}" if names else "`@main` has no parameters"
+        fail("unknown-input", message, hint=f"{holds}; {takes}")
+    return found
 
 
 def read_npy(data: bytes, name: str, member: str = "") -> np.ndarray[Any, Any]:
