@@ -288,3 +288,24 @@ def test_characters_that_do_not_exist_are_refused() -> None:
     assert (
         "error[bad-array-file]: `s.npy` is broken: it has characters" in cli("run", "s.relay", "s.npy").output
     )
+
+
+@pytest.mark.parametrize("command", ["run", "bench"])
+def test_option_that_there_is_none_of_is_wrong_usage_and_no_input(command: str) -> None:
+    ran = cli(command, "net.relay", "x.npy", "w.npy", "--wieghts", "w.npz")
+    assert ran.status == 2
+    assert "--weights" in ran.output
+
+
+@pytest.mark.parametrize("more", [["--output", "y.npz"], ["--backend", "interpreter"]], ids=" ".join)
+def test_profile_takes_no_option_that_it_would_not_heed(more: list[str]) -> None:
+    ran = cli("run", "net.relay", "x.npy", "w.npy", "--profile", *more)
+    assert (ran.status, more[0] in ran.output, Path("y.npz").exists()) == (2, True, False)
+
+
+@pytest.mark.parametrize("name", ["net.onnx", "net.pt2", "net.rlo"])
+def test_models_and_compiled_programs_are_told_from_text(name: str) -> None:
+    Path(name).write_bytes(b"\xff\xfe")
+    ran = cli("check", name)
+    assert "error[not-text]" in ran.output
+    assert "`relay run`" in ran.output

@@ -11,7 +11,7 @@ import numpy as np
 from relay.cli.files import read_module
 from relay.cli.inputs import Input, arrange, read_weights
 from relay.cli.progress import progress
-from relay.cli.run import command, entry_of
+from relay.cli.run import command, entry_of, refuse_options
 from relay.diagnostic import fail
 from relay.ir.dtype import is_float, to_numpy
 from relay.ir.expr import Expr, Function
@@ -58,6 +58,7 @@ def bench(
     """
     from relay.typecheck.infer import infer
 
+    refuse_options((file, *args))
     with progress("checking"):
         mod = infer(read_module(file))
     name = entry.removeprefix("@")

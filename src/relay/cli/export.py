@@ -29,7 +29,7 @@ def export(file: str, output: str | None, weights: str | None) -> None:
     once.  Weights of 2 GiB and more go to a file beside the model.
     """
     if output is not None and not output.endswith(".onnx"):
-        raise click.BadParameter("its name ends in .onnx", param_hint="--output")
+        raise click.BadParameter("its name has to end in .onnx", param_hint="--output")
     if file == STDIN and output is None:
         raise click.UsageError("a program from standard input needs -o FILE")
     from relay.frontend.onnx.export.api import save_onnx, to_onnx

@@ -33,7 +33,7 @@ def import_model(
     Variables have the model's names, and errors point to the model's nodes.
     """
     if output is not None and not output.endswith(".relay"):
-        raise click.BadParameter("its name ends in .relay", param_hint="--output")
+        raise click.BadParameter("its name has to end in .relay", param_hint="--output")
     if model.endswith(EXPORTED) and (shapes or opset is not None):
         raise click.UsageError("--shape and --opset are for ONNX models")
     if report:
@@ -74,6 +74,8 @@ def shape_of(text: str) -> tuple[str, tuple[object, ...]]:
     from relay.ir.type import ANY
 
     name, _, sizes = text.rpartition("=")
+    if not name:
+        raise click.BadParameter("write NAME=SIZES, as in x=1,3,?", param_hint="--shape")
     found: list[object] = []
     for size in sizes.strip("()[] ").split(","):
         if not size.strip():
@@ -85,6 +87,4 @@ def shape_of(text: str) -> tuple[str, tuple[object, ...]]:
                 hint="write 1,3,224,224 or ?",
             )
         found.append(ANY if size.strip() == "?" else int(size))
-    if not name:
-        raise click.BadParameter("write NAME=SIZES", param_hint="--shape")
     return name, tuple(found)

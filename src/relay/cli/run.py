@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -75,16 +76,17 @@ def run(
     the parameters in order; NAME=VALUE fills one by name.
     """
     args = (*args, *more)
-    for arg in (file, *args):
-        if OPTION.fullmatch(arg) and not arg.startswith(NEGATIVE):
-            raise click.NoSuchOption(arg)
+    refuse_options((file, *args))
     if [file, *args].count(STDIN) > 1:
         raise click.UsageError("standard input can be read only once")
     if output is not None and not output.endswith((".npz", ".safetensors")):
-        raise click.BadParameter("its name ends in .npz or .safetensors", param_hint="--output")
+        raise click.BadParameter("its name has to end in .npz or .safetensors", param_hint="--output")
     name = entry.removeprefix("@")
     by_name = {} if weights is None else read_weights(weights)
     if profile or trace is not None:
+        if output is not None or backend != BACKENDS[0]:
+            other = "--output" if output is not None else f"--backend {backend}"
+            raise click.UsageError(f"--profile and --trace time machine code and keep no value: drop {other}")
         profiled(file, name, args, by_name, trace)
         return
     if file.endswith(COMPILED):
@@ -101,6 +103,16 @@ def run(
         click.echo(show(value))
     else:
         save(output, value)
+
+
+def refuse_options(args: Sequence[str]) -> None:
+    """Wrong usage, where an option that the command does not have would be taken for an input."""
+    ctx = click.get_current_context()
+    known = [name for p in ctx.command.params if isinstance(p, click.Option) for name in p.opts]
+    for arg in args:
+        if OPTION.fullmatch(arg) and not arg.startswith(NEGATIVE):
+            name = arg.partition("=")[0]
+            raise click.NoSuchOption(name, possibilities=get_close_matches(name, known), ctx=ctx)
 
 
 def program_of(
