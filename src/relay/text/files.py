@@ -37,8 +37,18 @@ def as_text(data: bytes, name: str) -> str:
         fail(
             "not-text",
             f"`{name}` is not UTF-8 text: byte {error.start} is 0x{data[error.start]:02x}",
-            hint="a program is a text file; tensors go after it, as inputs",
+            hint=OTHER_KINDS.get(
+                Path(name).suffix, "a program is a text file; tensors go after it, as inputs"
+            ),
         )
+
+
+OTHER_KINDS = {
+    ".onnx": "`relay import` makes a program of a model; `relay run` runs one at once",
+    ".pt2": "`relay import` makes a program of a model; `relay run` runs one at once",
+    ".rlo": "a compiled program is run by `relay run`; other commands take the program that it was made of",
+}
+"""What to do with files that are no text, by how their names end."""
 
 
 Write = Callable[[BinaryIO], object]

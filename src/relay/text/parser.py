@@ -91,6 +91,7 @@ def parse_expr(
                 "unexpected-token",
                 "expected an expression, found the end of the text",
                 items.here(len(items.kinds) - 1),
+                hint="write a value, such as 3, [1.0, 2.0] or f(2)",
             )
         return items.result
 

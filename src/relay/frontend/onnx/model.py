@@ -17,6 +17,9 @@ SHOWN = 8
 """So many nodes are named where a model cannot be converted."""
 
 
+AGAIN = "export the model again, or copy the whole file"
+
+
 def read_model(model: Any) -> tuple[Any, str, Path | None]:
     """A model, what it is called, and the folder it is in (`onnx-model`, `cannot-read`)."""
     try:
@@ -46,9 +49,9 @@ def parsed(data: bytes, name: str) -> Any:
     try:
         proto.ParseFromString(data)
     except (DecodeError, ValueError, RuntimeError, UnicodeDecodeError):
-        fail("onnx-model", f"`{name}` is not an ONNX model, or not all of one")
+        fail("onnx-model", f"`{name}` is not an ONNX model, or not all of one", hint=AGAIN)
     if not proto.HasField("graph"):
-        fail("onnx-model", f"`{name}` holds no graph", hint="export the model again")
+        fail("onnx-model", f"`{name}` holds no graph", hint=AGAIN)
     check_names(proto, name)
     return proto
 
@@ -69,7 +72,7 @@ def check_names(proto: Any, name: str) -> None:
         dims = [d for v in g.input for d in v.type.tensor_type.shape.dim]
         names += [d.dim_param for d in dims]
     if not all(isinstance(n, str) for n in names):
-        fail("onnx-model", f"`{name}` has a name that is no text", hint="export the model again")
+        fail("onnx-model", f"`{name}` has a name that is no text", hint=AGAIN)
 
 
 def opsets_of(proto: Any, opset: int | None = None) -> dict[str, int]:
