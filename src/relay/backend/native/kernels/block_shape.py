@@ -13,22 +13,32 @@ ROWS, COLUMNS = 160, 576
 """About how many rows and columns a block has."""
 PIECES = 8
 """How many pieces of work are enough for the threads, if each has to pack rows."""
+LONGEST = 512
+"""The most of the summed dimension that a tile goes through if it reads rows where they are."""
 LOWEST = 4
 """Tiles that a block has below each other for those pieces."""
 EVEN = 4
 """How many tiles below each other are made as high as each other, at most."""
 NARROW = 1.06
-"""What a number costs in tiles of two vectors, in what it does in tiles of three: more loads."""
+"""What a number costs in tiles of two vectors, in what it does in tiles of three, usually: more loads."""
 
 
 class Shape:
     """Products of `rows x depth` and `depth x columns` numbers, summed in float32 or float64."""
 
     def __init__(
-        self, b: Loops, dtype: str, rows: Index, depth: Index, columns: Index, pitch: Index | None = None
+        self,
+        b: Loops,
+        dtype: str,
+        rows: Index,
+        depth: Index,
+        columns: Index,
+        pitch: Index | None = None,
+        narrow: float = NARROW,
     ) -> None:
         """`dtype` is the base type of sums; rows of the result are `pitch` numbers apart, if these are more
-        than its columns.
+        than its columns; `narrow` is what a number costs in tiles of two vectors, in what it does in tiles of
+        three.
         """
         self.b = b
         self.machine = host()
@@ -37,7 +47,7 @@ class Shape:
         self.size = SIZES[self.kind]
         self.rows, self.depth, self.columns = rows, depth, columns
         self.pitch = columns if pitch is None else pitch
-        self.vectors = self.vectors_of_tiles()
+        self.vectors = self.vectors_of_tiles(narrow)
         self.height = self.height_of_tiles()
         self.width = self.vectors * self.machine.lanes(self.kind)
         self.panels = self.parts(columns, self.width)
@@ -56,14 +66,14 @@ class Shape:
         self.second: Value | None = None
         """Where the packed panels of the second operand are."""
 
-    def vectors_of_tiles(self) -> int:
+    def vectors_of_tiles(self, narrow: float) -> int:
         """Vectors in a row of a tile: three where there are registers, and few columns are left over."""
         lanes, n = self.machine.lanes(self.kind), self.columns
         if not self.machine.is_wide:
             return 2
         if not isinstance(n, int):
             return 3
-        cost = {2: NARROW * -(-n // (2 * lanes)) * 2, 3: -(-n // (3 * lanes)) * 3}
+        cost = {2: narrow * -(-n // (2 * lanes)) * 2, 3: -(-n // (3 * lanes)) * 3}
         return min(cost, key=lambda width: cost[width])
 
     def vectors_of_edge(self) -> int:
@@ -103,6 +113,9 @@ class Shape:
         if self.has_few_rows:
             self.by_panels = True
             self.high = self.height_of_blocks(self.parts(self.rows, 2))
+        else:
+            self.rounds = self.b.larger(1, self.parts(self.depth, LONGEST))
+            self.deep = self.parts(self.depth, self.rounds)
 
     @property
     def has_few_rows(self) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 
 from relay.backend.native.code import POINTER, VOID, Value
 from relay.backend.native.indices import Index, value
-from relay.backend.native.kernels.block_shape import PIECES
+from relay.backend.native.kernels.block_shape import NARROW, PIECES
 from relay.backend.native.kernels.blocks import MOVE, SUM, Blocks
 from relay.backend.native.kernels.convolutions import matrix_of
 from relay.backend.native.kernels.filters import TAPS, FilterTransform
@@ -28,16 +28,18 @@ POINTS = 1 << 20
 """Bytes that the points of a block lie in, about."""
 PRODUCTS = 1 << 17
 """Bytes of the products of a block and a group of panels, about."""
+SEVERAL = 3
+"""Tiles of points below each other in a block, where filters are too large for caches: blocks read all."""
 MOST = 1024
 """Channels at most: the points of the lowest block still lie on the stack."""
-TRANSFORMED, STREAMED, CACHE = 0.3, 0.15, 1 << 22
+TRANSFORMED, STREAMED, CACHE = 0.3, 0.06, 1 << 21
 """Nanoseconds for a point of a channel or filter, and for a byte of filters beyond those that caches hold."""
 MADE = 1.0
 """Nanoseconds for a point of a filter that is not known before: it goes to new memory."""
 WHOLE = 16
 """Filters that are transformed while the program runs come in multiples of this: whole vectors."""
-GAIN = 1.1
-"""How much quicker it is at least than the products of all taps where it is chosen."""
+FEW = 16
+"""Tiles of points that wait for filters more than they compute: narrow panels are as good for them."""
 
 
 def size_of_tiles(c: WindowProduct, views: Sequence[Any], sizes: Sequence[Index], dtype: str) -> int:
@@ -56,7 +58,7 @@ def size_of_tiles(c: WindowProduct, views: Sequence[Any], sizes: Sequence[Index]
     is_constant = isinstance(weight, Weight)
     if channels > MOST or not (is_constant or filters % WHOLE == 0):
         return 0
-    costs = {0: images * height * width * TAPS**2 * channels * (SUM * filters + MOVE) / GAIN}
+    costs = {0: images * height * width * TAPS**2 * channels * (SUM * filters + MOVE)}
     for size in PAIRS:
         points = (size + TAPS - 1) ** 2
         tiles = images * -(-height // size) * -(-width // size)
@@ -90,7 +92,9 @@ class Winograd(Sums):
         self.grid: list[Index] = [images, *[b.quotient(b.plus(n, size - 1), size) for n in (height, width)]]
         """Images, and tiles below and beside each other in one."""
         self.channels = self.x.sizes[-1]
-        blocks = self.blocks = Blocks(b, dtype, b.count(self.grid), self.channels, filters)
+        tiles = b.count(self.grid)
+        narrow = 1.0 if known(tiles) <= FEW else NARROW
+        blocks = self.blocks = Blocks(b, dtype, tiles, self.channels, filters, narrow=narrow)
         lanes = blocks.machine.lanes(blocks.kind)
         blocks.deep = b.times(blocks.parts(blocks.deep, lanes), lanes)
         blocks.rounds = b.larger(1, blocks.parts(self.channels, blocks.deep))
@@ -101,7 +105,9 @@ class Winograd(Sums):
         blocks = self.blocks
         tiles, panels = known(blocks.rows), known(blocks.panels)
         lowest = blocks.height * PITCH * blocks.size * known(blocks.rounds)
-        several = min(POINTS // (self.points * lowest), tiles // (PIECES * blocks.height))
+        size = self.points * known(self.channels) * known(self.sizes[-1]) * blocks.size
+        wanted = SEVERAL if size >= 2 * CACHE else tiles // (PIECES * blocks.height)
+        several = min(POINTS // (self.points * lowest), wanted)
         blocks.high = self.high = known(blocks.height_of_blocks(max(1, several) * blocks.height))
         count = max(1, -(-tiles // self.high))
         wide = -(-panels // -(-PIECES // count))
