@@ -11,6 +11,7 @@ peak is what tiles reach on operands that stay in the first cache, once for each
 import argparse
 import json
 import os
+import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -21,13 +22,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from peers import JSON, interval
+from peers import JSON, busy, interval
 
 PAUSE = 0.025
 """Seconds of calls before those that count, on several threads: those of OpenMP spin for some 15 ms before
 they sleep."""
 SHORT = 0.003
 """Seconds of calls that count, about."""
+CPUS = sorted(os.sched_getaffinity(0))
 ONEDNN = "oneDNN"
 Array = Any
 rng = np.random.default_rng(0)
@@ -191,6 +193,18 @@ def seconds(call: Callable[[], Any], times: int, clock: Callable[[], float], pau
     return (clock() - start) / times
 
 
+def give_processors(call: Callable[[], Any], threads: int) -> None:
+    """Give each of the threads that a call takes a processor of its own: beside other processes, two of them
+    may stay on one.
+    """
+    before, main = busy(), threading.get_native_id()
+    seconds(call, 1, time.perf_counter, PAUSE)
+    spent = {task: ran - before.get(task, 0) for task, ran in busy().items() if task != main}
+    hardest = sorted(spent, key=lambda task: -spent[task])[: threads - 1]
+    for task, cpu in zip([main, *hardest], CPUS, strict=False):
+        os.sched_setaffinity(task, {cpu})
+
+
 def measured(name: str, threads: int, rounds: int) -> dict[str, Any]:
     """The entry of a case."""
     from relay.backend.native.kernels.peak import Peak
@@ -199,6 +213,8 @@ def measured(name: str, threads: int, rounds: int) -> dict[str, Any]:
     calls = ways.calls | {"peak": peak}
     clock = time.thread_time if threads == 1 else time.perf_counter
     pause = 0.0 if threads == 1 else PAUSE
+    for call in ways.calls.values() if threads > 1 else ():
+        give_processors(call, threads)
     times = {
         s: max(1, round(SHORT / min(seconds(f, 1, clock, 0) for _ in range(3)))) for s, f in calls.items()
     }
