@@ -123,6 +123,17 @@ def by_runtime(model: Any, inputs: dict[str, Any]) -> list[np.ndarray[Any, Any]]
     return flat(session.run(None, inputs))
 
 
+def test_quotients_of_floats_are_rounded_as_numpy_rounds_them() -> None:
+    x = np.array([1, -1, 6, 5.5, np.inf, 0, 3, np.nan, -1, 1], "float32")
+    y = np.array([0.1, 0.1, 0.2, -2, 2, 3, 0, 1, np.inf, -np.inf], "float32")
+    text = "def @main(%x: Tensor[(10,), float32], %y: Tensor[(10,), float32]) { floor_divide(%x, %y) }"
+    model = exported(relay.parse(text))
+    with np.errstate(all="ignore"):
+        wanted = np.floor_divide(x, y)
+    for found in (reimported(model, [x, y]), by_runtime(model, dict(zip(("x", "y"), (x, y), strict=True)))):
+        np.testing.assert_array_equal(found[0], wanted)
+
+
 def kinds(model: Any) -> list[str]:
     return [n.op_type for n in model.graph.node]
 

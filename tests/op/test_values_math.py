@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import relay
 from op.concrete import infer, run
 from op.operands import random_array
 from relay.diagnostic import RelayError
@@ -135,6 +136,14 @@ def test_integer_division_by_zero_is_a_diagnostic(name: str, dtype: str) -> None
         with pytest.raises(RelayError) as error:
             run(name, one, y)
         assert error.value.codes == ("divide-by-zero",)
+
+
+@pytest.mark.parametrize("name", ["divide", "floor_divide", "trunc_mod", "floor_mod"])
+def test_nothing_divided_by_zero_is_nothing(name: str) -> None:
+    mod = relay.parse(f"def @main(%x: Tensor[(n,), int32], %y: int32) {{ {name}(%x, %y) }}")
+    for executor in ("debug", "native"):
+        call = relay.create_executor(executor, mod=mod).evaluate()
+        assert call(np.zeros(0, "int32"), np.int32(0)).shape == (0,)
 
 
 def test_float_division_by_zero_is_infinite_or_nan() -> None:

@@ -43,7 +43,7 @@ class Division(Arithmetic):
 
     def reference(self, np: Numpy, lhs: Array, rhs: Array) -> Array:
         if is_integer(dtype_name(rhs.dtype)):
-            check_divisor(rhs)
+            check_divisor(lhs, rhs)
             return through_wide(partial(type(self).integer, np), lhs, rhs)
         return self.floating(np, lhs, rhs)
 
@@ -65,15 +65,15 @@ class Division(Arithmetic):
 def _checked(integer: Callable[..., Any]) -> Callable[..., Any]:
     def divide(x: Any, y: Any) -> Any:
         if not (y if y.ndim == 0 else y.all()):
-            check_divisor(y)
+            check_divisor(x, y)
         return integer(numpy, x, y)
 
     return divide
 
 
-def check_divisor(y: Array) -> None:
-    """Refuse a divisor with a zero in it (`divide-by-zero`)."""
-    if any_true(y == 0):
+def check_divisor(x: Array, y: Array) -> None:
+    """Refuse a divisor with a zero in it (`divide-by-zero`), unless there is nothing to divide."""
+    if x.size and any_true(y == 0):
         fail("divide-by-zero", "integer division by zero", hint="cast to a float type for an infinite result")
 
 

@@ -71,10 +71,15 @@ def floor_mod(g: Graph, op: Any, x: Value, y: Value) -> str:
     """The remainder with the sign of the divisor."""
     if is_integer(x.dtype):
         return g.add("Mod", x, y)
+    rest, moved = _rest(g, x, y)
+    return g.add("Where", moved, g.add("Add", rest, y), rest)
+
+
+def _rest(g: Graph, x: Value, y: Value) -> tuple[str, str]:
+    """The remainder of floats with the sign of the dividend, and whether that is not the divisor's."""
     rest, zero = g.add("Mod", x, y, fmod=1), g.scalar(0, x)
     apart = g.add("Xor", g.add("Less", rest, zero), g.add("Less", y, zero))
-    moved = g.add("And", apart, g.add("Not", g.add("Equal", rest, zero)))
-    return g.add("Where", moved, g.add("Add", rest, y), rest)
+    return rest, g.add("And", apart, g.add("Not", g.add("Equal", rest, zero)))
 
 
 @exports("floor_divide")
@@ -82,7 +87,10 @@ def floor_divide(g: Graph, op: Any, x: Value, y: Value) -> str:
     """The quotient rounded down."""
     if is_integer(x.dtype):
         return g.add("Div", g.add("Sub", x, g.add("Mod", x, y)), y)
-    return g.add("Floor", g.add("Div", x, y))
+    rest, moved = _rest(g, x, y)
+    whole = g.add("Round", g.add("Div", g.add("Sub", x, rest), y))
+    lower = g.add("Sub", whole, g.cast(moved, x.dtype))
+    return g.add("Where", g.add("Equal", y, g.scalar(0, x)), g.add("Div", x, y), lower)
 
 
 @exports("trunc_divide")
