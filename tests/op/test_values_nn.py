@@ -4,6 +4,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+import relay
 from op.concrete import decomposed, infer, run, symbolic
 from op.onnx_node import onnx_node
 from relay.diagnostic import RelayError
@@ -316,6 +317,19 @@ def test_upsampling_agrees_with_onnx(scale, method: str, mode: str, align: bool)
         layout="NHWC",
     )
     close(last, want.transpose(0, 2, 3, 1))
+
+
+@pytest.mark.parametrize("executor", ["debug", "native"])
+def test_what_is_no_number_stays_where_upsampling_reads_it(executor: str) -> None:
+    torch = pytest.importorskip("torch")
+    x = np.random.default_rng(0).normal(size=(1, 2, 3, 4)).astype("float32")
+    x[0, 0, 1, 1], x[0, 1, 0, 3] = np.nan, np.inf
+    how = 'scale_h=2, scale_w=2, method="bilinear", align_corners=True'
+    mod = relay.parse(f"def @main(%x: Tensor[(1, 2, 3, 4), float32]) {{ nn.upsampling(%x, {how}) }}")
+    found = relay.create_executor(executor, mod=mod).evaluate()(x)
+    up = torch.nn.functional.interpolate
+    wanted = up(torch.tensor(x), scale_factor=2, mode="bilinear", align_corners=True).numpy()
+    np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-6)
 
 
 @pytest.mark.parametrize("mode", ["half_pixel", "align_corners", "asymmetric"])

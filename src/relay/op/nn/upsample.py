@@ -71,6 +71,18 @@ def weights(np: Numpy, size: int, out: int, method: str, coordinates: str) -> Ar
     return matrix
 
 
+def mixed(np: Numpy, x: Array, axis: int, out: int, method: str, coordinates: str) -> Array:
+    """`x` with `out` elements along `axis`, each made of its taps alone: a NaN elsewhere does not matter."""
+    size, later = x.shape[axis], (1,) * (x.ndim - 1 - axis)
+    found = [taps(source(i, size, out, coordinates), method, coordinates) for i in range(out)]
+    total = np.zeros((*x.shape[:axis], out, *x.shape[axis + 1 :]), x.dtype)
+    for column in zip(*found, strict=True):
+        at = np.asarray([min(max(place, 0), size - 1) for place, _ in column], "int64")
+        weight = np.asarray([w for _, w in column], x.dtype).reshape(-1, *later)
+        total = total + np.take(x, at, axis=axis) * weight
+    return total
+
+
 def along(np: Numpy, matrix: Array, x: Array, axis: int) -> Array:
     """`x` with each line along `axis` multiplied by the matrix."""
     return np.moveaxis(np.tensordot(matrix.astype(x.dtype), x, axes=(1, axis)), 0, axis)
@@ -165,7 +177,7 @@ class Upsample(Resampling):
             if way[0] == "nearest":
                 x = np.take(x, places(np, size, out, *way), axis=axis)
             else:
-                x = along(np, weights(np, size, out, *way), x, axis)
+                x = mixed(np, x, axis, out, *way)
         return narrow(np.rint(x) if whole else x, data.dtype)
 
     def transpose(self, g: Expr, data: Expr) -> tuple[Expr]:
