@@ -105,12 +105,18 @@ all:
   ret void
 }}
 
-; body(context, env, begin, end, lane) for all iterations from 0 to count.
-define void @relay_parallel(ptr %ctx, ptr %body, ptr %env, i64 %count, i64 %grain, i64 %asked) {{
-entry:
+; How many threads a loop takes whose program has asked for some; 0 leaves it to the process.
+define i64 @relay_threads(i64 %asked) {{
   %unsaid = icmp eq i64 %asked, 0
   %default = load i64, ptr @pool.default
   %wanted = select i1 %unsaid, i64 %default, i64 %asked
+  ret i64 %wanted
+}}
+
+; body(context, env, begin, end, lane) for all iterations from 0 to count.
+define void @relay_parallel(ptr %ctx, ptr %body, ptr %env, i64 %count, i64 %grain, i64 %asked) {{
+entry:
+  %wanted = call i64 @relay_threads(i64 %asked)
   %single = icmp sle i64 %wanted, 1
   br i1 %single, label %serial, label %size
 size:
@@ -224,4 +230,4 @@ done:
   ret void
 }}
 """)
-"""`relay_parallel(context, body, env, count, grain, threads)`."""
+"""`relay_parallel(context, body, env, count, grain, threads)`, and `relay_threads(threads)`, the lanes."""

@@ -7,6 +7,7 @@ several read it in different places, or where it would be computed again and aga
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, cast
 
+from relay.backend.native.attention import attention_in
 from relay.backend.native.code import CONTEXT, Code, Value
 from relay.backend.native.elements import is_reduction
 from relay.backend.native.indices import Index
@@ -18,14 +19,15 @@ from relay.backend.native.memory import release, retain
 from relay.backend.native.operators import prepared, whole
 from relay.backend.native.program import Program, give, result_type
 from relay.backend.native.representation import POINTER, is_scalar
-from relay.backend.native.rows import written
+from relay.backend.native.rows import rows_of, written
 from relay.backend.native.sharing import ROW, Row, Shared, form
 from relay.backend.native.space import Axes, is_pointwise, merged, width
+from relay.backend.native.strides import sizes_of
 from relay.backend.native.turns import moves_last
 from relay.backend.native.vectors import OneByOne
 from relay.backend.native.views import View, new_output, operand, views_in
 from relay.ir.expr import Call, Constant, Expr, Function, GlobalVar, Let, Tuple, TupleGetItem, Var
-from relay.ir.type import ANY, Dim, TensorType, TupleType, Type
+from relay.ir.type import ANY, Dim, TensorType, TupleType, Type, TypeVar
 from relay.ir.walk import post_order
 from relay.op.base import Fusion
 from relay.transform.fusion_rules import row as row_of
@@ -68,6 +70,8 @@ class Fused:
         self.code.types[ROW.ref] = ROW.type
         self.root = self.resolved(fn.body)
         self.users = self.find_users()
+        self.may_attend = by_rows
+        """Whether attention may be computed block by block."""
         self.by_rows = by_rows and self.has_rows()
 
     def resolved(self, e: Expr) -> Expr:
@@ -113,9 +117,10 @@ class Fused:
             t = p.type_annotation
             assert t is not None
             self.views[p] = self.sized(operand(b, t, row), t)
-        for e in self.nodes():
-            self.views[e] = self.node(b, e)
-            self.note(e)
+        if not self.attends(b):
+            for e in self.nodes():
+                self.views[e] = self.node(b, e)
+                self.note(e)
         found = self.results(b)
         kept = {v.ref for v in found}
         release(self.code, [v for v in self.made if v.ref not in kept])
@@ -213,6 +218,36 @@ class Fused:
         return all(
             isinstance(u, Tuple) or getattr(self.program.types(u), "shape", None) == shape for u in readers
         )
+
+    # --- attention ---
+
+    def attends(self, b: Loops) -> bool:
+        """Compute the group block by block, if it is attention."""
+        products = [e for e in self.nodes() if isinstance(e, Call) and hasattr(e.attrs, "product")]
+        types = self.program.types
+        plan = attention_in(self.fn.body, types) if len(products) == 2 else None
+        if plan is None or not self.may_attend:
+            return False
+        from relay.backend.native.kernels.attention import Attending, Operand, Scores
+
+        b.values.update({d: cast("Value", v) for d, v in self.sizes.items() if isinstance(d, TypeVar)})
+        if any(isinstance(d, TypeVar) and d not in b.values for d in plan.dimensions()):
+            return False
+        dtype = str(cast("TensorType", types(plan.scores)).dtype)
+        sizes, whole = ([b.size(d) for d in sizes_of(e, types) or ()] for e in (plan.scores, self.root))
+        scores = self.views[plan.scores] = Scores(b, dtype, sizes)
+        for e in plan.between:
+            own = Loops(self.program, self.code, e)
+            own.known, own.named = b.known, self.sizes
+            views = self.operands(e)
+            self.views[e] = Lazy(own, e, views, prepared(own, e, views)[0])
+        made = self.views[self.root] = new_output(b, cast("TensorType", types(self.root)), whole)
+        self.made.append(made.found)
+        attending = Attending(b, plan, scores, rows_of(b, {self.views[plan.rows]: scores}))
+        operands = [Operand.of(b, x, self.view(x.source)) for x in (plan.queries, plan.keys, plan.values)]
+        attending.write(operands, Operand.of(b, plan.out, made))
+        b.done()
+        return True
 
     # --- products ---
 

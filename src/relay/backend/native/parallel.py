@@ -37,9 +37,15 @@ def parallel(program: Any, code: Code, count: Index, grain: Index, body: Body) -
     env = code.room(size) if captured else Value(POINTER, "null")
     for v, offset in zip(captured, offsets, strict=True):
         code.store(v, code.at(env, offset))
-    threads = code.load("i64", code.at(CONTEXT, THREADS))
-    what = f"ptr @{name}, {env}, {value(count)}, {value(grain)}, {threads}"
+    asked = code.load("i64", code.at(CONTEXT, THREADS))
+    what = f"ptr @{name}, {env}, {value(count)}, {value(grain)}, {asked}"
     code.do(f"call void @relay_parallel({CONTEXT}, {what})")
+
+
+def threads(program: Any, code: Code) -> Value:
+    """How many lanes there are at most."""
+    program.declare("declare i64 @relay_threads(i64)")
+    return code.set("i64", f"call i64 @relay_threads({code.load('i64', code.at(CONTEXT, THREADS))})")
 
 
 def outlined(program: Any, code: Code, body: Body) -> tuple[str, list[Value]]:

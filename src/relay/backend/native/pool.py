@@ -20,7 +20,8 @@ from relay.text.files import write_atomically
 
 SYMBOLS = (
     "relay_enter", "relay_try", "relay_fail", "relay_outside", "relay_begin", "relay_end", "relay_poll",
-    "relay_stopped", "relay_parallel", "relay_fail_at", "relay_allocate", "relay_allocate_bytes",
+    "relay_stopped", "relay_parallel", "relay_threads", "relay_fail_at",
+    "relay_allocate", "relay_allocate_bytes",
     "relay_free_large", "relay_give_away", "relay_forget", "relay_clear", "relay_dispose", "relay_give",
     "relay_retain", "relay_release",
 )  # fmt: skip

@@ -5,9 +5,10 @@ computed before the next begins: a pass over it for each reduction, one for the 
 read and is long to compute is kept for them.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from relay.backend.native.code import Value
 from relay.backend.native.indices import Index
 from relay.backend.native.lazy import Lazy, Room
 from relay.backend.native.loops import Loops
@@ -23,6 +24,8 @@ LARGEST_ROOM, LARGEST_ROOMS = 1 << 18, 1 << 20
 """Bytes that are kept of a row at most, for one tensor and for all of them: what lies in the cache beside all
 else, and on the stack of a thread.
 """
+WHOLE = 64
+"""Elements that what is kept of a row is a multiple of: the most lanes."""
 LANES_LOST = 10
 """How much longer an element takes that is computed alone."""
 NEAR = 1 << 20
@@ -38,14 +41,13 @@ def written(b: Loops, outs: Mapping[Lazy, View], by_rows: bool = False) -> None:
     """Compute tensors of one shape; if `by_rows`, of the rows that they share and what these are reduced to,
     which may turn out to be none (`OneByOne`).
     """
-    nodes = [x for x in below(list(outs)) if isinstance(x, Lazy)]
-    shared = [x for x in nodes if x.is_reduction and x.views[0].sizes]
-    if not shared:
+    nodes = nodes_of(outs)
+    if not reductions(nodes):
         pointwise(b, outs)
         return
     mark = b.mark()
     try:
-        Rows(b, outs, nodes, shared).write()
+        rows_of(b, outs).write()
     except OneByOne:
         if by_rows:
             raise
@@ -53,6 +55,22 @@ def written(b: Loops, outs: Mapping[Lazy, View], by_rows: bool = False) -> None:
         for x in nodes:
             x.room, x.may_run = None, True
         one_by_one(b, outs)
+
+
+def nodes_of(outs: Iterable[Lazy]) -> list[Lazy]:
+    """All that is computed where it is read."""
+    return [x for x in below(list(outs)) if isinstance(x, Lazy)]
+
+
+def reductions(nodes: Sequence[Lazy]) -> list[Lazy]:
+    """The reductions among nodes."""
+    return [x for x in nodes if x.is_reduction and x.views[0].sizes]
+
+
+def rows_of(b: Loops, outs: Mapping[Lazy, View]) -> "Rows":
+    """Tensors that are computed row by row (`OneByOne`)."""
+    nodes = nodes_of(outs)
+    return Rows(b, outs, nodes, reductions(nodes))
 
 
 def pointwise(b: Loops, outs: Mapping[Lazy, View]) -> None:
@@ -184,6 +202,8 @@ class Rows:
         self.roots = roots
         self.groups = merged(self.sizes, [*roots, *outs.values()], self.axes)
         self.rooms: list[Room] = []
+        self.spare: Sequence[Value] = ()
+        """Memory for whole rows, where it is not known how long these are."""
 
     def write(self) -> None:
         """The loops over the rows; along the lanes, if the rows themselves are not."""
@@ -262,17 +282,20 @@ class Rows:
         if is_across != bool(lanes) or self.groups[-1].count(self.b, self.sizes) == 1:
             return
         self.rooms, left = [], LARGEST_ROOMS
-        ahead = self.ahead()
+        ahead, spare = self.ahead(), list(self.spare)
         for x in self.several():
             counts = [self.sizes[a] for a in self.axes]
             count = self.b.count(counts)
-            if not isinstance(count, int):
-                return
             kind = memory(scalar(x.dtype))
-            size = -(-count // 64) * 64 * SIZES[kind] * max(1, lanes)
-            if size <= min(left, LARGEST_ROOM):
+            size = -(-count // WHOLE) * WHOLE * SIZES[kind] * max(1, lanes) if isinstance(count, int) else 0
+            data: Value | None = None
+            if not isinstance(count, int):
+                data = spare.pop() if spare else None
+            elif size <= min(left, LARGEST_ROOM):
                 left -= size
-                x.room, ahead = Room(self.b.code.room(size), kind, self.axes, counts, ahead), ()
+                data = self.b.code.room(size)
+            if data is not None:
+                x.room, ahead = Room(data, kind, self.axes, counts, ahead), ()
                 self.rooms.append(x.room)
 
     def ahead(self) -> Sequence[tuple[View, Index, bool]]:

@@ -41,11 +41,15 @@ class View:
         has_data = is_in_memory or bool(self.sizes)
         self.data = code.load(POINTER, code.at(found, DATA)) if has_data else None
 
+    def place(self, index: Sequence[Index]) -> Index:
+        """How many elements come before one in memory."""
+        return self.b.position(index, self.sizes)
+
     def at(self, index: Sequence[Index]) -> Number:
         """The element at an index."""
         if self.data is None:
             return Number(self.dtype, self.found)
-        at, leaf = self.b.position(index, self.sizes), scalar(self.dtype)
+        at, leaf = self.place(index), scalar(self.dtype)
         if self.b.code.is_partial and not is_several(at):
             at = self.b.code.spread(value(at))
         if is_several(at):
@@ -55,7 +59,7 @@ class View:
     def put(self, index: Sequence[Index], x: Number) -> None:
         """Write an element."""
         assert self.data is not None
-        at = self.b.position(index, self.sizes)
+        at = self.place(index)
         if isinstance(at, Run):
             set_elements(self.b.code, self.data, at, x.value)
         elif self.b.code.lanes:

@@ -65,6 +65,8 @@ class Shape:
         """Where the packed rows of the first operand are, if there is room for all of them."""
         self.second: Value | None = None
         """Where the packed panels of the second operand are."""
+        self.is_shared = True
+        """Whether threads share what is to be packed."""
 
     def vectors_of_tiles(self, narrow: float) -> int:
         """Vectors in a row of a tile: three where there are registers, and few columns are left over."""

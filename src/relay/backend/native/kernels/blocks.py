@@ -35,6 +35,8 @@ class Factor:
     data: Value
     dtype: str
     turned: bool
+    pitch: Index | None = None
+    """Numbers from a row in memory to the next one, if more than it has."""
 
 
 class Blocks(Shape):
@@ -98,58 +100,40 @@ class Blocks(Shape):
         b, to = self.b, self.first
 
         def share(begin: Index, end: Index) -> None:
-            count = b.minus(end, begin)
-
-            def one(r: Index, _: Any) -> None:
-                k = b.times(r, self.deep)
-                deep = b.smaller(self.deep, b.minus(self.depth, k))
-                at = self.address(to, b.times(b.plus(b.times(r, self.rows), begin), PITCH), self.size)
-                if x.turned:
-                    place = b.plus(b.times(k, self.rows), begin)
-                    self.pack(x, place, self.rows, at, PITCH, (deep, count), 0)
-                else:
-                    place = b.plus(b.times(begin, self.depth), k)
-                    self.pack(x, place, self.depth, at, PITCH, (count, deep), 0)
-
-            self.each(self.rounds, one)
+            at = b.times(begin, PITCH)
+            self.pack_rows(x, (begin, b.minus(end, begin)), self.address(to, at, self.size), self.rows)
 
         ranges(b, self.rows, share, MOVE, self.depth)
         return lambda r, top, rows: self.row(to, b.plus(b.times(r, self.rows), top))
 
+    def pack_rows(self, x: Factor, rows: tuple[Index, Index], to: Value, apart: Index) -> None:
+        """Some rows of the first operand, the first of them and how many; those of a round so many rows from
+        those of the one before.
+        """
+        b, (top, count) = self.b, rows
+
+        def one(r: Index, _: Any) -> None:
+            k = b.times(r, self.deep)
+            deep = b.smaller(self.deep, b.minus(self.depth, k))
+            at = self.address(to, b.times(b.times(r, apart), PITCH), self.size)
+            if x.turned:
+                pitch = self.rows if x.pitch is None else x.pitch
+                self.pack(x, b.plus(b.times(k, pitch), top), pitch, at, PITCH, (deep, count), 0)
+            else:
+                pitch = self.depth if x.pitch is None else x.pitch
+                self.pack(x, b.plus(b.times(top, pitch), k), pitch, at, PITCH, (count, deep), 0)
+
+        self.each(self.rounds, one)
+
     def pack_second(self, y: Factor) -> Second:
         """The panels of the second operand; where a row of one begins, and how far the next row is."""
+        if not self.is_read_in_place(y):
+            return self.pack_panels(y)
         b, to = self.b, self.second
         assert to is not None
-        in_place = self.is_read_in_place(y)
         whole = b.quotient(self.columns, self.width)
-
-        size = b.times(self.depth, self.width)
-
-        def one(p: Index, k: Index, rows: Index, start: Index) -> None:
-            j = b.times(p, self.width)
-            n = b.smaller(self.width, b.minus(self.columns, j))
-            at = self.address(to, b.plus(start, b.times(k, self.width)), self.size)
-            if y.turned:
-                sizes = (n, rows)
-                self.pack(y, b.plus(b.times(j, self.depth), k), self.depth, at, self.width, sizes, self.width)
-            else:
-                place = b.plus(b.times(k, self.columns), j)
-                self.pack(y, place, self.columns, at, self.width, (rows, n), self.width)
-
-        def strip(s: Index, _: Any) -> None:
-            k = b.times(s, STRIP)
-            rows = b.smaller(STRIP, b.minus(self.depth, k))
-            self.each(self.panels, lambda p, _: one(p, k, rows, b.times(p, size)))
-
-        if not in_place and y.turned:
-            steps = b.times(self.depth, self.width)
-            self.shared(self.panels, steps, lambda p, _: one(p, 0, self.depth, b.times(p, size)))
-            return self.packed(to)
-        if not in_place:
-            self.shared(self.parts(self.depth, STRIP), b.times(STRIP, self.columns), strip)
-            return self.packed(to)
         if whole != self.panels:
-            one(whole, 0, self.depth, 0)
+            self.pack_panel(y, whole, to, (0, self.depth))
 
         def place(p: Index, k: Index) -> tuple[Value, Index]:
             here = b.plus(b.times(k, self.columns), b.times(p, self.width))
@@ -162,6 +146,43 @@ class Blocks(Shape):
             return found, b.choose(is_last, self.width, self.columns)
 
         return place
+
+    def pack_panels(self, y: Factor) -> Second:
+        """All of them, moved."""
+        b, to = self.b, self.second
+        assert to is not None
+        size = b.times(self.depth, self.width)
+
+        def panel(p: Index, _: Any) -> None:
+            self.pack_panel(y, p, self.address(to, b.times(p, size), self.size), (0, self.depth))
+
+        def strip(s: Index, _: Any) -> None:
+            k = b.times(s, STRIP)
+            rows = b.smaller(STRIP, b.minus(self.depth, k))
+
+            def part(p: Index, _: Any) -> None:
+                at = b.plus(b.times(p, size), b.times(k, self.width))
+                self.pack_panel(y, p, self.address(to, at, self.size), (k, rows))
+
+            self.each(self.panels, part)
+
+        if y.turned:
+            self.shared(self.panels, b.times(self.depth, self.width), panel)
+        else:
+            self.shared(self.parts(self.depth, STRIP), b.times(STRIP, self.columns), strip)
+        return self.packed(to)
+
+    def pack_panel(self, y: Factor, p: Index, to: Value, rows: tuple[Index, Index]) -> None:
+        """Some rows of a panel, the first of them and how many."""
+        b, (k, count) = self.b, rows
+        j = b.times(p, self.width)
+        n = b.smaller(self.width, b.minus(self.columns, j))
+        if y.turned:
+            pitch = self.depth if y.pitch is None else y.pitch
+            self.pack(y, b.plus(b.times(j, pitch), k), pitch, to, self.width, (n, count), self.width)
+        else:
+            pitch = self.columns if y.pitch is None else y.pitch
+            self.pack(y, b.plus(b.times(k, pitch), j), pitch, to, self.width, (count, n), self.width)
 
     def packed(self, data: Value) -> Second:
         """Where a row of a panel begins, and how far the next row is."""
@@ -185,6 +206,9 @@ class Blocks(Shape):
     def shared(self, n: Index, moved: Index, body: Callable[[Index, Any], None]) -> None:
         """The same on several threads; each moves so many numbers."""
         b = self.b
+        if not self.is_shared:
+            self.each(n, body)
+            return
 
         def share(begin: Index, end: Index) -> None:
             self.each(b.minus(end, begin), lambda i, _: body(b.plus(begin, i), ()))

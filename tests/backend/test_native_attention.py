@@ -1,0 +1,85 @@
+"""Attention block by block of rows: one group, which gives what its products give one by one."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import relay
+
+SINGLE = """
+def @main(%q: Tensor[({h}, {m}, {d}), float32], %k: Tensor[({h}, {n}, {d}), float32],
+          %v: Tensor[({h}, {n}, {e}), float32]) {{
+  nn.batch_matmul(nn.softmax(nn.batch_matmul(%q, %k) * 0.125f), %v, transpose_b=False)
+}}
+"""
+HEADS = """
+def @main(%x: Tensor[(b, s, 288), float32], %mask: Tensor[(b, s), float32]) {
+  let %parts = split(%x, indices_or_sections=3, axis=-1);
+  let %q = transpose(reshape(%parts.0, newshape=(0, 0, 4, 24)), axes=(0, 2, 1, 3));
+  let %k = transpose(reshape(%parts.1, newshape=(0, 0, 4, 24)), axes=(0, 2, 1, 3));
+  let %v = transpose(reshape(%parts.2, newshape=(0, 0, 4, 24)), axes=(0, 2, 1, 3));
+  let %scores = nn.matmul(%q, %k, transpose_b=True) * 0.2f + expand_dims(%mask, axis=1, num_newaxis=2);
+  reshape(transpose(nn.matmul(nn.softmax(%scores), %v), axes=(0, 2, 1, 3)), newshape=(0, 0, 96))
+}
+"""
+SHARED = """
+def @main(%q: Tensor[(6, 20, 16), float32], %k: Tensor[(6, 30, 16), float32]) {
+  let %scores = nn.softmax(nn.batch_matmul(%q, %k));
+  (%scores, nn.batch_matmul(%scores, %k, transpose_b=False))
+}
+"""
+
+
+def normal(*shape: int) -> Any:
+    return np.random.default_rng(sum(shape)).standard_normal(shape).astype("float32")
+
+
+def softmax(x: Any) -> Any:
+    y = np.exp(x - x.max(-1, keepdims=True, initial=-np.inf))
+    return y / y.sum(-1, keepdims=True)
+
+
+def built(text: str, threads: int | None = None) -> Any:
+    return relay.build(relay.parse(text), threads=threads)
+
+
+def count(text: str, *args: Any) -> int:
+    """How many groups there are."""
+    return len(built(text).profile(*args, repeat=1).rows)
+
+
+@pytest.mark.parametrize(
+    ("h", "m", "n", "d", "e"),
+    [(3, 128, 128, 64, 64), (2, 300, 77, 32, 40), (1, 9, 5, 3, 2), (2, 150, 400, 200, 64), (2, 1, 7, 8, 8)],
+)
+def test_attention_is_what_its_products_are(h: int, m: int, n: int, d: int, e: int) -> None:
+    q, k, v = normal(h, m, d), normal(h, n, d), normal(h, n, e)
+    text = SINGLE.format(h=h, m=m, n=n, d=d, e=e)
+    one, two = (built(text, threads)(q, k, v) for threads in (1, 2))
+    np.testing.assert_allclose(one, softmax(q @ k.transpose(0, 2, 1) * 0.125) @ v, rtol=1e-4, atol=1e-5)
+    np.testing.assert_array_equal(one, two)
+
+
+@pytest.mark.parametrize(("b", "s"), [(1, 8), (2, 33), (1, 200), (3, 1), (1, 0), (2, 145)])
+def test_heads_of_any_length_are_read_where_they_are(b: int, s: int) -> None:
+    x, mask = normal(b, s, 288), normal(b, s)
+    one, two = (built(HEADS, threads)(x, mask) for threads in (1, 2))
+    q, k, v = (y.reshape(b, s, 4, 24).transpose(0, 2, 1, 3) for y in np.split(x, 3, -1))
+    scores = q @ k.transpose(0, 1, 3, 2) * np.float32(0.2) + mask[:, None, None]
+    wanted = (softmax(scores) @ v).transpose(0, 2, 1, 3).reshape(b, s, 96)
+    np.testing.assert_allclose(one, wanted, rtol=1e-4, atol=1e-5)
+    np.testing.assert_array_equal(one, two)
+
+
+def test_attention_with_what_moves_its_heads_is_one_group() -> None:
+    assert count(HEADS, normal(1, 8, 288), normal(1, 8)) == 1
+
+
+def test_scores_that_somebody_else_reads_stay_apart() -> None:
+    q, k = normal(6, 20, 16), normal(6, 30, 16)
+    assert count(SHARED, q, k) == 3
+    scores, mixed = built(SHARED)(q, k)
+    wanted = softmax(q @ k.transpose(0, 2, 1))
+    np.testing.assert_allclose(scores, wanted, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(mixed, wanted @ k, rtol=1e-4, atol=1e-5)
