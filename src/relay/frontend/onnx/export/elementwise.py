@@ -13,7 +13,7 @@ from relay.ir.dtype import integer_range, is_integer
 SAME = {
     **{relay: onnx for onnx, relay in (UNARY | BINARY).items()},
     "copy": "Identity", "stop_gradient": "Identity", "maximum": "Max", "minimum": "Min", "isnan": "IsNaN",
-    "isinf": "IsInf", "nn.relu": "Relu", "power": "Pow",
+    "isinf": "IsInf", "nn.relu": "Relu", "power": "Pow", "sigmoid": "Sigmoid", "tanh": "Tanh",
 }  # fmt: skip
 """Operators that ONNX has under another name."""
 
