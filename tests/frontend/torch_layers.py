@@ -94,6 +94,8 @@ CONVOLUTION = [
             F.avg_pool2d(x, 3, 2, 1, count_include_pad=False),
             F.avg_pool1d(y, 3),
             F.avg_pool2d(x, 2, divisor_override=3),
+            F.avg_pool2d(x, (3, 2), (2, 3), 1, ceil_mode=True, divisor_override=5),
+            F.avg_pool2d(x[0], 4, 3, ceil_mode=True, divisor_override=5),
         ),
         f(1, 2, 6, 6),
         f(1, 2, 7),

@@ -97,6 +97,16 @@ INDEX = [
     ),
     ("negative", lambda x, i: (x[i], x[-1], x.index_select(0, i + 5)), f(5, 2), i(3, least=-5, below=0)),
     (
+        "repeat_interleave",
+        lambda x, n: (
+            torch.repeat_interleave(n),
+            x.repeat_interleave(n, 0),
+            x.flatten().repeat_interleave(n[0]),
+        ),
+        f(4, 2),
+        torch.tensor([2, 0, 1, 3]),
+    ),
+    (
         "mask",
         lambda x, m: (x[m], x[x > 0], torch.nonzero(x > 0), torch.masked_select(x, m[:, None])),
         f(5, 3),

@@ -394,6 +394,7 @@ F = "float32"
         ("nn.conv2d", {}, [(3, 5, 5), (4, 3, 3, 3)], "rank-mismatch"),
         ("nn.conv2d", {"channels": 5}, [(1, 3, 5, 5), (4, 3, 3, 3)], "shape-constraint"),
         ("nn.conv2d", {"kernel_size": 5}, [(1, 3, 5, 5), (4, 3, 3, 3)], "shape-constraint"),
+        ("nn.dropout", {"rate": 1.5}, [(2, 3)], "attribute-value"),
         ("nn.conv2d", {"strides": 0}, [(1, 3, 5, 5), (4, 3, 3, 3)], "attribute-value"),
         ("nn.conv2d", {"padding": (1, 1, 1)}, [(1, 3, 5, 5), (4, 3, 3, 3)], "attribute-value"),
         ("nn.conv2d", {"padding": -1}, [(1, 3, 5, 5), (4, 3, 3, 3)], "attribute-value"),

@@ -126,5 +126,5 @@ def _string(value: str) -> str:
 
 def _float(value: float) -> str:
     if not np.isfinite(value):
-        cannot("an infinite attribute")
+        cannot("the attribute NaN" if np.isnan(value) else "an infinite attribute")
     return f"{str(value).replace('e+', 'e').removesuffix('.0')}f"

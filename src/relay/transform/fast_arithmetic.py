@@ -128,8 +128,8 @@ def fast_math(mod: IRModule) -> IRModule:
 
     `relay.transform.fast_arithmetic.FAST` lists the rules, each with its error: mostly one or two units in
     the last place, and up to 5e-6 of the value where machine code has approximations (`fast_exp`,
-    `fast_tanh`, `fast_erf`; float64 stays accurate).  Operators that are composed of these (`nn.gelu`) get
-    them where the pass runs after `expand_composites`.
+    `fast_tanh`, `fast_erf`; float64 stays accurate).  Operators that are composed of these (`nn.log_softmax`)
+    get them where the pass runs after `expand_composites`.
 
     >>> show(fast_math, "def @main(%x: Tensor[(2,), float32], %y: float32) { %x * 3.0 * 5.0 / sqrt(%y) }")
     def @main(%x: Tensor[(2,), float32], %y: float32) -> Tensor[(2,), float32] {

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from relay.frontend.support import cast
+from relay.frontend.torch.elementwise import has_sign
 from relay.frontend.torch.node import Node
 from relay.frontend.torch.registry import converts
 from relay.frontend.torch.support import in_type, operands
@@ -186,7 +187,7 @@ def copysign(node: Node, x: Any, y: Any) -> Value:
     """The size of `x` with the sign of `y`."""
     a, b = in_type(node.dtype, x, y)
     size = call("abs", a)
-    return call("where", call("less", b, 0), -size, size)
+    return call("where", has_sign(b), -size, size)
 
 
 @converts("aten.xlogy")

@@ -73,13 +73,28 @@ def average_pool(
     s = repeated(stride, rank) if stride else k
     count = True if divisor else count_include_pad
     if divisor and ceil_mode:
-        return node.fail("a divisor together with ceil_mode")
+        x, p, ceil_mode = whole_windows(node, rank, x, k, s, p), (0,), False
     found = with_batch(
         rank, x,
         lambda v: call(f"nn.avg_pool{rank}d", v, pool_size=k, strides=s, padding=p, ceil_mode=ceil_mode,
                        count_include_pad=count),
     )  # fmt: skip
     return found * (prod(k) / divisor) if divisor else found
+
+
+def whole_windows(
+    node: Node, rank: int, x: Value, k: Sequence[int], s: Sequence[int], p: Sequence[int]
+) -> Value:
+    """`x` with zeros around it, so that all windows of the result lie within."""
+    sizes, outs = x.shape[-rank:], node.shape[-rank:]
+    if not all(isinstance(n, int) for n in (*sizes, *outs)):
+        return node.fail("a divisor together with ceil_mode, of data of open size")
+    widths = [(0, 0)] * (x.rank - rank)
+    for n, out, size, step, before in zip(sizes, outs, k, s, p, strict=True):
+        assert isinstance(n, int)
+        assert isinstance(out, int)
+        widths.append((before, max((out - 1) * step + size - n - before, 0)))
+    return call("nn.pad", x, pad_width=tuple(widths))
 
 
 def adaptive_pool(rank: int, name: str, node: Node, x: Value, sizes: Any) -> Any:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from relay.frontend.support import reshape_to, stretched
+from relay.frontend.support import ascribed, cast, reshape_to, stretched
 from relay.frontend.torch.node import Node
 from relay.frontend.torch.registry import converts
 from relay.frontend.torch.support import axes_of, axis_of, count_of, dims_of, moved, size_at, vector
@@ -174,6 +174,24 @@ def repeat_interleave(node: Node, x: Value, count: int, dim: int | None = None) 
     if dim is None:
         return call("repeat", call("reshape", x, newshape=(-1,)), repeats=count, axis=0)
     return call("repeat", x, repeats=count, axis=axis_of(dim, x.rank))
+
+
+@converts("aten.repeat_interleave.Tensor", "aten.repeat_interleave.self_Tensor")
+def repeat_each(node: Node, x: Value, *rest: Any) -> Value:
+    """Each part as often as its number says; of numbers alone, the places that are repeated."""
+    is_of_parts = node.operator.endswith("self_Tensor")
+    counts, dim = (rest[0], (*rest[1:], None)[0]) if is_of_parts else (x, None)
+    part = call("reshape", x, newshape=(-1,)) if is_of_parts and dim is None else x
+    axis = axis_of(dim or 0, part.rank)
+    if is_of_parts and counts.shape in ((), (1,)):
+        counts = call("broadcast_to", counts, shape=(part.size(axis),))
+    ends = call("cumsum", cast(call("reshape", counts, newshape=(-1,)), "int64"), axis=0)
+    total = call("sum", cast(counts, "int64"))
+    steps = call("arange", constant(0, "int64"), total, constant(1, "int64"), dtype="int64")
+    places = call("searchsorted", ends, steps, right=True, dtype="int64")
+    if not is_of_parts:
+        return ascribed(cast(places, node.dtype), node.shape)
+    return ascribed(call("take", part, places, axis=axis), node.shape)
 
 
 @converts("aten.pixel_shuffle")

@@ -2,7 +2,10 @@
 
 from typing import Any
 
-from relay.frontend.support import cast
+import numpy as np
+
+from relay.frontend.slices import sliced
+from relay.frontend.support import ascribed, cast
 from relay.frontend.torch.node import Node
 from relay.frontend.torch.registry import converts
 from relay.frontend.torch.support import axis_of
@@ -46,13 +49,16 @@ def topk(node: Node, x: Value, k: Any, dim: int = -1, largest: bool = True, orde
     if not isinstance(k, int):
         return call("dyn.topk", x, k, axis=axis_of(dim, x.rank), is_ascend=not largest, dtype="int64")
     if k == 0:
-        return node.fail("the 0 greatest elements")
+        nothing = sliced(x, [0], [0], [axis_of(dim, x.rank)], [1])
+        return nothing, cast(nothing, "int64")
     return call("topk", x, k=k, axis=axis_of(dim, x.rank), is_ascend=not largest, dtype="int64")
 
 
 @converts("aten.kthvalue")
 def kthvalue(node: Node, x: Value, k: int, dim: int = -1, keep: bool = False) -> Any:
     """The element at a place in the order along an axis, and where it is."""
+    if x.rank == 0:
+        return x, constant(0, "int64")
     axis = axis_of(dim, x.rank)
     order = call("argsort", x, axis=axis, is_ascend=True, dtype="int64")
     place = call("take", order, constant([k - 1], "int64"), axis=axis)
@@ -62,5 +68,47 @@ def kthvalue(node: Node, x: Value, k: int, dim: int = -1, keep: bool = False) ->
 
 @converts("aten.median.dim")
 def median(node: Node, x: Value, dim: int, keep: bool = False) -> Any:
-    """The element in the middle of the order along an axis, and where it is."""
-    return kthvalue(node, x, (x.size(axis_of(dim, x.rank)) + 1) // 2, dim, keep)
+    """The element in the middle of the order along an axis, the lower one of two, and where it is.
+
+    Where there is NaN, it is the first of these.
+    """
+    if x.rank == 0:
+        return x, constant(0, "int64")
+    axis = axis_of(dim, x.rank)
+    found, place = kthvalue(node, x, (x.size(axis) + 1) // 2, dim, keep)
+    if not x.is_float:
+        return found, place
+    is_nan = call("isnan", x)
+    there = call("any", is_nan, axis=(axis,), keepdims=keep)
+    first = cast(call("argmax", cast(is_nan, "int32"), axis=axis, keepdims=keep), "int64")
+    return call("where", there, constant(np.nan, x.dtype), found), call("where", there, first, place)
+
+
+@converts("aten.median.default")
+def median_of_all(node: Node, x: Value) -> Value:
+    """The element in the middle of the order of all, the lower one of two."""
+    return median(node, call("reshape", x, newshape=(-1,)), 0)[0]
+
+
+@converts("aten._unique2", "aten._unique")
+def unique(
+    node: Node, x: Value, in_order: bool = True, inverse: bool = False, counts: bool = False
+) -> tuple[Value, Value, Value]:
+    """The distinct elements in order, which of them each element is, and how often each occurs."""
+    flat = numbers(call("reshape", x, newshape=(-1,)))
+    found = call("unique", flat, is_sorted=True, return_counts=True)
+    places = call("reshape", cast(found[2], "int64"), newshape=x.sizes())
+    return cast(found[0], x.dtype), places, cast(found[4], "int64")
+
+
+@converts("aten.bincount")
+def bincount(node: Node, x: Value, weights: Value | None = None, least: int = 0) -> Value:
+    """How often each number from 0 on occurs, or the sums of weights."""
+    places = cast(x, "int64")
+    with_nothing = call("concatenate", (places, constant([least - 1], "int64")), axis=0)
+    size = call("max", with_nothing, axis=(0,), keepdims=True) + 1
+    zeros = call("dyn.zeros", size, dtype=node.dtype)
+    one = call("full_like", cast(places, node.dtype), constant(1, node.dtype))
+    added = one if weights is None else cast(weights, node.dtype)
+    found = call("scatter_nd", zeros, call("expand_dims", places, axis=0), added, mode="add")
+    return ascribed(found, node.shape)

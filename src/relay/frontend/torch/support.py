@@ -99,8 +99,3 @@ def moved(x: Value, source: int, target: int) -> Value:
     order = [a for a in range(x.rank) if a != source]
     order.insert(target, source)
     return x if order == list(range(x.rank)) else call("transpose", x, axes=tuple(order))
-
-
-def zeros(shape: Sequence[int], dtype: str) -> Value:
-    """Zeros of sizes that are numbers."""
-    return call("full", constant(0, dtype), shape=tuple(shape))

@@ -6,7 +6,7 @@ from typing import Any
 from relay.ir.dim import maximum
 from relay.ir.expr import Call, Expr, Op, TupleGetItem, as_expr
 from relay.ir.type import TensorType, TupleType, Type
-from relay.op.axes import axis_of
+from relay.op.axes import attribute_fault, axis_of
 from relay.op.base import (
     FLOATING,
     NUMERIC,
@@ -92,6 +92,8 @@ class Dropout(Operator):
     samples = (sample("3x4 float32"), sample("float32", rate=0.2))
 
     def infer(self, t: Typing, data: Type) -> Type:
+        if not 0 <= self.rate <= 1:
+            attribute_fault(t, "rate", self.rate, "it is a share, from 0 to 1")
         t.tensor(data)
         return TupleType([data, data])
 
