@@ -1,10 +1,12 @@
 """Every construct of the language is compiled: each kind of expression and of pattern."""
 
-from typing import get_args
+from typing import Any, get_args
 
+import numpy as np
 import pytest
 
 import relay
+from relay.backend.native.compiled import NativeProgram
 from relay.interpreter.show import show
 from relay.ir import expr
 from relay.ir.pattern import PatternConstructor, PatternTuple, PatternVar, PatternWildcard, pattern_nodes
@@ -124,3 +126,38 @@ def test_each_of_them_is_compiled(program: relay.IRModule) -> None:
     for name in ENTRIES:
         for n in (3, 0):
             assert show(built.program.evaluate(name, n)) == show(interpreted.evaluate(name)(n)), name
+
+
+@pytest.mark.parametrize("mark", ["Once=1", 'Cyclic="no"', 'Piece="tensors"', "Primitive=1", "Once=0"])
+def test_attributes_that_the_backend_uses_itself_mean_nothing_in_programs(mark: str) -> None:
+    text = f"""
+    def @f(%x: Tensor[(3,), float32], {mark}) -> Tensor[(3,), float32] {{ %x + %x }}
+    def @main(%x: Tensor[(3,), float32]) {{
+      let %g = fn (%y: Tensor[(3,), float32], {mark}) {{ %y * %x }};
+      %g(@f(%x))
+    }}
+    """
+    assert NativeProgram(relay.parse(text))(np.full(3, 2, "float32")).tolist() == [8, 8, 8]
+
+
+def test_tuples_in_tuples_to_any_depth() -> None:
+    depth = 1500
+    t = "(" * depth + "Tensor[(3,), float32]" + ",)" * depth
+    text = (
+        f"def @main(%x: {t}) {{ let %s = abs(%x{'.0' * depth}); (%s + %s, {'(' * depth}%s{',)' * depth}) }}"
+    )
+    given: Any = np.full(3, -2, "float32")
+    for _ in range(depth):
+        given = (given,)
+    sums, deep = NativeProgram(relay.parse(text))(given)
+    for _ in range(depth):
+        (deep,) = deep
+    assert (sums.tolist(), deep.tolist()) == ([4, 4, 4], [2, 2, 2])
+
+
+def test_a_tuple_of_many_fields() -> None:
+    n = 300
+    fields = ", ".join(["float32"] * n)
+    lines = [f"let %v{i} = %t.{i} + {f'%v{i - 1}' if i else '0.0'};" for i in range(n)]
+    text = f"def @main(%t: ({fields})) {{ {' '.join(lines)} %v{n - 1} }}"
+    assert NativeProgram(relay.parse(text))(tuple(map(np.float32, range(n)))) == n * (n - 1) / 2

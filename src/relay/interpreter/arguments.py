@@ -68,7 +68,8 @@ def convert_arguments(code: Code, given: Sequence[Any], machine: Any) -> tuple[l
     values: list[Value] = [None] * len(given)
     loose: list[int] = []
     for i, (param, x) in enumerate(zip(fn.params, given, strict=True)):
-        if _is_loose(x) and param.type_annotation is not None and param.type_annotation.flags:
+        t = param.type_annotation
+        if _is_loose(x) and t is not None and not t.is_closed:
             loose.append(i)
         else:
             values[i] = convert_argument(name, param, x, env, machine.mod)

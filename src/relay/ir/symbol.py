@@ -4,6 +4,7 @@ from relay.ir import hooks
 from relay.ir.type_base import (
     HAS_ANY,
     HAS_INCOMPLETE,
+    HAS_OBJECT,
     HAS_VAR,
     Kind,
     Type,
@@ -84,7 +85,7 @@ class TypeVar(Dimension):
         set_field(self, "name_hint", name)
         set_field(self, "kind", kind)
         set_field(self, "uid", next(uids))
-        set_field(self, "flags", HAS_VAR)
+        set_field(self, "flags", HAS_VAR | (HAS_OBJECT if kind is Kind.Type else 0))
         return self
 
     @property
@@ -106,7 +107,7 @@ class IncompleteType(Dimension):
         set_field(self, "kind", kind)
         set_field(self, "level", level)
         set_field(self, "uid", next(uids))
-        set_field(self, "flags", HAS_INCOMPLETE)
+        set_field(self, "flags", HAS_INCOMPLETE | (HAS_OBJECT if kind is Kind.Type else 0))
         return self
 
 

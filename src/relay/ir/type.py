@@ -18,6 +18,7 @@ from relay.ir.type_base import (
     HAS_ANY,
     HAS_BINDER,
     HAS_INCOMPLETE,
+    HAS_OBJECT,
     HAS_VAR,
     Kind,
     Type,
@@ -143,7 +144,7 @@ class RefType(Type):
         if found is None:
             found = super().__new__(cls)
             set_field(found, "value", value)
-            set_field(found, "flags", value.flags)
+            set_field(found, "flags", value.flags | HAS_OBJECT)
             interned[key] = found
         assert isinstance(found, RefType)
         return found
@@ -170,7 +171,7 @@ class GlobalTypeVar(Type):
         if found is None:
             found = super().__new__(cls)
             set_field(found, "name_hint", name)
-            set_field(found, "flags", 0)
+            set_field(found, "flags", HAS_OBJECT)
             interned[key] = found
         assert isinstance(found, GlobalTypeVar)
         return found
@@ -200,7 +201,7 @@ class TypeCall(Type):
             found = super().__new__(cls)
             set_field(found, "func", func)
             set_field(found, "args", args)
-            set_field(found, "flags", func.flags | flags_of(_spread(args)))
+            set_field(found, "flags", func.flags | flags_of(_spread(args)) | HAS_OBJECT)
             interned[key] = found
         assert isinstance(found, TypeCall)
         return found
@@ -321,7 +322,7 @@ class FuncType(Type):
                 set_field(found, name, part)
             inner = (*parts[0], parts[1], *parts[3])
             binder = HAS_BINDER if parts[2] else 0
-            set_field(found, "flags", flags_of(inner) | binder)
+            set_field(found, "flags", flags_of(inner) | binder | HAS_OBJECT)
             set_field(found, "_canonical", None)
             interned[key] = found
         assert isinstance(found, FuncType)

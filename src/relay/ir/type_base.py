@@ -26,6 +26,8 @@ HAS_INCOMPLETE = 1
 HAS_VAR = 2
 HAS_ANY = 4
 HAS_BINDER = 8
+HAS_OBJECT = 16
+"""A function, a reference, a data type, or what may stand for one: values that are no tensors."""
 
 
 class Type:
@@ -49,6 +51,11 @@ class Type:
     def is_closed(self) -> bool:
         """Whether no inference variable, type parameter or `?` occurs inside."""
         return not self.flags & (HAS_INCOMPLETE | HAS_VAR | HAS_ANY)
+
+    @property
+    def is_of_tensors(self) -> bool:
+        """Whether values of this type are made of tensors and tuples alone."""
+        return not self.flags & HAS_OBJECT
 
     def same_as(self, other: object) -> bool:
         """Whether `other` is this very type."""

@@ -10,7 +10,7 @@ from typing import Any
 
 from relay.ir.expr import Call, Constant, Expr, Function, Let, Op, Tuple, TupleGetItem, Var
 from relay.ir.scope import Scope, places
-from relay.ir.type import TensorType, TupleType, Type
+from relay.ir.type import TupleType, Type
 from relay.transform.purity import Purity
 from relay.typecheck.types import Types
 
@@ -43,22 +43,13 @@ def kind_of(e: Expr, types: Types) -> Kind | None:
     if type(e) is Call:
         return operator_kind(e.attrs.__class__) if type(e.op) is Op else None
     if type(e) is Tuple:
-        return Kind.TUPLE if is_of_tensors(types(e)) else None
-    return Kind.FIELD if type(e) is TupleGetItem and is_of_tensors(types(e.tuple_value)) else None
+        return Kind.TUPLE if is_tuple_of_tensors(types(e)) else None
+    return Kind.FIELD if type(e) is TupleGetItem and is_tuple_of_tensors(types(e.tuple_value)) else None
 
 
-def is_of_tensors(t: Type | None) -> bool:
+def is_tuple_of_tensors(t: Type) -> bool:
     """Whether values of a type are tuples that loops can have: of tensors alone, and of such tuples."""
-    if not isinstance(t, TupleType) or not t.fields:
-        return False
-    pending: list[Type] = list(t.fields)
-    while pending:
-        part = pending.pop()
-        if isinstance(part, TupleType):
-            pending += part.fields
-        elif not isinstance(part, TensorType):
-            return False
-    return True
+    return isinstance(t, TupleType) and bool(t.fields) and t.is_of_tensors
 
 
 def is_small(e: Expr) -> bool:

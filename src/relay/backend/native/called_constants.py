@@ -10,15 +10,13 @@ from collections.abc import Collection
 from typing import cast
 
 from relay.analysis.call_graph import CallGraph
-from relay.backend.native.checks import parts
 from relay.diagnostic import RelayError
 from relay.interpreter.machine import Interpreter
 from relay.interpreter.value import is_tensor
 from relay.ir.expr import Call, Constant, Expr, Function, GlobalVar, RefCreate
 from relay.ir.module import IRModule
-from relay.ir.type import TensorType, Type
+from relay.ir.type import TensorType
 from relay.ir.walk import post_order, rewrite
-from relay.transform.unused_functions import reached
 
 ONCE = "Once"
 """The attribute of functions that are called once and give the same value ever after."""
@@ -36,6 +34,9 @@ def constants_called(mod: IRModule, used: Collection[GlobalVar]) -> IRModule:
     # What comes later mostly uses what is before it, and both are prepared together.
     graph, failed = CallGraph(mod), dict[GlobalVar, str]()
     by = {v: valued(interpreter, v, graph, failed) for v in reversed(constants)}
+    types = mod.constant_types
+    objects = {v for v in constants if v in types and not types[v].is_of_tensors}
+    kept = objects & making_references(mod, graph) if objects else objects
 
     def rule(e: Expr) -> Expr | None:
         if not isinstance(e, GlobalVar) or e not in by:
@@ -46,24 +47,22 @@ def constants_called(mod: IRModule, used: Collection[GlobalVar]) -> IRModule:
     for v in used:
         e = rewrite(mod.functions[v], rule)
         if not isinstance(e, Function):
-            attrs: dict[str, int | str] = {ONCE: 1} if may_hold_references(mod, v) else {}
+            attrs: dict[str, int | str] = {ONCE: 1} if v in kept else {}
             attrs |= {CYCLIC: failed[v]} if v in failed else {}
             e = Function((), e, mod.constant_types.get(v), attrs=attrs, span=e.span)
         out.functions[v] = e
     return out
 
 
-def may_hold_references(mod: IRModule, v: GlobalVar) -> bool:
-    """Whether there may be references in the value of a constant, its own ones and not of an argument."""
-    t = mod.constant_types.get(v)
-    if t is None or is_of_tensors(t):
-        return False
-    return any(isinstance(e, RefCreate) for f in reached(mod, [v]) for e in post_order(mod.functions[f]))
-
-
-def is_of_tensors(t: Type) -> bool:
-    """Whether a value is made of tensors and tuples alone."""
-    return all(isinstance(part, TensorType) for part, _ in parts(t, t))
+def making_references(mod: IRModule, graph: CallGraph) -> set[GlobalVar]:
+    """The definitions that may make references, and those that mention such ones."""
+    found: set[GlobalVar] = set()
+    for group in graph.components():
+        bodies = [mod.functions[v] for v in group if v in mod.functions]
+        mentioned = {u for v in group for u in graph.mentions.get(v, ())}
+        if mentioned & found or any(isinstance(e, RefCreate) for body in bodies for e in post_order(body)):
+            found.update(group)
+    return found
 
 
 def valued(interpreter: Interpreter, v: GlobalVar, graph: CallGraph, failed: dict[GlobalVar, str]) -> Expr:

@@ -8,11 +8,12 @@ from typing import cast
 
 from relay.backend.native.code import Code, Value
 from relay.backend.native.indices import Indices
+from relay.backend.native.representation import parts_of
 from relay.backend.native.tensors import DIMS
 from relay.interpreter.checks import spell_shape, variables
 from relay.ir.expr import Call
 from relay.ir.subst import substitute_type
-from relay.ir.type import ANY, HAS_ANY, Dim, FuncType, Kind, TensorType, TupleType, Type, TypeVar
+from relay.ir.type import ANY, HAS_ANY, Dim, FuncType, Kind, TensorType, Type, TypeVar
 
 
 def sizes_of(code: Code, t: Type, row: Sequence[Value]) -> Iterator[tuple[TypeVar, Value]]:
@@ -36,16 +37,7 @@ def dims(t: TensorType) -> tuple[Dim, ...]:
 
 def parts(t: Type, static: Type) -> list[tuple[Type, Type]]:
     """What a required type and a static one say of each leaf of a value."""
-    found: list[tuple[Type, Type]] = []
-    pending = [(t, static)]
-    while pending:
-        x, y = pending.pop()
-        if isinstance(x, TupleType):
-            assert isinstance(y, TupleType)
-            pending += reversed(list(zip(x.fields, y.fields, strict=True)))
-        else:
-            found.append((x, y))
-    return found
+    return list(zip(parts_of(t), parts_of(static), strict=True))
 
 
 def may_misfit(t: Type, static: Type) -> bool:

@@ -142,12 +142,12 @@ class NativeProgram:
     def call(
         self,
         start: str,
-        first: Sequence[Any],
+        first: Sequence[int],
         args: Sequence[Any],
         params: Sequence[Type | None],
         result: Type | None,
     ) -> Any:
-        """Run a start; `first` are leaves that go before the arguments (`FailedError`)."""
+        """Run a start; `first` are closures that go before the arguments, and stay (`FailedError`)."""
         assert result is not None
         row = self.rows.get(start)
         if row is None:
@@ -161,6 +161,8 @@ class NativeProgram:
                 assert t is not None
                 leaves += context.conversion.leaves(a, t, lent)
             row.given.pack_into(context.room, 0, *leaves)
+            for p in first:
+                self.contexts.keep(0, p)
             failed = self.enter(context.address, self.code.address(start))
             written = context.conversion.written_back()
             if failed and context.site == RAISED:
@@ -195,7 +197,6 @@ class NativeFunction(FunctionValue):
         values = converted("fn", Function(params, Tuple(())), args, {}, owner.signature.mod)
         start = owner.signature.functions[self.type]
         with owner.contexts.lock:
-            owner.contexts.keep(0, self.address)
             try:
                 return owner.call(start, (self.address,), values, types, self.type.ret_type)
             except FailedError as failed:

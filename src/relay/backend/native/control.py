@@ -60,6 +60,11 @@ from relay.ir.type import FuncType, TupleType, Type, TypeCall, TypeVar
 from relay.ir.walk import post_order, run
 from relay.transform.chains import Task
 
+Dying = dict[Var, None]
+"""The variables that are used for the last time in a statement, and still have their references."""
+LEAN = 200
+"""Last uses of variables in a definition from which on the code that counts references is not inlined."""
+
 
 class Definition:
     """One function of the program."""
@@ -83,10 +88,13 @@ class Definition:
             count += len(row)
             self.values[p] = made
             params += made
-        traits = "nounwind noinline" if fn.attrs.get(PIECE) else "nounwind"
+        # LLVM would copy constants of data types into one another again and again, as far as it goes.
+        stays = fn.attrs.get(PIECE) or (not fn.params and isinstance(fn.ret_type, TypeCall))
+        traits = "nounwind noinline" if stays else "nounwind"
         self.code = Code(symbol, result_type(self.result), params, traits=traits)
-        self.code.runtime = "relay_" if fn.attrs.get(PIECE) == "tensors" else "relay."
         self.owned = Ownership(fn.body, self.is_managed)
+        is_lean = fn.attrs.get(PIECE) == "tensors" or self.owned.last_uses() > LEAN
+        self.code.runtime = "relay_" if is_lean else "relay."
         self.sizes: dict[TypeVar, Value] = {}
         """What the type parameters of the function stand for."""
 
@@ -117,9 +125,9 @@ class Definition:
     def block(self, e: Expr, is_tail: bool) -> Task:
         """The statements of a block; its result as leaves, which nothing follows if it is the function's."""
         block = self.owned.blocks[e]
-        dying: list[list[Var]] = [[] for _ in block.statements]
+        dying: list[Dying] = [{} for _ in block.statements]
         for v, i in block.last.items():
-            dying[i].append(v)
+            dying[i][v] = None
         for i, (var, s) in enumerate(block.statements):
             gone = dying[i]
             if var is None:
@@ -131,7 +139,7 @@ class Definition:
                 release(self.code, found)
         raise AssertionError("a block ends in an expression")
 
-    def tail(self, e: Expr, gone: list[Var], is_tail: bool) -> Task:
+    def tail(self, e: Expr, gone: Dying, is_tail: bool) -> Task:
         """What a block ends in."""
         # Groups do not recur, and LLVM loses arguments on the stack where a jump leaves an aligned frame.
         is_group = isinstance(e, Call) and e.op in self.program.callees
@@ -155,14 +163,14 @@ class Definition:
             return None
         return found
 
-    def watched(self, e: Expr, gone: list[Var]) -> Task:
+    def watched(self, e: Expr, gone: Dying) -> Task:
         """A statement, whose time is noted in programs that are profiled."""
         watch = self.program.watch
         if watch is None or not watch.watches(e):
             return self.statement(e, gone)
         return self.timed(watch, e, gone)
 
-    def timed(self, watch: Watch, e: Expr, gone: list[Var]) -> Task:
+    def timed(self, watch: Watch, e: Expr, gone: Dying) -> Task:
         """A statement between two looks at the clock."""
         assert isinstance(e, Call)
         begin = watch.begin(self.code)
@@ -190,19 +198,19 @@ class Definition:
             return [self.program.number(self.code, e)]
         return [self.program.constant(self.code, e)]
 
-    def taken(self, operands: Sequence[Expr], gone: list[Var]) -> list[Value]:
+    def taken(self, operands: Sequence[Expr], gone: Dying) -> list[Value]:
         """The leaves of operands, with references of their own; variables that end here give theirs."""
         found: list[Value] = []
         for e in operands:
             leaves = self.atom(e)
             if isinstance(e, Var) and e in gone:
-                gone.remove(e)
+                del gone[e]
             elif isinstance(e, Var) and self.is_managed(e):
                 retain(self.code, leaves)
             found += leaves
         return found
 
-    def drop(self, gone: list[Var]) -> None:
+    def drop(self, gone: Dying) -> None:
         """Variables that end here and have not given their references away."""
         for v in gone:
             release(self.code, self.values[v])
@@ -210,7 +218,7 @@ class Definition:
 
     # --- statements ---
 
-    def statement(self, e: Expr, gone: list[Var]) -> Task:
+    def statement(self, e: Expr, gone: Dying) -> Task:
         """The leaves of a value, with references of its own."""
         code = self.code
         match e:
@@ -246,8 +254,7 @@ class Definition:
         """A field of a tuple."""
         t = self.types(e.tuple_value)
         assert isinstance(t, TupleType)
-        start = sum([len(self.leaves(f)) for f in t.fields[: e.index]])
-        return self.atom(e.tuple_value)[start : start + len(self.leaves(t.fields[e.index]))]
+        return self.atom(e.tuple_value)[self.leaves.field(t, e.index)]
 
     def operator(self, e: Call) -> Sequence[Value]:
         """An operator."""
@@ -263,7 +270,7 @@ class Definition:
         t: Any = self.types(ref)
         return self.leaves(t.value)
 
-    def write(self, e: RefWrite, gone: list[Var]) -> Sequence[Value]:
+    def write(self, e: RefWrite, gone: Dying) -> Sequence[Value]:
         """Put a value in a reference, and give up what it held."""
         before = self.contents(e.ref)
         value = self.taken((e.value,), gone)
@@ -273,19 +280,19 @@ class Definition:
 
     # --- calls ---
 
-    def call(self, e: Call, gone: list[Var]) -> list[Value]:
+    def call(self, e: Call, gone: Dying) -> list[Value]:
         """Call a definition or a closure."""
         target, args, leaves = self.callee(e, gone)
         self.drop(gone)
         return received(self.program, self.code, self.code.call(result_type(leaves), target, args), leaves)
 
-    def tail_call(self, e: Call, gone: list[Var]) -> None:
+    def tail_call(self, e: Call, gone: Dying) -> None:
         """Go on with a definition or a closure."""
         target, args, leaves = self.callee(e, gone)
         self.drop(gone)
         jump(self.code, result_type(leaves), target, args)
 
-    def callee(self, e: Call, gone: list[Var]) -> tuple[str, list[Value], tuple[str, ...]]:
+    def callee(self, e: Call, gone: Dying) -> tuple[str, list[Value], tuple[str, ...]]:
         """The address that is called, the arguments, the leaves of the result."""
         t = self.types(e.op)
         assert isinstance(t, FuncType)
@@ -299,7 +306,7 @@ class Definition:
         address = self.code.load(POINTER, self.code.at(me, closure_layout(()).offsets[0]))
         return address.ref, [me, *args], leaves
 
-    def closure(self, fn: Function, gone: list[Var]) -> list[Value]:
+    def closure(self, fn: Function, gone: Dying) -> list[Value]:
         """A partial application as an object."""
         inner = fn.body
         assert isinstance(inner, Call)
@@ -342,7 +349,7 @@ class Definition:
 
     # --- data ---
 
-    def instance(self, c: Constructor, e: Call, gone: list[Var]) -> list[Value]:
+    def instance(self, c: Constructor, e: Call, gone: Dying) -> list[Value]:
         """An instance of a data type."""
         if not e.args:
             return [self.program.singleton(c.tag)]
@@ -355,7 +362,7 @@ class Definition:
 
     # --- choices ---
 
-    def choice(self, e: If | Match, gone: list[Var], is_tail: bool) -> Task:
+    def choice(self, e: If | Match, gone: Dying, is_tail: bool) -> Task:
         """A condition or a match; each way gives up what it does not need any more."""
         code = self.code
         arrivals: list[tuple[Sequence[Value], str]] = []
@@ -387,7 +394,7 @@ class Definition:
         code.block(end)
         return code.join(arrivals)
 
-    def bind(self, data: Expr, clause: Clause, block: Block, gone: list[Var]) -> None:
+    def bind(self, data: Expr, clause: Clause, block: Block, gone: Dying) -> None:
         """Bind the variables of a pattern that matches, and give up the value if it ends here."""
         ends = isinstance(data, Var) and data in gone and data not in block.last
         t, leaves = self.types(data), self.atom(data)

@@ -3,8 +3,9 @@
 from math import inf, prod
 
 from relay.backend.native.program import Program
+from relay.backend.native.representation import parts_of
 from relay.ir.expr import Call, Constructor, Expr, Function, GlobalVar, Op
-from relay.ir.type import TensorType, TupleType, Type
+from relay.ir.type import TensorType, Type
 from relay.ir.walk import post_order
 from relay.op.base import Fusion
 
@@ -48,8 +49,6 @@ def nanoseconds(program: Program, e: Expr, known: dict[GlobalVar, float]) -> flo
 
 def elements(t: Type) -> float:
     """How many numbers there are in a value; without end where it is not known."""
-    if isinstance(t, TupleType):
-        return sum([elements(f) for f in t.fields])
-    if not isinstance(t, TensorType):
+    if not (t.is_closed and t.is_of_tensors):
         return inf
-    return prod(t.concrete_shape) if t.is_closed else inf
+    return sum([prod(x.concrete_shape) for x in parts_of(t) if isinstance(x, TensorType)])

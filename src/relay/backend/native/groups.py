@@ -18,7 +18,7 @@ from relay.backend.native.loops import Loops
 from relay.backend.native.memory import release, retain
 from relay.backend.native.operators import prepared, whole
 from relay.backend.native.program import Program, give, result_type
-from relay.backend.native.representation import POINTER, is_scalar
+from relay.backend.native.representation import POINTER, is_scalar, parts_of
 from relay.backend.native.rows import rows_of, written
 from relay.backend.native.sharing import ROW, Row, Shared, form
 from relay.backend.native.space import Axes, is_pointwise, merged, width
@@ -27,7 +27,7 @@ from relay.backend.native.turns import moves_last
 from relay.backend.native.vectors import OneByOne
 from relay.backend.native.views import View, new_output, operand, views_in
 from relay.ir.expr import Call, Constant, Expr, Function, GlobalVar, Let, Tuple, TupleGetItem, Var
-from relay.ir.type import ANY, Dim, TensorType, TupleType, Type, TypeVar
+from relay.ir.type import ANY, Dim, TensorType, Type, TypeVar
 from relay.ir.walk import post_order
 from relay.op.base import Fusion
 from relay.transform.fusion_rules import row as row_of
@@ -134,13 +134,10 @@ class Fused:
 
     def sized(self, view: Any, t: Type) -> Any:
         """What an operand is read through; calls have seen to it that its sizes are those of its type."""
-        if isinstance(t, TupleType):
-            return tuple([self.sized(v, f) for v, f in zip(view, t.fields, strict=True)])
-        dims = cast("tuple[Dim, ...]", cast("TensorType", t).shape)
-        view.sizes = [
-            size if d is ANY else self.sizes.setdefault(d, size)
-            for d, size in zip(dims, view.sizes, strict=True)
-        ]
+        for x, part in zip(views_in(view), parts_of(t), strict=True):
+            dims = cast("tuple[Dim, ...]", cast("TensorType", part).shape)
+            pairs = zip(dims, x.sizes, strict=True)
+            x.sizes = [size if d is ANY else self.sizes.setdefault(d, size) for d, size in pairs]
         return view
 
     def keep(self, found: Sequence[Value]) -> None:

@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 
 from relay.backend.native.attention_groups import join_attention
-from relay.backend.native.called_constants import constants_called
+from relay.backend.native.called_constants import CYCLIC, ONCE, constants_called
 from relay.backend.native.representation import is_scalar
-from relay.backend.native.splitting import split
+from relay.backend.native.splitting import PIECE, split
 from relay.backend.native.undecided import decided
 from relay.ir import hooks
 from relay.ir.expr import Call, Constant, Expr, Function, GlobalVar, Grad, Let, Var, replace
@@ -23,16 +23,17 @@ from relay.transform.lifting import lambda_lift
 from relay.transform.specialisation import is_monomorphic, monomorphize
 from relay.transform.unused_functions import reached, remove_unused_functions
 
-MARKS = ("Primitive", "Compiler")
+MARKS = ("Primitive", "Compiler", ONCE, CYCLIC, PIECE)
+"""Attributes that say something to what follows; a program may have written them itself."""
 
 
 def lowered(mod: IRModule, entries: Sequence[str] = ("main",)) -> IRModule:
     """What `entries` need of `mod`, annotated, without derivatives and type parameters, functions lifted."""
     mod = decided(annotated(mod), entries)
-    mod = constants_called(mod, reached(mod, [mod.get_global_var(name) for name in entries]))
     nodes = [e for f in mod.functions.values() for e in post_order(f) if type(e) in (Function, Grad)]
     if any(is_marked(e) for e in nodes):
         mod = without_marks(mod)
+    mod = constants_called(mod, reached(mod, [mod.get_global_var(name) for name in entries]))
     if any(type(e) is Grad for e in nodes):
         mod = hooks.expand_grad(mod, reserved=mod.functions)
     mod = remove_unused_functions(mod, entry_functions=tuple(entries))
@@ -45,8 +46,8 @@ def lowered(mod: IRModule, entries: Sequence[str] = ("main",)) -> IRModule:
 
 
 def is_marked(e: Expr) -> bool:
-    """Whether `e` is a function that the program says is fused, or set aside for another compiler."""
-    return isinstance(e, Function) and any(e.attrs.get(mark) for mark in MARKS)
+    """Whether `e` is a function of which the program says what is for this backend to say."""
+    return isinstance(e, Function) and any(mark in e.attrs for mark in MARKS)
 
 
 def without_marks(mod: IRModule) -> IRModule:

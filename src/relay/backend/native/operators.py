@@ -13,7 +13,7 @@ from relay.backend.native.loops import Loops
 from relay.backend.native.representation import is_scalar
 from relay.backend.native.rows import written
 from relay.backend.native.shapes import has_rule_of_types, shapes_of
-from relay.backend.native.views import View, new_output, operand
+from relay.backend.native.views import View, new_output, operand, views_in
 from relay.ir.expr import Call, Expr
 from relay.ir.type import Dim, TensorType, TupleType
 from relay.op.base import Operator
@@ -87,6 +87,4 @@ def extents(b: Loops, op: Any, fields: Sequence[TensorType], views: Sequence[Any
 
 def is_static(x: Any) -> bool:
     """Whether all sizes of an operand are known."""
-    if isinstance(x, tuple):
-        return all(is_static(y) for y in cast("tuple[Any, ...]", x))
-    return all(isinstance(d, int) for d in x.sizes)
+    return all(isinstance(d, int) for view in views_in(x) for d in view.sizes)

@@ -55,6 +55,10 @@ class Ownership:
                     if is_managed(v):
                         block.last[v] = i
 
+    def last_uses(self) -> int:
+        """How many last uses of variables there are in all blocks."""
+        return sum([len(block.last) for block in self.blocks.values()])
+
     def chain(self, e: Expr) -> Block:
         """The statements of a block."""
         block = Block()

@@ -4,6 +4,8 @@ A value is a row of leaves: a scalar is one register of its kind, a tuple the le
 and anything else a pointer to an object that counts its references.
 """
 
+from itertools import accumulate
+
 from relay.backend.native.code import POINTER
 from relay.backend.native.vectors import SIZES as SIZES
 from relay.ir.dtype import FLOAT8, is_float
@@ -41,32 +43,52 @@ class Representation:
     def __init__(self) -> None:
         """Nothing is known yet."""
         self.known: dict[Type, tuple[str, ...]] = {}
+        self.begins: dict[TupleType, list[int]] = {}
 
     def __call__(self, t: Type | None) -> tuple[str, ...]:
         """The leaves of a value of type `t`."""
         assert t is not None, "programs are annotated before they are compiled"
         found = self.known.get(t)
-        if found is None:
-            found = self.known[t] = self.leaves(t)
-        return found
+        return self.found(t) if found is None else found
 
-    def leaves(self, t: Type) -> tuple[str, ...]:
-        """The leaves, found without recursion."""
-        out: list[str] = []
-        stack = [t]
-        while stack:
-            u = stack.pop()
-            if isinstance(u, TupleType):
-                stack += reversed(u.fields)
-            elif isinstance(u, TensorType) and u.shape == ():
-                out.append(scalar(u.dtype))
+    def found(self, t: Type) -> tuple[str, ...]:
+        """The leaves, those of the types inside first."""
+        known, pending = self.known, [t]
+        while pending:
+            u = pending[-1]
+            if not isinstance(u, TupleType):
+                known[u] = (scalar(u.dtype) if isinstance(u, TensorType) and u.shape == () else POINTER,)
+            elif unknown := [f for f in dict.fromkeys(u.fields) if f not in known]:
+                pending += unknown
+                continue
             else:
-                out.append(POINTER)
-        return tuple(out)
+                known[u] = tuple([x for f in u.fields for x in known[f]])
+            pending.pop()
+        return known[t]
+
+    def field(self, t: TupleType, index: int) -> slice:
+        """Where the leaves of a field are among those of its tuple."""
+        begins = self.begins.get(t)
+        if begins is None:
+            begins = self.begins[t] = [0, *accumulate([len(self(f)) for f in t.fields])]
+        return slice(begins[index], begins[index + 1])
 
     def is_managed(self, t: Type | None) -> bool:
         """Whether values of a type hold references to objects."""
         return POINTER in self(t)
+
+
+def parts_of(t: Type) -> list[Type]:
+    """What a value consists of: the types of the fields of its tuples, and of their fields."""
+    found: list[Type] = []
+    pending = [t]
+    while pending:
+        part = pending.pop()
+        if isinstance(part, TupleType):
+            pending += reversed(part.fields)
+        else:
+            found.append(part)
+    return found
 
 
 def is_signed(dtype: str) -> bool:

@@ -31,8 +31,7 @@ def split(mod: IRModule) -> IRModule:
     new: dict[GlobalVar, Expr] = {}
     for v, fn in mod.functions.items():
         if isinstance(fn, Function) and not fn.type_params and not fn.attrs.get("Primitive"):
-            cut = Cut(v, fn, supply)
-            new |= {**cut.pieces, v: cut.whole} if cut.pieces else {}
+            new |= Cut(v, fn, supply).definitions()
     return with_definitions(mod, {**mod.functions, **new}) if new else mod
 
 
@@ -49,7 +48,13 @@ class Cut:
             chain.append((e.var, e.value))
             e = e.body
         self.end = e
-        own = {*fn.params, *[v for v, _ in chain]}
+        self.statements: list[Statement] = []
+        if len(chain) > LONG:
+            self.cut(chain)
+
+    def cut(self, chain: Sequence[tuple[Var, Expr]]) -> None:
+        """Cut it, again and again, as long as that makes it shorter."""
+        own = {*self.fn.params, *[v for v, _ in chain]}
         statements = [Statement(v, x, mentioned(x, own)) for v, x in chain]
         while len(statements) > LONG:
             shorter = self.shorter(statements, own)
@@ -57,7 +62,14 @@ class Cut:
                 break
             statements = shorter
             own |= {s.var for s in statements}
-        self.whole = replace(fn, body=chained([(s.var, s.value) for s in statements], e))
+        self.statements = statements
+
+    def definitions(self) -> dict[GlobalVar, Expr]:
+        """The pieces and what is left of the definition; nothing if it has not been cut."""
+        if not self.pieces:
+            return {}
+        body = chained([(s.var, s.value) for s in self.statements], self.end)
+        return {**self.pieces, self.name: replace(self.fn, body=body)}
 
     def shorter(self, statements: Sequence[Statement], own: set[Var]) -> list[Statement]:
         """The same with runs of statements as calls of pieces."""

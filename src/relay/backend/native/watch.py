@@ -11,8 +11,9 @@ from typing import Any
 
 from relay.analysis.cost import multiplications
 from relay.backend.native.code import Code, Value
+from relay.backend.native.representation import parts_of
 from relay.ir.expr import Call, Constant, Expr, Function, GlobalVar, Op, Var
-from relay.ir.type import TensorType, TupleType, Type
+from relay.ir.type import TensorType, Type
 from relay.ir.walk import post_order
 from relay.op.base import Fusion
 
@@ -125,9 +126,7 @@ def read(calls: Sequence[Call], types: Any) -> float:
 
 def tensors(t: Type) -> Sequence[TensorType]:
     """The tensors of a value."""
-    if isinstance(t, TupleType):
-        return [x for f in t.fields for x in tensors(f)]
-    return [t] if isinstance(t, TensorType) and t.shape else []
+    return [x for x in parts_of(t) if isinstance(x, TensorType) and x.shape]
 
 
 def size(t: TensorType) -> float:
