@@ -91,18 +91,22 @@ def reshaped(t: Checker, dims: Sequence[Dim], newshape: Sequence[int], *, allowz
                 attribute_fault(t, "newshape", tuple(newshape), f"there is no code {code}")
     whole, part = product([*spare_in, *dims[at:]]), product(spare_out)
     if inferred is None:
-        t.require(whole, "==", part, _why(dims, newshape), "reshape-size")
+        t.require(whole, "==", part, _why(dims, newshape, 0 in newshape and not allowzero), "reshape-size")
     else:
         if part == 0:
             attribute_fault(t, "newshape", tuple(newshape), "-1 stands for any size beside a size of 0")
-        t.require(part, "divides", whole, _why(dims, newshape), "reshape-size")
+        t.require(
+            part, "divides", whole, _why(dims, newshape, 0 in newshape and not allowzero), "reshape-size"
+        )
         out[inferred] = whole // part
     return tuple(out)
 
 
-def _why(dims: Sequence[Dim], newshape: Sequence[int]) -> str:
+def _why(dims: Sequence[Dim], newshape: Sequence[int], copies: bool) -> str:
     text = ", ".join("?" if not isinstance(d, int) else str(d) for d in dims)
-    return f"reshape of ({text}) to {tuple(newshape)} keeps the number of elements"
+    given = f"({text},)" if len(dims) == 1 else f"({text})"
+    copied = ", where 0 copies a size," if copies else ""
+    return f"reshape of {given} to {tuple(newshape)}{copied} keeps the number of elements"
 
 
 def _grouped(t: Checker, newshape: Sequence[int]) -> list[Any]:
