@@ -13,6 +13,8 @@ CASES: list[tuple[Callable[[Any], object], str]] = [
     (relay.vjp, "not an expression"), (relay.jvp, "not an expression"),
     (relay.IRModule.from_expr, "not an expression"), (relay.transform.FuseOps(), "not a module"),
     (lambda x: relay.create_executor("debug", x), "not a module"),
+    (lambda x: relay.transform.Sequential([x]), "not a pass"), (relay.var, "name of a variable is text"),
+    (lambda x: relay.transform.PassContext(str(x)), "opt_level is a number"),  # pyright: ignore[reportArgumentType]
 ]  # fmt: skip
 
 

@@ -25,6 +25,8 @@ def var(
         type_annotation = TensorType(shape, dtype)
     elif isinstance(type_annotation, str):
         type_annotation = TensorType((), type_annotation)
+    if not isinstance(name_hint, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise TypeError(f"the name of a variable is text, not {name_hint!r:.80}")
     return Var(name_hint, type_annotation, span=span)
 
 

@@ -62,6 +62,8 @@ class PassContext:
         config: Mapping[str, Any] | None = None,
     ) -> None:
         """Raises `unknown-option` for what is no option in `config`."""
+        if not isinstance(opt_level, int):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise TypeError(f"an opt_level is a number from 0 on, not {opt_level!r:.80}")
         self.opt_level = opt_level
         self.required_pass = tuple(required_pass or ())
         self.disabled_pass = tuple(disabled_pass or ())

@@ -82,6 +82,9 @@ class Sequential(Pass):
         """`required` names passes that are run first."""
         super().__init__(PassInfo(name, opt_level, tuple(required or ())), self._in_turn)
         self.passes = tuple(passes)
+        for step in self.passes:
+            if not isinstance(step, Pass):  # pyright: ignore[reportUnnecessaryIsInstance]
+                raise TypeError(f"{step!r:.80} is not a pass; relay.transform.FuseOps() makes one")
 
     def _in_turn(self, mod: IRModule) -> IRModule:
         context = PassContext.current()

@@ -30,7 +30,7 @@ def exported(
     if not isinstance(model, torch.nn.Module):
         fail(
             "torch-export",
-            f"a {type(model).__name__} is no module, no exported program and no file of one",
+            f"a value of type {type(model).__name__} is no module, no exported program and no file of one",
             hint="wrap a function in a torch.nn.Module",
         )
     if example_inputs is None and kwargs is None:
