@@ -10,7 +10,7 @@ from relay.backend.native.compiled import NativeProgram
 from relay.interpreter.show import show
 from relay.ir import expr
 from relay.ir.pattern import PatternConstructor, PatternTuple, PatternVar, PatternWildcard, pattern_nodes
-from relay.ir.walk import post_order
+from relay.ir.walk import post_order, rewrite
 
 PROGRAM = """
 import "std/list"
@@ -161,3 +161,19 @@ def test_a_tuple_of_many_fields() -> None:
     lines = [f"let %v{i} = %t.{i} + {f'%v{i - 1}' if i else '0.0'};" for i in range(n)]
     text = f"def @main(%t: ({fields})) {{ {' '.join(lines)} %v{n - 1} }}"
     assert NativeProgram(relay.parse(text))(tuple(map(np.float32, range(n)))) == n * (n - 1) / 2
+
+
+@pytest.mark.parametrize("name", ["1.f", "2.f", 'a "b"', "ä, %x"])
+def test_definitions_are_called_anything(name: str) -> None:
+    mod = relay.parse("""
+    def @f(%x: float32) -> float32 { %x + %x }
+    def @g(%x: float32) -> float32 { %x * %x }
+    def @main(%yes: bool, %x: float32) -> float32 { let %h = if (%yes) { @f } else { @g }; %h(%x) }
+    """)
+    g, other = relay.GlobalVar("g"), relay.GlobalVar(name)
+    functions = {
+        other if v == g else v: rewrite(fn, lambda e: other if e == g else None)
+        for v, fn in mod.functions.items()
+    }
+    program = NativeProgram(relay.IRModule(functions))
+    assert [program(yes, 3.0) for yes in (True, False)] == [6, 9]

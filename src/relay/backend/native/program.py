@@ -166,7 +166,7 @@ class Program(DataTypes):
         holds.
         """
         self.wrappers += 1
-        name = quoted(f"closure.{self.wrappers}.{v.name_hint}")
+        name = quoted(f"partial.{self.wrappers}.{v.name_hint}")
         leaves = [x for a in t.arg_types for x in self.leaves(a)]
         me = Value(POINTER, "%me")
         params = [Value(x, f"%p{i}") for i, x in enumerate(leaves)]
