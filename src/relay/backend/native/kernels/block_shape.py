@@ -1,5 +1,6 @@
 """The shape of products of matrices that are computed block by block: tiles, panels, and blocks of rows."""
 
+from dataclasses import dataclass
 from math import gcd
 
 from relay.backend.native.code import Value
@@ -21,6 +22,18 @@ EVEN = 4
 """How many tiles below each other are made as high as each other, at most."""
 NARROW = 1.06
 """What a number costs in tiles of two vectors, in what it does in tiles of three, usually: more loads."""
+
+
+@dataclass(frozen=True)
+class Lines:
+    """Rows of the first operand that overlap in memory, a number of them so many numbers apart; each consists
+    of runs of numbers with gaps between them.
+    """
+
+    count: int
+    pitch: int
+    run: int
+    gap: int
 
 
 class Shape:
@@ -61,6 +74,8 @@ class Shape:
         """Whether all rows go over one panel after the other, rather than a block of rows over all panels."""
         self.first_pitch: Index | None = None
         """Numbers between two rows of the first operand, where tiles read it as it is."""
+        self.lines: Lines | None = None
+        """How rows of the first operand lie, where tiles read them as they overlap."""
         self.first: Value | None = None
         """Where the packed rows of the first operand are, if there is room for all of them."""
         self.second: Value | None = None
@@ -118,6 +133,11 @@ class Shape:
         else:
             self.rounds = self.b.larger(1, self.parts(self.depth, LONGEST))
             self.deep = self.parts(self.depth, self.rounds)
+
+    def read_lines(self, lines: Lines, height: int) -> None:
+        """Have tiles of a height read a line of rows that overlap after the other."""
+        self.lines, self.height, self.high = lines, height, lines.count
+        self.deep, self.rounds = self.depth, 1
 
     @property
     def has_few_rows(self) -> bool:

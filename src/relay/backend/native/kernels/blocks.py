@@ -5,10 +5,10 @@ numbers, which stay in the second level of the cache while all panels of a block
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from relay.backend.native.code import VOID, Value
+from relay.backend.native.code import VOID, Value, integer
 from relay.backend.native.indices import Index, value
 from relay.backend.native.kernels.block_shape import COLUMNS, Shape
 from relay.backend.native.kernels.packing import Packing
@@ -344,7 +344,8 @@ class Blocks(Shape):
 
     def row(self, first: Value, i: Index) -> Value:
         """Where a row begins, as tiles read it."""
-        pitch = PITCH if self.first_pitch is None else self.first_pitch
+        packed = PITCH if self.lines is None else self.lines.pitch
+        pitch = packed if self.first_pitch is None else self.first_pitch
         return self.address(first, self.b.times(i, pitch), self.size)
 
     def stack_of_tiles(
@@ -373,6 +374,8 @@ class Blocks(Shape):
             args = [self.row(a, i), data, pitch, deep, here, out_pitch, columns, adds, ahead]
             if self.first_pitch is not None:
                 args.append(value(b.times(self.first_pitch, self.size)))
+            if self.lines is not None:
+                args += [integer(self.lines.run), integer(self.lines.gap * self.size)]
             b.code.call(VOID, f"@{self.tile(height, vectors)}", args)
 
         whole = b.quotient(rows, self.height)
@@ -395,5 +398,7 @@ class Blocks(Shape):
     def tile(self, height: int, vectors: int) -> str:
         """The name of the code of a tile."""
         shape = Tile(self.machine, self.kind, height, vectors, self.first_pitch is None)
+        if self.lines is not None:
+            shape = replace(shape, pitch=self.lines.pitch, has_runs=True)
         self.b.program.share(shape.name, shape.text)
         return shape.name

@@ -7,6 +7,7 @@ from relay.backend.native.code import POINTER, VOID, Value
 from relay.backend.native.indices import Index, value
 from relay.backend.native.kernels.block_shape import ROWS
 from relay.backend.native.kernels.blocks import Blocks, Factor, First, Second
+from relay.backend.native.kernels.overlapped import Overlapped
 from relay.backend.native.kernels.sums import Put, Sums, Weight
 from relay.backend.native.kernels.tile import PITCH
 from relay.backend.native.kernels.windows import AXES, Geometry, Windows
@@ -62,8 +63,11 @@ class Convolutions(Sums):
         self.outputs = b.quotient(self.sizes[-1], c.groups)
         depth = b.times(b.count(self.window), self.inputs)
         self.blocks = Blocks(b, self.sums, b.count(self.row_sizes), depth, self.outputs, self.sizes[-1])
+        self.overlapped = Overlapped.of(self)
         if self.reads_in_place:
             self.blocks.read_in_place(self.inputs)
+        elif self.overlapped is not None:
+            self.blocks.read_lines(self.overlapped.lines, self.overlapped.height)
         elif not self.is_product:
             self.blocks.gather()
 
@@ -92,13 +96,15 @@ class Convolutions(Sums):
         factor = Factor(self.data, self.x.dtype, turned=False)
         second = self.weight()
         blocks.make_room(factor if self.is_product else None, second if isinstance(second, Factor) else None)
-        geometry = None if self.is_product or self.reads_in_place else self.geometry()
+        reads = self.is_product or self.reads_in_place or self.overlapped is not None
+        geometry = None if reads else self.geometry()
+        whole = None if self.overlapped is None else self.overlapped.first(self)
         assert out.data is not None
         to = out.data
 
         def group(index: Sequence[Index]) -> None:
             g = index[0] if index else 0
-            first = self.first(factor) if geometry is None else self.seen_by(geometry, g)
+            first = whole or (self.first(factor) if geometry is None else self.seen_by(geometry, g))
             shift = b.times(g, self.outputs)
             tail = None if put is None else self.tail((), self.row_sizes, put, blocks.unit, shift)
             blocks.multiply(first, self.filters(second, g), blocks.address(to, shift, blocks.size), tail)

@@ -33,12 +33,16 @@ class Tile:
     rows: int
     width: int
     is_packed: bool = True
-    """Whether rows of the first operand are `PITCH` numbers apart; else as far as a call says."""
+    """Whether rows of the first operand are `pitch` numbers apart; else as far as a call says."""
+    pitch: int = PITCH
+    has_runs: bool = False
+    """Whether rows of the first operand are runs of numbers with gaps between them; a call says how long."""
 
     @property
     def name(self) -> str:
         """Of its code."""
-        return f"relay.tile.{self.kind}.{self.rows}x{self.width}{'' if self.is_packed else '.open'}"
+        how = f".runs.{self.pitch}" if self.has_runs else "" if self.is_packed else ".open"
+        return f"relay.tile.{self.kind}.{self.rows}x{self.width}{how}"
 
     @property
     def lanes(self) -> int:
@@ -53,7 +57,7 @@ class Tile:
     @property
     def sets(self) -> int:
         """How many sets of sums there are."""
-        return max(1, CHAINS // (self.rows * self.width))
+        return 1 if self.has_runs else max(1, CHAINS // (self.rows * self.width))
 
     @property
     def columns(self) -> int:
@@ -62,7 +66,8 @@ class Tile:
 
     def text(self) -> str:
         """The code: `(first, second, pitch, depth, out, out_pitch, columns, adds, ahead)`, pitches in bytes,
-        and the pitch of the first operand if that is not packed.
+        and the pitch of the first operand if that is not packed, or the numbers of its runs and the bytes
+        between two of them.
 
         A cache line of `ahead` is fetched for each number of the summed dimension.
         """
@@ -93,7 +98,9 @@ class Writing:
         self.align = SIZES[tile.kind]
         self.suffix = f"v{tile.lanes}{'f32' if tile.kind == 'float' else 'f64'}.p0"
         traits = 'nounwind noinline "prefer-vector-width"="512"'
-        given = params if tile.is_packed else [*params, self.open_pitch]
+        self.run, self.gap = Value("i64", "%run"), Value("i64", "%gap")
+        more = [self.run, self.gap] if tile.has_runs else [] if tile.is_packed else [self.open_pitch]
+        given = [*params, *more]
         self.code = Code(tile.name, VOID, given, traits=traits)
         self.rows = self.find_rows()
 
@@ -105,7 +112,7 @@ class Writing:
         """
         code, n = self.code, self.tile.rows
         if self.tile.is_packed:
-            return [code.at(self.a, r * PITCH * SIZES[self.tile.kind]) for r in range(n)]
+            return [code.at(self.a, r * self.tile.pitch * SIZES[self.tile.kind]) for r in range(n)]
         places = [code.at(self.a, code.op("mul", self.open_pitch, integer(r))) for r in range(n)]
         return [code.set(POINTER, f'call ptr asm "", "=r,0"({p})') for p in places]
 
@@ -152,10 +159,16 @@ class Writing:
             new += self.step(inner_a, s, row, inner[s * count : (s + 1) * count])
             row = code.at(row, self.pitch)
         next_a = code.op("add", inner_a, integer(SIZES[self.tile.kind] * steps))
+        rest, more = Value("i64", code.fresh()), self.run
+        if self.tile.has_runs:
+            is_last = code.compare("icmp eq", rest, integer(1))
+            next_a = code.op("add", next_a, code.select(is_last, self.gap, integer(0)))
+            more = code.select(is_last, self.run, code.op("sub", rest, integer(1)))
         left = code.op("sub", i, integer(1))
         end = code.here
         code.branch(code.compare("icmp ne", left, integer(0)), head, after)
         rounds = [(i, n, left), (inner_a, a, next_a), (inner_b, b, row), *zip(inner, sums, new, strict=True)]
+        rounds += [(rest, self.run, more)] if self.tile.has_runs else []
         code.lines[at:at] = [
             f"  {v.ref} = phi {v.type} [{first.ref}, %{entering}], [{then.ref}, %{end}]"
             for v, first, then in rounds

@@ -1,0 +1,104 @@
+"""Windows on few channels, read where they are: neighbouring ones overlap, and their rows lie in lines.
+
+The data is copied once with zeros around it.  What a window sees on a line of that is a run of numbers, and
+the next window begins a few numbers later.
+"""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from relay.backend.native.code import VOID, Value, integer
+from relay.backend.native.indices import Index, value
+from relay.backend.native.kernels.block_shape import LONGEST, Lines
+from relay.backend.native.kernels.blocks import MOVE, First
+from relay.backend.native.kernels.packing import Packing
+from relay.backend.native.representation import SIZES, scalar
+from relay.backend.native.scalars import Number
+from relay.backend.native.shares import ranges
+
+if TYPE_CHECKING:
+    from relay.backend.native.kernels.convolutions import Convolutions
+
+NARROWEST = 8
+"""Numbers from one window to the next, at most: rows that are further apart are as quickly moved."""
+
+
+@dataclass(frozen=True)
+class Overlapped:
+    """How the windows of a convolution lie on a copy of its data: `(images, height, width)` of it, places of
+    padding before it, and how many lines below each other two windows are.
+    """
+
+    lines: Lines
+    height: int
+    sizes: tuple[int, int, int]
+    before: tuple[int, int]
+    step: int
+
+    @staticmethod
+    def of(k: "Convolutions") -> "Overlapped | None":
+        """That of a convolution, if that is quicker; `k` is its kernel."""
+        c = k.convolution
+        sizes = [n for n in (*k.sizes, *k.x.sizes, *k.window) if isinstance(n, int) and n]
+        if len(sizes) != 10 or not k.has_runs or set(c.dilation) != {1}:
+            return None
+        images, high, wide, _, *_, channels, taps_down, taps_across = sizes
+        down, across = c.strides
+        heights = [h for h in range(1, k.blocks.height + 1) if wide % h == 0]
+        depth = taps_down * taps_across * channels
+        is_narrow = channels * across <= NARROWEST and taps_down * taps_across > 1
+        if not is_narrow or depth > LONGEST or 2 * heights[-1] <= k.blocks.height:
+            return None
+        height, width = (high - 1) * down + taps_down, (wide - 1) * across + taps_across
+        run = taps_across * channels
+        lines = Lines(wide, across * channels, run, width * channels - run)
+        before = c.before[0], c.before[1]
+        return Overlapped(lines, heights[-1], (images, height, width), before, down)
+
+    def first(self, k: "Convolutions") -> First:
+        """Copy the data; where a line of rows begins."""
+        b, blocks, data = k.b, k.blocks, self.copied(k)
+        _, height, width = self.sizes
+
+        def line(r: Index, top: Index, rows: Index) -> Value:
+            image, y, _ = b.unravelled(top, k.row_sizes)
+            place = b.plus(b.times(image, height), b.times(y, self.step))
+            return blocks.address(data, b.times(place, b.times(width, k.inputs)), blocks.size)
+
+        return line
+
+    def copied(self, k: "Convolutions") -> Value:
+        """The data with zeros around it."""
+        b, (images, height, width) = k.b, self.sizes
+        row = b.times(width, k.inputs)
+        to = b.room(k.blocks.dtype, [images * height, row]).data
+        assert to is not None
+        how = Packing(k.blocks.machine, k.x.dtype, k.blocks.kind, turned=False)
+        b.program.share(how.name, how.text)
+        b.program.declare("declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)")
+
+        def one(i: Index) -> None:
+            image, y = b.unravelled(i, [images, height])
+            at = k.blocks.address(to, b.times(i, row), k.blocks.size)
+            size = value(b.times(row, k.blocks.size))
+            b.code.do(f"call void @llvm.memset.p0.i64({at}, i8 0, {size}, i1 false)")
+            y = b.minus(y, self.before[0])
+            is_there = b.code.compare("icmp ult", value(y), value(k.x.sizes[1]))
+            b.when(Number("bool", is_there), lambda: self.line_copied(k, how.name, (image, y), at))
+
+        def share(begin: Index, end: Index) -> None:
+            b.loop(b.minus(end, begin), (), lambda i, _: one(b.plus(begin, i)))
+
+        ranges(b, images * height, share, MOVE, row)
+        return to
+
+    def line_copied(self, k: "Convolutions", move: str, line: tuple[Index, Index], to: Value) -> None:
+        """A line of an image, as far as windows see it."""
+        b, left = k.b, self.before[1]
+        _, high, wide, channels = k.x.sizes
+        place = b.times(b.plus(b.times(line[0], high), line[1]), b.times(wide, channels))
+        count = b.times(b.smaller(wide, self.sizes[2] - left), channels)
+        source = k.blocks.address(k.data, place, SIZES[scalar(k.x.dtype)])
+        to = k.blocks.address(to, b.times(left, channels), k.blocks.size)
+        args = [source, integer(0), to, *[integer(n) for n in (0, 1)], value(count), integer(0)]
+        b.code.call(VOID, f"@{move}", args)
