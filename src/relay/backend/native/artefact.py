@@ -10,7 +10,6 @@ import hashlib
 import json
 import mmap
 import struct
-import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +18,7 @@ from typing import Any, BinaryIO, NoReturn, cast
 import numpy as np
 
 from relay.backend.native import jit
-from relay.backend.native.beside import side_by_side
+from relay.backend.native.digests import digests
 from relay.backend.native.pool import runtime
 from relay.backend.native.signature import Signature, from_plain
 from relay.backend.native.tensors import ALIGNMENT, room, stored
@@ -28,7 +27,7 @@ from relay.text.files import write_atomically
 from relay.version import VERSION
 
 MAGIC = b"RELAYRLO"
-FORMAT = 3
+FORMAT = 4
 START = struct.Struct("<8sIQ32s")
 """Magic, format, bytes of the header, digest of the header."""
 PAGE = 4096
@@ -86,7 +85,7 @@ class Artefact:
             "features": jit.features(),
             "places": places,
             "codes": [digest(code).hex() for code in self.codes],
-            "constants": side_by_side(lambda c: checksum(stored(c)), self.constants),
+            "constants": [said.hex() for said in digests(list(map(stored, self.constants)))],
             "signature": self.signature.plain(),
         }
 
@@ -128,7 +127,7 @@ def parts(name: str, data: Any, header: dict[str, Any], at: int) -> Artefact:
     codes, constants = [piece.tobytes() for piece in pieces[:count]], pieces[count:]
     if [digest(code).hex() for code in codes] != header["codes"]:
         broken(name, "its code has been changed")
-    if side_by_side(lambda c: checksum([c]), constants) != header["constants"]:
+    if [said.hex() for said in digests([[c] for c in constants])] != header["constants"]:
         broken(name, "its constants have been changed")
     return Artefact(from_plain(header["signature"]), codes, constants)
 
@@ -174,14 +173,6 @@ def old(name: str, theirs: str, ours: str) -> NoReturn:
 def version() -> str:
     """The version of what the code relies on."""
     return f"{VERSION}-{runtime()[0]}"
-
-
-def checksum(pieces: Sequence[Any]) -> int:
-    """A number that tells whether data have been damaged; quick, for data of any size."""
-    found = 0
-    for piece in pieces:
-        found = zlib.crc32(piece, found)
-    return found
 
 
 def digest(data: bytes) -> bytes:

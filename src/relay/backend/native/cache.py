@@ -18,7 +18,7 @@ import numpy as np
 
 from relay.backend.native import jit
 from relay.backend.native.artefact import Artefact, read, version
-from relay.backend.native.beside import side_by_side
+from relay.backend.native.digests import digests
 from relay.backend.native.folder import cache_folder, package
 from relay.diagnostic import RelayError
 from relay.ir.expr import Expr, GlobalVar, Op
@@ -95,14 +95,14 @@ def key(mod: IRModule, entries: Sequence[str], level: int | None = None) -> str:
     kinds = [(str(c.value.dtype), c.value.shape) for c in said.constants]
     whole = hashlib.blake2b(repr((around, said.text, said.sources, kinds)).encode(), digest_size=20)
     whole.update(said.spans)
-    for data in side_by_side(digest_of, [c.value for c in said.constants]):
+    for data in digests([[elements(c.value)] for c in said.constants]):
         whole.update(data)
     return whole.hexdigest()
 
 
-def digest_of(array: Any) -> bytes:
-    """32 bytes that tell the elements of an array from others; by the digest that processors know best."""
-    return hashlib.sha256(np.ascontiguousarray(array).reshape(-1).view("uint8").data).digest()
+def elements(array: Any) -> Any:
+    """The elements of an array, as bytes."""
+    return np.ascontiguousarray(array).reshape(-1).view("uint8")
 
 
 def needed(mod: IRModule, entries: Sequence[str]) -> list[GlobalVar]:

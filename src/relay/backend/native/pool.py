@@ -81,6 +81,9 @@ class Pool:
         enter = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)
         self.enter: Callable[[int, int], int] = enter(self.code.address("door.enter"))
         """Runs code in a context; whether it has failed."""
+        digest = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)
+        self.digest: Callable[[int, int, int], None] = digest(self.code.address("relay_digest"))
+        """Reads blocks of data; others may run meanwhile."""
         self.code.engine.detach()
 
     @property

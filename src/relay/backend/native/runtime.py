@@ -1,5 +1,5 @@
 """The code of the runtime: the pool of threads (`crew`, `chunks`), memory (`heap`, `disposal`), the ways in
-and out (`entry`, `doors`) and what Ctrl-C needs (`interrupts`).
+and out (`entry`, `doors`), what Ctrl-C needs (`interrupts`), and `digests`.
 """
 
 import hashlib
@@ -8,6 +8,7 @@ import platform
 from relay.backend.native.calls import DECLARATIONS
 from relay.backend.native.chunks import SHARED_OUT
 from relay.backend.native.crew import CREW
+from relay.backend.native.digests import digest_code
 from relay.backend.native.disposal import DISPOSAL
 from relay.backend.native.doors import DOORS
 from relay.backend.native.entry import assembly
@@ -27,7 +28,7 @@ declare void @relay_fail(ptr) noreturn nounwind
 
 def text() -> str:
     """All of it, as LLVM IR."""
-    parts = INLINED, HEAP, DISPOSAL, DOORS, CREW, SHARED_OUT, INTERRUPTS
+    parts = INLINED, HEAP, DISPOSAL, DOORS, CREW, SHARED_OUT, INTERRUPTS, digest_code()
     return "\n".join([assembly(platform.machine()), OWN, *parts])
 
 
