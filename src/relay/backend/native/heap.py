@@ -40,7 +40,9 @@ KEPT = 64 << 20
 PLACES, COMING_BACK = 16, 256 << 20
 """Blocks that have come back from Python and wait to be taken again: how many, and their bytes at most."""
 HUGE, HUGE_PAGE, ADVICE = 4 << 20, 2 << 20, 14
-"""Blocks from the one size on begin at a multiple of the other, and are taken in pages of it."""
+"""Blocks from the one size on begin at a multiple of the other, and are taken in pages of it; C leaves it open
+whether there is memory for parts of these.
+"""
 
 SMALL = expanded(f"""
 define void @relay_fail_at(ptr %ctx, i64 %site) noinline noreturn nounwind {{
@@ -241,7 +243,9 @@ usual:
   %p = call ptr @aligned_alloc(i64 64, i64 %whole)
   ret ptr %p
 large:
-  %q = call ptr @aligned_alloc(i64 {HUGE_PAGE}, i64 %whole)
+  %up = add i64 %whole, {HUGE_PAGE - 1}
+  %pages = and i64 %up, -{HUGE_PAGE}
+  %q = call ptr @aligned_alloc(i64 {HUGE_PAGE}, i64 %pages)
   %refused = icmp eq ptr %q, null
   br i1 %refused, label %done, label %advise
 advise:
