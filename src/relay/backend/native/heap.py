@@ -40,8 +40,8 @@ KEPT = 64 << 20
 PLACES, COMING_BACK = 16, 256 << 20
 """Blocks that have come back from Python and wait to be taken again: how many, and their bytes at most."""
 HUGE, HUGE_PAGE, ADVICE = 4 << 20, 2 << 20, 14
-"""Blocks from the one size on begin at a multiple of the other, and are taken in pages of it; C leaves it open
-whether there is memory for parts of these.
+"""Blocks from the one size on begin at a multiple of the other, and are taken in pages of it: C may refuse
+parts of these.
 """
 
 SMALL = expanded(f"""
