@@ -177,3 +177,16 @@ def test_parts_must_be_those_of_the_whole(sizes: list[int]) -> None:
     proto = model([split], {"x": ("float32", [5])}, outputs, {"sizes": np.array(sizes)})
     with pytest.raises(relay.RelayError, match="are not those of parts of 5"):
         imported(proto)
+
+
+def test_a_loop_lengthens_a_sequence_of_several_ranks() -> None:
+    from frontend.onnx_suites import cases
+    from relay.frontend.onnx.backend import prepare
+
+    case = next(c for c in cases("node") if c.name == "test_loop16_seq_none")
+    ((inputs, (expected,)),) = case.data_sets
+    for executor in EXECUTORS:
+        (found,) = prepare(case.model, "CPU", executor).run(inputs)
+        assert len(found) == len(expected)
+        for a, b in zip(found, expected, strict=True):
+            np.testing.assert_array_equal(a, b)

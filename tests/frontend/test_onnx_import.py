@@ -172,6 +172,15 @@ def test_an_axis_that_is_an_input_can_be_given() -> None:
     np.testing.assert_array_equal(found, [1, 1])
 
 
+def test_a_size_that_decides_types_can_be_said() -> None:
+    nodes = [node("SplitToSequence", ["x", "two"], ["xs"]), node("SequenceLength", ["xs"], ["y"])]
+    proto = model(nodes, {"x": ("float32", ["n"])}, ["y"], {"two": np.int64(2)})
+    with pytest.raises(RelayError, match=r"say the sizes: .*shape={'x': …}.*--shape x=…") as error:
+        imported(proto)
+    assert error.value.codes == ("onnx-needs-value",)
+    assert value(proto, np.zeros(5, "float32"), shape={"x": (5,)}) == 3
+
+
 def test_every_unsupported_operator_is_listed_at_once() -> None:
     proto = model(
         [

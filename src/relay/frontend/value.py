@@ -30,9 +30,10 @@ REMEMBERED = 1 << 14
 class NeedsValueError(Exception):
     """A number that decides types (a shape, an axis) is only known when the model runs."""
 
-    def __init__(self, what: str, sources: frozenset[str]) -> None:
-        """`sources` are the inputs of the model that it comes from."""
+    def __init__(self, what: str, sources: frozenset[str], of_shape: bool = False) -> None:
+        """`sources` are the inputs of the model that it comes from; `of_shape` if their sizes decide it."""
         super().__init__(what)
+        self.of_shape = of_shape
         self.what = what
         self.sources = sources
         self.span: Span | None = None
@@ -75,7 +76,8 @@ class Value:
     def stand_in(self) -> Expr:
         """A variable of its type, for inference."""
         if self._stand_in is None:
-            name = self._expr.name_hint if isinstance(self._expr, Var) else "x"
+            unnamed = "x" if self.array is None else "constant"
+            name = self._expr.name_hint if isinstance(self._expr, Var) else unnamed
             self._stand_in = Var(name, self.type, span=None)
         return self._stand_in
 
@@ -112,7 +114,7 @@ class Value:
         """The size of an axis, which must be known."""
         found = self.shape[axis]
         if not isinstance(found, int):
-            raise NeedsValueError(f"the size of axis {axis}", self.sources)
+            raise NeedsValueError(f"the size of axis {axis}", self.sources, of_shape=True)
         return found
 
     def sizes(self) -> tuple[int, ...]:

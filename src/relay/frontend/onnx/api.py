@@ -42,13 +42,23 @@ def from_onnx(
         return import_model(model, shape or {}, dtype, opset, freeze_params, static or {})
     except NeedsValueError as found:
         inputs = ", ".join([f"`{s}`" for s in sorted(found.sources)]) or "what is computed"
-        given = ", ".join([f"{s!r}: array" for s in sorted(found.sources)])
         fail(
             "onnx-needs-value",
             f"{found.what} must be known to import the model, and comes from {inputs}",
             found.span,
-            hint=f"give it: from_onnx(model, static={{{given}}})" if given else "",
+            hint=_how_to_say(found) if found.sources else "",
         )
+
+
+def _how_to_say(missing: NeedsValueError) -> str:
+    """How a value or a size that is missing is given."""
+    names = sorted(missing.sources)
+    if missing.of_shape:
+        flags = " ".join([f"--shape {n}=…" for n in names])
+        return (
+            f"say the sizes: from_onnx(model, shape={{{', '.join([f'{n!r}: …' for n in names])}}}), {flags}"
+        )
+    return f"give it: from_onnx(model, static={{{', '.join([f'{n!r}: array' for n in names])}}})"
 
 
 def import_model(

@@ -6,9 +6,10 @@ from functools import cache
 from typing import Any
 
 from relay.diagnostic import fail
+from relay.frontend.onnx.containers import Items
 from relay.frontend.onnx.node import Node
 from relay.frontend.value import Value
-from relay.ir.type import GlobalTypeVar, Type, TypeCall
+from relay.ir.type import GlobalTypeVar, TypeCall
 
 
 @dataclass(frozen=True)
@@ -20,7 +21,10 @@ class Demands:
     results: int
     required: tuple[bool, ...]
     kinds: tuple[frozenset[str], ...]
-    """For each operand tensors ("tensor"), sequences ("seq"), options ("optional"); the last goes on."""
+    """For each operand tensors ("tensor"), sequences ("seq"), options ("optional"); the last goes on.
+
+    Anything may stand for an option: one that is known to hold something is what it holds.
+    """
     attributes: dict[str, int]
     """The numbers of the attributes' types in `AttributeProto`."""
 
@@ -63,8 +67,11 @@ def demands_of(domain: str, name: str, version: int) -> Demands | None:
     )
 
 
-def kind_of(t: Type) -> str:
-    """What ONNX calls a kind of types."""
+def kind_of(value: Value) -> str:
+    """What ONNX calls the kind of a value."""
+    t = value.type
+    if isinstance(value, Items):
+        return "seq"
     if isinstance(t, TypeCall) and isinstance(t.func, GlobalTypeVar):
         return "seq" if t.func.name_hint == "List" else "optional"
     return "tensor"
@@ -85,7 +92,8 @@ def check(node: Node, domain: str, operands: Sequence[Value | None]) -> None:
         place = min(k, len(demands.kinds) - 1)
         if value is None and demands.required[place]:
             fail("onnx-model", f"`{name}` needs its operand {k + 1}", node.span)
-        if value is not None and kind_of(value.type) not in demands.kinds[place]:
+        kinds = demands.kinds[place]
+        if value is not None and kind_of(value) not in kinds and "optional" not in kinds:
             fail("onnx-model", f"operand {k + 1} of `{name}` cannot be {value.type}", node.span)
     for key, a in node.attributes.items():
         wanted = demands.attributes.get(key, a.type)
