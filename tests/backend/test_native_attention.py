@@ -15,7 +15,7 @@ def @main(%q: Tensor[({h}, {m}, {d}), float32], %k: Tensor[({h}, {n}, {d}), floa
 """
 HEADS = """
 def @main(%x: Tensor[(b, s, 288), float32], %mask: Tensor[(b, s), float32]) {
-  let %parts = split(%x, indices_or_sections=3, axis=-1);
+  let %parts = split(reshape(%x, newshape=(0, 0, 288)), indices_or_sections=3, axis=-1);
   let %q = transpose(reshape(%parts.0, newshape=(0, 0, 4, 24)), axes=(0, 2, 1, 3));
   let %k = transpose(reshape(%parts.1, newshape=(0, 0, 4, 24)), axes=(0, 2, 1, 3));
   let %v = transpose(reshape(%parts.2, newshape=(0, 0, 4, 24)), axes=(0, 2, 1, 3));

@@ -130,6 +130,24 @@ def test_stacks_of_matrices_broadcast() -> None:
     check(program.evaluate("stacks", x[0], z), exact(x[0], z, (False, True)), "float32", 20)
 
 
+@pytest.mark.parametrize("sizes", [(6, 40, 257, 33), (7, 1, 30, 5), (5, 130, 20, 100), (1, 0, 3, 4)])
+@pytest.mark.parametrize("transposed", [(False, True), (True, False)])
+def test_threads_share_the_matrices_of_stacks(
+    sizes: tuple[int, int, int, int], transposed: tuple[bool, bool]
+) -> None:
+    stack, m, k, n = sizes
+    a, b = transposed
+    text = f"""def @main(%x: Tensor[(s, 4, {"k, m" if a else "m, k"}), float32],
+                         %y: Tensor[(s, 4, {"n, k" if b else "k, n"}), float32]) {{
+        nn.relu(nn.matmul(%x, %y, transpose_a={a}, transpose_b={b}) + 1f)
+    }}"""
+    x, y = numbers(stack, 4, *((k, m) if a else (m, k))), numbers(stack, 4, *((n, k) if b else (k, n)))
+    built: list[Any] = [relay.build(relay.parse(text), threads=threads) for threads in (1, 2)]
+    one, two = (f(x, y) for f in built)
+    check(one, np.maximum(exact(x, y, transposed) + 1, 0), "float32", k)
+    np.testing.assert_array_equal(one, two)
+
+
 def fields(x: Any) -> list[Any]:
     """The arrays of a result."""
     return list(x) if isinstance(x, tuple) else [x]

@@ -4,9 +4,11 @@ from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any
 
-from relay.backend.native.indices import Index
+from relay.backend.native.code import Value
+from relay.backend.native.indices import Index, value
 from relay.backend.native.loops import Loops
-from relay.backend.native.parallel import WORTH, grain_for, parallel
+from relay.backend.native.parallel import WORTH, grain_for, parallel, threads
+from relay.backend.native.representation import SIZES, scalar
 from relay.backend.native.space import COSTS, in_lanes, the_rest
 from relay.backend.native.vectors import Run
 
@@ -45,6 +47,34 @@ def ranges(
             body(begin, end)
 
     parallel(b.program, b.code, n, grain_for(b, each_takes, inner), share)
+
+
+def with_room(
+    b: Loops,
+    n: Index,
+    body: Callable[[Index, Index, Value], None],
+    room: tuple[str, Index],
+    each_takes: float,
+    inner: Index,
+) -> None:
+    """Run `body(begin, end, data)` for such ranges, with memory of its own for each of them that runs at the
+    same time as others: the base type of numbers, and how many.
+    """
+    dtype, size = room
+    little = is_little(b, [n, inner], each_takes)
+    lanes = 1 if little else b.smaller(threads(b.program, b.code), n)
+    memory = b.room(dtype, [lanes, size]).data
+    assert memory is not None
+
+    def share(begin: Index, end: Index, lane: Index) -> None:
+        with b.inner():
+            at = b.times(b.times(lane, size), SIZES[scalar(dtype)])
+            body(begin, end, b.code.at(memory, at if isinstance(at, int) else value(at)))
+
+    if little:
+        share(0, n, 0)
+    else:
+        parallel(b.program, b.code, n, grain_for(b, each_takes, inner), share)
 
 
 def each(b: Loops, sizes: Sequence[Index], body: Body, each_takes: float, inner: Index = 1) -> None:

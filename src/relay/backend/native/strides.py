@@ -83,39 +83,41 @@ def is_moved(e: Expr) -> bool:
 
 
 def strided(e: Expr, resolved: Callable[[Expr], Expr], types: Types) -> Strided | None:
-    """A node, read where what it moves lies; None if some sizes are not known, or strides do not say it."""
+    """A node, read where that lies which it moves or is a part of; None where no strides say that."""
     moves: list[Expr] = []
     e = resolved(e)
-    while is_moved(e):
+    while (source := moved(e, resolved)) is not None:
         moves.append(e)
-        e = resolved(cast("Call", e).args[0])
-    found = field(e, resolved, types)
+        e = source
+    sizes = sizes_of(e, types)
+    found = None if sizes is None else in_order(e, sizes)
     for move in reversed(moves):
         sizes = sizes_of(move, types)
         if found is None or sizes is None:
             return None
-        op = cast("Call", move).attrs
-        is_turned = isinstance(op, Transpose)
-        found = found.transposed(op.order(UNCHECKED, len(sizes))) if is_turned else found.reshaped(sizes)
+        found = step(move, found, sizes, resolved)
     return found
 
 
-def field(e: Expr, resolved: Callable[[Expr], Expr], types: Types) -> Strided | None:
-    """A tensor as it is, or as a part of one that is split."""
-    sizes = sizes_of(e, types)
-    if sizes is None:
-        return None
+def moved(e: Expr, resolved: Callable[[Expr], Expr]) -> Expr | None:
+    """What a node moves, or is a part of."""
+    if is_moved(e):
+        return resolved(cast("Call", e).args[0])
+    whole = resolved(e.tuple_value) if isinstance(e, TupleGetItem) else None
+    return resolved(whole.args[0]) if isinstance(whole, Call) and isinstance(whole.attrs, Split) else None
+
+
+def step(e: Expr, x: Strided, sizes: Sizes, resolved: Callable[[Expr], Expr]) -> Strided | None:
+    """A node of some sizes, given what it moves, or is a part of."""
     if isinstance(e, TupleGetItem):
-        whole = resolved(e.tuple_value)
-        if isinstance(whole, Call) and isinstance(whole.attrs, Split):
-            source = resolved(whole.args[0])
-            outer = sizes_of(source, types)
-            if outer is None:
-                return None
-            axis = whole.attrs.axis % len(outer)
-            begins = list(accumulate(whole.attrs.sizes(UNCHECKED, outer[axis]), add, initial=0))
-            return in_order(source, outer).part(axis, begins[e.index], sizes[axis])
-    return in_order(e, sizes)
+        split = cast("Split", cast("Call", resolved(e.tuple_value)).attrs)
+        axis = split.axis % len(sizes)
+        begins = list(accumulate(split.sizes(UNCHECKED, x.sizes[axis]), add, initial=0))
+        return x.part(axis, begins[e.index], sizes[axis])
+    op = cast("Call", e).attrs
+    if isinstance(op, Transpose):
+        return x.transposed(op.order(UNCHECKED, len(sizes)))
+    return x.reshaped(sizes)
 
 
 def written(e: Expr, resolved: Callable[[Expr], Expr], types: Types) -> tuple[Expr, Strided | None]:

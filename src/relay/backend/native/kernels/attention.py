@@ -14,10 +14,9 @@ from relay.backend.native.indices import Index, value
 from relay.backend.native.kernels.blocks import SUM, Blocks, Factor
 from relay.backend.native.kernels.tile import LINE, PITCH
 from relay.backend.native.loops import Loops
-from relay.backend.native.parallel import grain_for, parallel, threads
 from relay.backend.native.representation import SIZES, scalar
 from relay.backend.native.rows import WHOLE, Rows
-from relay.backend.native.shares import is_little
+from relay.backend.native.shares import with_room
 from relay.backend.native.strides import Strided
 from relay.backend.native.views import View
 
@@ -118,21 +117,12 @@ class Attending:
         for size in sizes:
             whole = b.plus(whole, size)
         steps = b.times(b.times(self.high, self.keys), b.plus(self.first.depth, self.second.columns))
-        little = is_little(b, [total, steps], SUM * SLOWER)
-        lanes = 1 if little else b.smaller(threads(b.program, b.code), total)
-        memory = b.room(self.scores.dtype, [lanes, whole]).data
-        assert memory is not None
 
-        def share(begin: Index, end: Index, lane: Index) -> None:
-            with b.inner():
-                at = self.first.address(memory, b.times(lane, whole), self.first.size)
-                self.hand_out(at, sizes)
-                b.loop(b.minus(end, begin), (), lambda i, _: self.part(begin, i, operands, out))
+        def share(begin: Index, end: Index, at: Value) -> None:
+            self.hand_out(at, sizes)
+            b.loop(b.minus(end, begin), (), lambda i, _: self.part(begin, i, operands, out))
 
-        if little:
-            share(0, total, 0)
-        else:
-            parallel(b.program, b.code, total, grain_for(b, SUM * SLOWER, steps), share)
+        with_room(b, total, share, (self.scores.dtype, whole), SUM * SLOWER, steps)
 
     # --- the memory of a thread ---
 

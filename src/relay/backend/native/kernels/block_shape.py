@@ -81,7 +81,7 @@ class Shape:
         self.second: Value | None = None
         """Where the packed panels of the second operand are."""
         self.is_shared = True
-        """Whether threads share what is to be packed."""
+        """Whether threads share what there is to do; else one does all of it."""
 
     def vectors_of_tiles(self, narrow: float) -> int:
         """Vectors in a row of a tile: three where there are registers, and few columns are left over."""

@@ -55,17 +55,26 @@ class Blocks(Shape):
         few = isinstance(self.rows, int) and self.rows <= 2 * self.height
         return few and not y.turned and y.dtype == self.dtype
 
-    def make_room(self, x: Factor | None, y: Factor | None) -> None:
-        """Take the memory to pack operands into, those that are not packed; outside of loops."""
+    def rooms(self, x: Factor | None, y: Factor | None) -> tuple[Index, Index]:
+        """How many numbers operands have when they are packed, those that are not before and have to be."""
         b = self.b
+        first: Index = 0
         if x is not None and self.is_row(x):
             self.deep, self.rounds = self.depth, 1
         elif x is not None:
-            self.first = b.room(self.dtype, [b.times(b.times(self.rounds, self.rows), PITCH)]).data
+            first = b.times(b.times(self.rounds, self.rows), PITCH)
         if y is None:
-            return
+            return first, 0
         panels = 1 if self.is_read_in_place(y) else self.panels
-        self.second = b.room(self.dtype, [b.times(b.times(panels, self.depth), self.width)]).data
+        return first, b.times(b.times(panels, self.depth), self.width)
+
+    def make_room(self, x: Factor | None, y: Factor | None) -> None:
+        """Take the memory to pack operands into; outside of loops."""
+        first, second = self.rooms(x, y)
+        if first != 0:
+            self.first = self.b.room(self.dtype, [first]).data
+        if y is not None:
+            self.second = self.b.room(self.dtype, [second]).data
 
     # --- packing ---
 
@@ -103,7 +112,7 @@ class Blocks(Shape):
             at = b.times(begin, PITCH)
             self.pack_rows(x, (begin, b.minus(end, begin)), self.address(to, at, self.size), self.rows)
 
-        ranges(b, self.rows, share, MOVE, self.depth)
+        self.ranges(self.rows, share, MOVE, self.depth)
         return lambda r, top, rows: self.row(to, b.plus(b.times(r, self.rows), top))
 
     def pack_rows(self, x: Factor, rows: tuple[Index, Index], to: Value, apart: Index) -> None:
@@ -206,14 +215,20 @@ class Blocks(Shape):
     def shared(self, n: Index, moved: Index, body: Callable[[Index, Any], None]) -> None:
         """The same on several threads; each moves so many numbers."""
         b = self.b
-        if not self.is_shared:
-            self.each(n, body)
-            return
 
         def share(begin: Index, end: Index) -> None:
             self.each(b.minus(end, begin), lambda i, _: body(b.plus(begin, i), ()))
 
-        ranges(b, n, share, MOVE, moved)
+        self.ranges(n, share, MOVE, moved)
+
+    def ranges(self, n: Index, body: Callable[[Index, Index], None], takes: float, inner: Index) -> None:
+        """Run `body(begin, end)` for ranges that make up the one from 0 to `n`, on several threads if these
+        share a product; one of the iterations takes so many nanoseconds, `inner` times.
+        """
+        if self.is_shared:
+            ranges(self.b, n, body, takes, inner)
+        elif n != 0:
+            body(0, n)
 
     def multiply(self, first: First, second: Second, out: Value, tail: Tail | None) -> None:
         """Write a product; each part of it goes to `tail` when it is complete."""
@@ -277,7 +292,7 @@ class Blocks(Shape):
 
             self.each(b.minus(self.parts(end, each), first), one)
 
-        ranges(b, b.times(n, each), share, takes, inner)
+        self.ranges(b.times(n, each), share, takes, inner)
 
     def takes(self, rows: Index) -> tuple[float, Index]:
         """The nanoseconds of a step along a panel, for so many rows, and how many steps there are."""

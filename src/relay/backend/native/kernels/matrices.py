@@ -1,6 +1,7 @@
 """Operators that are products of matrices, as kernels compute them."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from math import prod
 from typing import Any
 
 from relay.backend.native.code import POINTER, Value
@@ -10,10 +11,16 @@ from relay.backend.native.kernels.sums import Put, Sums, Weight
 from relay.backend.native.loops import Loops
 from relay.backend.native.panels import Panels
 from relay.backend.native.representation import SIZES, scalar
+from relay.backend.native.shares import PIECES, with_room
 from relay.backend.native.tensors import DATA
 from relay.backend.native.views import View
 from relay.op.native import Product
 from relay.op.nn.loops import sum_type
+
+SEVERAL, LONG = 4, 1e6
+"""Matrices of a stack that are enough for threads to share them, and nanoseconds for one, from which on it is
+better shared itself, unless there are very many.
+"""
 
 
 class Matrices(Sums):
@@ -48,12 +55,37 @@ class Matrices(Sums):
         return b.code.load(POINTER, b.code.at(whole, DATA))
 
     def write(self, out: View, put: Put | None) -> None:
-        """The matrices of a stack one after the other."""
+        """The matrices of a stack one after the other, or several at a time."""
         b, packed = self.b, self.packed()
         x = self.factor(self.x, self.product.transpose_a, ())
         y = None if packed else self.factor(self.y, self.product.transpose_b, ())
+        if self.are_several():
+            self.several(x, y, lambda index: self.one(index, packed, out, put))
+            return
         self.blocks.make_room(x, y)
         b.nest(self.stack, lambda index: self.one(index, packed, out, put))
+
+    def are_several(self) -> bool:
+        """Whether threads share the matrices, rather than each of them: there are enough, none takes long."""
+        takes, steps = self.blocks.takes(self.blocks.rows)
+        steps = self.b.times(steps, self.blocks.panels)
+        is_long = isinstance(steps, int) and takes * steps > LONG
+        return prod([d for d in self.stack if isinstance(d, int)]) >= (PIECES if is_long else SEVERAL)
+
+    def several(self, x: Factor, y: Factor | None, body: Callable[[Sequence[Index]], None]) -> None:
+        """Run `body(index)` for the matrices of a stack, which threads share: each has room for one."""
+        b, blocks = self.b, self.blocks
+        first, second = blocks.rooms(x, y)
+        blocks.is_shared = False
+        whole = b.plus(first, second)
+
+        def share(begin: Index, end: Index, at: Value) -> None:
+            blocks.first = None if first == 0 else at
+            blocks.second = None if y is None else blocks.address(at, first, blocks.size)
+            b.loop(b.minus(end, begin), (), lambda i, _: body(b.unravelled(b.plus(begin, i), self.stack)))
+
+        takes, steps = blocks.takes(blocks.rows)
+        with_room(b, b.count(self.stack), share, (self.sums, whole), takes, b.times(steps, blocks.panels))
 
     def one(self, stack: Sequence[Index], packed: Value | None, out: View, put: Put | None) -> None:
         """One matrix of a stack."""
