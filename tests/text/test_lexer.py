@@ -78,6 +78,12 @@ def test_quoted_names_are_unquoted_and_keep_their_sigil() -> None:
 def test_slashes_belong_to_names_of_the_strict_dialect_only() -> None:
     assert texts('#[version = "0.0.5"]\n%a/b @m/f') == ["%a/b", "@m/f"]
     assert texts("%a/b") == ["%a", "/", "b"]
+
+
+def test_dots_and_colons_within_names_of_the_strict_dialect_are_no_fields() -> None:
+    text = '#[version = "0.0.5"]\n%layer1.0.weight.1 %a::b %x.0.1 %x.'
+    assert texts(text) == ["%layer1.0.weight", ".1", "%a::b", "%x", ".0", ".1", "%x", "."]
+    assert texts("%layer1.0.weight") == ["%layer1", ".0", ".", "weight"]
     assert texts('#[version = "0.0.5"]\n%a//b') == ["%a"]
     assert texts('#[version = "0.0.5"]\n%a/*b*/') == ["%a"]
 

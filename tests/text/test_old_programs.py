@@ -125,6 +125,53 @@ def test_a_tree_lstm(backend):
     np.testing.assert_allclose(ran(backend, mod, made), expected, rtol=1e-5)
 
 
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_an_expression_with_free_variables_and_comments_of_types(backend):
+    x, w = uniform(1, 3), uniform(2, 3)
+    found = ran(backend, program("free_variables"), x, w)
+    np.testing.assert_allclose(found, np.maximum(x @ w.T + 1, 0), rtol=1e-6)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_names_of_variables_that_other_frameworks_gave(backend):
+    x, w, b = uniform(1, 3, 4, 4), uniform(2, 3, 1, 1), uniform(2)
+    mod = program("dotted_names")
+    assert [p.name_hint for p in mod["main"].params] == ["input0", "layer1.0.conv.weight", "aten::bias"]
+    wide = np.clip(convolved(x, w) + b[:, None, None], 0, 6)
+    found = ran(backend, mod, x, w, b)
+    np.testing.assert_allclose(found[0], wide, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(found[1], wide.reshape(1, 2, 2, 2, 2, 2).max((3, 5)), rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_attributes_that_stand_in_the_metadata(backend):
+    x, w = uniform(1, 2, 3, 3), uniform(2, 2, 1, 1)
+    mod = program("stored_attributes")
+    assert "channels=2" in mod.astext()
+    np.testing.assert_allclose(ran(backend, mod, x, w), convolved(x, w) + 0.5, rtol=1e-5)
+
+
+def test_attributes_of_another_operator_are_refused():
+    text = (DATA / "stored_attributes.relay").read_text().replace("nn.conv2d(", "nn.dense(")
+    with pytest.raises(relay.RelayError, match="attribute"):
+        relay.parse(text)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_references_trees_and_numbers_of_all_types(backend):
+    depth, kept, fields, last, truth, small, empty = ran(
+        backend, program("references_and_trees"), np.float32(1), np.int64(3)
+    )
+    assert (depth, kept, fields, last, truth, small) == (2, np.float32(2.5e-5), (1,), 0, True, -1e-300)
+    assert empty.shape == (0,)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_where_another_compiler_keeps_values(backend):
+    x = uniform(5, 7)
+    np.testing.assert_allclose(ran(backend, program("devices"), x), np.exp(x), rtol=1e-6)
+
+
 @pytest.mark.parametrize("path", PROGRAMS, ids=lambda p: p.stem)
 @pytest.mark.parametrize("is_annotated", [False, True])
 def test_old_programs_come_back_from_their_own_dialect(path, is_annotated):

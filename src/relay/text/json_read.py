@@ -17,6 +17,10 @@ from relay.text.json_arrays import decode
 from relay.text.json_schema import CALL, FIELDS, IGNORED, is_reference, short_key
 
 COLUMNS = 1 << 20
+ELSEWHERE = frozenset(
+    {"Source", "SourceMap", "SequentialSpan", "VirtualDevice", "Target", "GlobalInfo", "Executor", "Runtime"}
+)
+"""What says where another compiler found a program, and how it is to run it."""
 _CONTAINERS = ("Array", "Map", "StrMap")
 
 
@@ -221,11 +225,15 @@ class Reader:
         op = self.get(call, "op")
         if not at or self.key(at) in ("DictAttrs", "Map", "StrMap") or type(op) is not Op:
             return [at] if at else []
-        hints = base.attribute_types(base.registry[op.name])
+        return self.references(at, op.name)
+
+    def references(self, at: int, op: str) -> list[int]:
+        """The nodes that the attributes of an operator in node `at` refer to."""
+        hints = base.attribute_types(base.registry[op])
         return [
             self.index(v, f"`{k}` of node {at}")
             for k, v in self.attrs(at).items()
-            if k in hints and is_reference(op.name, k, hints[k])
+            if k in hints and is_reference(op, k, hints[k])
         ]
 
     def call_attributes(self, call: int) -> dict[str, Any]:
@@ -237,7 +245,11 @@ class Reader:
         if at in self.built and (type(op) is not Op or isinstance(self.built[at], dict)):
             found = self.built[at]
             return cast("dict[str, Any]", found) if isinstance(found, dict) else {}
-        hints = base.attribute_types(base.registry[op.name])
+        return self.operator_attributes(at, op.name)
+
+    def operator_attributes(self, at: int, op: str) -> dict[str, Any]:
+        """The attributes of an operator in node `at`, all they refer to being built."""
+        hints = base.attribute_types(base.registry[op])
         values: dict[str, Any] = {}
         for k, v in self.attrs(at).items():
             if k in IGNORED:
@@ -245,7 +257,7 @@ class Reader:
             if k not in hints:
                 if v not in ("", "0", "null", "(nullptr)") and not self._is_operand(v):
                     values[k] = v
-            elif is_reference(op.name, k, hints[k]):
+            elif is_reference(op, k, hints[k]):
                 found = self.built[self.index(v)]
                 if not _has_expr(found) and (found is not None or _optional(hints[k])):
                     values[k] = found
@@ -290,8 +302,8 @@ class Reader:
         maker: Callable[[Reader, int], Any] | None = MAKERS.get(key) or MAKERS.get(key.removeprefix("tir."))
         if maker is None:
             if key.endswith("Attrs"):
-                return {k: v for k, v in self.attrs(i).items() if k not in IGNORED}
-            if key in ("Source", "SourceMap", "SequentialSpan", "VirtualDevice", "Target", "GlobalInfo"):
+                return StoredAttributes(self, i)
+            if key in ELSEWHERE:
                 return None
             bad(f"node {i} is a `{self.nodes[i].get('type_key')}`, which Relay does not have")
         try:
@@ -300,6 +312,22 @@ class Reader:
             raise
         except (TypeError, ValueError, AttributeError, KeyError, AssertionError, OverflowError) as error:
             bad(f"node {i} of the JSON, a `{self.nodes[i].get('type_key')}`, does not fit together: {error}")
+
+
+class StoredAttributes(dict[str, Any]):
+    """The attributes of some call in a node, as texts until it is known of which operator they are."""
+
+    def __init__(self, reader: Reader, at: int) -> None:
+        """Node `at` of what is read."""
+        super().__init__({k: v for k, v in reader.attrs(at).items() if k not in IGNORED})
+        self.reader = reader
+        self.at = at
+
+    def of(self, op: str) -> dict[str, Any]:
+        """The attributes as those of an operator."""
+        for i in self.reader.references(self.at, op):
+            self.reader.build(i)
+        return self.reader.operator_attributes(self.at, op)
 
 
 def _has_expr(v: Any) -> bool:

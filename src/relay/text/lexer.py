@@ -20,6 +20,8 @@ STRICT_VERSION = "0.0.5"
 VERSION = "1"
 
 _NAME = "[A-Za-z_][A-Za-z0-9_]*"
+# `features/0`, `aten::bias`, `layer1.0.weight`; what ends in `.0` is a field of a tuple.
+_PATH = rf"(?:(?:/(?![/*])|::)[A-Za-z0-9_]*|(?:\.[0-9]+)*\.{_NAME})*"
 # Each pattern matches in one way only, so a failure costs no second try.  Repeated groups are not possessive:
 # CPython before 3.11.5 matches too little then (gh-106052).
 _STRING = r'"[^"\\\n]*(?:\\.[^"\\\n]*)*"'
@@ -36,8 +38,8 @@ _NOT_NEWLINE = re.compile(r"[^\n]")
 
 @lru_cache
 def _pieces(strict: bool) -> re.Pattern[str]:
-    """What a text is made of; names of the strict dialect may have slashes, and its strings newlines."""
-    sigiled = _NAME + ("(?:/(?![/*])[A-Za-z0-9_]*)*" if strict else "")
+    """What a text is made of; names of the strict dialect may be paths, and its strings have newlines."""
+    sigiled = _NAME + (_PATH if strict else "")
     string = _LONG_STRING if strict else _STRING
     return re.compile(
         "|".join(

@@ -7,7 +7,9 @@ from relay.ir.dtype import ALIASES, BASE_TYPES
 
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z").match
 _DOTTED = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*\Z").match
-_PATH = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(/[A-Za-z0-9_]+)*\Z").match
+_PATH = re.compile(
+    r"[A-Za-z_][A-Za-z0-9_]*((/|::)[A-Za-z0-9_]+|(\.[0-9]+)*\.[A-Za-z_][A-Za-z0-9_]*)*\Z"
+).match
 
 KEYWORDS = frozenset(
     {
@@ -76,7 +78,7 @@ def is_plain(name: str) -> bool:
 
 
 def is_path(name: str) -> bool:
-    """Whether a name is plain but for slashes, which the names of variables may have in version 0.0.5."""
+    """Whether a name is plain but for slashes, colons and dots within, as variables of version 0.0.5 have."""
     return _PATH(name) is not None
 
 

@@ -57,6 +57,10 @@ class Calls(Words):
                 attrs = {} if attrs is None else attrs
                 self.attribute(attrs, places)
                 i = self.i
+            elif kind == "NAME" and type(callee) is Op and self.is_attributes(i):
+                self.i = i + 1
+                attrs = {**(attrs or {}), **self.stored_attributes(i, callee.name)}
+                i = self.i
             elif is_cast and len(args) == 1 and kind in DTYPES and kinds[i + 1] in AFTER_OPERAND:
                 self.i = i
                 attrs = {"dtype": self.attribute_value(), **(attrs or {})}
@@ -101,6 +105,8 @@ class Calls(Words):
         """The operator with its attributes; a fault points at the attribute it is about."""
         if self.strict:
             attrs.pop("attrs_type_key", None)
+            # A device is an object of another compiler's; of which one there is nothing to say.
+            attrs = {k: v for k, v in attrs.items() if v is not None or not k.endswith("_device")}
         try:
             return instance(name, attrs)
         except RelayError as error:

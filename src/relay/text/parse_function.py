@@ -69,6 +69,12 @@ class Functions(Literals):
         self.i += 1
         return params, attrs
 
+    def _device(self) -> None:
+        """`{virtual_device=…}` behind a parameter: where another compiler keeps it."""
+        opener = self.take("{")
+        self.attribute({})
+        self.take("}", opener=opener)
+
     def _param(self, i: int, seen: set[str]) -> Var:
         name = self.texts[i].removeprefix("%")
         if name in seen and name != "_":
@@ -76,6 +82,8 @@ class Functions(Literals):
         seen.add(name)
         self.i = i + 1
         type_ = None
+        if self.strict and self.kinds[self.i] == "{":
+            self._device()
         if self.kinds[self.i] == ":":
             self.i += 1
             type_ = self.type_()

@@ -45,6 +45,25 @@ class Metadata(Rules):
             self.fault("missing-metadata", f"the metadata has {what}", i, to=end, hint=hint)
         return entries[int(text)]
 
+    def is_attributes(self, i: int) -> bool:
+        """Whether attributes of a call stand here: `meta[relay.attrs.DenseAttrs][0]`."""
+        return (
+            self.strict
+            and self.texts[i] == "meta"
+            and self.kinds[i + 1] == "["
+            and self.texts[i + 2].startswith("relay.attrs.")
+        )
+
+    def stored_attributes(self, i: int, op: str) -> dict[str, Any]:
+        """Attributes of a call of an operator that are kept as metadata."""
+        from relay.text.json_read import StoredAttributes
+
+        found = self.metadata_object(i)
+        try:
+            return found.of(op) if isinstance(found, StoredAttributes) else {}
+        except RelayError as error:
+            raise self.located(error, i, self.i - 1) from None
+
     def _metadata(self, i: int) -> Entries:
         """The metadata of this text, read at its first use."""
         if self.meta is None:
