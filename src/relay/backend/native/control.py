@@ -6,13 +6,13 @@ position is a jump.
 """
 
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import Any
 
 from relay.analysis.call_graph import CallGraph
+from relay.backend.native.atoms import Atoms, Dying
 from relay.backend.native.called_constants import CYCLIC, ONCE
-from relay.backend.native.checks import check, may_misfit, required, sizes_of
-from relay.backend.native.code import CONTEXT, POINTER, Code, Value, quoted
-from relay.backend.native.indices import Indices
+from relay.backend.native.checks import may_misfit, sizes_of
+from relay.backend.native.code import CONTEXT, POINTER, Value, quoted
 from relay.backend.native.kept_values import kept
 from relay.backend.native.matching import may_fail, taken_apart
 from relay.backend.native.memory import (
@@ -33,14 +33,11 @@ from relay.backend.native.program import (
     received,
     result_type,
 )
-from relay.backend.native.representation import is_scalar
 from relay.backend.native.splitting import PIECE
 from relay.backend.native.watch import Watch
-from relay.interpreter.checks import spelled
 from relay.ir.expr import (
     Call,
     Clause,
-    Constant,
     Constructor,
     Expr,
     Function,
@@ -56,51 +53,28 @@ from relay.ir.expr import (
     Var,
 )
 from relay.ir.pattern import pattern_vars
-from relay.ir.type import FuncType, TupleType, Type, TypeCall, TypeVar
+from relay.ir.type import FuncType, TupleType, TypeCall
 from relay.ir.walk import post_order, run
 from relay.transform.chains import Task
 
-Dying = dict[Var, None]
-"""The variables that are used for the last time in a statement, and still have their references."""
 LEAN = 200
 """Last uses of variables in a definition from which on the code that counts references is not inlined."""
 
 
-class Definition:
+class Definition(Atoms):
     """One function of the program."""
 
     def __init__(self, program: Program, symbol: str, fn: Function, may_recur: bool) -> None:
         """`symbol` is the name of its code."""
-        self.program = program
-        self.may_recur = may_recur
-        self.leaves = program.leaves
-        self.types = program.types
-        self.fn = fn
-        assert fn.ret_type is not None
-        self.returned = fn.ret_type
-        self.result = self.leaves(fn.ret_type)
-        names = [[Value(x, "") for x in self.leaves(p.type_annotation)] for p in fn.params]
-        count = 0
-        self.values: dict[Expr, Sequence[Value]] = {}
-        params: list[Value] = []
-        for p, row in zip(fn.params, names, strict=True):
-            made = [Value(v.type, f"%p{count + i}") for i, v in enumerate(row)]
-            count += len(row)
-            self.values[p] = made
-            params += made
         # LLVM would copy constants of data types into one another again and again, as far as it goes.
         stays = fn.attrs.get(PIECE) or (not fn.params and isinstance(fn.ret_type, TypeCall))
-        traits = "nounwind noinline" if stays else "nounwind"
-        self.code = Code(symbol, result_type(self.result), params, traits=traits)
+        super().__init__(program, symbol, fn, "nounwind noinline" if stays else "nounwind")
+        self.may_recur = may_recur
+        assert fn.ret_type is not None
+        self.returned = fn.ret_type
         self.owned = Ownership(fn.body, self.is_managed)
         is_lean = fn.attrs.get(PIECE) == "tensors" or self.owned.last_uses() > LEAN
         self.code.runtime = "relay_" if is_lean else "relay."
-        self.sizes: dict[TypeVar, Value] = {}
-        """What the type parameters of the function stand for."""
-
-    def is_managed(self, v: Var) -> bool:
-        """Whether a variable owns references."""
-        return self.leaves.is_managed(v.type_annotation)
 
     def text(self) -> str:
         """The code of the function; one that may run again and again looks whether it may go on."""
@@ -177,44 +151,6 @@ class Definition:
         found = yield self.statement(e, gone)
         watch.end(self.code, e, begin)
         return found
-
-    # --- atoms ---
-
-    def atom(self, e: Expr) -> Sequence[Value]:
-        """The leaves of an atom; whoever keeps them needs references of its own."""
-        if isinstance(e, Var):
-            return self.values[e]
-        if isinstance(e, Constant):
-            return self.program_constant(e)
-        if isinstance(e, GlobalVar):
-            t = self.types(e)
-            assert isinstance(t, FuncType)
-            return [self.program.static_closure(e, t)]
-        raise AssertionError(f"{e!r} has been eta-expanded")
-
-    def program_constant(self, e: Constant) -> Sequence[Value]:
-        """A constant."""
-        if is_scalar(e.type):
-            return [self.program.number(self.code, e)]
-        return [self.program.constant(self.code, e)]
-
-    def taken(self, operands: Sequence[Expr], gone: Dying) -> list[Value]:
-        """The leaves of operands, with references of their own; variables that end here give theirs."""
-        found: list[Value] = []
-        for e in operands:
-            leaves = self.atom(e)
-            if isinstance(e, Var) and e in gone:
-                del gone[e]
-            elif isinstance(e, Var) and self.is_managed(e):
-                retain(self.code, leaves)
-            found += leaves
-        return found
-
-    def drop(self, gone: Dying) -> None:
-        """Variables that end here and have not given their references away."""
-        for v in gone:
-            release(self.code, self.values[v])
-        gone.clear()
 
     # --- statements ---
 
@@ -323,30 +259,6 @@ class Definition:
         self.drop(gone)
         return [make(self.code, self.program.layouts, of, [address, *values])]
 
-    # --- shapes ---
-
-    def fit(self, e: Expr, whose: str, t: Type | None, row: Sequence[Value]) -> None:
-        """Check that the value of an expression has the shapes of a type, if its own leaves that open."""
-        static = self.types(e)
-        if t is not None and may_misfit(t, static):
-            check(self.known_sizes(e), whose, t, static, row)
-
-    def fit_arguments(self, e: Call, callee: Type) -> None:
-        """Check the arguments of a call, if their types leave open that they fit."""
-        assert isinstance(callee, FuncType)
-        wanted, own = required(e, callee), [self.types(a) for a in e.args]
-        if e.op in self.program.callees or not any(map(may_misfit, wanted, own)):
-            return
-        b = self.known_sizes(e)
-        for a, t, static in zip(e.args, wanted, own, strict=True):
-            check(b, f"an argument of `{spelled(e.op)}`", t, static, self.atom(a))
-
-    def known_sizes(self, e: Expr) -> Indices:
-        """Arithmetic on the sizes that the type parameters of the function stand for."""
-        b = Indices(self.program, self.code, cast("Call", e))  # which need not be a call to be where it fails
-        b.values.update(self.sizes)
-        return b
-
     # --- data ---
 
     def instance(self, c: Constructor, e: Call, gone: Dying) -> list[Value]:
@@ -418,12 +330,6 @@ class Definition:
             code.do("unreachable")
         else:
             self.fail("match-failure", "no clause matches", e)
-
-    def fail(self, kind: str, message: str, at: Expr, hint: str = "") -> None:
-        """Fail here."""
-        n = self.program.site(kind, message, at, hint)
-        self.code.do(f"call void @relay.fail(ptr %ctx, i64 {n})")
-        self.code.do("unreachable")
 
 
 def define(program: Program, v: GlobalVar, graph: CallGraph) -> None:
