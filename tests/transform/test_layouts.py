@@ -135,6 +135,19 @@ def test_a_program_without_convolutions_stays() -> None:
     assert passes.convert_layout(mod) is mod
 
 
+def test_a_field_of_a_parameter_is_turned_once() -> None:
+    mod = program("""def @main(%p: (Tensor[(4, 4, 3, 3), float64],), %x: Tensor[(2, 4, 6, 6), float64]) {
+      let %w = %p.0;
+      let %y = nn.relu(nn.conv2d(%x, %w, padding=(1, 1)));
+      let %v = %p.0;
+      nn.conv2d(%y, %v, padding=(1, 1))
+    }""")
+    out = verified(passes.convert_layout(mod))
+    assert str(out).count("axes=(2, 3, 1, 0)") == 1
+    rng = np.random.default_rng(3)
+    same(mod, out, [(rng.standard_normal((4, 4, 3, 3)),), rng.standard_normal((2, 4, 6, 6))])
+
+
 def test_layouts_may_be_given() -> None:
     text = f"def @main({HEAD}) {{ nn.relu({CONV}) }}"
     out = passes.ConvertLayout({"nn.conv2d": ["NHWC", "OHWI"]})(program(text))

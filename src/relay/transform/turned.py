@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from relay.ir.expr import Call, Constant, Expr, Let, Op, Tuple, TupleGetItem, Var
+from relay.ir.expr import Call, Constant, Expr, Function, Let, Op, Tuple, TupleGetItem, Var
 from relay.ir.type import TensorType, TupleType, Type
 from relay.ir.walk import post_order
 from relay.op.base import Operator
@@ -70,6 +70,9 @@ class Turning:
         self.values: dict[Expr, Expr] = {}
         """What `let` binds to variables."""
         self.moved: dict[tuple[Expr, Order], Expr] = {}
+        self.params: frozenset[Expr] = frozenset(root.params if isinstance(root, Function) else ())
+        self.fields: dict[tuple[Expr, int], Expr] = {}
+        """What fields of parameters were first taken by."""
 
     def run(self) -> Expr:
         """The definition; its result is as it was."""
@@ -156,6 +159,7 @@ class Turning:
 
     def in_order(self, e: Expr, order: Order) -> Expr:
         """A node with its axes in an order; one of fewer axes, as it broadcasts with those that have it."""
+        e = self.first(e)
         found, shape = self.turned.get(e), self.shape(e)
         assert shape is not None
         if found is not None and found.order == order:
@@ -168,6 +172,13 @@ class Turning:
                 x = self.stretched(x, missing, e)
             self.moved[e, order] = self.reordered(x, order, e)
         return self.moved[e, order]
+
+    def first(self, e: Expr) -> Expr:
+        """The first of those nodes that are the same field of a parameter: one is turned for all."""
+        value = self.values.get(e)
+        if type(value) is TupleGetItem and value.tuple_value in self.params:
+            return self.fields.setdefault((value.tuple_value, value.index), value)
+        return e
 
     def stretched(self, x: Expr, missing: int, e: Expr) -> Expr:
         """A tensor with so many axes of size 1 in front."""
