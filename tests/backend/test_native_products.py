@@ -171,3 +171,22 @@ def test_sizes_that_turn_out_to_be_0(sizes: tuple[int, int, int]) -> None:
     )
     found = relay.build(mod)(np.ones((m, k), "float32"), np.ones((k, n), "float32"))
     np.testing.assert_array_equal(found, np.zeros((m, n), "float32"))
+
+
+def test_rows_times_large_weights_are_the_same_forwards_and_backwards() -> None:
+    v, w = numbers(520, 512), numbers(512, 512)
+    text = """
+    def @main(%x: Tensor[(1, 512), float32], %v: Tensor[(520, 512), float32],
+              %w: Tensor[(512, 512), float32]) {
+      (nn.dense(%x, %v), nn.dense(%x, %w))
+    }
+    """
+    x, seen = numbers(1, 512), set[bytes]()
+    for threads in (1, 2, 3):
+        built: Any = relay.build(relay.parse(text), params={"v": v, "w": w}, threads=threads)
+        for _ in range(3):
+            first, second = built(x)
+            check(first, exact(x, v, (False, True)), "float32", 512)
+            check(second, exact(x, w, (False, True)), "float32", 512)
+            seen.add(first.tobytes() + second.tobytes())
+    assert len(seen) == 1

@@ -113,9 +113,12 @@ define i64 @relay_threads(i64 %asked) {{
   ret i64 %wanted
 }}
 
-; body(context, env, begin, end, lane) for all iterations from 0 to count.
-define void @relay_parallel(ptr %ctx, ptr %body, ptr %env, i64 %count, i64 %grain, i64 %asked) {{
+; body(context, env, begin, end, lane) for all iterations from 0 to count; parts are cut no further if the
+; grain is 0.
+define void @relay_parallel(ptr %ctx, ptr %body, ptr %env, i64 %count, i64 %least, i64 %asked) {{
 entry:
+  %uncut = icmp eq i64 %least, 0
+  %grain = call i64 @llvm.smax.i64(i64 %least, i64 1)
   %wanted = call i64 @relay_threads(i64 %asked)
   %single = icmp sle i64 %wanted, 1
   br i1 %single, label %serial, label %size
@@ -172,7 +175,8 @@ staffed:
   %share = sdiv i64 %count, %n
   %extra = srem i64 %count, %n
   %quarter = sdiv i64 %share, {CHUNKS}
-  %up = add i64 %quarter, 1
+  %part_or_quarter = select i1 %uncut, i64 %share, i64 %quarter
+  %up = add i64 %part_or_quarter, 1
   %chunk = call i64 @llvm.smax.i64(i64 %up, i64 %grain)
   store i64 %chunk, ptr @pool.chunk
   store atomic i64 {NEVER}, ptr @pool.failed monotonic, align 8

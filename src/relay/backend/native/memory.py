@@ -27,8 +27,10 @@ THREADS, LAYOUTS, HOME, HELD, IDLE, PEAK, CALL = 120, 128, 136, 144, 152, 160, 1
 """And more: how many threads parallel loops take (0 leaves it to the process), the table of layouts, where
 free contexts are listed, the bytes of large objects: of those there are, of those to take again, and the
 most that there were; and the row of a call of a function of Python."""
-SHALLOW, DEEP = 176, 184
-"""And last: how far the stack may grow before this is noted, and whether it has grown further."""
+SHALLOW, DEEP, TURN = 176, 184, 192
+"""And last: how far the stack may grow before this is noted, whether it has grown further, and whether the
+last weight that no cache holds was read from its end.
+"""
 ENDLESS = 1 << 62
 """Bytes that no machine has: in the place of every larger product of sizes."""
 GUARD = 1 << 20
@@ -37,7 +39,7 @@ OUT_OF_MEMORY, INTERRUPTED, TOO_DEEP, RAISED = -1, -2, -3, -4
 """The sites of failures that may be anywhere; Python knows what has interrupted, and what it has raised."""
 EXTERNAL = 1
 """The tag of a tensor whose elements belong to a Python object, which outlives the call."""
-FREE = 192
+FREE = 208
 """Offset of the free lists of small objects."""
 CLASSES = FREE + 8 * (LARGEST // GRAIN + 1)
 """Offset of the lists of large ones to take again: from 512 bytes on, eight sizes between powers of 2."""

@@ -16,6 +16,8 @@ from relay.backend.native.representation import SIZES
 
 WORTH = 10_000
 """Nanoseconds of work that a chunk has at least; a loop of two such chunks is worth a second thread."""
+UNCUT = 0
+"""The grain of a loop that has one range for each thread."""
 NAME = re.compile(r"%[\w.]+")
 DEFINED = re.compile(r"\s*(%[\w.]+) = ")
 VECTOR = re.compile(r"<(\d+) x (\w+)>")
@@ -28,8 +30,9 @@ Body = Callable[[Value, Value, Value], None]
 def parallel(program: Any, code: Code, count: Index, grain: Index, body: Body) -> None:
     """Run `body(begin, end, lane)` on ranges that make up the one from 0 to `count`, on several threads.
 
-    A range has at least `grain` iterations where there are as many; `grain_for` knows how many pay.  Ranges
-    that run at the same time have different lanes, from 0 on.  What the body computes is not known after it.
+    A range has at least `grain` iterations where there are as many; `grain_for` knows how many pay, `UNCUT`
+    gives each thread one range.  Ranges that run at the same time have different lanes, from 0 on.  What the
+    body computes is not known after it.
     """
     program.declare(DECLARATIONS)
     name, captured = outlined(program, code, body)

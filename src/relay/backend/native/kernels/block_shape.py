@@ -3,12 +3,14 @@
 from dataclasses import dataclass
 from math import gcd
 
-from relay.backend.native.code import Value
+from relay.backend.native.code import CONTEXT, Value, integer
 from relay.backend.native.indices import Index, value
 from relay.backend.native.kernels.machine import host
 from relay.backend.native.kernels.tile import DEEPEST
 from relay.backend.native.loops import Loops
+from relay.backend.native.memory import TURN
 from relay.backend.native.representation import SIZES, scalar
+from relay.backend.native.scalars import Number
 
 ROWS, COLUMNS = 160, 576
 """About how many rows and columns a block has."""
@@ -20,6 +22,8 @@ LOWEST = 4
 """Tiles that a block has below each other for those pieces."""
 EVEN = 4
 """How many tiles below each other are made as high as each other, at most."""
+STREAM = 1 << 19
+"""Bytes of a second operand from which on its panels are read back and forth, where there is one row."""
 NARROW = 1.06
 """What a number costs in tiles of two vectors, in what it does in tiles of three, usually: more loads."""
 
@@ -76,6 +80,8 @@ class Shape:
         """Numbers between two rows of the first operand, where tiles read it as it is."""
         self.lines: Lines | None = None
         """How rows of the first operand lie, where tiles read them as they overlap."""
+        self.back: Number | None = None
+        """Whether panels are read from the last one to the first."""
         self.first: Value | None = None
         """Where the packed rows of the first operand are, if there is room for all of them."""
         self.second: Value | None = None
@@ -144,6 +150,29 @@ class Shape:
         """Whether there are fewer rows than columns, as far as that is known."""
         rows, columns = self.rows, self.columns
         return isinstance(rows, int) and isinstance(columns, int) and 0 < rows < columns
+
+    @property
+    def streams(self) -> bool:
+        """Whether one row goes over more numbers than a core's cache holds, and threads share these."""
+        depth, columns = self.depth, self.columns
+        if self.rows != 1 or not self.is_shared or not isinstance(depth, int) or not isinstance(columns, int):
+            return False
+        return depth * columns * self.size >= STREAM
+
+    def alternation(self) -> Number:
+        """Whether panels are taken from the last one on: every other time, so that what the cache holds since
+        the last time is read before it is gone.  A thread takes the same part each time, all of it at once.
+        """
+        code = self.b.code
+        at = code.at(CONTEXT, TURN)
+        found = code.op("xor", code.load("i64", at), integer(1))
+        code.store(found, at)
+        return Number("bool", code.cast("trunc", found, "i1"))
+
+    def in_turn(self, i: Index, n: Index) -> Index:
+        """Which of `n` panels or groups of them comes after `i` others."""
+        b = self.b
+        return i if self.back is None else b.choose(self.back, b.minus(b.minus(n, 1), i), i)
 
     def parts(self, n: Index, size: Index) -> Index:
         """How many parts of a size there are, the last of which may be smaller."""

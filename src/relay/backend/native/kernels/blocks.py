@@ -14,6 +14,7 @@ from relay.backend.native.kernels.block_shape import COLUMNS, Shape
 from relay.backend.native.kernels.packing import Packing
 from relay.backend.native.kernels.sums import Tail
 from relay.backend.native.kernels.tile import LINE, PITCH, Tile
+from relay.backend.native.parallel import UNCUT, parallel
 from relay.backend.native.representation import SIZES, scalar
 from relay.backend.native.shares import ranges
 
@@ -235,6 +236,7 @@ class Blocks(Shape):
         b = self.b
         groups = self.parts(self.columns, COLUMNS)
         most = b.larger(1, self.parts(self.panels, b.larger(1, groups)))
+        self.back = self.alternation() if self.streams else None
 
         def part(top: Index, rows: Index, left: Index, panels: Index) -> None:
             self.block(first, second, out, (top, rows), (left, panels))
@@ -242,11 +244,13 @@ class Blocks(Shape):
                 tail(top, rows, *self.columns_of(left, panels))
 
         def block(top: Index, rows: Index, left: Index, panels: Index) -> None:
+            count = self.parts(panels, most)
+
             def group(g: Index, _: Any) -> None:
-                done = b.times(g, most)
+                done = b.times(self.in_turn(g, count), most)
                 part(top, rows, b.plus(left, done), b.smaller(most, b.minus(panels, done)))
 
-            self.each(self.parts(panels, most), group)
+            self.each(count, group)
 
         self.share_out(block, *self.takes(self.high))
 
@@ -292,7 +296,10 @@ class Blocks(Shape):
 
             self.each(b.minus(self.parts(end, each), first), one)
 
-        self.ranges(b.times(n, each), share, takes, inner)
+        if self.back is None:
+            self.ranges(b.times(n, each), share, takes, inner)
+            return
+        parallel(b.program, b.code, b.times(n, each), UNCUT, lambda i, j, _: share(i, j))
 
     def takes(self, rows: Index) -> tuple[float, Index]:
         """The nanoseconds of a step along a panel, for so many rows, and how many steps there are."""
@@ -337,7 +344,7 @@ class Blocks(Shape):
             whole = b.minus(panels, b.choose(last, 1, 0)) if self.edge else panels
             if self.edge and panels == self.panels:
                 whole = b.minus(panels, 1)
-            self.each(whole, lambda p, _: panel(p, self.vectors))
+            self.each(whole, lambda p, _: panel(self.in_turn(p, whole), self.vectors))
             if self.edge and panels == self.panels:
                 panel(whole, self.edge)
             elif self.edge:
@@ -348,7 +355,7 @@ class Blocks(Shape):
     def following(self, left: Index, p: Index, panels: Index, r: Index) -> tuple[Index, Index]:
         """The panel, and the row of it, that come after panel `p` of some from `left` on, in a round."""
         b = self.b
-        following = b.plus(b.plus(left, p), 1)
+        following = b.plus(b.plus(left, p), 1 if self.back is None else b.choose(self.back, -1, 1))
         if self.rounds == 1:
             return following, 0
         is_end, is_last = b.is_same(b.plus(p, 1), panels), b.is_same(b.plus(r, 1), self.rounds)
