@@ -29,6 +29,7 @@ CASES: dict[str, Case] = {
     "overlapping windows": (2, "2x19x14x2", "5x3x2x20", {"padding": (1, 2, 3, 0), "strides": (3, 1)}),
     "overlapping windows on padding": (2, "1x3x4x1", "3x3x1x40", {"padding": 5}),
     "overlapping windows that do not see all": (2, "1x20x21x3", "2x2x3x16", {"strides": 2}),
+    "overlapping windows beside the data": (2, "1x1x1x1", "3x3x1x8", {"padding": (1, 5, 1, 0), "strides": 8}),
     "many windows": (2, "1x40x31x8", "3x3x8x16", {"padding": 1}),
     "deep": (2, "1x7x7x130", "3x3x130x96", {"padding": 1}),
     "dilated": (2, "1x11x11x9", "3x2x9x8", {"dilation": (2, 3), "padding": (2, 0, 1, 3)}),

@@ -40,7 +40,7 @@ class Overlapped:
         """That of a convolution, if that is quicker; `k` is its kernel."""
         c = k.convolution
         sizes = [n for n in (*k.sizes, *k.x.sizes, *k.window) if isinstance(n, int) and n]
-        if len(sizes) != 10 or not k.has_runs or set(c.dilation) != {1}:
+        if len(c.strides) != 2 or len(sizes) != 10 or not k.has_runs or set(c.dilation) != {1}:
             return None
         images, high, wide, _, *_, channels, taps_down, taps_across = sizes
         down, across = c.strides
@@ -97,7 +97,7 @@ class Overlapped:
         b, left = k.b, self.before[1]
         _, high, wide, channels = k.x.sizes
         place = b.times(b.plus(b.times(line[0], high), line[1]), b.times(wide, channels))
-        count = b.times(b.smaller(wide, self.sizes[2] - left), channels)
+        count = b.times(b.smaller(wide, max(self.sizes[2] - left, 0)), channels)
         source = k.blocks.address(k.data, place, SIZES[scalar(k.x.dtype)])
         to = k.blocks.address(to, b.times(left, channels), k.blocks.size)
         args = [source, integer(0), to, *[integer(n) for n in (0, 1)], value(count), integer(0)]
