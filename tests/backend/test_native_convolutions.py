@@ -112,6 +112,14 @@ def test_convolutions(name: str, is_constant: bool) -> None:
     check(*layer(CASES[name], is_constant=is_constant))
 
 
+@pytest.mark.parametrize("channels", [5, 70, 160])
+def test_weights_that_are_turned_for_products(channels: int) -> None:
+    x = relay.var("x", shape=(1, 4, 5, 21), dtype="float32")
+    w = relay.var("w", shape=(3, 2, channels, 21), dtype="float32")
+    y = relay.nn.conv2d_transpose(x, w, data_layout="NHWC", kernel_layout="HWOI")
+    check(program(y, [x, w]), [numbers("1x4x5x21", "float32"), numbers(f"3x2x{channels}x21", "float32")])
+
+
 def test_a_convolution_alone_is_shared() -> None:
     x, w = (relay.var(n, shape=s, dtype="float32") for n, s in (("x", (1, 8, 8, 48)), ("w", (3, 3, 48, 48))))
     y = x

@@ -6,15 +6,17 @@ from typing import Any, cast
 from relay.backend.native.code import POINTER, VOID, Value
 from relay.backend.native.indices import Index, value
 from relay.backend.native.kernels.block_shape import ROWS
-from relay.backend.native.kernels.blocks import Blocks, Factor, First, Second
+from relay.backend.native.kernels.blocks import MOVE, Blocks, Factor, First, Second
+from relay.backend.native.kernels.machine import host
 from relay.backend.native.kernels.overlapped import Overlapped
+from relay.backend.native.kernels.packing import Packing
 from relay.backend.native.kernels.sums import Put, Sums, Weight
 from relay.backend.native.kernels.tile import PITCH
 from relay.backend.native.kernels.windows import AXES, Geometry, Windows
 from relay.backend.native.loops import Loops
 from relay.backend.native.panels import Filters
 from relay.backend.native.representation import SIZES, scalar
-from relay.backend.native.shares import each
+from relay.backend.native.shares import each, ranges
 from relay.backend.native.tensors import DATA
 from relay.backend.native.views import View
 from relay.ir.type import Dim, TensorType
@@ -28,6 +30,8 @@ MANY = 200
 """Filters from which on it does not matter that rows are packed before they are multiplied."""
 FEWEST = 8
 """Filters in a group for which tiles are worth it."""
+TURNED = 64
+"""Rows of a matrix that are turned at once: a few lines of the cache in each row of the result."""
 MOVED = 1.0
 """Nanoseconds for a number of a weight that is put where kernels read it."""
 
@@ -224,6 +228,10 @@ def matrix_of(b: Loops, c: WindowProduct, weight: View, dtype: str) -> Factor:
     outputs = last if c.is_transposed else b.quotient(last, c.groups)
     sizes = [c.groups, *window, inputs, outputs]
     room = b.room(dtype, sizes)
+    if c.groups == 1 and c.kernel_layout == spatial + c.channels[::-1] and weight.data is not None:
+        assert room.data is not None
+        turn(b, weight.data, weight.dtype, room.data, dtype, (b.count(window), outputs, inputs))
+        return Factor(room.data, dtype, turned=False)
 
     def one(index: tuple[Index, ...]) -> None:
         g, *taps, channel, filter_ = index
@@ -237,3 +245,35 @@ def matrix_of(b: Loops, c: WindowProduct, weight: View, dtype: str) -> Factor:
     each(b, sizes, one, MOVED)
     assert room.data is not None
     return Factor(room.data, dtype, turned=False)
+
+
+def turn(
+    b: Loops, source: Value, dtype: str, to: Value, kind: str, sizes: tuple[Index, Index, Index]
+) -> None:
+    """Turn each matrix of a stack: how many there are, and their rows and columns."""
+    count, rows, columns = sizes
+    how = Packing(host(), dtype, scalar(kind), turned=True)
+    b.program.share(how.name, how.text)
+    strips = b.quotient(b.plus(rows, TURNED - 1), TURNED)
+    size, from_size = SIZES[scalar(kind)], SIZES[scalar(dtype)]
+
+    def share(begin: Index, end: Index) -> None:
+        def one(i: Index, _: Any) -> None:
+            matrix, strip = b.unravelled(b.plus(begin, i), [count, strips])
+            top = b.times(strip, TURNED)
+            place = b.plus(b.times(matrix, rows), top)
+            whole = b.plus(b.times(matrix, b.times(rows, columns)), top)
+            args = [
+                b.code.at(source, value(b.times(place, b.times(columns, from_size)))),
+                value(b.times(columns, from_size)),
+                b.code.at(to, value(b.times(whole, size))),
+                value(b.times(rows, size)),
+                value(b.smaller(TURNED, b.minus(rows, top))),
+                value(columns),
+                value(0),
+            ]
+            b.code.call(VOID, f"@{how.name}", args)
+
+        b.loop(b.minus(end, begin), (), one)
+
+    ranges(b, b.times(count, strips), share, MOVE, b.times(columns, TURNED))
