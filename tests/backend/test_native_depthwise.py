@@ -24,6 +24,8 @@ CASES: dict[str, tuple[str, str, str, dict[str, Any]]] = {
     "narrow": ("1x6x2x24", "3x3x24x1", "OI", {"padding": 1}),
     "five taps": ("1x12x25x20", "5x5x20x1", "OI", {"padding": 2}),
     "dilated": ("1x17x19x18", "3x3x18x1", "OI", {"padding": (2, 3), "dilation": (2, 3)}),
+    "dilated far": ("1x15x40x16", "3x3x16x1", "OI", {"padding": 12, "dilation": 12}),
+    "more padding than a strip": ("1x2x30x16", "3x3x16x1", "OI", {"padding": (1, 14)}),
     "more padding than kernel": ("1x4x4x16", "3x3x16x1", "OI", {"padding": 5, "strides": 3}),
     "uneven strides": ("1x13x16x8", "2x4x8x1", "OI", {"strides": (3, 2), "padding": (1, 2)}),
     "several filters": ("1x8x9x12", "3x3x12x2", "OI", {"padding": 1}),

@@ -111,11 +111,11 @@ class Strips:
         count = self.count
         stride, before, dilation = c.strides[-1], c.before[-1], c.dilation[-1]
         self.spot(front)
-        begin = n if before else 0
+        begin = -(-before // (stride * n)) * n
         whole = (self.size - 1 - (self.taps[-1] - 1) * dilation + before) // stride + 1
         strips = max(0, min(whole, count) - begin) // n
-        if begin:
-            self.strip(front, 0, min(n, count))
+        for first in range(0, min(begin, count), n):
+            self.strip(front, first, min(n, count - first))
         if strips:
             b.loop(strips, (), lambda i, _: self.strip(front, b.plus(b.times(i, n), begin), n))
         for first in range(begin + strips * n, count, n):
