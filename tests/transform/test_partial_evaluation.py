@@ -270,6 +270,11 @@ def test_a_conversion_to_an_open_shape_keeps_the_type() -> None:
     assert str(out["main"].ret_type) == str(program(text)["main"].ret_type)
 
 
+def test_strings_that_are_known_are_compared() -> None:
+    out = evaluated('def @is(%s: string) { %s == "let" } def @main() { (@is("let"), @is("in")) }')
+    assert str(out["main"]) == "fn () -> (bool, bool) { (True, False) }"
+
+
 def test_random_programs(seeds: range) -> None:
     for seed in seeds:
         given = random_program(seed)

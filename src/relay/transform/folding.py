@@ -68,6 +68,8 @@ def sizes_of_values(values: Any) -> list[tuple[int, int]]:
         v = stack.pop()
         if isinstance(v, tuple):
             stack += v
+        elif isinstance(v, str):
+            found.append((1, to_numpy("string").itemsize))
         else:
             found.append((v.size if any(v.strides) else 1, v.dtype.itemsize))
     return found
