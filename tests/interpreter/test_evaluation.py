@@ -145,3 +145,10 @@ def test_nothing_is_prepared_twice(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(relay.typecheck.infer, "infer", None)
     assert machine.evaluate("main", 2) == 3
     assert machine.evaluate(e) == (1, 2)
+
+
+def test_derivatives_may_bring_data_types_of_their_own() -> None:
+    text = """type Shape { Circle(float64), Box(float64, float64) }
+    def @area(%s: Shape) -> float64 { match (%s) { Circle(%r) => 3.0 * %r * %r, Box(%a, %b) => %a * %b } }
+    def @main() { (grad(@area)(Circle(2.0)).1.0, grad(@area)(Box(3.0, 4.0)).1.0) }"""
+    assert value(text) == "(Circle(12.0), Box(4.0, 3.0))"

@@ -154,9 +154,8 @@ class Interpreter:
         return self._types.type_of(e)
 
     def datatype_size(self, constructor: Constructor) -> int:
-        """How many constructors a data type has."""
-        data = self.mod.type_definitions.get(constructor.belong_to)
-        return constructor.tag + 1 if data is None else len(data.constructors)
+        """How many constructors a data type has, of the program or of its derivatives."""
+        return len(self.inferred.type_definitions[constructor.belong_to].constructors)
 
     # --- preparation
 
