@@ -96,6 +96,7 @@ def test_literals_take_the_base_type_of_the_argument() -> None:
     [
         ("%x: float32", ("a",), "its base type is string, not float32", "a scalar of string"),
         ("%x: int32", (1.5,), "int32 has no fractions", "a scalar of float64"),
+        ("%x: bool", (1,), "its base type is int64, not bool", "a scalar of int64"),
         ("%x: int8", (200,), "int8 goes from -128 to 127", "found 200"),
         ("%x: Tensor[(2,), uint8]", ([1, -1],), "uint8 goes from 0 to 255", "found -1 to 1"),
         ("%x: float32", (True,), "its base type is bool, not float32", "a scalar of bool"),

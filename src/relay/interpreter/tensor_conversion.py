@@ -94,6 +94,10 @@ def _wrong_dtype(array: Array, found: str, wanted: str, exact: bool) -> MisfitEr
     if exact:
         hint = "" if found == "string" else f'convert it first: x.astype("{wanted}")'
         return MisfitError(f"its base type is {found}, not {wanted}", what, hint)
+    if wanted == "bool":
+        return MisfitError(
+            f"its base type is {found}, not bool", what, "give True or False: no number is one"
+        )
     if is_integer(wanted) and is_integer(found):
         low, high = integer_range(wanted)
         numbers = f"{array.min()} to {array.max()}" if array.ndim else f"{array}"
