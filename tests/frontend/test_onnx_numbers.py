@@ -39,3 +39,19 @@ def test_norms_and_logarithms_of_whole_numbers_have_no_fraction(kind: str, along
     for found in both(model([reduced], {"x": x}, ["y"], {"axes": np.array(along, "int64")}, 18), x):
         assert found.dtype == np.int32
         np.testing.assert_array_equal(found, wanted)
+
+
+@pytest.mark.parametrize(("scales", "zeros"), [(3, 1), (1, 3), (2, 1)])
+def test_a_quantised_convolution_has_one_scale_or_one_for_each_channel(scales: int, zeros: int) -> None:
+    names = ["x", "s", "z", "w", "ws", "wz", "s", "z"]
+    weights = {
+        "s": np.float32(0.5),
+        "z": np.uint8(1),
+        "w": np.ones((1, 1, 1, 1), "uint8"),
+        "ws": np.ones(scales, "float32"),
+        "wz": np.ones(zeros, "uint8"),
+    }
+    proto = model([node("QLinearConv", names, ["y"])], {"x": ("uint8", [1, 1, 2, 2])}, ["y"], weights)
+    with pytest.raises(relay.RelayError, match="scales or zero points for 1 places") as error:
+        relay.frontend.from_onnx(proto)
+    assert error.value.codes == ("onnx-model",)

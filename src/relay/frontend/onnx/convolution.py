@@ -39,13 +39,23 @@ def conv_integer(
     return convolved(node, centred(x, x_zero, 0), centred(weight, weight_zero, 0))
 
 
+def check_fit(v: Value, x: Value, axis: int) -> None:
+    """Refuse a vector of numbers for the places of an axis that has not so many."""
+    count, size = v.shape[0], x.shape[axis]
+    if isinstance(count, int) and isinstance(size, int) and count != size:
+        raise ValueError(f"{count} scales or zero points for {size} places of an axis")
+
+
 def centred(x: Value, zero: Value | None, axis: int) -> Value:
     """`x - zero` as int32; a vector of zero points lies along `axis`."""
     wide = cast(x, "int32")
     if zero is None:
         return wide
     shift = cast(zero, "int32")
-    return wide - (as_rows(shift, x.rank, axis) if shift.rank == 1 and shift.shape != (1,) else shift)
+    if shift.rank != 1 or shift.shape == (1,):
+        return wide - shift
+    check_fit(shift, x, axis)
+    return wide - as_rows(shift, x.rank, axis)
 
 
 @converts("ConvTranspose")

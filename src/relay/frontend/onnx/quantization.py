@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from relay.frontend.onnx.convolution import centred, convolved
+from relay.frontend.onnx.convolution import centred, check_fit, convolved
 from relay.frontend.onnx.node import Node
 from relay.frontend.onnx.registry import converts
 from relay.frontend.onnx.shape import to_float8
@@ -20,6 +20,7 @@ def laid(v: Value, x: Value, axis: int, block: int) -> Value:
     if v.rank == 0 or v.shape == (1,):
         return call("reshape", v, newshape=()) if v.rank else v
     if v.rank == 1 and not block:
+        check_fit(v, x, axis)
         return as_rows(v, x.rank, axis)
     if block and v.rank == x.rank:
         spread = call("repeat", v, repeats=block, axis=axis)
@@ -129,7 +130,10 @@ def qlinear_matmul(
     """The product of quantised matrices, quantised."""
     product = matmul(centred_rows(a, a_zero), centred_columns(b, b_zero))
     if a_scale.rank == 1 and a_scale.shape != (1,):
+        check_fit(a_scale, product, product.rank - 2)
         a_scale = call("expand_dims", a_scale, axis=1)
+    if b_scale.rank == 1 and b_scale.shape != (1,):
+        check_fit(b_scale, product, product.rank - 1)
     factor = cast(a_scale, "float32") * cast(b_scale, "float32") / cast(y_scale, "float32")
     return quantized(cast(product, "float32") * factor, y_zero, y_zero.dtype)
 
@@ -143,7 +147,5 @@ def qlinear_conv(
     found = convolved(node, centred(x, x_zero, 0), centred(w, w_zero, 0))
     if bias is not None:
         found = call("nn.bias_add", found, cast(bias, "int32"), axis=1)
-    factor = x_scale * w_scale / y_scale
-    if factor.rank == 1 and factor.shape != (1,):
-        factor = as_rows(factor, x.rank)
+    factor = laid(x_scale * w_scale / y_scale, found, 1, 0)
     return quantized(cast(found, "float32") * factor, y_zero, y_zero.dtype)
