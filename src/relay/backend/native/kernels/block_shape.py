@@ -18,6 +18,8 @@ PIECES = 8
 """How many pieces of work are enough for the threads, if each has to pack rows."""
 LONGEST = 512
 """The most of the summed dimension that a tile goes through if it reads rows where they are."""
+SETS = 4096
+"""Bytes after which the next line is of the same set of the first level of the cache."""
 LOWEST = 4
 """Tiles that a block has below each other for those pieces."""
 EVEN = 4
@@ -144,6 +146,10 @@ class Shape:
         """Have tiles of a height read a line of rows that overlap after the other."""
         self.lines, self.height, self.high = lines, height, lines.count
         self.deep, self.rounds = self.depth, 1
+
+    def are_apart(self, pitch: Index) -> bool:
+        """Whether rows so many numbers apart are known to begin in several sets of the cache."""
+        return isinstance(pitch, int) and pitch * self.size % SETS != 0
 
     @property
     def has_few_rows(self) -> bool:

@@ -24,8 +24,6 @@ from relay.op.native import WindowProduct
 from relay.op.nn.layout import SPATIAL
 from relay.op.nn.loops import put_in, sum_type
 
-SETS = 4096
-"""Bytes after which the next line is of the same set of the first level of the cache."""
 MANY = 200
 """Filters from which on it does not matter that rows are packed before they are multiplied."""
 FEWEST = 8
@@ -90,7 +88,7 @@ class Convolutions(Sums):
         c = self.convolution
         same = self.sizes[1:-1] == self.x.sizes[1:-1] and all(isinstance(n, int) for n in self.sizes[1:])
         ones = all(n == 1 for n in (*self.window, *c.strides, c.groups)) and not any(c.before)
-        apart = isinstance(self.inputs, int) and self.inputs * SIZES[scalar(self.sums)] % SETS != 0
+        apart = self.blocks.are_apart(self.inputs)
         pays = self.blocks.has_few_rows or (isinstance(self.outputs, int) and self.outputs <= MANY)
         return same and ones and apart and pays and self.x.dtype == self.sums and not self.is_product
 

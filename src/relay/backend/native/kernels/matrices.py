@@ -44,6 +44,15 @@ class Matrices(Sums):
         depth = self.y.sizes[-1 if product.transpose_b else -2]
         self.depth = depth
         self.blocks = Blocks(b, self.sums, b.count(self.row_sizes), depth, sizes[-1])
+        if self.reads_in_place:
+            self.blocks.read_in_place(depth)
+
+    @property
+    def reads_in_place(self) -> bool:
+        """Whether tiles read rows where they are, unless all begin in one set of the cache."""
+        blocks = self.blocks
+        are_few = blocks.has_few_rows and blocks.rows != 1 and blocks.are_apart(self.depth)
+        return self.is_flat and are_few and self.x.dtype == self.sums
 
     def packed(self) -> Value | None:
         """Where the panels of a weight are."""
@@ -62,7 +71,7 @@ class Matrices(Sums):
         if self.are_several():
             self.several(x, y, lambda index: self.one(index, packed, out, put))
             return
-        self.blocks.make_room(x, y)
+        self.blocks.make_room(None if self.reads_in_place else x, y)
         b.nest(self.stack, lambda index: self.one(index, packed, out, put))
 
     def are_several(self) -> bool:
@@ -90,7 +99,12 @@ class Matrices(Sums):
     def one(self, stack: Sequence[Index], packed: Value | None, out: View, put: Put | None) -> None:
         """One matrix of a stack."""
         b, blocks = self.b, self.blocks
-        first = blocks.pack_first(self.factor(self.x, self.product.transpose_a, stack))
+        x = self.factor(self.x, self.product.transpose_a, stack)
+
+        def in_place(r: Index, top: Index, rows: Index) -> Value:
+            return blocks.row(blocks.address(x.data, b.times(r, blocks.deep), blocks.size), top)
+
+        first = in_place if self.reads_in_place else blocks.pack_first(x)
         if packed is None:
             second = blocks.pack_second(self.factor(self.y, self.product.transpose_b, stack))
         else:
