@@ -115,6 +115,12 @@ def test_what_is_wrong_is_said():
         assert error.value.codes == (code,)
 
 
+def test_a_list_of_operators_is_no_text():
+    with pytest.raises(RelayError) as error:
+        passes.ToMixedPrecision(always="exp")
+    assert error.value.codes == ("option-type",)
+
+
 def test_layers_are_recast_by_number_and_cast_back():
     f = relay.parse_expr("""
     fn (%x: Tensor[(1, 3, 8, 8), f32], %w: Tensor[(4, 3, 3, 3), f32], %v: Tensor[(4, 4, 1, 1), f32]) {

@@ -118,6 +118,8 @@ def _fits(value: Any, hint: Any) -> bool:
         return value is None
     if hint in (int, bool, float):
         return type(value) is hint or (hint is float and type(value) is int)
+    if origin is Sequence and isinstance(value, str):
+        return False
     kind = origin or hint
     return isinstance(value, kind) if isinstance(kind, type) else True
 
