@@ -28,6 +28,8 @@ HAS_ANY = 4
 HAS_BINDER = 8
 HAS_OBJECT = 16
 """A function, a reference, a data type, or what may stand for one: values that are no tensors."""
+HAS_ERROR = 32
+"""What inference puts where a fault was."""
 
 
 class Type:

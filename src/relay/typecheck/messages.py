@@ -7,7 +7,8 @@ from relay.ir import hooks
 from relay.ir.dtype import BASE_TYPES
 from relay.ir.subst import map_type
 from relay.ir.type import DimCall, DimExpr, FuncType, IncompleteType, Kind, TensorType, Type, TypeVar
-from relay.typecheck.unknown import ERROR, HAS_ERROR, Mismatch, Term, Unknown, head, kind_of, zonk
+from relay.ir.type_base import HAS_ERROR
+from relay.typecheck.unknown import ERROR, Mismatch, Term, Unknown, head, kind_of, zonk
 
 LONGEST = 400
 _CASTABLE = {TensorType, Unknown, TypeVar, str}

@@ -7,11 +7,12 @@ from typing import Any
 from relay.diagnostic import Diagnostic, RelayError, Report
 from relay.ir.expr import Call, Expr
 from relay.ir.type import HAS_INCOMPLETE, Kind, Type, TypeVar
+from relay.ir.type_base import HAS_ERROR
 from relay.op.base import Operator
 from relay.typecheck.goals import ClassGoal, DeferredGoal, Givens, Goal, OperatorGoal, Silenced, Stuck, Wait
 from relay.typecheck.messages import Fault, counted
 from relay.typecheck.relating import Relating
-from relay.typecheck.unknown import ERROR, HAS_ERROR, Mismatch, Unknown, head, unknowns, zonk
+from relay.typecheck.unknown import ERROR, Mismatch, Unknown, head, unknowns, zonk
 
 _memo: dict[tuple[Operator, tuple[Type, ...]], Type] = {}
 """What operators make of closed types: relations are functional, so one process needs to ask once."""

@@ -28,6 +28,7 @@ from relay.ir.expr import (
 from relay.ir.module import IRModule
 from relay.ir.subst import substitute_type
 from relay.ir.type import HAS_INCOMPLETE, UNIT, FuncType, RefType, TupleType, Type
+from relay.ir.type_base import HAS_ERROR
 from relay.op.base import Operator
 from relay.typecheck.closed import Closed, applied, declared_constraints
 from relay.typecheck.goals import Givens, relation_goal
@@ -36,7 +37,7 @@ from relay.typecheck.join import join_closed
 from relay.typecheck.schemes import declared_type
 from relay.typecheck.session import Session
 from relay.typecheck.solver import Solver, remembered
-from relay.typecheck.unknown import ERROR, HAS_ERROR, Mismatch, has_unknown, head, zonk
+from relay.typecheck.unknown import ERROR, Mismatch, has_unknown, head, zonk
 
 _NAMED = (Var, GlobalVar, Constructor, Function, Grad)
 """Callees whose calls say their type arguments."""

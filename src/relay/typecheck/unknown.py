@@ -18,10 +18,10 @@ from relay.ir.type import (
     Type,
     TypeVar,
 )
+from relay.ir.type_base import HAS_ERROR
 
 Term: TypeAlias = Type | tuple[Any, ...] | int | str
 """What an unknown may stand for: a type, shape, dimension or base type; and several of them as a tuple."""
-HAS_ERROR = 16
 
 
 class Unknown(IncompleteType):
