@@ -5,7 +5,7 @@ know.
 import inspect
 import typing
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, FrozenInstanceError, dataclass, fields
 from enum import Enum
 from functools import cache
 from math import inf
@@ -108,6 +108,7 @@ def array_type(value: Any) -> Type:
     return TensorType(value.shape, dtype_name(value.dtype))
 
 
+@dataclass(frozen=True, repr=False, eq=False)
 class Operator:
     """The base of all operators.  Fields are attributes; instances compare by value.
 
@@ -246,6 +247,13 @@ class Operator:
         return Call(Op.get(self.name), tuple([as_expr(x) for x in operands]), self)
 
 
+def _refused(self: Operator, name: str, *_: Any) -> None:
+    raise FrozenInstanceError(f"operators are immutable: cannot set {name}")
+
+
+Operator.__setattr__ = Operator.__delattr__ = _refused
+
+
 def unboxed(value: Any) -> Any:
     """A value with its arrays of rank 0 as scalars; tuples nest only as deep as the operator returns them."""
     if isinstance(value, tuple):
@@ -289,6 +297,8 @@ builders: dict[str, Callable[..., Expr]] = {}
 @dataclass_transform(frozen_default=True)
 def family(cls: C) -> C:
     """A class whose fields are attributes of operators, which `Operator` compares and shows."""
+    if len(cls.__bases__) == 1 and "__annotations__" not in cls.__dict__:
+        return cls  # it has the fields of the class above it, and to make its methods anew takes a while
     return dataclass(frozen=True, repr=False, eq=False)(cls)  # pyright: ignore[reportReturnType]
 
 
