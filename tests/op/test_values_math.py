@@ -151,6 +151,14 @@ def test_float_division_by_zero_is_infinite_or_nan() -> None:
     np.testing.assert_array_equal(found, np.array([np.inf, -np.inf, np.nan], "float32"))
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_power_of_a_half_is_no_square_root(dtype: str) -> None:
+    bases, half = np.array([-np.inf, -0.0, 0.0, 4.0, np.inf], dtype), np.array(0.5, dtype)
+    wanted = [math.pow(x, 0.5) for x in bases.tolist()]
+    for found in (run("power", bases, half), [run("power", x, half[()]) for x in bases]):
+        assert [(v, math.copysign(1, v)) for v in np.asarray(found).tolist()] == [(v, 1) for v in wanted]
+
+
 def test_power_of_integers() -> None:
     assert run("power", np.int32(3), np.int32(4)) == 81
     assert run("power", np.uint8(2), np.uint8(9)) == 0

@@ -174,13 +174,21 @@ def _integer_power(b: Loops, x: Any, y: Any) -> Any:
 
 
 def _power(np: Numpy, x: Array, y: Array) -> Array:
-    if not is_integer(dtype_name(y.dtype)) or not any_true(y < 0):
+    if not is_integer(dtype_name(y.dtype)):
+        return np.power(_of_a_root(np, x, y), y)
+    if not any_true(y < 0):
         return np.power(x, y)
     if any_true((x == 0) & (y < 0)):
         fail("divide-by-zero", "0 to a negative power", hint="cast to a float type for an infinite result")
     whole = np.power(x, np.maximum(y, y.dtype.type(0)))
     below = np.where(x == 1, x, np.where(x == -1, np.where(y % 2 == 0, -x, x), np.zeros_like(x)))
     return np.where(y < 0, below, whole)
+
+
+def _of_a_root(np: Numpy, x: Array, y: Array) -> Array:
+    """The base, positive where NumPy's square root differs from the power 0.5 of C: at -0.0 and -infinity."""
+    differs = (y == 0.5) & ((x == 0) | (x == -inf))
+    return np.where(differs, np.abs(x), x) if any_true(differs) else x
 
 
 def any_true(condition: Any) -> bool:
