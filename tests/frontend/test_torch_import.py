@@ -56,7 +56,7 @@ def test_state_structure_and_dimensions_are_kept():
         module, (x,), {"scale": scale}, dynamic_shapes={"x": {0: rows}, "scale": None}, freeze_params=False
     )
     assert "%x: Tensor[(rows, 2), float32]" in str(program.mod)
-    assert set(program.params) == {"seen"}
+    assert set(program.params) == {"linear.bias", "linear.weight", "seen"}
     for count in (3, 5):
         found, expected = (
             program.interpret(x[:1].repeat(count, 1), scale=scale),

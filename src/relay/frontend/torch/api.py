@@ -16,8 +16,8 @@ from relay.ir.collector import paused
 from relay.ir.expr import Expr, Tuple, Var
 from relay.ir.type import TensorType
 
-SMALL = 16
-"""Elements up to which a parameter is part of the program even where weights are parameters."""
+WEIGHTS = ("PARAMETER", "BUFFER")
+"""What an exported program calls the tensors that a module has by name; others stand in its code."""
 
 
 def from_pytorch(
@@ -109,7 +109,8 @@ class Inputs:
             return tensor
         array = array_of(tensor)
         changes = spec.target in self.mutated
-        if not changes and (self.freeze or array.size <= SMALL or array.dtype.kind not in "fV"):
+        is_weight = spec.kind.name in WEIGHTS and array.dtype.kind in "fV"
+        if not changes and (self.freeze or not is_weight):
             return constant(array)
         self.weights[spec.target] = array
         self.state.append((spec.target, tensor))
