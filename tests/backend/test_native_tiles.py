@@ -14,6 +14,7 @@ from relay.backend.native.kernels.windows import Windows
 
 TARGETS = {
     "avx512": ("x86_64-unknown-linux-gnu", "skylake-avx512", "", AVX512, r"vfn?m(add|sub)\w+"),
+    "avx512vnni": ("x86_64-unknown-linux-gnu", "icelake-server", "", AVX512, r"vfn?m(add|sub)\w+"),
     "avx2": ("x86_64-unknown-linux-gnu", "haswell", "", AVX2, r"vfn?m(add|sub)\w+"),
     "neon": ("aarch64-unknown-linux-gnu", "neoverse-n1", "+neon", NEON, r"fmla"),
 }
@@ -45,10 +46,10 @@ def loops(text: str) -> list[str]:
     return found
 
 
-def shapes(machine: Machine) -> list[tuple[int, int]]:
+def shapes(machine: Machine, kind: str = "float") -> list[tuple[int, int]]:
     """The tallest tiles of each width that products use, and a low one."""
     widths = (2, 3) if machine.is_wide else (2,)
-    return [(machine.tallest(w), w) for w in widths] + [(1, 2)]
+    return [(machine.tallest(w, kind), w) for w in widths] + [(1, 2)]
 
 
 @pytest.mark.parametrize("kind", ["float", "double"])
@@ -73,6 +74,27 @@ def test_sums_stay_in_registers_where_rows_are_not_packed(target: str, how: dict
         assert not re.search(r"\(%rsp\).*mm|mm.*\(%rsp\)|q\d+.*\[sp\b", inner), (rows, width)
 
 
+PAIRS_ADDED = {
+    "avx512": r"vpmaddwd",
+    "avx512vnni": r"vpdpwssd|vpmaddwd",
+    "avx2": r"vpmaddwd",
+    "neon": r"\b(?:mla|smlal2?)\b",
+}
+"""How the assembly adds up products of pairs of int16."""
+
+
+@pytest.mark.parametrize("target", list(PAIRS_ADDED))
+def test_sums_of_integers_stay_in_registers(target: str) -> None:
+    machine, adds = TARGETS[target][3], PAIRS_ADDED[target]
+    for rows, width in shapes(machine, "i32"):
+        tile = Tile(machine, "i32", rows, width)
+        inner = max(loops(assembly(target, tile.text())), key=lambda part: len(re.findall(adds, part)))
+        each = 1 if machine.pairs else 2
+        assert "vpdpwssd" in inner or target != "avx512vnni"
+        assert len(re.findall(adds, inner)) == rows * width * tile.sets * each, (rows, width)
+        assert not re.search(r"\(%rsp\)|\[sp\b", inner), (rows, width)
+
+
 @pytest.mark.parametrize("kind", ["float", "double"])
 @pytest.mark.parametrize("target", list(TARGETS))
 def test_numbers_are_moved_as_vectors(target: str, kind: str) -> None:
@@ -80,13 +102,14 @@ def test_numbers_are_moved_as_vectors(target: str, kind: str) -> None:
     dtype = "float32" if kind == "float" else "float64"
     kernels = [Windows(machine, dtype, kind, is_spread) for is_spread in (False, True)]
     kernels += [Transform(machine, kind, size, of_data) for size in PAIRS for of_data in (False, True)]
-    register = {"avx512": "zmm", "avx2": "ymm", "neon": r"\bq\d"}[target]
+    register = {"avx512": "zmm", "avx512vnni": "zmm", "avx2": "ymm", "neon": r"\bq\d"}[target]
     for kernel in kernels:
         assert re.search(register, assembly(target, kernel.text())), kernel.name
 
 
 def test_machines_are_known_by_their_features() -> None:
-    assert described({"avx512f": True, "avx2": True, "fma": True}) is AVX512
+    assert described({"avx512f": True, "avx512bw": True, "avx2": True, "fma": True}) is AVX512
+    assert not described({"avx512f": True, "avx2": True, "fma": True}).pairs
     assert described({"avx2": True, "fma": True}) is AVX2
     assert described({"neon": True}) is NEON
     assert described({}).vector == 16

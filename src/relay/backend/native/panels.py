@@ -65,7 +65,8 @@ class Panels(Packed):
 
     def rows(self) -> Any:
         matrix = self.weight.value
-        return (matrix.T if self.turned else matrix)[None]
+        rows = matrix.T if self.turned else matrix
+        return (paired(rows) if self.dtype == "int32" else rows)[None]
 
 
 @dataclass(frozen=True)
@@ -102,6 +103,14 @@ class FilterPoints(Packed):
     def value(self) -> Any:
         """The numbers, panel after panel, matrix after matrix, row after row."""
         return np.ascontiguousarray(self.panels().swapaxes(0, 1)).reshape(-1)
+
+
+def paired(rows: Any) -> Any:
+    """Small integers as pairs of int16: two of a column each, after the last of which may come a zero."""
+    depth, columns = rows.shape
+    pairs = np.zeros((depth + 1 >> 1, columns, 2), "<i2")
+    pairs[:, :, 0], pairs[: depth >> 1, :, 1] = rows[::2], rows[1::2]
+    return pairs.view("<i4")[:, :, 0]
 
 
 def filter_rows(weight: Any, c: WindowProduct) -> Any:

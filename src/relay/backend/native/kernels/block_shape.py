@@ -43,14 +43,14 @@ class Lines:
 
 
 class Shape:
-    """Products of `rows x depth` and `depth x columns` numbers, summed in float32 or float64."""
+    """Products of `rows x length` and `length x columns` numbers, summed in float32, float64 or int32."""
 
     def __init__(
         self,
         b: Loops,
         dtype: str,
         rows: Index,
-        depth: Index,
+        length: Index,
         columns: Index,
         pitch: Index | None = None,
         narrow: float = NARROW,
@@ -64,6 +64,10 @@ class Shape:
         self.dtype = dtype
         self.kind = scalar(dtype)
         self.size = SIZES[self.kind]
+        self.length = length
+        self.at_once = 2 if dtype == "int32" else 1
+        """Numbers of the summed dimension that a step of a tile goes through; all below are such steps."""
+        depth = length if self.at_once == 1 else self.parts(length, self.at_once)
         self.rows, self.depth, self.columns = rows, depth, columns
         self.pitch = columns if pitch is None else pitch
         self.vectors = self.vectors_of_tiles(narrow)
@@ -109,7 +113,7 @@ class Shape:
 
     def height_of_tiles(self) -> int:
         """As many rows as registers hold; less where there are few, so that tiles are about as high."""
-        most = self.machine.tallest(self.vectors)
+        most = self.machine.tallest(self.vectors, self.kind)
         if not isinstance(self.rows, int) or self.rows > EVEN * most:
             return most
         return max(1, -(-self.rows // max(1, -(-self.rows // most))))
@@ -184,6 +188,14 @@ class Shape:
         """How many parts of a size there are, the last of which may be smaller."""
         b = self.b
         return b.quotient(b.plus(n, b.minus(size, 1)), size)
+
+    def numbers(self, begin: Index, steps: Index) -> tuple[Index, Index]:
+        """The numbers of the summed dimension that some steps go through: the first, and how many."""
+        b, n = self.b, self.at_once
+        if n == 1:
+            return begin, steps
+        first = b.times(begin, n)
+        return first, b.smaller(b.times(steps, n), b.minus(self.length, first))
 
     def address(self, base: Value, place: Index, size: int) -> Value:
         """Where a number is."""

@@ -12,6 +12,7 @@ from relay.backend.native.code import VOID, Value, integer
 from relay.backend.native.indices import Index, value
 from relay.backend.native.kernels.block_shape import COLUMNS, Shape
 from relay.backend.native.kernels.packing import Packing
+from relay.backend.native.kernels.pairs import PairPacking
 from relay.backend.native.kernels.sums import Tail
 from relay.backend.native.kernels.tile import LINE, PITCH, Tile
 from relay.backend.native.parallel import UNCUT, parallel
@@ -88,10 +89,15 @@ class Blocks(Shape):
         to_pitch: int,
         sizes: tuple[Index, Index],
         filled: Index,
+        is_across: bool = False,
     ) -> None:
-        """Move a part of an operand; `sizes` are those it has in memory."""
+        """Move a part of an operand; `sizes` are those it has in memory, of which the first is that of the
+        summed dimension if pairs of it go across rows.
+        """
         b = self.b
         how = Packing(self.machine, x.dtype, self.kind, x.turned)
+        if self.at_once > 1:
+            how = PairPacking(self.machine, x.dtype, self.kind, x.turned, is_across)
         b.program.share(how.name, how.text)
         from_size = SIZES[scalar(x.dtype)]
         args = [
@@ -124,13 +130,13 @@ class Blocks(Shape):
 
         def one(r: Index, _: Any) -> None:
             k = b.times(r, self.deep)
-            deep = b.smaller(self.deep, b.minus(self.depth, k))
+            k, deep = self.numbers(k, b.smaller(self.deep, b.minus(self.depth, k)))
             at = self.address(to, b.times(b.times(r, apart), PITCH), self.size)
             if x.turned:
                 pitch = self.rows if x.pitch is None else x.pitch
-                self.pack(x, b.plus(b.times(k, pitch), top), pitch, at, PITCH, (deep, count), 0)
+                self.pack(x, b.plus(b.times(k, pitch), top), pitch, at, PITCH, (deep, count), 0, True)
             else:
-                pitch = self.depth if x.pitch is None else x.pitch
+                pitch = self.length if x.pitch is None else x.pitch
                 self.pack(x, b.plus(b.times(top, pitch), k), pitch, at, PITCH, (count, deep), 0)
 
         self.each(self.rounds, one)
@@ -184,15 +190,15 @@ class Blocks(Shape):
 
     def pack_panel(self, y: Factor, p: Index, to: Value, rows: tuple[Index, Index]) -> None:
         """Some rows of a panel, the first of them and how many."""
-        b, (k, count) = self.b, rows
+        b, (k, count) = self.b, self.numbers(*rows)
         j = b.times(p, self.width)
         n = b.smaller(self.width, b.minus(self.columns, j))
         if y.turned:
-            pitch = self.depth if y.pitch is None else y.pitch
+            pitch = self.length if y.pitch is None else y.pitch
             self.pack(y, b.plus(b.times(j, pitch), k), pitch, to, self.width, (n, count), self.width)
         else:
             pitch = self.columns if y.pitch is None else y.pitch
-            self.pack(y, b.plus(b.times(k, pitch), j), pitch, to, self.width, (count, n), self.width)
+            self.pack(y, b.plus(b.times(k, pitch), j), pitch, to, self.width, (count, n), self.width, True)
 
     def packed(self, data: Value) -> Second:
         """Where a row of a panel begins, and how far the next row is."""

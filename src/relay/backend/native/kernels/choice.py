@@ -14,6 +14,8 @@ from relay.ir.type import TensorType
 from relay.op.native import Product, WeightProduct, WindowProduct
 
 FLOATS = ("float16", "bfloat16", "float32", "float64")
+SMALL = ("int8", "uint8", "int16")
+"""Integers whose products kernels add up in int32: all are numbers of int16."""
 
 
 def kernel_of(program: Any, call: Call) -> Product | WindowProduct | WeightProduct | None:
@@ -21,9 +23,12 @@ def kernel_of(program: Any, call: Call) -> Product | WindowProduct | WeightProdu
     if not any(hasattr(call.attrs, say) for say in ("product", "window_product", "weight_product")):
         return None
     types = [cast("TensorType", program.types(e)) for e in (call, *call.args)]
-    if any(str(t.dtype) not in FLOATS for t in types):
-        return None
     op: Any = call.attrs
+    dtype, *given = [str(t.dtype) for t in types]
+    if dtype == "int32" and hasattr(op, "product") and all(d in SMALL for d in given):
+        return op.product()
+    if any(d not in FLOATS for d in (dtype, *given)):
+        return None
     if hasattr(op, "product"):
         return op.product()
     if hasattr(op, "weight_product"):

@@ -14,6 +14,8 @@ class Machine:
 
     vector: int
     registers: int
+    pairs: str = ""
+    """LLVM's name of what multiplies vectors of int16 and adds up the products of neighbours, if there is."""
 
     def lanes(self, kind: str) -> int:
         """How many numbers of an LLVM type a vector holds."""
@@ -29,21 +31,27 @@ class Machine:
         """Whether registers hold tiles of three vectors that are high enough."""
         return self.registers > 16
 
-    def tallest(self, width: int) -> int:
+    def tallest(self, width: int, kind: str = "float") -> int:
         """The most rows of `width` vectors that registers hold beside a row of the second operand and one
-        number of the first.
+        number of the first, or both halves of their pairs where these are multiplied one by one.
         """
-        return (self.registers - width - 1) // width
+        beside = (width + 1) * (2 if kind == "i32" and not self.pairs else 1)
+        return (self.registers - beside) // width
 
 
-AVX512, AVX2, SSE, NEON = Machine(64, 32), Machine(32, 16), Machine(16, 16), Machine(16, 30)
-"""Of the 32 registers of NEON, LLVM holds numbers of the first operand in up to three."""
+AVX512 = Machine(64, 32, "avx512.pmaddw.d.512")
+"""LLVM makes one instruction of this and the addition after it where the processor has such."""
+AVX512F = Machine(64, 32)
+AVX2 = Machine(32, 16, "avx2.pmadd.wd")
+SSE = Machine(16, 16)
+NEON = Machine(16, 30)
+"""Of the 32 registers, LLVM holds numbers of the first operand in up to three."""
 
 
 def described(features: Mapping[str, bool]) -> Machine:
     """A machine with these features, as LLVM names them."""
     if features.get("avx512f"):
-        return AVX512
+        return AVX512 if features.get("avx512bw") else AVX512F
     if features.get("avx2") and features.get("fma"):
         return AVX2
     return NEON if features.get("neon") else SSE

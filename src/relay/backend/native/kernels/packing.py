@@ -50,6 +50,8 @@ class Moving:
         self.source, self.source_pitch, self.to, self.to_pitch, self.rows, self.columns, self.filled = params
         self.code = Code(packing.name, VOID, declared, traits=TRAITS)
         self.moves = Moves(self.code, packing.machine, packing.dtype, packing.kind)
+        self.full = self.columns
+        """Columns that can be read several at a time."""
 
     def text(self) -> str:
         """The whole function."""
@@ -97,7 +99,7 @@ class Moving:
 
     def fill(self, row: Value, column: Value) -> None:
         """Zeros in the rest of a row."""
-        zero = Value(self.packing.kind, "0.0")
+        zero = Value(self.packing.kind, "zeroinitializer")
         code = self.code
         end = code.select(code.compare("icmp ugt", self.filled, column), self.filled, column)
         self.each(column, end, lambda j: self.write(zero, row, j))
@@ -106,7 +108,7 @@ class Moving:
 
     def copied(self, i: Value) -> None:
         """One row as it is."""
-        whole = self.whole(self.columns)
+        whole = self.whole(self.full)
         self.each(integer(0), whole, lambda j: self.write(self.read(i, j, self.lanes), i, j), self.lanes)
         self.each(whole, self.columns, lambda j: self.write(self.read(i, j, 1), i, j))
         self.fill(i, self.columns)
@@ -114,7 +116,7 @@ class Moving:
     def turned(self) -> None:
         """All rows, by square blocks; what these leave over number by number."""
         none, n = integer(0), self.lanes
-        rows, columns = self.whole(self.rows), self.whole(self.columns)
+        rows, columns = self.whole(self.rows), self.whole(self.full)
         self.each(none, columns, lambda j: self.each(none, rows, lambda i: self.block(i, j), n), n)
         self.each(none, columns, lambda j: self.each(rows, self.rows, lambda i: self.one(i, j)))
         self.each(columns, self.columns, lambda j: self.each(none, self.rows, lambda i: self.one(i, j)))

@@ -3,6 +3,9 @@
 A tile has `rows` rows of `width` vectors.  For each number of the summed dimension it reads a row of vectors
 of the second operand, and one number a row of the first, which it multiplies them with.  A low tile has
 several sets of sums, so that one addition need not wait for the other.
+
+Where sums are int32, what it reads are pairs of int16, neighbours along the summed dimension: both products
+of a pair are added at once.
 """
 
 from collections.abc import Iterator, Sequence
@@ -11,6 +14,7 @@ from dataclasses import dataclass
 from relay.backend.native.code import POINTER, VOID, Code, Value, integer
 from relay.backend.native.kernels.machine import Machine
 from relay.backend.native.representation import SIZES
+from relay.backend.native.vectors import lanes_of, suffix
 
 CHAINS = 8
 """Sums that keep the multipliers busy: two a cycle, of four cycles each."""
@@ -26,7 +30,7 @@ DEEPEST = 192
 
 @dataclass(frozen=True)
 class Tile:
-    """A shape of tile, of float or double, for a machine."""
+    """A shape of tile, of float or double, or of i32 and pairs, for a machine."""
 
     machine: Machine
     kind: str
@@ -96,7 +100,8 @@ class Writing:
             self.ahead,
         ) = params
         self.align = SIZES[tile.kind]
-        self.suffix = f"v{tile.lanes}{'f32' if tile.kind == 'float' else 'f64'}.p0"
+        self.suffix = f"{suffix(tile.vector)}.p0"
+        self.plus = "add" if tile.kind == "i32" else "fadd"
         traits = 'nounwind noinline "prefer-vector-width"="512"'
         self.run, self.gap = Value("i64", "%run"), Value("i64", "%gap")
         more = [self.run, self.gap] if tile.has_runs else [] if tile.is_packed else [self.open_pitch]
@@ -207,22 +212,39 @@ class Writing:
         tile, code = self.tile, self.code
         size = SIZES[tile.kind]
         parts = [
-            code.load(tile.vector, code.at(row, j * tile.machine.vector), f", align {size}")
+            self.factors(code.load(tile.vector, code.at(row, j * tile.machine.vector), f", align {size}"))
             for j in range(tile.width)
         ]
         found: list[Value] = []
         for r in range(tile.rows):
             x = code.load(tile.kind, code.at(code.at(self.rows[r], a), k * size))
-            found += self.products(self.spread(x), parts, sums[r * tile.width : (r + 1) * tile.width])
+            several = [self.spread(one) for one in self.factors(x)]
+            for part, s in zip(parts, sums[r * tile.width : (r + 1) * tile.width], strict=True):
+                total = s
+                for one, other in zip(several, part, strict=True):
+                    total = self.with_product(total, one, other)
+                found.append(total)
         return found
 
-    def products(self, x: Value, parts: list[Value], sums: list[Value]) -> list[Value]:
-        """`sum + x * part` for each part of a row."""
-        name = f"@llvm.fmuladd.v{self.tile.lanes}{'f32' if self.tile.kind == 'float' else 'f64'}"
-        return [
-            self.code.set(s.type, f"call {s.type} {name}({x}, {part}, {s})")
-            for part, s in zip(parts, sums, strict=True)
-        ]
+    def factors(self, v: Value) -> list[Value]:
+        """What is read, as it is multiplied: pairs as their halves if nothing multiplies both."""
+        code = self.code
+        if self.tile.kind != "i32" or self.tile.machine.pairs:
+            return [v]
+        by = Value(v.type, "splat (i32 16)" if lanes_of(v.type) else "16")
+        return [code.op("ashr", code.op("shl", v, by), by), code.op("ashr", v, by)]
+
+    def with_product(self, total: Value, x: Value, part: Value) -> Value:
+        """`total + x * part`, where both may be pairs."""
+        code, kind = self.code, total.type
+        if self.tile.kind != "i32":
+            return code.intrinsic("fmuladd", x, part, total)
+        if not self.tile.machine.pairs:
+            return code.op("add", total, code.op("mul", x, part))
+        halves = f"<{2 * self.tile.lanes} x i16>"
+        several = [code.set(halves, f"bitcast {v} to {halves}") for v in (x, part)]
+        name = f"@llvm.x86.{self.tile.machine.pairs}"
+        return code.op("add", total, code.set(kind, f"call {kind} {name}({several[0]}, {several[1]})"))
 
     def spread(self, x: Value) -> Value:
         """A vector of one number."""
@@ -237,7 +259,7 @@ class Writing:
         while len(sets) > 1:
             half = len(sets) // 2
             pairs = [
-                [self.code.op("fadd", x, y) for x, y in zip(a, b, strict=True)]
+                [self.code.op(self.plus, x, y) for x, y in zip(a, b, strict=True)]
                 for a, b in zip(sets[:half], sets[half : 2 * half], strict=True)
             ]
             sets = pairs + sets[2 * half :]
@@ -267,7 +289,7 @@ class Writing:
         code.branch(self.adds, adding, after)
         code.block(adding)
         added = [
-            code.op("fadd", self.loaded(p, mask), v)
+            code.op(self.plus, self.loaded(p, mask), v)
             for v, (p, mask) in zip(sums, self.places(masks), strict=True)
         ]
         code.jump(after)
