@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from relay.backend.native.attention_groups import join_attention
 from relay.backend.native.called_constants import CYCLIC, ONCE, constants_called
+from relay.backend.native.narrow_products import narrow_products
 from relay.backend.native.representation import is_scalar
 from relay.backend.native.splitting import PIECE, split
 from relay.backend.native.undecided import decided
@@ -38,7 +39,7 @@ def lowered(mod: IRModule, entries: Sequence[str] = ("main",)) -> IRModule:
         mod = hooks.expand_grad(mod, reserved=mod.functions)
     mod = remove_unused_functions(mod, entry_functions=tuple(entries))
     mod = mod if is_monomorphic(mod) else monomorphize(mod, entry_functions=tuple(entries))
-    expanded = expand_composites(mod)
+    expanded = narrow_products(expand_composites(mod))
     # Bindings of decompositions, deep inside of calls, would keep groups apart.
     mod = fused_apart(join_attention(fuse_ops(mod if expanded is mod else to_anf(expanded), lone=True)))
     mod = lambda_lift(eta_expand(mod, expand_op=True, expand_constructor=True))

@@ -1,0 +1,107 @@
+"""Products of int32 numbers that are known to be small, as products of small integers: quantised layers have
+such operands, numbers of 8 bits of which a zero point is subtracted.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from relay.backend.native.kernels.choice import SMALL
+from relay.ir.expr import Call, Constant, Expr, Op, replace
+from relay.ir.module import IRModule
+from relay.ir.type import TensorType
+from relay.ir.walk import post_order
+from relay.op.arithmetic import Subtract
+from relay.op.cast import Cast
+from relay.op.nn.dense import BatchMatMul, Dense, MatMul
+from relay.op.reshape import ExpandDims, Transpose
+from relay.transform.calls import Calls, apply_rules, call, call_of
+from relay.transform.constants import fold_constants
+from relay.typecheck.query import Types
+
+PRODUCTS = (Dense, MatMul, BatchMatMul)
+LEAST, MOST = -(1 << 15), (1 << 15) - 1
+"""The numbers of int16."""
+Bounds = tuple[int, int]
+
+
+def narrow_products(mod: IRModule) -> IRModule:
+    """An annotated module in which factors of int32 whose numbers are those of int16 are cast to that."""
+    types = Types(mod)
+    nodes = (e for root in mod.functions.values() for e in post_order(root))
+    if not any(is_wide(e, types) for e in nodes):
+        return mod
+    return apply_rules(fold_constants(mod), dict.fromkeys(PRODUCTS, (_narrowed,)))
+
+
+def is_wide(e: Expr, types: Types) -> bool:
+    """Whether a node is a product with a factor of int32, in int32."""
+    if type(e) is not Call or type(e.op) is not Op or not isinstance(e.attrs, PRODUCTS):
+        return False
+    dtype, *given = [dtype_of(types(x)) for x in (e, *e.args)]
+    return dtype == "int32" and "int32" in given
+
+
+def dtype_of(t: Any) -> Any:
+    """The base type of a tensor."""
+    return t.dtype if isinstance(t, TensorType) else None
+
+
+def _narrowed(w: Calls, e: Call) -> Expr | None:
+    """The product of small integers."""
+    if not is_wide(e, w.types):
+        return None
+    args = [factor(w, x) for x in e.args]
+    if None in args:
+        return None
+    op: Any = e.attrs
+    return call(replace(op, out_dtype="int32"), [x for x in args if x is not None], e)
+
+
+def factor(w: Calls, x: Expr) -> Expr | None:
+    """A factor as small integers, if its numbers are."""
+    if dtype_of(w.types(x)) in SMALL:
+        return x
+    inner = w.parts(x, Cast)
+    if inner and dtype_of(w.types(inner[1][0])) in SMALL:
+        return inner[1][0]
+    known = bounds(w, x)
+    if known is None or known[0] < LEAST or known[1] > MOST:
+        return None
+    made = w.seen(x)
+    if isinstance(made, Constant):
+        value = made.value.astype("int16")
+        return Constant(value, TensorType(value.shape, "int16"), span=made.span)
+    return call_of("cast", (x,), x, dtype="int16")
+
+
+def bounds(w: Calls, x: Expr) -> Bounds | None:
+    """Between which two the numbers of a tensor are that is made of one of small integers, or is the
+    difference of two.
+    """
+    difference = w.parts(moved(w, x), Subtract)
+    if not difference:
+        return own_bounds(w, x)
+    first, second = (own_bounds(w, y) for y in difference[1])
+    return (first[0] - second[1], first[1] - second[0]) if first and second else None
+
+
+def own_bounds(w: Calls, x: Expr) -> Bounds | None:
+    """The same of a constant, or of small integers in a wider type."""
+    x = moved(w, x)
+    made, inner = w.seen(x), w.parts(x, Cast)
+    if isinstance(made, Constant) and dtype_of(made.type) == "int32":
+        value = made.value
+        return (int(value.min(initial=0)), int(value.max(initial=0)))
+    dtype = dtype_of(w.types(inner[1][0] if inner else x))
+    if dtype not in SMALL:
+        return None
+    info = np.iinfo(dtype)
+    return int(info.min), int(info.max)
+
+
+def moved(w: Calls, x: Expr) -> Expr:
+    """What a tensor has been before its numbers were put into other places."""
+    while inner := w.parts(x, Transpose, ExpandDims):
+        x = inner[1][0]
+    return x
