@@ -153,9 +153,10 @@ def inferring(net: Any, inputs: list[Any]) -> Run:
 
 
 def torch_inductor(model: Model, threads: int) -> Run:
-    """PyTorch compiled, weights frozen into the code."""
+    """PyTorch compiled, weights frozen into the code; after the eighth model it would compile no more."""
     torch: Any = import_module("torch")
     import_module("torch._inductor.config").freezing = not model.trains
+    import_module("torch._dynamo").reset()
     net, inputs = torch_module(model, threads)
     compiled = torch.compile(net)
     if model.trains:

@@ -45,9 +45,8 @@ the median, and in brackets its 95% bootstrap interval. Times are in millisecond
 the ratio of the least times is what is left when others on the machine disturb neither. A dash is a system
 that was not measured.
 
-Rows of 2026-11-21 were measured while the machine was shared, with a load between 10 and 20 on two cores;
-those of 2026-11-22 had the machine almost to themselves. On two threads the ratios of a model vary from run
-to run by a fifth. Inductor is not in the table: it was not run.
+The machine had nothing else to do. Threads that have worked spin a while before they sleep (those of ONNX
+Runtime for 60 ms), so the next system's turn begins when they sleep.
 """
 
 KERNELS = """

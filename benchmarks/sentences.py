@@ -128,7 +128,7 @@ def measured(path: Path, threads: int, lengths: list[int], rounds: int) -> None:
         least = " ".join(f"{s} {1e3 * median(t):.3f} / {1e3 * min(t):.3f}" for s, t in times.items())
         gap = f"{found['ratio']:.2f} ({found['low']:.2f}-{found['high']:.2f})"
         by_least = f"{min(theirs) / min(ours):.2f} by least times"
-        print(f"{threads} threads, length {length}: {least} ms; {gap}, {by_least}")
+        print(f"threads: {threads}, length {length}: {least} ms; {gap}, {by_least}")
     for pipe in pipes.values():
         pipe.send(0)
 
