@@ -45,8 +45,8 @@ the median, and in brackets its 95% bootstrap interval. Times are in millisecond
 the ratio of the least times is what is left when others on the machine disturb neither. A dash is a system
 that was not measured.
 
-The machine had nothing else to do. Threads that have worked spin a while before they sleep (those of ONNX
-Runtime for 60 ms), so the next system's turn begins when they sleep.
+The machine had next to nothing else to do. Threads that have worked spin a while before they sleep (those of
+ONNX Runtime for 60 ms), so the next system's turn begins when they sleep.
 """
 
 KERNELS = """
