@@ -78,16 +78,6 @@ class Worker:
         except (EOFError, ConnectionResetError):
             return "the process ended"
 
-    def settle(self) -> None:
-        """Wait until its threads sleep: one that still spins takes a processor from the next turn."""
-        end = time.perf_counter() + PATIENCE
-        ran = sum(busy(self.process.pid).values())
-        while time.perf_counter() < end:
-            time.sleep(LOOK)
-            before, ran = ran, sum(busy(self.process.pid).values())
-            if ran - before < 0.02e9 * LOOK:
-                return
-
     def stop(self) -> None:
         """End the process."""
         self.process.terminate()
@@ -122,6 +112,17 @@ def work(pipe: Connection, system: str, threads: int) -> None:
         except Exception as error:
             lines = str(error).strip().splitlines() or [""]
             pipe.send(f"{type(error).__name__}: {lines[0]}")
+
+
+def settle(process: int | None) -> None:
+    """Wait until a process's threads sleep: one that still spins takes a processor from the next turn."""
+    end = time.perf_counter() + PATIENCE
+    ran = sum(busy(process).values())
+    while time.perf_counter() < end:
+        time.sleep(LOOK)
+        before, ran = ran, sum(busy(process).values())
+        if ran - before < 0.02e9 * LOOK:
+            return
 
 
 def busy(process: int | str | None = "self") -> dict[int, int]:
@@ -197,7 +198,7 @@ def take_rounds(workers: dict[str, Worker], rounds: int, tick: Callable[[], None
         for system in rotated(active, i):
             workers[system].send(TURN_PLEASE)
             times[system].append(workers[system].answer())
-            workers[system].settle()
+            settle(workers[system].process.pid)
         if i + 1 == TRIALS:
             best = min([median(times[s]) for s in active if s != OURS], default=0)
             active = [s for s in active if s == OURS or median(times[s]) <= BEHIND * best]

@@ -22,10 +22,8 @@ from typing import Any
 
 import numpy as np
 from peer_systems import environment
-from peers import busy, calls_of_a_turn, interval, pin
+from peers import busy, calls_of_a_turn, interval, pin, settle
 
-PAUSE = 0.1
-"""Seconds after a turn: the threads of ONNX Runtime look for work for 60 ms."""
 WORDS = 30_000
 """Numbers of tokens are below this."""
 
@@ -101,18 +99,20 @@ def measured(path: Path, threads: int, lengths: list[int], rounds: int) -> None:
     """Print a line for each length."""
     context = multiprocessing.get_context("spawn")
     pipes: dict[str, Any] = {}
+    processes: dict[str, Any] = {}
     before = dict(os.environ)
     os.environ.update(environment(threads))
     for system in SYSTEMS:
         pipes[system], theirs = context.Pipe()
-        context.Process(target=work, args=(theirs, system, path, threads), daemon=True).start()
+        processes[system] = context.Process(target=work, args=(theirs, system, path, threads), daemon=True)
+        processes[system].start()
     os.environ.clear()
     os.environ.update(before)
 
     def turn(system: str, length: int) -> tuple[float, Any]:
         pipes[system].send(length)
         found = pipes[system].recv()
-        time.sleep(PAUSE)
+        settle(processes[system].pid)
         return found
 
     for length in lengths:
