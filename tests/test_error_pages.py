@@ -82,7 +82,7 @@ def test_page_is_true(code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     else:
         assert printed == wrong.expected
     for block in right:
-        output = execute(block, f"{code}-mended.relay")
+        output = execute(block, f"{code}-fixed.relay")
         assert "error[" not in output
         assert f"[{code}]" not in output
         if block.expected is not None:

@@ -36,8 +36,8 @@ def test_nodes_give_what_onnx_says(part: int) -> None:
     found = {c.name: outcome(c) for c in cases("node")[part::PARTS] if not is_excepted(c.name)}
     unexpected = {name: why for name, why in found.items() if why and name not in FAILURES}
     assert not unexpected
-    mended = sorted(name for name, why in found.items() if not why and name in FAILURES)
-    assert not mended, "these pass now: take them out of the list"
+    fixed = sorted(name for name, why in found.items() if not why and name in FAILURES)
+    assert not fixed, "these pass now: take them out of the list"
 
 
 def test_a_sample_of_the_nodes_gives_the_same_as_machine_code() -> None:

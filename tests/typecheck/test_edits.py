@@ -59,7 +59,7 @@ def test_an_edit_in_a_group_of_mutually_recursive_functions():
     relay.assert_structural_equal(after, afresh(mod))
 
 
-def test_a_fault_that_is_mended_leaves_nothing_behind():
+def test_a_fault_that_is_fixed_leaves_nothing_behind():
     mod = relay.parse(CHAIN)
     relay.infer(mod)
     mod["f6"] = relay.parse_expr("fn () { 1 + True }")

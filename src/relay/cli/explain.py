@@ -24,7 +24,7 @@ def summary(page: str) -> str:
 @click.command()
 @click.argument("code", required=False)
 def explain(code: str | None) -> None:
-    """Explain the error CODE: an example that causes it, and how to mend it.  Lists all without CODE."""
+    """Explain the error CODE: an example that causes it, and how to fix it.  Lists all without CODE."""
     known = pages()
     if code is None:
         width = max(map(len, known), default=0)

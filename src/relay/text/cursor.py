@@ -148,7 +148,7 @@ class Cursor:
                 "too-many-errors",
                 f"{MOST_ERRORS} errors are enough for one run",
                 diagnostic.span,
-                hint="mend the first ones; later ones often follow from them",
+                hint="fix the first ones; later ones often follow from them",
             )
             raise GivenUpError
 
