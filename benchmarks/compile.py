@@ -30,7 +30,7 @@ from relay.ir.type import TensorType
 from relay.testing import resnet
 from relay.text.parser import parse
 from relay.text.printer import module_text
-from relay.transform.base import find
+from relay.transform.rewriting.registry import find
 from relay.typecheck.infer import infer
 
 Change = Callable[[IRModule], IRModule]

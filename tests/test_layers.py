@@ -53,3 +53,13 @@ def test_every_import_points_to_its_own_layer_or_one_above():
 def test_every_folder_has_its_place_in_the_table():
     folders = {p.name for p in ROOT.iterdir() if p.is_dir() and (p / "__init__.py").exists()}
     assert folders <= set(LAYER)
+
+
+def test_the_engine_of_passes_imports_no_pass():
+    wrong = [
+        f"{path.relative_to(ROOT)}:{line} imports {name}"
+        for path in sorted((ROOT / "transform" / "rewriting").glob("*.py"))
+        for name, line in imports(path)
+        if name.startswith("relay.transform.") and not name.startswith("relay.transform.rewriting")
+    ]
+    assert not wrong, "\n".join(wrong)

@@ -18,7 +18,7 @@ from relay.ir.subst import substitute_type
 from relay.ir.supply import GlobalVarSupply
 from relay.ir.type import Kind, Type
 from relay.tracing import TracedFunction, trace
-from relay.transform.context import PassContext
+from relay.transform.rewriting.context import PassContext
 from relay.typecheck.infer import infer
 
 if TYPE_CHECKING:

@@ -160,7 +160,7 @@ def optimize(
 
     `PassContext` says which of the passes run.
     """
-    from relay.transform.default import optimize as lean
+    from relay.transform.passes.optimize import optimize as lean
     from relay.typecheck.infer import infer
 
     del target

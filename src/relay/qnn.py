@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from relay.transform import qnn as transform
+from relay.transform.passes import qnn as transform
 
 if TYPE_CHECKING:
     from relay.op.signatures import qnn as op

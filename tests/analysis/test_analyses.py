@@ -40,7 +40,7 @@ from relay.ir.type import (
     TypeVar,
     scalar_type,
 )
-from relay.transform.base import load_all, registry
+from relay.transform.rewriting.registry import load_all, registry
 
 X, Y = Var("x"), Var("y")
 INT = scalar_type("int32")

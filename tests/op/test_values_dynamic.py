@@ -44,7 +44,7 @@ def test_a_shape_that_it_does_not_stretch_to_is_refused(shape: tuple[int, ...]) 
 
 
 def test_known_shapes_become_attributes() -> None:
-    from relay.transform.static_shapes import dynamic_to_static
+    from relay.transform.passes.static_shapes import dynamic_to_static
 
     mod = relay.parse("""
 def @main(%x: Tensor[(3, 4), float32]) {

@@ -9,8 +9,8 @@ import numpy as np
 from relay.interpreter.machine import Interpreter
 from relay.ir.module import IRModule
 from relay.text.api import parse
-from relay.transform.calls import apply_rules
-from relay.transform.rulebook import Entry, table
+from relay.transform.rewriting.rewriter import apply_rules
+from relay.transform.rewriting.rulebook import Entry, table
 from relay.typecheck.infer import infer
 from transform.cases import verified
 

@@ -4,9 +4,9 @@ import pytest
 
 from relay.interpreter.machine import Interpreter
 from relay.text.api import parse
-from relay.transform.algebra import RULES, simplify_expr
-from relay.transform.anf import to_anf
-from relay.transform.unused_bindings import dead_code
+from relay.transform.passes.algebra import RULES, simplify_expr
+from relay.transform.passes.anf import to_anf
+from relay.transform.passes.dead_code import dead_code
 from relay.typecheck.infer import infer
 from transform.cases import outcome, verified
 from transform.rules import arguments, assert_complete, assert_rule, assert_same

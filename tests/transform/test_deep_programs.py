@@ -14,8 +14,8 @@ import relay
 from relay.ir.expr import Call, Expr, Function, Grad, TupleGetItem, Var
 from relay.ir.module import IRModule
 from relay.ir.type import BOOL, TensorType
-from relay.transform.base import find, load_all, registry
-from relay.transform.derivatives import expand_grad
+from relay.transform.passes.expand_grad import expand_grad
+from relay.transform.rewriting.registry import find, load_all, registry
 from test_deep import DEEP, KINDS, LEVELS, with_library
 
 load_all()

@@ -5,7 +5,7 @@ import inspect
 
 import pytest
 
-from relay.transform.base import load_all, registry
+from relay.transform.rewriting.registry import load_all, registry
 
 load_all()
 

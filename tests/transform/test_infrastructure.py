@@ -8,8 +8,8 @@ import relay.transform as passes
 from relay.diagnostic import RelayError
 from relay.ir.expr import Function, Let, Var
 from relay.ir.module import IRModule
-from relay.transform.base import find, load_all, registry
-from relay.transform.pipeline import parse_pipeline
+from relay.transform.rewriting.pipeline import parse_pipeline
+from relay.transform.rewriting.registry import find, load_all, registry
 from relay.typecheck.session import Session
 from transform.cases import program
 
@@ -198,7 +198,7 @@ def test_without_verification_an_error_is_what_it_is() -> None:
 
 
 def test_a_form_that_is_promised_and_not_there_is_reported() -> None:
-    @passes.module_pass("promises_anf", gives=(relay.transform.forms.ANF,))
+    @passes.module_pass("promises_anf", gives=(relay.transform.rewriting.forms.ANF,))
     def promises(mod: IRModule) -> IRModule:
         return mod
 

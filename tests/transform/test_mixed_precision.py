@@ -80,7 +80,7 @@ def test_results_that_others_use_keep_their_type():
 
 def test_the_choice_of_an_operator_of_ones_own_can_be_entered():
     from relay.op.base import Derivative, Elementwise, operator
-    from relay.transform.precision import Precision, precision
+    from relay.transform.passes.precision import Precision, precision
 
     @operator("test.twice")
     class Twice(Elementwise):

@@ -6,7 +6,7 @@ import pytest
 import relay.transform as passes
 from relay.interpreter.machine import Interpreter
 from relay.ir.module import IRModule
-from relay.transform.forms import ANF
+from relay.transform.rewriting.forms import ANF
 from transform.cases import Change, program, verified
 from transform.networks import Network
 

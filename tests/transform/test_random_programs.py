@@ -9,7 +9,7 @@ from relay.ir.module import IRModule
 from relay.ir.type import FuncType
 from relay.ir.walk import type_post_order
 from relay.testing.programs import random_program
-from relay.transform.forms import ANF, BASIC_BLOCKS
+from relay.transform.rewriting.forms import ANF, BASIC_BLOCKS
 from relay.typecheck.infer import infer
 from transform.cases import Change, outcome, verified
 

@@ -12,21 +12,21 @@ from relay.ir.module import IRModule
 from relay.ir.type import TensorType
 from relay.ir.walk import post_order
 from relay.testing.programs import random_program
-from relay.transform.algebra import simplify_expr
-from relay.transform.anf import to_anf
-from relay.transform.canonical_cast import canonicalize_cast
-from relay.transform.canonical_ops import canonicalize_ops
-from relay.transform.composites import expand_composites
-from relay.transform.fast_arithmetic import fast_math
-from relay.transform.forms import ANF
-from relay.transform.inference_mode import simplify_inference
-from relay.transform.lazy_gradients import lazy_gradient_init
-from relay.transform.parallel_batch_matmul import combine_parallel_batch_matmul
-from relay.transform.parallel_conv2d import combine_parallel_conv2d
-from relay.transform.parallel_dense import combine_parallel_dense
-from relay.transform.scale_backward import backward_fold_scale_axis
-from relay.transform.scale_forward import fold_scale_axis
-from relay.transform.static_shapes import dynamic_to_static
+from relay.transform.passes.algebra import simplify_expr
+from relay.transform.passes.anf import to_anf
+from relay.transform.passes.canonical_cast import canonicalize_cast
+from relay.transform.passes.canonical_ops import canonicalize_ops
+from relay.transform.passes.expand_composites import expand_composites
+from relay.transform.passes.fast_arithmetic import fast_math
+from relay.transform.passes.lazy_gradients import lazy_gradient_init
+from relay.transform.passes.parallel_batch_matmul import combine_parallel_batch_matmul
+from relay.transform.passes.parallel_conv2d import combine_parallel_conv2d
+from relay.transform.passes.parallel_dense import combine_parallel_dense
+from relay.transform.passes.scale_backward import backward_fold_scale_axis
+from relay.transform.passes.scale_forward import fold_scale_axis
+from relay.transform.passes.simplify_inference import simplify_inference
+from relay.transform.passes.static_shapes import dynamic_to_static
+from relay.transform.rewriting.forms import ANF
 from relay.typecheck.infer import infer
 from transform.cases import Change, outcome, verified
 

@@ -8,7 +8,7 @@ import relay.transform as passes
 from relay.ir.expr import Call, Constant, Function, If, Let, Op, Tuple, Var, constant
 from relay.ir.module import IRModule
 from relay.ir.type import TensorType
-from relay.transform.forms import ANF
+from relay.transform.rewriting.forms import ANF
 from relay.typecheck.infer import infer
 from transform.cases import Change, outcome, program, shown, verified
 

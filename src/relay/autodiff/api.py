@@ -13,7 +13,7 @@ from relay.ir.expr import Call, Expr, Function, Grad, Tuple, TupleGetItem, const
 from relay.ir.module import IRModule
 from relay.ir.type import FuncType, TensorType, Type
 from relay.op.numeric import apply
-from relay.transform.derivatives import function_type, gradient, parameters
+from relay.transform.passes.expand_grad import function_type, gradient, parameters
 
 __all__ = ["gradient", "hessian", "jacobian", "value_and_grad"]
 

@@ -20,9 +20,9 @@ from relay.ir.subst import substitute_type
 from relay.ir.supply import GlobalVarSupply
 from relay.ir.type import TupleType
 from relay.ir.walk import post_order, rewrite
-from relay.transform.anf import to_anf
-from relay.transform.defusion import defuse_ops
-from relay.transform.specialisation import is_monomorphic, monomorphize
+from relay.transform.passes.anf import to_anf
+from relay.transform.passes.defusion import defuse_ops
+from relay.transform.passes.monomorphisation import is_monomorphic, monomorphize
 from relay.typecheck.infer import infer
 from relay.typecheck.query import Types
 

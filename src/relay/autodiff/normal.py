@@ -8,7 +8,7 @@ from relay.ir.expr import Call, Constructor, Expr, Function, Op, Var
 from relay.ir.subst import substitute_type
 from relay.ir.type import FuncType, Type, TypeCall
 from relay.ir.walk import post_order
-from relay.transform.anf import anf
+from relay.transform.rewriting.anf_conversion import anf
 from relay.typecheck.query import Types
 
 

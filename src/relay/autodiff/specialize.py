@@ -21,8 +21,8 @@ from relay.ir.subst import substitute_type
 from relay.ir.supply import GlobalVarSupply
 from relay.ir.type import FuncType
 from relay.ir.walk import post_order
-from relay.transform.anf import to_anf
-from relay.transform.definitions import with_definitions
+from relay.transform.passes.anf import to_anf
+from relay.transform.rewriting.definitions import with_definitions
 from relay.typecheck.infer import infer
 from relay.typecheck.query import Types
 

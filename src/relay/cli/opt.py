@@ -20,10 +20,10 @@ def opt(file: str, passes: str, print_after: tuple[str, ...], check: bool, timin
 
     Intermediate programs and timings go to standard error.  `relay passes` lists the passes.
     """
-    from relay.transform.base import find
-    from relay.transform.context import PassContext, PassInstrument
-    from relay.transform.instruments import PassTimingInstrument, PrintAfter, Verify
-    from relay.transform.pipeline import parse_pipeline
+    from relay.transform.rewriting.context import PassContext, PassInstrument
+    from relay.transform.rewriting.instruments import PassTimingInstrument, PrintAfter, Verify
+    from relay.transform.rewriting.pipeline import parse_pipeline
+    from relay.transform.rewriting.registry import find
     from relay.typecheck.infer import infer
 
     steps = parse_pipeline(passes)

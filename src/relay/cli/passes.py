@@ -6,21 +6,21 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from relay.transform.base import Rule
+    from relay.transform.rewriting.registry import Rule
 
 
 @click.command()
 @click.argument("name", required=False)
 def passes(name: str | None) -> None:
     """Show the page of pass NAME, with its options and an example, or a table of all passes."""
-    from relay.transform.base import find
+    from relay.transform.rewriting.registry import find
 
     click.echo(table() if name is None else page(find(name)))
 
 
 def table() -> str:
     """Every pass, one a line."""
-    from relay.transform.base import load_all, registry
+    from relay.transform.rewriting.registry import load_all, registry
 
     load_all()
     width = max(len(name) for name in registry)
@@ -59,7 +59,7 @@ def page(rule: "Rule") -> str:
 
 def manual() -> str:
     """All pages of the passes that come with Relay, as a document."""
-    from relay.transform.base import load_all, registry
+    from relay.transform.rewriting.registry import load_all, registry
 
     load_all()
     own = [rule for _, rule in sorted(registry.items()) if rule.run.__module__.startswith("relay.")]

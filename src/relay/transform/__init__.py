@@ -1,4 +1,4 @@
-"""Passes: module to module, each in a file of its own.
+"""Passes: module to module, each in a file of `passes/`; `rewriting/` is the engine that they share.
 
 `relay.transform.to_anf` is the function, `relay.transform.ToANormalForm()` the pass object that people know.
 """
@@ -7,15 +7,15 @@ from importlib import import_module
 from typing import Any
 
 _NAMES = {
-    "relay.transform.context": "PassContext PassInfo PassInstrument",
-    "relay.transform.instruments": "PassTimingInstrument PrintAfter PrintIR Verify pass_instrument",
-    "relay.transform.pipeline": "Pass RulePass Sequential parse_pipeline",
-    "relay.transform.derivatives": "gradient",
-    "relay.transform.user": "FunctionPass ModulePass function_pass module_pass",
-    "relay.transform.on_expressions": "Defunctionalization FoldConstantExpr InferTypeLocal ToANormalFormExpr"
-    " to_cps un_cps",
-    "relay.transform.recasting": "recast",
-    "relay.transform.example": "show",
+    "relay.transform.rewriting.context": "PassContext PassInfo PassInstrument",
+    "relay.transform.rewriting.instruments": "PassTimingInstrument PrintAfter PrintIR Verify pass_instrument",
+    "relay.transform.rewriting.pipeline": "Pass RulePass Sequential parse_pipeline",
+    "relay.transform.passes.expand_grad": "gradient",
+    "relay.transform.rewriting.user_passes": "FunctionPass ModulePass function_pass module_pass",
+    "relay.transform.expression_passes": "Defunctionalization FoldConstantExpr InferTypeLocal"
+    " ToANormalFormExpr to_cps un_cps",
+    "relay.transform.passes.recasting": "recast",
+    "relay.transform.rewriting.example": "show",
 }
 _HOME = {name: home for home, names in _NAMES.items() for name in names.split()}
 
@@ -33,19 +33,19 @@ def __getattr__(name: str) -> Any:
 
 def _pass(name: str) -> Any:
     """A registered pass under either of its names."""
-    base = import_module("relay.transform.base")
-    base.load_all()
-    if name in base.public_names:
-        from relay.transform.spelling import spelling
+    registry = import_module("relay.transform.rewriting.registry")
+    registry.load_all()
+    if name in registry.public_names:
+        from relay.transform.rewriting.pass_objects import spelling
 
-        return spelling(base.registry[base.public_names[name]])
-    if name in base.registry:
-        return base.registry[name].run
+        return spelling(registry.registry[registry.public_names[name]])
+    if name in registry.registry:
+        return registry.registry[name].run
     raise AttributeError(f"module 'relay.transform' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
     """Everything public, every pass included."""
-    base = import_module("relay.transform.base")
-    base.load_all()
-    return sorted({*__all__, *base.registry, *base.public_names})
+    registry = import_module("relay.transform.rewriting.registry")
+    registry.load_all()
+    return sorted({*__all__, *registry.registry, *registry.public_names})

@@ -15,7 +15,7 @@ from relay.ir.module import IRModule
 from relay.ir.scope import places
 from relay.ir.walk import post_order, rewrite
 from relay.op.join import Split
-from relay.transform.definitions import with_definitions
+from relay.transform.rewriting.definitions import with_definitions
 from relay.typecheck.types import Types
 
 

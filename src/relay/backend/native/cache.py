@@ -25,7 +25,7 @@ from relay.ir.expr import Expr, GlobalVar, Op
 from relay.ir.module import IRModule
 from relay.ir.walk import post_order
 from relay.op.base import registry
-from relay.transform.context import PassContext
+from relay.transform.rewriting.context import PassContext
 
 if TYPE_CHECKING:
     from relay.backend.native.profile import Watched

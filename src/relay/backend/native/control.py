@@ -55,7 +55,7 @@ from relay.ir.expr import (
 from relay.ir.pattern import pattern_vars
 from relay.ir.type import FuncType, TupleType, TypeCall
 from relay.ir.walk import post_order, run
-from relay.transform.chains import Task
+from relay.transform.rewriting.chains import Task
 
 LEAN = 200
 """Last uses of variables in a definition from which on the code that counts references is not inlined."""

@@ -30,7 +30,7 @@ from relay.ir.expr import Call, Constant, Expr, Function, GlobalVar, Let, Tuple,
 from relay.ir.type import ANY, Dim, TensorType, Type, TypeVar
 from relay.ir.walk import post_order
 from relay.op.base import Fusion
-from relay.transform.fusion_rules import row as row_of
+from relay.transform.passes.fusion_rules import row as row_of
 
 
 def is_fused(fn: Function) -> bool:

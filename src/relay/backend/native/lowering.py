@@ -13,16 +13,16 @@ from relay.ir.expr import Call, Constant, Expr, Function, GlobalVar, Grad, Let, 
 from relay.ir.module import IRModule
 from relay.ir.supply import GlobalVarSupply
 from relay.ir.walk import post_order, rewrite
-from relay.transform.anf import to_anf
-from relay.transform.composites import expand_composites
-from relay.transform.definitions import annotated, with_definitions
-from relay.transform.defusion import defuse_ops
-from relay.transform.eta import eta_expand
-from relay.transform.forms import TYPED
-from relay.transform.fusion import fuse_ops
-from relay.transform.lifting import lambda_lift
-from relay.transform.specialisation import is_monomorphic, monomorphize
-from relay.transform.unused_functions import reached, remove_unused_functions
+from relay.transform.passes.anf import to_anf
+from relay.transform.passes.defusion import defuse_ops
+from relay.transform.passes.eta import eta_expand
+from relay.transform.passes.expand_composites import expand_composites
+from relay.transform.passes.fusion import fuse_ops
+from relay.transform.passes.lambda_lifting import lambda_lift
+from relay.transform.passes.monomorphisation import is_monomorphic, monomorphize
+from relay.transform.passes.unused_functions import reached, remove_unused_functions
+from relay.transform.rewriting.definitions import annotated, with_definitions
+from relay.transform.rewriting.forms import TYPED
 
 MARKS = ("Primitive", "Compiler", ONCE, CYCLIC, PIECE)
 """Attributes that say something to what follows; a program may have written them itself."""

@@ -15,8 +15,8 @@ from relay.op.arithmetic import Subtract
 from relay.op.cast import Cast
 from relay.op.nn.dense import BatchMatMul, Dense, MatMul
 from relay.op.reshape import ExpandDims, Transpose
-from relay.transform.calls import Calls, apply_rules, call, call_of
-from relay.transform.constants import fold_constants
+from relay.transform.passes.constant_folding import fold_constants
+from relay.transform.rewriting.rewriter import Rewriter, apply_rules, call, call_of
 from relay.typecheck.query import Types
 
 PRODUCTS = (Dense, MatMul, BatchMatMul)
@@ -47,7 +47,7 @@ def dtype_of(t: Any) -> Any:
     return t.dtype if isinstance(t, TensorType) else None
 
 
-def _narrowed(w: Calls, e: Call) -> Expr | None:
+def _narrowed(w: Rewriter, e: Call) -> Expr | None:
     """The product of small integers."""
     if not is_wide(e, w.types):
         return None
@@ -58,7 +58,7 @@ def _narrowed(w: Calls, e: Call) -> Expr | None:
     return call(replace(op, out_dtype="int32"), [x for x in args if x is not None], e)
 
 
-def factor(w: Calls, x: Expr) -> Expr | None:
+def factor(w: Rewriter, x: Expr) -> Expr | None:
     """A factor as small integers, if its numbers are."""
     if dtype_of(w.types(x)) in SMALL:
         return x
@@ -75,7 +75,7 @@ def factor(w: Calls, x: Expr) -> Expr | None:
     return call_of("cast", (x,), x, dtype="int16")
 
 
-def bounds(w: Calls, x: Expr) -> Bounds | None:
+def bounds(w: Rewriter, x: Expr) -> Bounds | None:
     """Between which two the numbers of a tensor are that is made of one of small integers, or is the
     difference of two.
     """
@@ -86,7 +86,7 @@ def bounds(w: Calls, x: Expr) -> Bounds | None:
     return (first[0] - second[1], first[1] - second[0]) if first and second else None
 
 
-def own_bounds(w: Calls, x: Expr) -> Bounds | None:
+def own_bounds(w: Rewriter, x: Expr) -> Bounds | None:
     """The same of a constant, or of small integers in a wider type."""
     x = moved(w, x)
     made, inner = w.seen(x), w.parts(x, Cast)
@@ -100,7 +100,7 @@ def own_bounds(w: Calls, x: Expr) -> Bounds | None:
     return int(info.min), int(info.max)
 
 
-def moved(w: Calls, x: Expr) -> Expr:
+def moved(w: Rewriter, x: Expr) -> Expr:
     """What a tensor has been before its numbers were put into other places."""
     while inner := w.parts(x, Transpose, ExpandDims):
         x = inner[1][0]

@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 
 from relay.ir.module import IRModule
-from relay.transform.base import rules
-from relay.transform.context import PassContext
-from relay.transform.default import optimize
-from relay.transform.definitions import without_definitions
-from relay.transform.layouts import convert_layout
-from relay.transform.pipeline import RulePass
-from relay.transform.unused_functions import reached
+from relay.transform.passes.convert_layout import convert_layout
+from relay.transform.passes.optimize import optimize
+from relay.transform.passes.unused_functions import reached
+from relay.transform.rewriting.context import PassContext
+from relay.transform.rewriting.definitions import without_definitions
+from relay.transform.rewriting.pipeline import RulePass
+from relay.transform.rewriting.registry import rules
 from relay.typecheck.infer import infer
 
 

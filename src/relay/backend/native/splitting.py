@@ -9,7 +9,7 @@ from relay.ir.module import IRModule
 from relay.ir.supply import GlobalVarSupply
 from relay.ir.type import TupleType
 from relay.ir.walk import post_order, rewrite
-from relay.transform.definitions import with_definitions
+from relay.transform.rewriting.definitions import with_definitions
 
 LONG, RUN = 400, 200
 """Statements from which on a definition is cut, and those that go together then."""

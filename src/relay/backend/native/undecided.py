@@ -10,8 +10,8 @@ from relay.ir.module import IRModule
 from relay.ir.supply import GlobalVarSupply
 from relay.ir.type import ANY, Kind, TupleType, TypeVar
 from relay.ir.walk import rewrite
-from relay.transform.copying import Copy
-from relay.transform.definitions import with_definitions
+from relay.transform.rewriting.copying import Copy
+from relay.transform.rewriting.definitions import with_definitions
 from relay.typecheck.infer import infer
 
 ANYTHING: Mapping[Kind, Any] = {

@@ -32,8 +32,8 @@ from relay.ir.vars import free_vars
 from relay.ir.walk import post_order
 from relay.op.base import Operator
 from relay.op.composite import Composite
-from relay.transform.calls import Calls, apply_rules
-from relay.transform.composites import table
+from relay.transform.passes.expand_composites import table
+from relay.transform.rewriting.rewriter import Rewriter, apply_rules
 from relay.typecheck.query import Types
 
 CONSTRUCTS: dict[type, str] = {
@@ -51,10 +51,10 @@ def prepared(mod: IRModule) -> IRModule:
     has stay; others are written as what they are composed of.
     """
     from relay.autodiff.expand import expand_grad
-    from relay.transform.anf import to_anf
-    from relay.transform.defusion import defuse_ops
-    from relay.transform.inlining import inline
-    from relay.transform.partial_evaluation import partial_evaluate
+    from relay.transform.passes.anf import to_anf
+    from relay.transform.passes.defusion import defuse_ops
+    from relay.transform.passes.inlining import inline
+    from relay.transform.passes.partial_evaluation import partial_evaluate
 
     mod = inline(to_anf(defuse_ops(expand_grad(mod))), all_calls=True)
     if any(type(e) in CONSTRUCTS for e in post_order(body_of(mod))):
@@ -91,7 +91,7 @@ def needed(body: Expr) -> tuple[list[Let], Expr]:
 
 
 def _unless_written(rule: Any) -> Any:
-    def checked(w: Calls, e: Call) -> Expr | None:
+    def checked(w: Rewriter, e: Call) -> Expr | None:
         assert isinstance(e.attrs, Composite)
         return None if writer_of(e.attrs) is not None else rule(w, e)
 

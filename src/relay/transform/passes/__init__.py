@@ -1,0 +1,1 @@
+"""The registered passes, one in a file, and what several of them share."""

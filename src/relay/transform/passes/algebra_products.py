@@ -1,0 +1,69 @@
+"""Rules that bring rearrangements and products of matrices together: attention as frameworks export it."""
+
+from relay.ir.expr import Call, Expr, replace
+from relay.ir.type import HAS_ANY, Dim, TensorType
+from relay.op.arithmetic import Multiply
+from relay.op.axes import SIZES
+from relay.op.nn.dense import MatMul
+from relay.op.reshape import Reshape, Transpose
+from relay.transform.rewriting.rewriter import Rewriter, call
+from relay.transform.rewriting.rulebook import Rulebook
+
+PRODUCTS = Rulebook()
+
+
+def shape_of(w: Rewriter, e: Expr) -> tuple[Dim, ...] | None:
+    """The sizes of a tensor, if all of them are said."""
+    t = w.types(e)
+    if not isinstance(t, TensorType) or not isinstance(t.shape, tuple) or t.flags & HAS_ANY:
+        return None
+    return t.shape
+
+
+@PRODUCTS.rule("reshape(transpose(reshape(x))) => transpose(x) if reshapes join leading axes and part them",
+               Reshape)  # fmt: skip
+def _transposed_inside(w: Rewriter, e: Call) -> Expr | None:
+    outer = w.parts(e.args[0], Transpose)
+    inner = outer and w.parts(outer[1][0], Reshape)
+    if not outer or not inner:
+        return None
+    (x,), joined = inner[1], outer[1][0]
+    before, between, after = shape_of(w, x), shape_of(w, joined), shape_of(w, e)
+    if before is None or between is None or after is None or len(before) != len(after):
+        return None
+    order: tuple[int, ...] = outer[0].order(SIZES, len(between))
+    more = len(before) - len(between)
+    axes = (*range(more + 1), *[i + more for i in order[1:]])
+    is_kept = order[:1] == (0,) and before[more + 1 :] == between[1:]
+    if more < 1 or not is_kept or after != tuple([before[a] for a in axes]):
+        return None
+    return call(Transpose(axes=axes), (x,), e)
+
+
+@PRODUCTS.rule(
+    "transpose(x) * c, reshape(x) * c => transpose(x * c), reshape(x * c) for a number c", Multiply
+)
+def _scaled_before(w: Rewriter, e: Call) -> Expr | None:
+    for x, c in (e.args, e.args[::-1]):
+        number, inner = w.types(c), w.parts(x, Transpose, Reshape)
+        if inner and isinstance(number, TensorType) and number.shape == () and w.is_only_here(x):
+            scaled = (inner[1][0], c) if x is e.args[0] else (c, inner[1][0])
+            return call(inner[0], (call(Multiply(), scaled, e),), e)
+    return None
+
+
+@PRODUCTS.rule(
+    "nn.matmul(x, transpose(y)) => nn.matmul(x, y) with transpose_b if rows become columns", MatMul
+)
+def _transposed_in_product(w: Rewriter, e: Call) -> Expr | None:
+    x, y = e.args
+    inner, shape = w.parts(y, Transpose), shape_of(w, y)
+    if not inner or shape is None or len(shape) < 2:
+        return None
+    *front, row, column = inner[0].order(SIZES, len(shape))
+    if row != len(shape) - 1:
+        return None
+    axes = (*front, column, row)
+    is_same = axes == tuple(range(len(shape)))
+    turned = inner[1][0] if is_same else call(Transpose(axes=axes), inner[1], e)
+    return call(replace(e.attrs, transpose_b=not e.attrs.transpose_b), (x, turned), e)

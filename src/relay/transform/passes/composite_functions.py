@@ -1,0 +1,82 @@
+"""Patterns as functions: what looks like one is set apart, under a name that a compiler knows."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
+
+from relay.diagnostic import fail
+from relay.ir.expr import Expr, Function
+from relay.ir.module import IRModule
+from relay.ir.walk import post_order
+from relay.pattern.partition import partition
+from relay.pattern.patterns import DFPattern, is_op, wildcard
+from relay.transform.rewriting.definitions import with_definitions
+from relay.transform.rewriting.example import show as show
+from relay.transform.rewriting.registry import module_pass
+from relay.typecheck.query import Types
+
+Check: TypeAlias = Callable[[Expr], object]
+Entry: TypeAlias = tuple[str, DFPattern, Check]
+DENSE_RELU = ("dense_relu", is_op("nn.relu")(is_op("nn.dense")(wildcard(), wildcard())))
+"""An entry of a table of patterns."""
+
+
+@module_pass("merge_composite", opt_level=0, public="MergeComposite")
+def merge_composite(mod: IRModule, *, pattern_table: Sequence[Any] = ()) -> IRModule:
+    """Make each match of a pattern a function with the attribute `Composite`, called where the match stood.
+
+    `pattern_table` has names with patterns of `relay.dataflow_pattern`, and a condition on the match where
+    one is needed: `(name, pattern)` or `(name, pattern, check)`.  The patterns are tried in turn; nothing is
+    looked for in functions that an earlier one has made.  A match whose inside is used elsewhere stays.
+    Running the program gives what it gave.
+
+    >>> text = "def @main(%x: Tensor[(2, 4), f32], %w: Tensor[(3, 4), f32]) "
+    >>> text += "{ exp(nn.relu(nn.dense(%x, %w))) }"
+    >>> show(merge_composite, text, pattern_table=[DENSE_RELU])
+    def @main(%x: Tensor[(2, 4), float32], %w: Tensor[(3, 4), float32]) -> Tensor[(2, 3), float32] {
+      %0 = fn (
+        %x0: Tensor[(2, 4), float32], %x1: Tensor[(3, 4), float32],
+        PartitionedFromPattern="nn.dense_nn.relu_", Composite="dense_relu"
+      ) -> Tensor[(2, 3), float32] {
+        nn.relu(nn.dense(%x0, %x1))
+      };
+      exp(%0(%x, %w))
+    }
+    """
+    entries = [_entry(e) for e in pattern_table]
+    types = Types(mod)
+    new = {v: _with_composites(e, entries, types) for v, e in mod.functions.items()}
+    return with_definitions(mod, new)
+
+
+def _entry(given: Any) -> Entry:
+    """An entry of the table (`option-type`)."""
+    match given:
+        case (str() as name, DFPattern() as pattern):
+            return name, pattern, lambda _: True
+        case (str() as name, DFPattern() as pattern, check) if callable(check):
+            return name, pattern, check
+        case _:
+            fail(
+                "option-type",
+                f"{given!r} is no entry of a table of patterns",
+                hint='an entry is a name, a pattern, and a condition if need be: `("dense_relu", pattern)`',
+            )
+
+
+def _with_composites(root: Expr, entries: Sequence[Entry], types: Types) -> Expr:
+    """A definition in which the matches of all patterns are functions."""
+    for name, pattern, check in entries:
+        made = _inside_composites(root)
+        root = partition(
+            pattern, root, {"Composite": name}, lambda e: e not in made and bool(check(e)), types  # noqa: B023
+        )  # fmt: skip
+    return root
+
+
+def _inside_composites(root: Expr) -> set[Expr]:
+    """What functions that stand for a pattern are made of."""
+    inside: set[Expr] = set()
+    for e in post_order(root):
+        if isinstance(e, Function) and "Composite" in e.attrs:
+            inside.update(post_order(e.body))
+    return inside

@@ -1,0 +1,98 @@
+"""What fusion asks of shapes and operators: which loops are the same, and what is computed several times."""
+
+from relay.ir.expr import Call, Expr
+from relay.ir.type import Dim, TensorType, Type
+from relay.op.reduce import Along
+from relay.transform.passes.fusion_graph import Kind
+from relay.typecheck.types import Types
+
+FREE = frozenset(
+    {
+        "broadcast_to", "broadcast_to_like", "cast", "cast_like", "copy", "full", "full_like", "nn.pad",
+        "ones", "ones_like", "reinterpret", "stop_gradient", "zeros", "zeros_like",
+    }
+)  # fmt: skip
+"""Operators besides the injective ones that only say where elements come from, or convert them."""
+RESHAPING = frozenset({"expand_dims", "reshape", "squeeze"})
+"""Operators that may keep every element in its row."""
+REPEATING = frozenset(
+    {"adv_index", "gather", "gather_nd", "meshgrid", "repeat", "sliding_window", "take", "tile"}
+)
+"""Injective operators that may read an element several times."""
+Sizes = tuple[Dim, ...]
+Row = tuple[Sizes, object]
+"""What a reduction goes through: the sizes of its operand, and which axes of it are combined."""
+
+
+def computes(e: Expr, kind: Kind) -> bool:
+    """Whether there is arithmetic to do for each element."""
+    return kind <= Kind.BROADCAST and type(e) is Call and e.attrs.name not in FREE
+
+
+def sizes(t: Type) -> Sizes | None:
+    """The shape of a tensor whose rank is known."""
+    return t.shape if type(t) is TensorType and isinstance(t.shape, tuple) else None
+
+
+def long_axes(shape: Sizes) -> list[Dim]:
+    """A shape without the axes of size 1, which a loop does not see."""
+    return [d for d in shape if d != 1]
+
+
+def is_within(shape: Sizes | None, whole: Sizes) -> bool:
+    """Whether a loop over `whole` passes through the elements of a tensor of that shape on the way."""
+    if shape is None:
+        return False
+    rest = iter(whole)
+    return all(any(d == w for w in rest) for d in long_axes(shape))
+
+
+def is_stretched(t: Type, by: Type) -> bool:
+    """Whether a loop over a tensor of type `by` comes back to elements of one of type `t` after others.
+
+    One that is stretched along its last axes alone is computed before the loop along these begins.
+    """
+    if t is by:
+        return False
+    small, large = sizes(t), sizes(by)
+    if small is None or large is None:
+        return True
+    added, stretched = len(large) - len(small), False
+    for i, d in enumerate(large):
+        own = small[i - added] if i >= added >= 0 else 1
+        if own != 1 and stretched:
+            return True
+        stretched = stretched or (own == 1 and d != 1)
+    return False
+
+
+def is_repeated(e: Expr, kind: Kind, user: Expr, types: Types, in_kernel: bool) -> bool:
+    """Whether `user`, a node of that kind, reads elements of `e` several times.
+
+    The order of a kernel's loops is its own, so that only what is a single number comes before all of them.
+    """
+    if kind is not Kind.BROADCAST:
+        return kind is Kind.INJECTIVE and type(user) is Call and user.attrs.name in REPEATING
+    if not in_kernel:
+        return is_stretched(types(e), types(user))
+    small, large = sizes(types(e)), sizes(types(user))
+    if small is None or large is None:
+        return True
+    return any(d != 1 for d in small) and long_axes(small) != long_axes(large)
+
+
+def row(e: Expr, types: Types) -> Row | None:
+    """What a reduction goes through; None if the rank of its operand is not known."""
+    assert type(e) is Call
+    shape = sizes(types(e.args[0]))
+    if shape is None:
+        return None
+    return shape, e.attrs.axes(len(shape)) if isinstance(e.attrs, Along) else types(e)
+
+
+def keeps_rows(e: Expr, types: Types) -> bool:
+    """Whether an injective operator only leaves out or adds axes of size 1."""
+    if type(e) is not Call or e.attrs.name not in RESHAPING:
+        return False
+    before, after = sizes(types(e.args[0])), sizes(types(e))
+    return before is not None and after is not None and long_axes(before) == long_axes(after)

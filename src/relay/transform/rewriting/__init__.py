@@ -1,0 +1,1 @@
+"""The engine: what passes are made of, and what registers, runs and watches them."""
