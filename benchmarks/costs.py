@@ -131,9 +131,12 @@ def build(name: str) -> dict[str, float]:
 
 def pieces(name: str) -> dict[str, float]:
     """Seconds of the pieces of one compilation, one after the other."""
-    from relay.backend.native import compilation, jit, lowering, optimised, pipeline, pool
-    from relay.backend.native.beside import side_by_side
-    from relay.backend.native.tensors import TENSOR, image
+    from relay.backend.native.host import compilation, pipeline
+    from relay.backend.native.llvm import codegen, jit
+    from relay.backend.native.memory.tensors import TENSOR, image
+    from relay.backend.native.program import lowering
+    from relay.backend.native.runtime import runtime_library
+    from relay.backend.native.runtime.parallel_map import side_by_side
     from relay.driver import with_params
 
     mod, params = program(name)
@@ -153,13 +156,13 @@ def pieces(name: str) -> dict[str, float]:
     parts = made.modules()
     end("emitted")
     found["emitted"] -= found["lowered"]
-    codes = side_by_side(lambda work: work(), optimised.compilers(parts))
+    codes = side_by_side(lambda work: work(), codegen.compilers(parts))
     end("llvm")
     number = made.program.layouts.number(TENSOR)
     images = [image(e.value, number) for e in made.program.constants]
     assert len(images) == len(made.program.constants)
     end("weights")
-    pool.pool()
+    runtime_library.pool()
     jit.Compiled(codes)
     end("loaded")
     return found
@@ -214,11 +217,11 @@ def compile_times(wanted: str) -> dict[str, Any]:
 def memory_of(winograd: bool) -> dict[str, float]:
     """Bytes that the compiled ResNet-50 takes, and the least that it could do with."""
     import relay
-    from relay.backend.native.context import get
+    from relay.backend.native.host.context import get
+    from relay.backend.native.host.pipeline import lean
     from relay.backend.native.kernels import winograd as tiles
-    from relay.backend.native.lowering import lowered
-    from relay.backend.native.memory import PEAK
-    from relay.backend.native.pipeline import lean
+    from relay.backend.native.memory.objects import PEAK
+    from relay.backend.native.program.lowering import lowered
     from relay.driver import with_params
 
     if not winograd:

@@ -17,7 +17,7 @@ import numpy as np
 import torch
 
 import relay
-from relay.backend.native.compiled import NativeProgram
+from relay.backend.native.host.native_program import NativeProgram
 
 ROUNDS, SECONDS = 31, 0.004
 """How often each takes its turn, and how long a turn is at least."""

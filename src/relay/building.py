@@ -4,9 +4,9 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from relay.backend.native.artefact import read
-from relay.backend.native.built import CompiledModule, compiled_module, own_entries
-from relay.backend.native.cache import compiled, compiled_with_clocks
+from relay.backend.native.host.artefact import read
+from relay.backend.native.host.cache import compiled, compiled_with_clocks
+from relay.backend.native.host.compiled_module import CompiledModule, compiled_module, own_entries
 from relay.diagnostic import did_you_mean, fail
 from relay.driver import Executor, first_word, with_params
 from relay.interpreter.arguments import arrange, convert_argument
@@ -22,7 +22,7 @@ from relay.transform.rewriting.context import PassContext
 from relay.typecheck.infer import infer
 
 if TYPE_CHECKING:
-    from relay.backend.native.profile import Watched
+    from relay.backend.native.host.profile import Watched
 
 TARGETS = ("native", "llvm", "cpu")
 """Names that all stand for machine code of this processor."""
@@ -109,7 +109,7 @@ def typed_arguments(
 
     Raises `argument-count`, `argument-type`.
     """
-    from relay.backend.native.undecided import ANYTHING
+    from relay.backend.native.program.unresolved_type_params import ANYTHING
 
     known: dict[Any, Any] = {}
     given = arrange(Code(f"@{name.name_hint}", fn, len(fn.params)), args, named)

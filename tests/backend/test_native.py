@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import relay
-from relay.backend.native.compiled import NativeProgram
+from relay.backend.native.host.native_program import NativeProgram
 from relay.interpreter.value import ConstructorValue, RefValue
 from relay.op.base import registry
 from relay.testing.programs import random_program

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import relay
-from relay.backend.native import backtraces
+from relay.backend.native.host import backtraces
 
 PROGRAM = """
 import "std/list"

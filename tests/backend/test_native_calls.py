@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import relay
-from relay.backend.native.compiled import NativeProgram
+from relay.backend.native.host.native_program import NativeProgram
 
 ADD = "def @main(%x: Tensor[(2, 3), float32], %y: Tensor[(2, 3), float32]) { %x + %y }"
 

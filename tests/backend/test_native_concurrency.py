@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import relay
-from relay.backend.native.compiled import NativeProgram
+from relay.backend.native.host.native_program import NativeProgram
 
 THREADS, CALLS = 8, 10_000
 PROGRAMS = """

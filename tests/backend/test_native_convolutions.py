@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import relay
-from relay.backend.native.compilation import Compilation
-from relay.backend.native.compiled import NativeProgram
+from relay.backend.native.host.compilation import Compilation
+from relay.backend.native.host.native_program import NativeProgram
 from relay.backend.native.kernels import block_shape
-from relay.backend.native.kernels.machine import AVX2, NEON, Machine
+from relay.backend.native.llvm.machine import AVX2, NEON, Machine
 from relay.ir.dtype import to_numpy
 
 TOLERANCE = {"float32": 3e-6, "float64": 1e-13, "float16": 2e-3, "bfloat16": 1.6e-2}

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import relay
-from relay.backend.native.compiled import NativeProgram
+from relay.backend.native.host.native_program import NativeProgram
 from relay.backend.native.kernels import depthwise
-from relay.backend.native.lazy import Lazy
+from relay.backend.native.loops.lazy import Lazy
 from relay.interpreter.machine import Interpreter
 from relay.ir.dtype import to_numpy
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from relay.backend.native.digests import FEW, digests
+from relay.backend.native.runtime.digests import FEW, digests
 
 
 def of(*pieces: bytes) -> bytes:

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import relay
-from relay.backend.native.compilation import Compilation
-from relay.backend.native.compiled import NativeProgram
+from relay.backend.native.host.compilation import Compilation
+from relay.backend.native.host.native_program import NativeProgram
 
 CHAIN = "".join(["let %x = %x * 0.99f + 0.01f; "] * 300)
 PROGRAMS = {

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import relay
-from relay.backend.native.compilation import Compilation
-from relay.backend.native.compiled import NativeProgram
+from relay.backend.native.host.compilation import Compilation
+from relay.backend.native.host.native_program import NativeProgram
 
 SIZES = [
     (1, 1, 1),

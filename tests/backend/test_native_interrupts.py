@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 import relay
-from relay.backend.native.compiled import NativeProgram
-from relay.backend.native.context import KEPT
+from relay.backend.native.host.context import KEPT
+from relay.backend.native.host.native_program import NativeProgram
 
 PROGRAMS = """
 def @loop(%n: int64, %x: float32) -> float32 {
@@ -130,7 +130,7 @@ def test_recursion_a_million_deep_in_several_threads(program: NativeProgram) -> 
 
 
 def test_recursion_without_end_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("relay.backend.native.context.DEEPEST", 64 << 20)
+    monkeypatch.setattr("relay.backend.native.host.context.DEEPEST", 64 << 20)
     program = NativeProgram(relay.parse(PROGRAMS), ("deep", "pair"))
     for _ in range(3):
         with pytest.raises(relay.RelayError) as found:

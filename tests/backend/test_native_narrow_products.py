@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import relay
-from relay.backend.native.compilation import Compilation
-from relay.backend.native.compiled import NativeProgram
+from relay.backend.native.host.compilation import Compilation
+from relay.backend.native.host.native_program import NativeProgram
 
 rng = np.random.default_rng(1)
 X, W = rng.integers(0, 256, (9, 33)).astype("uint8"), rng.integers(-128, 128, (40, 33)).astype("int8")

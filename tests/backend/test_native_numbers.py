@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from relay.backend.native.compiled import NativeProgram
-from relay.backend.native.short_floats import FORMATS
+from relay.backend.native.host.native_program import NativeProgram
+from relay.backend.native.math.minifloats import FORMATS
 from relay.diagnostic import RelayError
 from relay.ir.dtype import INTEGERS, integer_range, to_numpy
 from relay.ir.expr import Call, Function, Op, Var

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from op.operands import operands_of, samples_of
-from relay.backend.native.compiled import NativeProgram
-from relay.backend.native.operators import has_rule
+from relay.backend.native.host.native_program import NativeProgram
+from relay.backend.native.program.operators import has_rule
 from relay.ir.dtype import is_float
 from relay.ir.expr import Call, Function, Op, Var
 from relay.ir.module import IRModule

@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from relay.backend.native.code import CONTEXT, POINTER, VOID, Code, Value, integer
-from relay.backend.native.inlined import INLINED, OUTSIDE
-from relay.backend.native.jit import Compiled
-from relay.backend.native.memory import SITE, THREADS
-from relay.backend.native.optimised import Optimised
-from relay.backend.native.parallel import grain_for, parallel
-from relay.backend.native.pool import pool
-from relay.backend.native.tensors import loop, set_element
+from relay.backend.native.llvm.builder import CONTEXT, POINTER, VOID, Code, Value, integer
+from relay.backend.native.llvm.codegen import Optimised
+from relay.backend.native.llvm.jit import Compiled
+from relay.backend.native.loops.parallel import grain_for, parallel
+from relay.backend.native.memory.objects import SITE, THREADS
+from relay.backend.native.memory.tensors import loop, set_element
+from relay.backend.native.runtime.inlined import INLINED, OUTSIDE
+from relay.backend.native.runtime.runtime_library import pool
 
 TRY = """
 declare i32 @relay_try(ptr, ptr, ptr, i64, i64, i64)

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 import relay
-from relay.backend.native.jit import Compiled
-from relay.backend.native.memory import SITE
-from relay.backend.native.optimised import Optimised
-from relay.backend.native.pool import pool
-from relay.backend.native.threads import MOST, cores, default_threads, quotas, thread_count
+from relay.backend.native.llvm.codegen import Optimised
+from relay.backend.native.llvm.jit import Compiled
+from relay.backend.native.memory.objects import SITE
+from relay.backend.native.runtime.runtime_library import pool
+from relay.backend.native.runtime.threads import MOST, cores, default_threads, quotas, thread_count
 
 COUNTING = f"""
 declare void @relay_parallel(ptr, ptr, ptr, i64, i64, i64)

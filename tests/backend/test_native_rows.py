@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 import relay
-from relay.backend.native.compilation import Compilation
-from relay.backend.native.compiled import NativeProgram
-from relay.backend.native.optimised import Optimised
-from relay.backend.native.rows import LARGEST_ROOM, LARGEST_ROOMS
+from relay.backend.native.host.compilation import Compilation
+from relay.backend.native.host.native_program import NativeProgram
+from relay.backend.native.llvm.codegen import Optimised
+from relay.backend.native.loops.rows import LARGEST_ROOM, LARGEST_ROOMS
 
 SIZES = [(1, 1), (3, 5), (7, 16), (2, 63), (5, 64), (33, 65), (4, 130), (64, 3), (130, 70)]
 ROWS = {

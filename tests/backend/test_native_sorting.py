@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import relay
-from relay.backend.native.compiled import NativeProgram
+from relay.backend.native.host.native_program import NativeProgram
 from relay.interpreter.machine import Interpreter
 
 rng = np.random.default_rng(0)

@@ -8,7 +8,7 @@ import pytest
 import relay
 from backend.test_native import agrees, same
 from op.operands import operands_of, samples_of
-from relay.backend.native.compiled import NativeProgram
+from relay.backend.native.host.native_program import NativeProgram
 from relay.interpreter.value import is_tuple, type_of_value
 from relay.ir.expr import Call, Function, Op, Var
 from relay.ir.module import IRModule

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import relay
-from relay.backend.native.compiled import NativeProgram
+from relay.backend.native.host.native_program import NativeProgram
 
 WIDE = "Tensor[(300, 401), float32]"
 PROGRAMS = {

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from relay.backend.native.jit import binding
-from relay.backend.native.kernels.machine import AVX2, AVX512, NEON, Machine, described
 from relay.backend.native.kernels.tile import Tile
 from relay.backend.native.kernels.transforms import PAIRS, Transform
 from relay.backend.native.kernels.windows import Windows
+from relay.backend.native.llvm.jit import binding
+from relay.backend.native.llvm.machine import AVX2, AVX512, NEON, Machine, described
 
 TARGETS = {
     "avx512": ("x86_64-unknown-linux-gnu", "skylake-avx512", "", AVX512, r"vfn?m(add|sub)\w+"),

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from relay.backend.native.compiled import NativeProgram
+from relay.backend.native.host.native_program import NativeProgram
 from relay.ir.expr import Call, Function, Op, Var
 from relay.ir.module import IRModule
 from relay.op.base import array_type

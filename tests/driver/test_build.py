@@ -11,9 +11,10 @@ import numpy as np
 import pytest
 
 import relay
-from relay.backend.native import artefact, cache, jit
-from relay.backend.native.compilation import Compilation
-from relay.backend.native.folder import VARIABLE, cache_folder
+from relay.backend.native.host import artefact, cache
+from relay.backend.native.host.compilation import Compilation
+from relay.backend.native.llvm import jit
+from relay.backend.native.runtime.cache_folder import VARIABLE, cache_folder
 from relay.interpreter.show import show
 
 ADD = "def @main(%x: Tensor[(3,), float32], %w: Tensor[(3,), float32]) { %x + %w }"

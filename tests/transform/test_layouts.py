@@ -162,7 +162,7 @@ def test_layouts_may_be_given() -> None:
 
 def test_levels() -> None:
     """The native backend chooses layouts from level 2 on."""
-    from relay.backend.native.pipeline import lean
+    from relay.backend.native.host.pipeline import lean
 
     mod = program(f"def @main({HEAD}) {{ nn.relu({CONV}) }}")
     for level in range(4):

@@ -117,7 +117,7 @@ def show(runners: Sequence[Runner]) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    from relay.backend.native.timing import BenchmarkResult, duration
+    from relay.backend.native.host.timing import BenchmarkResult, duration
 
     table = Table()
     for head in ("backend", "first result after", "median", "least", "times as fast"):

@@ -63,9 +63,9 @@ def with_weights(mod: IRModule, name: str) -> IRModule:
 
 def shown(mod: IRModule, entries: Sequence[str], kind: str) -> str:
     """What is made of a module on the way to machine code."""
-    from relay.backend.native.compilation import Compilation
-    from relay.backend.native.optimised import emitted
-    from relay.backend.native.pipeline import lean
+    from relay.backend.native.host.compilation import Compilation
+    from relay.backend.native.host.pipeline import lean
+    from relay.backend.native.llvm.codegen import emitted
 
     with progress("compiling"):
         made = Compilation(lean(mod, entries), entries)

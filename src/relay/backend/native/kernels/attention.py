@@ -8,17 +8,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import lcm
 
-from relay.backend.native.attention import Attention
-from relay.backend.native.code import Value
-from relay.backend.native.indices import Index, value
 from relay.backend.native.kernels.blocks import SUM, Blocks, Factor
 from relay.backend.native.kernels.tile import LINE, PITCH
-from relay.backend.native.loops import Loops
-from relay.backend.native.representation import SIZES, scalar
-from relay.backend.native.rows import WHOLE, Rows
-from relay.backend.native.shares import with_room
-from relay.backend.native.strides import Strided
-from relay.backend.native.views import View
+from relay.backend.native.llvm.builder import Value
+from relay.backend.native.loops.indices import Index, value
+from relay.backend.native.loops.loops import Loops
+from relay.backend.native.loops.rows import WHOLE, Rows
+from relay.backend.native.loops.strides import Strided
+from relay.backend.native.loops.views import View
+from relay.backend.native.loops.work_partition import with_room
+from relay.backend.native.memory.representation import SIZES, scalar
+from relay.backend.native.program.attention import Attention
 
 ROWS = 144
 """The most rows of a block, about."""

@@ -3,14 +3,14 @@
 from dataclasses import dataclass
 from math import gcd
 
-from relay.backend.native.code import CONTEXT, Value, integer
-from relay.backend.native.indices import Index, value
-from relay.backend.native.kernels.machine import host
 from relay.backend.native.kernels.tile import DEEPEST
-from relay.backend.native.loops import Loops
-from relay.backend.native.memory import TURN
-from relay.backend.native.representation import SIZES, scalar
-from relay.backend.native.scalars import Number
+from relay.backend.native.llvm.builder import CONTEXT, Value, integer
+from relay.backend.native.llvm.machine import host
+from relay.backend.native.loops.indices import Index, value
+from relay.backend.native.loops.loops import Loops
+from relay.backend.native.loops.scalars import Number
+from relay.backend.native.memory.objects import TURN
+from relay.backend.native.memory.representation import SIZES, scalar
 
 ROWS, COLUMNS = 160, 576
 """About how many rows and columns a block has."""

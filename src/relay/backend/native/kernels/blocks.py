@@ -8,16 +8,16 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from relay.backend.native.code import VOID, Value, integer
-from relay.backend.native.indices import Index, value
 from relay.backend.native.kernels.block_shape import COLUMNS, Shape
 from relay.backend.native.kernels.packing import Packing
 from relay.backend.native.kernels.pairs import PairPacking
 from relay.backend.native.kernels.sums import Tail
 from relay.backend.native.kernels.tile import LINE, PITCH, Tile
-from relay.backend.native.parallel import UNCUT, parallel
-from relay.backend.native.representation import SIZES, scalar
-from relay.backend.native.shares import ranges
+from relay.backend.native.llvm.builder import VOID, Value, integer
+from relay.backend.native.loops.indices import Index, value
+from relay.backend.native.loops.parallel import UNCUT, parallel
+from relay.backend.native.loops.work_partition import ranges
+from relay.backend.native.memory.representation import SIZES, scalar
 
 STRIP = 16
 """Rows of the second operand that are moved at once: as many streams as a processor follows."""

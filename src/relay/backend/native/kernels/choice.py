@@ -6,9 +6,9 @@ Kernels are imported when a program has something for them to do: most programs 
 from collections.abc import Sequence
 from typing import Any, cast
 
-from relay.backend.native.indices import Index
 from relay.backend.native.kernels.sums import Sums, Weight
-from relay.backend.native.loops import Loops
+from relay.backend.native.loops.indices import Index
+from relay.backend.native.loops.loops import Loops
 from relay.ir.expr import Call, Constant, Expr
 from relay.ir.type import TensorType
 from relay.op.native import Product, WeightProduct, WindowProduct

@@ -3,22 +3,22 @@
 from collections.abc import Sequence
 from typing import Any, cast
 
-from relay.backend.native.code import POINTER, VOID, Value
-from relay.backend.native.indices import Index, value
 from relay.backend.native.kernels.block_shape import ROWS
 from relay.backend.native.kernels.blocks import MOVE, Blocks, Factor, First, Second
-from relay.backend.native.kernels.machine import host
 from relay.backend.native.kernels.overlapped import Overlapped
+from relay.backend.native.kernels.packed_constants import Filters
 from relay.backend.native.kernels.packing import Packing
 from relay.backend.native.kernels.sums import Put, Sums, Weight
 from relay.backend.native.kernels.tile import PITCH
 from relay.backend.native.kernels.windows import AXES, Geometry, Windows
-from relay.backend.native.loops import Loops
-from relay.backend.native.panels import Filters
-from relay.backend.native.representation import SIZES, scalar
-from relay.backend.native.shares import each, ranges
-from relay.backend.native.tensors import DATA
-from relay.backend.native.views import View
+from relay.backend.native.llvm.builder import POINTER, VOID, Value
+from relay.backend.native.llvm.machine import host
+from relay.backend.native.loops.indices import Index, value
+from relay.backend.native.loops.loops import Loops
+from relay.backend.native.loops.views import View
+from relay.backend.native.loops.work_partition import each, ranges
+from relay.backend.native.memory.representation import SIZES, scalar
+from relay.backend.native.memory.tensors import DATA
 from relay.ir.type import Dim, TensorType
 from relay.op.native import WindowProduct
 from relay.op.nn.layout import SPATIAL

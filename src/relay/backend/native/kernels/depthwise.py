@@ -10,15 +10,15 @@ from copy import copy
 from math import prod
 from typing import Any, cast
 
-from relay.backend.native.indices import Index
-from relay.backend.native.kernels.machine import host
-from relay.backend.native.lazy import Lazy
-from relay.backend.native.loops import Loops
-from relay.backend.native.representation import SIZES, scalar
-from relay.backend.native.scalars import Number
-from relay.backend.native.shares import COMPUTED, each, nanoseconds
-from relay.backend.native.space import VECTOR, below, in_lanes
-from relay.backend.native.views import View
+from relay.backend.native.llvm.machine import host
+from relay.backend.native.loops.indices import Index
+from relay.backend.native.loops.lazy import Lazy
+from relay.backend.native.loops.loops import Loops
+from relay.backend.native.loops.scalars import Number
+from relay.backend.native.loops.space import VECTOR, below, in_lanes
+from relay.backend.native.loops.views import View
+from relay.backend.native.loops.work_partition import COMPUTED, each, nanoseconds
+from relay.backend.native.memory.representation import SIZES, scalar
 from relay.ir.dtype import is_float
 from relay.op.native import WindowProduct
 from relay.op.nn.layout import SPATIAL

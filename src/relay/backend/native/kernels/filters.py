@@ -5,12 +5,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from relay.backend.native.code import POINTER, VOID, Code, Value, integer
-from relay.backend.native.kernels.machine import Machine
 from relay.backend.native.kernels.transforms import filter_matrix
-from relay.backend.native.representation import SIZES
-from relay.backend.native.tensors import loop
-from relay.backend.native.vectors import suffix
+from relay.backend.native.llvm.builder import POINTER, VOID, Code, Value, integer
+from relay.backend.native.llvm.machine import Machine
+from relay.backend.native.llvm.vectors import suffix
+from relay.backend.native.memory.representation import SIZES
+from relay.backend.native.memory.tensors import loop
 
 TAPS = 3
 

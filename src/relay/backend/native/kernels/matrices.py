@@ -4,16 +4,16 @@ from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any
 
-from relay.backend.native.code import POINTER, Value
-from relay.backend.native.indices import Index
 from relay.backend.native.kernels.blocks import Blocks, Factor
+from relay.backend.native.kernels.packed_constants import Panels
 from relay.backend.native.kernels.sums import Put, Sums, Weight
-from relay.backend.native.loops import Loops
-from relay.backend.native.panels import Panels
-from relay.backend.native.representation import SIZES, scalar
-from relay.backend.native.shares import PIECES, with_room
-from relay.backend.native.tensors import DATA
-from relay.backend.native.views import View
+from relay.backend.native.llvm.builder import POINTER, Value
+from relay.backend.native.loops.indices import Index
+from relay.backend.native.loops.loops import Loops
+from relay.backend.native.loops.views import View
+from relay.backend.native.loops.work_partition import PIECES, with_room
+from relay.backend.native.memory.representation import SIZES, scalar
+from relay.backend.native.memory.tensors import DATA
 from relay.op.native import Product
 from relay.op.nn.loops import sum_type
 

@@ -2,11 +2,11 @@
 
 from collections.abc import Callable, Sequence
 
-from relay.backend.native.code import Code, Value, integer
-from relay.backend.native.kernels.machine import Machine
-from relay.backend.native.representation import SIZES, scalar
-from relay.backend.native.tensors import loop
-from relay.backend.native.vectors import counting
+from relay.backend.native.llvm.builder import Code, Value, integer
+from relay.backend.native.llvm.machine import Machine
+from relay.backend.native.llvm.vectors import counting
+from relay.backend.native.memory.representation import SIZES, scalar
+from relay.backend.native.memory.tensors import loop
 
 TRAITS = 'nounwind noinline "prefer-vector-width"="512" "no-builtin-memcpy" "no-builtin-memset"'
 """Of functions that move runs: these are short, and a call of the C library for each takes longer."""

@@ -7,14 +7,14 @@ the next window begins a few numbers later.
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from relay.backend.native.code import VOID, Value, integer
-from relay.backend.native.indices import Index, value
 from relay.backend.native.kernels.block_shape import LONGEST, Lines
 from relay.backend.native.kernels.blocks import MOVE, First
 from relay.backend.native.kernels.packing import Packing
-from relay.backend.native.representation import SIZES, scalar
-from relay.backend.native.scalars import Number
-from relay.backend.native.shares import ranges
+from relay.backend.native.llvm.builder import VOID, Value, integer
+from relay.backend.native.loops.indices import Index, value
+from relay.backend.native.loops.scalars import Number
+from relay.backend.native.loops.work_partition import ranges
+from relay.backend.native.memory.representation import SIZES, scalar
 
 if TYPE_CHECKING:
     from relay.backend.native.kernels.convolutions import Convolutions

@@ -7,11 +7,11 @@ converted on the way, and each row that is written has zeros up to `filled` numb
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from relay.backend.native.code import POINTER, VOID, Code, Value, integer
-from relay.backend.native.kernels.machine import Machine
 from relay.backend.native.kernels.moves import TRAITS, Moves
-from relay.backend.native.representation import SIZES, scalar
-from relay.backend.native.tensors import loop
+from relay.backend.native.llvm.builder import POINTER, VOID, Code, Value, integer
+from relay.backend.native.llvm.machine import Machine
+from relay.backend.native.memory.representation import SIZES, scalar
+from relay.backend.native.memory.tensors import loop
 
 
 @dataclass(frozen=True)

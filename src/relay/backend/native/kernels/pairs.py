@@ -6,9 +6,9 @@ After an odd number of them comes a zero.
 
 from dataclasses import dataclass
 
-from relay.backend.native.code import Value, integer
 from relay.backend.native.kernels.packing import Moving, Packing
-from relay.backend.native.representation import is_signed, scalar
+from relay.backend.native.llvm.builder import Value, integer
+from relay.backend.native.memory.representation import is_signed, scalar
 
 
 @dataclass(frozen=True)

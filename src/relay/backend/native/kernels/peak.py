@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from relay.backend.native.jit import binding, machine
-from relay.backend.native.kernels.machine import host
 from relay.backend.native.kernels.tile import Tile
+from relay.backend.native.llvm.jit import binding, machine
+from relay.backend.native.llvm.machine import host
 
 DEPTH, REPEATS = 64, 4096
 SAMPLES = 9

@@ -10,12 +10,12 @@ from itertools import product
 from math import gcd, prod
 from typing import Any
 
-from relay.backend.native.indices import Index
 from relay.backend.native.kernels.convolutions import Convolutions
 from relay.backend.native.kernels.sums import LANES, Put, Sums, Taps, Weight
-from relay.backend.native.loops import Loops
-from relay.backend.native.scalars import Number
-from relay.backend.native.views import View
+from relay.backend.native.loops.indices import Index
+from relay.backend.native.loops.loops import Loops
+from relay.backend.native.loops.scalars import Number
+from relay.backend.native.loops.views import View
 from relay.op.native import WindowProduct
 from relay.op.nn.layout import SPATIAL
 from relay.op.nn.loops import sum_type

@@ -4,13 +4,13 @@ from collections.abc import Callable, Sequence
 from math import gcd
 from typing import Any, cast
 
-from relay.backend.native.indices import Index
-from relay.backend.native.loops import Loops
-from relay.backend.native.panels import Taps as Taps
-from relay.backend.native.scalars import Number
-from relay.backend.native.space import Axes, in_lanes
-from relay.backend.native.vectors import OneByOne, Run
-from relay.backend.native.views import View, new_output
+from relay.backend.native.kernels.packed_constants import Taps as Taps
+from relay.backend.native.llvm.vectors import OneByOne, Run
+from relay.backend.native.loops.indices import Index
+from relay.backend.native.loops.loops import Loops
+from relay.backend.native.loops.scalars import Number
+from relay.backend.native.loops.space import Axes, in_lanes
+from relay.backend.native.loops.views import View, new_output
 from relay.ir.expr import Constant
 from relay.ir.type import TensorType
 

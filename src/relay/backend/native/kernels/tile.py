@@ -11,10 +11,10 @@ of a pair are added at once.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from relay.backend.native.code import POINTER, VOID, Code, Value, integer
-from relay.backend.native.kernels.machine import Machine
-from relay.backend.native.representation import SIZES
-from relay.backend.native.vectors import lanes_of, suffix
+from relay.backend.native.llvm.builder import POINTER, VOID, Code, Value, integer
+from relay.backend.native.llvm.machine import Machine
+from relay.backend.native.llvm.vectors import lanes_of, suffix
+from relay.backend.native.memory.representation import SIZES
 
 CHAINS = 8
 """Sums that keep the multipliers busy: two a cycle, of four cycles each."""

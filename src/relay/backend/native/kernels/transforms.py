@@ -14,12 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from relay.backend.native.code import POINTER, VOID, Code, Value, integer
-from relay.backend.native.kernels.machine import Machine
 from relay.backend.native.kernels.moves import Moves
-from relay.backend.native.representation import SIZES
-from relay.backend.native.tensors import loop
-from relay.backend.native.vectors import suffix
+from relay.backend.native.llvm.builder import POINTER, VOID, Code, Value, integer
+from relay.backend.native.llvm.machine import Machine
+from relay.backend.native.llvm.vectors import suffix
+from relay.backend.native.memory.representation import SIZES
+from relay.backend.native.memory.tensors import loop
 
 PAIRS = {2: (1.0,), 4: (5 / 8, 3 / 2)}
 """The points that are positive, by the size of tiles."""

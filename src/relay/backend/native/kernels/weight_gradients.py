@@ -8,16 +8,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from relay.backend.native.code import VOID, Value
-from relay.backend.native.indices import Index, value
 from relay.backend.native.kernels.block_shape import ROWS
 from relay.backend.native.kernels.blocks import Blocks, Factor, First
 from relay.backend.native.kernels.convolutions import Convolutions
 from relay.backend.native.kernels.sums import Put, Sums
 from relay.backend.native.kernels.tile import DEEPEST, PITCH
 from relay.backend.native.kernels.windows import Windows
-from relay.backend.native.loops import Loops
-from relay.backend.native.views import View
+from relay.backend.native.llvm.builder import VOID, Value
+from relay.backend.native.loops.indices import Index, value
+from relay.backend.native.loops.loops import Loops
+from relay.backend.native.loops.views import View
 from relay.op.native import WindowProduct
 from relay.op.nn.layout import SPATIAL
 from relay.op.nn.loops import sum_type

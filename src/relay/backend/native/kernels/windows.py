@@ -9,12 +9,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from typing import Generic, TypeVar
 
-from relay.backend.native.code import POINTER, VOID, Code, Value, integer
-from relay.backend.native.kernels.machine import Machine
 from relay.backend.native.kernels.moves import FEW, TRAITS, Moves
 from relay.backend.native.kernels.tile import PITCH
-from relay.backend.native.representation import SIZES, scalar
-from relay.backend.native.tensors import loop
+from relay.backend.native.llvm.builder import POINTER, VOID, Code, Value, integer
+from relay.backend.native.llvm.machine import Machine
+from relay.backend.native.memory.representation import SIZES, scalar
+from relay.backend.native.memory.tensors import loop
 
 T = TypeVar("T")
 AXES = 3

@@ -7,20 +7,20 @@ with them, and the part of the result that these make.
 from collections.abc import Sequence
 from typing import Any
 
-from relay.backend.native.code import POINTER, VOID, Value
-from relay.backend.native.indices import Index, value
 from relay.backend.native.kernels.block_shape import NARROW, PIECES
 from relay.backend.native.kernels.blocks import MOVE, SUM, Blocks
 from relay.backend.native.kernels.convolutions import matrix_of
 from relay.backend.native.kernels.filters import TAPS, FilterTransform
+from relay.backend.native.kernels.packed_constants import FilterPoints
 from relay.backend.native.kernels.sums import Put, Sums, Weight
 from relay.backend.native.kernels.tile import PITCH
 from relay.backend.native.kernels.transforms import PAIRS, Transform
-from relay.backend.native.loops import Loops
-from relay.backend.native.panels import FilterPoints
-from relay.backend.native.shares import ranges
-from relay.backend.native.tensors import DATA
-from relay.backend.native.views import View
+from relay.backend.native.llvm.builder import POINTER, VOID, Value
+from relay.backend.native.loops.indices import Index, value
+from relay.backend.native.loops.loops import Loops
+from relay.backend.native.loops.views import View
+from relay.backend.native.loops.work_partition import ranges
+from relay.backend.native.memory.tensors import DATA
 from relay.op.native import WindowProduct
 from relay.op.nn.layout import SPATIAL
 

@@ -1,0 +1,1 @@
+"""The Python side: compiling, caching, loading and calling programs."""

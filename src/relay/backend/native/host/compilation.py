@@ -1,0 +1,185 @@
+"""From a module to object code, with what is needed to load and call it."""
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+from relay.analysis.call_graph import CallGraph
+from relay.backend.native.host.artefact import Artefact
+from relay.backend.native.host.callback_code import callback, table
+from relay.backend.native.host.callbacks import CLOSURE
+from relay.backend.native.host.direct_calls import DECLARATIONS, Entry, is_direct, is_readable
+from relay.backend.native.host.python_objects import Objects, is_supported
+from relay.backend.native.host.signature import EntryPoint, Parts, Signature, Site
+from relay.backend.native.kernels.packed_constants import Packed
+from relay.backend.native.llvm.builder import POINTER, Code, Value
+from relay.backend.native.llvm.codegen import compilers
+from relay.backend.native.llvm.modules import Module, modules
+from relay.backend.native.memory.objects import BOX, read_leaf
+from relay.backend.native.memory.representation import memory
+from relay.backend.native.memory.tensors import TENSOR, image
+from relay.backend.native.program.control import define
+from relay.backend.native.program.durations import is_long
+from relay.backend.native.program.groups import define_group, is_fused
+from relay.backend.native.program.instrumentation import Watch
+from relay.backend.native.program.lowering import lowered
+from relay.backend.native.program.program import Program, received, result_type
+from relay.backend.native.runtime.inlined import INLINED, OUTSIDE
+from relay.backend.native.runtime.parallel_map import side_by_side
+from relay.diagnostic import fail
+from relay.ir.expr import Constant, Function, Tuple, replace
+from relay.ir.module import IRModule
+from relay.ir.type import FuncType, GlobalTypeVar, Kind, RefType, TupleType, Type, TypeCall
+
+
+class Compilation:
+    """A module on its way to object code."""
+
+    def __init__(
+        self, mod: IRModule, entries: Sequence[str] = ("main",), *, with_clocks: bool = False
+    ) -> None:
+        """Make the code of what some definitions need, which can be called then (`no-native-code`); with
+        clocks, it notes when each group of operators begins and ends.
+        """
+        self.program = Program(lowered(mod, entries))
+        if with_clocks:
+            self.program.watch = Watch(self.program)
+        self.program.layouts.number(TENSOR)
+        self.objects = Objects()
+        self.slots = 0
+        self.pieces: list[str] = []
+        """Code that Python calls."""
+        graph = CallGraph(self.program.mod)
+        functions = {v: e for v, e in self.program.mod.functions.items() if isinstance(e, Function)}
+        for v, e in functions.items():
+            if is_fused(e):
+                define_group(self.program, v, e)
+        for v, e in functions.items():
+            if not is_fused(e):
+                define(self.program, v, graph)
+        headers = [self.header(name) for name in entries]
+        out, self.callbacks = self.crossing(headers)
+        self.functions = {t: self.start(None, t.arg_types, t.ret_type) for t in out}
+        for i, t in enumerate(self.callbacks):
+            self.program.layouts.number(CLOSURE)
+            self.pieces.append(callback(self.program, i, t))
+        self.entries = {name: self.entry(name, fn) for name, fn in zip(entries, headers, strict=True)}
+
+    def header(self, name: str) -> Function:
+        """What Python sees of a definition."""
+        fn = self.program.mod.functions[self.program.mod.get_global_var(name)]
+        assert isinstance(fn, Function)
+        if any(v.kind is not Kind.Dim for v in fn.type_params):
+            hint = "write the types of its parameters, compile a function that calls it, or have it compiled"
+            hint += " for the types of each call: `relay.create_executor(mod=mod).evaluate`"
+            fail("no-native-code", f"`@{name}` takes arguments of any type", fn.span, hint=hint)
+        return replace(fn, body=Tuple((), span=None), attrs={})
+
+    def entry(self, name: str, fn: Function) -> EntryPoint:
+        """A definition that Python calls; where functions come out, such calls go the long way, which keeps
+        them apart, and where there are relations of arguments, which checks these.
+        """
+        v = self.program.mod.get_global_var(name)
+        params = [p.type_annotation for p in fn.params]
+        start = self.start(f"@{self.program.symbol(v)}", params, fn.ret_type)
+        direct = ""
+        can = all(map(is_direct, [*params, fn.ret_type])) and all(map(is_readable, params))
+        can = can and not fn.constraints
+        if is_supported() and not self.functions and not self.program.keeps and can:
+            direct = f"call.{start}"
+            number = self.program.layouts.number(TENSOR)
+            while_others = is_long(self.program, v)
+            made = Entry(direct, start, self.objects, params, fn.ret_type, while_others)
+            self.pieces.append(made.text(number))
+        return EntryPoint(fn, start, direct)
+
+    def crossing(self, headers: Sequence[Function]) -> tuple[list[FuncType], list[FuncType]]:
+        """The types of the functions that Python may get from a call, and of those that it may give: to
+        entries, and to what it has got.
+        """
+        out: list[FuncType] = []
+        into: list[FuncType] = []
+        seen: set[tuple[Type, bool]] = set()
+        pending = [(fn.ret_type, True) for fn in headers]
+        pending += [(p.type_annotation, False) for fn in headers for p in fn.params]
+        while pending:
+            t, goes_out = pending.pop()
+            if t is None or (t, goes_out) in seen:
+                continue
+            seen.add((t, goes_out))
+            if not goes_out:
+                self.program.note_layouts(t)
+            if isinstance(t, TupleType):
+                pending += [(f, goes_out) for f in t.fields]
+            elif isinstance(t, RefType):
+                pending += [(t.value, True), (t.value, False)]
+            elif isinstance(t, FuncType):
+                (out if goes_out else into).append(t)
+                pending += [(a, not goes_out) for a in t.arg_types]
+                pending.append((t.ret_type, goes_out))
+            elif isinstance(t, TypeCall | GlobalTypeVar):
+                pending += [(f, goes_out) for f in self.program.field_types(t)]
+        return out, into
+
+    def start(self, target: str | None, params: Sequence[Type | None], result: Type | None) -> str:
+        """Code that takes arguments from the box, makes a call, and leaves the result there; without a
+        target, it calls the closure that comes before the arguments.
+        """
+        p = self.program
+        name = f"start.{len(self.pieces)}"
+        code = Code(name, "void", [], "")
+        box = code.load(POINTER, code.at(Value(POINTER, "%ctx"), BOX))
+        kinds = [x for t in params for x in p.leaves(t)]
+        kinds = kinds if target else [POINTER, *kinds]
+        args = [read_leaf(code, code.at(box, 8 * i), x) for i, x in enumerate(kinds)]
+        if target is None:
+            target = code.load(POINTER, code.at(args[0], 8)).ref
+        leaves = p.leaves(result)
+        found = received(p, code, code.call(result_type(leaves), target, args), leaves)
+        for i, v in enumerate(found):
+            code.store(code.cast("zext", v, memory(v.type)), code.at(box, 8 * i))
+        code.do("ret void")
+        self.slots = max(self.slots, len(kinds), len(leaves))
+        self.pieces.append(code.text())
+        return name
+
+    def modules(self) -> list[Module]:
+        """All of it, as LLVM IR."""
+        p = self.program
+        constants = f"@relay.constants = global [{max(1, len(p.table))} x ptr] zeroinitializer"
+        data = [constants, table(len(self.callbacks)), p.layouts.text(), self.objects.text()]
+        first = "\n".join([DECLARATIONS, *data, *p.singletons.values(), *self.pieces])
+        return modules(OUTSIDE + INLINED, p.declared, first, p.pieces, p.plain)
+
+    def signature(self) -> Signature:
+        """What Python has to know of the code."""
+        p = self.program
+        sites = [Site(s.code, s.message, s.at.span, s.hint) for s in p.sites]
+        objects, layouts = list(self.objects.numbers), list(p.layouts.numbers)
+        parts = Parts(
+            self.entries,
+            self.functions,
+            sites,
+            objects,
+            p.table,
+            p.results,
+            self.slots,
+            layouts,
+            p.keeps,
+            self.callbacks,
+        )
+        used = {c.belong_to for c, _ in p.cells}
+        return Signature({v: d for v, d in p.definitions.items() if v in used}, parts)
+
+    def artefact(self) -> Artefact:
+        """The program, ready to be loaded or stored."""
+        number = self.program.layouts.number(TENSOR)
+        codes = compilers(self.modules())
+        images = [partial(packed, e, number) for e in self.program.constants]
+        made: list[Any] = side_by_side(lambda work: work(), [*codes, *images])
+        return Artefact(self.signature(), made[: len(codes)], made[len(codes) :])
+
+
+def packed(e: Constant | Packed, number: int) -> Any:
+    """A constant as an object in memory; `number` is that of the layout of tensors."""
+    return image(e.value, number)

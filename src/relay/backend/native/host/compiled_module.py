@@ -1,0 +1,138 @@
+"""Compiled programs as people hold them: called, measured, stored."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from types import BuiltinFunctionType
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from relay.backend.native.host.artefact import Artefact
+from relay.backend.native.host.native_program import NativeProgram
+from relay.diagnostic import did_you_mean, fail
+from relay.ir.expr import Function
+from relay.ir.module import IRModule
+
+if TYPE_CHECKING:
+    from relay.backend.native.host.profile import Profile, Watched
+    from relay.backend.native.host.timing import BenchmarkResult
+
+
+class CompiledModule:
+    """A compiled program: `built(…)` calls `@main`, or its only entry, and `built["f"]` is the entry `@f`.
+
+    Entries take NumPy arrays, arrays of other libraries (DLPack), Python numbers, lists, tuples and instances
+    of data types, by position or name.  Tensors come back as NumPy arrays, which other libraries take without
+    a copy, and numbers as those of Python.
+    """
+
+    def __init__(
+        self,
+        artefact: Artefact,
+        threads: int | None = None,
+        source: IRModule | None = None,
+        again: "Callable[[], Watched] | None" = None,
+    ) -> None:
+        """Use `compiled_module`, which makes the module itself something to call; `again` compiles it so
+        that it notes where its time goes.
+        """
+        self.artefact = artefact
+        self.threads = threads
+        self.again = again
+        self.program = NativeProgram.of(artefact, threads, source)
+        self.functions: dict[str, Callable[..., Any]] = {}
+
+    @property
+    def entries(self) -> tuple[str, ...]:
+        """The names of the definitions that can be called."""
+        return tuple(self.program.entries)
+
+    def __getitem__(self, name: str) -> Callable[..., Any]:
+        """An entry (`unknown-global`); to keep it is the quickest way to call it often."""
+        name = name.removeprefix("@")
+        if name not in self.program.entries:
+            self.unknown(name)
+        if name not in self.functions:
+            self.functions[name] = self.program.function(name)
+        return self.functions[name]
+
+    def unknown(self, name: str) -> NoReturn:
+        """Report a name that no entry has."""
+        listing = ", ".join([f"`@{n}`" for n in self.entries])
+        fail(
+            "unknown-global",
+            f"the compiled program has no entry `@{name}`",
+            hint=did_you_mean(name, self.entries) or f"it has {listing}; `entries=` chooses them",
+        )
+
+    def header(self, name: str) -> Function:
+        """The parameters and the type of an entry."""
+        assert self[name] is not None
+        return self.program.entries[name].header
+
+    def benchmark(
+        self,
+        *args: Any,
+        entry: str | None = None,
+        repeat: int = 20,
+        number: int | None = None,
+        min_repeat_ms: float = 2.0,
+    ) -> "BenchmarkResult":
+        """Time calls of an entry on `args`: `repeat` times `number` of them, or as many as take so long."""
+        from relay.backend.native.host.timing import measured
+
+        function = self[entry or self.default()]
+        return measured(lambda: function(*args), repeat, number, min_repeat_ms)
+
+    def profile(self, *args: Any, entry: str | None = None, repeat: int = 20) -> "Profile":
+        """Where the time of a call goes: `print` shows a table, `save_trace` writes a trace for Chrome.
+
+        The program is compiled once more for it, with clocks between its groups of operators.  One that
+        was read from a file has no source to compile: its calls are timed as a whole.
+        """
+        from relay.backend.native.host.profile import Watched, profiled
+
+        name = (entry or self.default()).removeprefix("@")
+        if name not in self.program.entries:
+            self.unknown(name)
+        if self.again is None:
+            return profiled(Watched(self.artefact, ()), name, args, repeat, self.threads)
+        return profiled(self.again(), name, args, repeat, self.threads)
+
+    def default(self) -> str:
+        """The entry that is called without a name."""
+        return "main" if "main" in self.entries else self.entries[0]
+
+    def export_library(self, file_name: str | Path) -> None:
+        """Write a file that `relay.load_module` loads, and `relay run` runs (`cannot-write`)."""
+        self.artefact.save(file_name)
+
+    def __repr__(self) -> str:
+        return f"<compiled {', '.join([f'@{n}' for n in self.entries])}>"
+
+
+def compiled_module(
+    artefact: Artefact,
+    threads: int | None = None,
+    source: IRModule | None = None,
+    again: "Callable[[], Watched] | None" = None,
+) -> CompiledModule:
+    """A compiled program, and how many threads its loops take (`thread-count`); `again` compiles it with
+    clocks.
+
+    `source` is what it was made of, if that is at hand: failures show the calls that led to them.
+
+    It is of a class of its own, so that calling it leads to the code and not through a method of Python.
+    """
+    made = CompiledModule(artefact, threads, source, again)
+    call: Any = made[made.default()]
+    call = call if isinstance(call, BuiltinFunctionType) else staticmethod(call)
+    made.__class__ = type("CompiledModule", (CompiledModule,), {"__call__": call})
+    return made
+
+
+def own_entries(names: Sequence[str], chosen: Sequence[str] | str | None) -> tuple[str, ...]:
+    """What is compiled: what was chosen, else `@main`, else all that the module defines itself."""
+    if isinstance(chosen, str):
+        chosen = (chosen,)
+    if chosen is not None:
+        return tuple([n.removeprefix("@") for n in chosen])
+    return ("main",) if "main" in names else tuple(names)

@@ -1,0 +1,309 @@
+"""Compiled definitions as functions of CPython: numbers and arrays go in and out without Python in between.
+
+The code that is made here reads Python's objects where CPython and NumPy keep their parts: a float's
+number, an array's address, sizes and flags.  What it does not expect (another type, another base type, an
+array that is not contiguous) goes the long way, through `NativeProgram.evaluate`, which converts or refuses
+it.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from relay.backend.native.host.python_objects import Objects
+from relay.backend.native.host.values import SHARED
+from relay.backend.native.llvm.builder import POINTER, Code, Value, integer
+from relay.backend.native.memory.objects import BOX, EXTERNAL, INTERRUPTED, NEXT, SITE, header, read_leaf
+from relay.backend.native.memory.representation import memory
+from relay.backend.native.memory.tensors import DATA, DIMS, NARROW, elements_at
+from relay.ir.dtype import FLOATS, is_float, to_numpy
+from relay.ir.type import ANY, TensorType, Type, TypeVar
+
+TYPE_AT, FLOAT_AT, ITEMS_AT = 8, 16, 24
+"""Offsets in Python's objects: the type, the number of a float, the items of a tuple."""
+ARRAY_DATA, ARRAY_RANK, ARRAY_DIMS, ARRAY_DESCR, ARRAY_FLAGS = 16, 24, 32, 56, 64
+"""Offsets in NumPy's arrays."""
+READABLE = 0x1 | 0x100
+"""Flags of an array in C order whose elements are aligned."""
+WRITEABLE = 0x400
+NEW_FROM_DESCR, SET_BASE = 94, 282
+"""Places in the table of NumPy's functions."""
+
+DECLARATIONS = """
+declare i64 @PyLong_AsLongLongAndOverflow(ptr, ptr)
+declare ptr @PyLong_FromLongLong(i64)
+declare ptr @PyLong_FromUnsignedLongLong(i64)
+declare ptr @PyFloat_FromDouble(double)
+declare ptr @PyBool_FromLong(i64)
+declare ptr @PyObject_Vectorcall(ptr, ptr, i64, ptr)
+declare ptr @PyCapsule_New(ptr, ptr, ptr)
+declare void @relay_begin(ptr)
+declare void @relay_end(ptr)
+declare i32 @relay_enter(ptr, ptr)
+declare i64 @relay_outside(ptr, ptr)
+declare void @relay_give(ptr, i1)
+declare void @relay_clear(ptr)
+declare ptr @relay_give_away(ptr, ptr)
+declare void @Py_DecRef(ptr)
+declare void @relay_forget(ptr)
+declare void @Py_IncRef(ptr)
+@relay.contexts = global ptr null
+declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
+"""
+
+
+SHORT_FLOATS = frozenset(FLOATS) - {"float32", "float64"}
+
+
+def is_direct(t: Type | None) -> bool:
+    """Whether values of a type are read and written here: numbers that Python has, and arrays."""
+    if not isinstance(t, TensorType) or not isinstance(t.dtype, str) or t.dtype == "string":
+        return False
+    is_short = t.shape == () and t.dtype in SHORT_FLOATS
+    return isinstance(t.shape, tuple) and not is_short and to_numpy(t.dtype) not in NARROW
+
+
+def is_readable(t: Type | None) -> bool:
+    """Whether the sizes of an array are known, or have names of their own."""
+    return isinstance(t, TensorType) and all(isinstance(d, int | TypeVar) or d is ANY for d in axes(t))
+
+
+def axes(t: TensorType) -> tuple[Any, ...]:
+    """The dimensions of a type of known rank."""
+    assert isinstance(t.shape, tuple)
+    return t.shape
+
+
+class Entry:
+    """The code of one definition as CPython calls it."""
+
+    def __init__(
+        self,
+        name: str,
+        start: str,
+        objects: Objects,
+        params: Sequence[Type | None],
+        result: Type | None,
+        is_long: bool,
+    ) -> None:
+        """`start` is the code that works on the box of a context; while a long one runs, so may other threads
+        of Python.
+        """
+        self.is_long = is_long
+        self.params = [t for t in params if isinstance(t, TensorType)]
+        self.start = start
+        self.result = result
+        arguments = [Value(POINTER, "%args"), Value("i64", "%n"), Value(POINTER, "%names")]
+        self.code = Code(name, POINTER, arguments, "")
+        self.objects = objects
+        self.context = Value(POINTER, "")
+        self.number = 0
+
+    def text(self, tensor: int) -> str:
+        """The whole of it; `tensor` is the number of the layout of tensors."""
+        code = self.code
+        self.number = tensor
+        code.do("%count = and i64 %n, 9223372036854775807")
+        count = Value("i64", "%count")
+        self.expect(code.compare("icmp eq", count, integer(len(self.params))))
+        self.expect(code.compare("icmp eq", Value(POINTER, "%names"), Value(POINTER, "null")))
+        given = [code.load(POINTER, code.at(Value(POINTER, "%args"), 8 * i)) for i in range(len(self.params))]
+        sizes: dict[Any, Value] = {}
+        for x, t in zip(given, self.params, strict=True):
+            if t.shape != ():
+                self.expect_array(x, t, sizes)
+        pairs = list(zip(given, self.params, strict=True))
+        numbers = [self.scalar(x, str(t.dtype)) if t.shape == () else None for x, t in pairs]
+        contexts = Value(POINTER, "@relay.contexts")
+        self.context = code.load(POINTER, contexts)
+        self.expect(code.compare("icmp ne", self.context, Value(POINTER, "null")))
+        code.store(code.load(POINTER, code.at(self.context, NEXT)), contexts)
+        box = code.load(POINTER, code.at(self.context, BOX))
+        leaves = [n or self.array(x, t, tensor) for n, (x, t) in zip(numbers, pairs, strict=True)]
+        for i, v in enumerate(leaves):
+            code.store(code.cast("zext", v, memory(v.type)), code.at(box, 8 * i))
+        failed = self.entered()
+        code.branch(code.compare("icmp eq", failed, integer(0, 32)), "done", "failed", likely=True)
+        code.block("done")
+        assert isinstance(self.result, TensorType)
+        found = self.returned(box, self.result)
+        code.do(f"call void @relay_give({self.context}, i1 true)")
+        code.do(f"ret {found}")
+        code.block("failed")
+        site = code.load("i64", code.at(self.context, SITE))
+        code.do(f"call void @relay_clear({self.context})")
+        code.do(f"call void @relay_give({self.context}, i1 true)")
+        code.branch(code.compare("icmp eq", site, integer(INTERRUPTED)), "interrupted", "told")
+        code.block("interrupted")
+        code.do("ret ptr null")
+        code.block("told")
+        code.do(f"ret {self.told(site, given)}")
+        code.block("long")
+        slow = code.load(POINTER, code.at(Value(POINTER, "%ctx"), ITEMS_AT))
+        found = code.set(POINTER, f"call ptr @PyObject_Vectorcall({slow}, ptr %args, i64 %count, ptr %names)")
+        code.do(f"ret {found}")
+        return code.text()
+
+    def entered(self) -> Value:
+        """Whether the program has failed."""
+        code = self.code
+        call = f"call i32 @relay_enter({self.context}, ptr @{self.start})"
+        if not self.is_long:
+            return code.set("i32", call)
+        code.do(f"call void @relay_begin({self.context})")
+        failed = code.set("i32", call)
+        code.do(f"call void @relay_end({self.context})")
+        return failed
+
+    def told(self, site: Value, given: Sequence[Value]) -> Value:
+        """Leave it to Python to say what has failed, and in which call."""
+        code = self.code
+        fail = code.load(POINTER, code.at(Value(POINTER, "%ctx"), ITEMS_AT + 8))
+        number = code.set(POINTER, f"call ptr @PyLong_FromLongLong({site})")
+        row = code.set(POINTER, f"alloca [{len(given) + 1} x ptr]")
+        for i, x in enumerate([number, *given]):
+            code.store(x, code.at(row, 8 * i))
+        what = f"{fail}, {row}, i64 {len(given) + 1}, ptr null"
+        found = code.set(POINTER, f"call ptr @PyObject_Vectorcall({what})")
+        code.do(f"call void @Py_DecRef({number})")
+        return found
+
+    def object(self, name: str) -> Value:
+        """The address of an object of Python."""
+        return self.objects.load(self.code, name)
+
+    def function(self, place: int) -> str:
+        """The address of one of NumPy's functions, as something to call."""
+        return self.object(f"numpy:{place}").ref
+
+    def expect(self, condition: Value) -> None:
+        """Go the long way unless a condition holds."""
+        label = self.code.label()
+        self.code.branch(condition, label, "long", likely=True)
+        self.code.block(label)
+
+    def scalar(self, x: Value, dtype: str) -> Value:
+        """A number out of a Python object of just that kind."""
+        code = self.code
+        kind = code.load(POINTER, code.at(x, TYPE_AT))
+        if dtype == "bool":
+            yes, no = [code.compare("icmp eq", x, self.object(b)) for b in ("True", "False")]
+            self.expect(code.op("or", yes, no))
+            return yes
+        if is_float(dtype):
+            self.expect(code.compare("icmp eq", kind, self.object("float")))
+            number = code.load("double", code.at(x, FLOAT_AT))
+            return number if dtype == "float64" else code.cast("fptrunc", number, "float")
+        self.expect(code.compare("icmp eq", kind, self.object("int")))
+        flag = code.set(POINTER, "alloca i32")
+        number = code.set("i64", f"call i64 @PyLong_AsLongLongAndOverflow({x}, {flag})")
+        self.expect(code.compare("icmp eq", code.load("i32", flag), integer(0, 32)))
+        info = np.iinfo(to_numpy(dtype))
+        if info.min > -(2**63):
+            self.expect(code.compare("icmp sge", number, integer(int(info.min))))
+        if info.max < 2**63 - 1:
+            self.expect(code.compare("icmp sle", number, integer(int(info.max))))
+        bits = 8 * to_numpy(dtype).itemsize
+        return number if bits == 64 else code.cast("trunc", number, f"i{bits}")
+
+    def expect_array(self, x: Value, t: TensorType, sizes: dict[Any, Value]) -> None:
+        """Go the long way unless a Python object is an array of that type, in C order; `sizes` are those of
+        the dimensions that have a name.
+        """
+        code = self.code
+        shape = axes(t)
+        self.expect(code.compare("icmp eq", code.load(POINTER, code.at(x, TYPE_AT)), self.object("ndarray")))
+        descr = self.object(f"dtype:{t.dtype}")
+        self.expect(code.compare("icmp eq", code.load(POINTER, code.at(x, ARRAY_DESCR)), descr))
+        flags = code.load("i32", code.at(x, ARRAY_FLAGS))
+        self.expect(
+            code.compare("icmp eq", code.op("and", flags, integer(READABLE, 32)), integer(READABLE, 32))
+        )
+        rank = code.load("i32", code.at(x, ARRAY_RANK))
+        self.expect(code.compare("icmp eq", rank, integer(len(shape), 32)))
+        dims = code.load(POINTER, code.at(x, ARRAY_DIMS))
+        for i, d in enumerate(shape):
+            if d is ANY:
+                continue
+            size = code.load("i64", code.at(dims, 8 * i))
+            known = integer(d) if isinstance(d, int) else sizes.setdefault(d, size)
+            if known is not size:
+                self.expect(code.compare("icmp eq", size, known))
+
+    def array(self, x: Value, t: TensorType, tensor: int) -> Value:
+        """An object around the elements of an array; both outlive the call, so that nobody counts."""
+        code = self.code
+        shape = axes(t)
+        size = elements_at(len(shape))
+        p = code.set(POINTER, f"alloca [{size} x i8], align 16")
+        code.store(integer(header(tensor, EXTERNAL, 0)), p)
+        code.store(code.load(POINTER, code.at(x, ARRAY_DATA)), code.at(p, DATA))
+        dims = code.load(POINTER, code.at(x, ARRAY_DIMS))
+        for i, d in enumerate(shape):
+            found = integer(d) if isinstance(d, int) else code.load("i64", code.at(dims, 8 * i))
+            code.store(found, code.at(p, DIMS + 8 * i))
+        return p
+
+    def returned(self, box: Value, t: TensorType) -> Value:
+        """The result as a Python object."""
+        code, dtype = self.code, str(t.dtype)
+        if t.shape != ():
+            return self.new_array(code.load(POINTER, box), t)
+        if dtype == "bool":
+            whole = code.cast("zext", read_leaf(code, box, "i1"), "i64")
+            return code.set(POINTER, f"call ptr @PyBool_FromLong({whole})")
+        if is_float(dtype):
+            number = code.cast("fpext", code.load({"float64": "double"}.get(dtype, "float"), box), "double")
+            return code.set(POINTER, f"call ptr @PyFloat_FromDouble({number})")
+        number = code.load(f"i{8 * to_numpy(dtype).itemsize}", box)
+        is_unsigned = dtype[0] == "u"
+        whole = (
+            number if number.type == "i64" else code.cast("zext" if is_unsigned else "sext", number, "i64")
+        )
+        make = "PyLong_FromUnsignedLongLong" if is_unsigned else "PyLong_FromLongLong"
+        return code.set(POINTER, f"call ptr @{make}({whole})")
+
+    def new_array(self, p: Value, t: TensorType) -> Value:
+        """A tensor as an array: a copy of its elements, or, if they are many and nobody else has them,
+        those; null where there is no memory for a copy, which NumPy has said then.
+        """
+        code, shape = self.code, axes(t)
+        size = integer(to_numpy(str(t.dtype)).itemsize)
+        dims = code.set(POINTER, f"alloca [{len(shape)} x i64]")
+        for i, d in enumerate(shape):
+            found = integer(d) if isinstance(d, int) else code.load("i64", code.at(p, DIMS + 8 * i))
+            code.store(found, code.at(dims, 8 * i))
+            size = code.op("mul", size, found)
+        data = code.load(POINTER, code.at(p, DATA))
+        descr = self.object(f"dtype:{t.dtype}")
+        code.do(f"call void @Py_IncRef({descr})")
+
+        def make(elements: Value, flags: int) -> Value:
+            what = f"{self.object('ndarray')}, {descr}, i32 {len(shape)}, {dims}, ptr null"
+            call = f"call ptr {self.function(NEW_FROM_DESCR)}({what}, {elements}, i32 {flags}, ptr null)"
+            return code.set(POINTER, call)
+
+        give, copy, end = code.label(), code.label(), code.label()
+        is_own = code.compare("icmp eq", code.load("i64", p), integer(header(self.number)))
+        is_large = code.compare("icmp uge", size, integer(SHARED))
+        code.branch(code.op("and", is_own, is_large), give, copy)
+        code.block(give)
+        shared = make(data, READABLE | WRITEABLE)
+        whole = code.set(POINTER, f"call ptr @relay_give_away({self.context}, {p})")
+        capsule = code.set(POINTER, f"call ptr @PyCapsule_New({whole}, ptr null, ptr @relay_forget)")
+        code.do(f"call i32 {self.function(SET_BASE)}({shared}, {capsule})")
+        first = code.here
+        code.jump(end)
+        code.block(copy)
+        copied = make(Value(POINTER, "null"), 0)
+        refused, fill = code.here, code.label()
+        code.branch(code.compare("icmp eq", copied, Value(POINTER, "null")), end, fill, likely=False)
+        code.block(fill)
+        target = code.load(POINTER, code.at(copied, ARRAY_DATA))
+        code.do(f"call void @llvm.memcpy.p0.p0.i64({target}, {data}, {size}, i1 false)")
+        code.do(f"call void @relay.release({self.context}, {p})")
+        second = code.here
+        code.jump(end)
+        code.block(end)
+        return code.join([([shared], first), ([copied], refused), ([copied], second)])[0]

@@ -1,0 +1,237 @@
+"""A program compiled: its definitions, called with values of Python."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NoReturn
+
+import numpy as np
+
+from relay.backend.native.host.artefact import Artefact
+from relay.backend.native.host.backtraces import with_calls
+from relay.backend.native.host.builtin_functions import builtin
+from relay.backend.native.host.context import Row, put
+from relay.backend.native.host.context_pool import Contexts
+from relay.backend.native.host.python_objects import TABLE, address_of
+from relay.backend.native.host.values import lack_of_memory
+from relay.backend.native.llvm.builder import POINTER
+from relay.backend.native.llvm.jit import Compiled
+from relay.backend.native.memory.objects import OUT_OF_MEMORY, RAISED, TOO_DEEP
+from relay.backend.native.memory.tensors import settle
+from relay.backend.native.runtime.runtime_library import pool
+from relay.backend.native.runtime.threads import thread_count
+from relay.diagnostic import Diagnostic, RelayError, fail
+from relay.interpreter.arguments import arrange, check_constraints, convert_argument
+from relay.interpreter.code import Code as Interpreted
+from relay.interpreter.value import FunctionValue
+from relay.ir import hooks
+from relay.ir.expr import Function, Tuple, Var
+from relay.ir.module import IRModule
+from relay.ir.type import FuncType, Type
+
+
+class FailedError(Exception):
+    """Compiled code has failed."""
+
+    def __init__(self, site: int, has_changed: bool) -> None:
+        """`site` is the number of the place; references that were given may have changed."""
+        super().__init__(site)
+        self.site = site
+        self.has_changed = has_changed
+
+
+class NativeProgram:
+    """A module as machine code in memory."""
+
+    def __init__(self, mod: IRModule, entries: Sequence[str] = ("main",), threads: int | None = None) -> None:
+        """Compile what some definitions need, which can be called then (`no-native-code`); `threads` is how
+        many its loops take, None leaves it to the process (`thread-count`).
+        """
+        from relay.backend.native.host.compilation import Compilation
+
+        self.load(Compilation(mod, entries).artefact(), threads, mod)
+
+    @classmethod
+    def of(
+        cls, artefact: Artefact, threads: int | None = None, source: IRModule | None = None
+    ) -> "NativeProgram":
+        """Load what has been compiled, of `source` if it is at hand: failures show its calls."""
+        made = cls.__new__(cls)
+        made.load(artefact, threads, source)
+        return made
+
+    def load(self, artefact: Artefact, threads: int | None, source: IRModule | None) -> None:
+        """Bring code and constants into memory."""
+        self.signature = artefact.signature
+        self.source = source
+        self.entries = self.signature.entries
+        self.kept: list[Any] = []
+        self.rows: dict[str, Row] = {}
+        self.enter = pool().enter
+        self.code = Compiled(artefact.codes)
+        self.fill_constants(artefact.constants)
+        self.fill_objects()
+        count = 0 if threads is None else thread_count(threads, "threads")
+        self.contexts = Contexts(self.signature, self.code, count, lambda p, t: NativeFunction(self, p, t))
+
+    def fill_constants(self, images: Sequence[np.ndarray[Any, Any]]) -> None:
+        """Put constant tensors where the code looks for them."""
+        self.images = images
+        addresses = [settle(whole) for whole in images]
+        table = self.code.global_address("relay.constants")
+        for i, number in enumerate(self.signature.parts.constants):
+            put(table + 8 * i, POINTER, addresses[number])
+
+    def fill_objects(self) -> None:
+        """Put the addresses of Python's objects where the code looks for them."""
+        table = self.code.global_address(TABLE)
+        for i, name in enumerate(self.signature.parts.objects):
+            put(table + 8 * i, POINTER, address_of(name))
+
+    def function(self, name: str) -> Callable[..., Any]:
+        """An entry as a function; a builtin one where numbers and arrays go in, and one comes out."""
+        entry = self.entries[name]
+
+        def slow(*args: Any, **named: Any) -> Any:
+            found = self.evaluate(name, *args, **named)
+            is_number = bool(entry.direct) and hasattr(found, "item") and np.ndim(found) == 0
+            return found.item() if is_number else found
+
+        if not entry.direct:
+            slow.__name__ = slow.__qualname__ = name
+            return slow
+
+        def failed(site: int, *args: Any) -> Any:
+            self.fail(site, self.again(name, args, {}))
+
+        made, definition = builtin(name, self.code.address(entry.direct), slow, failed)
+        self.kept.append(definition)
+        return made
+
+    def again(self, entry: str, args: Sequence[Any], named: Mapping[str, Any]) -> Callable[[], Any] | None:
+        """The same call, interpreted; None where the program is not at hand."""
+        source = self.source
+        return None if source is None else lambda: hooks.evaluate(source, f"@{entry}", *args, **named)
+
+    def fail(self, site: int, again: Callable[[], Any] | None = None) -> NoReturn:
+        """Raise the diagnostic of a place where a call has failed, which can be made `again`."""
+        if site == TOO_DEEP:
+            hint = "let the recursion end sooner, or make the call the last thing its function does"
+            fail("recursion-limit", "more calls are open at once than half of the memory holds", hint=hint)
+        if site == OUT_OF_MEMORY:
+            found = lack_of_memory()
+        else:
+            place = self.signature.sites[site - 1]
+            found = RelayError(Diagnostic(place.code, place.message, place.span, hint=place.hint))
+        raise found if again is None else with_calls(found, again)
+
+    def __call__(self, /, *args: Any, **named: Any) -> Any:
+        """The value of the first entry on arguments."""
+        return self.evaluate(next(iter(self.entries)), *args, **named)
+
+    def evaluate(self, entry: str, /, *args: Any, **named: Any) -> Any:
+        """The value of an entry on arguments (`argument-count`, `argument-type`)."""
+        found = self.entries[entry]
+        fn = found.header
+        values = converted(f"@{entry}", fn, args, named, self.signature.mod)
+        try:
+            return self.call(found.start, (), values, [p.type_annotation for p in fn.params], fn.ret_type)
+        except FailedError as failed:
+            site = failed.site
+            can_repeat = not failed.has_changed and not self.signature.parts.callbacks
+        self.fail(site, self.again(entry, args, named) if can_repeat else None)
+
+    def call(
+        self,
+        start: str,
+        first: Sequence[int],
+        args: Sequence[Any],
+        params: Sequence[Type | None],
+        result: Type | None,
+    ) -> Any:
+        """Run a start; `first` are closures that go before the arguments, and stay (`FailedError`)."""
+        assert result is not None
+        row = self.rows.get(start)
+        if row is None:
+            kinds = [POINTER] * len(first) + [x for t in params for x in self.signature.leaves(t)]
+            row = self.rows[start] = Row.of(kinds, self.signature.leaves(result))
+        with self.contexts.one() as context:
+            leaves = list(first)
+            lent: list[Any] | None = None if self.contexts.is_shared else []
+            context.conversion.begin()
+            for a, t in zip(args, params, strict=True):
+                assert t is not None
+                leaves += context.conversion.leaves(a, t, lent)
+            row.given.pack_into(context.room, 0, *leaves)
+            for p in first:
+                self.contexts.keep(0, p)
+            failed = self.enter(context.address, self.code.address(start))
+            written = context.conversion.written_back()
+            if failed and context.site == RAISED:
+                raise self.contexts.callbacks.raised.pop(context.address)
+            if failed:
+                raise FailedError(context.site, bool(written))
+            found = row.found.unpack_from(context.room)
+            given: set[int] = set()
+            value = context.conversion.value(found, result, given)
+            for i in row.pointers:
+                if found[i] not in given:
+                    self.contexts.drop(context.address, found[i])
+            for p in written:
+                self.contexts.drop(context.address, p)
+            return value
+
+
+class NativeFunction(FunctionValue):
+    """A closure of compiled code; it lives as long as this object does."""
+
+    def __init__(self, owner: NativeProgram, address: int, t: FuncType) -> None:
+        """Takes a reference of its own."""
+        owner.contexts.hold(address)
+        self.owner = owner
+        self.address = address
+        self.type = t
+
+    def __call__(self, *args: Any) -> Any:
+        """The value on arguments (`argument-count`, `argument-type`)."""
+        types, owner = self.type.arg_types, self.owner
+        params = tuple([Var(f"x{i}", t) for i, t in enumerate(types)])
+        values = converted("fn", Function(params, Tuple(())), args, {}, owner.signature.mod)
+        start = owner.signature.functions[self.type]
+        with owner.contexts.lock:
+            try:
+                return owner.call(start, (self.address,), values, types, self.type.ret_type)
+            except FailedError as failed:
+                site = failed.site
+        owner.fail(site)
+
+    @property
+    def shown(self) -> str:
+        """What is printed for it."""
+        return str(self.type)
+
+    @property
+    def signature(self) -> Any:
+        """The program that made it."""
+        return self.owner.signature
+
+    def retained(self) -> int:
+        """The closure as an argument of the program that made it."""
+        self.owner.contexts.keep(0, self.address)
+        return self.address
+
+    def __del__(self) -> None:
+        if not self.owner.code.is_gone:
+            self.owner.contexts.let_go(self.address)
+
+
+def converted(
+    name: str, fn: Function, args: Sequence[Any], named: Mapping[str, Any], mod: IRModule
+) -> list[Any]:
+    """Arguments as the parameters of a function want them (`argument-count`, `argument-type`)."""
+    env: dict[Any, Any] = {}
+    given = args
+    if named or len(args) != len(fn.params):
+        given = arrange(Interpreted(name, fn, len(fn.params)), args, named)
+    values = [convert_argument(name, p, x, env, mod) for p, x in zip(fn.params, given, strict=True)]
+    if fn.constraints and values:
+        check_constraints(name, fn, values, mod, mod.facts.setdefault("checked", set()))
+    return values

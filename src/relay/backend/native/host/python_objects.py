@@ -1,0 +1,58 @@
+"""Objects of Python that machine code refers to: a table of addresses, filled when the code is loaded."""
+
+import ctypes
+import sys
+import sysconfig
+from functools import cache
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from relay.backend.native.llvm.builder import POINTER, Code, Value
+from relay.ir.dtype import to_numpy
+
+TABLE = "relay.python"
+PLAIN = {"True": True, "False": False, "float": float, "int": int, "ndarray": np.ndarray}
+
+
+class Objects:
+    """The objects that a program refers to, by name; never freed as long as Python runs."""
+
+    def __init__(self) -> None:
+        """None so far."""
+        self.numbers: dict[str, int] = {}
+
+    def load(self, code: Code, name: str) -> Value:
+        """The address of an object: `float`, `dtype:int32`, `numpy:94` (a function), `context`."""
+        i = self.numbers.setdefault(name, len(self.numbers))
+        return code.load(POINTER, Value(POINTER, f"getelementptr (i8, ptr @{TABLE}, i64 {8 * i})"))
+
+    def text(self) -> str:
+        """The table."""
+        return f"@{TABLE} = global [{max(1, len(self.numbers))} x ptr] zeroinitializer"
+
+
+def address_of(name: str) -> int:
+    """Where an object is in this process."""
+    kind, _, what = name.partition(":")
+    if kind == "dtype":
+        return id(to_numpy(what))
+    if kind == "numpy":
+        return numpy_functions()[int(what)]
+    return id(PLAIN[name])
+
+
+@cache
+def numpy_functions() -> Any:
+    """The table of NumPy's functions for C."""
+    functions = import_module("numpy._core._multiarray_umath")._ARRAY_API
+    get = ctypes.pythonapi.PyCapsule_GetPointer
+    get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    table = get(functions, None)
+    return ctypes.cast(table, ctypes.POINTER(ctypes.c_void_p))
+
+
+def is_supported() -> bool:
+    """Whether Python's objects are laid out as `direct_calls` knows them."""
+    return sys.implementation.name == "cpython" and not sysconfig.get_config_var("Py_GIL_DISABLED")

@@ -1,0 +1,134 @@
+"""What Python has to know of compiled code: entries, functions that come out, places where it may fail."""
+
+import base64
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from relay.backend.native.memory.datatypes import DataTypes
+from relay.diagnostic import Span
+from relay.ir import hooks
+from relay.ir.expr import Function, Tuple, Var
+from relay.ir.module import IRModule, TypeData
+from relay.ir.type import FuncType, GlobalTypeVar
+
+
+class Site(NamedTuple):
+    """A place where a program may fail."""
+
+    code: str
+    message: str
+    span: Span | None
+    hint: str
+
+
+class EntryPoint(NamedTuple):
+    """A definition that Python calls."""
+
+    header: Function
+    """Its parameters and the type of its result, without a body."""
+    start: str
+    """The code that works on the box of a context."""
+    direct: str = ""
+    """The code that CPython calls, where there is some."""
+
+
+class Parts(NamedTuple):
+    """What a signature consists of."""
+
+    entries: dict[str, EntryPoint]
+    functions: dict[FuncType, str]
+    """Code that calls a closure of each type with what is in the box."""
+    sites: list[Site]
+    objects: list[str]
+    """The objects of Python that the code looks up in its table, by name."""
+    constants: list[int]
+    """Which constant is at each place of the table of constants."""
+    results: int
+    slots: int
+    """Leaves of results that come back through the context, and leaves in the box, at most."""
+    layouts: list[tuple[int, tuple[int, ...]]]
+    """Sizes and pointers of objects, by number."""
+    keeps: bool
+    """Whether there are values that stay from one call to the next."""
+    callbacks: list[FuncType]
+    """The types of functions that come in from Python."""
+
+
+class Signature(DataTypes):
+    """What Python has to know of compiled code."""
+
+    def __init__(self, definitions: Mapping[GlobalTypeVar, TypeData], parts: Parts) -> None:
+        """The layouts of objects are numbered as the code has them."""
+        super().__init__(definitions)
+        self.parts = parts
+        self.entries, self.functions, self.sites = parts.entries, parts.functions, parts.sites
+        self.layouts.numbers = {of: i for i, of in enumerate(parts.layouts)}
+        self.mod = IRModule(type_definitions=dict(definitions))
+
+    def plain(self) -> dict[str, Any]:
+        """As numbers, texts, lists and dictionaries."""
+        p = self.parts
+        headers: list[Any] = [e.header for e in p.entries.values()]
+        kinds = [
+            Function((Var("f", t, span=None),), Tuple((), span=None), span=None)
+            for t in (*p.functions, *p.callbacks)
+        ]
+        places = [Var("site", span=s.span) for s in p.sites]
+        return {
+            "graph": packed(Tuple((*headers, *kinds, *places), span=None)),
+            "types": [packed(d) for d in self.definitions.values()],
+            "entries": [[name, e.start, e.direct] for name, e in p.entries.items()],
+            "functions": list(p.functions.values()),
+            "sites": [[s.code, s.message, s.hint] for s in p.sites],
+            "objects": p.objects,
+            "constants": p.constants,
+            "results": p.results,
+            "slots": p.slots,
+            "layouts": [[size, list(pointers)] for size, pointers in p.layouts],
+            "keeps": p.keeps,
+            "callbacks": len(p.callbacks),
+        }
+
+
+def from_plain(said: Mapping[str, Any]) -> Signature:
+    """The inverse of `Signature.plain`."""
+    fields: list[Any] = list(unpacked(said["graph"]).fields)
+    entries = {
+        name: EntryPoint(fields.pop(0), start, direct) for name, start, direct in list(said["entries"])
+    }
+    functions = {fields.pop(0).params[0].type_annotation: start for start in said["functions"]}
+    callbacks = [fields.pop(0).params[0].type_annotation for _ in range(said["callbacks"])]
+    sites = [
+        Site(code, message, at.span, hint)
+        for at, (code, message, hint) in zip(fields, said["sites"], strict=True)
+    ]
+    definitions = {d.header: d for d in map(unpacked, said["types"])}
+    layouts = [(size, tuple(pointers)) for size, pointers in said["layouts"]]
+    counts = said["results"], said["slots"]
+    parts = Parts(
+        entries,
+        functions,
+        sites,
+        said["objects"],
+        said["constants"],
+        *counts,
+        layouts,
+        said["keeps"],
+        callbacks,
+    )
+    return Signature(definitions, parts)
+
+
+def packed(node: Any) -> list[Any]:
+    """A node as its graph, with its spans."""
+    _, (text, arrays, sources, spans) = hooks.pickle_node(node)
+    assert not arrays, "headers have no constants"
+    return [text, sources, base64.b64encode(spans).decode()]
+
+
+def unpacked(said: list[Any]) -> Any:
+    """The inverse of `packed`."""
+    from relay.text.pickling import load_node
+
+    text, sources, spans = said
+    return load_node(text, [], [tuple(s) for s in sources], base64.b64decode(spans))

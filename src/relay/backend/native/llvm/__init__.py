@@ -1,0 +1,1 @@
+"""LLVM IR as text, and machine code made of it."""

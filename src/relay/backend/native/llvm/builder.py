@@ -1,0 +1,294 @@
+"""LLVM IR in the making, as text: values, functions, modules."""
+
+from collections.abc import Generator, Iterable, Sequence
+from contextlib import contextmanager
+
+from relay.backend.native.llvm.vectors import SIZES, element_of, lanes_of, suffix, vector_of
+from relay.backend.native.llvm.vectors import Value as Value
+
+VOID = "void"
+POINTER = "ptr"
+CONTEXT = Value("ptr", "%ctx")
+"""The first parameter of every function: allocator, stack and errors of the thread."""
+ROLLED = ", !llvm.loop !3"
+"""What says at the end of a loop that it is left as it is; the runtime has the note."""
+
+
+def integer(n: int, bits: int = 64) -> Value:
+    """An integer constant."""
+    return Value(f"i{bits}", str(n))
+
+
+class Code:
+    """The body of one function: lines of LLVM IR, in blocks."""
+
+    def __init__(
+        self,
+        name: str,
+        result: str,
+        params: Sequence[Value],
+        attributes: str = "internal tailcc",
+        traits: str = "nounwind",
+    ) -> None:
+        """`params` come after the context; `traits` are what LLVM may know of the function."""
+        self.name = name
+        self.result = result
+        self.params = tuple(params)
+        self.attributes = attributes
+        self.traits = traits
+        self.lines: list[str] = []
+        self.rooms: list[str] = []
+        """Memory of the function's own, which is there from its beginning."""
+        self.types: dict[str, str] = {v.ref: v.type for v in params}
+        """The types of values, by their names."""
+        self.runtime = "relay."
+        """How the names of functions begin that count references: those inside of each module, or (`relay_`)
+        those to call where there are many.
+        """
+        self.count = 0
+        self.here = "entry"
+        """The label of the block that is written to."""
+        self.lanes = 0
+        """How many elements are computed at once; 0 where it is one, and nothing is a vector."""
+        self.mask: Value | None = None
+        """Which lanes count; None if all do."""
+        self.is_partial = False
+        """Whether it may be that no lane counts, so that memory is read by those alone that do."""
+        self.is_rolled = False
+        """Whether LLVM leaves loops as they are: copies of what they do would gain nothing, and take time."""
+
+    def fresh(self) -> str:
+        """A new name."""
+        self.count += 1
+        return f"%v{self.count}"
+
+    def later(self, type_: str) -> Value:
+        """A value that is still to be defined."""
+        v = Value(type_, self.fresh())
+        self.types[v.ref] = type_
+        return v
+
+    def label(self) -> str:
+        """A new name for a block."""
+        self.count += 1
+        return f"b{self.count}"
+
+    def do(self, text: str) -> None:
+        """An instruction without a result."""
+        self.lines.append(f"  {text}")
+
+    def set(self, type_: str, text: str) -> Value:
+        """An instruction with a result."""
+        v = self.later(type_)
+        self.lines.append(f"  {v.ref} = {text}")
+        return v
+
+    def room(self, size: int) -> Value:
+        """Memory of so many bytes, until the function returns."""
+        v = self.later(POINTER)
+        self.rooms.append(f"  {v.ref} = alloca [{size} x i8], align 64")
+        return v
+
+    def op(self, name: str, a: Value, b: Value) -> Value:
+        """A binary operator on values of one type; one of them may be a vector, here and below."""
+        if self.lanes and a.type != b.type:
+            a, b = self.alike(a, b)
+        return self.set(a.type, f"{name} {a}, {b.ref}")
+
+    def compare(self, kind: str, a: Value, b: Value) -> Value:
+        """A comparison: `icmp eq`, `fcmp olt`."""
+        if self.lanes and a.type != b.type:
+            a, b = self.alike(a, b)
+        return self.set(vector_of("i1", lanes_of(a.type)), f"{kind} {a}, {b.ref}")
+
+    def select(self, c: Value, a: Value, b: Value) -> Value:
+        """One of two values."""
+        if self.lanes:
+            if c.type != "i1":
+                a, b = self.spread(a), self.spread(b)
+            elif a.type != b.type:
+                a, b = self.alike(a, b)
+        return self.set(a.type, f"select {c}, {a}, {b}")
+
+    def cast(self, kind: str, a: Value, type_: str) -> Value:
+        """A conversion of each lane: `sext`, `fptrunc`."""
+        wanted = vector_of(type_, lanes_of(a.type))
+        return a if a.type == wanted else self.set(wanted, f"{kind} {a} to {wanted}")
+
+    def intrinsic(self, name: str, *args: Value, flags: str = "") -> Value:
+        """A function that LLVM has for a type and its vectors: `fma`, `sqrt`; with what it may assume."""
+        if self.lanes and any(a.type[0] == "<" for a in args):
+            args = tuple([self.spread(a) for a in args])
+        kind = args[0].type
+        function = f"@llvm.{name}.{suffix(kind)}"
+        return self.set(kind, f"call {flags}{kind} {function}({', '.join(map(str, args))})")
+
+    @contextmanager
+    def rolled(self) -> Generator[None, None, None]:
+        """Loops that are made inside are left as they are."""
+        before, self.is_rolled = self.is_rolled, True
+        try:
+            yield
+        finally:
+            self.is_rolled = before
+
+    def again(self, head: str) -> None:
+        """Go back to where a loop begins."""
+        self.do(f"br label %{head}{ROLLED if self.is_rolled else ''}")
+
+    # --- vectors ---
+
+    @contextmanager
+    def in_lanes(self, lanes: int) -> Generator[None, None, None]:
+        """What is computed inside is computed for so many elements at once."""
+        before = self.lanes, self.mask, self.is_partial
+        self.lanes, self.mask = lanes, None
+        try:
+            yield
+        finally:
+            self.lanes, self.mask, self.is_partial = before
+
+    def alike(self, *values: Value) -> tuple[Value, ...]:
+        """Numbers as vectors, beside others that are."""
+        return tuple([self.spread(v) for v in values])
+
+    def spread(self, v: Value) -> Value:
+        """A number in all lanes; a vector as it is."""
+        if v.type[0] == "<" or not self.lanes:
+            return v
+        kind = vector_of(v.type, self.lanes)
+        if v.ref[0] != "%":
+            return Value(kind, f"splat ({v})")
+        one = self.set(kind, f"insertelement {kind} poison, {v}, i64 0")
+        return self.set(kind, f"shufflevector {one}, {kind} poison, <{self.lanes} x i32> zeroinitializer")
+
+    def gather(self, kind: str, places: Value) -> Value:
+        """What memory holds at the address of each lane that counts; 0 in the others."""
+        found = vector_of(kind, lanes_of(places.type))
+        name = f"@llvm.masked.gather.{suffix(found)}.{suffix(places.type)}"
+        return self.set(found, f"call {found} {name}({places}, {self.marks()}, {found} zeroinitializer)")
+
+    def load_lanes(self, kind: str, p: Value, back: bool = False) -> Value:
+        """What memory holds from an address on, in the lanes that count; the last lane first if `back`."""
+        found = vector_of(kind, self.lanes)
+        mask = self.turned(self.mask) if self.mask is not None and back else self.mask
+        near = f"align {SIZES[kind]}"
+        if mask is None:
+            v = self.load(found, p, f", {near}")
+        else:
+            name = f"@llvm.masked.load.{suffix(found)}.p0"
+            v = self.set(found, f"call {found} {name}(ptr {near} {p.ref}, {mask}, {found} zeroinitializer)")
+        return self.turned(v) if back else v
+
+    def store_lanes(self, v: Value, p: Value) -> None:
+        """Write the lanes that count to memory, from an address on."""
+        near = f"align {SIZES[element_of(v.type)]}"
+        if self.mask is None:
+            self.store(v, p, f", {near}")
+        else:
+            self.do(f"call void @llvm.masked.store.{suffix(v.type)}.p0({v}, ptr {near} {p.ref}, {self.mask})")
+
+    def turned(self, v: Value) -> Value:
+        """The lanes in reverse."""
+        return self.shuffled(v, v, range(lanes_of(v.type))[::-1])
+
+    def shuffled(self, x: Value, y: Value, picks: Sequence[int]) -> Value:
+        """Some lanes of two vectors, which are counted through."""
+        mask = f"<{len(picks)} x i32> <{', '.join([f'i32 {p}' for p in picks])}>"
+        kind = vector_of(element_of(x.type), len(picks))
+        return self.set(kind, f"shufflevector {x}, {y}, {mask}")
+
+    def transposed(self, rows: Sequence[Value]) -> list[Value]:
+        """A square of numbers, its rows as columns: each step interleaves a vector with the one half of them
+        further on.
+        """
+        n, found = len(rows), list(rows)
+        half = n // 2
+        orders = [[x for k in ks for x in (k, n + k)] for ks in (range(half), range(half, n))]
+        for _ in range(n.bit_length() - 1):
+            found = [self.shuffled(found[k], found[k + half], order) for k in range(half) for order in orders]
+        return found
+
+    def marks(self) -> Value:
+        """Which lanes count, as a vector."""
+        return self.mask or Value(f"<{self.lanes} x i1>", "splat (i1 true)")
+
+    def is_any(self, c: Value) -> Value:
+        """Whether a condition holds in a lane that counts."""
+        if c.type == "i1" and not self.is_partial:
+            return c
+        if self.mask is not None:
+            c = self.op("and", c, self.mask)
+        return self.set("i1", f"call i1 @llvm.vector.reduce.or.{suffix(c.type)}({c})")
+
+    def look_up(self, kind: str, table: str, at: Value) -> Value:
+        """An entry of a constant table, for each lane."""
+        places = self.set(
+            vector_of("ptr", lanes_of(at.type)), f"getelementptr inbounds {kind}, ptr {table}, {at}"
+        )
+        return self.gather(kind, places) if lanes_of(at.type) else self.load(kind, places)
+
+    def at(self, p: Value, offset: int | Value) -> Value:
+        """An address some bytes further on."""
+        if offset == 0:
+            return p
+        by = offset if isinstance(offset, Value) else integer(offset)
+        return self.set("ptr", f"getelementptr inbounds i8, {p}, {by}")
+
+    def load(self, type_: str, p: Value, more: str = "") -> Value:
+        """What memory holds."""
+        return self.set(type_, f"load {type_}, {p}{more}")
+
+    def store(self, value: Value, p: Value, more: str = "") -> None:
+        """Write to memory."""
+        self.do(f"store {value}, {p}{more}")
+
+    def jump(self, label: str) -> None:
+        """Go on elsewhere."""
+        self.do(f"br label %{label}")
+
+    def branch(self, c: Value, yes: str, no: str, likely: bool | None = None) -> None:
+        """Go on in one of two places."""
+        weights = {True: ", !prof !0", False: ", !prof !1", None: ""}[likely]
+        self.do(f"br {c}, label %{yes}, label %{no}{weights}")
+
+    def block(self, label: str) -> None:
+        """What follows belongs to that block."""
+        self.lines.append(f"{label}:")
+        self.here = label
+
+    def join(self, arrivals: Sequence[tuple[Sequence[Value], str]]) -> list[Value]:
+        """The values that come in from several blocks, at the start of one."""
+        (first, _), *others = arrivals
+        if not others:
+            return list(first)
+        found: list[Value] = []
+        for i, v in enumerate(first):
+            parts = ", ".join([f"[{values[i].ref}, %{label}]" for values, label in arrivals])
+            found.append(self.set(v.type, f"phi {v.type} {parts}"))
+        return found
+
+    def call(self, result: str, target: str, args: Iterable[Value], how: str = "call tailcc") -> Value | None:
+        """Call a function with the context and arguments; None if it has no result."""
+        text = f"{how} {result} {target}({', '.join([str(a) for a in (CONTEXT, *args)])})"
+        if result == VOID:
+            self.do(text)
+            return None
+        return self.set(result, text)
+
+    def text(self) -> str:
+        """The definition of the function."""
+        params = ", ".join([str(p) for p in (CONTEXT, *self.params)])
+        head = f"define {self.attributes} {self.result} @{self.name}({params}) {self.traits} {{"
+        return "\n".join([head, "entry:", *self.rooms, *self.lines, "}"])
+
+
+def quoted(name: str) -> str:
+    """A name of any characters as LLVM writes it."""
+    if all(c.isalnum() or c in "._-$" for c in name) and name.isascii() and not name[:1].isdigit():
+        return name
+    return (
+        '"'
+        + "".join([chr(c) if 32 < c < 127 and c not in b'"\\' else f"\\{c:02X}" for c in name.encode()])
+        + '"'
+    )

@@ -1,0 +1,63 @@
+"""What kernels are shaped by: the vectors and registers of a machine."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+
+from relay.backend.native.llvm.jit import binding
+from relay.backend.native.memory.representation import SIZES
+
+
+@dataclass(frozen=True)
+class Machine:
+    """Bytes of a vector register, and how many of these a tile has."""
+
+    vector: int
+    registers: int
+    pairs: str = ""
+    """LLVM's name of what multiplies vectors of int16 and adds up the products of neighbours, if there is."""
+
+    def lanes(self, kind: str) -> int:
+        """How many numbers of an LLVM type a vector holds."""
+        return self.vector // SIZES[kind]
+
+    @property
+    def has_masks(self) -> bool:
+        """Whether a part of a vector is as quickly written as all of it."""
+        return self.vector == 64
+
+    @property
+    def is_wide(self) -> bool:
+        """Whether registers hold tiles of three vectors that are high enough."""
+        return self.registers > 16
+
+    def tallest(self, width: int, kind: str = "float") -> int:
+        """The most rows of `width` vectors that registers hold beside a row of the second operand and one
+        number of the first, or both halves of their pairs where these are multiplied one by one.
+        """
+        beside = (width + 1) * (2 if kind == "i32" and not self.pairs else 1)
+        return (self.registers - beside) // width
+
+
+AVX512 = Machine(64, 32, "avx512.pmaddw.d.512")
+"""LLVM makes one instruction of this and the addition after it where the processor has such."""
+AVX512F = Machine(64, 32)
+AVX2 = Machine(32, 16, "avx2.pmadd.wd")
+SSE = Machine(16, 16)
+NEON = Machine(16, 30)
+"""Of the 32 registers, LLVM holds numbers of the first operand in up to three."""
+
+
+def described(features: Mapping[str, bool]) -> Machine:
+    """A machine with these features, as LLVM names them."""
+    if features.get("avx512f"):
+        return AVX512 if features.get("avx512bw") else AVX512F
+    if features.get("avx2") and features.get("fma"):
+        return AVX2
+    return NEON if features.get("neon") else SSE
+
+
+@cache
+def host() -> Machine:
+    """The machine that this process runs on."""
+    return described(dict(binding().get_host_cpu_features()))

@@ -1,0 +1,222 @@
+"""Tensors of rank 1 and more: objects with their sizes and their elements, row-major.
+
+A tensor is an object whose words after the header are the address of its elements, the bytes of the whole
+object, and its sizes.  The elements follow, from the next multiple of 64 bytes.
+"""
+
+from collections.abc import Callable, Sequence
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from relay.backend.native.llvm.builder import Code, Value, integer
+from relay.backend.native.llvm.vectors import OneByOne, Run, element_of, vector_of
+from relay.backend.native.memory.objects import ENDLESS, Layout, Layouts, header, of_memory, read_leaf
+from relay.backend.native.memory.representation import POINTER, SIZES, memory, scalar
+from relay.backend.native.memory.strings import laid_out, texts_of
+from relay.ir.dtype import to_numpy
+from relay.ir.type import TensorType
+
+DATA, BYTES, DIMS = 8, 16, 24
+ALIGNMENT = 64
+FAR = 4
+"""Steps between elements up to which all that lie between are loaded too."""
+TEXTS = 2
+"""The tag of an image whose elements are strings, which follow them."""
+TENSOR = Layout((), 0, ())
+"""The layout of all tensors; size 0 says that the object knows how large it is."""
+
+
+def elements_at(rank: int) -> int:
+    """Where the elements begin, in bytes from the start of the object."""
+    return -(-(DIMS + 8 * rank) // ALIGNMENT) * ALIGNMENT
+
+
+def element_size(t: TensorType) -> int:
+    """Bytes of one element in memory."""
+    return SIZES[scalar(t.dtype)]
+
+
+def new_tensor(code: Code, layouts: Layouts, t: TensorType, dims: Sequence[Value]) -> Value:
+    """A new tensor, its elements not yet written."""
+    start = elements_at(len(dims))
+    known = element_size(t) * prod([int(d.ref) for d in dims if is_constant(d)])
+    size = integer(min(known, ENDLESS))
+    for d in dims:
+        if not is_constant(d):
+            size = code.set("i64", f"call i64 @relay.times({size}, {d})")
+    size = integer(int(size.ref) + start) if is_constant(size) else code.op("add", size, integer(start))
+    p = code.call(POINTER, "@relay.allocate_bytes", [size], "call")
+    assert p is not None
+    code.store(integer(header(layouts.number(TENSOR))), p)
+    code.store(code.at(p, start), code.at(p, DATA))
+    for i, d in enumerate(dims):
+        code.store(d, code.at(p, DIMS + 8 * i))
+    return p
+
+
+def is_constant(v: Value) -> bool:
+    """Whether a value is written as a number."""
+    return v.ref.lstrip("-").isdigit()
+
+
+def element(code: Code, data: Value, leaf: str, number: Value) -> Value:
+    """An element of a tensor."""
+    kind = memory(leaf)
+    return read_leaf(code, code.set(POINTER, f"getelementptr inbounds {kind}, {data}, {number}"), leaf)
+
+
+def set_element(code: Code, data: Value, number: Value, v: Value) -> None:
+    """Write an element of a tensor."""
+    kind = memory(v.type)
+    code.store(
+        code.cast("zext", v, kind), code.set(POINTER, f"getelementptr inbounds {kind}, {data}, {number}")
+    )
+
+
+def loop(
+    code: Code, n: Value, carried: Sequence[Value], body: Callable[[Value, list[Value]], Sequence[Value]]
+) -> list[Value]:
+    """Run `body(i, values)` for `i` from 0 to `n`; the values that it returns go into the next round."""
+    start, head, inside, after = code.here, code.label(), code.label(), code.label()
+    code.jump(head)
+    code.block(head)
+    at = len(code.lines)
+    i = code.later("i64")
+    values = [code.later(v.type) for v in carried]
+    more = code.compare("icmp ult", i, n)
+    code.branch(more, inside, after)
+    code.block(inside)
+    new = body(i, values)
+    one = code.op("add", i, integer(1))
+    end = code.here
+    code.again(head)
+    phis = [f"  {i.ref} = phi i64 [0, %{start}], [{one.ref}, %{end}]"]
+    for v, first, then in zip(values, carried, new, strict=True):
+        phis.append(f"  {v.ref} = phi {v.type} [{first.ref}, %{start}], [{then.ref}, %{end}]")
+    code.lines[at:at] = phis
+    code.block(after)
+    return values
+
+
+def elements(code: Code, data: Value, leaf: str, at: Value | Run) -> Value:
+    """Elements of a tensor, one for each lane."""
+    kind, lanes = memory(leaf), code.lanes
+    if isinstance(at, Run) and at.step in (1, -1):
+        back = at.step < 0
+        p = place_of(code, data, kind, first_of(code, at))
+        found = code.load_lanes(kind, p, back)
+    elif isinstance(at, Run) and 1 < at.step <= FAR:
+        found = every(code, kind, place_of(code, data, kind, first_of(code, at)), at.step)
+    else:
+        where = at.vector() if isinstance(at, Run) else at
+        found = code.gather(
+            kind, code.set(vector_of(POINTER, lanes), f"getelementptr {kind}, {data}, {where}")
+        )
+    return of_memory(code, found, leaf)
+
+
+def every(code: Code, kind: str, p: Value, step: int) -> Value:
+    """Elements of memory that are some steps apart, one for each lane: all are loaded, and some taken."""
+    lanes, mask = code.lanes, code.mask
+    order = [i * step for i in range(lanes)]
+    wide = lanes * step
+    inside = ", ".join([f"i1 {str(i <= order[-1]).lower()}" for i in range(wide)])
+    with code.in_lanes(wide):
+        code.mask = Value(f"<{wide} x i1>", f"<{inside}>")
+        if mask is not None:
+            code.mask = code.op("and", code.shuffled(mask, mask, [i // step for i in range(wide)]), code.mask)
+        found = code.load_lanes(kind, p)
+    return code.shuffled(found, found, order)
+
+
+def set_elements(code: Code, data: Value, at: Run, v: Value) -> None:
+    """Write elements of a tensor from the lanes."""
+    if at.step != 1:
+        raise OneByOne
+    v = code.spread(v)
+    kind = memory(element_of(v.type))
+    code.store_lanes(code.cast("zext", v, kind), place_of(code, data, kind, first_of(code, at)))
+
+
+def first_of(code: Code, at: Run) -> Value:
+    """The place in memory where a run begins."""
+    first = at.first if isinstance(at.first, Value) else integer(at.first)
+    return first if at.step > 0 else code.op("sub", first, integer(code.lanes - 1))
+
+
+def place_of(code: Code, data: Value, kind: str, number: Value) -> Value:
+    """The address of an element; it need not be there if its lane does not count."""
+    return code.set(POINTER, f"getelementptr {kind}, {data}, {number}")
+
+
+NARROW = {to_numpy(f"{sign}int{n}"): np.dtype(f"{sign}int8") for n in (2, 4) for sign in ("", "u")}
+"""What integers of 2 and 4 bits are kept in: arrays of theirs may have anything in the other bits."""
+
+
+def plain(array: Any) -> Any:
+    """An array as machine code holds its elements."""
+    to = NARROW.get(array.dtype)
+    return array if to is None else array.astype(to)
+
+
+def room(size: int) -> Any:
+    """Bytes in memory, the first of them aligned as a tensor is."""
+    whole = np.zeros(size + ALIGNMENT, "uint8")
+    shift = -whole.ctypes.data % ALIGNMENT
+    return whole[shift : shift + size]
+
+
+def image(array: Any, number: int) -> Any:
+    """An array as the bytes of a tensor that is never freed, with its strings; until it is loaded, addresses
+    count from the object.
+    """
+    array = plain(array)
+    start, texts, tag = elements_at(array.ndim), b"", 0
+    if array.dtype == object:
+        places, texts = laid_out(texts_of(array), start + array.nbytes)
+        array, tag = np.asarray(places, "int64").reshape(array.shape), TEXTS
+    end = start + array.nbytes
+    whole = room(end + len(texts))
+    words = [header(number, tag, count=0), start, end, *array.shape]
+    whole[: 8 * len(words)] = np.asarray(words, "uint64").view("uint8")
+    whole[start:end].view(array.dtype).reshape(array.shape)[...] = array
+    whole[end:] = np.frombuffer(texts, "uint8")
+    return whole
+
+
+def settle(whole: Any) -> int:
+    """Where an image is in memory, from now on with addresses that are true."""
+    p = whole.ctypes.data
+    if not is_settled(whole):
+        for words in addresses(whole, int(whole[:DIMS].view("uint64")[DATA // 8])):
+            words += p
+    return p
+
+
+def stored(whole: Any) -> list[Any]:
+    """An image as it was before it was loaded, in pieces."""
+    if not is_settled(whole):
+        return [memoryview(whole)]
+    p = whole.ctypes.data
+    start = int(whole[:DIMS].view("uint64")[DATA // 8]) - p
+    last = addresses(whole, start)[-1]
+    first = whole[: last.ctypes.data + last.nbytes - p].copy()
+    for words in addresses(first, start):
+        words -= p
+    return [memoryview(first), memoryview(whole[len(first) :])]
+
+
+def is_settled(whole: Any) -> bool:
+    """Whether the addresses in an image are true."""
+    return int(whole[:DIMS].view("uint64")[DATA // 8]) >= whole.ctypes.data
+
+
+def addresses(whole: Any, start: int) -> list[Any]:
+    """The words of an image that are addresses, given where its elements begin: of these, and of strings."""
+    words = whole[:DIMS].view("uint64")
+    found = [whole[DATA : DATA + 8].view("uint64")]
+    if int(words[0]) >> 48 == TEXTS:
+        found.append(whole[start : int(words[BYTES // 8])].view("uint64"))
+    return found

@@ -1,0 +1,29 @@
+"""Definitions whose value is computed once and kept as long as the program is: constants with references."""
+
+from relay.backend.native.llvm.builder import Code, Value, integer
+from relay.backend.native.memory.objects import layout, read, retain, write
+from relay.backend.native.program.program import Program, give, received, result_type
+
+HEADER = 8
+"""Bytes before the value: whether it has been computed."""
+
+
+def kept(program: Program, symbol: str, compute: str, leaves: tuple[str, ...]) -> str:
+    """Code that calls `compute` the first time, and gives what it gave every time."""
+    program.keeps = True
+    of = layout(leaves, HEADER)
+    room = Value("ptr", f"@kept.{len(program.pieces)}")
+    code = Code(symbol, result_type(leaves), [])
+    is_there = code.compare("icmp ne", code.load("i64", room), integer(0))
+    code.branch(is_there, "again", "first")
+    code.block("first")
+    found = received(program, code, code.call(result_type(leaves), f"@{compute}", ()), leaves)
+    write(code, of, room, found)
+    code.store(integer(1), room)
+    code.jump("again")
+    code.block("again")
+    values = read(code, of, room, leaves)
+    retain(code, values)
+    give(program, code, leaves, values)
+    memory = f"{room.ref} = internal global [{of.size} x i8] zeroinitializer, align 16"
+    return f"{memory}\n{code.text()}"

@@ -1,0 +1,110 @@
+"""Patterns: whether a value matches, and what its parts are.
+
+A value that ends in a match gives its parts to the variables of the pattern.  Where nobody else holds it, its
+memory is free at once and the parts keep their one reference (Reinking, Xie, de Moura and Leijen, 2021).
+"""
+
+from collections.abc import Container, Sequence
+
+from relay.backend.native.llvm.builder import CONTEXT, Code, Value, integer
+from relay.backend.native.memory.objects import read, release, retain, tag_of
+from relay.backend.native.program.program import Program
+from relay.ir.expr import Expr, Pattern
+from relay.ir.pattern import PatternConstructor, PatternTuple, PatternVar
+from relay.ir.type import TupleType, Type, TypeCall
+
+Row = Sequence[Value]
+Part = tuple[Pattern, Type, Row]
+
+
+def parts(program: Program, code: Code, p: Pattern, t: Type, leaves: Row) -> list[Part]:
+    """The patterns directly inside of one, with what each is for."""
+    if isinstance(p, PatternTuple):
+        assert isinstance(t, TupleType)
+        types: Sequence[Type] = t.fields
+    else:
+        assert isinstance(p, PatternConstructor)
+        types, of = program.cell(p.constructor, t.args if isinstance(t, TypeCall) else ())
+        kinds = [x for u in types for x in program.leaves(u)]
+        leaves = read(code, of, leaves[0], kinds) if p.patterns else ()
+    found: list[Part] = []
+    start = 0
+    for q, u in zip(p.children, types, strict=True):
+        n = len(program.leaves(u))
+        found.append((q, u, leaves[start : start + n]))
+        start += n
+    return found
+
+
+def may_fail(program: Program, code: Code, pattern: Pattern, t: Type, leaves: Row, other: str) -> bool:
+    """Go to `other` unless the pattern matches; returns whether that may happen."""
+    found = False
+    stack: list[Part] = [(pattern, t, leaves)]
+    while stack:
+        p, u, row = stack.pop()
+        if isinstance(p, PatternConstructor):
+            if len(program.mod.type_definitions[p.constructor.belong_to].constructors) > 1:
+                found = True
+                same = code.compare("icmp eq", tag_of(code, row[0]), integer(p.constructor.tag, 16))
+                go_on = code.label()
+                code.branch(same, go_on, other)
+                code.block(go_on)
+            stack += reversed(parts(program, code, p, u, row))
+        elif isinstance(p, PatternTuple):
+            stack += reversed(parts(program, code, p, u, row))
+    return found
+
+
+def taken_apart(
+    program: Program, code: Code, pattern: Pattern, t: Type, leaves: Row, used: Container[Expr], ends: bool
+) -> dict[Expr, Row]:
+    """The variables of a pattern that matches; those that are `used` own their parts.
+
+    `ends` says that the value is given up.
+    """
+    found: dict[Expr, Row] = {}
+    stack: list[Part] = [(pattern, t, leaves)]
+    while stack:
+        p, u, row = stack.pop()
+        if isinstance(p, PatternVar):
+            found[p.var] = row
+        elif isinstance(p, PatternConstructor | PatternTuple):
+            stack += reversed(parts(program, code, p, u, row))
+    owned = [v for name, row in found.items() if name in used for v in row]
+    if ends and is_flat(pattern):
+        give_up(program, code, pattern, t, leaves[0], owned, used)
+    else:
+        retain(code, owned)
+        release(code, leaves if ends else ())
+    return found
+
+
+def is_flat(pattern: Pattern) -> bool:
+    """Whether a pattern is a constructor around variables and wildcards."""
+    nested = any(isinstance(q, PatternConstructor | PatternTuple) for q in pattern.children)
+    return isinstance(pattern, PatternConstructor) and bool(pattern.children) and not nested
+
+
+def give_up(
+    program: Program, code: Code, pattern: Pattern, t: Type, p: Value, owned: Row, used: Container[Expr]
+) -> None:
+    """Give up an instance of a data type but for the parts that are owned now."""
+    assert isinstance(pattern, PatternConstructor)
+    _, of = program.cell(pattern.constructor, t.args if isinstance(t, TypeCall) else ())
+    lost = [
+        v
+        for q, _, row in parts(program, code, pattern, t, [p])
+        for v in row
+        if not (isinstance(q, PatternVar) and q.var in used)
+    ]
+    mine, others, end = code.label(), code.label(), code.label()
+    code.branch(code.compare("icmp eq", code.load("i32", p), integer(1, 32)), mine, others)
+    code.block(mine)
+    release(code, lost)
+    code.do(f"call void @relay.shell({CONTEXT}, {p}, i64 {of.size})")
+    code.jump(end)
+    code.block(others)
+    retain(code, owned)
+    release(code, [p])
+    code.jump(end)
+    code.block(end)

@@ -1,0 +1,224 @@
+"""A module on its way to LLVM IR: what its definitions share."""
+
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+
+from relay.backend.native.kernels.packed_constants import Packed
+from relay.backend.native.llvm.builder import CONTEXT, POINTER, VOID, Code, Value, quoted
+from relay.backend.native.loops.scalars import literal
+from relay.backend.native.memory.datatypes import DataTypes
+from relay.backend.native.memory.objects import (
+    RESULTS,
+    Layout,
+    header,
+    layout,
+    read,
+    release,
+    retain,
+    write,
+)
+from relay.backend.native.memory.strings import loaded
+from relay.backend.native.memory.tensors import DATA
+from relay.backend.native.program.code_dedup import Row, Shared
+from relay.backend.native.program.instrumentation import Watch
+from relay.ir.expr import Constant, Expr, GlobalVar
+from relay.ir.module import IRModule
+from relay.ir.type import FuncType, Type
+from relay.typecheck.query import Types
+
+IN_REGISTERS = 2
+"""Leaves of a result beyond which all of them come back through the context."""
+
+
+def result_type(leaves: Sequence[str]) -> str:
+    """The LLVM type of a result with these leaves."""
+    if not leaves or len(leaves) > IN_REGISTERS:
+        return VOID
+    return leaves[0] if len(leaves) == 1 else f"{{ {', '.join(leaves)} }}"
+
+
+def results_layout(leaves: Sequence[str]) -> Layout:
+    """Where the leaves of a large result are in the context."""
+    return layout(leaves, RESULTS)
+
+
+@dataclass
+class Site:
+    """A place where a program may fail: the code, the message, and the expression."""
+
+    code: str
+    message: str
+    at: Expr
+    hint: str = ""
+
+
+class Program(DataTypes):
+    """A module on its way to LLVM IR."""
+
+    def __init__(self, mod: IRModule) -> None:
+        """`mod` is as `lowering` leaves it."""
+        super().__init__(mod.type_definitions)
+        self.mod = mod
+        self.types = Types(mod)
+        self.sites: list[Site] = []
+        self.pieces: list[str] = []
+        """Functions and data, as text."""
+        self.plain: set[int] = set()
+        """The numbers of those that LLVM need not work hard on: groups and kernels."""
+        self.has_loops = False
+        """Whether the group that is being made has loops that are not cut for the processor."""
+        self.singletons: dict[str, str] = {}
+        self.wrappers = 0
+        self.declared: dict[str, None] = {}
+        self.constants: dict[Constant | Packed, int] = {}
+        """Those that the program has in memory, numbered."""
+        self.table: list[int] = []
+        """Which constant is at each place of the table that the code reads."""
+        self.places: dict[Constant | Packed, int] = {}
+        """Where definitions find theirs in the table."""
+        self.row: Row | None = None
+        """What the group reads that is being made."""
+        self.groups: dict[Hashable, Shared] = {}
+        self.callees: dict[GlobalVar, tuple[str, Sequence[Value]]] = {}
+        """The code of groups, and the address of the constants that it gets."""
+        self.shared: set[str] = set()
+        self.watch: Watch | None = None
+        """Notes when groups of operators begin and end, if the program is profiled."""
+        self.results = 0
+        """The most leaves that a result has that come back through the context."""
+        self.keeps = False
+        """Whether there are values that stay from one call to the next."""
+
+    def declare(self, text: str) -> None:
+        """Note a function from elsewhere that is called."""
+        self.declared.setdefault(text)
+
+    def share(self, name: str, make: Callable[[], str]) -> None:
+        """Add a function that many may call, once."""
+        if name not in self.shared:
+            self.shared.add(name)
+            text = make()
+            self.plain.add(len(self.pieces))
+            self.pieces.append(text)
+
+    def site(self, code: str, message: str, at: Expr, hint: str = "") -> int:
+        """The number of a place where the program may fail."""
+        self.sites.append(Site(code, message, at, hint))
+        return len(self.sites)
+
+    def symbol(self, v: GlobalVar) -> str:
+        """The name of a definition's code."""
+        return quoted(f"def.{v.name_hint}")
+
+    def callee(self, v: GlobalVar) -> tuple[str, Sequence[Value]]:
+        """The code of a definition, and the arguments that it takes before its own."""
+        return self.callees.get(v) or (f"@{self.symbol(v)}", ())
+
+    def constant(self, code: Code, e: Constant | Packed) -> Value:
+        """The address of a constant tensor, or of one packed for a kernel."""
+        if self.row is not None:
+            return self.row.load(code, e)
+        if e not in self.places:
+            self.places[e] = self.placed([e])
+        return code.load(POINTER, self.place(self.places[e]))
+
+    def placed(self, row: Sequence[Constant | Packed]) -> int:
+        """The place of the first of some constants that come next in the table."""
+        first = len(self.table)
+        self.table += [self.constants.setdefault(e, len(self.constants)) for e in row]
+        return first
+
+    def place(self, i: int) -> Value:
+        """A place in the table of constants."""
+        return Value(POINTER, f"getelementptr (i8, ptr @relay.constants, i64 {8 * i})")
+
+    def number(self, code: Code, e: Constant) -> Value:
+        """A constant of rank 0."""
+        assert e.type is not None
+        dtype = str(e.type.dtype)
+        if dtype != "string":
+            return literal(dtype, e.value[()])
+        return loaded(code, code.at(self.constant(code, e), DATA))
+
+    # --- objects that are there from the start ---
+
+    def singleton(self, tag: int) -> Value:
+        """The one instance of a constructor without fields."""
+        name = f"@relay.nothing.{tag}"
+        if name not in self.singletons:
+            word = header(self.layouts.number(layout([])), tag, count=0)
+            self.singletons[name] = f"{name} = internal global [2 x i64] [i64 {word}, i64 0], align 16"
+        return Value(POINTER, name)
+
+    def static_closure(self, v: GlobalVar, t: FuncType) -> Value:
+        """A closure over a definition that takes nothing along."""
+        name = f"@{quoted(f'closure.{v.name_hint}')}"
+        if name not in self.singletons:
+            code = self.wrapper(v, (), t)
+            word = header(self.layouts.number(layout(["i64"])), count=0)
+            self.singletons[name] = (
+                f"{name} = internal global {{ i64, ptr }} {{ i64 {word}, ptr @{code} }}, align 16"
+            )
+        return Value(POINTER, name)
+
+    def wrapper(self, v: GlobalVar, captured: Sequence[Type], t: FuncType) -> str:
+        """Code for a closure: it takes itself, then the arguments, and calls a definition with what it
+        holds.
+        """
+        self.wrappers += 1
+        name = quoted(f"partial.{self.wrappers}.{v.name_hint}")
+        leaves = [x for a in t.arg_types for x in self.leaves(a)]
+        me = Value(POINTER, "%me")
+        params = [Value(x, f"%p{i}") for i, x in enumerate(leaves)]
+        result = self.leaves(t.ret_type)
+        code = Code(name, result_type(result), [me, *params])
+        held = [x for c in captured for x in self.leaves(c)]
+        of = closure_layout(held)
+        values = read(code, of, me, ["i64", *held])[1:]
+        retain(code, values)
+        release(code, [me])
+        target, first = self.callee(v)
+        jump(code, result_type(result), target, [*first, *values, *params])
+        self.pieces.append(code.text())
+        return name
+
+
+def received(program: Program, code: Code, found: Value | None, leaves: Sequence[str]) -> list[Value]:
+    """The leaves of a call's result."""
+    if not leaves:
+        return []
+    if len(leaves) == 1:
+        assert found is not None
+        return [found]
+    if len(leaves) <= IN_REGISTERS:
+        return [code.set(t, f"extractvalue {found}, {i}") for i, t in enumerate(leaves)]
+    program.results = max(program.results, len(leaves))
+    return read(code, results_layout(leaves), CONTEXT, leaves)
+
+
+def give(program: Program, code: Code, kinds: Sequence[str], leaves: Sequence[Value]) -> None:
+    """Return from a function with a result of these leaves."""
+    if not leaves:
+        code.do("ret void")
+    elif len(leaves) == 1:
+        code.do(f"ret {leaves[0]}")
+    elif len(leaves) <= IN_REGISTERS:
+        whole = Value(code.result, "poison")
+        for i, v in enumerate(leaves):
+            whole = code.set(whole.type, f"insertvalue {whole}, {v}, {i}")
+        code.do(f"ret {whole}")
+    else:
+        write(code, results_layout(kinds), CONTEXT, leaves)
+        program.results = max(program.results, len(leaves))
+        code.do("ret void")
+
+
+def closure_layout(held: Sequence[str]) -> Layout:
+    """A closure: the address of its code, then what it holds."""
+    return layout(["i64", *held])
+
+
+def jump(code: Code, result: str, target: str, args: Sequence[Value]) -> None:
+    """A call in tail position."""
+    found = code.call(result, target, args, "musttail call tailcc")
+    code.do("ret void" if found is None else f"ret {found}")
