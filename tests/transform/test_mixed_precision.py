@@ -80,7 +80,7 @@ def test_results_that_others_use_keep_their_type():
 
 def test_the_choice_of_an_operator_of_ones_own_can_be_entered():
     from relay.op.base import Derivative, Elementwise, operator
-    from relay.transform.passes.precision import Precision, precision
+    from relay.op.kind import Precision
 
     @operator("test.twice")
     class Twice(Elementwise):
@@ -96,11 +96,8 @@ def test_the_choice_of_an_operator_of_ones_own_can_be_entered():
     )
     wide = passes.to_mixed_precision(mod)
     assert "test.twice(nn.dense(" in str(wide)
-    precision[Twice] = Precision.FOLLOW
-    try:
-        assert "cast(test.twice(" in str(passes.to_mixed_precision(mod))
-    finally:
-        del precision.entries[Twice]
+    Twice.precision = Precision.FOLLOW
+    assert "cast(test.twice(" in str(passes.to_mixed_precision(mod))
 
 
 def test_what_is_wrong_is_said():

@@ -2,12 +2,12 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from math import prod
 
 from relay.ir.expr import Call, Expr, Op
 from relay.ir.module import IRModule
 from relay.ir.type import TensorType, Type
 from relay.ir.walk import post_order
+from relay.op.base import Operator
 from relay.typecheck.query import Types
 
 
@@ -46,39 +46,12 @@ def multiplications(e: Call, types: Types) -> int:
 
     Shapes must be static.
     """
-    if not isinstance(e.op, Op) or e.op.name not in _REDUCED:
+    op = e.attrs
+    if not isinstance(op, Operator) or type(op).multiplications is Operator.multiplications:
         return 0
-    out, operands = _shape(types.type_of(e)), [_shape(types.type_of(a)) for a in e.args]
-    return _REDUCED[e.op.name](e, out, operands)
+    return op.multiplications(*[_shape(types.type_of(x)) for x in (e, *e.args)])
 
 
 def _shape(t: Type) -> tuple[int, ...]:
     assert isinstance(t, TensorType)
     return t.concrete_shape
-
-
-def _conv(e: Call, out: tuple[int, ...], operands: list[tuple[int, ...]]) -> int:
-    """Each output element reads a window of the weight's elements for its own channel."""
-    weight = operands[1]
-    layout: str = e.attrs["kernel_layout"]
-    return prod(out) * prod(weight) // weight[layout.index("O")]
-
-
-def _conv_transpose(e: Call, out: tuple[int, ...], operands: list[tuple[int, ...]]) -> int:
-    """Each input element is spread over a window of the weight's elements for its own channel."""
-    data, weight = operands[:2]
-    layout: str = e.attrs["kernel_layout"]
-    return prod(data) * prod(weight) // weight[layout.index("I")]
-
-
-def _product(e: Call, out: tuple[int, ...], operands: list[tuple[int, ...]]) -> int:
-    """Each output element is a dot product over the one axis that the result does not have."""
-    transposed = getattr(e.attrs, "transpose_a", False)
-    return prod(out) * operands[0][-2 if transposed else -1]
-
-
-_REDUCED = {
-    **{f"nn.conv{n}d": _conv for n in (1, 2, 3)},
-    **{f"nn.conv{n}d_transpose": _conv_transpose for n in (1, 2, 3)},
-    **dict.fromkeys(("nn.dense", "nn.matmul", "nn.batch_matmul"), _product),
-}

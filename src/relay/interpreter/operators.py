@@ -1,6 +1,5 @@
 """Operators as Python functions of values: as cheap as static types allow, checked where those are open."""
 
-import operator
 from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any, Protocol
@@ -15,22 +14,6 @@ from relay.ir.expr import Call, Expr, Op, Var
 from relay.ir.type import IncompleteType, TensorType, TupleType, Type
 from relay.op.base import Broadcast, Elementwise, Fusion
 
-ON_SCALARS: dict[str, Callable[..., Any]] = {
-    "add": operator.add,
-    "subtract": operator.sub,
-    "multiply": operator.mul,
-    "less": operator.lt,
-    "less_equal": operator.le,
-    "greater": operator.gt,
-    "greater_equal": operator.ge,
-    "equal": operator.eq,
-    "not_equal": operator.ne,
-    "negative": operator.neg,
-}
-"""What Python's operators do to NumPy scalars of one type is the same, at a tenth of the cost of a ufunc."""
-SCALAR_DTYPES = frozenset(
-    {"int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64"}
-)
 UNKNOWN = IncompleteType()
 
 
@@ -52,9 +35,6 @@ def operator_function(world: Typed, e: Call) -> Callable[..., Any]:
     """What to apply to the operands of an operator call."""
     types = [world.type_of(a) or UNKNOWN for a in e.args]
     instance: Any = e.attrs
-    name: str = instance.name
-    if name in ON_SCALARS and all(_is_plain_scalar(t) for t in types):
-        return ON_SCALARS[name]
     function = instance.compile_reference(types)
     if all(_has_static_shape(t) for t in types):
         problem = too_large(instance, types, world.type_of(e))
@@ -62,14 +42,10 @@ def operator_function(world: Typed, e: Call) -> Callable[..., Any]:
     if isinstance(instance, Elementwise):
         return function
     return (
-        BroadcastGuard(name, function)
+        BroadcastGuard(instance.name, function)
         if isinstance(instance, Broadcast)
         else CheckedOperator(instance, function)
     )
-
-
-def _is_plain_scalar(t: Type) -> bool:
-    return isinstance(t, TensorType) and t.shape == () and t.dtype in SCALAR_DTYPES
 
 
 def _has_static_shape(t: Type) -> bool:

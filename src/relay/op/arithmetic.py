@@ -10,7 +10,18 @@ import numpy
 from relay.diagnostic import fail
 from relay.ir.dtype import bits, dtype_name, is_float, is_integer, is_signed
 from relay.ir.expr import Constant, Expr
-from relay.op.base import FLOATING, NUMERIC, Array, Broadcast, Derivative, Domain, Numpy, operator, sample
+from relay.op.base import (
+    FLOATING,
+    NUMERIC,
+    Array,
+    Broadcast,
+    Derivative,
+    Domain,
+    Numpy,
+    Precision,
+    operator,
+    sample,
+)
 from relay.op.conversion import through_wide
 from relay.op.derivative import number, spread, times, unbroadcast, written
 from relay.op.native import Loops, Scalars
@@ -50,6 +61,8 @@ class Add(Arithmetic):
     [11, 12]
     """
 
+    precision = Precision.FOLLOW
+    commutative = True
     ufunc = "add"
     derivative = Derivative.RULES
 
@@ -74,6 +87,7 @@ class Subtract(Arithmetic):
     [-9, -8]
     """
 
+    precision = Precision.FOLLOW
     ufunc = "subtract"
     derivative = Derivative.RULES
 
@@ -100,6 +114,8 @@ class Multiply(Arithmetic):
     [3.0, 4.0]
     """
 
+    precision = Precision.FOLLOW
+    commutative = True
     ufunc = "multiply"
     derivative = Derivative.MULTILINEAR
 
@@ -118,6 +134,8 @@ class Power(Arithmetic):
     [8.0, 3.0]
     """
 
+    computes_in_float64 = True
+    element_cost = 16
     samples = (
         sample("3x5 float32", "5 float32"),
         sample("float64", "float64"),
@@ -221,6 +239,8 @@ class Maximum(Arithmetic):
     [3.0, 5.0]
     """
 
+    precision = Precision.FOLLOW
+    commutative = True
     ufunc = "maximum"
 
     def partials(self, y: Expr, lhs: Expr, rhs: Expr) -> tuple[Expr, Expr]:
@@ -238,6 +258,8 @@ class Minimum(Arithmetic):
     [1.0, 4.0]
     """
 
+    precision = Precision.FOLLOW
+    commutative = True
     ufunc = "minimum"
 
     def partials(self, y: Expr, lhs: Expr, rhs: Expr) -> tuple[Expr, Expr]:
@@ -255,6 +277,8 @@ class Atan2(Arithmetic):
     [0.0, 0.0]
     """
 
+    computes_in_float64 = True
+    element_cost = 16
     dtypes = FLOATING
     ufunc = "arctan2"
     samples = tuple([s for s in PAIRS if "float" in s.operands[0]])

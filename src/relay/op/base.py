@@ -3,10 +3,10 @@ know.
 """
 
 import inspect
+import operator as python
 import typing
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, FrozenInstanceError, dataclass, fields
-from enum import Enum
 from functools import cache
 from math import inf
 from typing import Any, ClassVar, TypeVar, cast, dataclass_transform
@@ -22,6 +22,9 @@ from relay.op.attribute import DTypeName as DTypeName
 from relay.op.attribute import conform, freeze
 from relay.op.builder import make_builder
 from relay.op.conversion import NUMPY_ARITHMETIC, through_wide
+from relay.op.kind import Derivative as Derivative
+from relay.op.kind import Fusion as Fusion
+from relay.op.kind import Precision as Precision
 from relay.op.native import Loops, View
 from relay.op.relation import Typing, relations
 from relay.op.signature import Signature
@@ -32,6 +35,20 @@ Interval = tuple[float, float]
 Domain = Interval | Mapping[str, Interval]
 C = TypeVar("C", bound="type[Operator]")
 
+ON_SCALARS: dict[str, Callable[..., Any]] = {
+    "add": python.add,
+    "subtract": python.sub,
+    "multiply": python.mul,
+    "less": python.lt,
+    "less_equal": python.le,
+    "greater": python.gt,
+    "greater_equal": python.ge,
+    "equal": python.eq,
+    "not_equal": python.ne,
+    "negative": python.neg,
+}
+"""Python's operators that do what NumPy's functions do to scalars of one type."""
+
 FLOATING = frozenset(FLOATS)
 INTEGRAL = frozenset(INTEGERS)
 NUMERIC = FLOATING | INTEGRAL
@@ -39,49 +56,6 @@ BOOLEAN = frozenset({"bool"})
 ANY_DTYPE = frozenset(BASE_TYPES)
 ANY_NUMBER = ANY_DTYPE - {"string"}
 """Base types that have a zero and a one."""
-
-
-class Fusion(Enum):
-    """How an operator combines with its neighbours in one loop."""
-
-    ELEMENTWISE = "elementwise"
-    BROADCAST = "broadcast"
-    INJECTIVE = "injective"
-    REDUCTION = "reduction"
-    KERNEL = "kernel"
-    OPAQUE = "opaque"
-
-
-class Derivative(Enum):
-    """Which rule gives an operator its derivative."""
-
-    PARTIALS = "partials"
-    """`partials(y, *xs)`: elementwise; gives both modes."""
-    TRANSPOSE = "transpose"
-    """`transpose(g, *xs)`: linear in its floating operands together; gives both modes."""
-    MULTILINEAR = "transpose of each operand"
-    """`transpose(g, *xs)`: linear in each floating operand alone; gives both modes."""
-    RULES = "vjp and jvp"
-    """`vjp` and `jvp`, one each."""
-    DECOMPOSITION = "decomposition"
-    """From its decomposition into other operators."""
-    ZERO = "not differentiable"
-    """Its result does not vary smoothly (integers, comparisons): cotangents are zero."""
-
-    @property
-    def methods(self) -> tuple[str, ...]:
-        """The rules that an operator of this kind has."""
-        match self:
-            case Derivative.PARTIALS:
-                return ("partials",)
-            case Derivative.TRANSPOSE | Derivative.MULTILINEAR:
-                return ("transpose",)
-            case Derivative.RULES:
-                return ("vjp", "jvp")
-            case Derivative.DECOMPOSITION:
-                return ("decompose",)
-            case Derivative.ZERO:
-                return ()
 
 
 @dataclass(frozen=True)
@@ -128,6 +102,19 @@ class Operator:
     name: ClassVar[str] = ""
     fusion: ClassVar[Fusion] = Fusion.OPAQUE
     derivative: ClassVar[Derivative | None] = None
+    precision: ClassVar[Precision] = Precision.NEVER
+    commutative: ClassVar[bool] = False
+    """Whether its two operands may change places: patterns match both orders, and equal calls are one."""
+    computes: ClassVar[bool] = True
+    """Whether each element takes arithmetic: not where elements are only moved, filled or converted."""
+    keeps_order: ClassVar[bool] = False
+    """Whether the result has the elements of the first operand in their order in memory."""
+    rereads: ClassVar[bool] = False
+    """Whether it may read one element of an operand for several of the result."""
+    element_cost: ClassVar[int] = 1
+    """Instructions that compute an element of the result, about."""
+    computes_in_float64: ClassVar[bool] = False
+    """Whether machine code computes float32 in float64."""
     dtypes: ClassVar[frozenset[str]] = ANY_DTYPE
     signature: ClassVar[str | None] = None
     """`"(..., n, k) t, (m, k) t -> (..., n, m) t"`, in the language of `relay.op.signature`."""
@@ -182,6 +169,12 @@ class Operator:
         """
         return self.results
 
+    def multiplications(self, out: Sequence[int], *operands: Sequence[int]) -> int:
+        """How many multiply-accumulates a call takes, by the shapes of result and operands: what profiles
+        count for products of matrices and convolutions.
+        """
+        return 0
+
     def check_dtype(self, t: Typing, operand: Type) -> None:
         """Demand `dtypes` of a tensor operand."""
         if self.dtypes is not ANY_DTYPE and not isinstance(t.resolve(operand), TupleType):
@@ -207,7 +200,7 @@ class Operator:
         Types may be open (`Tensor[s, bt]`).  The caller holds `numpy.errstate(all="ignore")`.
         """
         if self.ufunc and all(isinstance(a, TensorType) and a.dtype in NUMPY_ARITHMETIC for a in types):
-            return getattr(numpy, self.ufunc)
+            return numpy_function(self.ufunc, types)
         return self._reference_of_texts if any(map(may_have_texts, types)) else self._unboxed_reference
 
     def _unboxed_reference(self, *arrays: Any) -> Any:
@@ -252,6 +245,14 @@ def _refused(self: Operator, name: str, *_: Any) -> None:
 
 
 Operator.__setattr__ = Operator.__delattr__ = _refused
+
+
+def numpy_function(ufunc: str, types: Sequence[Type]) -> Callable[..., Any]:
+    """A NumPy function, or Python's operator for it on scalars, which takes a tenth of the time."""
+    on_scalars = ON_SCALARS.get(ufunc)
+    if on_scalars and all(isinstance(t, TensorType) and t.shape == () and t.dtype != "bool" for t in types):
+        return on_scalars
+    return getattr(numpy, ufunc)
 
 
 def unboxed(value: Any) -> Any:
@@ -461,6 +462,8 @@ class Injective(Operator):
     """Each element of the result is one element of an operand, elsewhere."""
 
     fusion = Fusion.INJECTIVE
+    computes = False
+    precision = Precision.FOLLOW
 
 
 class Reduction(Operator):

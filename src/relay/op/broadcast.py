@@ -5,7 +5,18 @@ from typing import Any
 
 from relay.ir.expr import Expr
 from relay.ir.type import TensorType, Type
-from relay.op.base import NUMERIC, Array, Broadcast, Derivative, Fusion, Numpy, Operator, operator, sample
+from relay.op.base import (
+    NUMERIC,
+    Array,
+    Broadcast,
+    Derivative,
+    Fusion,
+    Numpy,
+    Operator,
+    Precision,
+    operator,
+    sample,
+)
 from relay.op.conversion import accumulator, accumulator_name
 from relay.op.create import check_shape
 from relay.op.derivative import masked, number, spread, unbroadcast
@@ -176,6 +187,7 @@ class Where(Operator):
     [1, 0]
     """
 
+    precision = Precision.FOLLOW
     fusion = Fusion.BROADCAST
     derivative = Derivative.TRANSPOSE
     samples = (

@@ -47,6 +47,7 @@ def refuse_strings(t: Checker, *dtypes: DType) -> None:
 class Conversion(Operator):
     """The operand's shape, in another base type."""
 
+    computes = False
     fusion = Fusion.ELEMENTWISE
 
     def extent(self, b: Loops, data: View, *like: View) -> Sequence[Any]:

@@ -39,6 +39,7 @@ class Equal(Comparison):
     [False, True, False]
     """
 
+    commutative = True
     ufunc = "equal"
 
     def native(self, b: Scalars, lhs: Any, rhs: Any) -> Any:
@@ -53,6 +54,7 @@ class NotEqual(Comparison):
     [True, False, True]
     """
 
+    commutative = True
     ufunc = "not_equal"
 
     def native(self, b: Scalars, lhs: Any, rhs: Any) -> Any:

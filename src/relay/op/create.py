@@ -21,6 +21,7 @@ from relay.op.base import (
     Fusion,
     Numpy,
     Operator,
+    Precision,
     operator,
     sample,
 )
@@ -41,6 +42,7 @@ def check_shape(t: Typing, shape: Sequence[int], name: str = "shape") -> tuple[i
 class Fill(Operator):
     """A tensor of one value."""
 
+    computes = False
     fusion = Fusion.ELEMENTWISE
     derivative = Derivative.ZERO
     samples = (
@@ -102,6 +104,7 @@ class Full(Operator):
     [[7, 7], [7, 7]]
     """
 
+    computes = False
     fusion = Fusion.BROADCAST
     derivative = Derivative.TRANSPOSE
     samples = (
@@ -282,6 +285,7 @@ def _length(start: int | float, stop: Any, step: int | float) -> int:
 class FillLike(Elementwise):
     """One value in the shape and base type of the operand."""
 
+    computes = False
     derivative = Derivative.ZERO
     dtypes = ANY_NUMBER
     carried = ("data",)
@@ -295,6 +299,8 @@ class ZerosLike(FillLike):
     relay> zeros_like([1.5, 2.5])
     [0.0, 0.0]
     """
+
+    precision = Precision.FOLLOW
 
     def reference(self, np: Numpy, data: Array) -> Array:
         return np.zeros_like(data)
@@ -312,6 +318,8 @@ class OnesLike(FillLike):
     [1.0, 1.0]
     """
 
+    precision = Precision.FOLLOW
+
     def reference(self, np: Numpy, data: Array) -> Array:
         return np.ones_like(data)
 
@@ -328,6 +336,7 @@ class FullLike(Operator):
     [7.0, 7.0]
     """
 
+    computes = False
     fusion = Fusion.BROADCAST
     derivative = Derivative.TRANSPOSE
     carried = ("data",)

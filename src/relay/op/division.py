@@ -15,7 +15,7 @@ from relay.ir.dtype import INTEGERS, dtype_name, is_integer
 from relay.ir.expr import Expr
 from relay.ir.type import TensorType, Type
 from relay.op.arithmetic import Arithmetic, Tangents, any_true
-from relay.op.base import Array, Derivative, Domain, Numpy, operator, sample
+from relay.op.base import Array, Derivative, Domain, Numpy, Precision, operator, sample
 from relay.op.conversion import NUMPY_ARITHMETIC, accumulator_name, through_wide
 from relay.op.derivative import number, times, unbroadcast
 from relay.op.native import Scalars
@@ -143,6 +143,8 @@ class Divide(Division):
     [3, -3]
     """
 
+    element_cost = 4
+    precision = Precision.FOLLOW
     ufunc = "divide"
     integer = truncated_quotient
     derivative = Derivative.RULES
@@ -172,6 +174,7 @@ class FloorDivide(Division):
     [3, -4]
     """
 
+    element_cost = 4
     ufunc = "floor_divide"
     integer = floor_quotient
     derivative = Derivative.ZERO
@@ -222,6 +225,8 @@ class Mod(Remainder):
     [1, -1]
     """
 
+    element_cost = 4
+
 
 @operator("floor_mod")
 class FloorMod(Division):
@@ -231,6 +236,7 @@ class FloorMod(Division):
     [1, 2]
     """
 
+    element_cost = 4
     ufunc = "remainder"
     integer = floor_rest
 

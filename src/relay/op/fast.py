@@ -18,6 +18,7 @@ class FastExp(Exp):
     [1.0]
     """
 
+    element_cost = 8
     samples = SAMPLES
 
     def native(self, b: Scalars, data: Any) -> Any:
@@ -32,6 +33,7 @@ class FastErf(Erf):
     [0.0]
     """
 
+    element_cost = 8
     samples = SAMPLES
 
     def native(self, b: Scalars, data: Any) -> Any:
@@ -46,6 +48,7 @@ class FastTanh(Tanh):
     [0.0]
     """
 
+    element_cost = 8
     samples = SAMPLES
 
     def native(self, b: Scalars, data: Any) -> Any:

@@ -43,6 +43,7 @@ class Gather(Rearrangement):
     [[1, 1], [4, 3]]
     """
 
+    rereads = True
     builder_order = ("data", "axis", "indices")
     samples = (
         sample("3x4 float32", numpy.array([[0, 3, -1], [1, 1, 2]]), axis=1),
@@ -93,6 +94,7 @@ class GatherND(Rearrangement):
     [2, 3]
     """
 
+    rereads = True
     samples = (
         sample("3x4 float32", numpy.array([[0, 2, 1], [3, -1, 0]])),
         sample("3x4 int4", numpy.array([[2, 0]])),
@@ -171,6 +173,7 @@ class AdvIndex(Injective):
     [2, 4]
     """
 
+    rereads = True
     derivative = Derivative.TRANSPOSE
     samples = (
         sample(("3x4 float32", numpy.array([0, 2, -1]))),

@@ -214,6 +214,7 @@ class Tile(Rearrangement):
     [[1, 2, 1, 2], [1, 2, 1, 2]]
     """
 
+    rereads = True
     samples = (
         sample("2x3 float32", reps=(2,)),
         sample("3 int4", reps=(2, 1, 2)),
@@ -258,6 +259,7 @@ class Repeat(Rearrangement):
     [1, 1, 2, 2]
     """
 
+    rereads = True
     samples = (
         sample("2x3 float32", repeats=2, axis=1),
         sample("2x3 int4", repeats=3),
@@ -308,6 +310,7 @@ class Meshgrid(Injective):
     ([[1, 1, 1], [2, 2, 2]], [[3, 4, 5], [3, 4, 5]])
     """
 
+    rereads = True
     derivative = Derivative.TRANSPOSE
     samples = (
         sample(("2 float32", "3 float32")),

@@ -34,6 +34,7 @@ BITS = (
 class Logical(Broadcast):
     """A function of two truth values; both operands are evaluated (`&&` and `||` are not operators)."""
 
+    commutative = True
     dtypes = BOOLEAN
     derivative = Derivative.ZERO
     samples = TRUTHS
@@ -42,6 +43,7 @@ class Logical(Broadcast):
 class Bitwise(Broadcast):
     """A function of the bits of two numbers."""
 
+    commutative = True
     dtypes = INTEGRAL | BOOLEAN
     derivative = Derivative.ZERO
     samples = (*BITS, *TRUTHS)

@@ -16,6 +16,7 @@ from relay.op.base import (
     Derivative,
     Elementwise,
     Numpy,
+    Precision,
     operator,
     sample,
 )
@@ -58,6 +59,7 @@ class Abs(Elementwise):
     [1.5, 2.0]
     """
 
+    precision = Precision.FOLLOW
     dtypes = NUMERIC
     ufunc = "abs"
     derivative = Derivative.PARTIALS
@@ -85,6 +87,7 @@ class Negative(Elementwise):
     [-1.5, 2.0]
     """
 
+    precision = Precision.FOLLOW
     dtypes = NUMERIC
     ufunc = "negative"
     derivative = Derivative.TRANSPOSE
@@ -105,6 +108,7 @@ class Exp(Smooth):
     [1.0, 0.0]
     """
 
+    element_cost = 16
     ufunc = "exp"
 
     def partials(self, y: Expr, data: Expr) -> tuple[Expr, ...]:
@@ -122,6 +126,7 @@ class Log(Smooth):
     [0.0, -inf]
     """
 
+    element_cost = 16
     ufunc = "log"
     domain = (0, math.inf)
 
@@ -140,6 +145,8 @@ class Log2(Smooth):
     [3.0, -1.0]
     """
 
+    computes_in_float64 = True
+    element_cost = 16
     ufunc = "log2"
     domain = (0, math.inf)
 
@@ -158,6 +165,8 @@ class Log10(Smooth):
     [1.0, 0.0]
     """
 
+    computes_in_float64 = True
+    element_cost = 16
     ufunc = "log10"
     domain = (0, math.inf)
 
@@ -176,6 +185,7 @@ class Sqrt(Smooth):
     [2.0, 1.5]
     """
 
+    element_cost = 4
     ufunc = "sqrt"
     domain = (0, math.inf)
 
@@ -194,6 +204,7 @@ class Rsqrt(Smooth):
     [0.5, 2.0]
     """
 
+    element_cost = 16
     domain = (0, math.inf)
 
     def reference(self, np: Numpy, data: Array) -> Array:
@@ -214,6 +225,8 @@ class Erf(Smooth):
     relay> erf([0.0, 10.0])
     [0.0, 1.0]
     """
+
+    element_cost = 16
 
     def reference(self, np: Numpy, data: Array) -> Array:
         if data.ndim == 0 and np is numpy:
@@ -286,6 +299,9 @@ class Sigmoid(Smooth):
     relay> sigmoid([0.0, -1000.0, 1000.0])
     [0.5, 0.0, 1.0]
     """
+
+    element_cost = 16
+    precision = Precision.FOLLOW
 
     def reference(self, np: Numpy, data: Array) -> Array:
         e, one = np.exp(np.negative(np.abs(data))), np.ones_like(data)

@@ -29,6 +29,8 @@ class Rearrangement(Injective):
 class Reshaping(Rearrangement):
     """The same elements in the same order."""
 
+    keeps_order = True
+
     def transpose(self, g: Expr, data: Expr, *like: Expr) -> tuple[Expr | None, ...]:
         return shaped_like(g, data), *(None,) * len(like)
 

@@ -17,6 +17,7 @@ from relay.op.base import (
     Fusion,
     Numpy,
     Operator,
+    Precision,
     operator,
     sample,
 )
@@ -118,6 +119,8 @@ class Copy(Elementwise):
     [1, 2]
     """
 
+    computes = False
+    precision = Precision.FOLLOW
     derivative = Derivative.TRANSPOSE
     samples = (*NUMBERS, sample("2x3 bool"))
 
@@ -139,6 +142,7 @@ class Clip(Elementwise):
     [0.0, 0.5, 6.0]
     """
 
+    precision = Precision.FOLLOW
     dtypes = NUMERIC
     derivative = Derivative.RULES
     samples = (

@@ -281,6 +281,7 @@ class SlidingWindow(Injective):
     [[1, 2], [2, 3], [3, 4]]
     """
 
+    rereads = True
     derivative = Derivative.TRANSPOSE
     samples = (
         sample("2x3x8x9 float32", axis=1, window_shape=(3, 4, 5), strides=(1, 2, 3)),

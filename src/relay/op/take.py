@@ -30,6 +30,7 @@ class Take(Rearrangement):
     [30, 10, 30]
     """
 
+    rereads = True
     samples = (
         sample("5x4 float32", numpy.array([[0, 4, 2], [1, 9, -1]]), axis=0),
         sample("5x4 int4", numpy.array([19, 20]), mode="wrap"),

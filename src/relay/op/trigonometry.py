@@ -4,7 +4,7 @@ import math
 from typing import Any
 
 from relay.ir.expr import Expr
-from relay.op.base import operator
+from relay.op.base import Precision, operator
 from relay.op.derivative import number, times
 from relay.op.math import Smooth
 from relay.op.native import Scalars
@@ -19,6 +19,8 @@ class Sin(Smooth):
     [0.0]
     """
 
+    computes_in_float64 = True
+    element_cost = 16
     ufunc = "sin"
 
     def partials(self, y: Expr, data: Expr) -> tuple[Expr, ...]:
@@ -36,6 +38,8 @@ class Cos(Smooth):
     [1.0]
     """
 
+    computes_in_float64 = True
+    element_cost = 16
     ufunc = "cos"
 
     def partials(self, y: Expr, data: Expr) -> tuple[Expr, ...]:
@@ -53,6 +57,8 @@ class Tan(Smooth):
     [0.0]
     """
 
+    computes_in_float64 = True
+    element_cost = 16
     ufunc = "tan"
     domain = (-1.5, 1.5)
 
@@ -71,6 +77,8 @@ class Sinh(Smooth):
     [0.0]
     """
 
+    computes_in_float64 = True
+    element_cost = 16
     ufunc = "sinh"
 
     def partials(self, y: Expr, data: Expr) -> tuple[Expr, ...]:
@@ -88,6 +96,8 @@ class Cosh(Smooth):
     [1.0]
     """
 
+    computes_in_float64 = True
+    element_cost = 16
     ufunc = "cosh"
 
     def partials(self, y: Expr, data: Expr) -> tuple[Expr, ...]:
@@ -105,6 +115,8 @@ class Tanh(Smooth):
     [0.0, 1.0]
     """
 
+    element_cost = 16
+    precision = Precision.FOLLOW
     ufunc = "tanh"
 
     def partials(self, y: Expr, data: Expr) -> tuple[Expr, ...]:
@@ -122,6 +134,8 @@ class Asin(Smooth):
     [0.0]
     """
 
+    computes_in_float64 = True
+    element_cost = 16
     ufunc = "arcsin"
     domain = (-1, 1)
 
@@ -140,6 +154,8 @@ class Acos(Smooth):
     [0.0]
     """
 
+    computes_in_float64 = True
+    element_cost = 16
     ufunc = "arccos"
     domain = (-1, 1)
 
@@ -159,6 +175,8 @@ class Atan(Smooth):
     [0.0]
     """
 
+    computes_in_float64 = True
+    element_cost = 16
     ufunc = "arctan"
 
     def partials(self, y: Expr, data: Expr) -> tuple[Expr, ...]:
@@ -176,6 +194,8 @@ class Asinh(Smooth):
     [0.0]
     """
 
+    computes_in_float64 = True
+    element_cost = 16
     ufunc = "arcsinh"
 
     def partials(self, y: Expr, data: Expr) -> tuple[Expr, ...]:
@@ -193,6 +213,8 @@ class Acosh(Smooth):
     [0.0]
     """
 
+    computes_in_float64 = True
+    element_cost = 16
     ufunc = "arccosh"
     domain = (1, math.inf)
 
@@ -211,6 +233,8 @@ class Atanh(Smooth):
     [0.0]
     """
 
+    computes_in_float64 = True
+    element_cost = 16
     ufunc = "arctanh"
     domain = (-1, 1)
 

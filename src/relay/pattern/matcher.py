@@ -36,9 +36,6 @@ from relay.pattern.patterns import (
     WildcardPattern,
 )
 
-COMMUTATIVE = frozenset(
-    {"add", "multiply", "maximum", "minimum", "equal", "not_equal", "logical_and", "logical_or"}
-)
 FUSION_CODES = {
     Fusion.ELEMENTWISE: 0, Fusion.BROADCAST: 1, Fusion.INJECTIVE: 2, Fusion.REDUCTION: 3, Fusion.KERNEL: 4,
     Fusion.OPAQUE: 8,
@@ -165,7 +162,7 @@ class Matcher:
         if (yield self.every(p.args, e.args)):
             return True
         self.forget(mark)
-        if len(e.args) != 2 or not isinstance(e.op, Op) or e.op.name not in COMMUTATIVE:
+        if len(e.args) != 2 or not isinstance(e.op, Op) or not e.attrs.commutative:
             return False
         return (yield self.visit(p.op, e.op)) and (yield self.every(p.args, e.args[::-1]))
 

@@ -14,6 +14,7 @@ from relay.op.base import (
     Elementwise,
     Fusion,
     Numpy,
+    Precision,
     family,
     operator,
     sample,
@@ -146,6 +147,7 @@ class Relu(Elementwise):
     [0.0, 2.0]
     """
 
+    precision = Precision.FOLLOW
     dtypes = NUMERIC
     derivative = Derivative.RULES
     samples = (sample("3x4 float32"), sample("float32"), sample("5 int8"), sample("0 float16"))
@@ -174,6 +176,7 @@ class LeakyRelu(Elementwise):
     [-0.5, 2.0]
     """
 
+    precision = Precision.FOLLOW
     alpha: float = 0.01
     dtypes = FLOATING
     derivative = Derivative.PARTIALS
@@ -201,6 +204,7 @@ class PRelu(SameType):
     [[-0.5, -0.25]]
     """
 
+    precision = Precision.FOLLOW
     axis: int = 1
     dtypes = FLOATING
     fusion = Fusion.BROADCAST

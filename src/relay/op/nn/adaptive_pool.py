@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from relay.ir.type import Dim
-from relay.op.base import FLOATING, Array, Numpy, family, operator, sample
+from relay.op.base import FLOATING, Array, Numpy, Precision, family, operator, sample
 from relay.op.conversion import accumulator
 from relay.op.native import Index, Loops
 from relay.op.nn.layout import Spatial, per_axis, spread
@@ -111,6 +111,8 @@ class Parts3D(Parts):
 class AdaptiveMaxPool(Greatest, Parts):
     """The greatest element of each part."""
 
+    precision = Precision.FOLLOW
+
     def reference(self, np: Numpy, data: Array) -> Array:
         return self.parts(np, data, np.max)
 
@@ -119,6 +121,7 @@ class AdaptiveMaxPool(Greatest, Parts):
 class AdaptiveAvgPool(Average, Parts):
     """The mean of each part."""
 
+    precision = Precision.FOLLOW
     dtypes = FLOATING
 
     def reference(self, np: Numpy, data: Array) -> Array:

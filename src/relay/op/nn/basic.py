@@ -16,6 +16,7 @@ from relay.op.base import (
     Injective,
     Numpy,
     Operator,
+    Precision,
     builders,
     operator,
     sample,
@@ -36,6 +37,7 @@ class BiasAdd(SameType):
     [[11.0, 22.0]]
     """
 
+    precision = Precision.FOLLOW
     axis: int = 1
     dtypes = NUMERIC
     fusion = Fusion.BROADCAST
@@ -85,6 +87,7 @@ class Dropout(Operator):
     ([1.0, 2.0], [1.0, 1.0])
     """
 
+    precision = Precision.FOLLOW
     rate: float = 0.5
     dtypes = FLOATING
     results = 2

@@ -8,7 +8,7 @@ from relay.ir.dim import floor_divide
 from relay.ir.dtype import to_numpy
 from relay.ir.expr import Expr
 from relay.ir.type import Dim, TensorType, Type
-from relay.op.base import NUMERIC, Array, Derivative, Kernel, Numpy, family, operator, sample
+from relay.op.base import NUMERIC, Array, Derivative, Kernel, Numpy, Precision, family, operator, sample
 from relay.op.native import Index, Loops, View, WindowProduct
 from relay.op.nn.contract import common_type, matmul
 from relay.op.nn.conv_rules import Convolved, Part, with_one_filter_each, with_several_filters
@@ -127,10 +127,17 @@ class Convolution(Kernel):
 class ForwardConvolution(Convolution):
     """Slides each filter over the padded data and sums products."""
 
+    precision = Precision.ALWAYS
+
     @property
     def kernel_axes(self) -> str:
         """`OIHW`."""
         return "OI" + SPATIAL[self.rank]
+
+    def multiplications(self, out: Sequence[int], *operands: Sequence[int]) -> int:
+        """Each element of the result reads a window of the weight's elements for its channel."""
+        weight, layout = operands[1], str(self["kernel_layout"])
+        return prod(out) * prod(weight) // weight[layout.index("O")]
 
     def infer(self, t: Typing, data: Type, weight: Type) -> Type:
         a = self.attributes()

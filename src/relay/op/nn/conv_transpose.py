@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from relay.ir.dtype import to_numpy
 from relay.ir.expr import Expr
 from relay.ir.type import Dim, TensorType, Type
-from relay.op.base import Array, Numpy, family, operator, sample
+from relay.op.base import Array, Numpy, Precision, family, operator, sample
 from relay.op.native import Index, Loops, View, WindowProduct
 from relay.op.nn.contract import common_type, matmul
 from relay.op.nn.conv import Convolution
@@ -36,6 +36,7 @@ from relay.op.relation import Typing
 class TransposedConvolution(Convolution):
     """Spreads each element of the data over a window of the result."""
 
+    precision = Precision.ALWAYS
     channel_axes: ClassVar[str]
     """The letters of the weight's axes for the data's channels and for the result's, per group."""
 
@@ -47,6 +48,11 @@ class TransposedConvolution(Convolution):
     def window_product(self) -> WindowProduct:
         """What kernels know it as."""
         return self.windows(self.channel_axes, is_transposed=True)
+
+    def multiplications(self, out: Sequence[int], *operands: Sequence[int]) -> int:
+        """Each element of the data is spread over a window of the weight's elements for its channel."""
+        data, weight = operands
+        return prod(data) * prod(weight) // weight[str(self["kernel_layout"]).index("I")]
 
     def infer(self, t: Typing, data: Type, weight: Type) -> Type:
         a = self.attributes()

@@ -1,12 +1,13 @@
 """Matrix products: `nn.dense`, `nn.matmul`, `nn.batch_matmul`."""
 
 from collections.abc import Sequence
+from math import prod
 from typing import Any
 
 from relay.ir.dtype import to_numpy
 from relay.ir.expr import Expr
 from relay.ir.type import ANY, Dim, TensorType, Type
-from relay.op.base import NUMERIC, Array, Derivative, Kernel, Numpy, operator, sample
+from relay.op.base import NUMERIC, Array, Derivative, Kernel, Numpy, Precision, operator, sample
 from relay.op.derivative import rank_of, tensor_type, unbroadcast
 from relay.op.native import Loops, Product, View
 from relay.op.nn.contract import product
@@ -92,6 +93,7 @@ class Dense(Kernel):
     [[11.0, 17.0]]
     """
 
+    precision = Precision.ALWAYS
     units: int | None = None
     out_dtype: OutDType = ""
     dtypes = NUMERIC
@@ -125,6 +127,10 @@ class Dense(Kernel):
         """`g @ weight`, and `g.T @ data` with the leading axes as one."""
         return by_matrix(g, data, weight, transposed=True)
 
+    def multiplications(self, out: Sequence[int], *operands: Sequence[int]) -> int:
+        """Each element of the result is a dot product of a row of the data."""
+        return prod(out) * operands[0][-1]
+
     def product(self) -> Product:
         """The weight is turned."""
         return Product(transpose_a=False, transpose_b=True)
@@ -153,6 +159,7 @@ class MatMul(Kernel):
     [[11.0]]
     """
 
+    precision = Precision.ALWAYS
     units: int | None = None
     out_dtype: OutDType = ""
     transpose_a: bool = False
@@ -196,6 +203,10 @@ class MatMul(Kernel):
             return by_matrix(g, tensor_a, tensor_b, self.transpose_b)
         return by_stack(self.name, g, tensor_a, tensor_b, self.transpose_a, self.transpose_b)
 
+    def multiplications(self, out: Sequence[int], *operands: Sequence[int]) -> int:
+        """Each element of the result is a dot product over the axis that the result does not have."""
+        return prod(out) * operands[0][-2 if self.transpose_a else -1]
+
     def product(self) -> Product:
         """As the attributes say."""
         return Product(self.transpose_a, self.transpose_b)
@@ -215,6 +226,7 @@ class BatchMatMul(Kernel):
     [[[11.0]]]
     """
 
+    precision = Precision.ALWAYS
     out_dtype: OutDType = ""
     transpose_a: bool = False
     transpose_b: bool = True
@@ -247,6 +259,10 @@ class BatchMatMul(Kernel):
     def transpose(self, g: Expr, tensor_a: Expr, tensor_b: Expr) -> tuple[Expr, Expr]:
         """Each is the product of the cotangent and the other; a stack of 1 gets the sum."""
         return by_stack(self.name, g, tensor_a, tensor_b, self.transpose_a, self.transpose_b)
+
+    def multiplications(self, out: Sequence[int], *operands: Sequence[int]) -> int:
+        """Each element of the result is a dot product over the axis that the result does not have."""
+        return prod(out) * operands[0][-2 if self.transpose_a else -1]
 
     def product(self) -> Product:
         """As the attributes say."""

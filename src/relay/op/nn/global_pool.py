@@ -4,7 +4,7 @@ from typing import Any, ClassVar
 
 from relay.ir.expr import Expr
 from relay.ir.type import Type
-from relay.op.base import NUMERIC, family, operator, sample
+from relay.op.base import NUMERIC, Precision, family, operator, sample
 from relay.op.composite import Composite
 from relay.op.nn.layout import SPATIAL, positions
 from relay.op.nn.window import Channels
@@ -16,6 +16,7 @@ from relay.op.relation import Typing
 class GlobalPool(Channels, Composite):
     """One value for each channel."""
 
+    precision = Precision.FOLLOW
     reduction: ClassVar[str]
 
     def infer(self, t: Typing, data: Type) -> Type:

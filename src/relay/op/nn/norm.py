@@ -7,7 +7,7 @@ import numpy as _np
 from relay.ir.expr import Expr, Tuple
 from relay.ir.type import Dim, TensorType, TupleType, Type
 from relay.op.axes import axis_of
-from relay.op.base import FLOATING, Array, Numpy, family, operator, sample
+from relay.op.base import FLOATING, Array, Numpy, Precision, family, operator, sample
 from relay.op.composite import Composite
 from relay.op.conversion import accumulator
 from relay.op.numeric import (
@@ -81,6 +81,7 @@ class BatchNorm(Composite):
     ([[1.0, 5.0]], [0.0, 2.0], [1.0, 1.0])
     """
 
+    precision = Precision.FOLLOW
     axis: int = 1
     epsilon: float = 1e-5
     center: bool = True

@@ -8,7 +8,7 @@ import numpy
 from relay.ir.dtype import dtype_name, is_integer, to_numpy
 from relay.ir.expr import Expr
 from relay.ir.type import Type
-from relay.op.base import NUMERIC, Array, Derivative, Numpy, family, operator, sample
+from relay.op.base import NUMERIC, Array, Derivative, Numpy, Precision, family, operator, sample
 from relay.op.conversion import accumulator, accumulator_name
 from relay.op.native import Index, Loops, View
 from relay.op.nn.loops import reading, seen
@@ -93,6 +93,8 @@ class SlidingPool(Sliding):
 class MaxPool(Greatest, SlidingPool):
     """The greatest element of each window; padding counts as the least value, and NaN propagates."""
 
+    precision = Precision.FOLLOW
+
     def reference(self, np: Numpy, data: Array) -> Array:
         x = self.opened(np, accumulator(data))
         return self.closed(np, self.windows(np, x, least_value(np, x.dtype), np.maximum), data.dtype)
@@ -102,6 +104,7 @@ class MaxPool(Greatest, SlidingPool):
 class AvgPool(Average, SlidingPool):
     """The mean of each window: over its elements that are data, or with `count_include_pad` padding too."""
 
+    precision = Precision.FOLLOW
     dtypes = NUMERIC
 
     def reference(self, np: Numpy, data: Array) -> Array:

@@ -29,8 +29,6 @@ from relay.transform.rewriting.registry import module_pass
 from relay.typecheck.query import Types
 
 Skip = Callable[[Expr], bool]
-COMMUTATIVE = frozenset({"add", "multiply", "logical_and", "logical_or", "equal", "not_equal"})
-"""Operators that give the same value to the bit when their operands change places."""
 
 
 @module_pass(
@@ -178,7 +176,7 @@ class _Merger:
             case Call(op=Op()):
                 if kept.attrs.impure or not is_hashable(kept.attrs):
                     return None
-                if kept.attrs.name in COMMUTATIVE:
+                if kept.attrs.commutative:
                     parts = tuple(sorted(parts, key=id))
                 return (kept.attrs, *parts)
             case Call(op=op):

@@ -6,7 +6,7 @@ from relay.diagnostic import fail
 from relay.ir.expr import Call, Expr, Op
 from relay.ir.module import IRModule
 from relay.ir.walk import run
-from relay.op.base import get, registry
+from relay.op.base import get
 from relay.op.qnn.convert import Dequantize, Quantize
 from relay.transform.passes.quantized_arithmetic import Affine, Integers, is_known
 from relay.transform.passes.quantized_rules import PRODUCTS, taken_product
@@ -51,7 +51,7 @@ def fake_quantization_to_integer(
 
     table: dict[type, Sequence[Rule]] = {Quantize: [lambda w, e: _quantised(of(w), e, hard_fail)]}
     if use_qat:
-        table.update({registry[name]: [lambda w, e: _product(of(w), e)] for name in PRODUCTS.split()})
+        table.update({product: [lambda w, e: _product(of(w), e)] for product in PRODUCTS})
     return apply_rules(mod, table)
 
 

@@ -6,19 +6,6 @@ from relay.op.reduce import Along
 from relay.transform.passes.fusion_graph import Kind
 from relay.typecheck.types import Types
 
-FREE = frozenset(
-    {
-        "broadcast_to", "broadcast_to_like", "cast", "cast_like", "copy", "full", "full_like", "nn.pad",
-        "ones", "ones_like", "reinterpret", "stop_gradient", "zeros", "zeros_like",
-    }
-)  # fmt: skip
-"""Operators besides the injective ones that only say where elements come from, or convert them."""
-RESHAPING = frozenset({"expand_dims", "reshape", "squeeze"})
-"""Operators that may keep every element in its row."""
-REPEATING = frozenset(
-    {"adv_index", "gather", "gather_nd", "meshgrid", "repeat", "sliding_window", "take", "tile"}
-)
-"""Injective operators that may read an element several times."""
 Sizes = tuple[Dim, ...]
 Row = tuple[Sizes, object]
 """What a reduction goes through: the sizes of its operand, and which axes of it are combined."""
@@ -26,7 +13,7 @@ Row = tuple[Sizes, object]
 
 def computes(e: Expr, kind: Kind) -> bool:
     """Whether there is arithmetic to do for each element."""
-    return kind <= Kind.BROADCAST and type(e) is Call and e.attrs.name not in FREE
+    return kind <= Kind.BROADCAST and type(e) is Call and e.attrs.computes
 
 
 def sizes(t: Type) -> Sizes | None:
@@ -72,7 +59,7 @@ def is_repeated(e: Expr, kind: Kind, user: Expr, types: Types, in_kernel: bool) 
     The order of a kernel's loops is its own, so that only what is a single number comes before all of them.
     """
     if kind is not Kind.BROADCAST:
-        return kind is Kind.INJECTIVE and type(user) is Call and user.attrs.name in REPEATING
+        return kind is Kind.INJECTIVE and type(user) is Call and user.attrs.rereads
     if not in_kernel:
         return is_stretched(types(e), types(user))
     small, large = sizes(types(e)), sizes(types(user))
@@ -92,7 +79,7 @@ def row(e: Expr, types: Types) -> Row | None:
 
 def keeps_rows(e: Expr, types: Types) -> bool:
     """Whether an injective operator only leaves out or adds axes of size 1."""
-    if type(e) is not Call or e.attrs.name not in RESHAPING:
+    if type(e) is not Call or not e.attrs.keeps_order:
         return False
     before, after = sizes(types(e.args[0])), sizes(types(e))
     return before is not None and after is not None and long_axes(before) == long_axes(after)

@@ -11,8 +11,8 @@ from relay.ir.expr import replace as replaced
 from relay.ir.module import IRModule
 from relay.ir.type import TensorType, TupleType, Type
 from relay.ir.walk import post_order
-from relay.op.base import Operator
-from relay.transform.passes.precision import Choices, Precision
+from relay.op.base import Operator, Precision
+from relay.transform.passes.precision import Choices
 from relay.transform.rewriting.anf_conversion import anf
 from relay.transform.rewriting.definitions import with_definitions
 from relay.transform.rewriting.example import show as show
@@ -41,7 +41,7 @@ def to_mixed_precision(
     They add up in `accumulation_type`, and what they give is narrow.  Operators that neither take much time
     nor lose much follow their operands: narrow ones, beside constants and parameters, which are cast.  The
     rest is computed on float32, and so is everything of another base type as before.
-    `relay.transform.passes.precision.precision` has the choice for each operator; `always`, `follow` and
+    An operator says its choice as `precision = Precision.FOLLOW`; `always`, `follow` and
     `never` name operators that are to have another.  Parameters stay as they are, and so do results, unless
     `keep_orig_output_dtype` is false and no other definition mentions the function.  Operators of which
     nothing is said are computed on float32 whatever `missing_op_mode` is, which people know.

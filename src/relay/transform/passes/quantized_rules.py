@@ -8,8 +8,37 @@ import numpy as np
 
 from relay.ir.dtype import bits, integer_range
 from relay.ir.expr import Call, Expr, Tuple
-from relay.op.base import registry
-from relay.transform.passes.quantized_arithmetic import Affine, Integers, Task, in_integers, zero_point
+from relay.op.arithmetic import Add, Multiply, Subtract
+from relay.op.arrange import Reverse
+from relay.op.base import Operator, registry
+from relay.op.broadcast import BroadcastTo
+from relay.op.index import Gather, GatherND
+from relay.op.join import Concatenate, Repeat, Tile
+from relay.op.layout import DepthToSpace, LayoutTransform, SpaceToDepth
+from relay.op.math import Abs, Erf, Exp, Log, Rsqrt, Sigmoid, Sqrt
+from relay.op.nn.activation import LeakyRelu, Relu, Softmax
+from relay.op.nn.adaptive_pool import AdaptiveMaxPool
+from relay.op.nn.basic import BiasAdd
+from relay.op.nn.conv import Conv2D
+from relay.op.nn.conv_transpose import Conv2DTranspose
+from relay.op.nn.dense import BatchMatMul, Dense
+from relay.op.nn.global_pool import (
+    GlobalAvgPool1D,
+    GlobalAvgPool2D,
+    GlobalAvgPool3D,
+    GlobalMaxPool1D,
+    GlobalMaxPool2D,
+    GlobalMaxPool3D,
+)
+from relay.op.nn.pool import AvgPool2D, MaxPool
+from relay.op.pad import Pad
+from relay.op.reshape import BatchFlatten, ExpandDims, Reshape, Squeeze, Transpose
+from relay.op.rounding import Clip
+from relay.op.slice import StridedSlice
+from relay.op.statistics import Mean
+from relay.op.take import Take
+from relay.op.trigonometry import Tanh
+from relay.transform.passes.quantized_arithmetic import Affine, Integers, Rule, Task, in_integers, zero_point
 from relay.transform.rewriting.rewriter import call, call_of
 from relay.transform.rewriting.splat import scalar, uniform
 
@@ -217,22 +246,23 @@ def _fits(r: Integers, wanted: Affine | None, a: Affine) -> bool:
     return r.is_one(a.scale, a.zero, wanted.scale, wanted.zero)
 
 
-PRODUCTS = "nn.conv2d nn.conv2d_transpose nn.dense nn.batch_matmul"
-RULES = {
-    _moved: "reshape transpose squeeze expand_dims reverse strided_slice tile repeat broadcast_to take gather"
-    " gather_nd layout_transform nn.batch_flatten nn.depth_to_space nn.space_to_depth",
-    _chosen: "nn.max_pool1d nn.max_pool2d nn.max_pool3d nn.adaptive_max_pool1d nn.adaptive_max_pool2d"
-    " nn.adaptive_max_pool3d nn.global_max_pool1d nn.global_max_pool2d nn.global_max_pool3d",
-    _padded: "nn.pad",
-    _rectified: "nn.relu",
-    _clipped: "clip",
+PRODUCTS = (Conv2D, Conv2DTranspose, Dense, BatchMatMul)
+RULES: dict[Rule, tuple[type[Operator], ...]] = {
+    _moved: (
+        Reshape, Transpose, Squeeze, ExpandDims, Reverse, StridedSlice, Tile, Repeat, BroadcastTo, Take,
+        Gather, GatherND, LayoutTransform, BatchFlatten, DepthToSpace, SpaceToDepth,
+    ),
+    _chosen: (MaxPool, AdaptiveMaxPool, GlobalMaxPool1D, GlobalMaxPool2D, GlobalMaxPool3D),
+    _padded: (Pad,),
+    _rectified: (Relu,),
+    _clipped: (Clip,),
     taken_product: PRODUCTS,
-    _biased: "nn.bias_add",
-    _averaged: "mean nn.global_avg_pool1d nn.global_avg_pool2d nn.global_avg_pool3d",
-    _pair: "add subtract multiply",
-    _function: "abs exp log sqrt rsqrt tanh erf sigmoid nn.leaky_relu nn.softmax nn.avg_pool2d",
-    _joined: "concatenate",
-}
-for _rule, _names in RULES.items():
-    for _name in _names.split():
-        in_integers[registry[_name]] = _rule
+    _biased: (BiasAdd,),
+    _averaged: (Mean, GlobalAvgPool1D, GlobalAvgPool2D, GlobalAvgPool3D),
+    _pair: (Add, Subtract, Multiply),
+    _function: (Abs, Exp, Log, Sqrt, Rsqrt, Tanh, Erf, Sigmoid, LeakyRelu, Softmax, AvgPool2D),
+    _joined: (Concatenate,),
+}  # fmt: skip
+for _rule, _classes in RULES.items():
+    for _class in _classes:
+        in_integers[_class] = _rule

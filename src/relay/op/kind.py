@@ -1,0 +1,57 @@
+"""What kind of operator one is: to fusion, to differentiation, and to mixed precision."""
+
+from enum import Enum
+
+
+class Fusion(Enum):
+    """How an operator combines with its neighbours in one loop."""
+
+    ELEMENTWISE = "elementwise"
+    BROADCAST = "broadcast"
+    INJECTIVE = "injective"
+    REDUCTION = "reduction"
+    KERNEL = "kernel"
+    OPAQUE = "opaque"
+
+
+class Derivative(Enum):
+    """Which rule gives an operator its derivative."""
+
+    PARTIALS = "partials"
+    """`partials(y, *xs)`: elementwise; gives both modes."""
+    TRANSPOSE = "transpose"
+    """`transpose(g, *xs)`: linear in its floating operands together; gives both modes."""
+    MULTILINEAR = "transpose of each operand"
+    """`transpose(g, *xs)`: linear in each floating operand alone; gives both modes."""
+    RULES = "vjp and jvp"
+    """`vjp` and `jvp`, one each."""
+    DECOMPOSITION = "decomposition"
+    """From its decomposition into other operators."""
+    ZERO = "not differentiable"
+    """Its result does not vary smoothly (integers, comparisons): cotangents are zero."""
+
+    @property
+    def methods(self) -> tuple[str, ...]:
+        """The rules that an operator of this kind has."""
+        match self:
+            case Derivative.PARTIALS:
+                return ("partials",)
+            case Derivative.TRANSPOSE | Derivative.MULTILINEAR:
+                return ("transpose",)
+            case Derivative.RULES:
+                return ("vjp", "jvp")
+            case Derivative.DECOMPOSITION:
+                return ("decompose",)
+            case Derivative.ZERO:
+                return ()
+
+
+class Precision(Enum):
+    """What becomes of a call in mixed precision."""
+
+    ALWAYS = "always"
+    """Computed on narrow floats: what takes the time, and adds up in wide ones."""
+    FOLLOW = "follow"
+    """Computed on narrow floats where its operands are such already."""
+    NEVER = "never"
+    """Computed on wide floats: what loses digits in narrow ones, or leaves their range."""
