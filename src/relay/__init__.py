@@ -106,8 +106,7 @@ for _slot, _module in {
     "operator_instance": "relay.op",
     "infer": "relay.typecheck.infer",
     "checked_type": "relay.typecheck.query",
-    "evaluate": "relay.driver",
-    "expand_grad": "relay.autodiff.expand",
+    "evaluate": "relay.interpreter.machine",
     "display": "relay.text.notebook",
 }.items():
     _fill_on_demand(_slot, _module)

@@ -5,8 +5,7 @@ from typing import Any
 
 from relay.diagnostic import did_you_mean, fail
 from relay.interpreter.arguments import convert_argument
-from relay.interpreter.machine import Interpreter
-from relay.ir import hooks
+from relay.interpreter.machine import Interpreter, evaluate
 from relay.ir.bind import bind_params_by_name
 from relay.ir.expect import expect_module
 from relay.ir.expr import Constant, Expr, Function, GlobalVar, Var, as_expr, constant
@@ -167,22 +166,8 @@ def optimize(
     return lean(infer(with_params(mod, params) if params else mod)), {}
 
 
-def evaluate(mod: IRModule, what: Expr | str, /, *args: Any, **named: Any) -> Any:
-    """The value of an expression over `mod`, or of a definition applied to `args`.
-
-    What was prepared is kept with `mod`.
-    """
-    interpreter = mod.facts.get("interpreter")
-    if interpreter is None or interpreter.mod is not mod:
-        interpreter = mod.facts["interpreter"] = Interpreter(mod)
-    return interpreter.evaluate(what, *args, **named)
-
-
 def run(
     mod: IRModule, entry: str = "main", args: Sequence[Any] = (), named: Mapping[str, Any] | None = None
 ) -> Any:
     """The value of the definition `entry`: of a function on `args` and `named` ones, of a constant itself."""
     return evaluate(mod, entry, *args, **(named or {}))
-
-
-hooks.evaluate = evaluate

@@ -12,7 +12,6 @@ from relay.interpreter.arguments import arrange
 from relay.interpreter.code import Code
 from relay.interpreter.machine import Interpreter
 from relay.interpreter.value import is_sequence
-from relay.ir import hooks
 from relay.ir.expr import Call, Expr, Function, RelayExpr, Tuple, Var, as_expr, replace
 from relay.ir.module import IRModule
 from relay.ir.type import Type
@@ -82,7 +81,9 @@ class TracedFunction:
         return str(self.function)
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
-        return hooks.display(self.function)
+        from relay.text.notebook import display
+
+        return display(self.function)
 
 
 def name_of(python: Callable[..., Any]) -> str:

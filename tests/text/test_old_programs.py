@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import relay
-from relay.transform.passes.monomorphisation import monomorphize
+from relay.transform.passes.monomorphize import monomorphize
 from support import ROOT
 from text.old_words import survives
 

@@ -5,8 +5,8 @@ import pytest
 from relay.interpreter.machine import Interpreter
 from relay.text.api import parse
 from relay.transform.passes.algebra import RULES, simplify_expr
-from relay.transform.passes.anf import to_anf
 from relay.transform.passes.dead_code import dead_code
+from relay.transform.passes.to_anf import to_anf
 from relay.typecheck.infer import infer
 from transform.cases import outcome, verified
 from transform.rules import arguments, assert_complete, assert_rule, assert_same

@@ -6,11 +6,11 @@ import pytest
 from relay.interpreter.machine import Interpreter
 from relay.ir.module import IRModule
 from relay.text.api import parse
-from relay.transform.passes.anf import to_anf
 from relay.transform.passes.parallel_batch_matmul import combine_parallel_batch_matmul
 from relay.transform.passes.parallel_conv2d import combine_parallel_conv2d
 from relay.transform.passes.parallel_dense import combine_parallel_dense
 from relay.transform.passes.parallel_rows import combine_rows
+from relay.transform.passes.to_anf import to_anf
 from relay.transform.rewriting.forms import ANF
 from relay.typecheck.infer import infer
 from transform.cases import verified

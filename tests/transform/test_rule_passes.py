@@ -5,11 +5,11 @@ import pytest
 
 from relay.interpreter.machine import Interpreter
 from relay.text.api import parse
-from relay.transform.passes.anf import to_anf
 from relay.transform.passes.canonical_cast import canonicalize_cast
 from relay.transform.passes.canonical_ops import CANONICAL, canonicalize_ops
 from relay.transform.passes.fast_arithmetic import FAST, fast_math
 from relay.transform.passes.simplify_inference import INFERENCE, PROJECTION, simplify_inference
+from relay.transform.passes.to_anf import to_anf
 from relay.typecheck.infer import infer
 from transform.cases import verified
 from transform.rules import Cases, assert_complete, assert_rule, assert_same, body_of

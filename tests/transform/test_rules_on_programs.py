@@ -13,7 +13,6 @@ from relay.ir.type import TensorType
 from relay.ir.walk import post_order
 from relay.testing.programs import random_program
 from relay.transform.passes.algebra import simplify_expr
-from relay.transform.passes.anf import to_anf
 from relay.transform.passes.canonical_cast import canonicalize_cast
 from relay.transform.passes.canonical_ops import canonicalize_ops
 from relay.transform.passes.expand_composites import expand_composites
@@ -26,6 +25,7 @@ from relay.transform.passes.scale_backward import backward_fold_scale_axis
 from relay.transform.passes.scale_forward import fold_scale_axis
 from relay.transform.passes.simplify_inference import simplify_inference
 from relay.transform.passes.static_shapes import dynamic_to_static
+from relay.transform.passes.to_anf import to_anf
 from relay.transform.rewriting.forms import ANF
 from relay.typecheck.infer import infer
 from transform.cases import Change, outcome, verified

@@ -5,9 +5,9 @@ import pytest
 
 from relay.interpreter.machine import Interpreter
 from relay.text.api import parse
-from relay.transform.passes.anf import to_anf
 from relay.transform.passes.lazy_gradients import lazy_gradient_init
 from relay.transform.passes.static_shapes import dynamic_to_static
+from relay.transform.passes.to_anf import to_anf
 from relay.typecheck.infer import infer
 from transform.cases import verified
 from transform.rules import arguments, assert_same, body_of

@@ -7,13 +7,13 @@ import math
 
 import numpy as np
 
+from relay.autodiff.gradient import function_type, gradient, parameters
 from relay.diagnostic import fail
 from relay.ir.dtype import to_numpy
 from relay.ir.expr import Call, Expr, Function, Grad, Tuple, TupleGetItem, constant
 from relay.ir.module import IRModule
 from relay.ir.type import FuncType, TensorType, Type
 from relay.op.numeric import apply
-from relay.transform.passes.expand_grad import function_type, gradient, parameters
 
 __all__ = ["gradient", "hessian", "jacobian", "value_and_grad"]
 

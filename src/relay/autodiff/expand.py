@@ -12,7 +12,6 @@ from relay.autodiff.forward import Forward
 from relay.autodiff.reverse import Reverse
 from relay.autodiff.specialize import function_type, specialize_grads
 from relay.diagnostic import derive_from, derived_nodes, fail
-from relay.ir import hooks
 from relay.ir.collector import paused
 from relay.ir.expr import Call, Expr, Function, GlobalVar, Grad, GradKind, Let, Op, Tuple, Var
 from relay.ir.module import IRModule
@@ -20,9 +19,9 @@ from relay.ir.subst import substitute_type
 from relay.ir.supply import GlobalVarSupply
 from relay.ir.type import TupleType
 from relay.ir.walk import post_order, rewrite
-from relay.transform.passes.anf import to_anf
-from relay.transform.passes.defusion import defuse_ops
-from relay.transform.passes.monomorphisation import is_monomorphic, monomorphize
+from relay.transform.rewriting.anf_conversion import anf_module
+from relay.transform.rewriting.defusion import defused
+from relay.transform.rewriting.monomorphisation import is_monomorphic, monomorphic
 from relay.typecheck.infer import infer
 from relay.typecheck.query import Types
 
@@ -47,7 +46,7 @@ def expand_grad(mod: IRModule, reserved: Iterable[GlobalVar] = ()) -> IRModule:
 def _unfused(mod: IRModule) -> IRModule:
     """The module without fused functions, whose bodies are no A-normal form."""
     nodes = (e for definition in mod.functions.values() for e in post_order(definition))
-    return defuse_ops(mod) if any(type(e) is Function and e.attrs.get("Primitive") for e in nodes) else mod
+    return defused(mod) if any(type(e) is Function and e.attrs.get("Primitive") for e in nodes) else mod
 
 
 def _with_known_base_types(mod: IRModule) -> IRModule:
@@ -55,10 +54,10 @@ def _with_known_base_types(mod: IRModule) -> IRModule:
     is known.
     """
     if is_monomorphic(mod):
-        return to_anf(mod)
+        return anf_module(mod)
     types = Types(mod)
     mod = mod.map_functions(lambda f: rewrite(_at_its_calls(f), lambda e: _at_its_types(e, types)))
-    instances = monomorphize(infer(mod))
+    instances = monomorphic(infer(mod))
     if not mod.functions.keys() <= instances.functions.keys():
         instances = instances.copy()
         instances.functions = {**mod.functions, **instances.functions}
@@ -214,6 +213,3 @@ def replaced(root: Expr, new: Mapping[Expr, Expr]) -> Expr:
             children = tuple([done[c] for c in e.children])
             done[e] = e if children == e.children else e.rebuild(children)
     return done[root]
-
-
-hooks.expand_grad = expand_grad

@@ -21,7 +21,7 @@ from relay.ir.subst import substitute_type
 from relay.ir.supply import GlobalVarSupply
 from relay.ir.type import FuncType
 from relay.ir.walk import post_order
-from relay.transform.passes.anf import to_anf
+from relay.transform.rewriting.anf_conversion import anf_module
 from relay.transform.rewriting.definitions import with_definitions
 from relay.typecheck.infer import infer
 from relay.typecheck.query import Types
@@ -38,7 +38,7 @@ def specialize_grads(mod: IRModule, supply: GlobalVarSupply) -> tuple[IRModule, 
     """
     this = _Specializer(mod, supply)
     while (known := this.with_local_functions_known()) is not this.mod:
-        this = _Specializer(infer(to_anf(known)), supply)
+        this = _Specializer(infer(anf_module(known)), supply)
     return this.specialized()
 
 

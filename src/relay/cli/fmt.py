@@ -9,7 +9,6 @@ import click
 from relay.cli.comments import carry_over, scan
 from relay.cli.files import STDIN, read_text, shown, write_bytes
 from relay.diagnostic import RelayError
-from relay.ir import hooks
 from relay.ir.equal import structural_equal
 from relay.ir.expr import Constant
 from relay.ir.module import IRModule
@@ -82,6 +81,6 @@ def _read(text: str, name: str) -> tuple[IRModule, Callable[[Constant], str] | N
     def keep(c: Constant) -> str:
         if id(c.value) in index:
             return f"meta[relay.Constant][{index[id(c.value)]}]"
-        return constant_text(c, hooks.type_text, keep, inline=c.value.size)
+        return constant_text(c, str, keep, inline=c.value.size)
 
     return parse(text, shown(name), path=path, init_meta={"relay.Constant": beside}), keep

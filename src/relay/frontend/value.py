@@ -11,13 +11,12 @@ import numpy as np
 
 from relay.diagnostic import Span
 from relay.frontend.sizes import RULES, followed
-from relay.ir import hooks
 from relay.ir.dtype import dtype_name, is_float, to_numpy
 from relay.ir.expr import Call, Constant, Expr, GlobalVar, Op, Tuple, TupleGetItem, Var
 from relay.ir.module import IRModule
 from relay.ir.type import ANY, Dim, TensorType, TupleType, Type
 from relay.ir.walk import rewrite
-from relay.op.base import unboxed
+from relay.op.base import instance, unboxed
 from relay.typecheck.infer import infer_expr
 
 Array = np.ndarray[Any, Any]
@@ -209,7 +208,7 @@ def call(name: str, *operands: Any, **attrs: Any) -> Value:
     flat: list[Value] = []
     for o in values:
         flat += o if isinstance(o, tuple) else [o]
-    op = hooks.operator_instance(name, attrs)
+    op = instance(name, attrs)
     result = result_type(op, values)
     sources = union(flat)
     if flat and all(v.array is not None for v in flat) and _is_small(result, flat):

@@ -209,8 +209,10 @@ class Interpreter:
         part.functions = {**self.inferred.functions, **found}
         part.type_definitions = {**self.inferred.type_definitions, **part.type_definitions}
         if self._differentiates:
+            from relay.autodiff.expand import expand_grad
+
             self._differentiates = False
-            part = hooks.expand_grad(part, reserved=self.mod.functions)
+            part = expand_grad(part, reserved=self.mod.functions)
         self.inferred = infer(part)
         if self.inferred is part or self.inferred.functions is part.functions:
             self.inferred = self.inferred.copy()
@@ -278,3 +280,17 @@ def quiet() -> Generator[None]:
             yield
     finally:
         gc.set_threshold(*before)
+
+
+def evaluate(mod: IRModule, what: Expr | str, /, *args: Any, **named: Any) -> Any:
+    """The value of an expression over `mod`, or of a definition applied to `args`.
+
+    What was prepared is kept with `mod`.
+    """
+    interpreter = mod.facts.get("interpreter")
+    if interpreter is None or interpreter.mod is not mod:
+        interpreter = mod.facts["interpreter"] = Interpreter(mod)
+    return interpreter.evaluate(what, *args, **named)
+
+
+hooks.evaluate = evaluate

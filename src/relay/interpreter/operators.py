@@ -8,11 +8,10 @@ from relay.diagnostic import Diagnostic, RelayError, fail
 from relay.interpreter.binding import tensor_parts
 from relay.interpreter.limits import available_memory
 from relay.interpreter.value import OperatorValue, is_tuple, type_of_value
-from relay.ir import hooks
 from relay.ir.dtype import to_numpy
 from relay.ir.expr import Call, Expr, Op, Var
 from relay.ir.type import IncompleteType, TensorType, TupleType, Type
-from relay.op.base import Broadcast, Elementwise, Fusion
+from relay.op.base import Broadcast, Elementwise, Fusion, instance
 
 UNKNOWN = IncompleteType()
 
@@ -27,24 +26,24 @@ class Typed(Protocol):
 
 def operator_value(op: Op) -> OperatorValue:
     """An operator as a first-class value."""
-    instance = hooks.operator_instance(op.name, {})
-    return OperatorValue(op, CheckedOperator(instance, instance.compile_reference([UNKNOWN])))
+    operator = instance(op.name, {})
+    return OperatorValue(op, CheckedOperator(operator, operator.compile_reference([UNKNOWN])))
 
 
 def operator_function(world: Typed, e: Call) -> Callable[..., Any]:
     """What to apply to the operands of an operator call."""
     types = [world.type_of(a) or UNKNOWN for a in e.args]
-    instance: Any = e.attrs
-    function = instance.compile_reference(types)
+    operator: Any = e.attrs
+    function = operator.compile_reference(types)
     if all(_has_static_shape(t) for t in types):
-        problem = too_large(instance, types, world.type_of(e))
+        problem = too_large(operator, types, world.type_of(e))
         return _refusal(problem) if problem else function
-    if isinstance(instance, Elementwise):
+    if isinstance(operator, Elementwise):
         return function
     return (
-        BroadcastGuard(instance.name, function)
-        if isinstance(instance, Broadcast)
-        else CheckedOperator(instance, function)
+        BroadcastGuard(operator.name, function)
+        if isinstance(operator, Broadcast)
+        else CheckedOperator(operator, function)
     )
 
 

@@ -1,6 +1,7 @@
 """The few slots that later layers fill on import, so that `str(e)` and `x + y` work on bare nodes.
 
-`ir` knows nothing about text, operators or inference; it only calls what stands here.
+`ir` knows nothing about text, operators or inference; it only calls what stands here.  They are for the
+methods of nodes alone: any other code imports what it calls, and `tests/test_layers.py` holds that.
 """
 
 from collections.abc import Callable
@@ -44,8 +45,6 @@ infer: Callable[..., Any] = _unfilled
 checked_type: Callable[..., Any] = _unfilled
 """The type of an expression; filled by `relay.typecheck`."""
 evaluate: Callable[..., Any] = _unfilled
-"""The value of an expression in a module; filled by `relay.driver`."""
+"""The value of an expression in a module; filled by `relay.interpreter`."""
 display: Callable[..., dict[str, str]] = _unfilled
 """What a notebook shows of an expression or a module; filled by `relay.text`."""
-expand_grad: Callable[..., Any] = _unfilled
-"""A module without `grad`, `vjp` and `jvp`; filled by `relay.autodiff`."""

@@ -8,12 +8,14 @@ from itertools import takewhile
 from math import inf
 from typing import Any
 
-from relay.ir import hooks
 from relay.ir.expr import Call, Expr, Op, RelayExpr, as_expr
 
 
-def make_builder(cls: Any) -> Callable[..., Expr]:
-    """`relay.nn.dense(data, weight, units=None)`: operands, then fields, by position or name."""
+def make_builder(cls: Any, instance: Callable[[str, dict[str, Any]], Any]) -> Callable[..., Expr]:
+    """`relay.nn.dense(data, weight, units=None)`: operands, then fields, by position or name.
+
+    `instance` makes the operator of a name with attributes.
+    """
     order = getattr(cls, "builder_order", None)
     attrs = [f.name for f in fields(cls)]  # pyright: ignore[reportArgumentType]
     params: list[inspect.Parameter] = []
@@ -45,7 +47,7 @@ def make_builder(cls: Any) -> Callable[..., Expr]:
 
     @lru_cache(maxsize=64, typed=True)
     def configured(**given: Any) -> Any:
-        return hooks.operator_instance(cls.name, given)
+        return instance(cls.name, given)
 
     def build(*args: Any, **kwargs: Any) -> Expr:
         if required <= len(args) <= most and kwargs.keys() <= names and all(map(is_expr, args)):

@@ -5,7 +5,6 @@ from html import escape
 from typing import Any
 
 from relay.ir import hooks
-from relay.ir.module import IRModule
 
 LONGEST = 200
 """Lines that are shown; the text of a large network would make a notebook slow."""
@@ -30,7 +29,7 @@ COLOURS = {
 
 def display(program: Any) -> dict[str, str]:
     """A module or an expression by the kind of text: plain, and HTML."""
-    text = hooks.module_text(program) if isinstance(program, IRModule) else hooks.expr_text(program)
+    text = str(program)
     text = beginning(text.rstrip("\n"))
     coloured = PIECE.sub(_coloured, escape(text, quote=False))
     return {"text/plain": text, "text/html": f'<pre class="relay">{coloured}</pre>'}

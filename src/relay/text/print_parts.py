@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from relay.diagnostic import RelayError, fail
-from relay.ir import hooks
 from relay.ir.expr import (
     Call,
     Constant,
@@ -200,12 +199,13 @@ class Parts(Leaves):
         text = yield getattr(self, name)(e, room)
         return wrapped(text, "", self.comment(e)) if self.comments else text
 
-    def comment(self, e: RelayExpr) -> str:
+    def comment(self, e: Any) -> str:
         """` /* ty=… span=… */`, as far as it is asked for and known."""
         said: list[str] = []
         if self.show_types:
             try:
-                said.append(f"ty={self.types(hooks.checked_type(e, self.mod))}")
+                t = e.checked_type if self.mod is None else self.mod.type_of(e)
+                said.append(f"ty={self.types(t)}")
             except (RelayError, AssertionError):
                 said.append("ty=?")
         if self.show_spans and e.span is not None:

@@ -10,7 +10,7 @@ _NAMES = {
     "relay.transform.rewriting.context": "PassContext PassInfo PassInstrument",
     "relay.transform.rewriting.instruments": "PassTimingInstrument PrintAfter PrintIR Verify pass_instrument",
     "relay.transform.rewriting.pipeline": "Pass RulePass Sequential parse_pipeline",
-    "relay.transform.passes.expand_grad": "gradient",
+    "relay.autodiff.gradient": "gradient",
     "relay.transform.rewriting.user_passes": "FunctionPass ModulePass function_pass module_pass",
     "relay.transform.expression_passes": "Defunctionalization FoldConstantExpr InferTypeLocal"
     " ToANormalFormExpr to_cps un_cps",

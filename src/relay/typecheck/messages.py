@@ -3,7 +3,6 @@
 from collections.abc import Collection
 from typing import Any
 
-from relay.ir import hooks
 from relay.ir.dtype import BASE_TYPES
 from relay.ir.subst import map_type
 from relay.ir.type import DimCall, DimExpr, FuncType, IncompleteType, Kind, TensorType, Type, TypeVar
@@ -36,7 +35,7 @@ def show(t: Term | None) -> str:
     if isinstance(number, Unknown) and number.allowed is not None and number.is_literal:
         return "a number" if any("int" in d for d in number.allowed) else "a number with a point"
     shown: Type = map_type(t, lambda _: IncompleteType(), HAS_ERROR)
-    text = hooks.type_text(_cut(shown) if _is_large(shown) else shown)
+    text = str(_cut(shown) if _is_large(shown) else shown)
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
 
 

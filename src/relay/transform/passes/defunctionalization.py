@@ -28,7 +28,7 @@ from relay.transform.passes.closure_types import Closures, ClosureTypes, refuse
 from relay.transform.passes.eta import eta_expand
 from relay.transform.passes.expand_grad import without_derivatives
 from relay.transform.passes.lambda_lifting import lambda_lift
-from relay.transform.passes.monomorphisation import monomorphize
+from relay.transform.passes.monomorphize import monomorphize
 from relay.transform.passes.unused_functions import remove_unused_functions
 from relay.transform.rewriting.definitions import with_definitions, without_definitions
 from relay.transform.rewriting.example import show as show

@@ -7,10 +7,10 @@ from relay.ir.module import IRModule
 from relay.ir.subst import substitute_type
 from relay.ir.type import FuncType, Type, TypeCall, TypeVar
 from relay.ir.walk import post_order
-from relay.transform.passes.expected_types import wanted_types
 from relay.transform.rewriting.anf_conversion import anf
 from relay.transform.rewriting.definitions import with_definitions
 from relay.transform.rewriting.example import show as show
+from relay.transform.rewriting.expected_types import wanted_types
 from relay.transform.rewriting.forms import ANF
 from relay.transform.rewriting.instantiation import instance_args
 from relay.transform.rewriting.registry import module_pass

@@ -25,7 +25,8 @@ from relay.ir.module import IRModule
 from relay.ir.scope import OPENING, Scope, opened, places
 from relay.ir.type import HAS_BINDER, TupleType, Type
 from relay.transform.rewriting.chains import Chain
-from relay.transform.rewriting.definitions import annotate, with_definitions
+from relay.transform.rewriting.definitions import annotate, annotated, with_definitions
+from relay.transform.rewriting.forms import ANF, TYPED
 from relay.typecheck.solver import remembered
 from relay.typecheck.types import Types, Unannotated
 
@@ -265,3 +266,14 @@ def normalised(mod: IRModule, names: Iterable[GlobalVar], binds: Callable[[Expr]
             unannotated.append(v)
     out = with_definitions(mod, new)
     return annotate(out, unannotated) if unannotated else out
+
+
+def anf_module(mod: IRModule) -> IRModule:
+    """The annotated module with each definition in A-normal form; the same object if it is known to be."""
+    mod = annotated(mod)
+    if ANF.is_known(mod):
+        return mod
+    out = normalised(mod, mod.functions, None)
+    TYPED.note(out)
+    ANF.note(out)
+    return out

@@ -21,8 +21,8 @@ from relay.backend.native.runtime.threads import thread_count
 from relay.diagnostic import Diagnostic, RelayError, fail
 from relay.interpreter.arguments import arrange, check_constraints, convert_argument
 from relay.interpreter.code import Code as Interpreted
+from relay.interpreter.machine import evaluate
 from relay.interpreter.value import FunctionValue
-from relay.ir import hooks
 from relay.ir.expr import Function, Tuple, Var
 from relay.ir.module import IRModule
 from relay.ir.type import FuncType, Type
@@ -109,7 +109,7 @@ class NativeProgram:
     def again(self, entry: str, args: Sequence[Any], named: Mapping[str, Any]) -> Callable[[], Any] | None:
         """The same call, interpreted; None where the program is not at hand."""
         source = self.source
-        return None if source is None else lambda: hooks.evaluate(source, f"@{entry}", *args, **named)
+        return None if source is None else lambda: evaluate(source, f"@{entry}", *args, **named)
 
     def fail(self, site: int, again: Callable[[], Any] | None = None) -> NoReturn:
         """Raise the diagnostic of a place where a call has failed, which can be made `again`."""

@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 
 from relay.backend.native.memory.datatypes import DataTypes
 from relay.diagnostic import Span
-from relay.ir import hooks
 from relay.ir.expr import Function, Tuple, Var
 from relay.ir.module import IRModule, TypeData
 from relay.ir.type import FuncType, GlobalTypeVar
@@ -121,7 +120,7 @@ def from_plain(said: Mapping[str, Any]) -> Signature:
 
 def packed(node: Any) -> list[Any]:
     """A node as its graph, with its spans."""
-    _, (text, arrays, sources, spans) = hooks.pickle_node(node)
+    _, (text, arrays, sources, spans) = node.__reduce__()
     assert not arrays, "headers have no constants"
     return [text, sources, base64.b64encode(spans).decode()]
 

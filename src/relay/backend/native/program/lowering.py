@@ -2,27 +2,28 @@
 
 from collections.abc import Mapping, Sequence
 
+from relay.autodiff.expand import expand_grad
 from relay.backend.native.memory.representation import is_scalar
 from relay.backend.native.program.attention_groups import join_attention
 from relay.backend.native.program.global_thunks import CYCLIC, ONCE, constants_called
 from relay.backend.native.program.narrow_products import narrow_products
 from relay.backend.native.program.splitting import PIECE, split
 from relay.backend.native.program.unresolved_type_params import decided
-from relay.ir import hooks
 from relay.ir.expr import Call, Constant, Expr, Function, GlobalVar, Grad, Let, Var, replace
 from relay.ir.module import IRModule
 from relay.ir.supply import GlobalVarSupply
 from relay.ir.walk import post_order, rewrite
-from relay.transform.passes.anf import to_anf
-from relay.transform.passes.defusion import defuse_ops
+from relay.transform.passes.defuse_ops import defuse_ops
 from relay.transform.passes.eta import eta_expand
 from relay.transform.passes.expand_composites import expand_composites
 from relay.transform.passes.fusion import fuse_ops
 from relay.transform.passes.lambda_lifting import lambda_lift
-from relay.transform.passes.monomorphisation import is_monomorphic, monomorphize
+from relay.transform.passes.monomorphize import monomorphize
+from relay.transform.passes.to_anf import to_anf
 from relay.transform.passes.unused_functions import reached, remove_unused_functions
 from relay.transform.rewriting.definitions import annotated, with_definitions
 from relay.transform.rewriting.forms import TYPED
+from relay.transform.rewriting.monomorphisation import is_monomorphic
 
 MARKS = ("Primitive", "Compiler", ONCE, CYCLIC, PIECE)
 """Attributes that say something to what follows; a program may have written them itself."""
@@ -36,7 +37,7 @@ def lowered(mod: IRModule, entries: Sequence[str] = ("main",)) -> IRModule:
         mod = without_marks(mod)
     mod = constants_called(mod, reached(mod, [mod.get_global_var(name) for name in entries]))
     if any(type(e) is Grad for e in nodes):
-        mod = hooks.expand_grad(mod, reserved=mod.functions)
+        mod = expand_grad(mod, reserved=mod.functions)
     mod = remove_unused_functions(mod, entry_functions=tuple(entries))
     mod = mod if is_monomorphic(mod) else monomorphize(mod, entry_functions=tuple(entries))
     expanded = narrow_products(expand_composites(mod))

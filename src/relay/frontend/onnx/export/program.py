@@ -51,10 +51,10 @@ def prepared(mod: IRModule) -> IRModule:
     has stay; others are written as what they are composed of.
     """
     from relay.autodiff.expand import expand_grad
-    from relay.transform.passes.anf import to_anf
-    from relay.transform.passes.defusion import defuse_ops
+    from relay.transform.passes.defuse_ops import defuse_ops
     from relay.transform.passes.inlining import inline
     from relay.transform.passes.partial_evaluation import partial_evaluate
+    from relay.transform.passes.to_anf import to_anf
 
     mod = inline(to_anf(defuse_ops(expand_grad(mod))), all_calls=True)
     if any(type(e) in CONSTRUCTS for e in post_order(body_of(mod))):

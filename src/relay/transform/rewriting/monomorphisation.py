@@ -26,45 +26,26 @@ from relay.ir.module import IRModule
 from relay.ir.supply import GlobalVarSupply
 from relay.ir.type import HAS_ANY, HAS_VAR, FuncType, Type, TypeVar
 from relay.ir.walk import post_order, run
-from relay.transform.passes.expected_types import wanted_of_children
+from relay.transform.rewriting.anf_conversion import anf_module
 from relay.transform.rewriting.chains import Chain, Task, in_turn, link
 from relay.transform.rewriting.copying import Copy
 from relay.transform.rewriting.definitions import with_definitions, without_definitions
-from relay.transform.rewriting.example import show as show
-from relay.transform.rewriting.forms import ANF
+from relay.transform.rewriting.expected_types import wanted_of_children
+from relay.transform.rewriting.forms import ANF, TYPED
 from relay.transform.rewriting.instantiation import instance_args
-from relay.transform.rewriting.registry import module_pass
 from relay.typecheck.query import Types
 from relay.typecheck.schemes import declared_type
 
 
-@module_pass("monomorphize", needs=(ANF,), gives=(ANF,))
-def monomorphize(
-    mod: IRModule, *, max_instances: int = 64, entry_functions: Sequence[str] = ("main",)
-) -> IRModule:
-    """Give each use of a polymorphic function a copy with its types put in, one for each combination of them.
+def monomorphic(mod: IRModule, max_instances: int = 64, entries: Sequence[str] = ("main",)) -> IRModule:
+    """An annotated module with a copy of each polymorphic function for each of its uses, in A-normal form.
 
-    A size that only running tells stays a parameter of the copy, and so does what is a parameter of an
-    entry, `@main` if no other is named.
-    A function that calls itself at ever larger types stays polymorphic, as does one with `max_instances`
-    copies for its other uses.  Definitions whose uses all have copies go.
-
-    >>> show(monomorphize, "def @id(%x) { %x } def @main(%y: int32) { (@id(%y), @id(True)) }")
-    def @main(%y: int32) -> (int32, bool) {
-      let %x1: int32 = @id_1(%y);
-      let %x2: bool = @id_2(True);
-      (%x1, %x2)
-    }
-    <BLANKLINE>
-    def @id_1(%x: int32) -> int32 {
-      %x
-    }
-    <BLANKLINE>
-    def @id_2(%x: bool) -> bool {
-      %x
-    }
+    What stays polymorphic is said where the pass `monomorphize` is defined.
     """
-    return _Specialiser(mod, max_instances, entry_functions).module()
+    out = _Monomorphiser(anf_module(mod), max_instances, entries).module()
+    TYPED.note(out)
+    ANF.note(out)
+    return out
 
 
 def is_monomorphic(mod: IRModule) -> bool:
@@ -91,7 +72,7 @@ KEEP = object()
 Key = tuple[Any, ...]
 
 
-class _Specialiser:
+class _Monomorphiser:
     """One run over a module."""
 
     def __init__(self, mod: IRModule, max_instances: int, entries: Sequence[str]) -> None:

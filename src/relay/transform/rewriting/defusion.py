@@ -9,33 +9,20 @@ from relay.ir.module import IRModule
 from relay.ir.walk import post_order
 from relay.transform.rewriting.copying import Copy
 from relay.transform.rewriting.definitions import with_definitions
-from relay.transform.rewriting.example import show as show
+from relay.transform.rewriting.forms import TYPED
 from relay.transform.rewriting.purity import Purity
-from relay.transform.rewriting.registry import module_pass
 from relay.typecheck.types import Types
 
 PLAIN = frozenset({Call, Constant, Op, Tuple, TupleGetItem, Var})
 """What is evaluated once, in the order in which it is used first."""
 
 
-@module_pass("defuse_ops", opt_level=3, public="DefuseOps")
-def defuse_ops(mod: IRModule) -> IRModule:
-    """Put the body of each function marked `Primitive` where it is called, with arguments for parameters.
-
-    This undoes `fuse_ops`.  An argument is put in if it is evaluated once as before, in the same order as far
-    as it has effects, and nothing checks it on the way; others are bound by a `let`.  Marked functions that
-    are values, that call themselves, or that are definitions stay.
-
-    >>> show(defuse_ops, '''
-    ... def @main(%x: float32) { let %f = fn(%y: float32, Primitive=1) { tanh(%y) + %y }; %f(sin(%x)) }
-    ... ''')
-    def @main(%x: float32) -> float32 {
-      %0 = sin(%x);
-      tanh(%0) + %0
-    }
-    """
+def defused(mod: IRModule) -> IRModule:
+    """An annotated module with the bodies of fused functions where they are called."""
     types, purity = Types(mod), Purity(mod)
-    return with_definitions(mod, {v: defused(e, types, purity) for v, e in mod.functions.items()})
+    out = with_definitions(mod, {v: defused_definition(e, types, purity) for v, e in mod.functions.items()})
+    TYPED.note(out)
+    return out
 
 
 def is_fused(e: Expr) -> bool:
@@ -43,7 +30,7 @@ def is_fused(e: Expr) -> bool:
     return type(e) is Function and bool(e.attrs.get("Primitive")) and not e.attrs.get("Compiler")
 
 
-def defused(root: Expr, types: Types, purity: Purity) -> Expr:
+def defused_definition(root: Expr, types: Types, purity: Purity) -> Expr:
     """One definition without fused functions that are called where they are known."""
     order = list(post_order(root))
     if not any(is_fused(e) for e in order if e is not root):

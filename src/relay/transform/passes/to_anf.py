@@ -1,7 +1,7 @@
 """A-normal form as a pass."""
 
 from relay.ir.module import IRModule
-from relay.transform.rewriting.anf_conversion import normalised
+from relay.transform.rewriting.anf_conversion import anf_module
 from relay.transform.rewriting.example import show as show
 from relay.transform.rewriting.forms import ANF
 from relay.transform.rewriting.registry import module_pass
@@ -22,4 +22,4 @@ def to_anf(mod: IRModule) -> IRModule:
       %x2 + %x3
     }
     """
-    return normalised(mod, mod.functions, None)
+    return anf_module(mod)

@@ -1,0 +1,38 @@
+"""Monomorphisation as a pass: each use of a polymorphic function calls a copy with its types put in."""
+
+from collections.abc import Sequence
+
+from relay.ir.module import IRModule
+from relay.transform.rewriting.example import show as show
+from relay.transform.rewriting.forms import ANF
+from relay.transform.rewriting.monomorphisation import monomorphic
+from relay.transform.rewriting.registry import module_pass
+
+
+@module_pass("monomorphize", needs=(ANF,), gives=(ANF,))
+def monomorphize(
+    mod: IRModule, *, max_instances: int = 64, entry_functions: Sequence[str] = ("main",)
+) -> IRModule:
+    """Give each use of a polymorphic function a copy with its types put in, one for each combination of them.
+
+    A size that only running tells stays a parameter of the copy, and so does what is a parameter of an
+    entry, `@main` if no other is named.
+    A function that calls itself at ever larger types stays polymorphic, as does one with `max_instances`
+    copies for its other uses.  Definitions whose uses all have copies go.
+
+    >>> show(monomorphize, "def @id(%x) { %x } def @main(%y: int32) { (@id(%y), @id(True)) }")
+    def @main(%y: int32) -> (int32, bool) {
+      let %x1: int32 = @id_1(%y);
+      let %x2: bool = @id_2(True);
+      (%x1, %x2)
+    }
+    <BLANKLINE>
+    def @id_1(%x: int32) -> int32 {
+      %x
+    }
+    <BLANKLINE>
+    def @id_2(%x: bool) -> bool {
+      %x
+    }
+    """
+    return monomorphic(mod, max_instances, entry_functions)
