@@ -6,35 +6,15 @@ here recurses over patterns or programs.
 
 from collections import defaultdict
 from collections.abc import Generator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from relay.ir.equal import structural_equal
-from relay.ir.expr import Call, Constant, Expr, Function, If, Let, Op, Tuple, TupleGetItem, Var
-from relay.ir.type import TensorType
+from relay.ir.expr import Call, Expr, Function, Let, Op, Var
 from relay.ir.walk import post_order, run
 from relay.op.attribute import freeze
 from relay.op.base import Fusion, registry
-from relay.pattern.patterns import (
-    AltPattern,
-    AttrPattern,
-    CallPattern,
-    ConstantPattern,
-    DataTypePattern,
-    DFPattern,
-    DominatorPattern,
-    ExprPattern,
-    FunctionPattern,
-    IfPattern,
-    LetPattern,
-    NodeMap,
-    OpPattern,
-    ShapePattern,
-    TupleGetItemPattern,
-    TuplePattern,
-    TypePattern,
-    VarPattern,
-    WildcardPattern,
-)
+
+if TYPE_CHECKING:
+    from relay.pattern.patterns import CallPattern, DFPattern, DominatorPattern, NodeMap
 
 FUSION_CODES = {
     Fusion.ELEMENTWISE: 0, Fusion.BROADCAST: 1, Fusion.INJECTIVE: 2, Fusion.REDUCTION: 3, Fusion.KERNEL: 4,
@@ -77,33 +57,34 @@ class Graph:
 class Matcher:
     """One attempt to match a pattern."""
 
-    def __init__(self, graph: Graph, root: DFPattern) -> None:
+    def __init__(self, graph: Graph, root: "DFPattern") -> None:
         """`root` is the whole pattern."""
         self.graph = graph
         self.matched: dict[DFPattern, Expr] = {}
         self.log: list[tuple[DFPattern, Expr]] = []
         self.recursive = recursive_patterns(root)
 
-    def matches(self, pattern: DFPattern, e: Expr) -> bool:
+    def matches(self, pattern: "DFPattern", e: Expr) -> bool:
         """Whether `e` matches; `node_map` then tells how."""
         return run(self.visit(pattern, e))
 
     @property
-    def node_map(self) -> NodeMap:
+    def node_map(self) -> "NodeMap":
         """Each pattern with the nodes that it matched, in the order in which they were found."""
         found: dict[DFPattern, dict[Expr, None]] = {}
         for p, e in self.log:
             found.setdefault(p, {})[e] = None
         return {p: list(nodes) for p, nodes in found.items()}
 
-    def visit(self, p: DFPattern, e: Expr) -> Task:
+    def visit(self, p: "DFPattern", e: Expr) -> Task:
         """Match, and remember; what a failed attempt remembered is forgotten."""
         known = self.matched.get(p)
         if known is not None and p not in self.recursive:
             return self.graph.behind(known) is self.graph.behind(e)
         mark = len(self.log)
         for candidate in dict.fromkeys((e, self.graph.behind(e))):
-            if (yield self.attempt(p, candidate)):
+            outcome = p.attempt(self, candidate)
+            if outcome if isinstance(outcome, bool) else (yield outcome):
                 self.matched[p] = candidate
                 self.log.append((p, candidate))
                 return True
@@ -115,7 +96,7 @@ class Matcher:
         while len(self.log) > mark:
             self.matched.pop(self.log.pop()[0], None)
 
-    def every(self, patterns: Sequence[DFPattern], several: Sequence[Expr]) -> Task:
+    def every(self, patterns: "Sequence[DFPattern]", several: Sequence[Expr]) -> Task:
         """Whether all of these match, one by one."""
         if len(patterns) != len(several):
             return False
@@ -124,35 +105,14 @@ class Matcher:
                 return False
         return True
 
-    def attempt(self, p: DFPattern, e: Expr) -> Task:
-        """Whether the node `e` itself has the form of `p`."""
-        match p:
-            case WildcardPattern():
-                return p.pattern is None or (yield self.visit(p.pattern, e))
-            case AltPattern():
-                return (yield self.visit(p.left, e)) or (yield self.visit(p.right, e))
-            case DominatorPattern():
-                return (yield self.dominated(p, e))
-            case AttrPattern() | TypePattern() | DataTypePattern() | ShapePattern():
-                return satisfies(p, e) and (yield self.visit(p.pattern, e))
-            case CallPattern() if isinstance(e, Call):
-                return (yield self.call(p, e))
-            case FunctionPattern() if isinstance(e, Function):
-                if p.params is not None and not (yield self.every(p.params, e.params)):
-                    return False
-                return (yield self.visit(p.body, e.body))
-            case TuplePattern() if isinstance(e, Tuple):
-                return p.fields is None or (yield self.every(p.fields, e.fields))
-            case TupleGetItemPattern() if isinstance(e, TupleGetItem):
-                return p.index in (None, e.index) and (yield self.visit(p.tuple_value, e.tuple_value))
-            case IfPattern() if isinstance(e, If):
-                return (yield self.every(p.parts, e.children))
-            case LetPattern() if isinstance(e, Let):
-                return (yield self.every(p.parts, (e.var, e.value, e.body)))
-            case _:
-                return is_leaf_match(p, e)
+    def either(self, patterns: Sequence["DFPattern"], e: Expr) -> Task:
+        """Whether one of these matches; the first that does."""
+        for p in patterns:
+            if (yield self.visit(p, e)):
+                return True
+        return False
 
-    def call(self, p: CallPattern, e: Call) -> Task:
+    def call(self, p: "CallPattern", e: Call) -> Task:
         """Whether a call matches; the two arguments of a commutative operator in either order."""
         if not (yield self.visit(p.op, e.op)):
             return False
@@ -166,7 +126,7 @@ class Matcher:
             return False
         return (yield self.visit(p.op, e.op)) and (yield self.every(p.args, e.args[::-1]))
 
-    def dominated(self, p: DominatorPattern, e: Expr) -> Task:
+    def dominated(self, p: "DominatorPattern", e: Expr) -> Task:
         """Whether `e` is the child, and all between it and one parent matches the path and leads to it
         alone.
         """
@@ -193,7 +153,7 @@ class Matcher:
         between = {n for n in (*region, *parents) if n is not e}
         return all(u in region for n in between for u in self.graph.users[n])
 
-    def once(self, p: DFPattern, e: Expr) -> Task:
+    def once(self, p: "DFPattern", e: Expr) -> Task:
         """As `visit`, for a pattern that may match many nodes."""
         for inner in below(p):
             self.matched.pop(inner, None)
@@ -205,7 +165,7 @@ def operands(graph: Graph, e: Expr) -> list[Expr]:
     return [graph.behind(c) for c in e.children if not isinstance(c, Op)]
 
 
-def below(p: DFPattern) -> list[DFPattern]:
+def below(p: "DFPattern") -> "list[DFPattern]":
     """All patterns inside `p`, itself included."""
     seen: dict[DFPattern, None] = {}
     stack = [p]
@@ -214,47 +174,15 @@ def below(p: DFPattern) -> list[DFPattern]:
         if q not in seen:
             seen[q] = None
             stack += q.children
-            if isinstance(q, WildcardPattern) and q.pattern is not None:
-                stack.append(q.pattern)
+            if q.redirection is not None:
+                stack.append(q.redirection)
     return list(seen)
 
 
-def recursive_patterns(root: DFPattern) -> frozenset[DFPattern]:
+def recursive_patterns(root: "DFPattern") -> "frozenset[DFPattern]":
     """The patterns that may match several nodes, because a wildcard is redirected to something around it."""
-    targets = [q.pattern for q in below(root) if isinstance(q, WildcardPattern) and q.pattern is not None]
+    targets = [q.redirection for q in below(root) if q.redirection is not None]
     return frozenset([q for t in targets for q in below(t)])
-
-
-def is_leaf_match(p: DFPattern, e: Expr) -> bool:
-    """Whether a pattern without parts matches."""
-    match p:
-        case VarPattern():
-            return isinstance(e, Var) and p.name in ("", e.name_hint)
-        case ConstantPattern():
-            return isinstance(e, Constant)
-        case OpPattern():
-            return e is p.op
-        case ExprPattern():
-            return e is p.expr or (type(e) is type(p.expr) and structural_equal(e, p.expr))
-        case _:
-            return False
-
-
-def satisfies(p: DFPattern, e: Expr) -> bool:
-    """Whether a node meets the condition of a restricted pattern."""
-    match p:
-        case AttrPattern():
-            return has_attributes(p.attrs, e)
-        case TypePattern():
-            return e.checked_type == p.type
-        case DataTypePattern():
-            t = e.checked_type
-            return isinstance(t, TensorType) and t.dtype == p.dtype
-        case ShapePattern():
-            t = e.checked_type
-            return isinstance(t, TensorType) and t.shape == p.shape
-        case _:
-            raise AssertionError(f"{p!r} has no condition")
 
 
 def has_attributes(wanted: Mapping[str, Any], e: Expr) -> bool:
@@ -274,6 +202,6 @@ def has_attributes(wanted: Mapping[str, Any], e: Expr) -> bool:
     return all(name in found and freeze(found[name]) == freeze(value) for name, value in wanted.items())
 
 
-def match(pattern: DFPattern, expr: Expr) -> bool:
+def match(pattern: "DFPattern", expr: Expr) -> bool:
     """Whether `expr` as a whole looks like `pattern`."""
     return Matcher(Graph(expr), pattern).matches(pattern, expr)

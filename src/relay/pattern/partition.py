@@ -1,19 +1,21 @@
 """Partitioning: each match of a pattern becomes a function of its own, which is called where it stood."""
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from relay.diagnostic import RelayError
 from relay.ir.expr import Call, Expr, Function, Let, Op, Tuple, TupleGetItem, Var
 from relay.ir.type import Type
 from relay.ir.walk import post_order
 from relay.pattern.matcher import Graph, Matcher
-from relay.pattern.patterns import DFPattern, WildcardPattern
 from relay.typecheck.query import Types
+
+if TYPE_CHECKING:
+    from relay.pattern.patterns import DFPattern
 
 
 def partition(
-    pattern: DFPattern,
+    pattern: "DFPattern",
     expr: Expr,
     attrs: Mapping[str, Any] | None = None,
     check: Callable[[Expr], bool] = lambda _: True,
@@ -51,10 +53,10 @@ def _inside(matcher: Matcher, root: Expr) -> set[Expr]:
     """The nodes of a match that are computed by it."""
     found = {root}
     for p, nodes in matcher.node_map.items():
-        if not isinstance(p, WildcardPattern):
+        if not p.is_wildcard:
             found |= {n for n in nodes if not isinstance(n, Op | Var | Let)}
     for p, nodes in matcher.node_map.items():
-        if isinstance(p, WildcardPattern) and p.pattern is None:
+        if p.is_wildcard and p.redirection is None:
             found -= {n for n in nodes if n is not root}
     return found
 

@@ -6,14 +6,20 @@
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
-from relay.ir.expr import Expr, as_expr
-from relay.ir.type import Type
+from relay.ir.equal import structural_equal
+from relay.ir.expr import Call, Constant, Expr, Function, If, Let, Tuple, TupleGetItem, Var, as_expr
+from relay.ir.type import TensorType, Type
+from relay.op.base import get
+from relay.pattern.matcher import Matcher, Task, has_attributes, match
+from relay.pattern.partition import partition
 
 
 class DFPattern:
     """The base of patterns.  Used twice in a pattern, an object matches the same node both times."""
+
+    is_wildcard: ClassVar[bool] = False
 
     def __call__(self, *args: "DFPattern | None") -> "CallPattern":
         """A call whose callee is this, with these arguments; of any arguments for a single None."""
@@ -74,8 +80,6 @@ class DFPattern:
 
     def match(self, expr: Expr) -> bool:
         """Whether `expr` as a whole looks like this."""
-        from relay.pattern.matcher import match
-
         return match(self, expr)
 
     def partition(
@@ -85,14 +89,21 @@ class DFPattern:
         check: Callable[[Expr], bool] = lambda _: True,
     ) -> Expr:
         """`expr` with each match of this as a call of a function of its own; see `partition`."""
-        from relay.pattern.partition import partition
-
         return partition(self, expr, attrs, check)
 
     @property
     def children(self) -> "tuple[DFPattern, ...]":
         """The patterns directly inside."""
         return ()
+
+    @property
+    def redirection(self) -> "DFPattern | None":
+        """What a wildcard is redirected to."""
+        return None
+
+    def attempt(self, matcher: Matcher, e: Expr) -> Task | bool:
+        """Whether the node `e` itself has this form."""
+        raise NotImplementedError
 
 
 class ExprPattern(DFPattern):
@@ -101,6 +112,9 @@ class ExprPattern(DFPattern):
     def __init__(self, expr: Expr) -> None:
         self.expr = expr
 
+    def attempt(self, matcher: Matcher, e: Expr) -> Task | bool:
+        return e is self.expr or (type(e) is type(self.expr) and structural_equal(e, self.expr))
+
 
 class VarPattern(DFPattern):
     """A variable, of that name unless the name is empty."""
@@ -108,13 +122,21 @@ class VarPattern(DFPattern):
     def __init__(self, name_hint: str = "") -> None:
         self.name = name_hint
 
+    def attempt(self, matcher: Matcher, e: Expr) -> Task | bool:
+        return isinstance(e, Var) and self.name in ("", e.name_hint)
+
 
 class ConstantPattern(DFPattern):
     """Any constant."""
 
+    def attempt(self, matcher: Matcher, e: Expr) -> Task | bool:
+        return isinstance(e, Constant)
+
 
 class WildcardPattern(DFPattern):
     """Anything; or what it is redirected to, so that patterns can be recursive."""
+
+    is_wildcard = True
 
     def __init__(self) -> None:
         self.pattern: DFPattern | None = None
@@ -123,14 +145,22 @@ class WildcardPattern(DFPattern):
         """Match what `pat` matches, which may contain this."""
         self.pattern = pat
 
+    @property
+    def redirection(self) -> DFPattern | None:
+        return self.pattern
+
+    def attempt(self, matcher: Matcher, e: Expr) -> Task | bool:
+        return True if self.pattern is None else matcher.visit(self.pattern, e)
+
 
 class OpPattern(DFPattern):
     """The operator of that name."""
 
     def __init__(self, name: str) -> None:
-        from relay.op.base import get
-
         self.op = get(name)
+
+    def attempt(self, matcher: Matcher, e: Expr) -> Task | bool:
+        return e is self.op
 
 
 class CallPattern(DFPattern):
@@ -144,6 +174,9 @@ class CallPattern(DFPattern):
     def children(self) -> tuple[DFPattern, ...]:
         return (self.op, *(self.args or ()))
 
+    def attempt(self, matcher: Matcher, e: Expr) -> Task | bool:
+        return isinstance(e, Call) and matcher.call(self, e)
+
 
 class FunctionPattern(DFPattern):
     """A function; with any parameters if `params` is None."""
@@ -156,6 +189,13 @@ class FunctionPattern(DFPattern):
     def children(self) -> tuple[DFPattern, ...]:
         return (*(self.params or ()), self.body)
 
+    def attempt(self, matcher: Matcher, e: Expr) -> Task | bool:
+        if not isinstance(e, Function):
+            return False
+        if self.params is None:
+            return matcher.visit(self.body, e.body)
+        return matcher.every((*self.params, self.body), (*e.params, e.body))
+
 
 class IfPattern(DFPattern):
     """A conditional."""
@@ -166,6 +206,9 @@ class IfPattern(DFPattern):
     @property
     def children(self) -> tuple[DFPattern, ...]:
         return self.parts
+
+    def attempt(self, matcher: Matcher, e: Expr) -> Task | bool:
+        return isinstance(e, If) and matcher.every(self.parts, e.children)
 
 
 class LetPattern(DFPattern):
@@ -178,6 +221,9 @@ class LetPattern(DFPattern):
     def children(self) -> tuple[DFPattern, ...]:
         return self.parts
 
+    def attempt(self, matcher: Matcher, e: Expr) -> Task | bool:
+        return isinstance(e, Let) and matcher.every(self.parts, (e.var, e.value, e.body))
+
 
 class TuplePattern(DFPattern):
     """A tuple; with any fields if `fields` is None."""
@@ -188,6 +234,9 @@ class TuplePattern(DFPattern):
     @property
     def children(self) -> tuple[DFPattern, ...]:
         return self.fields or ()
+
+    def attempt(self, matcher: Matcher, e: Expr) -> Task | bool:
+        return isinstance(e, Tuple) and (self.fields is None or matcher.every(self.fields, e.fields))
 
 
 class TupleGetItemPattern(DFPattern):
@@ -201,6 +250,11 @@ class TupleGetItemPattern(DFPattern):
     def children(self) -> tuple[DFPattern, ...]:
         return (self.tuple_value,)
 
+    def attempt(self, matcher: Matcher, e: Expr) -> Task | bool:
+        if not isinstance(e, TupleGetItem) or self.index not in (None, e.index):
+            return False
+        return matcher.visit(self.tuple_value, e.tuple_value)
+
 
 class AltPattern(DFPattern):
     """Either; the left one first."""
@@ -213,6 +267,9 @@ class AltPattern(DFPattern):
     def children(self) -> tuple[DFPattern, ...]:
         return (self.left, self.right)
 
+    def attempt(self, matcher: Matcher, e: Expr) -> Task | bool:
+        return matcher.either((self.left, self.right), e)
+
 
 class Restricted(DFPattern):
     """A pattern with a condition on the node."""
@@ -224,6 +281,13 @@ class Restricted(DFPattern):
     def children(self) -> tuple[DFPattern, ...]:
         return (self.pattern,)
 
+    def accepts(self, e: Expr) -> bool:
+        """Whether a node meets the condition."""
+        raise NotImplementedError
+
+    def attempt(self, matcher: Matcher, e: Expr) -> Task | bool:
+        return self.accepts(e) and matcher.visit(self.pattern, e)
+
 
 class AttrPattern(Restricted):
     """What has these attributes."""
@@ -231,6 +295,9 @@ class AttrPattern(Restricted):
     def __init__(self, pattern: DFPattern, attrs: Mapping[str, Any]) -> None:
         super().__init__(pattern)
         self.attrs = dict(attrs)
+
+    def accepts(self, e: Expr) -> bool:
+        return has_attributes(self.attrs, e)
 
 
 class TypePattern(Restricted):
@@ -240,6 +307,9 @@ class TypePattern(Restricted):
         super().__init__(pattern)
         self.type = ttype
 
+    def accepts(self, e: Expr) -> bool:
+        return e.checked_type == self.type
+
 
 class DataTypePattern(Restricted):
     """A tensor of that base type."""
@@ -248,6 +318,10 @@ class DataTypePattern(Restricted):
         super().__init__(pattern)
         self.dtype = dtype
 
+    def accepts(self, e: Expr) -> bool:
+        t = e.checked_type
+        return isinstance(t, TensorType) and t.dtype == self.dtype
+
 
 class ShapePattern(Restricted):
     """A tensor of that shape."""
@@ -255,6 +329,10 @@ class ShapePattern(Restricted):
     def __init__(self, pattern: DFPattern, shape: Sequence[Any]) -> None:
         super().__init__(pattern)
         self.shape = tuple(shape)
+
+    def accepts(self, e: Expr) -> bool:
+        t = e.checked_type
+        return isinstance(t, TensorType) and t.shape == self.shape
 
 
 class DominatorPattern(DFPattern):
@@ -268,6 +346,9 @@ class DominatorPattern(DFPattern):
     @property
     def children(self) -> tuple[DFPattern, ...]:
         return (self.parent, self.path, self.child)
+
+    def attempt(self, matcher: Matcher, e: Expr) -> Task | bool:
+        return matcher.dominated(self, e)
 
 
 def as_pattern(x: Any) -> DFPattern:
