@@ -61,7 +61,7 @@ def examples(cls: type[Operator]) -> list[tuple[str, str]]:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_examples_of_the_docstring_are_true(name: str) -> None:
-    from relay.interpreter.value import show
+    from relay.interpreter.show import show
 
     found = examples(registry[name])
     assert found

@@ -6,14 +6,8 @@ from typing import Any
 from relay.diagnostic import fail
 from relay.interpreter.backtrace import Frame, located
 from relay.interpreter.code import GLOBAL, Code
-from relay.interpreter.value import (
-    Closure,
-    ConstructorFunction,
-    ConstructorValue,
-    FunctionValue,
-    OperatorValue,
-    RefValue,
-)
+from relay.interpreter.functions import ConstructorFunction, OperatorValue
+from relay.interpreter.value import Closure, ConstructorValue, FunctionValue, RefValue
 
 
 class Cell:

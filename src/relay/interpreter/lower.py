@@ -19,11 +19,12 @@ from relay.interpreter.checks import (
     no_match,
 )
 from relay.interpreter.code import Code, Draft, Label, Register, finish
+from relay.interpreter.functions import ConstructorFunction
 from relay.interpreter.matching import lower_tests, switch_table
 from relay.interpreter.operators import operator_function, operator_value
 from relay.interpreter.placing import plan
 from relay.interpreter.unit import Group, Step, Unit, World, run_steps
-from relay.interpreter.value import Closure, ConstructorFunction, ConstructorValue
+from relay.interpreter.value import Closure, ConstructorValue
 from relay.ir.expr import (
     Call,
     Constant,

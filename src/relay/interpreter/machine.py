@@ -12,18 +12,11 @@ from relay.diagnostic import fail
 from relay.interpreter.arguments import arrange, convert_arguments
 from relay.interpreter.binding import hidden_parameters
 from relay.interpreter.code import Code
+from relay.interpreter.functions import ConstructorFunction, OperatorValue
 from relay.interpreter.limits import default_depth
 from relay.interpreter.loop import Cell, execute
 from relay.interpreter.lower import lower_constant, lower_function
-from relay.interpreter.value import (
-    Closure,
-    ConstructorFunction,
-    FunctionValue,
-    OperatorValue,
-    Value,
-    is_array,
-    is_tuple,
-)
+from relay.interpreter.value import Closure, FunctionValue, Value, is_array, is_tuple
 from relay.ir import hooks
 from relay.ir.expr import Constructor, Expr, Function, GlobalVar, Grad
 from relay.ir.module import IRModule

@@ -1,17 +1,9 @@
 """Values as text: tensors as nested lists, `Cons(1, Nil)`, `(a, b)`, `fn(…)`; large ones are summarised."""
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
-from relay.interpreter.value import (
-    ConstructorValue,
-    FunctionValue,
-    RefValue,
-    is_array,
-    is_tensor,
-    is_tuple,
-)
 from relay.ir.dtype import dtype_name, is_float
 from relay.text.floats import shortest
 from relay.text.names import quote
@@ -20,10 +12,24 @@ LARGE = 1000
 """Tensors with more elements are summarised, and structures with more parts are cut."""
 
 
+class Shown:
+    """The base of what values are, but for tensors and tuples: it says what is printed for a value."""
+
+    __slots__ = ()
+
+    @property
+    def shown(self) -> tuple[str, tuple[Any, ...], str]:
+        """The text before the values inside, these values, and the text behind them."""
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        return show(self)
+
+
 def show(value: Any) -> str:
     """A value as a program would write it: `[1, 2]`, `(a, b)`, `Cons(1, Nil)`, `fn(%x)`."""
-    if is_array(value):
-        return show_tensor(value)
+    if isinstance(value, np.ndarray):
+        return show_tensor(cast("np.ndarray[Any, Any]", value))
     parts: list[str] = []
     stack: list[Any] = [value]
     budget = LARGE
@@ -33,22 +39,17 @@ def show(value: Any) -> str:
             parts.append(item.text)
             continue
         budget -= 1
-        if budget < 0 and isinstance(item, tuple | ConstructorValue | RefValue | np.ndarray):
+        if budget < 0 and isinstance(item, tuple | Shown | np.ndarray):
             parts.append("...")
-        elif is_tuple(item):
-            _push(stack, parts, "(", item, ",)" if len(item) == 1 else ")")
-        elif isinstance(item, ConstructorValue):
-            name = item.constructor.name
-            if item.fields:
-                _push(stack, parts, f"{name}(", item.fields, ")")
-            else:
-                parts.append(name)
-        elif isinstance(item, RefValue):
-            _push(stack, parts, "ref(", (item.value,), ")")
-        elif is_array(item):
-            parts.append(" ".join(show_tensor(item).split()))
+        elif isinstance(item, tuple):
+            items = cast("tuple[Any, ...]", item)
+            _push(stack, parts, "(", items, ",)" if len(items) == 1 else ")")
+        elif isinstance(item, Shown):
+            _push(stack, parts, *item.shown)
+        elif isinstance(item, np.ndarray):
+            parts.append(" ".join(show_tensor(cast("np.ndarray[Any, Any]", item)).split()))
         else:
-            parts.append(show_leaf(item))
+            parts.append(show_scalar(item))
     return _collapse("".join(parts))
 
 
@@ -79,16 +80,11 @@ def _collapse(text: str) -> str:
     return text if tail <= LARGE // 10 else text[: len(text) - tail] + ")"
 
 
-def show_leaf(item: Any) -> str:
-    """A scalar, a string or a function."""
-    return item.shown if isinstance(item, FunctionValue) else show_scalar(item)
-
-
 def show_scalar(x: Any) -> str:
     """A number as its shortest exact text, a string in quotes."""
     if isinstance(x, str):
         return quote(x)
-    if not is_tensor(x):  # a Python number in an instance that Python built
+    if not isinstance(x, np.ndarray | np.generic):  # a Python number in an instance that Python built
         return str(x)
     return shortest(x) if is_float(dtype_name(x.dtype)) and np.isfinite(x) else str(x)
 

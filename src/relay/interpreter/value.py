@@ -4,15 +4,15 @@ A tensor is a NumPy array, or a NumPy scalar at rank 0 (a `str` for a string); a
 instance of a data type is a `ConstructorValue`; a function is a `FunctionValue`; a reference is a `RefValue`.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, ClassVar, TypeGuard
 
 import numpy as np
 
-from relay.diagnostic import fail
+from relay.interpreter.show import Shown
 from relay.ir.dtype import dtype_name
-from relay.ir.expr import Constructor, Function, Op
-from relay.ir.type import FuncType, TensorType, TupleType, Type
+from relay.ir.expr import Constructor, Function
+from relay.ir.type import TensorType, TupleType, Type
 
 Value = Any
 
@@ -37,7 +37,7 @@ def is_sequence(x: Any) -> TypeGuard[Sequence[Any]]:
     return isinstance(x, (list, tuple))
 
 
-class ConstructorValue:
+class ConstructorValue(Shown):
     """An instance of a data type: `Cons(1, Nil)`.  Equal by value; `tag` is the constructor's position."""
 
     __slots__ = ("constructor", "fields", "tag")
@@ -52,11 +52,13 @@ class ConstructorValue:
     def __eq__(self, other: object) -> bool:
         return values_equal(self, other) if isinstance(other, ConstructorValue) else NotImplemented
 
-    def __repr__(self) -> str:
-        return show(self)
+    @property
+    def shown(self) -> tuple[str, tuple[Value, ...], str]:
+        name = self.constructor.name
+        return (f"{name}(", self.fields, ")") if self.fields else (name, (), "")
 
 
-class RefValue:
+class RefValue(Shown):
     """A mutable cell; equal only to itself."""
 
     __slots__ = ("value",)
@@ -65,22 +67,19 @@ class RefValue:
         """`value` is what the cell holds at first."""
         self.value = value
 
-    def __repr__(self) -> str:
-        return show(self)
+    @property
+    def shown(self) -> tuple[str, tuple[Value, ...], str]:
+        return "ref(", (self.value,), ")"
 
 
-class FunctionValue:
+class FunctionValue(Shown):
     """What can be applied: the base of closures, operators and constructors as values."""
 
     __slots__ = ()
 
     @property
-    def shown(self) -> str:
-        """What is printed for it."""
-        return "fn"
-
-    def __repr__(self) -> str:
-        return show(self)
+    def shown(self) -> tuple[str, tuple[Value, ...], str]:
+        return "fn", (), ""
 
 
 class Closure(FunctionValue):
@@ -103,59 +102,11 @@ class Closure(FunctionValue):
         return self.code.function
 
     @property
-    def shown(self) -> str:
-        """What is printed for it."""
-        return f"fn({', '.join('%' + p.name for p in self.function.params)})"
+    def shown(self) -> tuple[str, tuple[Value, ...], str]:
+        return f"fn({', '.join('%' + p.name for p in self.function.params)})", (), ""
 
     def __call__(self, *args: Any, **named: Any) -> Value:
         return self.machine.apply(self, args, named)
-
-
-class OperatorValue(FunctionValue):
-    """An operator as a value, with the default attributes."""
-
-    __slots__ = ("apply", "op")
-
-    def __init__(self, op: Op, apply: Callable[..., Value]) -> None:
-        """`apply` computes the operator on values."""
-        self.op = op
-        self.apply = apply
-
-    @property
-    def shown(self) -> str:
-        """What is printed for it."""
-        return self.op.name
-
-    def __call__(self, *args: Any) -> Value:
-        from relay.interpreter.conversion import untyped_values
-
-        with np.errstate(all="ignore"):
-            return self.apply(*untyped_values(args))
-
-
-class ConstructorFunction(FunctionValue):
-    """A constructor as a value."""
-
-    __slots__ = ("constructor", "type")
-
-    def __init__(self, constructor: Constructor, of: FuncType | None = None) -> None:
-        """`of` is the constructor's type, where it is known."""
-        self.constructor = constructor
-        self.type: Type | None = of
-
-    @property
-    def shown(self) -> str:
-        """What is printed for it."""
-        return self.constructor.name
-
-    def __call__(self, *args: Any) -> ConstructorValue:
-        from relay.interpreter.conversion import untyped_values
-
-        wanted = len(self.constructor.inputs)
-        if len(args) != wanted:
-            fields = f"{wanted or 'no'} field{'' if wanted == 1 else 's'}"
-            fail("argument-count", f"`{self.constructor.name}` takes {fields}, not {len(args)}")
-        return ConstructorValue(self.constructor, tuple(untyped_values(args)))
 
 
 STRUCTURED = (ConstructorValue, tuple)
@@ -235,13 +186,6 @@ def as_tensor(x: Any) -> Any:
     elif array.dtype == np.int64 and (array.size == 0 or (array.min() >= -(2**31) and array.max() < 2**31)):
         array = array.astype(np.int32)
     return array[()]
-
-
-def show(value: Value) -> str:
-    """A value as a program would write it: `[1, 2]`, `(a, b)`, `Cons(1, Nil)`, `fn(%x)`."""
-    from relay.interpreter import show as showing
-
-    return showing.show(value)
 
 
 def type_of_value(value: Value) -> Type:
