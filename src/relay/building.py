@@ -11,9 +11,8 @@ from relay.diagnostic import did_you_mean, fail
 from relay.driver import Executor, first_word, with_params
 from relay.interpreter.arguments import arrange, convert_argument
 from relay.interpreter.code import Code
-from relay.ir.expect import expect_module
 from relay.ir.expr import Call, Expr, Function, GlobalVar, RelayExpr, Var
-from relay.ir.module import IRModule
+from relay.ir.module import IRModule, expect_module
 from relay.ir.subst import substitute_type
 from relay.ir.supply import GlobalVarSupply
 from relay.ir.type import Kind, Type

@@ -7,9 +7,8 @@ from relay.diagnostic import did_you_mean, fail
 from relay.interpreter.arguments import convert_argument
 from relay.interpreter.machine import Interpreter, evaluate
 from relay.ir.bind import bind_params_by_name
-from relay.ir.expect import expect_module
 from relay.ir.expr import Constant, Expr, Function, GlobalVar, Var, as_expr, constant
-from relay.ir.module import IRModule
+from relay.ir.module import IRModule, expect_module
 from relay.ir.vars import free_vars
 from relay.tracing import TracedFunction, function
 

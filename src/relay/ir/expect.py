@@ -3,14 +3,6 @@
 from typing import Any
 
 from relay.ir.expr import Expr, RelayExpr
-from relay.ir.module import IRModule
-
-
-def expect_module(mod: Any) -> IRModule:
-    """`mod` itself, if it is one."""
-    if not isinstance(mod, IRModule):
-        raise TypeError(f"{mod!r:.80} is not a module; relay.parse and relay.IRModule.from_expr make one")
-    return mod
 
 
 def expect_expr(e: Any) -> Expr:

@@ -6,6 +6,7 @@ from typing import Any
 
 from relay.diagnostic import Span, did_you_mean, fail
 from relay.ir import hooks
+from relay.ir.expect import expect_expr
 from relay.ir.expr import Constructor, Expr, Function, GlobalVar, Node, RelayExpr, node
 from relay.ir.node import keep_listed, listed, several
 from relay.ir.type import FuncType, GlobalTypeVar, Type, TypeCall, TypeVar
@@ -82,7 +83,6 @@ class IRModule:
 
         Its free variables are then the parameters, in the order of first mention.
         """
-        from relay.ir.expect import expect_expr
         from relay.ir.vars import free_vars
 
         expect_expr(expr)
@@ -271,3 +271,10 @@ class IRModule:
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
         return hooks.display(self)
+
+
+def expect_module(mod: Any) -> IRModule:
+    """`mod` itself, if it is one."""
+    if not isinstance(mod, IRModule):
+        raise TypeError(f"{mod!r:.80} is not a module; relay.parse and relay.IRModule.from_expr make one")
+    return mod

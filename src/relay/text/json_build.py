@@ -1,6 +1,6 @@
 """What each node of the JSON format becomes."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, cast
 
 import numpy as np
@@ -46,7 +46,7 @@ from relay.ir.type import (
     TypeVar,
 )
 from relay.op import base
-from relay.text.json_read import Reader, bad, dimension
+from relay.text.json_read import Makers, Reader, bad, dimension
 from relay.text.json_schema import KINDS
 
 _set = object.__setattr__
@@ -254,7 +254,7 @@ def _module(r: Reader, i: int) -> IRModule:
     return mod
 
 
-MAKERS: dict[str, Callable[[Reader, int], Any]] = {
+MAKERS: Makers = {
     "Array": _array, "Map": _map, "StrMap": _map, "IntImm": _int,
     "FloatImm": lambda r, i: float(r.plain(i, "value")),
     "String": lambda r, i: r.string(i),
@@ -300,3 +300,8 @@ MAKERS: dict[str, Callable[[Reader, int], Any]] = {
         ("Add", "+"), ("Sub", "-"), ("Mul", "*"), ("FloorDiv", "/"), ("Div", "/"), ("Min", "min"),
         ("Max", "max"), ("Broadcast", "broadcast"))},
 }  # fmt: skip
+
+
+def read_json(text: str, arrays: Sequence[Any] | None = None) -> Any:
+    """What a JSON text says; `arrays` are the data of constants where the text does not have them itself."""
+    return Reader(text, MAKERS, arrays).read()

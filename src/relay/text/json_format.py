@@ -8,7 +8,7 @@ index, tensors as base64.  What we write has the same form; nodes that the forma
 from typing import Any
 
 from relay.ir.collector import paused
-from relay.text.json_read import Reader
+from relay.text.json_build import read_json
 from relay.text.json_write import Writer
 
 
@@ -25,4 +25,4 @@ def load_json(text: str) -> Any:
     that is cut off or of an unknown kind, and what the operators say of their names and attributes.
     """
     with paused():
-        return Reader(text).read()
+        return read_json(text)

@@ -6,7 +6,7 @@ that refers to itself, or to an index there is none for, is a diagnostic.  Share
 
 import json
 import linecache
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn, cast
 
 from relay.diagnostic import RelayError, Source, Span, fail
@@ -50,7 +50,7 @@ def bad(message: str, hint: str = "") -> NoReturn:
 class Reader:
     """One JSON text and what has been built of it."""
 
-    def __init__(self, text: str, arrays: Sequence[Any] | None = None) -> None:
+    def __init__(self, text: str, makers: "Makers", arrays: Sequence[Any] | None = None) -> None:
         """`arrays` are the data of constants where the text does not have them itself."""
         try:
             top = json.loads(text)
@@ -65,6 +65,7 @@ class Reader:
         self.root: Any = parts.get("root")
         self.nodes: list[Any] = parts["nodes"]
         self.blobs = cast("list[Any]", blobs)
+        self.makers = makers
         self.arrays = arrays
         self.decoded: dict[int, Any] = {}
         self.built: dict[int, Any] = {}
@@ -294,12 +295,10 @@ class Reader:
 
     def make(self, i: int) -> Any:
         """The thing that node `i` is, all it refers to being built."""
-        from relay.text.json_build import MAKERS
-
         key = self.key(i)
         if key in ("", "None"):
             return None
-        maker: Callable[[Reader, int], Any] | None = MAKERS.get(key) or MAKERS.get(key.removeprefix("tir."))
+        maker = self.makers.get(key) or self.makers.get(key.removeprefix("tir."))
         if maker is None:
             if key.endswith("Attrs"):
                 return StoredAttributes(self, i)
@@ -312,6 +311,10 @@ class Reader:
             raise
         except (TypeError, ValueError, AttributeError, KeyError, AssertionError, OverflowError) as error:
             bad(f"node {i} of the JSON, a `{self.nodes[i].get('type_key')}`, does not fit together: {error}")
+
+
+Makers = Mapping[str, Callable[[Reader, int], Any]]
+"""What makes the things of each kind of node, all they refer to being built."""
 
 
 class StoredAttributes(dict[str, Any]):

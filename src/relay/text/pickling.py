@@ -32,7 +32,8 @@ from relay.ir.module import Import, IRModule, TypeData
 from relay.ir.pattern import PatternVar
 from relay.ir.same import constant_type
 from relay.ir.type import TensorType, Type
-from relay.text.json_read import LineSource, Reader
+from relay.text.json_build import read_json
+from relay.text.json_read import LineSource
 from relay.text.json_write import Writer
 from relay.text.printer import module_text
 
@@ -67,7 +68,7 @@ def _graph(node: Any) -> tuple[str, list[Array]]:
 
 def load_node(text: str, arrays: list[Array], sources: list[tuple[str, str, str]], spans: bytes) -> Any:
     """The inverse of `pickle_node` and `pickle_type`."""
-    node = Reader(text, [(_array(a), a[0]) for a in arrays]).read()
+    node = read_json(text, [(_array(a), a[0]) for a in arrays])
     _restore(_places(node) if isinstance(node, Node) else (), sources, spans)
     return node
 

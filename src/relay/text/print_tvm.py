@@ -30,10 +30,10 @@ from relay.ir.expr import (
 from relay.ir.module import IRModule, TypeData
 from relay.ir.same import constant_type
 from relay.text import names
+from relay.text.print_items import Printer
 from relay.text.print_literals import scalar_text
 from relay.text.print_scope import Steps
 from relay.text.print_types import TypeText
-from relay.text.printer import Printer
 from relay.text.survey import Survey
 from relay.text.tvm_words import TvmTypes, attribute_text, cannot, key_text, plain_name
 

@@ -9,7 +9,6 @@ from typing import Any
 
 from relay.diagnostic import Diagnostic, RelayError, Report
 from relay.ir.collector import paused
-from relay.ir.expect import expect_module
 from relay.ir.expr import (
     Call,
     Constant,
@@ -27,7 +26,7 @@ from relay.ir.expr import (
     TempExpr,
     Var,
 )
-from relay.ir.module import IRModule
+from relay.ir.module import IRModule, expect_module
 from relay.ir.pattern import PatternConstructor, PatternTuple, PatternVar, pattern_vars
 from relay.ir.subst import substitute_type
 from relay.ir.type import BOOL, FuncType, RefType, TupleType, Type, TypeCall, TypeVar

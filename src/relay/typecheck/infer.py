@@ -10,9 +10,9 @@ from weakref import ref
 from relay.diagnostic import Report
 from relay.ir import hooks
 from relay.ir.collector import paused
-from relay.ir.expect import expect_expr, expect_module
+from relay.ir.expect import expect_expr
 from relay.ir.expr import Expr, GlobalVar
-from relay.ir.module import IRModule
+from relay.ir.module import IRModule, expect_module
 from relay.ir.type import Type
 from relay.typecheck.session import Session
 

@@ -109,11 +109,9 @@ def inline(
     node: "Node", body: Any, operands: Sequence[Value | None], attributes: dict[str, Any]
 ) -> list[Value | None]:
     """The results of a function's body: its bindings join those around, under longer names."""
-    from relay.frontend.onnx.graph import Scope
-
     outer = node.scope
     opsets = {("" if o.domain == "ai.onnx" else o.domain): o.version for o in body.opset_import}
-    scope = Scope(outer.importer, None, {**outer.opsets, **opsets}, attributes, outer.depth + 1)
+    scope = outer.of_function(opsets, attributes)
     if len(operands) > len(body.input):
         fail("onnx-model", f"`{body.name}` takes {len(body.input)} operands, not {len(operands)}")
     for name, value in zip(body.input, [*operands, *[None] * len(body.input)], strict=False):

@@ -74,6 +74,10 @@ class Scope:
         """The scope of a graph within this one."""
         return Scope(self.importer, self, self.opsets, self.attributes, self.depth + 1)
 
+    def of_function(self, opsets: Mapping[str, int], attributes: Mapping[str, Any]) -> "Scope":
+        """The scope of a function that a node of this one calls, with its versions of operator sets."""
+        return Scope(self.importer, None, {**self.opsets, **opsets}, attributes, self.depth + 1)
+
     def find(self, name: str) -> Value | None:
         """The value of a name, here or in a graph around."""
         scope: Scope | None = self

@@ -6,7 +6,7 @@ from typing import Any
 from relay.diagnostic import fail
 from relay.frontend.torch import registry
 from relay.frontend.torch.library import pytorch
-from relay.frontend.torch.report import all_nodes
+from relay.frontend.torch.node import all_nodes
 
 
 def exported(

@@ -1,5 +1,6 @@
 """A node of an exported program, as converters see it."""
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from relay.diagnostic import Span, fail
@@ -76,3 +77,18 @@ class Node:
     def fail(self, message: str, hint: str = "") -> Any:
         """Refuse the node (`torch-unsupported`)."""
         fail("torch-unsupported", f"`{self.operator}`: {message}", self.span, hint=hint)
+
+
+def all_nodes(module: Any) -> Iterator[Any]:
+    """Every node that calls something, those of graphs within the graph included."""
+    stack = [module]
+    while stack:
+        current = stack.pop()
+        for fx in current.graph.nodes:
+            if fx.op == "call_function":
+                yield fx
+            elif fx.op == "get_attr":
+                found = current
+                for part in fx.target.split("."):
+                    found = getattr(found, part)
+                stack += [found] if hasattr(found, "graph") else []

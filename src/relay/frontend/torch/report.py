@@ -1,29 +1,14 @@
 """What a program consists of, how each of its operators is converted, and what cannot be."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator
 from typing import Any
 
 from relay.diagnostic import Diagnostic, RelayError
-from relay.frontend.torch import registry
+from relay.frontend.torch import exporting, registry
+from relay.frontend.torch.node import all_nodes
 from relay.frontend.torch.unused import DRAWS
 
 NONE = "nothing"
-
-
-def all_nodes(module: Any) -> Iterator[Any]:
-    """Every node that calls something, those of graphs within the graph included."""
-    stack = [module]
-    while stack:
-        current = stack.pop()
-        for fx in current.graph.nodes:
-            if fx.op == "call_function":
-                yield fx
-            elif fx.op == "get_attr":
-                found = current
-                for part in fx.target.split("."):
-                    found = getattr(found, part)
-                stack += [found] if hasattr(found, "graph") else []
 
 
 def unsupported(module: Any) -> dict[str, list[str]]:
@@ -77,7 +62,5 @@ def coverage(module: Any, name: str) -> str:
 
 def coverage_of_file(path: str) -> str:
     """The table of an exported program in a file (`torch-archive`, `cannot-read`)."""
-    from relay.frontend.torch import exporting
-
     program = exporting.in_known_operators(exporting.exported(path, None, None, None, False))
     return coverage(program.graph_module, path)

@@ -6,8 +6,7 @@ from types import UnionType
 from typing import Any, NoReturn, Union, get_args, get_origin
 
 from relay.diagnostic import RelayError, Source, Span, did_you_mean, fail
-from relay.ir.expect import expect_module
-from relay.ir.module import IRModule
+from relay.ir.module import IRModule, expect_module
 from relay.transform.rewriting.context import PassContext, PassInfo
 from relay.transform.rewriting.registry import Rule, find
 from relay.typecheck.infer import remember
