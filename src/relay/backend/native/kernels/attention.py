@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import lcm
 
+from relay.backend.native.kernels.attention_recognition import Attention
 from relay.backend.native.kernels.blocks import SUM, Blocks, Factor
 from relay.backend.native.kernels.tile import LINE, PITCH
 from relay.backend.native.llvm.builder import Value
@@ -18,7 +19,6 @@ from relay.backend.native.loops.strides import Strided
 from relay.backend.native.loops.views import View
 from relay.backend.native.loops.work_partition import with_room
 from relay.backend.native.memory.representation import SIZES, scalar
-from relay.backend.native.program.attention import Attention
 
 ROWS = 144
 """The most rows of a block, about."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from relay.backend.native.llvm.jit import binding
-from relay.backend.native.memory.representation import SIZES
+from relay.backend.native.llvm.vectors import SIZES
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,8 @@ from collections import Counter
 from functools import cached_property
 from typing import cast
 
+from relay.backend.native.kernels.attention_recognition import attention_in, stacked
 from relay.backend.native.loops.strides import is_moved, sizes_of
-from relay.backend.native.program.attention import attention_in, stacked
 from relay.ir.expr import Call, Constant, Expr, Function, GlobalVar, Let, TupleGetItem, Var, replace
 from relay.ir.module import IRModule
 from relay.ir.scope import places

@@ -7,6 +7,7 @@ several read it in different places, or where it would be computed again and aga
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, cast
 
+from relay.backend.native.kernels.attention_recognition import attention_in
 from relay.backend.native.kernels.choice import sums_of, weight_of
 from relay.backend.native.kernels.sums import Sums
 from relay.backend.native.llvm.builder import CONTEXT, Code, Value
@@ -22,7 +23,6 @@ from relay.backend.native.loops.transpose import moves_last
 from relay.backend.native.loops.views import View, new_output, operand, views_in
 from relay.backend.native.memory.objects import release, retain
 from relay.backend.native.memory.representation import POINTER, is_scalar, parts_of
-from relay.backend.native.program.attention import attention_in
 from relay.backend.native.program.code_dedup import ROW, Row, Shared, form
 from relay.backend.native.program.operators import prepared, whole
 from relay.backend.native.program.program import Program, give, result_type
