@@ -6,6 +6,7 @@ import traceback
 from bisect import bisect_right
 from collections.abc import Generator, Iterable
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from types import FrameType
@@ -143,29 +144,31 @@ class Span:
 _python_sources: dict[str, PythonSource] = {}
 
 
-_origins: list[Span | None] = []
+_origin: ContextVar[tuple[Span | None] | None] = ContextVar("relay_origin", default=None)
+"""The span of derived nodes; None outside `derived_nodes`."""
 
 
 @contextmanager
 def derived_nodes() -> Generator[None]:
     """For passes: nodes made meanwhile without a span get the one that `derive_from` was last given."""
-    _origins.append(None)
+    token = _origin.set((None,))
     try:
         yield
     finally:
-        _origins.pop()
+        _origin.reset(token)
 
 
 def derive_from(span: Span | None) -> None:
     """What is made now, within `derived_nodes`, comes from a node at `span`."""
-    if _origins:
-        _origins[-1] = span
+    if _origin.get() is not None:
+        _origin.set((span,))
 
 
 def caller_span() -> Span | None:
     """The span of the nearest Python frame outside this package, or of the node at hand (`derive_from`)."""
-    if _origins:
-        return _origins[-1]
+    origin = _origin.get()
+    if origin is not None:
+        return origin[0]
     frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
     while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "relay":
         frame = frame.f_back
@@ -174,7 +177,7 @@ def caller_span() -> Span | None:
     name = frame.f_code.co_filename
     source = _python_sources.get(name)
     if source is None:
-        source = _python_sources[name] = PythonSource(name)
+        source = _python_sources.setdefault(name, PythonSource(name))
     return Span(source, frame.f_lineno, frame.f_lineno)
 
 

@@ -3,6 +3,42 @@
 import gc
 from collections.abc import Generator
 from contextlib import contextmanager
+from contextvars import ContextVar
+from threading import RLock
+
+_is_pausing: ContextVar[bool] = ContextVar("relay_is_pausing", default=False)
+"""Whether this thread is inside `paused`."""
+
+
+class _Collector:
+    """The collector is one for all threads: who pauses it first remembers whether it was on."""
+
+    def __init__(self) -> None:
+        self.lock = RLock()
+        self.pauses = 0
+        self.was_on = True
+
+    def pause(self) -> None:
+        """A thread begins."""
+        with self.lock:
+            if not self.pauses:
+                self.was_on = gc.isenabled()
+            self.pauses += 1
+            gc.disable()
+
+    def resume(self) -> None:
+        """A thread ends.
+
+        The collector is on again even where another thread has still paused it: that one gets slower, but
+        pauses of many threads that overlap without a gap cannot keep it off for good.
+        """
+        with self.lock:
+            self.pauses -= 1
+            if self.was_on:
+                gc.enable()
+
+
+_collector = _Collector()
 
 
 @contextmanager
@@ -13,10 +49,13 @@ def paused() -> Generator[None]:
     ...     gc.isenabled()
     False
     """
-    was_on = gc.isenabled()
-    gc.disable()
+    if _is_pausing.get():
+        yield
+        return
+    token = _is_pausing.set(True)
+    _collector.pause()
     try:
         yield
     finally:
-        if was_on:
-            gc.enable()
+        _collector.resume()
+        _is_pausing.reset(token)

@@ -127,8 +127,9 @@ class Op(RelayExpr):
         """The one leaf of that name."""
         found = Op.interned.get(name)
         if found is None:
-            found = Op.interned[name] = Op(name, span=None)
+            found = Op(name, span=None)
             set_field(found, "span", None)
+            found = Op.interned.setdefault(name, found)
         return found
 
     def summary(self) -> str:

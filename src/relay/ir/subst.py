@@ -83,9 +83,7 @@ def canonical_func_type(t: FuncType) -> FuncType:
     by: dict[TypeVar, TypeVar] = {}
     for i, p in enumerate(t.type_params):
         key = (p.kind, height, i)
-        if key not in _CANONICAL:
-            _CANONICAL[key] = TypeVar(f"t{i}", p.kind)
-        by[p] = _CANONICAL[key]
+        by[p] = _CANONICAL.get(key) or _CANONICAL.setdefault(key, TypeVar(f"t{i}", p.kind))
     constraints = tuple(
         [c for c in (substitute_type(c, by) for c in t.type_constraints) if isinstance(c, TypeRelation)]
     )

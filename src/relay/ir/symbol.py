@@ -9,7 +9,7 @@ from relay.ir.type_base import (
     Kind,
     Type,
     flags_of,
-    interned,
+    intern,
     known,
     set_field,
     uids,
@@ -63,8 +63,9 @@ class Any(Dimension):
     def __new__(cls) -> "Any":
         found = known((cls,))
         if found is None:
-            found = interned[(cls,)] = super().__new__(cls)
-            set_field(found, "flags", HAS_ANY)
+            made = super().__new__(cls)
+            set_field(made, "flags", HAS_ANY)
+            found = intern((cls,), made)
         assert isinstance(found, Any)
         return found
 
@@ -130,7 +131,7 @@ class DimExpr(Dimension):
             set_field(found, "terms", terms)
             set_field(found, "constant", constant)
             set_field(found, "flags", flags_of(atom for monomial, _ in terms for atom in monomial))
-            interned[key] = found
+            found = intern(key, found)
         assert isinstance(found, DimExpr)
         return found
 
@@ -163,7 +164,7 @@ class DimCall(Dimension):
             set_field(found, "uid", next(uids))
             set_field(found, "key", ())
             set_field(found, "flags", flags_of(args))
-            interned[key] = found
+            found = intern(key, found)
         assert isinstance(found, DimCall)
         return found
 

@@ -23,7 +23,7 @@ from relay.ir.type_base import (
     Kind,
     Type,
     flags_of,
-    interned,
+    intern,
     known,
     set_field,
 )
@@ -62,8 +62,7 @@ class TensorType(Type):
         set_field(made, "shape", shape)
         set_field(made, "dtype", dtype)
         set_field(made, "flags", flags_of((*(shape if isinstance(shape, tuple) else (shape,)), dtype)))
-        interned[key] = made
-        return made
+        return intern(key, made)
 
     @property
     def children(self) -> tuple[Type, ...]:
@@ -120,7 +119,7 @@ class TupleType(Type):
             found = super().__new__(cls)
             set_field(found, "fields", fields)
             set_field(found, "flags", flags_of(fields))
-            interned[key] = found
+            found = intern(key, found)
         assert isinstance(found, TupleType)
         return found
 
@@ -145,7 +144,7 @@ class RefType(Type):
             found = super().__new__(cls)
             set_field(found, "value", value)
             set_field(found, "flags", value.flags | HAS_OBJECT)
-            interned[key] = found
+            found = intern(key, found)
         assert isinstance(found, RefType)
         return found
 
@@ -172,7 +171,7 @@ class GlobalTypeVar(Type):
             found = super().__new__(cls)
             set_field(found, "name_hint", name)
             set_field(found, "flags", HAS_OBJECT)
-            interned[key] = found
+            found = intern(key, found)
         assert isinstance(found, GlobalTypeVar)
         return found
 
@@ -202,7 +201,7 @@ class TypeCall(Type):
             set_field(found, "func", func)
             set_field(found, "args", args)
             set_field(found, "flags", func.flags | flags_of(_spread(args)) | HAS_OBJECT)
-            interned[key] = found
+            found = intern(key, found)
         assert isinstance(found, TypeCall)
         return found
 
@@ -242,7 +241,7 @@ class TypeRelation(Type):
             set_field(found, "args", args)
             set_field(found, "attrs", pairs)
             set_field(found, "flags", flags_of(_spread(args or ())))
-            interned[key] = found
+            found = intern(key, found)
         assert isinstance(found, TypeRelation)
         return found
 
@@ -324,7 +323,7 @@ class FuncType(Type):
             binder = HAS_BINDER if parts[2] else 0
             set_field(found, "flags", flags_of(inner) | binder | HAS_OBJECT)
             set_field(found, "_canonical", None)
-            interned[key] = found
+            found = intern(key, found)
         assert isinstance(found, FuncType)
         return found
 

@@ -3,11 +3,14 @@
 from collections.abc import Iterable
 from enum import Enum
 from itertools import count
+from threading import RLock
 from typing import Any as Value
-from typing import Self
+from typing import Self, TypeVar
 from weakref import WeakValueDictionary
 
 from relay.ir import hooks
+
+Made = TypeVar("Made", bound="Type")
 
 
 class Kind(Enum):
@@ -86,6 +89,9 @@ interned: WeakValueDictionary[tuple[object, ...], Type] = WeakValueDictionary()
 """The living types by what they say."""
 _refs: dict[tuple[object, ...], Value] = interned.data  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType, reportUnknownVariableType]
 """A plain look-up here takes half the time of `WeakValueDictionary.get`."""
+_interning = RLock()
+"""Held while a type is entered: two threads that make one type get one object.  To compare polymorphic
+function types makes types, so a thread may enter a second one meanwhile."""
 uids = count()
 """Numbers for what is its own identity, in the order of age."""
 set_field = object.__setattr__
@@ -96,6 +102,17 @@ def known(key: tuple[object, ...]) -> Type | None:
     """The living type of that key."""
     ref = _refs.get(key)
     return None if ref is None else ref()
+
+
+def intern(key: tuple[object, ...], made: Made) -> Made:
+    """Enter `made` under its key; the living type of that key where another thread was first."""
+    with _interning:
+        found = known(key)
+        if found is None:
+            interned[key] = made
+            return made
+    assert isinstance(found, type(made))
+    return found
 
 
 def flags_of(parts: Iterable[object]) -> int:

@@ -75,9 +75,7 @@ class Loader:
             return resources.files("relay.std").joinpath(short + SUFFIX).read_text(encoding="utf-8")
 
         found = self._once(name, name, span, read, Loader(self.loaded, None))
-        if found is not None:
-            _standard[name] = found
-        return found
+        return None if found is None else _standard.setdefault(name, found)
 
     def _path(self, name: str, span: Span) -> Path:
         root = self.loaded.root

@@ -5,6 +5,7 @@ first and only those that are asked for.  What was found is kept in `mod.facts`,
 the changed definition and those whose dependencies changed their type are inferred again.
 """
 
+from contextvars import ContextVar
 from weakref import ref
 
 from relay.diagnostic import Report
@@ -17,15 +18,16 @@ from relay.ir.type import Type
 from relay.typecheck.session import Session
 
 RECENT = 8
-recent: list["ref[IRModule]"] = []
-"""The modules inferred last: where `e.checked_type` looks definitions up."""
+recent: ContextVar[tuple["ref[IRModule]", ...]] = ContextVar("relay_recent_modules", default=())
+"""The modules that this thread inferred last: where `e.checked_type` looks definitions up."""
 
 
 def remember(mod: IRModule) -> None:
     """Let `e.checked_type` find the definitions of a module that was just inferred."""
-    if not recent or recent[-1]() is not mod:
-        recent[:] = [r for r in recent if r() is not None and r() is not mod][1 - RECENT :]
-        recent.append(ref(mod))
+    modules = recent.get()
+    if not modules or modules[-1]() is not mod:
+        others = [r for r in modules if r() is not None and r() is not mod]
+        recent.set((*others[1 - RECENT :], ref(mod)))
 
 
 def infer(mod: IRModule, *, warnings: Report | None = None) -> IRModule:

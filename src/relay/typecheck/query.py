@@ -49,7 +49,7 @@ def type_of(e: Expr, mod: IRModule | None = None) -> Type:
 
 def recent_modules() -> list[IRModule]:
     """The modules that were inferred last, the last one first."""
-    return [mod for r in reversed(recent) if (mod := r()) is not None]
+    return [mod for r in reversed(recent.get()) if (mod := r()) is not None]
 
 
 @dataclass(slots=True)
@@ -82,7 +82,7 @@ def _inferred(e: Expr, mod: IRModule) -> Type | None:
         return type_of_global(e, mod)
     view = _view(mod)
     if not view.owners:
-        view.owners.update({part: v for v, d in mod.functions.items() for part in post_order(d)})
+        view.owners = {part: v for v, d in mod.functions.items() for part in post_order(d)}
     v = view.owners.get(e)
     if v is None or e is mod.functions[v]:
         return None if v is None else type_of_global(v, mod)

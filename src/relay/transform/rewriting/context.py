@@ -1,7 +1,7 @@
 """How passes are run: which are enabled, with what options, and who watches."""
 
 from collections.abc import Mapping, Sequence
-from contextvars import ContextVar, Token
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -42,7 +42,8 @@ class PassInstrument:
         """A pass broke on `mod`, by a mistake of its own."""
 
 
-_current: ContextVar["PassContext | None"] = ContextVar("relay_pass_context", default=None)
+_entered: ContextVar[tuple["PassContext", ...]] = ContextVar("relay_pass_contexts", default=())
+"""The contexts that this thread is in, the innermost last; one context may be entered by several threads."""
 
 
 class PassContext:
@@ -70,12 +71,12 @@ class PassContext:
         self.instruments = list(instruments or ())
         self.config = dict(config or {})
         self.options: dict[tuple[str, str], Any] = {_option(key): v for key, v in self.config.items()}
-        self._tokens: list[Token[PassContext | None]] = []
 
     @staticmethod
     def current() -> "PassContext":
         """The innermost context, or the default one."""
-        return _current.get() or PassContext()
+        entered = _entered.get()
+        return entered[-1] if entered else PassContext()
 
     @staticmethod
     def list_configs() -> dict[str, dict[str, str]]:
@@ -106,12 +107,12 @@ class PassContext:
         return {option: value for (name, option), value in self.options.items() if name == rule.name}
 
     def __enter__(self) -> Self:
-        self._tokens.append(_current.set(self))
+        _entered.set((*_entered.get(), self))
         self._each("enter_pass_ctx")
         return self
 
     def __exit__(self, *exception: object) -> None:
-        _current.reset(self._tokens.pop())
+        _entered.set(_entered.get()[:-1])
         self._each("exit_pass_ctx")
 
     def _each(self, event: str) -> None:

@@ -94,5 +94,14 @@ class Pool:
 
 @cache
 def pool() -> Pool:
-    """The runtime of this process."""
+    """The runtime of this process: of threads that ask for it at once, the first one loads it."""
+    with _loading:
+        return _loaded()
+
+
+@cache
+def _loaded() -> Pool:
     return Pool()
+
+
+_loading = threading.RLock()
