@@ -24,8 +24,9 @@ from relay.op.builder import make_builder
 from relay.op.conversion import NUMPY_ARITHMETIC, through_wide
 from relay.op.kind import Derivative as Derivative
 from relay.op.kind import Fusion as Fusion
+from relay.op.kind import NativeRule as NativeRule
 from relay.op.kind import Precision as Precision
-from relay.op.native import Loops, View
+from relay.op.native import Loops, Product, View, WeightProduct, WindowProduct
 from relay.op.relation import Typing, relations
 from relay.op.signature import Signature
 
@@ -113,6 +114,10 @@ class Operator:
     """Whether it may read one element of an operand for several of the result."""
     element_cost: ClassVar[int] = 1
     """Instructions that compute an element of the result, about."""
+    native_rule: ClassVar[NativeRule] = NativeRule.REFERENCE
+    """How machine code computes it, by the rules that the class has."""
+    is_pointwise: ClassVar[bool] = False
+    """Whether its rule `element` reads operands, as they broadcast, at the index of the element alone."""
     computes_in_float64: ClassVar[bool] = False
     """Whether machine code computes float32 in float64."""
     dtypes: ClassVar[frozenset[str]] = ANY_DTYPE
@@ -139,6 +144,19 @@ class Operator:
     impure: ClassVar[bool] = False
     results: ClassVar[int | None] = None
     """How many fields a tuple result has, where that is fixed; None for a result that is not a tuple."""
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        owner = next((c for c in cls.__mro__ if "element" in c.__dict__), Operator)
+        cls.is_pointwise = owner.__dict__.get("is_pointwise", False)
+        if hasattr(cls, "compute"):
+            cls.native_rule = NativeRule.WHOLE
+        elif hasattr(cls, "combine"):
+            cls.native_rule = NativeRule.REDUCTION
+        elif hasattr(cls, "native" if cls.is_pointwise else "element"):
+            cls.native_rule = NativeRule.ELEMENT
+        else:
+            cls.native_rule = NativeRule.REFERENCE
 
     def __post_init__(self) -> None:
         for f in fields(self):  # pyright: ignore[reportArgumentType]
@@ -174,6 +192,28 @@ class Operator:
         count for products of matrices and convolutions.
         """
         return 0
+
+    def product(self) -> Product | None:
+        """What it is to the kernels for products of matrices, if it is one."""
+        return None
+
+    def window_product(self) -> WindowProduct | None:
+        """What it is to the kernels for convolutions, if it is one."""
+        return None
+
+    def weight_product(self) -> WeightProduct | None:
+        """What it is to the kernels for the derivatives of convolutions by their weights, if it is one."""
+        return None
+
+    def extent(self, *args: Any, **_: Any) -> Any:
+        """The shape of the result in the code that is made, of several results their shapes; None where the
+        rule of types says it.
+        """
+        return None
+
+    def of_lane(self, *args: Any, **_: Any) -> list[Any] | None:
+        """The totals of a lane of a reduction in terms of all elements; None if they cannot be said."""
+        return None
 
     def check_dtype(self, t: Typing, operand: Type) -> None:
         """Demand `dtypes` of a tensor operand."""
@@ -414,6 +454,7 @@ class Elementwise(Operator):
 
     fusion = Fusion.ELEMENTWISE
     relation_name = "Identity"
+    is_pointwise = True
 
     def reference(self, np: Numpy, data: Array) -> Array:
         return through_wide(getattr(np, self.ufunc), data)
@@ -440,6 +481,7 @@ class Broadcast(Operator):
 
     fusion = Fusion.BROADCAST
     relation_name = "Broadcast"
+    is_pointwise = True
 
     def reference(self, np: Numpy, lhs: Array, rhs: Array) -> Array:
         return through_wide(getattr(np, self.ufunc), lhs, rhs)

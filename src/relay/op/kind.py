@@ -1,4 +1,4 @@
-"""What kind of operator one is: to fusion, to differentiation, and to mixed precision."""
+"""What kind of operator one is: to fusion, differentiation, mixed precision and machine code."""
 
 from enum import Enum
 
@@ -55,3 +55,16 @@ class Precision(Enum):
     """Computed on narrow floats where its operands are such already."""
     NEVER = "never"
     """Computed on wide floats: what loses digits in narrow ones, or leaves their range."""
+
+
+class NativeRule(Enum):
+    """Which rule of an operator says how machine code computes it; `relay.op.native` has their forms."""
+
+    ELEMENT = "element"
+    """`element(b, index, *views)`, or `native(b, *numbers)` where the family has that by it."""
+    REDUCTION = "combine"
+    """`start`, `combine` and `finish`."""
+    WHOLE = "compute"
+    """`compute(b, out, *views)`."""
+    REFERENCE = "reference"
+    """None: a composite is expanded, and of another operator the reference is called in Python."""

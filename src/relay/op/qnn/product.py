@@ -26,7 +26,7 @@ class Product(Composite):
     scales do not change the result.
     """
 
-    product: ClassVar[str]
+    inner_operator: ClassVar[str]
     operands = ("data", "weight", "input_zero_point", "kernel_zero_point", "input_scale", "kernel_scale")
 
     def inner(self) -> dict[str, Any]:
@@ -42,7 +42,7 @@ class Product(Composite):
     def infer(self, t: Typing, data: Type, weight: Type, *scales: Type) -> Type:
         for x in (data, weight):
             t.dtype_in(x, INTEGRAL, "the operands")
-        found = instance(self.product, self.inner()).infer(t, data, weight)
+        found = instance(self.inner_operator, self.inner()).infer(t, data, weight)
         first, second = self.vary()
         check_scale(t, data, scales[2], scales[0], first, "data")
         check_scale(t, weight, scales[3], scales[1], second, "weight")
@@ -52,7 +52,7 @@ class Product(Composite):
         first, second = self.vary()
         x = centred(data, types[0], scales[0], types[2], first)
         w = centred(weight, types[1], scales[1], types[3], second)
-        return apply(self.product, x.expr, w.expr, **self.inner())
+        return apply(self.inner_operator, x.expr, w.expr, **self.inner())
 
 
 @operator("qnn.dense")
@@ -63,7 +63,7 @@ class QnnDense(Product):
     [[28]]
     """
 
-    product = "nn.dense"
+    inner_operator = "nn.dense"
     units: int | None = None
     out_dtype: DTypeName = INT32
     samples = (
@@ -80,7 +80,7 @@ class QnnContribDensePack(Product):
     [[28]]
     """
 
-    product = "nn.contrib_dense_pack"
+    inner_operator = "nn.contrib_dense_pack"
     kernel_layout: str = "NC"
     units: int | None = None
     out_dtype: DTypeName = INT32
@@ -101,7 +101,7 @@ class QnnBatchMatMul(Product):
     [[[28]]]
     """
 
-    product = "nn.batch_matmul"
+    inner_operator = "nn.batch_matmul"
     operands = ("x", "y", "x_zero_point", "y_zero_point", "x_scale", "y_scale")
     out_dtype: DTypeName = INT32
     samples = (sample("2x3x4 int8", "2x5x4 int8", P, Q, A, B),)
@@ -115,7 +115,7 @@ class QnnConv2D(Product):
     [[[[4, 6]]]]
     """
 
-    product = "nn.conv2d"
+    inner_operator = "nn.conv2d"
     operands = ("data", "kernel", "input_zero_point", "kernel_zero_point", "input_scale", "kernel_scale")
     kernel_size: Spatial | None = None
     channels: int | None = None
@@ -144,7 +144,7 @@ class QnnConv2DTranspose(Product):
     [[[[4, 6]]]]
     """
 
-    product = "nn.conv2d_transpose"
+    inner_operator = "nn.conv2d_transpose"
     strides: Spatial = (1, 1)
     padding: Spatial = (0, 0)
     dilation: Spatial = (1, 1)

@@ -9,12 +9,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, cast
 
-from relay.backend.native.loops.elements import is_reduction
 from relay.backend.native.loops.space import is_pointwise
 from relay.backend.native.loops.strides import Sizes, Strided, is_moved, sizes_of, strided, written
 from relay.ir.expr import Call, Constant, Expr, Let, Var
 from relay.ir.type import TensorType
 from relay.ir.walk import post_order
+from relay.op.base import Operator
+from relay.op.kind import NativeRule
 from relay.op.native import Product
 from relay.op.reduce import Along
 from relay.typecheck.types import Types
@@ -90,14 +91,13 @@ def stacked(e: Expr, types: Types) -> Product | None:
     """The product of stacks of matrices that a node is, neither of them constant, in the type it is added up
     in.
     """
-    if not isinstance(e, Call) or not hasattr(e.attrs, "product"):
+    if not isinstance(e, Call) or not isinstance(e.attrs, Operator):
         return None
     found = [types(x) for x in (e, *e.args)]
     is_stack = all(isinstance(t, TensorType) and str(t.dtype) in FLOATS and len(sizes_of(x, types) or ()) > 2
                    for t, x in zip(found, (e, *e.args), strict=True))  # fmt: skip
     same = len({cast("Any", t).dtype for t in found}) == 1 if is_stack else False
-    op: Any = e.attrs
-    return op.product() if same else None
+    return e.attrs.product() if same else None
 
 
 def as_matrices(x: Strided | None, turned: bool) -> Strided | None:
@@ -145,7 +145,7 @@ def kind_of(e: Call, sizes: Sizes | None, resolved: Callable[[Expr], Expr], type
         return None
     if stacked(e, types) is not None:
         return "scores"
-    if is_reduction(e.attrs.__class__):
+    if e.attrs.native_rule is NativeRule.REDUCTION:
         op: Any = e.attrs
         is_along = isinstance(op, Along) and tuple(op.axes(len(sizes))) == (len(sizes) - 1,)
         return "reduction" if is_along and sizes_of(resolved(e.args[0]), types) == sizes else None

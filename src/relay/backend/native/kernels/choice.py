@@ -11,6 +11,7 @@ from relay.backend.native.loops.indices import Index
 from relay.backend.native.loops.loops import Loops
 from relay.ir.expr import Call, Constant, Expr
 from relay.ir.type import TensorType
+from relay.op.base import Operator
 from relay.op.native import Product, WeightProduct, WindowProduct
 
 FLOATS = ("float16", "bfloat16", "float32", "float64")
@@ -20,26 +21,25 @@ SMALL = ("int8", "uint8", "int16")
 
 def kernel_of(program: Any, call: Call) -> Product | WindowProduct | WeightProduct | None:
     """What an operator says it is, if kernels compute that for its base types."""
-    if not any(hasattr(call.attrs, say) for say in ("product", "window_product", "weight_product")):
+    op: Operator = call.attrs
+    kernel = op.product() or op.weight_product() or op.window_product()
+    if kernel is None:
         return None
     types = [cast("TensorType", program.types(e)) for e in (call, *call.args)]
-    op: Any = call.attrs
     dtype, *given = [str(t.dtype) for t in types]
-    if dtype == "int32" and hasattr(op, "product") and all(d in SMALL for d in given):
-        return op.product()
+    if dtype == "int32" and isinstance(kernel, Product) and all(d in SMALL for d in given):
+        return kernel
     if any(d not in FLOATS for d in (dtype, *given)):
         return None
-    if hasattr(op, "product"):
-        return op.product()
-    if hasattr(op, "weight_product"):
+    if isinstance(kernel, WeightProduct):
         from relay.backend.native.kernels.weight_gradients import is_turned_product
 
-        gradient: WeightProduct = op.weight_product()
-        return gradient if is_turned_product(gradient.convolution) else None
-    from relay.backend.native.kernels.convolutions import is_convolved
+        return kernel if is_turned_product(kernel.convolution) else None
+    if isinstance(kernel, WindowProduct):
+        from relay.backend.native.kernels.convolutions import is_convolved
 
-    convolution: WindowProduct = op.window_product()
-    return convolution if is_convolved(convolution, types) else None
+        return kernel if is_convolved(kernel, types) else None
+    return kernel
 
 
 def weight_of(program: Any, call: Call, place: int, e: Expr) -> Weight | None:

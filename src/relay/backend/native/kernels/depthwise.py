@@ -34,7 +34,9 @@ VECTORS = 2
 
 def depthwise(b: Loops, outs: Mapping[Lazy, View]) -> bool:
     """Compute tensors if they are made of one depthwise convolution of their shape; else False."""
-    found = [x for x in below(list(outs)) if isinstance(x, Lazy) and hasattr(x.call.attrs, "window_product")]
+    found = [
+        x for x in below(list(outs)) if isinstance(x, Lazy) and x.call.attrs.window_product() is not None
+    ]
     if len(found) != 1 or any(x.sizes != found[0].sizes for x in outs) or not is_depthwise(found[0]):
         return False
     Strips(b, outs, found[0]).write()

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from math import gcd
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 from relay.backend.native.kernels.packed_constants import Taps as Taps
 from relay.backend.native.llvm.vectors import OneByOne, Run
@@ -24,6 +24,8 @@ Tail = Callable[[Index, Index, Index, Index], None]
 
 class Weight:
     """A constant as an operand: a kernel packs it before the program runs."""
+
+    call: ClassVar[None] = None
 
     def __init__(self, e: Constant, taps: Sequence[Taps | None] = ()) -> None:
         """`e` is a tensor, of which some elements along each axis are wanted; None is all."""

@@ -8,29 +8,14 @@ from relay.backend.native.loops.indices import Index
 from relay.backend.native.loops.loops import Loops
 from relay.backend.native.loops.scalars import Number
 from relay.backend.native.loops.space import in_lanes, merged, width
-from relay.op.base import Broadcast, Elementwise, Operator
-
-
-def has_rule(cls: type[Operator]) -> bool:
-    """Whether an operator says how machine code computes it."""
-    return is_per_element(cls) or is_reduction(cls) or hasattr(cls, "compute")
-
-
-def is_per_element(cls: Any) -> bool:
-    """Whether an operator says what one element of its result is."""
-    given = getattr(cls, "element", None)
-    by_family = given in (Elementwise.element, Broadcast.element)
-    return hasattr(cls, "native") if by_family else given is not None
-
-
-def is_reduction(cls: Any) -> bool:
-    """Whether an operator says how it combines elements."""
-    return hasattr(cls, "combine")
+from relay.op.kind import NativeRule
 
 
 def one(b: Loops, op: Any, views: Sequence[Any], index: Sequence[Index]) -> Number:
     """One element of the result."""
-    return op.element(b, index, *views) if is_per_element(op.__class__) else reduced(b, op, views[0], index)
+    if op.native_rule is NativeRule.REDUCTION:
+        return reduced(b, op, views[0], index)
+    return op.element(b, index, *views)
 
 
 def reduced(b: Loops, op: Any, x: Any, index: Sequence[Index]) -> Number:
@@ -58,7 +43,7 @@ def has_lanes(b: Loops, op: Any, x: Any, axes: Sequence[int], totals: Sequence[N
     if len(totals) == 1:
         return True
     is_one = sum([g.axes[0] in axes for g in merged(x.sizes, [x], axes)]) == 1
-    return is_one and hasattr(op, "merge") and op.of_lane(b, totals, totals[1], 1) is not None
+    return is_one and op.of_lane(b, totals, totals[1], 1) is not None
 
 
 def one_by_one(

@@ -6,7 +6,7 @@ from typing import Any, cast
 
 from relay.backend.native.llvm.builder import Value
 from relay.backend.native.llvm.vectors import OneByOne, Run
-from relay.backend.native.loops.elements import is_reduction, one
+from relay.backend.native.loops.elements import one
 from relay.backend.native.loops.indices import Index, value
 from relay.backend.native.loops.loops import Loops
 from relay.backend.native.loops.scalars import Number
@@ -16,7 +16,7 @@ from relay.backend.native.memory.representation import scalar
 from relay.backend.native.memory.tensors import place_of
 from relay.ir.expr import Call, Expr
 from relay.ir.type import TensorType
-from relay.op.base import Fusion
+from relay.op.kind import Fusion, NativeRule
 
 DEEPEST = 16
 """How many operators that read at other places stand behind each other; each is a few frames of Python."""
@@ -48,7 +48,7 @@ class Lazy:
         self.sizes = list(sizes)
         self.type = cast("TensorType", b.program.types(call))
         self.dtype = str(self.type.dtype)
-        self.is_reduction = is_reduction(call.attrs.__class__)
+        self.is_reduction = call.attrs.native_rule is NativeRule.REDUCTION
         self.may_run = True
         """Whether a reduction may be computed where it is read."""
         self.room: Room | None = None
@@ -124,4 +124,4 @@ def may_wait(e: Call, readers: Sequence[Expr], same_shape: bool, depth: int) -> 
 def reads_often(e: Expr) -> bool:
     """Whether an operator reads an element of its operands any number of times."""
     op: Any = cast("Call", e).attrs
-    return hasattr(op, "compute") or op.fusion in (Fusion.KERNEL, Fusion.OPAQUE)
+    return op.native_rule is NativeRule.WHOLE or op.fusion in (Fusion.KERNEL, Fusion.OPAQUE)

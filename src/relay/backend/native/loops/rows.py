@@ -14,7 +14,7 @@ from relay.backend.native.loops.indices import Index
 from relay.backend.native.loops.lazy import Lazy, Room
 from relay.backend.native.loops.loops import Loops
 from relay.backend.native.loops.scalars import Number
-from relay.backend.native.loops.space import COSTS, Axes, below, in_lanes, is_pointwise, merged, width
+from relay.backend.native.loops.space import Axes, below, in_lanes, is_pointwise, merged, width
 from relay.backend.native.loops.transpose import turned
 from relay.backend.native.loops.views import View
 from relay.backend.native.loops.work_partition import each, each_lane, nanoseconds
@@ -78,7 +78,7 @@ def pointwise(b: Loops, outs: Mapping[Lazy, View]) -> None:
     sizes = next(iter(outs)).sizes
     if len(outs) == 1 and turned(b, *next(iter(outs.items()))):
         return
-    if any(isinstance(x, Lazy) and hasattr(x.call.attrs, "window_product") for x in below(list(outs))):
+    if any(isinstance(x, Lazy) and x.call.attrs.window_product() is not None for x in below(list(outs))):
         from relay.backend.native.kernels.depthwise import depthwise
 
         if depthwise(b, outs):
@@ -327,7 +327,7 @@ class Rows:
         for x in self.nodes:
             if x.is_reduction or x.sizes != self.sizes:
                 continue
-            cost = COSTS.get(x.call.attrs.name, 1) + sum([costs.get(y, 1) for y in x.read])
+            cost = x.call.attrs.element_cost + sum([costs.get(y, 1) for y in x.read])
             readers = users.get(x, [])
             is_alone = len(readers) == 1 and not readers[0].is_reduction and passes[readers[0]] == passes[x]
             is_read_whole = all(r.is_reduction or is_pointwise(r.call) for r in readers)

@@ -11,24 +11,12 @@ from relay.backend.native.loops.loops import Loops
 from relay.backend.native.loops.scalars import Number
 from relay.backend.native.memory.representation import SIZES, scalar
 from relay.ir.expr import Call, Expr
-from relay.op.base import Broadcast, Elementwise
+from relay.op.base import Operator
 
 VECTOR = 64
 """Bytes of a vector: what most processors have, in one register or several."""
-COSTS = {
-    **dict.fromkeys(("divide", "floor_divide", "sqrt", "mod", "floor_mod"), 4),
-    **dict.fromkeys(("fast_exp", "fast_tanh", "fast_erf"), 8),
-    **dict.fromkeys(
-        ("exp", "log", "log2", "log10", "tanh", "sigmoid", "erf", "rsqrt", "sin", "cos", "tan", "sinh",
-         "cosh", "asin", "acos", "atan", "asinh", "acosh", "atanh", "atan2", "power"), 16
-    ),
-}  # fmt: skip
-"""What an element of an operator's result costs, about, where that is more than an instruction or two."""
 HEAVY = 16
-IN_FLOAT64 = frozenset(
-    {"log2", "log10", "sin", "cos", "tan", "sinh", "cosh", "asin", "acos", "atan", "asinh", "acosh", "atanh",
-     "atan2", "power"}
-)  # fmt: skip
+"""Instructions that an element of an expensive operator costs, about."""
 
 
 @dataclass(frozen=True)
@@ -45,8 +33,7 @@ class Axes:
 
 def is_pointwise(e: Expr | None) -> bool:
     """Whether a node reads each operand at the place of the element that it computes."""
-    cls = cast("type[Any]", type(e.attrs)) if isinstance(e, Call) else None
-    return getattr(cls, "element", None) in (Elementwise.element, Broadcast.element)
+    return isinstance(e, Call) and isinstance(e.attrs, Operator) and e.attrs.is_pointwise
 
 
 def merged(sizes: Sequence[Index], roots: Sequence[Any], reduced: Sequence[int] = ()) -> list[Axes]:
@@ -66,12 +53,11 @@ def merged(sizes: Sequence[Index], roots: Sequence[Any], reduced: Sequence[int] 
         own = [0] * (rank - len(x.sizes)) + [
             0 if d == 1 else 1 if d == sizes[i] else 2 for i, d in enumerate(x.sizes, rank - len(x.sizes))
         ]
-        call = getattr(x, "call", None)
-        follows = call is None or is_pointwise(call)
+        follows = x.call is None or is_pointwise(x.call)
         for j, i in itertools.pairwise(long):
             pair = {own[j], own[i]}
             apart[i] = apart[i] or 2 in pair or len(pair) > 1 or (not follows and pair != {0})
-        if follows and call is not None:
+        if follows and x.call is not None:
             pending += operands(x)
     found: list[list[int]] = []
     for i in range(rank):
@@ -96,7 +82,7 @@ def below(roots: Sequence[Any]) -> list[Any]:
             found.setdefault(x)
         elif x not in found:
             pending.append((x, True))
-            if hasattr(x, "call"):
+            if x.call is not None:
                 pending += [(y, False) for y in operands(x)]
     return list(found)
 
@@ -107,9 +93,9 @@ def width(n: Index, roots: Sequence[Any]) -> int:
     The same on each machine, so that what is added up is added in the same order.
     """
     nodes = below(roots)
-    names = [x.call.attrs.name for x in nodes if hasattr(x, "call")]
-    widest = max([SIZES[scalar(x.dtype)] for x in nodes] + [8 for name in names if name in IN_FLOAT64])
-    is_heavy = any(COSTS.get(name, 1) >= HEAVY for name in names)
+    ops: list[Operator] = [x.call.attrs for x in nodes if x.call is not None]
+    widest = max([SIZES[scalar(x.dtype)] for x in nodes] + [8 for op in ops if op.computes_in_float64])
+    is_heavy = any(op.element_cost >= HEAVY for op in ops)
     lanes = VECTOR // widest * (2 if is_heavy else 4)
     if isinstance(n, int):
         while lanes >= 2 * n and lanes > 1:

@@ -1,7 +1,7 @@
 """Tensors as operators see them: elements in memory, read and written by index."""
 
 from collections.abc import Sequence
-from typing import Any, TypeGuard, cast
+from typing import Any, ClassVar, TypeGuard, cast
 
 from relay.backend.native.llvm.builder import Value
 from relay.backend.native.llvm.vectors import OneByOne, Run
@@ -27,6 +27,9 @@ LINE = 64
 
 class View:
     """A tensor in memory, or a number."""
+
+    call: ClassVar[None] = None
+    """No operator that computes it where it is read, as a `Lazy` has."""
 
     def __init__(self, b: Indices, t: TensorType, found: Value, is_in_memory: bool = False) -> None:
         """`found` is the object; or the number, if the rank is 0 and it is not in memory."""

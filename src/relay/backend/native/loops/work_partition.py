@@ -9,7 +9,7 @@ from relay.backend.native.llvm.vectors import Run
 from relay.backend.native.loops.indices import Index, value
 from relay.backend.native.loops.loops import Loops
 from relay.backend.native.loops.parallel import WORTH, grain_for, parallel, threads
-from relay.backend.native.loops.space import COSTS, in_lanes, the_rest
+from relay.backend.native.loops.space import in_lanes, the_rest
 from relay.backend.native.memory.representation import SIZES, scalar
 
 PIECES = 64
@@ -22,8 +22,7 @@ Body = Callable[[tuple[Index, ...]], None]
 
 def nanoseconds(nodes: Sequence[Any]) -> float:
     """What an element takes that some operators compute, several of them at a time."""
-    names = [x.call.attrs.name for x in nodes if hasattr(x, "call")]
-    return MOVED + COMPUTED * sum([COSTS.get(name, 1) for name in names])
+    return MOVED + COMPUTED * sum([x.call.attrs.element_cost for x in nodes if x.call is not None])
 
 
 def is_little(b: Loops, sizes: Sequence[Index], each_takes: float) -> bool:

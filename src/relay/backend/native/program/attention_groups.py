@@ -14,6 +14,7 @@ from relay.ir.expr import Call, Constant, Expr, Function, GlobalVar, Let, TupleG
 from relay.ir.module import IRModule
 from relay.ir.scope import places
 from relay.ir.walk import post_order, rewrite
+from relay.op.base import Operator
 from relay.op.join import Split
 from relay.transform.rewriting.definitions import with_definitions
 from relay.typecheck.types import Types
@@ -43,7 +44,8 @@ class Joining:
 
     def joined(self) -> Expr:
         """The definition with its groups joined; those that move results first, as they take others in."""
-        if sum(isinstance(e, Call) and hasattr(e.attrs, "product") for e in self.order) < 2:
+        ops = [e.attrs for e in self.order if isinstance(e, Call) and isinstance(e.attrs, Operator)]
+        if sum(op.product() is not None for op in ops) < 2:
             return self.root
         for e in self.order:
             if self.group(e) is not None and self.names.get(e) not in self.gone:

@@ -12,7 +12,6 @@ from relay.backend.native.kernels.choice import sums_of, weight_of
 from relay.backend.native.kernels.sums import Sums
 from relay.backend.native.llvm.builder import CONTEXT, Code, Value
 from relay.backend.native.llvm.vectors import OneByOne
-from relay.backend.native.loops.elements import is_reduction
 from relay.backend.native.loops.indices import Index
 from relay.backend.native.loops.lazy import Lazy, may_wait
 from relay.backend.native.loops.loops import Loops
@@ -29,7 +28,7 @@ from relay.backend.native.program.program import Program, give, result_type
 from relay.ir.expr import Call, Constant, Expr, Function, GlobalVar, Let, Tuple, TupleGetItem, Var
 from relay.ir.type import ANY, Dim, TensorType, Type, TypeVar
 from relay.ir.walk import post_order
-from relay.op.base import Fusion
+from relay.op.kind import Fusion, NativeRule
 from relay.transform.passes.fusion_rules import row as row_of
 
 
@@ -60,7 +59,7 @@ class Fused:
         self.rows = [[Value(x, f"%p{next(count)}") for x in row] for row in rows]
         params = [v for row in self.rows for v in row]
         # LLVM's time grows faster than a function; numbers alone are better off where they are needed.
-        sums = any(isinstance(e, Call) and is_reduction(e.attrs.__class__) for e in self.nodes())
+        sums = any(isinstance(e, Call) and e.attrs.native_rule is NativeRule.REDUCTION for e in self.nodes())
         self.stays_apart = POINTER in self.kinds or sums
         """Whether its code is a function for good, and not part of those that call it."""
         traits = "nounwind noinline" if self.stays_apart else "nounwind"
@@ -96,7 +95,7 @@ class Fused:
     def has_rows(self) -> bool:
         """Whether there are reductions, and all go through the same rows."""
         types, calls = self.program.types, [e for e in self.nodes() if isinstance(e, Call)]
-        rows = {row_of(e, types) for e in calls if is_reduction(e.attrs.__class__)}
+        rows = {row_of(e, types) for e in calls if e.attrs.native_rule is NativeRule.REDUCTION}
         kinds = {e.attrs.fusion for e in calls}
         return len(rows) == 1 and None not in rows and not kinds & {Fusion.KERNEL, Fusion.OPAQUE}
 
@@ -178,7 +177,8 @@ class Fused:
         found = sums_of(b, e, views, shapes)
         if found is not None:
             return self.product(e, found)
-        lazy = Lazy(b, e, views, shapes[0]) if shapes and not hasattr(e.attrs, "compute") else None
+        is_whole = not shapes or e.attrs.native_rule is NativeRule.WHOLE
+        lazy = None if is_whole else Lazy(b, e, views, shapes[0])
         if lazy is not None and is_scalar(self.program.types(e)):
             self.complete(e)
             return View(b, cast("TensorType", self.program.types(e)), lazy.at(()).value)
@@ -220,7 +220,7 @@ class Fused:
 
     def attends(self, b: Loops) -> bool:
         """Compute the group block by block, if it is attention."""
-        products = [e for e in self.nodes() if isinstance(e, Call) and hasattr(e.attrs, "product")]
+        products = [e for e in self.nodes() if isinstance(e, Call) and e.attrs.product() is not None]
         types = self.program.types
         plan = attention_in(self.fn.body, types) if len(products) == 2 else None
         if plan is None or not self.may_attend:

@@ -5,7 +5,6 @@ from typing import Any, cast
 
 from relay.backend.native.kernels.choice import sums_of, weight_of
 from relay.backend.native.llvm.builder import Code, Value
-from relay.backend.native.loops.elements import has_rule as has_rule
 from relay.backend.native.loops.elements import one
 from relay.backend.native.loops.indices import Index
 from relay.backend.native.loops.lazy import Lazy
@@ -16,7 +15,7 @@ from relay.backend.native.loops.views import View, new_output, operand, views_in
 from relay.backend.native.memory.representation import is_scalar
 from relay.ir.expr import Call, Expr
 from relay.ir.type import Dim, TensorType, TupleType
-from relay.op.base import Operator
+from relay.op.kind import NativeRule
 
 
 def computed(
@@ -29,7 +28,7 @@ def computed(
         for i, a in enumerate(call.args)
     ]
     shapes = prepared(b, call, views)
-    if is_scalar(program.types(call)) and not hasattr(call.attrs, "compute"):
+    if is_scalar(program.types(call)) and call.attrs.native_rule is not NativeRule.WHOLE:
         return [one(b, call.attrs, views, ()).value]
     return [out.leaf() for out in whole(b, call, views, shapes)]
 
@@ -37,7 +36,7 @@ def computed(
 def prepared(b: Loops, call: Call, views: Sequence[Any]) -> list[list[Index]]:
     """The shapes of an operator's results, once what it demands of sizes is checked (`no-native-code`)."""
     op: Any = call.attrs
-    if not has_rule(cast("type[Operator]", type(op))):
+    if op.native_rule is NativeRule.REFERENCE:
         b.missing(op.name)
     shapes = extents(b, op, fields_of(b, call), views)
     b.sizes = shapes[0] if shapes else ()
@@ -57,7 +56,7 @@ def whole(b: Loops, call: Call, views: Sequence[Any], shapes: Sequence[Sequence[
     if matrices is not None:
         return [matrices.whole(fields_of(b, call)[0])]
     outs = [new_output(b, f, sizes) for f, sizes in zip(fields_of(b, call), shapes, strict=True)]
-    if hasattr(op, "compute"):
+    if op.native_rule is NativeRule.WHOLE:
         b.program.has_loops = True
         is_tuple = isinstance(b.program.types(call), TupleType)
         op.compute(b, tuple(outs) if is_tuple else outs[0], *views)
@@ -72,8 +71,8 @@ def extents(b: Loops, op: Any, fields: Sequence[TensorType], views: Sequence[Any
     if all(f.is_closed for f in fields) and all(is_static(x) for x in views):
         return [list(f.concrete_shape) for f in fields]
     found = shapes_of(b, op, views) if has_rule_of_types(op) else []
-    if hasattr(op, "extent"):
-        given = op.extent(b, *views)
+    given = op.extent(b, *views)
+    if given is not None:
         return [list(sizes) for sizes in ([given] if len(fields) == 1 else given)]
     known = [[d for d in sizes if d is not None] for sizes in found]
     if not found or list(map(len, known)) != list(map(len, found)):
