@@ -4,7 +4,7 @@ BIN ?= .venv/bin
 PATHS := src tests examples benchmarks
 PROGRAMS ?= 20000
 
-.PHONY: install check lint format types test check-long
+.PHONY: install check lint format types test check-long runtime
 
 install: $(BIN)/pytest
 
@@ -28,6 +28,10 @@ types:
 
 test:
 	$(BIN)/pytest -n 2
+
+# LLVM IR of the native runtime, of its C sources: needs Debian's clang-19 and libc6-dev-arm64-cross.
+runtime:
+	$(BIN)/python tests/native_runtime.py
 
 # The long sizes and properties too, on 20,000 random programs each (hours; `PROGRAMS=1000` for less), and what needs
 # torch where it is installed: `make check-long BIN=…/bin` for another environment.  docs/check-long.md has results.

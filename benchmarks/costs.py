@@ -162,7 +162,7 @@ def pieces(name: str) -> dict[str, float]:
     images = [image(e.value, number) for e in made.program.constants]
     assert len(images) == len(made.program.constants)
     end("weights")
-    runtime_library.pool()
+    runtime_library.runtime_library()
     jit.Compiled(codes)
     end("loaded")
     return found
@@ -220,7 +220,7 @@ def memory_of(winograd: bool) -> dict[str, float]:
     from relay.backend.native.host.context import get
     from relay.backend.native.host.pipeline import lean
     from relay.backend.native.kernels import winograd as tiles
-    from relay.backend.native.memory.objects import PEAK
+    from relay.backend.native.memory.layout import PEAK_BYTES_OFFSET
     from relay.backend.native.program.lowering import lowered
     from relay.driver import with_params
 
@@ -234,7 +234,7 @@ def memory_of(winograd: bool) -> dict[str, float]:
     mod = lowered(lean(with_params(made.mod, made.params), ("main",)))
     return {
         "constants": sum([c.nbytes for c in built.artefact.constants]),
-        "tensors": sum([get(at + PEAK, "i64") for at in contexts]),
+        "tensors": sum([get(at + PEAK_BYTES_OFFSET, "i64") for at in contexts]),
         "weights": sum([np.asarray(x).nbytes for x in made.params.values()]),
         "least": least_of_tensors(mod["main"]),
         "resident": getrusage(RUSAGE_SELF).ru_maxrss * 1024,

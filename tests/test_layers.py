@@ -30,7 +30,6 @@ ROOM = {name: i for i, names in enumerate(ROOMS) for name in names}
 
 BACKWARD = {
     ("relay.backend.native.loops.rows", "relay.backend.native.kernels.depthwise"),
-    ("relay.backend.native.runtime.source", "relay.backend.native.host.direct_calls"),
 }
 """Imports that still point to a later room.  One that is gone is taken off this list."""
 CIRCLES = {
@@ -39,11 +38,6 @@ CIRCLES = {
         f"relay.backend.native.{name}"
         for name in ("kernels.depthwise", "loops.elements", "loops.lazy", "loops.loops", "loops.rows",
                      "loops.space", "loops.transpose", "loops.work_partition")
-    ),
-    frozenset(
-        f"relay.backend.native.{name}"
-        for name in ("host.direct_calls", "host.values", "runtime.digests", "runtime.runtime_library",
-                     "runtime.source")
     ),
 }  # fmt: skip
 """Modules that still import each other.  A circle that is gone, or smaller, is taken off this list."""

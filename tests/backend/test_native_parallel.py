@@ -11,10 +11,10 @@ from relay.backend.native.llvm.builder import CONTEXT, POINTER, VOID, Code, Valu
 from relay.backend.native.llvm.codegen import Optimised
 from relay.backend.native.llvm.jit import Compiled
 from relay.backend.native.loops.parallel import grain_for, parallel
-from relay.backend.native.memory.objects import SITE, THREADS
+from relay.backend.native.memory.layout import SITE_OFFSET, THREADS_OFFSET
 from relay.backend.native.memory.tensors import loop, set_element
-from relay.backend.native.runtime.inlined import INLINED, OUTSIDE
-from relay.backend.native.runtime.runtime_library import pool
+from relay.backend.native.runtime.runtime_library import runtime_library
+from relay.backend.native.runtime.source import inlined
 
 TRY = """
 declare i32 @relay_try(ptr, ptr, ptr, i64, i64, i64)
@@ -35,20 +35,20 @@ class Program:
         code = Code("go", VOID, [DATA, N, SCALE], "internal")
         write(self, code)
         code.do("ret void")
-        pool()
-        text = "\n".join([OUTSIDE, INLINED, TRY, *self.declared, *self.pieces, code.text()])
+        runtime_library()
+        text = "\n".join([inlined(), TRY, *self.declared, *self.pieces, code.text()])
         self.code = Compiled([Optimised(text).code()])
         kinds = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64]
         self.run = ctypes.CFUNCTYPE(ctypes.c_int, *kinds)(self.code.address("run"))
         self.context = ctypes.create_string_buffer(4096)
-        self.threads = ctypes.c_int64.from_buffer(self.context, THREADS)
+        self.threads = ctypes.c_int64.from_buffer(self.context, THREADS_OFFSET)
 
     def declare(self, text: str) -> None:
         self.declared.setdefault(text)
 
     def __call__(self, a: Any, scale: int = 1) -> int | None:
         failed = self.run(ctypes.addressof(self.context), a.ctypes.data, a.size, scale)
-        return int.from_bytes(self.context[SITE : SITE + 8], "little") if failed else None
+        return int.from_bytes(self.context[SITE_OFFSET : SITE_OFFSET + 8], "little") if failed else None
 
 
 def scaled(program: Any, code: Code) -> None:

@@ -12,9 +12,9 @@ import pytest
 import relay
 from relay.backend.native.llvm.codegen import Optimised
 from relay.backend.native.llvm.jit import Compiled
-from relay.backend.native.memory.objects import SITE
-from relay.backend.native.runtime.runtime_library import pool
-from relay.backend.native.runtime.threads import MOST, cores, default_threads, quotas, thread_count
+from relay.backend.native.memory.layout import SITE_OFFSET, THREADS_MAX
+from relay.backend.native.runtime.runtime_library import runtime_library
+from relay.backend.native.runtime.threads import cores, default_threads, quotas, thread_count
 
 COUNTING = f"""
 declare void @relay_parallel(ptr, ptr, ptr, i64, i64, i64)
@@ -36,7 +36,7 @@ step:
   %i1 = add i64 %i, 1
   br i1 %bad, label %fail, label %loop
 fail:
-  %site = getelementptr i8, ptr %ctx, i64 {SITE}
+  %site = getelementptr i8, ptr %ctx, i64 {SITE_OFFSET}
   store i64 %i, ptr %site
   call void @relay_fail(ptr %ctx)
   unreachable
@@ -73,7 +73,7 @@ class Caller:
     """Calls a loop with a context of its own."""
 
     def __init__(self, name: str = "run") -> None:
-        pool()
+        runtime_library()
         self.code = Compiled([Optimised(COUNTING).code()])
         kinds = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64]
         self.run = ctypes.CFUNCTYPE(ctypes.c_int, *kinds)(self.code.address(name))
@@ -82,7 +82,7 @@ class Caller:
     def __call__(self, a: Any, grain: int, threads: int) -> int | None:
         """The site of a failure."""
         failed = self.run(ctypes.addressof(self.context), a.ctypes.data, a.size, grain, threads)
-        return int.from_bytes(self.context[SITE : SITE + 8], "little") if failed else None
+        return int.from_bytes(self.context[SITE_OFFSET : SITE_OFFSET + 8], "little") if failed else None
 
 
 @pytest.mark.parametrize("threads", [0, 1, 2, 3, 8])
@@ -106,20 +106,20 @@ def test_the_first_failure_is_the_one_that_counts() -> None:
 
 
 def test_few_iterations_make_no_threads() -> None:
-    before, run = pool().size, Caller()
-    assert run(np.zeros(399, "int64"), 200, MOST) is None
-    assert pool().size == before
+    before, run = runtime_library().workers(), Caller()
+    assert run(np.zeros(399, "int64"), 200, THREADS_MAX) is None
+    assert runtime_library().workers() == before
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
 def test_a_child_makes_threads_of_its_own() -> None:
-    run = Caller()
+    run, workers = Caller(), runtime_library().workers
     run(np.zeros(5000, "int64"), 10, 3)
-    assert pool().size >= 2
+    assert workers() >= 2
     child = os.fork()
     if child == 0:
         a = np.zeros(5000, "int64")
-        fine = pool().size == 0 and run(a, 10, 3) is None and bool((a == 1).all()) and pool().size == 2
+        fine = workers() == 0 and run(a, 10, 3) is None and bool((a == 1).all()) and workers() == 2
         os._exit(0 if fine else 1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 
@@ -148,9 +148,9 @@ def test_how_many_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RELAY_NUM_THREADS", " 3 ")
     assert default_threads() == 3
     monkeypatch.setenv("RELAY_NUM_THREADS", "100000")
-    assert default_threads() == MOST
+    assert default_threads() == THREADS_MAX
     monkeypatch.setenv("RELAY_NUM_THREADS", "9" * 5000)
-    assert default_threads() == MOST
+    assert default_threads() == THREADS_MAX
 
 
 @pytest.mark.parametrize("given", ["0", "00", "", "-1", "two", "1.5", 0, -3])

@@ -21,7 +21,7 @@ from relay.backend.native.host.signature import Signature, from_plain
 from relay.backend.native.llvm import jit
 from relay.backend.native.memory.tensors import ALIGNMENT, room, stored
 from relay.backend.native.runtime.digests import digests
-from relay.backend.native.runtime.runtime_library import runtime
+from relay.backend.native.runtime.runtime_library import compiled_runtime
 from relay.diagnostic import fail
 from relay.text.files import write_atomically
 from relay.version import VERSION
@@ -172,7 +172,7 @@ def old(name: str, theirs: str, ours: str) -> NoReturn:
 
 def version() -> str:
     """The version of what the code relies on."""
-    return f"{VERSION}-{runtime()[0]}"
+    return f"{VERSION}-{compiled_runtime()[0]}"
 
 
 def digest(data: bytes) -> bytes:

@@ -4,7 +4,8 @@ Python on the stack of the caller, and finds the result in the same row.
 
 from relay.backend.native.host.callbacks import CLOSURE, TABLE
 from relay.backend.native.llvm.builder import CONTEXT, POINTER, Code, Value, integer
-from relay.backend.native.memory.objects import CALL, RAISED, read_leaf, release
+from relay.backend.native.memory.layout import CALLBACK_OFFSET, RAISED
+from relay.backend.native.memory.objects import read_leaf, release
 from relay.backend.native.memory.representation import memory
 from relay.backend.native.program.program import Program, give, result_type
 from relay.ir.type import FuncType
@@ -25,7 +26,7 @@ def callback(program: Program, number: int, t: FuncType) -> str:
     row = code.set(POINTER, f"alloca [{max(1 + len(params), len(result))} x i64]")
     for i, v in enumerate([me, *params]):
         code.store(code.cast("zext", v, memory(v.type)), code.at(row, 8 * i))
-    code.store(row, code.at(CONTEXT, CALL))
+    code.store(row, code.at(CONTEXT, CALLBACK_OFFSET))
     target = code.load(POINTER, code.at(me, CLOSURE.offsets[1]))
     why = code.set("i64", f"call i64 @relay_outside({CONTEXT}, {target})")
     code.branch(code.compare("icmp eq", why, integer(0)), "on", "raised", likely=True)

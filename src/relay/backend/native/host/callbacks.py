@@ -13,7 +13,8 @@ from typing import Any
 from relay.backend.native.host.context import Context, get, put
 from relay.backend.native.host.signature import Signature
 from relay.backend.native.host.values import Conversion
-from relay.backend.native.memory.objects import CALL, SAVED, header, layout
+from relay.backend.native.memory.layout import CALLBACK_OFFSET, SAVED_STACK_POINTER_OFFSET
+from relay.backend.native.memory.objects import header, layout
 from relay.interpreter.conversion import result_of
 from relay.ir.type import FuncType
 
@@ -59,16 +60,17 @@ class Callbacks:
 
     def called(self, t: FuncType, context: int) -> int:
         """Compiled code calls a function of Python: 0 if there is a result, 1 if it has raised."""
-        back = get(context + SAVED, "ptr")  # memory that is asked for here has a way back of its own
+        # Memory that is asked for here has a way back of its own.
+        back = get(context + SAVED_STACK_POINTER_OFFSET, "ptr")
         try:
-            row = get(context + CALL, "ptr")
+            row = get(context + CALLBACK_OFFSET, "ptr")
             number = get(get(row, "ptr") + CLOSURE.offsets[2], "i64")
             self.result(self.contexts[context].conversion, self.functions[number], t, row)
         except BaseException as error:
             self.raised[context] = error
             return 1
         finally:
-            put(context + SAVED, "ptr", back)
+            put(context + SAVED_STACK_POINTER_OFFSET, "ptr", back)
         return 0
 
     def result(self, conversion: Conversion, function: Callable[..., Any], t: FuncType, row: int) -> None:

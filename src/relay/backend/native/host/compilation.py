@@ -15,7 +15,8 @@ from relay.backend.native.kernels.packed_constants import Packed
 from relay.backend.native.llvm.builder import POINTER, Code, Value
 from relay.backend.native.llvm.codegen import compilers
 from relay.backend.native.llvm.modules import Module, modules
-from relay.backend.native.memory.objects import BOX, read_leaf
+from relay.backend.native.memory.layout import BOX_OFFSET
+from relay.backend.native.memory.objects import read_leaf
 from relay.backend.native.memory.representation import memory
 from relay.backend.native.memory.tensors import TENSOR, image
 from relay.backend.native.program.control import define
@@ -24,8 +25,8 @@ from relay.backend.native.program.groups import define_group, is_fused
 from relay.backend.native.program.instrumentation import Watch
 from relay.backend.native.program.lowering import lowered
 from relay.backend.native.program.program import Program, received, result_type
-from relay.backend.native.runtime.inlined import INLINED, OUTSIDE
 from relay.backend.native.runtime.parallel_map import side_by_side
+from relay.backend.native.runtime.source import inlined
 from relay.diagnostic import fail
 from relay.ir.expr import Constant, Function, Tuple, replace
 from relay.ir.module import IRModule
@@ -128,7 +129,7 @@ class Compilation:
         p = self.program
         name = f"start.{len(self.pieces)}"
         code = Code(name, "void", [], "")
-        box = code.load(POINTER, code.at(Value(POINTER, "%ctx"), BOX))
+        box = code.load(POINTER, code.at(Value(POINTER, "%ctx"), BOX_OFFSET))
         kinds = [x for t in params for x in p.leaves(t)]
         kinds = kinds if target else [POINTER, *kinds]
         args = [read_leaf(code, code.at(box, 8 * i), x) for i, x in enumerate(kinds)]
@@ -149,7 +150,7 @@ class Compilation:
         constants = f"@relay.constants = global [{max(1, len(p.table))} x ptr] zeroinitializer"
         data = [constants, table(len(self.callbacks)), p.layouts.text(), self.objects.text()]
         first = "\n".join([DECLARATIONS, *data, *p.singletons.values(), *self.pieces])
-        return modules(OUTSIDE + INLINED, p.declared, first, p.pieces, p.plain)
+        return modules(inlined(), p.declared, first, p.pieces, p.plain)
 
     def signature(self) -> Signature:
         """What Python has to know of the code."""

@@ -11,23 +11,20 @@ import weakref
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from relay.backend.native.memory.objects import (
-    BOTTOM,
-    BOX,
-    CHUNKS,
-    CLASSES,
-    GUARD,
-    HOME,
-    LARGE,
-    LAYOUTS,
-    LIMIT,
-    RESULTS,
-    SHALLOW,
-    SITE,
-    SPARE,
-    STACK,
-    THREADS,
+from relay.backend.native.memory.layout import (
+    BOTTOM_OFFSET,
+    BOX_OFFSET,
+    HOME_OFFSET,
+    LAYOUTS_OFFSET,
+    LIMIT_OFFSET,
+    RESULTS_OFFSET,
+    SHALLOW_OFFSET,
+    SITE_OFFSET,
+    STACK_GUARD_BYTES,
+    STACK_OFFSET,
+    THREADS_OFFSET,
 )
+from relay.backend.native.runtime.runtime_library import runtime_library
 from relay.interpreter.limits import available_memory
 
 STACK_BYTES = 64 << 30
@@ -86,33 +83,33 @@ class Context:
         """`results` leaves come back through the context at most, and `slots` go through the box."""
         self.conversion: Any = None
         """Makes values of Python of what is in the context, and the other way round."""
-        self.memory = ctypes.create_string_buffer(RESULTS + 8 * (results + 2))
+        self.memory = ctypes.create_string_buffer(RESULTS_OFFSET + 8 * (results + 2))
         self.address = ctypes.addressof(self.memory)
         self.stack = address_space(STACK_BYTES)
         bottom = ctypes.addressof(ctypes.c_char.from_buffer(self.stack))
         top = bottom + len(self.stack) - 64
-        put(self.address + STACK, "ptr", top)
-        end = on_page(max(bottom + GUARD, top - min(available_memory() // 2, DEEPEST)))
+        put(self.address + STACK_OFFSET, "ptr", top)
+        end = on_page(max(bottom + STACK_GUARD_BYTES, top - min(available_memory() // 2, DEEPEST)))
         shallow = max(end, on_page(top - KEPT))
-        for at, place in ((LIMIT, shallow), (SHALLOW, shallow), (BOTTOM, end)):
+        for at, place in ((LIMIT_OFFSET, shallow), (SHALLOW_OFFSET, shallow), (BOTTOM_OFFSET, end)):
             put(self.address + at, "ptr", place)
         self.room = ctypes.create_string_buffer(8 * max(1, slots))
         self.box = ctypes.addressof(self.room)
-        put(self.address + BOX, "ptr", self.box)
+        put(self.address + BOX_OFFSET, "ptr", self.box)
         weakref.finalize(self, freed, self.memory).atexit = False
 
     def belong(self, layouts: int, home: int, threads: int) -> None:
         """Serve a program: where its layouts are, and the list of its free contexts, and how many threads its
         loops take, 0 leaves it to the process.
         """
-        put(self.address + LAYOUTS, "ptr", layouts)
-        put(self.address + HOME, "ptr", home)
-        put(self.address + THREADS, "i64", threads)
+        put(self.address + LAYOUTS_OFFSET, "ptr", layouts)
+        put(self.address + HOME_OFFSET, "ptr", home)
+        put(self.address + THREADS_OFFSET, "i64", threads)
 
     @property
     def site(self) -> int:
         """Where the program has failed."""
-        return get(self.address + SITE, "i64")
+        return get(self.address + SITE_OFFSET, "i64")
 
 
 def on_page(address: int) -> int:
@@ -133,10 +130,4 @@ def address_space(size: int) -> mmap.mmap:
 
 def freed(memory: Any) -> None:
     """Give the memory of all objects of a context back."""
-    free = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(("free", ctypes.pythonapi))
-    for start in (CHUNKS, SPARE, LARGE, *range(CLASSES, RESULTS, 8)):
-        p = get(ctypes.addressof(memory) + start, "ptr")
-        while p:
-            following = get(p, "ptr")
-            free(p)
-            p = following
+    runtime_library().free_memory(ctypes.addressof(memory))

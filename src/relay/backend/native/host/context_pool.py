@@ -17,7 +17,7 @@ from relay.backend.native.host.context import Context
 from relay.backend.native.host.signature import Signature
 from relay.backend.native.host.values import Conversion
 from relay.backend.native.llvm.jit import Compiled
-from relay.backend.native.runtime.runtime_library import pool
+from relay.backend.native.runtime.runtime_library import runtime_library
 from relay.ir.type import FuncType
 
 
@@ -34,11 +34,8 @@ class Contexts:
         self.signature = signature
         self.function = function
         self.known: dict[int, Context] = {}
-        doors = pool().doors
         self.callbacks = Callbacks(signature, code.global_address(TABLE), self.known)
-        self.take, self.give, self.clear = doors["take"], doors["give"], doors["clear"]
-        self.new, self.new_bytes, self.away = doors["new"], doors["new_bytes"], doors["away"]
-        self.keep, self.drop = doors["keep"], doors["drop"]
+        self.runtime = runtime_library()
         self.layouts = code.global_address("relay.layouts")
         self.home = code.global_address("relay.contexts")
         self.lock = threading.RLock()
@@ -48,7 +45,7 @@ class Contexts:
         self.gone: deque[int] = deque()
         """Functions that Python has no more."""
         self.under_way = 0
-        self.give(self.add().address, 1)
+        self.runtime.give(self.add().address, 1)
 
     def add(self) -> Context:
         """One more context."""
@@ -57,9 +54,11 @@ class Contexts:
         made.belong(self.layouts, self.home, self.threads)
         at = made.address
         made.conversion = Conversion(
-            self.signature, lambda n: self.new(at, n) or 0, lambda n: self.new_bytes(at, n) or 0
+            self.signature,
+            lambda n: self.runtime.new_object(at, n) or 0,
+            lambda n: self.runtime.new_tensor(at, n) or 0,
         )
-        made.conversion.give_away = partial(self.away, at)
+        made.conversion.give_away = partial(self.runtime.give_away, at)
         made.conversion.function = self.function
         made.conversion.callback = partial(self.callbacks.closure, made.conversion)
         self.known[at] = made
@@ -84,20 +83,20 @@ class Contexts:
     @contextmanager
     def taken(self) -> Generator[Context, None, None]:
         """A context that nobody else has."""
-        address = self.take(self.home, 0)
+        address = self.runtime.take(self.home)
         context = self.known[address] if address else self.add()
         try:
             yield context
         except BaseException:
             if self.is_over():
-                self.clear(context.address, 0)
+                self.runtime.clear(context.address)
             raise
         finally:
             is_over = self.is_over()
             if is_over:
                 for c in tuple(self.callbacks.made) if self.is_shared else (context.conversion,):
                     self.callbacks.forget(c)
-            self.give(context.address, is_over)
+            self.runtime.give(context.address, is_over)
 
     def is_over(self) -> bool:
         """Whether nothing that a call has made is needed after it."""
@@ -107,7 +106,7 @@ class Contexts:
 
     def hold(self, p: int) -> None:
         """Python has a function."""
-        self.keep(0, p)
+        self.runtime.retain(p)
         self.functions += 1
 
     def let_go(self, p: int) -> None:
@@ -123,4 +122,4 @@ class Contexts:
         """Give functions up that Python has no more."""
         while self.gone:
             self.functions -= 1
-            self.drop(next(iter(self.known)), self.gone.popleft())
+            self.runtime.release(next(iter(self.known)), self.gone.popleft())

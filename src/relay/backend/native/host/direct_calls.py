@@ -14,9 +14,17 @@ import numpy as np
 from relay.backend.native.host.python_objects import Objects
 from relay.backend.native.host.values import SHARED
 from relay.backend.native.llvm.builder import POINTER, Code, Value, integer
-from relay.backend.native.memory.objects import BOX, EXTERNAL, INTERRUPTED, NEXT, SITE, header, read_leaf
+from relay.backend.native.memory.layout import (
+    BOX_OFFSET,
+    INTERRUPTED,
+    NEXT_OFFSET,
+    SITE_OFFSET,
+    TENSOR_DATA_OFFSET,
+    TENSOR_SIZES_OFFSET,
+)
+from relay.backend.native.memory.objects import EXTERNAL, header, read_leaf
 from relay.backend.native.memory.representation import memory
-from relay.backend.native.memory.tensors import DATA, DIMS, NARROW, elements_at
+from relay.backend.native.memory.tensors import NARROW, elements_at
 from relay.ir.dtype import FLOATS, is_float, to_numpy
 from relay.ir.type import ANY, TensorType, Type, TypeVar
 
@@ -42,7 +50,7 @@ declare void @relay_begin(ptr)
 declare void @relay_end(ptr)
 declare i32 @relay_enter(ptr, ptr)
 declare i64 @relay_outside(ptr, ptr)
-declare void @relay_give(ptr, i1)
+declare void @relay_give(ptr, i64)
 declare void @relay_clear(ptr)
 declare ptr @relay_give_away(ptr, ptr)
 declare void @Py_DecRef(ptr)
@@ -118,8 +126,8 @@ class Entry:
         contexts = Value(POINTER, "@relay.contexts")
         self.context = code.load(POINTER, contexts)
         self.expect(code.compare("icmp ne", self.context, Value(POINTER, "null")))
-        code.store(code.load(POINTER, code.at(self.context, NEXT)), contexts)
-        box = code.load(POINTER, code.at(self.context, BOX))
+        code.store(code.load(POINTER, code.at(self.context, NEXT_OFFSET)), contexts)
+        box = code.load(POINTER, code.at(self.context, BOX_OFFSET))
         leaves = [n or self.array(x, t, tensor) for n, (x, t) in zip(numbers, pairs, strict=True)]
         for i, v in enumerate(leaves):
             code.store(code.cast("zext", v, memory(v.type)), code.at(box, 8 * i))
@@ -128,12 +136,12 @@ class Entry:
         code.block("done")
         assert isinstance(self.result, TensorType)
         found = self.returned(box, self.result)
-        code.do(f"call void @relay_give({self.context}, i1 true)")
+        code.do(f"call void @relay_give({self.context}, i64 1)")
         code.do(f"ret {found}")
         code.block("failed")
-        site = code.load("i64", code.at(self.context, SITE))
+        site = code.load("i64", code.at(self.context, SITE_OFFSET))
         code.do(f"call void @relay_clear({self.context})")
-        code.do(f"call void @relay_give({self.context}, i1 true)")
+        code.do(f"call void @relay_give({self.context}, i64 1)")
         code.branch(code.compare("icmp eq", site, integer(INTERRUPTED)), "interrupted", "told")
         code.block("interrupted")
         code.do("ret ptr null")
@@ -238,11 +246,11 @@ class Entry:
         size = elements_at(len(shape))
         p = code.set(POINTER, f"alloca [{size} x i8], align 16")
         code.store(integer(header(tensor, EXTERNAL, 0)), p)
-        code.store(code.load(POINTER, code.at(x, ARRAY_DATA)), code.at(p, DATA))
+        code.store(code.load(POINTER, code.at(x, ARRAY_DATA)), code.at(p, TENSOR_DATA_OFFSET))
         dims = code.load(POINTER, code.at(x, ARRAY_DIMS))
         for i, d in enumerate(shape):
             found = integer(d) if isinstance(d, int) else code.load("i64", code.at(dims, 8 * i))
-            code.store(found, code.at(p, DIMS + 8 * i))
+            code.store(found, code.at(p, TENSOR_SIZES_OFFSET + 8 * i))
         return p
 
     def returned(self, box: Value, t: TensorType) -> Value:
@@ -272,10 +280,14 @@ class Entry:
         size = integer(to_numpy(str(t.dtype)).itemsize)
         dims = code.set(POINTER, f"alloca [{len(shape)} x i64]")
         for i, d in enumerate(shape):
-            found = integer(d) if isinstance(d, int) else code.load("i64", code.at(p, DIMS + 8 * i))
+            found = (
+                integer(d)
+                if isinstance(d, int)
+                else code.load("i64", code.at(p, TENSOR_SIZES_OFFSET + 8 * i))
+            )
             code.store(found, code.at(dims, 8 * i))
             size = code.op("mul", size, found)
-        data = code.load(POINTER, code.at(p, DATA))
+        data = code.load(POINTER, code.at(p, TENSOR_DATA_OFFSET))
         descr = self.object(f"dtype:{t.dtype}")
         code.do(f"call void @Py_IncRef({descr})")
 

@@ -14,9 +14,9 @@ from relay.backend.native.host.python_objects import TABLE, address_of
 from relay.backend.native.host.values import lack_of_memory
 from relay.backend.native.llvm.builder import POINTER
 from relay.backend.native.llvm.jit import Compiled
-from relay.backend.native.memory.objects import OUT_OF_MEMORY, RAISED, TOO_DEEP
+from relay.backend.native.memory.layout import OUT_OF_MEMORY, RAISED, TOO_DEEP
 from relay.backend.native.memory.tensors import settle
-from relay.backend.native.runtime.runtime_library import pool
+from relay.backend.native.runtime.runtime_library import runtime_library
 from relay.backend.native.runtime.threads import thread_count
 from relay.diagnostic import Diagnostic, RelayError, fail
 from relay.interpreter.arguments import arrange, check_constraints, convert_argument
@@ -65,7 +65,7 @@ class NativeProgram:
         self.entries = self.signature.entries
         self.kept: list[Any] = []
         self.rows: dict[str, Row] = {}
-        self.enter = pool().enter
+        self.runtime = runtime_library()
         self.code = Compiled(artefact.codes)
         self.fill_constants(artefact.constants)
         self.fill_objects()
@@ -162,8 +162,8 @@ class NativeProgram:
                 leaves += context.conversion.leaves(a, t, lent)
             row.given.pack_into(context.room, 0, *leaves)
             for p in first:
-                self.contexts.keep(0, p)
-            failed = self.enter(context.address, self.code.address(start))
+                self.runtime.retain(p)
+            failed = self.runtime.call(context.address, self.code.address(start))
             written = context.conversion.written_back()
             if failed and context.site == RAISED:
                 raise self.contexts.callbacks.raised.pop(context.address)
@@ -174,9 +174,9 @@ class NativeProgram:
             value = context.conversion.value(found, result, given)
             for i in row.pointers:
                 if found[i] not in given:
-                    self.contexts.drop(context.address, found[i])
+                    self.runtime.release(context.address, found[i])
             for p in written:
-                self.contexts.drop(context.address, p)
+                self.runtime.release(context.address, p)
             return value
 
 
@@ -215,7 +215,7 @@ class NativeFunction(FunctionValue):
 
     def retained(self) -> int:
         """The closure as an argument of the program that made it."""
-        self.owner.contexts.keep(0, self.address)
+        self.owner.runtime.retain(self.address)
         return self.address
 
     def __del__(self) -> None:

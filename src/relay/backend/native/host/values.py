@@ -11,10 +11,11 @@ import numpy as np
 
 from relay.backend.native.host.context import get, put
 from relay.backend.native.math.minifloats import FORMATS
+from relay.backend.native.memory.layout import TENSOR_DATA_OFFSET, TENSOR_SIZES_OFFSET
 from relay.backend.native.memory.objects import EXTERNAL, Layout, header, layout
 from relay.backend.native.memory.strings import laid_out, text_at, texts_of
-from relay.backend.native.memory.tensors import DATA, DIMS, NARROW, TENSOR, elements_at, plain
-from relay.backend.native.runtime.runtime_library import pool
+from relay.backend.native.memory.tensors import NARROW, TENSOR, elements_at, plain
+from relay.backend.native.runtime.runtime_library import runtime_library
 from relay.diagnostic import Diagnostic, RelayError, fail
 from relay.interpreter.conversion import convert
 from relay.interpreter.tensor_conversion import MisfitError
@@ -171,7 +172,7 @@ class Conversion:
     def texts(self, found: Sequence[str]) -> list[int]:
         """The addresses of strings, which are there until all is gone that the call has made."""
         places, whole = laid_out(found, 0)
-        p = self.allocate_bytes(max(len(whole), DIMS)) or out_of_memory()
+        p = self.allocate_bytes(max(len(whole), TENSOR_SIZES_OFFSET)) or out_of_memory()
         ctypes.memmove(p, whole, len(whole))
         return [p + at for at in places]
 
@@ -184,9 +185,9 @@ class Conversion:
         start = elements_at(x.ndim)
         p = self.allocate_bytes(start + (x.nbytes if lent is None else 0)) or out_of_memory()
         put(p, "ptr", header(self.program.layouts.number(TENSOR), 0 if lent is None else EXTERNAL))
-        put(p + DATA, "ptr", p + start if lent is None else x.ctypes.data)
+        put(p + TENSOR_DATA_OFFSET, "ptr", p + start if lent is None else x.ctypes.data)
         for i, d in enumerate(x.shape):
-            put(p + DIMS + 8 * i, "i64", d)
+            put(p + TENSOR_SIZES_OFFSET + 8 * i, "i64", d)
         if lent is None:
             ctypes.memmove(p + start, x.ctypes.data, x.nbytes)
         else:
@@ -247,7 +248,9 @@ class Conversion:
 
     def shape(self, p: int, t: TensorType) -> list[int]:
         """The sizes of a tensor."""
-        return [get(p + DIMS + 8 * i, "i64") for i in range(len(cast("tuple[Any, ...]", t.shape)))]
+        return [
+            get(p + TENSOR_SIZES_OFFSET + 8 * i, "i64") for i in range(len(cast("tuple[Any, ...]", t.shape)))
+        ]
 
     def can_be_given(self, p: int, t: TensorType) -> bool:
         """Whether a tensor is large, nobody else has it, and NumPy has numbers like those it holds."""
@@ -263,7 +266,7 @@ class Conversion:
             return scalar_value(x, str(t.dtype))
         if not is_given:
             return self.array(x, t)
-        data = get(x + DATA, "ptr")
+        data = get(x + TENSOR_DATA_OFFSET, "ptr")
         return np.asarray(Given(self.give_away(x), data, self.shape(x, t), to_numpy(str(t.dtype)).str))
 
     def array(self, p: int, t: TensorType) -> Any:
@@ -271,7 +274,7 @@ class Conversion:
         shape = self.shape(p, t)
         kind = to_numpy(str(t.dtype))
         made = np.empty(shape, "int64" if kind.kind == "O" else NARROW.get(kind, kind))
-        ctypes.memmove(made.ctypes.data, get(p + DATA, "ptr"), made.nbytes)
+        ctypes.memmove(made.ctypes.data, get(p + TENSOR_DATA_OFFSET, "ptr"), made.nbytes)
         if kind.kind == "O":
             return np.asarray([text_at(at) for at in made.reshape(-1).tolist()], object).reshape(shape)
         return made if made.dtype == kind else made.astype(kind)
@@ -294,7 +297,7 @@ class Given:
         """`data` is where elements of that kind begin in it."""
         make = ctypes.pythonapi.PyCapsule_New
         make.restype, make.argtypes = ctypes.py_object, [ctypes.c_void_p] * 3
-        self.memory: Any = make(memory, None, pool().forget)
+        self.memory: Any = make(memory, None, runtime_library().forget)
         self.__array_interface__ = {
             "data": (data, False),
             "shape": tuple(shape),

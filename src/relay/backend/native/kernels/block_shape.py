@@ -9,7 +9,7 @@ from relay.backend.native.llvm.machine import host
 from relay.backend.native.loops.indices import Index, value
 from relay.backend.native.loops.loops import Loops
 from relay.backend.native.loops.scalars import Number
-from relay.backend.native.memory.objects import TURN
+from relay.backend.native.memory.layout import TURN_OFFSET
 from relay.backend.native.memory.representation import SIZES, scalar
 
 ROWS, COLUMNS = 160, 576
@@ -174,7 +174,7 @@ class Shape:
         the last time is read before it is gone.  A thread takes the same part each time, all of it at once.
         """
         code = self.b.code
-        at = code.at(CONTEXT, TURN)
+        at = code.at(CONTEXT, TURN_OFFSET)
         found = code.op("xor", code.load("i64", at), integer(1))
         code.store(found, at)
         return Number("bool", code.cast("trunc", found, "i1"))

@@ -17,8 +17,8 @@ from relay.backend.native.loops.indices import Index, value
 from relay.backend.native.loops.loops import Loops
 from relay.backend.native.loops.views import View
 from relay.backend.native.loops.work_partition import each, ranges
+from relay.backend.native.memory.layout import TENSOR_DATA_OFFSET
 from relay.backend.native.memory.representation import SIZES, scalar
-from relay.backend.native.memory.tensors import DATA
 from relay.ir.type import Dim, TensorType
 from relay.op.native import WindowProduct
 from relay.op.nn.layout import SPATIAL
@@ -127,7 +127,7 @@ class Convolutions(Sums):
         if isinstance(self.y, Weight):
             packed = Filters(self.y.constant, self.sums, self.blocks.width, self.convolution, self.y.taps)
             whole = b.program.constant(b.code, packed)
-            return b.code.load(POINTER, b.code.at(whole, DATA))
+            return b.code.load(POINTER, b.code.at(whole, TENSOR_DATA_OFFSET))
         return matrix_of(b, self.convolution, self.y, self.sums)
 
     def filters(self, weight: Value | Factor, group: Index) -> Second:

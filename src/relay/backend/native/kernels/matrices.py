@@ -12,8 +12,8 @@ from relay.backend.native.loops.indices import Index
 from relay.backend.native.loops.loops import Loops
 from relay.backend.native.loops.views import View
 from relay.backend.native.loops.work_partition import PIECES, with_room
+from relay.backend.native.memory.layout import TENSOR_DATA_OFFSET
 from relay.backend.native.memory.representation import SIZES, scalar
-from relay.backend.native.memory.tensors import DATA
 from relay.op.native import Product
 from relay.op.nn.loops import sum_type
 
@@ -61,7 +61,7 @@ class Matrices(Sums):
         panels = Panels(self.y.constant, self.sums, self.blocks.width, self.product.transpose_b)
         b = self.b
         whole = b.program.constant(b.code, panels)
-        return b.code.load(POINTER, b.code.at(whole, DATA))
+        return b.code.load(POINTER, b.code.at(whole, TENSOR_DATA_OFFSET))
 
     def write(self, out: View, put: Put | None) -> None:
         """The matrices of a stack one after the other, or several at a time."""

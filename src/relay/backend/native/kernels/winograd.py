@@ -20,7 +20,7 @@ from relay.backend.native.loops.indices import Index, value
 from relay.backend.native.loops.loops import Loops
 from relay.backend.native.loops.views import View
 from relay.backend.native.loops.work_partition import ranges
-from relay.backend.native.memory.tensors import DATA
+from relay.backend.native.memory.layout import TENSOR_DATA_OFFSET
 from relay.op.native import WindowProduct
 from relay.op.nn.layout import SPATIAL
 
@@ -196,7 +196,7 @@ class Winograd(Sums):
             self.y.constant, self.sums, self.blocks.width, order, self.size, c.is_transposed
         )
         whole = b.program.constant(b.code, packed)
-        return b.code.load(POINTER, b.code.at(whole, DATA))
+        return b.code.load(POINTER, b.code.at(whole, TENSOR_DATA_OFFSET))
 
     def transformed(self, weight: View) -> Value:
         """The points of filters that the program computes, in memory."""

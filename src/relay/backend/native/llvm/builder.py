@@ -10,7 +10,14 @@ VOID = "void"
 POINTER = "ptr"
 CONTEXT = Value("ptr", "%ctx")
 """The first parameter of every function: allocator, stack and errors of the thread."""
-ROLLED = ", !llvm.loop !3"
+METADATA = """
+!1000 = !{!"branch_weights", i32 2000, i32 1}
+!1001 = !{!"branch_weights", i32 1, i32 2000}
+!1002 = distinct !{!1002, !1003}
+!1003 = !{!"llvm.loop.unroll.disable"}
+"""
+"""What branches and loops refer to.  Lower numbers are those of the runtime's part of each module."""
+ROLLED = ", !llvm.loop !1002"
 """What says at the end of a loop that it is left as it is; the runtime has the note."""
 
 
@@ -249,7 +256,7 @@ class Code:
 
     def branch(self, c: Value, yes: str, no: str, likely: bool | None = None) -> None:
         """Go on in one of two places."""
-        weights = {True: ", !prof !0", False: ", !prof !1", None: ""}[likely]
+        weights = {True: ", !prof !1000", False: ", !prof !1001", None: ""}[likely]
         self.do(f"br {c}, label %{yes}, label %{no}{weights}")
 
     def block(self, label: str) -> None:

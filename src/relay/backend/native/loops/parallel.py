@@ -11,7 +11,7 @@ from typing import Any
 
 from relay.backend.native.llvm.builder import CONTEXT, POINTER, VOID, Code, Value
 from relay.backend.native.loops.indices import Index, value
-from relay.backend.native.memory.objects import THREADS
+from relay.backend.native.memory.layout import THREADS_OFFSET
 from relay.backend.native.memory.representation import SIZES
 
 WORTH = 10_000
@@ -40,7 +40,7 @@ def parallel(program: Any, code: Code, count: Index, grain: Index, body: Body) -
     env = code.room(size) if captured else Value(POINTER, "null")
     for v, offset in zip(captured, offsets, strict=True):
         code.store(v, code.at(env, offset))
-    asked = code.load("i64", code.at(CONTEXT, THREADS))
+    asked = code.load("i64", code.at(CONTEXT, THREADS_OFFSET))
     what = f"ptr @{name}, {env}, {value(count)}, {value(grain)}, {asked}"
     code.do(f"call void @relay_parallel({CONTEXT}, {what})")
 
@@ -48,7 +48,7 @@ def parallel(program: Any, code: Code, count: Index, grain: Index, body: Body) -
 def threads(program: Any, code: Code) -> Value:
     """How many lanes there are at most."""
     program.declare("declare i64 @relay_threads(i64)")
-    return code.set("i64", f"call i64 @relay_threads({code.load('i64', code.at(CONTEXT, THREADS))})")
+    return code.set("i64", f"call i64 @relay_threads({code.load('i64', code.at(CONTEXT, THREADS_OFFSET))})")
 
 
 def outlined(program: Any, code: Code, body: Body) -> tuple[str, list[Value]]:

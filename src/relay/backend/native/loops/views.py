@@ -7,11 +7,10 @@ from relay.backend.native.llvm.builder import Value
 from relay.backend.native.llvm.vectors import OneByOne, Run
 from relay.backend.native.loops.indices import Index, Indices, value
 from relay.backend.native.loops.scalars import Number
+from relay.backend.native.memory.layout import TENSOR_DATA_OFFSET, TENSOR_SIZES_OFFSET
 from relay.backend.native.memory.objects import release
 from relay.backend.native.memory.representation import POINTER, SIZES, memory, scalar
 from relay.backend.native.memory.tensors import (
-    DATA,
-    DIMS,
     element,
     elements,
     new_tensor,
@@ -38,11 +37,11 @@ class View:
         self.found = found
         code = b.code
         self.sizes: list[Index] = [
-            d if isinstance(d, int) else code.load("i64", code.at(found, DIMS + 8 * i))
+            d if isinstance(d, int) else code.load("i64", code.at(found, TENSOR_SIZES_OFFSET + 8 * i))
             for i, d in enumerate(cast("tuple[Any, ...]", t.shape))
         ]
         has_data = is_in_memory or bool(self.sizes)
-        self.data = code.load(POINTER, code.at(found, DATA)) if has_data else None
+        self.data = code.load(POINTER, code.at(found, TENSOR_DATA_OFFSET)) if has_data else None
 
     def place(self, index: Sequence[Index]) -> Index:
         """How many elements come before one in memory."""

@@ -2,53 +2,18 @@
 
 An object begins with eight bytes: its count of references (32 bits; 0 says that it is never freed), the
 number of its layout (16 bits) and its tag (16 bits).  Layouts say which of its words are pointers to
-objects.  Where objects come from and how they go say `heap` and `disposal`.
+objects.  Where objects come from and how they go is the runtime's part (`allocator.c`).
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from relay.backend.native.llvm.builder import CONTEXT, Code, Value, integer
+from relay.backend.native.memory.layout import OBJECT_GRAIN_BYTES, OBJECT_HEADER_BYTES
 from relay.backend.native.memory.representation import POINTER, SIZES, memory
 
-HEADER = 8
-"""Bytes before the contents of an object."""
-GRAIN, LARGEST = 16, 512
-"""Sizes of objects are multiples of the one, and from beyond the other they come from the C library."""
-
-SAVED, STACK, SITE, BUMP, BUMP_END, CHUNKS, BOX = 0, 8, 16, 24, 32, 40, 48
-"""Offsets in the context: the saved stack pointer, the top of the program's own stack, the site of a failure,
-memory for new objects and where it ends, the memory taken so far, and the box of arguments and results."""
-SPARE, NEXT, LIMIT, THREAD, LARGE, TAKEN, BOTTOM, OUTER = 56, 64, 72, 80, 88, 96, 104, 112
-"""More of them: memory to take again, the next context that is free, how far the stack may grow, the state of
-Python's thread while others may run, the list of large objects, whether memory has been taken since the
-context was last cleared, the limit when nothing interrupts, and the call that goes on after this one."""
-THREADS, LAYOUTS, HOME, HELD, IDLE, PEAK, CALL = 120, 128, 136, 144, 152, 160, 168
-"""And more: how many threads parallel loops take (0 leaves it to the process), the table of layouts, where
-free contexts are listed, the bytes of large objects: of those there are, of those to take again, and the
-most that there were; and the row of a call of a function of Python."""
-SHALLOW, DEEP, TURN = 176, 184, 192
-"""And last: how far the stack may grow before this is noted, whether it has grown further, and whether the
-last weight that no cache holds was read from its end.
-"""
-ENDLESS = 1 << 62
-"""Bytes that no machine has: in the place of every larger product of sizes."""
-GUARD = 1 << 20
-"""Bytes at the end of the stack for what does not look how far it has grown."""
-OUT_OF_MEMORY, INTERRUPTED, TOO_DEEP, RAISED = -1, -2, -3, -4
-"""The sites of failures that may be anywhere; Python knows what has interrupted, and what it has raised."""
 EXTERNAL = 1
 """The tag of a tensor whose elements belong to a Python object, which outlives the call."""
-FREE = 208
-"""Offset of the free lists of small objects."""
-CLASSES = FREE + 8 * (LARGEST // GRAIN + 1)
-"""Offset of the lists of large ones to take again: from 512 bytes on, eight sizes between powers of 2."""
-LEAST, MOST = 9, 46
-"""The powers of 2 where these begin and where the last of them begin."""
-RESULTS = CLASSES + 8 * 8 * (MOST - LEAST + 1)
-"""Offset of the area through which results of more than two leaves come back."""
-
-
 LAYOUT = "{ i32, i32, ptr }"
 
 
@@ -61,7 +26,7 @@ class Layout:
     pointers: tuple[int, ...]
 
 
-def layout(leaves: Sequence[str], start: int = HEADER) -> Layout:
+def layout(leaves: Sequence[str], start: int = OBJECT_HEADER_BYTES) -> Layout:
     """Leaves one after the other, each at a multiple of its size; pointers last, in their order."""
     offsets = [0] * len(leaves)
     at = start
@@ -71,7 +36,7 @@ def layout(leaves: Sequence[str], start: int = HEADER) -> Layout:
         at = -(-at // n) * n
         offsets[i] = at
         at += n
-    size = max(GRAIN, -(-at // GRAIN) * GRAIN)
+    size = max(OBJECT_GRAIN_BYTES, -(-at // OBJECT_GRAIN_BYTES) * OBJECT_GRAIN_BYTES)
     return Layout(
         tuple(offsets), size, tuple([o for o, t in zip(offsets, leaves, strict=True) if t == POINTER])
     )

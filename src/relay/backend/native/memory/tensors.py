@@ -12,13 +12,18 @@ import numpy as np
 
 from relay.backend.native.llvm.builder import Code, Value, integer
 from relay.backend.native.llvm.vectors import OneByOne, Run, element_of, vector_of
-from relay.backend.native.memory.objects import ENDLESS, Layout, Layouts, header, of_memory, read_leaf
+from relay.backend.native.memory.layout import (
+    ENDLESS_BYTES,
+    TENSOR_BYTES_OFFSET,
+    TENSOR_DATA_OFFSET,
+    TENSOR_SIZES_OFFSET,
+)
+from relay.backend.native.memory.objects import Layout, Layouts, header, of_memory, read_leaf
 from relay.backend.native.memory.representation import POINTER, SIZES, memory, scalar
 from relay.backend.native.memory.strings import laid_out, texts_of
 from relay.ir.dtype import to_numpy
 from relay.ir.type import TensorType
 
-DATA, BYTES, DIMS = 8, 16, 24
 ALIGNMENT = 64
 FAR = 4
 """Steps between elements up to which all that lie between are loaded too."""
@@ -30,7 +35,7 @@ TENSOR = Layout((), 0, ())
 
 def elements_at(rank: int) -> int:
     """Where the elements begin, in bytes from the start of the object."""
-    return -(-(DIMS + 8 * rank) // ALIGNMENT) * ALIGNMENT
+    return -(-(TENSOR_SIZES_OFFSET + 8 * rank) // ALIGNMENT) * ALIGNMENT
 
 
 def element_size(t: TensorType) -> int:
@@ -42,7 +47,7 @@ def new_tensor(code: Code, layouts: Layouts, t: TensorType, dims: Sequence[Value
     """A new tensor, its elements not yet written."""
     start = elements_at(len(dims))
     known = element_size(t) * prod([int(d.ref) for d in dims if is_constant(d)])
-    size = integer(min(known, ENDLESS))
+    size = integer(min(known, ENDLESS_BYTES))
     for d in dims:
         if not is_constant(d):
             size = code.set("i64", f"call i64 @relay.times({size}, {d})")
@@ -50,9 +55,9 @@ def new_tensor(code: Code, layouts: Layouts, t: TensorType, dims: Sequence[Value
     p = code.call(POINTER, "@relay.allocate_bytes", [size], "call")
     assert p is not None
     code.store(integer(header(layouts.number(TENSOR))), p)
-    code.store(code.at(p, start), code.at(p, DATA))
+    code.store(code.at(p, start), code.at(p, TENSOR_DATA_OFFSET))
     for i, d in enumerate(dims):
-        code.store(d, code.at(p, DIMS + 8 * i))
+        code.store(d, code.at(p, TENSOR_SIZES_OFFSET + 8 * i))
     return p
 
 
@@ -190,7 +195,9 @@ def settle(whole: Any) -> int:
     """Where an image is in memory, from now on with addresses that are true."""
     p = whole.ctypes.data
     if not is_settled(whole):
-        for words in addresses(whole, int(whole[:DIMS].view("uint64")[DATA // 8])):
+        for words in addresses(
+            whole, int(whole[:TENSOR_SIZES_OFFSET].view("uint64")[TENSOR_DATA_OFFSET // 8])
+        ):
             words += p
     return p
 
@@ -200,7 +207,7 @@ def stored(whole: Any) -> list[Any]:
     if not is_settled(whole):
         return [memoryview(whole)]
     p = whole.ctypes.data
-    start = int(whole[:DIMS].view("uint64")[DATA // 8]) - p
+    start = int(whole[:TENSOR_SIZES_OFFSET].view("uint64")[TENSOR_DATA_OFFSET // 8]) - p
     last = addresses(whole, start)[-1]
     first = whole[: last.ctypes.data + last.nbytes - p].copy()
     for words in addresses(first, start):
@@ -210,13 +217,13 @@ def stored(whole: Any) -> list[Any]:
 
 def is_settled(whole: Any) -> bool:
     """Whether the addresses in an image are true."""
-    return int(whole[:DIMS].view("uint64")[DATA // 8]) >= whole.ctypes.data
+    return int(whole[:TENSOR_SIZES_OFFSET].view("uint64")[TENSOR_DATA_OFFSET // 8]) >= whole.ctypes.data
 
 
 def addresses(whole: Any, start: int) -> list[Any]:
     """The words of an image that are addresses, given where its elements begin: of these, and of strings."""
-    words = whole[:DIMS].view("uint64")
-    found = [whole[DATA : DATA + 8].view("uint64")]
+    words = whole[:TENSOR_SIZES_OFFSET].view("uint64")
+    found = [whole[TENSOR_DATA_OFFSET : TENSOR_DATA_OFFSET + 8].view("uint64")]
     if int(words[0]) >> 48 == TEXTS:
-        found.append(whole[start : int(words[BYTES // 8])].view("uint64"))
+        found.append(whole[start : int(words[TENSOR_BYTES_OFFSET // 8])].view("uint64"))
     return found

@@ -8,8 +8,8 @@ from typing import cast
 
 from relay.backend.native.llvm.builder import Code, Value
 from relay.backend.native.loops.indices import Indices
+from relay.backend.native.memory.layout import TENSOR_SIZES_OFFSET
 from relay.backend.native.memory.representation import parts_of
-from relay.backend.native.memory.tensors import DIMS
 from relay.interpreter.checks import spell_shape, variables
 from relay.ir.expr import Call
 from relay.ir.subst import substitute_type
@@ -27,7 +27,7 @@ def sizes_of(code: Code, t: Type, row: Sequence[Value]) -> Iterator[tuple[TypeVa
 
 def size(code: Code, tensor: Value, axis: int) -> Value:
     """A size of a tensor."""
-    return code.load("i64", code.at(tensor, DIMS + 8 * axis))
+    return code.load("i64", code.at(tensor, TENSOR_SIZES_OFFSET + 8 * axis))
 
 
 def dims(t: TensorType) -> tuple[Dim, ...]:

@@ -7,18 +7,9 @@ from relay.backend.native.kernels.packed_constants import Packed
 from relay.backend.native.llvm.builder import CONTEXT, POINTER, VOID, Code, Value, quoted
 from relay.backend.native.loops.scalars import literal
 from relay.backend.native.memory.datatypes import DataTypes
-from relay.backend.native.memory.objects import (
-    RESULTS,
-    Layout,
-    header,
-    layout,
-    read,
-    release,
-    retain,
-    write,
-)
+from relay.backend.native.memory.layout import RESULTS_OFFSET, TENSOR_DATA_OFFSET
+from relay.backend.native.memory.objects import Layout, header, layout, read, release, retain, write
 from relay.backend.native.memory.strings import loaded
-from relay.backend.native.memory.tensors import DATA
 from relay.backend.native.program.code_dedup import Row, Shared
 from relay.backend.native.program.instrumentation import Watch
 from relay.ir.expr import Constant, Expr, GlobalVar
@@ -39,7 +30,7 @@ def result_type(leaves: Sequence[str]) -> str:
 
 def results_layout(leaves: Sequence[str]) -> Layout:
     """Where the leaves of a large result are in the context."""
-    return layout(leaves, RESULTS)
+    return layout(leaves, RESULTS_OFFSET)
 
 
 @dataclass
@@ -138,7 +129,7 @@ class Program(DataTypes):
         dtype = str(e.type.dtype)
         if dtype != "string":
             return literal(dtype, e.value[()])
-        return loaded(code, code.at(self.constant(code, e), DATA))
+        return loaded(code, code.at(self.constant(code, e), TENSOR_DATA_OFFSET))
 
     # --- objects that are there from the start ---
 

@@ -32,7 +32,7 @@ def package() -> str:
     root = Path(__file__).parents[3]
     seen: list[str] = []
     for folder, _, files in sorted(os.walk(root)):
-        for name in sorted(f for f in files if f.endswith((".py", ".relay"))):
+        for name in sorted(f for f in files if f.endswith((".py", ".relay", ".ll"))):
             about = os.stat(os.path.join(folder, name))
             seen.append(f"{name}:{about.st_size}:{about.st_mtime_ns}")
     return hashlib.blake2b("\n".join(seen).encode(), digest_size=16).hexdigest()

@@ -11,6 +11,7 @@ import threading
 from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
+from typing import Any
 
 from relay.backend.native.llvm import jit
 from relay.backend.native.runtime.cache_folder import cache_folder, package
@@ -19,21 +20,18 @@ from relay.diagnostic import RelayError
 from relay.text.files import write_atomically
 
 SYMBOLS = (
-    "relay_enter", "relay_try", "relay_fail", "relay_outside", "relay_begin", "relay_end", "relay_poll",
-    "relay_stopped", "relay_parallel", "relay_threads", "relay_fail_at",
-    "relay_allocate", "relay_allocate_bytes",
+    "relay_enter", "relay_try", "relay_fail", "relay_outside", "relay_begin", "relay_end", "relay_stopped",
+    "relay_parallel", "relay_threads", "relay_fail_at", "relay_allocate", "relay_allocate_bytes",
     "relay_free_large", "relay_give_away", "relay_forget", "relay_clear", "relay_dispose", "relay_give",
     "relay_retain", "relay_release",
 )  # fmt: skip
 """What programs call."""
 DIGEST, RELIED = 16, 8
 """Bytes before the code in its file: the digest of what follows, and what programs rely on."""
-Door = Callable[[int, int], int | None]
-"""A function of the runtime that takes a context and a number, and lets nobody in meanwhile."""
 
 
 @cache
-def runtime() -> tuple[str, bytes]:
+def compiled_runtime() -> tuple[str, bytes]:
     """What programs rely on in the runtime, as a few letters, and its code, compiled now or before."""
     around = repr((package(), jit.triple(), jit.processor(), jit.features())).encode()
     number = hashlib.blake2b(around, digest_size=16).hexdigest()
@@ -57,51 +55,60 @@ def runtime() -> tuple[str, bytes]:
     return letters, made
 
 
-class Pool:
+class RuntimeLibrary:
     """The runtime in memory."""
 
     def __init__(self) -> None:
         """Load it; threads are made when they are first needed."""
-        self.code = jit.Compiled([runtime()[1]])
+        self.code = jit.Compiled([compiled_runtime()[1]])
         for name in SYMBOLS:
             jit.binding().add_symbol(name, self.code.address(name))
-        self.get_size = ctypes.CFUNCTYPE(ctypes.c_int64)(self.code.address("pool.size"))
-        reset = ctypes.CFUNCTYPE(None)(self.code.address("pool.reset"))
-        reset()
-        os.register_at_fork(after_in_child=reset)
-        main = ctypes.c_uint64.from_address(self.code.global_address("watch.main"))
-        main.value = threading.main_thread().ident or 0
-        default = ctypes.c_int64.from_address(self.code.global_address("pool.default"))
-        default.value = default_threads()
-        names = ("take", "give", "clear", "new", "new_bytes", "away", "keep", "drop")
-        kind = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)
-        self.doors: dict[str, Door] = {n: kind(self.code.address(f"door.{n}")) for n in names}
+        word, number = ctypes.c_void_p, ctypes.c_int64
+        start = self.function("relay_start", None, ctypes.c_uint64, number)
+        start(threading.main_thread().ident or 0, default_threads())
+        os.register_at_fork(after_in_child=self.function("relay_restart", None))
+        self.workers: Callable[[], int] = self.function("relay_workers", number)
+        """How many threads there are beside those of Python."""
+        self.digest = self.function("relay_digest", None, word, word, number)
+        """Goes on with blocks of data: a state, their address, how many."""
         self.forget = self.code.address("relay_forget")
         """Takes memory back that was given away, in a capsule of Python."""
-        enter = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)
-        self.enter: Callable[[int, int], int] = enter(self.code.address("door.enter"))
+        self.call = self.locked("relay_call", ctypes.c_int, word, word)
         """Runs code in a context; whether it has failed."""
-        digest = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)
-        self.digest: Callable[[int, int, int], None] = digest(self.code.address("relay_digest"))
-        """Reads blocks of data; others may run meanwhile."""
+        self.take = self.locked("relay_take", word, word)
+        """A context of the list of free ones, None if there is none."""
+        self.give = self.locked("relay_give", None, word, number)
+        """Puts a context back, which has nothing any more if the second is not 0."""
+        self.clear = self.locked("relay_clear", None, word)
+        self.new_object = self.locked("relay_new_object", word, word, number)
+        self.new_tensor = self.locked("relay_new_tensor", word, word, number)
+        self.give_away = self.locked("relay_give_away", word, word, word)
+        """Takes the memory of a tensor from a context."""
+        self.retain = self.locked("relay_retain", None, word)
+        self.release = self.locked("relay_release", None, word, word)
+        self.free_memory = self.locked("relay_free_memory", None, word)
+        """Gives back all memory of a context."""
         self.code.engine.detach()
 
-    @property
-    def size(self) -> int:
-        """How many threads it has made."""
-        return self.get_size()
+    def function(self, name: str, result: Any, *params: Any) -> Callable[..., Any]:
+        """A function of the runtime; other threads of Python may run meanwhile."""
+        return ctypes.CFUNCTYPE(result, *params)(self.code.address(name))
+
+    def locked(self, name: str, result: Any, *params: Any) -> Callable[..., Any]:
+        """A function of the runtime that keeps the lock of Python's interpreter."""
+        return ctypes.PYFUNCTYPE(result, *params)(self.code.address(name))
 
 
 @cache
-def pool() -> Pool:
+def runtime_library() -> RuntimeLibrary:
     """The runtime of this process: of threads that ask for it at once, the first one loads it."""
     with _loading:
         return _loaded()
 
 
 @cache
-def _loaded() -> Pool:
-    return Pool()
+def _loaded() -> RuntimeLibrary:
+    return RuntimeLibrary()
 
 
 _loading = threading.RLock()

@@ -4,10 +4,9 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
+from relay.backend.native.memory.layout import THREADS_MAX
 from relay.diagnostic import fail
 
-MOST = 256
-"""Threads at most."""
 DIGITS = 4
 """As many digits of a number say whether it is more than that."""
 
@@ -24,14 +23,14 @@ def thread_count(given: object, name: str) -> int:
     """A number of threads that a user has given (`thread-count`)."""
     text = str(given).strip().lstrip("0")
     if not text.isdecimal():
-        fail("thread-count", f"`{name}` is {given!r}", hint=f"a whole number from 1 to {MOST}")
-    return min(int(text[:DIGITS]), MOST)
+        fail("thread-count", f"`{name}` is {given!r}", hint=f"a whole number from 1 to {THREADS_MAX}")
+    return min(int(text[:DIGITS]), THREADS_MAX)
 
 
 def cores() -> int:
     """How many cores this process may use: those it may run on, as far as its control group gives it time."""
     allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return max(1, min(allowed, MOST, *quotas(Path("/sys/fs/cgroup"))))
+    return max(1, min(allowed, THREADS_MAX, *quotas(Path("/sys/fs/cgroup"))))
 
 
 def quotas(root: Path) -> Sequence[int]:
