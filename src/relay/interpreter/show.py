@@ -84,7 +84,7 @@ def show_scalar(x: Any) -> str:
     """A number as its shortest exact text, a string in quotes."""
     if isinstance(x, str):
         return quote(x)
-    if not isinstance(x, np.ndarray | np.generic):  # a Python number in an instance that Python built
+    if not hasattr(x, "dtype"):  # a Python number in an instance that Python built
         return str(x)
     return shortest(x) if is_float(dtype_name(x.dtype)) and np.isfinite(x) else str(x)
 

@@ -204,9 +204,8 @@ class NativeFunction(FunctionValue):
         owner.fail(site)
 
     @property
-    def shown(self) -> str:
-        """What is printed for it."""
-        return str(self.type)
+    def shown(self) -> tuple[str, tuple[Any, ...], str]:
+        return str(self.type), (), ""
 
     @property
     def signature(self) -> Any:
