@@ -218,11 +218,10 @@ def memory_of(winograd: bool) -> dict[str, float]:
     """Bytes that the compiled ResNet-50 takes, and the least that it could do with."""
     import relay
     from relay.backend.native.host.context import get
-    from relay.backend.native.host.pipeline import lean
     from relay.backend.native.kernels import winograd as tiles
     from relay.backend.native.memory.layout import PEAK_BYTES_OFFSET
-    from relay.backend.native.program.lowering import lowered
     from relay.driver import with_params
+    from relay.pipelines import lower_to_native, optimize_for_native
 
     if not winograd:
         tiles.size_of_tiles = lambda *_: 0
@@ -231,7 +230,7 @@ def memory_of(winograd: bool) -> dict[str, float]:
     for _ in range(3):
         built(*made.inputs.values())
     contexts = built.program.contexts.known
-    mod = lowered(lean(with_params(made.mod, made.params), ("main",)))
+    mod = lower_to_native(optimize_for_native(with_params(made.mod, made.params), ("main",)))
     return {
         "constants": sum([c.nbytes for c in built.artefact.constants]),
         "tensors": sum([get(at + PEAK_BYTES_OFFSET, "i64") for at in contexts]),

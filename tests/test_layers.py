@@ -16,7 +16,7 @@ LAYERS = [
     ("version", "diagnostic", "hints"), ("ir",), ("op",), ("text",), ("typecheck",), ("std",), ("analysis",),
     ("pattern",),
     ("transform.rewriting",), ("autodiff",), ("interpreter",), ("transform",), ("backend",),
-    ("driver", "tracing", "building"),
+    ("pipelines",), ("backend.native.host",), ("driver", "tracing", "building"),
     ("optim", "testing"), ("frontend",), ("errors", "cli"),
 ]  # fmt: skip
 LAYER = {name: i for i, names in enumerate(LAYERS) for name in names}
@@ -50,7 +50,7 @@ MODULES = {
 
 def layer_of(module: str) -> int:
     parts = module.split(".")[1:]
-    return next((LAYER[k] for n in (2, 1) if (k := ".".join(parts[:n])) in LAYER), PUBLIC)
+    return next((LAYER[k] for n in (3, 2, 1) if (k := ".".join(parts[:n])) in LAYER), PUBLIC)
 
 
 BLOCKS = ("body", "orelse", "finalbody", "handlers", "cases")
@@ -115,6 +115,7 @@ def test_every_import_points_to_its_own_layer_or_one_above():
             f"{path.relative_to(ROOT)}:{line} ({module.split('.')[1]}) imports {name}"
             for name, line, _ in imports(path)
             if name.startswith("relay.") and layer_of(name) > layer_of(module)
+            if (module, name) not in BACKWARD
         ]
     assert not wrong, "\n".join(wrong)
 

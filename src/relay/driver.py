@@ -158,11 +158,11 @@ def optimize(
 
     `PassContext` says which of the passes run.
     """
-    from relay.transform.passes.optimize import optimize as lean
+    from relay import pipelines
     from relay.typecheck.infer import infer
 
     del target
-    return lean(infer(with_params(mod, params) if params else mod)), {}
+    return pipelines.optimize(infer(with_params(mod, params) if params else mod)), {}
 
 
 def run(

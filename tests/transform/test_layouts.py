@@ -162,10 +162,10 @@ def test_layouts_may_be_given() -> None:
 
 def test_levels() -> None:
     """The native backend chooses layouts from level 2 on."""
-    from relay.backend.native.host.pipeline import lean
+    from relay.pipelines import optimize_for_native
 
     mod = program(f"def @main({HEAD}) {{ nn.relu({CONV}) }}")
     for level in range(4):
-        assert ("NHWC" in str(lean(mod, ["main"], level))) == (level >= 2)
+        assert ("NHWC" in str(optimize_for_native(mod, ["main"], level))) == (level >= 2)
     with passes.PassContext(disabled_pass=["ConvertLayout"]):
-        assert "NHWC" not in str(lean(mod, ["main"]))
+        assert "NHWC" not in str(optimize_for_native(mod, ["main"]))

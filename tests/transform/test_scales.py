@@ -9,8 +9,8 @@ from relay.ir.expr import Call, Constant, Function, Op
 from relay.ir.module import IRModule
 from relay.ir.walk import post_order
 from relay.op.nn.conv import Conv2D
+from relay.pipelines import optimize
 from relay.text.api import parse
-from relay.transform.passes.optimize import optimize
 from relay.transform.passes.scale_backward import backward_fold_scale_axis
 from relay.transform.passes.scale_forward import fold_scale_axis, forward_fold_scale_axis
 from relay.transform.passes.to_anf import to_anf

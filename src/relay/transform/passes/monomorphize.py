@@ -4,12 +4,11 @@ from collections.abc import Sequence
 
 from relay.ir.module import IRModule
 from relay.transform.rewriting.example import show as show
-from relay.transform.rewriting.forms import ANF
-from relay.transform.rewriting.monomorphisation import monomorphic
+from relay.transform.rewriting.monomorphisation import is_monomorphic, monomorphic
 from relay.transform.rewriting.registry import module_pass
 
 
-@module_pass("monomorphize", needs=(ANF,), gives=(ANF,))
+@module_pass("monomorphize")
 def monomorphize(
     mod: IRModule, *, max_instances: int = 64, entry_functions: Sequence[str] = ("main",)
 ) -> IRModule:
@@ -18,7 +17,8 @@ def monomorphize(
     A size that only running tells stays a parameter of the copy, and so does what is a parameter of an
     entry, `@main` if no other is named.
     A function that calls itself at ever larger types stays polymorphic, as does one with `max_instances`
-    copies for its other uses.  Definitions whose uses all have copies go.
+    copies for its other uses.  Definitions whose uses all have copies go.  A module with nothing
+    polymorphic stays as it is, any other is brought to A-normal form.
 
     >>> show(monomorphize, "def @id(%x) { %x } def @main(%y: int32) { (@id(%y), @id(True)) }")
     def @main(%y: int32) -> (int32, bool) {
@@ -35,4 +35,6 @@ def monomorphize(
       %x
     }
     """
+    if is_monomorphic(mod):
+        return mod
     return monomorphic(mod, max_instances, entry_functions)

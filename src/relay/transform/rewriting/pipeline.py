@@ -23,8 +23,13 @@ class Pass:
     def __call__(self, mod: IRModule) -> IRModule:
         """The module that comes out."""
         watchers = PassContext.current().instruments
-        if any(not w.should_run(mod, self.info) for w in watchers):
-            return mod
+        return self.run(mod) if all(w.should_run(mod, self.info) for w in watchers) else mod
+
+    def run(self, mod: IRModule) -> IRModule:
+        """The module that comes out, where the pass is indispensable: instruments watch, and keep it from
+        nothing.
+        """
+        watchers = PassContext.current().instruments
         mod = self.prepared(expect_module(mod))
         for w in watchers:
             w.run_before_pass(mod, self.info)

@@ -46,8 +46,8 @@ registry: dict[str, Rule] = {}
 """The passes that have been imported, by name."""
 public_names: dict[str, str] = {}
 """The names of passes by those that users know: `FuseOps`."""
-PACKAGES = ["relay.transform.passes"]
-"""Where `load_all` looks for passes: each module of these packages is imported."""
+PACKAGES = ["relay.transform.passes", "relay.pipelines"]
+"""Where passes are looked for by name: packages, whose modules are all imported, and modules."""
 rules: dict[Callable[..., IRModule], Rule] = {}
 """The same passes, by their functions."""
 
@@ -100,18 +100,24 @@ def module_pass(
     return register
 
 
-@cache
 def load_all() -> None:
-    """Import every pass, once: looking for the files takes milliseconds."""
+    """Import every pass."""
     for home in PACKAGES:
-        for found in iter_modules(import_module(home).__path__, f"{home}."):
-            import_module(found.name)
+        load(home)
+
+
+@cache
+def load(home: str) -> None:
+    """Import the passes of a package or a module, once: looking for the files takes milliseconds."""
+    for found in iter_modules(getattr(import_module(home), "__path__", ()), f"{home}."):
+        import_module(found.name)
 
 
 def find(name: str, span: Span | None = None) -> Rule:
     """The pass of that name, either spelling (`unknown-pass` with near names)."""
-    if name not in registry and name not in public_names:
-        load_all()
+    for home in PACKAGES:
+        if name not in registry and name not in public_names:
+            load(home)
     rule = registry.get(public_names.get(name, name))
     if rule is None:
         hint = did_you_mean(name, [*registry, *public_names]) or "`relay passes` lists them all"

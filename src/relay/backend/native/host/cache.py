@@ -35,8 +35,11 @@ LIMIT = 4 << 30
 
 
 def compiled(mod: IRModule, entries: Sequence[str], level: int | None = None, use: bool = True) -> Artefact:
-    """A module compiled, now or before, after passes of at most a level (`no-native-code`)."""
-    folder = cache_folder() if use else None
+    """A module compiled, now or before, after passes of at most a level (`no-native-code`).
+
+    Where the context has instruments it is compiled now, so that they see the passes.
+    """
+    folder = cache_folder() if use and not PassContext.current().instruments else None
     name = "" if folder is None else key(mod, entries, level)
     if folder is None or not name:
         return compiled_now(mod, entries, level)
@@ -55,18 +58,18 @@ def compiled(mod: IRModule, entries: Sequence[str], level: int | None = None, us
 def compiled_now(mod: IRModule, entries: Sequence[str], level: int | None = None) -> Artefact:
     """A module compiled (`no-native-code`)."""
     from relay.backend.native.host.compilation import Compilation
-    from relay.backend.native.host.pipeline import lean
+    from relay.pipelines import optimize_for_native
 
-    return Compilation(lean(mod, entries, level), entries).artefact()
+    return Compilation(optimize_for_native(mod, entries, level), entries).artefact()
 
 
 def compiled_with_clocks(mod: IRModule, entries: Sequence[str], level: int | None = None) -> "Watched":
     """The same program, which notes when each group of its operators begins and ends."""
     from relay.backend.native.host.compilation import Compilation
-    from relay.backend.native.host.pipeline import lean
     from relay.backend.native.host.profile import Watched
+    from relay.pipelines import optimize_for_native
 
-    made = Compilation(lean(mod, entries, level), entries, with_clocks=True)
+    made = Compilation(optimize_for_native(mod, entries, level), entries, with_clocks=True)
     assert made.program.watch is not None
     return Watched(made.artefact(), made.program.watch.groups)
 

@@ -23,7 +23,6 @@ from relay.backend.native.program.control import define
 from relay.backend.native.program.durations import is_long
 from relay.backend.native.program.groups import define_group, is_fused
 from relay.backend.native.program.instrumentation import Watch
-from relay.backend.native.program.lowering import lowered
 from relay.backend.native.program.program import Program, received, result_type
 from relay.backend.native.runtime.parallel_map import side_by_side
 from relay.backend.native.runtime.source import inlined
@@ -31,6 +30,9 @@ from relay.diagnostic import fail
 from relay.ir.expr import Constant, Function, Tuple, replace
 from relay.ir.module import IRModule
 from relay.ir.type import FuncType, GlobalTypeVar, Kind, RefType, TupleType, Type, TypeCall
+from relay.pipelines import lower_to_native
+from relay.transform.rewriting.pipeline import RulePass
+from relay.transform.rewriting.registry import rules
 
 
 class Compilation:
@@ -42,7 +44,8 @@ class Compilation:
         """Make the code of what some definitions need, which can be called then (`no-native-code`); with
         clocks, it notes when each group of operators begins and ends.
         """
-        self.program = Program(lowered(mod, entries))
+        lower = RulePass(rules[lower_to_native], {"entry_functions": tuple(entries)})
+        self.program = Program(lower.run(mod))
         if with_clocks:
             self.program.watch = Watch(self.program)
         self.program.layouts.number(TENSOR)

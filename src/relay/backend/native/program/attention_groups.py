@@ -17,11 +17,23 @@ from relay.ir.walk import post_order, rewrite
 from relay.op.base import Operator
 from relay.op.join import Split
 from relay.transform.rewriting.definitions import with_definitions
+from relay.transform.rewriting.example import show as show
+from relay.transform.rewriting.registry import module_pass
 from relay.typecheck.types import Types
 
 
+@module_pass("join_attention", opt_level=0)
 def join_attention(mod: IRModule) -> IRModule:
-    """The same program, its groups that are attention together joined."""
+    """Make one group of those that `fuse_ops` has made and that are attention together.
+
+    `fuse_ops` keeps products apart.  Both products of attention are then computed block by block, and the
+    matrix of scores between them is never stored.
+
+    >>> show(join_attention, "def @main(%x: float32) { tanh(%x) }")
+    def @main(%x: float32) -> float32 {
+      tanh(%x)
+    }
+    """
     types = Types(mod)
     new: dict[GlobalVar, Expr] = {v: Joining(e, types).joined() for v, e in mod.functions.items()}
     return with_definitions(mod, new) if any(new[v] is not e for v, e in mod.functions.items()) else mod

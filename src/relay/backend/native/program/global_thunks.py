@@ -6,7 +6,7 @@ Any other is computed wherever it is used, which gives the same value.  One that
 (`CYCLIC`); as a function it might run for ever.
 """
 
-from collections.abc import Collection
+from collections.abc import Sequence
 from typing import cast
 
 from relay.analysis.call_graph import CallGraph
@@ -17,6 +17,10 @@ from relay.ir.expr import Call, Constant, Expr, Function, GlobalVar, RefCreate
 from relay.ir.module import IRModule
 from relay.ir.type import TensorType
 from relay.ir.walk import post_order, rewrite
+from relay.transform.passes.unused_functions import reached
+from relay.transform.rewriting.definitions import annotated
+from relay.transform.rewriting.example import show as show
+from relay.transform.rewriting.registry import module_pass
 
 ONCE = "Once"
 """The attribute of functions that are called once and give the same value ever after."""
@@ -24,8 +28,20 @@ CYCLIC = "Cyclic"
 """The attribute of functions that fail: why the constant has no value."""
 
 
-def constants_called(mod: IRModule, used: Collection[GlobalVar]) -> IRModule:
-    """An annotated module in which the definitions in use are functions."""
+@module_pass("globals_to_thunks", opt_level=0)
+def globals_to_thunks(mod: IRModule, *, entry_functions: Sequence[str] = ("main",)) -> IRModule:
+    """Make functions without parameters of the global constants that entries need, or their values.
+
+    >>> show(globals_to_thunks, "def @c = (1, 2); def @main() { @c.0 }")
+    def @c() -> (int32, int32) {
+      (1i32, 2i32)
+    }
+    <BLANKLINE>
+    def @main() -> int32 {
+      @c().0
+    }
+    """
+    used = reached(mod, [mod.get_global_var(name) for name in entry_functions if name in mod])
     constants = [v for v in used if not isinstance(mod.functions[v], Function)]
     if not constants:
         return mod
@@ -51,7 +67,7 @@ def constants_called(mod: IRModule, used: Collection[GlobalVar]) -> IRModule:
             attrs |= {CYCLIC: failed[v]} if v in failed else {}
             e = Function((), e, mod.constant_types.get(v), attrs=attrs, span=e.span)
         out.functions[v] = e
-    return out
+    return annotated(out)
 
 
 def making_references(mod: IRModule, graph: CallGraph) -> set[GlobalVar]:

@@ -16,6 +16,8 @@ from relay.op.cast import Cast
 from relay.op.nn.dense import BatchMatMul, Dense, MatMul
 from relay.op.reshape import ExpandDims, Transpose
 from relay.transform.passes.constant_folding import fold_constants
+from relay.transform.rewriting.example import show as show
+from relay.transform.rewriting.registry import module_pass
 from relay.transform.rewriting.rewriter import Rewriter, apply_rules, call, call_of
 from relay.typecheck.query import Types
 
@@ -25,8 +27,21 @@ LEAST, MOST = -(1 << 15), (1 << 15) - 1
 Bounds = tuple[int, int]
 
 
+@module_pass("narrow_products", opt_level=0)
 def narrow_products(mod: IRModule) -> IRModule:
-    """An annotated module in which factors of int32 whose numbers are those of int16 are cast to that."""
+    """Cast factors of int32 to int16 where all their numbers fit it, since products of int16 are faster.
+
+    Quantised layers have such factors: numbers of 8 bits from which a zero point is subtracted.
+
+    >>> show(narrow_products, '''
+    ... def @main(%x: Tensor[(2, 4), uint8], %w: Tensor[(3, 4), int8]) {
+    ...   nn.dense(cast(%x, dtype=int32) - 128i32, cast(%w, dtype=int32))
+    ... }
+    ... ''')
+    def @main(%x: Tensor[(2, 4), uint8], %w: Tensor[(3, 4), int8]) -> Tensor[(2, 3), int32] {
+      nn.dense(cast(cast(%x, dtype=int32) - 128i32, dtype=int16), %w, out_dtype=int32)
+    }
+    """
     types = Types(mod)
     nodes = (e for root in mod.functions.values() for e in post_order(root))
     if not any(is_wide(e, types) for e in nodes):

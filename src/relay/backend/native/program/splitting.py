@@ -10,6 +10,9 @@ from relay.ir.supply import GlobalVarSupply
 from relay.ir.type import TupleType
 from relay.ir.walk import post_order, rewrite
 from relay.transform.rewriting.definitions import with_definitions
+from relay.transform.rewriting.example import show as show
+from relay.transform.rewriting.forms import ANF
+from relay.transform.rewriting.registry import module_pass
 
 LONG, RUN = 400, 200
 """Statements from which on a definition is cut, and those that go together then."""
@@ -25,8 +28,17 @@ class Statement(NamedTuple):
     mentions: Sequence[Var]
 
 
-def split(mod: IRModule) -> IRModule:
-    """A module in A-normal form whose definitions have a few hundred statements each, where that can be."""
+@module_pass("split_long_definitions", needs=(ANF,), opt_level=0)
+def split_long_definitions(mod: IRModule) -> IRModule:
+    """Cut definitions into several of a few hundred statements each, where little goes from one to the next.
+
+    LLVM's time grows faster than the size of a function.  Shorter definitions stay as they are.
+
+    >>> show(split_long_definitions, "def @main(%x: float32) { tanh(%x) }")
+    def @main(%x: float32) -> float32 {
+      tanh(%x)
+    }
+    """
     supply = GlobalVarSupply(mod)
     new: dict[GlobalVar, Expr] = {}
     for v, fn in mod.functions.items():

@@ -12,6 +12,8 @@ from relay.ir.type import ANY, Kind, TupleType, TypeVar
 from relay.ir.walk import rewrite
 from relay.transform.rewriting.copying import Copy
 from relay.transform.rewriting.definitions import with_definitions
+from relay.transform.rewriting.example import show as show
+from relay.transform.rewriting.registry import module_pass
 from relay.typecheck.infer import infer
 
 ANYTHING: Mapping[Kind, Any] = {
@@ -25,9 +27,29 @@ BASE_TYPES = ("float32", "int32", "bool")
 """What stands for a base type: the first that the function works on."""
 
 
-def decided(mod: IRModule, entries: Sequence[str]) -> IRModule:
-    """An annotated module whose entries have no type parameters but those that their arguments decide."""
-    for name in entries:
+@module_pass("instantiate_entries", opt_level=0)
+def instantiate_entries(mod: IRModule, *, entry_functions: Sequence[str] = ("main",)) -> IRModule:
+    """Give entries no type parameters but those that their arguments determine.
+
+    Of what the others are the arguments say nothing, so any type will do that the function works on.
+
+    >>> show(instantiate_entries, "type List[a] { Nil, Cons(a, List[a]) } def @main() { Nil }")
+    type List[a] {
+      Nil,
+      Cons(a, List[a]),
+    }
+    <BLANKLINE>
+    def @main() -> List[()] {
+      @main_1<()>()
+    }
+    <BLANKLINE>
+    def @main_1[a]() -> List[a] {
+      Nil<a>()
+    }
+    """
+    for name in entry_functions:
+        if name not in mod:
+            continue
         v = mod.get_global_var(name)
         fn = mod.functions[v]
         if isinstance(fn, Function) and (left := undecided(fn)):

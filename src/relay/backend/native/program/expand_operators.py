@@ -1,0 +1,33 @@
+"""Operators as those that there is native code for."""
+
+from relay.backend.native.program.narrow_products import narrow_products
+from relay.ir.module import IRModule
+from relay.transform.passes.expand_composites import expand_composites
+from relay.transform.passes.to_anf import to_anf
+from relay.transform.rewriting.context import PassContext
+from relay.transform.rewriting.example import show as show
+from relay.transform.rewriting.pipeline import RulePass
+from relay.transform.rewriting.registry import module_pass, rules
+
+
+@module_pass("expand_operators", opt_level=0)
+def expand_operators(mod: IRModule) -> IRModule:
+    """Write out composite operators, and compute products on narrow integers (`narrow_products`).
+
+    Where there are any, the module is brought to A-normal form: bindings of decompositions, deep inside of
+    calls, would keep groups of `fuse_ops` apart.
+
+    >>> show(expand_operators, "def @main(%x: Tensor[(2,), float32]) { tanh(nn.softmax(%x)) }")
+    def @main(%x: Tensor[(2,), float32]) -> Tensor[(2,), float32] {
+      let %x1: Tensor[(1,), float32] = max(%x, axis=-1, keepdims=True);
+      let %x2: Tensor[(2,), float32] = %x - %x1;
+      let %x3: Tensor[(2,), float32] = exp(%x2);
+      let %x4: Tensor[(1,), float32] = sum(%x3, axis=-1, keepdims=True);
+      let %x5: Tensor[(2,), float32] = %x3 / %x4;
+      tanh(%x5)
+    }
+    """
+    expanded = RulePass(rules[expand_composites]).run(mod)
+    narrow = RulePass(rules[narrow_products])
+    expanded = narrow(expanded) if PassContext.current().is_enabled(narrow.info) else expanded
+    return mod if expanded is mod else RulePass(rules[to_anf]).run(expanded)

@@ -1,0 +1,42 @@
+"""Attributes of functions that say something to this backend, in programs that wrote them themselves."""
+
+from relay.backend.native.program.global_thunks import CYCLIC, ONCE
+from relay.backend.native.program.splitting import PIECE
+from relay.ir.expr import Expr, Function, replace
+from relay.ir.module import IRModule
+from relay.ir.walk import post_order, rewrite
+from relay.transform.rewriting.definitions import with_definitions
+from relay.transform.rewriting.defusion import defused
+from relay.transform.rewriting.example import show as show
+from relay.transform.rewriting.registry import module_pass
+
+RESERVED = ("Primitive", "Compiler", ONCE, CYCLIC, PIECE)
+
+
+@module_pass("strip_reserved_attrs", opt_level=0)
+def strip_reserved_attrs(mod: IRModule) -> IRModule:
+    """Drop attributes of functions by which passes tell the native backend something.
+
+    A group that the program has marked as fused itself might hold anything; it goes as `defuse_ops` says.
+
+    >>> show(strip_reserved_attrs, "def @main(%x: float32) { fn(%y: float32, Primitive=1) { tanh(%y) }(%x) }")
+    def @main(%x: float32) -> float32 {
+      tanh(%x)
+    }
+    """
+    if not any(is_marked(e) for f in mod.functions.values() for e in post_order(f)):
+        return mod
+
+    def rule(e: Expr) -> Expr | None:
+        if not is_marked(e):
+            return None
+        assert isinstance(e, Function)
+        return replace(e, attrs={k: v for k, v in e.attrs.items() if k not in RESERVED})
+
+    mod = defused(mod)
+    return with_definitions(mod, {v: rewrite(e, rule) for v, e in mod.functions.items()})
+
+
+def is_marked(e: Expr) -> bool:
+    """Whether `e` is a function with such an attribute."""
+    return isinstance(e, Function) and any(name in e.attrs for name in RESERVED)

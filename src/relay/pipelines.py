@@ -1,0 +1,161 @@
+"""The pipelines: which passes a program goes through, in the order in which they help each other.
+
+`DEFAULT` is for every program, `TRAINING` for one that takes derivatives, and `NATIVE` makes of a module what
+the native backend generates code from.  All of them are registered passes, each run by itself: instruments of
+the `PassContext` see every one.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeAlias
+
+from relay.backend.native.program.attention_groups import join_attention
+from relay.backend.native.program.expand_operators import expand_operators
+from relay.backend.native.program.global_thunks import globals_to_thunks
+from relay.backend.native.program.outline_fused_groups import outline_fused_groups
+from relay.backend.native.program.reserved_attrs import strip_reserved_attrs
+from relay.backend.native.program.splitting import split_long_definitions
+from relay.backend.native.program.unresolved_type_params import instantiate_entries
+from relay.ir.expr import Call, Constant, Expr, Function, Let, Op, Tuple, TupleGetItem, Var
+from relay.ir.module import IRModule
+from relay.ir.walk import post_order
+from relay.transform.passes.algebra import simplify_expr
+from relay.transform.passes.canonical_cast import canonicalize_cast
+from relay.transform.passes.common_subexpressions import eliminate_common_subexpr
+from relay.transform.passes.constant_folding import fold_constants
+from relay.transform.passes.convert_layout import convert_layout
+from relay.transform.passes.dead_code import dead_code
+from relay.transform.passes.eta import eta_expand
+from relay.transform.passes.expand_grad import expand_grad, has_derivative
+from relay.transform.passes.fusion import fuse_ops
+from relay.transform.passes.lambda_lifting import lambda_lift
+from relay.transform.passes.monomorphize import monomorphize
+from relay.transform.passes.parallel_batch_matmul import combine_parallel_batch_matmul
+from relay.transform.passes.parallel_conv2d import combine_parallel_conv2d
+from relay.transform.passes.parallel_dense import combine_parallel_dense
+from relay.transform.passes.parallel_rows import combine_rows
+from relay.transform.passes.partial_evaluation import partial_evaluate
+from relay.transform.passes.scale_forward import fold_scale_axis
+from relay.transform.passes.simplify_inference import simplify_inference
+from relay.transform.passes.static_shapes import dynamic_to_static
+from relay.transform.passes.unused_functions import reached, remove_unused_functions
+from relay.transform.rewriting.context import PassContext
+from relay.transform.rewriting.definitions import without_definitions
+from relay.transform.rewriting.example import show as show
+from relay.transform.rewriting.pipeline import RulePass
+from relay.transform.rewriting.registry import module_pass, rules
+from relay.typecheck.infer import infer
+
+PassFunction: TypeAlias = Callable[..., IRModule]
+
+DEFAULT: tuple[PassFunction, ...] = (
+    remove_unused_functions, partial_evaluate, simplify_inference, dynamic_to_static, fold_constants,
+    canonicalize_cast, simplify_expr, fold_scale_axis, combine_parallel_conv2d, combine_rows,
+    combine_parallel_dense, combine_parallel_batch_matmul, eliminate_common_subexpr, dead_code,
+)  # fmt: skip
+TRAINING: tuple[PassFunction, ...] = (expand_grad, *DEFAULT)
+NATIVE: tuple[PassFunction, ...] = (
+    instantiate_entries, strip_reserved_attrs, globals_to_thunks, expand_grad, remove_unused_functions,
+    monomorphize, expand_operators, fuse_ops, join_attention, outline_fused_groups, eta_expand, lambda_lift,
+    split_long_definitions,
+)  # fmt: skip
+OPTIONS: Mapping[PassFunction, Mapping[str, Any]] = {
+    fuse_ops: {"lone": True},
+    eta_expand: {"expand_op": True, "expand_constructor": True},
+}
+"""Options of passes in `NATIVE`: there is code for groups of operators, and for calls of definitions."""
+OPTIONAL: tuple[PassFunction, ...] = (join_attention,)
+"""The passes of `NATIVE` that make code faster; it could not be generated without the others."""
+
+
+@module_pass("optimize", opt_level=0)
+def optimize(
+    mod: IRModule, *, level: int | None = None, entry_functions: Sequence[str] = ("main",)
+) -> IRModule:
+    """Run the passes of the default pipeline, those of at most the `level` that is given.
+
+    Derivatives are written out first.  Without a level, the context says which passes run, 2 being its level
+    if there is none.
+
+    >>> text = "def @main(%x: float32) { let %f = fn(%y: float32) { %y * 1f }; %f(%x) + %f(2f) }"
+    >>> show(optimize, text)
+    def @main(%x: float32) -> float32 {
+      %x + 2f
+    }
+    """
+    context = PassContext.current()
+    for function in TRAINING if any(map(has_derivative, mod.functions.values())) else DEFAULT:
+        options = {"entry_functions": entry_functions} if function is remove_unused_functions else {}
+        step = RulePass(rules[function], options)
+        if context.is_enabled(step.info, level) and not (function is partial_evaluate and is_evaluated(mod)):
+            before, mod = mod, step(mod)
+            if function is fold_scale_axis and mod is not before:
+                # It leaves weights times their scales.
+                mod = RulePass(rules[fold_constants])(mod)
+    return mod
+
+
+def optimize_for_native(mod: IRModule, entries: Sequence[str], level: int | None = None) -> IRModule:
+    """What entries need of a module, after passes of at most a level; without one, the context says it.
+
+    Layouts are chosen last, when weights have taken in what is multiplied with them.
+    """
+    wanted = reached(mod, [mod.get_global_var(name) for name in entries])
+    mod = infer(without_definitions(mod, [v for v in mod.functions if v not in wanted]))
+    mod = RulePass(rules[optimize], {"level": level, "entry_functions": tuple(entries)})(mod)
+    layouts = RulePass(rules[convert_layout])
+    return layouts(mod) if PassContext.current().is_enabled(layouts.info, level) else mod
+
+
+@module_pass("lower_to_native", opt_level=0)
+def lower_to_native(mod: IRModule, *, entry_functions: Sequence[str] = ("main",)) -> IRModule:
+    """Run the passes that make of a module what the native backend generates code from.
+
+    There are no derivatives, type parameters and functions inside of others left in what the entries need,
+    and each group of operators whose loops are generated together is a definition, `@fused`.
+
+    >>> show(lower_to_native, "def @main(%x: Tensor[(2,), float32]) { nn.relu(%x) * %x }")
+    def @main(%x: Tensor[(2,), float32]) -> Tensor[(2,), float32] {
+      @fused(%x)
+    }
+    <BLANKLINE>
+    def @fused(%p0: Tensor[(2,), float32], Primitive=1) -> Tensor[(2,), float32] {
+      nn.relu(%p0) * %p0
+    }
+    """
+    context = PassContext.current()
+    for function in NATIVE:
+        rule = rules[function]
+        entries = {"entry_functions": tuple(entry_functions)} if "entry_functions" in rule.options else {}
+        step = RulePass(rule, {**OPTIONS.get(function, {}), **entries})
+        if function not in OPTIONAL:
+            mod = step.run(mod)
+        elif context.is_enabled(step.info):
+            mod = step(mod)
+    return mod
+
+
+def is_evaluated(mod: IRModule) -> bool:
+    """Whether partial evaluation has nothing to go into: all that there is are calls of operators."""
+    return len(mod.functions) == 1 and all(map(is_straight, mod.functions.values()))
+
+
+def is_straight(definition: Expr) -> bool:
+    """Whether a definition only calls operators, and takes tuples apart that they have made."""
+    body = definition.body if isinstance(definition, Function) else definition
+    made: set[Expr] = set()
+    for e in post_order(body):
+        match e:
+            case Call(op=Op()) if not e.attrs.impure:
+                continue
+            case Let(var, value) if not isinstance(value, Var):
+                if type(value) is Tuple:
+                    made.add(var)
+            case Tuple():
+                made.add(e)
+            case TupleGetItem(whole) if whole not in made:
+                continue
+            case Var() | Constant() | Op():
+                continue
+            case _:
+                return False
+    return True
