@@ -16,6 +16,8 @@ KNOWN: dict[str, dict[int, tuple[int, ...]]] = {
     "dyn.full": {1: (0,)},
     "dyn.squeeze": {1: (0,)},
     "dyn.tile": {1: (0,)},
+    # groups of heads: how many heads there are
+    "nn.attention": {0: (1,), 1: (1,), 2: (1,)},
     # coordinates: how many a point has
     "sparse_to_dense": {0: (1,)},
     "dyn.sparse_to_dense": {0: (1,), 1: (0,)},

@@ -21,6 +21,7 @@ EPSILON = {"float64": 1e-14, "float32": 1e-6, "float16": 2e-3, "bfloat16": 2e-2,
 IN_DOMAIN = {
     "acosh": lambda x: np.abs(x) + 1,
     "atanh": lambda x: np.tanh(x) * 0.9,
+    "log1p": np.abs,
     "asin": np.tanh,
     "acos": np.tanh,
 }
@@ -32,6 +33,7 @@ UNARY: dict[str, Callable[[Any], Any]] = {
     "cosh": np.cosh, "tanh": np.tanh, "asin": np.arcsin, "acos": np.arccos, "atan": np.arctan,
     "asinh": np.arcsinh,
     "acosh": np.arccosh, "atanh": np.arctanh, "erf": np.vectorize(math.erf, [float]),
+    "erfc": np.vectorize(math.erfc, [float]), "expm1": np.expm1, "log1p": np.log1p,
     "sigmoid": lambda x: 1 / (1 + np.exp(-x)), "floor": np.floor, "ceil": np.ceil, "round": np.round,
     "trunc": np.trunc, "sign": np.sign, "copy": lambda x: x, "isnan": np.isnan, "isinf": np.isinf,
     "isfinite": np.isfinite,
@@ -40,6 +42,7 @@ BINARY: dict[str, Callable[[Any, Any], Any]] = {
     "add": np.add, "subtract": np.subtract, "multiply": np.multiply, "divide": np.divide, "power": np.power,
     "maximum": np.maximum, "minimum": np.minimum, "atan2": np.arctan2, "floor_divide": np.floor_divide,
     "trunc_divide": lambda x, y: np.trunc(x / y), "mod": np.fmod, "trunc_mod": np.fmod, "floor_mod": np.mod,
+    "hypot": np.hypot, "logaddexp": np.logaddexp,
     "equal": np.equal, "not_equal": np.not_equal, "less": np.less, "less_equal": np.less_equal,
     "greater": np.greater, "greater_equal": np.greater_equal,
 }  # fmt: skip

@@ -2,6 +2,7 @@
 
 from relay.op import (  # noqa: I001 -- the order is that of the operator manual
     math,
+    error_function,
     trigonometry,
     rounding,
     arithmetic,
@@ -54,6 +55,7 @@ from relay.op.nn import (
     activation,
     adaptive_pool,
     adaptive_pool_grad,
+    attention,
     basic,
     bits,
     buffer,
@@ -64,6 +66,7 @@ from relay.op.nn import (
     deformable,
     dense,
     global_pool,
+    linear_units,
     loss,
     magnitude,
     norm,
@@ -81,12 +84,12 @@ from relay.op.relation import relation
 from relay.op.vision import anchors, nms, regions, suppression
 
 FILES = (
-    math, trigonometry, rounding, arithmetic, division, compare, logic, cast, create, sizes, one_hot, reshape,
-    join, broadcast, slice, dynamic_shape, dynamic_slice, take, index, scatter, arrange, pad, layout, einsum,
-    fixed_point,
+    math, error_function, trigonometry, rounding, arithmetic, division, compare, logic, cast, create, sizes,
+    one_hot, reshape, join, broadcast, slice, dynamic_shape, dynamic_slice, take, index, scatter, arrange,
+    pad, layout, einsum, fixed_point,
     gradient, reduce, statistics, scan, sort, unique, random, annotation,
-    fast, nn, activation, basic, conv, conv_transpose,
-    conv_weight, dense, loss, norm, magnitude, pool, global_pool, adaptive_pool, pool_grad,
+    fast, nn, activation, linear_units, basic, conv, conv_transpose,
+    conv_weight, dense, attention, loss, norm, magnitude, pool, global_pool, adaptive_pool, pool_grad,
     adaptive_pool_grad, upsample, packed, bits, buffer, correlation, sparse, qnn, qnn_convert,
     qnn_arithmetic, qnn_functions, qnn_product, image, resize, image_sample,
     dynamic, coordinates, signal, vision, suppression, nms, regions, anchors, deformable,

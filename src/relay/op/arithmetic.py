@@ -22,10 +22,10 @@ from relay.op.base import (
     operator,
     sample,
 )
-from relay.op.conversion import through_wide
+from relay.op.conversion import accumulator, accumulator_name, through_wide
 from relay.op.derivative import number, spread, times, unbroadcast, written
 from relay.op.native import Loops, Scalars
-from relay.op.numeric import apply
+from relay.op.numeric import apply, narrow
 
 Tangents = Sequence[Expr | None]
 
@@ -43,6 +43,7 @@ PAIRS = (
     sample("2 float8_e5m2", "2 float8_e5m2"),
     sample("2x3 uint64", "2x3 uint64"),
 )
+FLOAT_PAIRS = tuple([s for s in PAIRS if "float" in s.operands[0]])
 
 
 class Arithmetic(Broadcast):
@@ -281,7 +282,7 @@ class Atan2(Arithmetic):
     element_cost = 16
     dtypes = FLOATING
     ufunc = "arctan2"
-    samples = tuple([s for s in PAIRS if "float" in s.operands[0]])
+    samples = FLOAT_PAIRS
 
     def partials(self, y: Expr, lhs: Expr, rhs: Expr) -> tuple[Expr, Expr]:
         square = apply("add", times(lhs, lhs), times(rhs, rhs))
@@ -290,3 +291,60 @@ class Atan2(Arithmetic):
 
     def native(self, b: Scalars, lhs: Any, rhs: Any) -> Any:
         return b.function("atan2", lhs, rhs)
+
+
+@operator("hypot")
+class Hypot(Arithmetic):
+    """`sqrt(x * x + y * y)`, where the squares may overflow.
+
+    relay> hypot([3.0, 1e30], [4.0, 0.0])
+    [5.0, 1e+30]
+    """
+
+    element_cost = 4
+    dtypes = FLOATING
+    samples = FLOAT_PAIRS
+
+    def reference(self, np: Numpy, lhs: Array, rhs: Array) -> Array:
+        return narrow(np.hypot(accumulator(lhs), accumulator(rhs)), lhs.dtype)
+
+    def partials(self, y: Expr, lhs: Expr, rhs: Expr) -> tuple[Expr, Expr]:
+        length = _one_where_zero(y, lhs)
+        return apply("divide", lhs, length), apply("divide", rhs, length)
+
+    def native(self, b: Scalars, lhs: Any, rhs: Any) -> Any:
+        x, y = (b.function("fabs", b.cast(v, accumulator_name(v.dtype))) for v in (lhs, rhs))
+        high, low = b.function("maximum", x, y), b.function("minimum", x, y)
+        is_end = b.bits("or", b.compare("eq", high, b.const(0, x)), b.compare("eq", high, b.const(inf, x)))
+        share = b.divide(low, b.select(is_end, b.const(1, x), high))
+        length = b.function("sqrt", b.add(b.multiply(share, share), b.const(1, x)))
+        found = b.select(is_end, high, b.multiply(high, length))
+        has_end = [b.compare("eq", v, b.const(inf, v)) for v in (x, y)]
+        return b.cast(b.select(b.bits("or", *has_end), b.const(inf, x), found), lhs.dtype)
+
+
+@operator("logaddexp")
+class LogAddExp(Arithmetic):
+    """`log(exp(x) + exp(y))`, where the exponentials may overflow.
+
+    relay> logaddexp([0.0, 1000.0], [0.0, 999.0])
+    [0.6931472, 1000.31323]
+    """
+
+    element_cost = 16
+    dtypes = FLOATING
+    samples = FLOAT_PAIRS
+
+    def reference(self, np: Numpy, lhs: Array, rhs: Array) -> Array:
+        return narrow(np.logaddexp(accumulator(lhs), accumulator(rhs)), lhs.dtype)
+
+    def partials(self, y: Expr, lhs: Expr, rhs: Expr) -> tuple[Expr, Expr]:
+        same = apply("equal", lhs, rhs)
+        apart = apply("where", same, number(0, lhs), apply("subtract", lhs, rhs))
+        return apply("sigmoid", apart), apply("sigmoid", apply("negative", apart))
+
+    def native(self, b: Scalars, lhs: Any, rhs: Any) -> Any:
+        x, y = (b.cast(v, accumulator_name(v.dtype)) for v in (lhs, rhs))
+        apart = b.select(b.compare("eq", x, y), b.const(0, x), b.function("fabs", b.subtract(x, y)))
+        more = b.function("softplus", b.negative(apart))
+        return b.cast(b.add(b.function("maximum", x, y), more), lhs.dtype)

@@ -3,7 +3,8 @@
 from typing import Any
 
 from relay.op.base import operator, sample
-from relay.op.math import Erf, Exp
+from relay.op.error_function import Erf
+from relay.op.math import Exp
 from relay.op.native import Scalars
 from relay.op.trigonometry import Tanh
 

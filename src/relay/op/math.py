@@ -1,11 +1,7 @@
 """Functions of one number, applied to each element."""
 
 import math
-from collections.abc import Sequence
-from functools import partial
 from typing import Any
-
-import numpy
 
 from relay.ir.dtype import is_float, is_signed
 from relay.ir.expr import Expr
@@ -20,7 +16,7 @@ from relay.op.base import (
     operator,
     sample,
 )
-from relay.op.conversion import accumulator, through_float64
+from relay.op.conversion import accumulator
 from relay.op.derivative import number, times
 from relay.op.native import Scalars
 from relay.op.numeric import apply, narrow
@@ -118,6 +114,24 @@ class Exp(Smooth):
         return b.function("exp", data)
 
 
+@operator("expm1")
+class Expm1(Smooth):
+    """`exp(x) - 1`, to full precision near 0 as well.
+
+    relay> expm1([0.0, 1e-10, -1000.0])
+    [0.0, 1e-10, -1.0]
+    """
+
+    element_cost = 16
+    ufunc = "expm1"
+
+    def partials(self, y: Expr, data: Expr) -> tuple[Expr, ...]:
+        return (apply("exp", data),)
+
+    def native(self, b: Scalars, data: Any) -> Any:
+        return b.function("expm1", data)
+
+
 @operator("log")
 class Log(Smooth):
     """The natural logarithm; NaN below 0.
@@ -135,6 +149,25 @@ class Log(Smooth):
 
     def native(self, b: Scalars, data: Any) -> Any:
         return b.function("log", data)
+
+
+@operator("log1p")
+class Log1p(Smooth):
+    """`log(1 + x)`, to full precision near 0 as well; NaN below -1.
+
+    relay> log1p([0.0, 1e-10, -1.0])
+    [0.0, 1e-10, -inf]
+    """
+
+    element_cost = 16
+    ufunc = "log1p"
+    domain = (-1, math.inf)
+
+    def partials(self, y: Expr, data: Expr) -> tuple[Expr, ...]:
+        return (apply("divide", number(1, data), apply("add", data, number(1, data))),)
+
+    def native(self, b: Scalars, data: Any) -> Any:
+        return b.function("log1p", data)
 
 
 @operator("log2")
@@ -216,80 +249,6 @@ class Rsqrt(Smooth):
 
     def native(self, b: Scalars, data: Any) -> Any:
         return b.function("rsqrt", data)
-
-
-@operator("erf")
-class Erf(Smooth):
-    """The error function.  Source: rational approximations of Cody, 1969.
-
-    relay> erf([0.0, 10.0])
-    [0.0, 1.0]
-    """
-
-    element_cost = 16
-
-    def reference(self, np: Numpy, data: Array) -> Array:
-        if data.ndim == 0 and np is numpy:
-            return data.dtype.type(math.erf(float(data)))
-        return through_float64(partial(_erf, np), data)
-
-    def partials(self, y: Expr, data: Expr) -> tuple[Expr, ...]:
-        bell = apply("exp", apply("negative", times(data, data)))
-        return (times(number(2 / math.sqrt(math.pi), data), bell),)
-
-    def native(self, b: Scalars, data: Any) -> Any:
-        return b.function("erf", data)
-
-
-_NEAR = (
-    (
-        3.16112374387056560e00,
-        1.13864154151050156e02,
-        3.77485237685302021e02,
-        3.20937758913846947e03,
-        1.85777706184603153e-1,
-    ),
-    (2.36012909523441209e01, 2.44024637934444173e02, 1.28261652607737228e03, 2.84423683343917062e03),
-)
-_MIDDLE = (
-    (
-        5.64188496988670089e-1,
-        8.88314979438837594e00,
-        6.61191906371416295e01,
-        2.98635138197400131e02,
-        8.81952221241769090e02,
-        1.71204761263407058e03,
-        2.05107837782607147e03,
-        1.23033935479799725e03,
-        2.15311535474403846e-8,
-    ),
-    (
-        1.57449261107098347e01,
-        1.17693950891312499e02,
-        5.37181101862009858e02,
-        1.62138957456669019e03,
-        3.29079923573345963e03,
-        4.36261909014324716e03,
-        3.43936767414372164e03,
-        1.23033935480374942e03,
-    ),
-)
-
-
-def _erf(np: Numpy, x: Array) -> Array:
-    """Erf in float64 with an error of a few units in the last place; it is 1 beyond 6."""
-    y = np.minimum(np.abs(x), 6.0)
-    near = x * _quotient(np, *_NEAR, np.minimum(y, 0.46875) ** 2)
-    far = 1.0 - np.exp(-y * y) * _quotient(np, *_MIDDLE, y)
-    return np.where(y <= 0.46875, near, np.copysign(far, x))
-
-
-def _quotient(np: Numpy, above: Sequence[float], below: Sequence[float], x: Array) -> Array:
-    """The quotient of two polynomials; the last of `above` leads, `below` is monic."""
-    numerator, denominator = above[-1] * x, x
-    for a, b in zip(above[:-2], below[:-1], strict=True):
-        numerator, denominator = (numerator + a) * x, (denominator + b) * x
-    return (numerator + above[-2]) / (denominator + below[-1])
 
 
 @operator("sigmoid")

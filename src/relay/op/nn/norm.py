@@ -215,6 +215,47 @@ class LayerNorm(_Affine):
         return self.affine_value(y, gamma, beta, self.axis, data.dtype)
 
 
+@operator("nn.rms_norm")
+class RmsNorm(SameType, Composite):
+    """Data divided by its root mean square along `axis`, times `gamma`.
+
+    `x / sqrt(mean(x * x) + epsilon)`; `gamma` may be left out.  Source: Zhang and Sennrich, 2019.
+
+    relay> nn.rms_norm([[1.0, 7.0]], [5.0, 10.0], epsilon=0.0)
+    [[1.0, 14.0]]
+    """
+
+    axis: int = -1
+    epsilon: float = 1e-5
+    dtypes = FLOATING
+    samples = (
+        sample("2x3x4 float32", "4 float32"),
+        sample("2x3x4 float32", "3 float32", axis=1),
+        sample("2x4 float16", epsilon=1e-3),
+    )
+
+    def infer(self, t: Typing, data: Type, gamma: Type | None = None) -> Type:
+        shape = t.shape(data)
+        channels = shape[axis_of(t, self.axis, len(shape))]
+        if gamma is not None:
+            per_channel(t, data, channels, self.name, gamma=gamma)
+        return data
+
+    def decompose(self, types: Any, data: Expr, gamma: Expr | None = None) -> Expr:
+        dtype, rank = types[0].dtype, len(dims(types[0]))
+        x = widened(data, dtype)
+        square = apply("mean", apply("multiply", x, x), axis=self.axis, keepdims=True)
+        share = apply("rsqrt", apply("add", square, scalar(self.epsilon, computing_dtype(dtype))))
+        gamma = None if gamma is None else widened(gamma, dtype)
+        return narrowed(scaled(apply("multiply", x, share), gamma, None, self.axis, rank), dtype)
+
+    def reference(self, np: Numpy, data: Array, gamma: Array | None = None) -> Array:
+        x = accumulator(data)
+        square = np.mean(x * x, axis=self.axis, keepdims=True)
+        y = x / np.sqrt(square + x.dtype.type(self.epsilon))
+        return narrow(y if gamma is None else y * channel_view(gamma, self.axis, x.ndim), data.dtype)
+
+
 @operator("nn.instance_norm")
 class InstanceNorm(_Affine):
     """Each channel of each item of a batch with mean 0 and variance 1, times `gamma` plus `beta`.

@@ -169,13 +169,19 @@ def equal(lhs: Operand, rhs: Operand) -> Call:
     """Whether `x == y`."""
 
 def erf(data: Operand) -> Call:
-    """The error function. Source: rational approximations of Cody, 1969."""
+    """The error function. Source: Cody, 1969."""
+
+def erfc(data: Operand) -> Call:
+    """`1 - erf(x)`, to full precision where that is small as well. Source: Cody, 1969."""
 
 def exp(data: Operand) -> Call:
     """e to the power of each element."""
 
 def expand_dims(data: Operand, axis: int, num_newaxis: int = 1) -> Call:
     """`num_newaxis` new axes of size 1, the first of them at `axis` of the result."""
+
+def expm1(data: Operand) -> Call:
+    """`exp(x) - 1`, to full precision near 0 as well."""
 
 def fast_erf(data: Operand) -> Call:
     """`erf`, in float32 to a relative error of 5e-6."""
@@ -229,6 +235,9 @@ def greater(lhs: Operand, rhs: Operand) -> Call:
 def greater_equal(lhs: Operand, rhs: Operand) -> Call:
     """Whether `x >= y`."""
 
+def hypot(lhs: Operand, rhs: Operand) -> Call:
+    """`sqrt(x * x + y * y)`, where the squares may overflow."""
+
 def invert_permutation(data: Operand) -> Call:
     """The permutation that undoes the given one, which holds each of 0 to n - 1 once."""
 
@@ -262,8 +271,14 @@ def log(data: Operand) -> Call:
 def log10(data: Operand) -> Call:
     """The logarithm to base 10."""
 
+def log1p(data: Operand) -> Call:
+    """`log(1 + x)`, to full precision near 0 as well; NaN below -1."""
+
 def log2(data: Operand) -> Call:
     """The logarithm to base 2."""
+
+def logaddexp(lhs: Operand, rhs: Operand) -> Call:
+    """`log(exp(x) + exp(y))`, where the exponentials may overflow."""
 
 def logical_and(lhs: Operand, rhs: Operand) -> Call:
     """Whether both are True."""
@@ -346,6 +361,9 @@ def multiply(lhs: Operand, rhs: Operand) -> Call:
 
 def ndarray_size(data: Operand, dtype: DType = "int32") -> Call:
     """The number of elements of the operand, a scalar."""
+
+def ndtr(data: Operand) -> Call:
+    """The probability that a normally distributed number is below `x`: `erfc(-x / sqrt(2)) / 2`."""
 
 def negative(data: Operand) -> Call:
     """`-x`; integers wrap."""

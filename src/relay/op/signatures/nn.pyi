@@ -123,6 +123,17 @@ def adaptive_max_pool3d_tangent(
 ) -> Call:
     """The tangent of the result of `nn.adaptive_max_pool3d`, from that of its data."""
 
+def attention(
+    query: Operand,
+    key: Operand,
+    value: Operand,
+    mask: Operand | None = None,
+    causal: bool = False,
+    scale: float | None = None,
+    group_size: int = 1,
+) -> Call:
+    """`softmax(scale * query @ key.T + mask) @ value`: scaled dot-product attention."""
+
 def avg_pool1d(
     data: Operand,
     pool_size: int | Sequence[int] = (1,),
@@ -276,6 +287,9 @@ def bitserial_dense(
     unipolar: bool = True,
 ) -> Call:
     """`nn.dense` of data of `data_bits` bits by a weight of `weight_bits`, of which only those count."""
+
+def celu(data: Operand, alpha: float = 1.0) -> Call:
+    """`x` where `x > 0`, otherwise `alpha * expm1(x / alpha)`. Source: Barron, 2017."""
 
 def contrib_conv2d_NCHWc(
     data: Operand,
@@ -561,6 +575,9 @@ def dropout(data: Any, rate: float = 0.5) -> Expr:
 def dropout_raw(data: Any, rate: float = 0.5) -> Expr:
     """The pair of the data and the mask of what dropout keeps."""
 
+def elu(data: Operand, alpha: float = 1.0) -> Call:
+    """`x` where `x > 0`, otherwise `alpha * expm1(x)`. Source: Clevert, Unterthiner and Hochreiter, 2015."""
+
 def fast_softmax(data: Operand, axis: int = -1) -> Call:
     """`nn.softmax` with `fast_exp`."""
 
@@ -568,6 +585,9 @@ def fifo_buffer(data: Operand, buffer: Operand, axis: int) -> Call:
     """The buffer without its oldest elements along `axis`, and the data after the others: as long as
     before.
     """
+
+def gelu(data: Operand, approximate: Literal["none", "tanh"] = "none") -> Call:
+    """`x` times the probability that a normal number is below it; `approximate="tanh"` has a cheaper form."""
 
 def global_avg_pool1d(data: Operand, layout: str = "NCW", out_layout: str = "") -> Call:
     """The mean of each channel of data `(n, c, w)`: `(n, c, 1)`."""
@@ -600,6 +620,12 @@ def group_norm(
     """Each group of channels of each item of a batch with mean 0 and variance 1, times `gamma` plus
     `beta`.
     """
+
+def hard_sigmoid(data: Operand, alpha: float = 0.16666666666666666, beta: float = 0.5) -> Call:
+    """`alpha * x + beta`, held between 0 and 1."""
+
+def hard_swish(data: Operand) -> Call:
+    """`x * clip(x + 3, 0, 6) / 6`. Source: Howard et al., 2019."""
 
 def instance_norm(
     data: Operand,
@@ -772,6 +798,9 @@ def mirror_pad(
 ) -> Call:
     """A border of the tensor mirrored at its edges."""
 
+def mish(data: Operand) -> Call:
+    """`x * tanh(softplus(x))`, as a quotient of polynomials in `exp(-abs(x))`. Source: Misra, 2019."""
+
 def nll_loss(
     predictions: Operand,
     targets: Operand,
@@ -790,8 +819,20 @@ def prelu(data: Operand, alpha: Operand, axis: int = 1) -> Call:
 def relu(data: Operand) -> Call:
     """0 where `x < 0`, otherwise `x`, NaN and -0 included."""
 
+def rms_norm(data: Operand, gamma: Operand | None = None, axis: int = -1, epsilon: float = 1e-05) -> Call:
+    """Data divided by its root mean square along `axis`, times `gamma`."""
+
+def selu(data: Operand, alpha: float = 1.6732632423543772, gamma: float = 1.0507009873554805) -> Call:
+    """`gamma * elu(x, alpha)`, with numbers that keep mean 0 and variance 1 from layer to layer."""
+
+def silu(data: Operand, alpha: float = 1.0) -> Call:
+    """`x * sigmoid(alpha * x)`, also called swish. Source: Ramachandran, Zoph and Le, 2017."""
+
 def softmax(data: Operand, axis: int = -1) -> Call:
     """`exp(x) / sum(exp(x))` along `axis`, computed from the maximum so that it does not overflow."""
+
+def softplus(data: Operand, beta: float = 1.0) -> Call:
+    """`log(1 + exp(beta * x)) / beta`, exact where the exponential is small and where it would overflow."""
 
 def space_to_batch_nd(
     data: Operand, block_shape: int | Sequence[int], paddings: Sequence[Sequence[int]], pad_value: float = 0.0
@@ -814,6 +855,9 @@ def sparse_dense(dense_mat: Any, *matrix: Any, sparse_lhs: bool = False) -> Expr
 
 def sparse_transpose(sparse_data: Any, *rest: Any) -> Expr:
     """The matrix as `(data, indices, indptr)`, as a matrix of SciPy, or its three tensors."""
+
+def swish(data: Operand, alpha: float = 1.0) -> Call:
+    """`x * sigmoid(alpha * x)`, also called swish. Source: Ramachandran, Zoph and Le, 2017."""
 
 def upsampling(
     data: Operand,

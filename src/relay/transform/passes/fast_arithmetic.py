@@ -9,8 +9,9 @@ from relay.ir.type import TensorType
 from relay.op.arithmetic import Add, Multiply, Power
 from relay.op.base import Operator
 from relay.op.division import Divide
+from relay.op.error_function import Erf
 from relay.op.fast import FastErf, FastExp, FastTanh
-from relay.op.math import Erf, Exp, Rsqrt, Sqrt
+from relay.op.math import Exp, Rsqrt, Sqrt
 from relay.op.nn.activation import Softmax
 from relay.op.trigonometry import Tanh
 from relay.transform.passes.algebra_numbers import dtype_of, kind_of, twice_constant

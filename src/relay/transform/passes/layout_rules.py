@@ -21,7 +21,7 @@ from relay.op.nn.basic import BiasAdd, Dropout
 from relay.op.nn.global_pool import GlobalPool
 from relay.op.nn.layout import positions
 from relay.op.nn.magnitude import LRN
-from relay.op.nn.norm import BatchNorm, GroupNorm, InstanceNorm, LayerNorm
+from relay.op.nn.norm import BatchNorm, GroupNorm, InstanceNorm, LayerNorm, RmsNorm
 from relay.op.nn.pool import Average, Greatest
 from relay.op.nn.pool_rules import MaxTangent, PoolingGradient
 from relay.op.nn.upsample import Upsample, UpsampleGradient
@@ -79,7 +79,7 @@ def _dropout(w: Turning, e: Call) -> Turned | None:
 # --- along an axis ---
 
 
-@ruled(BiasAdd, PRelu, AlongAxis, LRN, LayerNorm, Scan)
+@ruled(BiasAdd, PRelu, AlongAxis, LRN, LayerNorm, RmsNorm, Scan)
 def along(w: Turning, e: Call) -> Turned | None:
     """An operator along one axis of its first operand; the others have no axes that are turned."""
     order, axis = order_of_data(w, e), e.attrs.axis

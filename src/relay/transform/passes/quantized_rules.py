@@ -12,10 +12,11 @@ from relay.op.arithmetic import Add, Multiply, Subtract
 from relay.op.arrange import Reverse
 from relay.op.base import Operator, registry
 from relay.op.broadcast import BroadcastTo
+from relay.op.error_function import Erf
 from relay.op.index import Gather, GatherND
 from relay.op.join import Concatenate, Repeat, Tile
 from relay.op.layout import DepthToSpace, LayoutTransform, SpaceToDepth
-from relay.op.math import Abs, Erf, Exp, Log, Rsqrt, Sigmoid, Sqrt
+from relay.op.math import Abs, Exp, Log, Rsqrt, Sigmoid, Sqrt
 from relay.op.nn.activation import LeakyRelu, Relu, Softmax
 from relay.op.nn.adaptive_pool import AdaptiveMaxPool
 from relay.op.nn.basic import BiasAdd

@@ -6,7 +6,7 @@ from relay.ir.type import TensorType
 from relay.op.composite import Composite
 from relay.op.nn.basic import Dropout
 from relay.op.nn.magnitude import L2Normalize
-from relay.op.nn.norm import BatchNorm, GroupNorm, InstanceNorm, LayerNorm
+from relay.op.nn.norm import BatchNorm, GroupNorm, InstanceNorm, LayerNorm, RmsNorm
 from relay.transform.passes.algebra_shapes import SHAPES
 from relay.transform.rewriting.example import show as show
 from relay.transform.rewriting.forms import ANF
@@ -30,7 +30,7 @@ def _dropout(w: Rewriter, e: Call) -> Expr | None:
 
 
 @INFERENCE.rule("nn.batch_norm(…) => (x * scale + shift, mean, variance), and likewise the other norms",
-                BatchNorm, LayerNorm, InstanceNorm, GroupNorm, L2Normalize)  # fmt: skip
+                BatchNorm, LayerNorm, RmsNorm, InstanceNorm, GroupNorm, L2Normalize)  # fmt: skip
 def _normalised(w: Rewriter, e: Call) -> Expr | None:
     types = [w.types(x) for x in e.args]
     op = e.attrs

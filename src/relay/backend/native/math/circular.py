@@ -12,7 +12,7 @@ from math import inf, pi, sqrt
 from relay.backend.native.llvm.builder import Code, Value
 from relay.backend.native.llvm.vectors import lanes_of, suffix
 from relay.backend.native.math import polynomials as table
-from relay.backend.native.math.exponentials import exp, expm1_near, held_below, product
+from relay.backend.native.math.exponentials import exp, expm1_near, half_exp, held_below, product, total
 from relay.backend.native.math.lanes import Lane, Whole, both, either
 
 HALF_PI = (1.5707963267948966, 6.123233995736766e-17, -1.4973849048591698e-33)
@@ -269,3 +269,32 @@ def erfc64(a: Lane) -> Lane:
     """`1 - erf(a)` from 1 to 6."""
     square, rest = product(a, a)
     return exp(-square, -rest) * ((a - 2.0) / (a + 2.0)).polynomial(table.ERFC64)
+
+
+def erfc(x: Lane, short: bool) -> Lane:
+    """`1 - erf(x)`."""
+    tail = erfc_tail(x.size(), short)
+    return (2.0 - tail).choose(x.compare("olt", 0.0), tail)
+
+
+def ndtr(x: Lane) -> Lane:
+    """The probability that a normal number is below `x`.
+
+    That of float32 is 0 below -8, and within 4e-6 of its value above -6.
+    """
+    if x.short:
+        a = x.size()
+        held = held_below(a, 8.0)
+        tail = x.const(0.0).choose(a.compare("oge", 8.0), half_exp(held * held.polynomial(table.LOG_TAIL32)))
+    else:
+        tail = erfc_tail(x.size() * 0.5**0.5, short=False) * 0.5
+    return tail.choose(x.compare("olt", 0.0), 1.0 - tail)
+
+
+def erfc_tail(a: Lane, short: bool) -> Lane:
+    """`1 - erf(a)` for `a >= 0`: a bell curve, times a rational function with a polynomial as its bump."""
+    a = held_below(a, 28.0)
+    square, rest = product(a, a)
+    bump = (4.0 / (a + 2.0) - 1.0).polynomial(table.ERFCX32 if short else table.ERFCX64)
+    above, left = total(bump.const(1.0), bump)
+    return exp(-square, left - rest) * (above / a.fma(1.75, 1.0))

@@ -96,6 +96,25 @@ def expm1_near(x: Lane) -> Lane:
     return power.fma(grown, power - 1.0)
 
 
+def half_exp(x: Lane) -> Lane:
+    """`exp(x) / 2` for `x` from -60 to 60, up to the rounding of `x / log(2)`."""
+    whole, n = x.nearest(1 / LN2)
+    r = whole.fma(-LN2, x)
+    half = power_of_two(n - 1)
+    return half * r.polynomial((1.0, 1.0, *exp_rest(x)))
+
+
+def expm1(x: Lane) -> Lane:
+    """`exp(x) - 1`, as exact near 0 as elsewhere."""
+    held = clamped(x, -FRACTION[x.kind] - 3.0, EXP_RANGE[x.kind][1])
+    high, low = LN2_PARTS[x.kind]
+    whole, n = held.nearest(1 / LN2)
+    r = whole.fma(-low, whole.fma(-high, held))
+    half = power_of_two(n - 1)
+    grown = (r * r).fma(r.polynomial(exp_rest(x)), r)
+    return (half.fma(grown, half - 0.5) * 2.0).signed(x)
+
+
 def split(x: Lane) -> tuple[Lane, Lane]:
     """`n` and `m`, from sqrt(1/2) to sqrt(2), with `x = m * 2 ** n`, for positive `x`."""
     kind = x.kind
@@ -155,11 +174,19 @@ def log10(x: Lane) -> Lane:
 
 
 def log1p(y: Lane) -> Lane:
-    """`log(1 + y)` for `y` that is not negative, of any size."""
+    """`log(1 + y)`, as exact near 0 as elsewhere."""
     u = y + 1.0
-    lost = (y - (u - 1.0)) / u
-    found = natural(u, lost)
-    return y.choose(either(y.code, y.compare("oeq", inf), y.compare("uno", y)), found)
+    found = with_ends(natural(u, (y - (u - 1.0)) / u), u)
+    return y.choose(y.compare("oeq", 0.0), found)
+
+
+def softplus(x: Lane) -> Lane:
+    """`log(1 + exp(x))`; of float32 within 3 units in the last place."""
+    e = exp(-x.size())
+    s = e / (e + 2.0)
+    z = s * s
+    more = (s * z).fma(z.polynomial(table.SOFTPLUS32 if x.short else table.SOFTPLUS64), s + s)
+    return x.choose(x.compare("ogt", 0.0), 0.0) + more
 
 
 def sinh(x: Lane) -> Lane:

@@ -3,7 +3,7 @@ angles.
 
 Results are within 2 units in the last place for float32 (1.92 at most of all there are, 0.52 for those that
 are computed in float64 and rounded) and within 4 for float64 (tests/backend/test_vector_math.py,
-docs/check-long.md); those of `fast` within what they say.
+docs/check-long.md); `softplus` and `ndtr` of float32 and those of `fast` are within what they say.
 """
 
 from collections.abc import Callable, Sequence
@@ -25,8 +25,9 @@ def minimum(x: Lane, y: Lane) -> Lane:
 
 EITHER: dict[str, Callable[..., Lane]] = {
     "exp": exponentials.exp, "log": exponentials.log_, "tanh": exponentials.tanh,
-    "sigmoid": exponentials.sigmoid,
-    "erf": circular.erf, "rsqrt": exponentials.rsqrt,
+    "sigmoid": exponentials.sigmoid, "softplus": exponentials.softplus,
+    "expm1": exponentials.expm1, "log1p": exponentials.log1p,
+    "erf": circular.erf, "ndtr": circular.ndtr, "rsqrt": exponentials.rsqrt,
     "maximum": maximum, "minimum": minimum,
 }  # fmt: skip
 """Those with a form of their own in float32."""
@@ -42,7 +43,8 @@ FAST: dict[str, Callable[[Lane], Lane]] = {
 }  # fmt: skip
 """Less accurate ones of float32; float64 has the accurate ones instead."""
 BY_WIDTH: dict[str, Callable[..., Lane]] = {
-    "sin": circular.sin, "cos": circular.cos, "tan": circular.tan, "pow": exponentials.power,
+    "sin": circular.sin, "cos": circular.cos, "tan": circular.tan, "erfc": circular.erfc,
+    "pow": exponentials.power,
 }  # fmt: skip
 """The same, with a shorter way where the operands are float32."""
 

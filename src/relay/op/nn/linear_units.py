@@ -1,0 +1,310 @@
+"""Activations that are nearly linear for large numbers: gelu, silu, mish, softplus, elu and kin.
+
+They are computed in float32 or wider and rounded once.
+"""
+
+import math
+from functools import partial
+from typing import Any, Literal
+
+from relay.ir.expr import Expr
+from relay.op.base import FLOATING, Array, Derivative, Elementwise, Numpy, Precision, family, operator, sample
+from relay.op.conversion import accumulator, accumulator_name, through_float64
+from relay.op.derivative import number, times
+from relay.op.error_function import ndtr
+from relay.op.math import REAL
+from relay.op.native import Scalars
+from relay.op.nn.activation import where_positive
+from relay.op.numeric import apply, narrow
+
+CUBE = 0.044715
+"""The factor of the cube in the approximation of gelu by the hyperbolic tangent."""
+
+
+@family
+class LinearUnit(Elementwise):
+    """An activation: `value(np, x)` of arrays and `scalar(b, x)` of numbers, both float32 or wider."""
+
+    element_cost = 16
+    precision = Precision.FOLLOW
+    dtypes = FLOATING
+    derivative = Derivative.PARTIALS
+    samples = REAL
+
+    def reference(self, np: Numpy, data: Array) -> Array:
+        return narrow(self.value(np, accumulator(data)), data.dtype)
+
+    def native(self, b: Scalars, data: Any) -> Any:
+        return b.cast(self.scalar(b, b.cast(data, accumulator_name(data.dtype))), data.dtype)
+
+    def value(self, np: Numpy, x: Array) -> Array:
+        """The activation of an array."""
+        raise NotImplementedError
+
+    def scalar(self, b: Scalars, x: Any) -> Any:
+        """The activation of a number in machine code."""
+        raise NotImplementedError
+
+
+def _sigmoid(np: Numpy, x: Array) -> Array:
+    e = np.exp(-np.abs(x))
+    return np.where(x >= 0, 1 / (1 + e), e / (1 + e))
+
+
+def _add(*terms: Expr) -> Expr:
+    found = terms[0]
+    for term in terms[1:]:
+        found = apply("add", found, term)
+    return found
+
+
+@operator("nn.gelu")
+class Gelu(LinearUnit):
+    """`x` times the probability that a normal number is below it; `approximate="tanh"` has a cheaper form.
+
+    That form is `x * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x ** 3))) / 2`.  Source: Hendrycks and Gimpel,
+    2016.
+
+    relay> nn.gelu([0.0, 1.0, -10.0])
+    [0.0, 0.8413448, -7.619853e-23]
+    """
+
+    approximate: Literal["none", "tanh"] = "none"
+    samples = (*REAL, sample("3x5 float32", approximate="tanh"), sample("4 bfloat16", approximate="tanh"))
+
+    def value(self, np: Numpy, x: Array) -> Array:
+        return through_float64(partial(self._exact, np), x)
+
+    def _exact(self, np: Numpy, x: Array) -> Array:
+        if self.approximate == "tanh":
+            return x * _sigmoid(np, math.sqrt(8 / math.pi) * (x + CUBE * x * x * x))
+        return x * ndtr(np, x)
+
+    def scalar(self, b: Scalars, x: Any) -> Any:
+        if self.approximate == "tanh":
+            bend = b.add(b.multiply(b.multiply(x, x), b.const(CUBE, x)), b.const(1, x))
+            inner = b.multiply(b.multiply(x, b.const(math.sqrt(8 / math.pi), x)), bend)
+            return b.multiply(x, b.function("sigmoid", inner))
+        return b.multiply(x, b.function("ndtr", x))
+
+    def partials(self, y: Expr, data: Expr) -> tuple[Expr]:
+        """The probability, plus `x` times its density."""
+        square = times(data, data)
+        if self.approximate == "tanh":
+            slope, third = (number(v * math.sqrt(8 / math.pi), data) for v in (1, CUBE))
+            share = apply("sigmoid", times(data, apply("add", slope, times(third, square))))
+            rise = apply("add", slope, times(number(3, data), times(third, square)))
+            rest = apply("subtract", number(1, data), share)
+            return (_add(share, times(times(times(share, rest), data), rise)),)
+        bell = apply("exp", times(square, number(-0.5, data)))
+        return (
+            _add(apply("ndtr", data), times(times(data, bell), number(1 / math.sqrt(2 * math.pi), data))),
+        )
+
+
+@operator("nn.silu")
+class Silu(LinearUnit):
+    """`x * sigmoid(alpha * x)`, also called swish.  Source: Ramachandran, Zoph and Le, 2017.
+
+    relay> nn.silu([0.0, 1.0, -20.0])
+    [0.0, 0.7310586, -4.1223075e-08]
+    """
+
+    alpha: float = 1.0
+    aliases = ("nn.swish",)
+    samples = (*REAL, sample("3x5 float32", alpha=1.702))
+
+    def value(self, np: Numpy, x: Array) -> Array:
+        return x * _sigmoid(np, x * x.dtype.type(self.alpha))
+
+    def scalar(self, b: Scalars, x: Any) -> Any:
+        inner = x if self.alpha == 1 else b.multiply(x, b.const(self.alpha, x))
+        return b.multiply(x, b.function("sigmoid", inner))
+
+    def partials(self, y: Expr, data: Expr) -> tuple[Expr]:
+        """`s * (1 + alpha * x * (1 - s))` with the sigmoid `s`."""
+        inner = times(data, number(self.alpha, data))
+        share = apply("sigmoid", inner)
+        rest = apply("subtract", number(1, data), share)
+        return (times(share, _add(number(1, data), times(inner, rest))),)
+
+
+@operator("nn.softplus")
+class Softplus(LinearUnit):
+    """`log(1 + exp(beta * x)) / beta`, exact where the exponential is small and where it would overflow.
+
+    relay> nn.softplus([0.0, -20.0, 1000.0])
+    [0.6931472, 2.0611537e-09, 1000.0]
+    """
+
+    beta: float = 1.0
+    samples = (*REAL, sample("3x5 float32", beta=2.5))
+
+    def value(self, np: Numpy, x: Array) -> Array:
+        inner = x * x.dtype.type(self.beta)
+        return (np.maximum(inner, 0) + np.log1p(np.exp(-np.abs(inner)))) / x.dtype.type(self.beta)
+
+    def scalar(self, b: Scalars, x: Any) -> Any:
+        inner = x if self.beta == 1 else b.multiply(x, b.const(self.beta, x))
+        found = b.function("softplus", inner)
+        return found if self.beta == 1 else b.multiply(found, b.const(1 / self.beta, x))
+
+    def partials(self, y: Expr, data: Expr) -> tuple[Expr]:
+        """`sigmoid(beta * x)`."""
+        return (apply("sigmoid", times(data, number(self.beta, data))),)
+
+
+@operator("nn.mish")
+class Mish(LinearUnit):
+    """`x * tanh(softplus(x))`, as a quotient of polynomials in `exp(-abs(x))`.  Source: Misra, 2019.
+
+    relay> nn.mish([0.0, 1.0, -20.0])
+    [0.0, 0.8650985, -4.1223075e-08]
+    """
+
+    def value(self, np: Numpy, x: Array) -> Array:
+        e = np.exp(-np.abs(x))
+        above, least = np.where(x < 0, e * (e + 2), 1 + 2 * e), np.where(x < 0, 2, 2 * e * e)
+        return x * (above / (above + least))
+
+    def scalar(self, b: Scalars, x: Any) -> Any:
+        e, below = b.function("exp", b.negative(b.function("fabs", x))), b.compare("lt", x, b.const(0, x))
+        twice = b.add(e, e)
+        above = b.add(twice, b.select(below, b.multiply(e, e), b.const(1, x)))
+        least = b.select(below, b.const(2, x), b.multiply(twice, e))
+        return b.multiply(x, b.divide(above, b.add(above, least)))
+
+    def partials(self, y: Expr, data: Expr) -> tuple[Expr]:
+        """`t + x * (1 - t * t) * sigmoid(x)` with `t = tanh(softplus(x))`."""
+        t = apply("tanh", apply("nn.softplus", data))
+        bend = apply("subtract", number(1, data), times(t, t))
+        return (_add(t, times(times(data, bend), apply("sigmoid", data))),)
+
+
+@family
+class ExponentialUnit(LinearUnit):
+    """`slope * x` where `x > 0`, otherwise `depth * expm1(rate * x)`."""
+
+    def factors(self) -> tuple[float, float, float]:
+        """`slope`, `depth` and `rate`."""
+        raise NotImplementedError
+
+    def value(self, np: Numpy, x: Array) -> Array:
+        slope, depth, rate = (x.dtype.type(v) for v in self.factors())
+        return np.where(x > 0, slope * x, depth * np.expm1(rate * np.minimum(x, 0)))
+
+    def scalar(self, b: Scalars, x: Any) -> Any:
+        slope, depth, rate = self.factors()
+        below = b.function("expm1", x if rate == 1 else b.multiply(x, b.const(rate, x)))
+        below = below if depth == 1 else b.multiply(below, b.const(depth, x))
+        above = x if slope == 1 else b.multiply(x, b.const(slope, x))
+        return b.select(b.compare("gt", x, b.const(0, x)), above, below)
+
+    def partials(self, y: Expr, data: Expr) -> tuple[Expr]:
+        """`slope` where `x > 0`, otherwise `depth * rate * exp(rate * x)`."""
+        slope, depth, rate = self.factors()
+        held = times(apply("minimum", data, number(0, data)), number(rate, data))
+        below = times(apply("exp", held), number(depth * rate, data))
+        return (where_positive(data, number(slope, data), below),)
+
+
+@operator("nn.elu")
+class Elu(ExponentialUnit):
+    """`x` where `x > 0`, otherwise `alpha * expm1(x)`.  Source: Clevert, Unterthiner and Hochreiter, 2015.
+
+    relay> nn.elu([2.0, -1e-4, -100.0], alpha=2.0)
+    [2.0, -0.00019999, -2.0]
+    """
+
+    alpha: float = 1.0
+    samples = (*REAL, sample("3x5 float32", alpha=0.5))
+
+    def factors(self) -> tuple[float, float, float]:
+        return 1.0, self.alpha, 1.0
+
+
+@operator("nn.celu")
+class Celu(ExponentialUnit):
+    """`x` where `x > 0`, otherwise `alpha * expm1(x / alpha)`.  Source: Barron, 2017.
+
+    relay> nn.celu([2.0, -100.0], alpha=2.0)
+    [2.0, -2.0]
+    """
+
+    alpha: float = 1.0
+    samples = (*REAL, sample("3x5 float32", alpha=0.5))
+
+    def factors(self) -> tuple[float, float, float]:
+        return 1.0, self.alpha, 1 / self.alpha
+
+
+@operator("nn.selu")
+class Selu(ExponentialUnit):
+    """`gamma * elu(x, alpha)`, with numbers that keep mean 0 and variance 1 from layer to layer.
+
+    Source: Klambauer, Unterthiner, Mayr and Hochreiter, 2017.
+
+    relay> nn.selu([1.0, -100.0])
+    [1.050701, -1.7580993]
+    """
+
+    alpha: float = 1.6732632423543772
+    gamma: float = 1.0507009873554805
+    samples = (*REAL, sample("3x5 float32", alpha=0.5, gamma=2.0))
+
+    def factors(self) -> tuple[float, float, float]:
+        return self.gamma, self.gamma * self.alpha, 1.0
+
+
+@operator("nn.hard_sigmoid")
+class HardSigmoid(LinearUnit):
+    """`alpha * x + beta`, held between 0 and 1.
+
+    relay> nn.hard_sigmoid([-4.0, 0.0, 1.5])
+    [0.0, 0.5, 0.75]
+    """
+
+    element_cost = 1
+    alpha: float = 1 / 6
+    beta: float = 0.5
+    samples = (*REAL, sample("3x5 float32", alpha=0.2))
+
+    def value(self, np: Numpy, x: Array) -> Array:
+        return np.clip(x * x.dtype.type(self.alpha) + x.dtype.type(self.beta), 0, 1)
+
+    def scalar(self, b: Scalars, x: Any) -> Any:
+        line = b.add(b.multiply(x, b.const(self.alpha, x)), b.const(self.beta, x))
+        return _held(b, line, 1)
+
+    def partials(self, y: Expr, data: Expr) -> tuple[Expr]:
+        """`alpha` between the bends, 0 outside."""
+        inside = apply("logical_and", apply("greater", y, number(0, y)), apply("less", y, number(1, y)))
+        return (apply("where", inside, number(self.alpha, y), number(0, y)),)
+
+
+@operator("nn.hard_swish")
+class HardSwish(LinearUnit):
+    """`x * clip(x + 3, 0, 6) / 6`.  Source: Howard et al., 2019.
+
+    relay> nn.hard_swish([-4.0, 0.0, 1.5, 4.0])
+    [-0.0, 0.0, 1.125, 4.0]
+    """
+
+    element_cost = 1
+
+    def value(self, np: Numpy, x: Array) -> Array:
+        return x * (np.clip(x + 3, 0, 6) / 6)
+
+    def scalar(self, b: Scalars, x: Any) -> Any:
+        return b.multiply(x, b.multiply(_held(b, b.add(x, b.const(3, x)), 6), b.const(1 / 6, x)))
+
+    def partials(self, y: Expr, data: Expr) -> tuple[Expr]:
+        """0 below -3, 1 above 3, and a line between."""
+        line = _add(times(data, number(1 / 3, data)), number(0.5, data))
+        upper = apply("where", apply("less", data, number(3, data)), line, number(1, data))
+        return (apply("where", apply("less_equal", data, number(-3, data)), number(0, data), upper),)
+
+
+def _held(b: Scalars, x: Any, high: float) -> Any:
+    """A number between 0 and a bound; NaN stays."""
+    return b.function("minimum", b.function("maximum", x, b.const(0, x)), b.const(high, x))
