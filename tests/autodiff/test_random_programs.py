@@ -5,10 +5,10 @@ import re
 import numpy as np
 
 import relay
+from generators.programs import random_program
 from relay.interpreter.value import ConstructorValue, values_equal
 from relay.ir.type import FuncType, RefType
 from relay.ir.walk import type_post_order
-from relay.testing.programs import random_program
 
 
 def wide(mod):

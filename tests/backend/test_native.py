@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import relay
+from generators.programs import random_program
 from relay.backend.native.host.native_program import NativeProgram
 from relay.interpreter.value import ConstructorValue, RefValue
 from relay.op.base import NativeRule, registry
-from relay.testing.programs import random_program
 
 PRELUDE = 'import "std/prelude"\n'
 COUNT = 10

@@ -7,6 +7,7 @@ from dataclasses import MISSING, dataclass, field, fields
 from random import Random
 from typing import Any, Literal, get_args, get_origin
 
+from generators.names import STRINGS, random_constant, random_name, random_value
 from relay.ir.dtype import BASE_TYPES
 from relay.ir.expr import (
     Call,
@@ -47,7 +48,6 @@ from relay.ir.type import (
     TypeVar,
 )
 from relay.op.base import DTypeName, Operator, attribute_types
-from relay.testing.names import STRINGS, random_constant, random_name, random_value
 
 KINDS = (Kind.Type, Kind.Shape, Kind.Dim, Kind.BaseType)
 INFIX = (

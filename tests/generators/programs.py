@@ -1,4 +1,4 @@
-"""Random programs to test with: `python -m relay.testing.programs --seed 3` prints one.
+"""Random programs to test with: `python -m generators.programs --seed 3`, in `tests/`, prints one.
 
 `random_module(seed)` is well-formed and uses every form of the language; `random_program(seed)` is well-
 typed too, fully annotated, ends, and comes with arguments for its `@main`.
@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from generators.forms import random_expr, random_module
+from generators.typed import BOOL, INT, Typed
 from relay.ir.expr import Expr, Function, Var, replace
 from relay.ir.functor import ExprMutator
 from relay.ir.module import IRModule
 from relay.ir.type import FuncType, TensorType, TupleType, Type, TypeCall
-from relay.testing.forms import random_expr, random_module
-from relay.testing.typed import BOOL, INT, Typed
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy

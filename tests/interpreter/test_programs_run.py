@@ -3,11 +3,11 @@
 import numpy as np
 
 import relay
+from generators.programs import erase_annotations, random_program
 from relay.diagnostic import RelayError
 from relay.interpreter.machine import Interpreter
 from relay.interpreter.value import ConstructorValue, RefValue, values_equal
 from relay.ir.type import FuncType, RefType, TensorType, TupleType, TypeCall, TypeVar
-from relay.testing.programs import erase_annotations, random_program
 from relay.typecheck.check import check
 from relay.typecheck.infer import infer
 

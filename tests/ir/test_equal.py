@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import relay
+from generators.forms import random_module
 from relay.diagnostic import RelayError
 from relay.ir.equal import assert_structural_equal, first_mismatch, structural_equal, structural_hash
 from relay.ir.expr import (
@@ -22,7 +23,6 @@ from relay.ir.expr import (
 )
 from relay.ir.pattern import PatternTuple, PatternVar, PatternWildcard
 from relay.ir.type import ANY, FuncType, IncompleteType, Kind, TensorType, TupleType, TypeRelation, TypeVar
-from relay.testing.forms import random_module
 
 T = TensorType((2, 3), "float32")
 

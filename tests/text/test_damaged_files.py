@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import relay
+from generators.programs import random_module, random_program
 from relay.ir.expr import Constant, Function, Tuple
 from relay.ir.type import TensorType
-from relay.testing.programs import random_module, random_program
 
 JUNK = [None, -1, 0, 1, 3, 10**9, 1.5, "", "0", "1", "x", "-1", "99999", True, [], [0], {}, {"a": "1"}]
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import relay
+from generators.forms import random_expr, random_module
 from relay.diagnostic import RelayError
 from relay.ir.dtype import BASE_TYPES
 from relay.ir.equal import assert_structural_equal, structural_equal
@@ -46,7 +47,6 @@ from relay.ir.type import (
     TypeVar,
     scalar_type,
 )
-from relay.testing.forms import random_expr, random_module
 from relay.text.parser import parse, parse_expr, parse_type
 from relay.text.printer import expr_text, module_text, type_text
 

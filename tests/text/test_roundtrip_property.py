@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 
 import relay
+from generators.programs import modules, random_expr, random_module, random_program
 from relay.analysis import Feature, detect_feature, faults
 from relay.ir.module import IRModule
 from relay.ir.walk import post_order
-from relay.testing.programs import modules, random_expr, random_module, random_program
 from relay.text.parser import parse, parse_expr
 from relay.text.printer import expr_text, module_text
 

@@ -1,10 +1,10 @@
 """Version 0.0.5: random modules that it can express come back from it; all others are refused."""
 
 import relay
+from generators.programs import random_module, random_program
 from relay.ir.expr import GlobalVar
 from relay.ir.module import IRModule
 from relay.ir.walk import post_order
-from relay.testing.programs import random_module, random_program
 from text.old_words import survives
 
 

@@ -8,12 +8,12 @@ import pytest
 
 import relay
 import relay.transform as passes
+from generators.programs import random_program
 from relay.ir.expr import Call, Expr, Function, GlobalVar, If, Let, Op, Tuple, TupleGetItem, Var
 from relay.ir.module import IRModule
 from relay.ir.type import TensorType, TupleType
 from relay.ir.walk import post_order
 from relay.testing import lstm, mlp, resnet, transformer
-from relay.testing.programs import random_program
 from relay.typecheck.infer import infer
 from transform.cases import outcome, program, verified
 from transform.fused import functions, main_of, operators

@@ -5,12 +5,12 @@ import pytest
 
 import relay
 import relay.transform as passes
+from generators.programs import random_program
 from relay.autodiff.expand import expand_grad
 from relay.interpreter.value import ConstructorValue
 from relay.ir.expr import Call, Constructor, Function, GlobalVar, If, Match, Op, RefCreate, RefRead, RefWrite
 from relay.ir.expr import Tuple as TupleNode
 from relay.ir.module import IRModule
-from relay.testing.programs import random_program
 from transform.cases import outcome, program, verified
 
 PRELUDE = 'import "std/prelude"\n'

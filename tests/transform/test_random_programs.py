@@ -5,10 +5,10 @@ from dataclasses import dataclass
 import pytest
 
 import relay.transform as passes
+from generators.programs import random_program
 from relay.ir.module import IRModule
 from relay.ir.type import FuncType
 from relay.ir.walk import type_post_order
-from relay.testing.programs import random_program
 from relay.transform.rewriting.forms import ANF, BASIC_BLOCKS
 from relay.typecheck.infer import infer
 from transform.cases import Change, outcome, verified

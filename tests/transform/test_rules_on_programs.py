@@ -6,12 +6,12 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+from generators.programs import random_program
 from relay.interpreter.machine import Interpreter
 from relay.ir.expr import Call, Expr, Function, GlobalVar, Let, Op, Var, constant
 from relay.ir.module import IRModule
 from relay.ir.type import TensorType
 from relay.ir.walk import post_order
-from relay.testing.programs import random_program
 from relay.transform.passes.algebra import simplify_expr
 from relay.transform.passes.canonical_cast import canonicalize_cast
 from relay.transform.passes.canonical_ops import canonicalize_ops

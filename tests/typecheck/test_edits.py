@@ -3,8 +3,8 @@
 import pytest
 
 import relay
+from generators.programs import random_program
 from relay.ir.expr import GlobalVar
-from relay.testing.programs import random_program
 
 LENGTH = 6
 CHAIN = "\n".join(

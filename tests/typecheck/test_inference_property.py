@@ -5,13 +5,13 @@ from dataclasses import MISSING, fields
 import pytest
 
 import relay
+from generators.programs import erase_annotations, random_program
 from relay.diagnostic import RelayError
 from relay.ir.expr import Call, Expr, Function, GlobalVar, Let, Op, Var
 from relay.ir.module import IRModule
 from relay.ir.type import HAS_INCOMPLETE
 from relay.ir.walk import post_order
 from relay.op.base import registry
-from relay.testing.programs import erase_annotations, random_program
 from relay.typecheck.check import check
 from relay.typecheck.infer import infer
 

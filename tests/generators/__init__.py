@@ -1,0 +1,1 @@
+"""Random programs: of every form (`forms`), and well-typed ones that end (`typed`)."""
