@@ -28,18 +28,9 @@ ROOMS = [("llvm",), ("memory", "math"), ("runtime",), ("loops",), ("kernels",), 
 ROOM = {name: i for i, names in enumerate(ROOMS) for name in names}
 """The rooms of the native backend; those in one place do not import each other."""
 
-BACKWARD = {
-    ("relay.backend.native.loops.rows", "relay.backend.native.kernels.depthwise"),
-}
+BACKWARD: set[tuple[str, str]] = set()
 """Imports that still point to a later room.  One that is gone is taken off this list."""
-CIRCLES = {
-    frozenset({"relay.building", "relay.driver"}),
-    frozenset(
-        f"relay.backend.native.{name}"
-        for name in ("kernels.depthwise", "loops.elements", "loops.lazy", "loops.loops", "loops.rows",
-                     "loops.space", "loops.transpose", "loops.work_partition")
-    ),
-}  # fmt: skip
+CIRCLES = {frozenset({"relay.building", "relay.driver"})}
 """Modules that still import each other.  A circle that is gone, or smaller, is taken off this list."""
 
 MODULES = {

@@ -8,7 +8,7 @@ import pytest
 import relay
 from relay.backend.native.host.native_program import NativeProgram
 from relay.backend.native.kernels import depthwise
-from relay.backend.native.loops.lazy import Lazy
+from relay.backend.native.loops.deferred import Deferred
 from relay.interpreter.machine import Interpreter
 from relay.ir.dtype import to_numpy
 
@@ -81,7 +81,9 @@ def test_it_is_what_the_interpreter_says(name: str, monkeypatch: pytest.MonkeyPa
 def test_what_follows_reads_the_sums_in_registers(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     computed: list[str] = []
     monkeypatch.setattr(
-        Lazy, "computed", lambda x, i, f=Lazy.computed: (computed.append(x.call.attrs.name), f(x, i))[1]
+        Deferred,
+        "computed",
+        lambda x, i, f=Deferred.computed: (computed.append(x.call.attrs.name), f(x, i))[1],
     )
     NativeProgram(layer(name, "float32", True)[0])
     assert "nn.relu" in computed

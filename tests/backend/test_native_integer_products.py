@@ -99,7 +99,7 @@ def test_weights_are_packed_before_the_program_runs(rows: int, depth: int) -> No
     np.testing.assert_array_equal(NativeProgram(mod)(value), wanted)
     pieces = "".join(Compilation(mod).program.pieces)
     assert "@relay.tile.i32" in pieces
-    assert "@relay.pack.turned" not in pieces
+    assert "@relay.pack.transposed" not in pieces
 
 
 @pytest.mark.parametrize("sizes", [(6, 40, 257, 33), (7, 1, 30, 5), (1, 0, 3, 4), (2, 200, 401, 300)])

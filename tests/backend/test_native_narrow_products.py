@@ -58,7 +58,7 @@ def test_weights_and_their_zero_points_are_subtracted_before_the_program_runs() 
     y = relay.qnn.dense(x, relay.const(W), relay.const(7), relay.const(ZEROS), one, one)
     mod = relay.IRModule.from_expr(relay.Function([x], y))
     check(mod, (X,), exact(X, W, 7, ZEROS[:, None]))
-    assert "@relay.pack.turned" not in "".join(Compilation(mod).program.pieces)
+    assert "@relay.pack.transposed" not in "".join(Compilation(mod).program.pieces)
 
 
 @pytest.mark.parametrize("is_small", [True, False])

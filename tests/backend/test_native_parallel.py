@@ -7,14 +7,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from relay.backend.native.llvm.builder import CONTEXT, POINTER, VOID, Code, Value, integer
+from relay.backend.native.llvm.builder import POINTER, VOID, Code, Value
 from relay.backend.native.llvm.codegen import Optimised
 from relay.backend.native.llvm.jit import Compiled
-from relay.backend.native.loops.parallel import grain_for, parallel
+from relay.backend.native.loops.builder import Builder, Scope
+from relay.backend.native.loops.emitter import emit
+from relay.backend.native.loops.nodes import ADDRESS, INDEX, Buffer, Store, Var
+from relay.backend.native.loops.parallelize import grain_for
 from relay.backend.native.memory.layout import SITE_OFFSET, THREADS_OFFSET
-from relay.backend.native.memory.tensors import loop, set_element
 from relay.backend.native.runtime.runtime_library import runtime_library
 from relay.backend.native.runtime.source import inlined
+from relay.ir.expr import Constant
 
 TRY = """
 declare i32 @relay_try(ptr, ptr, ptr, i64, i64, i64)
@@ -27,13 +30,16 @@ DATA, N, SCALE = Value(POINTER, "%data"), Value("i64", "%n"), Value("i64", "%sca
 
 
 class Program:
-    """Code that works on the numbers at `%data`, of which there are `%n`."""
+    """Code that works on the numbers at `%data`, of which there are `%n`: `build(b, data, n, scale)`."""
 
-    def __init__(self, write: Any) -> None:
+    def __init__(self, build: Any) -> None:
         self.pieces: list[str] = []
         self.declared: dict[str, None] = {}
+        scope, at = Scope(), Constant(np.int64(0))
+        n, scale, data = Var(INDEX, "n"), Var(INDEX, "scale"), Var(ADDRESS, "data")
+        build(Builder(self, scope, at), Buffer(data, "int64", (n,), "data"), n, scale)  # pyright: ignore
         code = Code("go", VOID, [DATA, N, SCALE], "internal")
-        write(self, code)
+        emit(self, code, at, scope.built(), {data: DATA, n: N, scale: SCALE})
         code.do("ret void")
         runtime_library()
         text = "\n".join([inlined(), TRY, *self.declared, *self.pieces, code.text()])
@@ -43,6 +49,9 @@ class Program:
         self.context = ctypes.create_string_buffer(4096)
         self.threads = ctypes.c_int64.from_buffer(self.context, THREADS_OFFSET)
 
+    def site(self, code: str, message: str, at: Any, hint: str = "") -> int:
+        return int(code)
+
     def declare(self, text: str) -> None:
         self.declared.setdefault(text)
 
@@ -51,24 +60,19 @@ class Program:
         return int.from_bytes(self.context[SITE_OFFSET : SITE_OFFSET + 8], "little") if failed else None
 
 
-def scaled(program: Any, code: Code) -> None:
-    """Each number is its place, times the scale, plus one; the first of all is captured as a flag."""
-    is_odd = code.cast("trunc", SCALE, "i1")
-    numbers = code.set("<2 x i64>", f"insertelement <2 x i64> <i64 1, i64 1>, {SCALE}, i64 0")
+def scaled(b: Builder, data: Buffer, n: Any, scale: Any) -> None:
+    """Each number is its place, times the scale, plus one; negative where the scale is even."""
+    is_odd = b.is_same(b.rest(scale, 2), 1)
 
-    def body(begin: Value, end: Value, lane: Value) -> None:
-        factor = code.set("i64", f"extractelement {numbers}, i64 0")
-        one = code.set("i64", f"extractelement {numbers}, i64 1")
+    def body(begin: Any, end: Any, lane: Any) -> None:
+        def step(j: Any, _: Any) -> None:
+            i = b.plus(begin, j)
+            v = b.plus(b.times(i, scale), 1)
+            b.add_statement(Store(data, (i,), b.as_number(b.choose(is_odd, v, b.minus(0, v)), "int64")))
 
-        def step(j: Value, _: list[Value]) -> list[Value]:
-            i = code.op("add", begin, j)
-            v = code.op("add", code.op("mul", i, factor), one)
-            set_element(code, DATA, i, code.select(is_odd, v, code.op("sub", integer(0), v)))
-            return []
+        b.loop(b.minus(end, begin), (), step)
 
-        loop(code, code.op("sub", end, begin), [], step)
-
-    parallel(program, code, N, 16, body)
+    b.parallel(n, 16, body)
 
 
 @pytest.mark.parametrize("threads", [0, 1, 2, 5])
@@ -82,28 +86,25 @@ def test_a_body_takes_along_what_it_needs(threads: int) -> None:
             np.testing.assert_array_equal(a, (np.arange(n) * scale + 1) * (1 if scale % 2 else -1))
 
 
-def nested(program: Any, code: Code) -> None:
+def nested(b: Builder, data: Buffer, n: Any, scale: Any) -> None:
     """As many rows of 100 as there are: in each the row, the column and the scale together."""
-    rows = code.op("sdiv", N, integer(100))
 
-    def row(begin: Value, end: Value, lane: Value) -> None:
-        def one(j: Value, _: list[Value]) -> list[Value]:
-            i = code.op("add", begin, j)
+    def row(begin: Any, end: Any, lane: Any) -> None:
+        def one(j: Any, _: Any) -> None:
+            i = b.plus(begin, j)
 
-            def columns(first: Value, last: Value, lane: Value) -> None:
-                def step(k: Value, _: list[Value]) -> list[Value]:
-                    at = code.op("add", code.op("mul", i, integer(100)), code.op("add", first, k))
-                    set_element(code, DATA, at, code.op("add", at, SCALE))
-                    return []
+            def columns(first: Any, last: Any, lane: Any) -> None:
+                def step(k: Any, _: Any) -> None:
+                    at = b.plus(b.times(i, 100), b.plus(first, k))
+                    b.add_statement(Store(data, (at,), b.as_number(b.plus(at, scale), "int64")))
 
-                loop(code, code.op("sub", last, first), [], step)
+                b.loop(b.minus(last, first), (), step)
 
-            parallel(program, code, 100, 1, columns)
-            return []
+            b.parallel(100, 1, columns)
 
-        loop(code, code.op("sub", end, begin), [], one)
+        b.loop(b.minus(end, begin), (), one)
 
-    parallel(program, code, rows, 1, row)
+    b.parallel(b.quotient(n, 100), 1, row)
 
 
 def test_loops_inside_of_loops() -> None:
@@ -114,23 +115,20 @@ def test_loops_inside_of_loops() -> None:
     np.testing.assert_array_equal(a, np.arange(5000) + 7)
 
 
-def failing(program: Any, code: Code) -> None:
-    """Fails from the place on that the scale names."""
+def failing(b: Builder, data: Buffer, n: Any, scale: Any) -> None:
+    """Fails from the place on that the scale names, with the thousand that it is in."""
 
-    def body(begin: Value, end: Value, lane: Value) -> None:
-        def step(j: Value, _: list[Value]) -> list[Value]:
-            i = code.op("add", begin, j)
-            bad, fine = code.label(), code.label()
-            code.branch(code.compare("icmp sge", i, SCALE), bad, fine)
-            code.block(bad)
-            code.do(f"call void @relay.fail({CONTEXT}, {i})")
-            code.do("unreachable")
-            code.block(fine)
-            return []
+    def body(begin: Any, end: Any, lane: Any) -> None:
+        def step(j: Any, _: Any) -> None:
+            i = b.plus(begin, j)
+            for thousand in range(4):
+                is_here = b.is_same(b.quotient(i, 1000), thousand)
+                fails = b.both(is_here, b.negation(b.is_less(i, scale)))
+                b.refuse(fails, str(thousand + 1), f"in the thousand number {thousand}", "")
 
-        loop(code, code.op("sub", end, begin), [], step)
+        b.loop(b.minus(end, begin), (), step)
 
-    parallel(program, code, N, 8, body)
+    b.parallel(n, 8, body)
 
 
 @pytest.mark.parametrize("threads", [1, 2, 4])
@@ -138,12 +136,12 @@ def test_the_first_iteration_that_fails(threads: int) -> None:
     run, a = Program(failing), np.zeros(4000, "int64")
     run.threads.value = threads
     for place in (0, 1, 999, 3999, 77):
-        assert run(a, place) == place
+        assert run(a, place) == place // 1000 + 1
     assert run(a, 4000) is None
 
 
 def test_iterations_of_a_chunk() -> None:
-    b = SimpleNamespace()
+    b: Any = SimpleNamespace()
     assert grain_for(b, 1.0) == 10_000
     assert grain_for(b, 1.0, 100) == 100
     assert grain_for(b, 1.0, 1_000_000) == 1

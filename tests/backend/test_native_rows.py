@@ -10,7 +10,7 @@ import relay
 from relay.backend.native.host.compilation import Compilation
 from relay.backend.native.host.native_program import NativeProgram
 from relay.backend.native.llvm.codegen import Optimised
-from relay.backend.native.loops.rows import LARGEST_ROOM, LARGEST_ROOMS
+from relay.backend.native.loops.keep_rows import ROW_BYTES, ROWS_BYTES
 
 SIZES = [(1, 1), (3, 5), (7, 16), (2, 63), (5, 64), (33, 65), (4, 130), (64, 3), (130, 70)]
 ROWS = {
@@ -96,7 +96,7 @@ def test_what_is_kept_of_rows_fits_on_the_stack_of_a_thread() -> None:
     mod = relay.parse(f"def @main(%x: Tensor[(64, 65536), float32]) {{ {body} }}")
     pieces = Compilation(mod).program.pieces
     kept = max([sum(map(int, re.findall(r"alloca \[(\d+) x i8\]", piece))) for piece in pieces])
-    assert LARGEST_ROOM < kept <= LARGEST_ROOMS
+    assert ROW_BYTES < kept <= ROWS_BYTES
 
 
 @pytest.mark.parametrize(("sizes", "axes"), ORDERS)

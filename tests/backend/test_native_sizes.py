@@ -10,7 +10,7 @@ from backend.test_native_operators import check
 from op.operands import operands_of, samples_of
 from relay.backend.native.host.native_program import NativeProgram
 from relay.backend.native.llvm.builder import Value
-from relay.backend.native.loops.indices import blocks
+from relay.backend.native.loops.index_arithmetic import blocks
 from relay.ir.expr import Call, Function, Op, Var
 from relay.ir.module import IRModule
 from relay.ir.type import ANY, TensorType, TupleType, Type

@@ -21,7 +21,8 @@ from relay.backend.native.memory.representation import memory
 from relay.backend.native.memory.tensors import TENSOR, image
 from relay.backend.native.program.control import define
 from relay.backend.native.program.durations import is_long
-from relay.backend.native.program.groups import define_group, is_fused
+from relay.backend.native.program.group_code import define_group
+from relay.backend.native.program.groups import is_fused
 from relay.backend.native.program.instrumentation import Watch
 from relay.backend.native.program.program import Program, received, result_type
 from relay.backend.native.runtime.parallel_map import side_by_side

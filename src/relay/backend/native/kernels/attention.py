@@ -4,28 +4,28 @@ The matrices of a stack, and blocks of rows of each, are what threads share.  A 
 scores of a block, and for the operands of one matrix as tiles read them, which stay in its cache.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import lcm
 
 from relay.backend.native.kernels.attention_recognition import Attention
 from relay.backend.native.kernels.blocks import SUM, Blocks, Factor
+from relay.backend.native.kernels.ranges import ranges_with_buffer
 from relay.backend.native.kernels.tile import LINE, PITCH
-from relay.backend.native.llvm.builder import Value
-from relay.backend.native.loops.indices import Index, value
-from relay.backend.native.loops.loops import Loops
-from relay.backend.native.loops.rows import WHOLE, Rows
+from relay.backend.native.loops.builder import Builder
+from relay.backend.native.loops.deferred import Deferred, Rows
+from relay.backend.native.loops.keep_rows import PADDED_ELEMENTS
+from relay.backend.native.loops.nodes import Buffer, Index, Store, Value
 from relay.backend.native.loops.strides import Strided
 from relay.backend.native.loops.views import View
-from relay.backend.native.loops.work_partition import with_room
 from relay.backend.native.memory.representation import SIZES, scalar
 
 ROWS = 144
 """The most rows of a block, about."""
-ROOMS = 2
-"""Rows that are kept of what several passes read, where it is not known how long they are."""
-WIDEST = 8
-"""Bytes of the numbers in them, at most."""
+KEPT_ROWS = 2
+"""Rows that there is memory for to keep what several loops read, where it is not known how long they are."""
+KEPT_BYTES = 8
+"""Bytes of an element of these, at most."""
 SLOWER = 1.5
 """What a product takes here, with what becomes of the rows, in what it takes alone."""
 
@@ -33,12 +33,15 @@ SLOWER = 1.5
 class Scores(View):
     """The scores of a block, by their places among all."""
 
-    def __init__(self, b: Loops, dtype: str, sizes: Sequence[Index]) -> None:
+    def __init__(self, b: Builder, dtype: str, sizes: Sequence[Index]) -> None:
         """`sizes` are those of all scores."""
         self.b = b
         self.dtype = dtype
         self.sizes = list(sizes)
         self.data: Value | None = None
+        self.name = "scores"
+        self.count: Index = 0
+        """How many numbers a block of them has, with what lies between rows."""
         self.top: Index = 0
         """The first row of the block."""
         line = LINE // SIZES[scalar(dtype)]
@@ -46,13 +49,24 @@ class Scores(View):
         self.pitch = b.times(b.plus(b.times(pairs, 2), 1), line)
         """Numbers between two rows: an odd number of cache lines, so that rows begin in different sets."""
 
-    def place(self, index: Sequence[Index]) -> Index:
-        """Within the block."""
-        *_, i, j = index
-        return self.b.plus(self.b.times(self.b.minus(i, self.top), self.pitch), j)
+    @property
+    def buffer(self) -> Buffer:
+        """The scores of the block."""
+        assert self.data is not None
+        return Buffer(self.data, self.dtype, (self.count,), self.name)
 
-    def fetch(self, index: Sequence[Index], beyond: Index, is_written: bool) -> None:
-        """They are in the cache."""
+    def place(self, index: Sequence[Index]) -> tuple[Index]:
+        """Where a score is within the block."""
+        *_, i, j = index
+        return (self.b.plus(self.b.times(self.b.minus(i, self.top), self.pitch), j),)
+
+    def at(self, index: Sequence[Index]) -> Value:
+        """The score at an index."""
+        return self.b.read(self.buffer, self.place(index))
+
+    def put(self, index: Sequence[Index], x: Value) -> None:
+        """Write what becomes of a score."""
+        self.b.add_statement(Store(self.buffer, self.place(index), x))
 
 
 @dataclass(frozen=True)
@@ -65,14 +79,14 @@ class Operand:
     strides: Sequence[Index]
 
     @classmethod
-    def of(cls, b: Loops, x: Strided, view: View) -> "Operand":
+    def of(cls, b: Builder, x: Strided, view: View) -> "Operand":
         """A tensor that lies in the memory of another."""
-        assert view.data is not None
-        data = b.code.at(view.data, value(b.times(b.size(x.start), SIZES[scalar(view.dtype)])))
+        assert view.data is not None, "matrices are in memory"
+        data = b.address(view.data, b.times(b.size(x.start), SIZES[scalar(view.dtype)]))
         return cls(data, view.dtype, *[[b.size(d) for d in dims] for dims in (x.sizes, x.strides)])
 
     @property
-    def turned(self) -> bool:
+    def is_transposed(self) -> bool:
         """Whether columns, not rows, lie side by side."""
         return self.strides[-1] != 1
 
@@ -85,9 +99,13 @@ class Operand:
 class Attending:
     """Attention on its way to code."""
 
-    def __init__(self, b: Loops, plan: Attention, scores: Scores, rows: Rows) -> None:
-        """`rows` write what becomes of the scores in their place."""
-        self.b, self.plan, self.scores, self.rows = b, plan, scores, rows
+    def __init__(
+        self, b: Builder, plan: Attention, scores: Scores, rows: Rows, outs: Mapping[Deferred, View]
+    ) -> None:
+        """`rows` compute `outs`: what becomes of the scores, which is written in their place."""
+        self.b, self.plan, self.scores, self.rows, self.outs = b, plan, scores, rows, outs
+        self.kept: Sequence[Value] = ()
+        """Memory for whole rows, where it is not known how long these are."""
         *self.stack, self.count, self.keys = scores.sizes
         depth, width = b.size(plan.queries.sizes[-1]), b.size(plan.values.sizes[-1])
         self.first = Blocks(b, scores.dtype, self.count, depth, self.keys, scores.pitch)
@@ -95,6 +113,7 @@ class Attending:
         self.first.is_shared = self.second.is_shared = False
         self.second.first_pitch = scores.pitch
         self.high, self.blocks = self.high_blocks()
+        scores.count = b.times(self.high, scores.pitch)
 
     def high_blocks(self) -> tuple[Index, Index]:
         """The rows of a block, and how many blocks a matrix has."""
@@ -112,40 +131,40 @@ class Attending:
         """The result, on several threads."""
         b = self.b
         total = b.times(b.count(self.stack), self.blocks)
-        sizes = self.sizes_of_rooms()
+        sizes = self.buffer_sizes()
         whole: Index = 0
         for size in sizes:
             whole = b.plus(whole, size)
         steps = b.times(b.times(self.high, self.keys), b.plus(self.first.depth, self.second.columns))
 
         def share(begin: Index, end: Index, at: Value) -> None:
-            self.hand_out(at, sizes)
+            self.assign_buffers(at, sizes)
             b.loop(b.minus(end, begin), (), lambda i, _: self.part(begin, i, operands, out))
 
-        with_room(b, total, share, (self.scores.dtype, whole), SUM * SLOWER, steps)
+        ranges_with_buffer(b, total, share, (self.scores.dtype, whole), SUM * SLOWER, steps)
 
     # --- the memory of a thread ---
 
-    def sizes_of_rooms(self) -> list[Index]:
+    def buffer_sizes(self) -> list[Index]:
         """How many numbers there are of keys, values, queries, scores, and rows that are kept."""
         b, first, second = self.b, self.first, self.second
-        row = b.times(first.parts(self.keys, WHOLE), WHOLE * WIDEST // first.size)
+        row = b.times(first.parts(self.keys, PADDED_ELEMENTS), PADDED_ELEMENTS * KEPT_BYTES // first.size)
         return [
             b.times(b.times(first.panels, first.depth), first.width),
             b.times(b.times(second.panels, second.depth), second.width),
             b.times(b.times(first.rounds, self.high), PITCH),
-            b.times(self.high, self.scores.pitch),
-            *[row] * (0 if isinstance(self.keys, int) else ROOMS),
+            self.scores.count,
+            *[row] * (0 if isinstance(self.keys, int) else KEPT_ROWS),
         ]
 
-    def hand_out(self, at: Value, sizes: Sequence[Index]) -> None:
+    def assign_buffers(self, at: Value, sizes: Sequence[Index]) -> None:
         """Say where each is."""
         places: list[Value] = []
         done: Index = 0
         for size in sizes:
             places.append(self.first.address(at, done, self.first.size))
             done = self.b.plus(done, size)
-        self.first.second, self.second.second, self.first.first, self.scores.data, *self.rows.spare = places
+        self.first.second, self.second.second, self.first.first, self.scores.data, *self.kept = places
 
     # --- a block of rows ---
 
@@ -169,7 +188,11 @@ class Attending:
             b.when(b.is_same(b.times(i, block), 0), pack)
         self.scored(self.factor(queries, stack), top, n)
         self.scores.top = top
-        b.loop(n, (), lambda r, _: self.rows.row((*stack, b.plus(top, r), 0)))
+
+        def row(index: tuple[Index, ...], _: object) -> None:
+            self.rows.build_row(b, self.outs, (*stack, b.plus(top, index[0]), 0))
+
+        b.for_each([n], (), row, any_order=True, scratch=tuple(self.kept))
         place = b.plus(self.place(out, stack), b.times(top, out.pitch))
         self.mixed(self.second.address(out.data, place, self.second.size), n)
 
@@ -210,4 +233,4 @@ class Attending:
     def factor(self, x: Operand, stack: Sequence[Index]) -> Factor:
         """That matrix."""
         data = self.first.address(x.data, self.place(x, stack), SIZES[scalar(x.dtype)])
-        return Factor(data, x.dtype, x.turned, x.pitch)
+        return Factor(data, x.dtype, x.is_transposed, x.pitch)

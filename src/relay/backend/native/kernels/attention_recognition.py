@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, cast
 
-from relay.backend.native.loops.space import is_pointwise
+from relay.backend.native.loops.rules import is_pointwise
 from relay.backend.native.loops.strides import Sizes, Strided, is_moved, sizes_of, strided, written
 from relay.ir.expr import Call, Constant, Expr, Let, Var
 from relay.ir.type import TensorType

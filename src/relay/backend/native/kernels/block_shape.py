@@ -4,12 +4,9 @@ from dataclasses import dataclass
 from math import gcd
 
 from relay.backend.native.kernels.tile import DEEPEST
-from relay.backend.native.llvm.builder import CONTEXT, Value, integer
 from relay.backend.native.llvm.machine import host
-from relay.backend.native.loops.indices import Index, value
-from relay.backend.native.loops.loops import Loops
-from relay.backend.native.loops.scalars import Number
-from relay.backend.native.memory.layout import TURN_OFFSET
+from relay.backend.native.loops.builder import Builder
+from relay.backend.native.loops.nodes import Alternate, Index, Value, Var
 from relay.backend.native.memory.representation import SIZES, scalar
 
 ROWS, COLUMNS = 160, 576
@@ -47,7 +44,7 @@ class Shape:
 
     def __init__(
         self,
-        b: Loops,
+        b: Builder,
         dtype: str,
         rows: Index,
         length: Index,
@@ -55,7 +52,7 @@ class Shape:
         pitch: Index | None = None,
         narrow: float = NARROW,
     ) -> None:
-        """`dtype` is the base type of sums; rows of the result are `pitch` numbers apart, if these are more
+        """`dtype` is that of sums; rows of the result are `pitch` numbers apart, if these are more
         than its columns; `narrow` is what a number costs in tiles of two vectors, in what it does in tiles of
         three.
         """
@@ -86,10 +83,10 @@ class Shape:
         """Numbers between two rows of the first operand, where tiles read it as it is."""
         self.lines: Lines | None = None
         """How rows of the first operand lie, where tiles read them as they overlap."""
-        self.back: Number | None = None
+        self.back: Value | None = None
         """Whether panels are read from the last one to the first."""
         self.first: Value | None = None
-        """Where the packed rows of the first operand are, if there is room for all of them."""
+        """Where the packed rows of the first operand are, if these are in memory of their own."""
         self.second: Value | None = None
         """Where the packed panels of the second operand are."""
         self.is_shared = True
@@ -169,15 +166,13 @@ class Shape:
             return False
         return depth * columns * self.size >= STREAM
 
-    def alternation(self) -> Number:
+    def alternation(self) -> Value:
         """Whether panels are taken from the last one on: every other time, so that what the cache holds since
         the last time is read before it is gone.  A thread takes the same part each time, all of it at once.
         """
-        code = self.b.code
-        at = code.at(CONTEXT, TURN_OFFSET)
-        found = code.op("xor", code.load("i64", at), integer(1))
-        code.store(found, at)
-        return Number("bool", code.cast("trunc", found, "i1"))
+        found = Var("bool", self.b.scope.name("back"))
+        self.b.add_statement(Alternate(found))
+        return found
 
     def in_turn(self, i: Index, n: Index) -> Index:
         """Which of `n` panels or groups of them comes after `i` others."""
@@ -199,8 +194,7 @@ class Shape:
 
     def address(self, base: Value, place: Index, size: int) -> Value:
         """Where a number is."""
-        found = self.b.times(place, size)
-        return self.b.code.at(base, found if isinstance(found, int) else value(found))
+        return self.b.address(base, self.b.times(place, size))
 
     @property
     def unit(self) -> int:

@@ -11,12 +11,11 @@ from typing import Any
 from relay.backend.native.kernels.block_shape import COLUMNS, Shape
 from relay.backend.native.kernels.packing import Packing
 from relay.backend.native.kernels.pairs import PairPacking
+from relay.backend.native.kernels.ranges import ranges
 from relay.backend.native.kernels.sums import Tail
 from relay.backend.native.kernels.tile import LINE, PITCH, Tile
-from relay.backend.native.llvm.builder import VOID, Value, integer
-from relay.backend.native.loops.indices import Index, value
-from relay.backend.native.loops.parallel import UNCUT, parallel
-from relay.backend.native.loops.work_partition import ranges
+from relay.backend.native.loops.nodes import Index, Value
+from relay.backend.native.loops.parallelize import ONE_RANGE_EACH
 from relay.backend.native.memory.representation import SIZES, scalar
 
 STRIP = 16
@@ -28,15 +27,19 @@ First = Callable[[Index, Index, Index], Value]
 """Where packed rows of the first operand begin: the round, the first row, how many."""
 Second = Callable[[Index, Index], tuple[Value, Index]]
 """Where a row of a panel begins, and how far the next row is: the panel, the row."""
+Rest = tuple[Index, Index, Value, Index, Index, Value]
+"""What a stack of tiles takes besides: the pitch of a panel in bytes, its depth, the result, the pitch of
+that in bytes, the columns that are left, and whether sums add to what is there.
+"""
 
 
 @dataclass(frozen=True)
 class Factor:
-    """An operand: where its matrix begins, its base type, and whether it is turned in memory."""
+    """An operand: where its matrix begins, its dtype, and whether it is transposed in memory."""
 
     data: Value
     dtype: str
-    turned: bool
+    is_transposed: bool
     pitch: Index | None = None
     """Numbers from a row in memory to the next one, if more than it has."""
 
@@ -44,7 +47,7 @@ class Factor:
 class Blocks(Shape):
     """The computation of a product."""
 
-    # --- room ---
+    # --- packing buffers ---
 
     def is_row(self, x: Factor) -> bool:
         """Whether the first operand is read where it is."""
@@ -55,9 +58,9 @@ class Blocks(Shape):
         moving them.
         """
         few = isinstance(self.rows, int) and self.rows <= 2 * self.height
-        return few and not y.turned and y.dtype == self.dtype
+        return few and not y.is_transposed and y.dtype == self.dtype
 
-    def rooms(self, x: Factor | None, y: Factor | None) -> tuple[Index, Index]:
+    def buffer_sizes(self, x: Factor | None, y: Factor | None) -> tuple[Index, Index]:
         """How many numbers operands have when they are packed, those that are not before and have to be."""
         b = self.b
         first: Index = 0
@@ -70,9 +73,9 @@ class Blocks(Shape):
         panels = 1 if self.is_read_in_place(y) else self.panels
         return first, b.times(b.times(panels, self.depth), self.width)
 
-    def make_room(self, x: Factor | None, y: Factor | None) -> None:
-        """Take the memory to pack operands into; outside of loops."""
-        first, second = self.rooms(x, y)
+    def allocate(self, x: Factor | None, y: Factor | None) -> None:
+        """Allocate the buffers to pack operands into; outside of loops."""
+        first, second = self.buffer_sizes(x, y)
         if first != 0:
             self.first = self.b.room(self.dtype, [first]).data
         if y is not None:
@@ -95,19 +98,12 @@ class Blocks(Shape):
         summed dimension if pairs of it go across rows.
         """
         b = self.b
-        how = Packing(self.machine, x.dtype, self.kind, x.turned)
+        how = Packing(self.machine, x.dtype, self.kind, x.is_transposed)
         if self.at_once > 1:
-            how = PairPacking(self.machine, x.dtype, self.kind, x.turned, is_across)
-        b.program.share(how.name, how.text)
+            how = PairPacking(self.machine, x.dtype, self.kind, x.is_transposed, is_across)
         from_size = SIZES[scalar(x.dtype)]
-        args = [
-            self.address(x.data, place, from_size),
-            value(b.times(pitch, from_size)),
-            to,
-            value(to_pitch * self.size),
-            *[value(n) for n in (*sizes, filled)],
-        ]
-        b.code.call(VOID, f"@{how.name}", args)
+        source = self.address(x.data, place, from_size)
+        b.invoke(how, source, b.times(pitch, from_size), to, to_pitch * self.size, *sizes, filled)
 
     def pack_first(self, x: Factor) -> First:
         """All rows of the first operand, round after round."""
@@ -132,7 +128,7 @@ class Blocks(Shape):
             k = b.times(r, self.deep)
             k, deep = self.numbers(k, b.smaller(self.deep, b.minus(self.depth, k)))
             at = self.address(to, b.times(b.times(r, apart), PITCH), self.size)
-            if x.turned:
+            if x.is_transposed:
                 pitch = self.rows if x.pitch is None else x.pitch
                 self.pack(x, b.plus(b.times(k, pitch), top), pitch, at, PITCH, (deep, count), 0, True)
             else:
@@ -158,8 +154,7 @@ class Blocks(Shape):
                 return inside, self.columns
             is_last = b.is_same(p, whole)
             last = self.address(to, b.times(k, self.width), self.size)
-            found = b.code.select(is_last.value, last, inside)
-            return found, b.choose(is_last, self.width, self.columns)
+            return b.select(is_last, last, inside), b.choose(is_last, self.width, self.columns)
 
         return place
 
@@ -182,7 +177,7 @@ class Blocks(Shape):
 
             self.each(self.panels, part)
 
-        if y.turned:
+        if y.is_transposed:
             self.shared(self.panels, b.times(self.depth, self.width), panel)
         else:
             self.shared(self.parts(self.depth, STRIP), b.times(STRIP, self.columns), strip)
@@ -193,7 +188,7 @@ class Blocks(Shape):
         b, (k, count) = self.b, self.numbers(*rows)
         j = b.times(p, self.width)
         n = b.smaller(self.width, b.minus(self.columns, j))
-        if y.turned:
+        if y.is_transposed:
             pitch = self.length if y.pitch is None else y.pitch
             self.pack(y, b.plus(b.times(j, pitch), k), pitch, to, self.width, (n, count), self.width)
         else:
@@ -220,7 +215,7 @@ class Blocks(Shape):
             self.b.loop(n, (), body)
 
     def shared(self, n: Index, moved: Index, body: Callable[[Index, Any], None]) -> None:
-        """The same on several threads; each moves so many numbers."""
+        """Run `body(i, ())` for `i` from 0 to `n` on several threads; each moves so many numbers."""
         b = self.b
 
         def share(begin: Index, end: Index) -> None:
@@ -305,7 +300,7 @@ class Blocks(Shape):
         if self.back is None:
             self.ranges(b.times(n, each), share, takes, inner)
             return
-        parallel(b.program, b.code, b.times(n, each), UNCUT, lambda i, j, _: share(i, j))
+        b.parallel(b.times(n, each), ONE_RANGE_EACH, lambda i, j, _: share(i, j))
 
     def takes(self, rows: Index) -> tuple[float, Index]:
         """The nanoseconds of a step along a panel, for so many rows, and how many steps there are."""
@@ -329,7 +324,7 @@ class Blocks(Shape):
         def one_round(r: Index, _: Any) -> None:
             k = b.times(r, self.deep)
             deep = b.smaller(self.deep, b.minus(self.depth, k))
-            adds = b.negation(b.is_same(r, 0)).value if not isinstance(r, int) else Value("i1", "false")
+            adds = b.const(False, "bool") if isinstance(r, int) else b.negation(b.is_same(r, 0))
             a = first(r, top, rows)
 
             def panel(p: Index, vectors: int) -> None:
@@ -338,12 +333,12 @@ class Blocks(Shape):
                 following, _ = second(*self.following(left, p, panels, r))
                 j = b.times(column, self.width)
                 c = self.address(out, b.plus(b.times(top, self.pitch), j), self.size)
-                more = [
-                    value(b.times(pitch, self.size)), value(deep), c, value(b.times(self.pitch, self.size)),
-                    value(b.minus(self.columns, j)), adds,
-                ]  # fmt: skip
+                more: Rest = (
+                    b.times(pitch, self.size), deep, c, b.times(self.pitch, self.size),
+                    b.minus(self.columns, j), adds,
+                )  # fmt: skip
                 is_new = self.first_pitch is not None and not self.by_panels
-                new = b.is_same(p, 0).value if is_new else None
+                new = b.is_same(p, 0) if is_new else None
                 self.stack_of_tiles((rows, vectors), a, data, following, new, more)
 
             last = b.is_same(b.plus(left, panels), self.panels)
@@ -383,7 +378,7 @@ class Blocks(Shape):
         data: Value,
         following: Value,
         new: Value | None,
-        more: list[Value],
+        more: Rest,
     ) -> None:
         """The tiles below each other in a panel, the tallest first: rows in all, and vectors in each.
 
@@ -398,13 +393,13 @@ class Blocks(Shape):
             part = b.times(b.rest(t, self.vectors), deep)
             ahead = self.address(following, part, LINE)
             if new is not None:
-                ahead = b.code.select(new, self.row(a, b.plus(i, height)), ahead)
+                ahead = b.select(new, self.row(a, b.plus(i, height)), ahead)
             args = [self.row(a, i), data, pitch, deep, here, out_pitch, columns, adds, ahead]
             if self.first_pitch is not None:
-                args.append(value(b.times(self.first_pitch, self.size)))
+                args.append(b.times(self.first_pitch, self.size))
             if self.lines is not None:
-                args += [integer(self.lines.run), integer(self.lines.gap * self.size)]
-            b.code.call(VOID, f"@{self.tile(height, vectors)}", args)
+                args += [self.lines.run, self.lines.gap * self.size]
+            b.invoke(self.tile(height, vectors), *args)
 
         whole = b.quotient(rows, self.height)
         self.each(whole, lambda t, _: tile(self.height, b.times(t, self.height), t))
@@ -423,10 +418,7 @@ class Blocks(Shape):
             taken = b.choose(fits, height, 0)
             at, rest = b.plus(at, taken), b.minus(rest, taken)
 
-    def tile(self, height: int, vectors: int) -> str:
-        """The name of the code of a tile."""
+    def tile(self, height: int, vectors: int) -> Tile:
+        """A shape of tile."""
         shape = Tile(self.machine, self.kind, height, vectors, self.first_pitch is None)
-        if self.lines is not None:
-            shape = replace(shape, pitch=self.lines.pitch, has_runs=True)
-        self.b.program.share(shape.name, shape.text)
-        return shape.name
+        return shape if self.lines is None else replace(shape, pitch=self.lines.pitch, has_runs=True)

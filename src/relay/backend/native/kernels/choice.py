@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import Any, cast
 
 from relay.backend.native.kernels.sums import Sums, Weight
-from relay.backend.native.loops.indices import Index
-from relay.backend.native.loops.loops import Loops
+from relay.backend.native.loops.builder import Builder
+from relay.backend.native.loops.nodes import Index
 from relay.ir.expr import Call, Constant, Expr
 from relay.ir.type import TensorType
 from relay.op.base import Operator
@@ -20,7 +20,7 @@ SMALL = ("int8", "uint8", "int16")
 
 
 def kernel_of(program: Any, call: Call) -> Product | WindowProduct | WeightProduct | None:
-    """What an operator says it is, if kernels compute that for its base types."""
+    """What an operator says it is, if kernels compute that for its dtypes."""
     op: Operator = call.attrs
     kernel = op.product() or op.weight_product() or op.window_product()
     if kernel is None:
@@ -32,9 +32,9 @@ def kernel_of(program: Any, call: Call) -> Product | WindowProduct | WeightProdu
     if any(d not in FLOATS for d in (dtype, *given)):
         return None
     if isinstance(kernel, WeightProduct):
-        from relay.backend.native.kernels.weight_gradients import is_turned_product
+        from relay.backend.native.kernels.weight_gradients import is_weight_product
 
-        return kernel if is_turned_product(kernel.convolution) else None
+        return kernel if is_weight_product(kernel.convolution) else None
     if isinstance(kernel, WindowProduct):
         from relay.backend.native.kernels.convolutions import is_convolved
 
@@ -55,7 +55,7 @@ def weight_of(program: Any, call: Call, place: int, e: Expr) -> Weight | None:
     return Weight(e) if is_matrix or isinstance(kernel, WindowProduct) else None
 
 
-def sums_of(b: Loops, call: Call, views: Sequence[Any], shapes: Sequence[Sequence[Index]]) -> Sums | None:
+def sums_of(b: Builder, call: Call, views: Sequence[Any], shapes: Sequence[Sequence[Index]]) -> Sums | None:
     """A call as kernels compute it; `shapes` are those of its results."""
     kernel = kernel_of(b.program, call)
     if kernel is None:
@@ -73,7 +73,7 @@ def sums_of(b: Loops, call: Call, views: Sequence[Any], shapes: Sequence[Sequenc
 
 
 def windows(
-    b: Loops, kernel: WindowProduct, views: Sequence[Any], sizes: Sequence[Index], dtype: str
+    b: Builder, kernel: WindowProduct, views: Sequence[Any], sizes: Sequence[Index], dtype: str
 ) -> Sums:
     """A convolution as the kernel computes it that is best at it."""
     from relay.backend.native.kernels.convolutions import Convolutions

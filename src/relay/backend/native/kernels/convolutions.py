@@ -8,16 +8,14 @@ from relay.backend.native.kernels.blocks import MOVE, Blocks, Factor, First, Sec
 from relay.backend.native.kernels.overlapped import Overlapped
 from relay.backend.native.kernels.packed_constants import Filters
 from relay.backend.native.kernels.packing import Packing
+from relay.backend.native.kernels.ranges import each, ranges
 from relay.backend.native.kernels.sums import Put, Sums, Weight
 from relay.backend.native.kernels.tile import PITCH
 from relay.backend.native.kernels.windows import AXES, Geometry, Windows
-from relay.backend.native.llvm.builder import POINTER, VOID, Value
 from relay.backend.native.llvm.machine import host
-from relay.backend.native.loops.indices import Index, value
-from relay.backend.native.loops.loops import Loops
+from relay.backend.native.loops.builder import Builder
+from relay.backend.native.loops.nodes import Index, Value
 from relay.backend.native.loops.views import View
-from relay.backend.native.loops.work_partition import each, ranges
-from relay.backend.native.memory.layout import TENSOR_DATA_OFFSET
 from relay.backend.native.memory.representation import SIZES, scalar
 from relay.ir.type import Dim, TensorType
 from relay.op.native import WindowProduct
@@ -28,8 +26,8 @@ MANY = 200
 """Filters from which on it does not matter that rows are packed before they are multiplied."""
 FEWEST = 8
 """Filters in a group for which tiles are worth it."""
-TURNED = 64
-"""Rows of a matrix that are turned at once: a few lines of the cache in each row of the result."""
+TRANSPOSED_ROWS = 64
+"""Rows of a matrix that are transposed at once: a few lines of the cache in each row of the result."""
 MOVED = 1.0
 """Nanoseconds for a number of a weight that is put where kernels read it."""
 
@@ -51,7 +49,7 @@ class Convolutions(Sums):
     """A call that is a convolution, or the transpose of one."""
 
     def __init__(
-        self, b: Loops, c: WindowProduct, views: Sequence[Any], sizes: Sequence[Index], dtype: str
+        self, b: Builder, c: WindowProduct, views: Sequence[Any], sizes: Sequence[Index], dtype: str
     ) -> None:
         """`sizes` and `dtype` are those of the result."""
         self.convolution = c
@@ -95,9 +93,9 @@ class Convolutions(Sums):
     def write(self, out: View, put: Put | None) -> None:
         """One group of channels after the other."""
         b, blocks = self.b, self.blocks
-        factor = Factor(self.data, self.x.dtype, turned=False)
+        factor = Factor(self.data, self.x.dtype, is_transposed=False)
         second = self.weight()
-        blocks.make_room(factor if self.is_product else None, second if isinstance(second, Factor) else None)
+        blocks.allocate(factor if self.is_product else None, second if isinstance(second, Factor) else None)
         reads = self.is_product or self.reads_in_place or self.overlapped is not None
         geometry = None if reads else self.geometry()
         whole = None if self.overlapped is None else self.overlapped.first(self)
@@ -126,8 +124,7 @@ class Convolutions(Sums):
         b = self.b
         if isinstance(self.y, Weight):
             packed = Filters(self.y.constant, self.sums, self.blocks.width, self.convolution, self.y.taps)
-            whole = b.program.constant(b.code, packed)
-            return b.code.load(POINTER, b.code.at(whole, TENSOR_DATA_OFFSET))
+            return b.data(b.constant(packed))
         return matrix_of(b, self.convolution, self.y, self.sums)
 
     def filters(self, weight: Value | Factor, group: Index) -> Second:
@@ -136,7 +133,7 @@ class Convolutions(Sums):
         if isinstance(weight, Factor):
             place = b.times(group, b.times(blocks.depth, blocks.columns))
             data = blocks.address(weight.data, place, SIZES[scalar(weight.dtype)])
-            return blocks.pack_second(Factor(data, weight.dtype, turned=False))
+            return blocks.pack_second(Factor(data, weight.dtype, is_transposed=False))
         place = b.times(group, b.times(b.times(blocks.panels, blocks.depth), blocks.width))
         return blocks.packed(blocks.address(weight, place, blocks.size))
 
@@ -155,20 +152,15 @@ class Convolutions(Sums):
         """Rows of what windows see of a group of channels, moved where tiles read them as they are needed."""
         b, blocks = self.b, self.blocks
         how = Windows(blocks.machine, self.x.dtype, blocks.kind, self.is_spread)
-        b.program.share(how.name, how.text)
         place = b.times(group, self.inputs)
         data = blocks.address(self.data, place, SIZES[scalar(self.x.dtype)])
 
         def first(r: Index, top: Index, rows: Index) -> Value:
-            to = b.code.room((ROWS + blocks.height) * PITCH * blocks.size)
+            to = b.stack((ROWS + blocks.height) * PITCH * blocks.size)
             begin = b.times(r, blocks.deep)
             count = b.smaller(blocks.deep, b.minus(blocks.depth, begin))
-            args = [data, to, geometry, *[value(n) for n in (top, rows, begin, count)]]
-            b.when(b.is_less(0, count), lambda: move(args))
+            b.when(b.is_less(0, count), lambda: b.invoke(how, data, to, geometry, top, rows, begin, count))
             return to
-
-        def move(args: Sequence[Value]) -> None:
-            b.code.call(VOID, f"@{how.name}", args)
 
         return first
 
@@ -208,28 +200,25 @@ class Convolutions(Sums):
             pitch=pitch,
             others=[step, together, self.inputs],
         )
-        words = whole.words()
-        p = b.code.room(8 * len(words))
-        for i, n in enumerate(words):
-            b.code.store(value(n), b.code.at(p, 8 * i))
-        return p
+        return b.write_words(whole.words())
 
 
-def matrix_of(b: Loops, c: WindowProduct, weight: View, dtype: str) -> Factor:
-    """Filters as a stack of matrices, one for each group: where they lie, or a copy of that base type."""
+def matrix_of(b: Builder, c: WindowProduct, weight: View, dtype: str) -> Factor:
+    """Filters as a stack of matrices, one for each group: where they lie, or a copy of that dtype."""
     spatial = SPATIAL[len(c.strides)]
     if c.groups == 1 and c.kernel_layout == spatial + c.channels and weight.data is not None:
-        return Factor(weight.data, weight.dtype, turned=False)
+        return Factor(weight.data, weight.dtype, is_transposed=False)
     axes = spatial.join(c.channels)
     first, *window, last = put_in(weight.sizes, c.kernel_layout, axes)
     inputs = b.quotient(first, c.groups) if c.is_transposed else first
     outputs = last if c.is_transposed else b.quotient(last, c.groups)
     sizes = [c.groups, *window, inputs, outputs]
-    room = b.room(dtype, sizes)
+    copy = b.room(dtype, sizes)
     if c.groups == 1 and c.kernel_layout == spatial + c.channels[::-1] and weight.data is not None:
-        assert room.data is not None
-        turn(b, weight.data, weight.dtype, room.data, dtype, (b.count(window), outputs, inputs))
-        return Factor(room.data, dtype, turned=False)
+        transpose_stack(
+            b, weight.data, weight.dtype, copy.buffer.data, dtype, (b.count(window), outputs, inputs)
+        )
+        return Factor(copy.buffer.data, dtype, is_transposed=False)
 
     def one(index: tuple[Index, ...]) -> None:
         g, *taps, channel, filter_ = index
@@ -238,40 +227,34 @@ def matrix_of(b: Loops, c: WindowProduct, weight: View, dtype: str) -> Factor:
         else:
             filter_ = b.plus(b.times(g, outputs), filter_)
         place = put_in([channel, *taps, filter_], axes, c.kernel_layout)
-        room.put(index, b.cast(weight.at(place), dtype))
+        copy.put(index, b.cast(weight.at(place), dtype))
 
     each(b, sizes, one, MOVED)
-    assert room.data is not None
-    return Factor(room.data, dtype, turned=False)
+    return Factor(copy.buffer.data, dtype, is_transposed=False)
 
 
-def turn(
-    b: Loops, source: Value, dtype: str, to: Value, kind: str, sizes: tuple[Index, Index, Index]
+def transpose_stack(
+    b: Builder, source: Value, dtype: str, to: Value, kind: str, sizes: tuple[Index, Index, Index]
 ) -> None:
-    """Turn each matrix of a stack: how many there are, and their rows and columns."""
+    """Transpose each matrix of a stack: how many there are, and their rows and columns."""
     count, rows, columns = sizes
-    how = Packing(host(), dtype, scalar(kind), turned=True)
-    b.program.share(how.name, how.text)
-    strips = b.quotient(b.plus(rows, TURNED - 1), TURNED)
+    how = Packing(host(), dtype, scalar(kind), is_transposed=True)
+    strips = b.quotient(b.plus(rows, TRANSPOSED_ROWS - 1), TRANSPOSED_ROWS)
     size, from_size = SIZES[scalar(kind)], SIZES[scalar(dtype)]
 
     def share(begin: Index, end: Index) -> None:
         def one(i: Index, _: Any) -> None:
             matrix, strip = b.unravelled(b.plus(begin, i), [count, strips])
-            top = b.times(strip, TURNED)
+            top = b.times(strip, TRANSPOSED_ROWS)
             place = b.plus(b.times(matrix, rows), top)
             whole = b.plus(b.times(matrix, b.times(rows, columns)), top)
-            args = [
-                b.code.at(source, value(b.times(place, b.times(columns, from_size)))),
-                value(b.times(columns, from_size)),
-                b.code.at(to, value(b.times(whole, size))),
-                value(b.times(rows, size)),
-                value(b.smaller(TURNED, b.minus(rows, top))),
-                value(columns),
-                value(0),
-            ]
-            b.code.call(VOID, f"@{how.name}", args)
+            pitch = b.times(columns, from_size)
+            left = b.smaller(TRANSPOSED_ROWS, b.minus(rows, top))
+            b.invoke(
+                how, b.address(source, b.times(place, pitch)), pitch, b.address(to, b.times(whole, size)),
+                b.times(rows, size), left, columns, 0,
+            )  # fmt: skip
 
         b.loop(b.minus(end, begin), (), one)
 
-    ranges(b, b.times(count, strips), share, MOVE, b.times(columns, TURNED))
+    ranges(b, b.times(count, strips), share, MOVE, b.times(columns, TRANSPOSED_ROWS))

@@ -10,14 +10,13 @@ from copy import copy
 from math import prod
 from typing import Any, cast
 
+from relay.backend.native.kernels.ranges import each
 from relay.backend.native.llvm.machine import host
-from relay.backend.native.loops.indices import Index
-from relay.backend.native.loops.lazy import Lazy
-from relay.backend.native.loops.loops import Loops
-from relay.backend.native.loops.scalars import Number
-from relay.backend.native.loops.space import VECTOR, below, in_lanes
+from relay.backend.native.loops.builder import Builder
+from relay.backend.native.loops.cost import COMPUTED_NANOSECONDS, COSTS, MOVED_NANOSECONDS, VECTOR_BYTES
+from relay.backend.native.loops.deferred import Deferred, below
+from relay.backend.native.loops.nodes import Index, Value
 from relay.backend.native.loops.views import View
-from relay.backend.native.loops.work_partition import COMPUTED, each, nanoseconds
 from relay.backend.native.memory.representation import SIZES, scalar
 from relay.ir.dtype import is_float
 from relay.op.native import WindowProduct
@@ -32,18 +31,16 @@ VECTORS = 2
 """Registers of channels at a time."""
 
 
-def depthwise(b: Loops, outs: Mapping[Lazy, View]) -> bool:
+def depthwise(b: Builder, outs: Mapping[Deferred, View]) -> bool:
     """Compute tensors if they are made of one depthwise convolution of their shape; else False."""
-    found = [
-        x for x in below(list(outs)) if isinstance(x, Lazy) and x.call.attrs.window_product() is not None
-    ]
+    found = [x for x in below(outs) if isinstance(x, Deferred) and x.call.attrs.window_product() is not None]
     if len(found) != 1 or any(x.sizes != found[0].sizes for x in outs) or not is_depthwise(found[0]):
         return False
     Strips(b, outs, found[0]).write()
     return True
 
 
-def is_depthwise(x: Lazy) -> bool:
+def is_depthwise(x: Deferred) -> bool:
     """Whether a convolution has one channel in each group, which come last, and rows of known length; filters
     are in the order of the channels of the result.
     """
@@ -63,7 +60,7 @@ def is_depthwise(x: Lazy) -> bool:
 class Strips:
     """The rows of the result in strips of neighbouring places."""
 
-    def __init__(self, b: Loops, outs: Mapping[Lazy, View], x: Lazy) -> None:
+    def __init__(self, b: Builder, outs: Mapping[Deferred, View], x: Deferred) -> None:
         """`x` is the convolution."""
         self.b = b
         self.outs = outs
@@ -77,7 +74,7 @@ class Strips:
         self.weight = copy(weight)
         self.weight.sizes = [*self.taps, self.filters]
         self.sums = sum_type(x.dtype, self.data.dtype, weight.dtype)
-        self.lanes = VECTORS * VECTOR // SIZES[scalar(self.sums)]
+        self.lanes = VECTORS * VECTOR_BYTES // SIZES[scalar(self.sums)]
         while self.lanes >= 2 * self.filters and self.lanes > 1:
             self.lanes //= 2
         self.share = self.filters
@@ -87,7 +84,8 @@ class Strips:
     def write(self) -> None:
         """The loops over the rows, for some channels after the other where rows are few."""
         b, rows = self.b, self.x.sizes[:-2]
-        takes = nanoseconds(below(list(self.outs))) + COMPUTED * prod(self.taps)
+        costs = [COSTS.get(x.call.attrs.name, 1) for x in below(self.outs) if isinstance(x, Deferred)]
+        takes = MOVED_NANOSECONDS + COMPUTED_NANOSECONDS * (sum(costs) + prod(self.taps))
         parts = self.parts(b.count(rows))
         self.share = self.filters // parts
 
@@ -144,8 +142,8 @@ class Strips:
         """Some places of a row from `first` on."""
         b = self.b
 
-        def channels(i: Index, _: Any) -> tuple[()]:
-            i = b.plus(i, self.begin)
+        def channels(index: tuple[Index, ...], _: Any) -> None:
+            i = b.plus(index[0], self.begin)
             sums = b.fold(
                 self.counts, [b.const(0, self.sums)] * count, lambda k, t: self.tap(front, first, i, k, t)
             )
@@ -155,14 +153,12 @@ class Strips:
             found = [(out, place, x.at(place)) for place in places for x, out in self.outs.items()]
             for out, place, x in found:
                 out.put(place, x)
-            return ()
 
-        with b.code.in_lanes(self.lanes):
-            in_lanes(b, self.share, (), channels)
+        b.for_each([self.share], (), channels, any_order=True, lanes=self.lanes)
 
     def tap(
-        self, front: Sequence[Index], first: Index, i: Index, k: Sequence[Index], totals: Sequence[Number]
-    ) -> Sequence[Number]:
+        self, front: Sequence[Index], first: Index, i: Index, k: Sequence[Index], totals: Sequence[Value]
+    ) -> Sequence[Value]:
         """The sums of some places with the taps of a row of the window more."""
         b, c = self.b, self.window
         taps = [b.plus(x, y) for x, y in zip(k, self.firsts, strict=True)]
@@ -178,10 +174,9 @@ class Strips:
                 found[j] = self.added(total, self.data.at([front[0], *at, place, channel]), weight)
         return found
 
-    def added(self, total: Number, x: Number, weight: Number) -> Number:
+    def added(self, total: Value, x: Value, weight: Value) -> Value:
         """`total + x * weight`, rounded once where the machine can."""
         b = self.b
         if not is_float(self.sums):
             return times_added(b, total, x, weight)
-        factors = [b.cast(n, self.sums).value for n in (x, weight)]
-        return Number(self.sums, b.code.intrinsic("fmuladd", *factors, total.value))
+        return b.function("fmuladd", b.cast(x, self.sums), b.cast(weight, self.sums), total)

@@ -28,14 +28,14 @@ class FilterTransform:
     kind: str
     size: int
     width: int
-    is_turned: bool
+    is_reversed: bool
     """Whether the last tap comes first."""
 
     @property
     def name(self) -> str:
         """Of its code."""
-        turned = "turned." if self.is_turned else ""
-        return f"relay.filters.{turned}{self.size}.{self.width}.{self.kind}"
+        reversed_ = "reversed." if self.is_reversed else ""
+        return f"relay.filters.{reversed_}{self.size}.{self.width}.{self.kind}"
 
     def text(self) -> str:
         """The code."""
@@ -81,7 +81,7 @@ class Writing:
         code, n = self.code, self.how.size + TAPS - 1
         taps: list[Value] = []
         for k in range(TAPS * TAPS):
-            tap = TAPS * TAPS - 1 - k if self.how.is_turned else k
+            tap = TAPS * TAPS - 1 - k if self.how.is_reversed else k
             row = code.op("add", code.op("mul", self.channels, integer(tap)), channel)
             at = code.op("add", code.op("mul", row, self.filters), filter_)
             taps.append(code.load(self.vector, self.place(self.source, at), f", align {self.bytes}"))

@@ -6,13 +6,12 @@ from typing import Any
 
 from relay.backend.native.kernels.blocks import Blocks, Factor
 from relay.backend.native.kernels.packed_constants import Panels
+from relay.backend.native.kernels.ranges import ranges_with_buffer
 from relay.backend.native.kernels.sums import Put, Sums, Weight
-from relay.backend.native.llvm.builder import POINTER, Value
-from relay.backend.native.loops.indices import Index
-from relay.backend.native.loops.loops import Loops
+from relay.backend.native.loops.builder import Builder
+from relay.backend.native.loops.nodes import Index, Value
+from relay.backend.native.loops.parallelize import ENOUGH_PIECES
 from relay.backend.native.loops.views import View
-from relay.backend.native.loops.work_partition import PIECES, with_room
-from relay.backend.native.memory.layout import TENSOR_DATA_OFFSET
 from relay.backend.native.memory.representation import SIZES, scalar
 from relay.op.native import Product
 from relay.op.nn.loops import sum_type
@@ -27,7 +26,7 @@ class Matrices(Sums):
     """A call that is a product, of matrices or of stacks of them."""
 
     def __init__(
-        self, b: Loops, product: Product, views: Sequence[Any], sizes: Sequence[Index], dtype: str
+        self, b: Builder, product: Product, views: Sequence[Any], sizes: Sequence[Index], dtype: str
     ) -> None:
         """`sizes` and `dtype` are those of the result."""
         self.product = product
@@ -59,9 +58,7 @@ class Matrices(Sums):
         if not isinstance(self.y, Weight):
             return None
         panels = Panels(self.y.constant, self.sums, self.blocks.width, self.product.transpose_b)
-        b = self.b
-        whole = b.program.constant(b.code, panels)
-        return b.code.load(POINTER, b.code.at(whole, TENSOR_DATA_OFFSET))
+        return self.b.data(self.b.constant(panels))
 
     def write(self, out: View, put: Put | None) -> None:
         """The matrices of a stack one after the other, or several at a time."""
@@ -71,7 +68,7 @@ class Matrices(Sums):
         if self.are_several():
             self.several(x, y, lambda index: self.one(index, packed, out, put))
             return
-        self.blocks.make_room(None if self.reads_in_place else x, y)
+        self.blocks.allocate(None if self.reads_in_place else x, y)
         b.nest(self.stack, lambda index: self.one(index, packed, out, put))
 
     def are_several(self) -> bool:
@@ -79,12 +76,12 @@ class Matrices(Sums):
         takes, steps = self.blocks.takes(self.blocks.rows)
         steps = self.b.times(steps, self.blocks.panels)
         is_long = isinstance(steps, int) and takes * steps > LONG
-        return prod([d for d in self.stack if isinstance(d, int)]) >= (PIECES if is_long else SEVERAL)
+        return prod([d for d in self.stack if isinstance(d, int)]) >= (ENOUGH_PIECES if is_long else SEVERAL)
 
     def several(self, x: Factor, y: Factor | None, body: Callable[[Sequence[Index]], None]) -> None:
-        """Run `body(index)` for the matrices of a stack, which threads share: each has room for one."""
+        """Run `body(index)` for the matrices of a stack, which threads share: each has buffers for one."""
         b, blocks = self.b, self.blocks
-        first, second = blocks.rooms(x, y)
+        first, second = blocks.buffer_sizes(x, y)
         blocks.is_shared = False
         whole = b.plus(first, second)
 
@@ -94,7 +91,8 @@ class Matrices(Sums):
             b.loop(b.minus(end, begin), (), lambda i, _: body(b.unravelled(b.plus(begin, i), self.stack)))
 
         takes, steps = blocks.takes(blocks.rows)
-        with_room(b, b.count(self.stack), share, (self.sums, whole), takes, b.times(steps, blocks.panels))
+        inner = b.times(steps, blocks.panels)
+        ranges_with_buffer(b, b.count(self.stack), share, (self.sums, whole), takes, inner)
 
     def one(self, stack: Sequence[Index], packed: Value | None, out: View, put: Put | None) -> None:
         """One matrix of a stack."""
@@ -117,11 +115,11 @@ class Matrices(Sums):
             first, second, to, None if put is None else self.tail(stack, self.row_sizes, put, blocks.unit)
         )
 
-    def factor(self, x: Any, turned: bool, stack: Sequence[Index]) -> Factor:
+    def factor(self, x: Any, is_transposed: bool, stack: Sequence[Index]) -> Factor:
         """An operand's matrix at a place in the stack."""
         b = self.b
         if self.is_flat or len(x.sizes) <= 2 or not stack:
-            return Factor(x.data, x.dtype, turned)
+            return Factor(x.data, x.dtype, is_transposed)
         own = x.sizes[:-2]
         place = b.times(b.position(b.stretched(stack, own), own), b.count(x.sizes[-2:]))
-        return Factor(self.blocks.address(x.data, place, SIZES[scalar(x.dtype)]), x.dtype, turned)
+        return Factor(self.blocks.address(x.data, place, SIZES[scalar(x.dtype)]), x.dtype, is_transposed)

@@ -4,16 +4,17 @@ The data is copied once with zeros around it.  What a window sees on a line of t
 the next window begins a few numbers later.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from relay.backend.native.kernels.block_shape import LONGEST, Lines
 from relay.backend.native.kernels.blocks import MOVE, First
 from relay.backend.native.kernels.packing import Packing
-from relay.backend.native.llvm.builder import VOID, Value, integer
-from relay.backend.native.loops.indices import Index, value
-from relay.backend.native.loops.scalars import Number
-from relay.backend.native.loops.work_partition import ranges
+from relay.backend.native.kernels.ranges import ranges
+from relay.backend.native.llvm.builder import Code
+from relay.backend.native.llvm.builder import Value as Register
+from relay.backend.native.loops.nodes import Index, Value
 from relay.backend.native.memory.representation import SIZES, scalar
 
 if TYPE_CHECKING:
@@ -21,6 +22,18 @@ if TYPE_CHECKING:
 
 NARROWEST = 8
 """Numbers from one window to the next, at most: rows that are further apart are as quickly moved."""
+
+
+@dataclass(frozen=True)
+class Clear:
+    """Zeros in memory: where, and how many bytes."""
+
+    name = "clear"
+
+    def emit(self, code: Code, args: Sequence[Register]) -> None:
+        """A call of the C library, which LLVM knows."""
+        to, size = args
+        code.do(f"call void @llvm.memset.p0.i64({to}, i8 0, {size}, i1 false)")
 
 
 @dataclass(frozen=True)
@@ -71,20 +84,15 @@ class Overlapped:
         """The data with zeros around it."""
         b, (images, height, width) = k.b, self.sizes
         row = b.times(width, k.inputs)
-        to = b.room(k.blocks.dtype, [images * height, row]).data
-        assert to is not None
-        how = Packing(k.blocks.machine, k.x.dtype, k.blocks.kind, turned=False)
-        b.program.share(how.name, how.text)
-        b.program.declare("declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)")
+        to = b.room(k.blocks.dtype, [images * height, row]).buffer.data
+        how = Packing(k.blocks.machine, k.x.dtype, k.blocks.kind, is_transposed=False)
 
         def one(i: Index) -> None:
             image, y = b.unravelled(i, [images, height])
             at = k.blocks.address(to, b.times(i, row), k.blocks.size)
-            size = value(b.times(row, k.blocks.size))
-            b.code.do(f"call void @llvm.memset.p0.i64({at}, i8 0, {size}, i1 false)")
+            b.inline(Clear(), at, b.times(row, k.blocks.size))
             y = b.minus(y, self.before[0])
-            is_there = b.code.compare("icmp ult", value(y), value(k.x.sizes[1]))
-            b.when(Number("bool", is_there), lambda: self.line_copied(k, how.name, (image, y), at))
+            b.when(b.is_within(y, k.x.sizes[1]), lambda: self.copy_line(k, how, (image, y), at))
 
         def share(begin: Index, end: Index) -> None:
             b.loop(b.minus(end, begin), (), lambda i, _: one(b.plus(begin, i)))
@@ -92,13 +100,12 @@ class Overlapped:
         ranges(b, images * height, share, MOVE, row)
         return to
 
-    def line_copied(self, k: "Convolutions", move: str, line: tuple[Index, Index], to: Value) -> None:
-        """A line of an image, as far as windows see it."""
+    def copy_line(self, k: "Convolutions", how: Packing, line: tuple[Index, Index], to: Value) -> None:
+        """Copy a line of an image, as far as windows see it."""
         b, left = k.b, self.before[1]
         _, high, wide, channels = k.x.sizes
         place = b.times(b.plus(b.times(line[0], high), line[1]), b.times(wide, channels))
         count = b.times(b.smaller(wide, max(self.sizes[2] - left, 0)), channels)
         source = k.blocks.address(k.data, place, SIZES[scalar(k.x.dtype)])
         to = k.blocks.address(to, b.times(left, channels), k.blocks.size)
-        args = [source, integer(0), to, *[integer(n) for n in (0, 1)], value(count), integer(0)]
-        b.code.call(VOID, f"@{move}", args)
+        b.invoke(how, source, 0, to, 0, 1, count, 0)

@@ -60,12 +60,12 @@ class Packed:
 class Panels(Packed):
     """A constant matrix."""
 
-    turned: bool
+    is_transposed: bool
     """Whether its rows are the columns of the product."""
 
     def rows(self) -> Any:
         matrix = self.weight.value
-        rows = matrix.T if self.turned else matrix
+        rows = matrix.T if self.is_transposed else matrix
         return (paired(rows) if self.dtype == "int32" else rows)[None]
 
 
@@ -90,14 +90,14 @@ class FilterPoints(Packed):
     """Where the taps, the channels and the filters are among the axes."""
     size: int
     """That of the tiles."""
-    is_turned: bool
+    is_reversed: bool
     """Whether the last tap comes first."""
 
     def rows(self) -> Any:
         from relay.backend.native.kernels.transforms import filter_points
 
         ordered = self.weight.value.transpose(self.order)
-        return filter_points(ordered[::-1, ::-1] if self.is_turned else ordered, self.size)
+        return filter_points(ordered[::-1, ::-1] if self.is_reversed else ordered, self.size)
 
     @property
     def value(self) -> Any:

@@ -1,4 +1,4 @@
-"""Matrices moved to where kernels read them in order: rows copied to another pitch, or turned into columns.
+"""Matrices moved to where kernels read them in order: rows copied to another pitch, or written as columns.
 
 Both functions are `(from, from_pitch, to, to_pitch, rows, columns, filled)`, pitches in bytes; numbers are
 converted on the way, and each row that is written has zeros up to `filled` numbers if that is more.
@@ -16,17 +16,17 @@ from relay.backend.native.memory.tensors import loop
 
 @dataclass(frozen=True)
 class Packing:
-    """A way of moving a matrix: its base type, the LLVM type to convert to, and whether it is turned."""
+    """A way of moving a matrix: its dtype, the LLVM type to convert to, and whether it is transposed."""
 
     machine: Machine
     dtype: str
     kind: str
-    turned: bool
+    is_transposed: bool
 
     @property
     def name(self) -> str:
         """Of its code."""
-        return f"relay.pack.{'turned' if self.turned else 'rows'}.{self.dtype}.{self.kind}"
+        return f"relay.pack.{'transposed' if self.is_transposed else 'rows'}.{self.dtype}.{self.kind}"
 
     def text(self) -> str:
         """The code."""
@@ -55,8 +55,8 @@ class Moving:
 
     def text(self) -> str:
         """The whole function."""
-        if self.packing.turned:
-            self.turned()
+        if self.packing.is_transposed:
+            self.transposed()
         else:
             self.each(integer(0), self.rows, self.copied)
         self.code.do("ret void")
@@ -113,7 +113,7 @@ class Moving:
         self.each(whole, self.columns, lambda j: self.write(self.read(i, j, 1), i, j))
         self.fill(i, self.columns)
 
-    def turned(self) -> None:
+    def transposed(self) -> None:
         """All rows, by square blocks; what these leave over number by number."""
         none, n = integer(0), self.lanes
         rows, columns = self.whole(self.rows), self.whole(self.full)

@@ -12,9 +12,8 @@ from typing import Any
 
 from relay.backend.native.kernels.convolutions import Convolutions
 from relay.backend.native.kernels.sums import LANES, Put, Sums, Taps, Weight
-from relay.backend.native.loops.indices import Index
-from relay.backend.native.loops.loops import Loops
-from relay.backend.native.loops.scalars import Number
+from relay.backend.native.loops.builder import Builder
+from relay.backend.native.loops.nodes import Index, Value
 from relay.backend.native.loops.views import View
 from relay.op.native import WindowProduct
 from relay.op.nn.layout import SPATIAL
@@ -40,7 +39,7 @@ class SomeTaps:
 
     data = None
 
-    def __init__(self, b: Loops, weight: View, taps: Sequence[Taps | None]) -> None:
+    def __init__(self, b: Builder, weight: View, taps: Sequence[Taps | None]) -> None:
         """`taps` are those of each axis that are left, None for all that there is."""
         self.b = b
         self.weight = weight
@@ -48,7 +47,7 @@ class SomeTaps:
         self.dtype = weight.dtype
         self.sizes = [d if t is None else t.count for d, t in zip(weight.sizes, taps, strict=True)]
 
-    def at(self, index: Sequence[Index]) -> Number:
+    def at(self, index: Sequence[Index]) -> Value:
         """The number at an index."""
         b = self.b
         places = [
@@ -68,7 +67,7 @@ class Phases(Sums):
     """A call that is the transpose of a convolution with strides."""
 
     def __init__(
-        self, b: Loops, c: WindowProduct, views: Sequence[Any], sizes: Sequence[Index], dtype: str
+        self, b: Builder, c: WindowProduct, views: Sequence[Any], sizes: Sequence[Index], dtype: str
     ) -> None:
         """`sizes` and `dtype` are those of the result."""
         self.convolution = c
@@ -112,17 +111,17 @@ class Phases(Sums):
             dilation=tuple([p.step for p in several]),
         )
         whole = [self.sizes[0], *sizes, self.sizes[-1]]
-        room = b.room(self.sums, whole)
+        part_sums = b.room(self.sums, whole)
 
         def move(index: Sequence[Index]) -> None:
             batch, *places, channel = index
             there = [b.plus(p.first, b.times(i, s)) for i, (p, s) in zip(places, steps, strict=True)]
-            out.put([batch, *there, channel], room.at(index))
+            out.put([batch, *there, channel], part_sums.at(index))
             if put is not None:
                 put([batch, *there, channel])
 
         views = (self.x, self.some([p.taps for p in several]))
-        Convolutions(b, part, views, whole, self.sums).run(room, move, self.lanes or LANES)
+        Convolutions(b, part, views, whole, self.sums).run(part_sums, move, self.lanes or LANES)
 
     def some(self, taps: Sequence[Taps]) -> SomeTaps | Weight:
         """The weight with some taps along each axis."""

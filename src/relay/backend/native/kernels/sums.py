@@ -5,11 +5,8 @@ from math import gcd
 from typing import Any, ClassVar, cast
 
 from relay.backend.native.kernels.packed_constants import Taps as Taps
-from relay.backend.native.llvm.vectors import OneByOne, Run
-from relay.backend.native.loops.indices import Index
-from relay.backend.native.loops.loops import Loops
-from relay.backend.native.loops.scalars import Number
-from relay.backend.native.loops.space import Axes, in_lanes
+from relay.backend.native.loops.builder import Builder
+from relay.backend.native.loops.nodes import Index, Value
 from relay.backend.native.loops.views import View, new_output
 from relay.ir.expr import Constant
 from relay.ir.type import TensorType
@@ -39,16 +36,16 @@ class Weight:
 
 
 class Narrowed:
-    """Sums as numbers of a shorter base type."""
+    """Sums as numbers of a shorter dtype."""
 
-    def __init__(self, b: Loops, sums: View, dtype: str) -> None:
+    def __init__(self, b: Builder, sums: View, dtype: str) -> None:
         """`sums` holds them."""
         self.b = b
         self.sums = sums
         self.dtype = dtype
         self.sizes = sums.sizes
 
-    def at(self, index: Sequence[Index]) -> Number:
+    def at(self, index: Sequence[Index]) -> Value:
         """The number at an index."""
         return self.b.cast(self.sums.at(index), self.dtype)
 
@@ -56,18 +53,18 @@ class Narrowed:
 class Sums:
     """A call whose result is sums of products."""
 
-    def __init__(self, b: Loops, sizes: Sequence[Index], dtype: str, sums: str) -> None:
-        """`sizes` and `dtype` are those of the result, `sums` the base type to add up in."""
+    def __init__(self, b: Builder, sizes: Sequence[Index], dtype: str, sums: str) -> None:
+        """`sizes` and `dtype` are those of the result, `sums` the dtype to add up in."""
         self.b = b
         self.sizes = list(sizes)
         self.dtype = dtype
         self.sums = sums
         self.lanes = 0
-        self.axes: Sequence[Axes] = ()
+        self.merges_rows = False
 
     @property
     def is_in_place(self) -> bool:
-        """Whether sums have the base type of the result."""
+        """Whether sums have the dtype of the result."""
         return self.sums == self.dtype
 
     def whole(self, t: TensorType) -> View:
@@ -86,16 +83,17 @@ class Sums:
         """The result, read where its sums are."""
         return sums if self.is_in_place else Narrowed(self.b, sums, self.dtype)
 
-    def run(self, out: View, put: Put | None, lanes: int = 0, axes: Sequence[Axes] = ()) -> None:
-        """Write the sums to `out`; `put(index)` follows for each element, or for `lanes` of them.  What
-        it reads and writes goes through those of `axes` together that are joined.
+    def run(self, out: View, put: Put | None, lanes: int = 0, merges_rows: bool = False) -> None:
+        """Write the sums to `out`; `put(index)` follows for each element, or for `lanes` of them.  With
+        `merges_rows` the last axis of the rows that has several places counts through those before it too,
+        which are at 0: what is read and written lies at the same place in memory.
         """
-        self.lanes, self.axes = lanes, axes
-        with self.b.code.rolled():
+        self.lanes, self.merges_rows = lanes, merges_rows
+        with self.b.rolled():
             self.write(out, put)
 
     def write(self, out: View, put: Put | None) -> None:
-        """The same."""
+        """Write the sums to `out`, part by part; `put` follows each."""
         raise AssertionError(f"{type(self).__name__} does not say how it is computed")
 
     def tail(
@@ -119,33 +117,24 @@ class Sums:
 
     def row(self, i: Index, sizes: Sequence[Index]) -> list[Index]:
         """The index of a row."""
-        if [a for g in self.axes[:-1] for a in g.axes] != list(range(len(sizes))):
+        if not self.merges_rows or len(sizes) != len(self.sizes) - 1:
             return self.b.unravelled(i, sizes)
         found: list[Index] = [0] * len(sizes)
-        places = self.b.unravelled(i, [g.count(self.b, sizes) for g in self.axes[:-1]])
-        for g, place in zip(self.axes[:-1], places, strict=True):
-            found[g.at] = place
+        longer = [a for a, d in enumerate(sizes) if d != 1]
+        if longer:
+            found[longer[-1]] = i
         return found
 
     def along(self, n: Index, unit: int, body: Callable[[Index], None]) -> None:
         """Run `body(i)` for `i` from 0 to `n`, a multiple of `unit`, several at a time if that can be."""
-        b, code = self.b, self.b.code
+        b, lanes = self.b, gcd(unit, self.lanes)
 
-        def one(i: Index, _: Any) -> tuple[()]:
-            body(i)
-            return ()
+        def one(index: tuple[Index, ...], _: Any) -> None:
+            body(index[0])
 
-        lanes = gcd(unit, self.lanes)
-        mark = b.mark()
-        try:
-            if lanes >= LANES:
-                with code.in_lanes(lanes):
-                    b.loop(b.quotient(n, lanes), (), lambda i, _: one(Run(code, b.times(i, lanes), 1), ()))
-                return
-            if self.lanes > 1:
-                with code.in_lanes(min(LANES, self.lanes)):
-                    in_lanes(b, n, (), one)
-                return
-        except OneByOne:
-            b.rewind(mark)
-        b.loop(n, (), one)
+        if lanes >= LANES:
+            b.for_each([n], (), one, any_order=True, lanes=lanes, is_whole=True)
+        elif self.lanes > 1:
+            b.for_each([n], (), one, any_order=True, lanes=min(LANES, self.lanes))
+        else:
+            b.for_each([n], (), one)

@@ -1,7 +1,7 @@
 """Cotangents of the weights of convolutions as products of matrices.
 
 The rows are the taps and channels of the weight, the columns are filters, and what is summed are the places
-of the result: blocks of what windows see there are moved together and turned.
+of the result: blocks of what windows see there are moved together and transposed.
 """
 
 from collections.abc import Sequence
@@ -14,9 +14,8 @@ from relay.backend.native.kernels.convolutions import Convolutions
 from relay.backend.native.kernels.sums import Put, Sums
 from relay.backend.native.kernels.tile import DEEPEST, PITCH
 from relay.backend.native.kernels.windows import Windows
-from relay.backend.native.llvm.builder import VOID, Value
-from relay.backend.native.loops.indices import Index, value
-from relay.backend.native.loops.loops import Loops
+from relay.backend.native.loops.builder import Builder
+from relay.backend.native.loops.nodes import Index, Value
 from relay.backend.native.loops.views import View
 from relay.op.native import WindowProduct
 from relay.op.nn.layout import SPATIAL
@@ -26,7 +25,7 @@ FEW = 4
 """Pieces of work that are enough: each goes through all places."""
 
 
-def is_turned_product(c: WindowProduct) -> bool:
+def is_weight_product(c: WindowProduct) -> bool:
     """Whether the kernel computes the cotangent of a weight: there is one group, and channels come last."""
     axes = SPATIAL[len(c.strides)]
     layouts = f"N{axes}C", f"N{axes}C", f"{axes}IO"
@@ -45,7 +44,7 @@ class WeightGradients(Sums):
     """A call that is the cotangent of a convolution's weight."""
 
     def __init__(
-        self, b: Loops, c: WindowProduct, views: Sequence[Any], sizes: Sequence[Index], dtype: str
+        self, b: Builder, c: WindowProduct, views: Sequence[Any], sizes: Sequence[Index], dtype: str
     ) -> None:
         """`sizes` and `dtype` are those of the weight."""
         self.grad: View = views[0]
@@ -61,8 +60,8 @@ class WeightGradients(Sums):
         """Block by block."""
         assert self.grad.data is not None
         assert out.data is not None
-        grad = Factor(self.grad.data, self.grad.dtype, turned=False)
-        self.blocks.make_room(None, grad)
+        grad = Factor(self.grad.data, self.grad.dtype, is_transposed=False)
+        self.blocks.allocate(None, grad)
         first, second = self.seen_by(self.forward.geometry()), self.blocks.pack_second(grad)
         tail = None if put is None else self.tail((), self.sizes[:-1], put, self.blocks.unit)
         self.blocks.multiply(first, second, out.data, tail)
@@ -71,18 +70,17 @@ class WeightGradients(Sums):
         """Rows of what each tap sees of a channel at the places of a round."""
         b, blocks = self.b, self.blocks
         how = Windows(blocks.machine, self.data.dtype, blocks.kind, is_spread=False)
-        b.program.share(how.name, how.text)
 
         def first(r: Index, top: Index, rows: Index) -> Value:
-            seen = b.code.room(DEEPEST * PITCH * blocks.size)
-            to = b.code.room((ROWS + blocks.height) * PITCH * blocks.size)
+            seen = b.stack(DEEPEST * PITCH * blocks.size)
+            to = b.stack((ROWS + blocks.height) * PITCH * blocks.size)
             begin = b.times(r, blocks.deep)
             places = b.smaller(blocks.deep, b.minus(blocks.depth, begin))
-            args = [self.forward.data, seen, geometry, *[value(n) for n in (begin, places, top, rows)]]
 
             def move() -> None:
-                b.code.call(VOID, f"@{how.name}", args)
-                blocks.pack(Factor(seen, self.sums, turned=True), 0, PITCH, to, PITCH, (places, rows), 0)
+                b.invoke(how, self.forward.data, seen, geometry, begin, places, top, rows)
+                what = Factor(seen, self.sums, is_transposed=True)
+                blocks.pack(what, 0, PITCH, to, PITCH, (places, rows), 0)
 
             b.when(b.is_less(0, places), move)
             return to

@@ -12,15 +12,13 @@ from relay.backend.native.kernels.blocks import MOVE, SUM, Blocks
 from relay.backend.native.kernels.convolutions import matrix_of
 from relay.backend.native.kernels.filters import TAPS, FilterTransform
 from relay.backend.native.kernels.packed_constants import FilterPoints
+from relay.backend.native.kernels.ranges import ranges
 from relay.backend.native.kernels.sums import Put, Sums, Weight
 from relay.backend.native.kernels.tile import PITCH
 from relay.backend.native.kernels.transforms import PAIRS, Transform
-from relay.backend.native.llvm.builder import POINTER, VOID, Value
-from relay.backend.native.loops.indices import Index, value
-from relay.backend.native.loops.loops import Loops
+from relay.backend.native.loops.builder import Builder
+from relay.backend.native.loops.nodes import Index, Value
 from relay.backend.native.loops.views import View
-from relay.backend.native.loops.work_partition import ranges
-from relay.backend.native.memory.layout import TENSOR_DATA_OFFSET
 from relay.op.native import WindowProduct
 from relay.op.nn.layout import SPATIAL
 
@@ -74,7 +72,7 @@ class Winograd(Sums):
 
     def __init__(
         self,
-        b: Loops,
+        b: Builder,
         c: WindowProduct,
         views: Sequence[Any],
         sizes: Sequence[Index],
@@ -139,11 +137,9 @@ class Winograd(Sums):
         _, height, width, channels = tensor.sizes
         place = b.times(channels, self.blocks.size)
         row = b.times(place, width)
-        words = [b.times(row, height), row, place, height, width, *self.grid[1:], *padding, point, tile]
-        p = b.code.room(8 * len(words))
-        for i, n in enumerate(words):
-            b.code.store(value(n), b.code.at(p, 8 * i))
-        return p
+        return b.write_words(
+            [b.times(row, height), row, place, height, width, *self.grid[1:], *padding, point, tile]
+        )
 
     # --- the computation ---
 
@@ -156,13 +152,13 @@ class Winograd(Sums):
         filters = self.filters()
 
         def block(top: Index, tiles: Index, left: Index, panels: Index) -> None:
-            points = b.code.room(self.points * self.point)
-            products = b.code.room(self.points * self.product)
+            points = b.stack(self.points * self.point)
+            products = b.stack(self.points * self.product)
 
             def move(r: Index, _: Any) -> None:
                 begin = b.times(r, blocks.deep)
                 count = b.smaller(blocks.deep, b.minus(self.channels, begin))
-                to = b.code.at(points, value(b.times(r, self.round)))
+                to = b.address(points, b.times(r, self.round))
                 self.transform(of_data, self.data(self.x), to, (top, tiles), (begin, count))
 
             def group(g: Index, _: Any) -> None:
@@ -195,28 +191,24 @@ class Winograd(Sums):
         packed = FilterPoints(
             self.y.constant, self.sums, self.blocks.width, order, self.size, c.is_transposed
         )
-        whole = b.program.constant(b.code, packed)
-        return b.code.load(POINTER, b.code.at(whole, TENSOR_DATA_OFFSET))
+        return b.data(b.constant(packed))
 
     def transformed(self, weight: View) -> Value:
         """The points of filters that the program computes, in memory."""
         b, c, blocks = self.b, self.convolution, self.blocks
         how = FilterTransform(blocks.machine, blocks.kind, self.size, blocks.width, c.is_transposed)
-        b.program.share(how.name, how.text)
         count = self.points * known(blocks.panels) * known(self.channels) * blocks.width
         to, source = self.data(b.room(self.sums, [count])), matrix_of(b, c, weight, self.sums).data
-        sizes = [value(self.channels), value(self.sizes[-1])]
 
         def share(begin: Index, end: Index) -> None:
-            args = [source, to, *sizes, value(begin), value(b.minus(end, begin))]
-            b.code.call(VOID, f"@{how.name}", args)
+            b.invoke(how, source, to, self.channels, self.sizes[-1], begin, b.minus(end, begin))
 
         ranges(b, self.channels, share, MOVE, self.points * known(self.sizes[-1]))
         return to
 
     @property
     def before(self) -> list[int]:
-        """Places of padding before the data; the transpose of a convolution is one of turned filters."""
+        """Places of padding before the data; the transpose of a convolution is one of reversed filters."""
         c = self.convolution
         return [TAPS - 1 - n if c.is_transposed else n for n in c.before]
 
@@ -230,11 +222,8 @@ class Winograd(Sums):
         of_data: bool = True,
     ) -> None:
         """Transform some channels of some tiles."""
-        b = self.b
         how = Transform(self.blocks.machine, self.blocks.kind, self.size, of_data)
-        b.program.share(how.name, how.text)
-        args = [source, to, shape, *[value(n) for n in (*tiles, *channels)]]
-        b.code.call(VOID, f"@{how.name}", args)
+        self.b.invoke(how, source, to, shape, *tiles, *channels)
 
     def multiply(
         self, points: Value, filters: Value, products: Value, tiles: Index, panels: tuple[Index, Index]
@@ -246,7 +235,7 @@ class Winograd(Sums):
         def one(p: Index, _: Any) -> None:
             def first(r: Index, top: Index, rows: Index) -> Value:
                 place = b.plus(b.times(p, self.point), b.times(r, self.round))
-                return b.code.at(points, value(place))
+                return b.address(points, place)
 
             def second(panel: Index, k: Index) -> tuple[Value, Index]:
                 is_over = b.negation(b.is_less(panel, b.plus(left, count)))
@@ -256,7 +245,7 @@ class Winograd(Sums):
                 return blocks.address(filters, b.times(row, blocks.width), blocks.size), blocks.width
 
             shift = b.times(left, blocks.width * blocks.size)
-            to = b.code.at(products, value(b.minus(b.times(p, self.product), shift)))
+            to = b.address(products, b.minus(b.times(p, self.product), shift))
             blocks.block(first, second, to, (0, tiles), panels)
 
         blocks.each(self.points, one)

@@ -1,8 +1,7 @@
 """Vectors: several numbers of one type in a register, and the indices that count along them.
 
 A value whose LLVM type is `<n x t>` is a vector of `n` lanes.  An index along the lanes is a `Run`: where the
-first lane is, and how far each is from the one before it.  What cannot be said of several lanes at once
-raises `OneByOne`, and is said again with a number at a time.
+first lane is, and how far each is from the one before it.
 """
 
 from dataclasses import dataclass
@@ -32,10 +31,6 @@ SIZES = {
     "ptr": 8,
 }
 """Bytes in memory."""
-
-
-class OneByOne(Exception):  # noqa: N818
-    """What is being made has no form for several lanes."""
 
 
 def lanes_of(kind: str) -> int:

@@ -3,15 +3,15 @@
 from collections.abc import Collection, Sequence
 from typing import Any, Literal, NoReturn, cast
 
-from relay.backend.native.loops.indices import Index
-from relay.backend.native.loops.loops import Loops
+from relay.backend.native.loops.builder import Builder
+from relay.backend.native.loops.nodes import Index
 from relay.ir.type import ANY, Dim, TensorType, TupleType, Type
 from relay.op.base import Operator
 from relay.op.relation import Comparison
 from relay.typecheck.dims import holds
 
 
-def shapes_of(b: Loops, op: Operator, views: Sequence[Any]) -> list[list[Index | None]]:
+def shapes_of(b: Builder, op: Operator, views: Sequence[Any]) -> list[list[Index | None]]:
     """The shapes of an operator's results, None for sizes that its rule of types leaves open.
 
     What the rule demands of sizes is checked.
@@ -27,7 +27,7 @@ def has_rule_of_types(op: Operator) -> bool:
     return type(op).infer is not Operator.infer
 
 
-def type_of(b: Loops, x: Any) -> Type:
+def type_of(b: Builder, x: Any) -> Type:
     """The type of an operand; sizes that the code computes are variables."""
     if isinstance(x, tuple):
         return TupleType([type_of(b, y) for y in cast("tuple[Any, ...]", x)])
@@ -37,7 +37,7 @@ def type_of(b: Loops, x: Any) -> Type:
 class Demands:
     """What a rule of types asks of sizes, as checks in the code: a `Typing`."""
 
-    def __init__(self, b: Loops) -> None:
+    def __init__(self, b: Builder) -> None:
         """Checks fail at the call that `b` is for."""
         self.b = b
 

@@ -49,6 +49,17 @@ BY_WIDTH: dict[str, Callable[..., Lane]] = {
 """The same, with a shorter way where the operands are float32."""
 
 
+FLOAT64_FUNCTIONS = frozenset({*LONG, *BY_WIDTH})
+"""Those that vectors of float32 compute in float64."""
+COSTS = {
+    **dict.fromkeys(("divide", "remainder", "sqrt"), 4),
+    **dict.fromkeys(FAST, 8),
+    **dict.fromkeys((*EITHER, *FLOAT64_FUNCTIONS), 16),
+    **dict.fromkeys(("maximum", "minimum"), 1),
+}
+"""Instructions that a function takes for an element, about, where that is more than one or two."""
+
+
 def computed(name: str, xs: Sequence[Lane]) -> Lane:
     """A function, or an instruction that LLVM has by that name; of float32 perhaps as a float64."""
     if name in FAST:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from relay.backend.native.llvm.builder import Code, Value, integer
-from relay.backend.native.llvm.vectors import OneByOne, Run, element_of, vector_of
+from relay.backend.native.llvm.vectors import Run, element_of, vector_of
 from relay.backend.native.memory.layout import (
     ENDLESS_BYTES,
     TENSOR_BYTES_OFFSET,
@@ -138,8 +138,7 @@ def every(code: Code, kind: str, p: Value, step: int) -> Value:
 
 def set_elements(code: Code, data: Value, at: Run, v: Value) -> None:
     """Write elements of a tensor from the lanes."""
-    if at.step != 1:
-        raise OneByOne
+    assert at.step == 1, "lanes are written side by side"
     v = code.spread(v)
     kind = memory(element_of(v.type))
     code.store_lanes(code.cast("zext", v, kind), place_of(code, data, kind, first_of(code, at)))

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import cast
 
 from relay.backend.native.llvm.builder import Code, Value
-from relay.backend.native.loops.indices import Indices
+from relay.backend.native.loops.emit_indices import IndexEmitter
 from relay.backend.native.memory.objects import release, retain
 from relay.backend.native.memory.representation import is_scalar
 from relay.backend.native.program.checks import check, may_misfit, required
@@ -95,9 +95,11 @@ class Atoms:
         for a, t, static in zip(e.args, wanted, own, strict=True):
             check(b, f"an argument of `{spelled(e.op)}`", t, static, self.atom(a))
 
-    def known_sizes(self, e: Expr) -> Indices:
+    def known_sizes(self, e: Expr) -> IndexEmitter:
         """Arithmetic on the sizes that the type parameters of the function stand for."""
-        b = Indices(self.program, self.code, cast("Call", e))  # which need not be a call to be where it fails
+        b = IndexEmitter(
+            self.program, self.code, cast("Call", e)
+        )  # which need not be a call to be where it fails
         b.values.update(self.sizes)
         return b
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import cast
 
 from relay.backend.native.llvm.builder import Code, Value
-from relay.backend.native.loops.indices import Indices
+from relay.backend.native.loops.emit_indices import IndexEmitter
 from relay.backend.native.memory.layout import TENSOR_SIZES_OFFSET
 from relay.backend.native.memory.representation import parts_of
 from relay.interpreter.checks import spell_shape, variables
@@ -64,7 +64,7 @@ def has_any(d: object) -> bool:
     return isinstance(d, Type) and bool(d.flags & HAS_ANY)
 
 
-def check(b: Indices, whose: str, t: Type, static: Type, row: Sequence[Value]) -> None:
+def check(b: IndexEmitter, whose: str, t: Type, static: Type, row: Sequence[Value]) -> None:
     """Fail unless a value has the shapes of a type (`shape-check`).
 
     The type parameters in it are in `b.values`, or become what the value says they are.

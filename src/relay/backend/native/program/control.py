@@ -24,7 +24,7 @@ from relay.backend.native.program.global_thunks import CYCLIC, ONCE
 from relay.backend.native.program.instrumentation import Watch
 from relay.backend.native.program.lazy_globals import kept
 from relay.backend.native.program.matching import may_fail, taken_apart
-from relay.backend.native.program.operators import computed
+from relay.backend.native.program.operators import emit_call
 from relay.backend.native.program.ownership import Block, Ownership
 from relay.backend.native.program.program import (
     Program,
@@ -194,7 +194,7 @@ class Definition(Atoms):
 
     def operator(self, e: Call) -> Sequence[Value]:
         """An operator."""
-        return computed(self.program, self.code, e, self.atom)
+        return emit_call(self.program, self.code, e, self.atom)
 
     def contents(self, ref: Expr) -> list[Value]:
         """What a reference holds."""

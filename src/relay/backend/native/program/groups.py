@@ -10,25 +10,24 @@ from typing import Any, cast
 from relay.backend.native.kernels.attention_recognition import attention_in
 from relay.backend.native.kernels.choice import sums_of, weight_of
 from relay.backend.native.kernels.sums import Sums
-from relay.backend.native.llvm.builder import CONTEXT, Code, Value
-from relay.backend.native.llvm.vectors import OneByOne
-from relay.backend.native.loops.indices import Index
-from relay.backend.native.loops.lazy import Lazy, may_wait
-from relay.backend.native.loops.loops import Loops
-from relay.backend.native.loops.rows import rows_of, written
-from relay.backend.native.loops.space import Axes, is_pointwise, merged, width
+from relay.backend.native.loops import nodes as ir
+from relay.backend.native.loops.builder import Builder, Scope
+from relay.backend.native.loops.cost import lanes_for
+from relay.backend.native.loops.deferred import Deferred, may_wait, rows_of
+from relay.backend.native.loops.merge_axes import apart_axes
+from relay.backend.native.loops.nodes import Block, Index
+from relay.backend.native.loops.rules import is_pointwise, is_reduction, writes_whole
+from relay.backend.native.loops.schedule import schedule
 from relay.backend.native.loops.strides import sizes_of
-from relay.backend.native.loops.transpose import moves_last
 from relay.backend.native.loops.views import View, new_output, operand, views_in
-from relay.backend.native.memory.objects import release, retain
-from relay.backend.native.memory.representation import POINTER, is_scalar, parts_of
-from relay.backend.native.program.code_dedup import ROW, Row, Shared, form
-from relay.backend.native.program.operators import prepared, whole
-from relay.backend.native.program.program import Program, give, result_type
-from relay.ir.expr import Call, Constant, Expr, Function, GlobalVar, Let, Tuple, TupleGetItem, Var
+from relay.backend.native.memory.representation import is_scalar, parts_of
+from relay.backend.native.program.operators import check_shapes, materialize
+from relay.backend.native.program.program import Program
+from relay.backend.native.program.results import build_results
+from relay.ir.expr import Call, Constant, Expr, Function, Let, Tuple, TupleGetItem, Var
 from relay.ir.type import ANY, Dim, TensorType, Type, TypeVar
 from relay.ir.walk import post_order
-from relay.op.kind import Fusion, NativeRule
+from relay.op.kind import Fusion
 from relay.transform.passes.fusion_rules import row as row_of
 
 
@@ -37,36 +36,31 @@ def is_fused(fn: Function) -> bool:
     return bool(fn.attrs.get("Primitive"))
 
 
-class Fused:
-    """A group of operators, as a function that takes and gives references as definitions do."""
+class Group:
+    """A group of operators, as loops over the tensors that it takes and gives."""
 
-    def __init__(self, program: Program, symbol: str, fn: Function, by_rows: bool = True) -> None:
-        """`symbol` is the name of its code; without `by_rows` each reduction has loops of its own."""
+    def __init__(self, program: Program, fn: Function, by_rows: bool = True) -> None:
+        """Without `by_rows` each reduction has loops of its own."""
         self.program = program
         self.fn = fn
         self.bound = {e.var: e.value for e in post_order(fn.body) if isinstance(e, Let)}
         self.views: dict[Expr, Any] = {}
-        self.made: list[Value] = []
+        self.made: list[ir.Value] = []
+        """The tensors that it makes."""
         self.pending: tuple[Sums, View] | None = None
         """A product that is still to be computed, so that what follows it can be done block by block."""
         self.after: set[Expr] = set()
         """What reads it."""
         self.sizes: dict[Dim, Index] = {}
         """What the sizes that types name are; one that several operands have is one value."""
-        self.kinds = program.leaves(fn.ret_type)
-        rows = [program.leaves(p.type_annotation) for p in fn.params]
-        count = iter(range(sum(map(len, rows))))
-        self.rows = [[Value(x, f"%p{next(count)}") for x in row] for row in rows]
-        params = [v for row in self.rows for v in row]
-        # LLVM's time grows faster than a function; numbers alone are better off where they are needed.
-        sums = any(isinstance(e, Call) and e.attrs.native_rule is NativeRule.REDUCTION for e in self.nodes())
-        self.stays_apart = POINTER in self.kinds or sums
-        """Whether its code is a function for good, and not part of those that call it."""
-        traits = "nounwind noinline" if self.stays_apart else "nounwind"
-        self.code = Code(symbol, result_type(self.kinds), params, traits=traits)
-        self.code.runtime = "relay_"
-        self.row = Row()
-        self.code.types[ROW.ref] = ROW.type
+        self.scope = Scope()
+        self.params = [
+            [
+                ir.Var(str(cast("TensorType", t).dtype) if is_scalar(t) else ir.OBJECT, "p")
+                for t in parts_of(p)
+            ]
+            for p in [cast("Type", p.type_annotation) for p in fn.params]
+        ]
         self.root = self.resolved(fn.body)
         self.users = self.find_users()
         self.may_attend = by_rows
@@ -95,41 +89,26 @@ class Fused:
     def has_rows(self) -> bool:
         """Whether there are reductions, and all go through the same rows."""
         types, calls = self.program.types, [e for e in self.nodes() if isinstance(e, Call)]
-        rows = {row_of(e, types) for e in calls if e.attrs.native_rule is NativeRule.REDUCTION}
+        rows = {row_of(e, types) for e in calls if is_reduction(e.attrs)}
         kinds = {e.attrs.fusion for e in calls}
         return len(rows) == 1 and None not in rows and not kinds & {Fusion.KERNEL, Fusion.OPAQUE}
 
-    def text(self) -> str:
-        """The code of the function."""
-        try:
-            return self.lines()
-        except OneByOne:
-            return Fused(self.program, self.code.name, self.fn, by_rows=False).lines()
-
-    def lines(self) -> str:
-        """The same; rows may turn out to be none (`OneByOne`)."""
-        self.program.row = self.row
-        b = Loops(self.program, self.code, cast("Any", self.root))
-        if POINTER in self.kinds:
-            self.code.do(f"call void @relay.check({CONTEXT})")
-        for p, row in zip(self.fn.params, self.rows, strict=True):
+    def built(self) -> Block:
+        """The loops; they end with the leaves of the result."""
+        b = Builder(self.program, self.scope, cast("Any", self.root))
+        for p, row in zip(self.fn.params, self.params, strict=True):
             t = p.type_annotation
             assert t is not None
             self.views[p] = self.sized(operand(b, t, row), t)
         if not self.attends(b):
             for e in self.nodes():
-                self.views[e] = self.node(b, e)
+                self.views[e] = self.node(e)
                 self.note(e)
         found = self.results(b)
-        kept = {v.ref for v in found}
-        release(self.code, [v for v in self.made if v.ref not in kept])
-        self.keep(found)
-        release(self.code, [v for row in self.rows for v in row])
-        give(self.program, self.code, self.kinds, found)
-        self.program.row = None
-        if self.row.places:
-            self.code.params = (ROW, *self.code.params)
-        return self.code.text()
+        for x in self.made:
+            if x not in found:
+                b.add_statement(ir.Release(x))
+        return schedule(b, Block(self.scope.built().statements, tuple(found)))
 
     def sized(self, view: Any, t: Type) -> Any:
         """What an operand is read through; calls have seen to it that its sizes are those of its type."""
@@ -138,14 +117,6 @@ class Fused:
             pairs = zip(dims, x.sizes, strict=True)
             x.sizes = [size if d is ANY else self.sizes.setdefault(d, size) for d, size in pairs]
         return view
-
-    def keep(self, found: Sequence[Value]) -> None:
-        """Results that are not new, or come twice, need references of their own."""
-        new = {v.ref for v in self.made}
-        for v in found:
-            if v.type == POINTER and v.ref not in new:
-                retain(self.code, [v])
-            new.discard(v.ref)
 
     def view(self, e: Expr) -> Any:
         """What a node is read through."""
@@ -156,58 +127,60 @@ class Fused:
 
     def constant(self, e: Constant) -> View:
         """A constant."""
-        b = Loops(self.program, self.code, cast("Any", e))
+        b = Builder(self.program, self.scope, cast("Any", e))
         t = cast("TensorType", e.type)
-        if is_scalar(t):
-            return View(b, t, self.program.number(self.code, e))
-        return View(b, t, self.program.constant(self.code, e))
+        if is_scalar(t) and t.dtype != "string":
+            return View(b, t, b.const(e.value[()], str(t.dtype)))
+        return View(b, t, b.constant(e), is_in_memory=True)
 
-    def node(self, outer: Loops, e: Expr) -> Any:
+    def node(self, e: Expr) -> Any:
         """A node as a view, or as several."""
         if isinstance(e, Tuple):
             return tuple([self.view(f) for f in e.fields])
         if isinstance(e, TupleGetItem):
             return self.view(e.tuple_value)[e.index]
         assert isinstance(e, Call)
-        b = Loops(self.program, self.code, e)
-        b.known = outer.known
+        b = Builder(self.program, self.scope, e)
         b.named = self.sizes
         views = self.operands(e)
-        shapes = prepared(b, e, views)
+        shapes = check_shapes(b, e, views)
         found = sums_of(b, e, views, shapes)
         if found is not None:
             return self.product(e, found)
-        is_whole = not shapes or e.attrs.native_rule is NativeRule.WHOLE
-        lazy = None if is_whole else Lazy(b, e, views, shapes[0])
-        if lazy is not None and is_scalar(self.program.types(e)):
+        deferred = Deferred(b, e, views, shapes[0]) if shapes and not writes_whole(e.attrs) else None
+        if deferred is not None and is_scalar(self.program.types(e)):
             self.complete(e)
-            return View(b, cast("TensorType", self.program.types(e)), lazy.at(()).value)
-        if lazy is not None and self.waits(e, lazy):
-            return lazy
+            return View(b, cast("TensorType", self.program.types(e)), deferred.at(()))
+        if deferred is not None and self.waits(e, deferred):
+            return deferred
         self.complete(e)
-        outs = whole(b, e, views, shapes)
+        outs = materialize(b, e, views, shapes)
         self.made += [out.found for out in outs]
         is_tuple = not isinstance(self.program.types(e), TensorType)
         return tuple(outs) if is_tuple else outs[0]
 
-    def waits(self, e: Call, lazy: Lazy) -> bool:
+    def waits(self, e: Call, deferred: Deferred) -> bool:
         """Whether a node is computed where it is read."""
         if e is self.root:
             return True
         readers = self.users.get(e, [])
         if any(self.is_turning(x) for x in (e, *readers)):
             return False
-        if self.by_rows and (lazy.is_reduction or is_pointwise(e) or not lazy.read):
+        if self.by_rows and (deferred.is_reduction or is_pointwise(e) or not deferred.read):
             return True
         if isinstance(self.root, Tuple) and any(u is self.root for u in readers):
             return all(u is self.root or is_pointwise(u) for u in readers) and self.has_shape(e, readers)
-        return may_wait(e, readers, self.has_shape(e, readers), lazy.depth)
+        return may_wait(e, readers, self.has_shape(e, readers), deferred.depth)
 
     def is_turning(self, e: Expr) -> bool:
         """Whether a node is a tensor whose last axis changes its place: it is made block by block, from
         memory, since nothing else reads whole vectors.
         """
-        return isinstance(e, Call) and moves_last(e, self.program.types(e))
+        if not isinstance(e, Call) or e.attrs.name != "transpose":
+            return False
+        from relay.backend.native.kernels.transpose import moves_last
+
+        return moves_last(e, self.program.types(e))
 
     def has_shape(self, e: Expr, readers: Sequence[Expr]) -> bool:
         """Whether all who read a node have its shape."""
@@ -218,7 +191,7 @@ class Fused:
 
     # --- attention ---
 
-    def attends(self, b: Loops) -> bool:
+    def attends(self, b: Builder) -> bool:
         """Compute the group block by block, if it is attention."""
         products = [e for e in self.nodes() if isinstance(e, Call) and e.attrs.product() is not None]
         types = self.program.types
@@ -227,20 +200,22 @@ class Fused:
             return False
         from relay.backend.native.kernels.attention import Attending, Operand, Scores
 
-        b.values.update({d: cast("Value", v) for d, v in self.sizes.items() if isinstance(d, TypeVar)})
+        b.values.update({d: v for d, v in self.sizes.items() if isinstance(d, TypeVar)})
         if any(isinstance(d, TypeVar) and d not in b.values for d in plan.dimensions()):
             return False
         dtype = str(cast("TensorType", types(plan.scores)).dtype)
         sizes, whole = ([b.size(d) for d in sizes_of(e, types) or ()] for e in (plan.scores, self.root))
         scores = self.views[plan.scores] = Scores(b, dtype, sizes)
         for e in plan.between:
-            own = Loops(self.program, self.code, e)
-            own.known, own.named = b.known, self.sizes
+            own = Builder(self.program, self.scope, e)
+            own.named = self.sizes
             views = self.operands(e)
-            self.views[e] = Lazy(own, e, views, prepared(own, e, views)[0])
+            self.views[e] = Deferred(own, e, views, check_shapes(own, e, views)[0])
         made = self.views[self.root] = new_output(b, cast("TensorType", types(self.root)), whole)
         self.made.append(made.found)
-        attending = Attending(b, plan, scores, rows_of(b, {self.views[plan.rows]: scores}))
+        rows = rows_of([self.views[plan.rows]])
+        assert rows is not None, "attention has rows"
+        attending = Attending(b, plan, scores, rows, {self.views[plan.rows]: scores})
         operands = [Operand.of(b, x, self.view(x.source)) for x in (plan.queries, plan.keys, plan.values)]
         attending.write(operands, Operand.of(b, plan.out, made))
         b.done()
@@ -279,16 +254,16 @@ class Fused:
             self.multiply(None)
 
     def multiply(
-        self, put: Callable[[Sequence[Any]], None] | None, lanes: int = 0, axes: Sequence[Axes] = ()
+        self, put: Callable[[Sequence[Index]], None] | None, lanes: int = 0, merges_rows: bool = False
     ) -> None:
         """Compute the product; `put(index)` follows for each element, or for so many at a time."""
         if self.pending is not None:
             matrices, sums = self.pending
             self.pending = None
-            matrices.run(sums, put, lanes, axes)
+            matrices.run(sums, put, lanes, merges_rows)
             matrices.b.done()
 
-    def joined(self, waiting: Sequence[Lazy], outs: dict[Lazy, View]) -> list[Lazy]:
+    def joined(self, waiting: Sequence[Deferred], outs: dict[Deferred, View]) -> list[Deferred]:
         """Compute the product, and those results with it that can be."""
         if self.pending is None:
             return []
@@ -299,13 +274,12 @@ class Fused:
             own = x.type.dtype == matrices.sums and not isinstance(self.root, Tuple)
             outs[x] = sums if own else self.output(matrices.b, x)
 
-        def put(index: Sequence[Any]) -> None:
-            self.put(inside, outs, index)
+        def put(index: Sequence[Index]) -> None:
+            for x in inside:
+                outs[x].put(index, x.at(index))
 
         if inside:
-            rank = len(matrices.sizes)
-            axes = merged(matrices.sizes, [*inside, *outs.values()], [rank - 1])
-            self.multiply(put, width(matrices.sizes[-1], inside), axes)
+            self.multiply(put, *epilogue_lanes(matrices.b, matrices.sizes, put))
         else:
             self.multiply(None)
         return inside
@@ -319,55 +293,51 @@ class Fused:
 
     # --- results ---
 
-    def results(self, b: Loops) -> list[Value]:
+    def results(self, b: Builder) -> list[ir.Value]:
         """The leaves of the result."""
         fields = views_in(self.views[self.root])
-        waiting = [x for x in dict.fromkeys(fields) if isinstance(x, Lazy)]
-        outs: dict[Lazy, View] = {}
+        waiting = [x for x in dict.fromkeys(fields) if isinstance(x, Deferred)]
+        outs: dict[Deferred, View] = {}
         inside = self.joined(waiting, outs)
         waiting = [x for x in waiting if x not in inside]
         outs.update({x: self.output(b, x) for x in waiting})
         for several in [waiting] if self.by_rows and waiting else grouped(waiting):
-            written(b, {x: outs[x] for x in several}, self.by_rows)
-        views = [outs[x] if isinstance(x, Lazy) else x for x in fields]
+            build_results(b, {x: outs[x] for x in several})
+        views = [outs[x] if isinstance(x, Deferred) else x for x in fields]
         # An operator that writes whole results has left numbers in memory.
-        pairs = zip(views, self.kinds, strict=True)
-        return [x.found if x.found.type == kind else x.at(()).value for x, kind in pairs]
+        return [x.found if x.sizes or x.found.dtype != ir.OBJECT else x.at(()) for x in views]
 
-    def put(self, several: Sequence[Lazy], outs: dict[Lazy, View], index: Sequence[Any]) -> None:
-        """Compute an element of each."""
-        for x in several:
-            outs[x].put(index, x.at(index))
-
-    def output(self, b: Loops, x: Lazy) -> View:
+    def output(self, b: Builder, x: Deferred) -> View:
         """A new tensor for a result."""
         made = new_output(b, x.type, x.sizes)
         self.made.append(made.found)
         return made
 
 
-def define_group(program: Program, v: GlobalVar, fn: Function) -> None:
-    """Add the code of a group, unless there is such code; one that may fail says where it does so."""
-    of = form(fn)
-    shared = program.groups.get(of.key)
-    if shared is None:
-        sites, pieces = len(program.sites), len(program.pieces)
-        program.has_loops = False
-        made = Fused(program, program.symbol(v), fn)
-        program.pieces.append(made.text())
-        if made.stays_apart and not program.has_loops:
-            program.plain.update(range(pieces, len(program.pieces)))
-        shared = Shared(f"@{program.symbol(v)}", list(made.row.places), of.constants)
-        if len(program.sites) == sites:
-            program.groups[of.key] = shared
-    row = shared.row_of(of.constants)
-    first = [program.place(program.placed(row))] if row else []
-    program.callees[v] = (shared.symbol, first)
+def epilogue_lanes(
+    b: Builder, sizes: Sequence[Index], put: Callable[[Sequence[Index]], None]
+) -> tuple[int, bool]:
+    """How many elements of a row an epilogue takes at once, and whether the rows are one axis for it."""
+    indices = tuple([ir.Var(ir.INDEX, "i") for _ in sizes])
+    body = Block(b.added(lambda: put(indices)))
+    rows = [i for i, n in zip(indices[:-1], sizes, strict=False) if n != 1]
+    apart = apart_axes(ir.For(indices, tuple(sizes), body), rows)
+    return lanes_for(body, sizes[-1]), not apart
 
 
-def grouped(results: Sequence[Lazy]) -> list[list[Lazy]]:
+def grouped(results: Sequence[Deferred]) -> list[list[Deferred]]:
     """Results by their sizes."""
-    found: dict[Any, list[Lazy]] = {}
+    found: dict[Any, list[Deferred]] = {}
     for x in results:
         found.setdefault(tuple(x.sizes), []).append(x)
     return list(found.values())
+
+
+def build_group(program: Program, fn: Function) -> tuple[Group, Block]:
+    """The loops of a group: by rows, unless that would reduce a row again for each element."""
+    group = Group(program, fn)
+    block = group.built()
+    if group.by_rows and group.scope.recomputes:
+        group = Group(program, fn, by_rows=False)
+        block = group.built()
+    return group, block

@@ -5,35 +5,52 @@ from typing import Any, cast
 
 from relay.backend.native.kernels.choice import sums_of, weight_of
 from relay.backend.native.llvm.builder import Code, Value
-from relay.backend.native.loops.elements import one
-from relay.backend.native.loops.indices import Index
-from relay.backend.native.loops.lazy import Lazy
-from relay.backend.native.loops.loops import Loops
-from relay.backend.native.loops.rows import written
+from relay.backend.native.loops import nodes as ir
+from relay.backend.native.loops.builder import Builder, Scope
+from relay.backend.native.loops.deferred import Deferred, element
+from relay.backend.native.loops.emitter import Env, emit
+from relay.backend.native.loops.nodes import Index
+from relay.backend.native.loops.rules import writes_whole
+from relay.backend.native.loops.schedule import schedule
 from relay.backend.native.loops.shapes import has_rule_of_types, shapes_of
 from relay.backend.native.loops.views import View, new_output, operand, views_in
-from relay.backend.native.memory.representation import is_scalar
+from relay.backend.native.memory.representation import is_scalar, parts_of
+from relay.backend.native.program.results import build_result
 from relay.ir.expr import Call, Expr
-from relay.ir.type import Dim, TensorType, TupleType
+from relay.ir.type import Dim, TensorType, TupleType, Type
 from relay.op.kind import NativeRule
 
 
-def computed(
+def emit_call(
     program: Any, code: Code, call: Call, operand_of: Callable[[Expr], Sequence[Value]]
 ) -> list[Value]:
     """The leaves of an operator's result: numbers, and new tensors (`no-native-code`)."""
-    b = Loops(program, code, call)
-    views = [
-        weight_of(program, call, i, a) or operand(b, program.types(a), operand_of(a))
-        for i, a in enumerate(call.args)
-    ]
-    shapes = prepared(b, call, views)
-    if is_scalar(program.types(call)) and call.attrs.native_rule is not NativeRule.WHOLE:
-        return [one(b, call.attrs, views, ()).value]
-    return [out.leaf() for out in whole(b, call, views, shapes)]
+    scope, env = Scope(), Env()
+    b = Builder(program, scope, call)
+    views: list[Any] = []
+    for i, a in enumerate(call.args):
+        weight = weight_of(program, call, i, a)
+        views.append(weight or operand(b, program.types(a), leaves_of(program.types(a), operand_of(a), env)))
+    shapes = check_shapes(b, call, views)
+    if is_scalar(program.types(call)) and not writes_whole(call.attrs):
+        found = [element(b, call.attrs, views, ())]
+    else:
+        found = [out.leaf() for out in materialize(b, call, views, shapes)]
+    block = schedule(b, ir.Block(scope.built().statements, tuple(found)))
+    return emit(program, code, call, block, env)
 
 
-def prepared(b: Loops, call: Call, views: Sequence[Any]) -> list[list[Index]]:
+def leaves_of(t: Type, row: Sequence[Value], env: Env) -> list[ir.Var]:
+    """The leaves of an operand, as variables that `env` has."""
+    found: list[ir.Var] = []
+    for part, v in zip(parts_of(t), row, strict=True):
+        dtype = str(part.dtype) if isinstance(part, TensorType) and part.shape == () else ir.OBJECT
+        found.append(ir.Var(dtype, "p"))
+        env[found[-1]] = v
+    return found
+
+
+def check_shapes(b: Builder, call: Call, views: Sequence[Any]) -> list[list[Index]]:
     """The shapes of an operator's results, once what it demands of sizes is checked (`no-native-code`)."""
     op: Any = call.attrs
     if op.native_rule is NativeRule.REFERENCE:
@@ -43,30 +60,32 @@ def prepared(b: Loops, call: Call, views: Sequence[Any]) -> list[list[Index]]:
     return shapes
 
 
-def fields_of(b: Loops, call: Call) -> tuple[TensorType, ...]:
+def fields_of(b: Builder, call: Call) -> tuple[TensorType, ...]:
     """The types of an operator's results."""
     t = b.program.types(call)
     return cast("tuple[TensorType, ...]", t.fields if isinstance(t, TupleType) else (t,))
 
 
-def whole(b: Loops, call: Call, views: Sequence[Any], shapes: Sequence[Sequence[Index]]) -> list[View]:
+def materialize(
+    b: Builder, call: Call, views: Sequence[Any], shapes: Sequence[Sequence[Index]]
+) -> list[View]:
     """New tensors with an operator's results."""
     op: Any = call.attrs
     matrices = sums_of(b, call, views, shapes)
     if matrices is not None:
         return [matrices.whole(fields_of(b, call)[0])]
     outs = [new_output(b, f, sizes) for f, sizes in zip(fields_of(b, call), shapes, strict=True)]
-    if op.native_rule is NativeRule.WHOLE:
+    if writes_whole(op):
         b.program.has_loops = True
         is_tuple = isinstance(b.program.types(call), TupleType)
         op.compute(b, tuple(outs) if is_tuple else outs[0], *views)
     else:
-        written(b, {Lazy(b, call, views, shapes[0]): outs[0]})
+        build_result(b, Deferred(b, call, views, shapes[0]), outs[0])
     b.done()
     return outs
 
 
-def extents(b: Loops, op: Any, fields: Sequence[TensorType], views: Sequence[Any]) -> list[list[Index]]:
+def extents(b: Builder, op: Any, fields: Sequence[TensorType], views: Sequence[Any]) -> list[list[Index]]:
     """The shapes of the results: as their types say, as the operator finds out, or by its rule of types."""
     if all(f.is_closed for f in fields) and all(is_static(x) for x in views):
         return [list(f.concrete_shape) for f in fields]

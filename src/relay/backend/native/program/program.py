@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from relay.backend.native.kernels.packed_constants import Packed
 from relay.backend.native.llvm.builder import CONTEXT, POINTER, VOID, Code, Value, quoted
-from relay.backend.native.loops.scalars import literal
+from relay.backend.native.loops.emit_numbers import literal
 from relay.backend.native.memory.datatypes import DataTypes
 from relay.backend.native.memory.layout import RESULTS_OFFSET, TENSOR_DATA_OFFSET
 from relay.backend.native.memory.objects import Layout, header, layout, read, release, retain, write

@@ -1,24 +1,23 @@
-"""Arithmetic on single numbers: what operators say of themselves in `native`, as LLVM IR.
+"""Arithmetic on numbers as LLVM IR, one or one for each lane.
 
 Integers wrap; those of 2 and 4 bits are kept in bytes, wrapped after each operation.  Short floats are
 computed in float32 and rounded after each operation.
 """
 
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import Any
 
 from relay.backend.native.llvm.builder import Code, Value, integer
 from relay.backend.native.llvm.literals import float_text
-from relay.backend.native.llvm.vectors import OneByOne, element_of
+from relay.backend.native.llvm.vectors import element_of
 from relay.backend.native.math import minifloats
 from relay.backend.native.math.lanes import Lane
 from relay.backend.native.math.minifloats import FORMATS
 from relay.backend.native.math.vector_math import computed, quotient
 from relay.backend.native.memory.representation import is_signed, scalar
 from relay.backend.native.memory.strings import EMPTY, compared
-from relay.diagnostic import fail
 from relay.ir.dtype import integer_range, is_float, is_integer
-from relay.ir.expr import Call
+from relay.ir.expr import Expr
 
 SHORT = ("float16", "bfloat16", *FORMATS)
 
@@ -44,14 +43,14 @@ def literal(dtype: str, value: Any) -> Value:
     return Value(kind, float_text(dtype, float(value)))
 
 
-class Scalars:
-    """What `native` of an operator speaks to, at one call."""
+class NumberEmitter:
+    """Numbers at one expression, written to the code of a function."""
 
-    def __init__(self, program: Any, code: Code, call: Call) -> None:
-        """`program` knows types and collects sites of failure."""
+    def __init__(self, program: Any, code: Code, at: Expr) -> None:
+        """`program` collects sites of failure; `at` is where checks fail."""
         self.program = program
         self.code = code
-        self.at = call
+        self.at = at
 
     # --- numbers ---
 
@@ -159,21 +158,17 @@ class Scalars:
         return self.arithmetic("neg", x)
 
     def divide(self, x: Number, y: Number) -> Number:
-        """`x / y`; integers are rounded towards 0 (`divide-by-zero`)."""
+        """`x / y`; integers are rounded towards 0, and `y` is not 0."""
         return self.floating("fdiv", x, y) if is_float(x.dtype) else self.integer_division("div", x, y)
 
     def remainder(self, x: Number, y: Number) -> Number:
-        """What `x / y`, rounded towards 0, leaves (`divide-by-zero` for integers)."""
+        """The remainder of `x / y`, rounded towards 0; of integers, `y` is not 0."""
         return self.floating("frem", x, y) if is_float(x.dtype) else self.integer_division("rem", x, y)
 
     def integer_division(self, name: str, x: Number, y: Number) -> Number:
         """A quotient or remainder of integers; that of the least and -1 wraps."""
         code = self.code
-        if code.lanes:
-            raise OneByOne
         zero = literal(y.dtype, 0)
-        self.refuse(code.compare("icmp eq", y.value, zero), "divide-by-zero", "integer division by zero",
-                    "cast to a float type for an infinite result")  # fmt: skip
         if not is_signed(x.dtype):
             return Number(x.dtype, code.op(f"u{name}", x.value, y.value))
         minus = code.compare("icmp eq", y.value, literal(y.dtype, -1))
@@ -256,11 +251,3 @@ class Scalars:
         if dtype == "float4_e2m1fn":
             bits = self.code.op("and", bits, integer(15, 8))
         return self.wrapped(dtype, bits)
-
-    def missing(self, name: str) -> NoReturn:
-        """Refuse an operator without native code (`no-native-code`)."""
-        hint = (
-            "give the operator a rule `native`, or interpret the program: `relay run --backend interpreter`,"
-        )
-        hint += ' `relay.create_executor("debug")`'
-        fail("no-native-code", f"`{name}` has no native code", self.at.span, hint=hint)

@@ -1,0 +1,268 @@
+"""Tensors that are not in memory: elements are computed where they are read, and rows by rows.
+
+A row is what a reduction goes through for one element of its result.  All that a group computes of one row is
+computed before the next begins: a loop over it for each reduction, one for the results.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, cast
+
+from relay.backend.native.loops.builder import Builder
+from relay.backend.native.loops.nodes import Index, Value
+from relay.backend.native.loops.rules import is_pointwise, is_reduction, writes_whole
+from relay.backend.native.loops.views import View
+from relay.ir.expr import Call, Expr
+from relay.ir.type import TensorType
+from relay.op.base import Fusion
+
+NAMED_OPERATORS = 8
+"""Operators that a nest of loops is called by, at most."""
+NESTED_OPERATORS = 16
+"""Operators that read at other places, behind each other, at most: each is a few frames of Python."""
+
+
+class Deferred:
+    """The result of an operator, an element at a time."""
+
+    def __init__(self, b: Builder, call: Call, views: Sequence[Any], sizes: Sequence[Index]) -> None:
+        """`views` are the operands."""
+        self.b = b
+        self.call = call
+        self.views = views
+        self.sizes = list(sizes)
+        self.type = cast("TensorType", b.program.types(call))
+        self.dtype = str(self.type.dtype)
+        self.is_reduction = is_reduction(call.attrs)
+        self.is_known = False
+        """Whether its elements, those of rows, have been computed where they are read."""
+        below = self.read = [x for x in operands(self) if isinstance(x, Deferred)]
+        self.same = [x for x in below if is_pointwise(call) and x.sizes == self.sizes]
+        """Operands that are read at the very index at which this is."""
+        self.depth = max([x.depth + (x not in self.same) for x in below], default=0)
+
+    def at(self, index: Sequence[Index]) -> Value:
+        """The element at an index; one that has been computed on the way here is not again."""
+        place = self.place(index)
+        b = self.b
+        pending = [self]
+        while pending:
+            x = pending[-1]
+            missing = [y for y in x.same if not b.knows((y, place))]
+            if missing:
+                pending += missing
+            else:
+                b.once((x, place), lambda x=x: x.computed(place))
+                pending.pop()
+        return b.once((self, place), self.never)
+
+    def place(self, index: Sequence[Index]) -> tuple[Index, ...]:
+        """An index as the element there is known by, however it has been computed."""
+        return tuple([0 if d == 1 else i for i, d in zip(index, self.sizes, strict=True)])
+
+    def computed(self, place: tuple[Index, ...]) -> Value:
+        """An element."""
+        self.b.scope.recomputes = self.b.scope.recomputes or self.is_known
+        return element(self.b, self.call.attrs, self.views, place)
+
+    def never(self) -> Value:
+        """It has just been computed."""
+        raise AssertionError("an element that was computed is known")
+
+
+# --- elements, by the rules that operators have for them ---
+
+
+def element(b: Builder, op: Any, views: Sequence[Any], index: Sequence[Index]) -> Value:
+    """One element of the result."""
+    return reduced(b, op, views[0], index) if is_reduction(op) else op.element(b, index, *views)
+
+
+def reduced(b: Builder, op: Any, x: Any, index: Sequence[Index]) -> Value:
+    """One element of a reduction."""
+    rank = len(x.sizes)
+    axes: Sequence[int] = op.axes(rank)
+    kept = [i for i in range(rank) if i not in axes]
+    place: list[Index] = [0] * rank
+    for i, a in enumerate(kept):
+        place[a] = index[a if op.keepdims else i]
+    totals: Sequence[Value] = op.start(b, x.dtype)
+
+    def step(found: tuple[Index, ...], inner: Sequence[Value]) -> Sequence[Value]:
+        for a, i in zip(axes, found, strict=True):
+            place[a] = i
+        return op.combine(b, inner, x.at(tuple(place)))
+
+    if axes:
+        found = b.for_each(
+            [x.sizes[a] for a in axes], totals, step, reduction=op if may_split(b, op, totals) else None
+        )
+    else:
+        found = step((), totals)
+    return op.finish(b, found, x.dtype)
+
+
+def may_split(b: Builder, op: Any, totals: Sequence[Value]) -> bool:
+    """Whether parts of the elements can be combined first, those of every so many."""
+    return len(totals) == 1 or op.of_lane(b, totals, totals[1], 1) is not None
+
+
+# --- which are computed where they are read ---
+
+
+def operands(x: Deferred) -> list[Any]:
+    """What an element is computed from, fields of tuples one by one."""
+    return [z for y in x.views for z in (cast("tuple[Any, ...]", y) if isinstance(y, tuple) else (y,))]
+
+
+def below(roots: Iterable[Any]) -> list[Any]:
+    """All tensors that some are computed from where they are read, operands first, and themselves."""
+    found: dict[Any, None] = {}
+    pending = [(x, False) for x in roots]
+    while pending:
+        x, is_done = pending.pop()
+        if is_done:
+            found.setdefault(x)
+        elif x not in found:
+            pending.append((x, True))
+            if isinstance(x, Deferred):
+                pending += [(y, False) for y in operands(x)]
+    return list(found)
+
+
+def may_wait(e: Call, readers: Sequence[Expr], same_shape: bool, depth: int) -> bool:
+    """Whether an element is computed where it is read: once, and not again for each of many that read it."""
+    op: Any = e.attrs
+    if depth >= NESTED_OPERATORS or any(not isinstance(u, Call) or reads_often(u) for u in readers):
+        return False
+    if len(readers) > 1:
+        return same_shape and all(map(is_pointwise, readers))
+    (reader,) = readers
+    if op.fusion in (Fusion.REDUCTION, Fusion.KERNEL, Fusion.OPAQUE):
+        return same_shape and cast("Any", reader).attrs.fusion in (Fusion.ELEMENTWISE, Fusion.BROADCAST)
+    return same_shape or not is_pointwise(reader) or not e.args or op.fusion is Fusion.INJECTIVE
+
+
+def reads_often(e: Expr) -> bool:
+    """Whether an operator reads an element of its operands any number of times."""
+    op: Any = cast("Call", e).attrs
+    return writes_whole(op) or op.fusion in (Fusion.KERNEL, Fusion.OPAQUE)
+
+
+# --- loops over results ---
+
+
+def build_loops(b: Builder, outs: Mapping[Deferred, View]) -> None:
+    """Compute tensors of one shape: row by row, if some are rows of what others reduce."""
+    names = [x.call.attrs.name for x in below(outs) if isinstance(x, Deferred)]
+    b.origin = ", ".join(names[-NAMED_OPERATORS:])
+    rows = rows_of(outs)
+    if rows is not None:
+        rows.build(b, outs)
+        return
+    (first, *_) = outs
+    if len(outs) == 1 and first.call.attrs.name == "concatenate":
+        build_concatenation(b, first, outs[first])
+        return
+
+    def put(index: tuple[Index, ...], _: Any) -> None:
+        for x, out in outs.items():
+            out.put(index, x.at(index))
+
+    if first.sizes:
+        b.for_each(first.sizes, (), put, any_order=True)
+    else:
+        put((), ())
+
+
+def build_concatenation(b: Builder, x: Deferred, out: View) -> None:
+    """Tensors joined along an axis, one after the other."""
+    at: int = x.call.attrs.axis % len(x.sizes)
+    begin: Index = 0
+    for part in x.views[0]:
+
+        def move(index: tuple[Index, ...], _: Any, part: Any = part, begin: Index = begin) -> None:
+            out.put((*index[:at], b.plus(index[at], begin), *index[at + 1 :]), part.at(index))
+
+        b.for_each(part.sizes, (), move, any_order=True)
+        begin = b.plus(begin, part.sizes[at])
+
+
+def rows_of(outs: Iterable[Deferred]) -> "Rows | None":
+    """The rows that tensors are computed by; None if their reductions have none in common, or need none."""
+    nodes = [x for x in below(outs) if isinstance(x, Deferred)]
+    reductions = [x for x in nodes if x.is_reduction and x.views[0].sizes]
+    if not reductions:
+        return None
+    rows = Rows(nodes, reductions)
+    if any(x.views[0].sizes != rows.sizes or rows.axes_of(x) != rows.axes for x in reductions):
+        return None
+    is_whole = [x.sizes == rows.sizes and bool(rows.axes) for x in outs]
+    if not any(is_whole) or not all(w or rows.has_one_each(x) for w, x in zip(is_whole, outs, strict=True)):
+        return None
+    return rows
+
+
+class Rows:
+    """Tensors that are computed row by row."""
+
+    def __init__(self, nodes: Sequence[Deferred], reductions: Sequence[Deferred]) -> None:
+        """`reductions` are those among `nodes`, all that is computed; they go through the same rows."""
+        self.nodes = nodes
+        self.reductions = reductions
+        self.sizes = list(reductions[0].views[0].sizes)
+        self.axes = self.axes_of(reductions[0])
+        self.kept = [i for i in range(len(self.sizes)) if i not in self.axes]
+
+    def axes_of(self, x: Deferred) -> tuple[int, ...]:
+        """The axes that a reduction combines."""
+        op: Any = x.call.attrs
+        return tuple(op.axes(len(x.views[0].sizes)))
+
+    def build(self, b: Builder, outs: Mapping[Deferred, View]) -> None:
+        """The loops over the rows."""
+
+        def row(index: tuple[Index, ...], _: Any) -> None:
+            place: list[Index] = [0] * len(self.sizes)
+            for a, i in zip(self.kept, index, strict=True):
+                place[a] = i
+            self.build_row(b, outs, place)
+
+        if self.kept:
+            b.for_each([self.sizes[a] for a in self.kept], (), row, any_order=True)
+        else:
+            row((), ())
+
+    def build_row(self, b: Builder, outs: Mapping[Deferred, View], index: Sequence[Index]) -> None:
+        """One row."""
+        for x in self.nodes:
+            if self.has_one_each(x):
+                x.is_known = False
+                x.at(self.place(x, index))
+                x.is_known = x in self.reductions
+        whole = {x: out for x, out in outs.items() if x.sizes == self.sizes and self.axes}
+        for x, out in outs.items():
+            if x not in whole:
+                out.put(self.place(x, index), x.at(self.place(x, index)))
+
+        def put(inner: tuple[Index, ...], _: Any) -> None:
+            own = list(index)
+            for a, i in zip(self.axes, inner, strict=True):
+                own[a] = i
+            for x, out in whole.items():
+                out.put(tuple(own), x.at(tuple(own)))
+
+        if whole:
+            b.for_each([self.sizes[a] for a in self.axes], (), put, any_order=True)
+
+    def has_one_each(self, x: Deferred) -> bool:
+        """Whether a tensor has one element for each row."""
+        return x.sizes in (
+            [1 if i in self.axes else d for i, d in enumerate(self.sizes)],
+            [self.sizes[i] for i in self.kept],
+        )
+
+    def place(self, x: Deferred, index: Sequence[Index]) -> tuple[Index, ...]:
+        """The index of the element of a row."""
+        if len(x.sizes) == len(index):
+            return tuple([0 if d == 1 else i for d, i in zip(x.sizes, index, strict=True)])
+        return tuple([index[i] for i in self.kept])

@@ -1,0 +1,232 @@
+"""The loop IR as text that people read: `relay compile --emit loops`.
+
+for i1 in 4096 on threads, grain 3  // softmax
+for j in 1024, 32 lanes, reduce maximum  // max
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Any, assert_never
+
+from relay.backend.native.loops.nodes import (
+    Alternate,
+    Apply,
+    Block,
+    Branch,
+    Buffer,
+    Check,
+    Const,
+    For,
+    Global,
+    Inline,
+    Invoke,
+    Let,
+    Load,
+    NewTensor,
+    Operand,
+    Parallel,
+    Poll,
+    Prefetch,
+    Release,
+    Stack,
+    Statement,
+    Store,
+    Value,
+    Var,
+)  # fmt: skip
+
+INFIX = {
+    "add": "+", "subtract": "-", "multiply": "*", "divide": "/", "remainder": "%", "plus": "+", "minus": "-",
+    "times": "*", "quotient": "//", "rest": "%", "less": "<", "same": "==", "within": "in 0 ..", "lt": "<",
+    "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!=", "and": "&", "or": "|", "xor": "^", "shl": "<<",
+    "ashr": ">>", "lshr": ">>>",
+}  # fmt: skip
+WIDTH = 100
+"""Letters of a value that is written where it is read."""
+
+
+class Printer:
+    """Lines of text, and the names of values."""
+
+    def __init__(self) -> None:
+        """Nothing is named."""
+        self.lines: list[str] = []
+        self.names: dict[Any, str] = {}
+        self.taken: set[str] = set()
+        self.uses: dict[Any, int] = {}
+
+    # --- names ---
+
+    def fresh(self, prefix: str) -> str:
+        """A name that nothing has."""
+        name, n = prefix, 0
+        while name in self.taken:
+            n += 1
+            name = f"{prefix}{n}"
+        self.taken.add(name)
+        return name
+
+    def name(self, x: Any, prefix: str = "v") -> str:
+        """The name of a value."""
+        found = self.names.get(x)
+        if found is None:
+            found = self.names[x] = self.fresh(x.name.rstrip("0123456789") if isinstance(x, Var) else prefix)
+        return found
+
+    def value(self, x: Operand) -> str:
+        """A value, or its name."""
+        if isinstance(x, int):
+            return str(x)
+        if isinstance(x, Const):
+            return f"{x.value!r}" if x.dtype in ("float32", "int32", "bool") else f"{x.value!r}:{x.dtype}"
+        return self.names.get(x) or self.name(x)
+
+    def values(self, xs: Iterable[Operand]) -> str:
+        """Some values."""
+        return ", ".join([self.value(x) for x in xs])
+
+    def buffer(self, x: Buffer) -> str:
+        """What elements are of."""
+        data = x.data
+        if x.name:
+            return x.name
+        return self.value(data.args[0]) if isinstance(data, Apply) and data.op == "data" else self.value(data)
+
+    def access(self, x: Buffer, index: Sequence[Operand]) -> str:
+        """An element."""
+        return f"{self.buffer(x)}[{self.values(index)}]"
+
+    # --- blocks ---
+
+    def count_uses(self, block: Block) -> None:
+        """Count who reads each value."""
+        from relay.backend.native.loops.nodes import blocks, operands
+
+        pending = [block]
+        while pending:
+            own = pending.pop()
+            for x in own.yields:
+                self.uses[x] = self.uses.get(x, 0) + 1
+            for s in own.statements:
+                for x in operands(s):
+                    if not isinstance(x, int):
+                        self.uses[x] = self.uses.get(x, 0) + 1
+                pending += blocks(s)
+
+    def block(self, block: Block, depth: int) -> None:
+        """The statements of a block."""
+        for s in block.statements:
+            self.statement(s, depth)
+
+    def line(self, depth: int, text: str) -> None:
+        """A line of text."""
+        self.lines.append("  " * depth + text)
+
+    def statement(self, s: Statement, depth: int) -> None:
+        """A statement."""
+        match s:
+            case Apply() | Load():
+                self.define(
+                    s, self.applied(s) if isinstance(s, Apply) else self.access(s.buffer, s.index), depth
+                )
+            case Global():
+                self.names[s] = self.fresh("constant")
+            case Stack():
+                self.line(depth, f"{self.name(s, 'stack')} = stack {s.size} bytes")
+            case Let():
+                if isinstance(s.value, int | Const | Var) or self.names.get(s.value):
+                    self.names[s.result] = self.value(s.value)
+                else:
+                    self.line(depth, f"let {self.name(s.result)} = {self.value(s.value)}")
+            case Store():
+                self.line(depth, f"{self.access(s.buffer, s.index)} = {self.value(s.value)}")
+            case For():
+                self.loops(s, depth)
+            case Branch():
+                self.branch(s, depth)
+            case Check():
+                self.line(depth, f"fail {s.code} if {self.value(s.condition)}")
+            case Poll():
+                self.line(depth, "poll for interrupts")
+            case NewTensor():
+                self.line(depth, f"{self.name(s.result, 'out')} = new {s.type.dtype}[{self.values(s.sizes)}]")
+            case Release():
+                self.line(depth, f"release {self.value(s.value)}")
+            case Invoke():
+                self.line(depth, f"call {s.callee.name}({self.values(s.args)})")
+            case Inline():
+                self.line(depth, f"{s.instruction.name}({self.values(s.args)})")
+            case Prefetch():
+                how = "to write" if s.is_written else f"{self.value(s.beyond)} ahead"
+                self.line(depth, f"fetch {self.access(s.buffer, s.index)}, {how}")
+            case Parallel():
+                begin, end = self.name(s.begin), self.name(s.end)
+                grain = f", grain {self.value(s.grain)}" if s.grain != 0 else ", one range each"
+                self.line(depth, f"on threads, [{begin}, {end}) of {self.value(s.count)}{grain}")
+                self.block(s.body, depth + 1)
+            case Alternate():
+                self.line(depth, f"{self.name(s.result)} = every other time")
+            case _:
+                assert_never(s)
+
+    def define(self, x: Value, text: str, depth: int) -> None:
+        """A value: in the place of its only reader if it is short, else by name."""
+        uses = self.uses.get(x, 0)
+        if uses == 0:
+            return
+        is_index = isinstance(x, Apply) and x.dtype in ("index", "address", "object")
+        if (uses == 1 or is_index) and len(text) < WIDTH // 2 and not isinstance(x, Load):
+            self.names[x] = f"({text})" if " " in text and not text.endswith(")") else text
+            return
+        self.line(depth, f"{self.name(x)} = {text}")
+
+    def applied(self, s: Apply) -> str:
+        """A function of values."""
+        if s.op in INFIX:
+            a, b = s.args
+            return f"{self.value(a)} {INFIX[s.op]} {self.value(b)}"
+        if s.op == "data":
+            return f"{self.value(s.args[0])}.data"
+        if s.op == "size":
+            return f"{self.value(s.args[0])}.sizes[{s.args[1]}]"
+        if s.op in ("cast", "reinterpret", "to_number"):
+            return f"{s.op} {s.dtype}({self.value(s.args[0])})"
+        return f"{s.op}({self.values(s.args)})"
+
+    def loops(self, s: For, depth: int) -> None:
+        """A nest of loops."""
+        indices = ", ".join([self.name(i) for i in s.indices])
+        how = f", {s.lanes} lanes" if s.lanes else ""
+        if s.carried:
+            totals = [f"{self.name(x)} = {self.value(y)}" for x, y in zip(s.carried, s.inits, strict=True)]
+            how += f", {'reduce' if s.reduction is not None else 'with'} {', '.join(totals)}"
+        origin = f"  // {s.origin}" if s.origin else ""
+        self.line(depth, f"for {indices} in {self.values(s.extents)}{how}{origin}")
+        self.block(s.body, depth + 1)
+        for x, y, z in zip(s.carried, s.body.yields, s.results, strict=True):
+            self.line(depth + 1, f"next {self.name(x)} = {self.value(y)}")
+            self.names[z] = self.name(x)
+
+    def branch(self, s: Branch, depth: int) -> None:
+        """Blocks by conditions."""
+        for k, block in enumerate(s.blocks):
+            if k == len(s.conditions) and not block.statements and not block.yields:
+                break
+            how = (
+                "else"
+                if k == len(s.conditions)
+                else f"{'else ' if k else ''}if {self.value(s.conditions[k])}"
+            )
+            self.line(depth, how)
+            self.block(block, depth + 1)
+            for x, y in zip(s.results, block.yields, strict=True):
+                self.line(depth + 1, f"{self.name(x)} = {self.value(y)}")
+
+
+def text_of(block: Block, params: Iterable[tuple[Var, str]] = ()) -> str:
+    """A function's block as text; `params` are what it has before, with their types."""
+    printer = Printer()
+    for v, _ in params:
+        printer.name(v)
+    printer.count_uses(block)
+    printer.block(block, 1)
+    return "\n".join(printer.lines)

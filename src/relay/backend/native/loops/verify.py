@@ -1,0 +1,107 @@
+"""Whether a block is well-formed: values are defined before they are read, and what is decided is legal."""
+
+from relay.backend.native.loops.nodes import (
+    ADDRESS,
+    INDEX,
+    OBJECT,
+    Alternate,
+    Apply,
+    Block,
+    Branch,
+    Check,
+    Const,
+    For,
+    Invoke,
+    Let,
+    Load,
+    NewTensor,
+    Operand,
+    Parallel,
+    Prefetch,
+    Release,
+    Statement,
+    Store,
+    Value,
+    blocks,
+    bound,
+    operands,
+    results,
+)  # fmt: skip
+from relay.backend.native.loops.vectorize import along, may_combine
+
+ON_INDICES = frozenset({"plus", "minus", "times", "quotient", "rest", "less", "same", "within"})
+"""Functions of two indices."""
+
+
+def verify(block: Block, given: frozenset[Value] = frozenset()) -> None:
+    """Assert that a function's block is well-formed; `given` are the values that the function has before."""
+    _block(block, set(given), is_shared=False, is_open=not given)
+
+
+def _block(block: Block, known: set[Value], is_shared: bool, is_open: bool) -> None:
+    """A block, given what is known before it; what it defines is not known after it."""
+    known = set(known)
+    for s in block.statements:
+        for x in operands(s):
+            _defined(x, known, s, is_open)
+        _statement(s)
+        assert not is_shared or not isinstance(s, NewTensor | Release), (
+            "threads neither make nor free objects"
+        )
+        known.update(bound(s))
+        for inner in blocks(s):
+            _block(inner, known, is_shared or isinstance(s, Parallel), is_open)
+        known.update(results(s))
+    for x in block.yields:
+        _defined(x, known, block, is_open)
+
+
+def _defined(x: Operand, known: set[Value], where: object, is_open: bool) -> None:
+    is_value = not isinstance(x, int | Const)
+    is_free = is_open and is_value and not isinstance(x, Apply | Load)
+    assert not is_value or x in known or is_free, f"{x} is read by {where} before it is defined"
+
+
+def _statement(s: Statement) -> None:
+    """What holds for a statement on its own."""
+    match s:
+        case Apply():
+            if s.op in ON_INDICES:
+                assert all(map(_is_index, s.args)), f"`{s.op}` is a function of indices"
+        case Load() | Store() | Prefetch():
+            assert len(s.index) == len(s.buffer.sizes), "an access has an index for each axis"
+            assert all(map(_is_index, s.index)), "an access is by indices"
+            assert s.buffer.data.dtype == ADDRESS, "elements are at an address"
+            if isinstance(s, Store):
+                assert s.value.dtype == s.buffer.dtype, f"a {s.value.dtype} is stored as {s.buffer.dtype}"
+        case Let():
+            assert isinstance(s.value, int) or s.result.dtype == s.value.dtype, "another dtype"
+        case For():
+            _loops(s)
+        case Branch():
+            assert len(s.blocks) == len(s.conditions) + 1, "a block for each condition, and one more"
+            assert all(len(x.yields) == len(s.results) for x in s.blocks), "each block yields the results"
+            assert all(c.dtype == "bool" for c in s.conditions), "conditions are truth values"
+        case Check():
+            assert s.condition.dtype == "bool", "a condition is a truth value"
+        case NewTensor():
+            assert s.result.dtype == OBJECT, "a tensor is an object"
+        case Alternate():
+            assert s.result.dtype == "bool", "an alternation is a truth value"
+        case Invoke() | _:
+            pass
+
+
+def _loops(s: For) -> None:
+    assert len(s.indices) == len(s.extents) > 0, "an extent for each index"
+    assert all(map(_is_index, s.extents)), "extents are indices"
+    carried = [x.dtype for x in s.carried]
+    for row in (s.inits, s.results, s.body.yields):
+        assert [x.dtype for x in row] == carried, "what is carried keeps its dtype"
+    if s.lanes:
+        assert not s.carried or (s.reduction is not None and may_combine(s)), "lanes combine only reductions"
+        assert along(s).is_legal, "a statement has no form for several lanes"
+
+
+def _is_index(x: Operand) -> bool:
+    return isinstance(x, int) or x.dtype == INDEX
