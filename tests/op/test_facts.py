@@ -29,7 +29,6 @@ TABLES = {
     "text/print_leaves.py": "the symbols of the language's operators, `+` and `<`",
     "text/scope.py": "the symbols of the language's operators",
     "text/names.py": "words of types that are names of operators as well",
-    "testing": "programs drawn at random: what operands an operator takes is part of how they are drawn",
     "backend/native/math/vector_math.py": "functions that `b.function` has, not operators",
     "backend/native/loops/emit_values.py": "functions of the loop IR, which `b.add` makes, not operators",
     "backend/native/loops/text.py": "the symbols of functions of the loop IR",
