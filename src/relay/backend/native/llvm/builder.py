@@ -173,27 +173,28 @@ class Code:
         """What memory holds at the address of each lane that counts; 0 in the others."""
         found = vector_of(kind, lanes_of(places.type))
         name = f"@llvm.masked.gather.{suffix(found)}.{suffix(places.type)}"
-        return self.set(found, f"call {found} {name}({places}, {self.marks()}, {found} zeroinitializer)")
+        what = f"{places}, i32 {SIZES[kind]}, {self.marks()}, {found} zeroinitializer"
+        return self.set(found, f"call {found} {name}({what})")
 
     def load_lanes(self, kind: str, p: Value, back: bool = False) -> Value:
         """What memory holds from an address on, in the lanes that count; the last lane first if `back`."""
         found = vector_of(kind, self.lanes)
         mask = self.turned(self.mask) if self.mask is not None and back else self.mask
-        near = f"align {SIZES[kind]}"
         if mask is None:
-            v = self.load(found, p, f", {near}")
+            v = self.load(found, p, f", align {SIZES[kind]}")
         else:
-            name = f"@llvm.masked.load.{suffix(found)}.p0"
-            v = self.set(found, f"call {found} {name}(ptr {near} {p.ref}, {mask}, {found} zeroinitializer)")
+            what = f"{p}, i32 {SIZES[kind]}, {mask}, {found} zeroinitializer"
+            v = self.set(found, f"call {found} @llvm.masked.load.{suffix(found)}.p0({what})")
         return self.turned(v) if back else v
 
     def store_lanes(self, v: Value, p: Value) -> None:
         """Write the lanes that count to memory, from an address on."""
-        near = f"align {SIZES[element_of(v.type)]}"
+        size = SIZES[element_of(v.type)]
         if self.mask is None:
-            self.store(v, p, f", {near}")
+            self.store(v, p, f", align {size}")
         else:
-            self.do(f"call void @llvm.masked.store.{suffix(v.type)}.p0({v}, ptr {near} {p.ref}, {self.mask})")
+            what = f"{v}, {p}, i32 {size}, {self.mask}"
+            self.do(f"call void @llvm.masked.store.{suffix(v.type)}.p0({what})")
 
     def turned(self, v: Value) -> Value:
         """The lanes in reverse."""
