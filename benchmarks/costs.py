@@ -136,7 +136,7 @@ def pieces(name: str) -> dict[str, float]:
     from relay.backend.native.memory.tensors import TENSOR, image
     from relay.backend.native.program import lowering
     from relay.backend.native.runtime import runtime_library
-    from relay.backend.native.runtime.parallel_map import side_by_side
+    from relay.backend.native.runtime.parallel_map import parallel_map
     from relay.driver import with_params
 
     mod, params = program(name)
@@ -156,7 +156,7 @@ def pieces(name: str) -> dict[str, float]:
     parts = made.modules()
     end("emitted")
     found["emitted"] -= found["lowered"]
-    codes = side_by_side(lambda work: work(), codegen.compilers(parts))
+    codes = parallel_map(lambda work: work(), codegen.compile_tasks(parts))
     end("llvm")
     number = made.program.layouts.number(TENSOR)
     images = [image(e.value, number) for e in made.program.constants]

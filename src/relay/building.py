@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from relay.backend.native.host.artefact import read
-from relay.backend.native.host.cache import compiled, compiled_with_clocks
+from relay.backend.native.host.artefact import read_artefact
+from relay.backend.native.host.cache import compile_cached, compile_instrumented
 from relay.backend.native.host.compiled_module import CompiledModule, compiled_module, own_entries
 from relay.diagnostic import did_you_mean, fail
 from relay.driver import Executor, first_word, with_params
@@ -21,7 +21,7 @@ from relay.transform.rewriting.context import PassContext
 from relay.typecheck.infer import infer
 
 if TYPE_CHECKING:
-    from relay.backend.native.host.profile import Watched
+    from relay.backend.native.host.profile import InstrumentedProgram
 
 TARGETS = ("native", "llvm", "cpu")
 """Names that all stand for machine code of this processor."""
@@ -60,11 +60,11 @@ def build(
     names = named_entries(mod, entries)
     context = PassContext.current()
 
-    def again() -> "Watched":
+    def again() -> "InstrumentedProgram":
         with context:
-            return compiled_with_clocks(mod, names, opt_level)
+            return compile_instrumented(mod, names, opt_level)
 
-    return compiled_module(compiled(mod, names, opt_level, cache), threads, mod, again)
+    return compiled_module(compile_cached(mod, names, opt_level, cache), threads, mod, again)
 
 
 def named_entries(mod: IRModule, chosen: Sequence[str] | str | None = None) -> tuple[str, ...]:
@@ -98,7 +98,7 @@ def compile(
 
 def load_module(path: str | Path, *, threads: int | None = None) -> CompiledModule:
     """A compiled program from a file (`cannot-read`, `bad-artefact`, `other-machine`, `thread-count`)."""
-    return compiled_module(read(path), threads)
+    return compiled_module(read_artefact(path), threads)
 
 
 def typed_arguments(
@@ -108,13 +108,13 @@ def typed_arguments(
 
     Raises `argument-count`, `argument-type`.
     """
-    from relay.backend.native.program.unresolved_type_params import ANYTHING
+    from relay.backend.native.program.unresolved_type_params import DEFAULT_TYPE_ARGS
 
     known: dict[Any, Any] = {}
     given = arrange(Code(f"@{name.name_hint}", fn, len(fn.params)), args, named)
     pairs = list(zip(fn.params, given, strict=True))
     values = [convert_argument(f"@{name.name_hint}", p, x, known, mod) for p, x in pairs]
-    by = {v: known.get(v, ANYTHING[v.kind]) for v in fn.type_params if v.kind is not Kind.Dim}
+    by = {v: known.get(v, DEFAULT_TYPE_ARGS[v.kind]) for v in fn.type_params if v.kind is not Kind.Dim}
     return tuple([substitute_type(p.type_annotation, by) for p in fn.params]), values
 
 

@@ -61,7 +61,7 @@ def test_failures_of_instances_that_no_clause_matches() -> None:
 def test_a_failure_that_takes_the_interpreter_long_is_told_without_calls(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(backtraces, "PATIENCE", 0.05)
+    monkeypatch.setattr(backtraces, "MAX_SECONDS", 0.05)
     loop = relay.build(relay.parse(PROGRAM), entries=["loop"])["loop"]
     start = time.perf_counter()
     text = said(lambda: loop(3_000_000, 1))

@@ -278,7 +278,7 @@ def test_what_was_compiled_before_is_not_compiled_again(
     relay.build(relay.parse(ADD))
     (entry,) = folder.glob("*.rlo")
     with monkeypatch.context() as patch:
-        patch.setattr(cache, "compiled_now", None)
+        patch.setattr(cache, "compile_uncached", None)
         assert relay.build(relay.parse(ADD))(ONES, ONES).tolist() == [2, 2, 2]
         with pytest.raises(TypeError):
             relay.build(relay.parse(ADD), cache=False)
@@ -323,7 +323,7 @@ def test_old_entries_make_room(folder: Path) -> None:
     for i in range(6):
         (folder / f"{i}.rlo").write_bytes(bytes(100))
         os.utime(folder / f"{i}.rlo", (i, i))
-    cache.make_room(folder, 250)
+    cache.evict_entries(folder, 250)
     assert sorted(p.name for p in folder.iterdir()) == ["4.rlo", "5.rlo"]
 
 

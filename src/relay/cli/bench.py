@@ -117,7 +117,7 @@ def show(runners: Sequence[Runner]) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    from relay.backend.native.host.timing import BenchmarkResult, duration
+    from relay.backend.native.host.timing import BenchmarkResult, format_seconds
 
     table = Table()
     for head in ("backend", "first result after", "median", "least", "times as fast"):
@@ -125,6 +125,11 @@ def show(runners: Sequence[Runner]) -> None:
     found = [BenchmarkResult(r.times) for r in runners]
     slowest = max([b.median for b in found])
     for r, b in zip(runners, found, strict=True):
-        cells = duration(r.prepared), duration(b.median), duration(b.min), f"{slowest / b.median:.1f}"
+        cells = (
+            format_seconds(r.prepared),
+            format_seconds(b.median),
+            format_seconds(b.min),
+            f"{slowest / b.median:.1f}",
+        )
         table.add_row(r.name, *cells)
     Console().print(table)

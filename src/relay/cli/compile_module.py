@@ -64,9 +64,9 @@ def with_weights(mod: IRModule, name: str) -> IRModule:
 def shown(mod: IRModule, entries: Sequence[str], kind: str) -> str:
     """What is made of a module on the way to machine code."""
     from relay.backend.native.host.compilation import Compilation
-    from relay.backend.native.llvm.codegen import emitted
+    from relay.backend.native.llvm.codegen import emit_text
     from relay.pipelines import optimize_for_native
 
     with progress("compiling"):
         made = Compilation(optimize_for_native(mod, entries), entries)
-        return str(made.program.mod) if kind == "plan" else emitted(made.modules(), kind)
+        return str(made.program.mod) if kind == "plan" else emit_text(made.modules(), kind)

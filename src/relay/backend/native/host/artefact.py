@@ -1,9 +1,9 @@
-"""Compiled programs as data: object code, constants, and what is needed to call them; in memory and in files.
+"""Compiled programs as data: object code, constants and signatures, in memory and in files.
 
-A file begins with `MAGIC`, the number of its format, the length of its header and the header's digest.  The
-header is JSON: who made the file and for which machine, the signature, and where the parts are.  Then come
-the object code and, from a multiple of the page size on, the constants, which are mapped into memory.
-Reading one runs nothing but the object code.
+A file begins with `MAGIC`, the version of its format, the length of its header and the header's digest.  The
+header is JSON: the version that wrote the file and its target machine, the signature, and the offsets of the
+sections.  Then come the object code and, aligned to a page, the constants, which are mapped into memory.
+Loading a file executes nothing but its object code.
 """
 
 import hashlib
@@ -17,7 +17,7 @@ from typing import Any, BinaryIO, NoReturn, cast
 
 import numpy as np
 
-from relay.backend.native.host.signature import Signature, from_plain
+from relay.backend.native.host.signature import Signature, signature_from_json
 from relay.backend.native.llvm import jit
 from relay.backend.native.memory.tensors import ALIGNMENT, room, stored
 from relay.backend.native.runtime.digests import digests
@@ -27,11 +27,11 @@ from relay.text.files import write_atomically
 from relay.version import VERSION
 
 MAGIC = b"RELAYRLO"
-FORMAT = 4
-START = struct.Struct("<8sIQ32s")
-"""Magic, format, bytes of the header, digest of the header."""
-PAGE = 4096
-MEND = "compile the program again"
+FORMAT_VERSION = 4
+FIXED_HEADER = struct.Struct("<8sIQ32s")
+"""Magic, version of the format, bytes of the header, digest of the header."""
+PAGE_BYTES = 4096
+RECOMPILE_HINT = "compile the program again"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,10 +52,10 @@ class Artefact:
         """Write the bytes of a file."""
         places = self.places()
         header = json.dumps(self.header(places)).encode()
-        out.write(START.pack(MAGIC, FORMAT, len(header), digest(header)))
+        out.write(FIXED_HEADER.pack(MAGIC, FORMAT_VERSION, len(header), digest(header)))
         out.write(header)
-        at = START.size + len(header)
-        base = aligned(at, ALIGNMENT)
+        at = FIXED_HEADER.size + len(header)
+        base = align_up(at, ALIGNMENT)
         for (start, size), pieces in zip(
             places, (*[[code] for code in self.codes], *map(stored, self.constants)), strict=True
         ):
@@ -65,20 +65,20 @@ class Artefact:
             at = base + start + size
 
     def places(self) -> list[tuple[int, int]]:
-        """Where the code and the constants are, in bytes after the header, and how long."""
+        """Offset (from the end of the header) and size of each section in bytes."""
         found: list[tuple[int, int]] = []
         at = 0
         for code in self.codes:
             found.append((at, len(code)))
             at += len(code)
-        at = aligned(at, PAGE)
+        at = align_up(at, PAGE_BYTES)
         for c in self.constants:
             found.append((at, c.nbytes))
-            at = aligned(at + c.nbytes, ALIGNMENT)
+            at = align_up(at + c.nbytes, ALIGNMENT)
         return found
 
     def header(self, places: Sequence[tuple[int, int]]) -> dict[str, Any]:
-        """What a file says of itself."""
+        """The header of the file."""
         return {
             "relay": version(),
             "triple": jit.triple(),
@@ -86,54 +86,54 @@ class Artefact:
             "places": places,
             "codes": [digest(code).hex() for code in self.codes],
             "constants": [said.hex() for said in digests(list(map(stored, self.constants)))],
-            "signature": self.signature.plain(),
+            "signature": self.signature.to_json(),
         }
 
 
-def read(path: str | Path) -> Artefact:
+def read_artefact(path: str | Path) -> Artefact:
     """The program that a file holds (`cannot-read`, `bad-artefact`, `other-machine`)."""
     name = str(path)
-    data = mapped(name)
+    data = map_file(name)
     if data[: len(MAGIC)].tobytes() != MAGIC:
         fail(
             "bad-artefact", f"`{name}` is no compiled program", hint="`relay compile` makes one of a program"
         )
-    if len(data) < START.size:
-        broken(name, "it ends in its first line")
-    _, form, size, said = START.unpack(data[: START.size].tobytes())
-    if form != FORMAT:
-        old(name, f"format {form}", f"format {FORMAT}")
-    text = data[START.size : START.size + size].tobytes()
+    if len(data) < FIXED_HEADER.size:
+        fail_damaged(name, "it ends in its first line")
+    _, form, size, said = FIXED_HEADER.unpack(data[: FIXED_HEADER.size].tobytes())
+    if form != FORMAT_VERSION:
+        fail_version(name, f"format {form}", f"format {FORMAT_VERSION}")
+    text = data[FIXED_HEADER.size : FIXED_HEADER.size + size].tobytes()
     if len(text) < size:
-        broken(name, "it ends within its header")
+        fail_damaged(name, "it ends within its header")
     if digest(text) != said:
-        broken(name, "its header has been changed")
+        fail_damaged(name, "its header has been changed")
     header = cast("dict[str, Any]", json.loads(text))
     if header["relay"] != version():
-        old(name, header["relay"], version())
-    for_this_machine(name, header)
-    return parts(name, data, header, START.size + size)
+        fail_version(name, header["relay"], version())
+    check_machine(name, header)
+    return read_sections(name, data, header, FIXED_HEADER.size + size)
 
 
-def parts(name: str, data: Any, header: dict[str, Any], at: int) -> Artefact:
-    """The parts of a file, which are whole (`bad-artefact`)."""
-    base = aligned(at, ALIGNMENT)
+def read_sections(name: str, data: Any, header: dict[str, Any], at: int) -> Artefact:
+    """The sections of a file, verified against their digests (`bad-artefact`)."""
+    base = align_up(at, ALIGNMENT)
     places: list[tuple[int, int]] = header["places"]
     end = base + max([start + size for start, size in places])
     if len(data) < end:
-        broken(name, f"it should have {end} bytes and has {len(data)}")
+        fail_damaged(name, f"it should have {end} bytes and has {len(data)}")
     pieces = [data[base + start : base + start + size] for start, size in places]
     count = len(header["codes"])
     codes, constants = [piece.tobytes() for piece in pieces[:count]], pieces[count:]
     if [digest(code).hex() for code in codes] != header["codes"]:
-        broken(name, "its code has been changed")
+        fail_damaged(name, "its code has been changed")
     if [said.hex() for said in digests([[c] for c in constants])] != header["constants"]:
-        broken(name, "its constants have been changed")
-    return Artefact(from_plain(header["signature"]), codes, constants)
+        fail_damaged(name, "its constants have been changed")
+    return Artefact(signature_from_json(header["signature"]), codes, constants)
 
 
-def mapped(name: str) -> Any:
-    """A file in memory, of which changes are private (`cannot-read`)."""
+def map_file(name: str) -> Any:
+    """A file mapped copy-on-write (`cannot-read`)."""
     from relay.text.files import read_file
 
     try:
@@ -146,9 +146,9 @@ def mapped(name: str) -> Any:
         return whole
 
 
-def for_this_machine(name: str, header: dict[str, Any]) -> None:
-    """Whether this machine can run the code (`other-machine`)."""
-    hint = f"{MEND}, on this machine"
+def check_machine(name: str, header: dict[str, Any]) -> None:
+    """Refuse code for another machine (`other-machine`)."""
+    hint = f"{RECOMPILE_HINT}, on this machine"
     here = jit.triple()
     if header["triple"] != here:
         fail("other-machine", f"`{name}` is for {header['triple']}, and this machine is {here}", hint=hint)
@@ -158,28 +158,30 @@ def for_this_machine(name: str, header: dict[str, Any]) -> None:
         fail("other-machine", f"`{name}` needs what this processor does not have: {several}", hint=hint)
 
 
-def broken(name: str, why: str) -> NoReturn:
-    """Report a file that is not as it was written."""
-    fail("bad-artefact", f"`{name}` is damaged: {why}", hint=f"copy it again, or {MEND}")
+def fail_damaged(name: str, why: str) -> NoReturn:
+    """Report a damaged file."""
+    fail("bad-artefact", f"`{name}` is damaged: {why}", hint=f"copy it again, or {RECOMPILE_HINT}")
 
 
-def old(name: str, theirs: str, ours: str) -> NoReturn:
-    """Report a file of another version."""
+def fail_version(name: str, theirs: str, ours: str) -> NoReturn:
+    """Report a file of another version of the format or of Relay."""
     fail(
-        "bad-artefact", f"`{name}` was compiled by another version of Relay: {theirs}, not {ours}", hint=MEND
+        "bad-artefact",
+        f"`{name}` was compiled by another version of Relay: {theirs}, not {ours}",
+        hint=RECOMPILE_HINT,
     )
 
 
 def version() -> str:
-    """The version of what the code relies on."""
+    """The version of Relay and of the runtime that the code is linked with."""
     return f"{VERSION}-{compiled_runtime()[0]}"
 
 
 def digest(data: bytes) -> bytes:
-    """32 bytes that tell whether data have changed."""
+    """The digest of data, 32 bytes."""
     return hashlib.blake2b(data, digest_size=32).digest()
 
 
-def aligned(n: int, to: int) -> int:
-    """The next multiple."""
+def align_up(n: int, to: int) -> int:
+    """`n` rounded up to a multiple of `to`."""
     return -(-n // to) * to

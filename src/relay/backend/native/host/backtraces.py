@@ -1,8 +1,8 @@
-"""The calls that led to a failure.
+"""Backtraces of failures in compiled code.
 
-Machine code does not know them: most are gone, inlined or computed ahead, before there is any.  A call that
-fails is made again, by the interpreter, which gives the same failure and tells how it got there.  It has a
-second for it; a program that takes longer is shown without its calls.
+Machine code keeps no backtrace: most calls have been inlined or folded away.  A call that fails is repeated
+by the interpreter, which fails in the same way and records the calls.  After a second it is abandoned, and
+the failure is reported without a backtrace.
 """
 
 import ctypes
@@ -12,16 +12,16 @@ from typing import Any
 
 from relay.diagnostic import RelayError
 
-PATIENCE = 1.0
-"""Seconds that the interpreter has."""
+MAX_SECONDS = 1.0
+"""The time limit for the interpreter, and again for its thread to stop."""
 
 
-class AbandonedError(BaseException):
-    """Takes the interpreter off a call that it has not finished in time."""
+class RerunTimeoutError(BaseException):
+    """Stops an interpreter that exceeds the time limit."""
 
 
-def with_calls(found: RelayError, again: Callable[[], Any]) -> RelayError:
-    """The failure that `again` meets, if it is the one that was found and comes soon; else that."""
+def with_backtrace(found: RelayError, again: Callable[[], Any]) -> RelayError:
+    """The failure of `again`, which has a backtrace, if it comes in time with the same code; else `found`."""
     met: list[RelayError] = []
 
     def interpret() -> None:
@@ -29,14 +29,14 @@ def with_calls(found: RelayError, again: Callable[[], Any]) -> RelayError:
             again()
         except RelayError as error:
             met.append(error)
-        except (Exception, AbandonedError):
+        except (Exception, RerunTimeoutError):
             return
 
     thread = threading.Thread(target=interpret, daemon=True)
     thread.start()
-    thread.join(PATIENCE)
+    thread.join(MAX_SECONDS)
     if thread.is_alive():
         stop = ctypes.pythonapi.PyThreadState_SetAsyncExc
-        stop(ctypes.c_ulong(thread.ident or 0), ctypes.py_object(AbandonedError))
-        thread.join(PATIENCE)
+        stop(ctypes.c_ulong(thread.ident or 0), ctypes.py_object(RerunTimeoutError))
+        thread.join(MAX_SECONDS)
     return met[0] if met and met[0].codes == found.codes else found

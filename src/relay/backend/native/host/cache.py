@@ -1,9 +1,9 @@
-"""What has been compiled, kept on disk.
+"""The on-disk cache of compiled programs.
 
-An entry is a compiled program, named by a digest of everything that its code depends on: the definitions with
-their constants and places, the version of this package, the processor, the options.  Entries are written
-beside and then renamed, so that processes may share a folder; what is broken counts as not there.  When the
-folder grows beyond `LIMIT`, those go first that have not been used for longest.
+The key of an entry is a digest of everything that its code depends on: the definitions with their constants
+and spans, the version of this package, the processor, the options.  Entries are written to a temporary file
+and renamed, so that processes may share a folder; damaged entries are ignored.  When the folder grows beyond
+`MAX_CACHE_BYTES`, the least recently used entries are removed.
 """
 
 import hashlib
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from relay.backend.native.host.artefact import Artefact, read, version
+from relay.backend.native.host.artefact import Artefact, read_artefact, version
 from relay.backend.native.llvm import jit
 from relay.backend.native.runtime.cache_folder import cache_folder, package
 from relay.backend.native.runtime.digests import digests
@@ -28,57 +28,61 @@ from relay.op.base import registry
 from relay.transform.rewriting.context import PassContext
 
 if TYPE_CHECKING:
-    from relay.backend.native.host.profile import Watched
+    from relay.backend.native.host.profile import InstrumentedProgram
 
-LIMIT = 4 << 30
-"""Bytes of all entries; one that takes more than half of it is not kept."""
+MAX_CACHE_BYTES = 4 << 30
+"""Bytes of all entries; a program that takes more than half of it is not stored."""
 
 
-def compiled(mod: IRModule, entries: Sequence[str], level: int | None = None, use: bool = True) -> Artefact:
+def compile_cached(
+    mod: IRModule, entries: Sequence[str], level: int | None = None, use: bool = True
+) -> Artefact:
     """A module compiled, now or before, after passes of at most a level (`no-native-code`).
 
     Where the context has instruments it is compiled now, so that they see the passes.
     """
     folder = cache_folder() if use and not PassContext.current().instruments else None
-    name = "" if folder is None else key(mod, entries, level)
+    name = "" if folder is None else cache_key(mod, entries, level)
     if folder is None or not name:
-        return compiled_now(mod, entries, level)
+        return compile_uncached(mod, entries, level)
     path = folder / f"{name}.rlo"
     if path.exists():
         with suppress(RelayError):
-            found = read(path)
+            found = read_artefact(path)
             with suppress(OSError):
                 os.utime(path)
             return found
-    made = compiled_now(mod, entries, level)
-    keep(made, path)
+    made = compile_uncached(mod, entries, level)
+    store_entry(made, path)
     return made
 
 
-def compiled_now(mod: IRModule, entries: Sequence[str], level: int | None = None) -> Artefact:
-    """A module compiled (`no-native-code`)."""
+def compile_uncached(mod: IRModule, entries: Sequence[str], level: int | None = None) -> Artefact:
+    """A module compiled, whatever the cache holds (`no-native-code`)."""
     from relay.backend.native.host.compilation import Compilation
     from relay.pipelines import optimize_for_native
 
     return Compilation(optimize_for_native(mod, entries, level), entries).artefact()
 
 
-def compiled_with_clocks(mod: IRModule, entries: Sequence[str], level: int | None = None) -> "Watched":
-    """The same program, which notes when each group of its operators begins and ends."""
+def compile_instrumented(
+    mod: IRModule, entries: Sequence[str], level: int | None = None
+) -> "InstrumentedProgram":
+    """A module compiled with profiling instrumentation."""
     from relay.backend.native.host.compilation import Compilation
-    from relay.backend.native.host.profile import Watched
+    from relay.backend.native.host.profile import InstrumentedProgram
     from relay.pipelines import optimize_for_native
 
     made = Compilation(optimize_for_native(mod, entries, level), entries, with_clocks=True)
     assert made.program.watch is not None
-    return Watched(made.artefact(), made.program.watch.groups)
+    return InstrumentedProgram(made.artefact(), made.program.watch.groups)
 
 
-def key(mod: IRModule, entries: Sequence[str], level: int | None = None) -> str:
-    """The name of an entry; empty where a program cannot be told from others by its text."""
+def cache_key(mod: IRModule, entries: Sequence[str], level: int | None = None) -> str:
+    """The key of a program; empty where its text does not identify it."""
     from relay.text.pickling import described
 
-    used = needed(mod, entries)
+    used = reachable_definitions(mod, entries)
     if not used:
         return ""
     part = IRModule({v: mod.functions[v] for v in used}, mod.type_definitions)
@@ -98,18 +102,18 @@ def key(mod: IRModule, entries: Sequence[str], level: int | None = None) -> str:
     kinds = [(str(c.value.dtype), c.value.shape) for c in said.constants]
     whole = hashlib.blake2b(repr((around, said.text, said.sources, kinds)).encode(), digest_size=20)
     whole.update(said.spans)
-    for data in digests([[elements(c.value)] for c in said.constants]):
+    for data in digests([[data_bytes(c.value)] for c in said.constants]):
         whole.update(data)
     return whole.hexdigest()
 
 
-def elements(array: Any) -> Any:
-    """The elements of an array, as bytes."""
+def data_bytes(array: Any) -> Any:
+    """An array as bytes."""
     return np.ascontiguousarray(array).reshape(-1).view("uint8")
 
 
-def needed(mod: IRModule, entries: Sequence[str]) -> list[GlobalVar]:
-    """The definitions that entries need, in the order of the module; none if an operator is foreign."""
+def reachable_definitions(mod: IRModule, entries: Sequence[str]) -> list[GlobalVar]:
+    """The definitions that entries use, in the order of the module; none if one uses a user's operator."""
     found: set[GlobalVar] = set()
     pending = [mod.get_global_var(name) for name in entries]
     while pending:
@@ -118,21 +122,21 @@ def needed(mod: IRModule, entries: Sequence[str]) -> list[GlobalVar]:
             continue
         found.add(v)
         for e in post_order(mod.functions[v]):
-            if is_foreign(e):
+            if is_user_operator(e):
                 return []
             if isinstance(e, GlobalVar):
                 pending.append(e)
     return [v for v in mod.functions if v in found]
 
 
-def is_foreign(e: Expr) -> bool:
-    """Whether a node is an operator that this package does not have."""
+def is_user_operator(e: Expr) -> bool:
+    """Whether a node is an operator that is defined outside of this package."""
     return isinstance(e, Op) and not registry[e.name].__module__.startswith("relay.")
 
 
-def keep(made: Artefact, path: Path) -> None:
-    """Put an entry into the folder, if it can be written and is not too large."""
-    if sum(map(len, made.codes)) + sum([c.nbytes for c in made.constants]) > LIMIT // 2:
+def store_entry(made: Artefact, path: Path) -> None:
+    """Write an entry, if it is not too large and the folder is writable."""
+    if sum(map(len, made.codes)) + sum([c.nbytes for c in made.constants]) > MAX_CACHE_BYTES // 2:
         return
     temporary = ""
     try:
@@ -141,15 +145,15 @@ def keep(made: Artefact, path: Path) -> None:
             temporary = out.name
             made.write(cast("Any", out))
         os.replace(temporary, path)
-        make_room(path.parent)
+        evict_entries(path.parent)
     except OSError:
         with suppress(OSError):
             os.unlink(temporary)
 
 
-def make_room(folder: Path, limit: int = LIMIT) -> None:
-    """Remove the entries that have not been used for longest, until the others fit."""
-    entries = sorted(sizes(folder), reverse=True)
+def evict_entries(folder: Path, limit: int = MAX_CACHE_BYTES) -> None:
+    """Remove the least recently used entries until the others fit."""
+    entries = sorted(entry_sizes(folder), reverse=True)
     total = 0
     for _, size, path in entries:
         total += size
@@ -158,8 +162,8 @@ def make_room(folder: Path, limit: int = LIMIT) -> None:
                 path.unlink()
 
 
-def sizes(folder: Path) -> Iterator[tuple[float, int, Path]]:
-    """When each file of the folder was last used, and its bytes."""
+def entry_sizes(folder: Path) -> Iterator[tuple[float, int, Path]]:
+    """The time of last use and the bytes of each file of the cache."""
     for path in folder.iterdir():
         with suppress(OSError):
             about = path.stat()

@@ -13,8 +13,8 @@ from relay.backend.native.host.python_objects import Objects, is_supported
 from relay.backend.native.host.signature import EntryPoint, Parts, Signature, Site
 from relay.backend.native.kernels.packed_constants import Packed
 from relay.backend.native.llvm.builder import POINTER, Code, Value
-from relay.backend.native.llvm.codegen import compilers
-from relay.backend.native.llvm.modules import Module, modules
+from relay.backend.native.llvm.codegen import compile_tasks
+from relay.backend.native.llvm.modules import Module, split_modules
 from relay.backend.native.memory.layout import BOX_OFFSET
 from relay.backend.native.memory.objects import read_leaf
 from relay.backend.native.memory.representation import memory
@@ -23,9 +23,9 @@ from relay.backend.native.program.control import define
 from relay.backend.native.program.durations import is_long
 from relay.backend.native.program.group_code import define_group
 from relay.backend.native.program.groups import is_fused
-from relay.backend.native.program.instrumentation import Watch
+from relay.backend.native.program.instrumentation import Instrumentation
 from relay.backend.native.program.program import Program, received, result_type
-from relay.backend.native.runtime.parallel_map import side_by_side
+from relay.backend.native.runtime.parallel_map import parallel_map
 from relay.backend.native.runtime.source import inlined
 from relay.diagnostic import fail
 from relay.ir.expr import Constant, Function, Tuple, replace
@@ -48,7 +48,7 @@ class Compilation:
         lower = RulePass(rules[lower_to_native], {"entry_functions": tuple(entries)})
         self.program = Program(lower.run(mod))
         if with_clocks:
-            self.program.watch = Watch(self.program)
+            self.program.watch = Instrumentation(self.program)
         self.program.layouts.number(TENSOR)
         self.objects = Objects()
         self.slots = 0
@@ -154,7 +154,7 @@ class Compilation:
         constants = f"@relay.constants = global [{max(1, len(p.table))} x ptr] zeroinitializer"
         data = [constants, table(len(self.callbacks)), p.layouts.text(), self.objects.text()]
         first = "\n".join([DECLARATIONS, *data, *p.singletons.values(), *self.pieces])
-        return modules(inlined(), p.declared, first, p.pieces, p.plain)
+        return split_modules(inlined(), p.declared, first, p.pieces, p.plain)
 
     def signature(self) -> Signature:
         """What Python has to know of the code."""
@@ -179,9 +179,9 @@ class Compilation:
     def artefact(self) -> Artefact:
         """The program, ready to be loaded or stored."""
         number = self.program.layouts.number(TENSOR)
-        codes = compilers(self.modules())
+        codes = compile_tasks(self.modules())
         images = [partial(packed, e, number) for e in self.program.constants]
-        made: list[Any] = side_by_side(lambda work: work(), [*codes, *images])
+        made: list[Any] = parallel_map(lambda work: work(), [*codes, *images])
         return Artefact(self.signature(), made[: len(codes)], made[len(codes) :])
 
 

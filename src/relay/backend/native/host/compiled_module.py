@@ -12,7 +12,7 @@ from relay.ir.expr import Function
 from relay.ir.module import IRModule
 
 if TYPE_CHECKING:
-    from relay.backend.native.host.profile import Profile, Watched
+    from relay.backend.native.host.profile import InstrumentedProgram, Profile
     from relay.backend.native.host.timing import BenchmarkResult
 
 
@@ -29,7 +29,7 @@ class CompiledModule:
         artefact: Artefact,
         threads: int | None = None,
         source: IRModule | None = None,
-        again: "Callable[[], Watched] | None" = None,
+        again: "Callable[[], InstrumentedProgram] | None" = None,
     ) -> None:
         """Use `compiled_module`, which makes the module itself something to call; `again` compiles it so
         that it notes where its time goes.
@@ -77,10 +77,10 @@ class CompiledModule:
         min_repeat_ms: float = 2.0,
     ) -> "BenchmarkResult":
         """Time calls of an entry on `args`: `repeat` times `number` of them, or as many as take so long."""
-        from relay.backend.native.host.timing import measured
+        from relay.backend.native.host.timing import measure
 
         function = self[entry or self.default()]
-        return measured(lambda: function(*args), repeat, number, min_repeat_ms)
+        return measure(lambda: function(*args), repeat, number, min_repeat_ms)
 
     def profile(self, *args: Any, entry: str | None = None, repeat: int = 20) -> "Profile":
         """Where the time of a call goes: `print` shows a table, `save_trace` writes a trace for Chrome.
@@ -88,14 +88,14 @@ class CompiledModule:
         The program is compiled once more for it, with clocks between its groups of operators.  One that
         was read from a file has no source to compile: its calls are timed as a whole.
         """
-        from relay.backend.native.host.profile import Watched, profiled
+        from relay.backend.native.host.profile import InstrumentedProgram, run_profiled
 
         name = (entry or self.default()).removeprefix("@")
         if name not in self.program.entries:
             self.unknown(name)
         if self.again is None:
-            return profiled(Watched(self.artefact, ()), name, args, repeat, self.threads)
-        return profiled(self.again(), name, args, repeat, self.threads)
+            return run_profiled(InstrumentedProgram(self.artefact, ()), name, args, repeat, self.threads)
+        return run_profiled(self.again(), name, args, repeat, self.threads)
 
     def default(self) -> str:
         """The entry that is called without a name."""
@@ -113,7 +113,7 @@ def compiled_module(
     artefact: Artefact,
     threads: int | None = None,
     source: IRModule | None = None,
-    again: "Callable[[], Watched] | None" = None,
+    again: "Callable[[], InstrumentedProgram] | None" = None,
 ) -> CompiledModule:
     """A compiled program, and how many threads its loops take (`thread-count`); `again` compiles it with
     clocks.

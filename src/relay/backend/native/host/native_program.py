@@ -6,7 +6,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from relay.backend.native.host.artefact import Artefact
-from relay.backend.native.host.backtraces import with_calls
+from relay.backend.native.host.backtraces import with_backtrace
 from relay.backend.native.host.builtin_functions import builtin
 from relay.backend.native.host.context import Row, put
 from relay.backend.native.host.context_pool import Contexts
@@ -121,7 +121,7 @@ class NativeProgram:
         else:
             place = self.signature.sites[site - 1]
             found = RelayError(Diagnostic(place.code, place.message, place.span, hint=place.hint))
-        raise found if again is None else with_calls(found, again)
+        raise found if again is None else with_backtrace(found, again)
 
     def __call__(self, /, *args: Any, **named: Any) -> Any:
         """The value of the first entry on arguments."""

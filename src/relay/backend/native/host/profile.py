@@ -13,15 +13,15 @@ import numpy as np
 
 from relay.backend.native.host.artefact import Artefact
 from relay.backend.native.host.native_program import NativeProgram
-from relay.backend.native.host.timing import duration
+from relay.backend.native.host.timing import format_seconds
 from relay.backend.native.kernels.peak import peak_of_products
-from relay.backend.native.program.instrumentation import COUNT, EVENTS, MOST, Group
+from relay.backend.native.program.instrumentation import COUNT_SYMBOL, EVENTS_SYMBOL, MAX_EVENTS, Group
 from relay.backend.native.runtime.threads import default_threads
 from relay.text.files import write_atomically
 
 
 @dataclass(frozen=True, slots=True)
-class Watched:
+class InstrumentedProgram:
     """A program that notes the times of its groups."""
 
     artefact: Artefact
@@ -29,7 +29,7 @@ class Watched:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class ProfileRow:
     """A group of operators in a call of the program."""
 
     group: Group
@@ -57,7 +57,7 @@ class Profile:
     name: str
     seconds: float
     """The median of whole calls."""
-    rows: Sequence[Row]
+    rows: Sequence[ProfileRow]
     """The groups, those that take longest first."""
     peak: float
     """Operations of floating point in a second that the machine's threads reach in registers."""
@@ -74,7 +74,7 @@ class Profile:
         head = f"{'time':>10}{'share':>8}{'calls':>7}{'GFLOP/s':>9}{'of peak':>9}{'GB/s':>8}  group"
         lines = [self.line(r.seconds, r.calls, r.flops, r.bandwidth, r.group.name) for r in self.rows]
         rest = self.line(self.outside, 1, None, None, "(outside of groups)")
-        return "\n".join([f"@{self.name}: {duration(self.seconds)} a call", head, *lines, rest])
+        return "\n".join([f"@{self.name}: {format_seconds(self.seconds)} a call", head, *lines, rest])
 
     def line(
         self, seconds: float, calls: int, flops: float | None, bandwidth: float | None, name: str
@@ -84,7 +84,7 @@ class Profile:
         speed = "" if flops is None else f"{flops / 1e9:.1f}"
         part = "" if flops is None else f"{flops / self.peak:.0%}"
         moved = "" if bandwidth is None else f"{bandwidth / 1e9:.1f}"
-        return f"{duration(seconds):>10}{share:>8.1%}{calls:>7}{speed:>9}{part:>9}{moved:>8}  {name}"
+        return f"{format_seconds(seconds):>10}{share:>8.1%}{calls:>7}{speed:>9}{part:>9}{moved:>8}  {name}"
 
     def trace(self) -> dict[str, Any]:
         """The last call as `chrome://tracing` and Perfetto read it."""
@@ -103,10 +103,12 @@ class Profile:
         write_atomically(str(path), lambda out: out.write(text))
 
 
-def profiled(watched: Watched, entry: str, args: Sequence[Any], repeat: int, threads: int | None) -> Profile:
+def run_profiled(
+    watched: InstrumentedProgram, entry: str, args: Sequence[Any], repeat: int, threads: int | None
+) -> Profile:
     """Call an entry some times, and once before that, and look where the time goes."""
     program = NativeProgram.of(watched.artefact, threads)
-    count, events = noted(program) if watched.groups else (ctypes.c_int64(), np.zeros((0, 3), "int64"))
+    count, events = event_buffer(program) if watched.groups else (ctypes.c_int64(), np.zeros((0, 3), "int64"))
     function = program.function(entry)
     whole: list[float] = []
     sums: list[Any] = []
@@ -116,13 +118,15 @@ def profiled(watched: Watched, entry: str, args: Sequence[Any], repeat: int, thr
         start = monotonic_ns()
         function(*args)
         whole.append((monotonic_ns() - start) / 1e9)
-        seen = events[: min(count.value, MOST)]
+        seen = events[: min(count.value, MAX_EVENTS)]
         sums.append(np.bincount(seen[:, 0], seen[:, 2] - seen[:, 1], len(watched.groups)) / 1e9)
-    last = events[: min(count.value, MOST)].copy()
+    last = events[: min(count.value, MAX_EVENTS)].copy()
     calls = np.bincount(last[:, 0], minlength=len(watched.groups))
     times = np.median(np.array(sums), axis=0)
     rows = [
-        Row(group, int(n), float(t)) for group, n, t in zip(watched.groups, calls, times, strict=True) if n
+        ProfileRow(group, int(n), float(t))
+        for group, n, t in zip(watched.groups, calls, times, strict=True)
+        if n
     ]
     rows.sort(key=lambda row: -row.seconds)
     peak = peak_of_products() * (threads or default_threads())
@@ -130,8 +134,8 @@ def profiled(watched: Watched, entry: str, args: Sequence[Any], repeat: int, thr
     return Profile(entry, median(whole), rows, peak, listed, watched.groups)
 
 
-def noted(program: NativeProgram) -> tuple[ctypes.c_int64, Any]:
+def event_buffer(program: NativeProgram) -> tuple[ctypes.c_int64, Any]:
     """Where a program counts its events, and where they are."""
-    count = ctypes.c_int64.from_address(program.code.global_address(COUNT))
-    memory: Any = (ctypes.c_int64 * (3 * MOST)).from_address(program.code.global_address(EVENTS))
-    return count, np.frombuffer(memory, "int64").reshape(MOST, 3)
+    count = ctypes.c_int64.from_address(program.code.global_address(COUNT_SYMBOL))
+    memory: Any = (ctypes.c_int64 * (3 * MAX_EVENTS)).from_address(program.code.global_address(EVENTS_SYMBOL))
+    return count, np.frombuffer(memory, "int64").reshape(MAX_EVENTS, 3)

@@ -64,8 +64,8 @@ class Signature(DataTypes):
         self.layouts.numbers = {of: i for i, of in enumerate(parts.layouts)}
         self.mod = IRModule(type_definitions=dict(definitions))
 
-    def plain(self) -> dict[str, Any]:
-        """As numbers, texts, lists and dictionaries."""
+    def to_json(self) -> dict[str, Any]:
+        """As values that JSON has."""
         p = self.parts
         headers: list[Any] = [e.header for e in p.entries.values()]
         kinds = [
@@ -74,8 +74,8 @@ class Signature(DataTypes):
         ]
         places = [Var("site", span=s.span) for s in p.sites]
         return {
-            "graph": packed(Tuple((*headers, *kinds, *places), span=None)),
-            "types": [packed(d) for d in self.definitions.values()],
+            "graph": encode_node(Tuple((*headers, *kinds, *places), span=None)),
+            "types": [encode_node(d) for d in self.definitions.values()],
             "entries": [[name, e.start, e.direct] for name, e in p.entries.items()],
             "functions": list(p.functions.values()),
             "sites": [[s.code, s.message, s.hint] for s in p.sites],
@@ -89,9 +89,9 @@ class Signature(DataTypes):
         }
 
 
-def from_plain(said: Mapping[str, Any]) -> Signature:
-    """The inverse of `Signature.plain`."""
-    fields: list[Any] = list(unpacked(said["graph"]).fields)
+def signature_from_json(said: Mapping[str, Any]) -> Signature:
+    """The inverse of `Signature.to_json`."""
+    fields: list[Any] = list(decode_node(said["graph"]).fields)
     entries = {
         name: EntryPoint(fields.pop(0), start, direct) for name, start, direct in list(said["entries"])
     }
@@ -101,7 +101,7 @@ def from_plain(said: Mapping[str, Any]) -> Signature:
         Site(code, message, at.span, hint)
         for at, (code, message, hint) in zip(fields, said["sites"], strict=True)
     ]
-    definitions = {d.header: d for d in map(unpacked, said["types"])}
+    definitions = {d.header: d for d in map(decode_node, said["types"])}
     layouts = [(size, tuple(pointers)) for size, pointers in said["layouts"]]
     counts = said["results"], said["slots"]
     parts = Parts(
@@ -118,15 +118,15 @@ def from_plain(said: Mapping[str, Any]) -> Signature:
     return Signature(definitions, parts)
 
 
-def packed(node: Any) -> list[Any]:
+def encode_node(node: Any) -> list[Any]:
     """A node as its graph, with its spans."""
     _, (text, arrays, sources, spans) = node.__reduce__()
     assert not arrays, "headers have no constants"
     return [text, sources, base64.b64encode(spans).decode()]
 
 
-def unpacked(said: list[Any]) -> Any:
-    """The inverse of `packed`."""
+def decode_node(said: list[Any]) -> Any:
+    """The inverse of `encode_node`."""
     from relay.text.pickling import load_node
 
     text, sources, spans = said

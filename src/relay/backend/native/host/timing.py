@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
 
-UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
+TIME_UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,10 +43,12 @@ class BenchmarkResult:
 
     def __str__(self) -> str:
         said = [(name, getattr(self, name)) for name in ("median", "mean", "min", "max", "std")]
-        return ", ".join([f"{name} {duration(x)}" for name, x in said]) + f" ({len(self.results)} repeats)"
+        return (
+            ", ".join([f"{name} {format_seconds(x)}" for name, x in said]) + f" ({len(self.results)} repeats)"
+        )
 
 
-def measured(
+def measure(
     call: Callable[[], Any], repeat: int = 20, number: int | None = None, min_repeat_ms: float = 2.0
 ) -> BenchmarkResult:
     """Time `repeat` times `number` calls, both at least 1; without a number, as many as take `min_repeat_ms`.
@@ -70,9 +72,9 @@ def measured(
     return BenchmarkResult(results)
 
 
-def duration(seconds: float) -> str:
+def format_seconds(seconds: float) -> str:
     """Seconds as people read them."""
-    for size, unit in UNITS:
+    for size, unit in TIME_UNITS:
         if seconds >= size:
             return f"{seconds / size:.3g} {unit}"
     return f"{seconds / 1e-9:.3g} ns"

@@ -13,7 +13,7 @@ from relay.backend.native.host.context import get, put
 from relay.backend.native.math.minifloats import FORMATS
 from relay.backend.native.memory.layout import TENSOR_DATA_OFFSET, TENSOR_SIZES_OFFSET
 from relay.backend.native.memory.objects import EXTERNAL, Layout, header, layout
-from relay.backend.native.memory.strings import laid_out, text_at, texts_of
+from relay.backend.native.memory.strings import lay_out, text_at, texts_of
 from relay.backend.native.memory.tensors import NARROW, TENSOR, elements_at, plain
 from relay.backend.native.runtime.runtime_library import runtime_library
 from relay.diagnostic import Diagnostic, RelayError, fail
@@ -171,7 +171,7 @@ class Conversion:
 
     def texts(self, found: Sequence[str]) -> list[int]:
         """The addresses of strings, which are there until all is gone that the call has made."""
-        places, whole = laid_out(found, 0)
+        places, whole = lay_out(found, 0)
         p = self.allocate_bytes(max(len(whole), TENSOR_SIZES_OFFSET)) or out_of_memory()
         ctypes.memmove(p, whole, len(whole))
         return [p + at for at in places]

@@ -1,4 +1,4 @@
-"""LLVM: from text to object code."""
+"""Optimisation and code generation: LLVM IR as text to object code."""
 
 import ctypes
 import re
@@ -7,29 +7,29 @@ from functools import partial
 from typing import Any
 
 from relay.backend.native.llvm import jit
-from relay.backend.native.llvm.modules import Effort, Module, functions
+from relay.backend.native.llvm.modules import Effort, Module, exported_functions
 
-OUTER = re.compile(r"^declare (?!.*@llvm\.).*$", re.MULTILINE)
-NEAR = r"\g<0> nonlazybind"
-SOME_DATA = """@relay.some = internal global i64 0
+EXTERNAL_DECLARATION = re.compile(r"^declare (?!.*@llvm\.).*$", re.MULTILINE)
+NONLAZYBIND = r"\g<0> nonlazybind"
+DUMMY_DATA = """@relay.some = internal global i64 0
 @llvm.used = appending global [1 x ptr] [ptr @relay.some], section "llvm.metadata"
 """
 
 
 def loadable(text: str) -> str:
-    """A module as the loader of llvmlite can place it.
+    """A module that llvmlite's JIT linker can load.
 
-    It reserves memory for addresses of functions from elsewhere only where these are read from a table
-    (`nonlazybind`), and for such a table only beside other data.
+    The linker reserves GOT entries for external functions only if their declarations are `nonlazybind`, and
+    allocates the GOT only in modules that have a data section.
     """
-    return f'target triple = "{jit.triple()}"\n{OUTER.sub(NEAR, text)}\n{SOME_DATA}'
+    return f'target triple = "{jit.triple()}"\n{EXTERNAL_DECLARATION.sub(NONLAZYBIND, text)}\n{DUMMY_DATA}'
 
 
 class Optimised:
-    """A module after LLVM's passes."""
+    """A module after LLVM's optimisation passes."""
 
     def __init__(self, text: str, effort: Effort = Effort.ALL, elsewhere: Collection[str] = ()) -> None:
-        """Optimise a module; `elsewhere` are functions that others of the program have."""
+        """Optimise a module; `elsewhere` are functions that the program's other modules define."""
         llvm = jit.binding()
         self.target = jit.machine()
         self.module = llvm.parse_assembly(loadable(text), llvm.create_context())
@@ -40,19 +40,19 @@ class Optimised:
             inline.add_always_inliner_pass()
             inline.add_global_dead_code_eliminate_pass()
             inline.run(self.module, passes)
-            simplify = least(llvm) if effort is Effort.LEAST else passes.getFunctionPassManager()
+            simplify = minimal_passes(llvm) if effort is Effort.MINIMAL else passes.getFunctionPassManager()
             for f in self.module.functions:
                 if not f.is_declaration:
-                    unlocked("LLVMPY_RunNewFunctionPassManager")(simplify, f, passes)
+                    without_lock("LLVMPY_RunNewFunctionPassManager")(simplify, f, passes)
         else:
-            unlocked("LLVMPY_RunNewModulePassManager")(passes.getModulePassManager(), self.module, passes)
-        lost = self.lost(elsewhere)
+            without_lock("LLVMPY_RunNewModulePassManager")(passes.getModulePassManager(), self.module, passes)
+        lost = self.undefined_functions(elsewhere)
         assert not lost, f"code calls what is not there: {', '.join(lost)}"
 
-    def lost(self, elsewhere: Collection[str]) -> list[str]:
-        """Functions that are called and are nowhere: loading would put 0 for their address.
+    def undefined_functions(self, elsewhere: Collection[str]) -> list[str]:
+        """External functions that nothing defines: the linker would set their address to 0.
 
-        Those of the name `relay_` are there, in the runtime.
+        The runtime library defines those named `relay_…`.
         """
         process = ctypes.CDLL(None)
         names = [f.name for f in self.module.functions if f.is_declaration]
@@ -74,7 +74,7 @@ class Optimised:
         """As object code."""
         ffi = jit.binding().ffi
         with ffi.OutputString() as error:
-            found = unlocked("LLVMPY_TargetMachineEmitToMemory")(self.target, self.module, 1, error)
+            found = without_lock("LLVMPY_TargetMachineEmitToMemory")(self.target, self.module, 1, error)
             assert found, str(error)
         try:
             return ctypes.string_at(ffi.lib.LLVMPY_GetBufferStart(found), ffi.lib.LLVMPY_GetBufferSize(found))
@@ -82,11 +82,11 @@ class Optimised:
             ffi.lib.LLVMPY_DisposeMemoryBuffer(found)
 
 
-def least(llvm: Any) -> Any:
-    """The passes without which code is not fit to be compiled.
+def minimal_passes(llvm: Any) -> Any:
+    """The fewest passes that generate acceptable code.
 
-    Networks run as fast as after all that LLVM does at its first level, which takes five times as long; small
-    loops lose up to a tenth.
+    Networks run as fast as after `-O1`, which takes five times as long to compile; small loops lose up to a
+    tenth.
     """
     passes = llvm.create_new_function_pass_manager()
     passes.add_sroa_pass()
@@ -95,28 +95,30 @@ def least(llvm: Any) -> Any:
     return passes
 
 
-def unlocked(name: str) -> Any:
-    """A function of LLVM without the lock that llvmlite takes for each: what it works on here belongs to a
-    context that no other thread has.
+def without_lock(name: str) -> Any:
+    """A function of LLVM's C API without the lock that llvmlite takes around each call.  This is safe on
+    objects of a context that no other thread uses.
     """
     found = getattr(jit.binding().ffi.lib, name)
     return getattr(found, "_cfn", found)
 
 
-def emitted(parts: Sequence[Module], kind: str) -> str:
-    """The code as LLVM leaves it (`llvm`), or as assembly of this machine (`asm`)."""
-    names = functions(parts)
+def emit_text(parts: Sequence[Module], kind: str) -> str:
+    """The modules after optimisation, as LLVM IR (`llvm`) or as assembly for this machine (`asm`)."""
+    names = exported_functions(parts)
     made = [Optimised(part.text, part.effort, names) for part in parts]
     return "\n".join([m.assembly() if kind == "asm" else m.text() for m in made])
 
 
-def compilers(parts: Sequence[Module]) -> list[Callable[[], bytes]]:
-    """What makes object code of each of a program's modules, the longest first; all may run side by side."""
-    names = functions(parts)
-    jit.machine()  # what it initialises is common to all
+def compile_tasks(parts: Sequence[Module]) -> list[Callable[[], bytes]]:
+    """A task for each module of a program that compiles it to object code, the longest first; they may run in
+    parallel.
+    """
+    names = exported_functions(parts)
+    jit.machine()  # initialises what all threads share
     return [partial(object_code, part, names) for part in sorted(parts, key=lambda part: -len(part.text))]
 
 
 def object_code(part: Module, names: Collection[str]) -> bytes:
-    """The object code of a module; `names` are what the modules of its program have for each other."""
+    """The object code of a module; `names` are the symbols that the program's modules export."""
     return Optimised(part.text, part.effort, names).code()

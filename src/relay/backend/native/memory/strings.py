@@ -14,25 +14,25 @@ from relay.backend.native.llvm.builder import POINTER, Code, Value, integer
 
 EMPTY = integer(0)
 """The empty string."""
-START = 8
-"""Where the bytes begin."""
+BYTES_OFFSET = 8
+"""Offset of the characters: the length comes first."""
 
 
-def encoded(text: str) -> bytes:
+def encode(text: str) -> bytes:
     """A text as it lies in memory; bytes compare as characters do."""
     found = text.encode("utf-8", "surrogatepass")
-    return len(found).to_bytes(START, "little") + found
+    return len(found).to_bytes(BYTES_OFFSET, "little") + found
 
 
 def text_at(address: int) -> str:
     """The string at an address."""
     if not address:
         return ""
-    size = int.from_bytes(ctypes.string_at(address, START), "little")
-    return ctypes.string_at(address + START, size).decode("utf-8", "surrogatepass")
+    size = int.from_bytes(ctypes.string_at(address, BYTES_OFFSET), "little")
+    return ctypes.string_at(address + BYTES_OFFSET, size).decode("utf-8", "surrogatepass")
 
 
-def laid_out(texts: Iterable[str], start: int) -> tuple[list[int], bytes]:
+def lay_out(texts: Iterable[str], start: int) -> tuple[list[int], bytes]:
     """Where strings are that lie one after the other from a place on, equal ones once, and their bytes."""
     places: dict[str, int] = {}
     whole = bytearray()
@@ -40,8 +40,8 @@ def laid_out(texts: Iterable[str], start: int) -> tuple[list[int], bytes]:
     for text in texts:
         if text not in places:
             places[text] = start + len(whole)
-            one = encoded(text)
-            whole += one + bytes(-len(one) % START)
+            one = encode(text)
+            whole += one + bytes(-len(one) % BYTES_OFFSET)
         found.append(places[text])
     return found, bytes(whole)
 
@@ -55,17 +55,17 @@ def compared(program: Any, code: Code, kind: str, x: Value, y: Value) -> Value:
     """`eq`, `ne`, `lt`, `le`, `gt` or `ge` of two strings."""
     assert not code.lanes, "strings are compared one by one"
     program.declare("declare i32 @memcmp(ptr, ptr, i64)")
-    program.share("relay.compare_texts", lambda: COMPARE)
+    program.share("relay.compare_texts", lambda: COMPARE_DEFINITION)
     order = code.set("i32", f"call i32 @relay.compare_texts({x}, {y})")
     return code.compare(f"icmp {kind if kind in ('eq', 'ne') else f's{kind}'}", order, integer(0, 32))
 
 
-def loaded(code: Code, data: Value) -> Value:
+def load_string(code: Code, data: Value) -> Value:
     """The string that a tensor of rank 0 holds, whose elements are at an address."""
     return code.load("i64", code.load(POINTER, data))
 
 
-COMPARE = f"""
+COMPARE_DEFINITION = f"""
 @relay.no_text = internal constant i64 0
 define internal i32 @relay.compare_texts(i64 %x, i64 %y) nounwind {{
 entry:
@@ -84,8 +84,8 @@ look:
   %n = load i64, ptr %b
   %short = icmp ult i64 %m, %n
   %both = select i1 %short, i64 %m, i64 %n
-  %as = getelementptr i8, ptr %a, i64 {START}
-  %bs = getelementptr i8, ptr %b, i64 {START}
+  %as = getelementptr i8, ptr %a, i64 {BYTES_OFFSET}
+  %bs = getelementptr i8, ptr %b, i64 {BYTES_OFFSET}
   %order = call i32 @memcmp(ptr %as, ptr %bs, i64 %both)
   %differ = icmp ne i32 %order, 0
   br i1 %differ, label %told, label %sizes

@@ -20,7 +20,7 @@ from relay.backend.native.memory.layout import (
 )
 from relay.backend.native.memory.objects import Layout, Layouts, header, of_memory, read_leaf
 from relay.backend.native.memory.representation import POINTER, SIZES, memory, scalar
-from relay.backend.native.memory.strings import laid_out, texts_of
+from relay.backend.native.memory.strings import lay_out, texts_of
 from relay.ir.dtype import to_numpy
 from relay.ir.type import TensorType
 
@@ -179,7 +179,7 @@ def image(array: Any, number: int) -> Any:
     array = plain(array)
     start, texts, tag = elements_at(array.ndim), b"", 0
     if array.dtype == object:
-        places, texts = laid_out(texts_of(array), start + array.nbytes)
+        places, texts = lay_out(texts_of(array), start + array.nbytes)
         array, tag = np.asarray(places, "int64").reshape(array.shape), TEXTS
     end = start + array.nbytes
     whole = room(end + len(texts))

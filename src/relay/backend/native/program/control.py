@@ -21,9 +21,9 @@ from relay.backend.native.memory.objects import (
 from relay.backend.native.program.atoms import Atoms, Dying
 from relay.backend.native.program.checks import may_misfit, sizes_of
 from relay.backend.native.program.global_thunks import CYCLIC, ONCE
-from relay.backend.native.program.instrumentation import Watch
-from relay.backend.native.program.lazy_globals import kept
-from relay.backend.native.program.matching import may_fail, taken_apart
+from relay.backend.native.program.instrumentation import Instrumentation
+from relay.backend.native.program.lazy_globals import lazy_global
+from relay.backend.native.program.matching import bind_pattern, test_pattern
 from relay.backend.native.program.operators import emit_call
 from relay.backend.native.program.ownership import Block, Ownership
 from relay.backend.native.program.program import (
@@ -140,11 +140,11 @@ class Definition(Atoms):
     def watched(self, e: Expr, gone: Dying) -> Task:
         """A statement, whose time is noted in programs that are profiled."""
         watch = self.program.watch
-        if watch is None or not watch.watches(e):
+        if watch is None or not watch.is_timed(e):
             return self.statement(e, gone)
         return self.timed(watch, e, gone)
 
-    def timed(self, watch: Watch, e: Expr, gone: Dying) -> Task:
+    def timed(self, watch: Instrumentation, e: Expr, gone: Dying) -> Task:
         """A statement between two looks at the clock."""
         assert isinstance(e, Call)
         begin = watch.begin(self.code)
@@ -310,7 +310,7 @@ class Definition(Atoms):
         """Bind the variables of a pattern that matches, and give up the value if it ends here."""
         ends = isinstance(data, Var) and data in gone and data not in block.last
         t, leaves = self.types(data), self.atom(data)
-        found = taken_apart(self.program, self.code, clause.lhs, t, leaves, block.last, ends)
+        found = bind_pattern(self.program, self.code, clause.lhs, t, leaves, block.last, ends)
         self.values.update(found)
 
     def tests(self, e: Match, labels: Sequence[str]) -> None:
@@ -320,7 +320,7 @@ class Definition(Atoms):
         t = self.types(e.data)
         for clause, label in zip(e.clauses, labels, strict=True):
             other = code.label()
-            if may_fail(self.program, code, clause.lhs, t, data, other):
+            if test_pattern(self.program, code, clause.lhs, t, data, other):
                 code.jump(label)
                 code.block(other)
             else:
@@ -339,7 +339,7 @@ def define(program: Program, v: GlobalVar, graph: CallGraph) -> None:
     symbol = program.symbol(v)
     if ONCE in fn.attrs:
         inner = quoted(f"compute.{v.name_hint}")
-        program.pieces.append(kept(program, symbol, inner, program.leaves(fn.ret_type)))
+        program.pieces.append(lazy_global(program, symbol, inner, program.leaves(fn.ret_type)))
         symbol = inner
     made = Definition(program, symbol, fn, graph.is_recursive(v) or calls_closures(fn))
     if fn.attrs.get(PIECE) == "tensors":

@@ -1,4 +1,6 @@
-"""About how long a definition runs, where its sizes say: enough to tell a moment from a while."""
+"""A rough estimate of how long a definition runs, where its sizes are known: enough to decide whether a call
+releases the interpreter lock.
+"""
 
 from math import inf, prod
 
@@ -9,14 +11,14 @@ from relay.ir.type import TensorType, Type
 from relay.ir.walk import post_order
 from relay.op.base import Fusion
 
-ELEMENT, STEP = 1.0, 2.0
-"""Nanoseconds for an element of a tensor, and for anything else that a program does."""
-LONG = 10_000
-"""Nanoseconds from which other threads of Python may run meanwhile."""
+ELEMENT_NS, STEP_NS = 1.0, 2.0
+"""Nanoseconds for an element of a tensor, and for any other operation."""
+LONG_RUNNING_NS = 10_000
+"""Calls that take longer release the interpreter lock."""
 
 
 def is_long(program: Program, v: GlobalVar) -> bool:
-    """Whether a definition may run for more than a moment: what recurs or has open sizes may."""
+    """Whether a call may take long; recursive definitions and those with open sizes may."""
     known: dict[GlobalVar, float] = {}
     pending = [v]
     while pending:
@@ -28,27 +30,27 @@ def is_long(program: Program, v: GlobalVar) -> bool:
         else:
             pending.pop()
             if known[w] == inf:
-                known[w] = sum([nanoseconds(program, e, known) for e in post_order(body)])
-    return known[v] > LONG
+                known[w] = sum([estimate_ns(program, e, known) for e in post_order(body)])
+    return known[v] > LONG_RUNNING_NS
 
 
-def nanoseconds(program: Program, e: Expr, known: dict[GlobalVar, float]) -> float:
-    """What a node takes, without its operands; definitions that are still being looked at take for ever."""
+def estimate_ns(program: Program, e: Expr, known: dict[GlobalVar, float]) -> float:
+    """The time for a node without its operands; infinite for definitions that are still being visited."""
     if isinstance(e, GlobalVar):
         return known[e]
     if not isinstance(e, Call):
-        return 0 if isinstance(e, Function) else STEP
+        return 0 if isinstance(e, Function) else STEP_NS
     if not isinstance(e.op, Op):
-        return STEP if isinstance(e.op, GlobalVar | Constructor) else inf
-    made = elements(program.types(e))
-    read = [elements(program.types(a)) for a in e.args]
+        return STEP_NS if isinstance(e.op, GlobalVar | Constructor) else inf
+    made = element_count(program.types(e))
+    read = [element_count(program.types(a)) for a in e.args]
     if e.attrs.fusion in (Fusion.KERNEL, Fusion.OPAQUE):
-        return ELEMENT * made * max(read, default=1) + STEP
-    return ELEMENT * (made + sum(read)) + STEP
+        return ELEMENT_NS * made * max(read, default=1) + STEP_NS
+    return ELEMENT_NS * (made + sum(read)) + STEP_NS
 
 
-def elements(t: Type) -> float:
-    """How many numbers there are in a value; without end where it is not known."""
+def element_count(t: Type) -> float:
+    """How many elements a value has; infinite where its type does not say."""
     if not (t.is_closed and t.is_of_tensors):
         return inf
     return sum([prod(x.concrete_shape) for x in parts_of(t) if isinstance(x, TensorType)])

@@ -1,9 +1,9 @@
-"""Global constants as functions without parameters: machine code has only functions.
+"""Turn global constants into thunks, functions without parameters: machine code has functions only.
 
-A constant whose value is a tensor is computed now, once, by the interpreter; one that fails does so where
-it is used.  One that may hold references is computed by the program when it is first used, and kept (`ONCE`).
-Any other is computed wherever it is used, which gives the same value.  One that needs its own value has none
-(`CYCLIC`); as a function it might run for ever.
+A constant tensor is evaluated at compile time by the interpreter; if that fails, the failure is raised at run
+time where the constant is used.  A constant that may hold references is evaluated on first use and cached
+(`ONCE`).  Any other is evaluated at each use, with the same result.  One that depends on its own value fails
+(`CYCLIC`) instead of recursing for ever.
 """
 
 from collections.abc import Sequence
@@ -23,9 +23,9 @@ from relay.transform.rewriting.example import show as show
 from relay.transform.rewriting.registry import module_pass
 
 ONCE = "Once"
-"""The attribute of functions that are called once and give the same value ever after."""
+"""The attribute of thunks whose result is cached after the first call."""
 CYCLIC = "Cyclic"
-"""The attribute of functions that fail: why the constant has no value."""
+"""The attribute of thunks that fail, with the message: the constant depends on its own value."""
 
 
 @module_pass("globals_to_thunks", opt_level=0)
@@ -47,12 +47,12 @@ def globals_to_thunks(mod: IRModule, *, entry_functions: Sequence[str] = ("main"
         return mod
     out = mod.copy()
     interpreter = Interpreter(mod)
-    # What comes later mostly uses what is before it, and both are prepared together.
+    # Later constants mostly use earlier ones, and evaluating one lowers those with it.
     graph, failed = CallGraph(mod), dict[GlobalVar, str]()
-    by = {v: valued(interpreter, v, graph, failed) for v in reversed(constants)}
+    by = {v: evaluate_constant(interpreter, v, graph, failed) for v in reversed(constants)}
     types = mod.constant_types
     objects = {v for v in constants if v in types and not types[v].is_of_tensors}
-    kept = objects & making_references(mod, graph) if objects else objects
+    kept = objects & may_create_references(mod, graph) if objects else objects
 
     def rule(e: Expr) -> Expr | None:
         if not isinstance(e, GlobalVar) or e not in by:
@@ -70,8 +70,8 @@ def globals_to_thunks(mod: IRModule, *, entry_functions: Sequence[str] = ("main"
     return annotated(out)
 
 
-def making_references(mod: IRModule, graph: CallGraph) -> set[GlobalVar]:
-    """The definitions that may make references, and those that mention such ones."""
+def may_create_references(mod: IRModule, graph: CallGraph) -> set[GlobalVar]:
+    """The definitions that may create references, and those that mention them."""
     found: set[GlobalVar] = set()
     for group in graph.components():
         bodies = [mod.functions[v] for v in group if v in mod.functions]
@@ -81,9 +81,11 @@ def making_references(mod: IRModule, graph: CallGraph) -> set[GlobalVar]:
     return found
 
 
-def valued(interpreter: Interpreter, v: GlobalVar, graph: CallGraph, failed: dict[GlobalVar, str]) -> Expr:
-    """A constant of rank 0 or more as one node, if it can be computed now; one that needs its own value is
-    noted in `failed`.
+def evaluate_constant(
+    interpreter: Interpreter, v: GlobalVar, graph: CallGraph, failed: dict[GlobalVar, str]
+) -> Expr:
+    """A constant tensor evaluated, if that succeeds; the message for one that depends on itself is added to
+    `failed`.
     """
     mod = interpreter.mod
     e, t = mod.functions[v], mod.constant_types.get(v)

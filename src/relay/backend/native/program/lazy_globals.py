@@ -1,17 +1,17 @@
-"""Definitions whose value is computed once and kept as long as the program is: constants with references."""
+"""Globals that are evaluated on first use and live as long as the program: constants with references."""
 
 from relay.backend.native.llvm.builder import Code, Value, integer
 from relay.backend.native.memory.objects import layout, read, retain, write
 from relay.backend.native.program.program import Program, give, received, result_type
 
-HEADER = 8
-"""Bytes before the value: whether it has been computed."""
+FLAG_BYTES = 8
+"""Bytes before the value, for the flag that says whether it has been evaluated."""
 
 
-def kept(program: Program, symbol: str, compute: str, leaves: tuple[str, ...]) -> str:
-    """Code that calls `compute` the first time, and gives what it gave every time."""
+def lazy_global(program: Program, symbol: str, compute: str, leaves: tuple[str, ...]) -> str:
+    """Code that calls `compute` the first time and returns its result every time."""
     program.keeps = True
-    of = layout(leaves, HEADER)
+    of = layout(leaves, FLAG_BYTES)
     room = Value("ptr", f"@kept.{len(program.pieces)}")
     code = Code(symbol, result_type(leaves), [])
     is_there = code.compare("icmp ne", code.load("i64", room), integer(0))

@@ -1,7 +1,8 @@
-"""Patterns: whether a value matches, and what its parts are.
+"""Code for pattern matching: tests, and bindings of the variables of a pattern.
 
-A value that ends in a match gives its parts to the variables of the pattern.  Where nobody else holds it, its
-memory is free at once and the parts keep their one reference (Reinking, Xie, de Moura and Leijen, 2021).
+A value whose last use is the match passes its fields on to the variables of the pattern.  If its reference
+count is 1, its memory is freed at once and the fields keep their references (Reinking, Xie, de Moura and
+Leijen, 2021).
 """
 
 from collections.abc import Container, Sequence
@@ -17,8 +18,8 @@ Row = Sequence[Value]
 Part = tuple[Pattern, Type, Row]
 
 
-def parts(program: Program, code: Code, p: Pattern, t: Type, leaves: Row) -> list[Part]:
-    """The patterns directly inside of one, with what each is for."""
+def subpatterns(program: Program, code: Code, p: Pattern, t: Type, leaves: Row) -> list[Part]:
+    """The patterns directly inside of one, with the type and the leaves that each is matched against."""
     if isinstance(p, PatternTuple):
         assert isinstance(t, TupleType)
         types: Sequence[Type] = t.fields
@@ -36,8 +37,8 @@ def parts(program: Program, code: Code, p: Pattern, t: Type, leaves: Row) -> lis
     return found
 
 
-def may_fail(program: Program, code: Code, pattern: Pattern, t: Type, leaves: Row, other: str) -> bool:
-    """Go to `other` unless the pattern matches; returns whether that may happen."""
+def test_pattern(program: Program, code: Code, pattern: Pattern, t: Type, leaves: Row, other: str) -> bool:
+    """Jump to `other` unless the pattern matches; returns whether the match can fail."""
     found = False
     stack: list[Part] = [(pattern, t, leaves)]
     while stack:
@@ -49,18 +50,18 @@ def may_fail(program: Program, code: Code, pattern: Pattern, t: Type, leaves: Ro
                 go_on = code.label()
                 code.branch(same, go_on, other)
                 code.block(go_on)
-            stack += reversed(parts(program, code, p, u, row))
+            stack += reversed(subpatterns(program, code, p, u, row))
         elif isinstance(p, PatternTuple):
-            stack += reversed(parts(program, code, p, u, row))
+            stack += reversed(subpatterns(program, code, p, u, row))
     return found
 
 
-def taken_apart(
+def bind_pattern(
     program: Program, code: Code, pattern: Pattern, t: Type, leaves: Row, used: Container[Expr], ends: bool
 ) -> dict[Expr, Row]:
-    """The variables of a pattern that matches; those that are `used` own their parts.
+    """Bind the variables of a pattern that matches; those that are `used` own references.
 
-    `ends` says that the value is given up.
+    `ends` says that this is the last use of the value.
     """
     found: dict[Expr, Row] = {}
     stack: list[Part] = [(pattern, t, leaves)]
@@ -69,31 +70,31 @@ def taken_apart(
         if isinstance(p, PatternVar):
             found[p.var] = row
         elif isinstance(p, PatternConstructor | PatternTuple):
-            stack += reversed(parts(program, code, p, u, row))
+            stack += reversed(subpatterns(program, code, p, u, row))
     owned = [v for name, row in found.items() if name in used for v in row]
-    if ends and is_flat(pattern):
-        give_up(program, code, pattern, t, leaves[0], owned, used)
+    if ends and is_flat_constructor(pattern):
+        release_instance(program, code, pattern, t, leaves[0], owned, used)
     else:
         retain(code, owned)
         release(code, leaves if ends else ())
     return found
 
 
-def is_flat(pattern: Pattern) -> bool:
+def is_flat_constructor(pattern: Pattern) -> bool:
     """Whether a pattern is a constructor around variables and wildcards."""
     nested = any(isinstance(q, PatternConstructor | PatternTuple) for q in pattern.children)
     return isinstance(pattern, PatternConstructor) and bool(pattern.children) and not nested
 
 
-def give_up(
+def release_instance(
     program: Program, code: Code, pattern: Pattern, t: Type, p: Value, owned: Row, used: Container[Expr]
 ) -> None:
-    """Give up an instance of a data type but for the parts that are owned now."""
+    """Release an instance of a data type but for the fields that variables own now."""
     assert isinstance(pattern, PatternConstructor)
     _, of = program.cell(pattern.constructor, t.args if isinstance(t, TypeCall) else ())
     lost = [
         v
-        for q, _, row in parts(program, code, pattern, t, [p])
+        for q, _, row in subpatterns(program, code, pattern, t, [p])
         for v in row
         if not (isinstance(q, PatternVar) and q.var in used)
     ]

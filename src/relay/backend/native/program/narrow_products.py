@@ -1,5 +1,6 @@
-"""Products of int32 numbers that are known to be small, as products of small integers: quantised layers have
-such operands, numbers of 8 bits of which a zero point is subtracted.
+"""Narrow the operands of int32 products to int16 where a range analysis proves that they fit.
+
+Quantised layers have such operands: int8 numbers minus a zero point.
 """
 
 from typing import Any
@@ -22,8 +23,7 @@ from relay.transform.rewriting.rewriter import Rewriter, apply_rules, call, call
 from relay.typecheck.query import Types
 
 PRODUCTS = (Dense, MatMul, BatchMatMul)
-LEAST, MOST = -(1 << 15), (1 << 15) - 1
-"""The numbers of int16."""
+INT16_MIN, INT16_MAX = -(1 << 15), (1 << 15) - 1
 Bounds = tuple[int, int]
 
 
@@ -44,13 +44,13 @@ def narrow_products(mod: IRModule) -> IRModule:
     """
     types = Types(mod)
     nodes = (e for root in mod.functions.values() for e in post_order(root))
-    if not any(is_wide(e, types) for e in nodes):
+    if not any(is_int32_product(e, types) for e in nodes):
         return mod
     return apply_rules(fold_constants(mod), dict.fromkeys(PRODUCTS, (_narrowed,)))
 
 
-def is_wide(e: Expr, types: Types) -> bool:
-    """Whether a node is a product with a factor of int32, in int32."""
+def is_int32_product(e: Expr, types: Types) -> bool:
+    """Whether a node is an int32 product with an int32 factor."""
     if type(e) is not Call or type(e.op) is not Op or not isinstance(e.attrs, PRODUCTS):
         return False
     dtype, *given = [dtype_of(types(x)) for x in (e, *e.args)]
@@ -63,25 +63,25 @@ def dtype_of(t: Any) -> Any:
 
 
 def _narrowed(w: Rewriter, e: Call) -> Expr | None:
-    """The product of small integers."""
-    if not is_wide(e, w.types):
+    """The product of the narrowed factors, if both can be narrowed."""
+    if not is_int32_product(e, w.types):
         return None
-    args = [factor(w, x) for x in e.args]
+    args = [narrow_factor(w, x) for x in e.args]
     if None in args:
         return None
     op: Any = e.attrs
     return call(replace(op, out_dtype="int32"), [x for x in args if x is not None], e)
 
 
-def factor(w: Rewriter, x: Expr) -> Expr | None:
-    """A factor as small integers, if its numbers are."""
+def narrow_factor(w: Rewriter, x: Expr) -> Expr | None:
+    """A factor in a narrow dtype, if its values fit."""
     if dtype_of(w.types(x)) in SMALL:
         return x
     inner = w.parts(x, Cast)
     if inner and dtype_of(w.types(inner[1][0])) in SMALL:
         return inner[1][0]
     known = bounds(w, x)
-    if known is None or known[0] < LEAST or known[1] > MOST:
+    if known is None or known[0] < INT16_MIN or known[1] > INT16_MAX:
         return None
     made = w.seen(x)
     if isinstance(made, Constant):
@@ -91,19 +91,19 @@ def factor(w: Rewriter, x: Expr) -> Expr | None:
 
 
 def bounds(w: Rewriter, x: Expr) -> Bounds | None:
-    """Between which two the numbers of a tensor are that is made of one of small integers, or is the
-    difference of two.
+    """The range of a tensor's values, if it is a cast of narrow integers, a constant, or the difference of
+    two of those.
     """
-    difference = w.parts(moved(w, x), Subtract)
+    difference = w.parts(source_of_moves(w, x), Subtract)
     if not difference:
-        return own_bounds(w, x)
-    first, second = (own_bounds(w, y) for y in difference[1])
+        return bounds_of_leaf(w, x)
+    first, second = (bounds_of_leaf(w, y) for y in difference[1])
     return (first[0] - second[1], first[1] - second[0]) if first and second else None
 
 
-def own_bounds(w: Rewriter, x: Expr) -> Bounds | None:
-    """The same of a constant, or of small integers in a wider type."""
-    x = moved(w, x)
+def bounds_of_leaf(w: Rewriter, x: Expr) -> Bounds | None:
+    """The range of the values of a constant, or of narrow integers that have been cast."""
+    x = source_of_moves(w, x)
     made, inner = w.seen(x), w.parts(x, Cast)
     if isinstance(made, Constant) and dtype_of(made.type) == "int32":
         value = made.value
@@ -115,8 +115,8 @@ def own_bounds(w: Rewriter, x: Expr) -> Bounds | None:
     return int(info.min), int(info.max)
 
 
-def moved(w: Rewriter, x: Expr) -> Expr:
-    """What a tensor has been before its numbers were put into other places."""
+def source_of_moves(w: Rewriter, x: Expr) -> Expr:
+    """The tensor behind transposes and expanded dimensions, which keep the range."""
     while inner := w.parts(x, Transpose, ExpandDims):
         x = inner[1][0]
     return x

@@ -9,9 +9,9 @@ from relay.backend.native.loops.emit_numbers import literal
 from relay.backend.native.memory.datatypes import DataTypes
 from relay.backend.native.memory.layout import RESULTS_OFFSET, TENSOR_DATA_OFFSET
 from relay.backend.native.memory.objects import Layout, header, layout, read, release, retain, write
-from relay.backend.native.memory.strings import loaded
+from relay.backend.native.memory.strings import load_string
 from relay.backend.native.program.code_dedup import Row, Shared
-from relay.backend.native.program.instrumentation import Watch
+from relay.backend.native.program.instrumentation import Instrumentation
 from relay.ir.expr import Constant, Expr, GlobalVar
 from relay.ir.module import IRModule
 from relay.ir.type import FuncType, Type
@@ -73,7 +73,7 @@ class Program(DataTypes):
         self.callees: dict[GlobalVar, tuple[str, Sequence[Value]]] = {}
         """The code of groups, and the address of the constants that it gets."""
         self.shared: set[str] = set()
-        self.watch: Watch | None = None
+        self.watch: Instrumentation | None = None
         """Notes when groups of operators begin and end, if the program is profiled."""
         self.results = 0
         """The most leaves that a result has that come back through the context."""
@@ -129,7 +129,7 @@ class Program(DataTypes):
         dtype = str(e.type.dtype)
         if dtype != "string":
             return literal(dtype, e.value[()])
-        return loaded(code, code.at(self.constant(code, e), TENSOR_DATA_OFFSET))
+        return load_string(code, code.at(self.constant(code, e), TENSOR_DATA_OFFSET))
 
     # --- objects that are there from the start ---
 

@@ -1,4 +1,6 @@
-"""Long definitions as several, called one after the other: LLVM's time grows faster than a function."""
+"""Split long definitions into several that are called in turn: LLVM's compile time is superlinear in the size
+of a function.
+"""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -14,14 +16,14 @@ from relay.transform.rewriting.example import show as show
 from relay.transform.rewriting.forms import ANF
 from relay.transform.rewriting.registry import module_pass
 
-LONG, RUN = 400, 200
-"""Statements from which on a definition is cut, and those that go together then."""
+MAX_STATEMENTS, PIECE_STATEMENTS = 400, 200
+"""The most statements of a definition that is left whole, and those that a piece of a longer one has."""
 PIECE = "Piece"
-"""The attribute of a function that has been cut off another, and is better not brought back."""
+"""The attribute of a function that has been split off another and must not be inlined again."""
 
 
 class Statement(NamedTuple):
-    """A variable, its value, and the variables of the definition that this mentions."""
+    """A variable, its value, and the variables of the definition that the value mentions."""
 
     var: Var
     value: Expr
@@ -43,12 +45,12 @@ def split_long_definitions(mod: IRModule) -> IRModule:
     new: dict[GlobalVar, Expr] = {}
     for v, fn in mod.functions.items():
         if isinstance(fn, Function) and not fn.type_params and not fn.attrs.get("Primitive"):
-            new |= Cut(v, fn, supply).definitions()
+            new |= Splitter(v, fn, supply).definitions()
     return with_definitions(mod, {**mod.functions, **new}) if new else mod
 
 
-class Cut:
-    """A definition that is cut, if it is long."""
+class Splitter:
+    """Splits one definition, if it is long."""
 
     def __init__(self, name: GlobalVar, fn: Function, supply: GlobalVarSupply) -> None:
         """`supply` gives names to the pieces."""
@@ -61,15 +63,15 @@ class Cut:
             e = e.body
         self.end = e
         self.statements: list[Statement] = []
-        if len(chain) > LONG:
-            self.cut(chain)
+        if len(chain) > MAX_STATEMENTS:
+            self.split_chain(chain)
 
-    def cut(self, chain: Sequence[tuple[Var, Expr]]) -> None:
-        """Cut it, again and again, as long as that makes it shorter."""
+    def split_chain(self, chain: Sequence[tuple[Var, Expr]]) -> None:
+        """Split a `let` chain repeatedly, as long as that makes it shorter."""
         own = {*self.fn.params, *[v for v, _ in chain]}
-        statements = [Statement(v, x, mentioned(x, own)) for v, x in chain]
-        while len(statements) > LONG:
-            shorter = self.shorter(statements, own)
+        statements = [Statement(v, x, mentioned_vars(x, own)) for v, x in chain]
+        while len(statements) > MAX_STATEMENTS:
+            shorter = self.outline_runs(statements, own)
             if len(shorter) > 0.9 * len(statements):
                 break
             statements = shorter
@@ -77,30 +79,30 @@ class Cut:
         self.statements = statements
 
     def definitions(self) -> dict[GlobalVar, Expr]:
-        """The pieces and what is left of the definition; nothing if it has not been cut."""
+        """The pieces and the rest of the definition; nothing if it has not been split."""
         if not self.pieces:
             return {}
-        body = chained([(s.var, s.value) for s in self.statements], self.end)
+        body = let_chain([(s.var, s.value) for s in self.statements], self.end)
         return {**self.pieces, self.name: replace(self.fn, body=body)}
 
-    def shorter(self, statements: Sequence[Statement], own: set[Var]) -> list[Statement]:
-        """The same with runs of statements as calls of pieces."""
+    def outline_runs(self, statements: Sequence[Statement], own: set[Var]) -> list[Statement]:
+        """The statements with runs of them outlined and replaced by calls."""
         last = {v: i for i, s in enumerate(statements) for v in s.mentions}
-        last |= dict.fromkeys(mentioned(self.end, own), len(statements))
+        last |= dict.fromkeys(mentioned_vars(self.end, own), len(statements))
         found: list[Statement] = []
-        for start in range(0, len(statements), RUN):
-            run = statements[start : start + RUN]
+        for start in range(0, len(statements), PIECE_STATEMENTS):
+            run = statements[start : start + PIECE_STATEMENTS]
             made = {s.var for s in run}
             given = list(dict.fromkeys([v for s in run for v in s.mentions if v not in made]))
             kept = [s.var for s in run if last.get(s.var, -1) >= start + len(run)]
             if len(kept) + 1 > len(run) // 2:
                 found += run
             else:
-                found += self.called(self.piece(run, given, kept), given, kept)
+                found += self.call_piece(self.outline(run, given, kept), given, kept)
         return found
 
-    def piece(self, run: Sequence[Statement], given: Sequence[Var], kept: Sequence[Var]) -> GlobalVar:
-        """A definition that takes some variables and gives others."""
+    def outline(self, run: Sequence[Statement], given: Sequence[Var], kept: Sequence[Var]) -> GlobalVar:
+        """A new definition that takes the variables `given` and returns those `kept`."""
         new = {v: Var(v.name_hint, v.type_annotation, span=v.span) for v in (*given, *kept)}
 
         def rule(e: Expr) -> Expr | None:
@@ -115,11 +117,11 @@ class Cut:
         params = tuple([new[v] for v in given])
         t = TupleType(types) if len(kept) != 1 else types[0]
         name = self.supply.fresh_global(f"{self.name.name_hint}_part")
-        self.pieces[name] = Function(params, chained(chain, result), t, attrs=attrs, span=self.fn.span)
+        self.pieces[name] = Function(params, let_chain(chain, result), t, attrs=attrs, span=self.fn.span)
         return name
 
-    def called(self, piece: GlobalVar, given: Sequence[Var], kept: Sequence[Var]) -> list[Statement]:
-        """A call of a piece, and what it gives in the variables that it had before."""
+    def call_piece(self, piece: GlobalVar, given: Sequence[Var], kept: Sequence[Var]) -> list[Statement]:
+        """The statements that call a piece and bind its results to the variables `kept`."""
         call = Call(piece, tuple(given), span=self.fn.span)
         if len(kept) == 1:
             return [Statement(kept[0], call, given)]
@@ -129,13 +131,13 @@ class Cut:
         return [Statement(whole, call, given), *fields]
 
 
-def mentioned(e: Expr, own: set[Var]) -> list[Var]:
+def mentioned_vars(e: Expr, own: set[Var]) -> list[Var]:
     """The variables among `own` that an expression mentions."""
     return [v for v in post_order(e) if isinstance(v, Var) and v in own]
 
 
-def chained(chain: Sequence[tuple[Var, Expr]], end: Expr) -> Expr:
-    """Bindings one after the other."""
+def let_chain(chain: Sequence[tuple[Var, Expr]], end: Expr) -> Expr:
+    """A `let` chain that ends in `end`."""
     for v, x in reversed(chain):
         end = Let(v, x, end, span=x.span)
     return end

@@ -1,4 +1,4 @@
-"""Type parameters of entries that no argument decides: of an empty list, of a function that comes out."""
+"""Instantiate type parameters of entries that no argument determines, such as that of an empty list."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -16,15 +16,15 @@ from relay.transform.rewriting.example import show as show
 from relay.transform.rewriting.registry import module_pass
 from relay.typecheck.infer import infer
 
-ANYTHING: Mapping[Kind, Any] = {
+DEFAULT_TYPE_ARGS: Mapping[Kind, Any] = {
     Kind.Type: TupleType(()),
     Kind.BaseType: "float32",
     Kind.Shape: (),
     Kind.Dim: ANY,
 }
-"""What stands for a type parameter of which the arguments say nothing: an empty list is one of any type."""
-BASE_TYPES = ("float32", "int32", "bool")
-"""What stands for a base type: the first that the function works on."""
+"""What a type parameter is instantiated with that occurs in no argument."""
+DEFAULT_DTYPES = ("float32", "int32", "bool")
+"""What a dtype parameter is instantiated with: the first at which the function type-checks."""
 
 
 @module_pass("instantiate_entries", opt_level=0)
@@ -52,35 +52,35 @@ def instantiate_entries(mod: IRModule, *, entry_functions: Sequence[str] = ("mai
             continue
         v = mod.get_global_var(name)
         fn = mod.functions[v]
-        if isinstance(fn, Function) and (left := undecided(fn)):
-            mod = with_instance(mod, v, fn, left)
+        if isinstance(fn, Function) and (left := unresolved_type_params(fn)):
+            mod = instantiate_entry(mod, v, fn, left)
     return mod
 
 
-def undecided(fn: Function) -> list[TypeVar]:
-    """The type parameters of a function that occur in no parameter."""
+def unresolved_type_params(fn: Function) -> list[TypeVar]:
+    """The type parameters of a function that occur in no parameter's type."""
     used = {t for p in fn.params if p.type_annotation is not None for t in free_type_vars(p.type_annotation)}
     return [t for t in fn.type_params if t not in used]
 
 
-def with_instance(mod: IRModule, v: GlobalVar, fn: Function, left: Sequence[TypeVar]) -> IRModule:
-    """A module where a definition calls what it was before, at types that that works on."""
+def instantiate_entry(mod: IRModule, v: GlobalVar, fn: Function, left: Sequence[TypeVar]) -> IRModule:
+    """A module in which a definition calls its generic original at types at which that type-checks."""
     inner = GlobalVarSupply(mod).fresh_global(v.name_hint)
     others = {g: rewrite(e, lambda x: inner if x == v else None) for g, e in mod.functions.items()}
     others[inner] = others[v]
     refused: list[RelayError] = []
-    for base in BASE_TYPES:
-        kinds = {**ANYTHING, Kind.BaseType: base}
+    for base in DEFAULT_DTYPES:
+        kinds = {**DEFAULT_TYPE_ARGS, Kind.BaseType: base}
         try:
-            instance = call_of(inner, fn, {t: kinds[t.kind] for t in left})
+            instance = call_at_types(inner, fn, {t: kinds[t.kind] for t in left})
             return infer(with_definitions(mod, {**others, v: instance}))
         except RelayError as error:
             refused.append(error)
     raise refused[0]
 
 
-def call_of(inner: GlobalVar, fn: Function, types: Mapping[TypeVar, Any]) -> Function:
-    """A function that calls another one of the same type, with some types put in."""
+def call_at_types(inner: GlobalVar, fn: Function, types: Mapping[TypeVar, Any]) -> Function:
+    """A function that calls a generic one of the same type with some type parameters instantiated."""
     kept = [t for t in fn.type_params if t not in types]
     copy = Copy({**types, **{t: TypeVar(t.name_hint, t.kind) for t in kept}})
     params, _, result = copy.function(replace(fn, body=Tuple(())))

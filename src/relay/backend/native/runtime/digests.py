@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from relay.backend.native.runtime.parallel_map import side_by_side
+from relay.backend.native.runtime.parallel_map import parallel_map
 
 BLOCK = 64
 """Bytes of what is read at a time."""
@@ -33,7 +33,7 @@ def digests(items: Sequence[Sequence[Any]]) -> list[bytes]:
     from relay.backend.native.runtime.runtime_library import runtime_library
 
     go_on = runtime_library().digest
-    return side_by_side(lambda pieces: digest_of(pieces, go_on), items)
+    return parallel_map(lambda pieces: digest_of(pieces, go_on), items)
 
 
 def digest_of(pieces: Sequence[Any], go_on: Callable[[int, int, int], None]) -> bytes:

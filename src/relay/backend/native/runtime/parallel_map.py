@@ -10,7 +10,7 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 
-def side_by_side(work: Callable[[T], R], items: Sequence[T]) -> list[R]:
+def parallel_map(work: Callable[[T], R], items: Sequence[T]) -> list[R]:
     """What `work` makes of each item, on all cores; items are begun in their order.
 
     When one fails, what is under way ends, and the failure is raised.
