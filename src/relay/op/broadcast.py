@@ -212,6 +212,7 @@ class Where(Operator):
         return None, unbroadcast(masked(condition, g), x, g), unbroadcast(no, y, g)
 
     element = Broadcast.element
+    is_pointwise = True
 
     def native(self, b: Scalars, condition: Any, x: Any, y: Any) -> Any:
         return b.select(condition, x, y)

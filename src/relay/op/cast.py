@@ -85,6 +85,7 @@ class Cast(Conversion):
         return (cast_back(g, data),)
 
     element = Elementwise.element
+    is_pointwise = True
 
     def native(self, b: Scalars, data: Any) -> Any:
         return b.cast(data, str(self.dtype))
@@ -166,3 +167,4 @@ class Reinterpret(Conversion):
         return b.reinterpret(data, str(self.dtype))
 
     element = Elementwise.element
+    is_pointwise = True

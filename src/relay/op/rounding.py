@@ -218,6 +218,7 @@ class Predicate(Operator):
         return getattr(np, self.ufunc)(data)
 
     element = Elementwise.element
+    is_pointwise = True
     extent = Elementwise.extent
 
 

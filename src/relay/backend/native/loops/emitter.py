@@ -18,6 +18,7 @@ from relay.backend.native.memory.layout import THREADS_OFFSET, TURN_OFFSET
 from relay.backend.native.memory.objects import release
 from relay.backend.native.memory.representation import SIZES
 from relay.backend.native.memory.tensors import loop, new_tensor
+from relay.ir.dtype import FLOATS
 from relay.ir.expr import Expr
 
 ENV = Value(POINTER, "%env")
@@ -166,12 +167,25 @@ class Emitter(ValueEmitter):
 
     def in_vectors(self, s: ir.For, inits: Sequence[Value]) -> Sequence[Value]:
         """The loops, the last of them along the lanes; totals of lanes are combined in the end."""
-        code = self.code
+        code, outer = self.code, self.env
         body = self.body_of(s)
         with code.in_lanes(s.lanes):
+            self.env = {**outer, **self.splats(s)}
             totals = [code.spread(v) for v in inits]
             found = self.nest(s, s.indices[:-1], totals, lambda inner: self.along_lanes(s, inner, body))
+        self.env = outer
         return self.folded(s, found) if s.carried else ()
+
+    def splats(self, s: ir.For) -> Env:
+        """Numbers from outside of a body in all lanes, before the loop; divisors stay numbers, whose inverse
+        is multiplied with.
+        """
+        divisors = {x.args[1] for x in ir.statements(s.body) if isinstance(x, ir.Apply) and x.op == "divide"}
+        found: Env = {}
+        for x in free_values(s.body, *s.indices, *s.carried):
+            if x.dtype in FLOATS and x not in divisors:
+                found[x] = self.code.spread(self.value(x))
+        return found
 
     def along_lanes(self, s: ir.For, totals: Sequence[Value], body: "Body") -> Sequence[Value]:
         """The innermost loop, as many elements at a time as there are lanes; those left over are masked."""

@@ -86,7 +86,8 @@ class Keeping:
         self.number_of: list[dict[Value, int]] = []
         """The numbers of the values of each loop."""
         self.costs: dict[int, int] = {}
-        written = {s.buffer.data for loop in loops for s in loop.body.statements if isinstance(s, Store)}
+        # What the last loop writes may be read before, in its place too.
+        written = {s.buffer.data for loop in loops[:-1] for s in loop.body.statements if isinstance(s, Store)}
         for loop in loops:
             self.number_of.append(self.numbered(loop, written))
         self.lanes = 0 if around is None else around.lanes

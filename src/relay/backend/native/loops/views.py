@@ -24,6 +24,8 @@ class View:
         ]
         has_data = is_in_memory or bool(self.sizes)
         self.data = b.data(found) if has_data else None
+        self.is_written = is_in_memory
+        """Whether its elements may change."""
         self.name = ""
 
     @property
@@ -33,8 +35,12 @@ class View:
         return Buffer(self.data, self.dtype, tuple(self.sizes), self.name)
 
     def at(self, index: Sequence[Index]) -> Value:
-        """The element at an index."""
-        return self.found if self.data is None else self.b.read(self.buffer, index)
+        """The element at an index; one of an operand is read once."""
+        if self.data is None:
+            return self.found
+        if self.is_written:
+            return self.b.read(self.buffer, index)
+        return self.b.once((self.data, *index), lambda: self.b.read(self.buffer, index))
 
     def put(self, index: Sequence[Index], x: Value) -> None:
         """Write an element."""
