@@ -1,6 +1,9 @@
+import os
 from collections.abc import Iterator
 
 import pytest
+
+os.environ.setdefault("RELAY_VERIFY_LOOPS", "1")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

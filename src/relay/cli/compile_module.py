@@ -11,14 +11,22 @@ from relay.cli.progress import progress
 from relay.diagnostic import Report
 from relay.ir.module import IRModule
 
-KINDS = ("llvm", "asm", "plan")
+KINDS = ("plan", "loops", "llvm", "asm")
+MACHINES = ("avx512", "avx2", "neon")
 
 
 @click.command("compile")
 @click.option(
     "-o", "--output", metavar="FILE", help="The file to write (default: FILE with .rlo at its end)."
 )
-@click.option("--emit", type=click.Choice(KINDS), help="Print LLVM IR, assembly, or the plan; write nothing.")
+@click.option(
+    "--emit", type=click.Choice(KINDS), help="Print the plan, its loops, LLVM IR or assembly; write nothing."
+)
+@click.option(
+    "--machine",
+    type=click.Choice(MACHINES),
+    help="With --emit loops: whose vectors kernels are for (default: this processor's).",
+)
 @click.option(
     "--entry", multiple=True, metavar="NAME", help="A definition that can be called (default: main)."
 )
@@ -27,13 +35,21 @@ KINDS = ("llvm", "asm", "plan")
 )
 @click.argument("file")
 def compile_module(
-    file: str, output: str | None, emit: str | None, entry: Sequence[str], weights: str | None
+    file: str,
+    output: str | None,
+    emit: str | None,
+    machine: str | None,
+    entry: Sequence[str],
+    weights: str | None,
 ) -> None:
     """Compile the program in FILE (`-` is standard input) to machine code of this processor.
 
     `relay run` runs the file that is written, without the program it was made of.  The plan is the program as
-    it is compiled: its definitions, and as `@fused` the groups of operators that are computed in one go.
+    it is compiled: its definitions, and as `@fused` the groups of operators that are computed in one go.  The
+    loops are what these groups become, with the vectors and threads that have been chosen.
     """
+    if machine is not None and emit != "loops":
+        raise click.UsageError("--machine goes with --emit loops")
     if file == STDIN and output is None and emit is None:
         raise click.UsageError("a program from standard input needs -o FILE")
     from relay.building import build, named_entries
@@ -47,7 +63,7 @@ def compile_module(
     if weights is not None:
         mod = with_weights(mod, weights)
     if emit is not None:
-        click.echo(shown(mod, named_entries(mod, entry or None), emit).rstrip("\n"))
+        click.echo(shown(mod, named_entries(mod, entry or None), emit, machine).rstrip("\n"))
         return
     with progress("compiling"):
         built = build(mod, entries=entry or None)
@@ -61,12 +77,16 @@ def with_weights(mod: IRModule, name: str) -> IRModule:
     return with_params(mod, weights_of_main(mod, name))
 
 
-def shown(mod: IRModule, entries: Sequence[str], kind: str) -> str:
+def shown(mod: IRModule, entries: Sequence[str], kind: str, machine: str | None) -> str:
     """What is made of a module on the way to machine code."""
     from relay.backend.native.host.compilation import Compilation
     from relay.backend.native.llvm.codegen import emit_text
+    from relay.backend.native.llvm.machine import shaped_for
+    from relay.backend.native.program.nests import text_of_nests
     from relay.pipelines import optimize_for_native
 
-    with progress("compiling"):
+    with progress("compiling"), shaped_for(machine):
         made = Compilation(optimize_for_native(mod, entries), entries)
+        if kind == "loops":
+            return text_of_nests(made.program.nests)
         return str(made.program.mod) if kind == "plan" else emit_text(made.modules(), kind)

@@ -1,6 +1,8 @@
 """What kernels are shaped by: the vectors and registers of a machine."""
 
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cache
 
@@ -57,7 +59,25 @@ def described(features: Mapping[str, bool]) -> Machine:
     return NEON if features.get("neon") else SSE
 
 
-@cache
+MACHINES = {"avx512": AVX512, "avx2": AVX2, "neon": NEON}
+_chosen: ContextVar[Machine | None] = ContextVar("machine", default=None)
+
+
+@contextmanager
+def shaped_for(name: str | None) -> Generator[None, None, None]:
+    """Kernels inside are shaped for a machine by its name, to be read; None is the one at hand."""
+    token = _chosen.set(None if name is None else MACHINES[name])
+    try:
+        yield
+    finally:
+        _chosen.reset(token)
+
+
 def host() -> Machine:
-    """The machine that this process runs on."""
+    """The machine that kernels are shaped for: the one that this process runs on."""
+    return _chosen.get() or _host()
+
+
+@cache
+def _host() -> Machine:
     return described(dict(binding().get_host_cpu_features()))

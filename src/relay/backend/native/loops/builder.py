@@ -284,6 +284,8 @@ class Builder(IndexArithmetic):
             return i * j
         if i == 0 or j == 0:
             return 0
+        if isinstance(j, int) and isinstance(i, Apply) and i.op == "times" and isinstance(i.args[1], int):
+            return self.times(i.args[0], i.args[1] * j)
         return j if i == 1 else i if j == 1 else self._index("times", i, j)
 
     def quotient(self, i: Index, j: Index) -> Index:

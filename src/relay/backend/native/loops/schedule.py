@@ -1,5 +1,6 @@
 """The passes that a function goes through between the rules of its operators and LLVM IR, in order."""
 
+import os
 from dataclasses import replace
 
 from relay.backend.native.loops.builder import Builder, Scope
@@ -12,6 +13,9 @@ from relay.backend.native.loops.parallelize import parallelize
 from relay.backend.native.loops.vectorize import vectorize
 from relay.backend.native.loops.verify import verify
 
+VERIFIES = bool(os.environ.get("RELAY_VERIFY_LOOPS"))
+"""Whether blocks are verified after the passes: as the tests have it."""
+
 
 def schedule(b: Builder, block: Block) -> Block:
     """A function's block, ready to be written: axes merged, with lanes, what rows share kept, on threads."""
@@ -23,13 +27,9 @@ def schedule(b: Builder, block: Block) -> Block:
     block = keep_rows(block)
     block = hoist(block)
     block = parallelize(b, without_dead_values(block))
-    if __debug__ and VERIFY:
+    if VERIFIES:
         verify(block)
     return block
-
-
-VERIFY = False
-"""Whether blocks are verified after the passes; the tests set it."""
 
 
 def merged(b: Builder, block: Block) -> Block:

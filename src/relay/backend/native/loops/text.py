@@ -8,6 +8,9 @@ from collections.abc import Iterable, Sequence
 from typing import Any, assert_never
 
 from relay.backend.native.loops.nodes import (
+    ADDRESS,
+    INDEX,
+    OBJECT,
     Alternate,
     Apply,
     Block,
@@ -32,6 +35,8 @@ from relay.backend.native.loops.nodes import (
     Store,
     Value,
     Var,
+    blocks,
+    operands,
 )  # fmt: skip
 
 INFIX = {
@@ -40,8 +45,8 @@ INFIX = {
     "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!=", "and": "&", "or": "|", "xor": "^", "shl": "<<",
     "ashr": ">>", "lshr": ">>>",
 }  # fmt: skip
-WIDTH = 100
-"""Letters of a value that is written where it is read."""
+INLINE_LETTERS, REPEATED_LETTERS = 60, 24
+"""Letters of a value that is written where it is read, once or several times."""
 
 
 class Printer:
@@ -53,6 +58,9 @@ class Printer:
         self.names: dict[Any, str] = {}
         self.taken: set[str] = set()
         self.uses: dict[Any, int] = {}
+        self.readers: dict[Any, set[Block]] = {}
+        """The blocks that read each value."""
+        self.here: Block | None = None
 
     # --- names ---
 
@@ -98,24 +106,29 @@ class Printer:
     # --- blocks ---
 
     def count_uses(self, block: Block) -> None:
-        """Count who reads each value."""
-        from relay.backend.native.loops.nodes import blocks, operands
-
+        """Count the statements that read each value, which blocks may share, and note the blocks."""
+        seen: set[Any] = set()
         pending = [block]
         while pending:
             own = pending.pop()
-            for x in own.yields:
-                self.uses[x] = self.uses.get(x, 0) + 1
-            for s in own.statements:
-                for x in operands(s):
+            if own in seen:
+                continue
+            seen.add(own)
+            readers: list[tuple[Any, Sequence[Operand]]] = [(s, tuple(operands(s))) for s in own.statements]
+            for s, xs in [*readers, (own, own.yields)]:
+                for x in xs:
                     if not isinstance(x, int):
-                        self.uses[x] = self.uses.get(x, 0) + 1
-                pending += blocks(s)
+                        self.readers.setdefault(x, set()).add(own)
+                        self.uses[x] = self.uses.get(x, 0) + (s not in seen or s is own)
+                seen.add(s)
+            pending += [inner for s in own.statements for inner in blocks(s)]
 
     def block(self, block: Block, depth: int) -> None:
         """The statements of a block."""
+        outer, self.here = self.here, block
         for s in block.statements:
             self.statement(s, depth)
+        self.here = outer
 
     def line(self, depth: int, text: str) -> None:
         """A line of text."""
@@ -171,19 +184,23 @@ class Printer:
     def define(self, x: Value, text: str, depth: int) -> None:
         """A value: in the place of its only reader if it is short, else by name."""
         uses = self.uses.get(x, 0)
-        if uses == 0:
-            return
-        is_index = isinstance(x, Apply) and x.dtype in ("index", "address", "object")
-        if (uses == 1 or is_index) and len(text) < WIDTH // 2 and not isinstance(x, Load):
-            self.names[x] = f"({text})" if " " in text and not text.endswith(")") else text
-            return
-        self.line(depth, f"{self.name(x)} = {text}")
+        is_index = isinstance(x, Apply) and x.dtype in (INDEX, ADDRESS, OBJECT)
+        is_read_here = uses == 1 and (is_index or self.here in self.readers.get(x, ()))
+        longest = INLINE_LETTERS if is_read_here else REPEATED_LETTERS if is_index else 0
+        if (uses and len(text) > longest) or isinstance(x, Load):
+            self.line(depth, f"{self.name(x)} = {text}")
+        else:
+            self.names[x] = text
 
     def applied(self, s: Apply) -> str:
         """A function of values."""
         if s.op in INFIX:
             a, b = s.args
-            return f"{self.value(a)} {INFIX[s.op]} {self.value(b)}"
+            return f"{self.operand(a)} {INFIX[s.op]} {self.operand(b)}"
+        if s.op == "choose" and (extreme := self.extreme(s)):
+            return extreme
+        if s.op == "offset":
+            return f"{self.value(s.args[0])} + {self.operand(s.args[1])}"
         if s.op == "data":
             return f"{self.value(s.args[0])}.data"
         if s.op == "size":
@@ -191,6 +208,19 @@ class Printer:
         if s.op in ("cast", "reinterpret", "to_number"):
             return f"{s.op} {s.dtype}({self.value(s.args[0])})"
         return f"{s.op}({self.values(s.args)})"
+
+    def operand(self, x: Operand) -> str:
+        """A value beside an operator."""
+        text = self.value(x)
+        is_open = " " in text and (text[-1] not in ")]" or text.count("(") > 1 or text[0] == "(")
+        return f"({text})" if is_open or (" " in text and text[-1] == "]") else text
+
+    def extreme(self, s: Apply) -> str:
+        """The smaller or larger of two indices, if it is one."""
+        c, i, j = s.args
+        if not isinstance(c, Apply) or c.op != "less" or {c.args[0], c.args[1]} != {i, j}:
+            return ""
+        return f"{'min' if c.args[0] is i else 'max'}({self.value(i)}, {self.value(j)})"
 
     def loops(self, s: For, depth: int) -> None:
         """A nest of loops."""
@@ -223,10 +253,12 @@ class Printer:
 
 
 def text_of(block: Block, params: Iterable[tuple[Var, str]] = ()) -> str:
-    """A function's block as text; `params` are what it has before, with their types."""
+    """A function's block as text; `params` are what it has before, with their names."""
     printer = Printer()
-    for v, _ in params:
-        printer.name(v)
+    for v, name in params:
+        printer.names[v] = printer.fresh(name)
     printer.count_uses(block)
     printer.block(block, 1)
+    if block.yields:
+        printer.line(1, f"return {printer.values(block.yields)}")
     return "\n".join(printer.lines)

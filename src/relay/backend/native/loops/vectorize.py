@@ -22,6 +22,7 @@ from relay.backend.native.loops.nodes import (
     Let,
     Load,
     Prefetch,
+    Stack,
     Statement,
     Store,
     Var,
@@ -86,7 +87,7 @@ class Lanes:
                 for inner in s.blocks:
                     self.block(inner)
                     self.is_legal = self.is_legal and not any(isinstance(x, Store) for x in inner.statements)
-            case Check() | Prefetch() | Global():
+            case Check() | Prefetch() | Global() | Stack():
                 pass
             case _:
                 self.is_legal = False
@@ -100,6 +101,8 @@ class Lanes:
         is_text = any(isinstance(x, Var | Const | Apply | Load) and x.dtype == "string" for x in s.args)
         if is_division or is_text:
             self.is_legal = False
+        if s.op == "lane":
+            return 1
         if s.op in ("plus", "minus"):
             a, b = steps
             if isinstance(a, int) and isinstance(b, int):

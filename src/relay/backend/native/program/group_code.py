@@ -9,6 +9,7 @@ from relay.backend.native.memory.objects import release, retain
 from relay.backend.native.memory.representation import POINTER
 from relay.backend.native.program.code_dedup import ROW, Row, Shared, form
 from relay.backend.native.program.groups import build_group
+from relay.backend.native.program.nests import Nest
 from relay.backend.native.program.program import Program, give, result_type
 from relay.ir.expr import Call, Function, GlobalVar
 from relay.ir.walk import post_order
@@ -50,6 +51,9 @@ def write_group(program: Program, v: GlobalVar, fn: Function, row: Row) -> bool:
     code.runtime = "relay_"
     if POINTER in kinds:
         code.do(f"call void @relay.check({CONTEXT})")
+    rows = zip(fn.params, group.params, strict=True)
+    named = [(p.name_hint, program.types(p), row) for p, row in rows]
+    program.nests.append(Nest(f"@{v.name_hint}", named, program.types(fn.body), fn.body, block))
     program.row = row
     env: Env = dict(zip(variables, params, strict=True))
     found = emit(program, code, cast("Any", group.root), block, env)

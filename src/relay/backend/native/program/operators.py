@@ -15,6 +15,7 @@ from relay.backend.native.loops.schedule import schedule
 from relay.backend.native.loops.shapes import has_rule_of_types, shapes_of
 from relay.backend.native.loops.views import View, new_output, operand, views_in
 from relay.backend.native.memory.representation import is_scalar, parts_of
+from relay.backend.native.program.nests import Nest
 from relay.backend.native.program.results import build_result
 from relay.ir.expr import Call, Expr
 from relay.ir.type import Dim, TensorType, TupleType, Type
@@ -26,17 +27,22 @@ def emit_call(
 ) -> list[Value]:
     """The leaves of an operator's result: numbers, and new tensors (`no-native-code`)."""
     scope, env = Scope(), Env()
+    named: list[tuple[str, Type, Sequence[ir.Var]]] = []
     b = Builder(program, scope, call)
     views: list[Any] = []
     for i, a in enumerate(call.args):
         weight = weight_of(program, call, i, a)
-        views.append(weight or operand(b, program.types(a), leaves_of(program.types(a), operand_of(a), env)))
+        t = program.types(a)
+        leaves = [] if weight else leaves_of(t, operand_of(a), env)
+        views.append(weight or operand(b, t, leaves))
+        named.append((f"p{i}", t, leaves))
     shapes = check_shapes(b, call, views)
     if is_scalar(program.types(call)) and not writes_whole(call.attrs):
         found = [element(b, call.attrs, views, ())]
     else:
         found = [out.leaf() for out in materialize(b, call, views, shapes)]
     block = schedule(b, ir.Block(scope.built().statements, tuple(found)))
+    program.nests.append(Nest(f"{code.name}: {call.attrs.name}", named, program.types(call), call, block))
     return emit(program, code, call, block, env)
 
 

@@ -12,6 +12,7 @@ from relay.backend.native.memory.objects import Layout, header, layout, read, re
 from relay.backend.native.memory.strings import load_string
 from relay.backend.native.program.code_dedup import Row, Shared
 from relay.backend.native.program.instrumentation import Instrumentation
+from relay.backend.native.program.nests import Nest
 from relay.ir.expr import Constant, Expr, GlobalVar
 from relay.ir.module import IRModule
 from relay.ir.type import FuncType, Type
@@ -58,6 +59,8 @@ class Program(DataTypes):
         """The numbers of those that LLVM need not work hard on: groups and kernels."""
         self.has_loops = False
         """Whether the group that is being made has loops that are not cut for the processor."""
+        self.nests: list[Nest] = []
+        """The loops of groups and of calls of operators, as they have been written."""
         self.singletons: dict[str, str] = {}
         self.wrappers = 0
         self.declared: dict[str, None] = {}
