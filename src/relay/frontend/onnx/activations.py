@@ -1,6 +1,6 @@
 """Activations."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -9,15 +9,21 @@ from relay.frontend.onnx.registry import converts
 from relay.frontend.support import axis_in, merged, reshape_to
 from relay.frontend.value import Value, call, constant
 
-
-def positive(x: Value) -> Value:
-    """Whether `x > 0`."""
-    return call("greater", x, constant(0, x.dtype))
-
-
-def choose(x: Value, yes: Value, no: Value) -> Value:
-    """`yes` where `x > 0`, else `no`."""
-    return call("where", positive(x), yes, no)
+OPERATORS: dict[str, tuple[str, Mapping[str, float]]] = {
+    "Celu": ("nn.celu", {"alpha": 1.0}),
+    "Elu": ("nn.elu", {"alpha": 1.0}),
+    "HardSigmoid": ("nn.hard_sigmoid", {"alpha": 0.2, "beta": 0.5}),
+    "HardSwish": ("nn.hard_swish", {}),
+    "LeakyRelu": ("nn.leaky_relu", {"alpha": 0.01}),
+    "Mish": ("nn.mish", {}),
+    "Relu": ("nn.relu", {}),
+    "Selu": ("nn.selu", {"alpha": 1.67326319217681884765625, "gamma": 1.05070102214813232421875}),
+    "Sigmoid": ("sigmoid", {}),
+    "Softplus": ("nn.softplus", {}),
+    "Swish": ("nn.silu", {"alpha": 1.0}),
+    "Tanh": ("tanh", {}),
+}
+"""The operator of Relay for each activation, which has attributes of the same names, with ONNX's defaults."""
 
 
 @dataclass(frozen=True)
@@ -48,34 +54,18 @@ def activation(name: str, **defaults: float) -> Callable[[F], F]:
     return register
 
 
+def _operator(name: str, attributes: Iterable[str]) -> Callable[..., Value]:
+    return lambda x, *numbers: call(name, x, **dict(zip(attributes, numbers, strict=True)))
+
+
+for _onnx, (_relay, _defaults) in OPERATORS.items():
+    activation(_onnx, **_defaults)(_operator(_relay, _defaults))
+
+
 @activation("Affine", alpha=1.0, beta=0.0)
 def affine(x: Value, alpha: float, beta: float) -> Value:
     """`alpha * x + beta`."""
     return x * alpha + beta
-
-
-@activation("Elu", alpha=1.0)
-def elu(x: Value, alpha: float) -> Value:
-    """`x` where it is positive, else `alpha * (exp(x) - 1)`."""
-    return choose(x, x, (call("exp", x) - 1) * alpha)
-
-
-@activation("HardSigmoid", alpha=0.2, beta=0.5)
-def hard_sigmoid(x: Value, alpha: float, beta: float) -> Value:
-    """`alpha * x + beta`, between 0 and 1."""
-    return call("clip", x * alpha + beta, a_min=0.0, a_max=1.0)
-
-
-@activation("LeakyRelu", alpha=0.01)
-def leaky_relu(x: Value, alpha: float) -> Value:
-    """`x` where it is positive, else `alpha * x`."""
-    return call("nn.leaky_relu", x, alpha=alpha)
-
-
-@activation("Relu")
-def relu(x: Value) -> Value:
-    """`max(x, 0)`."""
-    return call("nn.relu", x)
 
 
 @activation("ScaledTanh", alpha=1.0, beta=1.0)
@@ -84,28 +74,10 @@ def scaled_tanh(x: Value, alpha: float, beta: float) -> Value:
     return call("tanh", x * beta) * alpha
 
 
-@activation("Sigmoid")
-def sigmoid(x: Value) -> Value:
-    """`1 / (1 + exp(-x))`."""
-    return call("sigmoid", x)
-
-
-@activation("Softplus")
-def softplus(x: Value) -> Value:
-    """`log(1 + exp(x))`, computed so that it does not overflow."""
-    return relu(x) + call("log", call("exp", -call("abs", x)) + 1)
-
-
 @activation("Softsign")
 def softsign(x: Value) -> Value:
     """`x / (1 + |x|)`."""
     return x / (call("abs", x) + 1)
-
-
-@activation("Tanh")
-def tanh(x: Value) -> Value:
-    """The hyperbolic tangent."""
-    return call("tanh", x)
 
 
 @activation("ThresholdedRelu", alpha=1.0)
@@ -114,55 +86,10 @@ def thresholded_relu(x: Value, alpha: float) -> Value:
     return call("where", call("greater", x, alpha), x, constant(0, x.dtype))
 
 
-@converts("Celu")
-def celu(node: Node, x: Value) -> Value:
-    """`max(0, x) + min(0, alpha * (exp(x / alpha) - 1))`."""
-    alpha = node.float("alpha", 1.0)
-    low = call("minimum", (call("exp", x / alpha) - 1) * alpha, 0)
-    return call("nn.relu", x) + low
-
-
-@converts("Selu")
-def selu(node: Node, x: Value) -> Value:
-    """`gamma * x` where it is positive, else `gamma * alpha * (exp(x) - 1)`."""
-    alpha = node.float("alpha", 1.67326319217681884765625)
-    gamma = node.float("gamma", 1.05070102214813232421875)
-    return choose(x, x, (call("exp", x) - 1) * alpha) * gamma
-
-
-@converts("HardSwish")
-def hard_swish(node: Node, x: Value) -> Value:
-    """`x * clip(x / 6 + 0.5, 0, 1)`."""
-    return x * call("clip", x * (1 / 6) + 0.5, a_min=0.0, a_max=1.0)
-
-
-@converts("Mish")
-def mish(node: Node, x: Value) -> Value:
-    """`x * tanh(softplus(x))`."""
-    return x * call("tanh", softplus(x))
-
-
-@converts("Swish")
-def swish(node: Node, x: Value) -> Value:
-    """`x * sigmoid(alpha * x)`."""
-    return x * call("sigmoid", x * node.float("alpha", 1.0))
-
-
 @converts("Gelu")
 def gelu(node: Node, x: Value) -> Value:
     """`x` times the normal distribution's probability below it, or the usual approximation by `tanh`."""
-    return gelu_by_tanh(x) if node.text("approximate", "none") == "tanh" else gelu_by_erf(x)
-
-
-def gelu_by_erf(x: Value) -> Value:
-    """`x` times the normal distribution's probability below it."""
-    return x * 0.5 * (call("erf", x * 0.7071067811865476) + 1)
-
-
-def gelu_by_tanh(x: Value) -> Value:
-    """The usual approximation."""
-    inner = (x + x * x * x * 0.044715) * 0.7978845608028654
-    return x * 0.5 * (call("tanh", inner) + 1)
+    return call("nn.gelu", x, approximate=node.text("approximate", "none"))
 
 
 @converts("Shrink")

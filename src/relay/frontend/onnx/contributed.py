@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from relay.frontend.onnx import activations, pooling
+from relay.frontend.onnx import pooling
 from relay.frontend.onnx.node import Node
 from relay.frontend.onnx.quantization import centred_columns, centred_rows
 from relay.frontend.onnx.registry import CONTRIBUTED, converts
@@ -132,19 +132,19 @@ def matmul_integer_to_float(
 @converts("Gelu", "BiasGelu", domain=CONTRIBUTED)
 def gelu(node: Node, x: Value, bias: Value | None = None) -> Value:
     """`x` times the part of a normal distribution that lies below it."""
-    return activations.gelu_by_erf(x if bias is None else x + bias)
+    return call("nn.gelu", x if bias is None else x + bias)
 
 
 @converts("FastGelu", domain=CONTRIBUTED)
 def fast_gelu(node: Node, x: Value, bias: Value | None = None) -> Value:
     """Almost the same, by a hyperbolic tangent."""
-    return activations.gelu_by_tanh(x if bias is None else x + bias)
+    return call("nn.gelu", x if bias is None else x + bias, approximate="tanh")
 
 
 @converts("QuickGelu", domain=CONTRIBUTED)
 def quick_gelu(node: Node, x: Value) -> Value:
     """Almost the same, by a logistic function."""
-    return x * call("sigmoid", x * node.float("alpha", 1.702))
+    return call("nn.silu", x, alpha=node.float("alpha", 1.702))
 
 
 @converts("FusedMatMul", domain=CONTRIBUTED)

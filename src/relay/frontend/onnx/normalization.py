@@ -59,10 +59,12 @@ def layer_norm(node: Node, x: Value, scale: Value, bias: Value | None = None) ->
 @converts("RMSNormalization", since=23)
 def rms_norm(node: Node, x: Value, scale: Value) -> Value:
     """Data divided by the root of the mean square over the last axes, scaled."""
-    axes = tuple(range(axis_in(node.int("axis", -1), x.rank), x.rank))
+    axes, epsilon = tuple(range(axis_in(node.int("axis", -1), x.rank), x.rank)), node.float("epsilon", 1e-5)
+    if len(axes) == scale.rank == 1 and x.dtype == scale.dtype == "float32":
+        return call("nn.rms_norm", x, scale, epsilon=epsilon)
     wide = cast(x, dtype_of(node.int("stash_type", 1)))
     square = call("mean", wide * wide, axis=axes, keepdims=True)
-    return cast(wide / call("sqrt", square + node.float("epsilon", 1e-5)), scale.dtype) * scale
+    return cast(wide / call("sqrt", square + epsilon), scale.dtype) * scale
 
 
 @converts("LpNormalization")

@@ -176,12 +176,6 @@ def lerp(node: Node, x: Value, y: Value, weight: Any) -> Value:
     return x + (y - x) * weight
 
 
-@converts("aten.hypot")
-def hypot(node: Node, x: Value, y: Value) -> Value:
-    """`sqrt(x * x + y * y)`."""
-    return call("sqrt", x * x + y * y)
-
-
 @converts("aten.copysign")
 def copysign(node: Node, x: Any, y: Any) -> Value:
     """The size of `x` with the sign of `y`."""
@@ -198,11 +192,10 @@ def xlogy(node: Node, x: Any, y: Any) -> Value:
     return call("where", none, constant(0, a.dtype), a * call("log", b))
 
 
-@converts("aten.logaddexp")
-def logaddexp(node: Node, x: Value, y: Value) -> Value:
-    """`log(exp(x) + exp(y))`."""
-    apart = call("where", call("equal", x, y), constant(0, x.dtype), call("abs", x - y))  # infinities too
-    return call("maximum", x, y) + call("log", call("exp", -apart) + 1)
+@converts("aten.hypot", "aten.logaddexp")
+def of_floats(node: Node, x: Value, y: Value) -> Value:
+    """A function of two floats that Relay has under the same name."""
+    return call(node.operator.split(".")[1], *in_type(node.dtype, x, y))
 
 
 @converts("aten.isclose")

@@ -1,7 +1,6 @@
 """Functions of one element: mathematics, activations, base types."""
 
-from collections.abc import Callable, Sequence
-from math import pi, sqrt
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,34 +12,38 @@ from relay.frontend.torch.support import as_float, finfo, in_type
 from relay.frontend.torch.symbols import dtype_of
 from relay.frontend.value import Value, call, constant
 
-ERFC = (
-    -0.6513268598908548, 0.6419697923564902, 0.01947647320418599, -0.009561514786808748,
-    -0.0009465953444818375, 0.00036683949785286526, 4.25233248071911e-05, -2.0278578112335477e-05,
-    -1.6242900047506503e-06, 1.3036558357296203e-06, 1.5626441551403025e-08, -8.523809564838902e-08,
-    6.529054414315481e-09, 5.0593437991937996e-09, -9.913641134573353e-10, -2.2736492289566606e-10,
-    9.646798562066669e-11, 2.393919205114929e-12, -6.886013956944178e-12, 8.944003700265053e-13,
-    3.132654286189469e-13, -1.1273524634132233e-13,
-)  # fmt: skip
-"""`log(erfc(x) * exp(x * x) / t)` for `t = 2 / (2 + x)`, `x >= 0`, by Chebyshev polynomials of `2 * t - 1`:
-within 6e-14, the first twelve within 1e-8."""
 PLAIN = (
-    "abs", "ceil", "floor", "trunc", "exp", "log", "log2", "log10", "sqrt", "rsqrt", "sin", "cos",
-    "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "erf", "sigmoid",
+    "abs", "ceil", "floor", "trunc", "exp", "expm1", "log", "log1p", "log2", "log10", "sqrt", "rsqrt", "sin",
+    "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "erf", "erfc",
+    "sigmoid",
 )  # fmt: skip
 """Functions that have the same name in both."""
+OPERATORS: dict[str, tuple[str, tuple[str, ...]]] = {
+    **{f"aten.{name}": (name, ()) for name in PLAIN},
+    "aten.neg": ("negative", ()),
+    "aten.bitwise_not": ("bitwise_not", ()),
+    "aten.special_expit": ("sigmoid", ()),
+    "aten.special_ndtr": ("ndtr", ()),
+    "aten.celu": ("nn.celu", ("alpha",)),
+    "aten.hardsigmoid": ("nn.hard_sigmoid", ()),
+    "aten.hardswish": ("nn.hard_swish", ()),
+    "aten.leaky_relu": ("nn.leaky_relu", ("alpha",)),
+    "aten.mish": ("nn.mish", ()),
+    "aten.selu": ("nn.selu", ()),
+    "aten.silu": ("nn.silu", ()),
+}
+"""The operator of Relay for functions of one tensor, and its attributes in the order of PyTorch's."""
 
 
-def _plain(name: str) -> Callable[..., Value]:
-    def convert(node: Node, x: Value) -> Value:
-        return call(name, as_float(node, x))
+def _operator(name: str, attributes: tuple[str, ...]) -> Callable[..., Value]:
+    def convert(node: Node, x: Value, *numbers: float) -> Value:
+        return call(name, as_float(node, x), **dict(zip(attributes, map(float, numbers), strict=False)))
 
     return convert
 
 
-for _name in PLAIN:
-    converts(f"aten.{_name}")(_plain(_name))
-for _name, _ours in {"neg": "negative", "bitwise_not": "bitwise_not", "special_expit": "sigmoid"}.items():
-    converts(f"aten.{_name}")(_plain(_ours))
+for _aten, (_relay, _attributes) in OPERATORS.items():
+    converts(_aten)(_operator(_relay, _attributes))
 
 
 @converts("aten.sign", "aten.sgn")
@@ -74,49 +77,10 @@ def square(node: Node, x: Value) -> Value:
     return x * x
 
 
-@converts("aten.log1p")
-def log1p(node: Node, x: Value) -> Value:
-    """`log(1 + x)`, exact for small `x` too (after Kahan)."""
-    x = as_float(node, x)
-    u = x + 1
-    exact = call("log", u) * (x / (u - 1))
-    small = call("equal", u, 1.0)
-    return call("where", small, x, call("where", call("equal", x, np.inf), x, exact))
-
-
-@converts("aten.expm1")
-def expm1(node: Node, x: Value) -> Value:
-    """`exp(x) - 1`, exact for small `x` too."""
-    x = as_float(node, x)
-    half = call("tanh", x * 0.5)
-    near = 2 * half / (1 - half)
-    return call("where", call("less", call("abs", x), 0.5), near, call("exp", x) - 1)
-
-
 @converts("aten.exp2")
 def exp2(node: Node, x: Value) -> Value:
     """`2 ** x`."""
     return call("power", constant(2.0, node.dtype), as_float(node, x))
-
-
-@converts("aten.erfc")
-def erfc(node: Node, x: Value) -> Value:
-    """`1 - erf(x)`, exact where that is small too."""
-    x = as_float(node, x)
-    size = call("abs", x)
-    t = 2 / (size + 2)
-    terms = ERFC if x.dtype == "float64" else ERFC[:12]
-    found = t * call("exp", chebyshev(terms, t * 2 - 1) - size * size)
-    return call("where", call("less", x, 0), 2 - found, found)
-
-
-def chebyshev(terms: Sequence[float], u: Value) -> Value:
-    """A series of Chebyshev polynomials for `u` from -1 to 1 (after Clenshaw)."""
-    twice = u * 2
-    after, before = u * 0.0, u * 0.0 + terms[-1]
-    for term in reversed(terms[1:-1]):
-        after, before = before, twice * before - after + term
-    return u * before - after + terms[0]
 
 
 @converts("aten.frac")
@@ -178,25 +142,10 @@ def relu6(node: Node, x: Value) -> Value:
     return call("clip", x, a_min=0.0, a_max=6.0)
 
 
-@converts("aten.silu")
-def silu(node: Node, x: Value) -> Value:
-    """`x * sigmoid(x)`."""
-    return x * call("sigmoid", x)
-
-
 @converts("aten.gelu")
 def gelu(node: Node, x: Value) -> Value:
     """`x` times the probability that a normal number is below it, or its approximation by `tanh`."""
-    if node.option("approximate") == "tanh":
-        inner = (x + x * x * x * 0.044715) * sqrt(2 / pi)
-        return x * 0.5 * (call("tanh", inner) + 1)
-    return x * 0.5 * (call("erf", x * sqrt(0.5)) + 1)
-
-
-@converts("aten.leaky_relu")
-def leaky_relu(node: Node, x: Value, slope: float = 0.01) -> Value:
-    """`x`, below zero `slope * x`."""
-    return call("nn.leaky_relu", x, alpha=float(slope))
+    return call("nn.gelu", x, approximate=node.option("approximate", "none"))
 
 
 @converts("aten.prelu", "aten._prelu_kernel")
@@ -209,66 +158,30 @@ def prelu(node: Node, x: Value, slope: Value) -> Value:
 
 @converts("aten.elu")
 def elu(node: Node, x: Value, alpha: float = 1.0, scale: float = 1.0, input_scale: float = 1.0) -> Value:
-    """`x`, below zero `alpha * (exp(x) - 1)`."""
-    below = (call("exp", call("minimum", x, 0) * input_scale) - 1) * (alpha * scale)
-    return call("where", call("greater", x, 0), x * scale, below)
-
-
-@converts("aten.celu")
-def celu(node: Node, x: Value, alpha: float = 1.0) -> Value:
-    """`x`, below zero `alpha * (exp(x / alpha) - 1)`."""
-    return elu(node, x, alpha, 1.0, 1 / alpha)
-
-
-@converts("aten.selu")
-def selu(node: Node, x: Value) -> Value:
-    """`elu` with the constants that keep mean and variance."""
-    return elu(node, x, 1.6732632423543772, 1.0507009873554805)
+    """`scale * x`, below zero `scale * alpha * expm1(input_scale * x)`."""
+    found = call("nn.elu", x if input_scale == 1 else x * input_scale, alpha=float(alpha))
+    found = found if input_scale == 1 else call("where", call("greater", x, 0), x, found)
+    return found if scale == 1 else found * scale
 
 
 @converts("aten.softplus")
 def softplus(node: Node, x: Value, beta: float = 1.0, threshold: float = 20.0) -> Value:
-    """`log(1 + exp(beta * x)) / beta`, and `x` where that is the same."""
-    scaled = x * beta
-    away = call("exp", call("negative", call("abs", scaled)))
-    soft = (call("maximum", scaled, 0) + log1p_of(away)) * (1 / beta)
-    return call("where", call("greater", scaled, threshold), x, soft)
-
-
-def log1p_of(x: Value) -> Value:
-    """`log(1 + x)` of a float that is not below zero."""
-    return call("log", x + 1)
+    """`log(1 + exp(beta * x)) / beta`, and `x` above a threshold, which changes nothing where it is large."""
+    found = call("nn.softplus", x, beta=float(beta))
+    return found if threshold >= 20 else call("where", call("greater", x * beta, threshold), x, found)
 
 
 @converts("aten.log_sigmoid", "aten.log_sigmoid_forward")
 def log_sigmoid(node: Node, x: Value) -> Any:
     """`log(sigmoid(x))`."""
-    found = call("minimum", x, 0) - log1p_of(call("exp", call("negative", call("abs", x))))
+    found = call("negative", call("nn.softplus", call("negative", x)))
     return (found, x) if "forward" in node.operator else found
-
-
-@converts("aten.mish")
-def mish(node: Node, x: Value) -> Value:
-    """`x * tanh(softplus(x))`."""
-    return x * call("tanh", softplus(node, x))
 
 
 @converts("aten.hardtanh")
 def hardtanh(node: Node, x: Value, low: float = -1.0, high: float = 1.0) -> Value:
     """`x` between two bounds."""
     return call("clip", x, a_min=float(low), a_max=float(high))
-
-
-@converts("aten.hardsigmoid")
-def hardsigmoid(node: Node, x: Value) -> Value:
-    """`min(max(x + 3, 0), 6) / 6`."""
-    return call("clip", x + 3, a_min=0.0, a_max=6.0) * (1 / 6)
-
-
-@converts("aten.hardswish")
-def hardswish(node: Node, x: Value) -> Value:
-    """`x * hardsigmoid(x)`."""
-    return x * hardsigmoid(node, x)
 
 
 @converts("aten.hardshrink")

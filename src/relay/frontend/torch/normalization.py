@@ -68,11 +68,15 @@ def statistics(x: Value, axes: tuple[int, ...], eps: float) -> tuple[Value, Valu
 def rms_norm(node: Node, x: Value, shape: list[int], weight: Value | None, eps: float | None) -> Any:
     """Data divided by the root of their mean square over the last axes, scaled."""
     eps = float(finfo(x.dtype).eps) if eps is None else eps
+    is_fused = "fused" in node.operator
+    if len(shape) == 1 and not (is_fused and node.wants(1)):
+        found = call("nn.rms_norm", x, *([] if weight is None else [weight]), epsilon=eps)
+        return (found,) if is_fused else found
     axes = tuple(range(x.rank - len(shape), x.rank))
     inverse = call("rsqrt", call("mean", x * x, axis=axes, keepdims=True) + eps)
     found = x * inverse
     found = found if weight is None else found * weight
-    return (found, inverse) if "fused" in node.operator else found
+    return (found, inverse) if is_fused else found
 
 
 @converts("aten.group_norm")

@@ -12,13 +12,14 @@ from relay.ir.module import IRModule
 from relay.ir.type import TensorType, TupleType, Type
 from relay.ir.walk import post_order
 from relay.op.base import Operator, Precision
+from relay.transform.passes.expand_composites import table
 from relay.transform.passes.precision import Choices
 from relay.transform.rewriting.anf_conversion import anf
 from relay.transform.rewriting.definitions import with_definitions
 from relay.transform.rewriting.example import show as show
 from relay.transform.rewriting.forms import ANF
 from relay.transform.rewriting.registry import module_pass
-from relay.transform.rewriting.rewriter import call, call_of
+from relay.transform.rewriting.rewriter import apply_rules, call, call_of
 from relay.typecheck.query import Types
 
 WIDE = "float32"
@@ -57,6 +58,8 @@ def to_mixed_precision(
     }
     """
     del missing_op_mode
+    # The products of attention are computed on narrow floats, its softmax on wide ones.
+    mod = apply_rules(mod, table("nn.attention"))
     choices = Choices.of(mixed_precision_type, accumulation_type, always=always, follow=follow, never=never)
     mentioned = {v for e in mod.functions.values() for v in post_order(e) if isinstance(v, GlobalVar)}
     types = Types(mod)
