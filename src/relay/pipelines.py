@@ -34,6 +34,7 @@ from relay.transform.passes.parallel_conv2d import combine_parallel_conv2d
 from relay.transform.passes.parallel_dense import combine_parallel_dense
 from relay.transform.passes.parallel_rows import combine_rows
 from relay.transform.passes.partial_evaluation import partial_evaluate
+from relay.transform.passes.raise_composites import raise_composites
 from relay.transform.passes.scale_forward import fold_scale_axis
 from relay.transform.passes.simplify_inference import simplify_inference
 from relay.transform.passes.static_shapes import dynamic_to_static
@@ -50,7 +51,8 @@ PassFunction: TypeAlias = Callable[..., IRModule]
 DEFAULT: tuple[PassFunction, ...] = (
     remove_unused_functions, partial_evaluate, simplify_inference, dynamic_to_static, fold_constants,
     canonicalize_cast, simplify_expr, fold_scale_axis, combine_parallel_conv2d, combine_rows,
-    combine_parallel_dense, combine_parallel_batch_matmul, eliminate_common_subexpr, dead_code,
+    combine_parallel_dense, combine_parallel_batch_matmul, raise_composites, eliminate_common_subexpr,
+    dead_code,
 )  # fmt: skip
 TRAINING: tuple[PassFunction, ...] = (expand_grad, *DEFAULT)
 NATIVE: tuple[PassFunction, ...] = (

@@ -1,11 +1,12 @@
 """Arithmetic, comparisons, functions of one number, activations, conversions."""
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
+from relay.frontend.onnx.activations import OPERATORS
 from relay.frontend.onnx.arithmetic import BINARY, UNARY
-from relay.frontend.onnx.export.gelu import gelu_of
 from relay.frontend.onnx.export.graph import Graph, Value, number_of, refuse
 from relay.frontend.onnx.export.registry import Writer, exports
 from relay.ir.dtype import integer_range, is_integer
@@ -13,7 +14,7 @@ from relay.ir.dtype import integer_range, is_integer
 SAME = {
     **{relay: onnx for onnx, relay in (UNARY | BINARY).items()},
     "copy": "Identity", "stop_gradient": "Identity", "maximum": "Max", "minimum": "Min", "isnan": "IsNaN",
-    "isinf": "IsInf", "nn.relu": "Relu", "power": "Pow", "sigmoid": "Sigmoid", "tanh": "Tanh",
+    "isinf": "IsInf", "power": "Pow",
 }  # fmt: skip
 """Operators that ONNX has under another name."""
 
@@ -29,11 +30,81 @@ for _relay, _onnx in SAME.items():
     exports(_relay)(_same(_onnx))
 
 
-@exports("multiply")
-def multiply(g: Graph, op: Any, x: Value, y: Value) -> str:
-    """A product; one that computes `gelu` is written as that."""
-    found = gelu_of(g, x.name, y.name)
-    return g.add("Mul", x, y) if found is None else g.add("Gelu", found)
+def _activation(kind: str, attributes: Iterable[str]) -> Writer:
+    return lambda g, op, x: g.add(kind, x, **{name: getattr(op, name) for name in attributes})
+
+
+for _onnx, (_relay, _defaults) in OPERATORS.items():
+    exports(_relay)(_activation(_onnx, _defaults))
+
+
+@exports("nn.gelu")
+def gelu(g: Graph, op: Any, x: Value) -> str:
+    """`x` times the normal distribution's probability below it, or the usual approximation by `tanh`."""
+    return g.add("Gelu", x, approximate=op.approximate)
+
+
+@exports("nn.silu")
+def silu(g: Graph, op: Any, x: Value) -> str:
+    """`x * sigmoid(alpha * x)`, which has an operator from version 24 on."""
+    inner = x if op.alpha == 1 else g.add("Mul", x, g.scalar(op.alpha, x))
+    return g.add("Mul", x, g.add("Sigmoid", inner))
+
+
+@exports("nn.softplus")
+def softplus(g: Graph, op: Any, x: Value) -> str:
+    """`log(1 + exp(beta * x)) / beta`."""
+    if op.beta == 1:
+        return g.add("Softplus", x)
+    beta = g.scalar(op.beta, x)
+    return g.add("Div", g.add("Softplus", g.add("Mul", x, beta)), beta)
+
+
+@exports("erfc")
+def erfc(g: Graph, op: Any, x: Value) -> str:
+    """`1 - erf(x)`."""
+    return g.add("Sub", g.scalar(1, x), g.add("Erf", x))
+
+
+@exports("ndtr")
+def ndtr(g: Graph, op: Any, x: Value) -> str:
+    """`(1 + erf(x / sqrt(2))) / 2`."""
+    below = g.add("Erf", g.add("Mul", x, g.scalar(0.5**0.5, x)))
+    return g.add("Mul", g.add("Add", below, g.scalar(1, x)), g.scalar(0.5, x))
+
+
+@exports("expm1")
+def expm1(g: Graph, op: Any, x: Value) -> str:
+    """`exp(x) - 1`; near 0 by the hyperbolic tangent `t` of half of it, as `2 * t / (1 - t)`."""
+    one, two = g.scalar(1, x), g.scalar(2, x)
+    half = g.add("Tanh", g.add("Div", x, two))
+    near = g.add("Div", g.add("Mul", half, two), g.add("Sub", one, half))
+    is_near = g.add("Less", g.add("Abs", x), g.scalar(0.5, x))
+    return g.add("Where", is_near, near, g.add("Sub", g.add("Exp", x), one))
+
+
+@exports("log1p")
+def log1p(g: Graph, op: Any, x: Value) -> str:
+    """`log(u) * (x / (u - 1))` for `u = x + 1`, and `x` where `u` is 1 (after Kahan)."""
+    one = g.scalar(1, x)
+    u = g.add("Add", x, one)
+    log = g.add("Log", u)
+    found = g.add("Mul", log, g.add("Div", x, g.add("Sub", u, one)))
+    ends = g.add("Where", g.add("IsInf", x), log, found)
+    return g.add("Where", g.add("Equal", u, one), x, ends)
+
+
+@exports("hypot")
+def hypot(g: Graph, op: Any, x: Value, y: Value) -> str:
+    """`sqrt(x * x + y * y)`."""
+    return g.add("Sqrt", g.add("Add", g.add("Mul", x, x), g.add("Mul", y, y)))
+
+
+@exports("logaddexp")
+def logaddexp(g: Graph, op: Any, x: Value, y: Value) -> str:
+    """The greater one, and the softplus of how much less the other is."""
+    apart = g.add("Neg", g.add("Abs", g.add("Sub", x, y)))
+    return g.add("Add", g.add("Max", x, y), g.add("Softplus", apart))
 
 
 @exports("rsqrt")
@@ -142,12 +213,6 @@ def cast(g: Graph, op: Any, x: Value) -> str:
 def cast_like(g: Graph, op: Any, x: Value, like: Value) -> str:
     """The base type of another tensor."""
     return g.add("Cast", x, to=number_of(like.dtype))
-
-
-@exports("nn.leaky_relu")
-def leaky_relu(g: Graph, op: Any, x: Value) -> str:
-    """`x` where it is positive, else `alpha * x`."""
-    return g.add("LeakyRelu", x, alpha=op.alpha)
 
 
 @exports("nn.prelu")

@@ -54,11 +54,13 @@ def prepared(mod: IRModule) -> IRModule:
     from relay.transform.passes.defuse_ops import defuse_ops
     from relay.transform.passes.inlining import inline
     from relay.transform.passes.partial_evaluation import partial_evaluate
+    from relay.transform.passes.raise_composites import raise_composites
     from relay.transform.passes.to_anf import to_anf
 
     mod = inline(to_anf(defuse_ops(expand_grad(mod))), all_calls=True)
     if any(type(e) in CONSTRUCTS for e in post_order(body_of(mod))):
         mod = partial_evaluate(mod)
+    mod = raise_composites(mod)
     rules = {op: tuple(map(_unless_written, found)) for op, found in table().items()}
     with derived_nodes():
         return to_anf(apply_rules(mod, rules))
