@@ -6,7 +6,7 @@ Each build runs in a process of its own, which has made the weights before the c
 bytecode of all modules, as after an installation, and the runtime that all programs share.  `cold` is
 `relay.build`, imports included, of a program that the cache does not have, `warm` the same when it has,
 `first` when the folder is empty, `process` a cold process from its start to its end.  Of the pieces of a cold
-build, one after the other, `lean` are the passes that programs go through, `lowered` those of the native
+build, one after the other, `optimized` are the passes that programs go through, `lowered` those of the native
 backend, `emitted` LLVM IR as text, `llvm` its passes and the code they end in, on all cores, `weights` packs
 the constants, `loaded` brings all into memory.
 
@@ -42,7 +42,7 @@ COMPILED = {
     "5,000 tiny operations": 2.5, "50,000 tiny operations": 25.0,
 }  # fmt: skip
 """The most seconds that each may take, cold."""
-PIECES = ("lean", "lowered", "emitted", "llvm", "weights", "loaded")
+PIECES = ("optimized", "lowered", "emitted", "llvm", "weights", "loaded")
 MEMORY = {"with Winograd": 2.2, "without": 1.3}
 """How many times the least that ResNet-50 needs it may take."""
 BARS = {"x + 1 of a float64": 150, "16 float32 added to 16": 500}
@@ -131,13 +131,13 @@ def build(name: str) -> dict[str, float]:
 
 def pieces(name: str) -> dict[str, float]:
     """Seconds of the pieces of one compilation, one after the other."""
-    from relay.backend.native.host import compilation, pipeline
+    from relay.backend.native.host.compiler import Compiler
     from relay.backend.native.llvm import codegen, jit
     from relay.backend.native.memory.tensors import TENSOR, image
-    from relay.backend.native.program import lowering
     from relay.backend.native.runtime import runtime_library
     from relay.backend.native.runtime.parallel_map import parallel_map
-    from relay.driver import with_params
+    from relay.driver.arguments import with_params
+    from relay.pipelines import lower_to_native, optimize_for_native
 
     mod, params = program(name)
     found: dict[str, float] = {}
@@ -148,11 +148,11 @@ def pieces(name: str) -> dict[str, float]:
         now = time.perf_counter()
         found[piece], start = now - start, now
 
-    mod = pipeline.lean(with_params(mod, params) if params else mod, ("main",))
-    end("lean")
-    lowering.lowered(mod)
+    mod = optimize_for_native(with_params(mod, params) if params else mod, ("main",))
+    end("optimized")
+    lower_to_native(mod)
     end("lowered")
-    made = compilation.Compilation(mod)
+    made = Compiler(mod)
     parts = made.modules()
     end("emitted")
     found["emitted"] -= found["lowered"]
@@ -163,7 +163,7 @@ def pieces(name: str) -> dict[str, float]:
     assert len(images) == len(made.program.constants)
     end("weights")
     runtime_library.runtime_library()
-    jit.Compiled(codes)
+    jit.LoadedCode(codes)
     end("loaded")
     return found
 
@@ -220,7 +220,7 @@ def memory_of(winograd: bool) -> dict[str, float]:
     from relay.backend.native.host.context import get
     from relay.backend.native.kernels import winograd as tiles
     from relay.backend.native.memory.layout import PEAK_BYTES_OFFSET
-    from relay.driver import with_params
+    from relay.driver.arguments import with_params
     from relay.pipelines import lower_to_native, optimize_for_native
 
     if not winograd:

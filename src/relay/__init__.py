@@ -41,8 +41,9 @@ _NAMES = {
     "relay.autodiff.custom": "checkpoint custom_vjp",
     "relay.autodiff.api": "gradient hessian jacobian value_and_grad",
     "relay.interpreter.value": "Closure ConstructorValue RefValue",
-    "relay.driver": "create_executor function optimize run",
-    "relay.building": "build compile load_module",
+    "relay.driver.build": "build compile load_module optimize",
+    "relay.driver.executor": "create_executor run",
+    "relay.tracing": "function",
 }
 _HOME = {name: module for module, names in _NAMES.items() for name in names.split()}
 _RENAMED = {

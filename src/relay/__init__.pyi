@@ -41,7 +41,6 @@ from relay.autodiff.api import (
     value_and_grad as value_and_grad,
 )
 from relay.autodiff.custom import checkpoint as checkpoint, custom_vjp as custom_vjp
-from relay.building import build as build, compile as compile, load_module as load_module
 from relay.diagnostic import (
     Diagnostic as Diagnostic,
     Note as Note,
@@ -51,12 +50,13 @@ from relay.diagnostic import (
     SourceName as SourceName,
     Span as Span,
 )
-from relay.driver import (
-    create_executor as create_executor,
-    function as function,
+from relay.driver.build import (
+    build as build,
+    compile as compile,
+    load_module as load_module,
     optimize as optimize,
-    run as run,
 )
+from relay.driver.executor import create_executor as create_executor, run as run
 from relay.interpreter.value import (
     Closure as Closure,
     ConstructorValue as ConstructorValue,
@@ -313,6 +313,7 @@ from relay.text.api import (
 from relay.text.json_format import load_json as load_json, save_json as save_json
 from relay.text.param_dict import load_param_dict as load_param_dict, save_param_dict as save_param_dict
 from relay.text.weights import load as load, save as save
+from relay.tracing import function as function
 from relay.typecheck.check import check as check
 from relay.typecheck.infer import infer as infer, infer_expr as infer_expr
 from relay.typecheck.query import Types as Types, type_of as type_of

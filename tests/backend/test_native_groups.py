@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import relay
-from relay.backend.native.host.compilation import Compilation
+from relay.backend.native.host.compiler import Compiler
 from relay.backend.native.host.native_program import NativeProgram
 
 CHAIN = "".join(["let %x = %x * 0.99f + 0.01f; "] * 300)
@@ -61,7 +61,7 @@ def test_groups_compute_what_the_interpreter_does(name: str) -> None:
 
 def test_a_group_is_one_function() -> None:
     mod = relay.parse("def @main(%x: Tensor[(4, 8), float32]) { exp(%x * 2f) + %x }")
-    text = "\n".join(Compilation(mod).program.pieces)
+    text = "\n".join(Compiler(mod).program.pieces)
     assert text.count("@relay.allocate_bytes") == 1
 
 

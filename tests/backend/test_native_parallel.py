@@ -9,7 +9,7 @@ import pytest
 
 from relay.backend.native.llvm.builder import POINTER, VOID, Code, Value
 from relay.backend.native.llvm.codegen import Optimised
-from relay.backend.native.llvm.jit import Compiled
+from relay.backend.native.llvm.jit import LoadedCode
 from relay.backend.native.loops.builder import Builder, Scope
 from relay.backend.native.loops.emitter import emit
 from relay.backend.native.loops.nodes import ADDRESS, INDEX, Buffer, Store, Var
@@ -43,7 +43,7 @@ class Program:
         code.do("ret void")
         runtime_library()
         text = "\n".join([inlined(), TRY, *self.declared, *self.pieces, code.text()])
-        self.code = Compiled([Optimised(text).code()])
+        self.code = LoadedCode([Optimised(text).code()])
         kinds = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64]
         self.run = ctypes.CFUNCTYPE(ctypes.c_int, *kinds)(self.code.address("run"))
         self.context = ctypes.create_string_buffer(4096)

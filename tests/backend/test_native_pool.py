@@ -11,7 +11,7 @@ import pytest
 
 import relay
 from relay.backend.native.llvm.codegen import Optimised
-from relay.backend.native.llvm.jit import Compiled
+from relay.backend.native.llvm.jit import LoadedCode
 from relay.backend.native.memory.layout import SITE_OFFSET, THREADS_MAX
 from relay.backend.native.runtime.runtime_library import runtime_library
 from relay.backend.native.runtime.threads import cores, default_threads, quotas, thread_count
@@ -74,7 +74,7 @@ class Caller:
 
     def __init__(self, name: str = "run") -> None:
         runtime_library()
-        self.code = Compiled([Optimised(COUNTING).code()])
+        self.code = LoadedCode([Optimised(COUNTING).code()])
         kinds = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64]
         self.run = ctypes.CFUNCTYPE(ctypes.c_int, *kinds)(self.code.address(name))
         self.context = ctypes.create_string_buffer(4096)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import relay
-from relay.backend.native.host.compilation import Compilation
+from relay.backend.native.host.compiler import Compiler
 from relay.backend.native.host.native_program import NativeProgram
 from relay.ir.dtype import to_numpy
 
@@ -108,7 +108,7 @@ def test_weights_are_packed_before_the_program_runs(rows: int, dtype: str) -> No
     value = numbers(rows, 40, dtype=dtype)
     wanted = np.maximum(exact(value, weight, (False, True)), 0)
     check(program(value), wanted, dtype, 40)
-    pieces = "".join(Compilation(mod).program.pieces)
+    pieces = "".join(Compiler(mod).program.pieces)
     assert "@relay.pack" not in pieces or rows > 1 or dtype == "bfloat16"
 
 

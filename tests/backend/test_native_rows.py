@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import relay
-from relay.backend.native.host.compilation import Compilation
+from relay.backend.native.host.compiler import Compiler
 from relay.backend.native.host.native_program import NativeProgram
 from relay.backend.native.llvm.codegen import Optimised
 from relay.backend.native.loops.keep_rows import ROW_BYTES, ROWS_BYTES
@@ -85,7 +85,7 @@ def test_a_row_of_a_square_is_not_taken_for_a_column() -> None:
 def test_a_normalisation_reads_and_writes_once() -> None:
     params = "%x: Tensor[(4, 64), float32], %g: Tensor[(64,), float32]"
     mod = relay.parse(f"def @main({params}) {{ nn.softmax(nn.layer_norm(tanh(%x), %g, %g)) }}")
-    text = "\n".join(Compilation(mod).program.pieces)
+    text = "\n".join(Compiler(mod).program.pieces)
     assert text.count("@relay.allocate_bytes") == 1
 
 
@@ -94,7 +94,7 @@ def test_what_is_kept_of_rows_fits_on_the_stack_of_a_thread() -> None:
              for i in range(6)]  # fmt: skip
     body = " ".join(terms) + " + ".join([f"%y{i}" for i in range(6)])
     mod = relay.parse(f"def @main(%x: Tensor[(64, 65536), float32]) {{ {body} }}")
-    pieces = Compilation(mod).program.pieces
+    pieces = Compiler(mod).program.pieces
     kept = max([sum(map(int, re.findall(r"alloca \[(\d+) x i8\]", piece))) for piece in pieces])
     assert ROW_BYTES < kept <= ROWS_BYTES
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import relay
-from relay.backend.native.host.compilation import Compilation
+from relay.backend.native.host.compiler import Compiler
 from relay.backend.native.host.native_program import NativeProgram
 from relay.interpreter.machine import Interpreter
 
@@ -21,7 +21,7 @@ def layers(count: int) -> relay.IRModule:
 
 
 def test_layers_of_one_shape_share_their_code() -> None:
-    made = Compilation(layers(5)).program
+    made = Compiler(layers(5)).program
     assert len(made.groups) == 1
     assert len(made.constants) == 10
 
@@ -29,7 +29,7 @@ def test_layers_of_one_shape_share_their_code() -> None:
 def test_operators_that_recur_share_their_code() -> None:
     lines = [f"let %x{i + 1} = sort(%x{i}, axis={i % 2});" for i in range(6)]
     mod = relay.parse(f"def @main(%x0: Tensor[(3, 64), float32]) {{ {' '.join(lines)} %x6 }}")
-    assert len(Compilation(mod).program.groups) == 2
+    assert len(Compiler(mod).program.groups) == 2
     x = np.random.default_rng(2).standard_normal((3, 64)).astype("float32")
     np.testing.assert_allclose(NativeProgram(mod)(x), Interpreter(mod).evaluate("main", x), rtol=1e-6)
 
@@ -80,7 +80,7 @@ def test_long_definitions_are_cut() -> None:
         if i % 100 == 0:
             halves.append(body)
     mod = relay.IRModule.from_expr(relay.Function([x, y], relay.Tuple([*halves, body])))
-    made = Compilation(mod).program.mod
+    made = Compiler(mod).program.mod
     assert sum("part" in v.name_hint for v in made.functions) > 4
     a, b = np.eye(2, 3, dtype="float32"), np.full((3, 2), 0.5, "float32")
     for found, wanted in zip(NativeProgram(mod)(a, b), Interpreter(mod).evaluate("main", a, b), strict=True):
@@ -100,5 +100,5 @@ def test_a_long_definition_of_numbers_and_references_keeps_its_order() -> None:
     whole = "\n".join(["  let %r = ref(%n);", *lines, "  (ref_read(%r), %v3, %v499)"])
     text = f"def @main(%n: int64) {{\n{whole}\n}}"
     mod = relay.parse(text)
-    assert any("part" in v.name_hint for v in Compilation(mod).program.mod.functions)
+    assert any("part" in v.name_hint for v in Compiler(mod).program.mod.functions)
     assert NativeProgram(mod)(1) == tuple(Interpreter(mod).evaluate("main", 1))

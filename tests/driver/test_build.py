@@ -12,7 +12,7 @@ import pytest
 
 import relay
 from relay.backend.native.host import artefact, cache
-from relay.backend.native.host.compilation import Compilation
+from relay.backend.native.host.compiler import Compiler
 from relay.backend.native.llvm import jit
 from relay.backend.native.runtime.cache_folder import VARIABLE, cache_folder
 from relay.interpreter.show import show
@@ -365,7 +365,7 @@ def test_programs_with_operators_of_the_user_are_not_kept(folder: Path) -> None:
 
 
 def test_the_same_program_makes_the_same_code() -> None:
-    first, second = (Compilation(relay.parse(SHAPES)).modules() for _ in range(2))
+    first, second = (Compiler(relay.parse(SHAPES)).modules() for _ in range(2))
     assert first == second
 
 

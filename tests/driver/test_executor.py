@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 
 import relay
-from relay.driver import Interpreter, optimize, run
+from relay.driver.build import optimize
+from relay.driver.executor import run
+from relay.interpreter.machine import Interpreter
 
 
 def test_expression_has_a_value() -> None:

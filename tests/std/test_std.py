@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from relay.diagnostic import RelayError
-from relay.driver import run
+from relay.driver.executor import run
 from relay.interpreter.show import show
 from relay.ir.equal import assert_structural_equal, structural_hash
 from relay.text.parser import parse

@@ -80,7 +80,7 @@ def bench(
 
 def prepared(name: str, mod: IRModule, what: Expr, arrays: Sequence[Any]) -> Runner:
     """A backend that has run once."""
-    from relay.driver import create_executor
+    from relay.driver.executor import create_executor
 
     start = perf_counter()
     with progress(f"preparing {name}"):

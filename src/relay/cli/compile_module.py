@@ -52,7 +52,7 @@ def compile_module(
         raise click.UsageError("--machine goes with --emit loops")
     if file == STDIN and output is None and emit is None:
         raise click.UsageError("a program from standard input needs -o FILE")
-    from relay.building import build, named_entries
+    from relay.driver.build import build, named_entries
     from relay.typecheck.infer import infer
 
     warnings = Report()
@@ -72,21 +72,21 @@ def compile_module(
 
 def with_weights(mod: IRModule, name: str) -> IRModule:
     """The module with parameters of `@main` bound to the arrays of a file that have their names."""
-    from relay.driver import with_params
+    from relay.driver.arguments import with_params
 
     return with_params(mod, weights_of_main(mod, name))
 
 
 def shown(mod: IRModule, entries: Sequence[str], kind: str, machine: str | None) -> str:
     """What is made of a module on the way to machine code."""
-    from relay.backend.native.host.compilation import Compilation
+    from relay.backend.native.host.compiler import Compiler
     from relay.backend.native.llvm.codegen import emit_text
     from relay.backend.native.llvm.machine import shaped_for
     from relay.backend.native.program.nests import text_of_nests
     from relay.pipelines import optimize_for_native
 
     with progress("compiling"), shaped_for(machine):
-        made = Compilation(optimize_for_native(mod, entries), entries)
+        made = Compiler(optimize_for_native(mod, entries), entries)
         if kind == "loops":
             return text_of_nests(made.program.nests)
         return str(made.program.mod) if kind == "plan" else emit_text(made.modules(), kind)

@@ -52,7 +52,7 @@ def value_of(x: Input) -> Any:
     """The value of an input."""
     if x.array is not None:
         return x.array
-    from relay.driver import evaluate
+    from relay.interpreter.machine import evaluate
     from relay.text.parser import parse_expr
 
     return evaluate(IRModule(), parse_expr(x.text, "<input>"))

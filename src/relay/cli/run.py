@@ -146,7 +146,7 @@ def profiled(
     file: str, entry: str, args: Sequence[str], by_name: Mapping[str, Input], trace: str | None
 ) -> None:
     """Show where the time of a call goes, and write a trace if there is a file for it."""
-    from relay.building import build, load_module
+    from relay.driver.build import build, load_module
 
     if file.endswith(COMPILED):
         built = load_module(file)
@@ -171,7 +171,7 @@ def profiled(
 
 def run_compiled(file: str, entry: str, args: Sequence[str], by_name: Mapping[str, Input]) -> Any:
     """The value of an entry of a compiled program on inputs."""
-    from relay.building import load_module
+    from relay.driver.build import load_module
 
     built = load_module(file)
     header = built.header(entry)
@@ -184,7 +184,7 @@ def run_compiled(file: str, entry: str, args: Sequence[str], by_name: Mapping[st
 
 def converted(mod: IRModule, entry: str, header: Function, inputs: Sequence[Input]) -> tuple[Any, ...]:
     """The values of inputs, of the types that the parameters of a definition say."""
-    from relay.driver import evaluate as value_of
+    from relay.interpreter.machine import evaluate as value_of
 
     types = TupleType([p.type_annotation for p in header.params if p.type_annotation is not None])
     mod = mod.copy()
@@ -207,12 +207,13 @@ def evaluate(
     mod: IRModule, entry: str, is_function: bool, inputs: Sequence[Input], backend: str = BACKENDS[0]
 ) -> Any:
     """The value of the definition `entry` on inputs; diagnostics about one point into the rendered call."""
-    from relay.driver import evaluate as value_of
+    from relay.interpreter.machine import evaluate as value_of
 
     call, arrays = command(mod, entry, inputs) if is_function else (GlobalVar(entry), [])
     if backend != "native":
         return value_of(mod, call, *arrays) if is_function else value_of(mod, entry)
-    from relay.building import NativeExecutor, build
+    from relay.driver.build import build
+    from relay.driver.executor import NativeExecutor
 
     main, mentions = mod[entry], [e for e in post_order(call) if e == GlobalVar(entry)]
     if isinstance(main, Function) and takes_data(main) and len(mentions) == 1:

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from relay.driver import create_executor
+from relay.driver.executor import create_executor
 from relay.ir.dtype import is_float, to_numpy
 from relay.ir.expr import Expr, Function, GlobalVar, Grad, RelayExpr
 from relay.ir.module import IRModule

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from relay.driver import create_executor
+from relay.driver.executor import create_executor
 from relay.ir.expr import Call, Expr, Function, Op
 from relay.ir.module import IRModule
 from relay.ir.walk import post_order

@@ -10,7 +10,7 @@ import numpy as np
 from onnx import TensorProto, helper
 from onnx.backend.base import Backend, BackendRep, namedtupledict
 
-from relay.driver import create_executor
+from relay.driver.executor import create_executor
 from relay.frontend.onnx.api import import_model
 from relay.frontend.onnx.scales import NUMBER, bytes_of
 from relay.frontend.onnx.tensors import array_of

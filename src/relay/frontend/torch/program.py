@@ -61,14 +61,14 @@ class TorchProgram(tuple[IRModule, Params]):
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """The results, as tensors in the structure that the module gives (`argument-type`)."""
         if self._built is None:
-            from relay.building import build
+            from relay.driver.build import build
 
             self._built = build(self.mod)
         return self.run(self._built, args, kwargs)
 
     def interpret(self, *args: Any, **kwargs: Any) -> Any:
         """As a call, by the reference interpreter."""
-        from relay.driver import create_executor
+        from relay.driver.executor import create_executor
 
         return self.run(create_executor("debug", self.mod).evaluate("main"), args, kwargs)
 

@@ -59,21 +59,21 @@ def compile_cached(
 
 def compile_uncached(mod: IRModule, entries: Sequence[str], level: int | None = None) -> Artefact:
     """A module compiled, whatever the cache holds (`no-native-code`)."""
-    from relay.backend.native.host.compilation import Compilation
+    from relay.backend.native.host.compiler import Compiler
     from relay.pipelines import optimize_for_native
 
-    return Compilation(optimize_for_native(mod, entries, level), entries).artefact()
+    return Compiler(optimize_for_native(mod, entries, level), entries).artefact()
 
 
 def compile_instrumented(
     mod: IRModule, entries: Sequence[str], level: int | None = None
 ) -> "InstrumentedProgram":
     """A module compiled with profiling instrumentation."""
-    from relay.backend.native.host.compilation import Compilation
+    from relay.backend.native.host.compiler import Compiler
     from relay.backend.native.host.profile import InstrumentedProgram
     from relay.pipelines import optimize_for_native
 
-    made = Compilation(optimize_for_native(mod, entries, level), entries, with_clocks=True)
+    made = Compiler(optimize_for_native(mod, entries, level), entries, with_clocks=True)
     assert made.program.watch is not None
     return InstrumentedProgram(made.artefact(), made.program.watch.groups)
 

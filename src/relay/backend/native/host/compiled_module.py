@@ -31,7 +31,7 @@ class CompiledModule:
         source: IRModule | None = None,
         again: "Callable[[], InstrumentedProgram] | None" = None,
     ) -> None:
-        """Use `compiled_module`, which makes the module itself something to call; `again` compiles it so
+        """Use `callable_module`, which makes the module itself something to call; `again` compiles it so
         that it notes where its time goes.
         """
         self.artefact = artefact
@@ -109,7 +109,7 @@ class CompiledModule:
         return f"<compiled {', '.join([f'@{n}' for n in self.entries])}>"
 
 
-def compiled_module(
+def callable_module(
     artefact: Artefact,
     threads: int | None = None,
     source: IRModule | None = None,

@@ -16,7 +16,7 @@ from relay.backend.native.host.callbacks import TABLE, Callbacks
 from relay.backend.native.host.context import Context
 from relay.backend.native.host.signature import Signature
 from relay.backend.native.host.values import Conversion
-from relay.backend.native.llvm.jit import Compiled
+from relay.backend.native.llvm.jit import LoadedCode
 from relay.backend.native.runtime.runtime_library import runtime_library
 from relay.ir.type import FuncType
 
@@ -25,7 +25,7 @@ class Contexts:
     """The contexts of a program."""
 
     def __init__(
-        self, signature: Signature, code: Compiled, threads: int, function: Callable[[int, FuncType], Any]
+        self, signature: Signature, code: LoadedCode, threads: int, function: Callable[[int, FuncType], Any]
     ) -> None:
         """One is free; `threads` is how many parallel loops take (0 leaves it to the process), and `function`
         makes a Python object of a closure.

@@ -13,7 +13,7 @@ from relay.backend.native.host.context_pool import Contexts
 from relay.backend.native.host.python_objects import TABLE, address_of
 from relay.backend.native.host.values import lack_of_memory
 from relay.backend.native.llvm.builder import POINTER
-from relay.backend.native.llvm.jit import Compiled
+from relay.backend.native.llvm.jit import LoadedCode
 from relay.backend.native.memory.layout import OUT_OF_MEMORY, RAISED, TOO_DEEP
 from relay.backend.native.memory.tensors import settle
 from relay.backend.native.runtime.runtime_library import runtime_library
@@ -29,7 +29,7 @@ from relay.ir.type import FuncType, Type
 
 
 class FailedError(Exception):
-    """Compiled code has failed."""
+    """LoadedCode code has failed."""
 
     def __init__(self, site: int, has_changed: bool) -> None:
         """`site` is the number of the place; references that were given may have changed."""
@@ -45,9 +45,9 @@ class NativeProgram:
         """Compile what some definitions need, which can be called then (`no-native-code`); `threads` is how
         many its loops take, None leaves it to the process (`thread-count`).
         """
-        from relay.backend.native.host.compilation import Compilation
+        from relay.backend.native.host.compiler import Compiler
 
-        self.load(Compilation(mod, entries).artefact(), threads, mod)
+        self.load(Compiler(mod, entries).artefact(), threads, mod)
 
     @classmethod
     def of(
@@ -66,7 +66,7 @@ class NativeProgram:
         self.kept: list[Any] = []
         self.rows: dict[str, Row] = {}
         self.runtime = runtime_library()
-        self.code = Compiled(artefact.codes)
+        self.code = LoadedCode(artefact.codes)
         self.fill_constants(artefact.constants)
         self.fill_objects()
         count = 0 if threads is None else thread_count(threads, "threads")

@@ -40,7 +40,7 @@ def features() -> list[str]:
     return sorted([name for name, there in binding().get_host_cpu_features().items() if there])
 
 
-class Compiled:
+class LoadedCode:
     """Code in memory; it stays as long as this object does."""
 
     def __init__(self, codes: Sequence[bytes]) -> None:

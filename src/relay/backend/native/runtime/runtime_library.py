@@ -60,7 +60,7 @@ class RuntimeLibrary:
 
     def __init__(self) -> None:
         """Load it; threads are made when they are first needed."""
-        self.code = jit.Compiled([compiled_runtime()[1]])
+        self.code = jit.LoadedCode([compiled_runtime()[1]])
         for name in SYMBOLS:
             jit.binding().add_symbol(name, self.code.address(name))
         word, number = ctypes.c_void_p, ctypes.c_int64

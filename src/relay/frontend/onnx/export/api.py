@@ -29,7 +29,7 @@ def to_onnx(mod: IRModule | Function, params: Mapping[str, Any] | None = None, *
 
     Raises `onnx-export` for all that ONNX has no counterpart of, `unknown-input`, `argument-type`.
     """
-    from relay.driver import param_values
+    from relay.driver.arguments import param_values
     from relay.typecheck.infer import infer
 
     _needs_onnx()

@@ -1,21 +1,23 @@
-"""What composes the rest: infer, then evaluate.  Executors as people know them, and `run`."""
+"""What evaluates expressions over a module: executors as people know them, and `run`."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from relay.diagnostic import did_you_mean, fail
-from relay.interpreter.arguments import convert_argument
+from relay.driver.arguments import first_word, with_params
+from relay.interpreter.arguments import arrange, convert_argument
+from relay.interpreter.code import Code
 from relay.interpreter.machine import Interpreter, evaluate
-from relay.ir.bind import bind_params_by_name
-from relay.ir.expr import Constant, Expr, Function, GlobalVar, Var, as_expr, constant
+from relay.ir.expr import Call, Expr, Function, GlobalVar, Var, as_expr
 from relay.ir.module import IRModule, expect_module
+from relay.ir.subst import substitute_type
+from relay.ir.supply import GlobalVarSupply
+from relay.ir.type import Kind, Type
 from relay.ir.vars import free_vars
-from relay.tracing import TracedFunction, function
+from relay.typecheck.infer import infer
 
-__all__ = [
-    "Executor", "Interpreter", "TracedFunction", "bind_params_by_name", "create_executor", "evaluate",
-    "function", "optimize", "run",
-]  # fmt: skip
+if TYPE_CHECKING:
+    from relay.backend.native.host.compiled_module import CompiledModule
 
 INTERPRETERS = ("debug", "interpreter")
 EXECUTORS = ("native", "graph", "vm", "aot", *INTERPRETERS)
@@ -78,6 +80,91 @@ def _variable(key: Var | str, e: Expr) -> Var:
     return free[key]
 
 
+def typed_arguments(
+    mod: IRModule, name: GlobalVar, fn: Function, args: Sequence[Any], named: Mapping[str, Any]
+) -> tuple[tuple[Type, ...], list[Any]]:
+    """Arguments of a function of an annotated module, and the types that they give its parameters.
+
+    Raises `argument-count`, `argument-type`.
+    """
+    from relay.backend.native.program.unresolved_type_params import DEFAULT_TYPE_ARGS
+
+    known: dict[Any, Any] = {}
+    given = arrange(Code(f"@{name.name_hint}", fn, len(fn.params)), args, named)
+    pairs = list(zip(fn.params, given, strict=True))
+    values = [convert_argument(f"@{name.name_hint}", p, x, known, mod) for p, x in pairs]
+    by = {v: known.get(v, DEFAULT_TYPE_ARGS[v.kind]) for v in fn.type_params if v.kind is not Kind.Dim}
+    return tuple([substitute_type(p.type_annotation, by) for p in fn.params]), values
+
+
+class NativeExecutor(Executor):
+    """Evaluates expressions over a module by compiling them."""
+
+    def __init__(self, mod: IRModule) -> None:
+        """`mod` has the definitions."""
+        super().__init__(mod)
+        self.known: dict[Expr, tuple[dict[GlobalVar, Expr], CompiledModule]] = {}
+        """What has been compiled, and the definitions as they were then."""
+
+    def apply(self, fn: Function, args: tuple[Any, ...]) -> Any:
+        """The value of a function on arguments."""
+        built = self.compiled(fn)
+        return built.program.evaluate(built.default(), *args)
+
+    def value(self, e: Expr) -> Any:
+        """The value of an expression; a function is something to call."""
+        if isinstance(e, Function):
+            built = self.compiled(e)
+            return built[built.default()]
+        return self.apply(Function((), e, span=e.span), ())
+
+    def caller(self, name: GlobalVar) -> Callable[..., Any]:
+        """A definition as a function of Python, which is compiled again when the module has changed."""
+        before, function = dict(self.mod.functions), self.function(name)
+
+        def call(*args: Any, **named: Any) -> Any:
+            nonlocal before, function
+            if before != self.mod.functions:
+                before, function = dict(self.mod.functions), self.function(name)
+            return function(*args, **named)
+
+        call.__name__ = call.__qualname__ = name.name_hint
+        return call
+
+    def function(self, name: GlobalVar) -> Callable[..., Any]:
+        """A definition, compiled; one that takes any types for those that it gets."""
+        from relay.driver.build import build
+
+        mod = infer(self.mod)
+        fn = mod[name]
+        if not isinstance(fn, Function) or all(v.kind is Kind.Dim for v in fn.type_params):
+            return build(self.mod, entries=[name.name_hint])[name.name_hint]
+        instances: dict[tuple[Any, ...], CompiledModule] = {}
+
+        def call(*args: Any, **named: Any) -> Any:
+            types, values = typed_arguments(mod, name, fn, args, named)
+            if types not in instances:
+                params = tuple([Var(p.name_hint, t) for p, t in zip(fn.params, types, strict=True)])
+                instances[types] = self.compiled(Function(params, Call(name, params)))
+            built = instances[types]
+            return built.program.evaluate(built.default(), *values)
+
+        return call
+
+    def compiled(self, fn: Function) -> "CompiledModule":
+        """A function over the module, compiled."""
+        from relay.driver.build import build
+
+        before, built = self.known.get(fn, (None, None))
+        if built is None or before != self.mod.functions:
+            whole = self.mod.copy()
+            name = GlobalVarSupply(whole).fresh_global("expression")
+            whole[name] = fn
+            built = build(whole, entries=[name.name_hint])
+            self.known = {fn: (dict(self.mod.functions), built)}
+        return built
+
+
 def create_executor(
     kind: str = "native",
     mod: IRModule | None = None,
@@ -110,59 +197,7 @@ def create_executor(
     mod = with_params(mod, params) if params else mod
     if kind in INTERPRETERS:
         return Executor(mod)
-    from relay.building import NativeExecutor
-
     return NativeExecutor(mod)
-
-
-def first_word(target: object) -> str:
-    """What a target or a device is called, without its options: `llvm` of `llvm -mcpu=native`."""
-    return str(target).partition("(")[0].strip().partition(" ")[0]
-
-
-def with_params(mod: IRModule, params: Mapping[str, Any]) -> IRModule:
-    """The module with parameters of `@main` bound by name, as their types want them.
-
-    Raises `unknown-input`, `argument-type`.
-    """
-    bound = mod.copy()
-    name = bound.get_global_var("main")
-    bound[name] = bind_params_by_name(bound[name], param_values(mod, params))
-    return bound
-
-
-def param_values(mod: IRModule, params: Mapping[str, Any]) -> dict[str, Constant]:
-    """Values of parameters of `@main` by name, as their types want them.
-
-    Raises `unknown-input`, `argument-type`.
-    """
-    main = mod["main"]
-    known = {p.name_hint: p for p in main.params} if isinstance(main, Function) else {}
-    for n in params:
-        if n not in known:
-            names = ", ".join([f"`{k}`" for k in list(known)[:8]])
-            hint = did_you_mean(n, known) or (f"its parameters are {names}" if known else "it has none")
-            fail("unknown-input", f"the program has no parameter `{n}`", hint=hint)
-    env: dict[Any, Any] = {}
-    return {
-        n: constant(convert_argument("@main", known[n], x, env, mod), span=known[n].span)
-        for n, x in params.items()
-    }
-
-
-def optimize(
-    mod: IRModule, target: Any = None, params: Mapping[str, Any] | None = None
-) -> tuple[IRModule, Any]:
-    """The module with `params` bound to `@main`, as the passes that programs go through by default leave it,
-    and the parameters left over: none.
-
-    `PassContext` says which of the passes run.
-    """
-    from relay import pipelines
-    from relay.typecheck.infer import infer
-
-    del target
-    return pipelines.optimize(infer(with_params(mod, params) if params else mod)), {}
 
 
 def run(

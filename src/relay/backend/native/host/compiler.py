@@ -36,7 +36,7 @@ from relay.transform.rewriting.pipeline import RulePass
 from relay.transform.rewriting.registry import rules
 
 
-class Compilation:
+class Compiler:
     """A module on its way to object code."""
 
     def __init__(

@@ -1,0 +1,27 @@
+"""What composes the rest: `build.py` compiles programs, `executor.py` evaluates them."""
+
+from importlib import import_module
+from typing import Any
+
+_NAMES = {
+    "relay.driver.build": "build compile load_module optimize",
+    "relay.driver.executor": "Executor create_executor run",
+    "relay.interpreter.machine": "Interpreter evaluate",
+    "relay.ir.bind": "bind_params_by_name",
+    "relay.tracing": "TracedFunction function",
+}
+_HOME = {name: home for home, names in _NAMES.items() for name in names.split()}
+
+__all__ = [*_HOME]  # pyright: ignore[reportUnsupportedDunderAll]
+
+
+def __getattr__(name: str) -> Any:
+    """A public name, on first use."""
+    if name not in _HOME:
+        raise AttributeError(f"module 'relay.driver' has no attribute {name!r}")
+    return getattr(import_module(_HOME[name]), name)
+
+
+def __dir__() -> list[str]:
+    """Everything public."""
+    return sorted(__all__)

@@ -1,0 +1,109 @@
+"""Programs compiled for Python: `build`, `compile`, `load_module`."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from relay import pipelines
+from relay.backend.native.host.artefact import read_artefact
+from relay.backend.native.host.cache import compile_cached, compile_instrumented
+from relay.backend.native.host.compiled_module import CompiledModule, callable_module, own_entries
+from relay.diagnostic import did_you_mean, fail
+from relay.driver.arguments import first_word, with_params
+from relay.ir.expr import Expr, Function, RelayExpr
+from relay.ir.module import IRModule, expect_module
+from relay.tracing import TracedFunction, trace
+from relay.transform.rewriting.context import PassContext
+from relay.typecheck.infer import infer
+
+if TYPE_CHECKING:
+    from relay.backend.native.host.profile import InstrumentedProgram
+
+TARGETS = ("native", "llvm", "cpu")
+"""Names that all stand for machine code of this processor."""
+
+
+def build(
+    mod: IRModule | Expr,
+    target: Any = "native",
+    *,
+    params: Mapping[str, Any] | None = None,
+    entries: Sequence[str] | str | None = None,
+    opt_level: int | None = None,
+    threads: int | None = None,
+    cache: bool = True,
+) -> CompiledModule:
+    """The module as machine code of this processor.
+
+    `params` are values of parameters of `@main`, by name, which become part of it.  `entries` are the
+    definitions that can be called: `@main`, or where there is none, all that the module defines.
+    Passes of at most `opt_level` run before, or those that `PassContext` enables.  `threads` is how many the
+    loops take; `RELAY_NUM_THREADS` says it otherwise, or the number of cores.  What was compiled before comes
+    from the cache, unless `cache` is False.
+
+    Raises `unknown-target`, `unknown-input`, `argument-type`, `thread-count`, `no-native-code`, and what is
+    wrong with the program.
+    """
+    if first_word(target) not in TARGETS:
+        fail(
+            "unknown-target",
+            f"programs cannot be compiled for `{target}`",
+            hint=did_you_mean(str(target), TARGETS) or f"leave it out, or say `{TARGETS[0]}`",
+        )
+    mod = IRModule.from_expr(mod) if isinstance(mod, RelayExpr) else expect_module(mod)
+    if params:
+        mod = with_params(mod, params)
+    names = named_entries(mod, entries)
+    context = PassContext.current()
+
+    def again() -> "InstrumentedProgram":
+        with context:
+            return compile_instrumented(mod, names, opt_level)
+
+    return callable_module(compile_cached(mod, names, opt_level, cache), threads, mod, again)
+
+
+def named_entries(mod: IRModule, chosen: Sequence[str] | str | None = None) -> tuple[str, ...]:
+    """What is compiled: what was chosen, else `@main`, else all functions that the module defines itself.
+
+    Raises `unknown-global`, `no-entry`.
+    """
+    own = [v.name_hint for v, e in mod.functions.items() if isinstance(e, Function)]
+    names = own_entries([n for n in own if n not in mod.imported], chosen)
+    for name in names:
+        mod.get_global_var(name)
+    if not names:
+        hint = "define `@main`, or name definitions: `entries=[…]`"
+        fail("no-entry", "the module has no function of its own to compile", hint=hint)
+    return names
+
+
+def compile(
+    what: Any, *, params: Mapping[str, Any] | None = None, threads: int | None = None, cache: bool = True
+) -> CompiledModule:
+    """A function as machine code: a Relay function, an expression over its free variables, a module with
+    `@main`, or a Python function as `relay.function` takes it.
+    """
+    mod: Any = what
+    if isinstance(what, TracedFunction):
+        mod = what.mod
+    elif callable(what) and not isinstance(what, RelayExpr):
+        mod = trace(what).mod
+    return build(mod, params=params, threads=threads, cache=cache)
+
+
+def load_module(path: str | Path, *, threads: int | None = None) -> CompiledModule:
+    """A compiled program from a file (`cannot-read`, `bad-artefact`, `other-machine`, `thread-count`)."""
+    return callable_module(read_artefact(path), threads)
+
+
+def optimize(
+    mod: IRModule, target: Any = None, params: Mapping[str, Any] | None = None
+) -> tuple[IRModule, Any]:
+    """The module with `params` bound to `@main`, as the passes that programs go through by default leave it,
+    and the parameters left over: none.
+
+    `PassContext` says which of the passes run.
+    """
+    del target
+    return pipelines.optimize(infer(with_params(mod, params) if params else mod)), {}
