@@ -227,7 +227,7 @@ def test_models_are_written_whole_or_not_at_all(
 
     from relay.frontend.onnx.export import api
 
-    monkeypatch.setattr(api, "LARGEST", limit)
+    monkeypatch.setattr(api, "MAX_EMBEDDED_WEIGHT_BYTES", limit)
     w = np.arange(1024, dtype="float32").reshape(1, 1024)
     mod = relay.parse("def @main(%x: Tensor[(1, 1024), float32], %w: Tensor[(1, 1024), float32]) { %x * %w }")
     out = tmp_path / "m.onnx"

@@ -26,7 +26,7 @@ from relay.transform.rewriting.definitions import with_definitions
 from relay.typecheck.infer import infer
 from relay.typecheck.query import Types
 
-MOST = 64
+MAX_COPIES_PER_DEFINITION = 64
 """Copies of one definition; more are made only by a recursion that passes an ever larger function on."""
 
 
@@ -168,7 +168,7 @@ class _Specializer:
         for other, before, copy in known:
             if other == key and all(map(structural_equal, before, functions)):
                 return copy
-        if len(known) == MOST:
+        if len(known) == MAX_COPIES_PER_DEFINITION:
             fail(
                 "unknown-grad-target",
                 f"`@{name.name_hint}` differentiates what it is given, and is given ever more functions",

@@ -19,8 +19,8 @@ from relay.ir.module import IRModule
 from relay.ir.type import TensorType, Type
 
 BACKENDS = ("native", "interpreter")
-ROUND = 0.005
-"""Seconds that a backend works in each round, at least."""
+MIN_ROUND_SECONDS = 0.005
+"""The least time that a backend works in each round."""
 
 
 @dataclass
@@ -89,7 +89,7 @@ def prepared(name: str, mod: IRModule, what: Expr, arrays: Sequence[Any]) -> Run
         function(*arrays)
     runner = Runner(name, perf_counter() - start, lambda: function(*arrays))
     once = timed(runner)
-    runner.number = max(1, round(ROUND / max(once, 1e-8)))
+    runner.number = max(1, round(MIN_ROUND_SECONDS / max(once, 1e-8)))
     return runner
 
 

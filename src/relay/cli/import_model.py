@@ -7,8 +7,8 @@ from relay.cli.progress import progress
 from relay.diagnostic import fail
 from relay.ir.module import IRModule
 
-DIGITS = 18
-"""Digits that a size has at most: it is a whole number of 64 bits."""
+MAX_SIZE_DIGITS = 18
+"""The most digits that a size may have: it is a 64-bit integer."""
 EXAMPLES = """\b
 Examples:
   relay import model.onnx -o model.relay
@@ -80,7 +80,7 @@ def shape_of(text: str) -> tuple[str, tuple[object, ...]]:
     for size in sizes.strip("()[] ").split(","):
         if not size.strip():
             continue
-        if size.strip() != "?" and not (size.strip().isdecimal() and len(size.strip()) <= DIGITS):
+        if size.strip() != "?" and not (size.strip().isdecimal() and len(size.strip()) <= MAX_SIZE_DIGITS):
             fail(
                 "bad-number",
                 f"`{size.strip()}` in `--shape {text}` is no size",

@@ -27,7 +27,7 @@ from relay.op.base import (
 )
 
 EXAMPLE = "relay> "
-WIDTH = 100
+LINE_CHARS = 100
 SETS = {
     ANY_DTYPE: "any",
     FLOATING: "floating-point",
@@ -132,14 +132,16 @@ def page(cls: type[Operator]) -> str:
 def heading(cls: type[Operator]) -> list[str]:
     """The call, filled to the width."""
     return textwrap.wrap(
-        call(cls), WIDTH, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False
+        call(cls), LINE_CHARS, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False
     )
 
 
 def prose(lines: list[str]) -> list[str]:
     """Paragraphs, filled anew."""
     paragraphs = "\n".join(lines).strip().split("\n\n")
-    filled = [textwrap.fill(p, WIDTH, break_long_words=False, break_on_hyphens=False) for p in paragraphs]
+    filled = [
+        textwrap.fill(p, LINE_CHARS, break_long_words=False, break_on_hyphens=False) for p in paragraphs
+    ]
     return "\n\n".join(filled).split("\n")
 
 
@@ -147,7 +149,7 @@ def fact(title: str, what: str | list[str]) -> list[str]:
     """A title and a text, filled to the width, or the lines of a table."""
     if isinstance(what, list):
         return [f"{title}:", *[f"  {line}" for line in what]]
-    lines = textwrap.wrap(what, WIDTH - 13, break_long_words=False, break_on_hyphens=False)
+    lines = textwrap.wrap(what, LINE_CHARS - 13, break_long_words=False, break_on_hyphens=False)
     return [f"{title + ':' if i == 0 else '':<13}{line}" for i, line in enumerate(lines)]
 
 

@@ -8,13 +8,13 @@ from typing import Any
 
 from relay.cli.terminal import is_watched
 
-PATIENCE = 2.0
-"""Seconds before anything shows."""
+SPINNER_DELAY_SECONDS = 2.0
+"""The spinner shows after this time."""
 
 
 @contextmanager
 def progress(what: str) -> Generator[None]:
-    """Show a spinner with the time elapsed if the block takes longer than `PATIENCE` and somebody watches."""
+    """Show a spinner with the time elapsed, on a terminal, once the block takes `SPINNER_DELAY_SECONDS`."""
     if not is_watched(sys.stderr):
         yield
         return
@@ -32,11 +32,11 @@ def progress(what: str) -> Generator[None]:
             columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
             bar = Progress(*columns, console=Console(stderr=True), transient=True)
             bar.add_task(what, total=None)
-            bar.tasks[0].start_time = bar.get_time() - PATIENCE
+            bar.tasks[0].start_time = bar.get_time() - SPINNER_DELAY_SECONDS
             bar.start()
             shown.append(bar)
 
-    timer = threading.Timer(PATIENCE, show)
+    timer = threading.Timer(SPINNER_DELAY_SECONDS, show)
     timer.daemon = True
     timer.start()
     try:

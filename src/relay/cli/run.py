@@ -23,8 +23,8 @@ from relay.ir.walk import post_order
 
 BACKENDS = ("native", "interpreter", "debug")
 COMPILED = ".rlo"
-PROFILED = 10
-"""Calls of a program whose times are noted."""
+PROFILED_CALLS = 10
+"""The number of calls that `--profile` measures."""
 OPTION = re.compile(r"--?[A-Za-z][\w-]*(=.*)?", re.DOTALL)
 NEGATIVE = ("-inff", "-nanf")
 
@@ -163,7 +163,7 @@ def profiled(
         built = build(mod, entries=[entry])
     values = converted(mod, entry, header, inputs)
     with progress("running"):
-        found = built.profile(*values, entry=entry, repeat=PROFILED)
+        found = built.profile(*values, entry=entry, repeat=PROFILED_CALLS)
     click.echo(str(found))
     if trace is not None:
         found.save_trace(trace)

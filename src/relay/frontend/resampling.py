@@ -13,8 +13,8 @@ from relay.op.image.resize import resized
 from relay.op.nn.layout import SPATIAL
 from relay.op.term import Term, size_of, term
 
-WHOLE = (0.0, 1.0)
-"""The region of an axis that is all of it."""
+WHOLE_AXIS = (0.0, 1.0)
+"""The region that covers a whole axis, as fractions of it."""
 
 
 def resampled(
@@ -29,11 +29,11 @@ def resampled(
 
     A size that is not known is that of the data times the scale; a scale that is not known is the ratio.
     """
-    regions = [(roi[k], roi[k + len(axes)]) if roi else WHOLE for k in range(len(axes))]
+    regions = [(roi[k], roi[k + len(axes)]) if roi else WHOLE_AXIS for k in range(len(axes))]
     asked = [
         (axis, out, scale, region)
         for axis, out, scale, region in zip(axes, sizes, scales, regions, strict=True)
-        if not (scale == 1 and region == WHOLE and out in (None, x.shape[axis]))
+        if not (scale == 1 and region == WHOLE_AXIS and out in (None, x.shape[axis]))
     ]
     if not asked:
         return x

@@ -9,12 +9,12 @@ from relay.frontend.value import Value, call, constant, fields, sizes_of, union
 from relay.ir.expr import Call, Expr, Function, If, Let, Tuple, Var
 from relay.ir.type import ANY, Dim, TensorType, TupleType, Type
 
-COUNT = TensorType((), "int64")
-FLAG = TensorType((), "bool")
-ENDLESS = 1 << 62
-"""The number of rounds where nothing but what they find ends them."""
-ATTEMPTS = 8
-"""So often are the types of states loosened at most."""
+INT64_SCALAR = TensorType((), "int64")
+BOOL_SCALAR = TensorType((), "bool")
+UNBOUNDED_ROUNDS = 1 << 62
+"""The trip count of a loop that only its condition ends."""
+MAX_LOOSENINGS = 8
+"""How often the types of loop states may be loosened."""
 
 
 @dataclass(frozen=True)
@@ -45,11 +45,11 @@ class Settled(NamedTuple):
 
 def settled(turn: Turn, states: Sequence[Value], names: Sequence[str]) -> Settled:
     """Loosen the types of states until a round keeps them."""
-    index = Var("i", COUNT)
+    index = Var("i", INT64_SCALAR)
     types = [v.type for v in states]
-    for _ in range(ATTEMPTS):
+    for _ in range(MAX_LOOSENINGS):
         held = [Var(n, t) for n, t in zip(names, types, strict=True)]
-        one = turn(Value(index, COUNT), [Value(v, t) for v, t in zip(held, types, strict=True)])
+        one = turn(Value(index, INT64_SCALAR), [Value(v, t) for v, t in zip(held, types, strict=True)])
         looser = [loosened(t, v.type) for t, v in zip(types, one.states, strict=True)]
         if looser == types:
             return Settled(index, held, types, one)
@@ -81,13 +81,16 @@ def carried(
 ) -> tuple[Expr, Type]:
     """Rounds that collect nothing: a loop."""
     result = TupleType(one.types)
-    recur, more = Var("rounds"), Var("more", FLAG)
+    recur, more = Var("rounds"), Var("more", BOOL_SCALAR)
     going = one.round.going
     asked = going is not None or begins is not None
-    test = both(Value(more, FLAG) if asked else None, count and call("less", Value(one.number, COUNT), count))
+    test = both(
+        Value(more, BOOL_SCALAR) if asked else None,
+        count and call("less", Value(one.number, INT64_SCALAR), count),
+    )
     test = constant(True) if test is None else test
     flag = (constant(True) if going is None else going,) if asked else ()
-    following = Value(one.number, COUNT) + 1
+    following = Value(one.number, INT64_SCALAR) + 1
     again = Call(recur, tuple([v.expr for v in (following, *flag, *one.round.states)]))
     params = (one.number, *([more] if asked else []), *one.states)
     function = Function(params, If(test.expr, one.round.around(again), Tuple(tuple(one.states))), result)
@@ -110,15 +113,17 @@ def collected(
     parts, going = one.round.parts, one.round.going
     flag = [] if going is None else [going]
     rows = [TensorType((ANY, *p.shape), p.dtype) for p in parts]
-    result = TupleType([*rows, *one.types, *[FLAG for _ in flag]])
-    recur, number = Var("rounds"), Value(Var("count", COUNT), COUNT)
+    result = TupleType([*rows, *one.types, *[BOOL_SCALAR for _ in flag]])
+    recur, number = Var("rounds"), Value(Var("count", INT64_SCALAR), INT64_SCALAR)
     last = Tuple(
         tuple([v.expr for v in (*[call("expand_dims", p, axis=0) for p in parts], *one.round.states, *flag)])
     )
-    several = halves(recur, Value(one.number, COUNT), number, one.states, result, len(rows), bool(flag))
+    several = halves(
+        recur, Value(one.number, INT64_SCALAR), number, one.states, result, len(rows), bool(flag)
+    )
     body = If(call("equal", number, 1).expr, one.round.around(last), several)
     function = Function((one.number, number.expr, *one.states), body, result)  # pyright: ignore[reportArgumentType]
-    total = constant(ENDLESS, "int64") if count is None else count
+    total = constant(UNBOUNDED_ROUNDS, "int64") if count is None else count
     whole: Expr = Call(recur, tuple([v.expr for v in (constant(0, "int64"), total, *states)]))
     some = both(call("greater", total, 0), begins)
     if some is not None:

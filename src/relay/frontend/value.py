@@ -20,10 +20,10 @@ from relay.op.base import instance, unboxed
 from relay.typecheck.infer import infer_expr
 
 Array = np.ndarray[Any, Any]
-FOLDED = 1 << 16
-"""So many elements may be computed from fewer while importing."""
-REMEMBERED = 1 << 14
-"""So many types of results are kept."""
+MAX_FOLDED_ELEMENTS = 1 << 16
+"""The most elements that constant folding computes from fewer ones while importing."""
+MAX_CACHED_TYPES = 1 << 14
+"""The number of result types that are cached."""
 
 
 class NeedsValueError(Exception):
@@ -232,7 +232,7 @@ def result_type(op: Any, operands: Sequence[Any]) -> Type:
     if found is None:
         made = Call(Op.get(op.name), tuple(map(_stand_in_of, operands)), op)
         found = infer_expr(made).checked_type
-        if len(_types) >= REMEMBERED:
+        if len(_types) >= MAX_CACHED_TYPES:
             _types.clear()
         _types[key] = found
     return found
@@ -273,7 +273,7 @@ def _is_small(t: Type, operands: Sequence[Value]) -> bool:
     for d in t.shape if isinstance(t.shape, tuple) else ():
         count *= d if isinstance(d, int) else 1
     most = max(v.array.size for v in operands if v.array is not None)
-    return count <= max(FOLDED, most)
+    return count <= max(MAX_FOLDED_ELEMENTS, most)
 
 
 def evaluate(op: Any, arrays: Sequence[Any]) -> Any:

@@ -10,7 +10,7 @@ from relay.interpreter.code import Code, Instruction
 Frame: TypeAlias = tuple[list[Instruction], int, list[Any], int]
 """Instructions, the index of the next one, registers, and where the caller wants the result."""
 
-INNERMOST, OUTERMOST = 6, 3
+INNERMOST_LINES, OUTERMOST_LINES = 6, 3
 """How many lines of a long backtrace are shown at either end."""
 
 
@@ -69,10 +69,14 @@ def calls(stack: Sequence[Frame]) -> tuple[Note, ...]:
         runs.append((caller, callee, span, again + 1))
         callee = caller
     shown = runs
-    hidden = len(runs) - INNERMOST - OUTERMOST
+    hidden = len(runs) - INNERMOST_LINES - OUTERMOST_LINES
     if hidden > 1:
-        left_out = runs[INNERMOST:-OUTERMOST]
-        shown = [*runs[:INNERMOST], ("", "", None, sum(r[3] for r in left_out)), *runs[-OUTERMOST:]]
+        left_out = runs[INNERMOST_LINES:-OUTERMOST_LINES]
+        shown = [
+            *runs[:INNERMOST_LINES],
+            ("", "", None, sum(r[3] for r in left_out)),
+            *runs[-OUTERMOST_LINES:],
+        ]
     return tuple([_note(*run) for run in shown])
 
 

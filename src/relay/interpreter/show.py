@@ -8,7 +8,7 @@ from relay.ir.dtype import dtype_name, is_float
 from relay.text.floats import shortest
 from relay.text.names import quote
 
-LARGE = 1000
+MAX_SHOWN_ELEMENTS = 1000
 """Tensors with more elements are summarised, and structures with more parts are cut."""
 
 
@@ -32,7 +32,7 @@ def show(value: Any) -> str:
         return show_tensor(cast("np.ndarray[Any, Any]", value))
     parts: list[str] = []
     stack: list[Any] = [value]
-    budget = LARGE
+    budget = MAX_SHOWN_ELEMENTS
     while stack:
         item = stack.pop()
         if type(item) is _Text:
@@ -77,7 +77,7 @@ def _push(stack: list[Any], parts: list[str], opening: str, items: tuple[Any, ..
 def _collapse(text: str) -> str:
     """Shorten the run of closing brackets that a cut, deeply nested value ends in."""
     tail = len(text) - len(text.rstrip(")"))
-    return text if tail <= LARGE // 10 else text[: len(text) - tail] + ")"
+    return text if tail <= MAX_SHOWN_ELEMENTS // 10 else text[: len(text) - tail] + ")"
 
 
 def show_scalar(x: Any) -> str:
@@ -94,5 +94,5 @@ def show_tensor(a: np.ndarray[Any, Any]) -> str:
     if a.ndim == 0:
         return show_scalar(a[()])
     return np.array2string(
-        a, separator=", ", threshold=LARGE, max_line_width=100, formatter={"all": show_scalar}
+        a, separator=", ", threshold=MAX_SHOWN_ELEMENTS, max_line_width=100, formatter={"all": show_scalar}
     )

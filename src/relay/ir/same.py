@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from relay.ir.expr import Constant
 from relay.ir.type import TensorType
 
-CHUNK = 1 << 20
+CHUNK_ELEMENTS = 1 << 20
 """Elements compared at once, so that a comparison needs little memory of its own."""
 
 
@@ -37,15 +37,15 @@ def same_array(a: NDArray[Any], b: NDArray[Any]) -> bool:
         return _same_elements(a, b)
     keep = tuple([slice(None) if s or t else slice(0, 1) for s, t in zip(a.strides, b.strides, strict=True)])
     a, b = a[keep], b[keep]
-    if a.size <= CHUNK:
+    if a.size <= CHUNK_ELEMENTS:
         return _same_elements(a, b)
-    lines = max(1, CHUNK // max(1, a.size // a.shape[0]))
+    lines = max(1, CHUNK_ELEMENTS // max(1, a.size // a.shape[0]))
     if a.shape[0] == 1:
         return all(same_array(a[0, i : i + 1], b[0, i : i + 1]) for i in range(a.shape[1]))
     return all(_same_elements(a[i : i + lines], b[i : i + lines]) for i in range(0, a.shape[0], lines))
 
 
-_BITS = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
+_UNSIGNED_BY_BYTES = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
 
 
 def _same_elements(a: NDArray[Any], b: NDArray[Any]) -> bool:
@@ -55,7 +55,7 @@ def _same_elements(a: NDArray[Any], b: NDArray[Any]) -> bool:
         return all(x == y for x, y in zip(a.flat, b.flat, strict=True))
     if a.dtype.itemsize == 1 and a.dtype.name.lstrip("u").startswith("int"):
         return bool((a.astype(np.int8) == b.astype(np.int8)).all())
-    bits = _BITS[a.dtype.itemsize]
+    bits = _UNSIGNED_BY_BYTES[a.dtype.itemsize]
     equal = a.view(bits) == b.view(bits)
     if equal.all():
         return True

@@ -14,8 +14,8 @@ from relay.testing.init import create_workload
 
 UNITS = {18: (2, 2, 2, 2), 34: (3, 4, 6, 3), 50: (3, 4, 6, 3), 101: (3, 4, 23, 3), 152: (3, 8, 36, 3)}
 """How many residual units each stage has."""
-SMALL = 32
-"""Images up to this height get the networks that the paper has for them."""
+MAX_CIFAR_HEIGHT = 32
+"""Images up to this height, in pixels, get the paper's networks for CIFAR-10."""
 
 
 def convolve(
@@ -62,7 +62,7 @@ def residual_unit(
 
 def plan(num_layers: int, height: int) -> tuple[tuple[int, ...], tuple[int, ...], bool]:
     """Units of each stage, channels before and after each, and whether units are bottle-necks."""
-    if height > SMALL:
+    if height > MAX_CIFAR_HEIGHT:
         if num_layers not in UNITS:
             raise ValueError(f"residual networks have one of {list(UNITS)} layers, not {num_layers}")
         deep = num_layers >= 50
@@ -88,7 +88,7 @@ def get_net(
     height = image_shape["NCHW".index("H") - 1 if layout == "NCHW" else 0]
     units, channels, deep = plan(num_layers, height)
     x: Expr = relay.var("data", shape=(batch_size, *image_shape), dtype=dtype)
-    if height > SMALL:
+    if height > MAX_CIFAR_HEIGHT:
         x = convolve(x, channels[0], 7, 2, "conv0", layout)
         x = relay.nn.max_pool2d(x, pool_size=(3, 3), strides=(2, 2), padding=(1, 1), layout=layout)
     else:

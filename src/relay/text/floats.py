@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-LEAST, MOST = 1e-4, 1e16
+POSITIONAL_MIN, POSITIONAL_LIMIT = 1e-4, 1e16
 """Between these a number is written without an exponent, as Python does it."""
 
 
@@ -14,7 +14,7 @@ def shortest(value: Any) -> str:
     if type(value) is np.float64:
         return repr(number)
     if type(value) in (np.float32, np.float16):
-        if number == 0 or LEAST <= abs(number) < MOST:
+        if number == 0 or POSITIONAL_MIN <= abs(number) < POSITIONAL_LIMIT:
             return np.format_float_positional(value, unique=True, trim="0")
         return np.format_float_scientific(value, unique=True, trim="-", exp_digits=2)
     narrow: Any = type(value)  # pyright: ignore[reportUnknownVariableType]

@@ -13,7 +13,7 @@ from relay.ir.module import IRModule
 
 STANDARD = "std/"
 SUFFIX = ".relay"
-DEEPEST = 100
+MAX_IMPORT_DEPTH = 100
 Parse = Callable[[str, str, "Loader"], IRModule]
 _standard: dict[str, IRModule] = {}
 
@@ -119,8 +119,8 @@ class Loader:
                 label=chain,
                 hint="put what both need into a third module",
             )
-        if len(loaded.loading) >= DEEPEST:
-            fail("import-cycle", f"imports nest more than {DEEPEST} levels", span)
+        if len(loaded.loading) >= MAX_IMPORT_DEPTH:
+            fail("import-cycle", f"imports nest more than {MAX_IMPORT_DEPTH} levels", span)
         loaded.loading.append(key)
         try:
             module = _typed(loaded.parse(read(), name if name.startswith(STANDARD) else _shown(key), inner))

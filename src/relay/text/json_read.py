@@ -16,7 +16,7 @@ from relay.op import base
 from relay.text.json_arrays import decode
 from relay.text.json_schema import CALL, FIELDS, IGNORED, is_reference, short_key
 
-COLUMNS = 1 << 20
+COLUMNS_PER_LINE = 1 << 20
 ELSEWHERE = frozenset(
     {"Source", "SourceMap", "SequentialSpan", "VirtualDevice", "Target", "GlobalInfo", "Executor", "Runtime"}
 )
@@ -35,7 +35,7 @@ class LineSource(Source):
 
     def position(self, offset: int) -> tuple[int, int]:
         """Line and column of an offset."""
-        return max(offset // COLUMNS, 1), max(offset % COLUMNS, 1)
+        return max(offset // COLUMNS_PER_LINE, 1), max(offset % COLUMNS_PER_LINE, 1)
 
     def line_text(self, line: int) -> str:
         """The line, if the file is there."""
@@ -161,8 +161,8 @@ class Reader:
         line, column, end_line, end_column = places
         return Span(
             source,
-            line * COLUMNS + min(column, COLUMNS - 1),
-            end_line * COLUMNS + min(end_column, COLUMNS - 1),
+            line * COLUMNS_PER_LINE + min(column, COLUMNS_PER_LINE - 1),
+            end_line * COLUMNS_PER_LINE + min(end_column, COLUMNS_PER_LINE - 1),
         )
 
     def data(self, i: int) -> tuple[Any, str | None]:

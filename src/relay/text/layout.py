@@ -5,13 +5,13 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Any
 
-DEEPEST = 20
+MAX_INDENT_LEVEL = 20
 """Blocks nested deeper than this are indented no further, so that a deep program stays linear in size."""
 
 
 def pad(level: int) -> str:
     """The indentation of a line at nesting `level`."""
-    return "  " * min(level, DEEPEST)
+    return "  " * min(level, MAX_INDENT_LEVEL)
 
 
 class Multi:
@@ -77,15 +77,15 @@ _BREAKS = re.compile(r'"(?:[^"\\]|\\.)*"|/\*.*?\*/|, |[()\[\]{}]|(?<=[\w"])<|(?<
 _CLOSERS = {"(": ")", "[": "]", "{": "}", "<": ">"}
 _MOST_LEVELS = 6
 """How deep brackets inside brackets are opened; what is nested deeper stays on its line."""
-_LONGEST = 20_000
-"""Lines of more characters are read by nobody, and stay as they are."""
+_MAX_BROKEN_LINE_CHARS = 20_000
+"""Nobody reads a line with more characters than this; it is not broken."""
 
 
 def broken(lines: Sequence[str], width: int) -> list[str]:
     """The lines, with those that are too long and have a list in brackets over several lines."""
     out: list[str] = []
     for line in lines:
-        if width < len(line) <= _LONGEST:
+        if width < len(line) <= _MAX_BROKEN_LINE_CHARS:
             out += _broken(line, width, 0)
         else:
             out.append(line)
@@ -103,7 +103,7 @@ def _broken(line: str, width: int, depth: int) -> Iterator[str]:
     yield from _broken(line[: start + 1], width, depth + 1)
     edges = [start, *commas, end]
     items = [line[a + (2 if i else 1) : b] for i, (a, b) in enumerate(pairwise(edges))]
-    for inner in fill(items, min(len(margin) // 2 + 1, DEEPEST), width):
+    for inner in fill(items, min(len(margin) // 2 + 1, MAX_INDENT_LEVEL), width):
         yield from _broken(inner, width, depth + 1)
     yield from _broken(margin + line[end:], width, depth + 1)
 

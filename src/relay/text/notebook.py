@@ -6,7 +6,7 @@ from typing import Any
 
 from relay.ir import hooks
 
-LONGEST = 200
+MAX_SHOWN_LINES = 200
 """Lines that are shown; the text of a large network would make a notebook slow."""
 
 PIECE = re.compile(
@@ -38,9 +38,11 @@ def display(program: Any) -> dict[str, str]:
 def beginning(text: str) -> str:
     """The first lines of a text, and how many more there are."""
     lines = text.split("\n")
-    if len(lines) <= LONGEST:
+    if len(lines) <= MAX_SHOWN_LINES:
         return text
-    return "\n".join([*lines[:LONGEST], f"// {len(lines) - LONGEST:,} more lines: print(…) shows all"])
+    return "\n".join(
+        [*lines[:MAX_SHOWN_LINES], f"// {len(lines) - MAX_SHOWN_LINES:,} more lines: print(…) shows all"]
+    )
 
 
 def _coloured(piece: re.Match[str]) -> str:

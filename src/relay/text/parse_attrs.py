@@ -7,13 +7,13 @@ from relay.ir.dtype import BASE_TYPES, canonical
 from relay.text.literals import LONGEST_ATTRIBUTE, number, special_float
 from relay.text.parse_metadata import Metadata
 
-DEEPEST = 50
+MAX_NESTING_DEPTH = 50
 _WORDS: dict[str, Any] = {"True": True, "False": False, "None": None, "true": True, "false": False}
 _KEYS = frozenset({"NAME", "STRING", "let", "fn", "fun", "def", "if", "else", "match"})
 
 
 class Attributes(Metadata):
-    """The rules of attributes.  Values nest at most `DEEPEST` levels, so plain recursion is safe here."""
+    """The rules of attributes.  Plain recursion is safe: values nest at most `MAX_NESTING_DEPTH` levels."""
 
     def at_attribute(self, i: int) -> bool:
         """Whether `key =` begins at token `i`."""
@@ -41,8 +41,8 @@ class Attributes(Metadata):
     def attribute_value(self, depth: int = 0) -> Any:
         """The value here."""
         i, kind = self.i, self.kinds[self.i]
-        if depth > DEEPEST:
-            self.fault("attribute-too-deep", f"an attribute nests at most {DEEPEST} levels", i)
+        if depth > MAX_NESTING_DEPTH:
+            self.fault("attribute-too-deep", f"an attribute nests at most {MAX_NESTING_DEPTH} levels", i)
         match kind:
             case "[":
                 return self._items("]", depth)[0]

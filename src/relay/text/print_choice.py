@@ -6,7 +6,7 @@ from typing import Any
 from relay.ir.expr import If, Let, LetRec, Match, Pattern, Tuple
 from relay.ir.pattern import PatternConstructor, PatternTuple, PatternVar, PatternWildcard, pattern_vars
 from relay.text import names
-from relay.text.layout import DEEPEST, Multi, Text, indented, pad, wrapped
+from relay.text.layout import MAX_INDENT_LEVEL, Multi, Text, indented, pad, wrapped
 from relay.text.print_body import Bodies
 from relay.text.print_scope import Block, Steps
 
@@ -98,7 +98,11 @@ class Choices(Bodies):
         block = self.block
         if block.lines or block.margin != margin:
             self.statement("", last, "")
-            lines = indented(block.lines) if block.margin == margin and block.level < DEEPEST else block.lines
+            lines = (
+                indented(block.lines)
+                if block.margin == margin and block.level < MAX_INDENT_LEVEL
+                else block.lines
+            )
             return [f"{margin}{lhs} => {{", lines, f"{margin}}},"]
         text = wrapped(last, f"{margin}{lhs} => ", ",")
         return [text] if isinstance(text, str) else [text.first, text.middle, margin + text.last]

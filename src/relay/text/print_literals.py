@@ -13,9 +13,9 @@ from relay.ir.type import TensorType
 from relay.text import names
 from relay.text.floats import shortest
 
-INLINE = 64
-"""Elements that a tensor literal may have in text; larger constants go to the metadata or a weights file."""
-FILLED = 8
+MAX_INLINE_ELEMENTS = 64
+"""The most elements of a tensor literal in text; larger constants go to the metadata or a weights file."""
+MAX_LISTED_ELEMENTS = 8
 """A tensor of more elements than this, all the same, prints as `Constant(v, shape, dtype)`."""
 MOST_AXES = 30
 
@@ -26,7 +26,7 @@ _SUFFIX = {
     "bfloat16": "bf16",
     **{f"{name}{b}": f"{name[0]}{b}" for b in (2, 4, 8, 16, 32, 64) for name in ("int", "uint")},
 }
-_BITS = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
+_UNSIGNED_BY_BYTES = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
 _INFINITE = (float("inf"), float("-inf"))
 
 
@@ -64,7 +64,9 @@ def is_filled(a: NDArray[Any]) -> bool:
     corners = a[(0,) * a.ndim], a[tuple([n - 1 for n in a.shape])]
     if a.dtype == object or corners[0].tobytes() != corners[1].tobytes():
         return False
-    bits = a[tuple([slice(None) if s else slice(0, 1) for s in a.strides])].view(_BITS[a.dtype.itemsize])
+    bits = a[tuple([slice(None) if s else slice(0, 1) for s in a.strides])].view(
+        _UNSIGNED_BY_BYTES[a.dtype.itemsize]
+    )
     few = bits[tuple([slice(0, 2)] * a.ndim)]
     first = bits[(0,) * a.ndim]
     return bool((few == first).all()) and bool((bits == first).all())
@@ -79,7 +81,10 @@ def nested(a: NDArray[Any], element: Callable[[Any], str]) -> str:
 
 
 def constant_text(
-    c: Constant, type_text: Callable[[Any], str], large: Callable[[Constant], str], inline: int = INLINE
+    c: Constant,
+    type_text: Callable[[Any], str],
+    large: Callable[[Constant], str],
+    inline: int = MAX_INLINE_ELEMENTS,
 ) -> str:
     """A constant as text; `large` says how to refer to one that does not fit in the program."""
     value, t = c.value, constant_type(c)
@@ -90,7 +95,7 @@ def constant_text(
         return scalar_text(value[()], dtype)
     if value.size == 0:
         return f"Constant([], {type_text(value.shape)}, {dtype})"
-    if value.size > FILLED and is_filled(value):
+    if value.size > MAX_LISTED_ELEMENTS and is_filled(value):
         first = value[(0,) * value.ndim]
         text = scalar_text(first, dtype) if dtype in ("bool", "string") else plain_text(first, dtype)
         return f"Constant({text}, {type_text(value.shape)}, {dtype})"
@@ -104,7 +109,7 @@ def _open_constant(value: NDArray[Any], t: TensorType | None, type_text: Callabl
     dtype = "_" if t is None else type_text(t.dtype)
     if value.size == 0:
         return f"Constant({'0.0' if value.dtype.kind == 'f' else '0'}, {type_text(value.shape)}, {dtype})"
-    if value.ndim and value.size > INLINE and is_filled(value):
+    if value.ndim and value.size > MAX_INLINE_ELEMENTS and is_filled(value):
         return f"Constant({open_text(value[(0,) * value.ndim])}, {type_text(value.shape)}, {dtype})"
     text = nested(value, open_text) if value.ndim else open_text(value[()])
     return (

@@ -37,7 +37,7 @@ from relay.text.print_types import TypeText
 from relay.text.survey import Survey
 from relay.text.tvm_words import TvmTypes, attribute_text, cannot, key_text, plain_name
 
-LARGEST = 1 << 28
+MAX_WRITTEN_ELEMENTS = 1 << 28
 """Elements of the largest tensor that is written out in full."""
 _SUFFIXED = frozenset({"int32", "int64", "float32", "float64", "bool"})
 """Base types whose scalars stand in the text; others are tensors of rank 0 in the metadata."""
@@ -106,7 +106,7 @@ class TvmPrinter(Printer):
         if e.is_scalar and t.dtype in _SUFFIXED and bool(np.isfinite(e.value)):
             text = scalar_text(e.value[()], t.dtype)
             return text.removesuffix("i32") if t.dtype == "int32" else text
-        if e.value.size > LARGEST:
+        if e.value.size > MAX_WRITTEN_ELEMENTS:
             cannot(f"a constant of {e.value.size} elements", e.span)
         return self.keep(e)
 

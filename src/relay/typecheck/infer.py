@@ -17,7 +17,7 @@ from relay.ir.module import IRModule, expect_module
 from relay.ir.type import Type
 from relay.typecheck.session import Session
 
-RECENT = 8
+MAX_RECENT_MODULES = 8
 recent: ContextVar[tuple["ref[IRModule]", ...]] = ContextVar("relay_recent_modules", default=())
 """The modules that this thread inferred last: where `e.checked_type` looks definitions up."""
 
@@ -27,7 +27,7 @@ def remember(mod: IRModule) -> None:
     modules = recent.get()
     if not modules or modules[-1]() is not mod:
         others = [r for r in modules if r() is not None and r() is not mod]
-        recent.set((*others[1 - RECENT :], ref(mod)))
+        recent.set((*others[1 - MAX_RECENT_MODULES :], ref(mod)))
 
 
 def infer(mod: IRModule, *, warnings: Report | None = None) -> IRModule:

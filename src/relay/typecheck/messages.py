@@ -9,7 +9,7 @@ from relay.ir.type import DimCall, DimExpr, FuncType, IncompleteType, Kind, Tens
 from relay.ir.type_base import HAS_ERROR
 from relay.typecheck.unknown import ERROR, Mismatch, Term, Unknown, head, kind_of, zonk
 
-LONGEST = 400
+MAX_TYPE_CHARS = 400
 _CASTABLE = {TensorType, Unknown, TypeVar, str}
 
 
@@ -36,16 +36,16 @@ def show(t: Term | None) -> str:
         return "a number" if any("int" in d for d in number.allowed) else "a number with a point"
     shown: Type = map_type(t, lambda _: IncompleteType(), HAS_ERROR)
     text = str(_cut(shown) if _is_large(shown) else shown)
-    return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
+    return text if len(text) <= MAX_TYPE_CHARS else f"{text[:MAX_TYPE_CHARS]}…"
 
 
 def _is_large(root: Type) -> bool:
     """Whether a type has more parts, each counted as often as it occurs, than can be shown."""
     stack, count = [root], 0
-    while stack and count <= LONGEST:
+    while stack and count <= MAX_TYPE_CHARS:
         count += 1
         stack += stack.pop().children
-    return count > LONGEST
+    return count > MAX_TYPE_CHARS
 
 
 def _cut(t: Type, depth: int = 3) -> Type:

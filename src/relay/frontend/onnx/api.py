@@ -9,7 +9,7 @@ from relay.diagnostic import derived_nodes, did_you_mean, fail
 from relay.frontend.onnx.containers import Items, Nothing
 from relay.frontend.onnx.graph import Importer, Scope
 from relay.frontend.onnx.model import check_supported, opsets_of, read_model
-from relay.frontend.onnx.scales import NUMBER, scales_of
+from relay.frontend.onnx.scales import FLOAT8E8M0, scales_of
 from relay.frontend.onnx.tensors import array_of, type_of
 from relay.frontend.support import definition
 from relay.frontend.value import NeedsValueError, Value, constant
@@ -115,7 +115,7 @@ def _imported(
             params.append(param)
             assert param.type_annotation is not None
             bound = Value(param, param.type_annotation, sources=frozenset({i.name}))
-            is_scale = i.type.tensor_type.elem_type == NUMBER
+            is_scale = i.type.tensor_type.elem_type == FLOAT8E8M0
             scope.values[i.name] = scales_of(bound) if is_scale else bound
             _library_for(param.type_annotation, importer)
     for t in graph.initializer if free else ():

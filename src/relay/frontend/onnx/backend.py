@@ -12,7 +12,7 @@ from onnx.backend.base import Backend, BackendRep, namedtupledict
 
 from relay.driver.executor import create_executor
 from relay.frontend.onnx.api import import_model
-from relay.frontend.onnx.scales import NUMBER, bytes_of
+from relay.frontend.onnx.scales import FLOAT8E8M0, bytes_of
 from relay.frontend.onnx.tensors import array_of
 from relay.frontend.value import NeedsValueError
 from relay.interpreter.value import ConstructorValue
@@ -31,7 +31,9 @@ class RelayRep(BackendRep):
         self.inputs = [i.name for i in model.graph.input]
         self.outputs = [o.name for o in model.graph.output]
         initial = {t.name for t in model.graph.initializer}
-        self.scales = [k for k, o in enumerate(model.graph.output) if o.type.tensor_type.elem_type == NUMBER]
+        self.scales = [
+            k for k, o in enumerate(model.graph.output) if o.type.tensor_type.elem_type == FLOAT8E8M0
+        ]
         self.containers = {
             i.name
             for i in model.graph.input
@@ -125,7 +127,7 @@ def from_relay(x: Any) -> Any:
 def typed(x: Any, output: Any) -> Any:
     """A result in the base type of its output: machine code gives scalars as numbers of Python."""
     kind = output.type.tensor_type.elem_type
-    if getattr(x, "shape", None) != () or kind in (0, NUMBER, TensorProto.STRING):
+    if getattr(x, "shape", None) != () or kind in (0, FLOAT8E8M0, TensorProto.STRING):
         return x
     return np.asarray(x, helper.tensor_dtype_to_np_dtype(kind))
 

@@ -22,8 +22,8 @@ from relay.frontend.value import (
 )  # fmt: skip
 from relay.ir.expr import If, Var
 
-LONGEST = 1024
-"""So many rounds are written out at most."""
+MAX_UNROLLED_ROUNDS = 1024
+"""The most rounds of a loop that are unrolled."""
 
 
 def branch(node: Node, graph: Any, what: str) -> tuple[Scope, list[Value]]:
@@ -84,8 +84,8 @@ def unrolled(node: Node, count: Value | None, condition: Value | None, state: li
     rows: list[list[Value]] = []
     k = 0
     while going and k < rounds:
-        if k == LONGEST:
-            return node.fail(f"it carries a sequence through more than {LONGEST} rounds")
+        if k == MAX_UNROLLED_ROUNDS:
+            return node.fail(f"it carries a sequence through more than {MAX_UNROLLED_ROUNDS} rounds")
         scope = node.scope.inner()
         scope.prefix = f"{scope.prefix}{node.name}.{k}/"
         operands = [constant(k, "int64"), constant(True), *state]

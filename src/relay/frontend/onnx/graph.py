@@ -8,7 +8,7 @@ from relay.diagnostic import Diagnostic, RelayError, Source, Span, derive_from, 
 from relay.frontend.bindings import Bindings
 from relay.frontend.onnx import functions, registry
 from relay.frontend.onnx.node import Node
-from relay.frontend.onnx.scales import NUMBER, scales_of
+from relay.frontend.onnx.scales import FLOAT8E8M0, scales_of
 from relay.frontend.onnx.schemas import check
 from relay.frontend.onnx.tensors import array_of
 from relay.frontend.value import NeedsValueError, Value, constant, fields
@@ -19,8 +19,8 @@ CONTRADICTIONS = (
     ArithmeticError, LookupError, MemoryError, ValueError,
 )  # fmt: skip
 """What converters raise for nodes that are not as ONNX demands."""
-DEPTH = 64
-"""So many graphs and functions may stand within one another."""
+MAX_GRAPH_DEPTH = 64
+"""How deep graphs and functions may nest."""
 
 
 class Importer:
@@ -67,8 +67,11 @@ class Scope:
         self.prefix = "" if parent is None else parent.prefix
         self.span: Span | None = None
         self.depth = depth
-        if depth > DEPTH:
-            fail("onnx-model", f"graphs and functions stand more than {DEPTH} deep within one another")
+        if depth > MAX_GRAPH_DEPTH:
+            fail(
+                "onnx-model",
+                f"graphs and functions stand more than {MAX_GRAPH_DEPTH} deep within one another",
+            )
 
     def inner(self) -> "Scope":
         """The scope of a graph within this one."""
@@ -97,7 +100,7 @@ class Scope:
         for tensor in graph.initializer:
             if tensor.name not in self.values:
                 value = constant(array_of(tensor, self.importer.folder))
-                self.values[tensor.name] = scales_of(value) if tensor.data_type == NUMBER else value
+                self.values[tensor.name] = scales_of(value) if tensor.data_type == FLOAT8E8M0 else value
         for sparse in graph.sparse_initializer:
             self.values[sparse.values.name] = constant(dense_of(sparse, self.importer.folder))
         self.convert_all(graph.node, title)

@@ -13,8 +13,8 @@ from relay.text.files import read_file
 if TYPE_CHECKING:
     from relay.frontend.onnx.graph import Importer
 
-SHOWN = 8
-"""So many nodes are named where a model cannot be converted."""
+MAX_NAMED_NODES = 8
+"""The most nodes that an error names where a model cannot be converted."""
 
 
 AGAIN = "export the model again, or copy the whole file"
@@ -144,6 +144,6 @@ def unconverted(proto: Any, importer: "Importer", most: int | None = None) -> li
 
 def check_supported(proto: Any, importer: "Importer") -> None:
     """Raise one diagnostic for each operator that has no conversion (`onnx-unsupported`)."""
-    errors = unconverted(proto, importer, SHOWN)
+    errors = unconverted(proto, importer, MAX_NAMED_NODES)
     if errors:
         raise RelayError(errors)

@@ -9,10 +9,10 @@ from relay.frontend.support import cast
 from relay.frontend.value import Value, call, constant
 from relay.ir.expr import Expr
 
-NUMBER = 24
-"""What ONNX calls the type."""
-GONE = 255
-"""The byte of NaN."""
+FLOAT8E8M0 = 24
+"""ONNX's number for the dtype."""
+NAN_BYTE = 255
+"""The byte that stands for NaN."""
 
 
 class Scales(Value):
@@ -33,7 +33,7 @@ def scales_of(x: Value) -> Scales:
 def from_scales(x: Value, to: str) -> Value:
     """The numbers that scales stand for."""
     table = np.ldexp(1.0, np.arange(256) - 127)
-    table[GONE] = np.nan
+    table[NAN_BYTE] = np.nan
     return cast(call("take", constant(table, "float32"), cast(x, "int32"), axis=0), to)
 
 
@@ -51,9 +51,9 @@ def to_scales(node: Node, x: Value) -> Value:
             above = call("logical_or", above, tie)
         case _:
             above = call("less", rest, 0)
-    most = 254 if node.int("saturate", 1) else GONE
+    most = 254 if node.int("saturate", 1) else NAN_BYTE
     grown = call("minimum", exponent + cast(above, "int32"), most)
-    return scales_of(cast(call("where", call("equal", exponent, GONE), exponent, grown), "uint8"))
+    return scales_of(cast(call("where", call("equal", exponent, NAN_BYTE), exponent, grown), "uint8"))
 
 
 def bytes_of(array: Any) -> Any:

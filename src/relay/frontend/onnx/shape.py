@@ -7,7 +7,7 @@ import numpy as np
 
 from relay.frontend.onnx.node import Node
 from relay.frontend.onnx.registry import converts
-from relay.frontend.onnx.scales import NUMBER, Scales, from_scales, to_scales
+from relay.frontend.onnx.scales import FLOAT8E8M0, Scales, from_scales, to_scales
 from relay.frontend.onnx.tensors import dtype_of
 from relay.frontend.support import (
     axes_in,
@@ -124,7 +124,7 @@ def tile_along(node: Node, x: Value, count: Value, axis: Value) -> Value:
 def convert_cast(node: Node, x: Value) -> Value:
     """Another base type."""
     given = node.attributes["to"]
-    if given.i == NUMBER:
+    if given.i == FLOAT8E8M0:
         return to_scales(node, x)
     to = dtype_of(given.i) if given.i else str(given.s, "utf-8").lower().replace("float", "float32")
     return cast_to(node, x, to)

@@ -22,8 +22,8 @@ NAMES = {
 NUMBERS = {name: number for number, name in NAMES.items() if number != 24}
 MISSING = {14: "complex64", 15: "complex128", 27: "float6e2m3", 28: "float6e3m2"}
 EXTERNAL = 1
-LARGEST = 1 << 36
-"""Bytes beyond which a tensor is not believed."""
+MAX_TENSOR_BYTES = 1 << 36
+"""A tensor that claims more bytes than this is taken as damage."""
 
 
 def dtype_of(number: int) -> str:
@@ -45,7 +45,7 @@ def array_of(tensor: Any, folder: Path | None) -> np.ndarray[Any, Any]:
     dtype = dtype_of(tensor.data_type)
     shape = tuple(tensor.dims)
     width = 64 if dtype == "string" else bits(dtype)
-    if any(d < 0 for d in shape) or math.prod(shape) * width > LARGEST * 8:
+    if any(d < 0 for d in shape) or math.prod(shape) * width > MAX_TENSOR_BYTES * 8:
         fail("onnx-model", f"the tensor `{tensor.name}` cannot have the shape {shape}")
     if tensor.data_location == EXTERNAL:
         return _from_bytes(_external(tensor, folder), dtype, shape, tensor.name)

@@ -26,8 +26,8 @@ WORDS = re.compile(
     r"|int_oo|oo|inf|precision|True|False|true|false|positive|integer|nonnegative|nonzero|real|None"
 )
 """The words that may stand in one."""
-LARGEST = 1 << 30
-"""Bytes of a graph beyond which it is not believed."""
+MAX_GRAPH_BYTES = 1 << 30
+"""A graph that claims more bytes than this is taken as damage."""
 
 
 def read_exported(path: Any) -> Any:
@@ -73,7 +73,7 @@ def check_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo, name: str) -
     if not PARTS.fullmatch(part):
         refuse(name, f"`{member.filename}`, which is no part of a program or would run code")
     if part.endswith(".json"):
-        if member.file_size > LARGEST:
+        if member.file_size > MAX_GRAPH_BYTES:
             refuse(name, f"`{member.filename}` of {member.file_size} bytes")
         check_json(json.loads(archive.read(member)), name)
     elif part.endswith(".pt"):

@@ -11,7 +11,7 @@ from relay.frontend.torch.registry import converts
 from relay.frontend.torch.support import as_row, axes_of, axis_of, repeated, size_at
 from relay.frontend.value import Value, call, constant, sizes_of
 
-LAST = (1 << 63) - 1
+AXIS_END = (1 << 63) - 1
 """What PyTorch writes for the end of an axis."""
 
 
@@ -92,13 +92,13 @@ def convert_slice(
 ) -> Value:
     """A part of an axis."""
     axis = axis_of(dim, x.rank)
-    start, end = (0 if start is None else start), (LAST if end is None else end)
+    start, end = (0 if start is None else start), (AXIS_END if end is None else end)
     if node.shape[axis] == x.shape[axis] and step == 1 and isinstance(start, int) and start == 0:
         return x
     found = sizes_of(end) if isinstance(end, Value) else None
     known: Any = end if found is None else found[()]
     if isinstance(start, int) and (isinstance(end, int) or known == x.shape[axis]):
-        return sliced(x, [start], [known if isinstance(known, int) else LAST], [axis], [step])
+        return sliced(x, [start], [known if isinstance(known, int) else AXIS_END], [axis], [step])
     return part_of(x, axis, start, end, step)
 
 
@@ -128,7 +128,7 @@ def slice_scatter(
 ) -> Value:
     """`x` with a part of an axis replaced."""
     axis = axis_of(dim, x.rank)
-    start, end = (0 if start is None else start), (LAST if end is None else end)
+    start, end = (0 if start is None else start), (AXIS_END if end is None else end)
     source = cast(source, x.dtype)
     if source.shape == x.shape and step == 1 and isinstance(start, int) and start == 0:
         return source
@@ -208,7 +208,7 @@ def rolled(x: Value, shift: int, axis: int) -> Value:
     by = shift % size if isinstance(size, int) and size else shift
     if not by:
         return x
-    tail = sliced(x, [-by], [LAST], [axis], [1])
+    tail = sliced(x, [-by], [AXIS_END], [axis], [1])
     head = sliced(x, [0], [-by], [axis], [1])
     return call("concatenate", (tail, head), axis=axis)
 

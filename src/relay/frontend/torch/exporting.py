@@ -52,15 +52,15 @@ CAUSES = "torch.export.export(module, inputs) says more; draft_export shows ever
 def in_known_operators(program: Any) -> Any:
     """The program as it is if all its operators are known and none changes its operands, else decomposed."""
     registry.load_families()
-    for _ in range(ROUNDS):
+    for _ in range(MAX_DECOMPOSITIONS):
         if not any(_must_decompose(fx) for fx in all_nodes(program.graph_module)):
             break
         program = program.run_decompositions(decompositions(program))
     return program
 
 
-ROUNDS = 3
-"""What operators are decomposed into may have to be decomposed in its turn, so many times."""
+MAX_DECOMPOSITIONS = 3
+"""How often the result of a decomposition may be decomposed in its turn."""
 
 
 def decompositions(program: Any) -> Any:

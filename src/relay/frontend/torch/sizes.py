@@ -10,8 +10,8 @@ from relay.frontend.torch.registry import converts
 from relay.frontend.torch.support import as_number, count_of, size_at
 from relay.frontend.value import Value, call, constant
 
-FLOAT = "float64"
-"""The base type of a `SymFloat`."""
+SYM_FLOAT_DTYPE = "float64"
+"""The dtype of a `SymFloat`."""
 
 
 @converts("operator.getitem")
@@ -56,7 +56,7 @@ def sym_is_contiguous(node: Node, x: Value, *_: Any) -> bool:
 def numbers(*xs: Any) -> tuple[Value, ...]:
     """Operands in the base type of numbers: whole, or floats if one is."""
     floats = any(x.is_float if isinstance(x, Value) else isinstance(x, float) for x in xs)
-    dtype = FLOAT if floats else "int64"
+    dtype = SYM_FLOAT_DTYPE if floats else "int64"
     return tuple([cast(x, dtype) if isinstance(x, Value) else constant(x, dtype) for x in xs])
 
 
@@ -73,7 +73,7 @@ def _binary(name: str) -> Callable[..., Any]:
     def convert(node: Node, x: Any, y: Any) -> Any:
         a, b = numbers(x, y)
         if name == "divide":
-            a, b = cast(a, FLOAT), cast(b, FLOAT)
+            a, b = cast(a, SYM_FLOAT_DTYPE), cast(b, SYM_FLOAT_DTYPE)
         return call(name, a, b)
 
     return convert
@@ -101,7 +101,7 @@ def neg(node: Node, x: Any) -> Any:
 @converts("torch.sym_float")
 def sym_float(node: Node, x: Any) -> Any:
     """A whole number as a float."""
-    return cast(as_number(x), FLOAT)
+    return cast(as_number(x), SYM_FLOAT_DTYPE)
 
 
 @converts("torch.sym_int", "math.trunc")
@@ -114,7 +114,7 @@ def sym_int(node: Node, x: Any) -> Any:
 def rounded(node: Node, x: Any) -> Any:
     """Functions of one number."""
     name = node.operator.rpartition(".")[2].removeprefix("_sym_")
-    found = call(name, cast(as_number(x) if isinstance(x, int) else x, FLOAT))
+    found = call(name, cast(as_number(x) if isinstance(x, int) else x, SYM_FLOAT_DTYPE))
     return found if name == "sqrt" else cast(found, "int64")
 
 

@@ -17,7 +17,7 @@ from relay.text.files import write_atomically
 
 IR_VERSION = 10
 """The version of the file format that goes with `OPSET`."""
-LARGEST = 2**31 - 2**20
+MAX_EMBEDDED_WEIGHT_BYTES = 2**31 - 2**20
 """Bytes of weights beyond which they go to a file of their own: a protobuf holds less than 2 GiB."""
 
 
@@ -50,7 +50,7 @@ def save_onnx(model: Any, path: str | Path) -> None:
     """Write a model; weights of 2 GiB and more go to `path` with `.data` at its end (`cannot-write`)."""
     import onnx
 
-    if sum([len(t.raw_data) for t in model.graph.initializer]) < LARGEST:
+    if sum([len(t.raw_data) for t in model.graph.initializer]) < MAX_EMBEDDED_WEIGHT_BYTES:
         write_atomically(str(path), lambda out: out.write(model.SerializeToString()))
         return
     library: Any = onnx

@@ -11,8 +11,8 @@ from relay.frontend.onnx.tensors import NUMBERS
 from relay.ir.dtype import dtype_name, to_numpy
 from relay.ir.type import Dim, TensorType, Type
 
-SHARED = 64
-"""Bytes up to which equal constants become one."""
+MAX_SHARED_CONSTANT_BYTES = 64
+"""Equal constants up to this size become one initialiser."""
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,11 @@ class Graph:
         """A tensor that is known."""
         array = np.asarray(value, None if dtype is None else to_numpy(dtype))
         number_of(dtype_name(array.dtype))
-        key = (array.dtype.name, array.shape, array.tobytes()) if array.nbytes <= SHARED else None
+        key = (
+            (array.dtype.name, array.shape, array.tobytes())
+            if array.nbytes <= MAX_SHARED_CONSTANT_BYTES
+            else None
+        )
         if key is not None and key in self._shared:
             return self._shared[key]
         name = self.fresh(hint)

@@ -9,7 +9,7 @@ from relay.frontend.onnx.export.registry import exports
 from relay.ir.dtype import to_numpy
 from relay.ir.type import Dim
 
-FIRST, LAST = -(2**63), 2**63 - 1
+AXIS_BEGIN, AXIS_END = -(2**63), 2**63 - 1
 """The ends of any axis."""
 
 
@@ -153,7 +153,7 @@ def ndarray_size(g: Graph, op: Any, x: Value) -> str:
 @exports("reverse")
 def reverse(g: Graph, op: Any, x: Value) -> str:
     """Backwards along an axis."""
-    return g.add("Slice", x, g.ints([-1]), g.ints([FIRST]), g.ints([op.axis % x.rank]), g.ints([-1]))
+    return g.add("Slice", x, g.ints([-1]), g.ints([AXIS_BEGIN]), g.ints([op.axis % x.rank]), g.ints([-1]))
 
 
 @exports("strided_slice")
@@ -169,15 +169,17 @@ def strided_slice(g: Graph, op: Any, x: Value) -> str:
         return g.add("Slice", x, g.ints(begins), g.ints(ends), g.ints(axes))
     strides = [1] if op.strides is None else list(op.strides)
     strides = strides * count if len(strides) == 1 else strides
-    begins = [(0 if s > 0 else LAST) if b is None else b for b, s in zip(op.begin, strides, strict=True)]
-    ends = [(LAST if s > 0 else FIRST) if e is None else e for e, s in zip(op.end, strides, strict=True)]
+    begins = [(0 if s > 0 else AXIS_END) if b is None else b for b, s in zip(op.begin, strides, strict=True)]
+    ends = [
+        (AXIS_END if s > 0 else AXIS_BEGIN) if e is None else e for e, s in zip(op.end, strides, strict=True)
+    ]
     return g.add("Slice", x, g.ints(begins), g.ints(ends), g.ints(axes), g.ints(strides))
 
 
 def _end_of_size(begin: int, size: int | None) -> int:
     """Where so many elements from a place on end; what counts from the end may end there."""
     if size is None or size < 0 or begin + size == 0 > begin:
-        return LAST
+        return AXIS_END
     return begin + size
 
 
