@@ -28,7 +28,7 @@ from relay.ir.expr import Call, Expr, Function, Grad, Let, Op, TupleGetItem, Var
 from relay.ir.module import IRModule
 from relay.ir.type import TensorType
 from relay.testing import resnet
-from relay.text.parser import parse
+from relay.text.parser import parse_module
 from relay.text.printer import module_text
 from relay.transform.rewriting.registry import find
 from relay.typecheck.infer import infer
@@ -201,13 +201,13 @@ def language(build: Callable[[], Expr]) -> dict[str, Work]:
     """Parse, print, infer and compare; modules remember what was inferred of them, so each is parsed anew."""
     mod = IRModule.from_expr(build())
     text = module_text(mod)
-    parsed, again = parse(text), parse(text)
+    parsed, again = parse_module(text), parse_module(text)
     annotated = infer(parsed)
     assert structural_equal(parsed, mod)
     return {
-        "parse": Work(lambda: text, parse),
+        "parse": Work(lambda: text, parse_module),
         "print": Work(lambda: annotated, module_text),
-        "infer": Work(lambda: parse(text), infer),
+        "infer": Work(lambda: parse_module(text), infer),
         "equality": Work(lambda: parsed, lambda mod: structural_equal(mod, again)),
         "read": Work(lambda: list(zip(calls_of(parsed), calls_of(again), strict=True)), read),
     }

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from relay.cli.explain import pages, summary
+from relay.cli.explain import page_summary, pages
 from relay.diagnostic import RelayError
 from relay.hints import HINTS
 from support import ROOT, Block, blocks, cli
@@ -137,7 +137,8 @@ def test_the_index_of_errors_is_current(bless: bool) -> None:
     path = ROOT / "docs" / "errors.md"
     head, _, _ = path.read_text().partition("| code |")
     rows = [
-        f"| [`{code}`](../src/relay/errors/{code}.md) | {summary(page)} |" for code, page in PAGES.items()
+        f"| [`{code}`](../src/relay/errors/{code}.md) | {page_summary(page)} |"
+        for code, page in PAGES.items()
     ]
     current = "\n".join([head + "| code | what it is |", "|---|---|", *rows, ""])
     if bless:

@@ -17,26 +17,48 @@ ERROR_PAGES = sorted((SOURCE / "errors").glob("*.md"))
 ODD_WORDS = re.compile(r"\b(mend|mends|mended)\b", re.IGNORECASE)
 """Words that an engineer would not use."""
 
-SIZE_WORDS = frozenset(
-    """
-    BIG COUNT DEEP DEEPEST ENOUGH FAR FEW FEWEST FULL GREATEST HEAVY HIGH HIGHEST HUGE LARGE LARGEST LEAST LIGHT
-    LIMIT LONG LONGEST LOW LOWEST MANY MAX MIN MOST NARROW NARROWEST NEAR SEVERAL SHALLOW SHORT SHORTEST SIZE SLOW
-    SMALL SMALLEST TALL TINY WIDE WIDEST WORTH
-    """.split()
-)
+
+def words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+SIZE_WORDS = words("""
+    BIG COUNT DEEP DEEPEST ENOUGH FAR FEW FEWEST FULL GREATEST HEAVY HIGH HIGHEST HUGE LARGE LARGEST LEAST
+    LIGHT LIMIT LONG LONGEST LOW LOWEST MANY MAX MIN MOST NARROW NARROWEST NEAR SEVERAL SHALLOW SHORT
+    SHORTEST SIZE SLOW SMALL SMALLEST TALL TINY WIDE WIDEST WORTH
+""")
 """Names of constants that say neither a quantity nor a unit: `MAX_IMPORT_DEPTH` does, `DEEPEST` does not."""
 
 SIZE_WORDS_LEFT = {
-    "backend": frozenset(
-        """
-        COUNT DEEP DEEPEST FAR FEW FEWEST HEAVY HUGE LARGE LARGEST LEAST LIMIT LONG LONGEST LOWEST MANY MOST NARROW
-        NEAR SEVERAL SHALLOW SHORT SIZE SMALL WIDEST WORTH
-        """.split()
-    ),
-    "op": frozenset("_NEAR _WIDE FEW FULL LEAST LONG TINY".split()),
-    "transform": frozenset("DEEPEST LARGEST WIDE".split()),
+    "backend": words("""
+        COUNT DEEP DEEPEST FAR FEW FEWEST HEAVY HUGE LARGE LARGEST LEAST LIMIT LONG LONGEST LOWEST MANY MOST
+        NARROW NARROWEST NEAR SEVERAL SHALLOW SHORT SIZE SMALL WIDEST WORTH
+    """),
+    "op": words("_NEAR _WIDE FEW FULL LEAST LONG TINY"),
+    "transform": words("DEEPEST LARGEST WIDE"),
 }
 """Constants that have yet to get a name, by folder.  The list only shrinks."""
+
+
+REPEATED_FUNCTIONS_LEFT = {
+    "backend": words("""
+        below compiled computed elements erf exp moved nanoseconds one_by_one packed parts put read reduced
+        reductions size sizes_of split tanh turned written
+    """),
+    "frontend": words("gelu softmax"),
+    "op": words("""
+        _length _reversed along by_matrix check_matrix counted cubic draw field fitted given is_zero moved
+        number placed rank_of scaled sizes_of source split spread taps unit
+    """),
+    "transform": words("""
+        _collapsed _dropout _fits _joined _padded _quantised _transposed around bound call combined is_closed
+        is_data is_small is_straight kind_of known module_pass parts sinking table to_cps un_cps values_of
+    """),
+}
+"""Function names that have more than one meaning in a package, by folder.  The list only shrinks."""
+
+PER_WORKLOAD = frozenset(["get_net", "get_workload"])
+"""What each module of `relay.testing` that holds a network calls the functions that make it."""
 
 
 @cache
@@ -56,6 +78,10 @@ def constants(tree: ast.Module) -> Iterator[str]:
                     yield name.id
 
 
+def listed(left: dict[str, frozenset[str]]) -> list[str]:
+    return sorted([f"{folder}: {name}" for folder, names in left.items() for name in names])
+
+
 def lines_with(pattern: re.Pattern[str], paths: list[Path]) -> list[str]:
     return [
         f"{path.relative_to(ROOT)}:{i}: {line}"
@@ -70,9 +96,30 @@ def test_pages_use_the_words_of_engineers() -> None:
 
 
 def test_no_constant_is_named_by_a_bare_size_word() -> None:
-    found: defaultdict[str, set[str]] = defaultdict(set)
+    found: set[str] = set()
     for path, tree in modules().items():
-        found[path.parts[0]] |= {name for name in constants(tree) if name.strip("_") in SIZE_WORDS}
-    assert {folder: names for folder, names in found.items() if names} == SIZE_WORDS_LEFT, (
+        found |= {f"{path.parts[0]}: {name}" for name in constants(tree) if name.strip("_") in SIZE_WORDS}
+    assert sorted(found) == listed(SIZE_WORDS_LEFT), (
         "name a constant by its quantity and unit; take those that have such a name out of the list"
+    )
+
+
+def package_of(path: Path) -> str:
+    """The folder in which a function name has one meaning: one below `relay`, or a room of a large one."""
+    rooms = path.parts[:-1]
+    return "/".join(rooms if rooms[:1] in (("backend",), ("frontend",)) else rooms[:1])
+
+
+def test_a_function_name_has_one_meaning_in_a_package() -> None:
+    defined: defaultdict[tuple[str, str], set[Path]] = defaultdict(set)
+    for path, tree in modules().items():
+        for node in tree.body:
+            if isinstance(node, ast.FunctionDef) and not node.name.startswith("__"):
+                defined[package_of(path), node.name].add(path)
+    found: set[str] = set()
+    for (package, name), paths in defined.items():
+        if len(paths) > 1 and not (package == "testing" and name in PER_WORKLOAD):
+            found.add(f"{package.partition('/')[0]}: {name}")
+    assert sorted(found) == listed(REPEATED_FUNCTIONS_LEFT), (
+        "name a function by what it does; take those whose name has one meaning out of the list"
     )

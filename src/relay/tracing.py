@@ -184,11 +184,11 @@ def _evaluated(text: str, python: Callable[..., Any]) -> Any:
 def _parse_header(names: list[str], types: list[Any], returns: Any, span: Span | None) -> Function:
     """An empty function of those parameters; texts are parsed together, so they share dimension names."""
     from relay.text.names import local
-    from relay.text.parser import parse_expr
+    from relay.text.parser import parse_expression
 
     written = [local(n) + (f": {t}" if isinstance(t, str) else "") for n, t in zip(names, types, strict=True)]
     arrow = f" -> {returns}" if isinstance(returns, str) else ""
-    parsed = parse_expr(f"fn({', '.join(written)}){arrow} {{ () }}", "<annotations>")
+    parsed = parse_expression(f"fn({', '.join(written)}){arrow} {{ () }}", "<annotations>")
     assert isinstance(parsed, Function)
     params: list[Var] = []
     for p, t in zip(parsed.params, types, strict=True):

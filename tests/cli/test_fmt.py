@@ -7,7 +7,7 @@ import pytest
 from relay.cli.comments import scan
 from relay.cli.fmt import formatted
 from relay.ir.equal import structural_equal
-from relay.text.parser import parse
+from relay.text.parser import parse_module
 from support import ROOT, cli
 
 PROGRAMS = sorted([*(ROOT / "examples").glob("*.relay"), *(ROOT / "src" / "relay" / "std").glob("*.relay")])
@@ -18,7 +18,7 @@ def test_formatting_keeps_program_and_comments_and_is_done_in_one_go(path: Path)
     old = path.read_text()
     new = formatted(old, str(path))
     assert sorted(c.text for c in scan(new)[1]) == sorted(c.text for c in scan(old)[1])
-    assert structural_equal(parse(new, path=path), parse(old, path=path))
+    assert structural_equal(parse_module(new, path=path), parse_module(old, path=path))
     assert formatted(new, str(path)) == new
 
 

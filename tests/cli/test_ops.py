@@ -7,7 +7,7 @@ import pytest
 import relay
 from relay.cli.explain import pages
 from relay.cli.op_errors import errors
-from relay.cli.ops import page, table
+from relay.cli.ops import operator_page, operator_table
 from relay.op.base import alias_of, registry
 from support import cli
 
@@ -16,7 +16,7 @@ NAMES = sorted(registry)
 
 @pytest.mark.parametrize("name", NAMES)
 def test_page_says_all_there_is_to_know(name: str) -> None:
-    text = page(registry[name])
+    text = operator_page(registry[name])
     assert text.startswith(f"{name}(")
     for title in ("Operands", "Base types", "Attributes", "Errors", "Derivative", "Fusion", "In Python"):
         assert re.search(rf"^{title}:", text, re.MULTILINE), title
@@ -61,7 +61,7 @@ def test_errors_of_pages_are_codes_with_pages() -> None:
 def test_table_has_every_operator_once() -> None:
     ran = cli("ops")
     assert ran.status == 0
-    assert ran.output.rstrip("\n") == table(NAMES)
+    assert ran.output.rstrip("\n") == operator_table(NAMES)
     listed = re.findall(r"^  ([\w.]+)\(", ran.output, re.MULTILINE)
     assert listed == sorted(NAMES, key=lambda n: (n.rpartition(".")[0], n))
     assert all(line == line.rstrip() for line in ran.output.splitlines())
@@ -89,6 +89,6 @@ def test_part_of_a_name_finds_the_operators_that_have_it() -> None:
 def test_lines_of_the_table_end_where_the_terminal_does(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
     monkeypatch.setenv("COLUMNS", "60")
-    lines = table(NAMES).splitlines()
+    lines = operator_table(NAMES).splitlines()
     assert max(map(len, lines)) == 60
     assert any(line.endswith("…") for line in lines)

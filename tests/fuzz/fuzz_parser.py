@@ -15,17 +15,17 @@ import atheris
 
 with atheris.instrument_imports(include=["relay.text"]):
     import relay
-    from relay.text.parser import parse
+    from relay.text.parser import parse_module
 
 
 def one_input(data: bytes) -> None:
     """Parse the bytes as text; what parses must survive printing."""
     text = data.decode("utf-8", "surrogateescape")
     try:
-        mod = parse(text, "<fuzz>")
+        mod = parse_module(text, "<fuzz>")
     except relay.RelayError:
         return
-    again = parse(mod.astext())
+    again = parse_module(mod.astext())
     assert relay.structural_equal(again, mod, map_free_vars=True)
 
 

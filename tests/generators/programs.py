@@ -119,15 +119,15 @@ def signature(fn: Function) -> FuncType:
 
 def modules(size: int = 30) -> "SearchStrategy[IRModule]":
     """A hypothesis strategy for `random_module`; it shrinks towards smaller sizes and seeds."""
-    return _drawn(random_module, size)
+    return _strategy_of(random_module, size)
 
 
 def programs(size: int = 30) -> "SearchStrategy[Program]":
     """A hypothesis strategy for `random_program`; it shrinks towards smaller sizes and seeds."""
-    return _drawn(random_program, size)
+    return _strategy_of(random_program, size)
 
 
-def _drawn(make: Callable[[int, int], Any], size: int) -> "SearchStrategy[Any]":
+def _strategy_of(make: Callable[[int, int], Any], size: int) -> "SearchStrategy[Any]":
     from hypothesis import strategies as st
 
     return st.builds(make, st.integers(0, 2**32), st.integers(1, size))

@@ -10,13 +10,13 @@ from relay.diagnostic import RelayError
 from relay.driver.executor import run
 from relay.interpreter.show import show
 from relay.ir.equal import assert_structural_equal, structural_hash
-from relay.text.parser import parse
+from relay.text.parser import parse_module
 from relay.typecheck.check import check
 from relay.typecheck.infer import infer
 
 
 def value(text: str) -> Any:
-    return run(infer(parse('import "std/prelude"\n' + text)), "main", ())
+    return run(infer(parse_module('import "std/prelude"\n' + text)), "main", ())
 
 
 def shown(text: str) -> str:
@@ -158,20 +158,20 @@ def test_iterate_runs_in_constant_space() -> None:
 
 @pytest.mark.parametrize("name", ["option", "list", "tree", "nat", "iterate", "tensor_list", "prelude"])
 def test_module_can_be_imported_by_itself(name: str) -> None:
-    check(infer(parse(f'import "std/{name}"\n1')))
+    check(infer(parse_module(f'import "std/{name}"\n1')))
 
 
 @pytest.mark.parametrize("name", ["list", "option", "tree", "nat", "iterate", "tensor_list", "prelude"])
 def test_annotated_module_with_an_import_is_what_its_text_says(name: str) -> None:
-    annotated = infer(parse(f'import "std/{name}"\ndef @main(%x: int32) {{ %x }}'))
-    assert_structural_equal(parse(str(annotated)), annotated)
-    assert structural_hash(parse(str(annotated))) == structural_hash(annotated)
+    annotated = infer(parse_module(f'import "std/{name}"\ndef @main(%x: int32) {{ %x }}'))
+    assert_structural_equal(parse_module(str(annotated)), annotated)
+    assert structural_hash(parse_module(str(annotated))) == structural_hash(annotated)
 
 
 def test_ill_typed_import_is_reported_with_the_program(tmp_path: Path) -> None:
     (tmp_path / "part.relay").write_text("def @part() { 1 + True }\n")
     main = tmp_path / "main.relay"
-    mod = parse('import "part.relay"\n1i32 + 1i64', path=main)
+    mod = parse_module('import "part.relay"\n1i32 + 1i64', path=main)
     with pytest.raises(RelayError) as caught:
         infer(mod)
     assert [d.code for d in caught.value.diagnostics] == ["literal-kind", "dtype-mismatch"]
@@ -188,4 +188,4 @@ def test_ill_typed_import_is_reported_with_the_program(tmp_path: Path) -> None:
 )
 def test_hint_names_the_module_that_has_a_name(text: str, module: str) -> None:
     with pytest.raises(RelayError, match=f'in the standard library: import "std/{module}"'):
-        parse(text)
+        parse_module(text)

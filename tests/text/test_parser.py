@@ -25,7 +25,7 @@ from relay.ir.expr import (
     Var,
 )  # fmt: skip
 from relay.ir.pattern import PatternConstructor, PatternTuple, PatternVar, PatternWildcard
-from relay.text.parser import parse, parse_expr
+from relay.text.parser import parse_expression, parse_module
 
 LIST = "type List[A] { Cons(A, List[A]), Nil, }\n"
 NAT = "data Nat { Z : () -> Nat  S : (Nat) -> Nat }\n"
@@ -94,28 +94,28 @@ def pattern(p: object) -> str:
 
 
 def of(text: str) -> str:
-    return shown(parse_expr(text))
+    return shown(parse_expression(text))
 
 
 def body(text: str, name: str = "main") -> str:
-    return shown(parse(text)[name].body)
+    return shown(parse_module(text)[name].body)
 
 
 def codes(text: str) -> tuple[str, ...]:
     with pytest.raises(RelayError) as caught:
-        parse(text)
+        parse_module(text)
     return caught.value.codes
 
 
 def error(text: str) -> str:
     with pytest.raises(RelayError) as caught:
-        parse(text)
+        parse_module(text)
     return str(caught.value)
 
 
 def lints(text: str) -> list[str]:
     report = Report()
-    parse(text, warnings=report)
+    parse_module(text, warnings=report)
     return [d.code for d in report.diagnostics]
 
 
@@ -156,7 +156,7 @@ def test_operators_are_sugar_by_precedence(text: str, expected: str) -> None:
 @pytest.mark.parametrize("text", ["%a < %b < %c", "%a == %b == %c", "%a < %b >= %c", "%a != %b == %c"])
 def test_comparisons_do_not_chain(text: str) -> None:
     with pytest.raises(RelayError) as caught:
-        parse_expr(text)
+        parse_expression(text)
     assert caught.value.codes == ("comparison-chain",)
     assert "&&" in str(caught.value)
 
@@ -195,7 +195,7 @@ def test_malformed_numbers_are_errors(text: str) -> None:
 
 
 def test_a_signed_zero_keeps_its_sign() -> None:
-    e = parse_expr("-0.0")
+    e = parse_expression("-0.0")
     assert isinstance(e, Constant)
     assert np.signbit(e.value)
 
@@ -229,14 +229,14 @@ def test_constants_take_shape_and_base_type_in_either_order() -> None:
         "Constant(1, float32, (2, 3))",
         "Constant(1, Float, (2, 3))",
     ):
-        e = parse_expr(text)
+        e = parse_expression(text)
         assert isinstance(e, Constant)
         assert str(e.type) == "Tensor[(2, 3), float32]"
         assert (e.value == 1).all()
 
 
 def test_a_huge_constant_is_a_view() -> None:
-    e = parse_expr("Constant(1, (1000000, 1000000), float32)")
+    e = parse_expression("Constant(1, (1000000, 1000000), float32)")
     assert isinstance(e, Constant)
     assert e.value.strides == (0, 0)
 
@@ -244,7 +244,7 @@ def test_a_huge_constant_is_a_view() -> None:
 def test_constants_of_values() -> None:
     assert of("Constant([[1, 2], [3, 4]], (2, 2), int64)") == "[[1, 2], [3, 4]]:int64"
     assert of("Constant([], (0,), float32)") == "[]:float32"
-    assert parse_expr("Constant([], (0, 3), float32)").value.shape == (0, 3)
+    assert parse_expression("Constant([], (0, 3), float32)").value.shape == (0, 3)
     assert of("Constant(-1, (), int8)") == "-1:int8"
     assert of("Constant([True], (1,), bool)") == "[True]:bool"
     assert of('Constant(["a"], (1,), string)') == "['a']:string"
@@ -280,7 +280,7 @@ def test_a_near_miss_is_suggested() -> None:
 
 
 def test_a_value_sees_the_outer_variable() -> None:
-    e = parse_expr("let %a = 1; let %a = %a + %a; %a")
+    e = parse_expression("let %a = 1; let %a = %a + %a; %a")
     assert isinstance(e, Let)
     assert isinstance(e.body, Let)
     assert e.body.value.args == (e.var, e.var)
@@ -297,7 +297,7 @@ def test_a_value_sees_the_outer_variable() -> None:
     ],
 )
 def test_a_bare_function_may_call_itself(value: str) -> None:
-    e = parse_expr(f"let %f = {value}; %f")
+    e = parse_expression(f"let %f = {value}; %f")
     assert isinstance(e, Let)
     assert isinstance(e.value, Function)
     assert e.value.body.op is e.var
@@ -310,7 +310,9 @@ def test_a_function_inside_something_else_does_not(value: str) -> None:
 
 
 def test_recursive_groups_see_each_other() -> None:
-    e = parse_expr("let rec %f = fn(%x) { %g(%x) } and %g: fn(int32) -> int32 = fn(%x) { %f(%x) }; %f(1)")
+    e = parse_expression(
+        "let rec %f = fn(%x) { %g(%x) } and %g: fn(int32) -> int32 = fn(%x) { %f(%x) }; %f(1)"
+    )
     assert shown(e) == "(rec [f (fn [x] (g x)) g (fn [x] (f x))] (f 1))"
     assert isinstance(e, LetRec)
     assert e.values[0].body.op is e.vars[1]
@@ -343,14 +345,14 @@ def test_an_undeclared_local_is_reported_once() -> None:
 
 
 def test_parse_expr_makes_free_variables() -> None:
-    e = parse_expr("%x + %x")
+    e = parse_expression("%x + %x")
     assert isinstance(e, Call)
     assert e.args[0] is e.args[1]
 
 
 def test_ascriptions() -> None:
     for text in ("(%x : int32)", "%x : int32", "{ %x : int32 }"):
-        e = parse_expr(text)
+        e = parse_expression(text)
         assert isinstance(e, Let)
         assert shown(e) == "(let _ x _)"
         assert str(e.var.type_annotation) == "int32"
@@ -362,7 +364,7 @@ def test_ascriptions() -> None:
 
 
 def test_graph_bindings_share_nodes() -> None:
-    e = parse_expr("%1 = %a + %b\n%2 = %1 + %1\n%2 * %2")
+    e = parse_expression("%1 = %a + %b\n%2 = %1 + %1\n%2 * %2")
     assert shown(e) == "(multiply (add (add a b) (add a b)) (add (add a b) (add a b)))"
     assert e.args[0] is e.args[1]
     assert e.args[0].args[0] is e.args[0].args[1]
@@ -387,7 +389,7 @@ def test_a_line_that_begins_with_a_minus_is_a_lint() -> None:
 
 
 def test_graph_bindings_belong_to_their_definition() -> None:
-    mod = parse("def @f(%x) { %1 = %x + 1\n %1 }\ndef @g(%x) { %1 = %x * 2\n %1 }")
+    mod = parse_module("def @f(%x) { %1 = %x + 1\n %1 }\ndef @g(%x) { %1 = %x * 2\n %1 }")
     assert shown(mod["f"].body) == "(add x 1)"
     assert shown(mod["g"].body) == "(multiply x 2)"
     assert codes("def @f(%x) { %1 = 1; %1 = 2; %1 }") == ("duplicate-name",)
@@ -400,7 +402,7 @@ def test_graph_bindings_are_not_scoped_to_a_block() -> None:
 
 
 def test_a_graph_binding_is_seen_in_closures() -> None:
-    e = parse_expr("fn (%x) {\n  %1 = log(%x)\n  %2 = fn(%y) {\n    add(%y, %1)\n  }\n  %2\n}")
+    e = parse_expression("fn (%x) {\n  %1 = log(%x)\n  %2 = fn(%y) {\n    add(%y, %1)\n  }\n  %2\n}")
     assert shown(e) == "(fn [x] (fn [y] (add y (log x))))"
 
 
@@ -433,7 +435,7 @@ def test_attribute_faults_point_at_the_attribute() -> None:
 
 def test_operators_and_constructors_are_values() -> None:
     assert of("(add, nn.relu)") == "(tuple add nn.relu)"
-    assert parse_expr("add") is Op.get("add")
+    assert parse_expression("add") is Op.get("add")
     assert body(LIST + "def @main() { (Cons, Nil, Nil(), List.Nil) }") == "(tuple Cons (Nil) (Nil) Nil)"
 
 
@@ -445,7 +447,7 @@ def test_forms() -> None:
 
 
 def test_type_arguments() -> None:
-    e = parse_expr("%f<int32, Tensor[(2,), float32]>(%x)")
+    e = parse_expression("%f<int32, Tensor[(2,), float32]>(%x)")
     assert isinstance(e, Call)
     assert [str(t) for t in e.type_args] == ["int32", "Tensor[(2,), float32]"]
     assert of("%f <%x") == "(less f x)"
@@ -454,7 +456,7 @@ def test_type_arguments() -> None:
 
 
 def test_the_kinds_of_type_arguments_are_those_of_the_callee() -> None:
-    mod = parse(
+    mod = parse_module(
         "def @main(%x: float32) { @f<(), float32, 3, int8>(%x) }\n"
         "def @f<s: Shape, bt: BaseType, n: Dim, t: Type>(%x: t) { %x }"
     )
@@ -471,7 +473,7 @@ def test_type_arguments_that_were_meant_are_diagnosed() -> None:
 
 
 def test_functions() -> None:
-    e = parse_expr(
+    e = parse_expression(
         "fn<t: Type, s: Shape>(%x: t, %y: Tensor[s, float32], Primitive=1) -> t where Broadcast { %x }"
     )
     assert isinstance(e, Function)
@@ -485,20 +487,22 @@ def test_functions() -> None:
 
 
 def test_dimensions_are_quantified_where_the_parameters_name_them() -> None:
-    mod = parse(
+    mod = parse_module(
         "def @f(%x: Tensor[(n, 2 * n + m), float32], %y: Tensor[(m,), int8]) -> Tensor[(m, n), float32] "
         "{ %x }"
     )
     assert [(p.name, p.kind.value) for p in mod["f"].type_params] == [("n", "Dim"), ("m", "Dim")]
     assert mod["f"].ret_type.shape == (mod["f"].type_params[1], mod["f"].type_params[0])
-    inner = parse("def @f(%x: Tensor[(n,), float32]) { fn(%y: Tensor[(n,), float32]) { %y } }")["f"]
+    inner = parse_module("def @f(%x: Tensor[(n,), float32]) { fn(%y: Tensor[(n,), float32]) { %y } }")["f"]
     assert inner.body.params[0].type_annotation is inner.params[0].type_annotation
     assert codes("def @f(%x: float32) { fn(%y: Tensor[(n,), float32]) { %y } }") == ("unknown-dimension",)
     assert "write `?`" in error("def @f(%x: float32) -> Tensor[(n,), float32] { %x }")
 
 
 def test_a_dimension_in_a_function_type_belongs_to_the_definition() -> None:
-    fn = parse("def @f(%g: fn(Tensor[(n,), float32]) -> float32, %x: Tensor[(n,), float32]) { %g(%x) }")["f"]
+    fn = parse_module(
+        "def @f(%g: fn(Tensor[(n,), float32]) -> float32, %x: Tensor[(n,), float32]) { %g(%x) }"
+    )["f"]
     assert fn.params[0].type_annotation.arg_types[0] is fn.params[1].type_annotation
     assert len(fn.type_params) == 1
 
@@ -552,7 +556,7 @@ def test_pattern_faults() -> None:
 )
 def test_early_forms_are_read_with_a_lint(text: str, expected: str, codes_: list[str]) -> None:
     report = Report()
-    assert shown(parse_expr(text, warnings=report)) == expected
+    assert shown(parse_expression(text, warnings=report)) == expected
     assert [d.code for d in report.diagnostics] == codes_
     assert all(d.severity == "warning" and d.hint for d in report.diagnostics)
 
@@ -560,9 +564,9 @@ def test_early_forms_are_read_with_a_lint(text: str, expected: str, codes_: list
 def test_a_bare_name_is_first_a_local_bound_without_its_sigil() -> None:
     assert of("let add = 1; add") == "(let add 1 add)"
     assert of("let %add = 1; add") == "(let add 1 add)"
-    assert isinstance(parse_expr("let %add = 1; add").body, Op)
-    assert isinstance(parse_expr("let add = 1; add").body, Var)
-    assert isinstance(parse_expr("let add = 1; let %add = 2; add").body.body, Op)
+    assert isinstance(parse_expression("let %add = 1; add").body, Op)
+    assert isinstance(parse_expression("let add = 1; add").body, Var)
+    assert isinstance(parse_expression("let add = 1; let %add = 2; add").body.body, Op)
 
 
 def test_the_strict_dialect_takes_no_early_forms() -> None:
@@ -582,7 +586,7 @@ def test_the_strict_dialect_decides_literals_at_once() -> None:
 
 
 def test_a_program_of_the_old_format() -> None:
-    mod = parse("""#[version = "0.0.5"]
+    mod = parse_module("""#[version = "0.0.5"]
 def @main(%data: Tensor[(1, 3, 8, 8), float32] /* ty=Tensor[(1, 3, 8, 8), float32] */,
           %conv/w: Tensor[(4, 3, 3, 3), float32]) -> (Tensor[(1, 4, 6, 6), float32],) {
   %0 = nn.conv2d(%data, %conv/w, padding=[0, 0, 0, 0], channels=4, kernel_size=[3, 3]) /* ty=… */;
@@ -605,7 +609,7 @@ def @main(%data: Tensor[(1, 3, 8, 8), float32] /* ty=Tensor[(1, 3, 8, 8), float3
 
 def test_spans_cover_what_is_written() -> None:
     text = "let %x = add(%a, -1.5) * 2;\nif (%x) { %t.0 } else { [1, %b] }"
-    e = parse_expr(text)
+    e = parse_expression(text)
     spans = {
         type(n).__name__: text[n.span.start : n.span.end]
         for n in (e, e.value, e.value.args[0], e.body, e.body.true_branch)

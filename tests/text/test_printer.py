@@ -47,7 +47,7 @@ from relay.ir.type import (
     TypeVar,
     scalar_type,
 )
-from relay.text.parser import parse, parse_expr, parse_type
+from relay.text.parser import parse_expression, parse_module, parse_type
 from relay.text.printer import expr_text, module_text, type_text
 
 I32 = scalar_type("int32")
@@ -63,7 +63,7 @@ def text_of(body, params=(), **options):
     mod["main"] = Function(tuple(params), body)
     text = module_text(mod, **options)
     if options.get("show_meta_data") is not False:
-        back = parse(text)
+        back = parse_module(text)
         assert_structural_equal(back, mod)
         assert module_text(back, **options) == text
     lines = text.splitlines()
@@ -143,7 +143,7 @@ def test_a_generalised_literal_keeps_its_type_parameter():
     mod = IRModule()
     mod["f"] = Function((p,), call("add", p, one), None, (bt,))
     assert "%p + Constant(1, (), bt)" in module_text(mod)
-    assert_structural_equal(parse(module_text(mod)), mod)
+    assert_structural_equal(parse_module(module_text(mod)), mod)
 
 
 @pytest.mark.parametrize(
@@ -246,7 +246,7 @@ def test_odd_names_are_quoted():
     mod = IRModule()
     mod["my.fn"] = Function((), GlobalVar("my.fn"))
     assert module_text(mod) == 'def @"my.fn"() {\n  @"my.fn"\n}\n'
-    assert_structural_equal(parse(module_text(mod)), mod)
+    assert_structural_equal(parse_module(module_text(mod)), mod)
 
 
 def test_a_shared_node_prints_once_where_it_is_evaluated():
@@ -361,7 +361,7 @@ def test_type_parameters_whose_names_clash_are_told_apart():
     mod = IRModule()
     mod["f"] = Function((p,), Function((q,), q, None, (inner,)), None, (outer,))
     assert "fn[t_1](%q: (t_1, t)) { %q }" in module_text(mod)
-    assert_structural_equal(parse(module_text(mod)), mod)
+    assert_structural_equal(parse_module(module_text(mod)), mod)
 
 
 def test_every_item_of_a_module_prints():
@@ -372,21 +372,21 @@ def test_every_item_of_a_module_prints():
         "{\n  %x\n}\n\n"
         "def @c: int32 = 1i32\n\ndef @d = {\n  let %x = 2i32;\n  %x\n}\n"
     )
-    assert module_text(parse(text), header=True) == text
+    assert module_text(parse_module(text), header=True) == text
 
 
 def test_free_variables_are_declared():
     e = call("add", Var("a", I32), Var("a"))
     text = expr_text(e)
     assert text == "free_var %a: int32;\nfree_var %a_1;\n%a + %a_1"
-    assert structural_equal(parse_expr(text), e, map_free_vars=True)
+    assert structural_equal(parse_expression(text), e, map_free_vars=True)
 
 
 def test_types_and_spans_print_as_comments():
-    mod = parse("def @f(%x: int32) -> int32 { %x + 1i32 }", "a.relay")
+    mod = parse_module("def @f(%x: int32) -> int32 { %x + 1i32 }", "a.relay")
     text = module_text(mod, show_types=True, show_spans=True)
     assert "add(%x, 1i32) /* ty=int32 span=a.relay:1:30 */" in text
-    assert structural_equal(parse(text), mod)
+    assert structural_equal(parse_module(text), mod)
 
 
 def test_a_temporary_node_has_no_text():
@@ -413,7 +413,7 @@ def test_random_modules_read_back_equal_and_print_the_same(seed):
     mod = random_module(seed * 7 + 1, 15)
     for width in (100, 40):
         text = module_text(mod, width=width)
-        back = parse(text)
+        back = parse_module(text)
         assert_structural_equal(back, mod)
         assert module_text(back, width=width) == text
 
@@ -422,7 +422,7 @@ def test_random_modules_read_back_equal_and_print_the_same(seed):
 def test_random_expressions_read_back(seed):
     e, mod = random_expr(seed, 20)
     text = expr_text(e, mod=mod)
-    back = parse_expr(text, mod=mod)
+    back = parse_expression(text, mod=mod)
     assert_structural_equal(back, e, map_free_vars=True)
     assert expr_text(back, mod=mod) == text
 
@@ -444,7 +444,7 @@ def test_version_0_0_5_has_one_call_a_line():
         "  %1 = nn.relu(%0);\n  %2 = (%0, %0);\n  %3 = concatenate(%2);\n  %4 = add(%1, %3);\n"
         "  multiply(%4, 2f)\n}\n"
     )
-    assert_structural_equal(parse(module_text(mod, dialect="tvm")), mod)
+    assert_structural_equal(parse_module(module_text(mod, dialect="tvm")), mod)
 
 
 @pytest.mark.parametrize(
@@ -502,7 +502,7 @@ def test_depth_does_not_matter(make):
 def test_a_deep_program_reads_back():
     mod = IRModule()
     mod["f"] = Function((x,), nest(lambda e: call("add", call("multiply", e, x), e)))
-    back = parse(module_text(mod))
+    back = parse_module(module_text(mod))
     assert structural_equal(mod, back)
 
 
@@ -512,7 +512,7 @@ def test_deep_types_and_patterns_print():
         t, p = TupleType([t]), PatternTuple((p,))
     assert len(type_text(t)) == 3 * DEEP + len("int32")
     text = expr_text(Match(x, (Clause(p, x),)))
-    assert structural_equal(parse_expr(text), Match(x, (Clause(p, x),)), map_free_vars=True)
+    assert structural_equal(parse_expression(text), Match(x, (Clause(p, x),)), map_free_vars=True)
 
 
 def test_printing_takes_time_in_proportion_to_the_program():
@@ -581,7 +581,7 @@ def test_lines_break_at_no_comma_of_a_string_or_of_braces():
 
 
 def test_long_constraints_stand_on_lines_of_their_own():
-    annotated = relay.infer(parse("def @f(%x) { %x.0 + %x.1 }"))
+    annotated = relay.infer(parse_module("def @f(%x) { %x.0 + %x.1 }"))
     text = module_text(annotated)
     assert text.split("\n")[:6] == [
         "def @f<a, s: Shape, bt: BaseType, s1: Shape, s2: Shape>(%x: a) -> Tensor[s, bt] where",
@@ -591,5 +591,5 @@ def test_long_constraints_stand_on_lines_of_their_own():
         "  Broadcast(Tensor[s1, bt], Tensor[s2, bt], Tensor[s, bt])",
         "{",
     ]
-    assert_structural_equal(parse(text), annotated)
-    assert module_text(parse(text)) == text
+    assert_structural_equal(parse_module(text), annotated)
+    assert module_text(parse_module(text)) == text

@@ -13,7 +13,7 @@ from generators.programs import modules, random_expr, random_module, random_prog
 from relay.analysis import Feature, detect_feature, faults
 from relay.ir.module import IRModule
 from relay.ir.walk import post_order
-from relay.text.parser import parse, parse_expr
+from relay.text.parser import parse_expression, parse_module
 from relay.text.printer import expr_text, module_text
 
 
@@ -21,7 +21,7 @@ def survives(mod: IRModule, seed: object) -> None:
     """Print, parse, compare, and print again."""
     text = module_text(mod, show_meta_data=True)
     try:
-        again = parse(text)
+        again = parse_module(text)
         relay.assert_structural_equal(mod, again)
         assert module_text(again, show_meta_data=True) == text
     except Exception as error:
@@ -47,7 +47,7 @@ def test_expressions_come_back_from_text(seeds):
         e, mod = random_expr(seed)
         text = expr_text(e, show_meta_data=True)
         try:
-            again = parse_expr(text, mod=mod)
+            again = parse_expression(text, mod=mod)
             assert relay.structural_equal(e, again, map_free_vars=True)
         except Exception as error:
             raise AssertionError(f"random_expr({seed}), printed as\n{text}") from error
@@ -62,7 +62,9 @@ def test_annotated_programs_come_back_from_text(seeds):
 def test_width_does_not_change_the_meaning(seeds, width):
     for seed in seeds[::4]:
         mod = random_module(seed)
-        assert relay.structural_equal(parse(module_text(mod, show_meta_data=True, width=width)), mod), seed
+        assert relay.structural_equal(
+            parse_module(module_text(mod, show_meta_data=True, width=width)), mod
+        ), seed
 
 
 def test_modules_come_back_from_pickles_with_their_spans(seeds):

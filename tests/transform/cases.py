@@ -13,7 +13,7 @@ from relay.interpreter import lower
 from relay.interpreter.machine import Interpreter
 from relay.interpreter.value import ConstructorValue, RefValue
 from relay.ir.module import IRModule
-from relay.text.parser import parse
+from relay.text.parser import parse_module
 from relay.typecheck.check import check
 from relay.typecheck.infer import infer
 
@@ -87,7 +87,7 @@ def verified(mod: IRModule) -> IRModule:
 
 def program(text: str) -> IRModule:
     """A module from text, annotated."""
-    return infer(parse(text))
+    return infer(parse_module(text))
 
 
 def shown(mod: IRModule, name: str = "main") -> str:

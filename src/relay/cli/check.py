@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import click
 
-from relay.cli.files import read_module, shown
+from relay.cli.files import display_name, read_module
 from relay.diagnostic import RelayError, Report
 from relay.ir.module import IRModule
 
@@ -26,7 +26,7 @@ def check(files: Sequence[str], types: bool) -> int:
             from relay.text.printer import module_text
 
             click.echo(module_text(mod).rstrip("\n"))
-        click.echo(f"{shown(name)}: {_count(report)}", err=True)
+        click.echo(f"{display_name(name)}: {_count(report)}", err=True)
     return 1 if bad else 0
 
 

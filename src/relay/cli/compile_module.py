@@ -63,7 +63,7 @@ def compile_module(
     if weights is not None:
         mod = with_weights(mod, weights)
     if emit is not None:
-        click.echo(shown(mod, named_entries(mod, entry or None), emit, machine).rstrip("\n"))
+        click.echo(intermediate_code(mod, named_entries(mod, entry or None), emit, machine).rstrip("\n"))
         return
     with progress("compiling"):
         built = build(mod, entries=entry or None)
@@ -77,7 +77,7 @@ def with_weights(mod: IRModule, name: str) -> IRModule:
     return with_params(mod, weights_of_main(mod, name))
 
 
-def shown(mod: IRModule, entries: Sequence[str], kind: str, machine: str | None) -> str:
+def intermediate_code(mod: IRModule, entries: Sequence[str], kind: str, machine: str | None) -> str:
     """What is made of a module on the way to machine code."""
     from relay.backend.native.host.compiler import Compiler
     from relay.backend.native.llvm.codegen import emit_text

@@ -15,7 +15,7 @@ def pages() -> dict[str, str]:
     return {code: found[code].read_text(encoding="utf-8") for code in sorted(found)}
 
 
-def summary(page: str) -> str:
+def page_summary(page: str) -> str:
     """The first sentence of a page's explanation."""
     prose = page.partition("\n\n")[2].partition("\n\n")[0]
     return " ".join(prose.split()).partition(". ")[0].rstrip(".").replace("`", "")
@@ -28,7 +28,7 @@ def explain(code: str | None) -> None:
     known = pages()
     if code is None:
         width = max(map(len, known), default=0)
-        click.echo(fitted([f"{name:{width}}  {summary(page)}" for name, page in known.items()]))
+        click.echo(fitted([f"{name:{width}}  {page_summary(page)}" for name, page in known.items()]))
         return
     code = code.strip().removeprefix("error[").removeprefix("warning[").removesuffix("]")
     if code not in known:

@@ -23,7 +23,7 @@ def read_bytes(name: str) -> bytes:
 
 def read_text(name: str) -> str:
     """A file (or standard input) as UTF-8 text (`not-text`)."""
-    return as_text(read_bytes(name), shown(name))
+    return as_text(read_bytes(name), display_name(name))
 
 
 def write_bytes(name: str, data: bytes) -> None:
@@ -35,7 +35,7 @@ def write_bytes(name: str, data: bytes) -> None:
     write_atomically(name, write)
 
 
-def shown(name: str) -> str:
+def display_name(name: str) -> str:
     """What a file is called in messages."""
     return "<stdin>" if name == STDIN else name
 
@@ -46,7 +46,7 @@ def read_module(name: str, warnings: Report | None = None) -> IRModule:
 
     if name.endswith(".json"):
         return from_json(read_text(name), name)
-    return read_program(read_text(name), shown(name), None if name == STDIN else Path(name), warnings)
+    return read_program(read_text(name), display_name(name), None if name == STDIN else Path(name), warnings)
 
 
 def from_json(text: str, name: str) -> IRModule:

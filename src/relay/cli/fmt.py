@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from relay.cli.comments import carry_over, scan
-from relay.cli.files import STDIN, read_text, shown, write_bytes
+from relay.cli.files import STDIN, display_name, read_text, write_bytes
 from relay.diagnostic import RelayError
 from relay.ir.equal import structural_equal
 from relay.ir.expr import Constant
@@ -48,7 +48,11 @@ def _show_change(old: str, new: str, name: str) -> int:
     if old == new:
         return 0
     lines = difflib.unified_diff(
-        old.splitlines(), new.splitlines(), shown(name), f"{shown(name)} (formatted)", lineterm=""
+        old.splitlines(),
+        new.splitlines(),
+        display_name(name),
+        f"{display_name(name)} (formatted)",
+        lineterm="",
     )
     click.echo("\n".join(lines))
     return 1
@@ -68,13 +72,13 @@ def formatted(text: str, name: str, dialect: Dialect = "relay", width: int = 100
 
 def _read(text: str, name: str) -> tuple[IRModule, Callable[[Constant], str] | None]:
     """The module, and how it refers to large constants: as before, in place or in its weights file."""
-    from relay.text.parser import parse
+    from relay.text.parser import parse_module
     from relay.text.print_literals import constant_text
     from relay.text.weights import read_constants, weights_path
 
     path = None if name == STDIN else Path(name)
     if "#[metadata]" in text:
-        return parse(text, shown(name), path=path), None
+        return parse_module(text, display_name(name), path=path), None
     beside = read_constants(weights_path(path)) if path is not None and "meta[" in text else []
     index = {id(c.value): i for i, c in enumerate(beside)}
 
@@ -83,4 +87,4 @@ def _read(text: str, name: str) -> tuple[IRModule, Callable[[Constant], str] | N
             return f"meta[relay.Constant][{index[id(c.value)]}]"
         return constant_text(c, str, keep, inline=c.value.size)
 
-    return parse(text, shown(name), path=path, init_meta={"relay.Constant": beside}), keep
+    return parse_module(text, display_name(name), path=path, init_meta={"relay.Constant": beside}), keep

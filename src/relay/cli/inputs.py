@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from relay.cli.files import STDIN, read_bytes, shown
+from relay.cli.files import STDIN, display_name, read_bytes
 from relay.diagnostic import RelayError, did_you_mean, fail
 from relay.ir.dtype import canonical, to_numpy
 from relay.ir.expr import Function
@@ -168,7 +168,7 @@ def weights_of_main(mod: IRModule, name: str) -> dict[str, np.ndarray[Any, Any]]
 
 def read_npy(data: bytes, name: str, member: str = "") -> np.ndarray[Any, Any]:
     """The array of an `.npy` file (`bad-array-file`, `input-dtype`); pickled objects are never loaded."""
-    where = f"`{shown(name)}`" + (f" (array `{member}`)" if member else "")
+    where = f"`{display_name(name)}`" + (f" (array `{member}`)" if member else "")
     if not data.startswith(NPY_MAGIC):
         fail("bad-array-file", f"{where} is not an .npy file", hint="numpy.save writes one")
     try:
@@ -231,13 +231,13 @@ def read_npz(data: bytes, name: str) -> dict[str, Input]:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             for member in archive.namelist():
                 key = member.removesuffix(".npy")
-                found[key] = Input(f"{shown(name)}:{key}", read_npy(archive.read(member), name, key))
+                found[key] = Input(f"{display_name(name)}:{key}", read_npy(archive.read(member), name, key))
     except (MemoryError, RelayError):
         raise
     except Exception as error:  # of zipfile, of zlib, of the encryption it has not
         fail(
             "bad-array-file",
-            f"`{shown(name)}` is not a sound .npz file: {_reason(error)}",
+            f"`{display_name(name)}` is not a sound .npz file: {_reason(error)}",
             hint="numpy.savez writes one",
         )
     return found

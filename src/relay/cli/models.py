@@ -53,6 +53,6 @@ def value_of(x: Input) -> Any:
     if x.array is not None:
         return x.array
     from relay.interpreter.machine import evaluate
-    from relay.text.parser import parse_expr
+    from relay.text.parser import parse_expression
 
-    return evaluate(IRModule(), parse_expr(x.text, "<input>"))
+    return evaluate(IRModule(), parse_expression(x.text, "<input>"))

@@ -47,11 +47,11 @@ def ops(name: str | None) -> None:
     names = sorted(registry)
     group = [n for n in names if name and n.rpartition(".")[0] == name]
     if name is None:
-        click.echo(table(names))
+        click.echo(operator_table(names))
     elif group:
-        click.echo(table(group))
+        click.echo(operator_table(group))
     else:
-        click.echo(page(find(name)))
+        click.echo(operator_page(find(name)))
 
 
 def find(name: str) -> type[Operator]:
@@ -73,7 +73,7 @@ def find(name: str) -> type[Operator]:
 # --- the table
 
 
-def table(names: list[str]) -> str:
+def operator_table(names: list[str]) -> str:
     """Operators, one a line, by group: each called, and what it does."""
     groups: dict[str, list[type[Operator]]] = {}
     for name in names:
@@ -97,11 +97,11 @@ def call(cls: type[Operator]) -> str:
 
 def first_sentence(cls: type[Operator]) -> str:
     """What the operator does, in a line."""
-    paragraph = " ".join(description(cls)).partition("  ")[0]
+    paragraph = " ".join(operator_description(cls)).partition("  ")[0]
     return paragraph.partition(". ")[0].partition(" Source:")[0].rstrip(".")
 
 
-def description(cls: type[Operator]) -> list[str]:
+def operator_description(cls: type[Operator]) -> list[str]:
     """The lines of the docstring."""
     return inspect.cleandoc(cls.__doc__ or "").splitlines()
 
@@ -109,9 +109,9 @@ def description(cls: type[Operator]) -> list[str]:
 # --- the page of one
 
 
-def page(cls: type[Operator]) -> str:
+def operator_page(cls: type[Operator]) -> str:
     """The whole page of one operator."""
-    lines = description(cls)
+    lines = operator_description(cls)
     start = next((i for i, line in enumerate(lines) if line.startswith(EXAMPLE)), len(lines))
     derivative = "none" if cls.derivative is None else cls.derivative.value
     facts: list[tuple[str, str | list[str]]] = [
@@ -229,7 +229,7 @@ def examples(lines: list[str]) -> list[str]:
 
 def type_of_example(text: str) -> str:
     """The type of an expression in the language."""
-    from relay.text.parser import parse_expr
+    from relay.text.parser import parse_expression
     from relay.typecheck.infer import infer_expr
 
-    return str(infer_expr(parse_expr(text)).checked_type)
+    return str(infer_expr(parse_expression(text)).checked_type)

@@ -15,32 +15,32 @@ def passes(name: str | None) -> None:
     """Show the page of pass NAME, with its options and an example, or a table of all passes."""
     from relay.transform.rewriting.registry import find
 
-    click.echo(table() if name is None else page(find(name)))
+    click.echo(pass_table() if name is None else pass_page(find(name)))
 
 
-def table() -> str:
+def pass_table() -> str:
     """Every pass, one a line."""
     from relay.transform.rewriting.registry import load_all, registry
 
     load_all()
     width = max(len(name) for name in registry)
-    lines = [f"  {name:{width}}  {summary(registry[name])}" for name in sorted(registry)]
+    lines = [f"  {name:{width}}  {pass_summary(registry[name])}" for name in sorted(registry)]
     return "\n".join([f"{len(registry)} passes; `relay passes NAME` shows the page of one.", "", *lines])
 
 
-def description(rule: "Rule") -> list[str]:
+def pass_description(rule: "Rule") -> list[str]:
     """The lines of the docstring."""
     return inspect.cleandoc(rule.run.__doc__ or "").splitlines()
 
 
-def summary(rule: "Rule") -> str:
+def pass_summary(rule: "Rule") -> str:
     """What the pass does, in a line."""
-    return " ".join(description(rule)).partition(". ")[0].partition("  ")[0].rstrip(".")
+    return " ".join(pass_description(rule)).partition(". ")[0].partition("  ")[0].rstrip(".")
 
 
-def page(rule: "Rule") -> str:
+def pass_page(rule: "Rule") -> str:
     """The whole page of one pass."""
-    lines = description(rule)
+    lines = pass_description(rule)
     start = next((i for i, line in enumerate(lines) if line.startswith(">>>")), len(lines))
     prose, example = lines[:start], lines[start:]
     while prose and not prose[-1]:
@@ -69,6 +69,6 @@ def manual() -> str:
         "What `relay passes NAME` shows, for each of them.  `pytest --bless` writes this page.",
     ]
     for rule in own:
-        head, _, *rest = page(rule).splitlines()
+        head, _, *rest = pass_page(rule).splitlines()
         lines += ["", f"## {rule.name}", "", "```text", head, "", *rest, "```"]
     return "\n".join(lines) + "\n"

@@ -136,7 +136,7 @@ def program_of(
     with progress("checking"):
         mod = infer(read_module(file, warnings), warnings=warnings)
     for diagnostic in warnings.diagnostics:
-        click.echo(diagnostic.render() + "\n", err=True)
+        click.echo(diagnostic.show() + "\n", err=True)
     main = entry_of(mod, entry)
     params = [p.name_hint for p in main.params] if isinstance(main, Function) else []
     return mod, main, arrange(params, args, by_name)
@@ -260,9 +260,9 @@ def command(mod: IRModule, entry: str, inputs: Sequence[Input]) -> tuple[Expr, l
 
 def literal(text: str, source_name: str, mod: IRModule) -> Expr:
     """An input in the language: a closed expression over the program's definitions (`unknown-variable`)."""
-    from relay.text.parser import parse_expr
+    from relay.text.parser import parse_expression
 
-    e = parse_expr(text, source_name, mod=mod)
+    e = parse_expression(text, source_name, mod=mod)
     for var in free_vars(e):
         fail(
             "unknown-variable",

@@ -76,7 +76,7 @@ def strided_slice(attrs: Any, x: Any) -> Any:
     return x[begin[0] : last : strides[0]]
 
 
-def cast(attrs: Any, x: Any) -> Any:
+def cast_sizes(attrs: Any, x: Any) -> Any:
     """Another base type of integers."""
     if "int" not in attrs["dtype"]:
         raise TypeError("sizes are integers")
@@ -86,7 +86,7 @@ def cast(attrs: Any, x: Any) -> Any:
 RULES: dict[str, Rule] = {
     "add": add, "subtract": subtract, "multiply": multiply, "divide": divide, "concatenate": concatenate,
     "take": take, "squeeze": squeeze, "expand_dims": expand_dims, "reshape": reshape,
-    "strided_slice": strided_slice, "cast": cast, "floor_divide": divide,
+    "strided_slice": strided_slice, "cast": cast_sizes, "floor_divide": divide,
 }  # fmt: skip
 
 

@@ -92,7 +92,7 @@ class TypeComparison:
             if pair in done:
                 continue
             done.add(pair)
-            parts = _parts(self, x, y)
+            parts = _compared_parts(self, x, y)
             if parts is None:
                 return False
             pending += reversed(parts)
@@ -131,7 +131,7 @@ def _leaves(t: Type) -> list[Type]:
     return list(found)
 
 
-def _parts(state: TypeComparison, x: Any, y: Any) -> list[tuple[Any, Any]] | None:
+def _compared_parts(state: TypeComparison, x: Any, y: Any) -> list[tuple[Any, Any]] | None:
     """What must be equal for two types of one class to be equal, or None where they differ."""
     match x:
         case TensorType():

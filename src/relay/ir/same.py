@@ -111,7 +111,7 @@ def same_value(a: Any, b: Any) -> bool:
         x, y = _python_scalar(x), _python_scalar(y)
         if type(x) is not type(y) and not (isinstance(x, str) and isinstance(y, str)):
             return False
-        parts = _parts(x, y)
+        parts = _identical_parts(x, y)
         if parts is None:
             return False
         stack += parts
@@ -122,7 +122,7 @@ def _python_scalar(x: Any) -> Any:
     return x.item() if issubclass(x.__class__, np.generic) else x
 
 
-def _parts(x: Any, y: Any) -> list[tuple[Any, Any]] | None:
+def _identical_parts(x: Any, y: Any) -> list[tuple[Any, Any]] | None:
     """What must be the same in two values of one type, or None where they differ already."""
     if isinstance(x, tuple | list):
         return list(zip(x, y, strict=True)) if len(x) == len(y) else None  # pyright: ignore[reportUnknownArgumentType]

@@ -18,7 +18,7 @@ SIZES = {
 """Channels of the first layer, growth with each, and layers of each block."""
 
 
-def convolve(data: Expr, name: str, channels: int, size: int, stride: int = 1) -> Expr:
+def conv_same(data: Expr, name: str, channels: int, size: int, stride: int = 1) -> Expr:
     """A convolution that keeps the size but for the stride."""
     return layers.conv2d(
         data,
@@ -37,8 +37,8 @@ def activated(data: Expr, name: str) -> Expr:
 
 def dense_layer(data: Expr, growth: int, name: str) -> Expr:
     """The data, and `growth` more channels made of all of it."""
-    x = convolve(activated(data, name + "_bn1"), name + "_conv1", 4 * growth, 1)
-    x = convolve(activated(x, name + "_bn2"), name + "_conv2", growth, 3)
+    x = conv_same(activated(data, name + "_bn1"), name + "_conv1", 4 * growth, 1)
+    x = conv_same(activated(x, name + "_bn2"), name + "_conv2", growth, 3)
     return relay.concatenate((data, x), axis=1)
 
 
@@ -54,7 +54,7 @@ def get_net(
         raise ValueError(f"DenseNet has one of {list(SIZES)} layers, not {densenet_size}")
     channels, growth, blocks = SIZES[densenet_size]
     x: Expr = relay.var("data", shape=(batch_size, *image_shape), dtype=dtype)
-    x = activated(convolve(x, "conv1", channels, 7, 2), "bn1")
+    x = activated(conv_same(x, "conv1", channels, 7, 2), "bn1")
     x = relay.nn.max_pool2d(x, pool_size=(3, 3), strides=(2, 2), padding=(1, 1))
     for i, n in enumerate(blocks):
         for j in range(n):
@@ -62,7 +62,7 @@ def get_net(
         channels += n * growth
         if i < len(blocks) - 1:
             channels //= 2
-            x = convolve(activated(x, f"transition{i + 1}_bn"), f"transition{i + 1}_conv", channels, 1)
+            x = conv_same(activated(x, f"transition{i + 1}_bn"), f"transition{i + 1}_conv", channels, 1)
             x = relay.nn.avg_pool2d(x, pool_size=(2, 2), strides=(2, 2))
     x = relay.nn.batch_flatten(relay.nn.global_avg_pool2d(activated(x, "bn_last")))
     return layers.network(layers.dense_add_bias(x, units=classes, name="output"))

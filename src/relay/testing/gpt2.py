@@ -16,14 +16,14 @@ FORBIDDEN = -1e9
 """What is added to the likeness of a place to those after it."""
 
 
-def gelu(x: Expr) -> Expr:
+def gelu_tanh(x: Expr) -> Expr:
     """The approximation by `tanh`.  Source: Hendrycks and Gimpel, 2016."""
     cube = relay.multiply(relay.multiply(relay.multiply(x, x), x), 0.044715)
     bent = relay.tanh(relay.multiply(relay.add(x, cube), sqrt(2 / pi)))
     return relay.multiply(relay.multiply(x, 0.5), relay.add(bent, 1.0))
 
 
-def attention(x: Expr, batch_size: int, length: int, hidden: int, heads: int, name: str) -> Expr:
+def causal_attention(x: Expr, batch_size: int, length: int, hidden: int, heads: int, name: str) -> Expr:
     """Each place as a mixture of itself and those before it, in each head."""
     size = hidden // heads
     parts = relay.split(layers.dense_add_bias(x, units=3 * hidden, name=name + "_qkv"), 3, axis=-1)
@@ -46,9 +46,9 @@ def attention(x: Expr, batch_size: int, length: int, hidden: int, heads: int, na
 def block(x: Expr, batch_size: int, length: int, hidden: int, heads: int, name: str) -> Expr:
     """Attention and a perceptron, each on what is normalised, and added to it."""
     normed = norm(x, name + "_norm1", epsilon=1e-5)
-    x = relay.add(x, attention(normed, batch_size, length, hidden, heads, name + "_attention"))
+    x = relay.add(x, causal_attention(normed, batch_size, length, hidden, heads, name + "_attention"))
     y = layers.dense_add_bias(norm(x, name + "_norm2", epsilon=1e-5), units=4 * hidden, name=name + "_fc1")
-    return relay.add(x, layers.dense_add_bias(gelu(y), units=hidden, name=name + "_fc2"))
+    return relay.add(x, layers.dense_add_bias(gelu_tanh(y), units=hidden, name=name + "_fc2"))
 
 
 def get_net(

@@ -45,7 +45,7 @@ def check_grad(
     typed = infer(IRModule.from_expr(func) if mod is None else _with_main(mod, func))
     main = typed["main"]
     run = create_executor("debug", mod=typed).evaluate()
-    xs = [np.asarray(x) for x in inputs] if inputs is not None else _drawn(main, scale, mean, seed)
+    xs = [np.asarray(x) for x in inputs] if inputs is not None else _random_inputs(main, scale, mean, seed)
     wanted = _numbers(inputs or xs, test_inputs)
     check = Grad("grad", GlobalVar("main")) if gradient is None else gradient
     differentiate: Callable[..., Any] = (
@@ -85,7 +85,7 @@ def _with_main(mod: IRModule, func: Function) -> IRModule:
     return new
 
 
-def _drawn(func: Function, scale: float | None, mean: float, seed: int) -> list[np.ndarray[Any, Any]]:
+def _random_inputs(func: Function, scale: float | None, mean: float, seed: int) -> list[np.ndarray[Any, Any]]:
     """Random inputs of the types of the parameters; the scale is smaller the more numbers there are."""
     rng = np.random.default_rng(seed)
     drawn: list[np.ndarray[Any, Any]] = []

@@ -13,7 +13,7 @@ Step = tuple[int, tuple[int, int], tuple[int, int], int]
 """Channels, window, padding and stride of a convolution."""
 
 
-def convolve(
+def conv_bn_relu(
     data: Expr,
     name: str,
     channels: int,
@@ -31,7 +31,7 @@ def convolve(
 def tower(data: Expr, name: str, *steps: Step) -> Expr:
     """Convolutions one after another."""
     for i, (channels, size, padding, stride) in enumerate(steps):
-        data = convolve(data, f"{name}_conv{i + 1}", channels, size, padding, stride)
+        data = conv_bn_relu(data, f"{name}_conv{i + 1}", channels, size, padding, stride)
     return data
 
 

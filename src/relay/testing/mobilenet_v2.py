@@ -21,7 +21,7 @@ STAGES = (
 """How much wider the middle of a block is, its channels, the number of blocks, the stride of the first."""
 
 
-def conv_block(
+def conv_bn_relu6(
     data: Expr,
     name: str,
     channels: int,
@@ -52,9 +52,9 @@ def inverted_residual(
     data: Expr, name: str, before: int, after: int, wider: int, stride: int, layout: str
 ) -> Expr:
     """Widened, convolved channel by channel, and narrowed again; added to the data where that fits."""
-    x = data if wider == 1 else conv_block(data, name + "_expand", before * wider, 1, 1, layout)
-    x = conv_block(x, name + "_depthwise", before * wider, 3, stride, layout, depthwise=True)
-    x = conv_block(x, name + "_project", after, 1, 1, layout, act=False)
+    x = data if wider == 1 else conv_bn_relu6(data, name + "_expand", before * wider, 1, 1, layout)
+    x = conv_bn_relu6(x, name + "_depthwise", before * wider, 3, stride, layout, depthwise=True)
+    x = conv_bn_relu6(x, name + "_project", after, 1, 1, layout, act=False)
     return relay.add(data, x) if stride == 1 and before == after else x
 
 
@@ -67,14 +67,14 @@ def get_net(
 ) -> Expr:
     """`data (batch_size, *image_shape)`, in the order of `layout`, to the scores of classes."""
     x: Expr = relay.var("data", shape=(batch_size, *image_shape), dtype=dtype)
-    x = conv_block(x, "conv0", 32, 3, 2, layout)
+    x = conv_bn_relu6(x, "conv0", 32, 3, 2, layout)
     before = 32
     for i, (wider, after, count, stride) in enumerate(STAGES):
         for j in range(count):
             name = f"stage{i + 1}_unit{j + 1}"
             x = inverted_residual(x, name, before, after, wider, stride if j == 0 else 1, layout)
             before = after
-    x = conv_block(x, "conv1", 1280, 1, 1, layout)
+    x = conv_bn_relu6(x, "conv1", 1280, 1, 1, layout)
     x = relay.nn.batch_flatten(relay.nn.global_avg_pool2d(x, layout=layout))
     return layers.network(layers.dense_add_bias(x, units=num_classes, name="fc1"))
 

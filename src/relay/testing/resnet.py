@@ -18,7 +18,7 @@ MAX_CIFAR_HEIGHT = 32
 """Images up to this height, in pixels, get the paper's networks for CIFAR-10."""
 
 
-def convolve(
+def conv_bn(
     data: Expr, channels: int, size: int, stride: int, name: str, layout: str, *, act: bool = True
 ) -> Expr:
     """Convolution, batch normalisation and (with `act`) rectifier; the size is kept but for the stride."""
@@ -50,13 +50,13 @@ def residual_unit(
     Without `dim_match` the data goes through a convolution of its own.
     """
     if bottle_neck:
-        x = convolve(data, channels // 4, 1, 1, name + "_conv1", layout)
-        x = convolve(x, channels // 4, 3, stride, name + "_conv2", layout)
-        x = convolve(x, channels, 1, 1, name + "_conv3", layout, act=False)
+        x = conv_bn(data, channels // 4, 1, 1, name + "_conv1", layout)
+        x = conv_bn(x, channels // 4, 3, stride, name + "_conv2", layout)
+        x = conv_bn(x, channels, 1, 1, name + "_conv3", layout, act=False)
     else:
-        x = convolve(data, channels, 3, stride, name + "_conv1", layout)
-        x = convolve(x, channels, 3, 1, name + "_conv2", layout, act=False)
-    shortcut = data if dim_match else convolve(data, channels, 1, stride, name + "_sc", layout, act=False)
+        x = conv_bn(data, channels, 3, stride, name + "_conv1", layout)
+        x = conv_bn(x, channels, 3, 1, name + "_conv2", layout, act=False)
+    shortcut = data if dim_match else conv_bn(data, channels, 1, stride, name + "_sc", layout, act=False)
     return relay.nn.relu(relay.add(x, shortcut))
 
 
@@ -89,10 +89,10 @@ def get_net(
     units, channels, deep = plan(num_layers, height)
     x: Expr = relay.var("data", shape=(batch_size, *image_shape), dtype=dtype)
     if height > MAX_CIFAR_HEIGHT:
-        x = convolve(x, channels[0], 7, 2, "conv0", layout)
+        x = conv_bn(x, channels[0], 7, 2, "conv0", layout)
         x = relay.nn.max_pool2d(x, pool_size=(3, 3), strides=(2, 2), padding=(1, 1), layout=layout)
     else:
-        x = convolve(x, channels[0], 3, 1, "conv0", layout)
+        x = conv_bn(x, channels[0], 3, 1, "conv0", layout)
     for i, (n, width) in enumerate(zip(units, channels[1:], strict=True)):
         for j in range(n):
             stride, same = (2 if i and not j else 1), bool(j) or channels[i] == width

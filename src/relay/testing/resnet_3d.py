@@ -16,7 +16,7 @@ from relay.testing.resnet import UNITS
 CHANNELS = (64, 64, 128, 256, 512)
 
 
-def convolve(
+def conv3d_bn(
     data: Expr,
     channels: int,
     size: Sequence[int],
@@ -41,12 +41,12 @@ def convolve(
     return relay.nn.relu(x) if act else x
 
 
-def residual_unit(data: Expr, channels: int, stride: int, dim_match: bool, name: str, layout: str) -> Expr:
+def residual_unit_3d(data: Expr, channels: int, stride: int, dim_match: bool, name: str, layout: str) -> Expr:
     """`relu(data + f(data))` with two convolutions over space and time."""
-    x = convolve(data, channels, (3, 3, 3), (stride,) * 3, name + "_conv1", layout)
-    x = convolve(x, channels, (3, 3, 3), (1, 1, 1), name + "_conv2", layout, act=False)
+    x = conv3d_bn(data, channels, (3, 3, 3), (stride,) * 3, name + "_conv1", layout)
+    x = conv3d_bn(x, channels, (3, 3, 3), (1, 1, 1), name + "_conv2", layout, act=False)
     if not dim_match:
-        data = convolve(data, channels, (1, 1, 1), (stride,) * 3, name + "_sc", layout, act=False)
+        data = conv3d_bn(data, channels, (1, 1, 1), (stride,) * 3, name + "_sc", layout, act=False)
     return relay.nn.relu(relay.add(x, data))
 
 
@@ -62,11 +62,13 @@ def get_net(
     if num_layers not in (18, 34):
         raise ValueError(f"residual networks for films have 18 or 34 layers, not {num_layers}")
     x: Expr = relay.var("data", shape=(batch_size, *image_shape), dtype=dtype)
-    x = convolve(x, CHANNELS[0], (3, 7, 7), (1, 2, 2), "conv0", layout)
+    x = conv3d_bn(x, CHANNELS[0], (3, 7, 7), (1, 2, 2), "conv0", layout)
     for i, n in enumerate(UNITS[num_layers]):
         for j in range(n):
             same = bool(j) or i == 0
-            x = residual_unit(x, CHANNELS[i + 1], 1 if same else 2, same, f"stage{i + 1}_unit{j + 1}", layout)
+            x = residual_unit_3d(
+                x, CHANNELS[i + 1], 1 if same else 2, same, f"stage{i + 1}_unit{j + 1}", layout
+            )
     x = relay.nn.batch_flatten(relay.nn.global_avg_pool3d(x, layout=layout))
     return layers.network(relay.nn.softmax(layers.dense_add_bias(x, units=num_classes, name="fc1")))
 

@@ -15,7 +15,9 @@ POOL_BEFORE = {"1.0": (0, 3, 7), "1.1": (0, 2, 4)}
 """Fire modules that a pooling precedes."""
 
 
-def convolve(data: Expr, channels: int, size: int, name: str, stride: int = 1, padding: int = 0) -> Expr:
+def conv_bias_relu(
+    data: Expr, channels: int, size: int, name: str, stride: int = 1, padding: int = 0
+) -> Expr:
     """Convolution with bias and rectifier."""
     x = layers.conv_add_bias(
         data,
@@ -30,9 +32,9 @@ def convolve(data: Expr, channels: int, size: int, name: str, stride: int = 1, p
 
 def fire(data: Expr, squeezed: int, expanded: int, name: str) -> Expr:
     """A 1x1 convolution to few channels, then 1x1 and 3x3 ones side by side."""
-    x = convolve(data, squeezed, 1, name + "_squeeze")
-    left = convolve(x, expanded, 1, name + "_expand1x1")
-    right = convolve(x, expanded, 3, name + "_expand3x3", padding=1)
+    x = conv_bias_relu(data, squeezed, 1, name + "_squeeze")
+    left = conv_bias_relu(x, expanded, 1, name + "_expand1x1")
+    right = conv_bias_relu(x, expanded, 3, name + "_expand3x3", padding=1)
     return relay.concatenate((left, right), axis=1)
 
 
@@ -47,12 +49,12 @@ def get_net(
     if version not in POOL_BEFORE:
         raise ValueError(f"SqueezeNet has the versions {list(POOL_BEFORE)}, not {version}")
     x: Expr = relay.var("data", shape=(batch_size, *image_shape), dtype=dtype)
-    x = convolve(x, 96, 7, "conv1", 2) if version == "1.0" else convolve(x, 64, 3, "conv1", 2)
+    x = conv_bias_relu(x, 96, 7, "conv1", 2) if version == "1.0" else conv_bias_relu(x, 64, 3, "conv1", 2)
     for i, (squeezed, expanded) in enumerate(FIRE):
         if i in POOL_BEFORE[version]:
             x = relay.nn.max_pool2d(x, pool_size=(3, 3), strides=(2, 2), ceil_mode=True)
         x = fire(x, squeezed, expanded, f"fire{i + 2}")
-    x = convolve(relay.nn.dropout(x, rate=0.5), num_classes, 1, "conv10")
+    x = conv_bias_relu(relay.nn.dropout(x, rate=0.5), num_classes, 1, "conv10")
     x = relay.nn.batch_flatten(relay.nn.global_avg_pool2d(x))
     return layers.network(relay.nn.softmax(x))
 

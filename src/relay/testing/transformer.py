@@ -10,7 +10,7 @@ from relay.testing import layers
 from relay.testing.init import create_workload
 
 
-def gelu(x: Expr) -> Expr:
+def gelu_erf(x: Expr) -> Expr:
     """`x * (1 + erf(x / sqrt(2))) / 2`.  Source: Hendrycks and Gimpel, 2016."""
     return relay.multiply(x, relay.add(relay.multiply(relay.erf(relay.multiply(x, sqrt(0.5))), 0.5), 0.5))
 
@@ -42,7 +42,7 @@ def encoder_layer(
     """Attention and a perceptron, each added to what it sees and normalised."""
     mixed = attention(x, batch_size, length, hidden, heads, name + "_attention")
     x = norm(relay.add(x, mixed), name + "_norm1")
-    y = gelu(layers.dense_add_bias(x, units=wide, name=name + "_fc1"))
+    y = gelu_erf(layers.dense_add_bias(x, units=wide, name=name + "_fc1"))
     return norm(relay.add(x, layers.dense_add_bias(y, units=hidden, name=name + "_fc2")), name + "_norm2")
 
 

@@ -23,12 +23,14 @@ def parse(
 
     Raises one `RelayError` with everything that is wrong in the text.
     """
-    return parser.parse(expect_text(source), source_name, init_module=init_module, init_meta=init_meta_table)
+    return parser.parse_module(
+        expect_text(source), source_name, init_module=init_module, init_meta=init_meta_table
+    )
 
 
 def parse_expr(source: str, source_name: str = "<string>", mod: IRModule | None = None) -> Expr:
     """The expression that a text says; locals that nothing binds become free variables."""
-    return parser.parse_expr(expect_text(source), source_name, mod=mod)
+    return parser.parse_expression(expect_text(source), source_name, mod=mod)
 
 
 def fromtext(data: str, source_name: str | None = None) -> IRModule:
@@ -39,7 +41,7 @@ def fromtext(data: str, source_name: str | None = None) -> IRModule:
 def import_standard(mod: IRModule, name: str) -> None:
     """Add a standard module (`"list"`, or by an old file name `"nat.rly"`) to `mod`, as `import` does."""
     short = name.removesuffix(".rly").removesuffix(".relay").removeprefix("std/")
-    grown = parser.parse(f'import "std/{short}"', init_module=mod)
+    grown = parser.parse_module(f'import "std/{short}"', init_module=mod)
     mod.functions.update(grown.functions)
     mod.type_definitions.update(grown.type_definitions)
     mod.constant_types.update(grown.constant_types)

@@ -28,7 +28,7 @@ class GivenUpError(Exception):
     """Ends a parse that has nothing useful to say any more."""
 
 
-def run(rule: Rule) -> Any:
+def run_rule(rule: Rule) -> Any:
     """What the rule returns; the rules that wait for one they yielded are kept in a list."""
     waiting: list[Rule] = []
     value: Any = None

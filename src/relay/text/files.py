@@ -15,14 +15,14 @@ def read_file(name: str) -> bytes:
     try:
         return Path(name).read_bytes()
     except FileNotFoundError:
-        fail("cannot-read", f"there is no file `{name}`", hint=_near(Path(name)))
+        fail("cannot-read", f"there is no file `{name}`", hint=_nearest_file(Path(name)))
     except IsADirectoryError:
         fail("cannot-read", f"`{name}` is a directory", hint="name a file in it")
     except (OSError, ValueError) as error:  # ValueError: a null byte in the name
         fail("cannot-read", f"`{name}` cannot be read: {getattr(error, 'strerror', None) or error}")
 
 
-def _near(path: Path) -> str:
+def _nearest_file(path: Path) -> str:
     try:
         return did_you_mean(path.name, sorted(p.name for p in path.parent.iterdir()))
     except (OSError, ValueError):

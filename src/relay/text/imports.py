@@ -44,7 +44,7 @@ class Loader:
             return self._standard(name.removesuffix(SUFFIX), span)
         path = self._path(name, span)
         return self._once(
-            str(path), name, span, lambda: _read(path, name, span), Loader(self.loaded, path.parent)
+            str(path), name, span, lambda: _read_import(path, name, span), Loader(self.loaded, path.parent)
         )
 
     def home_hint(self, name: str, span: Span) -> str:
@@ -67,7 +67,7 @@ class Loader:
                 "import-not-found",
                 f'there is no standard module "{name}"',
                 span,
-                hint=_near(short, known, STANDARD)
+                hint=_nearest_module(short, known, STANDARD)
                 or f"standard modules are {', '.join(STANDARD + k for k in known)}",
             )
 
@@ -166,19 +166,19 @@ def _shown(path: str) -> str:
         return path
 
 
-def _near(short: str, known: Iterable[str], folder: str) -> str:
+def _nearest_module(short: str, known: Iterable[str], folder: str) -> str:
     """`did you mean "folder/name"?` for the nearest name, or nothing."""
     near = get_close_matches(short, list(known), n=1)
     return f'did you mean "{folder}{near[0]}"?' if near else ""
 
 
-def _read(path: Path, name: str, span: Span) -> str:
+def _read_import(path: Path, name: str, span: Span) -> str:
     try:
         return path.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
         try:
             folder = name.removesuffix(SUFFIX).removesuffix(path.stem)
-            near = _near(path.stem, sorted(p.stem for p in path.parent.glob("*" + SUFFIX)), folder)
+            near = _nearest_module(path.stem, sorted(p.stem for p in path.parent.glob("*" + SUFFIX)), folder)
         except OSError:
             near = ""
         fail("import-not-found", f'there is no file "{name}"', span, hint=near)

@@ -68,7 +68,7 @@ def unpacked(data: bytes, count: int, dtype: str, bits: int) -> NDArray[Any]:
     return values.view(to_numpy(dtype)) if dtype.startswith("float") else values.astype(to_numpy(dtype))
 
 
-def _bad(message: str) -> NoReturn:
+def _refuse_array(message: str) -> NoReturn:
     fail("bad-array", f"an array {message}", hint="save it again, whole")
 
 
@@ -76,28 +76,28 @@ def read_array(blob: bytes) -> tuple[NDArray[Any], str]:
     """The array of a blob and its base type (`bad-array`)."""
     array, dtype, end = array_at(blob, 0)
     if end != len(blob):
-        _bad(f"of shape {array.shape} is followed by {len(blob) - end} bytes that are not its own")
+        _refuse_array(f"of shape {array.shape} is followed by {len(blob) - end} bytes that are not its own")
     return array, dtype
 
 
 def array_at(data: bytes, at: int) -> tuple[NDArray[Any], str, int]:
     """The array of the blob that begins at a byte, its base type, and where the blob ends (`bad-array`)."""
     if len(data) - at < _HEAD.size:
-        _bad(f"is cut off: {len(data) - at} bytes")
+        _refuse_array(f"is cut off: {len(data) - at} bytes")
     magic, _, _, _, rank, code, bits, lanes = _HEAD.unpack_from(data, at)
     if magic != MAGIC:
-        _bad("does not begin with the mark of the format")
+        _refuse_array("does not begin with the mark of the format")
     dtype = _DTYPES.get((code, bits))
     if dtype is None or lanes != 1:
-        _bad(f"has an unknown base type (code {code}, {bits} bits, {lanes} lanes)")
+        _refuse_array(f"has an unknown base type (code {code}, {bits} bits, {lanes} lanes)")
     start = at + _HEAD.size + 8 * (rank + 1)
     if not 0 <= rank <= 32 or len(data) < start:
-        _bad(f"has rank {rank}")
+        _refuse_array(f"has rank {rank}")
     *shape, length = np.frombuffer(data, "<i8", rank + 1, at + _HEAD.size).tolist()
     count = prod(shape) if all(n >= 0 for n in shape) else -1
     wanted = (count * bits + 7) // 8 if bits in (2, 4) else count * to_numpy(dtype).itemsize
     if count < 0 or wanted != length or len(data) < start + length:
-        _bad(f"of shape {tuple(shape)} has {len(data) - start} bytes of data, not {wanted}")
+        _refuse_array(f"of shape {tuple(shape)} has {len(data) - start} bytes of data, not {wanted}")
     if bits in (2, 4):
         array = unpacked(data[start : start + length], count, dtype, bits)
     else:
@@ -115,4 +115,4 @@ def decode(text: Any) -> tuple[NDArray[Any], str]:
     try:
         return read_array(b64decode(text, validate=True))
     except (binascii.Error, ValueError, TypeError) as error:
-        _bad(f"is not base64: {error}")
+        _refuse_array(f"is not base64: {error}")

@@ -75,7 +75,7 @@ def _several(cls: type | None, r: Reader, i: int, name: str) -> tuple[Any, ...]:
     return tuple(items)
 
 
-def _array(r: Reader, i: int) -> Any:
+def _make_array(r: Reader, i: int) -> Any:
     items = [r.built[r.index(d)] for d in r.nodes[i].get("data", [])]
     return tuple(items) if r.attrs(i).get("tuple") == "1" else items
 
@@ -135,7 +135,7 @@ def _var(r: Reader, i: int) -> Var:
     return Var(name, _of(Type, r, i, "type_annotation", optional=True), span=r.span(i))
 
 
-def _constant(r: Reader, i: int) -> Constant:
+def _make_constant(r: Reader, i: int) -> Constant:
     strings: Any = r.get(i, "strings")
     shape: Any = r.get(i, "shape")
     if strings is not None:
@@ -206,7 +206,7 @@ def _type_data(r: Reader, i: int) -> TypeData:
     )
 
 
-def _kind(r: Reader, i: int) -> Kind:
+def _make_kind(r: Reader, i: int) -> Kind:
     number = r.integer(i, "kind", "0")
     return Kind[KINDS[number]] if 0 <= number < len(KINDS) else Kind.AdtHandle
 
@@ -235,7 +235,7 @@ def _settings(r: Reader, i: int, name: str) -> dict[str, Any]:
     return found
 
 
-def _module(r: Reader, i: int) -> IRModule:
+def _make_module(r: Reader, i: int) -> IRModule:
     functions: Any = r.get(i, "functions") or {}
     types: Any = r.get(i, "type_definitions") or {}
     mod = IRModule(attrs=_settings(r, i, "attrs"), options=_settings(r, i, "options"))
@@ -255,10 +255,10 @@ def _module(r: Reader, i: int) -> IRModule:
 
 
 MAKERS: Makers = {
-    "Array": _array, "Map": _map, "StrMap": _map, "IntImm": _int,
+    "Array": _make_array, "Map": _map, "StrMap": _map, "IntImm": _int,
     "FloatImm": lambda r, i: float(r.plain(i, "value")),
     "String": lambda r, i: r.string(i),
-    "Op": _op, "Call": _call, "Var": _var, "Id": lambda r, i: r.name(i), "Constant": _constant,
+    "Op": _op, "Call": _call, "Var": _var, "Id": lambda r, i: r.name(i), "Constant": _make_constant,
     "GlobalVar": lambda r, i: GlobalVar(r.name(i), span=r.span(i)),
     "Tuple": lambda r, i: Tuple(_several(RelayExpr, r, i, "fields"), span=r.span(i)),
     "TupleGetItem": _item, "Function": _function,
@@ -286,11 +286,11 @@ MAKERS: Makers = {
     "FuncType": lambda r, i: FuncType(_several(Type, r, i, "arg_types"), _of(Type, r, i, "ret_type"),
                                       _several(TypeVar, r, i, "type_params"),
                                       _several(TypeRelation, r, i, "type_constraints")),
-    "TypeCall": _type_call, "TypeVar": lambda r, i: TypeVar(r.name(i), _kind(r, i)),
+    "TypeCall": _type_call, "TypeVar": lambda r, i: TypeVar(r.name(i), _make_kind(r, i)),
     "GlobalTypeVar": lambda r, i: GlobalTypeVar(r.name(i)),
-    "IncompleteType": lambda r, i: IncompleteType(_kind(r, i)), "TypeRelation": _relation,
+    "IncompleteType": lambda r, i: IncompleteType(_make_kind(r, i)), "TypeRelation": _relation,
     "EnvFunc": lambda r, i: str(r.nodes[i].get("repr_str", "")),
-    "DictAttrs": lambda r, i: r.get(i, "__dict__") or {}, "IRModule": _module, "Module": _module,
+    "DictAttrs": lambda r, i: r.get(i, "__dict__") or {}, "IRModule": _make_module, "Module": _make_module,
     "tir.Any": lambda r, i: ANY, "Any": lambda r, i: ANY,
     "Span": lambda r, i: None, "SourceName": lambda r, i: None,
     "tir.Var": lambda r, i: TypeVar(r.name(i, "name"), Kind.Dim),

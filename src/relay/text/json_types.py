@@ -51,11 +51,13 @@ class TypeGraph(Graph):
             case TypeCall():
                 return self.make("TypeCall", {"span": "0"}, func=t.func, args=t.args)
             case TypeVar():
-                return self.make("TypeVar", {"kind": str(_number(t)), "span": "0"}, name_hint=t.name_hint)
+                return self.make(
+                    "TypeVar", {"kind": str(_kind_number(t)), "span": "0"}, name_hint=t.name_hint
+                )
             case GlobalTypeVar():
                 return self.make("GlobalTypeVar", {"kind": "5", "span": "0"}, name_hint=t.name_hint)
             case IncompleteType():
-                return self.make("IncompleteType", {"kind": str(_number(t)), "span": "0"})
+                return self.make("IncompleteType", {"kind": str(_kind_number(t)), "span": "0"})
             case TypeRelation():
                 plain = {"name": t.name, "num_inputs": str(max(len(t.args or ()) - 1, 0)), "span": "0"}
                 attrs = DictAttrs(dict(t.attrs)) if t.attrs else None
@@ -80,5 +82,5 @@ class TypeGraph(Graph):
         return self.chain("tir.Add", [*terms, t.constant])
 
 
-def _number(t: TypeVar | IncompleteType) -> int:
+def _kind_number(t: TypeVar | IncompleteType) -> int:
     return KINDS.index(t.kind.value)

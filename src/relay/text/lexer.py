@@ -72,7 +72,7 @@ class _Kinds(dict[str, str | None]):
     """Whether a piece was seen that needs a second look."""
 
     def __missing__(self, piece: str) -> str | None:
-        kind = self[piece] = _kind(piece)
+        kind = self[piece] = _token_kind(piece)
         if kind in ("QUOTED", "FILE", "BAD"):
             self.odd = True
         return kind
@@ -113,7 +113,7 @@ _PUNCTUATION_MARKS = frozenset(
 )
 
 
-def _kind(piece: str) -> str | None:
+def _token_kind(piece: str) -> str | None:
     first = piece[0]
     if first in " \t\n\r\f\v\ufeff" or piece.startswith("//"):
         return None

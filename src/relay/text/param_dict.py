@@ -46,35 +46,35 @@ def load_param_dict(data: bytes) -> dict[str, NDArray[Any]]:
     """
     data = bytes(data)
     if len(data) < _HEAD.size or _HEAD.unpack_from(data)[0] != MAGIC:
-        _bad("does not begin with the mark of the format")
-    count, at = _number(data, _HEAD.size)
+        _refuse_file("does not begin with the mark of the format")
+    count, at = _length_at(data, _HEAD.size)
     names: list[str] = []
     for _ in range(count):
-        length, at = _number(data, at)
+        length, at = _length_at(data, at)
         if length > len(data) - at:
-            _bad("ends within a name")
+            _refuse_file("ends within a name")
         try:
             names.append(data[at : at + length].decode())
         except UnicodeDecodeError:
-            _bad("has a name that is no text")
+            _refuse_file("has a name that is no text")
         at += length
-    arrays, at = _number(data, at)
+    arrays, at = _length_at(data, at)
     if arrays != len(names) or len(set(names)) < len(names):
-        _bad(f"has {len(set(names))} names for {arrays} arrays")
+        _refuse_file(f"has {len(set(names))} names for {arrays} arrays")
     found: dict[str, NDArray[Any]] = {}
     for name in names:
         found[name], _, at = array_at(data, at)
     if at != len(data):
-        _bad(f"goes on for {len(data) - at} bytes after its last array")
+        _refuse_file(f"goes on for {len(data) - at} bytes after its last array")
     return found
 
 
-def _number(data: bytes, at: int) -> tuple[int, int]:
+def _length_at(data: bytes, at: int) -> tuple[int, int]:
     """A length, and where the next thing begins."""
     if len(data) - at < _LENGTH.size:
-        _bad("is cut off")
+        _refuse_file("is cut off")
     return _LENGTH.unpack_from(data, at)[0], at + _LENGTH.size
 
 
-def _bad(message: str) -> NoReturn:
+def _refuse_file(message: str) -> NoReturn:
     fail("bad-array", f"a file of parameters {message}", hint="save it again, whole")

@@ -21,7 +21,7 @@ from relay.text.lexer import lex
 from relay.text.parse_items import Items
 
 
-def parse(
+def parse_module(
     text: str,
     source_name: str = "<string>",
     *,
@@ -38,14 +38,14 @@ def parse(
     `weights` reads the constants that the text refers to.
     """
     imports = loader(_imported, path)
-    return _module(text, source_name, imports, init_module, init_meta, warnings, weights)
+    return _parse_with_imports(text, source_name, imports, init_module, init_meta, warnings, weights)
 
 
 def _imported(text: str, source_name: str, inner: Loader) -> IRModule:
-    return _module(text, source_name, inner, None, None, None)
+    return _parse_with_imports(text, source_name, inner, None, None, None)
 
 
-def _module(
+def _parse_with_imports(
     text: str,
     source_name: str,
     imports: Loader,
@@ -56,13 +56,13 @@ def _module(
 ) -> IRModule:
     with paused():
         mod = IRModule() if init_module is None else init_module.copy()
-        items = _read(text, source_name, imports, mod, init_meta, weights)
+        items = _read_items(text, source_name, imports, mod, init_meta, weights)
         _raise_errors(items, Items.finish_module)
         _hand_over(items.report, warnings)
         return items.mod
 
 
-def parse_expr(
+def parse_expression(
     text: str,
     source_name: str = "<string>",
     *,
@@ -75,7 +75,7 @@ def parse_expr(
     `mod` has the globals and data types it may mention; without one, any global may be.
     """
     with paused():
-        items = _read(
+        items = _read_items(
             text,
             source_name,
             loader(_imported, None),
@@ -114,7 +114,7 @@ def parse_type(text: str, *, type_vars: Iterable[TypeVar] = (), mod: IRModule | 
         return found
 
 
-def _read(
+def _read_items(
     text: str,
     source_name: str,
     imports: Loader,

@@ -68,12 +68,12 @@ def _graph(node: Any) -> tuple[str, list[Array]]:
 
 def load_node(text: str, arrays: list[Array], sources: list[tuple[str, str, str]], spans: bytes) -> Any:
     """The inverse of `pickle_node` and `pickle_type`."""
-    node = read_json(text, [(_array(a), a[0]) for a in arrays])
+    node = read_json(text, [(_restore_array(a), a[0]) for a in arrays])
     _restore(_places(node) if isinstance(node, Node) else (), sources, spans)
     return node
 
 
-def _array(a: Array) -> Any:
+def _restore_array(a: Array) -> Any:
     dtype, shape, data = a
     return np.frombuffer(data, to_numpy(dtype)).reshape(shape)
 
@@ -123,10 +123,10 @@ def load_module(
     spans: bytes,
 ) -> IRModule:
     """The inverse of `pickle_node` for a module."""
-    from relay.text.parser import parse
+    from relay.text.parser import parse_module
 
-    constants = [Constant(_array(a), TensorType(a[1], a[0])) for a in arrays]
-    mod = parse(text, "<pickle>", init_meta={"relay.Constant": constants})
+    constants = [Constant(_restore_array(a), TensorType(a[1], a[0])) for a in arrays]
+    mod = parse_module(text, "<pickle>", init_meta={"relay.Constant": constants})
     mod.imports += [Import(path) for path in imports]
     mod.imported |= set(imported)
     _restore(_module_places(mod), sources, spans)

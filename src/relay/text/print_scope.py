@@ -40,7 +40,7 @@ class Block:
         self.undo: list[tuple[str, Var | None]] = []
 
 
-def run(steps: Steps) -> Any:
+def run_steps(steps: Steps) -> Any:
     """Drive a generator that yields generators, on a stack of our own."""
     stack, sent = [steps], None
     while stack:
@@ -107,10 +107,10 @@ class Scopes:
 
     def whole(self, steps: Callable[[], Steps]) -> Any:
         """Run `steps`, and again as long as names turned out to clash."""
-        result = run(steps())
+        result = run_steps(steps())
         while self.clashed:
             self._restart()
-            result = run(steps())
+            result = run_steps(steps())
         return result
 
     # --- variables ------------------------------------------------------------------------------------------

@@ -35,7 +35,7 @@ from relay.text.print_literals import scalar_text
 from relay.text.print_scope import Steps
 from relay.text.print_types import TypeText
 from relay.text.survey import Survey
-from relay.text.tvm_words import TvmTypes, attribute_text, cannot, key_text, plain_name
+from relay.text.tvm_words import TvmTypes, attribute_text, cannot, plain_name, tvm_key_text
 
 MAX_WRITTEN_ELEMENTS = 1 << 28
 """Elements of the largest tensor that is written out in full."""
@@ -141,7 +141,7 @@ class TvmPrinter(Printer):
         return super().special(e, room)
 
     def attribute_list(self, e: Function) -> list[str]:
-        return [f"{key_text(k)}={attribute_text(v, exact=True)}" for k, v in e.attrs.items()]
+        return [f"{tvm_key_text(k)}={attribute_text(v, exact=True)}" for k, v in e.attrs.items()]
 
     # --- items ----------------------------------------------------------------------------------------------
 

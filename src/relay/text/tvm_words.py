@@ -85,7 +85,7 @@ class TvmTypes(TypeText):
         return super()._open(t)
 
 
-def key_text(key: str) -> str:
+def tvm_key_text(key: str) -> str:
     """The name of an attribute."""
     if not names.is_dotted(key) or key in names.KEYWORDS:
         cannot(f"the name of the attribute `{key}`")

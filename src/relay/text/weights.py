@@ -125,10 +125,10 @@ def _from_json(text: str, path: Path) -> IRModule:
 
 def read_program(text: str, source_name: str, path: Path | None, warnings: Report | None = None) -> IRModule:
     """The module of a text that was read from `path`; its weights are read if it refers to any."""
-    from relay.text.parser import parse
+    from relay.text.parser import parse_module
 
     weights = None if path is None else lambda: read_constants(weights_path(path))
-    return parse(text, source_name, path=path, weights=weights, warnings=warnings)
+    return parse_module(text, source_name, path=path, weights=weights, warnings=warnings)
 
 
 def read_constants(path: Path) -> list[Constant]:
@@ -152,7 +152,7 @@ def read_constants(path: Path) -> list[Constant]:
     if len(dtypes) != len(tensors) or any(str(i) not in tensors for i in range(len(dtypes))):
         _unsound(path, "its constants and what it says of them differ")
     try:
-        return [_constant(tensors[str(i)], dtype) for i, dtype in enumerate(dtypes)]
+        return [_load_constant(tensors[str(i)], dtype) for i, dtype in enumerate(dtypes)]
     except (ValueError, TypeError) as error:
         _unsound(path, str(error))
 
@@ -191,7 +191,7 @@ def _dtypes(said: Mapping[str, Any]) -> list[str]:
         return []
 
 
-def _constant(tensor: Mapping[str, Any], dtype: str) -> Constant:
+def _load_constant(tensor: Mapping[str, Any], dtype: str) -> Constant:
     value = np.frombuffer(tensor["data"], to_numpy(dtype)).reshape(tensor["shape"])
     if dtype == "bool":
         value = value.view(np.uint8) != 0

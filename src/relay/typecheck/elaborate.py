@@ -214,7 +214,9 @@ class Elaborator:
         kv = type(value)
         if kv is Function:
             sig = self.inf.signatures.get(value)
-            self.var(e.var, sig if sig is not None and _is_own(self.inf.vars.get(e.var), sig) else None)
+            self.var(
+                e.var, sig if sig is not None and _has_given_scheme(self.inf.vars.get(e.var), sig) else None
+            )
         elif kv is Op:
             self.var(e.var, self.inf.signatures.get(e.var))
         else:
@@ -386,6 +388,6 @@ def _same(xs: Sequence[Any], ys: Sequence[Any]) -> bool:
     return all(map(is_, xs, ys))
 
 
-def _is_own(t: Any, sig: Signature) -> bool:
+def _has_given_scheme(t: Any, sig: Signature) -> bool:
     """Whether a variable has the scheme that its function was given (not one that was written)."""
     return isinstance(t, FuncType) and t.type_params == (*sig.type_params, *sig.added)

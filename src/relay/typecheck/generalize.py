@@ -126,7 +126,7 @@ def _own_goals(inf: "Inference", mark: int) -> list[Goal]:
     level, own = inf.level, list[Goal]()
     _lower_determined(inf, mine)
     for g in mine:
-        if _is_own(inf, g.types):
+        if _mentions_level(inf, g.types):
             own.append(g)
         else:
             g.level = min(g.level, level)
@@ -140,13 +140,13 @@ def _lower_determined(inf: "Inference", goals: list[Goal]) -> None:
     while again:
         again = False
         for g in goals:
-            if g.outputs and not g.is_given and not _is_own(inf, g.types[:-1]):
+            if g.outputs and not g.is_given and not _mentions_level(inf, g.types[:-1]):
                 for v in unknowns(g.types[-1]):
                     again = again or v.level > inf.level
                     v.level = min(v.level, inf.level)
 
 
-def _is_own(inf: "Inference", types: tuple[Any, ...]) -> bool:
+def _mentions_level(inf: "Inference", types: tuple[Any, ...]) -> bool:
     """Whether types mention something of the functions that are being generalised."""
     level = inf.level
     return any(v.level > level for v in unknowns(types)) or any(

@@ -22,7 +22,7 @@ recent: ContextVar[tuple["ref[IRModule]", ...]] = ContextVar("relay_recent_modul
 """The modules that this thread inferred last: where `e.checked_type` looks definitions up."""
 
 
-def remember(mod: IRModule) -> None:
+def remember_module(mod: IRModule) -> None:
     """Let `e.checked_type` find the definitions of a module that was just inferred."""
     modules = recent.get()
     if not modules or modules[-1]() is not mod:
@@ -43,7 +43,7 @@ def infer(mod: IRModule, *, warnings: Report | None = None) -> IRModule:
             for d in session.report.warnings:
                 warnings.add(d)
         result = session.result()
-        remember(result)
+        remember_module(result)
         return result
 
 

@@ -66,7 +66,7 @@ def check_kinds(
                 "make its type parameters those of the whole function",
             )
         elif isinstance(t, TypeCall):
-            stack += _arguments(t, mod, complain)
+            stack += _kinds_of_arguments(t, mod, complain)
         else:
             stack += _parts(t)
 
@@ -95,7 +95,7 @@ def _parts(t: Type) -> list[tuple[Any, Kind]]:
             return []
 
 
-def _arguments(t: TypeCall, mod: IRModule, complain: Complain) -> list[tuple[Any, Kind]]:
+def _kinds_of_arguments(t: TypeCall, mod: IRModule, complain: Complain) -> list[tuple[Any, Kind]]:
     if t.func.kind is Kind.AdtHandle and not isinstance(t.func, GlobalTypeVar):
         return [
             (a, kind_of(a)) for a in t.args

@@ -27,14 +27,14 @@ def type_pattern(inf: "Inference", root: Pattern, t: Any, data: Expr) -> None:
                     t = wanted
                 inf.vars[var] = t
             case PatternConstructor():
-                stack += reversed(list(zip(p.patterns, _fields(inf, p, t, data), strict=False)))
+                stack += reversed(list(zip(p.patterns, _field_types(inf, p, t, data), strict=False)))
             case PatternTuple():
                 stack += reversed(list(zip(p.patterns, _tuple_fields(inf, p, t, data), strict=True)))
             case _:
                 pass
 
 
-def _fields(inf: "Inference", p: PatternConstructor, t: Any, data: Expr) -> list[Any]:
+def _field_types(inf: "Inference", p: PatternConstructor, t: Any, data: Expr) -> list[Any]:
     """The types of a constructor's fields where its data type has type `t`."""
     c = p.constructor
     wrong = [ERROR] * len(p.patterns)

@@ -19,7 +19,7 @@ _memo: dict[tuple[Operator, tuple[Type, ...]], Type] = {}
 MEMO_SIZE = 200_000
 
 
-def remember(op: Operator, types: tuple[Type, ...], result: Type) -> None:
+def remember_result(op: Operator, types: tuple[Type, ...], result: Type) -> None:
     """Keep what `op` makes of operands of these types."""
     if len(_memo) > MEMO_SIZE:
         _memo.clear()
@@ -71,7 +71,7 @@ class Solver(Relating):
         if not is_open and needs == self.needs and said == len(self.report.diagnostics):
             result = zonk(result)
             if not result.flags & (HAS_INCOMPLETE | HAS_ERROR):
-                remember(op, types, result)
+                remember_result(op, types, result)
         return result
 
     def takes(self, op: Operator, count: int, call: Expr | None) -> bool:

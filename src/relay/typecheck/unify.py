@@ -192,13 +192,13 @@ def _dimensions(a: tuple[Any, ...], b: tuple[Any, ...], strict: bool) -> list[Pa
     return _zipped(a, b, strict)
 
 
-def _fields(a: TupleType, b: TupleType, strict: bool) -> list[Pair]:
+def _tuple_parts(a: TupleType, b: TupleType, strict: bool) -> list[Pair]:
     if len(a.fields) != len(b.fields):
         raise Mismatch("type-mismatch", a, b)
     return _zipped(a.fields, b.fields, strict)
 
 
-def _signatures(a: FuncType, b: FuncType, strict: bool) -> list[Pair]:
+def _function_parts(a: FuncType, b: FuncType, strict: bool) -> list[Pair]:
     if a.type_params or b.type_params:
         if a != b:
             raise Mismatch("type-mismatch", a, b)
@@ -212,7 +212,7 @@ def _contents(a: RefType, b: RefType, strict: bool) -> list[Pair]:
     return [(a.value, b.value, True)]
 
 
-def _arguments(a: TypeCall, b: TypeCall, strict: bool) -> list[Pair]:
+def _type_call_parts(a: TypeCall, b: TypeCall, strict: bool) -> list[Pair]:
     if len(a.args) != len(b.args) or (type(a.func) is type(b.func) is GlobalTypeVar and a.func is not b.func):
         raise Mismatch("type-mismatch", a, b)
     return [*_zipped(a.args, b.args, True), *_zipped((a.func,), (b.func,), True)]
@@ -220,8 +220,8 @@ def _arguments(a: TypeCall, b: TypeCall, strict: bool) -> list[Pair]:
 
 _PARTS: dict[type, Callable[[Any, Any, bool], list[Pair]]] = {
     tuple: _dimensions,
-    TupleType: _fields,
-    FuncType: _signatures,
+    TupleType: _tuple_parts,
+    FuncType: _function_parts,
     RefType: _contents,
-    TypeCall: _arguments,
+    TypeCall: _type_call_parts,
 }

@@ -101,7 +101,7 @@ def _imported(
     examples: Mapping[str, Any],
 ) -> tuple[IRModule, dict[str, np.ndarray[Any, Any]]]:
     graph, scope = proto.graph, Scope(importer)
-    check_names(graph, [*shape, *static, *(dtype if isinstance(dtype, Mapping) else ())])
+    check_inputs(graph, [*shape, *static, *(dtype if isinstance(dtype, Mapping) else ())])
     params: list[Var] = []
     weights: dict[str, np.ndarray[Any, Any]] = {}
     initial = {t.name for t in graph.initializer} | {t.values.name for t in graph.sparse_initializer}
@@ -134,7 +134,7 @@ def _imported(
     return infer(importer.mod), weights
 
 
-def check_names(graph: Any, given: Sequence[str]) -> None:
+def check_inputs(graph: Any, given: Sequence[str]) -> None:
     """Refuse what is said of inputs that the model does not have (`unknown-input`)."""
     inputs: list[str] = [i.name for i in graph.input]
     for name in given:

@@ -75,7 +75,7 @@ def channels_first(pool: Callable[[Node, Value], Value]) -> Callable[[Node, Valu
     return convert
 
 
-def mean(node: Node, x: Value) -> Value:
+def mean_over_axes(node: Node, x: Value) -> Value:
     """Over axes."""
     axes = node.ints("axes", list(range(x.rank)))
     return call("mean", x, axis=tuple(axes), keepdims=bool(node.int("keepdims", 1)))
@@ -85,7 +85,7 @@ QUANTISED: dict[str, Callable[[Node, Value], Value]] = {
     "QLinearSigmoid": lambda node, x: call("sigmoid", x),
     "QLinearLeakyRelu": lambda node, x: call("nn.leaky_relu", x, alpha=node.float("alpha", 0.01)),
     "QLinearSoftmax": softmax,
-    "QLinearReduceMean": mean,
+    "QLinearReduceMean": mean_over_axes,
     "QLinearAveragePool": channels_first(pooling.average_pool),
     "QLinearGlobalAveragePool": channels_first(pooling.global_average_pool),
 }

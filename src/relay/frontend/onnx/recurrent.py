@@ -77,7 +77,7 @@ def run(
     outputs: list[Value] = []
     finals: list[list[Value]] = []
     for d, back in enumerate(s.backwards):
-        states = [zeros if v is None else part(v, d) for v in initial]
+        states = [zeros if v is None else direction_of(v, d) for v in initial]
         weight, bias, cell = make(d)
         found, last = run_direction(plus(call("nn.dense", x, weight), bias), states, cell, lengths, back)
         outputs.append(found)
@@ -106,7 +106,7 @@ def biases(b: Value | None, d: int) -> tuple[Value | None, Value | None]:
     """The biases of input and recurrence."""
     if b is None:
         return None, None
-    first, second = gates(part(b, d), 2)
+    first, second = gates(direction_of(b, d), 2)
     return first, second
 
 
@@ -115,7 +115,7 @@ def plus(x: Value, b: Value | None) -> Value:
     return x if b is None else x + b
 
 
-def part(x: Value, d: int) -> Value:
+def direction_of(x: Value, d: int) -> Value:
     """The part of a parameter that belongs to a direction."""
     return call("take", x, constant(d, "int64"), axis=0)
 
@@ -140,7 +140,7 @@ def rnn(
         def step(x: Value, states: Sequence[Value], kept: Sequence[Value]) -> list[Value]:
             return [f(clipped(s, x + call("nn.dense", states[0], kept[0])))]
 
-        return part(w, d), total(bw, br), Cell(step, (part(r, d),))
+        return direction_of(w, d), total(bw, br), Cell(step, (direction_of(r, d),))
 
     return tuple(run(s, x, [h0], lengths, make))
 
@@ -162,7 +162,7 @@ def gru(
     def make(d: int) -> Part:
         bw, br = biases(b, d)
         f, g = s.activations[2 * d : 2 * d + 2]
-        r_gates, r_new = split_at(part(r, d), 2 * s.size)
+        r_gates, r_new = split_at(direction_of(r, d), 2 * s.size)
         br_gates, br_new = (None, None) if br is None else split_at(br, 2 * s.size)
 
         def step(x: Value, states: Sequence[Value], kept: Sequence[Value]) -> list[Value]:
@@ -178,7 +178,7 @@ def gru(
                 new = g(clipped(s, xh + plus(call("nn.dense", reset * h, new_one), b_new)))
             return [(1 - z) * new + z * h]
 
-        return part(w, d), bw, Cell(step, known(r_gates, r_new, br_gates, br_new))
+        return direction_of(w, d), bw, Cell(step, known(r_gates, r_new, br_gates, br_new))
 
     return tuple(run(s, x, [h0], lengths, make))
 
@@ -199,7 +199,7 @@ def lstm(
     coupled = bool(node.int("input_forget", 0))
 
     def make(d: int) -> Part:
-        peep = () if p is None else gates(part(p, d), 3)
+        peep = () if p is None else gates(direction_of(p, d), 3)
         f, g, h_act = s.activations[3 * d : 3 * d + 3]
 
         def step(x: Value, states: Sequence[Value], kept: Sequence[Value]) -> list[Value]:
@@ -214,6 +214,6 @@ def lstm(
             o = f(clipped(s, o + holes[1] * memory if holes else o))
             return [o * h_act(memory), memory]
 
-        return part(w, d), total(*biases(b, d)), Cell(step, (part(r, d), *peep))
+        return direction_of(w, d), total(*biases(b, d)), Cell(step, (direction_of(r, d), *peep))
 
     return tuple(run(s, x, [h0, c0], lengths, make))

@@ -9,7 +9,7 @@ from relay.frontend.support import axis_in, cast
 from relay.frontend.value import Value, call, constant, fields
 
 
-def part(x: Value, index: int) -> Value:
+def component(x: Value, index: int) -> Value:
     """The real or the imaginary part."""
     return call("take", x, constant(index, "int64"), axis=x.rank - 1)
 
@@ -32,7 +32,7 @@ def dft(x: Value, length: int | None, axis: int, inverse: bool, onesided: bool) 
     n = length if length is not None else 2 * (x.size(axis) - 1) if half else x.size(axis)
     x = fitted(x, axis, n // 2 + 1 if half else n)
     order = [a for a in range(x.rank - 1) if a != axis] + [axis]
-    parts = [call("transpose", part(x, k), axes=tuple(order)) for k in range(x.size(x.rank - 1))]
+    parts = [call("transpose", component(x, k), axes=tuple(order)) for k in range(x.size(x.rank - 1))]
     real, imaginary = parts if len(parts) == 2 else (parts[0], call("zeros_like", parts[0]))
     if half:
         real, imaginary = whole(real, n, 1), whole(imaginary, n, -1)
@@ -86,12 +86,12 @@ def stft(
     several = x.size(2) == 2
     onesided = bool(node.int("onesided", 1)) and not several
     found = [
-        call("stft", part(x, k), *weights, n_fft=size, hop_length=hop, onesided=onesided)
+        call("stft", component(x, k), *weights, n_fft=size, hop_length=hop, onesided=onesided)
         for k in range(x.size(2))
     ]
     terms = found[0]
     if several:
-        (a, b), (c, d) = ((part(v, 0), part(v, 1)) for v in found)
+        (a, b), (c, d) = ((component(v, 0), component(v, 1)) for v in found)
         terms = call("stack", (a - d, b + c), axis=3)
     return call("transpose", terms, axes=(0, 2, 1, 3))
 

@@ -88,7 +88,7 @@ def scalar_tensor(node: Node, value: Any) -> Value:
         else constant(value, node.dtype)  # fmt: skip
 
 
-def numbers(node: Node, start: Any, end: Any, step: Any) -> Value:
+def arange_values(node: Node, start: Any, end: Any, step: Any) -> Value:
     """Numbers at equal distances."""
     if not any(isinstance(x, Value) for x in (start, end, step)):
         return constant(np.arange(start, end, step), node.dtype)
@@ -106,19 +106,19 @@ def numbers(node: Node, start: Any, end: Any, step: Any) -> Value:
 @converts("aten.arange.default")
 def arange(node: Node, end: Any) -> Value:
     """Whole numbers from 0 on."""
-    return numbers(node, 0, end, 1)
+    return arange_values(node, 0, end, 1)
 
 
 @converts("aten.arange.start")
 def arange_from(node: Node, start: Any, end: Any) -> Value:
     """Whole numbers from one on."""
-    return numbers(node, start, end, 1)
+    return arange_values(node, start, end, 1)
 
 
 @converts("aten.arange.start_step")
 def arange_by(node: Node, start: Any, end: Any, step: Any = 1) -> Value:
     """Numbers at equal distances."""
-    return numbers(node, start, end, step)
+    return arange_values(node, start, end, step)
 
 
 @converts("aten.linspace")

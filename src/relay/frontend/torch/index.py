@@ -140,7 +140,7 @@ def nonzero(node: Node, x: Value) -> Value:
 
 
 @converts("aten.where.default")
-def where(node: Node, x: Value) -> Any:
+def nonzero_coordinates(node: Node, x: Value) -> Any:
     """The coordinates of the elements that are not zero, a vector for each axis."""
     return in_places([cast(x, "bool")])
 

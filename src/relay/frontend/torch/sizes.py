@@ -53,7 +53,7 @@ def sym_is_contiguous(node: Node, x: Value, *_: Any) -> bool:
     return True
 
 
-def numbers(*xs: Any) -> tuple[Value, ...]:
+def promoted_sizes(*xs: Any) -> tuple[Value, ...]:
     """Operands in the base type of numbers: whole, or floats if one is."""
     floats = any(x.is_float if isinstance(x, Value) else isinstance(x, float) for x in xs)
     dtype = SYM_FLOAT_DTYPE if floats else "int64"
@@ -71,7 +71,7 @@ ARITHMETIC = {
 
 def _binary(name: str) -> Callable[..., Any]:
     def convert(node: Node, x: Any, y: Any) -> Any:
-        a, b = numbers(x, y)
+        a, b = promoted_sizes(x, y)
         if name == "divide":
             a, b = cast(a, SYM_FLOAT_DTYPE), cast(b, SYM_FLOAT_DTYPE)
         return call(name, a, b)
@@ -127,7 +127,9 @@ def sym_not(node: Node, x: Any) -> Any:
 @converts("torch.sym_ite")
 def sym_ite(node: Node, condition: Any, x: Any, y: Any) -> Any:
     """One of two numbers."""
-    return call("where", condition, *numbers(x, y)) if isinstance(condition, Value) else x if condition else y
+    if isinstance(condition, Value):
+        return call("where", condition, *promoted_sizes(x, y))
+    return x if condition else y
 
 
 @converts("operator.and_", "operator.or_")

@@ -23,13 +23,13 @@ def sort(node: Node, x: Value, *rest: Any) -> Any:
     if x.rank == 0:
         return x, constant(0, "int64")
     axis = axis_of(dim, x.rank)
-    order = call("argsort", numbers(x), axis=axis, is_ascend=not descending, dtype="int64")
+    order = call("argsort", orderable(x), axis=axis, is_ascend=not descending, dtype="int64")
     if not node.wants(1):
-        return (cast(call("sort", numbers(x), axis=axis, is_ascend=not descending), x.dtype), order)
+        return (cast(call("sort", orderable(x), axis=axis, is_ascend=not descending), x.dtype), order)
     return call("gather", x, order, axis=axis), order
 
 
-def numbers(x: Value) -> Value:
+def orderable(x: Value) -> Value:
     """Truths as numbers, which have an order."""
     return cast(x, "int8") if x.dtype == "bool" else x
 
@@ -38,7 +38,7 @@ def numbers(x: Value) -> Value:
 def argsort(node: Node, x: Value, dim: int = -1, descending: bool = False) -> Value:
     """Where the elements in order are."""
     dim, descending = node.option("dim", dim), node.option("descending", descending)
-    return call("argsort", numbers(x), axis=axis_of(dim, x.rank), is_ascend=not descending, dtype="int64")
+    return call("argsort", orderable(x), axis=axis_of(dim, x.rank), is_ascend=not descending, dtype="int64")
 
 
 @converts("aten.topk")
@@ -95,7 +95,7 @@ def unique(
     node: Node, x: Value, in_order: bool = True, inverse: bool = False, counts: bool = False
 ) -> tuple[Value, Value, Value]:
     """The distinct elements in order, which of them each element is, and how often each occurs."""
-    flat = numbers(call("reshape", x, newshape=(-1,)))
+    flat = orderable(call("reshape", x, newshape=(-1,)))
     found = call("unique", flat, is_sorted=True, return_counts=True)
     places = call("reshape", cast(found[2], "int64"), newshape=x.sizes())
     return cast(found[0], x.dtype), places, cast(found[4], "int64")

@@ -9,7 +9,7 @@ from relay.diagnostic import RelayError, Source, Span, did_you_mean, fail
 from relay.ir.module import IRModule, expect_module
 from relay.transform.rewriting.context import PassContext, PassInfo
 from relay.transform.rewriting.registry import Rule, find
-from relay.typecheck.infer import remember
+from relay.typecheck.infer import remember_module
 
 
 class Pass:
@@ -41,7 +41,7 @@ class Pass:
             for w in watchers:
                 w.pass_failed(mod, self.info, error)
             raise
-        remember(out)
+        remember_module(out)
         for w in watchers:
             w.run_after_pass(out, self.info)
         return out

@@ -14,7 +14,7 @@ WITH_BIAS = ("Conv", "ConvTranspose", "Gemm")
 @exports("nn.dense")
 def dense(g: Graph, op: Any, x: Value, weight: Value) -> str:
     """`x @ weight.T`."""
-    _check(op, x, weight)
+    _check_factors(op, x, weight)
     if x.rank == 2 and is_float(x.dtype):
         return g.add("Gemm", x, weight, transB=1)
     return g.add("MatMul", x, g.transposed(weight, (1, 0)))
@@ -23,7 +23,7 @@ def dense(g: Graph, op: Any, x: Value, weight: Value) -> str:
 @exports("nn.matmul")
 def matmul(g: Graph, op: Any, x: Value, y: Value) -> str:
     """The product of (stacks of) matrices."""
-    _check(op, x, y)
+    _check_factors(op, x, y)
     if x.rank == 1:
         refuse("a vector on the left")
     return g.add("MatMul", *_turned(g, op, x, y))
@@ -32,7 +32,7 @@ def matmul(g: Graph, op: Any, x: Value, y: Value) -> str:
 @exports("nn.batch_matmul")
 def batch_matmul(g: Graph, op: Any, x: Value, y: Value) -> str:
     """Products of matrices in stacks."""
-    _check(op, x, y)
+    _check_factors(op, x, y)
     return g.add("MatMul", *_turned(g, op, x, y))
 
 
@@ -44,7 +44,7 @@ def _turned(g: Graph, op: Any, x: Value, y: Value) -> list[str]:
     ]
 
 
-def _check(op: Any, x: Value, y: Value) -> None:
+def _check_factors(op: Any, x: Value, y: Value) -> None:
     if op.out_dtype not in ("", x.dtype):
         refuse(f'out_dtype="{op.out_dtype}" of {x.dtype}')
     if x.dtype != y.dtype:

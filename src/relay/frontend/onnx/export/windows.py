@@ -36,14 +36,14 @@ def _sliding(op: Any, rank: int) -> dict[str, Any]:
     }
 
 
-def _check(op: Any, x: Value) -> None:
+def _check_data(op: Any, x: Value) -> None:
     if not is_float(x.dtype) or op.out_dtype not in ("", x.dtype):
         refuse(f"{x.dtype} to {op.out_dtype or x.dtype}")
 
 
 def _conv(rank: int) -> Callable[..., str]:
     def write(g: Graph, op: Any, x: Value, weight: Value) -> str:
-        _check(op, x)
+        _check_data(op, x)
         kernel = g.transposed(weight, positions(op.kernel_layout, "OI" + SPATIAL[rank]))
         data = _channels_first(g, x, op.data_layout, rank)
         found = g.add("Conv", data, kernel, group=op.groups, **_sliding(op, rank))
@@ -54,7 +54,7 @@ def _conv(rank: int) -> Callable[..., str]:
 
 def _conv_transpose(rank: int, kernel_layout: str) -> Callable[..., str]:
     def write(g: Graph, op: Any, x: Value, weight: Value) -> str:
-        _check(op, x)
+        _check_data(op, x)
         kernel = g.transposed(weight, positions(op.kernel_layout, kernel_layout))
         data = _channels_first(g, x, op.data_layout, rank)
         extra = list(spread(op.output_padding, rank))
