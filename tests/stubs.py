@@ -30,7 +30,7 @@ class Array(Protocol):
 Operand: TypeAlias = Expr | TupleWrapper | float | Array | Sequence[Operand]
 """An expression, a number or array as a constant, or several as a tuple."""
 DType: TypeAlias = str | np.dtype[Any] | type
-"""A base type by name, or as NumPy says it."""
+"""A dtype by name, or as NumPy says it."""
 '''
 USED = {
     "collections.abc": {"Sequence"},

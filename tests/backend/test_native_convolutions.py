@@ -67,7 +67,7 @@ rng = np.random.default_rng(0)
 
 
 def numbers(shape: str, dtype: str) -> Any:
-    """Random numbers of a base type."""
+    """Random numbers of a dtype."""
     return rng.standard_normal([int(n) for n in shape.split("x")]).astype(to_numpy(dtype))
 
 

@@ -25,7 +25,7 @@ rng = np.random.default_rng(0)
 
 
 def numbers(*shape: int, dtype: str) -> Any:
-    """Random numbers of all of a base type."""
+    """Random numbers of all of a dtype."""
     info = np.iinfo(dtype)
     return rng.integers(info.min, info.max, shape, dtype, endpoint=True)
 

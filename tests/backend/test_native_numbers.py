@@ -35,7 +35,7 @@ Case = tuple[str, dict[str, Any], list[Any]]
 
 
 def integers(dtype: str) -> Any:
-    """The ends of a base type's range and some numbers in between."""
+    """The ends of a dtype's range and some numbers in between."""
     low, high = integer_range(dtype)
     found = {low, low + 1, -7, -3, -2, -1, 0, 1, 2, 3, 5, 8, 31, 63, high // 2, high - 1, high}
     return np.asarray(sorted([x for x in found if low <= x <= high]), "int64" if low else "uint64").astype(
@@ -44,7 +44,7 @@ def integers(dtype: str) -> Any:
 
 
 def floats(dtype: str) -> Any:
-    """Special numbers in a base type."""
+    """Special numbers in a dtype."""
     with np.errstate(over="ignore"):
         return np.asarray(SPECIAL).astype(to_numpy(dtype))
 

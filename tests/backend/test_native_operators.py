@@ -37,7 +37,7 @@ def leaves(x: Any) -> list[Any]:
 
 
 def check(found: Any, wanted: Any, where: str) -> None:
-    """Equal base types, shapes and values; floats within the tolerance of their type."""
+    """Equal dtypes, shapes and values; floats within the tolerance of their type."""
     a, b = leaves(found), leaves(wanted)
     assert len(a) == len(b), where
     for x, y in zip(a, b, strict=True):

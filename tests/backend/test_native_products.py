@@ -25,7 +25,7 @@ rng = np.random.default_rng(0)
 
 
 def numbers(*shape: int, dtype: str = "float32") -> Any:
-    """Random numbers of a base type."""
+    """Random numbers of a dtype."""
     return rng.standard_normal(shape).astype(to_numpy(dtype))
 
 

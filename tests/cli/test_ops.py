@@ -18,7 +18,7 @@ NAMES = sorted(registry)
 def test_page_says_all_there_is_to_know(name: str) -> None:
     text = operator_page(registry[name])
     assert text.startswith(f"{name}(")
-    for title in ("Operands", "Base types", "Attributes", "Errors", "Derivative", "Fusion", "In Python"):
+    for title in ("Operands", "Dtypes", "Attributes", "Errors", "Derivative", "Fusion", "In Python"):
         assert re.search(rf"^{title}:", text, re.MULTILINE), title
     assert re.search(rf"^  relay> .*\b{re.escape(name)}\(", text, re.MULTILINE), "a page has an example"
     assert re.search(r"^  : ", text, re.MULTILINE), "and the type of its value"

@@ -88,7 +88,7 @@ def size(r: random.Random, model: Any) -> None:
 
 
 def base_type(r: random.Random, model: Any) -> None:
-    """Another base type of an input."""
+    """Another dtype of an input."""
     if model.graph.input:
         r.choice(model.graph.input).type.tensor_type.elem_type = r.randrange(-1, 32)
 
@@ -118,7 +118,7 @@ def kind(r: random.Random, model: Any) -> None:
 
 
 def initialiser(r: random.Random, model: Any) -> None:
-    """An initialiser of another shape, base type or place, or an input made one."""
+    """An initialiser of another shape, dtype or place, or an input made one."""
     if model.graph.initializer and r.random() < 0.5:
         t = r.choice(model.graph.initializer)
         if r.random() < 0.5:

@@ -15,7 +15,7 @@ def model(
     opset: int = 21,
     functions: Sequence[Any] = (),
 ) -> Any:
-    """A model; inputs are arrays, or pairs of a base type and sizes that may be names."""
+    """A model; inputs are arrays, or pairs of a dtype and sizes that may be names."""
     pytest.importorskip("onnx", reason="needs the onnx extra")
     from onnx import helper, numpy_helper
 

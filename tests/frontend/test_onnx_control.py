@@ -27,7 +27,7 @@ def value(proto: Any, *arrays: Any) -> Any:
 
 
 def graph(nodes: Any, inputs: dict[str, Any], outputs: Any) -> Any:
-    """A graph within a node; inputs have numbers of base types and sizes."""
+    """A graph within a node; inputs have numbers of dtypes and sizes."""
     from onnx import helper
 
     declared = [helper.make_tensor_value_info(n, *what) for n, what in inputs.items()]

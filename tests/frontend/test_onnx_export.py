@@ -38,7 +38,7 @@ def flat(value: Any) -> list[np.ndarray[Any, Any]]:
 
 
 def close(found: np.ndarray[Any, Any], wanted: np.ndarray[Any, Any]) -> bool:
-    """Whether shape and base type are the same, and elements to the precision of the base type."""
+    """Whether shape and dtype are the same, and elements to the precision of the dtype."""
     if found.shape != wanted.shape or found.dtype != wanted.dtype:
         return False
     tolerance = {"float64": 1e-8, "float32": 1e-4, "float16": 5e-3}.get(wanted.dtype.name, 5e-2)
@@ -204,7 +204,7 @@ def test_recursion_and_functions_as_values_are_refused() -> None:
 
 
 def test_base_types_that_a_counterpart_does_not_take_are_refused() -> None:
-    assert "with the base type bfloat16" in refused("def @main(%x: Tensor[(3,), bfloat16]) { acos(%x) }")
+    assert "with the dtype bfloat16" in refused("def @main(%x: Tensor[(3,), bfloat16]) { acos(%x) }")
 
 
 def test_the_command_writes_a_model(tmp_path: Path) -> None:

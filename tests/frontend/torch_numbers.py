@@ -131,7 +131,7 @@ ELEMENTWISE = [
         f(5),
     ),
     ("clamp of integers", lambda x: x.clamp(1, 3), i(6)),
-    ("base types", lambda x: (x.to(torch.float64), x.int(), x.bool(), x.half().float()), f(5) * 3),
+    ("dtypes", lambda x: (x.to(torch.float64), x.int(), x.bool(), x.half().float()), f(5) * 3),
     ("bfloat16", lambda x: (x.bfloat16() * 2).float(), f(5)),
     ("dropout", lambda x: F.dropout(x, 0.5, training=False), f(5)),
 ]

@@ -152,7 +152,7 @@ class Forms:
         )
 
     def of_kind(self, kind: Kind, scope: Scope, depth: int) -> Any:
-        """A type, shape, dimension or base type."""
+        """A type, shape, dimension or dtype."""
         known = [v for v in scope.type_vars if v.kind is kind]
         if known and self.rng.random() < 0.5:
             return self.rng.choice(known)

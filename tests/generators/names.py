@@ -31,7 +31,7 @@ def random_name(rng: Random, odd: float = 0.25) -> str:
 
 
 def random_value(rng: Random, dtype: str) -> Any:
-    """A Python value that the base type can hold; extremes are likely."""
+    """A Python value that the dtype can hold; extremes are likely."""
     if dtype == "bool":
         return rng.random() < 0.5
     if dtype == "string":

@@ -124,7 +124,7 @@ class Typed:
     # --- definitions ------------------------------------------------------------------------------------
 
     def generic_helpers(self) -> None:
-        """Definitions that are polymorphic in types, dimensions and base types."""
+        """Definitions that are polymorphic in types, dimensions and dtypes."""
         a = TypeVar("a")
         x = Var("x", a)
         self.mod["id"] = Function((x,), x, a, (a,))
@@ -210,7 +210,7 @@ class Typed:
         return Call(Op.get(name), tuple(args), attrs)
 
     def number(self, t: TensorType) -> Expr:
-        """A constant, or a literal whose base type the context decides."""
+        """A constant, or a literal whose dtype the context decides."""
         if t is INT:
             n = self.rng.randint(-3, 9)
             return literal(n) if self.rng.random() < 0.3 else constant(n)

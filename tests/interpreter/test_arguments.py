@@ -94,13 +94,13 @@ def test_literals_take_the_base_type_of_the_argument() -> None:
 @pytest.mark.parametrize(
     ("params", "args", "message", "found"),
     [
-        ("%x: float32", ("a",), "its base type is string, not float32", "a scalar of string"),
+        ("%x: float32", ("a",), "its dtype is string, not float32", "a scalar of string"),
         ("%x: int32", (1.5,), "int32 has no fractions", "a scalar of float64"),
-        ("%x: bool", (1,), "its base type is int64, not bool", "a scalar of int64"),
+        ("%x: bool", (1,), "its dtype is int64, not bool", "a scalar of int64"),
         ("%x: int8", (200,), "int8 goes from -128 to 127", "found 200"),
         ("%x: Tensor[(2,), uint8]", ([1, -1],), "uint8 goes from 0 to 255", "found -1 to 1"),
-        ("%x: float32", (True,), "its base type is bool, not float32", "a scalar of bool"),
-        ("%x: float32", (np.float64(1),), "its base type is float64, not float32", "a scalar of float64"),
+        ("%x: float32", (True,), "its dtype is bool, not float32", "a scalar of bool"),
+        ("%x: float32", (np.float64(1),), "its dtype is float64, not float32", "a scalar of float64"),
         ("%x: float32", ([1],), "its rank is 1, not 0", "the shape (1,)"),
         (
             "%x: Tensor[(2, 3), float32]",
@@ -242,7 +242,7 @@ def test_deep_tuples_are_taken_as_they_are() -> None:
 def test_arrays_of_no_base_type_are_refused(array: np.ndarray) -> None:
     d = refused("%x", array)
     assert "a tensor is wanted" in d.message
-    assert d.hint == f"{array.dtype} is no base type"
+    assert d.hint == f"{array.dtype} is no dtype"
 
 
 @pytest.mark.parametrize(

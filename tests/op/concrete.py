@@ -196,5 +196,5 @@ def attribute(name: str, key: str, value: Any) -> Any:
 
 
 def dtype_of(x: Any) -> str:
-    """The base type of an array."""
+    """The dtype of an array."""
     return dtype_name(x.dtype)

@@ -58,7 +58,7 @@ def cases(name: str) -> Iterator[Case]:
 
 
 def as_sampled(name: str) -> Iterator[Case]:
-    """The same with the base types that the samples have."""
+    """The same with the dtypes that the samples have."""
     for s in registry[name].samples:
         operands = operands_of(s)
         if any(floating(x) for x in leaves(tuple(operands))):
@@ -84,18 +84,18 @@ def at_random(op: Operator, operands: list[Any], rng: np.random.Generator) -> Ca
 
 
 def mentions_dtype(hint: Any) -> bool:
-    """Whether an attribute may name a base type."""
+    """Whether an attribute may name a dtype."""
     return hint is DTypeName or DTypeName in getattr(hint, "__args__", ())
 
 
 def default_dtypes(cls: type[Operator], hints: Mapping[str, Any]) -> dict[str, Any]:
-    """Floating base types that attributes have by default, in their widest form."""
+    """Floating dtypes that attributes have by default, in their widest form."""
     defaults = {f.name: f.default for f in dataclasses.fields(cls) if mentions_dtype(hints[f.name])}  # type: ignore[arg-type]
     return {k: widened(v) for k, v in defaults.items() if widened(v) != v}
 
 
 def widened(dtype: Any) -> Any:
-    """The name of a base type, float64 for every float."""
+    """The name of a dtype, float64 for every float."""
     return "float64" if isinstance(dtype, str) and dtype and is_float(dtype) else dtype
 
 

@@ -44,7 +44,7 @@ def operands_of(s: Sample) -> list[Any]:
 
 
 def samples_of(cls: type[Operator]) -> Iterator[Sample]:
-    """The samples of an operator, and what its family adds: every base type as a scalar, empty, and of odd
+    """The samples of an operator, and what its family adds: every dtype as a scalar, empty, and of odd
     sizes."""
     yield from cls.samples
     attrs = cls.samples[0].attrs

@@ -49,7 +49,7 @@ BINARY: dict[str, Callable[[Any, Any], Any]] = {
 
 
 def agree(found: Any, expected: Any, dtype: str, name: str) -> None:
-    """Compare within the precision of the base type; NaN and infinities are themselves."""
+    """Compare within the precision of the dtype; NaN and infinities are themselves."""
     tolerance = EPSILON[dtype] * registry[name].tolerance
     np.testing.assert_allclose(np.asarray(found).astype(np.float64), expected, rtol=tolerance, atol=tolerance)
 

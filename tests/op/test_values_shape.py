@@ -22,7 +22,7 @@ def draw(shape: tuple[int, ...], dtype: str = "float32", seed: int = 0) -> Any:
 
 
 def same(found: Any, expected: Any) -> None:
-    """Shape, base type and every element are equal."""
+    """Shape, dtype and every element are equal."""
     if isinstance(expected, tuple | list):
         assert len(found) == len(expected)
         for a, b in zip(found, expected, strict=True):

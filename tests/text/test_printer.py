@@ -450,7 +450,7 @@ def test_version_0_0_5_has_one_call_a_line():
 @pytest.mark.parametrize(
     ("body", "what"),
     [
-        (literal(1), "a literal whose base type is open"), (constant("a"), "a text as a value"),
+        (literal(1), "a literal whose dtype is open"), (constant("a"), "a text as a value"),
         (Grad("grad", x), "`grad`"),
         (LetRec((y,), (Function((), y),), y), "functions that call each other"),
         (Function((), x, None, (n,)), "a type parameter of kind Dim"),

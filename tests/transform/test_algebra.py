@@ -262,7 +262,7 @@ CASES: dict[str, list[tuple[str, str, str]]] = {
         ("", "transpose(full(3, shape=(2, 5)))", "full(3i32, shape=(5, 2))"),
     ],
     "cast_like(x, y) => cast(x)": [(f"%x: {X}, %n: {N}", "cast_like(%x, %n)", 'cast(%x, dtype="int32")')],
-    "cast(x) => x if the base type stays": [(f"%x: {X}", 'cast(%x, dtype="float32")', "%x")],
+    "cast(x) => x if the dtype stays": [(f"%x: {X}", 'cast(%x, dtype="float32")', "%x")],
     "cast(cast(x)) => cast(x)": [
         (f"%x: {X}", 'cast(cast(%x, dtype="float64"), dtype="float16")', 'cast(%x, dtype="float16")'),
         (

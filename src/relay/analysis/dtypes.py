@@ -1,4 +1,4 @@
-"""Which base types a program computes with."""
+"""Which dtypes a program computes with."""
 
 from relay.ir.expr import Call, Constant, Expr, Function, Op, Var
 from relay.ir.module import IRModule
@@ -8,7 +8,7 @@ from relay.ir.walk import post_order, type_post_order
 
 
 def all_dtypes(expr: Expr, mod: IRModule | None = None) -> set[str]:
-    """The base types of all tensors that `expr` takes, makes or passes on, as inference finds them."""
+    """The dtypes of all tensors that `expr` takes, makes or passes on, as inference finds them."""
     from relay.typecheck.query import Types
 
     types = Types(mod or IRModule())

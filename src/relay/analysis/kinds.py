@@ -46,7 +46,7 @@ def _check_parts(t: Type, mod: IRModule | None) -> None:
     match t:
         case TensorType(shape=shape, dtype=dtype):
             _need(shape, Kind.Shape, "the shape of a tensor")
-            _need(dtype, Kind.BaseType, "the base type of a tensor")
+            _need(dtype, Kind.BaseType, "the dtype of a tensor")
         case TupleType():
             _need_each(t.fields, Kind.Type, "a field of a tuple")
         case RefType():
@@ -80,7 +80,7 @@ def _need_each(parts: Iterable[Type], kind: Kind, what: str) -> None:
 
 
 def _need(part: Any, kind: Kind, what: str) -> None:
-    """Integers are dimensions, tuples shapes, and names base types; every other part says its kind."""
+    """Integers are dimensions, tuples shapes, and names dtypes; every other part says its kind."""
     if isinstance(part, Type):
         _expect(kind, part.kind, part, what)
     elif isinstance(part, tuple):

@@ -74,8 +74,8 @@ class DualTypes:
         if isinstance(t, TensorType) and not isinstance(t.dtype, str):
             fail(
                 "unknown-grad-target",
-                f"whether {t} has a derivative depends on its base type, which is a type parameter here",
-                hint="give the base type, or let the recursion keep its base types",
+                f"whether {t} has a derivative depends on its dtype, which is a type parameter here",
+                hint="give the dtype, or let the recursion keep its dtypes",
             )
         return isinstance(t, FuncType) or is_floating(t)
 

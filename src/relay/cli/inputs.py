@@ -206,7 +206,7 @@ def _reason(error: Exception) -> str:
 
 
 def as_tensor(array: np.ndarray[Any, Any], where: str) -> np.ndarray[Any, Any]:
-    """The array in native byte order and in a base type of the language (`input-dtype`)."""
+    """The array in native byte order and in a dtype of the language (`input-dtype`)."""
     if array.dtype.kind == "U":
         try:
             return array.astype(object)
@@ -216,7 +216,7 @@ def as_tensor(array: np.ndarray[Any, Any], where: str) -> np.ndarray[Any, Any]:
     if canonical(array.dtype.name) is None or array.dtype.kind in "OSUMmc":
         fail(
             "input-dtype",
-            f"{where} is of {array.dtype.name}, which is no base type",
+            f"{where} is of {array.dtype.name}, which is no dtype",
             hint="convert it first, as to float32; complex numbers are pairs in a last axis of 2"
             if array.dtype.kind == "c"
             else "convert it first, as to float32",
@@ -283,5 +283,5 @@ SAFETENSORS_DTYPES = {
 def _tensor(entry: Mapping[str, Any], where: str) -> np.ndarray[Any, Any]:
     dtype = SAFETENSORS_DTYPES.get(entry["dtype"])
     if dtype is None:
-        fail("input-dtype", f"{where} is of {entry['dtype']}, which is no base type")
+        fail("input-dtype", f"{where} is of {entry['dtype']}, which is no dtype")
     return np.frombuffer(entry["data"], to_numpy(dtype)).reshape(entry["shape"])

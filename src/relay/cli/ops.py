@@ -160,7 +160,7 @@ def types(cls: type[Operator]) -> list[tuple[str, str]]:
         found.append(("Type", cls.signature))
     elif cls.relation_name != cls.name:
         found.append(("Relation", cls.relation_name))
-    found.append(("Base types", SETS.get(cls.dtypes) or ", ".join(sorted(cls.dtypes))))
+    found.append(("Dtypes", SETS.get(cls.dtypes) or ", ".join(sorted(cls.dtypes))))
     return found
 
 
@@ -196,7 +196,7 @@ def spell(hint: Any) -> str:
     if origin is tuple:
         return f"({', '.join('…' if a is ... else spell(a) for a in args)})"
     if hint is DTypeName:
-        return "base type"
+        return "dtype"
     return "None" if hint is type(None) else getattr(hint, "__name__", str(hint))
 
 

@@ -14,7 +14,7 @@ from relay.text.weights import KNOWN
 WIDER = {"int2": "int8", "int4": "int8", "uint2": "uint8", "uint4": "uint8"}
 """What integers become that a file cannot hold; floats become float32."""
 NUMPY = KNOWN - {"bfloat16", "float8_e4m3fn", "float8_e5m2"}
-"""The base types that are NumPy's own."""
+"""The dtypes that are NumPy's own."""
 
 
 def save(name: str, value: Any) -> None:
@@ -60,7 +60,7 @@ def tensors(value: Any) -> dict[str, np.ndarray[Any, Any]]:
 
 
 def plain(array: np.ndarray[Any, Any], known: Collection[str] = NUMPY) -> np.ndarray[Any, Any]:
-    """The array in a base type that the file can hold: wider if need be, which is exact."""
+    """The array in a dtype that the file can hold: wider if need be, which is exact."""
     if array.dtype == object:
         return array.astype(str)
     if array.dtype.name in known:

@@ -77,7 +77,7 @@ def strided_slice(attrs: Any, x: Any) -> Any:
 
 
 def cast_sizes(attrs: Any, x: Any) -> Any:
-    """Another base type of integers."""
+    """Another dtype of integers."""
     if "int" not in attrs["dtype"]:
         raise TypeError("sizes are integers")
     return x

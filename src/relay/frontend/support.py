@@ -20,7 +20,7 @@ def definition(params: Sequence[Var], body: Expr) -> Function:
 
 
 def cast(x: Value, dtype: str) -> Value:
-    """`x` in a base type; itself if it has that."""
+    """`x` in a dtype; itself if it has that."""
     return x if x.dtype == dtype else call("cast", x, dtype=dtype)
 
 
@@ -191,7 +191,7 @@ def stretched(x: Value, wanted: Sequence[Dim], sizes: Value) -> Value:
 
 
 def without_sizes(t: Type) -> Type:
-    """The type of any tensor of that rank and base type."""
+    """The type of any tensor of that rank and dtype."""
     if isinstance(t, TensorType) and isinstance(t.shape, tuple):
         return TensorType([ANY] * len(t.shape), t.dtype)
     return t

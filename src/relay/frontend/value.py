@@ -89,7 +89,7 @@ class Value:
 
     @property
     def dtype(self) -> str:
-        """Its base type."""
+        """Its dtype."""
         return str(self.tensor.dtype)
 
     @property
@@ -202,7 +202,7 @@ def union(operands: Iterable[Value]) -> frozenset[str]:
 
 
 def call(name: str, *operands: Any, **attrs: Any) -> Value:
-    """An operator on values (tuples of them, numbers in the base type of the first one)."""
+    """An operator on values (tuples of them, numbers in the dtype of the first one)."""
     like = next((o.dtype for o in operands if isinstance(o, Value)), None)
     values: list[Any] = [as_value(o, like) for o in operands]
     flat: list[Value] = []

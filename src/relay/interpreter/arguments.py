@@ -82,7 +82,7 @@ def convert_arguments(code: Code, given: Sequence[Any], machine: Any) -> tuple[l
 
 
 def _is_loose(x: Any) -> bool:
-    """Whether an argument takes its base type from its surroundings: Python numbers, also in lists."""
+    """Whether an argument takes its dtype from its surroundings: Python numbers, also in lists."""
     while is_sequence(x) and x:
         x = x[0]
     return isinstance(x, bool | int | float | list)

@@ -1,7 +1,7 @@
-"""How a function learns its type parameters at run time, and literals whose base type is one of them.
+"""How a function learns its type parameters at run time, and literals whose dtype is one of them.
 
 A parameter that shows in the type of an argument tensor is read off that argument on entry, and only by
-functions that need it.  A base type that shows in no argument tensor (only under `List[…]`, say) is passed,
+functions that need it.  A dtype that shows in no argument tensor (only under `List[…]`, say) is passed,
 hidden, in front of what the function captures.
 """
 
@@ -83,7 +83,7 @@ def _through(path: tuple[int, ...], get: Getter) -> Getter:
 
 
 def hidden_parameters(fn: Function) -> tuple[TypeVar, ...]:
-    """The base types that `fn` cannot read off an argument."""
+    """The dtypes that `fn` cannot read off an argument."""
     wanted = [p for p in fn.type_params if p.kind is Kind.BaseType]
     if not wanted:
         return ()
@@ -114,7 +114,7 @@ def frozen(value: np.ndarray[Any, Any]) -> Any:
 
 
 def default_dtype(value: np.ndarray[Any, Any]) -> np.dtype[Any]:
-    """The base type of an open literal that nothing decides: int32 (int64 if it does not fit) or float32."""
+    """The dtype of an open literal that nothing decides: int32 (int64 if it does not fit) or float32."""
     if value.dtype.kind == "f":
         return np.dtype("float32")
     fits = value.size == 0 or (value.min() >= -(2**31) and value.max() < 2**31)
@@ -122,7 +122,7 @@ def default_dtype(value: np.ndarray[Any, Any]) -> np.dtype[Any]:
 
 
 class LiteralOf(dict[Any, Any]):
-    """The values of an open literal by base type, made when first asked for; None asks for the default."""
+    """The values of an open literal by dtype, made when first asked for; None asks for the default."""
 
     def __init__(self, value: np.ndarray[Any, Any]) -> None:
         super().__init__()

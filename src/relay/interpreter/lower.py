@@ -147,7 +147,7 @@ class Lowering:
         return register
 
     def literal(self, unit: Unit, e: Constant) -> Register:
-        """A constant; one of open base type takes what the type parameter is bound to, on entry."""
+        """A constant; one of open dtype takes what the type parameter is bound to, on entry."""
         if e.type is None or not isinstance(e.type.dtype, TypeVar):
             register = unit.draft.constant(constant_value(e))
         else:

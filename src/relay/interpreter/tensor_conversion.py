@@ -52,7 +52,7 @@ NUMBERS: dict[tuple[Any, Any], Any] = {
     (int, "int32"): np.int32,
     (int, "int64"): np.int64,
 }
-"""What makes a scalar of a number, by its class and the base type; None where it is one already."""
+"""What makes a scalar of a number, by its class and the dtype; None where it is one already."""
 
 
 def as_it_is(x: Any, t: TensorType) -> Value | None:
@@ -71,7 +71,7 @@ def as_it_is(x: Any, t: TensorType) -> Value | None:
 
 
 def with_base_type(array: Array, x: Any) -> tuple[Array, str]:
-    """The array as the language stores it (native byte order, strings as objects), and its base type."""
+    """The array as the language stores it (native byte order, strings as objects), and its dtype."""
     if array.dtype.kind == "U":
         return array.astype(object), "string"
     if not array.dtype.isnative:
@@ -85,7 +85,7 @@ def with_base_type(array: Array, x: Any) -> tuple[Array, str]:
         or array.dtype.kind == "S"
         or (found == "string" and not all(isinstance(s, str) for s in array.flat))
     ):
-        raise MisfitError("a tensor is wanted", describe(x), f"{array.dtype} is no base type")
+        raise MisfitError("a tensor is wanted", describe(x), f"{array.dtype} is no dtype")
     return array, found
 
 
@@ -93,11 +93,9 @@ def _wrong_dtype(array: Array, found: str, wanted: str, exact: bool) -> MisfitEr
     what = f"a tensor of {found}" if array.ndim else f"a scalar of {found}"
     if exact:
         hint = "" if found == "string" else f'convert it first: x.astype("{wanted}")'
-        return MisfitError(f"its base type is {found}, not {wanted}", what, hint)
+        return MisfitError(f"its dtype is {found}, not {wanted}", what, hint)
     if wanted == "bool":
-        return MisfitError(
-            f"its base type is {found}, not bool", what, "give True or False: no number is one"
-        )
+        return MisfitError(f"its dtype is {found}, not bool", what, "give True or False: no number is one")
     if is_integer(wanted) and is_integer(found):
         low, high = integer_range(wanted)
         numbers = f"{array.min()} to {array.max()}" if array.ndim else f"{array}"
@@ -107,7 +105,7 @@ def _wrong_dtype(array: Array, found: str, wanted: str, exact: bool) -> MisfitEr
 
 
 def as_array(x: Any) -> tuple[Array, bool]:
-    """What a Python object that is not from NumPy holds, and whether its base type is meant exactly."""
+    """What a Python object that is not from NumPy holds, and whether its dtype is meant exactly."""
     if isinstance(x, bool | int | float):
         if type(x) is int and not -(2**63) <= x < 2**64:
             raise MisfitError("it does not fit in 64 bits", f"the number {x}")
@@ -144,7 +142,7 @@ def _from_rows(x: Any) -> tuple[Array, bool]:
 
 
 def default_name(array: Array, found: str) -> str:
-    """The base type of Python numbers that nothing decides."""
+    """The dtype of Python numbers that nothing decides."""
     if is_float(found):
         return "float32"
     if is_integer(found):

@@ -114,7 +114,7 @@ STRUCTURED = (ConstructorValue, tuple)
 
 
 def same_tensor(a: Value, b: Value) -> bool:
-    """Whether two tensors (or strings) have one base type, one shape and the same elements (NaN is NaN)."""
+    """Whether two tensors (or strings) have one dtype, one shape and the same elements (NaN is NaN)."""
     if isinstance(a, str) or isinstance(b, str):
         return isinstance(a, str) and isinstance(b, str) and a == b
     if a.dtype != b.dtype or a.shape != b.shape:
@@ -126,7 +126,7 @@ def same_tensor(a: Value, b: Value) -> bool:
 
 
 def values_equal(a: Value, b: Value) -> bool:
-    """Whether two values are the same: tensors by base type, shape and elements, the rest by structure.
+    """Whether two values are the same: tensors by dtype, shape and elements, the rest by structure.
 
     Functions and references are equal only to themselves.  Takes no stack, however deep the values are, and
     compares what is shared once.

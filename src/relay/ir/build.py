@@ -16,7 +16,7 @@ def var(
     dtype: DType = "float32",
     span: Span | None = None,
 ) -> Var:
-    """A variable: of type `type_annotation` (a base type's name is a scalar), or a tensor of `shape` and
+    """A variable: of type `type_annotation` (a dtype's name is a scalar), or a tensor of `shape` and
     `dtype`, or for inference to type.
     """
     if shape is not None:
@@ -33,7 +33,7 @@ def var(
 def const(value: Any, dtype: Any = None, span: Span | None = None) -> Constant:
     """A constant from a number, a nested list or an array.
 
-    Python ints become int32 (int64 where they do not fit) and floats float32; arrays keep their base type.
+    Python ints become int32 (int64 where they do not fit) and floats float32; arrays keep their dtype.
     """
     if isinstance(value, RelayExpr):
         raise TypeError(f"{value!r} is an expression already")

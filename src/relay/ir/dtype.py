@@ -1,4 +1,4 @@
-"""Base types: their names, NumPy dtypes, ranges and aliases."""
+"""Dtypes: their names, NumPy dtypes, ranges and aliases."""
 
 from typing import Any
 
@@ -40,27 +40,27 @@ _FROM_NUMPY = {dtype: name for name, dtype in _TO_NUMPY.items()}
 
 
 def canonical(name: str) -> str | None:
-    """The canonical name of a base type or alias, or None."""
+    """The canonical name of a dtype or alias, or None."""
     return name if name in _TO_NUMPY else ALIASES.get(name)
 
 
 def dtype_name(dtype: Any) -> str:
-    """The canonical name of a base type given as a name, an alias, or a NumPy dtype; else `ValueError`."""
+    """The canonical name of a dtype given as a name, an alias, or a NumPy dtype; else `ValueError`."""
     if isinstance(dtype, str):
         found = canonical(dtype)
         if found is None:
-            raise ValueError(f"`{dtype}` is not a base type")
+            raise ValueError(f"`{dtype}` is not a dtype")
         return found
     as_numpy = np.dtype(dtype)
     if as_numpy.kind in "US":
         return "string"
     if as_numpy not in _FROM_NUMPY:
-        raise ValueError(f"`{as_numpy}` is not a base type")
+        raise ValueError(f"`{as_numpy}` is not a dtype")
     return _FROM_NUMPY[as_numpy]
 
 
 def to_numpy(dtype: str) -> np.dtype[Any]:
-    """The NumPy dtype that stores a base type."""
+    """The NumPy dtype that stores a dtype."""
     return _TO_NUMPY[dtype]
 
 

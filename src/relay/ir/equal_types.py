@@ -1,4 +1,4 @@
-"""Structural equality of types, shapes, dimensions and base types."""
+"""Structural equality of types, shapes, dimensions and dtypes."""
 
 from typing import Any
 
@@ -53,7 +53,7 @@ class TypeComparison:
                 self.types(x, y, (at, f"[{i}]"))
 
     def types(self, a: Any, b: Any, at: Trail) -> None:
-        """Compare two types, shapes, dimensions or base types."""
+        """Compare two types, shapes, dimensions or dtypes."""
         if a is b and not (isinstance(a, Type) and a.flags & OPEN_TYPE):
             return
         if not self._same_type(a, b):

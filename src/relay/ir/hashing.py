@@ -160,7 +160,7 @@ class _Hashing:
         return found
 
     def type(self, root: Any) -> int:
-        """The hash of a type, shape, dimension or base type."""
+        """The hash of a type, shape, dimension or dtype."""
         if root is None:
             return 0
         if not isinstance(root, Type):

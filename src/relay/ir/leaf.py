@@ -16,8 +16,8 @@ class Constant(RelayExpr):
     """A tensor that is known.
 
     `type` is the tensor type, or None for an **open literal**: a number of text without a suffix (or a nest
-    of them), whose base type inference decides; its `value` is then int64, uint64 or float64.  Where the
-    base type was generalised, it is a type parameter.
+    of them), whose dtype inference decides; its `value` is then int64, uint64 or float64.  Where the
+    dtype was generalised, it is a type parameter.
     """
 
     value: NDArray[Any]
@@ -30,7 +30,7 @@ class Constant(RelayExpr):
 
     @property
     def is_open(self) -> bool:
-        """Whether the base type is still to be decided."""
+        """Whether the dtype is still to be decided."""
         return self.type is None
 
     @property
@@ -50,7 +50,7 @@ class Constant(RelayExpr):
 def constant(value: Any, dtype: str | None = None, *, span: Span | None = None) -> Constant:
     """A closed constant; Python ints are int32 (int64 if too large) and floats float32, unless `dtype` says.
 
-    Raises `ValueError` where the array's dtype or `dtype` is no base type, `TypeError` for other objects.
+    Raises `ValueError` where the array's dtype or `dtype` is no dtype, `TypeError` for other objects.
     """
     array: NDArray[Any] = np.asarray(value)
     if dtype is None and not isinstance(value, np.ndarray | np.generic):
@@ -68,7 +68,7 @@ def constant(value: Any, dtype: str | None = None, *, span: Span | None = None) 
 
 
 def literal(value: int | float, *, span: Span | None = None) -> Constant:
-    """An open literal: an integer or a float whose base type inference decides."""
+    """An open literal: an integer or a float whose dtype inference decides."""
     if isinstance(value, float):
         return Constant(np.asarray(value, np.float64), span=span)
     if not -(2**63) <= value < 2**64:

@@ -127,7 +127,7 @@ class RelayExpr(Node):
         return hooks.call(self, args, attrs)
 
     def astype(self, dtype: str) -> "Expr":
-        """The value cast to another base type."""
+        """The value cast to another dtype."""
         return hooks.binary("cast", self, dtype)
 
     def __add__(self, other: Any) -> "Expr":

@@ -25,7 +25,7 @@ _OPEN = frozenset({np.dtype(np.int64), np.dtype(np.uint64), np.dtype(np.float64)
 
 
 def same_array(a: NDArray[Any], b: NDArray[Any]) -> bool:
-    """Whether shape, base type and every element agree: all NaNs are one value, 0.0 and -0.0 are two.
+    """Whether shape, dtype and every element agree: all NaNs are one value, 0.0 and -0.0 are two.
 
     Axes that both arrays only repeat (broadcast views) are compared once.
     """

@@ -18,7 +18,7 @@ from relay.ir.type import (
 def map_type(root: Any, rule: Callable[[Any], Any], mask: int = HAS_VAR | HAS_INCOMPLETE) -> Any:
     """`root` with `rule` applied to every leaf that has a flag of `mask`; parts without one stay as they are.
 
-    `root` may be a dimension, a shape tuple or a base type's name as well.  `rule` gets a leaf (`TypeVar`,
+    `root` may be a dimension, a shape tuple or a dtype's name as well.  `rule` gets a leaf (`TypeVar`,
     `IncompleteType`, …) and returns what stands in its place.
     """
     if not isinstance(root, Type):

@@ -51,7 +51,7 @@ Dim = int | Dimension
 Shape = tuple[Dim, ...] | Type
 """The dimensions of a tensor, or a type of kind `Shape` (`TypeVar`, `IncompleteType`)."""
 DType = str | Type
-"""The name of a base type, or a type of kind `BaseType`."""
+"""The name of a dtype, or a type of kind `BaseType`."""
 
 
 class Any(Dimension):

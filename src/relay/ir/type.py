@@ -39,7 +39,7 @@ TypeKind = Kind
 
 
 class TensorType(Type):
-    """A tensor of a shape and a base type; rank 0 is a scalar."""
+    """A tensor of a shape and a dtype; rank 0 is a scalar."""
 
     __slots__ = ("dtype", "shape")
     shape: Shape

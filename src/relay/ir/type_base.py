@@ -44,7 +44,7 @@ class Type:
 
     @property
     def children(self) -> tuple["Type", ...]:
-        """The types directly inside, integers of shapes and names of base types left out."""
+        """The types directly inside, integers of shapes and names of dtypes left out."""
         return ()
 
     def rebuild(self, children: tuple["Type", ...], /) -> "Type":

@@ -50,7 +50,7 @@ class StopFusion(Mark):
 
 @operator("annotation.cast_hint")
 class CastHint(Mark):
-    """The operand, which may be kept in the base type `dtype` by a pass that looks for such hints.
+    """The operand, which may be kept in the dtype `dtype` by a pass that looks for such hints.
 
     relay> annotation.cast_hint([1.0, 2.0], dtype="float16")
     [1.0, 2.0]

@@ -164,7 +164,7 @@ class Power(Arithmetic):
 
 
 def _one_where_zero(x: Expr, like: Expr, also: Expr | None = None) -> Expr:
-    """`x` with 1 where it is 0 (and `also` is); both have the base type of `like`."""
+    """`x` with 1 where it is 0 (and `also` is); both have the dtype of `like`."""
     zero = apply("equal", x, number(0, like))
     zero = zero if also is None else apply("logical_and", zero, apply("equal", also, number(0, like)))
     return apply("where", zero, number(1, like), x)

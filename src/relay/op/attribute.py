@@ -24,7 +24,7 @@ def freeze(value: Any, depth: int = 0) -> Any:
 
 
 class DTypeName(str):
-    """Annotation of an attribute that names a base type."""
+    """Annotation of an attribute that names a dtype."""
 
     __slots__ = ()
 
@@ -85,7 +85,7 @@ def _conform(value: Any, hint: Any) -> tuple[Any] | None:
 
 def _spell(hint: Any) -> str:
     if hint is DTypeName:
-        return "a base type"
+        return "a dtype"
     origin, args = get_origin(hint), get_args(hint)
     if origin in (typing.Union, UnionType):
         return " or ".join(_spell(a) for a in args)

@@ -56,7 +56,7 @@ NUMERIC = FLOATING | INTEGRAL
 BOOLEAN = frozenset({"bool"})
 ANY_DTYPE = frozenset(BASE_TYPES)
 ANY_NUMBER = ANY_DTYPE - {"string"}
-"""Base types that have a zero and a one."""
+"""Dtypes that have a zero and a one."""
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ class Operator:
     Rules (each may be supplied by the family):
 
     - `infer(t, *types) -> Type`: the result type from the operands' types, or `signature`, or `relate`;
-    - `reference(np, *arrays)`: the value, in the inferred base type; its parameters name the operands, those
+    - `reference(np, *arrays)`: the value, in the inferred dtype; its parameters name the operands, those
       with a default are optional, `*xs` is any number, a tuple operand arrives as a Python tuple;
     - `ufunc`: for a family that computes by one NumPy function, its name instead of `reference`;
     - `derivative`: which kind of derivative rule it has;
@@ -134,7 +134,7 @@ class Operator:
     """How many operands at the end may be left out."""
     variadic: ClassVar[bool] = False
     carried: ClassVar[tuple[str, ...]] = ()
-    """Operands of which the shape or base type alone counts: the result does not vary with their values."""
+    """Operands of which the shape or dtype alone counts: the result does not vary with their values."""
     domain: ClassVar[Domain] = (-inf, inf)
     """The open interval of operands within which it is smooth, where need be by operand."""
     samples: ClassVar[tuple[Sample, ...]] = ()
@@ -475,7 +475,7 @@ class Elementwise(Operator):
 
 
 class Broadcast(Operator):
-    """Two operands of one base type whose shapes broadcast; comparisons set `relation_name =
+    """Two operands of one dtype whose shapes broadcast; comparisons set `relation_name =
     "BroadcastCompare"`.
     """
 

@@ -200,7 +200,7 @@ class Where(Operator):
     def relate(self, t: Typing, args: Sequence[Type], out: Type) -> None:
         condition, x, y = args
         t.equal(t.dtype(condition), "bool", why="a condition is of booleans")
-        t.equal(t.dtype(y), t.dtype(x), why="both values have one base type")
+        t.equal(t.dtype(y), t.dtype(x), why="both values have one dtype")
         t.equal(t.dtype(out), t.dtype(x))
         t.equal(t.tensor(out).shape, t.broadcast(*[t.tensor(a).shape for a in args]))
 

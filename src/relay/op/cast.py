@@ -1,4 +1,4 @@
-"""Conversions between base types."""
+"""Conversions between dtypes."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -39,13 +39,13 @@ CASTS = (
 
 
 def refuse_strings(t: Checker, *dtypes: DType) -> None:
-    """Demand numbers or booleans; a base type that is still open is looked at when the program runs."""
+    """Demand numbers or booleans; a dtype that is still open is looked at when the program runs."""
     if "string" in dtypes:
         t.fail("dtype-not-supported", "a string is not converted to a number or back")
 
 
 class Conversion(Operator):
-    """The operand's shape, in another base type."""
+    """The operand's shape, in another dtype."""
 
     computes = False
     fusion = Fusion.ELEMENTWISE
@@ -57,7 +57,7 @@ class Conversion(Operator):
 
 @operator("cast")
 class Cast(Conversion):
-    """Each element as a value of another base type.
+    """Each element as a value of another dtype.
 
     Integers wrap, floats round to nearest, a float becomes the nearest integer towards 0 that the type has,
     NaN becomes 0, and a boolean is whether the number is not 0.
@@ -93,7 +93,7 @@ class Cast(Conversion):
 
 @operator("cast_like")
 class CastLike(Conversion):
-    """Each element as a value of the second operand's base type, by the rules of `cast`.
+    """Each element as a value of the second operand's dtype, by the rules of `cast`.
 
     relay> cast_like([1.9, -1.9], 0)
     [1, -1]
@@ -121,7 +121,7 @@ class CastLike(Conversion):
 
 @operator("reinterpret")
 class Reinterpret(Conversion):
-    """The same bits, read as another base type of the same width (`dtype-width`).
+    """The same bits, read as another dtype of the same width (`dtype-width`).
 
     relay> reinterpret([1.0], dtype="int32")
     [1065353216]

@@ -1,4 +1,4 @@
-"""Conversion between base types, and NumPy arithmetic in those that NumPy itself lacks."""
+"""Conversion between dtypes, and NumPy arithmetic in those that NumPy itself lacks."""
 
 from collections.abc import Callable
 from typing import Any
@@ -9,7 +9,7 @@ from relay.ir.dtype import FLOATS, INTEGERS, dtype_name, integer_range, is_float
 
 NARROW_INTEGERS = ("int2", "uint2", "int4", "uint4")
 NUMPY_ARITHMETIC = frozenset({"bool", *FLOATS, *INTEGERS} - set(NARROW_INTEGERS))
-"""Base types whose NumPy functions stay in the type: NumPy's own, and the floats of `ml_dtypes`."""
+"""Dtypes whose NumPy functions stay in the type: NumPy's own, and the floats of `ml_dtypes`."""
 
 _WIDE = {to_numpy(name): numpy.dtype("uint8" if name[0] == "u" else "int8") for name in NARROW_INTEGERS}
 _ACCUMULATOR = {
@@ -37,7 +37,7 @@ def accumulator(x: Any) -> Any:
 
 
 def accumulator_name(dtype: str) -> str:
-    """The base type that sums of a base type are taken in."""
+    """The dtype that sums of a dtype are taken in."""
     return dtype_name(_ACCUMULATOR.get(to_numpy(dtype), to_numpy(dtype)))
 
 
@@ -47,7 +47,7 @@ def through_float64(f: Callable[..., Any], x: Any) -> Any:
 
 
 def converted(np: Any, x: Any, dtype: str) -> Any:
-    """`x` cast to a base type: integers wrap, floats saturate on the way to integers and NaN gives 0."""
+    """`x` cast to a dtype: integers wrap, floats saturate on the way to integers and NaN gives 0."""
     source = dtype_name(x.dtype)
     if source == dtype:
         return x

@@ -65,7 +65,7 @@ class SparseToDense(Composite):
         return DynSparseToDense()(xs[0], as_expr(output_shape), *xs[1:])
 
     def infer(self, t: Typing, sparse_indices: Type, sparse_values: Type, default_value: Type) -> Type:
-        t.equal(t.dtype(default_value), t.dtype(sparse_values), why="all elements have one base type")
+        t.equal(t.dtype(default_value), t.dtype(sparse_values), why="all elements have one dtype")
         t.shape(default_value, rank=0, what="the value elsewhere")
         check_points(t, sparse_indices, sparse_values, len(self.output_shape))
         return TensorType(check_shape(t, self.output_shape, "output_shape"), t.dtype(sparse_values))
@@ -89,7 +89,7 @@ class DynSparseToDense(Composite):
     def infer(
         self, t: Typing, sparse_indices: Type, output_shape: Type, sparse_values: Type, default_value: Type
     ) -> Type:
-        t.equal(t.dtype(default_value), t.dtype(sparse_values), why="all elements have one base type")
+        t.equal(t.dtype(default_value), t.dtype(sparse_values), why="all elements have one dtype")
         t.shape(default_value, rank=0, what="the value elsewhere")
         rank = rank_of(t, output_shape)
         check_points(t, sparse_indices, sparse_values, rank)
@@ -122,7 +122,7 @@ class SparseReshape(Composite):
     def infer(self, t: Typing, sparse_indices: Type, prev_shape: Type, new_shape: Type) -> Type:
         t.dtype_in(sparse_indices, INTEGRAL, "the coordinates")
         for x in (prev_shape, new_shape):
-            t.equal(t.dtype(x), t.dtype(sparse_indices), why="coordinates and sizes have one base type")
+            t.equal(t.dtype(x), t.dtype(sparse_indices), why="coordinates and sizes have one dtype")
         count, rank = t.shape(sparse_indices, 2, "the coordinates")
         t.equal(rank, rank_of(t, prev_shape), why="a coordinate has a place on each axis")
         return TupleType(
@@ -170,8 +170,8 @@ class SparseFillEmptyRows(Composite):
         self, t: Typing, sparse_indices: Type, sparse_values: Type, dense_shape: Type, default_value: Type
     ) -> Type:
         t.dtype_in(dense_shape, INTEGRAL, "the shape")
-        t.equal(t.dtype(default_value), t.dtype(sparse_values), why="all elements have one base type")
-        t.equal(t.dtype(sparse_indices), t.dtype(dense_shape), why="coordinates and sizes have one base type")
+        t.equal(t.dtype(default_value), t.dtype(sparse_values), why="all elements have one dtype")
+        t.equal(t.dtype(sparse_indices), t.dtype(dense_shape), why="coordinates and sizes have one dtype")
         rank = rank_of(t, dense_shape)
         check_points(t, sparse_indices, sparse_values, rank)
         t.shape(sparse_indices, 2, "the coordinates")

@@ -98,7 +98,7 @@ class Ones(Fill):
 
 @operator("full")
 class Full(Operator):
-    """A tensor of `fill_value`, a scalar; its base type is the scalar's unless `dtype` gives another.
+    """A tensor of `fill_value`, a scalar; its dtype is the scalar's unless `dtype` gives another.
 
     relay> full(7, shape=(2, 2))
     [[7, 7], [7, 7]]
@@ -190,7 +190,7 @@ class Arange(Operator):
     def infer(self, t: Typing, *limits: Type) -> Type:
         for limit in limits:
             t.shape(limit, rank=0, what="a limit of `arange`")
-            t.equal(t.dtype(limit), self.dtype, why="the limits have the base type of the result")
+            t.equal(t.dtype(limit), self.dtype, why="the limits have the dtype of the result")
         if self.dtype not in NUMERIC:
             attribute_fault(t, "dtype", self.dtype, "it is not a type of numbers")
         if self.step == 0:
@@ -283,7 +283,7 @@ def _length(start: int | float, stop: Any, step: int | float) -> int:
 
 
 class FillLike(Elementwise):
-    """One value in the shape and base type of the operand."""
+    """One value in the shape and dtype of the operand."""
 
     computes = False
     derivative = Derivative.ZERO
@@ -294,7 +294,7 @@ class FillLike(Elementwise):
 
 @operator("zeros_like")
 class ZerosLike(FillLike):
-    """Zeros in the shape and base type of the operand.
+    """Zeros in the shape and dtype of the operand.
 
     relay> zeros_like([1.5, 2.5])
     [0.0, 0.0]
@@ -312,7 +312,7 @@ class ZerosLike(FillLike):
 
 @operator("ones_like")
 class OnesLike(FillLike):
-    """Ones in the shape and base type of the operand.
+    """Ones in the shape and dtype of the operand.
 
     relay> ones_like([1.5, 2.5])
     [1.0, 1.0]
@@ -330,7 +330,7 @@ class OnesLike(FillLike):
 
 @operator("full_like")
 class FullLike(Operator):
-    """The scalar `fill_value` in the shape of the first operand, whose base type it has.
+    """The scalar `fill_value` in the shape of the first operand, whose dtype it has.
 
     relay> full_like([1.5, 2.5], 7)
     [7.0, 7.0]
@@ -345,9 +345,7 @@ class FullLike(Operator):
     def relate(self, t: Typing, args: Sequence[Type], out: Type) -> None:
         x, fill = args
         t.equal(out, x)
-        t.equal(
-            fill, TensorType((), t.dtype(x)), why="the value to fill with is a scalar of the same base type"
-        )
+        t.equal(fill, TensorType((), t.dtype(x)), why="the value to fill with is a scalar of the same dtype")
 
     def reference(self, np: Numpy, data: Array, fill_value: Array) -> Array:
         return np.broadcast_to(np.asarray(fill_value), data.shape)
@@ -370,5 +368,5 @@ def is_whole(x: Any) -> bool:
 
 
 def in_type(b: Loops, x: Any, dtype: str) -> Any:
-    """A limit of `arange` as a number of a base type."""
+    """A limit of `arange` as a number of a dtype."""
     return b.const(x, dtype) if isinstance(x, int | float) else b.cast(x, dtype)

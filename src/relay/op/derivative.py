@@ -142,7 +142,7 @@ def fields_of(x: Any) -> tuple[Any, ...]:
 
 
 def is_floating(x: Any) -> bool:
-    """Whether an operand is a tensor of a floating-point base type (one still open counts), or has one."""
+    """Whether an operand is a tensor of a floating-point dtype (one still open counts), or has one."""
     if isinstance(x, tuple):
         return any(is_floating(f) for f in fields_of(x))
     t = type_of(x)
@@ -155,7 +155,7 @@ def is_zero(dx: Any) -> bool:
 
 
 def number(value: float, x: Expr) -> Constant:
-    """A scalar of the base type of `x`."""
+    """A scalar of the dtype of `x`."""
     return scalar(value, tensor_type(x).dtype)
 
 
@@ -193,7 +193,7 @@ def written(dx: Any, x: Any) -> Any:
 
 
 def cast_back(g: Expr, x: Expr, of: DType | None = None) -> Expr:
-    """A cotangent in the base type of `x`; `of` is its own where that is known."""
+    """A cotangent in the dtype of `x`; `of` is its own where that is known."""
     dtype = tensor_type(x).dtype
     if of is not None and of == dtype:
         return g

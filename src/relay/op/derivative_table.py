@@ -4,17 +4,17 @@ from relay.op.base import Derivative, Operator, registry
 
 HEAD = """# Derivatives of operators
 
-Every operator says how it is differentiated. `vjp` is reverse mode, `jvp` forward mode; rules are written in
-Relay operators, so what they give is differentiated again by the same rules, to any order.
+Every operator declares how it is differentiated. `vjp` is reverse mode, `jvp` forward mode. Rules are written in Relay
+operators, so derivatives can be differentiated again, to any order.
 
 - *partials*: the derivative of each element by the operand's element, for both modes;
 - *transpose*: the operator is linear (in all operands together, or in each alone), so `jvp` is itself;
 - *rule*: one for each mode;
-- *decomposition*: it is composed of other operators, and differentiated as those;
-- —: its result does not vary, or not smoothly (integers, booleans, steps), so its derivative is zero.
+- *decomposition*: it is composed of other operators, and its derivative of theirs;
+- —: its result is constant or piecewise constant (integers, booleans, steps), so its derivative is zero.
 
-`tests/op/test_derivatives.py` holds each row against differences. The page is written from the registry, by
-`pytest tests/op/test_derivative_table.py --bless`.
+`tests/op/test_derivatives.py` checks each row against finite differences. `pytest tests/op/test_derivative_table.py
+--bless` generates this page from the registry.
 
 | operator | vjp | jvp | second order |
 |---|---|---|---|

@@ -73,7 +73,7 @@ class DynOnes(Filled):
 
 @operator("dyn.full")
 class DynFull(Composite):
-    """A tensor of a scalar, with a shape that is a tensor of rank 1; its base type is `dtype`.
+    """A tensor of a scalar, with a shape that is a tensor of rank 1; its dtype is `dtype`.
 
     relay> dyn.full(7, [2, 1], dtype="int32")
     [[7], [7]]
@@ -263,7 +263,7 @@ class DynPad(Composite):
         rank = len(t.shape(data))
         t.equal(t.shape(pad_width, 2, "the widths"), (rank, 2), why="each axis has a width before and after")
         t.shape(pad_value, rank=0, what="the value of the border")
-        t.equal(t.dtype(pad_value), t.dtype(data), why="the border has the base type of the tensor")
+        t.equal(t.dtype(pad_value), t.dtype(data), why="the border has the dtype of the tensor")
         return TensorType([ANY] * rank, t.dtype(data))
 
     def decompose(self, types: Any, data: Expr, pad_width: Expr, pad_value: Expr) -> Expr:

@@ -40,7 +40,7 @@ class StridedSet(Operator):
         return Call(Op.get("strided_set"), (as_expr(data), as_expr(v), *places))
 
     def infer(self, t: Typing, x: Type, v: Type, *places: Type) -> Type:
-        t.equal(t.dtype(v), t.dtype(x), why="what is set has the base type of the tensor")
+        t.equal(t.dtype(v), t.dtype(x), why="what is set has the dtype of the tensor")
         for p in places:
             t.dtype_in(p, INTEGRAL, "the places")
             t.shape(p, rank=1, what="the places")

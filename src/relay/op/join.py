@@ -21,12 +21,12 @@ from relay.op.slice import BEYOND
 
 
 def same_fields(t: Typing, data: Type) -> tuple[Type, ...]:
-    """The fields of a tuple operand, at least one, all of one base type (`empty-tuple`)."""
+    """The fields of a tuple operand, at least one, all of one dtype (`empty-tuple`)."""
     fields = t.fields(data)
     if not fields:
         t.fail("empty-tuple", "the tuple has no tensors", hint="give at least one")
     for f in fields[1:]:
-        t.equal(t.dtype(f), t.dtype(fields[0]), why="the tensors have one base type")
+        t.equal(t.dtype(f), t.dtype(fields[0]), why="the tensors have one dtype")
     return fields
 
 

@@ -7,7 +7,7 @@ broadcasting);
 - `element(b, index, *views)`: an element of the result from any elements of the operands (reshape, gather,
 pad);
 - `start(b, dtype)`, `combine(b, totals, x)` and `finish(b, totals, dtype)`: a reduction, of one element at a
-  time in the order of memory, from and to a base type;
+  time in the order of memory, from and to a dtype;
   One with several totals may say how those of every so many elements are joined: `of_lane(b, totals, lane,
   lanes)` are the totals of a lane in terms of all elements, None if that cannot be said, and
   `merge(b, totals, others)` those of two parts;
@@ -16,12 +16,12 @@ pad);
 
 An operator may also say with `product()` that it is a `Product` to the kernels of the backend, or with
 `window_product()` that it is a `WindowProduct`, or with `weight_product()` a `WeightProduct`; they compute it
-where they know its base types and layouts, and one of the ways above does elsewhere.
+where they know its dtypes and layouts, and one of the ways above does elsewhere.
 
 Where the type of the result leaves sizes open, `extent(b, *views)` says what they are.  A composite
 operator has its decomposition, and needs none of this.
 
-A `Number` is one number of a base type in the code that is made, an `Index` a whole number of 64 bits that
+A `Number` is one number of a dtype in the code that is made, an `Index` a whole number of 64 bits that
 counts elements (a Python integer where it is known), a `View` a tensor whose elements can be asked for.
 """
 
@@ -78,7 +78,7 @@ class Number(Protocol):
 
     @property
     def dtype(self) -> str:
-        """Its base type."""
+        """Its dtype."""
         ...
 
 
@@ -87,7 +87,7 @@ class View(Protocol):
 
     @property
     def dtype(self) -> str:
-        """The base type of its elements."""
+        """The dtype of its elements."""
         ...
 
     @property
@@ -105,7 +105,7 @@ class Output(Protocol):
 
     @property
     def dtype(self) -> str:
-        """The base type of its elements."""
+        """The dtype of its elements."""
         ...
 
     @property
@@ -126,7 +126,7 @@ class Scalars(Protocol):
     """Arithmetic on numbers.  Integers wrap; short floats are rounded after each operation."""
 
     def const(self, value: Any, like: Any) -> Any:
-        """A constant in the base type of another number, or of the base type that is named."""
+        """A constant in the dtype of another number, or of the dtype that is named."""
         ...
 
     def select(self, c: Any, x: Any, y: Any) -> Any:
@@ -170,11 +170,11 @@ class Scalars(Protocol):
         ...
 
     def cast(self, x: Any, dtype: str) -> Any:
-        """`x` in another base type, by the rules of the operator `cast`."""
+        """`x` in another dtype, by the rules of the operator `cast`."""
         ...
 
     def reinterpret(self, x: Any, dtype: str) -> Any:
-        """The bits of `x` as a number of another base type, as wide."""
+        """The bits of `x` as a number of another dtype, as wide."""
         ...
 
 
@@ -207,7 +207,7 @@ class Indices(Scalars, Protocol):
         ...
 
     def is_less(self, i: Index, j: Index) -> Any:
-        """Whether `i < j`, as a number of base type bool."""
+        """Whether `i < j`, as a number of dtype bool."""
         ...
 
     def choose(self, c: Any, i: Index, j: Index) -> Index:
@@ -255,7 +255,7 @@ class Indices(Scalars, Protocol):
         ...
 
     def is_same(self, i: Index, j: Index) -> Any:
-        """Whether `i == j`, as a number of base type bool."""
+        """Whether `i == j`, as a number of dtype bool."""
         ...
 
     def is_within(self, i: Index, n: Index) -> Any:

@@ -20,7 +20,7 @@ NARROW_FLOATS = frozenset(FLOATS) - {"float32", "float64"}
 
 
 def narrow(x: Array, dtype: Any) -> Array:
-    """`x` in `dtype`: a NumPy dtype or the name of a base type."""
+    """`x` in `dtype`: a NumPy dtype or the name of a dtype."""
     wanted = to_numpy(dtype) if isinstance(dtype, str) else dtype
     return x if x.dtype == wanted else x.astype(wanted)
 
@@ -60,7 +60,7 @@ def apply(name: str, *operands: Any, **attrs: Any) -> Expr:
 
 
 def scalar(value: float, dtype: DType) -> Constant:
-    """A scalar constant of a base type, which may still be a variable: the value is then kept open."""
+    """A scalar constant of a dtype, which may still be a variable: the value is then kept open."""
     if isinstance(dtype, Type):
         return Constant(_numpy.asarray(value, _numpy.float64), TensorType((), dtype))
     return Constant(*_scalar(value, dtype))
@@ -90,7 +90,7 @@ def count(x: Expr, t: Any, axes: tuple[int, ...], dtype: DType) -> Expr:
 
 
 def computing_dtype(dtype: DType) -> DType:
-    """The base type to accumulate in: float32 for narrow floats, else the same."""
+    """The dtype to accumulate in: float32 for narrow floats, else the same."""
     return "float32" if isinstance(dtype, str) and dtype in NARROW_FLOATS else dtype
 
 
@@ -111,14 +111,14 @@ def along_channels(x: Expr, axis: int, rank: int) -> Expr:
 
 
 def least_value(np: Numpy, dtype: Any) -> Any:
-    """The least value of a NumPy base type: minus infinity, or the least integer."""
+    """The least value of a NumPy dtype: minus infinity, or the least integer."""
     if is_float(dtype_name(dtype)):
         return -np.inf
     return False if dtype_name(dtype) == "bool" else np.iinfo(dtype).min
 
 
 def greatest_value(np: Numpy, dtype: Any) -> Any:
-    """The greatest value of a NumPy base type: infinity, or the greatest integer."""
+    """The greatest value of a NumPy dtype: infinity, or the greatest integer."""
     if is_float(dtype_name(dtype)):
         return np.inf
     return True if dtype_name(dtype) == "bool" else np.iinfo(dtype).max

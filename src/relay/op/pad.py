@@ -82,7 +82,7 @@ class Pad(Rearrangement):
     def infer(self, t: Typing, x: Type, value: Type | None = None) -> Type:
         if value is not None:
             t.shape(value, rank=0, what="the value of the border")
-            # As stored programs have it, a number of another base type is cast; an open one takes
+            # As stored programs have it, a number of another dtype is cast; an open one takes
             # the tensor's.
             if not isinstance(t.dtype(value), str):
                 t.equal(t.dtype(value), t.dtype(x))

@@ -19,7 +19,7 @@ class Radix:
     """
 
     def __init__(self, b: Loops, dtype: str, n: int) -> None:
-        """For lines of `n` elements of a base type."""
+        """For lines of `n` elements of a dtype."""
         self.b = b
         self.n = n
         self.dtype = accumulator_name(dtype) if is_float(dtype) else "int32" if bits(dtype) < 8 else dtype

@@ -2,8 +2,8 @@
 
 From words to floats: `uniform` takes the top 23 bits of a word for float32 (52 for float64, 10 for float16,
 7 for bfloat16), divides by their number, scales by `high - low` and adds `low`, each step rounded in the
-base type.  `normal` is `sqrt(-2 log(1 - u)) cos(2 pi v)` for two draws `u` and `v` of float64 (Box and
-Muller, 1958), where `v` follows all of `u`, rounded to the base type before it is scaled.
+dtype.  `normal` is `sqrt(-2 log(1 - u)) cos(2 pi v)` for two draws `u` and `v` of float64 (Box and
+Muller, 1958), where `v` follows all of `u`, rounded to the dtype before it is scaled.
 """
 
 from collections.abc import Sequence
@@ -170,7 +170,7 @@ class Uniform(Operator):
             t.equal(
                 bound,
                 TensorType((), self.out_dtype),
-                why="the bounds are scalars of the base type of the result",
+                why="the bounds are scalars of the dtype of the result",
             )
         return TupleType([KEY, TensorType(self.out_shape, self.out_dtype)])
 
@@ -240,7 +240,7 @@ class Normal(Operator):
             t.equal(
                 x,
                 TensorType((), self.out_dtype),
-                why="mean and scale are scalars of the base type of the result",
+                why="mean and scale are scalars of the dtype of the result",
             )
         return TupleType([KEY, TensorType(self.out_shape, self.out_dtype)])
 
@@ -352,7 +352,7 @@ class Multinomial(Operator):
 
 
 def check_float(t: Typing, dtype: str, op: str) -> None:
-    """Demand a base type that has a rule from words to floats."""
+    """Demand a dtype that has a rule from words to floats."""
     if dtype not in BITS:
         t.fail("dtype-not-supported", f"`{op}` cannot draw {dtype}", hint=f"it draws {', '.join(BITS)}")
 

@@ -113,7 +113,7 @@ class Weighing(Along):
 
 @family
 class AxisReduction(Along, Reduction):
-    """A primitive reduction along axes, of the operand's base type."""
+    """A primitive reduction along axes, of the operand's dtype."""
 
 
 @family
@@ -209,7 +209,7 @@ def _reversed(x: Expr, axis: int) -> Expr:
 
 @operator("max")
 class Max(Extreme):
-    """The greatest element along `axis`; NaN if there is one, the least value of the base type if there
+    """The greatest element along `axis`; NaN if there is one, the least value of the dtype if there
     are none.
 
     relay> max([[1.0, 5.0], [3.0, 4.0]], axis=1)
@@ -240,7 +240,7 @@ class Max(Extreme):
 
 @operator("min")
 class Min(Extreme):
-    """The least element along `axis`; NaN if there is one, the greatest value of the base type if there
+    """The least element along `axis`; NaN if there is one, the greatest value of the dtype if there
     are none.
 
     relay> min([[1.0, 5.0], [3.0, 4.0]], axis=1)

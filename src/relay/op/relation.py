@@ -39,7 +39,7 @@ class Typing(Protocol):
         ...
 
     def tensor(self, t: Type) -> TensorType:
-        """`t` as a tensor type; an unknown `t` becomes a tensor of unknown shape and base type.
+        """`t` as a tensor type; an unknown `t` becomes a tensor of unknown shape and dtype.
 
         `expected-tensor` if it is something else.
         """
@@ -52,11 +52,11 @@ class Typing(Protocol):
         ...
 
     def dtype(self, t: Type) -> DType:
-        """The base type of tensor `t`, possibly a variable."""
+        """The dtype of tensor `t`, possibly a variable."""
         ...
 
     def known_dtype(self, t: Type) -> str:
-        """The base type of tensor `t` as a name; waits while it is a variable."""
+        """The dtype of tensor `t` as a name; waits while it is a variable."""
         ...
 
     def fields(self, t: Type) -> tuple[Type, ...]:
@@ -74,7 +74,7 @@ class Typing(Protocol):
         ...
 
     def equal(self, a: Any, b: Any, why: str = "") -> None:
-        """Make two types, shapes, dimensions or base types the same; `type-mismatch` if they cannot be.
+        """Make two types, shapes, dimensions or dtypes the same; `type-mismatch` if they cannot be.
 
         Dimensions that may or may not be equal are left to run time.
         """
@@ -95,10 +95,10 @@ class Typing(Protocol):
         ...
 
     def dtype_in(self, t: Type, allowed: Collection[str], what: str = "") -> None:
-        """Demand that tensor `t`'s base type is one of `allowed` (`dtype-not-supported`); open ones are
+        """Demand that tensor `t`'s dtype is one of `allowed` (`dtype-not-supported`); open ones are
         remembered.
 
-        `t` may be a base type itself.
+        `t` may be a dtype itself.
         """
         ...
 
@@ -131,8 +131,8 @@ def relation(name: str) -> Callable[[RelationFn], RelationFn]:
 
 @relation("Broadcast")
 def broadcast(t: Typing, x: Type, y: Type, out: Type) -> None:
-    """Tensors of one base type whose shapes broadcast to that of `out`, as in NumPy."""
-    t.equal(t.dtype(y), t.dtype(x), why="both operands have one base type")
+    """Tensors of one dtype whose shapes broadcast to that of `out`, as in NumPy."""
+    t.equal(t.dtype(y), t.dtype(x), why="both operands have one dtype")
     t.equal(t.dtype(out), t.dtype(x))
     t.equal(t.tensor(out).shape, t.broadcast(t.tensor(x).shape, t.tensor(y).shape))
 
@@ -140,7 +140,7 @@ def broadcast(t: Typing, x: Type, y: Type, out: Type) -> None:
 @relation("BroadcastCompare")
 def broadcast_compare(t: Typing, x: Type, y: Type, out: Type) -> None:
     """As `Broadcast`, and `out` is of booleans."""
-    t.equal(t.dtype(y), t.dtype(x), why="both operands have one base type")
+    t.equal(t.dtype(y), t.dtype(x), why="both operands have one dtype")
     t.equal(t.dtype(out), "bool")
     t.equal(t.tensor(out).shape, t.broadcast(t.tensor(x).shape, t.tensor(y).shape))
 
@@ -158,25 +158,25 @@ NUMBERS = frozenset((*INTEGERS, *FLOATS))
 
 @relation("Number")
 def number(t: Typing, dtype: Any) -> None:
-    """A base type of integers or floats: what an integer literal may become."""
+    """A dtype of integers or floats: what an integer literal may become."""
     t.dtype_in(dtype, NUMBERS)
 
 
 @relation("Floating")
 def floating(t: Typing, dtype: Any) -> None:
-    """A floating-point base type: what a literal with a point may become."""
+    """A floating-point dtype: what a literal with a point may become."""
     t.dtype_in(dtype, frozenset(FLOATS))
 
 
 @relation("Integral")
 def integral(t: Typing, dtype: Any) -> None:
-    """A base type of integers."""
+    """A dtype of integers."""
     t.dtype_in(dtype, frozenset(INTEGERS))
 
 
 @relation("BaseTypeIn")
 def base_type_in(t: Typing, dtype: Any, *, allowed: Collection[str]) -> None:
-    """One of the base types listed."""
+    """One of the dtypes listed."""
     t.dtype_in(dtype, frozenset(allowed))
 
 

@@ -17,7 +17,7 @@ from relay.op.relation import Typing
 
 
 class Rearrangement(Injective):
-    """The elements of the first operand, elsewhere; the result has its base type."""
+    """The elements of the first operand, elsewhere; the result has its dtype."""
 
     derivative = Derivative.TRANSPOSE
 

@@ -172,7 +172,7 @@ class Clip(Elementwise):
 
     @staticmethod
     def bound(a: Array, value: float) -> Array:
-        """A bound in the operand's base type."""
+        """A bound in the operand's dtype."""
         return a.dtype.type(limited(dtype_name(a.dtype), value))
 
     def native(self, b: Scalars, a: Any) -> Any:
@@ -182,7 +182,7 @@ class Clip(Elementwise):
 
 
 def limited(dtype: str, value: float) -> float:
-    """A bound as a number that the base type has, if that is one of integers."""
+    """A bound as a number that the dtype has, if that is one of integers."""
     if not is_integer(dtype):
         return value
     least, greatest = integer_range(dtype)
@@ -223,7 +223,7 @@ class Predicate(Operator):
 
 
 def _size(b: Scalars, x: Any) -> Any:
-    """The absolute value in a base type that has infinities."""
+    """The absolute value in a dtype that has infinities."""
     return b.function("fabs", b.cast(x, accumulator_name(x.dtype)))
 
 

@@ -156,7 +156,7 @@ class ScatterElements(Scatter):
         t.equal(
             updates,
             TensorType(places, t.dtype(x)),
-            why="there is an update for each index, of the base type of the data",
+            why="there is an update for each index, of the dtype of the data",
         )
         for i, (p, d) in enumerate(zip(places, dims, strict=True)):
             if i != at:

@@ -24,7 +24,7 @@ def numbered(x: Expr) -> Expr:
 
 
 def zeros_in_a_row(x: Expr) -> Expr:
-    """Zeros in the base type of `x`, as many as it has elements, in a row."""
+    """Zeros in the dtype of `x`, as many as it has elements, in a row."""
     sizes, dtype = sizes_of(x), tensor_type(x).dtype
     if sizes is None or not isinstance(dtype, str):
         return apply("zeros_like", flattened(x))

@@ -1,13 +1,13 @@
 """The mini-language of `Operator.signature`: `"(..., n, k) t, (m, k) t -> (..., n, m) t"`.
 
 Before the arrow stands an item per operand, after it the result.  An item is a tensor, its dimensions in
-parentheses and its base type after them (`() float32` is a scalar), or a tuple of items: `((n) t, (n)
+parentheses and its dtype after them (`() float32` is a scalar), or a tuple of items: `((n) t, (n)
 int32)`.
 
 - A **dimension** is a number, a name, a sum or product of these (`2 * n + 1`, `n / 2`), or `...` first: any
   number of dimensions, the same wherever it stands.  A name that is an attribute of the operator is its
   value; any other is one dimension wherever it stands.
-- A **base type** is the name of one, of an attribute that holds one, or a variable; the operator's `dtypes`
+- A **dtype** is the name of one, of an attribute that holds one, or a variable; the operator's `dtypes`
   bound the variables.
 
 It is solved by unification, so it runs from operands to result and back.
@@ -245,11 +245,11 @@ class _Parser:
         dims = self.separated(self.sum, ")")
         self.take(")")
         if not _NAME.fullmatch(self.peek()) or self.peek() == _END:
-            self.fault("a base type")
+            self.fault("a dtype")
         return TensorItem(ellipsis, tuple(dims), self.take())
 
     def tuple_at(self, at: int) -> bool:
-        """Whether a tuple begins at a token: inside stands an item, which has a base type after its
+        """Whether a tuple begins at a token: inside stands an item, which has a dtype after its
         parenthesis.
         """
         while self.tokens[at : at + 2] == ["(", "("]:

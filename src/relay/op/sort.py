@@ -193,7 +193,7 @@ class DynTopK(_TopK):
         return self.result(TensorType(shape, t.dtype(data)))
 
     def check_dtype(self, t: Typing, operand: Type) -> None:
-        """Either operand may have any base type that has an order."""
+        """Either operand may have any dtype that has an order."""
         t.dtype_in(operand, NUMERIC)
 
     def reference(self, np: Numpy, data: Array, k: Array) -> Any:
@@ -277,7 +277,7 @@ class SearchSorted(Operator):
     )
 
     def infer(self, t: Typing, sorted_sequence: Type, values: Type) -> Type:
-        t.equal(t.dtype(values), t.dtype(sorted_sequence), why="values and sequence have one base type")
+        t.equal(t.dtype(values), t.dtype(sorted_sequence), why="values and sequence have one dtype")
         sequence = t.shape(sorted_sequence)
         if not sequence:
             t.fail("rank-mismatch", "`searchsorted` needs a sequence of rank 1 or more")

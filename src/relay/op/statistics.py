@@ -79,7 +79,7 @@ class Variance(AxisComposite):
 
     def infer(self, t: Typing, x: Type, mean: Type | None = None) -> Type:
         if mean is not None:
-            t.equal(t.dtype(mean), t.dtype(x), why="the mean has the base type of the data")
+            t.equal(t.dtype(mean), t.dtype(x), why="the mean has the dtype of the data")
             shape = t.shape(x)
             axes = checked_axes(t, self.axis, len(shape), self.exclude)
             t.equal(

@@ -152,7 +152,7 @@ def count_along(x: Expr, axis: int | None) -> int | None:
 
 
 def size_along(x: Expr, axis: int | None, like: Expr) -> Expr:
-    """The size of an axis of `x`, or the number of its elements, as a scalar of the base type of `like`."""
+    """The size of an axis of `x`, or the number of its elements, as a scalar of the dtype of `like`."""
     if axis is None:
         return apply("cast_like", apply("ndarray_size", x, "int64"), like)
     return apply("cast_like", apply("take", apply("shape_of", x, "int64"), constant(axis), axis=0), like)

@@ -1,4 +1,4 @@
-"""Arithmetic on expressions whose base type is known, for decompositions: `(x - zero) * 2`."""
+"""Arithmetic on expressions whose dtype is known, for decompositions: `(x - zero) * 2`."""
 
 from typing import Any
 
@@ -13,22 +13,22 @@ from relay.op.numeric import apply, dims, scalar
 
 
 class Term:
-    """An expression and its base type; a number beside it is a scalar of that type."""
+    """An expression and its dtype; a number beside it is a scalar of that type."""
 
     __slots__ = ("dtype", "expr")
 
     def __init__(self, expr: Expr, dtype: DType) -> None:
-        """`dtype` is the base type of `expr`."""
+        """`dtype` is the dtype of `expr`."""
         self.expr = expr
         self.dtype = dtype
 
     def of(self, name: str, *others: Any, to: DType | None = None, **attrs: Any) -> "Term":
-        """An operator on this and others; `to` is the base type of its result if it is another one."""
+        """An operator on this and others; `to` is the dtype of its result if it is another one."""
         operands = [lifted(o, self.dtype) for o in others]
         return Term(apply(name, self.expr, *operands, **attrs), self.dtype if to is None else to)
 
     def cast(self, dtype: str) -> "Term":
-        """The same in another base type."""
+        """The same in another dtype."""
         return self if self.dtype == dtype else self.of("cast", to=dtype, dtype=dtype)
 
     def where(self, yes: Any, no: "Term") -> "Term":
@@ -83,14 +83,14 @@ class Term:
 
 
 def lifted(x: Any, dtype: DType) -> Expr:
-    """An expression; a number as a scalar of a base type."""
+    """An expression; a number as a scalar of a dtype."""
     if isinstance(x, Term):
         return x.expr
     return scalar(x, dtype) if isinstance(x, int | float) else x
 
 
 def term(x: Any, dtype: str) -> Term:
-    """A number or an array as a constant of a base type; an integer tensor cast to it."""
+    """A number or an array as a constant of a dtype; an integer tensor cast to it."""
     return (
         x.cast(dtype)
         if isinstance(x, Term)

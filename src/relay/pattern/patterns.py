@@ -63,7 +63,7 @@ class DFPattern:
         return TypePattern(self, ttype)
 
     def has_dtype(self, dtype: str) -> "DataTypePattern":
-        """The same, where it is a tensor of that base type."""
+        """The same, where it is a tensor of that dtype."""
         return DataTypePattern(self, dtype)
 
     def has_shape(self, shape: Sequence[Any]) -> "ShapePattern":
@@ -312,7 +312,7 @@ class TypePattern(Restricted):
 
 
 class DataTypePattern(Restricted):
-    """A tensor of that base type."""
+    """A tensor of that dtype."""
 
     def __init__(self, pattern: DFPattern, dtype: str) -> None:
         super().__init__(pattern)
@@ -409,7 +409,7 @@ def has_type(ttype: Type, pattern: DFPattern | None = None) -> TypePattern:
 
 
 def has_dtype(dtype: str, pattern: DFPattern | None = None) -> DataTypePattern:
-    """A tensor of that base type."""
+    """A tensor of that dtype."""
     return DataTypePattern(as_pattern(pattern), dtype)
 
 

@@ -26,7 +26,7 @@ def float_text(value: float) -> str:
 
 
 def value_text(value: Any) -> str:
-    """An attribute value: number, string, bool, None, list, tuple, dict, base type, nested at will.
+    """An attribute value: number, string, bool, None, list, tuple, dict, dtype, nested at will.
 
     Raises `attribute-not-printable`.
     """
@@ -104,7 +104,7 @@ def _scalar(value: Any) -> str:
 
 @cache
 def _plan(cls: type[Operator]) -> tuple[tuple[str, Any, bool], ...]:
-    """Each attribute with its default and whether it names a base type."""
+    """Each attribute with its default and whether it names a dtype."""
     types = attribute_types(cls)
     return tuple(
         [

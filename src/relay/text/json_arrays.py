@@ -73,7 +73,7 @@ def _refuse_array(message: str) -> NoReturn:
 
 
 def read_array(blob: bytes) -> tuple[NDArray[Any], str]:
-    """The array of a blob and its base type (`bad-array`)."""
+    """The array of a blob and its dtype (`bad-array`)."""
     array, dtype, end = array_at(blob, 0)
     if end != len(blob):
         _refuse_array(f"of shape {array.shape} is followed by {len(blob) - end} bytes that are not its own")
@@ -81,7 +81,7 @@ def read_array(blob: bytes) -> tuple[NDArray[Any], str]:
 
 
 def array_at(data: bytes, at: int) -> tuple[NDArray[Any], str, int]:
-    """The array of the blob that begins at a byte, its base type, and where the blob ends (`bad-array`)."""
+    """The array of the blob that begins at a byte, its dtype, and where the blob ends (`bad-array`)."""
     if len(data) - at < _HEAD.size:
         _refuse_array(f"is cut off: {len(data) - at} bytes")
     magic, _, _, _, rank, code, bits, lanes = _HEAD.unpack_from(data, at)
@@ -89,7 +89,7 @@ def array_at(data: bytes, at: int) -> tuple[NDArray[Any], str, int]:
         _refuse_array("does not begin with the mark of the format")
     dtype = _DTYPES.get((code, bits))
     if dtype is None or lanes != 1:
-        _refuse_array(f"has an unknown base type (code {code}, {bits} bits, {lanes} lanes)")
+        _refuse_array(f"has an unknown dtype (code {code}, {bits} bits, {lanes} lanes)")
     start = at + _HEAD.size + 8 * (rank + 1)
     if not 0 <= rank <= 32 or len(data) < start:
         _refuse_array(f"has rank {rank}")

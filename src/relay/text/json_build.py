@@ -113,7 +113,7 @@ def _call(r: Reader, i: int) -> Call:
 
 
 def _type_args(r: Reader, i: int, name: str) -> tuple[Any, ...]:
-    """Types, shapes, dimensions and base types."""
+    """Types, shapes, dimensions and dtypes."""
     found = [_shape(r, i, name, t) if isinstance(t, list) else t for t in _several(None, r, i, name)]
     if not all(isinstance(t, Type | tuple | str) or type(t) is int for t in found):
         bad(f"`{name}` of node {i} are no types")

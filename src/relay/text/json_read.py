@@ -166,7 +166,7 @@ class Reader:
         )
 
     def data(self, i: int) -> tuple[Any, str | None]:
-        """The array of constant `i`, and its base type where the blob says it."""
+        """The array of constant `i`, and its dtype where the blob says it."""
         at = self.integer(i, "data")
         if self.arrays is not None:
             if not 0 <= at < len(self.arrays):

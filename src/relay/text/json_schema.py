@@ -1,7 +1,7 @@
 """What the nodes of the JSON format look like: which fields refer to other nodes, and which hold text.
 
 Every attribute of a node is a string.  Most name another node by its index (`"0"` is none); numbers, truth
-values and base types stand for themselves.  For the attributes of operators our own annotations tell which is
+values and dtypes stand for themselves.  For the attributes of operators our own annotations tell which is
 which: a field that may be None, a tuple or a choice of types is a reference, as in the files of old, and so
 are the few numbers of `REFERENCES`.
 """

@@ -45,7 +45,7 @@ class Writer(TypeGraph):
     """Writes each object once; nothing recurses."""
 
     def __init__(self, keep: Callable[[Any, str], int] | None = None) -> None:
-        """`keep` stores an array of a base type elsewhere and returns its number there."""
+        """`keep` stores an array of a dtype elsewhere and returns its number there."""
         super().__init__()
         self.keep = keep
         self.arrays: list[str] = []

@@ -18,7 +18,7 @@ LONGEST_ATTRIBUTE = 4000
 """Digits of an integer that is no number of the program but metadata; Python converts no more than 4,300."""
 SPECIAL = {"inf": float("inf"), "nan": float("nan")}
 Number = tuple[int | float, str | None]
-"""A value with the base type its suffix gives, or None for an open literal."""
+"""A value with the dtype its suffix gives, or None for an open literal."""
 
 
 @lru_cache(maxsize=4096)
@@ -90,7 +90,7 @@ def short(text: str) -> str:
 
 @lru_cache(maxsize=256)
 def suffix_dtype(suffix: str) -> str | None:
-    """The base type a suffix names: `f`, an alias as `i64`, or a base type in full."""
+    """The dtype a suffix names: `f`, an alias as `i64`, or a dtype in full."""
     return "float32" if suffix == "f" else canonical(suffix) if suffix else None
 
 
@@ -106,7 +106,7 @@ def special_float(name: str) -> Number | None:
 
 
 def closed(value: Any, dtype: str, span: Span | None) -> Constant:
-    """A scalar constant of a base type."""
+    """A scalar constant of a dtype."""
     return Constant(np.asarray(value).astype(to_numpy(dtype)), TensorType((), dtype), span=span)
 
 
@@ -121,12 +121,12 @@ def open_dtype(value: int | float) -> type[np.generic]:
 
 
 def strict_dtype(value: int | float) -> str:
-    """The base type of an unsuffixed number in the strict dialect, which decides at once."""
+    """The dtype of an unsuffixed number in the strict dialect, which decides at once."""
     return "float32" if isinstance(value, float) else "int32" if -(2**31) <= value < 2**31 else "int64"
 
 
 def fits(value: Any, dtype: str) -> bool:
-    """Whether a Python value can be an element of that base type: in range, no fraction for an integer."""
+    """Whether a Python value can be an element of that dtype: in range, no fraction for an integer."""
     if isinstance(value, bool) or dtype == "bool":
         return isinstance(value, bool) and dtype == "bool"
     if isinstance(value, str) or dtype == "string":
@@ -145,7 +145,7 @@ MOST_AXES = 32
 
 
 def folded(elements: list[Constant], span: Span | None) -> Constant | None:
-    """The constant that stacks literals of one shape, or None where their base types differ."""
+    """The constant that stacks literals of one shape, or None where their dtypes differ."""
     known = {c.type.dtype for c in elements if c.type is not None}
     shapes = {c.value.shape for c in elements}
     if len(known) > 1 or len(shapes) != 1 or len(next(iter(shapes))) >= MOST_AXES:

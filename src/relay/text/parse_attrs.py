@@ -1,4 +1,4 @@
-"""Attribute values: numbers, strings, truth values, `None`, base types; lists, tuples and dicts of them."""
+"""Attribute values: numbers, strings, truth values, `None`, dtypes; lists, tuples and dicts of them."""
 
 from typing import Any
 

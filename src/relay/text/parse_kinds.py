@@ -11,7 +11,7 @@ KIND_WORDS = {
     Kind.Type: "a type",
     Kind.Shape: "a shape",
     Kind.Dim: "a dimension",
-    Kind.BaseType: "a base type",
+    Kind.BaseType: "a dtype",
     Kind.Constraint: "a relation",
     Kind.AdtHandle: "the name of a data type",
 }

@@ -49,7 +49,7 @@ class Literals(Expressions):
         if shape is None or dtype is None:
             self.fault(
                 "constant-form",
-                f"the constant has no {'shape' if shape is None else 'base type'}",
+                f"the constant has no {'shape' if shape is None else 'dtype'}",
                 start,
                 to=end,
                 hint=FORM,
@@ -75,10 +75,10 @@ class Literals(Expressions):
         return tuple(shape)
 
     def _dtype(self) -> str | TypeVar:
-        """A base type, a type parameter that stands for one, or `_` for one that is to be found."""
+        """A dtype, a type parameter that stands for one, or `_` for one that is to be found."""
         i = self.i
         if self.kinds[i] not in ("NAME", "STRING"):
-            self.expected("a base type", hint=FORM)
+            self.expected("a dtype", hint=FORM)
         self.i = i + 1
         name = self.string(i) if self.kinds[i] == "STRING" else self.texts[i]
         var = self.type_var(name)
@@ -86,7 +86,7 @@ class Literals(Expressions):
             return self.of_kind(var, var.kind, Kind.BaseType, i)
         found = name if name == "_" else canonical(name)
         if found is None:
-            self.fault("unknown-type", f"`{name}` is not a base type", i, hint=FORM)
+            self.fault("unknown-type", f"`{name}` is not a dtype", i, hint=FORM)
         return found
 
     def _nest(self, data: "Data", depth: int) -> Rule:
@@ -225,10 +225,10 @@ class Literals(Expressions):
         if not elements:
             self.fault(
                 "empty-literal",
-                "an empty tensor literal has no base type",
+                "an empty tensor literal has no dtype",
                 opener,
                 to=end,
-                hint="write Constant([], (0,), float32) with its shape and base type",
+                hint="write Constant([], (0,), float32) with its shape and dtype",
             )
         if is_literal:
             for e in elements:

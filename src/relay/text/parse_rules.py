@@ -37,7 +37,7 @@ class Rules(Names):
     # --- rules ----------------------------------------------------------------------------------------------
 
     def type_(self, kind: Kind | None = Kind.Type) -> Any:
-        """A type, shape, dimension or base type."""
+        """A type, shape, dimension or dtype."""
         raise _missing()
 
     def rule_type(self, kind: Kind | None) -> Rule:

@@ -282,7 +282,7 @@ class Types(Relations):
             ):
                 self.fault("kind-mismatch", "a tensor has one shape", i)
             if kind is Kind.BaseType and base is not None:
-                self.fault("kind-mismatch", "a tensor has one base type", i)
+                self.fault("kind-mismatch", "a tensor has one dtype", i)
             value = yield self.rule_type(kind)
             if kind is Kind.Shape:
                 shape = value
@@ -296,7 +296,7 @@ class Types(Relations):
             self.i += 1
         end = self.take_angle(opener) if angle else self.take(closer, opener=opener)
         if (shape is None and not dims) or base is None:
-            missing = "base type" if base is None else "shape"
+            missing = "dtype" if base is None else "shape"
             self.fault(
                 "type-arity",
                 f"the tensor type has no {missing}",
@@ -318,7 +318,7 @@ class Types(Relations):
             if var.kind not in (Kind.Shape, Kind.Dim, Kind.BaseType):
                 self.fault(
                     "kind-mismatch",
-                    f"expected a shape or a base type, found {KIND_WORDS[var.kind]}",
+                    f"expected a shape or a dtype, found {KIND_WORDS[var.kind]}",
                     i,
                     hint=f"declare it as `{name}: Shape` or `{name}: BaseType`",
                 )

@@ -38,7 +38,7 @@ from relay.text.json_write import Writer
 from relay.text.printer import module_text
 
 Array = tuple[str, tuple[int, ...], bytes]
-"""The base type, shape and data of a constant."""
+"""The dtype, shape and data of a constant."""
 _SOURCES: dict[str, Any] = {"text": Source, "python": PythonSource, "lines": LineSource}
 _set = object.__setattr__
 

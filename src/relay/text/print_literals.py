@@ -31,7 +31,7 @@ _INFINITE = (float("inf"), float("-inf"))
 
 
 def scalar_text(value: Any, dtype: str) -> str:
-    """An element with the suffix of its base type: `1i32`, `1.5f`, `True`, `"text"`."""
+    """An element with the suffix of its dtype: `1i32`, `1.5f`, `True`, `"text"`."""
     if dtype == "bool":
         return "True" if value else "False"
     if dtype == "string":
@@ -105,7 +105,7 @@ def constant_text(
 
 
 def _open_constant(value: NDArray[Any], t: TensorType | None, type_text: Callable[[Any], str]) -> str:
-    """A literal whose base type is open; or a type parameter, as in `Constant(1, (), bt)`."""
+    """A literal whose dtype is open; or a type parameter, as in `Constant(1, (), bt)`."""
     dtype = "_" if t is None else type_text(t.dtype)
     if value.size == 0:
         return f"Constant({'0.0' if value.dtype.kind == 'f' else '0'}, {type_text(value.shape)}, {dtype})"

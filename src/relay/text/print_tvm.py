@@ -40,7 +40,7 @@ from relay.text.tvm_words import TvmTypes, attribute_text, cannot, plain_name, t
 MAX_WRITTEN_ELEMENTS = 1 << 28
 """Elements of the largest tensor that is written out in full."""
 _SUFFIXED = frozenset({"int32", "int64", "float32", "float64", "bool"})
-"""Base types whose scalars stand in the text; others are tensors of rank 0 in the metadata."""
+"""Dtypes whose scalars stand in the text; others are tensors of rank 0 in the metadata."""
 
 
 class TvmPrinter(Printer):
@@ -99,7 +99,7 @@ class TvmPrinter(Printer):
     def constant(self, e: Constant) -> str:
         t = constant_type(e)
         if t is None or not isinstance(t.dtype, str):
-            cannot("a literal whose base type is open", e.span, "infer types first")
+            cannot("a literal whose dtype is open", e.span, "infer types first")
         if t.dtype == "string":
             cannot("a text as a value", e.span)
         self.types(t)

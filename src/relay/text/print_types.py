@@ -91,7 +91,7 @@ class TypeText:
     # --- types ----------------------------------------------------------------------------------------------
 
     def __call__(self, t: Any) -> str:
-        """A type, shape, dimension or base type as text."""
+        """A type, shape, dimension or dtype as text."""
         if isinstance(t, str):
             return t
         if not isinstance(t, Type):

@@ -9,7 +9,7 @@ printing that again gives the same text:
   node that is used once reads back as the same graph.  So even 100,000 nested calls print flat.
 - A variable keeps its name unless it would capture a reference to another one of that name; then it gets a
   suffix.
-- Solved numbers print with the suffix of their base type, open literals without.
+- Solved numbers print with the suffix of their dtype, open literals without.
 - Constants of up to 64 elements, and filled ones, print in place; larger ones as `meta[relay.Constant][i]`,
   with their data in a `#[metadata]` section at the end.  `show_meta_data=False` leaves that section out: the
   text is then short, and does not read back.

@@ -66,7 +66,7 @@ class TvmTypes(TypeText):
                 plain_name(t.name_hint, "the data type", None, names.type_name)
             case TensorType():
                 if str(t.dtype).startswith(("float8", "float4", "string")):
-                    cannot(f"the base type {t.dtype}")
+                    cannot(f"the dtype {t.dtype}")
             case _:
                 pass
         return super()._leaf(t)

@@ -1,6 +1,6 @@
 """Saved programs: `.relay` text, and a `.safetensors` file beside it for the large constants.
 
-The text refers to tensor `i` of that file as `meta[relay.Constant][i]`.  Base types that safetensors does not
+The text refers to tensor `i` of that file as `meta[relay.Constant][i]`.  Dtypes that safetensors does not
 have are stored as bytes, and the file's own metadata says what they are.  Both files are replaced together or
 not at all.
 """
@@ -34,7 +34,7 @@ KNOWN = frozenset(
         *[f"{sign}int{b}" for sign in ("", "u") for b in (8, 16, 32, 64)],
     }
 )
-"""The base types that a weights file holds as such; elements of others are stored as bytes."""
+"""The dtypes that a weights file holds as such; elements of others are stored as bytes."""
 _JSON = re.compile(r'\s*\{\s*"(?:root|nodes|b64ndarrays|attrs)"\s*:')
 
 
@@ -183,7 +183,7 @@ def _metadata(data: bytes) -> dict[str, Any]:
 
 
 def _dtypes(said: Mapping[str, Any]) -> list[str]:
-    """The base types of all constants, in order; empty if that cannot be read."""
+    """The dtypes of all constants, in order; empty if that cannot be read."""
     try:
         found: Any = json.loads(said.get("dtypes", "[]"))
         return [dtype for dtype in found if canonical(dtype) == dtype]

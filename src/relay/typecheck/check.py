@@ -120,7 +120,7 @@ class _Checker:
                 for v in (v for c in e.clauses for v in pattern_vars(c.lhs)):
                     self.written(v.type_annotation, v, f"`%{v.name}`")
             case Constant(type=None):
-                self.error("not-annotated", "the base type of this literal is not decided", e)
+                self.error("not-annotated", "the dtype of this literal is not decided", e)
             case GlobalVar() if e not in self.mod.functions:
                 self.error("unknown-global", f"the module has no `@{e.name}`", e)
             case _:
@@ -140,7 +140,7 @@ class _Checker:
             )
 
     def declare(self, fn: Function) -> None:
-        """Remember which base types the constraints of a function allow its parameters."""
+        """Remember which dtypes the constraints of a function allow its parameters."""
         for c in fn.constraints:
             members = class_members(c.name, c.attrs)
             if members is not None and c.args is not None and isinstance(c.args[0], TypeVar):

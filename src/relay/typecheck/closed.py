@@ -18,7 +18,7 @@ from relay.typecheck.unknown import Mismatch, Unknown, zonk
 
 
 class Closed(Solver):
-    """A solver for closed types.  Which base types a type parameter may be is not its business."""
+    """A solver for closed types.  Which dtypes a type parameter may be is not its business."""
 
     def __init__(self, givens: Givens = None) -> None:
         """`givens` are constraints that hold."""

@@ -77,7 +77,7 @@ def _why_var(inf: "Inference", v: Var, queue: list[Expr]) -> list[Note]:
 
 
 def _causes(raw: Any) -> list[Expr]:
-    """The expressions that bound the unknowns at the head of a type, its base type and its shape."""
+    """The expressions that bound the unknowns at the head of a type, its dtype and its shape."""
     found: list[Expr] = []
     stack, steps = [raw], 0
     while stack and steps < 50:

@@ -89,7 +89,7 @@ def generalise(inf: "Inference", signatures: Sequence[Signature], marks: tuple[i
 
 
 def default_literals(inf: "Inference", signatures: Sequence[Signature], mark: int) -> None:
-    """A literal's base type is generalised only if it is that of a parameter; otherwise it is decided now."""
+    """A literal's dtype is generalised only if it is that of a parameter; otherwise it is decided now."""
     mine = inf.literals[mark:]
     del inf.literals[mark:]
     while mine:
@@ -219,7 +219,7 @@ def _quantify(inf: "Inference", sig: Signature, own: list[Goal], level: int) -> 
             "too-many-constraints",
             f"the most general type has {len(sig.needs)} constraints, and the limit is {MOST_CONSTRAINTS}",
             sig.function,
-            hint="annotate the parameters, so that shapes and base types are known",
+            hint="annotate the parameters, so that shapes and dtypes are known",
         )
         sig.needs = sig.needs[:MOST_CONSTRAINTS]
 
@@ -277,7 +277,7 @@ def _missing(inf: "Inference", sig: Signature, g: Goal) -> None:
             "missing-constraint",
             f"this needs `{text}`, which the signature does not declare",
             g.call,
-            hint=f"add `where {text}`, or give the base type",
+            hint=f"add `where {text}`, or give the dtype",
         )
         return
     inf.diagnose(
@@ -289,7 +289,7 @@ def _missing(inf: "Inference", sig: Signature, g: Goal) -> None:
 
 
 def leftovers(inf: "Inference", own: list[Goal]) -> None:
-    """Goals about nothing in the signature: base types get their default, the rest is ambiguous."""
+    """Goals about nothing in the signature: dtypes get their default, the rest is ambiguous."""
     left = [g for g in own if not g.done]
     if not left:
         return

@@ -117,7 +117,7 @@ class OperatorGoal(Goal):
             t.scalars(self.types, wait)
 
     def _bound_dtypes(self, t: "Solver") -> None:
-        """A family's relation does not say which base types its operator is for: demand that separately."""
+        """A family's relation does not say which dtypes its operator is for: demand that separately."""
         for a in self.types[:-1]:
             if type(head(a)) is TensorType:
                 self.op.check_dtype(t, a)
@@ -143,7 +143,7 @@ class DeferredGoal(Goal):
 
 
 class ClassGoal(Goal):
-    """A type parameter of kind `BaseType` that is to be one of some base types."""
+    """A type parameter of kind `BaseType` that is to be one of some dtypes."""
 
     __slots__ = ("allowed",)
     outputs = 0

@@ -27,7 +27,7 @@ _NAMES = {
     Kind.Type: "a type",
     Kind.Shape: "a shape",
     Kind.Dim: "a dimension",
-    Kind.BaseType: "a base type",
+    Kind.BaseType: "a dtype",
     Kind.Constraint: "a constraint",
     Kind.AdtHandle: "the bare name of a data type",
 }

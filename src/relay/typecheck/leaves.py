@@ -34,7 +34,7 @@ def unbound(inf: "Inference", v: Var) -> Any:
 
 
 def constant(inf: "Inference", c: Constant) -> Any:
-    """The type of a constant; that of an open literal has an unknown base type."""
+    """The type of a constant; that of an open literal has an unknown dtype."""
     t = c.type
     if t is not None:
         if type(t.dtype) is TypeVar:
@@ -92,7 +92,7 @@ def operator_call(inf: "Inference", e: Call, args: tuple[Any, ...]) -> Any:
 
 
 def _same_dtype(inf: "Inference", args: tuple[Any, ...], e: Call) -> tuple[Any, ...]:
-    """Operands of one base type, that of the known one; then the memo often knows the rest."""
+    """Operands of one dtype, that of the known one; then the memo often knows the rest."""
     x, y = args
     if (x.flags | y.flags) & HAS_INCOMPLETE and type(x) is TensorType and type(y) is TensorType:
         known, literal = (x, y) if isinstance(x.dtype, str) else (y, x)

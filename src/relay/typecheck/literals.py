@@ -14,14 +14,14 @@ CLASS_NAMES = {**{name: allowed for allowed, name in _CLASSES.items()}}
 
 
 def class_named(allowed: frozenset[str]) -> tuple[str, tuple[tuple[str, Any], ...]]:
-    """The built-in relation that says a base type is one of `allowed`, with its attributes."""
+    """The built-in relation that says a dtype is one of `allowed`, with its attributes."""
     if allowed in _CLASSES:
         return _CLASSES[allowed], ()
     return "BaseTypeIn", (("allowed", tuple([d for d in BASE_TYPES if d in allowed])),)
 
 
 def class_members(name: str, attrs: Any) -> frozenset[str] | None:
-    """The base types of a built-in class relation; None for other relations."""
+    """The dtypes of a built-in class relation; None for other relations."""
     if name == "BaseTypeIn":
         return frozenset(dict(attrs).get("allowed", ()))
     return CLASS_NAMES.get(name)
@@ -33,12 +33,12 @@ def is_integral(c: Constant) -> bool:
 
 
 def literal_class(c: Constant) -> frozenset[str]:
-    """The base types an open literal may become."""
+    """The dtypes an open literal may become."""
     return NUMBERS if is_integral(c) else FLOATING
 
 
 def default(allowed: frozenset[str] | None, literals: list[Constant]) -> str:
-    """The base type of an unknown that nothing decides: int32 or float32 where they are allowed and fit."""
+    """The dtype of an unknown that nothing decides: int32 or float32 where they are allowed and fit."""
     usual = (
         ["int32", "int64", "uint64", "float32"]
         if literals and all(map(is_integral, literals))
@@ -50,7 +50,7 @@ def default(allowed: frozenset[str] | None, literals: list[Constant]) -> str:
 
 
 def fits(c: Constant, dtype: str) -> bool:
-    """Whether the value of an open literal is in the range of a base type."""
+    """Whether the value of an open literal is in the range of a dtype."""
     if c.value.size == 0:
         return True
     if is_integer(dtype):
@@ -67,5 +67,5 @@ def fits(c: Constant, dtype: str) -> bool:
 
 
 def converted(c: Constant, dtype: str) -> Any:
-    """The value of an open literal in a base type."""
+    """The value of an open literal in a dtype."""
     return c.value.astype(to_numpy(dtype))

@@ -22,7 +22,7 @@ class Fault(Exception):  # noqa: N818
 
 
 def show(t: Term | None) -> str:
-    """A type, shape, dimension or base type as text, cut where it is very long."""
+    """A type, shape, dimension or dtype as text, cut where it is very long."""
     t = zonk(t)
     if isinstance(t, tuple):
         dims: tuple[Any, ...] = t
@@ -105,7 +105,7 @@ def _difference(m: Mismatch, expected: str, found: str) -> str:
         case "rank-mismatch" if isinstance(m.a, tuple) and isinstance(m.b, tuple):
             return f"rank {len(m.a)} is not rank {len(m.b)}"
         case "dtype-mismatch":
-            return f"the base types are {a} and {b}"
+            return f"the dtypes are {a} and {b}"
         case "shape-mismatch":
             return f"the sizes are {a} and {b}" if kind_of(m.a) is Kind.Dim else f"the shapes are {a} and {b}"
         case _:
@@ -117,14 +117,14 @@ def _hint(m: Mismatch, expected: Term, found: Term) -> str:
     if m.code == "dtype-mismatch" and not {type(head(expected)), type(head(found))} - _CASTABLE:
         wanted = _part(m.a)
         to = wanted if wanted in BASE_TYPES else "float32"
-        return f"base types are never promoted; convert with `cast(…, {to})`"
+        return f"dtypes are never promoted; convert with `cast(…, {to})`"
     if isinstance(m.a, DimExpr | DimCall) or isinstance(m.b, DimExpr | DimCall):
         return "a size that is known only at run time is written `?`"
     return ""
 
 
 def _literal_kind(m: Mismatch, subject: str) -> Fault:
-    """A number where a base type is required that it cannot be: one, or one of several."""
+    """A number where a dtype is required that it cannot be: one, or one of several."""
     if isinstance(m.a, frozenset):
         can_be, hint = m.a, allowed(m.b)
         wanted = "bool" if m.b == frozenset({"bool"}) else ""
@@ -151,12 +151,12 @@ _NO_NUMBER = {
 
 
 def allowed(names: Term | frozenset[str]) -> str:
-    """Which base types a class has, as a hint."""
+    """Which dtypes a class has, as a hint."""
     return f"allowed are {listed(names)}" if isinstance(names, frozenset) else ""
 
 
 def listed(names: Collection[str]) -> str:
-    """Base types in their usual order."""
+    """Dtypes in their usual order."""
     return ", ".join([d for d in BASE_TYPES if d in names])
 
 

@@ -1,4 +1,4 @@
-"""Unification of types, shapes, dimensions and base types.  Nothing here recurses."""
+"""Unification of types, shapes, dimensions and dtypes.  Nothing here recurses."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -148,10 +148,10 @@ class Unifier:
             else:
                 stack += inside(u)
 
-    # --- classes of base types ----------------------------------------------------------------------------
+    # --- classes of dtypes ----------------------------------------------------------------------------
 
     def restrict(self, t: Any, allowed: frozenset[str]) -> None:
-        """Demand that base type `t` is one of `allowed`."""
+        """Demand that dtype `t` is one of `allowed`."""
         t = head(t)
         if type(t) is not Unknown:
             self.check_class(t, allowed)
@@ -165,7 +165,7 @@ class Unifier:
             self.bind(t, next(iter(both)))
 
     def check_class(self, t: Any, allowed: frozenset[str], is_literal: bool = False) -> None:
-        """Demand that known base type `t` is one of `allowed`; on a type parameter that is a constraint."""
+        """Demand that known dtype `t` is one of `allowed`; on a type parameter that is a constraint."""
         if isinstance(t, str):
             if t not in allowed:
                 raise Mismatch("literal-kind" if is_literal else "dtype-not-supported", t, allowed)

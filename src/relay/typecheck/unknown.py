@@ -21,14 +21,14 @@ from relay.ir.type import (
 from relay.ir.type_base import HAS_ERROR
 
 Term: TypeAlias = Type | tuple[Any, ...] | int | str
-"""What an unknown may stand for: a type, shape, dimension or base type; and several of them as a tuple."""
+"""What an unknown may stand for: a type, shape, dimension or dtype; and several of them as a tuple."""
 
 
 class Unknown(IncompleteType):
     """An unknown of some kind.
 
     `bound` is what it stands for (None while nothing is known), `level` the depth of generalisable bindings
-    it belongs to, `allowed` the base types it may become, `waiting` the goals to try again when it is bound,
+    it belongs to, `allowed` the dtypes it may become, `waiting` the goals to try again when it is bound,
     `why` the expression that bound it.
     """
 
@@ -69,7 +69,7 @@ ERROR = ErrorType()
 class Mismatch(Exception):  # noqa: N818
     """Two types that cannot be the same.
 
-    `a` and `b` are the innermost parts that differ; a class of base types may be one of them.
+    `a` and `b` are the innermost parts that differ; a class of dtypes may be one of them.
     """
 
     def __init__(self, code: str, a: Term | frozenset[str], b: Term | frozenset[str]) -> None:
@@ -90,7 +90,7 @@ def head(t: Any) -> Any:
 
 
 def has_unknown(t: Term) -> bool:
-    """Whether an inference variable, bound or not, occurs in a type, shape, dimension or base type."""
+    """Whether an inference variable, bound or not, occurs in a type, shape, dimension or dtype."""
     if isinstance(t, Type):
         return bool(t.flags & HAS_INCOMPLETE)
     return isinstance(t, tuple) and any(isinstance(d, Type) and d.flags & HAS_INCOMPLETE for d in t)
@@ -185,7 +185,7 @@ def _leaves(root: Term, mask: int) -> Iterator[Type]:
 
 
 def kind_of(t: Term) -> Kind:
-    """The kind of a type, shape, dimension or base type."""
+    """The kind of a type, shape, dimension or dtype."""
     if isinstance(t, Type):
         return t.kind
     return Kind.Shape if type(t) is tuple else Kind.BaseType if isinstance(t, str) else Kind.Dim

@@ -183,7 +183,7 @@ def _library_for(t: Any, importer: Importer) -> None:
 
 
 def _as_declared(x: Any, i: Any, importer: Importer) -> np.ndarray[Any, Any]:
-    """A value given for an input, in its base type."""
+    """A value given for an input, in its dtype."""
     from relay.frontend.onnx.tensors import dtype_of
     from relay.ir.dtype import to_numpy
 

@@ -66,7 +66,7 @@ def reciprocal(node: Node, x: Value) -> Value:
 
 @converts("Pow")
 def power(node: Node, x: Value, y: Value) -> Value:
-    """`x ** y`, in the base type of `x`."""
+    """`x ** y`, in the dtype of `x`."""
     y = spread(node, x, y)
     if x.dtype == y.dtype:
         return call("power", x, y)

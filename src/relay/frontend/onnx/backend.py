@@ -125,7 +125,7 @@ def from_relay(x: Any) -> Any:
 
 
 def typed(x: Any, output: Any) -> Any:
-    """A result in the base type of its output: machine code gives scalars as numbers of Python."""
+    """A result in the dtype of its output: machine code gives scalars as numbers of Python."""
     kind = output.type.tensor_type.elem_type
     if getattr(x, "shape", None) != () or kind in (0, FLOAT8E8M0, TensorProto.STRING):
         return x

@@ -22,7 +22,7 @@ class Items(Value):
     __slots__ = ("dtype_hint", "items", "mod")
 
     def __init__(self, mod: IRModule, items: Sequence[Value], dtype_hint: str = "float32") -> None:
-        """`dtype_hint` is the base type of the elements, should there be none."""
+        """`dtype_hint` is the dtype of the elements, should there be none."""
         mod.import_from_std("list")
         self.mod = mod
         self.items = list(items)
@@ -30,7 +30,7 @@ class Items(Value):
         super().__init__(None, self.list_type(), sources=union(items))
 
     def list_type(self) -> Type:
-        """The type of the list; elements of several ranks or base types are a tuple."""
+        """The type of the list; elements of several ranks or dtypes are a tuple."""
         types = [without_sizes(v.type) for v in self.items] or [TensorType((ANY,), self.dtype_hint)]
         if any(t != types[0] for t in types):
             return TupleType([v.type for v in self.items])

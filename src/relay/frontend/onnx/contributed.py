@@ -18,7 +18,7 @@ def number(x: Value, scale: Value, zero: Value | None) -> Value:
 
 
 def quantised(x: Value, scale: Value, zero: Value | None, dtype: str) -> Value:
-    """Numbers in a quantised base type."""
+    """Numbers in a quantised dtype."""
     to = dtype if zero is None else zero.dtype
     return call("qnn.quantize", x, scale, zero if zero is not None else constant(0, to), out_dtype=to)
 

@@ -38,7 +38,7 @@ def axis_and_block(node: Node, x: Value) -> tuple[int, int]:
 
 @converts("QuantizeLinear")
 def quantize_linear(node: Node, x: Value, scale: Value, zero: Value | None = None) -> Value:
-    """`x / scale + zero`, rounded to even and kept in the range of the base type."""
+    """`x / scale + zero`, rounded to even and kept in the range of the dtype."""
     to = dtype_of(node.int("output_dtype", 0) or 2) if zero is None else zero.dtype
     axis, block = axis_and_block(node, x)
     precision = node.int("precision", 0)

@@ -1,4 +1,4 @@
-"""Scales of 8 bits (`float8e8m0`): exponents alone, carried as bytes, since no base type holds them."""
+"""Scales of 8 bits (`float8e8m0`): exponents alone, carried as bytes, since no dtype holds them."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Shapes: asking for them, changing them, and base types."""
+"""Shapes: asking for them, changing them, and dtypes."""
 
 from math import prod
 from typing import Any
@@ -122,7 +122,7 @@ def tile_along(node: Node, x: Value, count: Value, axis: Value) -> Value:
 
 @converts("Cast")
 def convert_cast(node: Node, x: Value) -> Value:
-    """Another base type."""
+    """Another dtype."""
     given = node.attributes["to"]
     if given.i == FLOAT8E8M0:
         return to_scales(node, x)
@@ -132,14 +132,14 @@ def convert_cast(node: Node, x: Value) -> Value:
 
 @converts("CastLike")
 def cast_like(node: Node, x: Value, like: Value) -> Value:
-    """The base type of another tensor."""
+    """The dtype of another tensor."""
     if isinstance(like, Scales):
         return to_scales(node, x)
     return cast_to(node, x, like.dtype)
 
 
 def cast_to(node: Node, x: Value, to: str) -> Value:
-    """Another base type; what is too large for a float of 8 bits becomes the greatest one (`saturate`)."""
+    """Another dtype; what is too large for a float of 8 bits becomes the greatest one (`saturate`)."""
     if isinstance(x, Scales):
         return from_scales(x, to)
     if "string" in (x.dtype, to) and x.dtype != to:
@@ -166,7 +166,7 @@ def to_float8(x: Value, to: str, saturate: bool) -> Value:
 
 @converts("BitCast")
 def bit_cast(node: Node, x: Value) -> Value:
-    """The same bits, as another base type of that width."""
+    """The same bits, as another dtype of that width."""
     to = dtype_of(node.int("to"))
     if "bool" in (x.dtype, to):
         return cast(x, to)

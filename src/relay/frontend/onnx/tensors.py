@@ -18,7 +18,7 @@ NAMES = {
     17: "float8_e4m3fn", 18: "float8_e4m3fnuz", 19: "float8_e5m2", 20: "float8_e5m2fnuz", 21: "uint4",
     22: "int4", 23: "float4_e2m1fn", 24: "uint8", 25: "uint2", 26: "int2",
 }  # fmt: skip
-"""Base types by their numbers in ONNX; scales (24) are bytes."""
+"""Dtypes by their numbers in ONNX; scales (24) are bytes."""
 NUMBERS = {name: number for number, name in NAMES.items() if number != 24}
 MISSING = {14: "complex64", 15: "complex128", 27: "float6e2m3", 28: "float6e3m2"}
 EXTERNAL = 1
@@ -27,13 +27,11 @@ MAX_TENSOR_BYTES = 1 << 36
 
 
 def dtype_of(number: int) -> str:
-    """The name of a base type (`onnx-type`)."""
+    """The name of a dtype (`onnx-type`)."""
     found = NAMES.get(number)
     if found is None:
         name = MISSING.get(number, f"number {number}")
-        fail(
-            "onnx-type", f"there is no base type for ONNX's {name}", hint="convert the model's tensors first"
-        )
+        fail("onnx-type", f"there is no dtype for ONNX's {name}", hint="convert the model's tensors first")
     return found
 
 

@@ -34,7 +34,7 @@ def result_of(value: Any, like: Any) -> Any:
 
 
 def tensor_of(value: Any, like: Any) -> Any:
-    """A result as a tensor of the same memory, in the base type of what PyTorch traced."""
+    """A result as a tensor of the same memory, in the dtype of what PyTorch traced."""
     torch = pytorch()
 
     array = np.asarray(value)

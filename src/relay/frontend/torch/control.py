@@ -28,7 +28,7 @@ def cond(node: Node, condition: Any, yes: Any, no: Any, given: Any = ()) -> Any:
 
 
 def typed(node: Node, values: list[Value]) -> list[Value]:
-    """Results in the base types that PyTorch traced."""
+    """Results in the dtypes that PyTorch traced."""
     from relay.frontend.support import cast
 
     return [
@@ -136,7 +136,7 @@ def carried_value(var: Var, t: Type, old: Any) -> Value:
 
 
 def in_type_of(v: Value, t: Type) -> Value:
-    """A value in the base type of a variable."""
+    """A value in the dtype of a variable."""
     from relay.frontend.support import cast
 
     return cast(as_number(v), str(t.dtype)) if isinstance(t, TensorType) else v

@@ -12,7 +12,7 @@ from relay.frontend.value import Value, call, constant
 
 
 def filled(node: Node, sizes: list[Any], value: Any) -> Value:
-    """A tensor of one number, in the base type of the result."""
+    """A tensor of one number, in the dtype of the result."""
     one = cast(value, node.dtype) if isinstance(value, Value) else constant(value, node.dtype)
     if all(isinstance(s, int) for s in sizes):
         return call("full", one, shape=tuple(sizes)) if sizes else one
@@ -137,8 +137,8 @@ def eye(node: Node, rows: int, columns: int | None = None) -> Value:
 
 @converts("aten.complex", "aten.polar", "aten.view_as_complex")
 def complex_numbers(node: Node, *_: Any) -> Value:
-    """Complex numbers have no base type."""
+    """Complex numbers have no dtype."""
     return node.fail(
-        "there is no base type for complex numbers",
+        "there is no dtype for complex numbers",
         hint="compute with real and imaginary parts as two tensors",
     )

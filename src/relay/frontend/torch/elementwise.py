@@ -1,4 +1,4 @@
-"""Functions of one element: mathematics, activations, base types."""
+"""Functions of one element: mathematics, activations, dtypes."""
 
 from collections.abc import Callable
 from typing import Any
@@ -250,7 +250,7 @@ def nan_to_num(
     return call("where", call("equal", found, -np.inf), constant(low, x.dtype), found)
 
 
-# --- base types, and nothing --------------------------------------------------------------------------------
+# --- dtypes, and nothing --------------------------------------------------------------------------------
 
 
 @converts(
@@ -259,7 +259,7 @@ def nan_to_num(
     "prims.convert_element_type", "aten.detach_", "aten.resolve_conj", "aten.resolve_neg",
 )  # fmt: skip
 def converted(node: Node, x: Value, *_: Any) -> Value:
-    """The same elements, in the base type of the result."""
+    """The same elements, in the dtype of the result."""
     return cast(x, node.dtype)
 
 
@@ -287,5 +287,5 @@ def rrelu(node: Node, x: Value, low: float = 0.125, high: float = 1 / 3, trainin
 
 @converts("aten.view.dtype")
 def view_dtype(node: Node, x: Value, dtype: Any) -> Value:
-    """The same bits as another base type of that width."""
+    """The same bits as another dtype of that width."""
     return call("reinterpret", x, dtype=dtype_of(dtype))

@@ -107,7 +107,7 @@ class Scope:
         return [self.bound(f"{fx.name}_{i}", v, t) for i, (v, t) in pairs]
 
     def bound(self, name: str, value: Any, traced: Any) -> Any:
-        """A result as a variable, of the base type and the sizes that PyTorch traced."""
+        """A result as a variable, of the dtype and the sizes that PyTorch traced."""
         if not isinstance(value, Value):
             return value
         sized: TensorType | None = None

@@ -54,7 +54,7 @@ class Node:
 
     @property
     def dtype(self) -> str:
-        """The base type of its (first) result."""
+        """The dtype of its (first) result."""
         return dtype_of(self.result().dtype)
 
     @property

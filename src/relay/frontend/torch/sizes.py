@@ -54,7 +54,7 @@ def sym_is_contiguous(node: Node, x: Value, *_: Any) -> bool:
 
 
 def promoted_sizes(*xs: Any) -> tuple[Value, ...]:
-    """Operands in the base type of numbers: whole, or floats if one is."""
+    """Operands in the dtype of numbers: whole, or floats if one is."""
     floats = any(x.is_float if isinstance(x, Value) else isinstance(x, float) for x in xs)
     dtype = SYM_FLOAT_DTYPE if floats else "int64"
     return tuple([cast(x, dtype) if isinstance(x, Value) else constant(x, dtype) for x in xs])

@@ -11,7 +11,7 @@ from relay.ir.type import ANY, Dim
 
 
 def finfo(dtype: str) -> Any:
-    """The limits of a base type of floats."""
+    """The limits of a dtype of floats."""
     import ml_dtypes
 
     library: Any = ml_dtypes
@@ -19,17 +19,17 @@ def finfo(dtype: str) -> Any:
 
 
 def as_float(node: Any, x: Value) -> Value:
-    """`x` in the base type of the node's result, where that is another one: floats of integers."""
+    """`x` in the dtype of the node's result, where that is another one: floats of integers."""
     return cast(x, node.dtype)
 
 
 def operands(*xs: Any) -> tuple[Value, ...]:
-    """Operands of arithmetic in the base type that PyTorch promotes them to."""
+    """Operands of arithmetic in the dtype that PyTorch promotes them to."""
     return in_type(promoted(*map(kind_of, xs)), *xs)
 
 
 def in_type(dtype: str, *xs: Any) -> tuple[Value, ...]:
-    """Values and numbers in a base type."""
+    """Values and numbers in a dtype."""
     return tuple([cast(x, dtype) if isinstance(x, Value) else constant(x, dtype) for x in xs])
 
 

@@ -1,4 +1,4 @@
-"""Sizes and base types of PyTorch as those of Relay."""
+"""Sizes and dtypes of PyTorch as those of Relay."""
 
 from functools import cache
 from typing import Any
@@ -16,12 +16,12 @@ INT64 = TensorType((), "int64")
 
 
 def dtype_of(torch_dtype: Any) -> str:
-    """The base type of that name (`torch-type`)."""
+    """The dtype of that name (`torch-type`)."""
     name = str(torch_dtype).removeprefix("torch.")
     if canonical(name) is None or name.startswith("complex"):
         fail(
             "torch-type",
-            f"there is no base type for PyTorch's {name}",
+            f"there is no dtype for PyTorch's {name}",
             hint="complex numbers are pairs in a last axis of 2: torch.view_as_real",
         )
     return name
@@ -148,7 +148,7 @@ def folded(op: str, args: list[Dim]) -> Dim:
 
 @cache
 def promoted(*kinds: str) -> str:
-    """The base type of arithmetic on operands: `float32`, `float32()` of rank 0, `int`, `float`, `bool`."""
+    """The dtype of arithmetic on operands: `float32`, `float32()` of rank 0, `int`, `float`, `bool`."""
     torch = pytorch()
 
     operands: list[Any] = []

@@ -166,7 +166,7 @@ class GridSample(Composite):
         n = {"NCW": 1, "NCHW": 2, "NCDHW": 3}.get(self.layout)
         if n is None:
             attribute_fault(t, "layout", self.layout, "it is NCHW or NCDHW")
-        t.equal(t.dtype(grid), t.dtype(data), why="data and grid have one base type")
+        t.equal(t.dtype(grid), t.dtype(data), why="data and grid have one dtype")
         shape, places = t.shape(data, n + 2, "the data"), t.shape(grid, n + 2, "the grid")
         t.equal(places[0], shape[0], why="there is a grid for each image")
         t.equal(places[1], n, why="a place has a coordinate for each spatial axis")
@@ -301,7 +301,7 @@ class Dilation2D(Composite):
     )  # fmt: skip
 
     def infer(self, t: Typing, data: Type, weight: Type) -> Type:
-        t.equal(t.dtype(weight), t.dtype(data), why="data and weight have one base type")
+        t.equal(t.dtype(weight), t.dtype(data), why="data and weight have one dtype")
         order = permutation(t, self.data_layout, "NCHW", self.name, "data_layout")
         kernel = permutation(t, self.kernel_layout, "IHW", self.name, "kernel_layout")
         shape, window = list(t.shape(data, 4, "the data")), t.shape(weight, 3, "the weight")

@@ -139,7 +139,7 @@ class Convolved:
 
 
 def together(a: Part, b: Part) -> tuple[DType, list[Expr]]:
-    """Two of the tensors in one base type."""
+    """Two of the tensors in one dtype."""
     return meeting(a.value, b.value, dtypes=(a.dtype, b.dtype))
 
 

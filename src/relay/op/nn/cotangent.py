@@ -1,4 +1,4 @@
-"""What the derivative rules of contractions and windows share: base types that meet, and types that fit."""
+"""What the derivative rules of contractions and windows share: dtypes that meet, and types that fit."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -10,7 +10,7 @@ from relay.op.numeric import apply
 
 
 def meeting(*xs: Expr, dtypes: Sequence[DType] = ()) -> tuple[DType, list[Expr]]:
-    """A base type, and the factors of a product in it: the widest of theirs.
+    """A dtype, and the factors of a product in it: the widest of theirs.
 
     They differ where a contraction gave a result wider than its operands, and now its cotangent meets one.
     """
@@ -28,7 +28,7 @@ def meeting(*xs: Expr, dtypes: Sequence[DType] = ()) -> tuple[DType, list[Expr]]
 
 
 def into(dtype: DType, wanted: DType) -> dict[str, Any]:
-    """The attribute of a product of tensors of base type `dtype` that gives one of base type `wanted`."""
+    """The attribute of a product of tensors of dtype `dtype` that gives one of dtype `wanted`."""
     return {} if wanted == dtype else {"out_dtype": wanted}
 
 

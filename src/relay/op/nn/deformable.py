@@ -52,7 +52,7 @@ class DeformableConv2D(Composite):
         return {name: v for name, v in self.attributes().items() if name != "deformable_groups"}
 
     def infer(self, t: Typing, data: Type, offset: Type, weight: Type, mask: Type | None = None) -> Type:
-        t.equal(t.dtype(offset), t.dtype(data), why="data and offsets have one base type")
+        t.equal(t.dtype(offset), t.dtype(data), why="data and offsets have one dtype")
         found = instance("nn.conv2d", self.inner()).infer(t, data, weight)
         kernel = t.shape(weight, 4, "the weight")
         taps = [t.static(t.settled(kernel[self.kernel_layout.index(letter)])) for letter in "HW"]
@@ -67,7 +67,7 @@ class DeformableConv2D(Composite):
 
         t.equal(t.shape(offset, 4, "the offsets"), with_channels(2 * count), why="each tap has two offsets")
         if mask is not None:
-            t.equal(t.dtype(mask), t.dtype(data), why="data and mask have one base type")
+            t.equal(t.dtype(mask), t.dtype(data), why="data and mask have one dtype")
             t.equal(t.shape(mask, 4, "the mask"), with_channels(count), why="each tap has a factor")
         return found
 

@@ -87,7 +87,7 @@ def unstacked(d: Expr, stack: Sequence[Dim], x: Expr, agreed: bool) -> Expr:
 class Dense(Kernel):
     """`data @ weight.T` for data `(..., k)` and weight `(units, k)`: `(..., units)`.
 
-    `out_dtype` is the base type of the result, wider than the operands' for integers.
+    `out_dtype` is the dtype of the result, wider than the operands' for integers.
 
     relay> nn.dense([[1.0, 2.0]], [[3.0, 4.0], [5.0, 6.0]])
     [[11.0, 17.0]]

@@ -83,13 +83,13 @@ def checked_pads(t: Typing, padding: Spatial, n: int, op: str) -> tuple[tuple[in
 
 
 def result_dtype(t: Typing, x: Type, weight: Type, out_dtype: str) -> DType:
-    """The base type of a contraction; its operands have one base type, unless integers go to a given one."""
+    """The dtype of a contraction; its operands have one dtype, unless integers go to a given one."""
     if out_dtype and is_integer(out_dtype):
         a, b = t.known_dtype(x), t.known_dtype(weight)
         if not (is_integer(a) and is_integer(b)):
-            t.equal(t.dtype(weight), t.dtype(x), why="data and weight have one base type")
+            t.equal(t.dtype(weight), t.dtype(x), why="data and weight have one dtype")
         return out_dtype
-    t.equal(t.dtype(weight), t.dtype(x), why="data and weight have one base type")
+    t.equal(t.dtype(weight), t.dtype(x), why="data and weight have one dtype")
     return out_dtype or t.dtype(x)
 
 

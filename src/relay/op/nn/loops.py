@@ -1,4 +1,4 @@
-"""What contractions have in common as loops: base types, layouts, windows of places."""
+"""What contractions have in common as loops: dtypes, layouts, windows of places."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from relay.op.nn.layout import positions
 
 
 def sum_type(*dtypes: str) -> str:
-    """The base type that products of these are added up in: `common_type` by names."""
+    """The dtype that products of these are added up in: `common_type` by names."""
     return dtype_name(numpy.result_type(*[to_numpy(accumulator_name(d)) for d in dtypes]))
 
 
@@ -23,7 +23,7 @@ def put_in(x: Sequence[Any], layout: str, wanted: str) -> list[Any]:
 
 
 def times_added(b: Loops, total: Any, x: Any, y: Any) -> Any:
-    """`total + x * y` in the base type of the total."""
+    """`total + x * y` in the dtype of the total."""
     return b.add(total, b.multiply(b.cast(x, total.dtype), b.cast(y, total.dtype)))
 
 
@@ -53,5 +53,5 @@ def seen(b: Loops, lines: Sequence[Line], taps: Sequence[Index]) -> tuple[list[I
 
 
 def reading(b: Loops, is_there: Any, x: View, index: Sequence[Index], dtype: str) -> Any:
-    """The element at an index that is there, else 0, in a base type."""
+    """The element at an index that is there, else 0, in a dtype."""
     return b.where(is_there, lambda: b.cast(x.at(index), dtype), lambda: b.const(0, dtype))

@@ -123,7 +123,7 @@ class NLLLoss(Composite):
         return narrowed(loss, dtype)
 
     def counted(self, targets: Expr, dtype: DType) -> Expr:
-        """Which targets are not `ignore_index`, which a narrow base type cannot hold."""
+        """Which targets are not `ignore_index`, which a narrow dtype cannot hold."""
         fits = dtype == "int64" or (dtype == "int32" and -(2**31) <= self.ignore_index < 2**31)
         wide = targets if fits else apply("cast", targets, dtype="int64")
         return apply("not_equal", wide, scalar(self.ignore_index, dtype if fits else "int64"))

@@ -272,5 +272,5 @@ def _regular(np: Numpy, places: Array) -> Any:
 
 
 def number_type(count: Index) -> str:
-    """A base type for the numbers of so many places."""
+    """A dtype for the numbers of so many places."""
     return "int32" if isinstance(count, int) and count < 1 << 31 else "int64"

@@ -95,7 +95,7 @@ class SparseDense(Operator):
         self, t: Typing, data: Type, weight_data: Type, weight_indices: Type, weight_indptr: Type
     ) -> Type:
         t.dtype_in(data, NUMERIC, "the data")
-        t.equal(t.dtype(weight_data), t.dtype(data), why="both operands have one base type")
+        t.equal(t.dtype(weight_data), t.dtype(data), why="both operands have one dtype")
         rows = check_matrix(t, weight_data, weight_indices, weight_indptr)
         shape = t.shape(data)
         if len(shape) < 2 or (self.sparse_lhs and len(shape) > 2):
@@ -220,7 +220,7 @@ class SparseAdd(Composite):
     def infer(
         self, t: Typing, dense_data: Type, sparse_data: Type, sparse_indices: Type, sparse_indptr: Type
     ) -> Type:
-        t.equal(t.dtype(sparse_data), t.dtype(dense_data), why="both operands have one base type")
+        t.equal(t.dtype(sparse_data), t.dtype(dense_data), why="both operands have one dtype")
         rows = check_matrix(t, sparse_data, sparse_indices, sparse_indptr)
         t.shape(sparse_data, 1, "the elements")
         t.equal(t.shape(dense_data, 2, "the dense operand")[0], rows, why="both operands have one shape")
@@ -256,7 +256,7 @@ class SparseTranspose(Composite):
 
     def infer(self, t: Typing, sparse_data: Type, sparse_indices: Type, sparse_indptr: Type) -> Type:
         check_matrix(t, sparse_data, sparse_indices, sparse_indptr)
-        t.equal(t.dtype(sparse_indptr), t.dtype(sparse_indices), why="places have one base type")
+        t.equal(t.dtype(sparse_indptr), t.dtype(sparse_indices), why="places have one dtype")
         return TupleType([sparse_data, sparse_indices, sparse_indptr])
 
     def decompose(self, types: Any, sparse_data: Expr, sparse_indices: Expr, sparse_indptr: Expr) -> Expr:
@@ -302,7 +302,7 @@ class SparseConv2D(Composite):
         return Call(Op.get("nn.sparse_conv2d"), (as_expr(dense_mat), *given), attrs)
 
     def infer(self, t: Typing, dense_mat: Type, data: Type, indices: Type, indptr: Type) -> Type:
-        t.equal(t.dtype(data), t.dtype(dense_mat), why="both operands have one base type")
+        t.equal(t.dtype(data), t.dtype(dense_mat), why="both operands have one dtype")
         shape = t.shape(dense_mat, 4, "the data")
         if self.layout not in ("NHWC", "NCHW"):
             attribute_fault(t, "layout", self.layout, "it is NHWC or NCHW")

@@ -88,7 +88,7 @@ class Pooling(Channels, Kernel):
         return to_layout(np, data, self.attributes()["layout"], self.data_axes)
 
     def closed(self, np: Numpy, x: Array, dtype: Any) -> Array:
-        """A result in the layout and base type that is wanted."""
+        """A result in the layout and dtype that is wanted."""
         a = self.attributes()
         return narrow(to_layout(np, x, self.data_axes, a["out_layout"] or a["layout"]), dtype)
 

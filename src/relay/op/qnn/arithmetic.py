@@ -31,7 +31,7 @@ SCALED = (
 
 @family
 class Pairwise(Composite):
-    """Two quantised tensors of one base type whose shapes broadcast, to a third of that base type."""
+    """Two quantised tensors of one dtype whose shapes broadcast, to a third of that dtype."""
 
     operands = SCALED
     samples = (
@@ -44,7 +44,7 @@ class Pairwise(Composite):
 
     def infer(self, t: Typing, lhs: Type, rhs: Type, *scales: Type) -> Type:
         t.dtype_in(lhs, INTEGRAL, "the operands")
-        t.equal(t.dtype(rhs), t.dtype(lhs), why="both operands have one base type")
+        t.equal(t.dtype(rhs), t.dtype(lhs), why="both operands have one dtype")
         check_scale(t, lhs, scales[0], scales[1], self.lhs_axis, "first operand")
         check_scale(t, rhs, scales[2], scales[3], self.rhs_axis, "second operand")
         check_number(t, *scales[4:])

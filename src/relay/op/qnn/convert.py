@@ -28,7 +28,7 @@ INT8 = DTypeName("int8")
 
 
 def of_kind(t: Typing, name: str, dtype: str, allowed: Collection[str]) -> None:
-    """Demand that an attribute names one of some base types."""
+    """Demand that an attribute names one of some dtypes."""
     if dtype not in allowed:
         attribute_fault(t, name, dtype, f"it is not one of {', '.join(sorted(allowed))}")
 
@@ -59,7 +59,7 @@ class Quantize(Composite):
 
     def infer(self, t: Typing, data: Type, output_scale: Type, output_zero_point: Type) -> Type:
         t.dtype_in(data, FLOATING, "the data")
-        t.equal(t.dtype(output_scale), t.dtype(data), why="data and scale have one base type")
+        t.equal(t.dtype(output_scale), t.dtype(data), why="data and scale have one dtype")
         of_kind(t, "out_dtype", self.out_dtype, INTEGRAL)
         check_scale(t, data, output_scale, output_zero_point, self.axis, "result")
         return like_data(t, data, self.out_dtype)
@@ -76,7 +76,7 @@ class Quantize(Composite):
 
 @operator("qnn.dequantize")
 class Dequantize(Composite):
-    """`(data - input_zero_point) * input_scale`, in the base type of the scale and then in `out_dtype`.
+    """`(data - input_zero_point) * input_scale`, in the dtype of the scale and then in `out_dtype`.
 
     Scale and zero point are scalars, or vectors along `axis`.
 
@@ -160,7 +160,7 @@ class Simulated(Composite):
 
     def infer(self, t: Typing, data: Type, scale: Type, zero_point: Type) -> Type:
         t.dtype_in(data, FLOATING, "the data")
-        t.equal(t.dtype(scale), t.dtype(data), why="data and scale have one base type")
+        t.equal(t.dtype(scale), t.dtype(data), why="data and scale have one dtype")
         check_scale(t, data, scale, zero_point, self.attributes()["axis"], "data")
         return t.tensor(data)
 
@@ -172,7 +172,7 @@ class Simulated(Composite):
 
 @operator("qnn.simulated_quantize")
 class SimulatedQuantize(Simulated):
-    """`qnn.quantize` to `out_dtype`, whose integers are kept as floats of the data's base type.
+    """`qnn.quantize` to `out_dtype`, whose integers are kept as floats of the data's dtype.
 
     With `out_dtype="disable"` the data is left as it is.
 

@@ -81,7 +81,7 @@ def _one(like: Term) -> Expr:
 
 
 def bounded(x: Term, dtype: str) -> Term:
-    """Numbers held within the range of a base type of integers, in that type."""
+    """Numbers held within the range of a dtype of integers, in that type."""
     low, high = integer_range(dtype)
     kept = x.of("clip", a_min=float(low), a_max=float(high))
     return kept.cast("int32").cast(dtype) if dtype in ("int2", "uint2", "int4", "uint4") else kept.cast(dtype)
@@ -107,5 +107,5 @@ def requantised(x: Term, scales: tuple[Term, Term], zeros: tuple[Term, Term], ro
 
 
 def like_data(t: Typing, data: Type, dtype: str) -> TensorType:
-    """The shape of the data with another base type."""
+    """The shape of the data with another dtype."""
     return TensorType(t.tensor(data).shape, dtype)

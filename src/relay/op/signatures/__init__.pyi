@@ -16,7 +16,7 @@ class Array(Protocol):
 Operand: TypeAlias = Expr | TupleWrapper | float | Array | Sequence[Operand]
 """An expression, a number or array as a constant, or several as a tuple."""
 DType: TypeAlias = str | np.dtype[Any] | type
-"""A base type by name, or as NumPy says it."""
+"""A dtype by name, or as NumPy says it."""
 
 def abs(data: Operand) -> Call:
     """The absolute value; the least integer stays itself."""
@@ -106,10 +106,10 @@ def broadcast_to_like(data: Operand, broadcast_type: Operand) -> Call:
     """The first tensor stretched to the shape of the second."""
 
 def cast(data: Operand, dtype: DType) -> Call:
-    """Each element as a value of another base type."""
+    """Each element as a value of another dtype."""
 
 def cast_like(data: Operand, dtype_like: Operand) -> Call:
-    """Each element as a value of the second operand's base type, by the rules of `cast`."""
+    """Each element as a value of the second operand's dtype, by the rules of `cast`."""
 
 def ceil(data: Operand) -> Call:
     """The least whole number that is not below the element."""
@@ -216,10 +216,10 @@ def floor_mod(lhs: Operand, rhs: Operand) -> Call:
     """The remainder of `x / y`, with the sign of `y`."""
 
 def full(fill_value: Operand, shape: int | Sequence[int] = (), dtype: DType | None = None) -> Call:
-    """A tensor of `fill_value`, a scalar; its base type is the scalar's unless `dtype` gives another."""
+    """A tensor of `fill_value`, a scalar; its dtype is the scalar's unless `dtype` gives another."""
 
 def full_like(data: Operand, fill_value: Operand) -> Call:
-    """The scalar `fill_value` in the shape of the first operand, whose base type it has."""
+    """The scalar `fill_value` in the shape of the first operand, whose dtype it has."""
 
 def gather(data: Operand, axis: int, indices: Operand) -> Call:
     """Element `[i, …, indices[i, j, …], …]` of `data`, the index along `axis`, in the shape of the
@@ -308,8 +308,8 @@ def matrix_set_diag(
 def max(
     data: Operand, axis: int | Sequence[int] | None = None, keepdims: bool = False, exclude: bool = False
 ) -> Call:
-    """The greatest element along `axis`; NaN if there is one, the least value of the base type if there
-    are none.
+    """The greatest element along `axis`; NaN if there is one, the least value of the dtype if there are
+    none.
     """
 
 def maximum(lhs: Operand, rhs: Operand) -> Call:
@@ -346,8 +346,8 @@ def meshgrid(data: Operand, indexing: Literal["ij", "xy"] = "ij") -> Call:
 def min(
     data: Operand, axis: int | Sequence[int] | None = None, keepdims: bool = False, exclude: bool = False
 ) -> Call:
-    """The least element along `axis`; NaN if there is one, the greatest value of the base type if there
-    are none.
+    """The least element along `axis`; NaN if there is one, the greatest value of the dtype if there are
+    none.
     """
 
 def minimum(lhs: Operand, rhs: Operand) -> Call:
@@ -392,7 +392,7 @@ def ones(shape: int | Sequence[int], dtype: DType) -> Call:
     """A tensor of ones."""
 
 def ones_like(data: Operand) -> Call:
-    """Ones in the shape and base type of the operand."""
+    """Ones in the shape and dtype of the operand."""
 
 def power(lhs: Operand, rhs: Operand) -> Call:
     """`x ** y`; a negative power of an integer is `1 / x ** -y`, truncated."""
@@ -403,7 +403,7 @@ def prod(
     """The product of the elements along `axis`; 1 where there are none."""
 
 def reinterpret(data: Operand, dtype: DType) -> Call:
-    """The same bits, read as another base type of the same width (`dtype-width`)."""
+    """The same bits, read as another dtype of the same width (`dtype-width`)."""
 
 def repeat(data: Operand, repeats: int, axis: int | None = None) -> Call:
     """Each element `repeats` times in a row along `axis`; without an axis, of the flattened tensor."""
@@ -637,4 +637,4 @@ def zeros(shape: int | Sequence[int], dtype: DType) -> Call:
     """A tensor of zeros."""
 
 def zeros_like(data: Operand) -> Call:
-    """Zeros in the shape and base type of the operand."""
+    """Zeros in the shape and dtype of the operand."""

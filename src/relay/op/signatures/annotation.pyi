@@ -10,7 +10,7 @@ def bitpack_start(data: Operand) -> Call:
     """The operand, from which on a pass may keep several small numbers in one word."""
 
 def cast_hint(data: Operand, dtype: str) -> Call:
-    """The operand, which may be kept in the base type `dtype` by a pass that looks for such hints."""
+    """The operand, which may be kept in the dtype `dtype` by a pass that looks for such hints."""
 
 def checkpoint(data: Operand) -> Call:
     """The operand, marked as cheaper to compute again than to keep until its derivative is taken."""

@@ -18,7 +18,7 @@ def expand_dims(data: Operand, axis: Operand, num_newaxis: int = 1) -> Call:
     """`num_newaxis` new axes of size 1, the first of them at `axis`, a scalar tensor."""
 
 def full(fill_value: Operand, shape: Operand, dtype: DType | None = None) -> Call:
-    """A tensor of a scalar, with a shape that is a tensor of rank 1; its base type is `dtype`."""
+    """A tensor of a scalar, with a shape that is a tensor of rank 1; its dtype is `dtype`."""
 
 def one_hot(
     indices: Operand,

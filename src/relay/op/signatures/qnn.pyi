@@ -110,7 +110,7 @@ def dequantize(
     axis: int = -1,
     out_dtype: DType = "float32",
 ) -> Call:
-    """`(data - input_zero_point) * input_scale`, in the base type of the scale and then in `out_dtype`."""
+    """`(data - input_zero_point) * input_scale`, in the dtype of the scale and then in `out_dtype`."""
 
 def erf(data: Operand, *scales: Operand) -> Call:
     """The error function of quantised data."""
@@ -181,7 +181,7 @@ def simulated_quantize(
     axis: int = -1,
     out_dtype: Literal["disable"] | DType = "int8",
 ) -> Call:
-    """`qnn.quantize` to `out_dtype`, whose integers are kept as floats of the data's base type."""
+    """`qnn.quantize` to `out_dtype`, whose integers are kept as floats of the data's dtype."""
 
 def softmax(data: Operand, *scales: Operand, axis: int = -1) -> Call:
     """`nn.softmax` of quantised data along `axis`."""

@@ -100,7 +100,7 @@ class MultiboxTransformLoc(Composite):
 
     def infer(self, t: Typing, cls_prob: Type, loc_pred: Type, anchor: Type) -> Type:
         for x in (loc_pred, anchor):
-            t.equal(t.dtype(x), t.dtype(cls_prob), why="all operands have one base type")
+            t.equal(t.dtype(x), t.dtype(cls_prob), why="all operands have one dtype")
         n, _, count = t.shape(cls_prob, 3, "the probabilities")
         t.equal(t.shape(loc_pred, 2, "the predictions"), (n, count * 4), why="each box has four predictions")
         t.equal(t.shape(anchor, 3, "the anchors"), (1, count, 4), why="each box has an anchor")
@@ -174,7 +174,7 @@ class Proposal(Composite):
 
     def infer(self, t: Typing, cls_prob: Type, bbox_pred: Type, im_info: Type) -> Type:
         for x in (bbox_pred, im_info):
-            t.equal(t.dtype(x), t.dtype(cls_prob), why="all operands have one base type")
+            t.equal(t.dtype(x), t.dtype(cls_prob), why="all operands have one dtype")
         anchors = len(self.scales) * len(self.ratios)
         n, both, h, w = t.shape(cls_prob, 4, "the probabilities")
         t.equal(both, 2 * anchors, why="each anchor has two probabilities")

@@ -69,7 +69,7 @@ class GetValidCounts(Composite):
         t.dtype_in(data, FLOATING, "the boxes")
         n, count, _ = t.shape(data, 3, "the boxes")
         t.shape(score_threshold, rank=0, what="the threshold")
-        t.equal(t.dtype(score_threshold), t.dtype(data), why="scores and threshold have one base type")
+        t.equal(t.dtype(score_threshold), t.dtype(data), why="scores and threshold have one dtype")
         return TupleType([TensorType((n,), "int32"), data, TensorType((n, count), "int32")])
 
     def decompose(self, types: Any, data: Expr, score_threshold: Expr) -> Expr:
@@ -242,8 +242,8 @@ class AllClassNonMaxSuppression(Composite):
 
     def infer(self, t: Typing, boxes: Type, scores: Type, limit: Type, iou: Type, least: Type) -> Type:
         t.dtype_in(boxes, FLOATING, "the boxes")
-        t.equal(t.dtype(scores), t.dtype(boxes), why="boxes and scores have one base type")
-        t.equal(t.dtype(least), t.dtype(scores), why="scores and threshold have one base type")
+        t.equal(t.dtype(scores), t.dtype(boxes), why="boxes and scores have one dtype")
+        t.equal(t.dtype(least), t.dtype(scores), why="scores and threshold have one dtype")
         n, count, four = t.shape(boxes, 3, "the boxes")
         t.equal(four, 4, why="a box has two corners")
         images, classes, places = t.shape(scores, 3, "the scores")
@@ -316,7 +316,7 @@ class RegularNonMaxSuppression(Composite):
     )  # fmt: skip
 
     def infer(self, t: Typing, boxes: Type, scores: Type) -> Type:
-        t.equal(t.dtype(scores), t.dtype(boxes), why="boxes and scores have one base type")
+        t.equal(t.dtype(scores), t.dtype(boxes), why="boxes and scores have one dtype")
         n, count, four = t.shape(boxes, 3, "the boxes")
         t.equal(four, 4, why="a box has two corners")
         images, places, classes = t.shape(scores, 3, "the scores")

@@ -29,7 +29,7 @@ ROIS = numpy.array(
 def region_type(t: Typing, data: Type, rois: Type, pooled: Spatial, layout: str, op: str) -> TensorType:
     """The type of regions `(n, 5)` brought to one size."""
     t.dtype_in(data, FLOATING, "the data")
-    t.equal(t.dtype(rois), t.dtype(data), why="data and regions have one base type")
+    t.equal(t.dtype(rois), t.dtype(data), why="data and regions have one dtype")
     order = permutation(t, layout, "NCHW", op, "layout")
     shape = list(t.shape(data, 4, "the data"))
     count, five = t.shape(rois, 2, "the regions")

@@ -30,7 +30,7 @@ ONE_ROUNDING = "a product is rounded correctly, a power is off by a unit in the 
 
 
 def dtype_of(w: Rewriter, e: Expr) -> str:
-    """The base type of a tensor; empty if it is open."""
+    """The dtype of a tensor; empty if it is open."""
     t = w.types(e)
     return t.dtype if isinstance(t, TensorType) and isinstance(t.dtype, str) else ""
 

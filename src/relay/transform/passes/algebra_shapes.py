@@ -183,7 +183,7 @@ def _cast_like_known(w: Rewriter, e: Call) -> Expr | None:
     return call_of("cast", (x,), e, dtype=dtype) if dtype and w.may_go(like) else None
 
 
-@SHAPES.rule("cast(x) => x if the base type stays", Cast)
+@SHAPES.rule("cast(x) => x if the dtype stays", Cast)
 def _cast_to_itself(w: Rewriter, e: Call) -> Expr | None:
     (x,) = e.args
     return x if dtype_of(w, x) and dtype_of(w, x) == e.attrs.dtype else None

@@ -219,7 +219,7 @@ class Turning:
 
 
 def held(array: NDArray[Any], like: Constant) -> Constant:
-    """A constant of the same base type."""
+    """A constant of the same dtype."""
     assert like.type is not None
     return Constant(array, TensorType(array.shape, like.type.dtype), span=like.span)
 

@@ -41,7 +41,7 @@ def to_mixed_precision(
 
     They add up in `accumulation_type`, and what they give is narrow.  Operators that neither take much time
     nor lose much follow their operands: narrow ones, beside constants and parameters, which are cast.  The
-    rest is computed on float32, and so is everything of another base type as before.
+    rest is computed on float32, and so is everything of another dtype as before.
     An operator says its choice as `precision = Precision.FOLLOW`; `always`, `follow` and
     `never` name operators that are to have another.  Parameters stay as they are, and so do results, unless
     `keep_orig_output_dtype` is false and no other definition mentions the function.  Operators of which
@@ -149,7 +149,7 @@ class Narrowing:
         return e if made is e else self.converted(made, self.types(e))
 
     def converted(self, made: Expr, wanted: Type) -> Expr:
-        """A tensor, or a tuple of tensors, in other base types."""
+        """A tensor, or a tuple of tensors, in other dtypes."""
         found = self.types(made)
         if found == wanted:
             return made
@@ -164,7 +164,7 @@ class Narrowing:
         return self.casts[key]
 
     def cast(self, made: Expr, wanted: Any) -> Expr:
-        """A tensor in another base type."""
+        """A tensor in another dtype."""
         whole = self.sums.get(made)
         if whole is not None and self.types(whole) == wanted:
             return whole

@@ -88,7 +88,7 @@ class Frame:
         return found
 
     def type(self, t: Any) -> Any:
-        """A type, dimension or base type as it is in this run."""
+        """A type, dimension or dtype as it is in this run."""
         if self.copy is None or (isinstance(t, Type) and not t.flags & HAS_VAR):
             return t
         return self.copy.type(t)

@@ -80,7 +80,7 @@ class Integers:
         return len(self.shape(e))
 
     def dtype(self, e: Expr) -> str:
-        """The base type of a tensor."""
+        """The dtype of a tensor."""
         dtype = self.type(e).dtype
         assert isinstance(dtype, str)
         return dtype
@@ -101,7 +101,7 @@ class Integers:
         return isinstance(made, Constant) or (isinstance(made, Var) and made not in self.w.values)
 
     def cast(self, e: Expr, dtype: str) -> Expr:
-        """A tensor in a base type."""
+        """A tensor in a dtype."""
         return e if self.dtype(e) == dtype else call_of("cast", (e,), e, dtype=dtype)
 
     def centred(self, a: Affine, source: Expr) -> Expr:
@@ -126,7 +126,7 @@ class Integers:
 
 
 def is_known(t: Type) -> bool:
-    """Whether a type is that of a tensor of known rank and base type."""
+    """Whether a type is that of a tensor of known rank and dtype."""
     return isinstance(t, TensorType) and isinstance(t.shape, tuple) and isinstance(t.dtype, str)
 
 

@@ -241,7 +241,7 @@ def _joined(r: Integers, e: Call, wanted: Affine | None) -> Task:
 
 
 def _fits(r: Integers, wanted: Affine | None, a: Affine) -> bool:
-    """Whether integers can be brought to the scale that is wanted by an operator that keeps the base type."""
+    """Whether integers can be brought to the scale that is wanted by an operator that keeps the dtype."""
     if wanted is None or r.dtype(a.whole) != r.dtype(wanted.whole):
         return False
     return r.is_one(a.scale, a.zero, wanted.scale, wanted.zero)

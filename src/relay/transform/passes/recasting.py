@@ -1,4 +1,4 @@
-"""Layers in another base type: to see what they cost in it."""
+"""Layers in another dtype: to see what they cost in it."""
 
 from collections.abc import Sequence
 from dataclasses import fields, replace
@@ -26,8 +26,8 @@ def recast(
 
     `ops` names the operators, `nn.conv2d` if it does not; of their calls, counted from 0 in the order of
     evaluation, or from -1 backwards, `skip_layers` stay.  Numbers are cast and not scaled: this tells
-    what another base type costs, and not what a network loses by it.  Raises `unknown-operator`,
-    `option-type`, and what inference has against the base types.
+    what another dtype costs, and not what a network loses by it.  Raises `unknown-operator`,
+    `option-type`, and what inference has against the dtypes.
     """
     names = {get(name).name for name in (ops or ("nn.conv2d",))}
     root = infer_expr(expr)
@@ -54,7 +54,7 @@ def _without(layers: Sequence[Call], skipped: Sequence[int]) -> list[Call]:
 
 
 def _recast(e: Any, wanted: Type, dtype: str, out_dtype: str) -> Expr:
-    """A call on operands of another base type, and its result in the one that it had."""
+    """A call on operands of another dtype, and its result in the one that it had."""
     op: Any = e.attrs
     if any(f.name == "out_dtype" for f in fields(op)):
         op = replace(op, out_dtype=out_dtype)
@@ -63,7 +63,7 @@ def _recast(e: Any, wanted: Type, dtype: str, out_dtype: str) -> Expr:
 
 
 def _cast(e: Expr, dtype: str) -> Expr:
-    """An operand in another base type; of a tuple, its fields."""
+    """An operand in another dtype; of a tuple, its fields."""
     if isinstance(e, Tuple):
         return Tuple(tuple([call_of("cast", (f,), e, dtype=dtype) for f in e.fields]), span=e.span)
     return call_of("cast", (e,), e, dtype=dtype)

@@ -27,7 +27,7 @@ from relay.ir.walk import post_order, rewrite_pattern
 def fresh_copy(root: Expr, types: Mapping[TypeVar, Any] | None = None) -> Expr:
     """`root` made of new nodes, with new variables and type parameters in the place of those that it binds.
 
-    `types` are put in for type parameters that are free in it; literals of such a base type are converted.
+    `types` are put in for type parameters that are free in it; literals of such a dtype are converted.
     """
     return Copy(types or {}).of(root)
 
@@ -67,7 +67,7 @@ class Copy:
         return tuple([self.vars[p] for p in fn.params]), body, self.type(fn.ret_type)
 
     def type(self, t: Any) -> Any:
-        """A type, dimension or base type with types put in."""
+        """A type, dimension or dtype with types put in."""
         if not isinstance(t, Type) or not t.flags & HAS_VAR or not self.types:
             return tuple([self.type(d) for d in t]) if isinstance(t, tuple) else t  # pyright: ignore[reportUnknownVariableType]
         found = self.known.get(t)
@@ -115,7 +115,7 @@ class Copy:
         return rewrite_pattern(root, renamed)
 
     def constant(self, e: Constant) -> Constant:
-        """A constant; a literal whose base type was a parameter gets a value of the base type put in."""
+        """A constant; a literal whose dtype was a parameter gets a value of the dtype put in."""
         t = self.type(e.type)
         if t is e.type:
             return e

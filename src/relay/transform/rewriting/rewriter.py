@@ -221,7 +221,7 @@ class Rewriter:
         return type(e) in ATOMS or _throughout(e, self._free, lambda p: p not in self.shared and is_data(p))
 
     def tensor(self, e: Expr) -> TensorType | None:
-        """The type of a tensor whose shape and base type are known; None for anything else."""
+        """The type of a tensor whose shape and dtype are known; None for anything else."""
         t = self.types(e)
         return t if isinstance(t, TensorType) and t.is_closed and isinstance(t.dtype, str) else None
 

@@ -15,7 +15,7 @@ class TypeRewriter:
         self.known: dict[int, tuple[Type, Any]] = {}  # by identity; the type itself keeps its number taken
 
     def __call__(self, root: Any) -> Any:
-        """A type; a shape, a dimension, the name of a base type or None stay."""
+        """A type; a shape, a dimension, the name of a dtype or None stay."""
         if not isinstance(root, Type):
             return root
         known = self.known

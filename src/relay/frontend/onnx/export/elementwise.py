@@ -183,7 +183,7 @@ def not_equal(g: Graph, op: Any, x: Value, y: Value) -> str:
 def shift(g: Graph, op: Any, x: Value, y: Value) -> str:
     """Bits moved; ONNX moves those of unsigned integers."""
     if not x.dtype.startswith("uint"):
-        refuse(f"the base type {x.dtype}")
+        refuse(f"the dtype {x.dtype}")
     return g.add("BitShift", x, y, direction="LEFT" if op.name == "left_shift" else "RIGHT")
 
 
@@ -205,13 +205,13 @@ def clip(g: Graph, op: Any, x: Value) -> str:
 
 @exports("cast")
 def cast(g: Graph, op: Any, x: Value) -> str:
-    """Another base type."""
+    """Another dtype."""
     return g.add("Cast", x, to=number_of(op.dtype))
 
 
 @exports("cast_like")
 def cast_like(g: Graph, op: Any, x: Value, like: Value) -> str:
-    """The base type of another tensor."""
+    """The dtype of another tensor."""
     return g.add("Cast", x, to=number_of(like.dtype))
 
 

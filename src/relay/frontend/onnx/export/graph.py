@@ -37,9 +37,9 @@ class Value:
 
     @property
     def dtype(self) -> str:
-        """The base type."""
+        """The dtype."""
         if not isinstance(self.type.dtype, str):
-            refuse("a base type that is not known")
+            refuse("a dtype that is not known")
         return self.type.dtype
 
     def sizes(self) -> tuple[int, ...]:
@@ -68,7 +68,7 @@ class Graph:
         self.constants: dict[str, np.ndarray[Any, Any]] = {}
         self.producers: dict[str, Any] = {}
         self.dtypes: dict[str, str] = {}
-        """The base type of each name."""
+        """The dtype of each name."""
         self.out: Type
         """The type of the result of the call at hand."""
         self._taken: dict[str, int] = {}
@@ -138,7 +138,7 @@ class Graph:
         return Value("", self.out)
 
     def cast(self, x: Value | str, dtype: str) -> str:
-        """`x` in a base type; itself if it has that."""
+        """`x` in a dtype; itself if it has that."""
         name = x if isinstance(x, str) else x.name
         return name if self.dtypes[name] == dtype else self.add("Cast", name, to=number_of(dtype))
 
@@ -162,7 +162,7 @@ class Graph:
         return self.add("Transpose", name, perm=list(axes))
 
     def scalar(self, value: Any, like: Value) -> str:
-        """A number in the base type of a value."""
+        """A number in the dtype of a value."""
         return self.constant(value, like.dtype)
 
     def sizes_as_value(self, dims: Sequence[Dim], *sources: Value) -> str:
@@ -181,9 +181,9 @@ class Graph:
 
 
 def number_of(dtype: str) -> int:
-    """ONNX's number of a base type."""
+    """ONNX's number of a dtype."""
     if dtype not in NUMBERS:
-        refuse(f"the base type {dtype}")
+        refuse(f"the dtype {dtype}")
     return NUMBERS[dtype]
 
 

@@ -1,4 +1,4 @@
-"""Which base types ONNX's operators are defined for, by their schemas."""
+"""Which dtypes ONNX's operators are defined for, by their schemas."""
 
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -10,11 +10,11 @@ from relay.frontend.onnx.tensors import NAMES, NUMBERS, dtype_of
 SPELLED = {"float": "float32", "double": "float64", "float4e2m1": "float4_e2m1fn"} | {
     name.replace("_", ""): name for name in NUMBERS if name.startswith("float8")
 }
-"""What ONNX's schemas call base types that have another name here."""
+"""What ONNX's schemas call dtypes that have another name here."""
 
 
 class NotExportableError(Exception):
-    """What a node cannot be written for: an attribute, a base type, a size that is open."""
+    """What a node cannot be written for: an attribute, a dtype, a size that is open."""
 
 
 def refuse(why: str) -> NoReturn:
@@ -24,7 +24,7 @@ def refuse(why: str) -> NoReturn:
 
 @cache
 def _schema(kind: str) -> tuple[dict[str, frozenset[str]], list[str], list[str], bool]:
-    """The base types that each type variable may be, the variables of inputs and outputs, and whether the
+    """The dtypes that each type variable may be, the variables of inputs and outputs, and whether the
     last input is any number of them.
     """
     from onnx import defs
@@ -47,13 +47,13 @@ def _names(types: Sequence[str]) -> frozenset[str]:
 
 
 def result_dtypes(kind: str, given: Sequence[str], outputs: int, attributes: Mapping[str, Any]) -> list[str]:
-    """The base types of a node's results; refused where the operator is not defined for those given."""
+    """The dtypes of a node's results; refused where the operator is not defined for those given."""
     allowed, inputs, results, variadic = _schema(kind)
     bound: dict[str, str] = {}
     for i, dtype in enumerate(given):
         variable = inputs[min(i, len(inputs) - 1) if variadic else i]
         if dtype and dtype not in allowed[variable]:
-            refuse(f"the base type {dtype}")
+            refuse(f"the dtype {dtype}")
         bound.setdefault(variable, dtype)
     found: list[str] = []
     for i in range(outputs):
@@ -68,5 +68,5 @@ def result_dtypes(kind: str, given: Sequence[str], outputs: int, attributes: Map
             assert kind == "Cast", kind
             found.append(dtype_of(attributes["to"]))
         if found[-1] and found[-1] not in allowed[variable]:
-            refuse(f"the base type {found[-1]}")
+            refuse(f"the dtype {found[-1]}")
     return found

@@ -48,9 +48,9 @@ def _check_factors(op: Any, x: Value, y: Value) -> None:
     if op.out_dtype not in ("", x.dtype):
         refuse(f'out_dtype="{op.out_dtype}" of {x.dtype}')
     if x.dtype != y.dtype:
-        refuse("factors of two base types")
+        refuse("factors of two dtypes")
     if not is_float(x.dtype) and x.dtype not in ("int32", "int64", "uint32", "uint64"):
-        refuse(f"the base type {x.dtype}")
+        refuse(f"the dtype {x.dtype}")
 
 
 @exports("nn.bias_add")

@@ -16,7 +16,7 @@ KINDS = {
 def reduction(g: Graph, op: Any, x: Value) -> str:
     """A reduction along axes."""
     if op.name == "mean" and not is_float(x.dtype):
-        refuse(f"the base type {x.dtype}")
+        refuse(f"the dtype {x.dtype}")
     return _reduced(g, KINDS[op.name], op, x, x.name)
 
 

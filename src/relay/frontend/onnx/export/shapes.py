@@ -237,8 +237,8 @@ def collapse_sum_like(g: Graph, op: Any, x: Value, like: Value) -> str:
 
 @exports("reinterpret")
 def reinterpret(g: Graph, op: Any, x: Value) -> str:
-    """The same bits, where that is the same base type."""
+    """The same bits, where that is the same dtype."""
     if op.dtype != x.dtype:
-        refuse("bits of another base type, which ONNX has from version 26 on")
+        refuse("bits of another dtype, which ONNX has from version 26 on")
     number_of(op.dtype)
     return g.add("Identity", x)
