@@ -16,18 +16,17 @@ DOCS = Path(__file__).parent.parent / "docs"
 
 HEAD = """# Performance
 
-Relay's native backend beside other systems on the same machine. The page is written by
-`benchmarks/performance_page.py` from `benchmarks/performance.json`, which the benchmarks fill; all of its
-figures are of one machine, and ratios are what carries over to others. A ratio meets its bar
-when the lower end of its interval does.
+Relay's native backend compared with other systems on the same machine. `benchmarks/performance_page.py`
+writes the page from `benchmarks/performance.json`, which the benchmarks fill. All figures are from one
+machine; only ratios carry over to others. A ratio meets its bar if the lower end of its interval does.
 
 ```text
 pip install 'relay-ir[bench]'
-python benchmarks/peers.py          # models, beside ONNX Runtime, OpenVINO, PyTorch, inductor and JAX
-python benchmarks/digits.py         # an epoch of examples/train_digits.py, beside PyTorch
+python benchmarks/peers.py          # models, compared with ONNX Runtime, OpenVINO, PyTorch, inductor and JAX
+python benchmarks/digits.py         # an epoch of examples/train_digits.py, compared with PyTorch
 python benchmarks/costs.py          # calls, compile times, memory
-python benchmarks/control.py        # recursion, loops, trees and lists, beside C and CPython
-python benchmarks/kernels.py        # products and convolutions by themselves, shares of the machine's peak
+python benchmarks/control.py        # recursion, loops, trees and lists, compared with C and CPython
+python benchmarks/kernels.py        # single products and convolutions, as fractions of the machine's peak
 python benchmarks/loops.py          # loops without products
 python benchmarks/performance_page.py
 ```
@@ -36,26 +35,25 @@ python benchmarks/performance_page.py
 MODELS = """
 ## Models
 
-The same weights and inputs in each system, all at their best settings: ONNX Runtime with every
-optimisation and bound inputs where that is quicker, OpenVINO for latency with float32 pinned, PyTorch in
-inference mode with channels last, inductor with frozen weights, JAX by `jit`. ONNX Runtime and OpenVINO
-read what `to_onnx` writes (the LSTM is ONNX's own operator). Each system has a process of its own; they
-take turns, 30 rounds or more, and the ratio is that of the best peer's time to Relay's within a round:
-the median, and in brackets its 95% bootstrap interval. Times are in milliseconds, the median and the least;
-the ratio of the least times is what is left when others on the machine disturb neither. A dash is a system
-that was not measured.
+Each system has the same weights and inputs and its best settings: ONNX Runtime with all optimisations and
+bound inputs where that is faster, OpenVINO in latency mode with float32 precision, PyTorch in inference
+mode with channels last, inductor with frozen weights, JAX with `jit`. ONNX Runtime and OpenVINO run the
+output of `to_onnx` (the LSTM is ONNX's operator). Each system runs in its own process; they alternate for
+at least 30 rounds. The ratio is the best peer's time divided by Relay's within a round: the median, and in
+brackets its 95% bootstrap interval. Times are in milliseconds, median / minimum; the ratio of the minimum
+times is least affected by other load on the machine. A dash is a system that was not measured.
 
-The machine had next to nothing else to do. Threads that have worked spin a while before they sleep (those of
-ONNX Runtime for 60 ms), so the next system's turn begins when they sleep.
+The machine was otherwise nearly idle. Worker threads spin for a while before they sleep (those of ONNX
+Runtime for 60 ms), so the next system starts only when they sleep.
 """
 
 KERNELS = """
-## Products and convolutions by themselves
+## Single products and convolutions
 
-GFLOP/s with float32, beside oneDNN itself (the wheel with GNU OpenMP, version 3.2, in the layouts that it
-likes best) and PyTorch in the better of its layouts. Operations are those of all taps, also where Winograd's
-way needs fewer, so that these may exceed the peak: what tiles reach on operands that stay in the first cache.
-Convolutions, `taps channels-filters@side/stride`, have a bias and an activation.
+GFLOP/s in float32, compared with oneDNN (the wheel with GNU OpenMP, version 3.2, in its preferred layouts)
+and PyTorch in the better of its layouts. Operations are counted as for direct convolution, so Winograd's
+algorithm, which needs fewer, may exceed the peak. The peak is the speed of the inner tile on operands in
+the L1 cache. Convolutions, `taps channels-filters@side/stride`, have a bias and an activation.
 """
 
 
@@ -108,7 +106,7 @@ def models_table(entries: Sequence[Any], threads: int) -> str:
     if not entries:
         return ""
     systems = [s for s in SYSTEMS if any("median" in e["systems"].get(s, {}) for e in entries)]
-    heads = ["model", *systems, "best peer / Relay", "by least times", "bar", "meets it", "date"]
+    heads = ["model", *systems, "best peer / Relay", "by minimum times", "bar", "meets it", "date"]
     rows: list[list[str]] = []
     for e in entries:
         times = [milliseconds(e["systems"].get(s, {})) for s in systems]
@@ -148,7 +146,7 @@ def failures(entries: Sequence[Any]) -> str:
         for system, s in e["systems"].items()
         if "failed" in s
     ]
-    return "\nWhat did not run:\n\n" + "".join(lines) if lines else ""
+    return "\nFailures:\n\n" + "".join(lines) if lines else ""
 
 
 def digits_table(found: dict[str, Any]) -> str:
@@ -180,7 +178,7 @@ def kernels_table(entries: Sequence[Any], threads: int) -> str:
     heads = [
         "kernel",
         "Relay",
-        "of the peak",
+        "fraction of peak",
         "oneDNN",
         "PyTorch",
         "oneDNN / Relay",
@@ -209,10 +207,10 @@ def on_threads(n: int) -> str:
 CONTROL = """
 ## Recursion, loops and data types
 
-On one thread, beside C (`-O3 -march=native`, sources in `benchmarks/c`), PyTorch eager, cells that JAX has
-compiled, and the same functions over pairs in CPython. Microseconds of a call, and in brackets the peer's
-time by Relay's: the median of the rounds and its interval. Relay's tree is grown in each call from the rows
-of a matrix; C's stands in memory.
+On one thread, compared with C (`-O3 -march=native`, sources in `benchmarks/c`), PyTorch eager, cells
+compiled by JAX, and the same functions over pairs in CPython. Microseconds per call, and in brackets the
+peer's time divided by Relay's: the median of the rounds and its interval. Relay builds the tree in each
+call from the rows of a matrix; C's is in memory.
 """
 
 
@@ -231,9 +229,9 @@ def control_table(cases: dict[str, Any]) -> str:
 COMPILE = """
 ## Compile time
 
-Seconds of `relay.build` in a new process, imports included: of a program that the cache does not have
-(cold), of one that it has (warm), and with an empty cache, where the runtime that all programs share is
-compiled too (first). Memory is the most that the process had at once.
+Seconds of `relay.build` in a new process, including imports: of a program that is not in the cache (cold),
+of one that is (warm), and with an empty cache, where the runtime that all programs share is compiled too
+(first). Memory is the peak of the process.
 """
 
 
@@ -257,9 +255,9 @@ def compile_table(times: dict[str, Any]) -> str:
 MEMORY = """
 ## Memory of a program
 
-What the compiled ResNet-50 holds when it has been called: its constants, weights as kernels read them, and
-the most that tensors took at once. The least is the weights, and the tensors that have to be there at the
-same time: operands and results of each group of operators.
+The memory of the compiled ResNet-50 after a call: its constants, which are the weights as kernels read
+them, and the peak of its tensors. The minimum is the weights and the tensors that must exist at the same
+time: the operands and results of each fused group.
 """
 
 
@@ -270,7 +268,7 @@ def memory_table(found: dict[str, Any]) -> str:
         [f"ResNet-50 {name}", *[f"{e[k] / 1e6:.1f}" for k in kinds], f"{e['ratio']:.2f}", f"{e['bar']:.1f}"]
         for name, e in found.items()
     ]
-    heads = ["MB", "constants", "tensors", "weights", "least of tensors", "times the least", "bar"]
+    heads = ["MB", "constants", "tensors", "weights", "minimum of tensors", "times the minimum", "bar"]
     return MEMORY + "\n" + table(heads, rows)
 
 

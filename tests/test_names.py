@@ -155,7 +155,7 @@ LIBRARY = (
 
 def absent() -> list[str]:
     """The names in the first column of the last table of the page."""
-    table = (ROOT / "docs" / "names.md").read_text().partition("## What is not here")[2]
+    table = (ROOT / "docs" / "names.md").read_text().partition("## Omitted")[2]
     rows = [line.split("|")[1] for line in table.splitlines() if line.startswith("| `")]
     return [name for row in rows for name in re.findall(r"`([\w.]+)`", row)]
 

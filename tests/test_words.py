@@ -34,25 +34,23 @@ SIZE_WORDS_LEFT = {
         COUNT DEEP DEEPEST FAR FEW FEWEST HEAVY HUGE LARGE LARGEST LEAST LIMIT LONG LONGEST LOWEST MANY MOST
         NARROW NARROWEST NEAR SEVERAL SHALLOW SHORT SIZE SMALL WIDEST WORTH
     """),
-    "op": words("_NEAR _WIDE FEW FULL LEAST LONG TINY"),
+    "op": words("FEW FULL LEAST LONG TINY _NEAR _WIDE"),
     "transform": words("DEEPEST LARGEST WIDE"),
 }
 """Constants that have yet to get a name, by folder.  The list only shrinks."""
 
 
 REPEATED_FUNCTIONS_LEFT = {
-    "backend": words("""
-        below compiled computed elements erf exp moved nanoseconds one_by_one packed parts put read reduced
-        reductions size sizes_of split tanh turned written
-    """),
+    "backend": words("erf exp one_by_one packed parts size tanh written"),
     "frontend": words("gelu softmax"),
     "op": words("""
         _length _reversed along by_matrix check_matrix counted cubic draw field fitted given is_zero moved
         number placed rank_of scaled sizes_of source split spread taps unit
     """),
     "transform": words("""
-        _collapsed _dropout _fits _joined _padded _quantised _transposed around bound call combined is_closed
-        is_data is_small is_straight kind_of known module_pass parts sinking table to_cps un_cps values_of
+        _collapsed _dropout _fits _joined _padded _quantised _transposed around bound call combined
+        is_closed is_data is_small is_straight kind_of known module_pass parts sinking table to_cps un_cps
+        values_of
     """),
 }
 """Function names that have more than one meaning in a package, by folder.  The list only shrinks."""

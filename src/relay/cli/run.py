@@ -136,7 +136,7 @@ def program_of(
     with progress("checking"):
         mod = infer(read_module(file, warnings), warnings=warnings)
     for diagnostic in warnings.diagnostics:
-        click.echo(diagnostic.show() + "\n", err=True)
+        click.echo(diagnostic.render() + "\n", err=True)
     main = entry_of(mod, entry)
     params = [p.name_hint for p in main.params] if isinstance(main, Function) else []
     return mod, main, arrange(params, args, by_name)

@@ -4,8 +4,8 @@ from relay.op.base import Derivative, Operator, registry
 
 HEAD = """# Derivatives of operators
 
-Every operator declares how it is differentiated. `vjp` is reverse mode, `jvp` forward mode. Rules are written in Relay
-operators, so derivatives can be differentiated again, to any order.
+Every operator declares how it is differentiated. `vjp` is reverse mode, `jvp` forward mode. Rules are
+written in Relay operators, so derivatives can be differentiated again, to any order.
 
 - *partials*: the derivative of each element by the operand's element, for both modes;
 - *transpose*: the operator is linear (in all operands together, or in each alone), so `jvp` is itself;
@@ -13,8 +13,8 @@ operators, so derivatives can be differentiated again, to any order.
 - *decomposition*: it is composed of other operators, and its derivative of theirs;
 - —: its result is constant or piecewise constant (integers, booleans, steps), so its derivative is zero.
 
-`tests/op/test_derivatives.py` checks each row against finite differences. `pytest tests/op/test_derivative_table.py
---bless` generates this page from the registry.
+`tests/op/test_derivatives.py` checks each row against finite differences. `pytest
+tests/op/test_derivative_table.py --bless` generates this page from the registry.
 
 | operator | vjp | jvp | second order |
 |---|---|---|---|
