@@ -126,7 +126,7 @@ def _header(python: Callable[..., Any], span: Span | None) -> tuple[Function, di
     try:
         signature = inspect.signature(python)
     except (TypeError, ValueError):
-        fail("bad-signature", f"{python!r} is no Python function whose parameters are known", span)
+        fail("bad-signature", f"{python!r} is not a Python function whose parameters are known", span)
     chosen: dict[str, Any] = {}
     names: list[str] = []
     types: list[Any] = []
@@ -152,7 +152,7 @@ def _header(python: Callable[..., Any], span: Span | None) -> tuple[Function, di
             types.append(_annotation(p.annotation, python))
     if names[:1] == ["self"] and types[0] is None:
         hint = "make it a function, or trace a function inside of it"
-        fail("bad-signature", f"`{name_of(python)}` is a method: its `self` is no value", span, hint=hint)
+        fail("bad-signature", f"`{name_of(python)}` is a method: its `self` is not a value", span, hint=hint)
     returns = _annotation(signature.return_annotation, python)
     try:
         return _parse_header(names, types, returns, span), chosen
@@ -195,7 +195,7 @@ def _parse_header(names: list[str], types: list[Any], returns: Any, span: Span |
         if t is not None and not isinstance(t, str | Type):
             fail(
                 "bad-signature",
-                f"the annotation of `{p.name}` is {t!r}, which is no type",
+                f"the annotation of `{p.name}` is {t!r}, which is not a type",
                 span,
                 hint='write a relay type, or a text such as "Tensor[(n, 4), float32]"',
             )
@@ -221,7 +221,7 @@ def _result(value: Any, python: Callable[..., Any], span: Span | None) -> Expr:
         return _as_expr(value)
     except TypeError:
         hint = "return an expression, a number, an array, or a tuple of these"
-        fail("bad-signature", f"`{name}` returns {value!r}, which is no expression", span, hint=hint)
+        fail("bad-signature", f"`{name}` returns {value!r}, which is not an expression", span, hint=hint)
 
 
 def _as_expr(value: Any) -> Expr:
@@ -233,11 +233,11 @@ def _as_expr(value: Any) -> Expr:
 
 UNTRACEABLE = {
     "__bool__": (
-        "Python cannot decide on a value that is not known before the program runs",
+        "Python cannot branch on a traced value",
         "use relay.If(…) or relay.where(…); `and`, `or` and `not` are relay.logical_and, …",
     ),
     "__iter__": (
-        "Python cannot loop over a value that is not known before the program runs",
+        "Python cannot loop over a traced value",
         "project the fields of a tuple with e[0], e[1], …; for a loop write a recursive function",
     ),
 }
@@ -247,7 +247,7 @@ def _explained(error: Exception, name: str, span: Span | None) -> BaseException:
     """A `traced-control-flow` diagnostic where Python asked what an expression is; else the error."""
     frames = list(traceback.walk_tb(error.__traceback__))
     if isinstance(error, RecursionError) or (isinstance(error, NameError) and error.name == name):
-        message = f"`{name}` calls itself while Python runs it to see what it does"
+        message = f"`{name}` calls itself while it is traced"
         return _refusal(message, span, "write a recursive function in text, for relay.parse(…)")
     inner, line = frames[-1]
     if isinstance(inner.f_locals.get("self"), RelayExpr) and inner.f_code.co_name in UNTRACEABLE:
@@ -255,7 +255,7 @@ def _explained(error: Exception, name: str, span: Span | None) -> BaseException:
         inner, line = frames[-2]
         return _refusal(message, _line(inner.f_code.co_filename, line), hint)
     if isinstance(error, TypeError) and re.search(rf"'({'|'.join(NODES)})'", str(error)):
-        message = f"Python cannot use a value that is not known before the program runs: {error}"
+        message = f"Python cannot use a traced value: {error}"
         hint = "use the operators of Relay: relay.sin(…) for numpy.sin(…), relay.shape_of(…) for len(…)"
         return _refusal(message, _line(inner.f_code.co_filename, line), hint)
     return error

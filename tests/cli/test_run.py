@@ -214,7 +214,7 @@ def test_output_that_cannot_be_written_is_a_diagnostic() -> None:
         ran = subprocess.run([*RELAY, "ops"], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
     assert ran.returncode == 1
     said = "error[cannot-write]: standard output cannot be written: No space left on device\n"
-    assert ran.stderr == f"{said}  = hint: make room, or write somewhere else\n"
+    assert ran.stderr == f"{said}  = hint: free some space, or write to another place\n"
 
 
 @pytest.mark.parametrize(("closed", "command"), [(">", '["explain"]'), ("2>", '["run", "-"]')])

@@ -221,9 +221,9 @@ def test_method_is_refused() -> None:
     ("result", "message"),
     [
         (lambda x: x == 1, "returns Python's False, whatever its arguments are"),
-        (lambda x: "text", "returns 'text', which is no expression"),
-        (lambda x: {"x": 1}, "returns {'x': 1}, which is no expression"),
-        (lambda x: print, "which is no expression"),
+        (lambda x: "text", "returns 'text', which is not an expression"),
+        (lambda x: {"x": 1}, "returns {'x': 1}, which is not an expression"),
+        (lambda x: print, "which is not an expression"),
     ],
 )
 def test_result_that_is_no_expression_is_refused(result: object, message: str) -> None:

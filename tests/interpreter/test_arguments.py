@@ -242,7 +242,7 @@ def test_deep_tuples_are_taken_as_they_are() -> None:
 def test_arrays_of_no_base_type_are_refused(array: np.ndarray) -> None:
     d = refused("%x", array)
     assert "a tensor is wanted" in d.message
-    assert d.hint == f"{array.dtype} is no dtype"
+    assert d.hint == f"{array.dtype} is not a dtype"
 
 
 @pytest.mark.parametrize(

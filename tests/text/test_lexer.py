@@ -1,4 +1,4 @@
-"""Text to tokens: kinds, places, dialects, and what is no token."""
+"""Text to tokens: kinds, places, dialects, and what is not a token."""
 
 import pytest
 

@@ -19,7 +19,7 @@ def users(root: Expr) -> dict[Expr, list[Expr]]:
 
 
 def use_counts(root: Expr) -> Counter[Expr]:
-    """For each node under `root`, in how many places it is used; binding a variable is no use."""
+    """For each node under `root`, in how many places it is used; binding a variable is not a use."""
     counts: Counter[Expr] = Counter()
     for e in post_order(root):
         counts.update(e.children)

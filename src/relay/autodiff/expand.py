@@ -44,7 +44,7 @@ def expand_grad(mod: IRModule, reserved: Iterable[GlobalVar] = ()) -> IRModule:
 
 
 def _unfused(mod: IRModule) -> IRModule:
-    """The module without fused functions, whose bodies are no A-normal form."""
+    """The module without fused functions, whose bodies are not in A-normal form."""
     nodes = (e for definition in mod.functions.values() for e in post_order(definition))
     return defused(mod) if any(type(e) is Function and e.attrs.get("Primitive") for e in nodes) else mod
 
@@ -189,7 +189,7 @@ class _Round:
                 if isinstance(e, Grad):
                     fail(
                         "unknown-grad-target",
-                        "a function that differentiates itself has no derivative that can be written down",
+                        "cannot expand the derivative of a function that differentiates itself",
                         span=e.span,
                         hint="differentiate a function that does not call the one around the derivative",
                     )
@@ -199,7 +199,7 @@ def report_unknown(e: Grad, v: Var) -> None:
     """Report a derivative of something that calls a function nobody knows."""
     fail(
         "unknown-grad-target",
-        f"`{e.kind}` of something that calls `%{v.name_hint}`, and which function that is cannot be known",
+        f"`{e.kind}` of code that calls `%{v.name_hint}`, a function that is not statically known",
         span=e.span,
         hint="take the derivative where the function is known, or pass it as a parameter of a definition",
     )

@@ -35,7 +35,7 @@ def applied(root: Expr, types: Types) -> Expr:
             if isinstance(c, Op | Constructor) and not (isinstance(e, Call) and i == 0):
                 fail(
                     "unknown-grad-target",
-                    f"`{c.name}` is a value in what is differentiated, and its use is not known",
+                    f"`{c.name}` is used as a value in differentiated code, and its calls are not known",
                     span=e.span,
                     hint=f"write a function that calls it: fn(%x) {{ {c.name}(%x) }}",
                 )

@@ -171,7 +171,7 @@ class _Specializer:
         if len(known) == MAX_COPIES_PER_DEFINITION:
             fail(
                 "unknown-grad-target",
-                f"`@{name.name_hint}` differentiates what it is given, and is given ever more functions",
+                f"`@{name.name_hint}` differentiates its argument, and is called with ever more functions",
                 span=functions[0].span,
                 hint="let the recursion pass the same function on",
             )

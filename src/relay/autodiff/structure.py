@@ -230,7 +230,7 @@ def no_dual(t: Type, span: Span | None) -> Any:
     """Report a value that cannot be carried into a derivative."""
     fail(
         "unknown-grad-target",
-        f"a value of type {t} comes from outside of what is differentiated, and what it does is not known",
+        f"a value of type {t} comes from outside the differentiated function, and is not statically known",
         span=span,
         hint="define the function inside, or take the derivative where the function is known",
     )

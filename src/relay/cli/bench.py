@@ -44,7 +44,7 @@ class Runner:
     type=click.IntRange(min=1),
     default=15,
     metavar="N",
-    help="How often each backend is timed (default: 15).",
+    help="The number of timed rounds (default: 15).",
 )
 @click.argument("file")
 @click.argument("args", nargs=-1, type=click.UNPROCESSED)

@@ -27,7 +27,7 @@ LARGEST_DIFF = 4000
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A piece of text that is no space and no comment; `start` is its offset."""
+    """A piece of text that is not a space and no comment; `start` is its offset."""
 
     text: str
     start: int

@@ -17,7 +17,7 @@ MACHINES = ("avx512", "avx2", "neon")
 
 @click.command("compile")
 @click.option(
-    "-o", "--output", metavar="FILE", help="The file to write (default: FILE with .rlo at its end)."
+    "-o", "--output", metavar="FILE", help="The file to write (default: FILE with the suffix .rlo)."
 )
 @click.option(
     "--emit", type=click.Choice(KINDS), help="Print the plan, its loops, LLVM IR or assembly; write nothing."
@@ -28,7 +28,7 @@ MACHINES = ("avx512", "avx2", "neon")
     help="With --emit loops: whose vectors kernels are for (default: this processor's).",
 )
 @click.option(
-    "--entry", multiple=True, metavar="NAME", help="A definition that can be called (default: main)."
+    "--entry", multiple=True, metavar="NAME", help="An entry point (default: main)."
 )
 @click.option(
     "--weights", metavar="FILE", help="A .safetensors or .npz file of parameters, which become constants."

@@ -35,7 +35,7 @@ def explain(code: str | None) -> None:
         fail(
             "unknown-code",
             f"there is no error code `{code}`",
-            hint=did_you_mean(code, known) or "`relay explain` lists them all",
+            hint=did_you_mean(code, known) or "`relay explain` lists all codes",
         )
     if is_watched(sys.stdout):
         from rich.console import Console

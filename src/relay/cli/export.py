@@ -17,7 +17,9 @@ Examples:
 
 
 @click.command("export", epilog=EXAMPLES)
-@click.option("-o", "--output", metavar="FILE", help="The model (default: FILE with .onnx at its end).")
+@click.option(
+    "-o", "--output", metavar="FILE", help="The model to write (default: FILE with the suffix .onnx)."
+)
 @click.option(
     "--weights", metavar="FILE", help="A .safetensors or .npz file of parameters, which become initialisers."
 )
@@ -29,7 +31,7 @@ def export(file: str, output: str | None, weights: str | None) -> None:
     once.  Weights of 2 GiB and more go to a file beside the model.
     """
     if output is not None and not output.endswith(".onnx"):
-        raise click.BadParameter("its name has to end in .onnx", param_hint="--output")
+        raise click.BadParameter("the name must end in .onnx", param_hint="--output")
     if file == STDIN and output is None:
         raise click.UsageError("a program from standard input needs -o FILE")
     from relay.frontend.onnx.export.api import save_onnx, to_onnx

@@ -16,12 +16,17 @@ from relay.text.printer import Dialect, module_text
 
 
 @click.command()
-@click.option("--check", is_flag=True, help="Change nothing; show what would change and exit with 1.")
+@click.option(
+    "--check", is_flag=True, help="Change nothing; print the difference, and exit with 1 if there is one."
+)
 @click.option(
     "--dialect", type=click.Choice(["relay", "tvm"]), default="relay", help="The text format to write."
 )
 @click.option(
-    "--width", type=click.IntRange(min=20), default=100, help="Characters in a line (default: 100)."
+    "--width",
+    type=click.IntRange(min=20),
+    default=100,
+    help="The length of a line, in characters (default: 100).",
 )
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
 def fmt(files: Sequence[str], check: bool, dialect: Dialect, width: int) -> int:

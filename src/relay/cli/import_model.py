@@ -19,10 +19,12 @@ Examples:
 
 
 @click.command("import", epilog=EXAMPLES)
-@click.option("-o", "--output", metavar="FILE", help="Write the program (and its weights beside it) there.")
+@click.option(
+    "-o", "--output", metavar="FILE", help="The file to write; its weights go to a file next to it."
+)
 @click.option("--shape", "shapes", multiple=True, metavar="NAME=SIZES", help="The shape of an input: x=1,3,?")
 @click.option("--opset", type=int, help="The version of ONNX's operators, instead of the model's own.")
-@click.option("--report", is_flag=True, help="Print how each operator is converted, and convert nothing.")
+@click.option("--report", is_flag=True, help="Print what converts each operator, and import nothing.")
 @click.argument("model")
 def import_model(
     model: str, output: str | None, shapes: tuple[str, ...], opset: int | None, report: bool
@@ -33,7 +35,7 @@ def import_model(
     Variables have the model's names, and errors point to the model's nodes.
     """
     if output is not None and not output.endswith(".relay"):
-        raise click.BadParameter("its name has to end in .relay", param_hint="--output")
+        raise click.BadParameter("the name must end in .relay", param_hint="--output")
     if model.endswith(EXPORTED) and (shapes or opset is not None):
         raise click.UsageError("--shape and --opset are for ONNX models")
     if report:
@@ -83,7 +85,7 @@ def shape_of(text: str) -> tuple[str, tuple[object, ...]]:
         if size.strip() != "?" and not (size.strip().isdecimal() and len(size.strip()) <= MAX_SIZE_DIGITS):
             fail(
                 "bad-number",
-                f"`{size.strip()}` in `--shape {text}` is no size",
+                f"`{size.strip()}` in `--shape {text}` is not a size",
                 hint="write 1,3,224,224 or ?",
             )
         found.append(ANY if size.strip() == "?" else int(size))

@@ -71,7 +71,7 @@ def arrange(params: Sequence[str], args: Sequence[str], weights: Mapping[str, In
         unused = [n for n in spare if n not in params]
         hint = did_you_mean(missing[0], unused).replace("did you mean", "is it the array") if unused else ""
         if unused and not hint:
-            hint = f"the files have {_listing(unused)}, which no parameter is called"
+            hint = f"the files have {_listing(unused)}, which are not names of parameters"
         names = ", ".join(f"`{p}`" for p in missing)
         fail(
             "missing-input",
@@ -159,7 +159,7 @@ def weights_of_main(mod: IRModule, name: str) -> dict[str, np.ndarray[Any, Any]]
     weights = read_weights(name)
     found = {n: x.array for n, x in weights.items() if n in names and x.array is not None}
     if not found:
-        message = f"`{name}` has no array that a parameter of `@main` is called like"
+        message = f"`{name}` has no array with the name of a parameter of `@main`"
         holds = f"it has {_listing(list(weights))}" if weights else "it is empty"
         takes = f"the parameters are {_listing(names)}" if names else "`@main` has no parameters"
         fail("unknown-input", message, hint=f"{holds}; {takes}")
@@ -211,12 +211,12 @@ def as_tensor(array: np.ndarray[Any, Any], where: str) -> np.ndarray[Any, Any]:
         try:
             return array.astype(object)
         except (SystemError, ValueError):
-            fail("bad-array-file", f"{where} is broken: it has characters that do not exist")
+            fail("bad-array-file", f"{where} is broken: it has invalid characters")
     array = array.astype(array.dtype.newbyteorder("="), copy=False)
     if canonical(array.dtype.name) is None or array.dtype.kind in "OSUMmc":
         fail(
             "input-dtype",
-            f"{where} is of {array.dtype.name}, which is no dtype",
+            f"{where} is of {array.dtype.name}, which is not a dtype",
             hint="convert it first, as to float32; complex numbers are pairs in a last axis of 2"
             if array.dtype.kind == "c"
             else "convert it first, as to float32",
@@ -237,7 +237,7 @@ def read_npz(data: bytes, name: str) -> dict[str, Input]:
     except Exception as error:  # of zipfile, of zlib, of the encryption it has not
         fail(
             "bad-array-file",
-            f"`{display_name(name)}` is not a sound .npz file: {_reason(error)}",
+            f"`{display_name(name)}` is not a valid .npz file: {_reason(error)}",
             hint="numpy.savez writes one",
         )
     return found
@@ -253,7 +253,7 @@ def read_safetensors(name: str) -> dict[str, Input]:
     except SafetensorError as error:
         fail(
             "bad-array-file",
-            f"`{name}` is not a sound .safetensors file: {_reason(error)}",
+            f"`{name}` is not a valid .safetensors file: {_reason(error)}",
             hint="safetensors.numpy.save_file writes one",
         )
     return {
@@ -283,5 +283,5 @@ SAFETENSORS_DTYPES = {
 def _tensor(entry: Mapping[str, Any], where: str) -> np.ndarray[Any, Any]:
     dtype = SAFETENSORS_DTYPES.get(entry["dtype"])
     if dtype is None:
-        fail("input-dtype", f"{where} is of {entry['dtype']}, which is no dtype")
+        fail("input-dtype", f"{where} is of {entry['dtype']}, which is not a dtype")
     return np.frombuffer(entry["data"], to_numpy(dtype)).reshape(entry["shape"])

@@ -17,16 +17,16 @@ FAULT, USAGE, INTERRUPTED = 1, 2, 130
 
 COMMANDS = {
     "run": "Run a program on inputs.",
-    "compile": "Make machine code of a program.",
+    "compile": "Compile a program to machine code.",
     "bench": "Time a program on each backend.",
     "check": "Print every error and warning of programs.",
-    "fmt": "Bring programs into the canonical form.",
-    "opt": "Print a program after passes.",
+    "fmt": "Format programs.",
+    "opt": "Run passes and print the program.",
     "ops": "Show the manual of the operators, or of one.",
-    "import": "Print or save a model of another format as a program.",
-    "export": "Save a program as a model of another format.",
+    "import": "Import a model as a program.",
+    "export": "Export a program as a model.",
     "passes": "Show the manual of the passes, or of one.",
-    "explain": "Show the page of an error, or list them all.",
+    "explain": "Explain an error code, or list all codes.",
 }
 """Each command, in `relay.cli.<name>`, and what it does."""
 FILES = {"import": "import_model", "compile": "compile_module"}
@@ -113,12 +113,12 @@ def silence() -> None:
 def _not_written(error: OSError) -> Diagnostic:
     """What failed outside of files that were named: the terminal, a pipe, where output is redirected."""
     message = f"standard output cannot be written: {error.strerror or error}"
-    return Diagnostic("cannot-write", message, hint="make room, or write somewhere else")
+    return Diagnostic("cannot-write", message, hint="free some space, or write to another place")
 
 
 def _out_of_memory() -> Diagnostic:
     return Diagnostic(
         "out-of-memory",
-        "the program needs more memory than there is",
+        "out of memory",
         hint="use smaller tensors, or fewer at a time",
     )

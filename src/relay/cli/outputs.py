@@ -53,7 +53,7 @@ def tensors(value: Any) -> dict[str, np.ndarray[Any, Any]]:
         else:
             fail(
                 "not-tensors",
-                f"`{name}` is no tensor, so a file of tensors cannot hold it",
+                f"`{name}` is not a tensor, so a file of tensors cannot hold it",
                 hint="return tensors or tuples of tensors, or print the value instead",
             )
     return found

@@ -52,9 +52,9 @@ Examples:
     default=BACKENDS[0],
     help="Compile it to machine code (native, the default), or interpret it (interpreter, or debug).",
 )
-@click.option("--profile", is_flag=True, help="Compile it, and show where the time of a call goes.")
-@click.option("--trace", metavar="FILE", help="The same, written as a trace for Chrome or Perfetto (.json).")
-@click.option("--input", "more", multiple=True, metavar="VALUE", help="One more of ARGS.")
+@click.option("--profile", is_flag=True, help="Compile the program, and print where the time of a call goes.")
+@click.option("--trace", metavar="FILE", help="Like --profile, as a trace for Chrome or Perfetto (.json).")
+@click.option("--input", "more", multiple=True, metavar="VALUE", help="An input, like those of ARGS.")
 @click.argument("file")
 @click.argument("args", nargs=-1, type=click.UNPROCESSED)
 def run(
@@ -80,18 +80,18 @@ def run(
     if [file, *args].count(STDIN) > 1:
         raise click.UsageError("standard input can be read only once")
     if output is not None and not output.endswith((".npz", ".safetensors")):
-        raise click.BadParameter("its name has to end in .npz or .safetensors", param_hint="--output")
+        raise click.BadParameter("the name must end in .npz or .safetensors", param_hint="--output")
     name = entry.removeprefix("@")
     by_name = {} if weights is None else read_weights(weights)
     if profile or trace is not None:
         if output is not None or backend != BACKENDS[0]:
             other = "--output" if output is not None else f"--backend {backend}"
-            raise click.UsageError(f"--profile and --trace time machine code and keep no value: drop {other}")
+            raise click.UsageError(f"--profile and --trace print no value: omit {other}")
         profiled(file, name, args, by_name, trace)
         return
     if file.endswith(COMPILED):
         if backend != BACKENDS[0]:
-            raise click.UsageError(f"{file} is a compiled program: --backend {backend} runs its source")
+            raise click.UsageError(f"{file} is a compiled program: --backend {backend} needs its source")
         value = run_compiled(file, name, args, by_name)
     else:
         mod, main, inputs = program_of(file, name, args, by_name)

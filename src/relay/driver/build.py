@@ -48,7 +48,7 @@ def build(
         fail(
             "unknown-target",
             f"programs cannot be compiled for `{target}`",
-            hint=did_you_mean(str(target), TARGETS) or f"leave it out, or say `{TARGETS[0]}`",
+            hint=did_you_mean(str(target), TARGETS) or f"omit it, or use `{TARGETS[0]}`",
         )
     mod = IRModule.from_expr(mod) if isinstance(mod, RelayExpr) else expect_module(mod)
     if params:

@@ -191,7 +191,7 @@ def create_executor(
             fail(
                 "unknown-target",
                 f"programs cannot run on `{where}`",
-                hint=f"leave it out, or say `{PLACES[0]}`",
+                hint=f"omit it, or use `{PLACES[0]}`",
             )
     mod = IRModule() if mod is None else expect_module(mod)
     mod = with_params(mod, params) if params else mod

@@ -54,7 +54,7 @@ def settled(turn: Turn, states: Sequence[Value], names: Sequence[str]) -> Settle
         if looser == types:
             return Settled(index, held, types, one)
         types = looser
-    raise ValueError("the sizes of what is carried from round to round do not settle")
+    raise ValueError("the sizes of the loop's state do not converge")
 
 
 def rounds(

@@ -37,11 +37,7 @@ def located(error: BaseException, stack: Sequence[Frame]) -> BaseException:
 def _memory_message(error: MemoryError) -> str:
     """NumPy says how much it wanted."""
     text = str(error)
-    return (
-        f"the program needs more memory than there is: {text[0].lower()}{text[1:]}"
-        if text
-        else "the program needs more memory than there is"
-    )
+    return f"out of memory: {text[0].lower()}{text[1:]}" if text else "out of memory"
 
 
 def _with_place(d: Diagnostic, span: Span | None, notes: tuple[Note, ...]) -> Diagnostic:

@@ -28,5 +28,5 @@ def available_memory() -> int:
 
 @lru_cache(maxsize=1)
 def default_depth() -> int:
-    """How many calls may be open at once: what half of the memory holds, and no more than four million."""
+    """The maximum number of active calls: those that half of the memory holds, at most four million."""
     return min(4_000_000, available_memory() // (2 * FRAME_BYTES))

@@ -182,7 +182,7 @@ def apply_builtin(callee: FunctionValue, args: Sequence[Any]) -> Any:
 def _too_deep(limit: int) -> None:
     fail(
         "recursion-limit",
-        f"{limit:,} calls are open at once, which is the limit",
-        hint="let the recursion end sooner, make the call the last thing its function does, or raise the"
+        f"stack overflow: more than {limit:,} active calls",
+        hint="end the recursion sooner, make it a tail call, or raise the"
         " limit: Interpreter(mod, max_depth=…)",
     )

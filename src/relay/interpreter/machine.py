@@ -24,14 +24,14 @@ from relay.ir.type import Type
 from relay.ir.walk import post_order
 
 EXPRESSION = GlobalVar("<expression>", span=None)
-"""The name under which an expression that is no definition is inferred."""
+"""The name under which an expression that is not a definition is inferred."""
 
 
 class Interpreter:
     """Evaluates expressions over a module; what it knows of one holds while that stays the same object.
 
     Inference runs on demand, on the definitions that are reached.  A global constant is evaluated once.
-    `max_depth` is how many calls may be open at once; else the module's option of that name says it.
+    `max_depth` is the maximum number of active calls; the default is the module's option of that name.
     """
 
     def __init__(self, mod: IRModule | None = None, *, max_depth: int | None = None) -> None:

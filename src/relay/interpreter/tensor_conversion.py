@@ -85,7 +85,7 @@ def with_base_type(array: Array, x: Any) -> tuple[Array, str]:
         or array.dtype.kind == "S"
         or (found == "string" and not all(isinstance(s, str) for s in array.flat))
     ):
-        raise MisfitError("a tensor is wanted", describe(x), f"{array.dtype} is no dtype")
+        raise MisfitError("a tensor is wanted", describe(x), f"{array.dtype} is not a dtype")
     return array, found
 
 

@@ -220,7 +220,7 @@ def broadcast(a: Dim, b: Dim) -> Dim | None:
     """The size two sizes broadcast to, or None where they cannot.
 
     A number other than 1 decides: `broadcast(n, 3)` is 3, and that `n` is 1 or 3 is for run time to see.
-    `broadcast(min(n, 3), n)` is `n`, since they are no broadcast where `n` is more than 3.
+    `broadcast(min(n, 3), n)` is `n`, since they do not broadcast where `n` is more than 3.
     """
     if a is b or a == b or b == 1:
         return a

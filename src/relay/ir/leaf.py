@@ -50,7 +50,7 @@ class Constant(RelayExpr):
 def constant(value: Any, dtype: str | None = None, *, span: Span | None = None) -> Constant:
     """A closed constant; Python ints are int32 (int64 if too large) and floats float32, unless `dtype` says.
 
-    Raises `ValueError` where the array's dtype or `dtype` is no dtype, `TypeError` for other objects.
+    Raises `ValueError` where the array's dtype or `dtype` is not a dtype, `TypeError` for other objects.
     """
     array: NDArray[Any] = np.asarray(value)
     if dtype is None and not isinstance(value, np.ndarray | np.generic):
@@ -61,7 +61,7 @@ def constant(value: Any, dtype: str | None = None, *, span: Span | None = None) 
         ):
             dtype = "int32"
         elif array.dtype == object and not all(isinstance(v, str) for v in array.flat):
-            raise TypeError(f"{value!r} is neither numbers nor text, so it is no constant")
+            raise TypeError(f"{value!r} is neither numbers nor text, so it is not a constant")
     name = dtype_name(array.dtype if dtype is None else dtype)
     array = array.astype(to_numpy(name), copy=False)
     return Constant(array, TensorType(array.shape, name), span=span)

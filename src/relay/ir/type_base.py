@@ -30,7 +30,7 @@ HAS_VAR = 2
 HAS_ANY = 4
 HAS_BINDER = 8
 HAS_OBJECT = 16
-"""A function, a reference, a data type, or what may stand for one: values that are no tensors."""
+"""A function, a reference, a data type, or what may stand for one: values that are not tensors."""
 HAS_ERROR = 32
 """What inference puts where a fault was."""
 

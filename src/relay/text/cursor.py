@@ -186,7 +186,7 @@ class Cursor:
         """A hint by what was found, and `what` was expected."""
         kind, i = self.kinds[self.i], self.i
         if kind in ("LOCAL", "GRAPH") and i and self.kinds[i - 1] in _CAN_END and not self.on_new_line(i):
-            return "the remainder operator `%` has white space behind it"
+            return "the remainder operator `%` is followed by white space"
         if kind == "=":
             return "equality is `==`; a binding begins with `let`"
         return _FORMS.get(what, "")

@@ -48,7 +48,7 @@ OTHER_KINDS = {
     ".pt2": "`relay import` makes a program of a model; `relay run` runs one at once",
     ".rlo": "a compiled program is run by `relay run`; other commands take the program that it was made of",
 }
-"""What to do with files that are no text, by how their names end."""
+"""What to do with files that are not text, by how their names end."""
 
 
 Write = Callable[[BinaryIO], object]

@@ -30,7 +30,7 @@ class Loaded:
 
 @dataclass(slots=True)
 class Loader:
-    """Loads for the file in `folder`; None for a text that is no file."""
+    """Loads for the file in `folder`; None for a text that is not a file."""
 
     loaded: Loaded
     folder: Path | None

@@ -69,7 +69,7 @@ def unpacked(data: bytes, count: int, dtype: str, bits: int) -> NDArray[Any]:
 
 
 def _refuse_array(message: str) -> NoReturn:
-    fail("bad-array", f"an array {message}", hint="save it again, whole")
+    fail("bad-array", f"an array {message}", hint="save it again")
 
 
 def read_array(blob: bytes) -> tuple[NDArray[Any], str]:
@@ -83,10 +83,10 @@ def read_array(blob: bytes) -> tuple[NDArray[Any], str]:
 def array_at(data: bytes, at: int) -> tuple[NDArray[Any], str, int]:
     """The array of the blob that begins at a byte, its dtype, and where the blob ends (`bad-array`)."""
     if len(data) - at < _HEAD.size:
-        _refuse_array(f"is cut off: {len(data) - at} bytes")
+        _refuse_array(f"is truncated: it has {len(data) - at} bytes")
     magic, _, _, _, rank, code, bits, lanes = _HEAD.unpack_from(data, at)
     if magic != MAGIC:
-        _refuse_array("does not begin with the mark of the format")
+        _refuse_array("does not start with the magic number of the format")
     dtype = _DTYPES.get((code, bits))
     if dtype is None or lanes != 1:
         _refuse_array(f"has an unknown dtype (code {code}, {bits} bits, {lanes} lanes)")

@@ -61,7 +61,7 @@ def _of(cls: type | tuple[type, ...], r: Reader, i: int, name: str, *, optional:
     found = r.get(i, name)
     if (found is None and optional) or isinstance(found, cls):
         return found
-    bad(f"`{name}` of node {i} is not what it should be")
+    bad(f"`{name}` of node {i} has the wrong type")
 
 
 def _several(cls: type | None, r: Reader, i: int, name: str) -> tuple[Any, ...]:
@@ -71,7 +71,7 @@ def _several(cls: type | None, r: Reader, i: int, name: str) -> tuple[Any, ...]:
         return ()
     items = cast("Sequence[Any]", found) if isinstance(found, list | tuple) else (None,)
     if cls is not None and not all(isinstance(x, cls) for x in items):
-        bad(f"`{name}` of node {i} is not a list of what it should be")
+        bad(f"`{name}` of node {i} is not a list of the right type")
     return tuple(items)
 
 
@@ -116,7 +116,7 @@ def _type_args(r: Reader, i: int, name: str) -> tuple[Any, ...]:
     """Types, shapes, dimensions and dtypes."""
     found = [_shape(r, i, name, t) if isinstance(t, list) else t for t in _several(None, r, i, name)]
     if not all(isinstance(t, Type | tuple | str) or type(t) is int for t in found):
-        bad(f"`{name}` of node {i} are no types")
+        bad(f"`{name}` of node {i} are not types")
     return tuple(found)
 
 
@@ -182,7 +182,7 @@ def _match(r: Reader, i: int) -> Match:
 def _grad(r: Reader, i: int) -> Grad:
     kind: Any = r.plain(i, "kind")
     if kind not in ("grad", "vjp", "jvp"):
-        bad(f"node {i} is a derivative of no kind")
+        bad(f"node {i} is a derivative of unknown kind")
     return Grad(kind, _expr(r, i, "function"), span=r.span(i))
 
 
@@ -231,7 +231,7 @@ def _settings(r: Reader, i: int, name: str) -> dict[str, Any]:
     """Attributes by name."""
     found = dict(r.get(i, name) or {})
     if not all(isinstance(key, str) for key in found):
-        bad(f"`{name}` of node {i} has keys that are no texts")
+        bad(f"`{name}` of node {i} has keys that are not text")
     return found
 
 
@@ -241,11 +241,11 @@ def _make_module(r: Reader, i: int) -> IRModule:
     mod = IRModule(attrs=_settings(r, i, "attrs"), options=_settings(r, i, "options"))
     for name, e in functions.items():
         if not isinstance(e, RelayExpr):
-            bad(f"a definition of node {i} is no expression")
+            bad(f"a definition of node {i} is not an expression")
         mod[GlobalVar(name, span=r.nowhere) if isinstance(name, str) else name] = cast("Expr", e)
     for header, data in types.items():
         if not isinstance(data, TypeData):
-            bad(f"a data type of node {i} is none")
+            bad(f"`type_definitions` of node {i} has an item that is not a data type")
         mod.type_definitions[header if isinstance(header, GlobalTypeVar) else data.header] = data
     constant_types: Any = r.get(i, "constant_types") or {}
     mod.constant_types.update(constant_types)

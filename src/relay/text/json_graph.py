@@ -78,7 +78,7 @@ class Identity:
 
 
 class DictAttrs:
-    """Attributes of functions, and of calls that are no operator's."""
+    """Attributes of functions, and of calls whose callee is not an operator."""
 
     __slots__ = ("values",)
 

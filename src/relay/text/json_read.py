@@ -43,7 +43,7 @@ class LineSource(Source):
 
 
 def bad(message: str, hint: str = "") -> NoReturn:
-    """Report JSON that is not what it should be."""
+    """Report JSON that has the wrong type."""
     fail("bad-json", message, hint=hint or "the text must be what `save_json` wrote, whole and unchanged")
 
 
@@ -87,14 +87,14 @@ class Reader:
                 return 0
             value = int(value) if value.isdecimal() and len(value) < 12 else -1
         if type(value) is not int or not 0 <= value < len(self.nodes):
-            bad(f"{what} of the JSON leads to no node")
+            bad(f"{what} of the JSON does not refer to a node")
         return value
 
     def attrs(self, i: int) -> dict[str, Any]:
         """The attributes of a node."""
         found = self.nodes[i].get("attrs", {})
         if not isinstance(found, dict):
-            bad(f"node {i} has attributes that are no object")
+            bad(f"node {i} has attributes that are not an object")
         return cast("dict[str, Any]", found)
 
     def key(self, i: int) -> str:

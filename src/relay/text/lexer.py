@@ -268,7 +268,7 @@ def lex(source: Source, report: Report) -> Tokens:
 
 
 def _second_look(tokens: Tokens, report: Report) -> None:
-    """Unquote names, take file attributes out, report what is no token."""
+    """Unquote names, take file attributes out, report what is not a token."""
     drop: set[int] = set()
     for i, kind in enumerate(tokens.kinds):
         if kind not in ("QUOTED", "FILE", "BAD"):
@@ -283,7 +283,7 @@ def _second_look(tokens: Tokens, report: Report) -> None:
         if kind == "BAD" and piece.lstrip("%@").startswith('"'):
             report.error(
                 "unterminated-string",
-                "the string has no end on its line",
+                "unterminated string",
                 span,
                 hint='close it with `"`; a newline inside is written `\\n`',
             )
@@ -315,7 +315,7 @@ _CHARACTER_HINTS = {
     "&": "the logical operator is `&&`",
     "|": "the logical operator is `||`",
     "@": "a global is `@name`",
-    "'": 'strings stand in double quotes: `"…"`',
+    "'": 'strings are in double quotes: `"…"`',
     "^": "a power is `**`; bits are combined with `bitwise_xor(a, b)`",
     "\\": "a function is `fn (%x) { … }`",
     "~": "bits are inverted with `bitwise_not(x)`, a truth value with `!`",
@@ -346,7 +346,7 @@ def _file_attribute(tokens: Tokens, piece: str, span: Span, report: Report) -> N
         return
     if name == "version":
         hint = 'it comes first and once: #[version = "1"]'
-        report.error("unknown-file-attribute", "the version is not where it belongs", span, hint=hint)
+        report.error("unknown-file-attribute", "the version is in the wrong place", span, hint=hint)
         return
     report.error(
         "unknown-file-attribute",
@@ -379,7 +379,7 @@ def _comments(source: Source, report: Report) -> Iterator[tuple[int, int]]:
             if edge is None:
                 report.error(
                     "unterminated-comment",
-                    "the comment has no end",
+                    "unterminated comment",
                     Span(source, start, start + 2),
                     hint="comments nest: each `/*` needs its `*/`",
                 )

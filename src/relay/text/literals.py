@@ -15,7 +15,7 @@ from relay.ir.type import TensorType
 _PARTS = re.compile(r"([0-9]+)(\.[0-9]+)?([eE][+-]?[0-9]+)?(.*)\Z", re.DOTALL)
 _LONGEST_INTEGER = 40
 LONGEST_ATTRIBUTE = 4000
-"""Digits of an integer that is no number of the program but metadata; Python converts no more than 4,300."""
+"""The most digits of an integer in metadata; Python converts no more than 4,300."""
 SPECIAL = {"inf": float("inf"), "nan": float("nan")}
 Number = tuple[int | float, str | None]
 """A value with the dtype its suffix gives, or None for an open literal."""

@@ -106,12 +106,12 @@ def global_(name: str) -> str:
 
 
 def type_name(name: str) -> str:
-    """The name of a data type; `@"…"` if it is no plain name or a word of the language."""
+    """The name of a data type; `@"…"` if it is not a plain name, or is a keyword."""
     return name if _PLAIN(name) and name not in KEYWORDS and name not in TYPE_WORDS else f"@{quote(name)}"
 
 
 def constructor(name: str) -> str:
-    """The name of a constructor; `@"…"` if it is no plain name or a word of the language."""
+    """The name of a constructor; `@"…"` if it is not a plain name, or is a keyword."""
     # `None` is a word of attributes alone, and the constructor of the standard option.
     return name if _PLAIN(name) and (name not in KEYWORDS or name == "None") else f"@{quote(name)}"
 

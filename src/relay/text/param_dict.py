@@ -46,7 +46,7 @@ def load_param_dict(data: bytes) -> dict[str, NDArray[Any]]:
     """
     data = bytes(data)
     if len(data) < _HEAD.size or _HEAD.unpack_from(data)[0] != MAGIC:
-        _refuse_file("does not begin with the mark of the format")
+        _refuse_file("does not start with the magic number of the format")
     count, at = _length_at(data, _HEAD.size)
     names: list[str] = []
     for _ in range(count):
@@ -56,7 +56,7 @@ def load_param_dict(data: bytes) -> dict[str, NDArray[Any]]:
         try:
             names.append(data[at : at + length].decode())
         except UnicodeDecodeError:
-            _refuse_file("has a name that is no text")
+            _refuse_file("has a name that is not text")
         at += length
     arrays, at = _length_at(data, at)
     if arrays != len(names) or len(set(names)) < len(names):
@@ -72,9 +72,9 @@ def load_param_dict(data: bytes) -> dict[str, NDArray[Any]]:
 def _length_at(data: bytes, at: int) -> tuple[int, int]:
     """A length, and where the next thing begins."""
     if len(data) - at < _LENGTH.size:
-        _refuse_file("is cut off")
+        _refuse_file("is truncated")
     return _LENGTH.unpack_from(data, at)[0], at + _LENGTH.size
 
 
 def _refuse_file(message: str) -> NoReturn:
-    fail("bad-array", f"a file of parameters {message}", hint="save it again, whole")
+    fail("bad-array", f"a file of parameters {message}", hint="save it again")

@@ -98,7 +98,7 @@ class Attributes(Metadata):
             "attribute-value",
             f"`{name}` is not a value of an attribute",
             i,
-            hint=did_you_mean(name, [*_WORDS, *BASE_TYPES]) or f'a text is quoted: "{name}"',
+            hint=did_you_mean(name, [*_WORDS, *BASE_TYPES]) or f'a string is quoted: "{name}"',
         )
 
     def _items(self, closer: str, depth: int) -> tuple[list[Any], bool]:

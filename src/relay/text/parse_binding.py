@@ -179,7 +179,7 @@ class Bindings(Choices):
         self.take(";")
         if self.kinds[self.i] in BLOCK_END:
             self.fault(
-                "missing-result", "`let rec` has no body", self.i, hint="write the result behind the `;`"
+                "missing-result", "`let rec` has no body", self.i, hint="write the result after the `;`"
             )
         return None
 

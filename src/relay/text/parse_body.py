@@ -112,7 +112,7 @@ class Bodies(Bindings):
                     "missing-result",
                     "a block ends with its result",
                     self.i,
-                    hint="leave the last `;` out, or write `()` behind it for no result",
+                    hint="leave the last `;` out, or write `()` after it for no result",
                 )
         elif opener is not None and self.kinds[self.i] not in BLOCK_END:
             self.expected("`;`" if opener < 0 else "`;` or `}`", opener=None if opener < 0 else opener)

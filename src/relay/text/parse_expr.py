@@ -44,7 +44,7 @@ PREFIXES = {"-": Level(PREFIX, "negative"), "!": Level(PREFIX, "logical_not")}
 _CANNOT_BEGIN_LINE = frozenset({*INFIX, "PROJ"} - {"-"})
 _POSTFIX = frozenset({"(", "PROJ", "<", "."})
 _MISSING_HINTS = {
-    "}": "a block ends with its result: an expression without `;` behind it, `()` for none",
+    "}": "a block ends with its result: an expression without a `;` after it, or `()`",
     "=": "a binding is `let %x = e;`",
     "else": "`else` follows the block of an `if`",
 }

@@ -129,4 +129,4 @@ class Relations(Dimensions):
         try:
             return TypeRelation(name, args or None, attrs)
         except TypeError:
-            self.fault("attribute-value", "an attribute of a relation is no dictionary", opener)
+            self.fault("attribute-value", "an attribute of a relation is not a dictionary", opener)

@@ -101,7 +101,7 @@ class Leaves(Scopes):
             case Constructor():
                 return self.constructor(e) if e.inputs else self.qualified(e)
             case _:
-                raise AssertionError(f"{e!r} is no leaf")
+                raise AssertionError(f"{e!r} is not a leaf")
 
     def operator(self, e: Op) -> str:
         """The name of an operator, which a constructor may hide."""

@@ -186,4 +186,4 @@ def _similar(v: Var) -> str:
 
 def _check_call(e: Call) -> None:
     if type(e.op) is not Op and e.attrs:
-        cannot("attributes of a call that is no operator's", e.span)
+        cannot("attributes of a call that is not an operator's", e.span)

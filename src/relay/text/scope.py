@@ -141,7 +141,7 @@ class Names(Cursor):
                 "unknown-graph-binding",
                 f"`{text}` is not bound in this definition",
                 i,
-                hint="the remainder operator `%` has white space behind it"
+                hint="the remainder operator `%` is followed by white space"
                 if before
                 else near or f"bind it before its first use: {text} = …",
             )

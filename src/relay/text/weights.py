@@ -169,7 +169,7 @@ def _tensors(data: bytes, path: Path) -> dict[str, Mapping[str, Any]]:
 
 
 def _unsound(path: Path, why: str) -> NoReturn:
-    fail("bad-array-file", f"`{path}` is not a sound weights file: {why}", hint="save the program again")
+    fail("bad-array-file", f"`{path}` is not a valid weights file: {why}", hint="save the program again")
 
 
 def _metadata(data: bytes) -> dict[str, Any]:

@@ -25,7 +25,7 @@ def if_(inf: Inference, e: If, want: Any) -> Rule:
             inf.want = want
             t = yield branch
         types.append(t)
-    if not is_bool and _logical(e):  # one fault: the operands are no scalars
+    if not is_bool and _logical(e):  # one fault: the operands are not scalars
         return ERROR
     return _joined(inf, types, (e.true_branch, e.false_branch), e, want, "the branches of this `if`")
 

@@ -1,4 +1,4 @@
-"""The typing of what is no function: global constants and open expressions; and what is left at the end."""
+"""Types of global constants and open expressions, and of what is still unknown at the end of inference."""
 
 from typing import Any
 
@@ -49,7 +49,7 @@ def _ascribed(inf: Inference, e: Expr, t: Any, written: Type, name: str) -> Any:
 
 
 def _generalise_nothing(inf: Inference, sig: Signature) -> None:
-    """Decide what is open at the end of a definition that is no function."""
+    """Decide what is open at the end of a definition that is not a function."""
     default_literals(inf, [sig], 0)
     goals, inf.pending = [g for g in inf.pending if not g.done], []
     leftovers(inf, goals)
@@ -63,7 +63,7 @@ def finish(inf: Inference) -> None:
             ambiguous(inf, g)
     for v, p, e in inf.required:
         if type(head(v)) is Unknown and not inf.failed:
-            message = f"nothing decides the type parameter `{p.name}`, which is {name_of(p.kind)}"
+            message = f"cannot infer the type parameter `{p.name}`, which is {name_of(p.kind)}"
             inf.diagnose(
                 "ambiguous-type", message, e, hint="call the function with type arguments: `@f<…>(…)`"
             )
@@ -84,6 +84,6 @@ def check_free(inf: Inference) -> None:
     """A free variable has a type that its annotation or its uses decide."""
     for v in inf.free:
         if not inf.failed and has_unknown(zonk(inf.vars[v])):
-            message = f"nothing decides the type of `%{v.name}`"
+            message = f"cannot infer the type of `%{v.name}`"
             hint = "give it a type: `free_var %x: T;`, or `relay.var(name, type)`"
             inf.diagnose("ambiguous-type", message, v, hint=hint)

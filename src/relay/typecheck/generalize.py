@@ -310,8 +310,8 @@ def ambiguous(inf: "Inference", g: Goal) -> None:
         return
     inf.diagnose(
         "ambiguous-type",
-        f"nothing decides the types of this use of `{g.what}`",
+        f"cannot infer the types of this use of `{g.what}`",
         g.call,
-        label=f"known is {', '.join([show(t) for t in g.types[:-1]])}",
+        label=f"known so far: {', '.join([show(t) for t in g.types[:-1]])}",
         hint="annotate the operands",
     )

@@ -82,7 +82,7 @@ class GradGoal(Goal):
                 raise Fault(
                     "grad-parameter",
                     f"`{self.kind}` of a function whose parameter {index + 1} is {show(p)}: "
-                    f"there is no derivative by {what}",
+                    f"it cannot be differentiated with respect to {what}",
                     hint=f"close over it instead: `{self.kind}(fn(%x) {{ %f(%x) }})`",
                 )
             if isinstance(u, TupleType):

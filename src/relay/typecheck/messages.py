@@ -146,7 +146,7 @@ def _literal_kind(m: Mismatch, subject: str) -> Fault:
 
 _NO_NUMBER = {
     "bool": "write `True` or `False`, or compare: `%x != 0`",
-    "string": 'a text stands between quotes: "1"',
+    "string": 'a string is quoted: "1"',
 }
 
 

@@ -40,7 +40,7 @@ def projection(inf: Inference, e: TupleGetItem, want: Any) -> Rule:
         inf.settle()
         return head(out)
     if t is not ERROR:
-        message = f".{e.index} is asked of {show(t)}, which is not a tuple"
+        message = f"cannot take field {e.index} of {show(t)}, which is not a tuple"
         inf.diagnose("expected-tuple", message, e, operands=(e.tuple_value,))
     return ERROR
 
@@ -50,7 +50,7 @@ def _no_field(inf: Inference, e: TupleGetItem, t: TupleType) -> Any:
     n = len(t.fields)
     inf.diagnose(
         "projection-out-of-range",
-        f"{counted(n, 'field')}, but .{e.index} is asked for",
+        f"field {e.index} is out of range for a tuple of {counted(n, 'field')}",
         e,
         label=f"the tuple is {show(t)}",
         operands=(e.tuple_value,),

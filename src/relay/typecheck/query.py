@@ -43,7 +43,7 @@ def type_of(e: Expr, mod: IRModule | None = None) -> Type:
     try:
         return types(annotated)
     except Unannotated:
-        message = "nothing decides the type of this expression"
+        message = "cannot infer the type of this expression"
         fail("ambiguous-type", message, e.span, hint="annotate its variables")
 
 

@@ -174,7 +174,7 @@ class Session:
     # --- expressions --------------------------------------------------------------------------------------
 
     def expression(self, e: Expr) -> Expr:
-        """An expression that is no definition, with types filled in."""
+        """An expression that is not a definition, with types filled in."""
         scanned = scan(e)
         self.need([g for g in scanned.globals if g in self.mod.functions])
         self.keep()

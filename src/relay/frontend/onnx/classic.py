@@ -229,4 +229,4 @@ def _post(node: Node, x: Value, kind: str) -> Value:
         case "LOGISTIC":
             return call("sigmoid", x)
         case _:
-            return node.fail(f"there is no conversion of `post_transform` {kind}")
+            return node.fail(f"unsupported `post_transform` {kind}")

@@ -17,7 +17,7 @@ def convolved(node: Node, x: Value, weight: Value, out_dtype: str = "") -> Value
     w = geometry(node, x, kernel)
     rank = len(kernel)
     if rank not in (1, 2, 3):
-        return node.fail(f"there are convolutions over 1, 2 or 3 axes, not {rank}")
+        return node.fail(f"convolutions have 1, 2 or 3 spatial axes, not {rank}")
     return call(
         f"nn.conv{rank}d", x, weight, strides=w.strides, padding=w.padding, dilation=w.dilations,
         groups=node.int("group", 1), out_dtype=out_dtype,

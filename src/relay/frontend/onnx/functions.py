@@ -30,7 +30,7 @@ def inline_standard(node: "Node", domain: str, operands: Sequence[Value | None])
     if schema is None or body is None:
         fail(
             "onnx-unsupported",
-            f"there is no conversion of `{node.proto.op_type}`{f' of {domain}' if domain else ''}",
+            f"unsupported operator `{node.proto.op_type}`{f' of {domain}' if domain else ''}",
             hint="add one: a function under @relay.frontend.onnx.registry.converts(name)",
         )
     given: dict[str, Any] = {}

@@ -112,7 +112,7 @@ class Scope:
         for name in names:
             value = self.find(name)
             if value is None:
-                fail("onnx-model", f"the graph's output `{name}` is computed by no node")
+                fail("onnx-model", f"no node computes the graph's output `{name}`")
             found.append(value)
         return found
 
@@ -165,7 +165,7 @@ class Scope:
         """The value of an operand; None for one that is left out."""
         found = self.find(name) if name else None
         if found is None and name and not self.is_absent(name):
-            fail("onnx-model", f"no node and no input gives `{name}`")
+            fail("onnx-model", f"no node and no input produces `{name}`")
         return found
 
     def is_absent(self, name: str) -> bool:
@@ -221,7 +221,7 @@ def ordered(nodes: Sequence[Any], scope: Scope) -> list[int]:
             if name in maker:
                 fail(
                     "onnx-model",
-                    f"two nodes give `{name}`: `{describe(nodes[maker[name]])}` and `{describe(n)}`",
+                    f"two nodes produce `{name}`: `{describe(nodes[maker[name]])}` and `{describe(n)}`",
                 )
             maker[name] = i
     done: set[int] = set()

@@ -49,7 +49,7 @@ def parsed(data: bytes, name: str) -> Any:
     try:
         proto.ParseFromString(data)
     except (DecodeError, ValueError, RuntimeError, UnicodeDecodeError):
-        fail("onnx-model", f"`{name}` is not an ONNX model, or not all of one", hint=AGAIN)
+        fail("onnx-model", f"`{name}` is not an ONNX model, or is truncated", hint=AGAIN)
     if not proto.HasField("graph"):
         fail("onnx-model", f"`{name}` holds no graph", hint=AGAIN)
     check_names(proto, name)
@@ -57,7 +57,7 @@ def parsed(data: bytes, name: str) -> Any:
 
 
 def check_names(proto: Any, name: str) -> None:
-    """Demand that all names are texts: where bytes are no UTF-8, the package gives them as they are."""
+    """Demand that all names are texts: where bytes are not UTF-8, the package gives them as they are."""
     graphs = [proto.graph]
     names: list[Any] = [o.domain for o in proto.opset_import]
     for f in proto.functions:
@@ -72,7 +72,7 @@ def check_names(proto: Any, name: str) -> None:
         dims = [d for v in g.input for d in v.type.tensor_type.shape.dim]
         names += [d.dim_param for d in dims]
     if not all(isinstance(n, str) for n in names):
-        fail("onnx-model", f"`{name}` has a name that is no text", hint=AGAIN)
+        fail("onnx-model", f"`{name}` has a name that is not text", hint=AGAIN)
 
 
 def opsets_of(proto: Any, opset: int | None = None) -> dict[str, int]:
@@ -136,7 +136,7 @@ def unconverted(proto: Any, importer: "Importer", most: int | None = None) -> li
         where = f' of "{domain}"' if domain else ""
         full = f"{name!r}, domain={domain!r}" if domain else f"{name!r}"
         use = "use" if len(nodes) > 1 else "uses"
-        message = f"there is no conversion of the operator `{name}`{where}, which {users} {use}"
+        message = f"unsupported operator `{name}`{where}, which {users} {use}"
         hint = f"add one: @relay.frontend.onnx.registry.converts({full}) over a function of a node"
         found.append(Diagnostic("onnx-unsupported", message, hint=hint))
     return found

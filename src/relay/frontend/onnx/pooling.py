@@ -46,7 +46,7 @@ def average_pool(node: Node, x: Value) -> Value:
     w = geometry(node, x, tuple(node.ints("kernel_shape")))
     rank = len(w.kernel)
     if rank > 3:
-        return node.fail(f"there is pooling over 1, 2 or 3 axes, not {rank}")
+        return node.fail(f"pooling has 1, 2 or 3 spatial axes, not {rank}")
     return call(
         f"nn.avg_pool{rank}d", x, pool_size=w.kernel, strides=w.strides, dilation=w.dilations,
         padding=w.padding, ceil_mode=w.ceil_mode, count_include_pad=bool(node.int("count_include_pad", 0)),

@@ -143,7 +143,7 @@ def cast_to(node: Node, x: Value, to: str) -> Value:
     if isinstance(x, Scales):
         return from_scales(x, to)
     if "string" in (x.dtype, to) and x.dtype != to:
-        return node.fail("there is no conversion of numbers and texts into one another")
+        return node.fail("conversions between numbers and strings are unsupported")
     if is_float(x.dtype) and to.startswith("float8"):
         return to_float8(x, to, bool(node.int("saturate", 1)))
     if is_float(x.dtype) and to in ("int4", "uint4", "int2", "uint2"):

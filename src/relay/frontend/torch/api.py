@@ -29,7 +29,7 @@ def from_pytorch(
     freeze_params: bool = True,
     strict: bool = False,
 ) -> TorchProgram:
-    """A PyTorch module as `mod, params`: a module with a `@main`, and parameters that are no part of it.
+    """A PyTorch module as `mod, params`: a module with a `@main`, and parameters that are not part of it.
 
     `model` is an `nn.Module` with example inputs, an `ExportedProgram`, or the path of one that was saved.
     `kwargs`, `dynamic_shapes` and `strict` are those of `torch.export.export`; a `Dim` becomes a symbolic

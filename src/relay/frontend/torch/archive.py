@@ -38,7 +38,7 @@ def read_exported(path: Any) -> Any:
     check_archive(data, str(path))
     try:
         return torch.export.load(io.BytesIO(data))
-    except Exception as error:  # what it raises is no type of its own
+    except Exception as error:  # what it raises is not a type of its own
         fail("torch-archive", f"PyTorch cannot read `{path}`: {first_line(error)}", hint=AGAIN)
 
 
@@ -51,10 +51,10 @@ def first_line(error: Exception) -> str:
 
 
 def check_archive(data: bytes, name: str) -> None:
-    """Refuse what is no archive of a program, or one whose reading would run code (`torch-archive`)."""
+    """Refuse what is not an archive of a program, or one whose reading would run code (`torch-archive`)."""
     try:
         if not data.startswith(b"PK"):
-            raise zipfile.BadZipFile("it is no archive")
+            raise zipfile.BadZipFile("it is not an archive")
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             names = [member.filename for member in archive.infolist()]
             if len(set(names)) < len(names):
@@ -64,14 +64,14 @@ def check_archive(data: bytes, name: str) -> None:
     except json.JSONDecodeError as error:
         fail("torch-archive", f"the graph in `{name}` is broken: {first_line(error)}", hint=AGAIN)
     except (zipfile.BadZipFile, EOFError, OSError, ValueError, NotImplementedError, RecursionError) as error:
-        fail("torch-archive", f"`{name}` is no exported program: {first_line(error)}", hint=AGAIN)
+        fail("torch-archive", f"`{name}` is not an exported program: {first_line(error)}", hint=AGAIN)
 
 
 def check_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo, name: str) -> None:
     """Refuse a part of an archive that would run code (`torch-archive`)."""
     part = member.filename.partition("/")[2]
     if not PARTS.fullmatch(part):
-        refuse(name, f"`{member.filename}`, which is no part of a program or would run code")
+        refuse(name, f"`{member.filename}`, which is not part of a program or would run code")
     if part.endswith(".json"):
         if member.file_size > MAX_GRAPH_BYTES:
             refuse(name, f"`{member.filename}` of {member.file_size} bytes")

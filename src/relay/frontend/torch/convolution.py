@@ -16,7 +16,7 @@ def convolution(
     """The convolution of any rank, or the transposed one, and a number added to each channel."""
     rank = weight.rank - 2
     if not 1 <= rank <= 3:
-        return node.fail(f"there are convolutions over 1, 2 or 3 axes, not {rank}")
+        return node.fail(f"convolutions have 1, 2 or 3 spatial axes, not {rank}")
     alone = x.rank == weight.rank - 1
     x = call("expand_dims", x, axis=0) if alone else x
     how: dict[str, Any] = {

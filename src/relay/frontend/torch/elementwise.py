@@ -268,7 +268,8 @@ def dropout(node: Node, x: Value, rate: float, training: bool | None) -> Any:
     """What dropout is where nothing is trained: nothing."""
     if training and rate:
         return node.fail(
-            "it draws from PyTorch's generator, which a program has not", hint="export module.eval()"
+            "it uses PyTorch's random number generator, which cannot be reproduced",
+            hint="export module.eval()",
         )
     if "native" in node.operator:
         return x, call("full_like", cast(x, "bool"), constant(True))
@@ -280,7 +281,8 @@ def rrelu(node: Node, x: Value, low: float = 0.125, high: float = 1 / 3, trainin
     """`leaky_relu` with the mean slope, where nothing is trained."""
     if training:
         return node.fail(
-            "it draws from PyTorch's generator, which a program has not", hint="export module.eval()"
+            "it uses PyTorch's random number generator, which cannot be reproduced",
+            hint="export module.eval()",
         )
     return call("nn.leaky_relu", x, alpha=(low + high) / 2)
 

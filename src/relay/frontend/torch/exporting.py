@@ -30,7 +30,7 @@ def exported(
     if not isinstance(model, torch.nn.Module):
         fail(
             "torch-export",
-            f"a value of type {type(model).__name__} is no module, no exported program and no file of one",
+            f"a value of type {type(model).__name__} is not a module, an exported program or its path",
             hint="wrap a function in a torch.nn.Module",
         )
     if example_inputs is None and kwargs is None:
@@ -41,7 +41,7 @@ def exported(
             return torch.export.export(
                 model, args, dict(kwargs or {}), dynamic_shapes=dynamic_shapes, strict=strict
             )
-    except Exception as error:  # what it raises is no type of its own
+    except Exception as error:  # what it raises is not a type of its own
         said = str(error).strip().split("\n\n")[0]
         fail("torch-export", f"torch.export cannot export the module: {said}", hint=CAUSES)
 

@@ -22,7 +22,7 @@ def embedding_bag(node: Node, weight: Value, indices: Value, offsets: Value, *re
     """Rows of a table, summed (0), averaged (1), or the greatest (2) in each bag; that of padding is none."""
     mode, weights, last, padding = rest[1], rest[3], bool(rest[4]), rest[5]
     if node.wants(1) or node.wants(2) or node.wants(3):
-        return node.fail("of its results, only the first has a conversion")
+        return node.fail("only its first result is supported")
     rows = call("take", weight, indices, axis=0)
     rows = rows if weights is None else rows * call("expand_dims", weights, axis=1)
     at = constant(list(range(indices.size(0))), "int64")

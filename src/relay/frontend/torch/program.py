@@ -26,7 +26,7 @@ class Signature:
     outputs: tuple[Any, ...]
     """What PyTorch traced of each result of `@main`; None for a number."""
     fixed: tuple[tuple[int, Any], ...] = ()
-    """Leaves of the result that are no tensors, by their places among all leaves."""
+    """Leaves of the result that are not tensors, by their places among all leaves."""
     updated: tuple[Any, ...] = field(default=())
     """The tensors, or numbers of inputs, that the further results of `@main` are written to."""
 
@@ -100,5 +100,5 @@ class TorchProgram(tuple[IRModule, Params]):
         ordered = {n: kwargs[n] for n in names if n in kwargs} | kwargs
         leaves, found = pytree.tree_flatten((tuple(args), ordered))
         if found != spec:
-            fail("argument-type", "the arguments are not nested as those that the module was exported with")
+            fail("argument-type", "the structure of the arguments differs from that of the exported module")
         return leaves

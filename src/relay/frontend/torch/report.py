@@ -29,7 +29,7 @@ def check_supported(module: Any) -> None:
         reason = reason_against(name)
         hint = f"add one: @relay.frontend.torch.converts({name!r}) over a function of a node and its operands"
         use = "use" if len(nodes) > 1 else "uses"
-        message = f"there is no conversion of the operator `{name}`, which {users} {use}"
+        message = f"unsupported operator `{name}`, which {users} {use}"
         errors.append(Diagnostic("torch-unsupported", message, hint=reason or hint))
     if errors:
         raise RelayError(errors)
@@ -38,7 +38,7 @@ def check_supported(module: Any) -> None:
 def reason_against(name: str) -> str:
     """Why an operator is left out on purpose, and what to do instead."""
     if name.rpartition(".")[0] in DRAWS or name in DRAWS:
-        return "it draws from PyTorch's generator, which a program has not: give the numbers as an input"
+        return "it uses PyTorch's generator, which cannot be reproduced: pass the numbers as an input"
     return ""
 
 

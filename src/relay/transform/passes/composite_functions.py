@@ -58,7 +58,7 @@ def _entry(given: Any) -> Entry:
         case _:
             fail(
                 "option-type",
-                f"{given!r} is no entry of a table of patterns",
+                f"{given!r} is not an entry of a table of patterns",
                 hint='an entry is a name, a pattern, and a condition if need be: `("dense_relu", pattern)`',
             )
 

@@ -17,7 +17,7 @@ from relay.transform.rewriting.registry import module_pass
 from relay.typecheck.query import Types
 
 DEEPEST = 8
-"""Operands are no tuples that nest more deeply."""
+"""Operands are not tuples that nest more deeply."""
 
 
 @module_pass("fold_constants", keeps=(ANF,), opt_level=2, public="FoldConstant")

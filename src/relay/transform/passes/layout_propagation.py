@@ -99,7 +99,7 @@ class Turning:
         return None
 
     def accepted(self, e: Call, made: Turned | None) -> Turned | None:
-        """What a rule has made, unless it is no other order, or not the same tensor."""
+        """What a rule has made, unless the order is the same or the tensor another."""
         if made is None:
             return None
         if self.types(made.value) != made.type_of(self.types(e)):

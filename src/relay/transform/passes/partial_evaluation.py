@@ -77,7 +77,7 @@ def partial_evaluate(
     reference in `dead_code` if nobody reads that.
 
     Calls of functions that do not call themselves go where the body has at most `max_size` nodes
-    (`max_local_size` in functions that are no definitions), is used in one place, or takes functions or
+    (`max_local_size` in functions that are not definitions), is used in one place, or takes functions or
     references that are known.  A loop over known data goes if it comes to its end within `max_unroll` rounds.
     All together at most about `max_nodes` statements are added.
     What `@main` does not reach any more goes, unless others do.

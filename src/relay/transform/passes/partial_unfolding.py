@@ -80,7 +80,7 @@ class Policy:
         return found
 
     def size(self, fn: Function) -> int:
-        """The nodes of a body that are no atoms, counted as far as it matters."""
+        """The nodes of a body that are not atoms, counted as far as it matters."""
         found = self.sizes.get(fn)
         if found is None:
             found = 0

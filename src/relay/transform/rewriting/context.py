@@ -62,7 +62,7 @@ class PassContext:
         instruments: Sequence[PassInstrument] | None = None,
         config: Mapping[str, Any] | None = None,
     ) -> None:
-        """Raises `unknown-option` for what is no option in `config`."""
+        """Raises `unknown-option` for what is not an option in `config`."""
         if not isinstance(opt_level, int):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise TypeError(f"an opt_level is a number from 0 on, not {opt_level!r:.80}")
         self.opt_level = opt_level

@@ -64,7 +64,7 @@ def _is_polymorphic(e: Expr) -> bool:
 
 
 _GENERIC = (Op, Constructor)
-"""What may be polymorphic where it is no callee."""
+"""What may be polymorphic where it is not a callee."""
 
 
 KEEP = object()

@@ -164,7 +164,7 @@ def _literal(e: ast.expr, span: Span) -> Any:
 def _refuse(span: Span) -> NoReturn:
     fail(
         "bad-pipeline",
-        "this is no list of passes",
+        "cannot parse the pass pipeline",
         span,
         hint="write names with options in parentheses, as in `to_anf,inline(max_size=20)`",
     )

@@ -71,7 +71,7 @@ def _one_value(c: Constant) -> Any:
 
 
 def is_value(value: Any, number: float) -> bool:
-    """Whether a known value is that number; None is no number."""
+    """Whether a known value is that number; None is not a number."""
     return value is not None and bool(value == number)
 
 

@@ -115,7 +115,11 @@ class NativeProgram:
         """Raise the diagnostic of a place where a call has failed, which can be made `again`."""
         if site == TOO_DEEP:
             hint = "let the recursion end sooner, or make the call the last thing its function does"
-            fail("recursion-limit", "more calls are open at once than half of the memory holds", hint=hint)
+            fail(
+                "recursion-limit",
+                "stack overflow: the call stack exceeds half of the available memory",
+                hint=hint,
+            )
         if site == OUT_OF_MEMORY:
             found = lack_of_memory()
         else:

@@ -325,7 +325,7 @@ def out_of_memory() -> NoReturn:
 def lack_of_memory() -> RelayError:
     """What says that there is not enough."""
     hint = "check the shapes: one of them is probably larger than it should be"
-    return RelayError(Diagnostic("out-of-memory", "the program needs more memory than there is", hint=hint))
+    return RelayError(Diagnostic("out-of-memory", "out of memory", hint=hint))
 
 
 def flat(parts: Sequence[Row]) -> list[Any]:

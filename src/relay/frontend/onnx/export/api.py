@@ -37,7 +37,7 @@ def to_onnx(mod: IRModule | Function, params: Mapping[str, Any] | None = None, *
     mod = infer(mod if isinstance(mod, IRModule) else IRModule.from_expr(mod))
     main = mod["main"]
     if not isinstance(main, Function):
-        fail("onnx-export", "`@main` is no function", main.span, hint="export a function of tensors")
+        fail("onnx-export", "`@main` is not a function", main.span, hint="export a function of tensors")
     weights = {n: c.value for n, c in param_values(mod, params or {}).items()}
     with paused():
         program = Program(mod := prepared(mod), weights)

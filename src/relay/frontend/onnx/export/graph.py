@@ -134,7 +134,7 @@ class Graph:
     def result(self) -> Value:
         """The type of the result of the call at hand, as a value without a name."""
         if not isinstance(self.out, TensorType):
-            refuse("a result that is no tensor")
+            refuse("a result that is not a tensor")
         return Value("", self.out)
 
     def cast(self, x: Value | str, dtype: str) -> str:

@@ -216,7 +216,7 @@ class Program:
         return new
 
     def outputs(self, found: Sequence[Value]) -> list[Value]:
-        """The outputs, each under a name that is no input's, no constant's and no other output's."""
+        """The outputs, each under a name that is not an input's, no constant's and no other output's."""
         taken = {x.name for x in self.inputs} | set(self.graph.constants)
         results: list[Value] = []
         for x in found:
