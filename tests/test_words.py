@@ -102,6 +102,17 @@ def test_no_constant_is_named_by_a_bare_size_word() -> None:
     )
 
 
+def test_no_docstring_begins_with_the_same() -> None:
+    found = [
+        f"{path}:{node.lineno if hasattr(node, 'lineno') else 1}"
+        for path, tree in modules().items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef)
+        and (ast.get_docstring(node) or "").startswith("The same")
+    ]
+    assert found == [], "say what it is or does, without the docstring before it"
+
+
 def package_of(path: Path) -> str:
     """The folder in which a function name has one meaning: one below `relay`, or a room of a large one."""
     rooms = path.parts[:-1]

@@ -10,7 +10,7 @@ from relay.autodiff.closing import Closing
 from relay.autodiff.dual_types import DualTypes
 from relay.autodiff.forward import Forward
 from relay.autodiff.reverse import Reverse
-from relay.autodiff.specialize import function_type, specialize_grads
+from relay.autodiff.specialize import differentiated_type, specialize_grads
 from relay.diagnostic import derive_from, derived_nodes, fail
 from relay.ir.collector import paused
 from relay.ir.expr import Call, Expr, Function, GlobalVar, Grad, GradKind, Let, Op, Tuple, Var
@@ -92,7 +92,7 @@ def _at_its_types(e: Expr, types: Types) -> Expr | None:
         assert isinstance(whole, TupleType)
         arg_types, ret_type, type_args = whole.fields, None, ()
     elif e.type_args:
-        t, type_args = function_type(g, types), e.type_args
+        t, type_args = differentiated_type(g, types), e.type_args
         by = dict(zip(t.type_params, type_args, strict=True))
         arg_types, ret_type = [substitute_type(a, by) for a in t.arg_types], substitute_type(t.ret_type, by)
     else:
@@ -154,7 +154,7 @@ class _Round:
         for e in post_order(definition):
             if type(e) is Grad:
                 f, captured, unknown = closing.closed(
-                    closing.literal(e.function, function_type(e, self.type_of))
+                    closing.literal(e.function, differentiated_type(e, self.type_of))
                 )
                 if unknown is not None:
                     report_unknown(e, unknown)

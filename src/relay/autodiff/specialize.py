@@ -88,7 +88,7 @@ class _Specializer:
         """The functions that must be known in a definition, with their types."""
         for e in post_order(f):
             if isinstance(e, Grad):
-                yield e.function, function_type(e, self.type_of)
+                yield e.function, differentiated_type(e, self.type_of)
             elif isinstance(e, Call) and isinstance(e.op, GlobalVar):
                 for i in self.needs.get(e.op, ()):
                     yield e.args[i], self._given(e, i)
@@ -202,7 +202,7 @@ def specialized_copy(definition: Any, which: Sequence[int], functions: Sequence[
     return Function((*captured, *rest), body, f.ret_type, f.type_params, f.attrs, f.constraints, span=f.span)
 
 
-def function_type(e: Grad, type_of: Types) -> FuncType:
+def differentiated_type(e: Grad, type_of: Types) -> FuncType:
     """The type of what is differentiated, from the type of the derivative."""
     t: Any = type_of(e)
     params = t.arg_types if e.kind != "jvp" else t.arg_types[0].fields

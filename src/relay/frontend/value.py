@@ -68,7 +68,7 @@ class Value:
         return self._expr
 
     def named(self, var: Expr) -> "Value":
-        """The same value, as a variable that is bound to it."""
+        """The value, bound to a variable."""
         return Value(var, self.type, self.array, self.dims, self.sources)
 
     @property

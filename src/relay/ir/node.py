@@ -107,7 +107,7 @@ class RelayExpr(Node):
         return ()
 
     def rebuild(self, children: tuple["Expr", ...], /) -> "Expr":
-        """The same node around other children; the span comes along."""
+        """A copy of the node with other children and the same span."""
         assert not children
         return self  # pyright: ignore[reportReturnType]
 

@@ -48,7 +48,7 @@ class Type:
         return ()
 
     def rebuild(self, children: tuple["Type", ...], /) -> "Type":
-        """The same type around other children."""
+        """A copy of the type with other children."""
         assert not children
         return self
 

@@ -20,7 +20,7 @@ class Mark(Elementwise):
         return data
 
     def transpose(self, g: Expr, data: Expr) -> tuple[Expr, ...]:
-        """The same mark on the cotangent."""
+        """The cotangent with this annotation."""
         return (apply(self.name, g, **self.attributes()),)
 
     def native(self, b: Scalars, data: Any) -> Any:

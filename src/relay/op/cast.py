@@ -121,7 +121,7 @@ class CastLike(Conversion):
 
 @operator("reinterpret")
 class Reinterpret(Conversion):
-    """The same bits, read as another dtype of the same width (`dtype-width`).
+    """Reinterpret the bits as another dtype of the same width (`dtype-width`).
 
     relay> reinterpret([1.0], dtype="int32")
     [1065353216]

@@ -35,7 +35,7 @@ def given(b: Loops, sizes: View, k: int) -> Index:
 
 @operator("dyn.reshape")
 class DynReshape(Reshaping):
-    """The same elements, row by row, under a shape that is a tensor of rank 1 (`reshape-size`).
+    """Reshape, in row-major order, to a shape that is a tensor of rank 1 (`reshape-size`).
 
     A size of -1 is whatever is left over, and 0 copies the operand's, unless `allowzero`.
 

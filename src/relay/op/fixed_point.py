@@ -25,7 +25,7 @@ def scaled(np: Numpy, x: Array, multiplier: Any, left: Any, right: Any) -> Array
 
 
 def _scaled(b: Scalars, x: Any, multiplier: Any, left: Any, right: Any) -> Any:
-    """The same of numbers in machine code."""
+    """Emit the multiplication for one number."""
     far = b.add(right, b.const(BITS - 1, right))
     half = left_shifted(b, b.const(1, "int64"), far)
     wide = b.multiply(left_shifted(b, b.cast(x, "int64"), left), multiplier)

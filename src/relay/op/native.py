@@ -317,7 +317,7 @@ class Loops(Indices, Protocol):
     def long_loop(
         self, n: Index, totals: Sequence[Any], body: Callable[[Index, Sequence[Any]], Sequence[Any]]
     ) -> Any:
-        """The same, where a single loop may take a second: Ctrl-C is heard meanwhile."""
+        """Like `loop`, for a loop that may take a second: it can be interrupted by Ctrl-C."""
         ...
 
     def fold(

@@ -358,7 +358,7 @@ def check_float(t: Typing, dtype: str, op: str) -> None:
 
 
 def _standard(op: Uniform | Normal, key: Expr) -> Expr:
-    """The same draws from 0 to 1, or normal with mean 0 and deviation 1: what parameters scale and shift."""
+    """Draws from 0 to 1, or standard normal, before the parameters scale and shift them."""
     return TupleGetItem(_drawn(op.name, key, op.out_shape, op.out_dtype, 0.0, 1.0), 1)
 
 

@@ -1,4 +1,4 @@
-"""The same elements under another shape: reshape, transpose, added and dropped axes."""
+"""Reshaping, transposing, and adding or dropping axes."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -27,7 +27,7 @@ class Rearrangement(Injective):
 
 
 class Reshaping(Rearrangement):
-    """The same elements in the same order."""
+    """Operators that keep the row-major order of the elements."""
 
     keeps_order = True
 
@@ -157,7 +157,7 @@ def _reversed(t: Checker, newshape: Sequence[int]) -> list[int]:
 
 @operator("reshape")
 class Reshape(Reshaping):
-    """The same elements, row by row, under another shape (`reshape-size`).
+    """Reshape, in row-major order (`reshape-size`).
 
     A size in `newshape` is a number or a code: 0 copies the operand's next size (unless `allowzero`), -1 is
     whatever is left over, -2 copies all further sizes, -3 multiplies the next two, -4 splits the next into

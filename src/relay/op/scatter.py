@@ -34,7 +34,7 @@ class Scatter(Operator):
         raise AssertionError(f"{self.name} does not say how it picks")
 
     def put(self, data: Expr, indices: Expr, updates: Expr, how: Reduction) -> Expr:
-        """The same scatter with another way to combine."""
+        """The scatter with another reduction."""
         raise AssertionError(f"{self.name} does not say how it puts")
 
     @property

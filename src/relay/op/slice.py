@@ -40,7 +40,7 @@ class Range:
 
     @property
     def slice(self) -> slice:
-        """The same as a Python slice, where all is known."""
+        """The equivalent Python slice, if all bounds are known."""
         assert isinstance(self.begin, int)
         assert isinstance(self.length, int)
         end = self.begin + self.length * self.stride

@@ -28,7 +28,7 @@ class Term:
         return Term(apply(name, self.expr, *operands, **attrs), self.dtype if to is None else to)
 
     def cast(self, dtype: str) -> "Term":
-        """The same in another dtype."""
+        """The term, cast to another dtype."""
         return self if self.dtype == dtype else self.of("cast", to=dtype, dtype=dtype)
 
     def where(self, yes: Any, no: "Term") -> "Term":

@@ -53,29 +53,29 @@ class DFPattern:
         return is_op("divide")(as_pattern(other), self)
 
     def has_attr(self, attrs: Mapping[str, Any]) -> "AttrPattern":
-        """The same, where it is a call or function with these attributes (or an operator with this
+        """The pattern, if it matches a call or function with these attributes (or an operator with this
         `TOpPattern`).
         """
         return AttrPattern(self, attrs)
 
     def has_type(self, ttype: Type) -> "TypePattern":
-        """The same, where it has that type."""
+        """The pattern, if the match has that type."""
         return TypePattern(self, ttype)
 
     def has_dtype(self, dtype: str) -> "DataTypePattern":
-        """The same, where it is a tensor of that dtype."""
+        """The pattern, if the match is a tensor of that dtype."""
         return DataTypePattern(self, dtype)
 
     def has_shape(self, shape: Sequence[Any]) -> "ShapePattern":
-        """The same, where it is a tensor of that shape."""
+        """The pattern, if the match is a tensor of that shape."""
         return ShapePattern(self, shape)
 
     def optional(self, option: Callable[["DFPattern"], "DFPattern"]) -> "DFPattern":
-        """The same, or `option` of it: `conv.optional(lambda x: is_op("nn.relu")(x))`."""
+        """The pattern, or `option` applied to it: `conv.optional(lambda x: is_op("nn.relu")(x))`."""
         return self | option(self)
 
     def dominates(self, parent: "DFPattern", path: "DFPattern | None" = None) -> "DominatorPattern":
-        """The same below `parent`, where everything between them matches `path` and leads to this alone."""
+        """The pattern below `parent`, if all paths between them match `path` and lead only to this."""
         return DominatorPattern(parent, wildcard() if path is None else path, self)
 
     def match(self, expr: Expr) -> bool:

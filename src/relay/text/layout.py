@@ -130,5 +130,5 @@ def _widest(line: str) -> tuple[int, int, list[int]] | None:
 
 
 def indented(lines: Sequence[Any]) -> list[str]:
-    """The same lines one level deeper."""
+    """The lines, indented by one more level."""
     return [f"  {line}" for line in flatten(lines)]

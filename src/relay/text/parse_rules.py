@@ -41,7 +41,7 @@ class Rules(Names):
         raise _missing()
 
     def rule_type(self, kind: Kind | None) -> Rule:
-        """The same inside of a type."""
+        """Parse an identifier inside a type."""
         raise _missing()
 
     def expression(self, by_line: bool = False) -> Rule:

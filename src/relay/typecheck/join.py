@@ -21,7 +21,7 @@ def join(solver: Unifier, a: Any, b: Any) -> Any:
 
 
 def join_closed(a: Type, b: Type) -> Type:
-    """The same of types that have been checked to agree; an instance beats its scheme."""
+    """The join of types that have been checked to agree; an instance takes precedence over its scheme."""
     return _join(a, b, _either)
 
 

@@ -21,7 +21,7 @@ class Scales(Value):
     __slots__ = ()
 
     def named(self, var: Expr) -> Value:
-        """The same, as a variable."""
+        """The scales, bound to a variable."""
         return scales_of(super().named(var))
 
 

@@ -49,7 +49,7 @@ def size(node: Node, x: Value) -> Value:
 
 @converts("Reshape")
 def reshape(node: Node, x: Value, sizes: Value | None = None) -> Value:
-    """The same elements under another shape."""
+    """Reshape."""
     copies = not node.int("allowzero", 0)
     known = None if sizes is None else sizes_of(sizes)
     if sizes is not None and known is None:
@@ -166,7 +166,7 @@ def to_float8(x: Value, to: str, saturate: bool) -> Value:
 
 @converts("BitCast")
 def bit_cast(node: Node, x: Value) -> Value:
-    """The same bits, as another dtype of that width."""
+    """Reinterpret the bits as another dtype of that width."""
     to = dtype_of(node.int("to"))
     if "bool" in (x.dtype, to):
         return cast(x, to)

@@ -259,7 +259,7 @@ def nan_to_num(
     "prims.convert_element_type", "aten.detach_", "aten.resolve_conj", "aten.resolve_neg",
 )  # fmt: skip
 def converted(node: Node, x: Value, *_: Any) -> Value:
-    """The same elements, in the dtype of the result."""
+    """The elements in the dtype of the result."""
     return cast(x, node.dtype)
 
 
@@ -289,5 +289,5 @@ def rrelu(node: Node, x: Value, low: float = 0.125, high: float = 1 / 3, trainin
 
 @converts("aten.view.dtype")
 def view_dtype(node: Node, x: Value, dtype: Any) -> Value:
-    """The same bits as another dtype of that width."""
+    """Reinterpret the bits as another dtype of that width."""
     return call("reinterpret", x, dtype=dtype_of(dtype))

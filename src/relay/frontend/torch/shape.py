@@ -1,4 +1,4 @@
-"""The same elements under other shapes."""
+"""Reshaping, and adding or dropping axes."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -13,7 +13,7 @@ from relay.ir.type import ANY, Dim
 
 @converts("aten.view.default", "aten.reshape", "aten._unsafe_view", "aten.view_copy", "aten._reshape_copy")
 def view(node: Node, x: Value, sizes: list[Any]) -> Value:
-    """The same elements in order, of another shape."""
+    """Reshape, in row-major order."""
     return reshaped(x, list(node.shape), sizes)
 
 
@@ -44,7 +44,7 @@ def filled_in(x: Value, sizes: Sequence[Any]) -> list[Any]:
 
 @converts("aten.view_as", "aten.reshape_as")
 def view_as(node: Node, x: Value, other: Value) -> Value:
-    """The same elements in the shape of another tensor."""
+    """Reshape to the shape of another tensor."""
     return reshaped(x, list(node.shape), [size_at(other, a) for a in range(other.rank)])
 
 

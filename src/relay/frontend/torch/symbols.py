@@ -33,7 +33,7 @@ class Size(Value):
     __slots__ = ()
 
     def named(self, var: Expr) -> "Size":
-        """The same, as a variable."""
+        """The value, bound to a variable."""
         return Size(var, self.type, self.array, self.dims, self.sources)
 
     @property

@@ -72,7 +72,7 @@ class _Softmax(AlongAxis):
         return (narrowed(times(share, moved), dtype),)
 
     def jvp(self, dxs: Sequence[Expr], y: Expr, data: Expr) -> Expr:
-        """The same of the tangent."""
+        """The derivative rule applied to the tangent."""
         (found,) = self.vjp(dxs[0], y, data)
         return found
 

@@ -159,7 +159,7 @@ class MaxGradient(PoolingGradient):
         return fitted(self.sibling("_tangent", g, data), self.pooled_shape(data), out_grad), None
 
     def jvp(self, dxs: Sequence[Expr | None], y: Expr, out_grad: Expr, data: Expr) -> Expr | None:
-        """The same of the tangent of `out_grad`."""
+        """The derivative rule applied to the tangent of `out_grad`."""
         return None if dxs[0] is None else self(dxs[0], data)
 
     def compute(self, b: Loops, out: Output, out_grad: View, data: View) -> None:
@@ -211,7 +211,7 @@ class MaxTangent(PoolingRule):
         return fitted(self.sibling("_grad", g, data), dims(tensor_type(data)), tangent), None
 
     def jvp(self, dxs: Sequence[Expr | None], y: Expr, tangent: Expr, data: Expr) -> Expr | None:
-        """The same of the tangent of `tangent`."""
+        """The derivative rule applied to the tangent of `tangent`."""
         return None if dxs[0] is None else self(dxs[0], data)
 
     def element(self, b: Loops, index: Sequence[Index], tangent: View, data: View) -> Any:

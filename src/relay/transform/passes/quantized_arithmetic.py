@@ -112,7 +112,7 @@ class Integers:
         return call_of("subtract", (whole, self.cast(a.zero, "int32")), source)
 
     def rescaled(self, a: Affine, wanted: Affine, dtype: str, source: Expr) -> Affine:
-        """The same numbers in the scale that is wanted."""
+        """The numbers, rescaled to the wanted scale."""
         if a.scale is wanted.scale and a.zero is wanted.zero and self.dtype(a.whole) == dtype:
             return a
         args = (a.whole, a.scale, a.zero, wanted.scale, wanted.zero)

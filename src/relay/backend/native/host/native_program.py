@@ -107,7 +107,7 @@ class NativeProgram:
         return made
 
     def again(self, entry: str, args: Sequence[Any], named: Mapping[str, Any]) -> Callable[[], Any] | None:
-        """The same call, interpreted; None where the program is not at hand."""
+        """A function that repeats the call in the interpreter; None without the program's source."""
         source = self.source
         return None if source is None else lambda: evaluate(source, f"@{entry}", *args, **named)
 

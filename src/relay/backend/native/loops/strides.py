@@ -34,7 +34,7 @@ class Strided:
         )
 
     def reshaped(self, sizes: Sizes) -> "Strided | None":
-        """The same elements under other sizes, None where no strides say that."""
+        """A view of the elements under other sizes; None if no strides describe it."""
         old = [(d, s) for d, s in zip(self.sizes, self.strides, strict=True) if d != 1]
         strides: list[Dim] = []
         for d in reversed(sizes):

@@ -105,7 +105,7 @@ def short_rest(m: Lane, row: Sequence[Lane]) -> tuple[Lane, Lane, Lane]:
 
 
 def long_rest(m: Lane, row: Sequence[Lane]) -> tuple[Lane, Lane, Lane]:
-    """The same for 53 bits: the products are pairs, and all of them are added up exactly enough."""
+    """Quarter turns and the rest, for 53 bits: the products are exact pairs."""
     pairs = [product(m, t) for t in row]
     first = pairs[0][0]
     first = first - (first * 0.25).call("rint") * 4.0

@@ -15,12 +15,12 @@ AXIS_BEGIN, AXIS_END = -(2**63), 2**63 - 1
 
 @exports("reshape", "contrib_reverse_reshape")
 def reshape(g: Graph, op: Any, x: Value) -> str:
-    """The same elements under the shape that inference has found."""
+    """Reshape to the inferred shape."""
     return reshape_to(g, x, g.result.shape)
 
 
 def reshape_to(g: Graph, x: Value, dims: tuple[Dim, ...]) -> str:
-    """The same elements under another shape; one size may be open, others if they stay in their place."""
+    """Reshape; one size may be symbolic, and others if they keep their position."""
     if all(isinstance(d, int) for d in dims):
         return g.reshaped(x, static(dims))
     codes: list[int] = []
@@ -237,7 +237,7 @@ def collapse_sum_like(g: Graph, op: Any, x: Value, like: Value) -> str:
 
 @exports("reinterpret")
 def reinterpret(g: Graph, op: Any, x: Value) -> str:
-    """The same bits, where that is the same dtype."""
+    """Reinterpret the bits, if the dtype is unchanged."""
     if op.dtype != x.dtype:
         refuse("bits of another dtype, which ONNX has from version 26 on")
     number_of(op.dtype)
