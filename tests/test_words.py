@@ -34,8 +34,6 @@ SIZE_WORDS_LEFT = {
         COUNT DEEP DEEPEST FAR FEW FEWEST HEAVY HUGE LARGE LARGEST LEAST LIMIT LONG LONGEST LOWEST MANY MOST
         NARROW NARROWEST NEAR SEVERAL SHALLOW SHORT SIZE SMALL WIDEST WORTH
     """),
-    "op": words("FEW FULL LEAST LONG TINY _NEAR _WIDE"),
-    "transform": words("DEEPEST LARGEST WIDE"),
 }
 """Constants that have yet to get a name, by folder.  The list only shrinks."""
 

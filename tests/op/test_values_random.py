@@ -11,7 +11,7 @@ from relay.diagnostic import RelayError
 from relay.ir.type import TensorType, TupleType
 from relay.op.base import builders
 from relay.op.random import KEY, random_key
-from relay.op.random_words import FULL, TOP
+from relay.op.random_words import TOP, UINT64_MAX
 from relay.op.threefry import split, threefry
 
 PI = [0x243F6A8885A308D3, 0x13198A2E03707344, 0xA4093822299F31D0, 0x082EFA98EC4E6C89]
@@ -19,8 +19,8 @@ KNOWN = [
     # From the known-answer file of Random123: counter, key, result of threefry4x64 with 20 rounds.
     ([0] * 4, [0] * 4, [0x09218EBDE6C85537, 0x55941F5266D86105, 0x4BD25E16282434DC, 0xEE29EC846BD2E40B]),
     (
-        [FULL] * 4,
-        [FULL] * 4,
+        [UINT64_MAX] * 4,
+        [UINT64_MAX] * 4,
         [0x29C24097942BBA1B, 0x0371BBFB0F6F4E11, 0x3C231FFA33F83A1C, 0xCD29113FDE32D168],
     ),
     (
@@ -64,7 +64,7 @@ def test_block_i_is_the_cipher_of_counter_plus_i() -> None:
 
 
 def test_a_full_counter_puts_a_one_on_the_path() -> None:
-    key = np.asarray([9, 0, 0, 0, 0, 0, 0, FULL - 2, TOP, 0], "uint64")
+    key = np.asarray([9, 0, 0, 0, 0, 0, 0, UINT64_MAX - 2, TOP, 0], "uint64")
     after, words = run("random.threefry_generate", key, out_shape=(4,))
     assert after.tolist() == [9, 0, 0, 0, TOP, 0, 0, 4, TOP >> 1, 0]
     assert words.tolist() == [int(w[0]) for w in threefry([9, 0, 0, 0], [TOP, 0, 0, 0])]

@@ -11,22 +11,24 @@ NARROW_INTEGERS = ("int2", "uint2", "int4", "uint4")
 NUMPY_ARITHMETIC = frozenset({"bool", *FLOATS, *INTEGERS} - set(NARROW_INTEGERS))
 """Dtypes whose NumPy functions stay in the type: NumPy's own, and the floats of `ml_dtypes`."""
 
-_WIDE = {to_numpy(name): numpy.dtype("uint8" if name[0] == "u" else "int8") for name in NARROW_INTEGERS}
+_BYTE_INTEGERS = {
+    to_numpy(name): numpy.dtype("uint8" if name[0] == "u" else "int8") for name in NARROW_INTEGERS
+}
 _ACCUMULATOR = {
     to_numpy(name): numpy.dtype("float32") for name in FLOATS if name not in ("float32", "float64")
-} | _WIDE
+} | _BYTE_INTEGERS
 
 
 def wide(x: Any) -> Any:
     """`x` with 2 and 4 bit integers as bytes, anything else as it is."""
-    to = _WIDE.get(x.dtype)
+    to = _BYTE_INTEGERS.get(x.dtype)
     return x if to is None else x.astype(to)
 
 
 def through_wide(f: Callable[..., Any], *xs: Any) -> Any:
     """`f(*xs)` computed on bytes where the elements are 2 or 4 bit integers, and wrapped back."""
     dtype = xs[0].dtype
-    to = _WIDE.get(dtype)
+    to = _BYTE_INTEGERS.get(dtype)
     return f(*xs) if to is None else f(*[x.astype(to) for x in xs]).astype(dtype)
 
 

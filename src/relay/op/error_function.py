@@ -94,7 +94,7 @@ def _bell(x: Expr, height: float, rate: float = 1.0) -> Expr:
     return times(number(height, x), apply("exp", times(number(-rate, x), times(x, x))))
 
 
-_NEAR = (
+_ERF_BELOW_HALF = (
     (
         3.16112374387056560e00,
         1.13864154151050156e02,
@@ -162,7 +162,7 @@ def erfc(np: Numpy, x: Array) -> Array:
 
 def _near_zero(np: Numpy, x: Array) -> Array:
     """Erf up to 0.46875."""
-    return x * _quotient(np, *_NEAR, np.minimum(np.abs(x), 0.46875) ** 2)
+    return x * _quotient(np, *_ERF_BELOW_HALF, np.minimum(np.abs(x), 0.46875) ** 2)
 
 
 def _tail(np: Numpy, y: Array) -> Array:

@@ -7,10 +7,10 @@ from relay.ir.dtype import bits, is_float, is_signed
 from relay.op.conversion import accumulator_name
 from relay.op.native import Index, Loops
 
-LEAST = 256
-"""Elements of a line for which it is worth counting digits."""
-LONG = 8192
-"""Elements of a line for which longer digits are, of which there are fewer."""
+MIN_RADIX_ELEMENTS = 256
+"""The fewest elements of a row for which radix sort is faster."""
+MIN_WIDE_DIGIT_ELEMENTS = 8192
+"""The fewest elements of a row for which 11-bit digits are faster than 8-bit ones."""
 
 
 class Radix:
@@ -25,7 +25,7 @@ class Radix:
         self.dtype = accumulator_name(dtype) if is_float(dtype) else "int32" if bits(dtype) < 8 else dtype
         width = bits(self.dtype)
         self.key_type = f"uint{width}"
-        self.digit = 8 if n < LONG or width <= 16 else 11
+        self.digit = 8 if n < MIN_WIDE_DIGIT_ELEMENTS or width <= 16 else 11
         self.positions = -(-width // self.digit)
         self.keys = b.room(self.key_type, [2 * n])
         self.places = b.room("int64", [2 * n])

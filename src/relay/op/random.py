@@ -24,7 +24,7 @@ from relay.op.conversion import accumulator
 from relay.op.derivative import number, spread, times, total
 from relay.op.native import Loops, Output, View
 from relay.op.numeric import apply, narrow
-from relay.op.random_words import FULL, TOP
+from relay.op.random_words import TOP, UINT64_MAX
 from relay.op.relation import Typing
 from relay.op.threefry import draw, split
 
@@ -47,7 +47,7 @@ def random_key(seed: int) -> Array:
     """The key of a seed from 0 to 2**256 - 1 (`attribute-value` for another)."""
     if not 0 <= seed < 2**256:
         fail("attribute-value", f"`seed` cannot be {seed}: a seed goes from 0 to 2**256 - 1")
-    return numpy.asarray([*[seed >> (64 * i) & FULL for i in range(4)], 0, 0, 0, 0, TOP, 0], "uint64")
+    return numpy.asarray([*[seed >> (64 * i) & UINT64_MAX for i in range(4)], 0, 0, 0, 0, TOP, 0], "uint64")
 
 
 @operator("random.threefry_key")

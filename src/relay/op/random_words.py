@@ -8,7 +8,7 @@ from relay.op.native import Loops, Output, View
 ROTATIONS = ((14, 16), (52, 57), (23, 40), (5, 37), (25, 33), (46, 12), (58, 22), (32, 32))
 PARITY = 0x1BD11BDAA9FC1A22
 TOP = 1 << 63
-FULL = 2**64 - 1
+UINT64_MAX = 2**64 - 1
 
 
 def word(b: Loops, n: int) -> Any:
@@ -77,8 +77,8 @@ def renewed(b: Loops, hashed: Sequence[Any]) -> list[Any]:
 
 def with_room(b: Loops, state: Sequence[Any], n: int) -> Sequence[Any]:
     """A state whose counter has `n` words left."""
-    full, ended = b.compare("ge", state[7], word(b, FULL - n)), is_zero(b, state[8], state[9])
-    ones = [word(b, FULL)] * 2
+    full, ended = b.compare("ge", state[7], word(b, UINT64_MAX - n)), is_zero(b, state[8], state[9])
+    ones = [word(b, UINT64_MAX)] * 2
 
     def hashed(s: Sequence[Any]) -> Sequence[Any]:
         return renewed(b, cipher(b, s[:4], [*ones, *s[6:8]]))

@@ -16,8 +16,8 @@ from relay.op.term import Term, counted_along, size_of, term
 
 DIRECT = 64
 """A transform of so many terms is one product with a matrix."""
-TINY = 1e-12
-"""What sines of multiples of half a turn are less than, and those of no other fraction of a turn."""
+ZERO_TOLERANCE = 1e-12
+"""Computed sines of multiples of half a turn are below this, other twiddle factors are not."""
 Pair = tuple[Term, Term]
 
 
@@ -31,7 +31,7 @@ def factor(n: int) -> int:
 def waves(rows: int, columns: int, n: int, sign: int, dtype: str) -> Pair:
     """Cosines and sines of the product of row and column in `n`-ths of a turn, 0 where they should be."""
     angle = sign * 2 * numpy.pi * (numpy.outer(numpy.arange(rows), numpy.arange(columns)) % n) / n
-    found = [numpy.where(numpy.abs(v) < TINY, 0.0, v) for v in (numpy.cos(angle), numpy.sin(angle))]
+    found = [numpy.where(numpy.abs(v) < ZERO_TOLERANCE, 0.0, v) for v in (numpy.cos(angle), numpy.sin(angle))]
     return term(found[0], dtype), term(found[1], dtype)
 
 

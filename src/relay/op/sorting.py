@@ -5,10 +5,10 @@ from typing import Any
 
 from relay.ir.dtype import is_float
 from relay.op.native import Index, Loops, Output, View
-from relay.op.radix import LEAST, Radix
+from relay.op.radix import MIN_RADIX_ELEMENTS, Radix
 
-FEW = 64
-"""How many of the first places are found without sorting all."""
+MAX_SELECTED_ELEMENTS = 64
+"""Up to this many of the first elements are selected without sorting all."""
 Read = Callable[[Index], Any]
 """The element at a place of the line."""
 
@@ -114,10 +114,10 @@ def ordering(
     """How the first `count` places of lines of `n` elements are put in order: where they will stand, and what
     puts them there and says from which element on.
     """
-    if isinstance(n, int) and isinstance(count, int) and 0 < count <= min(FEW, n // 4):
+    if isinstance(n, int) and isinstance(count, int) and 0 < count <= min(MAX_SELECTED_ELEMENTS, n // 4):
         few = b.room("int64", [count])
         return few, lambda read: first_places(b, few, read, n, count, ascending)
-    if isinstance(n, int) and n >= LEAST:
+    if isinstance(n, int) and n >= MIN_RADIX_ELEMENTS:
         radix = Radix(b, dtype, n)
         return radix.places, lambda read: radix.sort(read, ascending)
     room = b.room("int64", [b.times(2, n)])

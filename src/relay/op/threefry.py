@@ -17,7 +17,7 @@ from typing import Any
 import numpy
 
 from relay.op.base import Array
-from relay.op.random_words import FULL, PARITY, ROTATIONS, TOP
+from relay.op.random_words import PARITY, ROTATIONS, TOP, UINT64_MAX
 
 
 def threefry(key: Sequence[Any], counter: Sequence[Any], rounds: int = 20) -> list[Array]:
@@ -59,10 +59,10 @@ def draw(key: Array, n: int) -> tuple[Array, Array]:
 
 def _with_room(state: list[int], n: int) -> list[int]:
     """A state whose counter has `n` words left."""
-    if state[7] < FULL - n:
+    if state[7] < UINT64_MAX - n:
         return state
     if state[8] == state[9] == 0:
-        hashed = [int(w[0]) for w in threefry(state[:4], [FULL, FULL, *state[6:8]])]
+        hashed = [int(w[0]) for w in threefry(state[:4], [UINT64_MAX, UINT64_MAX, *state[6:8]])]
         return [*hashed, 0, 0, 0, 0, TOP, 0]
     return [*state[:4], state[4] | state[8], state[5] | state[9], 0, 0, *_next_place(*state[8:])]
 
@@ -70,7 +70,7 @@ def _with_room(state: list[int], n: int) -> list[int]:
 def _next_place(high: int, low: int) -> tuple[int, int]:
     """The single bit of a path of 128, one place to the right; 0 and 0 after the last."""
     both = (high << 64 | low) >> 1
-    return both >> 64, both & FULL
+    return both >> 64, both & UINT64_MAX
 
 
 def split(key: Array) -> tuple[Array, Array]:

@@ -50,7 +50,7 @@ class Attention(Composite):
             t.fail("rank-mismatch", "`nn.attention` takes matrices, not vectors")
         k, v = (t.shape(x, len(q), what) for x, what in ((key, "the keys"), (value, "the values")))
         for other in (key, value):
-            t.equal(t.dtype(other), dtype, why="queries, keys and values have one base type")
+            t.equal(t.dtype(other), dtype, why="queries, keys and values have one dtype")
         contract(t, q[-1], k[-1], self.name)
         t.equal(v[-2], k[-2], why="there are as many values as keys")
         if len(q) > 2:

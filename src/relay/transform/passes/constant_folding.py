@@ -16,8 +16,8 @@ from relay.transform.rewriting.purity import Purity
 from relay.transform.rewriting.registry import module_pass
 from relay.typecheck.query import Types
 
-DEEPEST = 8
-"""Operands are not tuples that nest more deeply."""
+MAX_TUPLE_DEPTH = 8
+"""Tuples that nest more deeply are not folded."""
 
 
 @module_pass("fold_constants", keeps=(ANF,), opt_level=2, public="FoldConstant")
@@ -154,6 +154,6 @@ class _Folder:
         if type(e) is not Tuple:
             return None
         if e not in self.values:
-            parts = [self.value(f, depth + 1) if depth < DEEPEST else None for f in e.fields]
+            parts = [self.value(f, depth + 1) if depth < MAX_TUPLE_DEPTH else None for f in e.fields]
             self.values[e] = None if any(p is None for p in parts) else tuple(parts)
         return self.values[e]

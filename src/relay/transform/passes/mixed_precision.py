@@ -22,7 +22,7 @@ from relay.transform.rewriting.registry import module_pass
 from relay.transform.rewriting.rewriter import apply_rules, call, call_of
 from relay.typecheck.query import Types
 
-WIDE = "float32"
+WIDE_DTYPE = "float32"
 
 
 @module_pass("to_mixed_precision", keeps=(ANF,), opt_level=0, public="ToMixedPrecision")
@@ -177,7 +177,7 @@ class Narrowing:
         choice = self.choices(e.attrs)
         operands = [f for a in e.args for f in fields_of(self.types(a))]
         floats = [t for t in operands if isinstance(t.dtype, str) and is_float(t.dtype)]
-        if choice is Precision.NEVER or not floats or any(t.dtype != WIDE for t in floats):
+        if choice is Precision.NEVER or not floats or any(t.dtype != WIDE_DTYPE for t in floats):
             return None
         if choice is Precision.FOLLOW and not self.follows(e):
             return None
@@ -207,7 +207,7 @@ class Narrowing:
         names = [f.name for f in fields(op)]  # pyright: ignore[reportArgumentType]
         if "out_dtype" not in names:
             return op
-        if op["out_dtype"] not in ("", None, WIDE):
+        if op["out_dtype"] not in ("", None, WIDE_DTYPE):
             return None
         changed: Any = op
         wide = self.choices.accumulation if choice is Precision.ALWAYS else self.choices.narrow
@@ -222,7 +222,7 @@ class Narrowing:
     def state(self, e: Expr) -> str:
         """Whether an operand is `narrow`, `wide`, or neither: no float, a constant, a parameter."""
         narrow = [t.dtype == self.choices.narrow for t in fields_of(self.types(self.new[e]))]
-        wide = [t.dtype == WIDE for t in fields_of(self.types(self.new[e]))]
+        wide = [t.dtype == WIDE_DTYPE for t in fields_of(self.types(self.new[e]))]
         if any(narrow) and not any(wide):
             return "narrow"
         is_given = isinstance(e, Constant) or (isinstance(e, Var) and e not in self.is_bound)
@@ -236,7 +236,7 @@ class Narrowing:
 
     def narrowed_tensor(self, t: Type) -> Type:
         """The type of a tensor with narrow floats for wide ones."""
-        if isinstance(t, TensorType) and t.dtype == WIDE:
+        if isinstance(t, TensorType) and t.dtype == WIDE_DTYPE:
             return TensorType(t.shape, self.choices.narrow)
         return t
 

@@ -10,8 +10,8 @@ from relay.transform.rewriting.copying import Copy
 
 MOST_LOOKED_AT = 32
 """Parts of a value that are looked at for what it is."""
-DEEPEST = 8
-"""Tuples that nest more deeply are not operands of folding."""
+MAX_TUPLE_DEPTH = 8
+"""Tuples that nest more deeply are not folded."""
 
 
 class Value:
@@ -257,7 +257,7 @@ def known(value: Value, depth: int = 0) -> Any:
     e = value.atom
     if type(e) is Constant:
         return e.value[()] if e.type is not None and e.type.is_closed else None
-    if not isinstance(value.static, tuple) or depth == DEEPEST:
+    if not isinstance(value.static, tuple) or depth == MAX_TUPLE_DEPTH:
         return None
     parts = [known(v, depth + 1) for v in value.static]
     return None if any(p is None for p in parts) else tuple(parts)

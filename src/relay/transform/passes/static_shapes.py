@@ -38,8 +38,8 @@ from relay.typecheck.check import check
 from relay.typecheck.query import Types
 
 STATIC = Rulebook()
-LARGEST = 64
-"""Elements of what is computed in advance: shapes, places, and arithmetic on them."""
+MAX_COMPUTED_ELEMENTS = 64
+"""The most elements that are computed at compile time: shapes, positions, and arithmetic on them."""
 
 
 def known(w: Rewriter, e: Expr) -> Any:
@@ -77,13 +77,13 @@ def _sizes(w: Rewriter, e: Call) -> Expr | None:
     t = w.types(e)
     if any(v is None for v in values) or not isinstance(t, TensorType) or not isinstance(t.dtype, str):
         return None
-    if not is_integer(t.dtype) or sum(np.size(f) for v in values for f in _fields(v)) > LARGEST:
+    if not is_integer(t.dtype) or sum(np.size(f) for v in values for f in _fields(v)) > MAX_COMPUTED_ELEMENTS:
         return None
     try:
         value = e.attrs.evaluate(*values)
     except RelayError:
         return None
-    return constant(value, t.dtype, e) if np.size(value) <= LARGEST else None
+    return constant(value, t.dtype, e) if np.size(value) <= MAX_COMPUTED_ELEMENTS else None
 
 
 def _fields(value: Any) -> tuple[Any, ...]:

@@ -14,8 +14,8 @@ from relay.op.create import Full, FullLike, Ones, OnesLike, Zeros, ZerosLike
 from relay.op.reshape import Reshaping, Transpose
 from relay.transform.rewriting.rewriter import Rewriter, call, call_of
 
-LARGEST = 1024
-"""Elements of a constant that are compared."""
+MAX_COMPARED_ELEMENTS = 1024
+"""Constants with more elements are not searched for equal elements."""
 STEPS = 8
 """How many operators are looked through."""
 MOVING = (BroadcastTo, BroadcastToLike, Reshaping, Transpose)
@@ -64,7 +64,7 @@ def _one_value(c: Constant) -> Any:
         return None
     if not any(c.value.strides):
         return c.value[(0,) * c.value.ndim]
-    if c.value.size > LARGEST:
+    if c.value.size > MAX_COMPARED_ELEMENTS:
         return None
     first = c.value[(0,) * c.value.ndim]
     return first if c.value.tobytes() == first.tobytes() * c.value.size else None
