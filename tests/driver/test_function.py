@@ -237,7 +237,7 @@ def test_result_that_is_no_expression_is_refused(result: object, message: str) -
         (lambda x: len(x), "has no len()"),
         (lambda x: range(x), "cannot be interpreted as an integer"),
         (lambda x: float(x + 1), "not 'Call'"),
-        (lambda x: {x: 1}[0 if x else 1], "decide on a value"),
+        (lambda x: {x: 1}[0 if x else 1], "branch on a traced value"),
     ],
 )
 def test_use_of_a_traced_value_in_python_is_explained(use: object, what: str) -> None:

@@ -27,9 +27,7 @@ MACHINES = ("avx512", "avx2", "neon")
     type=click.Choice(MACHINES),
     help="With --emit loops: whose vectors kernels are for (default: this processor's).",
 )
-@click.option(
-    "--entry", multiple=True, metavar="NAME", help="An entry point (default: main)."
-)
+@click.option("--entry", multiple=True, metavar="NAME", help="An entry point (default: main).")
 @click.option(
     "--weights", metavar="FILE", help="A .safetensors or .npz file of parameters, which become constants."
 )

@@ -55,7 +55,10 @@ def activation(name: str, **defaults: float) -> Callable[[F], F]:
 
 
 def _operator(name: str, attributes: Iterable[str]) -> Callable[..., Value]:
-    return lambda x, *numbers: call(name, x, **dict(zip(attributes, numbers, strict=True)))
+    def apply(x: Value, *numbers: float) -> Value:
+        return call(name, x, **dict(zip(attributes, numbers, strict=True)))
+
+    return apply
 
 
 for _onnx, (_relay, _defaults) in OPERATORS.items():

@@ -403,13 +403,13 @@ def prod(
     """The product of the elements along `axis`; 1 where there are none."""
 
 def reinterpret(data: Operand, dtype: DType) -> Call:
-    """The same bits, read as another dtype of the same width (`dtype-width`)."""
+    """Reinterpret the bits as another dtype of the same width (`dtype-width`)."""
 
 def repeat(data: Operand, repeats: int, axis: int | None = None) -> Call:
     """Each element `repeats` times in a row along `axis`; without an axis, of the flattened tensor."""
 
 def reshape(data: Operand, newshape: int | Sequence[int], allowzero: bool = False) -> Call:
-    """The same elements, row by row, under another shape (`reshape-size`)."""
+    """Reshape, in row-major order (`reshape-size`)."""
 
 def reshape_like(
     data: Operand,

@@ -34,7 +34,7 @@ def ones(shape: Operand, dtype: DType = "float32") -> Call:
     """A tensor of ones, with a shape that is a tensor of rank 1."""
 
 def reshape(data: Operand, newshape: Operand, allowzero: bool = False) -> Call:
-    """The same elements, row by row, under a shape that is a tensor of rank 1 (`reshape-size`)."""
+    """Reshape, in row-major order, to a shape that is a tensor of rank 1 (`reshape-size`)."""
 
 def sparse_to_dense(
     sparse_indices: Operand, output_shape: Operand, sparse_values: Operand, default_value: Operand

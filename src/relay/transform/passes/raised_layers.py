@@ -82,8 +82,9 @@ def inverse_root(w: Rewriter, e: Expr) -> tuple[Operator, tuple[Expr, ...]] | No
 def is_channel_vector(w: Rewriter, x: Expr, vector: Expr) -> bool:
     """Whether a vector has a number for each place along the last axis of `x`."""
     t, v = w.tensor(vector), w.types(x)
-    known = t is not None and isinstance(v, TensorType) and isinstance(v.shape, tuple)
-    return known and t.shape == v.shape[-1:] and t.dtype == v.dtype and isinstance(v.shape[-1], int)
+    if t is None or not isinstance(v, TensorType) or t.dtype != v.dtype:
+        return False
+    return t.shape == shape_of(w, x)[-1:]
 
 
 @LAYERS.rule("nn.rms_norm(x) * gamma => nn.rms_norm(x, gamma)", Multiply)

@@ -31,7 +31,10 @@ for _relay, _onnx in SAME.items():
 
 
 def _activation(kind: str, attributes: Iterable[str]) -> Writer:
-    return lambda g, op, x: g.add(kind, x, **{name: getattr(op, name) for name in attributes})
+    def write(g: Graph, op: Any, x: Value) -> str:
+        return g.add(kind, x, **{name: getattr(op, name) for name in attributes})
+
+    return write
 
 
 for _onnx, (_relay, _defaults) in OPERATORS.items():
