@@ -1,6 +1,7 @@
 """The type of any expression: of an annotated program by look-up, else by inference."""
 
 from dataclasses import dataclass, field
+from threading import RLock
 from typing import Any
 
 from relay.diagnostic import fail
@@ -17,6 +18,8 @@ from relay.typecheck.leaves import constant
 from relay.typecheck.session import Session
 from relay.typecheck.types import Types, Unannotated
 
+_asking = RLock()
+"""Held by the thread that asks: what is learned of a module is kept with it, for all threads."""
 VIEW = "view"
 """Where `mod.facts` keeps what was asked for: a `_View` by whether other modules take part."""
 
@@ -26,6 +29,11 @@ def type_of(e: Expr, mod: IRModule | None = None) -> Type:
 
     Raises `RelayError` where it is ill-typed, or where nothing decides its type.
     """
+    with _asking:
+        return _type_of(e, mod)
+
+
+def _type_of(e: Expr, mod: IRModule | None) -> Type:
     if mod is not None and _view(mod).owners.get(e) in _view(mod).insides:
         found = _inferred(e, mod)  # its definition is not annotated, as an earlier question has shown
     else:
