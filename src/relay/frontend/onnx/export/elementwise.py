@@ -41,6 +41,16 @@ for _onnx, (_relay, _defaults) in OPERATORS.items():
     exports(_relay)(_activation(_onnx, _defaults))
 
 
+@exports("nn.selu")
+def selu(g: Graph, op: Any, x: Value) -> str:
+    """`gamma * elu(x, alpha)`; attributes are float32, so that the numbers of float64 are operands."""
+    if x.dtype != "float64":
+        return g.add("Selu", x, alpha=op.alpha, gamma=op.gamma)
+    below = g.add("Mul", g.add("Elu", x), g.scalar(op.alpha, x))
+    found = g.add("Where", g.add("Greater", x, g.scalar(0, x)), x, below)
+    return g.add("Mul", found, g.scalar(op.gamma, x))
+
+
 @exports("nn.gelu")
 def gelu(g: Graph, op: Any, x: Value) -> str:
     """`x` times the normal distribution's probability below it, or the usual approximation by `tanh`."""
