@@ -195,7 +195,7 @@ def test_rows_times_large_weights_are_the_same_forwards_and_backwards() -> None:
 def test_what_follows_reads_sums_after_the_kernel_has_written_them() -> None:
     """Sums of several blocks along the summed dimension: one element, which no loop may read before."""
     text = (
-        "def @main(%a: Tensor[(1, 5000), float32], %b: Tensor[(5000, 1), float32], %z: Tensor[(1, 1), float32])"
+        "def @main(%a: Tensor[(1, 5000), f32], %b: Tensor[(5000, 1), f32], %z: Tensor[(1, 1), f32])"
         '{ cast(nn.matmul(%a, %b) + %z, dtype="float64") }'
     )
     a, b, z = numbers(1, 5000), numbers(5000, 1), numbers(1, 1)
