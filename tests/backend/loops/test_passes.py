@@ -167,8 +167,11 @@ def test_what_has_no_form_for_several_lanes_stays_as_it_is(name: str) -> None:
 def exponentials(b: Builder) -> None:
     """Their sum, and each by it."""
     source, out = buffer(X, M), buffer(OUT, M)
-    exp = lambda i: b.function("exp", b.read(source, i))  # noqa: E731
     zero = b.const(0.0, "float32")
+
+    def exp(i: Any) -> Any:
+        return b.function("exp", b.read(source, i))
+
     (total,) = b.for_each([M], [zero], lambda i, t: [b.add(t[0], exp(i))], reduction=SUM)
     b.for_each([M], (), lambda i, _: put(b, out, i, b.divide(exp(i), total)), any_order=True)
 
