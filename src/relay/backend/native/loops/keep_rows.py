@@ -22,6 +22,8 @@ from relay.backend.native.loops.nodes import (
     Buffer,
     For,
     Index,
+    Inline,
+    Invoke,
     Let,
     Load,
     Operand,
@@ -32,6 +34,7 @@ from relay.backend.native.loops.nodes import (
     Value,
     blocks,
     operands,
+    statements,
     with_blocks,
 )  # fmt: skip
 from relay.backend.native.memory.representation import SIZES, memory, scalar
@@ -54,12 +57,11 @@ def keep_rows(block: Block, around: For | None = None) -> Block:
             found.append(with_blocks(s, [keep_rows(s.body, s)]))
         else:
             found.append(with_blocks(s, [keep_rows(x) for x in blocks(s)]) if blocks(s) else s)
-    rows = [s for s in found if isinstance(s, For) and is_row(s)]
-    same = [s for s in rows if s.extents == rows[0].extents]
     lanes = 0 if around is None else around.lanes
-    if len(same) > 1 and all(bool(s.lanes) != bool(lanes) for s in same):
-        kept = Keeping(same, around).kept()
-        found = [y for s in found for y in kept.get(s, [s])]
+    for same in runs(found):
+        if len(same) > 1 and all(bool(s.lanes) != bool(lanes) for s in same):
+            kept = Keeping(same, around).kept()
+            found = [y for s in found for y in kept.get(s, [s])]
     unchanged = len(found) == len(block.statements) and all(map(is_same, found, block.statements))
     return block if unchanged else Block(tuple(found), block.yields)
 
@@ -67,6 +69,17 @@ def keep_rows(block: Block, around: For | None = None) -> Block:
 def is_same(x: object, y: object) -> bool:
     """Whether two statements are one."""
     return x is y
+
+
+def runs(block: Sequence[Statement]) -> list[list[For]]:
+    """The loops over one row, between which nothing else writes memory."""
+    found: list[list[For]] = [[]]
+    for s in block:
+        if isinstance(s, For) and is_row(s) and (not found[-1] or s.extents == found[-1][0].extents):
+            found[-1].append(s)
+        elif any(isinstance(x, Store | Invoke | Inline) for x in statements(Block((s,)))):
+            found.append([s] if isinstance(s, For) and is_row(s) else [])
+    return found
 
 
 def is_row(s: For) -> bool:
@@ -87,7 +100,9 @@ class Keeping:
         """The numbers of the values of each loop."""
         self.costs: dict[int, int] = {}
         # What the last loop writes may be read before, in its place too.
-        written = {s.buffer.data for loop in loops[:-1] for s in loop.body.statements if isinstance(s, Store)}
+        written = {
+            s.buffer.data for loop in loops[:-1] for s in statements(loop.body) if isinstance(s, Store)
+        }
         for loop in loops:
             self.number_of.append(self.numbered(loop, written))
         self.lanes = 0 if around is None else around.lanes
