@@ -1,5 +1,7 @@
 """What holds for every registered operator: types and values agree, examples are true, text goes round."""
 
+import pickle
+
 import numpy as np
 import pytest
 
@@ -97,6 +99,11 @@ def test_every_operator_has_samples_a_docstring_and_says_how_it_is_differentiate
     assert cls.__doc__
     assert isinstance(cls.derivative, Derivative)
     assert name in builders
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_pickle_finds_the_class_of_an_operator_by_its_name(name: str) -> None:
+    assert pickle.loads(pickle.dumps(registry[name])) is registry[name]
 
 
 NAMED = [

@@ -13,6 +13,7 @@ from relay.op.base import FLOATING, INTEGRAL, NUMERIC, family, operator, sample
 from relay.op.composite import Composite
 from relay.op.image.places import Way, along, taps
 from relay.op.nn.layout import SPATIAL, OutDType, Spatial, per_axis, permutation, positions, spread
+from relay.op.nn.ranks import DATA_LAYOUT, by_rank, for_ranks
 from relay.op.numeric import computing_dtype, dims
 from relay.op.relation import Typing
 from relay.op.term import Term, size_of, term
@@ -76,12 +77,26 @@ def ratio(out: Any, size: Any) -> Any:
 
 @family
 class Resize(Composite):
-    """Data resized along the spatial axes of its layout."""
+    """Data `(n, c, {axes})` brought to `size`: `({axes})`.
 
-    axes: ClassVar[str]
+    `method` takes the nearest element, by `rounding_method` ("" rounds with "align_corners", else down), or
+    interpolates ("linear", or "cubic" with `cubic_alpha`; `cubic_exclude` leaves out what is beyond the
+    edges). `coordinate_transformation_mode` says where elements lie, as ONNX's `Resize` does; with
+    "tf_crop_and_resize" they come from the region `roi`, for an image `(y0, x0, y1, x1)` as parts of it, and
+    those beyond the data are `extrapolation_value`.
+
+    relay> image.resize1d([[[1.0, 2.0]]], size=4)
+    [[[1.0, 1.25, 1.75, 2.0]]]
+    relay> image.resize2d([[[[1.0, 2.0]]]], size=(1, 4))
+    [[[[1.0, 1.25, 1.75, 2.0]]]]
+    relay> image.resize3d([[[[[1.0, 2.0]]]]], size=(1, 1, 4))
+    [[[[[1.0, 1.25, 1.75, 2.0]]]]]
+    """
+
+    rank: ClassVar[int]
     size: Spatial
     roi: tuple[float, ...] | None = None
-    layout: str = "NCHW"
+    layout: str = DATA_LAYOUT
     method: Method = "linear"
     coordinate_transformation_mode: Coordinates = "half_pixel"
     rounding_method: Rounding = ""
@@ -90,27 +105,46 @@ class Resize(Composite):
     extrapolation_value: float = 0.0
     out_dtype: OutDType | None = None
     dtypes = NUMERIC
-
-    def sizes(self) -> tuple[int, ...]:
-        """The size of each spatial axis."""
-        return spread(self.size, len(self.axes))
-
-    def way(self) -> Way:
-        """How data are resized."""
-        return way_of(self.attributes())
+    samples = by_rank(
+        (
+            sample("2x3x5 float32", size=(7,)),
+            sample("1x2x4 float32", size=3, method="cubic", layout="NCW", cubic_exclude=1),
+        ),
+        (
+            sample("1x2x4x5 float32", size=(6, 3)),
+            sample("1x4x5x2 float32", size=(7, 7), layout="NHWC", method="nearest_neighbor"),
+            sample(
+                "1x2x4x5 float32", size=(6, 9), method="cubic", coordinate_transformation_mode="align_corners"
+            ),
+            sample(
+                "1x2x4x5 float32",
+                size=(3, 3),
+                roi=(0.2, 0.3, 1.3, 0.9),
+                coordinate_transformation_mode="tf_crop_and_resize",
+                extrapolation_value=2.0,
+            ),
+            sample("1x2x4x5 uint8", size=(6, 3), coordinate_transformation_mode="asymmetric"),
+        ),
+        (
+            sample("1x2x3x4x5 float32", size=(5, 6, 3)),
+            sample("1x2x3x4x2 float32", size=(2, 6, 3), method="nearest_neighbor"),
+        ),
+    )
 
     def infer(self, t: Typing, data: Type) -> Type:
-        a = self.attributes()
-        per_axis(t, a["size"], len(self.axes), self.name, "size")
-        if a["roi"] and len(a["roi"]) != 2 * len(self.axes):
-            attribute_fault(t, "roi", a["roi"], "it has a first and a last place for each spatial axis")
-        return resized_type(t, data, self.name, self.axes, self.sizes(), a)
+        sizes = per_axis(t, self.size, self.rank, self.name, "size")
+        if self.roi and len(self.roi) != 2 * self.rank:
+            attribute_fault(t, "roi", self.roi, "it has a first and a last place for each spatial axis")
+        return resized_type(t, data, self.name, SPATIAL[self.rank], sizes, self.attributes())
 
     def decompose(self, types: Any, data: Expr) -> Expr:
-        a, x = self.attributes(), Term(data, types[0].dtype)
-        axes = positions(a["layout"], self.axes)
-        found = resized(x, types, axes, self.sizes(), self.way(), a["roi"] or ())
-        return found.cast(a["out_dtype"] or str(x.dtype)).expr
+        x, sizes = Term(data, types[0].dtype), spread(self.size, self.rank)
+        axes = positions(self.layout, SPATIAL[self.rank])
+        found = resized(x, types, axes, sizes, way_of(self.attributes()), self.roi or ())
+        return found.cast(self.out_dtype or str(x.dtype)).expr
+
+
+Resize1D, Resize2D, Resize3D = for_ranks("image.resize{}d", Resize)
 
 
 def way_of(a: Any) -> Way:
@@ -131,71 +165,6 @@ def resized_type(t: Typing, data: Type, op: str, letters: str, sizes: Sequence[D
         t.require(1, "<=", shape[place], "there is something to take along each axis")
         shape[place] = size
     return TensorType(shape, a["out_dtype"] or t.known_dtype(data))
-
-
-@operator("image.resize1d")
-class Resize1D(Resize):
-    """Lines `(n, c, w)` brought to `size` elements; see `image.resize2d`.
-
-    relay> image.resize1d([[[1.0, 2.0]]], size=4)
-    [[[1.0, 1.25, 1.75, 2.0]]]
-    """
-
-    axes = SPATIAL[1]
-    layout: str = "NCW"
-    samples = (
-        sample("2x3x5 float32", size=(7,)),
-        sample("1x2x4 float32", size=3, method="cubic", layout="NCW", cubic_exclude=1),
-    )
-
-
-@operator("image.resize2d")
-class Resize2D(Resize):
-    """Images `(n, c, h, w)` brought to `size`: `(h, w)`.
-
-    `method` takes the nearest element, by `rounding_method` ("" rounds with "align_corners", else down), or
-    interpolates ("linear", or "cubic" with `cubic_alpha`; `cubic_exclude` leaves out what is beyond the
-    edges). `coordinate_transformation_mode` says where elements lie, as ONNX's `Resize` does; with
-    "tf_crop_and_resize" they come from the region `roi`, `(y0, x0, y1, x1)` as parts of the image, and those
-    beyond the image are `extrapolation_value`.
-
-    relay> image.resize2d([[[[1.0, 2.0]]]], size=(1, 4))
-    [[[[1.0, 1.25, 1.75, 2.0]]]]
-    """
-
-    axes = SPATIAL[2]
-    layout: str = "NCHW"
-    samples = (
-        sample("1x2x4x5 float32", size=(6, 3)),
-        sample("1x4x5x2 float32", size=(7, 7), layout="NHWC", method="nearest_neighbor"),
-        sample(
-            "1x2x4x5 float32", size=(6, 9), method="cubic", coordinate_transformation_mode="align_corners"
-        ),
-        sample(
-            "1x2x4x5 float32",
-            size=(3, 3),
-            roi=(0.2, 0.3, 1.3, 0.9),
-            coordinate_transformation_mode="tf_crop_and_resize",
-            extrapolation_value=2.0,
-        ),
-        sample("1x2x4x5 uint8", size=(6, 3), coordinate_transformation_mode="asymmetric"),
-    )
-
-
-@operator("image.resize3d")
-class Resize3D(Resize):
-    """Volumes `(n, c, d, h, w)` brought to `size`: `(d, h, w)`; see `image.resize2d`.
-
-    relay> image.resize3d([[[[[1.0, 2.0]]]]], size=(1, 1, 4))
-    [[[[[1.0, 1.25, 1.75, 2.0]]]]]
-    """
-
-    axes = SPATIAL[3]
-    layout: str = "NCDHW"
-    samples = (
-        sample("1x2x3x4x5 float32", size=(5, 6, 3)),
-        sample("1x2x3x4x2 float32", size=(2, 6, 3), method="nearest_neighbor"),
-    )
 
 
 @operator("dyn.image.resize2d")

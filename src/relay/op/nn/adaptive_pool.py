@@ -3,12 +3,13 @@
 from collections.abc import Callable, Sequence
 
 from relay.ir.type import Dim
-from relay.op.base import FLOATING, Array, Numpy, Precision, family, operator, sample
+from relay.op.base import FLOATING, Array, Numpy, Precision, family, sample
 from relay.op.conversion import accumulator
 from relay.op.native import Index, Loops
 from relay.op.nn.layout import Spatial, per_axis, spread
 from relay.op.nn.loops import Line
 from relay.op.nn.pool import Average, Greatest
+from relay.op.nn.ranks import DATA_LAYOUT, by_rank, for_ranks
 from relay.op.nn.window import Pooling, means
 from relay.op.relation import Typing
 
@@ -18,6 +19,10 @@ class Parts(Pooling):
     """Divides each spatial axis of `d` elements into `n` parts, part `i` from `i*d/n` to `(i+1)*d/n`
     rounded up.
     """
+
+    output_size: Spatial | None = None
+    layout: str = DATA_LAYOUT
+    out_layout: str = ""
 
     def check(self, t: Typing, space: Sequence[Dim]) -> None:
         wanted = self.attributes()["output_size"]
@@ -78,40 +83,25 @@ class Parts(Pooling):
 
 
 @family
-class Parts1D(Parts):
-    """The attributes of parts of one axis."""
-
-    output_size: Spatial | None = None
-    layout: str = "NCW"
-    out_layout: str = ""
-    rank = 1
-
-
-@family
-class Parts2D(Parts):
-    """The attributes of parts of two axes."""
-
-    output_size: Spatial | None = None
-    layout: str = "NCHW"
-    out_layout: str = ""
-    rank = 2
-
-
-@family
-class Parts3D(Parts):
-    """The attributes of parts of three axes."""
-
-    output_size: Spatial | None = None
-    layout: str = "NCDHW"
-    out_layout: str = ""
-    rank = 3
-
-
-@family
 class AdaptiveMaxPool(Greatest, Parts):
-    """The greatest element of each part."""
+    """The greatest element of each of `output_size` parts of data `(n, c, {axes})`; None leaves the size.
+
+    Part `i` goes from `i * w / output_size` rounded down to `(i + 1) * w / output_size` rounded up.
+
+    relay> nn.adaptive_max_pool1d([[[1.0, 3.0, 2.0, 0.0]]], output_size=2)
+    [[[3.0, 2.0]]]
+    relay> nn.adaptive_max_pool2d([[[[1.0, 3.0], [2.0, 0.0]]]], output_size=(1, 2))
+    [[[[2.0, 3.0]]]]
+    relay> nn.adaptive_max_pool3d([[[[[1.0, 3.0]]]]], output_size=1)
+    [[[[[3.0]]]]]
+    """
 
     precision = Precision.FOLLOW
+    samples = by_rank(
+        (sample("2x3x7 float32", output_size=3), sample("2x3x7 float32")),
+        (sample("1x3x7x5 float32", output_size=(3, 2)),),
+        (sample("1x2x4x7x5 float32", output_size=(2, 3, 2)),),
+    )
 
     def reference(self, np: Numpy, data: Array) -> Array:
         return self.parts(np, data, np.max)
@@ -119,84 +109,36 @@ class AdaptiveMaxPool(Greatest, Parts):
 
 @family
 class AdaptiveAvgPool(Average, Parts):
-    """The mean of each part."""
-
-    precision = Precision.FOLLOW
-    dtypes = FLOATING
-
-    def reference(self, np: Numpy, data: Array) -> Array:
-        return self.parts(np, data, np.mean)
-
-
-@operator("nn.adaptive_max_pool1d")
-class AdaptiveMaxPool1D(AdaptiveMaxPool, Parts1D):
-    """The greatest element of each of `output_size` parts of data `(n, c, w)`; None leaves the size.
-
-    Part `i` goes from `i * w / output_size` rounded down to `(i + 1) * w / output_size` rounded up.
-
-    relay> nn.adaptive_max_pool1d([[[1.0, 3.0, 2.0, 0.0]]], output_size=2)
-    [[[3.0, 2.0]]]
-    """
-
-    samples = (sample("2x3x7 float32", output_size=3), sample("2x3x7 float32"))
-
-
-@operator("nn.adaptive_max_pool2d")
-class AdaptiveMaxPool2D(AdaptiveMaxPool, Parts2D):
-    """The greatest element of each of `output_size` parts of data `(n, c, h, w)`; as
-    `nn.adaptive_max_pool1d`.
-
-    relay> nn.adaptive_max_pool2d([[[[1.0, 3.0], [2.0, 0.0]]]], output_size=(1, 2))
-    [[[[2.0, 3.0]]]]
-    """
-
-    samples = (sample("1x3x7x5 float32", output_size=(3, 2)),)
-
-
-@operator("nn.adaptive_max_pool3d")
-class AdaptiveMaxPool3D(AdaptiveMaxPool, Parts3D):
-    """The greatest element of each of `output_size` parts of data `(n, c, d, h, w)`.
-
-    relay> nn.adaptive_max_pool3d([[[[[1.0, 3.0]]]]], output_size=1)
-    [[[[[3.0]]]]]
-    """
-
-    samples = (sample("1x2x4x7x5 float32", output_size=(2, 3, 2)),)
-
-
-@operator("nn.adaptive_avg_pool1d")
-class AdaptiveAvgPool1D(AdaptiveAvgPool, Parts1D):
-    """The mean of each of `output_size` parts of data `(n, c, w)`; None leaves the size.
+    """The mean of each of `output_size` parts of data `(n, c, {axes})`; None leaves the size.
 
     Part `i` goes from `i * w / output_size` rounded down to `(i + 1) * w / output_size` rounded up.
 
     relay> nn.adaptive_avg_pool1d([[[1.0, 3.0, 2.0, 0.0]]], output_size=2)
     [[[2.0, 1.0]]]
-    """
-
-    samples = (sample("2x3x7 float32", output_size=3), sample("2x3x3 float32", output_size=5))
-
-
-@operator("nn.adaptive_avg_pool2d")
-class AdaptiveAvgPool2D(AdaptiveAvgPool, Parts2D):
-    """The mean of each of `output_size` parts of data `(n, c, h, w)`; as `nn.adaptive_avg_pool1d`.
-
     relay> nn.adaptive_avg_pool2d([[[[1.0, 3.0], [2.0, 0.0]]]], output_size=(1, 2))
     [[[[1.5, 1.5]]]]
-    """
-
-    samples = (
-        sample("1x3x7x5 float32", output_size=(3, 2)),
-        sample("1x7x5x3 float32", output_size=2, layout="NHWC"),
-    )
-
-
-@operator("nn.adaptive_avg_pool3d")
-class AdaptiveAvgPool3D(AdaptiveAvgPool, Parts3D):
-    """The mean of each of `output_size` parts of data `(n, c, d, h, w)`.
-
     relay> nn.adaptive_avg_pool3d([[[[[1.0, 3.0]]]]], output_size=1)
     [[[[[2.0]]]]]
     """
 
-    samples = (sample("1x2x4x7x5 float32", output_size=(2, 3, 2)),)
+    precision = Precision.FOLLOW
+    dtypes = FLOATING
+    samples = by_rank(
+        (sample("2x3x7 float32", output_size=3), sample("2x3x3 float32", output_size=5)),
+        (
+            sample("1x3x7x5 float32", output_size=(3, 2)),
+            sample("1x7x5x3 float32", output_size=2, layout="NHWC"),
+        ),
+        (sample("1x2x4x7x5 float32", output_size=(2, 3, 2)),),
+    )
+
+    def reference(self, np: Numpy, data: Array) -> Array:
+        return self.parts(np, data, np.mean)
+
+
+AdaptiveMaxPool1D, AdaptiveMaxPool2D, AdaptiveMaxPool3D = for_ranks(
+    "nn.adaptive_max_pool{}d", AdaptiveMaxPool
+)
+AdaptiveAvgPool1D, AdaptiveAvgPool2D, AdaptiveAvgPool3D = for_ranks(
+    "nn.adaptive_avg_pool{}d", AdaptiveAvgPool
+)

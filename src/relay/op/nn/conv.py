@@ -8,7 +8,7 @@ from relay.ir.dim import floor_divide
 from relay.ir.dtype import to_numpy
 from relay.ir.expr import Expr
 from relay.ir.type import Dim, TensorType, Type
-from relay.op.base import NUMERIC, Array, Derivative, Kernel, Numpy, Precision, family, operator, sample
+from relay.op.base import NUMERIC, Array, Derivative, Kernel, Numpy, Precision, family, sample
 from relay.op.native import Index, Loops, View, WindowProduct
 from relay.op.nn.contract import common_type, matmul
 from relay.op.nn.conv_rules import Convolved, Part, with_one_filter_each, with_several_filters
@@ -27,6 +27,7 @@ from relay.op.nn.layout import (
     to_layout,
 )
 from relay.op.nn.loops import Line, put_in, reading, seen, sum_type, times_added
+from relay.op.nn.ranks import DATA_LAYOUT, KERNEL_LAYOUT, by_rank, for_ranks
 from relay.op.numeric import narrow
 from relay.op.relation import Typing
 
@@ -124,10 +125,54 @@ class Convolution(Kernel):
 
 
 @family
-class ForwardConvolution(Convolution):
-    """Slides each filter over the padded data and sums products."""
+class Conv(Convolution):
+    """The convolution of data `(n, c, {axes})` with a weight `(o, c / groups, {kaxes})`: `(n, o, {oaxes})`.
 
+    Each filter slides over the padded data, and products are summed: along an axis of `w` elements there are
+    `ow = (w + padding - dilation * (kw - 1) - 1) / strides + 1` places, rounded down.  `padding` is one
+    number, one for each axis, or those before the data and then those after: with two axes `(top, left,
+    bottom, right)`.  Layouts name the order of the axes of data and weight.  With as many groups as channels
+    the weight may also be `(c, multiple, {kaxes})`.
+
+    relay> nn.conv1d([[[1.0, 2.0, 3.0]]], [[[1.0, 1.0]]])
+    [[[3.0, 5.0]]]
+    relay> nn.conv2d([[[[1.0, 2.0], [3.0, 4.0]]]], [[[[1.0, 0.0], [0.0, 1.0]]]])
+    [[[[5.0]]]]
+    relay> nn.conv3d([[[[[1.0, 2.0]]]]], [[[[[1.0, 1.0]]]]])
+    [[[[[3.0]]]]]
+    """
+
+    strides: Spatial = by_rank(1, (1, 1), (1, 1, 1))
+    padding: Spatial = by_rank(0, (0, 0), (0, 0, 0))
+    dilation: Spatial = by_rank(1, (1, 1), (1, 1, 1))
+    groups: int = 1
+    channels: int | None = None
+    kernel_size: Spatial | None = None
+    data_layout: str = DATA_LAYOUT
+    kernel_layout: str = KERNEL_LAYOUT
+    out_layout: str = ""
+    out_dtype: OutDType = ""
     precision = Precision.ALWAYS
+    samples = by_rank(
+        (
+            sample("2x3x8 float32", "4x3x3 float32"),
+            sample("2x8x3 float32", "3x3x4 float32", data_layout="NWC", kernel_layout="WIO", padding=(1, 2)),
+            sample("1x4x9 float64", "4x2x3 float64", groups=2, strides=2, dilation=2),
+        ),
+        (
+            sample("1x3x6x6 float32", "4x3x3x3 float32", padding=(1, 1), channels=4, kernel_size=(3, 3)),
+            sample("2x6x5x3 float32", "3x3x3x4 float32", data_layout="NHWC", kernel_layout="HWIO"),
+            sample("1x4x7x7 float32", "8x2x3x3 float32", groups=2, strides=(2, 1), dilation=2),
+            sample("1x4x5x5 float32", "4x1x3x3 float32", groups=4, padding=(1, 0, 2, 1)),
+            sample("1x3x5x5 int8", "4x3x3x3 int8", out_dtype="int32"),
+            sample("0x3x5x5 float32", "4x3x3x3 float32"),
+            sample("1x3x5x5 float16", "4x3x1x1 float16"),
+        ),
+        (
+            sample("1x2x4x4x4 float32", "3x2x3x3x3 float32", padding=1),
+            sample("1x4x4x4x2 float32", "2x2x2x2x3 float32", data_layout="NDHWC", kernel_layout="DHWIO"),
+        ),
+    )
 
     @property
     def kernel_axes(self) -> str:
@@ -343,93 +388,4 @@ def _depthwise(
     return out.reshape(batch, channels * multiple, *sizes)
 
 
-@operator("nn.conv1d")
-class Conv1D(ForwardConvolution):
-    """The convolution of data `(n, c, w)` with a weight `(o, c / groups, k)`: `(n, o, ow)`.
-
-    `ow = (w + padding - dilation * (k - 1) - 1) / strides + 1`, rounded down.  `padding` is one number, or
-    `(before, after)`.  Layouts name the order of the axes of data and weight.
-
-    relay> nn.conv1d([[[1.0, 2.0, 3.0]]], [[[1.0, 1.0]]])
-    [[[3.0, 5.0]]]
-    """
-
-    strides: Spatial = 1
-    padding: Spatial = 0
-    dilation: Spatial = 1
-    groups: int = 1
-    channels: int | None = None
-    kernel_size: Spatial | None = None
-    data_layout: str = "NCW"
-    kernel_layout: str = "OIW"
-    out_layout: str = ""
-    out_dtype: OutDType = ""
-    rank = 1
-    samples = (
-        sample("2x3x8 float32", "4x3x3 float32"),
-        sample("2x8x3 float32", "3x3x4 float32", data_layout="NWC", kernel_layout="WIO", padding=(1, 2)),
-        sample("1x4x9 float64", "4x2x3 float64", groups=2, strides=2, dilation=2),
-    )
-
-
-@operator("nn.conv2d")
-class Conv2D(ForwardConvolution):
-    """The convolution of data `(n, c, h, w)` with a weight `(o, c / groups, kh, kw)`: `(n, o, oh, ow)`.
-
-    `oh = (h + padding - dilation * (kh - 1) - 1) / strides + 1`, rounded down.  `padding` is one number,
-    `(h, w)`, or `(top, left, bottom, right)`.  Layouts name the order of the axes of data and weight.
-    With as many
-    groups as channels the weight may also be `(c, multiple, kh, kw)`.
-
-    relay> nn.conv2d([[[[1.0, 2.0], [3.0, 4.0]]]], [[[[1.0, 0.0], [0.0, 1.0]]]])
-    [[[[5.0]]]]
-    """
-
-    strides: Spatial = (1, 1)
-    padding: Spatial = (0, 0)
-    dilation: Spatial = (1, 1)
-    groups: int = 1
-    channels: int | None = None
-    kernel_size: Spatial | None = None
-    data_layout: str = "NCHW"
-    kernel_layout: str = "OIHW"
-    out_layout: str = ""
-    out_dtype: OutDType = ""
-    rank = 2
-    samples = (
-        sample("1x3x6x6 float32", "4x3x3x3 float32", padding=(1, 1), channels=4, kernel_size=(3, 3)),
-        sample("2x6x5x3 float32", "3x3x3x4 float32", data_layout="NHWC", kernel_layout="HWIO"),
-        sample("1x4x7x7 float32", "8x2x3x3 float32", groups=2, strides=(2, 1), dilation=2),
-        sample("1x4x5x5 float32", "4x1x3x3 float32", groups=4, padding=(1, 0, 2, 1)),
-        sample("1x3x5x5 int8", "4x3x3x3 int8", out_dtype="int32"),
-        sample("0x3x5x5 float32", "4x3x3x3 float32"),
-        sample("1x3x5x5 float16", "4x3x1x1 float16"),
-    )
-
-
-@operator("nn.conv3d")
-class Conv3D(ForwardConvolution):
-    """The convolution of data `(n, c, d, h, w)` with a weight `(o, c / groups, kd, kh, kw)`.
-
-    As `nn.conv2d` with one axis more; `padding` is one number, `(d, h, w)`, or
-    `(front, top, left, back, bottom, right)`.
-
-    relay> nn.conv3d([[[[[1.0, 2.0]]]]], [[[[[1.0, 1.0]]]]])
-    [[[[[3.0]]]]]
-    """
-
-    strides: Spatial = (1, 1, 1)
-    padding: Spatial = (0, 0, 0)
-    dilation: Spatial = (1, 1, 1)
-    groups: int = 1
-    channels: int | None = None
-    kernel_size: Spatial | None = None
-    data_layout: str = "NCDHW"
-    kernel_layout: str = "OIDHW"
-    out_layout: str = ""
-    out_dtype: OutDType = ""
-    rank = 3
-    samples = (
-        sample("1x2x4x4x4 float32", "3x2x3x3x3 float32", padding=1),
-        sample("1x4x4x4x2 float32", "2x2x2x2x3 float32", data_layout="NDHWC", kernel_layout="DHWIO"),
-    )
+Conv1D, Conv2D, Conv3D = for_ranks("nn.conv{}d", Conv)

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from relay.ir.dtype import to_numpy
 from relay.ir.expr import Expr
 from relay.ir.type import Dim, TensorType, Type
-from relay.op.base import Array, Numpy, Precision, family, operator, sample
+from relay.op.base import Array, Numpy, Precision, family, sample
 from relay.op.native import Index, Loops, View, WindowProduct
 from relay.op.nn.contract import common_type, matmul
 from relay.op.nn.conv import Convolution
@@ -28,17 +28,56 @@ from relay.op.nn.layout import (
     to_layout,
 )
 from relay.op.nn.loops import put_in, reading, sum_type, times_added
+from relay.op.nn.ranks import DATA_LAYOUT, by_rank, each_axis, for_ranks
 from relay.op.numeric import narrow
 from relay.op.relation import Typing
 
 
 @family
-class TransposedConvolution(Convolution):
-    """Spreads each element of the data over a window of the result."""
+class ConvTranspose(Convolution):
+    """The transposed convolution of data `(n, c, {axes})` with a weight `(c, o / groups, {kaxes})`.
 
+    Each element of the data is spread over a window of the result: of `w` elements along an axis become
+    `ow = (w - 1) * strides - padding + dilation * (kw - 1) + 1 + output_padding`.  In `kernel_layout` the
+    axis of the data's channels is `I` for rank 2; for ranks 1 and 3 it is `O`: the letters are those of the
+    convolution that this transposes.
+
+    relay> nn.conv1d_transpose([[[1.0, 2.0]]], [[[1.0, 10.0]]])
+    [[[1.0, 12.0, 20.0]]]
+    relay> nn.conv2d_transpose([[[[1.0, 2.0]]]], [[[[1.0, 10.0]]]])
+    [[[[1.0, 12.0, 20.0]]]]
+    relay> nn.conv3d_transpose([[[[[1.0, 2.0]]]]], [[[[[1.0, 10.0]]]]])
+    [[[[[1.0, 12.0, 20.0]]]]]
+    """
+
+    strides: Spatial = each_axis(1)
+    padding: Spatial = each_axis(0)
+    dilation: Spatial = each_axis(1)
+    channels: int | None = None
+    kernel_size: Spatial | None = None
+    groups: int = 1
+    data_layout: str = DATA_LAYOUT
+    kernel_layout: str = by_rank("OIW", "IOHW", "OIDHW")
+    out_layout: str = ""
+    output_padding: Spatial = each_axis(0)
+    out_dtype: OutDType = ""
     precision = Precision.ALWAYS
-    channel_axes: ClassVar[str]
+    channel_axes: ClassVar[str] = by_rank("OI", "IO", "OI")
     """The letters of the weight's axes for the data's channels and for the result's, per group."""
+    samples = by_rank(
+        (
+            sample("2x3x5 float32", "3x4x3 float32", strides=2, padding=1, output_padding=1),
+            sample("1x5x3 float32", "3x4x3 float32", data_layout="NWC"),
+        ),
+        (
+            sample(
+                "1x3x4x4 float32", "3x2x3x3 float32", strides=(2, 2), padding=(1, 1), output_padding=(1, 1)
+            ),
+            sample("1x4x3x3 float32", "4x2x2x2 float32", groups=2, dilation=2, padding=(0, 1, 1, 0)),
+            sample("1x3x4x2 float32", "2x2x3x2 float32", data_layout="NHWC", kernel_layout="HWOI"),
+        ),
+        (sample("1x2x3x3x3 float32", "2x2x2x2x2 float32", strides=2),),
+    )
 
     @property
     def kernel_axes(self) -> str:
@@ -180,93 +219,4 @@ def spread_out(
     return out.reshape(batch, groups * filters, *out.shape[3:])[(slice(None), slice(None), *kept)]
 
 
-@operator("nn.conv1d_transpose")
-class Conv1DTranspose(TransposedConvolution):
-    """The transposed convolution of data `(n, c, w)` with a weight `(c, o / groups, k)`: `(n, o, ow)`.
-
-    `ow = (w - 1) * strides - padding + dilation * (k - 1) + 1 + output_padding`.  The letters of
-    `kernel_layout`
-    are those of the convolution that this transposes: `O` is the axis of the data's channels.
-
-    relay> nn.conv1d_transpose([[[1.0, 2.0]]], [[[1.0, 10.0]]])
-    [[[1.0, 12.0, 20.0]]]
-    """
-
-    strides: Spatial = (1,)
-    padding: Spatial = (0,)
-    dilation: Spatial = (1,)
-    channels: int | None = None
-    kernel_size: Spatial | None = None
-    groups: int = 1
-    data_layout: str = "NCW"
-    kernel_layout: str = "OIW"
-    out_layout: str = ""
-    output_padding: Spatial = (0,)
-    out_dtype: OutDType = ""
-    rank = 1
-    channel_axes = "OI"
-    samples = (
-        sample("2x3x5 float32", "3x4x3 float32", strides=2, padding=1, output_padding=1),
-        sample("1x5x3 float32", "3x4x3 float32", data_layout="NWC"),
-    )
-
-
-@operator("nn.conv2d_transpose")
-class Conv2DTranspose(TransposedConvolution):
-    """The transposed convolution of data `(n, c, h, w)` with a weight `(c, o / groups, kh, kw)`: `(n,
-    o, oh, ow)`.
-
-    `oh = (h - 1) * strides - padding + dilation * (kh - 1) + 1 + output_padding`.  In `kernel_layout`,
-    `I` is the
-    axis of the data's channels.
-
-    relay> nn.conv2d_transpose([[[[1.0, 2.0]]]], [[[[1.0, 10.0]]]])
-    [[[[1.0, 12.0, 20.0]]]]
-    """
-
-    strides: Spatial = (1, 1)
-    padding: Spatial = (0, 0)
-    dilation: Spatial = (1, 1)
-    channels: int | None = None
-    kernel_size: Spatial | None = None
-    groups: int = 1
-    data_layout: str = "NCHW"
-    kernel_layout: str = "IOHW"
-    out_layout: str = ""
-    output_padding: Spatial = (0, 0)
-    out_dtype: OutDType = ""
-    rank = 2
-    channel_axes = "IO"
-    samples = (
-        sample("1x3x4x4 float32", "3x2x3x3 float32", strides=(2, 2), padding=(1, 1), output_padding=(1, 1)),
-        sample("1x4x3x3 float32", "4x2x2x2 float32", groups=2, dilation=2, padding=(0, 1, 1, 0)),
-        sample("1x3x4x2 float32", "2x2x3x2 float32", data_layout="NHWC", kernel_layout="HWOI"),
-    )
-
-
-@operator("nn.conv3d_transpose")
-class Conv3DTranspose(TransposedConvolution):
-    """The transposed convolution of data `(n, c, d, h, w)` with a weight `(c, o / groups, kd, kh, kw)`.
-
-    As `nn.conv2d_transpose` with one axis more.  The letters of `kernel_layout` are those of the
-    convolution that
-    this transposes: `O` is the axis of the data's channels.
-
-    relay> nn.conv3d_transpose([[[[[1.0, 2.0]]]]], [[[[[1.0, 10.0]]]]])
-    [[[[[1.0, 12.0, 20.0]]]]]
-    """
-
-    strides: Spatial = (1, 1, 1)
-    padding: Spatial = (0, 0, 0)
-    dilation: Spatial = (1, 1, 1)
-    channels: int | None = None
-    kernel_size: Spatial | None = None
-    groups: int = 1
-    data_layout: str = "NCDHW"
-    kernel_layout: str = "OIDHW"
-    out_layout: str = ""
-    output_padding: Spatial = (0, 0, 0)
-    out_dtype: OutDType = ""
-    rank = 3
-    channel_axes = "OI"
-    samples = (sample("1x2x3x3x3 float32", "2x2x2x2x2 float32", strides=2),)
+Conv1DTranspose, Conv2DTranspose, Conv3DTranspose = for_ranks("nn.conv{}d_transpose", ConvTranspose)

@@ -7,7 +7,7 @@ from relay.ir.dim import floor_divide
 from relay.ir.dtype import to_numpy
 from relay.ir.expr import Expr
 from relay.ir.type import Dim, TensorType, Type
-from relay.op.base import Array, Numpy, family, operator, sample
+from relay.op.base import Array, Numpy, family, sample
 from relay.op.native import Loops, View, WeightProduct
 from relay.op.nn.contract import common_type, matmul
 from relay.op.nn.conv import Convolution, slices
@@ -27,13 +27,60 @@ from relay.op.nn.layout import (
     to_layout,
 )
 from relay.op.nn.loops import Line, put_in, reading, seen, sum_type, times_added
+from relay.op.nn.ranks import DATA_LAYOUT, KERNEL_LAYOUT, by_rank, each_axis, for_ranks
 from relay.op.numeric import narrow
 from relay.op.relation import Typing
 
 
 @family
-class WeightConvolution(Convolution):
-    """For each tap of the window, the products of the results and the data that it saw, summed."""
+class ConvBackwardWeight(Convolution):
+    """The cotangent of the weight of `nn.conv{rank}d`, from that of its result and its data.
+
+    For each tap of the window the products of the results and the data that it saw are summed: along an axis
+    element `k` is the sum of `grad[p] * data[p * strides + k * dilation - padding]` over the batch and `p`.
+    The window has `kernel_size` taps, or as many as the sizes allow; with strides, windows of several sizes
+    make as many steps, and `kernel_size` says which.
+
+    relay> nn.conv1d_backward_weight([[[1.0, 1.0]]], [[[1.0, 2.0, 3.0]]])
+    [[[3.0, 5.0]]]
+    relay> nn.conv2d_backward_weight([[[[1.0, 1.0]]]], [[[[1.0, 2.0, 3.0]]]])
+    [[[[3.0, 5.0]]]]
+    relay> nn.conv3d_backward_weight([[[[[2.0]]]]], [[[[[1.0, 2.0]]]]])
+    [[[[[2.0, 4.0]]]]]
+    """
+
+    strides: Spatial = each_axis(1)
+    padding: Spatial = each_axis(0)
+    dilation: Spatial = each_axis(1)
+    groups: int = 1
+    channels: int | None = None
+    kernel_size: Spatial | None = None
+    grad_layout: str = DATA_LAYOUT
+    data_layout: str = DATA_LAYOUT
+    kernel_layout: str = KERNEL_LAYOUT
+    out_dtype: OutDType = ""
+    samples = by_rank(
+        (
+            sample("2x4x6 float32", "2x3x8 float32"),
+            sample("2x9x4 float32", "2x8x3 float32", grad_layout="NWC", data_layout="NWC", padding=(1, 2)),
+            sample(
+                "1x4x3 float64", "1x4x9 float64", groups=2, strides=2, dilation=2, kernel_size=3, channels=4
+            ),
+        ),
+        (
+            sample("1x4x6x6 float32", "1x3x6x6 float32", padding=(1, 1), kernel_size=(3, 3)),
+            sample("2x4x3x4 float32", "2x6x5x3 float32", data_layout="NHWC", kernel_layout="HWIO"),
+            sample("1x8x2x3 float32", "1x4x7x7 float32", groups=2, strides=(2, 1), dilation=2, kernel_size=3),
+            sample("1x4x6x4 float32", "1x4x5x5 float32", groups=4, padding=(1, 0, 2, 1), kernel_size=3),
+            sample("1x4x3x3 int8", "1x3x5x5 int8", out_dtype="int32"),
+            sample("0x4x3x3 float32", "0x3x5x5 float32"),
+            sample("1x4x5x5 float16", "1x3x5x5 float16"),
+        ),
+        (
+            sample("1x3x4x4x4 float32", "1x2x4x4x4 float32", padding=1, kernel_size=3),
+            sample("1x3x2x2x2 float32", "1x2x5x5x4 float32", strides=(2, 3, 2), kernel_layout="DHWIO"),
+        ),
+    )
 
     @property
     def kernel_axes(self) -> str:
@@ -160,90 +207,6 @@ def _rows(np: Numpy, x: Array, batch: int, groups: int, channels: int) -> Array:
     return np.moveaxis(split, 0, 2).reshape(groups, channels, batch * places)
 
 
-@operator("nn.conv1d_backward_weight")
-class Conv1DBackwardWeight(WeightConvolution):
-    """The cotangent of the weight of `nn.conv1d`, from that of its result `(n, o, ow)` and its data.
-
-    Element `(i, j, k)` is the sum of `grad[b, i, p] * data[b, j, p * strides + k * dilation - padding]` over
-    `b` and `p`.  The window has `kernel_size` taps, or as many as the sizes allow.
-
-    relay> nn.conv1d_backward_weight([[[1.0, 1.0]]], [[[1.0, 2.0, 3.0]]])
-    [[[3.0, 5.0]]]
-    """
-
-    strides: Spatial = (1,)
-    padding: Spatial = (0,)
-    dilation: Spatial = (1,)
-    groups: int = 1
-    channels: int | None = None
-    kernel_size: Spatial | None = None
-    grad_layout: str = "NCW"
-    data_layout: str = "NCW"
-    kernel_layout: str = "OIW"
-    out_dtype: OutDType = ""
-    rank = 1
-    samples = (
-        sample("2x4x6 float32", "2x3x8 float32"),
-        sample("2x9x4 float32", "2x8x3 float32", grad_layout="NWC", data_layout="NWC", padding=(1, 2)),
-        sample("1x4x3 float64", "1x4x9 float64", groups=2, strides=2, dilation=2, kernel_size=3, channels=4),
-    )  # fmt: skip
-
-
-@operator("nn.conv2d_backward_weight")
-class Conv2DBackwardWeight(WeightConvolution):
-    """The cotangent of the weight of `nn.conv2d`, from that of its result `(n, o, oh, ow)` and its data.
-
-    As `nn.conv1d_backward_weight` with one axis more.  With strides, windows of several sizes make as many
-    steps: `kernel_size` says which.
-
-    relay> nn.conv2d_backward_weight([[[[1.0, 1.0]]]], [[[[1.0, 2.0, 3.0]]]])
-    [[[[3.0, 5.0]]]]
-    """
-
-    strides: Spatial = (1, 1)
-    padding: Spatial = (0, 0)
-    dilation: Spatial = (1, 1)
-    groups: int = 1
-    channels: int | None = None
-    kernel_size: Spatial | None = None
-    grad_layout: str = "NCHW"
-    data_layout: str = "NCHW"
-    kernel_layout: str = "OIHW"
-    out_dtype: OutDType = ""
-    rank = 2
-    samples = (
-        sample("1x4x6x6 float32", "1x3x6x6 float32", padding=(1, 1), kernel_size=(3, 3)),
-        sample("2x4x3x4 float32", "2x6x5x3 float32", data_layout="NHWC", kernel_layout="HWIO"),
-        sample("1x8x2x3 float32", "1x4x7x7 float32", groups=2, strides=(2, 1), dilation=2, kernel_size=3),
-        sample("1x4x6x4 float32", "1x4x5x5 float32", groups=4, padding=(1, 0, 2, 1), kernel_size=3),
-        sample("1x4x3x3 int8", "1x3x5x5 int8", out_dtype="int32"),
-        sample("0x4x3x3 float32", "0x3x5x5 float32"),
-        sample("1x4x5x5 float16", "1x3x5x5 float16"),
-    )
-
-
-@operator("nn.conv3d_backward_weight")
-class Conv3DBackwardWeight(WeightConvolution):
-    """The cotangent of the weight of `nn.conv3d`, from that of its result and its data.
-
-    As `nn.conv2d_backward_weight` with one axis more.
-
-    relay> nn.conv3d_backward_weight([[[[[2.0]]]]], [[[[[1.0, 2.0]]]]])
-    [[[[[2.0, 4.0]]]]]
-    """
-
-    strides: Spatial = (1, 1, 1)
-    padding: Spatial = (0, 0, 0)
-    dilation: Spatial = (1, 1, 1)
-    groups: int = 1
-    channels: int | None = None
-    kernel_size: Spatial | None = None
-    grad_layout: str = "NCDHW"
-    data_layout: str = "NCDHW"
-    kernel_layout: str = "OIDHW"
-    out_dtype: OutDType = ""
-    rank = 3
-    samples = (
-        sample("1x3x4x4x4 float32", "1x2x4x4x4 float32", padding=1, kernel_size=3),
-        sample("1x3x2x2x2 float32", "1x2x5x5x4 float32", strides=(2, 3, 2), kernel_layout="DHWIO"),
-    )  # fmt: skip
+Conv1DBackwardWeight, Conv2DBackwardWeight, Conv3DBackwardWeight = for_ranks(
+    "nn.conv{}d_backward_weight", ConvBackwardWeight
+)

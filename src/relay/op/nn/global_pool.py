@@ -4,9 +4,10 @@ from typing import Any, ClassVar
 
 from relay.ir.expr import Expr
 from relay.ir.type import Type
-from relay.op.base import NUMERIC, Precision, family, operator, sample
+from relay.op.base import NUMERIC, Precision, family, sample
 from relay.op.composite import Composite
 from relay.op.nn.layout import SPATIAL, positions
+from relay.op.nn.ranks import DATA_LAYOUT, by_rank, for_ranks
 from relay.op.nn.window import Channels
 from relay.op.numeric import apply
 from relay.op.relation import Typing
@@ -16,6 +17,9 @@ from relay.op.relation import Typing
 class GlobalPool(Channels, Composite):
     """One value for each channel."""
 
+    layout: str = DATA_LAYOUT
+    out_layout: str = ""
+    dtypes = NUMERIC
     precision = Precision.FOLLOW
     reduction: ClassVar[str]
 
@@ -31,91 +35,45 @@ class GlobalPool(Channels, Composite):
         return found if layout == out else apply("transpose", found, axes=positions(layout, out))
 
 
-@operator("nn.global_max_pool1d")
-class GlobalMaxPool1D(GlobalPool):
-    """The greatest element of each channel of data `(n, c, w)`: `(n, c, 1)`.
+@family
+class GlobalMaxPool(GlobalPool):
+    """The greatest element of each channel of data `(n, c, {axes})`; the spatial axes have size 1.
 
     relay> nn.global_max_pool1d([[[1.0, 3.0]]])
     [[[3.0]]]
-    """
-
-    layout: str = "NCW"
-    out_layout: str = ""
-    dtypes = NUMERIC
-    rank, reduction = 1, "max"
-    samples = (sample("2x3x4 float32"),)
-
-
-@operator("nn.global_max_pool2d")
-class GlobalMaxPool2D(GlobalPool):
-    """The greatest element of each channel of data `(n, c, h, w)`: `(n, c, 1, 1)`.
-
     relay> nn.global_max_pool2d([[[[1.0, 3.0]]]])
     [[[[3.0]]]]
-    """
-
-    layout: str = "NCHW"
-    out_layout: str = ""
-    dtypes = NUMERIC
-    rank, reduction = 2, "max"
-    samples = (sample("2x3x4x5 float32"), sample("2x4x5x3 float32", layout="NHWC", out_layout="NCHW"))
-
-
-@operator("nn.global_max_pool3d")
-class GlobalMaxPool3D(GlobalPool):
-    """The greatest element of each channel of data `(n, c, d, h, w)`: `(n, c, 1, 1, 1)`.
-
     relay> nn.global_max_pool3d([[[[[1.0, 3.0]]]]])
     [[[[[3.0]]]]]
     """
 
-    layout: str = "NCDHW"
-    out_layout: str = ""
-    dtypes = NUMERIC
-    rank, reduction = 3, "max"
-    samples = (sample("2x3x2x4x5 float32"),)
+    reduction = "max"
+    samples = by_rank(
+        (sample("2x3x4 float32"),),
+        (sample("2x3x4x5 float32"), sample("2x4x5x3 float32", layout="NHWC", out_layout="NCHW")),
+        (sample("2x3x2x4x5 float32"),),
+    )
 
 
-@operator("nn.global_avg_pool1d")
-class GlobalAvgPool1D(GlobalPool):
-    """The mean of each channel of data `(n, c, w)`: `(n, c, 1)`.
+@family
+class GlobalAvgPool(GlobalPool):
+    """The mean of each channel of data `(n, c, {axes})`; the spatial axes have size 1.
 
     relay> nn.global_avg_pool1d([[[1.0, 3.0]]])
     [[[2.0]]]
-    """
-
-    layout: str = "NCW"
-    out_layout: str = ""
-    dtypes = NUMERIC
-    rank, reduction = 1, "mean"
-    samples = (sample("2x3x4 float32"),)
-
-
-@operator("nn.global_avg_pool2d")
-class GlobalAvgPool2D(GlobalPool):
-    """The mean of each channel of data `(n, c, h, w)`: `(n, c, 1, 1)`.
-
     relay> nn.global_avg_pool2d([[[[1.0, 3.0]]]])
     [[[[2.0]]]]
-    """
-
-    layout: str = "NCHW"
-    out_layout: str = ""
-    dtypes = NUMERIC
-    rank, reduction = 2, "mean"
-    samples = (sample("2x3x4x5 float32"), sample("2x4x5x3 float32", layout="NHWC"))
-
-
-@operator("nn.global_avg_pool3d")
-class GlobalAvgPool3D(GlobalPool):
-    """The mean of each channel of data `(n, c, d, h, w)`: `(n, c, 1, 1, 1)`.
-
     relay> nn.global_avg_pool3d([[[[[1.0, 3.0]]]]])
     [[[[[2.0]]]]]
     """
 
-    layout: str = "NCDHW"
-    out_layout: str = ""
-    dtypes = NUMERIC
-    rank, reduction = 3, "mean"
-    samples = (sample("2x3x2x4x5 float32"),)
+    reduction = "mean"
+    samples = by_rank(
+        (sample("2x3x4 float32"),),
+        (sample("2x3x4x5 float32"), sample("2x4x5x3 float32", layout="NHWC")),
+        (sample("2x3x2x4x5 float32"),),
+    )
+
+
+GlobalMaxPool1D, GlobalMaxPool2D, GlobalMaxPool3D = for_ranks("nn.global_max_pool{}d", GlobalMaxPool)
+GlobalAvgPool1D, GlobalAvgPool2D, GlobalAvgPool3D = for_ranks("nn.global_avg_pool{}d", GlobalAvgPool)

@@ -8,11 +8,12 @@ import numpy
 from relay.ir.dtype import dtype_name, is_integer, to_numpy
 from relay.ir.expr import Expr
 from relay.ir.type import Type
-from relay.op.base import NUMERIC, Array, Derivative, Numpy, Precision, family, operator, sample
+from relay.op.base import NUMERIC, Array, Derivative, Numpy, Precision, family, sample
 from relay.op.conversion import accumulator, accumulator_name
 from relay.op.native import Index, Loops, View
 from relay.op.nn.loops import reading, seen
-from relay.op.nn.window import Pooling, Sliding, Windows1D, Windows2D, Windows3D, slide
+from relay.op.nn.ranks import by_rank, for_ranks
+from relay.op.nn.window import Pooling, Sliding, slide
 from relay.op.numeric import apply, least_value
 from relay.op.relation import Typing
 
@@ -91,9 +92,33 @@ class SlidingPool(Sliding):
 
 @family
 class MaxPool(Greatest, SlidingPool):
-    """The greatest element of each window; padding counts as the least value, and NaN propagates."""
+    """The greatest element of each window of data `(n, c, {axes})`.
+
+    There are `(w + padding - dilation * (pool_size - 1) - 1) / strides + 1` windows along `w`, rounded down.
+    `ceil_mode` rounds up, but for a window that would begin after the data.  Padding is the least value, and
+    NaN propagates.
+
+    relay> nn.max_pool1d([[[1.0, 3.0, 2.0, 4.0]]], pool_size=2, strides=2)
+    [[[3.0, 4.0]]]
+    relay> nn.max_pool2d([[[[1.0, 3.0], [2.0, 4.0]]]], pool_size=(2, 2))
+    [[[[4.0]]]]
+    relay> nn.max_pool3d([[[[[1.0, 3.0]]]]], pool_size=(1, 1, 2))
+    [[[[[3.0]]]]]
+    """
 
     precision = Precision.FOLLOW
+    samples = by_rank(
+        (
+            sample("2x3x8 float32", pool_size=3, strides=2),
+            sample("2x8x3 float32", pool_size=2, layout="NWC"),
+        ),
+        (
+            sample("2x3x8x7 float32", pool_size=3, strides=2, padding=1),
+            sample("1x7x7x2 float32", pool_size=(2, 2), strides=2, ceil_mode=True, layout="NHWC"),
+            sample("1x2x6x6 int8", pool_size=2, dilation=2),
+        ),
+        (sample("1x2x4x5x6 float32", pool_size=2, strides=2),),
+    )
 
     def reference(self, np: Numpy, data: Array) -> Array:
         x = self.opened(np, accumulator(data))
@@ -102,10 +127,32 @@ class MaxPool(Greatest, SlidingPool):
 
 @family
 class AvgPool(Average, SlidingPool):
-    """The mean of each window: over its elements that are data, or with `count_include_pad` padding too."""
+    """The mean of each window of data `(n, c, {axes})`; windows as in `nn.max_pool{rank}d`.
 
+    Padding counts only with `count_include_pad`.  Integers truncate.
+
+    relay> nn.avg_pool1d([[[1.0, 3.0, 2.0, 4.0]]], pool_size=2, strides=2)
+    [[[2.0, 3.0]]]
+    relay> nn.avg_pool2d([[[[1.0, 3.0], [2.0, 4.0]]]], pool_size=(2, 2))
+    [[[[2.5]]]]
+    relay> nn.avg_pool3d([[[[[1.0, 3.0]]]]], pool_size=(1, 1, 2))
+    [[[[[2.0]]]]]
+    """
+
+    count_include_pad: bool = False
     precision = Precision.FOLLOW
     dtypes = NUMERIC
+    samples = by_rank(
+        (sample("2x3x8 float32", pool_size=3, strides=2, padding=1),),
+        (
+            sample("2x3x8x7 float32", pool_size=3, strides=2, padding=1),
+            sample(
+                "1x2x7x7 float32", pool_size=2, strides=2, ceil_mode=True, padding=1, count_include_pad=True
+            ),
+            sample("1x2x4x4 int32", pool_size=2),
+        ),
+        (sample("1x2x4x5x6 float32", pool_size=2, strides=2),),
+    )
 
     def reference(self, np: Numpy, data: Array) -> Array:
         whole = is_integer(dtype_name(data.dtype))
@@ -122,92 +169,5 @@ def _truncated(np: Numpy, a: Array, b: Array) -> Array:
     return np.sign(a) * (np.abs(a) // b)
 
 
-@operator("nn.max_pool1d")
-class MaxPool1D(MaxPool, Windows1D):
-    """The greatest element of each window of data `(n, c, w)`.
-
-    There are `(w + padding - dilation * (pool_size - 1) - 1) / strides + 1` windows, rounded down.
-    `ceil_mode`
-    rounds up, but for a window that would begin after the data.  Padding is the least value.
-
-    relay> nn.max_pool1d([[[1.0, 3.0, 2.0, 4.0]]], pool_size=2, strides=2)
-    [[[3.0, 4.0]]]
-    """
-
-    samples = (
-        sample("2x3x8 float32", pool_size=3, strides=2),
-        sample("2x8x3 float32", pool_size=2, layout="NWC"),
-    )
-
-
-@operator("nn.max_pool2d")
-class MaxPool2D(MaxPool, Windows2D):
-    """The greatest element of each window of data `(n, c, h, w)`.
-
-    There are `(h + padding - dilation * (pool_size - 1) - 1) / strides + 1` windows along `h`, rounded down.
-    `ceil_mode` rounds up, but for a window that would begin after the data.  Padding is the least value.
-
-    relay> nn.max_pool2d([[[[1.0, 3.0], [2.0, 4.0]]]], pool_size=(2, 2))
-    [[[[4.0]]]]
-    """
-
-    samples = (
-        sample("2x3x8x7 float32", pool_size=3, strides=2, padding=1),
-        sample("1x7x7x2 float32", pool_size=(2, 2), strides=2, ceil_mode=True, layout="NHWC"),
-        sample("1x2x6x6 int8", pool_size=2, dilation=2),
-    )
-
-
-@operator("nn.max_pool3d")
-class MaxPool3D(MaxPool, Windows3D):
-    """The greatest element of each window of data `(n, c, d, h, w)`; as `nn.max_pool2d` with one axis more.
-
-    relay> nn.max_pool3d([[[[[1.0, 3.0]]]]], pool_size=(1, 1, 2))
-    [[[[[3.0]]]]]
-    """
-
-    samples = (sample("1x2x4x5x6 float32", pool_size=2, strides=2),)
-
-
-@operator("nn.avg_pool1d")
-class AvgPool1D(AvgPool, Windows1D):
-    """The mean of each window of data `(n, c, w)`; windows as in `nn.max_pool1d`.
-
-    Padding counts only with `count_include_pad`.  Integers truncate.
-
-    relay> nn.avg_pool1d([[[1.0, 3.0, 2.0, 4.0]]], pool_size=2, strides=2)
-    [[[2.0, 3.0]]]
-    """
-
-    count_include_pad: bool = False
-    samples = (sample("2x3x8 float32", pool_size=3, strides=2, padding=1),)
-
-
-@operator("nn.avg_pool2d")
-class AvgPool2D(AvgPool, Windows2D):
-    """The mean of each window of data `(n, c, h, w)`; windows as in `nn.max_pool2d`.
-
-    Padding counts only with `count_include_pad`.  Integers truncate.
-
-    relay> nn.avg_pool2d([[[[1.0, 3.0], [2.0, 4.0]]]], pool_size=(2, 2))
-    [[[[2.5]]]]
-    """
-
-    count_include_pad: bool = False
-    samples = (
-        sample("2x3x8x7 float32", pool_size=3, strides=2, padding=1),
-        sample("1x2x7x7 float32", pool_size=2, strides=2, ceil_mode=True, padding=1, count_include_pad=True),
-        sample("1x2x4x4 int32", pool_size=2),
-    )
-
-
-@operator("nn.avg_pool3d")
-class AvgPool3D(AvgPool, Windows3D):
-    """The mean of each window of data `(n, c, d, h, w)`; as `nn.avg_pool2d` with one axis more.
-
-    relay> nn.avg_pool3d([[[[[1.0, 3.0]]]]], pool_size=(1, 1, 2))
-    [[[[[2.0]]]]]
-    """
-
-    count_include_pad: bool = False
-    samples = (sample("1x2x4x5x6 float32", pool_size=2, strides=2),)
+MaxPool1D, MaxPool2D, MaxPool3D = for_ranks("nn.max_pool{}d", MaxPool)
+AvgPool1D, AvgPool2D, AvgPool3D = for_ranks("nn.avg_pool{}d", AvgPool)

@@ -22,6 +22,7 @@ from relay.op.nn.layout import (
     to_layout,
 )
 from relay.op.nn.loops import Line, put_in
+from relay.op.nn.ranks import DATA_LAYOUT, each_axis
 from relay.op.numeric import dims, narrow
 from relay.op.relation import Typing
 
@@ -157,6 +158,14 @@ class Slide:
 class Sliding(Pooling):
     """Windows of `pool_size` taps that overlap, skip and leave the data as the attributes say."""
 
+    pool_size: Spatial = each_axis(1)
+    strides: Spatial = each_axis(1)
+    dilation: Spatial = each_axis(1)
+    padding: Spatial = each_axis(0)
+    layout: str = DATA_LAYOUT
+    out_layout: str = ""
+    ceil_mode: bool = False
+
     @property
     def slides(self) -> list[Slide]:
         """How windows move along each spatial axis."""
@@ -226,48 +235,6 @@ class Sliding(Pooling):
 def means(np: Numpy, taps: Array, counts: Array, d: int) -> Array:
     """The part of each of `d` places in the mean of the places that a window sees, `(windows, places)`."""
     return (taps[:, :, None] == np.arange(d)).sum(axis=1) / counts[:, None]
-
-
-@family
-class Windows1D(Sliding):
-    """The attributes of windows over one axis."""
-
-    pool_size: Spatial = (1,)
-    strides: Spatial = (1,)
-    dilation: Spatial = (1,)
-    padding: Spatial = (0,)
-    layout: str = "NCW"
-    out_layout: str = ""
-    ceil_mode: bool = False
-    rank = 1
-
-
-@family
-class Windows2D(Sliding):
-    """The attributes of windows over two axes."""
-
-    pool_size: Spatial = (1, 1)
-    strides: Spatial = (1, 1)
-    dilation: Spatial = (1, 1)
-    padding: Spatial = (0, 0)
-    layout: str = "NCHW"
-    out_layout: str = ""
-    ceil_mode: bool = False
-    rank = 2
-
-
-@family
-class Windows3D(Sliding):
-    """The attributes of windows over three axes."""
-
-    pool_size: Spatial = (1, 1, 1)
-    strides: Spatial = (1, 1, 1)
-    dilation: Spatial = (1, 1, 1)
-    padding: Spatial = (0, 0, 0)
-    layout: str = "NCDHW"
-    out_layout: str = ""
-    ceil_mode: bool = False
-    rank = 3
 
 
 def slide(

@@ -66,7 +66,7 @@ def resize1d(
     extrapolation_value: float = 0.0,
     out_dtype: DType | None = None,
 ) -> Call:
-    """Lines `(n, c, w)` brought to `size` elements; see `image.resize2d`."""
+    """Data `(n, c, w)` brought to `size`: `(w)`."""
 
 def resize2d(
     data: Operand,
@@ -89,7 +89,7 @@ def resize2d(
     extrapolation_value: float = 0.0,
     out_dtype: DType | None = None,
 ) -> Call:
-    """Images `(n, c, h, w)` brought to `size`: `(h, w)`."""
+    """Data `(n, c, h, w)` brought to `size`: `(h, w)`."""
 
 def resize3d(
     data: Operand,
@@ -112,4 +112,4 @@ def resize3d(
     extrapolation_value: float = 0.0,
     out_dtype: DType | None = None,
 ) -> Call:
-    """Volumes `(n, c, d, h, w)` brought to `size`: `(d, h, w)`; see `image.resize2d`."""
+    """Data `(n, c, d, h, w)` brought to `size`: `(d, h, w)`."""

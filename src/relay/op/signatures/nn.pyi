@@ -27,7 +27,7 @@ def adaptive_avg_pool1d_grad(
 def adaptive_avg_pool2d(
     data: Operand, output_size: int | Sequence[int] | None = None, layout: str = "NCHW", out_layout: str = ""
 ) -> Call:
-    """The mean of each of `output_size` parts of data `(n, c, h, w)`; as `nn.adaptive_avg_pool1d`."""
+    """The mean of each of `output_size` parts of data `(n, c, h, w)`; None leaves the size."""
 
 def adaptive_avg_pool2d_grad(
     out_grad: Operand,
@@ -41,7 +41,7 @@ def adaptive_avg_pool2d_grad(
 def adaptive_avg_pool3d(
     data: Operand, output_size: int | Sequence[int] | None = None, layout: str = "NCDHW", out_layout: str = ""
 ) -> Call:
-    """The mean of each of `output_size` parts of data `(n, c, d, h, w)`."""
+    """The mean of each of `output_size` parts of data `(n, c, d, h, w)`; None leaves the size."""
 
 def adaptive_avg_pool3d_grad(
     out_grad: Operand,
@@ -78,9 +78,7 @@ def adaptive_max_pool1d_tangent(
 def adaptive_max_pool2d(
     data: Operand, output_size: int | Sequence[int] | None = None, layout: str = "NCHW", out_layout: str = ""
 ) -> Call:
-    """The greatest element of each of `output_size` parts of data `(n, c, h, w)`; as
-    `nn.adaptive_max_pool1d`.
-    """
+    """The greatest element of each of `output_size` parts of data `(n, c, h, w)`; None leaves the size."""
 
 def adaptive_max_pool2d_grad(
     out_grad: Operand,
@@ -103,7 +101,7 @@ def adaptive_max_pool2d_tangent(
 def adaptive_max_pool3d(
     data: Operand, output_size: int | Sequence[int] | None = None, layout: str = "NCDHW", out_layout: str = ""
 ) -> Call:
-    """The greatest element of each of `output_size` parts of data `(n, c, d, h, w)`."""
+    """The greatest element of each of `output_size` parts of data `(n, c, d, h, w)`; None leaves the size."""
 
 def adaptive_max_pool3d_grad(
     out_grad: Operand,
@@ -199,7 +197,7 @@ def avg_pool3d(
     ceil_mode: bool = False,
     count_include_pad: bool = False,
 ) -> Call:
-    """The mean of each window of data `(n, c, d, h, w)`; as `nn.avg_pool2d` with one axis more."""
+    """The mean of each window of data `(n, c, d, h, w)`; windows as in `nn.max_pool3d`."""
 
 def avg_pool3d_grad(
     out_grad: Operand,
@@ -378,7 +376,7 @@ def conv1d(
     out_layout: str = "",
     out_dtype: DType = "",
 ) -> Call:
-    """The convolution of data `(n, c, w)` with a weight `(o, c / groups, k)`: `(n, o, ow)`."""
+    """The convolution of data `(n, c, w)` with a weight `(o, c / groups, kw)`: `(n, o, ow)`."""
 
 def conv1d_backward_weight(
     grad: Operand,
@@ -394,7 +392,7 @@ def conv1d_backward_weight(
     kernel_layout: str = "OIW",
     out_dtype: DType = "",
 ) -> Call:
-    """The cotangent of the weight of `nn.conv1d`, from that of its result `(n, o, ow)` and its data."""
+    """The cotangent of the weight of `nn.conv1d`, from that of its result and its data."""
 
 def conv1d_transpose(
     data: Operand,
@@ -411,7 +409,7 @@ def conv1d_transpose(
     output_padding: int | Sequence[int] = (0,),
     out_dtype: DType = "",
 ) -> Call:
-    """The transposed convolution of data `(n, c, w)` with a weight `(c, o / groups, k)`: `(n, o, ow)`."""
+    """The transposed convolution of data `(n, c, w)` with a weight `(c, o / groups, kw)`."""
 
 def conv2d(
     data: Operand,
@@ -443,7 +441,7 @@ def conv2d_backward_weight(
     kernel_layout: str = "OIHW",
     out_dtype: DType = "",
 ) -> Call:
-    """The cotangent of the weight of `nn.conv2d`, from that of its result `(n, o, oh, ow)` and its data."""
+    """The cotangent of the weight of `nn.conv2d`, from that of its result and its data."""
 
 def conv2d_transpose(
     data: Operand,
@@ -460,9 +458,7 @@ def conv2d_transpose(
     output_padding: int | Sequence[int] = (0, 0),
     out_dtype: DType = "",
 ) -> Call:
-    """The transposed convolution of data `(n, c, h, w)` with a weight `(c, o / groups, kh, kw)`: `(n, o,
-    oh, ow)`.
-    """
+    """The transposed convolution of data `(n, c, h, w)` with a weight `(c, o / groups, kh, kw)`."""
 
 def conv3d(
     data: Operand,
@@ -478,7 +474,9 @@ def conv3d(
     out_layout: str = "",
     out_dtype: DType = "",
 ) -> Call:
-    """The convolution of data `(n, c, d, h, w)` with a weight `(o, c / groups, kd, kh, kw)`."""
+    """The convolution of data `(n, c, d, h, w)` with a weight `(o, c / groups, kd, kh, kw)`: `(n, o, od,
+    oh, ow)`.
+    """
 
 def conv3d_backward_weight(
     grad: Operand,
@@ -590,22 +588,22 @@ def gelu(data: Operand, approximate: Literal["none", "tanh"] = "none") -> Call:
     """`x` times the probability that a normal number is below it; `approximate="tanh"` has a cheaper form."""
 
 def global_avg_pool1d(data: Operand, layout: str = "NCW", out_layout: str = "") -> Call:
-    """The mean of each channel of data `(n, c, w)`: `(n, c, 1)`."""
+    """The mean of each channel of data `(n, c, w)`; the spatial axes have size 1."""
 
 def global_avg_pool2d(data: Operand, layout: str = "NCHW", out_layout: str = "") -> Call:
-    """The mean of each channel of data `(n, c, h, w)`: `(n, c, 1, 1)`."""
+    """The mean of each channel of data `(n, c, h, w)`; the spatial axes have size 1."""
 
 def global_avg_pool3d(data: Operand, layout: str = "NCDHW", out_layout: str = "") -> Call:
-    """The mean of each channel of data `(n, c, d, h, w)`: `(n, c, 1, 1, 1)`."""
+    """The mean of each channel of data `(n, c, d, h, w)`; the spatial axes have size 1."""
 
 def global_max_pool1d(data: Operand, layout: str = "NCW", out_layout: str = "") -> Call:
-    """The greatest element of each channel of data `(n, c, w)`: `(n, c, 1)`."""
+    """The greatest element of each channel of data `(n, c, w)`; the spatial axes have size 1."""
 
 def global_max_pool2d(data: Operand, layout: str = "NCHW", out_layout: str = "") -> Call:
-    """The greatest element of each channel of data `(n, c, h, w)`: `(n, c, 1, 1)`."""
+    """The greatest element of each channel of data `(n, c, h, w)`; the spatial axes have size 1."""
 
 def global_max_pool3d(data: Operand, layout: str = "NCDHW", out_layout: str = "") -> Call:
-    """The greatest element of each channel of data `(n, c, d, h, w)`: `(n, c, 1, 1, 1)`."""
+    """The greatest element of each channel of data `(n, c, d, h, w)`; the spatial axes have size 1."""
 
 def group_norm(
     data: Operand,
@@ -698,7 +696,7 @@ def max_pool1d_grad(
     out_layout: str = "",
     ceil_mode: bool = False,
 ) -> Call:
-    """The cotangent of the data of `nn.max_pool1d`, from that of its result and the data `(n, c, w)`."""
+    """The cotangent of the data of `nn.max_pool1d`, from that of its result and data `(n, c, w)`."""
 
 def max_pool1d_tangent(
     tangent: Operand,
@@ -711,7 +709,7 @@ def max_pool1d_tangent(
     out_layout: str = "",
     ceil_mode: bool = False,
 ) -> Call:
-    """The tangent of the result of `nn.max_pool1d`, from that of its data and the data `(n, c, w)`."""
+    """The tangent of the result of `nn.max_pool1d`, from that of its data `(n, c, w)`."""
 
 def max_pool2d(
     data: Operand,
@@ -736,7 +734,7 @@ def max_pool2d_grad(
     out_layout: str = "",
     ceil_mode: bool = False,
 ) -> Call:
-    """The cotangent of the data of `nn.max_pool2d`, from that of its result and the data `(n, c, h, w)`."""
+    """The cotangent of the data of `nn.max_pool2d`, from that of its result and data `(n, c, h, w)`."""
 
 def max_pool2d_tangent(
     tangent: Operand,
@@ -749,7 +747,7 @@ def max_pool2d_tangent(
     out_layout: str = "",
     ceil_mode: bool = False,
 ) -> Call:
-    """The tangent of the result of `nn.max_pool2d`, from that of its data and the data `(n, c, h, w)`."""
+    """The tangent of the result of `nn.max_pool2d`, from that of its data `(n, c, h, w)`."""
 
 def max_pool3d(
     data: Operand,
@@ -761,9 +759,7 @@ def max_pool3d(
     out_layout: str = "",
     ceil_mode: bool = False,
 ) -> Call:
-    """The greatest element of each window of data `(n, c, d, h, w)`; as `nn.max_pool2d` with one axis
-    more.
-    """
+    """The greatest element of each window of data `(n, c, d, h, w)`."""
 
 def max_pool3d_grad(
     out_grad: Operand,
@@ -776,9 +772,7 @@ def max_pool3d_grad(
     out_layout: str = "",
     ceil_mode: bool = False,
 ) -> Call:
-    """The cotangent of the data of `nn.max_pool3d`, from that of its result and the data `(n, c, d, h,
-    w)`.
-    """
+    """The cotangent of the data of `nn.max_pool3d`, from that of its result and data `(n, c, d, h, w)`."""
 
 def max_pool3d_tangent(
     tangent: Operand,
@@ -791,7 +785,7 @@ def max_pool3d_tangent(
     out_layout: str = "",
     ceil_mode: bool = False,
 ) -> Call:
-    """The tangent of the result of `nn.max_pool3d`, from that of its data and the data `(n, c, d, h, w)`."""
+    """The tangent of the result of `nn.max_pool3d`, from that of its data `(n, c, d, h, w)`."""
 
 def mirror_pad(
     data: Operand, pad_width: Sequence[Sequence[int]], mode: Literal["SYMMETRIC", "REFLECT"] = "SYMMETRIC"

@@ -8,7 +8,7 @@ from relay.ir.expr import Call, Constant, Expr
 from relay.ir.type import TensorType
 from relay.op.arithmetic import Multiply
 from relay.op.broadcast import BroadcastTo
-from relay.op.nn.conv import ForwardConvolution
+from relay.op.nn.conv import Conv
 from relay.op.nn.dense import Dense, MatMul
 from relay.op.reshape import Reshaping
 from relay.transform.passes.algebra_shapes import as_shape
@@ -76,7 +76,7 @@ def shaped(w: Rewriter, x: Expr, shape: tuple[int, ...], source: Expr) -> Expr:
 def scaled_result(w: Rewriter, e: Call, scale: Scale) -> Expr | None:
     """A convolution or dense layer whose weight has taken in a scale of its result."""
     match e.attrs:
-        case ForwardConvolution():
+        case Conv():
             factors = _of_filters(w, e, scale)
         case Dense():
             factors = _of_matrix(w, e, scale, 0)
@@ -90,7 +90,7 @@ def scaled_result(w: Rewriter, e: Call, scale: Scale) -> Expr | None:
 def scaled_data(w: Rewriter, e: Call, scale: Scale) -> Expr | None:
     """The weight of a convolution or dense layer that has taken in a scale of its data."""
     match e.attrs:
-        case ForwardConvolution():
+        case Conv():
             return _of_inputs(w, e, scale)
         case Dense():
             return _of_matrix(w, e, scale, 1)

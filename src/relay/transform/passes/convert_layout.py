@@ -9,9 +9,9 @@ from relay.ir.expr import Call, Expr, Function
 from relay.ir.module import IRModule
 from relay.ir.walk import post_order
 from relay.op.base import Operator, registry
-from relay.op.nn.conv import Convolution, ForwardConvolution
+from relay.op.nn.conv import Conv, Convolution
 from relay.op.nn.conv_transpose import Conv2DTranspose
-from relay.op.nn.conv_weight import Conv1DBackwardWeight, Conv2DBackwardWeight, Conv3DBackwardWeight
+from relay.op.nn.conv_weight import ConvBackwardWeight
 from relay.op.nn.layout import SPATIAL, positions
 from relay.transform.passes.layout_propagation import Turned, Turning
 from relay.transform.passes.layout_rules import Rule, turning
@@ -26,7 +26,6 @@ Layouts = Mapping[str, Sequence[str]]
 """By the names of operators the layouts of data and weight."""
 Wanted = Mapping[type[Operator], tuple[str, str]] | None
 """The same by operators; None is channels last for all convolutions."""
-GRADIENTS = (Conv1DBackwardWeight, Conv2DBackwardWeight, Conv3DBackwardWeight)
 
 
 @module_pass("convert_layout", keeps=(ANF,), opt_level=2, public="ConvertLayout")
@@ -109,7 +108,7 @@ def convolved(w: Turning, e: Call, layout: str, kernel: str) -> Turned | None:
     x, y = e.args
     if w.shape(x) is None or w.shape(y) is None:
         return None
-    if type(op) in GRADIENTS:
+    if isinstance(op, ConvBackwardWeight):
         data = [w.in_order(x, positions(op.grad_layout, layout))]
         data += [w.in_order(y, positions(op.data_layout, layout))]
         kernel = usual(w, e, layout)
@@ -131,7 +130,7 @@ def usual(w: Turning, e: Call, layout: str) -> str:
     if layout[-1] != "C":
         return op.kernel_axes
     swapped = type(op) is Conv2DTranspose
-    several = isinstance(op, ForwardConvolution) and op.attributes()["groups"] > 1 and is_split(w, e)
+    several = isinstance(op, Conv) and op.attributes()["groups"] > 1 and is_split(w, e)
     return SPATIAL[op.rank] + ("OI" if swapped or several else "IO")
 
 

@@ -24,12 +24,8 @@ from relay.op.nn.conv import Conv2D
 from relay.op.nn.conv_transpose import Conv2DTranspose
 from relay.op.nn.dense import BatchMatMul, Dense
 from relay.op.nn.global_pool import (
-    GlobalAvgPool1D,
-    GlobalAvgPool2D,
-    GlobalAvgPool3D,
-    GlobalMaxPool1D,
-    GlobalMaxPool2D,
-    GlobalMaxPool3D,
+    GlobalAvgPool,
+    GlobalMaxPool,
 )
 from relay.op.nn.pool import AvgPool2D, MaxPool
 from relay.op.pad import Pad
@@ -253,13 +249,13 @@ RULES: dict[Rule, tuple[type[Operator], ...]] = {
         Reshape, Transpose, Squeeze, ExpandDims, Reverse, StridedSlice, Tile, Repeat, BroadcastTo, Take,
         Gather, GatherND, LayoutTransform, BatchFlatten, DepthToSpace, SpaceToDepth,
     ),
-    _chosen: (MaxPool, AdaptiveMaxPool, GlobalMaxPool1D, GlobalMaxPool2D, GlobalMaxPool3D),
+    _chosen: (MaxPool, AdaptiveMaxPool, GlobalMaxPool),
     _padded: (Pad,),
     _rectified: (Relu,),
     _clipped: (Clip,),
     taken_product: PRODUCTS,
     _biased: (BiasAdd,),
-    _averaged: (Mean, GlobalAvgPool1D, GlobalAvgPool2D, GlobalAvgPool3D),
+    _averaged: (Mean, GlobalAvgPool),
     _pair: (Add, Subtract, Multiply),
     _function: (Abs, Exp, Log, Sqrt, Rsqrt, Tanh, Erf, Sigmoid, LeakyRelu, Softmax, AvgPool2D),
     _joined: (Concatenate,),

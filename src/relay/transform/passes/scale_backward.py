@@ -8,7 +8,7 @@ from relay.op.arithmetic import Add, Multiply, Subtract
 from relay.op.math import Negative
 from relay.op.nn.activation import LeakyRelu, Relu
 from relay.op.nn.basic import BiasAdd
-from relay.op.nn.conv import ForwardConvolution
+from relay.op.nn.conv import Conv
 from relay.op.nn.dense import Dense, MatMul
 from relay.op.nn.pool import AvgPool, MaxPool
 from relay.transform.passes.channel_scales import (
@@ -25,7 +25,7 @@ from relay.transform.rewriting.forms import ANF
 from relay.transform.rewriting.registry import module_pass
 from relay.transform.rewriting.rewriter import Rewriter, apply_rules, call
 
-WEIGHTED = (ForwardConvolution, Dense, MatMul)
+WEIGHTED = (Conv, Dense, MatMul)
 MONOTONE = (Relu, LeakyRelu, MaxPool)
 """What a positive scale may go before."""
 
