@@ -33,7 +33,6 @@ SIZE_WORDS_LEFT = {
     "backend": words("""
         DEEPEST FAR FEW FEWEST LONG LONGEST LOWEST MANY MOST NARROW NARROWEST NEAR SEVERAL SHORT SIZE SMALL
     """),
-    "op": words("_FAR"),
 }
 """Constants that have yet to get a name, by folder.  The list only shrinks."""
 
@@ -41,10 +40,6 @@ SIZE_WORDS_LEFT = {
 REPEATED_FUNCTIONS_LEFT = {
     "backend": words("blocks erf exp operands parts tanh"),
     "frontend": words("gelu softmax"),
-    "op": words("""
-        _length _reversed along by_matrix check_matrix counted cubic draw field fitted given is_zero moved
-        number placed rank_of scaled sizes_of source split spread taps unit
-    """),
     "transform": words("""
         _collapsed _dropout _fits _joined _padded _quantised _transposed around bound call combined
         is_closed is_data is_small kind_of known module_pass parts shape_of sinking table to_cps un_cps

@@ -14,7 +14,7 @@ from relay.ir.expr import Call, Constant, Expr, Op, Tuple, TupleGetItem, Var
 from relay.ir.type import TupleType, Type
 from relay.ir.walk import post_order
 from relay.op.base import Derivative, Operator
-from relay.op.derivative import fields_of, is_zero, jvp, total, type_of, vjp
+from relay.op.derivative import fields_of, is_zero_tangent, jvp, total, type_of, vjp
 
 Key = tuple[Var, int | None]
 
@@ -66,7 +66,7 @@ class Line:
         for v, op, xs in reversed(list(self.bindings)):
             y = value_of(v)
             g = gathered(cotangents, y)
-            if is_zero(g):
+            if is_zero_tangent(g):
                 continue
             for x, d in zip(xs, vjp(op, g, y, xs), strict=True):
                 self._add_to(cotangents, x, self.add(d))
@@ -146,7 +146,7 @@ def gathered(known: dict[Key, Any], x: Any) -> Any:
     """The cotangent or tangent of an atom, or of a tuple of them; None where there is none."""
     if isinstance(x, tuple):
         parts = tuple([gathered(known, f) for f in x])
-        return None if is_zero(parts) else parts
+        return None if is_zero_tangent(parts) else parts
     return None if isinstance(x, Constant) else known.get(key_of(x))
 
 

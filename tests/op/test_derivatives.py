@@ -8,7 +8,7 @@ import pytest
 from op.derivative_cases import Derivatives, as_sampled, cases, derivatives_of, difference, dot, seeded_floats
 from op.straight_line import atom_type, key_of, leaves
 from relay.op.base import Derivative, Elementwise, array_type, operator, registry
-from relay.op.derivative import number, times, total
+from relay.op.derivative import const_like, times, total
 from relay.op.numeric import apply
 
 DIFFERENTIABLE = sorted(n for n, cls in registry.items() if cls.derivative is not Derivative.ZERO)
@@ -69,7 +69,7 @@ def test_the_vjp_differentiates_again(name: str) -> None:
         )
         if product is None:
             continue
-        one = d.line.add(number(1, product))
+        one = d.line.add(const_like(1, product))
         wanted = [*leaves(tuple(d.params)), *[w for w in d.weights if w is not None]]
         again = d.run(d.line.reverse({key_of(product): one}, wanted))
         count = len(d.directions)

@@ -9,7 +9,7 @@ import pytest
 from op.straight_line import Line, key_of, leaves
 from relay.ir.expr import Var
 from relay.op.base import array_type, instance
-from relay.op.derivative import number, times, total
+from relay.op.derivative import const_like, times, total
 from relay.op.numeric import apply
 
 torch = pytest.importorskip("torch")
@@ -39,7 +39,7 @@ def same_gradients(name: str, torch_function: Torch, *xs: np.ndarray, **attrs: A
     atoms = [params[i] for i in varying]
     found = line.reverse({key_of(y): g}, atoms)
     squares = line.add(total([apply("sum", times(a, a)) for a in found if a is not None]))
-    second = line.reverse({key_of(squares): line.add(number(1, squares))}, atoms)
+    second = line.reverse({key_of(squares): line.add(const_like(1, squares))}, atoms)
     of = sum((b * b).sum() for b in wanted if b is not None)
     expected = (
         torch.autograd.grad(of, inputs, allow_unused=True) if of.requires_grad else [None] * len(inputs)

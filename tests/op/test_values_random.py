@@ -12,7 +12,7 @@ from relay.ir.type import TensorType, TupleType
 from relay.op.base import builders
 from relay.op.random import KEY, random_key
 from relay.op.random_words import TOP, UINT64_MAX
-from relay.op.threefry import split, threefry
+from relay.op.threefry import split_key, threefry
 
 PI = [0x243F6A8885A308D3, 0x13198A2E03707344, 0xA4093822299F31D0, 0x082EFA98EC4E6C89]
 KNOWN = [
@@ -73,7 +73,7 @@ def test_a_full_counter_puts_a_one_on_the_path() -> None:
 def test_a_full_path_makes_a_new_key() -> None:
     key = np.asarray([9, 0, 0, 0, 5, 6, 0, 7, 0, 0], "uint64")
     fresh = [int(w[0]) for w in threefry([9, 0, 0, 0], [5, 6, 0, 7])]
-    left, right = split(key)
+    left, right = split_key(key)
     assert left.tolist() == [*fresh, 0, 0, 0, 0, TOP >> 1, 0]
     assert right.tolist() == [*fresh, TOP, 0, 0, 0, TOP >> 1, 0]
 

@@ -23,7 +23,7 @@ from relay.op.base import (
     sample,
 )
 from relay.op.conversion import accumulator, accumulator_name, through_wide
-from relay.op.derivative import number, spread, times, unbroadcast, written
+from relay.op.derivative import broadcast_like, const_like, times, unbroadcast, written
 from relay.op.native import Loops, Scalars
 from relay.op.numeric import apply, narrow
 
@@ -74,7 +74,8 @@ class Add(Arithmetic):
         left, right = dxs
         if left is not None and right is not None:
             return apply("add", left, right)
-        return spread(left, y, lhs) if left is not None else spread(written(right, rhs), y, rhs)
+        dx, x = (left, lhs) if left is not None else (written(right, rhs), rhs)
+        return broadcast_like(dx, y, x)
 
     def native(self, b: Scalars, lhs: Any, rhs: Any) -> Any:
         return b.add(lhs, rhs)
@@ -100,8 +101,8 @@ class Subtract(Arithmetic):
         if left is not None and right is not None:
             return apply("subtract", left, right)
         if left is not None:
-            return spread(left, y, lhs)
-        return spread(apply("negative", right), y, rhs)
+            return broadcast_like(left, y, lhs)
+        return broadcast_like(apply("negative", right), y, rhs)
 
     def native(self, b: Scalars, lhs: Any, rhs: Any) -> Any:
         return b.subtract(lhs, rhs)
@@ -155,9 +156,9 @@ class Power(Arithmetic):
     def by_base(self, x: Expr, n: Expr) -> Expr:
         """`n * x ** (n - 1)`; 0 where `n` is 0, even at `x = 0`."""
         if isinstance(n, Constant) and n.is_scalar and n.value:
-            return times(n, x if n.value == 2 else apply("power", x, number(float(n.value) - 1, n)))
+            return times(n, x if n.value == 2 else apply("power", x, const_like(float(n.value) - 1, n)))
         base = _one_where_zero(x, x, also=n)
-        return times(n, apply("power", base, apply("subtract", n, number(1, n))))
+        return times(n, apply("power", base, apply("subtract", n, const_like(1, n))))
 
     def native(self, b: Loops, lhs: Any, rhs: Any) -> Any:
         return b.function("pow", lhs, rhs) if is_float(lhs.dtype) else _integer_power(b, lhs, rhs)
@@ -165,9 +166,9 @@ class Power(Arithmetic):
 
 def _one_where_zero(x: Expr, like: Expr, also: Expr | None = None) -> Expr:
     """`x` with 1 where it is 0 (and `also` is); both have the dtype of `like`."""
-    zero = apply("equal", x, number(0, like))
-    zero = zero if also is None else apply("logical_and", zero, apply("equal", also, number(0, like)))
-    return apply("where", zero, number(1, like), x)
+    zero = apply("equal", x, const_like(0, like))
+    zero = zero if also is None else apply("logical_and", zero, apply("equal", also, const_like(0, like)))
+    return apply("where", zero, const_like(1, like), x)
 
 
 def _integer_power(b: Loops, x: Any, y: Any) -> Any:
@@ -217,9 +218,9 @@ def any_true(condition: Any) -> bool:
 
 def shares(x: Expr, y: Expr, loses: str) -> tuple[Expr, Expr]:
     """How much of an extreme of two depends on each: half where they are equal, as in PyTorch."""
-    alone = apply("where", apply(loses, x, y), number(0, x), number(1, x))
-    of_x = apply("where", apply("equal", x, y), number(0.5, x), alone)
-    return of_x, apply("subtract", number(1, x), of_x)
+    alone = apply("where", apply(loses, x, y), const_like(0, x), const_like(1, x))
+    of_x = apply("where", apply("equal", x, y), const_like(0.5, x), alone)
+    return of_x, apply("subtract", const_like(1, x), of_x)
 
 
 def greater(b: Scalars, x: Any, y: Any) -> Any:
@@ -340,7 +341,7 @@ class LogAddExp(Arithmetic):
 
     def partials(self, y: Expr, lhs: Expr, rhs: Expr) -> tuple[Expr, Expr]:
         same = apply("equal", lhs, rhs)
-        apart = apply("where", same, number(0, lhs), apply("subtract", lhs, rhs))
+        apart = apply("where", same, const_like(0, lhs), apply("subtract", lhs, rhs))
         return apply("sigmoid", apart), apply("sigmoid", apply("negative", apart))
 
     def native(self, b: Scalars, lhs: Any, rhs: Any) -> Any:

@@ -164,7 +164,7 @@ class Trilu(Rearrangement):
     def infer(self, t: Typing, x: Type, k: Type) -> Type:
         t.dtype_in(k, INTEGRAL, "the diagonal")
         t.shape(k, rank=0, what="the diagonal")
-        check_matrix(t, x, "trilu")
+        matrix_dims(t, x, "trilu")
         return t.tensor(x)
 
     def reference(self, np: Numpy, data: Array, k: Array) -> Array:
@@ -183,7 +183,7 @@ class Trilu(Rearrangement):
         return b.where(beyond, lambda: b.const(0, data.dtype), lambda: data.at(index))
 
 
-def check_matrix(t: Typing, x: Type, name: str) -> tuple[Dim, ...]:
+def matrix_dims(t: Typing, x: Type, name: str) -> tuple[Dim, ...]:
     """The dimensions of a tensor of matrices."""
     dims = t.shape(x)
     if len(dims) < 2:
@@ -225,7 +225,7 @@ class MatrixSetDiag(Operator):
         return minimum(dims[-2] + min(high, 0), dims[-1] - max(low, 0))
 
     def infer(self, t: Typing, x: Type, diagonal: Type) -> Type:
-        dims = check_matrix(t, x, "matrix_set_diag")
+        dims = matrix_dims(t, x, "matrix_set_diag")
         low, high = self.band
         if low > high:
             attribute_fault(t, "k", self.k, "the first diagonal is not above the second")

@@ -19,7 +19,7 @@ from relay.op.base import (
 )
 from relay.op.conversion import accumulator, accumulator_name
 from relay.op.create import check_shape
-from relay.op.derivative import masked, number, spread, unbroadcast
+from relay.op.derivative import broadcast_like, const_like, masked, unbroadcast
 from relay.op.native import Loops, Scalars, View
 from relay.op.numeric import apply
 from relay.op.relation import Typing
@@ -136,7 +136,7 @@ class CollapseSumTo(Operator):
         return collapsed(np, data, self.shape)
 
     def transpose(self, g: Expr, data: Expr) -> tuple[Expr, ...]:
-        return (spread(g, data, g),)
+        return (broadcast_like(g, data, g),)
 
     def element(self, b: Loops, index: Sequence[Any], data: View) -> Any:
         """The sum of what is stretched from there."""
@@ -172,7 +172,7 @@ class CollapseSumLike(Operator):
         return collapsed(np, data, collapse_type.shape)
 
     def transpose(self, g: Expr, data: Expr, collapse_type: Expr) -> tuple[Expr | None, ...]:
-        return spread(g, data, g), None
+        return broadcast_like(g, data, g), None
 
     def element(self, b: Loops, index: Sequence[Any], data: View, collapse_type: View) -> Any:
         """The sum of what is stretched from there."""
@@ -208,7 +208,7 @@ class Where(Operator):
         return np.where(condition, x, y)
 
     def transpose(self, g: Expr, condition: Expr, x: Expr, y: Expr) -> tuple[Expr | None, ...]:
-        no = apply("where", condition, number(0, g), g)
+        no = apply("where", condition, const_like(0, g), g)
         return None, unbroadcast(masked(condition, g), x, g), unbroadcast(no, y, g)
 
     element = Broadcast.element

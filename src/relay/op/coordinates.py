@@ -9,10 +9,10 @@ from relay.ir.type import ANY, TensorType, TupleType, Type
 from relay.op.base import ANY_NUMBER, INTEGRAL, Derivative, operator, sample
 from relay.op.composite import Composite
 from relay.op.create import check_shape
-from relay.op.dynamic_shape import rank_of
+from relay.op.dynamic_shape import result_rank
 from relay.op.numeric import apply, dims
 from relay.op.relation import Typing
-from relay.op.term import Term, counted, term
+from relay.op.term import Term, iota, term
 
 POINTS = numpy.array([[0, 1], [0, 3], [2, 0], [3, 1]], "int64")
 
@@ -29,7 +29,7 @@ def check_points(t: Typing, points: Type, values: Type, rank: int) -> None:
         t.equal(shape[0], own[0], why="each element has a coordinate")
 
 
-def placed(whole: Expr, types: Any, points: Expr, values: Expr) -> Expr:
+def scatter_points(whole: Expr, types: Any, points: Expr, values: Expr) -> Expr:
     """A tensor with elements at some coordinates."""
     rank = len(dims(types[0]))
     at = apply("reshape", points, newshape=(-1, 1)) if rank < 2 else points
@@ -72,7 +72,7 @@ class SparseToDense(Composite):
 
     def decompose(self, types: Any, sparse_indices: Expr, sparse_values: Expr, default_value: Expr) -> Expr:
         whole = apply("broadcast_to", default_value, shape=self.output_shape)
-        return placed(whole, types, sparse_indices, sparse_values)
+        return scatter_points(whole, types, sparse_indices, sparse_values)
 
 
 @operator("dyn.sparse_to_dense")
@@ -91,7 +91,7 @@ class DynSparseToDense(Composite):
     ) -> Type:
         t.equal(t.dtype(default_value), t.dtype(sparse_values), why="all elements have one dtype")
         t.shape(default_value, rank=0, what="the value elsewhere")
-        rank = rank_of(t, output_shape)
+        rank = result_rank(t, output_shape)
         check_points(t, sparse_indices, sparse_values, rank)
         return TensorType([ANY] * rank, t.dtype(sparse_values))
 
@@ -99,7 +99,7 @@ class DynSparseToDense(Composite):
         self, types: Any, sparse_indices: Expr, output_shape: Expr, sparse_values: Expr, default_value: Expr
     ) -> Expr:
         whole = apply("dyn.broadcast_to", default_value, output_shape)
-        return placed(whole, types, sparse_indices, sparse_values)
+        return scatter_points(whole, types, sparse_indices, sparse_values)
 
 
 @operator("sparse_reshape")
@@ -124,9 +124,9 @@ class SparseReshape(Composite):
         for x in (prev_shape, new_shape):
             t.equal(t.dtype(x), t.dtype(sparse_indices), why="coordinates and sizes have one dtype")
         count, rank = t.shape(sparse_indices, 2, "the coordinates")
-        t.equal(rank, rank_of(t, prev_shape), why="a coordinate has a place on each axis")
+        t.equal(rank, result_rank(t, prev_shape), why="a coordinate has a place on each axis")
         return TupleType(
-            [TensorType((count, rank_of(t, new_shape)), t.dtype(sparse_indices)), t.tensor(new_shape)]
+            [TensorType((count, result_rank(t, new_shape)), t.dtype(sparse_indices)), t.tensor(new_shape)]
         )
 
     def decompose(self, types: Any, sparse_indices: Expr, prev_shape: Expr, new_shape: Expr) -> Expr:
@@ -172,7 +172,7 @@ class SparseFillEmptyRows(Composite):
         t.dtype_in(dense_shape, INTEGRAL, "the shape")
         t.equal(t.dtype(default_value), t.dtype(sparse_values), why="all elements have one dtype")
         t.equal(t.dtype(sparse_indices), t.dtype(dense_shape), why="coordinates and sizes have one dtype")
-        rank = rank_of(t, dense_shape)
+        rank = result_rank(t, dense_shape)
         check_points(t, sparse_indices, sparse_values, rank)
         t.shape(sparse_indices, 2, "the coordinates")
         t.shape(sparse_values, 1, "the elements")
@@ -186,7 +186,7 @@ class SparseFillEmptyRows(Composite):
         rank = dims(types[2])[0]
         assert isinstance(rank, int)
         rows = points.of("take", term(0, "int64"), axis=1).cast("int64")
-        all_rows = counted(shape.of("take", term(0, "int64"), axis=0))
+        all_rows = iota(shape.of("take", term(0, "int64"), axis=0))
         held = all_rows.of("zeros_like").of("scatter_elements", rows, rows.of("ones_like"), axis=0)
         empty = held.equals(0)
         missing = Term(apply("argwhere", empty.expr), "int32").cast("int64")  # (k, 1)

@@ -26,7 +26,7 @@ from relay.op.base import (
     sample,
 )
 from relay.op.conversion import converted
-from relay.op.derivative import cast_back, spread, tensor_type, times, total
+from relay.op.derivative import broadcast_like, cast_back, tensor_type, times, total
 from relay.op.native import Index, Loops, Scalars, View
 from relay.op.numeric import apply
 from relay.op.relation import Typing
@@ -197,7 +197,7 @@ class Arange(Operator):
             attribute_fault(t, "step", self.step, "it would never arrive")
         if self.stop is not None:
             return TensorType(
-                (_length(self.start or 0, self.stop, 1 if self.step is None else self.step),), self.dtype
+                (_arange_size(self.start or 0, self.stop, 1 if self.step is None else self.step),), self.dtype
             )
         if not limits:
             t.fail("missing-attribute", "`arange` needs the attribute `stop`", hint="write arange(…, stop=…)")
@@ -213,7 +213,7 @@ class Arange(Operator):
         by = (1 if self.step is None else self.step) if step is None else step.item()
         if by == 0:
             fail("divide-by-zero", "`arange` with step 0 would never arrive")
-        count = np.arange(_length(first, last, by))
+        count = np.arange(_arange_size(first, last, by))
         whole = all(isinstance(x, int) for x in (first, by))
         values = count * by + first if whole else count.astype(numpy.float64) * float(by) + float(first)
         return converted(np, values, self.dtype)
@@ -224,7 +224,7 @@ class Arange(Operator):
 
     def jvp(self, dxs: Sequence[Any], y: Expr, *limits: Expr) -> Expr | None:
         start, _, step = (*dxs, None, None)[:3] if len(limits) > 1 else (None, None, None)
-        return total([*([] if start is None else [spread(start, y)]),
+        return total([*([] if start is None else [broadcast_like(start, y)]),
                       *([] if step is None else [times(step, _places(y))])])  # fmt: skip
 
     def limits(self, b: Loops, operands: Sequence[View]) -> list[Any]:
@@ -275,7 +275,7 @@ def _number(x: Any) -> int | float | None:
     return value if isinstance(value, int | float) else None
 
 
-def _length(start: int | float, stop: Any, step: int | float) -> int:
+def _arange_size(start: int | float, stop: Any, step: int | float) -> int:
     """How many numbers there are."""
     if all(isinstance(x, int) for x in (start, stop, step)):
         return max(0, -((start - stop) // step))

@@ -33,7 +33,7 @@ def vjp(op: Operator, g: Any, y: Any, xs: Sequence[Any]) -> tuple[Any, ...]:
     """
     rule: Any = op
     nothing = (None,) * len(xs)
-    if is_zero(g) or not is_floating(y):
+    if is_zero_tangent(g) or not is_floating(y):
         return nothing
     match op.derivative:
         case Derivative.ZERO:
@@ -55,15 +55,15 @@ def jvp(op: Operator, dxs: Sequence[Any], y: Any, xs: Sequence[Any]) -> Any:
     """The tangent of a call of `op` whose operands `xs` have the tangents `dxs`; None if it is zero."""
     rule: Any = op
     given = [_kept(d, x) for d, x in zip(dxs, varying(op, xs), strict=True)]
-    if is_zero(tuple(given)) or not is_floating(y):
+    if is_zero_tangent(tuple(given)) or not is_floating(y):
         return None
     match op.derivative:
         case Derivative.ZERO:
             return None
         case Derivative.PARTIALS:
             partials = rule.partials(y, *xs)
-            return total([spread(times(dx, p), y, x) for dx, p, x in zip(given, partials, xs, strict=True)
-                          if dx is not None and p is not None])  # fmt: skip
+            terms = [(dx, p, x) for dx, p, x in zip(given, partials, xs, strict=True) if dx is not None]
+            return total([broadcast_like(times(dx, p), y, x) for dx, p, x in terms if p is not None])
         case Derivative.TRANSPOSE:
             made = op(*[x if a is None else written(dx, x)
                         for dx, a, x in zip(given, varying(op, xs), xs, strict=True)])  # fmt: skip
@@ -129,7 +129,7 @@ def rank_of(x: Expr) -> int:
     return len(shape)
 
 
-def sizes_of(x: Expr) -> tuple[int, ...] | None:
+def static_shape(x: Expr) -> tuple[int, ...] | None:
     """The shape of a tensor, where every size is a number."""
     shape = tensor_type(x).shape
     numbers = isinstance(shape, tuple) and all(isinstance(d, int) for d in shape)
@@ -149,12 +149,12 @@ def is_floating(x: Any) -> bool:
     return isinstance(t, TensorType) and (not isinstance(t.dtype, str) or is_float(t.dtype))
 
 
-def is_zero(dx: Any) -> bool:
+def is_zero_tangent(dx: Any) -> bool:
     """Whether a tangent is zero: None, or a tuple of zeros."""
-    return dx is None or (isinstance(dx, tuple) and all(is_zero(d) for d in fields_of(dx)))
+    return dx is None or (isinstance(dx, tuple) and all(is_zero_tangent(d) for d in fields_of(dx)))
 
 
-def number(value: float, x: Expr) -> Constant:
+def const_like(value: float, x: Expr) -> Constant:
     """A scalar of the dtype of `x`."""
     return scalar(value, tensor_type(x).dtype)
 
@@ -174,7 +174,7 @@ def total(terms: Sequence[Expr]) -> Expr | None:
 
 def masked(condition: Expr, g: Expr) -> Expr:
     """A tangent or cotangent, with 0 where the condition does not hold."""
-    return apply("where", condition, g, number(0, g))
+    return apply("where", condition, g, const_like(0, g))
 
 
 def zeros_like(x: Expr) -> Expr:
@@ -204,15 +204,15 @@ def unbroadcast(g: Expr, x: Expr, of: Expr | None = None) -> Expr:
     """A cotangent summed down to the type of `x`; `of` has the type of `g` where that is known."""
     if of is not None and same_shape(of, x):
         return g
-    sizes = sizes_of(x)
+    sizes = static_shape(x)
     return apply("collapse_sum_like", g, x) if sizes is None else apply("collapse_sum_to", g, shape=sizes)
 
 
-def spread(dx: Expr, y: Expr, of: Expr | None = None) -> Expr:
+def broadcast_like(dx: Expr, y: Expr, of: Expr | None = None) -> Expr:
     """A tangent stretched to the type of `y`; `of` has the type of `dx` where that is known."""
     if of is not None and same_shape(of, y):
         return dx
-    sizes = sizes_of(y)
+    sizes = static_shape(y)
     return apply("broadcast_to_like", dx, y) if sizes is None else apply("broadcast_to", dx, shape=sizes)
 
 

@@ -17,7 +17,7 @@ from relay.ir.type import TensorType, Type
 from relay.op.arithmetic import Arithmetic, Tangents, any_true
 from relay.op.base import Array, Derivative, Domain, Numpy, Precision, operator, sample
 from relay.op.conversion import NUMPY_ARITHMETIC, accumulator_name, through_wide
-from relay.op.derivative import number, times, unbroadcast
+from relay.op.derivative import const_like, times, unbroadcast
 from relay.op.native import Scalars
 from relay.op.numeric import apply
 
@@ -211,7 +211,7 @@ class Remainder(Division):
     integer = truncated_rest
 
     def partials(self, y: Expr, lhs: Expr, rhs: Expr) -> tuple[Expr, Expr]:
-        return number(1, y), apply("negative", apply("trunc_divide", lhs, rhs))
+        return const_like(1, y), apply("negative", apply("trunc_divide", lhs, rhs))
 
     def native(self, b: Scalars, lhs: Any, rhs: Any) -> Any:
         return b.remainder(lhs, rhs)
@@ -241,7 +241,7 @@ class FloorMod(Division):
     integer = floor_rest
 
     def partials(self, y: Expr, lhs: Expr, rhs: Expr) -> tuple[Expr, Expr]:
-        return number(1, y), apply("negative", apply("floor_divide", lhs, rhs))
+        return const_like(1, y), apply("negative", apply("floor_divide", lhs, rhs))
 
     def native(self, b: Scalars, lhs: Any, rhs: Any) -> Any:
         if is_integer(lhs.dtype):

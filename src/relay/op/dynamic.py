@@ -9,13 +9,13 @@ from relay.ir.type import ANY, TensorType, Type
 from relay.op.axes import axis_of
 from relay.op.base import ANY_NUMBER, FLOATING, INTEGRAL, Derivative, DTypeName, operator, sample
 from relay.op.composite import Composite
-from relay.op.dynamic_shape import rank_of
+from relay.op.dynamic_shape import result_rank
 from relay.op.image.places import Way
 from relay.op.image.resize import resized
 from relay.op.nn.layout import SPATIAL, permutation, positions
 from relay.op.numeric import apply, dims
 from relay.op.relation import Typing
-from relay.op.term import Term, counted, size_of, term
+from relay.op.term import Term, iota, size_of, term
 
 FLOAT32 = DTypeName("float32")
 
@@ -25,7 +25,7 @@ def item(x: Expr, k: int) -> Expr:
     return apply("take", x, term(k, "int64").expr, axis=0)
 
 
-def sizes_of(x: Expr) -> Term:
+def shape_tensor(x: Expr) -> Term:
     """The shape of a tensor, as int64."""
     return Term(apply("shape_of", x, dtype="int64"), "int64")
 
@@ -41,7 +41,7 @@ class Filled(Composite):
     )
 
     def infer(self, t: Typing, shape: Type) -> Type:
-        return TensorType([ANY] * rank_of(t, shape), self.attributes()["dtype"])
+        return TensorType([ANY] * result_rank(t, shape), self.attributes()["dtype"])
 
     def decompose(self, types: Any, shape: Expr) -> Expr:
         return apply("dyn.broadcast_to", term(self.value, self.attributes()["dtype"]).expr, shape)
@@ -87,7 +87,7 @@ class DynFull(Composite):
 
     def infer(self, t: Typing, fill_value: Type, shape: Type) -> Type:
         t.shape(fill_value, rank=0, what="the value to fill with")
-        return TensorType([ANY] * rank_of(t, shape), self.dtype or t.dtype(fill_value))
+        return TensorType([ANY] * result_rank(t, shape), self.dtype or t.dtype(fill_value))
 
     def decompose(self, types: Any, fill_value: Expr, shape: Expr) -> Expr:
         value = apply("cast", fill_value, dtype=self.dtype) if self.dtype else fill_value
@@ -123,7 +123,7 @@ class DynOneHot(Composite):
     def decompose(self, types: Any, indices: Expr, on_value: Expr, off_value: Expr, depth: Expr) -> Expr:
         rank = len(dims(types[0]))
         at = self.axis % (rank + 1)
-        places = counted(Term(depth, types[3].dtype))
+        places = iota(Term(depth, types[3].dtype))
         rows = places.of("expand_dims", axis=1, num_newaxis=rank - at) if rank > at else places
         wanted = Term(indices, types[0].dtype).cast("int64").of("expand_dims", axis=at)
         on, off = (
@@ -155,10 +155,10 @@ class DynExpandDims(Composite):
         rank, more = len(dims(types[0])), self.num_newaxis
         at = Term(axis, types[1].dtype).cast("int64").of("reshape", newshape=())
         at = (at < 0).where(at + (rank + 1), at)
-        ones, sizes = term(numpy.ones(more), "int64"), sizes_of(data)
+        ones, sizes = term(numpy.ones(more), "int64"), shape_tensor(data)
         first = apply("concatenate", (sizes.expr, ones.expr))
         last = Term(apply("concatenate", (ones.expr, sizes.expr)), "int64")
-        place = counted(rank + more)
+        place = iota(rank + more)
         shape = (place < at).where(Term(first, "int64"), (place < at + more).where(1, last))
         return apply("dyn.reshape", data, shape.expr, allowzero=True)
 
@@ -177,7 +177,7 @@ class DynSqueeze(Composite):
     )
 
     def infer(self, t: Typing, data: Type, axis: Type) -> Type:
-        gone, rank = rank_of(t, axis), len(t.shape(data))
+        gone, rank = result_rank(t, axis), len(t.shape(data))
         if gone > rank:
             t.fail("rank-mismatch", f"a tensor of rank {rank} has no {gone} axes")
         return TensorType([ANY] * (rank - gone), t.dtype(data))
@@ -187,10 +187,10 @@ class DynSqueeze(Composite):
         assert isinstance(gone, int)
         at = Term(axis, types[1].dtype).cast("int64")
         at = (at < 0).where(at + rank, at).of("expand_dims", axis=1)
-        dropped = at.equals(counted(rank)).of("any", axis=(0,)).cast("int32")
+        dropped = at.equals(iota(rank)).of("any", axis=(0,)).cast("int32")
         order = dropped.of("argsort", to="int64", dtype="int64")
         kept = order.of("strided_slice", begin=(0,), end=(rank - gone,), axes=(0,))
-        return apply("dyn.reshape", data, sizes_of(data).of("take", kept, axis=0).expr, allowzero=True)
+        return apply("dyn.reshape", data, shape_tensor(data).of("take", kept, axis=0).expr, allowzero=True)
 
 
 @operator("dyn.tile")
@@ -208,13 +208,13 @@ class DynTile(Composite):
     )
 
     def infer(self, t: Typing, data: Type, reps: Type) -> Type:
-        return TensorType([ANY] * max(len(t.shape(data)), rank_of(t, reps)), t.dtype(data))
+        return TensorType([ANY] * max(len(t.shape(data)), result_rank(t, reps)), t.dtype(data))
 
     def decompose(self, types: Any, data: Expr, reps: Expr) -> Expr:
         own, (given,) = len(dims(types[0])), dims(types[1])
         assert isinstance(given, int)
         rank = max(own, given)
-        times, sizes = Term(reps, types[1].dtype).cast("int64"), sizes_of(data)
+        times, sizes = Term(reps, types[1].dtype).cast("int64"), shape_tensor(data)
         times, sizes = _filled(times, rank - given), _filled(sizes, rank - own)
         ones = term(numpy.ones(rank), "int64")
         apart = _paired(ones, sizes)
@@ -268,7 +268,7 @@ class DynPad(Composite):
 
     def decompose(self, types: Any, data: Expr, pad_width: Expr, pad_value: Expr) -> Expr:
         rank = len(dims(types[0]))
-        widths, sizes = Term(pad_width, types[1].dtype).cast("int64"), sizes_of(data)
+        widths, sizes = Term(pad_width, types[1].dtype).cast("int64"), shape_tensor(data)
         before, after = (widths.of("take", term(k, "int64"), axis=1) for k in (0, 1))
         if self.pad_mode == "constant":
             whole = apply("dyn.broadcast_to", pad_value, (before + sizes + after).expr)
@@ -277,7 +277,7 @@ class DynPad(Composite):
         found = data
         for axis in range(rank):
             size, first, last = (Term(item(v.expr, axis), "int64") for v in (sizes, before, after))
-            place = counted(first + size + last) - first
+            place = iota(first + size + last) - first
             if self.pad_mode == "reflect":
                 place = place.of("abs")
                 end = (size - 1) * 2

@@ -18,7 +18,7 @@ UNEQUAL = "a tensor has as many elements before as after"
 LARGER = "a tensor is stretched to a shape that it broadcasts to"
 
 
-def rank_of(t: Typing, sizes: Type) -> int:
+def result_rank(t: Typing, sizes: Type) -> int:
     """How many sizes an operand holds, which is the rank of the result (`rank-mismatch`)."""
     t.dtype_in(sizes, INTEGRAL, "the sizes")
     (count,) = t.shape(sizes, rank=1, what="the sizes")
@@ -28,7 +28,7 @@ def rank_of(t: Typing, sizes: Type) -> int:
     return found
 
 
-def given(b: Loops, sizes: View, k: int) -> Index:
+def size_at(b: Loops, sizes: View, k: int) -> Index:
     """One of the sizes."""
     return b.as_index(sizes.at([k]))
 
@@ -52,7 +52,7 @@ class DynReshape(Reshaping):
     allowzero: bool = False
 
     def infer(self, t: Typing, data: Type, newshape: Type) -> Type:
-        return TensorType([ANY] * rank_of(t, newshape), t.dtype(data))
+        return TensorType([ANY] * result_rank(t, newshape), t.dtype(data))
 
     def reference(self, np: Numpy, data: Array, newshape: Array) -> Array:
         wanted: list[int] = newshape.tolist()
@@ -73,7 +73,7 @@ class DynReshape(Reshaping):
         own = data.sizes
         sizes: list[Index] = []
         for k in range(count):
-            d = given(b, newshape, k)
+            d = size_at(b, newshape, k)
             copied = not self.allowzero and k < len(own)
             sizes.append(b.choose(b.is_same(d, 0), own[k], d) if copied else d)
         known: Index = 1
@@ -104,7 +104,7 @@ class DynBroadcastTo(Rearrangement):
     )
 
     def infer(self, t: Typing, data: Type, shape: Type) -> Type:
-        rank, own = rank_of(t, shape), len(t.shape(data))
+        rank, own = result_rank(t, shape), len(t.shape(data))
         if own > rank:
             t.fail("rank-mismatch", f"a tensor of rank {own} is not stretched to {rank} sizes")
         return TensorType([ANY] * rank, t.dtype(data))
@@ -122,7 +122,7 @@ class DynBroadcastTo(Rearrangement):
     def extent(self, b: Loops, data: View, shape: View) -> Sequence[Index]:
         """The sizes."""
         (count,) = shape.sizes
-        sizes = [given(b, shape, k) for k in range(count)]
+        sizes = [size_at(b, shape, k) for k in range(count)]
         front = len(sizes) - len(data.sizes)
         fits = [b.negation(b.is_less(d, 0)) for d in sizes]
         for d, w in zip(data.sizes, sizes[front:], strict=True):

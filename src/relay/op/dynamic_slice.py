@@ -9,7 +9,7 @@ from relay.ir.expr import Call, Constant, Expr, Op, RelayExpr, as_expr, constant
 from relay.ir.type import ANY, Dim, TensorType, Type
 from relay.op.axes import SIZES, attribute_fault
 from relay.op.base import INTEGRAL, Array, Derivative, Numpy, Operator, array_type, operator, sample
-from relay.op.derivative import number, zeros_like
+from relay.op.derivative import const_like, zeros_like
 from relay.op.native import Index, Loops, Output, View
 from relay.op.numeric import apply
 from relay.op.relation import Typing
@@ -35,7 +35,7 @@ class StridedSet(Operator):
     def builder(data: Any, v: Any, begin: Any, end: Any, strides: Any = None) -> Expr:
         """`begin`, `end` and `strides` may be lists of numbers; without strides every element is set."""
         if strides is None:
-            strides = numpy.ones(_length(begin), "int64")
+            strides = numpy.ones(_slice_length(begin), "int64")
         places = [_as_place(p) for p in (begin, end, strides)]
         return Call(Op.get("strided_set"), (as_expr(data), as_expr(v), *places))
 
@@ -61,7 +61,7 @@ class StridedSet(Operator):
     def transpose(
         self, g: Expr, data: Expr, v: Expr, begin: Expr, end: Expr, strides: Expr
     ) -> tuple[Expr | None, ...]:
-        rest = self(g, number(0, g), begin, end, strides)
+        rest = self(g, const_like(0, g), begin, end, strides)
         return rest, apply("collapse_sum_like", part(g, begin, end, strides), v), None, None, None
 
     def compute(
@@ -76,7 +76,7 @@ class StridedSet(Operator):
         b.require(b.both(*fits), "shape-constraint", message)
 
         def one(index: Sequence[Any]) -> None:
-            out.put(placed(b, index, ranges), v.at(b.spread(index, v)))
+            out.put(source_index(b, index, ranges), v.at(b.spread(index, v)))
 
         b.nest(data.sizes, lambda index: out.put(index, data.at(index)))
         b.nest(sizes, one)
@@ -91,7 +91,7 @@ def part(x: Expr, begin: Expr, end: Expr, strides: Expr) -> Expr:
     return apply("strided_slice", x, *known)
 
 
-def _length(places: Any) -> int:
+def _slice_length(places: Any) -> int:
     """How many places there are."""
     t = places.checked_type if isinstance(places, RelayExpr) else array_type(numpy.asarray(places))
     assert isinstance(t, TensorType)
@@ -122,7 +122,7 @@ class DynStridedSlice(Rearrangement):
     @staticmethod
     def builder(data: Any, begin: Any, end: Any, strides: Any = None, slice_mode: str = "end") -> Expr:
         """As `strided_slice`; places may be lists of numbers, and without strides every element is taken."""
-        strides = numpy.ones(_length(begin), "int64") if strides is None else strides
+        strides = numpy.ones(_slice_length(begin), "int64") if strides is None else strides
         places = [_as_place(p) for p in (begin, end, strides)]
         return Call(Op.get("dyn.strided_slice"), (as_expr(data), *places), {"slice_mode": slice_mode})
 
@@ -165,7 +165,7 @@ class DynStridedSlice(Rearrangement):
     def compute(self, b: Loops, out: Output, data: View, begin: View, end: View, strides: View) -> None:
         """The elements from place to place."""
         ranges = self.ranges(b, data, begin, end, strides)
-        b.nest(out.sizes, lambda index: out.put(index, data.at(placed(b, index, ranges))))
+        b.nest(out.sizes, lambda index: out.put(index, data.at(source_index(b, index, ranges))))
 
     def ranges(self, b: Loops, data: View, *places: View) -> list[tuple[Index, Index, Index]]:
         """The beginning, the length and the stride of what is taken of each axis."""
@@ -181,15 +181,15 @@ def ranges_at(
     """What `range_of` or `sized` gives for each axis, as the code computes it: begin, length, stride."""
     found: list[tuple[Index, Index, Index]] = []
     for k, d in enumerate(data.sizes):
-        first = given(b, begin, k, 0)
+        first = bound_at(b, begin, k, 0)
         if in_sizes:
-            found.append(sized_at(b, d, first, given(b, end, k, -1)))
+            found.append(sized_at(b, d, first, bound_at(b, end, k, -1)))
         else:
-            found.append(range_at(b, d, first, given(b, end, k, BEYOND), given(b, strides, k, 1)))
+            found.append(range_at(b, d, first, bound_at(b, end, k, BEYOND), bound_at(b, strides, k, 1)))
     return found
 
 
-def given(b: Loops, places: View, axis: int, otherwise: int) -> Index:
+def bound_at(b: Loops, places: View, axis: int, otherwise: int) -> Index:
     """What is given for an axis, if there is something."""
     count = places.sizes[0]
     if isinstance(count, int):
@@ -235,6 +235,6 @@ def range_at(b: Loops, d: Index, begin: Index, end: Index, stride: Index) -> tup
     return first, b.quotient(b.minus(b.plus(way, step), 1), step), stride
 
 
-def placed(b: Loops, index: Sequence[Any], ranges: Sequence[tuple[Index, Index, Index]]) -> list[Index]:
+def source_index(b: Loops, index: Sequence[Any], ranges: Sequence[tuple[Index, Index, Index]]) -> list[Index]:
     """The place in the tensor of an element of the part."""
     return [b.plus(first, b.times(i, stride)) for i, (first, _, stride) in zip(index, ranges, strict=True)]

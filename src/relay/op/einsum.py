@@ -12,7 +12,7 @@ from relay.ir.type import Dim, TensorType, Type
 from relay.op.axes import SIZES, UNCHECKED, Checker, attribute_fault
 from relay.op.base import NUMERIC, Array, Derivative, Kernel, Numpy, operator, sample
 from relay.op.conversion import accumulator, accumulator_name
-from relay.op.derivative import number, rank_of, sizes_of, total
+from relay.op.derivative import const_like, rank_of, static_shape, total
 from relay.op.join import same_fields
 from relay.op.native import Index, Loops, View
 from relay.op.numeric import apply
@@ -186,7 +186,7 @@ def cotangent(equation: Equation, i: int, g: Expr, xs: Sequence[Expr]) -> Expr:
     rank, at = rank_of(x), term.index(REST) if REST in term else 0
     rest = rank - len(letters)
     order = [*range(at, at + rest), *range(at), *range(at + rest, rank)]
-    if REST in term or sizes_of(x) is None:
+    if REST in term or static_shape(x) is None:
         like = apply("transpose", x, axes=order) if order != sorted(order) else x
         product = apply("collapse_sum_like", product, like)
     back = [order.index(a) for a in range(rank)]
@@ -207,7 +207,7 @@ def diagonal(x: Expr, term: Sequence[str]) -> Expr:
         first = term.index(a)
         if first < i:
             there, here = (apply("cumsum", apply("ones_like", x), axis=axes[j]) for j in (first, i))
-            found = apply("where", apply("equal", there, here), found, number(0, x))
+            found = apply("where", apply("equal", there, here), found, const_like(0, x))
     return found
 
 

@@ -13,7 +13,7 @@ import numpy
 from relay.ir.expr import Expr
 from relay.op.base import Array, Numpy, operator
 from relay.op.conversion import through_float64
-from relay.op.derivative import number, times
+from relay.op.derivative import const_like, times
 from relay.op.math import Smooth
 from relay.op.native import Scalars
 from relay.op.numeric import apply
@@ -91,7 +91,7 @@ def ndtr(np: Numpy, x: Array) -> Array:
 
 def _bell(x: Expr, height: float, rate: float = 1.0) -> Expr:
     """`height * exp(-rate * x * x)`."""
-    return times(number(height, x), apply("exp", times(number(-rate, x), times(x, x))))
+    return times(const_like(height, x), apply("exp", times(const_like(-rate, x), times(x, x))))
 
 
 _ERF_BELOW_HALF = (
@@ -127,7 +127,7 @@ _MIDDLE = (
         1.23033935480374942e03,
     ),
 )
-_FAR = (
+_ERFC_TAIL = (
     (
         3.05326634961232344e-1,
         3.60344899949804439e-1,
@@ -171,7 +171,7 @@ def _tail(np: Numpy, y: Array) -> Array:
     top = np.trunc(y * 16) / 16
     bell = np.exp(-top * top) * np.exp((top - y) * (top + y))
     z = 1.0 / np.square(np.maximum(y, 4.0))
-    far = (1 / math.sqrt(math.pi) - z * _quotient(np, *_FAR, z)) * np.sqrt(z)
+    far = (1 / math.sqrt(math.pi) - z * _quotient(np, *_ERFC_TAIL, z)) * np.sqrt(z)
     return bell * np.where(y <= 4, _quotient(np, *_MIDDLE, np.minimum(y, 4.0)), far)
 
 

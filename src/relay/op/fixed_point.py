@@ -17,7 +17,7 @@ BITS = 31
 INT32 = frozenset({"int32"})
 
 
-def scaled(np: Numpy, x: Array, multiplier: Any, left: Any, right: Any) -> Array:
+def fixed_multiply(np: Numpy, x: Array, multiplier: Any, left: Any, right: Any) -> Array:
     """`x * multiplier * 2 ** (left - right - 31)` in int64, rounded to nearest and halves up, as int32."""
     wide = np.left_shift(np.asarray(x).astype(numpy.int64), left) * multiplier
     half = np.left_shift(numpy.int64(1), right + (BITS - 1))
@@ -52,7 +52,7 @@ class FixedPointMultiply(Elementwise):
 
     def reference(self, np: Numpy, data: Array) -> Array:
         left, right = max(self.shift, 0), max(-self.shift, 0)
-        return scaled(np, data, numpy.int64(self.multiplier), numpy.int64(left), numpy.int64(right))
+        return fixed_multiply(np, data, numpy.int64(self.multiplier), numpy.int64(left), numpy.int64(right))
 
     def native(self, b: Scalars, data: Any) -> Any:
         left, right, multiplier = (
@@ -101,7 +101,7 @@ class FixedPointMultiplyPerAxis(Operator):
 
     def reference(self, np: Numpy, data: Array, multiplier: Array, lshift: Array, rshift: Array) -> Array:
         y, left, right = (self.spread(np, s, data.ndim) for s in (multiplier, lshift, rshift))
-        return scaled(
+        return fixed_multiply(
             np,
             data,
             y,

@@ -64,7 +64,7 @@ class Gather(Rearrangement):
         return TensorType(places, t.dtype(x))
 
     def reference(self, np: Numpy, data: Array, indices: Array) -> Array:
-        return data[along(np, as_index(indices), data.shape, self.axis % data.ndim)]
+        return data[indices_along(np, as_index(indices), data.shape, self.axis % data.ndim)]
 
     def transpose(self, g: Expr, data: Expr, indices: Expr) -> tuple[Expr | None, ...]:
         zeros = zeros_like(data)
@@ -75,7 +75,7 @@ class Gather(Rearrangement):
         return data.at(place_along(b, index, indices.at(index), self.axis, data))
 
 
-def along(np: Numpy, indices: Array, shape: Sequence[int], axis: int) -> tuple[Array, ...]:
+def indices_along(np: Numpy, indices: Array, shape: Sequence[int], axis: int) -> tuple[Array, ...]:
     """A full index: `indices` along `axis`, each place itself along the others."""
     found = check_indices(np, indices, shape[axis])
     grid = np.ogrid[tuple([slice(d) for d in indices.shape])]
@@ -134,7 +134,7 @@ class GatherND(Rearrangement):
         if self.batch_dims or not isinstance(dims(tensor_type(indices))[0], int):
             wide = apply("cast", indices, dtype="int64")
             rows = [apply("take", wide, constant(i), axis=0) for i in range(depth)]
-            points = apply("stack", (*counted(rows[0], self.batch_dims), *rows))
+            points = apply("stack", (*axis_positions(rows[0], self.batch_dims), *rows))
         return apply("scatter_nd", zeros_like(data), points, g, mode="add"), None
 
     def element(self, b: Loops, index: Sequence[Any], data: View, indices: View) -> Any:
@@ -147,7 +147,7 @@ class GatherND(Rearrangement):
         return data.at([*index[:batch], *point, *index[count:]])
 
 
-def counted(x: Expr, count: int) -> list[Expr]:
+def axis_positions(x: Expr, count: int) -> list[Expr]:
     """For each of the first axes of `x`, of integers, a tensor of its shape with the places along it."""
     ones = apply("ones_like", x)
     return [apply("cumsum", ones, axis=i, exclusive=True) for i in range(count)]

@@ -12,11 +12,11 @@ from relay.ir.expr import Expr, Tuple, TupleGetItem, constant
 from relay.ir.type import Dim, TensorType, TupleType, Type
 from relay.op.axes import Checker, attribute_fault, axis_of
 from relay.op.base import Array, Derivative, Injective, Numpy, operator, sample
-from relay.op.derivative import rank_of, sizes_of, zeros_like
+from relay.op.derivative import rank_of, static_shape, zeros_like
 from relay.op.native import Loops, Output, View
 from relay.op.numeric import apply
 from relay.op.relation import Typing
-from relay.op.reshape import SPLIT, Rearrangement, fitted, shaped_like
+from relay.op.reshape import SPLIT, Rearrangement, shaped_like, with_type_of
 from relay.op.slice import BEYOND
 
 
@@ -69,7 +69,7 @@ class Concatenate(Injective):
 
     def transpose(self, g: Expr, data: tuple[Expr, ...]) -> tuple[tuple[Expr, ...]]:
         axis = self.axis % rank_of(g)
-        shapes = [sizes_of(x) for x in data]
+        shapes = [static_shape(x) for x in data]
         if None in shapes:
             return (_parts_at_run_time(g, data, axis),)
         cuts = tuple(accumulate([shape[axis] for shape in shapes[:-1] if shape is not None]))
@@ -195,7 +195,7 @@ class Split(Injective):
         return tuple(np.split(data, self.indices_or_sections, self.axis))
 
     def transpose(self, g: tuple[Expr, ...], data: Expr) -> tuple[Expr, ...]:
-        return (fitted(apply("concatenate", g, axis=self.axis), data),)
+        return (with_type_of(apply("concatenate", g, axis=self.axis), data),)
 
     def compute(self, b: Loops, out: Sequence[Output], data: View) -> None:
         """Each part is copied."""

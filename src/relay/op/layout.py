@@ -14,7 +14,7 @@ from relay.op.base import ANY_NUMBER, Array, Derivative, Numpy, operator, sample
 from relay.op.native import Loops, View
 from relay.op.numeric import apply
 from relay.op.relation import Typing
-from relay.op.reshape import MERGED, SPLIT, Rearrangement, fitted
+from relay.op.reshape import MERGED, SPLIT, Rearrangement, with_type_of
 
 ImageLayout = Literal["NCHW", "NHWC"]
 
@@ -129,7 +129,7 @@ class LayoutTransform(Rearrangement):
         return np.transpose(np.reshape(np.transpose(data, first), split), last)
 
     def transpose(self, g: Expr, data: Expr) -> tuple[Expr, ...]:
-        return (fitted(apply("layout_transform", g, self.dst_layout, self.src_layout), data),)
+        return (with_type_of(apply("layout_transform", g, self.dst_layout, self.src_layout), data),)
 
     def element(self, b: Loops, index: Sequence[Any], data: View) -> Any:
         """The transpositions and the shape backwards."""
@@ -183,7 +183,7 @@ class SpaceToDepth(Rearrangement):
         return x if self.layout == "NHWC" else np.moveaxis(x, 3, 1)
 
     def transpose(self, g: Expr, data: Expr) -> tuple[Expr, ...]:
-        return (fitted(apply("nn.depth_to_space", g, self.block_size, self.layout), data),)
+        return (with_type_of(apply("nn.depth_to_space", g, self.block_size, self.layout), data),)
 
     def element(self, b: Loops, index: Sequence[Any], data: View) -> Any:
         """The pixel at the place in the block that the channel stands for."""
@@ -243,7 +243,7 @@ class DepthToSpace(Rearrangement):
 
     def transpose(self, g: Expr, data: Expr) -> tuple[Expr, ...]:
         found = apply("nn.space_to_depth", g, self.block_size, self.layout)
-        return (fitted(found if self.mode == "DCR" else self.exchanged(found), data),)
+        return (with_type_of(found if self.mode == "DCR" else self.exchanged(found), data),)
 
     def exchanged(self, x: Expr) -> Expr:
         """Channels whose outer part is the place in the block, so that it becomes the inner one."""
@@ -308,7 +308,7 @@ class SpaceToBatchND(Rearrangement):
         return x.reshape(x.shape[m] * int(product(x.shape[:m])), *x.shape[m + 1 :])  # pyright: ignore[reportArgumentType]
 
     def vjp(self, g: Expr, y: Expr, data: Expr) -> tuple[Expr, ...]:
-        return (fitted(apply("nn.batch_to_space_nd", g, self.block_shape, self.paddings), data),)
+        return (with_type_of(apply("nn.batch_to_space_nd", g, self.block_shape, self.paddings), data),)
 
     def jvp(self, dxs: Sequence[Any], y: Expr, data: Expr) -> Expr:
         return replace(self, pad_value=0.0)(dxs[0])
@@ -376,7 +376,7 @@ class BatchToSpaceND(Rearrangement):
         return x[(slice(None), *kept)]
 
     def transpose(self, g: Expr, data: Expr) -> tuple[Expr, ...]:
-        return (fitted(apply("nn.space_to_batch_nd", g, self.block_shape, self.crops), data),)
+        return (with_type_of(apply("nn.space_to_batch_nd", g, self.block_shape, self.crops), data),)
 
     def element(self, b: Loops, index: Sequence[Any], data: View) -> Any:
         """The element of the block that the place is in."""

@@ -17,7 +17,7 @@ from relay.op.base import (
     sample,
 )
 from relay.op.conversion import accumulator
-from relay.op.derivative import number, times
+from relay.op.derivative import const_like, times
 from relay.op.native import Scalars
 from relay.op.numeric import apply, narrow
 
@@ -145,7 +145,7 @@ class Log(Smooth):
     domain = (0, math.inf)
 
     def partials(self, y: Expr, data: Expr) -> tuple[Expr, ...]:
-        return (apply("divide", number(1, data), data),)
+        return (apply("divide", const_like(1, data), data),)
 
     def native(self, b: Scalars, data: Any) -> Any:
         return b.function("log", data)
@@ -164,7 +164,7 @@ class Log1p(Smooth):
     domain = (-1, math.inf)
 
     def partials(self, y: Expr, data: Expr) -> tuple[Expr, ...]:
-        return (apply("divide", number(1, data), apply("add", data, number(1, data))),)
+        return (apply("divide", const_like(1, data), apply("add", data, const_like(1, data))),)
 
     def native(self, b: Scalars, data: Any) -> Any:
         return b.function("log1p", data)
@@ -184,7 +184,7 @@ class Log2(Smooth):
     domain = (0, math.inf)
 
     def partials(self, y: Expr, data: Expr) -> tuple[Expr, ...]:
-        return (apply("divide", number(1 / math.log(2), data), data),)
+        return (apply("divide", const_like(1 / math.log(2), data), data),)
 
     def native(self, b: Scalars, data: Any) -> Any:
         return b.function("log2", data)
@@ -204,7 +204,7 @@ class Log10(Smooth):
     domain = (0, math.inf)
 
     def partials(self, y: Expr, data: Expr) -> tuple[Expr, ...]:
-        return (apply("divide", number(1 / math.log(10), data), data),)
+        return (apply("divide", const_like(1 / math.log(10), data), data),)
 
     def native(self, b: Scalars, data: Any) -> Any:
         return b.function("log10", data)
@@ -223,7 +223,7 @@ class Sqrt(Smooth):
     domain = (0, math.inf)
 
     def partials(self, y: Expr, data: Expr) -> tuple[Expr, ...]:
-        return (apply("divide", number(0.5, y), y),)
+        return (apply("divide", const_like(0.5, y), y),)
 
     def native(self, b: Scalars, data: Any) -> Any:
         return b.function("sqrt", data)
@@ -245,7 +245,7 @@ class Rsqrt(Smooth):
         return narrow(np.divide(np.ones_like(x), np.sqrt(x)), data.dtype)
 
     def partials(self, y: Expr, data: Expr) -> tuple[Expr, ...]:
-        return (times(number(-0.5, y), apply("divide", y, data)),)
+        return (times(const_like(-0.5, y), apply("divide", y, data)),)
 
     def native(self, b: Scalars, data: Any) -> Any:
         return b.function("rsqrt", data)
@@ -268,7 +268,7 @@ class Sigmoid(Smooth):
         return np.where(data >= 0, np.divide(one, below), np.divide(e, below))
 
     def partials(self, y: Expr, data: Expr) -> tuple[Expr, ...]:
-        return (times(y, apply("subtract", number(1, y), y)),)
+        return (times(y, apply("subtract", const_like(1, y), y)),)
 
     def native(self, b: Scalars, data: Any) -> Any:
         return b.function("sigmoid", data)

@@ -22,7 +22,7 @@ from relay.op.base import (
     sample,
 )
 from relay.op.conversion import converted
-from relay.op.derivative import cast_back, masked, number, tensor_type
+from relay.op.derivative import cast_back, const_like, masked, tensor_type
 from relay.op.native import Loops, View
 from relay.op.numeric import apply
 from relay.op.relation import Typing
@@ -81,7 +81,7 @@ class OneHot(Operator):
         return None, *[cast_back(apply("sum", d), v, dtype) for d, v in zip(parts, values, strict=True)]
 
     def jvp(self, dxs: Sequence[Any], y: Expr, *xs: Expr) -> Expr:
-        on, off = (number(0, y) if d is None else d for d in dxs[1:])
+        on, off = (const_like(0, y) if d is None else d for d in dxs[1:])
         return self(xs[0], on, off)
 
     def element(self, b: Loops, index: Sequence[Any], indices: View, on_value: View, off_value: View) -> Any:

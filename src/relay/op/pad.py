@@ -9,7 +9,7 @@ from relay.ir.type import TensorType, Type
 from relay.op.axes import attribute_fault
 from relay.op.base import ANY_NUMBER, Array, Derivative, Fusion, Numpy, operator, sample
 from relay.op.conversion import converted
-from relay.op.derivative import cast_back, is_floating, number, tensor_type, written
+from relay.op.derivative import cast_back, const_like, is_floating, tensor_type, written
 from relay.op.native import Index, Loops, View
 from relay.op.numeric import apply
 from relay.op.relation import Typing
@@ -115,7 +115,7 @@ class Pad(Rearrangement):
         inner = apply("strided_slice", g, begin=begin, end=end) if begin else g
         if pad_value is None or not is_floating(pad_value):
             return inner, *([] if pad_value is None else [None])
-        border = apply("strided_set", g, number(0, g), begin, end) if begin else apply("zeros_like", g)
+        border = apply("strided_set", g, const_like(0, g), begin, end) if begin else apply("zeros_like", g)
         return inner, cast_back(apply("sum", border), pad_value, tensor_type(g).dtype)
 
     def jvp(self, dxs: Sequence[Any], y: Expr, data: Expr, pad_value: Expr | None = None) -> Expr | None:

@@ -21,18 +21,18 @@ from relay.op.arithmetic import lesser
 from relay.op.axes import attribute_fault
 from relay.op.base import FLOATING, Array, Derivative, DTypeName, Numpy, Operator, operator, sample
 from relay.op.conversion import accumulator
-from relay.op.derivative import number, spread, times, total
+from relay.op.derivative import broadcast_like, const_like, times, total
 from relay.op.native import Loops, Output, View
 from relay.op.numeric import apply, narrow
 from relay.op.random_words import TOP, UINT64_MAX
 from relay.op.relation import Typing
-from relay.op.threefry import draw, split
+from relay.op.threefry import draw_words, split_key
 
 KEY = TensorType((10,), "uint64")
 BITS = {"float16": 10, "bfloat16": 7, "float32": 23, "float64": 52}
 
 
-def unit(words: Array, dtype: str) -> Array:
+def unit_floats(words: Array, dtype: str) -> Array:
     """Words as floats from 0 up to 1, 1 left out."""
     bits = BITS[dtype]
     return (words >> numpy.uint64(64 - bits)).astype("float64") / 2.0**bits
@@ -105,7 +105,7 @@ class ThreefryGenerate(Operator):
         return TupleType([KEY, TensorType(self.out_shape, "uint64")])
 
     def reference(self, np: Numpy, key: Array) -> Any:
-        words, rest = draw(key, prod(self.out_shape))
+        words, rest = draw_words(key, prod(self.out_shape))
         return rest, words.reshape(self.out_shape)
 
     @staticmethod
@@ -116,7 +116,7 @@ class ThreefryGenerate(Operator):
     def compute(self, b: Loops, outs: Sequence[Output], key: View) -> None:
         """Write the next key and the words."""
         rest, out = outs
-        words = random_words.draw(b, rest, key, prod(self.out_shape))
+        words = random_words.emit_draw(b, rest, key, prod(self.out_shape))
         b.nest(out.sizes, lambda index: out.put(index, words.at([b.position(index, out.sizes)])))
 
 
@@ -137,11 +137,11 @@ class ThreefrySplit(Operator):
         return TupleType([KEY, KEY])
 
     def reference(self, np: Numpy, key: Array) -> Any:
-        return split(key)
+        return split_key(key)
 
     def compute(self, b: Loops, outs: Sequence[Output], key: View) -> None:
         """Write the two keys."""
-        random_words.split(b, outs[0], outs[1], key)
+        random_words.emit_split_key(b, outs[0], outs[1], key)
 
 
 @operator("random.uniform")
@@ -175,9 +175,9 @@ class Uniform(Operator):
         return TupleType([KEY, TensorType(self.out_shape, self.out_dtype)])
 
     def reference(self, np: Numpy, key: Array, low: Array, high: Array) -> Any:
-        words, rest = draw(key, prod(self.out_shape))
+        words, rest = draw_words(key, prod(self.out_shape))
         dtype = to_numpy(self.out_dtype)
-        x = unit(words, self.out_dtype).astype(dtype).reshape(self.out_shape)
+        x = unit_floats(words, self.out_dtype).astype(dtype).reshape(self.out_shape)
         span = narrow(accumulator(high) - accumulator(low), dtype)
         grown = narrow(accumulator(x) * accumulator(span), dtype)
         return rest, narrow(accumulator(grown) + accumulator(low), dtype)
@@ -189,7 +189,7 @@ class Uniform(Operator):
     def jvp(self, dxs: Sequence[Any], y: Any, key: Expr, low: Expr, high: Expr) -> Any:
         _, lower, higher = dxs
         share = _standard(self, key)
-        rest = apply("subtract", number(1, low), share)
+        rest = apply("subtract", const_like(1, low), share)
         return None, total([times(d, s) for d, s in ((lower, rest), (higher, share)) if d is not None])
 
     @staticmethod
@@ -202,12 +202,12 @@ class Uniform(Operator):
     def compute(self, b: Loops, outs: Sequence[Output], key: View, low: View, high: View) -> None:
         """Write the next key and the values."""
         rest, out = outs
-        words = random_words.draw(b, rest, key, prod(self.out_shape))
+        words = random_words.emit_draw(b, rest, key, prod(self.out_shape))
         least = low.at(())
         span = b.subtract(high.at(()), least)
 
         def one(index: Sequence[Any]) -> None:
-            x = random_words.unit(b, words.at([b.position(index, out.sizes)]), BITS[self.out_dtype])
+            x = random_words.emit_unit(b, words.at([b.position(index, out.sizes)]), BITS[self.out_dtype])
             out.put(index, b.add(b.multiply(b.cast(x, out.dtype), span), least))
 
         b.nest(out.sizes, one)
@@ -245,9 +245,9 @@ class Normal(Operator):
         return TupleType([KEY, TensorType(self.out_shape, self.out_dtype)])
 
     def reference(self, np: Numpy, key: Array, mean: Array, scale: Array) -> Any:
-        words, rest = draw(key, 2 * prod(self.out_shape))
+        words, rest = draw_words(key, 2 * prod(self.out_shape))
         dtype = to_numpy(self.out_dtype)
-        u, v = unit(words, "float64").reshape(2, *self.out_shape)
+        u, v = unit_floats(words, "float64").reshape(2, *self.out_shape)
         x = (np.sqrt(-2 * np.log(1 - u)) * np.cos(2 * np.pi * v)).astype(dtype)
         grown = narrow(accumulator(x) * accumulator(scale), dtype)
         return rest, narrow(accumulator(grown) + accumulator(mean), dtype)
@@ -257,7 +257,7 @@ class Normal(Operator):
 
     def jvp(self, dxs: Sequence[Any], y: Any, key: Expr, mean: Expr, scale: Expr) -> Any:
         _, shift, growth = dxs
-        moved = [] if shift is None else [spread(shift, y[1])]
+        moved = [] if shift is None else [broadcast_like(shift, y[1])]
         return None, total(moved if growth is None else [*moved, times(growth, _standard(self, key))])
 
     @staticmethod
@@ -271,12 +271,12 @@ class Normal(Operator):
         """Write the next key and the values."""
         rest, out = outs
         n = prod(self.out_shape)
-        words = random_words.draw(b, rest, key, 2 * n)
+        words = random_words.emit_draw(b, rest, key, 2 * n)
         one, minus_two, turn = (b.const(x, "float64") for x in (1, -2, 2 * pi))
 
         def value(index: Sequence[Any]) -> None:
             i = b.position(index, out.sizes)
-            u, v = (random_words.unit(b, words.at([j]), 52) for j in (i, b.plus(i, n)))
+            u, v = (random_words.emit_unit(b, words.at([j]), 52) for j in (i, b.plus(i, n)))
             size = b.function("sqrt", b.multiply(minus_two, b.function("log", b.subtract(one, u))))
             x = b.cast(b.multiply(size, b.function("cos", b.multiply(turn, v))), out.dtype)
             out.put(index, b.add(b.multiply(x, scale.at(())), mean.at(())))
@@ -320,16 +320,16 @@ class Multinomial(Operator):
 
     def reference(self, np: Numpy, key: Array, probs: Array) -> Any:
         rows = probs.astype("float64").reshape(-1, probs.shape[-1])
-        words, rest = draw(key, len(rows) * self.num_samples)
+        words, rest = draw_words(key, len(rows) * self.num_samples)
         sums = np.cumsum(rows, axis=1)
-        at = unit(words, "float64").reshape(len(rows), self.num_samples) * sums[:, -1:]
+        at = unit_floats(words, "float64").reshape(len(rows), self.num_samples) * sums[:, -1:]
         found = np.minimum((sums[:, None, :] <= at[:, :, None]).sum(axis=2), probs.shape[-1] - 1)
         return rest, found.astype("int32").reshape(*probs.shape[:-1], self.num_samples)
 
     def compute(self, b: Loops, outs: Sequence[Output], key: View, probs: View) -> None:
         """Write the next key and the indices."""
         rest, out = outs
-        words = random_words.draw(b, rest, key, prod(out.sizes))
+        words = random_words.emit_draw(b, rest, key, prod(out.sizes))
         n = probs.sizes[-1]
         none = b.const(0, "float64")
 
@@ -339,7 +339,7 @@ class Multinomial(Operator):
         def one(index: Sequence[Any]) -> None:
             row = index[:-1]
             (whole,) = b.loop(n, [none], lambda i, t: [b.add(t[0], place(row, i))])
-            at = b.multiply(random_words.unit(b, words.at([b.position(index, out.sizes)]), 52), whole)
+            at = b.multiply(random_words.emit_unit(b, words.at([b.position(index, out.sizes)]), 52), whole)
 
             def count(i: Any, totals: Sequence[Any]) -> Sequence[Any]:
                 total = b.add(totals[0], place(row, i))

@@ -57,7 +57,7 @@ def changed(b: Loops, c: Any, state: Sequence[Any], other: Any) -> Sequence[Any]
     return b.loop(b.as_index(b.cast(c, "int64")), state, lambda _, now: other(now))
 
 
-def is_zero(b: Loops, *words: Any) -> Any:
+def are_all_zero(b: Loops, *words: Any) -> Any:
     """Whether all of some words are 0."""
     return b.both(*[b.compare("eq", w, word(b, 0)) for w in words])
 
@@ -77,7 +77,7 @@ def renewed(b: Loops, hashed: Sequence[Any]) -> list[Any]:
 
 def with_room(b: Loops, state: Sequence[Any], n: int) -> Sequence[Any]:
     """A state whose counter has `n` words left."""
-    full, ended = b.compare("ge", state[7], word(b, UINT64_MAX - n)), is_zero(b, state[8], state[9])
+    full, ended = b.compare("ge", state[7], word(b, UINT64_MAX - n)), are_all_zero(b, state[8], state[9])
     ones = [word(b, UINT64_MAX)] * 2
 
     def hashed(s: Sequence[Any]) -> Sequence[Any]:
@@ -91,7 +91,7 @@ def with_room(b: Loops, state: Sequence[Any], n: int) -> Sequence[Any]:
     return changed(b, b.both(full, b.negation(ended)), new, moved)
 
 
-def draw(b: Loops, rest: Output, key: View, n: int) -> Output:
+def emit_draw(b: Loops, rest: Output, key: View, n: int) -> Output:
     """`n` random words (and up to three more, as blocks have four); the key to go on with is written."""
     state = with_room(b, read(b, key), n)
     blocks = -(-n // 4)
@@ -109,21 +109,21 @@ def draw(b: Loops, rest: Output, key: View, n: int) -> Output:
     return words
 
 
-def split(b: Loops, left: Output, right: Output, key: View) -> None:
+def emit_split_key(b: Loops, left: Output, right: Output, key: View) -> None:
     """The two keys of a split."""
 
     def hashed(s: Sequence[Any]) -> Sequence[Any]:
         return renewed(b, cipher(b, s[:4], s[4:8]))
 
     first = read(b, key)
-    state = changed(b, is_zero(b, *first[8:]), first, hashed)
+    state = changed(b, are_all_zero(b, *first[8:]), first, hashed)
     place = next_place(b, state[8], state[9])
     path = [b.bits("or", state[4], state[8]), b.bits("or", state[5], state[9])]
     write(left, [*state[:8], *place])
     write(right, [*state[:4], *path, *state[6:8], *place])
 
 
-def unit(b: Loops, x: Any, bits: int) -> Any:
+def emit_unit(b: Loops, x: Any, bits: int) -> Any:
     """A word as a float64 from 0 up to 1, 1 left out."""
     top = b.bits("lshr", x, word(b, 64 - bits))
     return b.multiply(b.cast(top, "float64"), b.const(2.0**-bits, "float64"))

@@ -28,7 +28,7 @@ from relay.op.base import (
 )
 from relay.op.composite import Composite
 from relay.op.conversion import accumulator, accumulator_name
-from relay.op.derivative import rank_of, spread, times
+from relay.op.derivative import broadcast_like, rank_of, times
 from relay.op.native import Scalars
 from relay.op.numeric import (
     Axis,
@@ -153,7 +153,7 @@ class Sum(AxisReduction):
         return narrow(np.sum(x, axis=self.axes(x.ndim), keepdims=self.keepdims, dtype=x.dtype), data.dtype)
 
     def transpose(self, g: Expr, data: Expr) -> tuple[Expr, ...]:
-        return (spread(self.kept(g, data), data),)
+        return (broadcast_like(self.kept(g, data), data),)
 
     def start(self, b: Scalars, dtype: str) -> list[Any]:
         return [b.const(0, accumulator_name(dtype))]
@@ -184,7 +184,7 @@ class Prod(Weighing, Reduction):
         # The products of the elements before and after each one: exact where some of them are 0.
         found: Expr | None = None
         for axis in self.axes(rank_of(data)):
-            others = times(_before(data, axis), _reversed(_before(_reversed(data, axis), axis), axis))
+            others = times(_before(data, axis), _flipped(_before(_flipped(data, axis), axis), axis))
             found = others if found is None else times(found, others)
             data = apply("prod", data, axis=axis, keepdims=True)
         return apply("ones_like", data) if found is None else found
@@ -203,7 +203,7 @@ def _before(x: Expr, axis: int) -> Expr:
     return apply("cumprod", x, axis=axis, exclusive=True)
 
 
-def _reversed(x: Expr, axis: int) -> Expr:
+def _flipped(x: Expr, axis: int) -> Expr:
     return apply("reverse", x, axis=axis)
 
 

@@ -157,7 +157,7 @@ NUMBERS = frozenset((*INTEGERS, *FLOATS))
 
 
 @relation("Number")
-def number(t: Typing, dtype: Any) -> None:
+def number_literal(t: Typing, dtype: Any) -> None:
     """A dtype of integers or floats: what an integer literal may become."""
     t.dtype_in(dtype, NUMBERS)
 
@@ -181,7 +181,7 @@ def base_type_in(t: Typing, dtype: Any, *, allowed: Collection[str]) -> None:
 
 
 @relation("Field")
-def field(t: Typing, whole: Type, out: Type, *, index: int) -> None:
+def tuple_field(t: Typing, whole: Type, out: Type, *, index: int) -> None:
     """`out` is the type of field `index` of tuple `whole`."""
     fields = t.fields(whole)
     if index >= len(fields):

@@ -10,7 +10,7 @@ from relay.ir.expr import Expr
 from relay.ir.type import Dim, TensorType, Type
 from relay.op.axes import SIZES, Checker, attribute_fault, axes_of, axis_of
 from relay.op.base import Array, Derivative, Injective, Numpy, operator, sample
-from relay.op.derivative import rank_of, sizes_of
+from relay.op.derivative import rank_of, static_shape
 from relay.op.native import Loops, View
 from relay.op.numeric import apply
 from relay.op.relation import Typing
@@ -41,15 +41,15 @@ class Reshaping(Rearrangement):
 
 def shaped_like(g: Expr, x: Expr) -> Expr:
     """`g` in the shape of `x`."""
-    sizes = sizes_of(x)
+    sizes = static_shape(x)
     if sizes is None:
         return apply("reshape_like", g, x)
     return apply("reshape", g, newshape=sizes, allowzero=True)
 
 
-def fitted(g: Expr, x: Expr) -> Expr:
+def with_type_of(g: Expr, x: Expr) -> Expr:
     """`g`, which has the shape of `x`, with its type where that is not seen from symbolic sizes."""
-    return g if sizes_of(x) is not None else apply("reshape_like", g, x)
+    return g if static_shape(x) is not None else apply("reshape_like", g, x)
 
 
 MERGED, SPLIT, REST = -3, -4, -2
@@ -147,7 +147,7 @@ def _split(t: Checker, d: Dim, a: int, b: int, newshape: Sequence[int]) -> tuple
     return a, b
 
 
-def _reversed(t: Checker, newshape: Sequence[int]) -> list[int]:
+def _flip_codes(t: Checker, newshape: Sequence[int]) -> list[int]:
     """The codes from right to left."""
     codes: list[int] = []
     for code in reversed(_grouped(t, newshape)):
@@ -208,10 +208,10 @@ class ReverseReshape(Reshaping):
 
     def infer(self, t: Typing, x: Type) -> Type:
         dims = tuple(reversed(t.shape(x)))
-        return TensorType(reshaped(t, dims, _reversed(t, self.newshape), allowzero=False)[::-1], t.dtype(x))
+        return TensorType(reshaped(t, dims, _flip_codes(t, self.newshape), allowzero=False)[::-1], t.dtype(x))
 
     def reference(self, np: Numpy, data: Array) -> Array:
-        codes = _reversed(SIZES, self.newshape)
+        codes = _flip_codes(SIZES, self.newshape)
         return np.reshape(data, reshaped(SIZES, data.shape[::-1], codes, allowzero=False)[::-1])
 
 

@@ -22,7 +22,7 @@ from relay.op.base import (
     sample,
 )
 from relay.op.conversion import accumulator_name, through_wide
-from relay.op.derivative import masked, number
+from relay.op.derivative import const_like, masked
 from relay.op.math import NUMBERS, REAL
 from relay.op.native import Scalars
 from relay.op.numeric import apply
@@ -167,7 +167,7 @@ class Clip(Elementwise):
 
     def inside(self, a: Expr) -> Expr:
         """Whether an element is within the bounds or on one of them."""
-        low, high = number(self.a_min, a), number(self.a_max, a)
+        low, high = const_like(self.a_min, a), const_like(self.a_max, a)
         return apply("logical_and", apply("greater_equal", a, low), apply("less_equal", a, high))
 
     @staticmethod

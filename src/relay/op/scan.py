@@ -88,10 +88,10 @@ class Scan(Operator):
             out.put(index, b.cast(totals[0] if self.exclusive else following, wanted))
             return [following]
 
-        along(b, out, 0 if self.axis is None else self.axis, [first], step)
+        scan_axis(b, out, 0 if self.axis is None else self.axis, [first], step)
 
 
-def along(
+def scan_axis(
     b: Loops,
     out: Output,
     axis: int,
@@ -255,4 +255,4 @@ class LinearScan(SameType):
             out.put(index, b.cast(y, out.dtype))
             return [y, own]
 
-        along(b, out, self.axis, [b.const(0, wide), one], step, self.reverse)
+        scan_axis(b, out, self.axis, [b.const(0, wide), one], step, self.reverse)

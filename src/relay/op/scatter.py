@@ -11,8 +11,8 @@ from relay.ir.type import TensorType, Type
 from relay.op.axes import axis_of, check_indices, placed_index
 from relay.op.base import ANY_NUMBER, INTEGRAL, Array, Derivative, Numpy, Operator, operator, sample
 from relay.op.conversion import accumulator, accumulator_name
-from relay.op.derivative import number, times, written, zeros_like
-from relay.op.index import along, as_index, coordinates_of, place_along
+from relay.op.derivative import const_like, times, written, zeros_like
+from relay.op.index import as_index, coordinates_of, indices_along, place_along
 from relay.op.native import Loops, Output, View
 from relay.op.numeric import apply
 from relay.op.relation import Typing
@@ -76,15 +76,15 @@ class Scatter(Operator):
 
     def factors(self, data: Expr, indices: Expr, updates: Expr) -> tuple[Expr, Expr]:
         """The product of all other factors, by the number of those that are 0."""
-        zero = apply("equal", updates, number(0, updates))
+        zero = apply("equal", updates, const_like(0, updates))
         gone = apply("cast_like", zero, updates)
         product = self.put(apply("ones_like", data), indices, updates, "mul")
-        safe = apply("where", zero, number(1, updates), updates)
+        safe = apply("where", zero, const_like(1, updates), updates)
         others = times(data, self.put(apply("ones_like", data), indices, safe, "mul"))
         zeros = self.put(zeros_like(data), indices, gone, "add")
-        alone = apply("equal", apply("subtract", self.picked(zeros, indices), gone), number(0, updates))
+        alone = apply("equal", apply("subtract", self.picked(zeros, indices), gone), const_like(0, updates))
         by_update = apply("divide", self.picked(others, indices), safe)
-        return product, apply("where", alone, by_update, number(0, updates))
+        return product, apply("where", alone, by_update, const_like(0, updates))
 
     def extremes(self, y: Expr, data: Expr, indices: Expr, updates: Expr) -> tuple[Expr, Expr]:
         """All that equal the extreme share the derivative evenly, as in PyTorch."""
@@ -164,7 +164,7 @@ class ScatterElements(Scatter):
         return t.tensor(x)
 
     def reference(self, np: Numpy, data: Array, indices: Array, updates: Array) -> Array:
-        at = along(np, as_index(indices), data.shape, self.axis % data.ndim)
+        at = indices_along(np, as_index(indices), data.shape, self.axis % data.ndim)
         return self.combined(np, data, at, updates, self.reduction)
 
     @property

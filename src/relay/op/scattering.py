@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from relay.ir.expr import Expr
-from relay.op.derivative import sizes_of, tensor_type
+from relay.op.derivative import static_shape, tensor_type
 from relay.op.numeric import apply
 from relay.op.reshape import shaped_like
 
@@ -15,7 +15,7 @@ def flattened(x: Expr) -> Expr:
 
 def numbered(x: Expr) -> Expr:
     """The shape of `x` with the number of each element in row-major order, as int64."""
-    sizes = sizes_of(x)
+    sizes = static_shape(x)
     if sizes is None:
         ones = flattened(apply("ones_like", apply("cast", x, dtype="int64")))
         return apply("reshape_like", apply("cumsum", ones, axis=0, exclusive=True), x)
@@ -25,7 +25,7 @@ def numbered(x: Expr) -> Expr:
 
 def zeros_in_a_row(x: Expr) -> Expr:
     """Zeros in the dtype of `x`, as many as it has elements, in a row."""
-    sizes, dtype = sizes_of(x), tensor_type(x).dtype
+    sizes, dtype = static_shape(x), tensor_type(x).dtype
     if sizes is None or not isinstance(dtype, str):
         return apply("zeros_like", flattened(x))
     return apply("zeros", shape=(product_of(sizes),), dtype=dtype)

@@ -42,7 +42,7 @@ def waves_along(places: Term, n: Term, sign: int, dtype: str) -> Pair:
     return angles.of("cos").cast(dtype), angles.of("sin").cast(dtype)
 
 
-def by_matrix(x: Pair, matrix: Pair) -> Pair:
+def dft_by_matmul(x: Pair, matrix: Pair) -> Pair:
     """The transform along the last axis as a product with a matrix of cosines and sines."""
     (ac, as_), (bc, bs) = ([v.of("nn.matmul", m) for m in matrix] for v in x)
     return ac - bs, as_ + bc
@@ -52,11 +52,11 @@ def transformed(x: Pair, n: int, sign: int) -> Pair:
     """The transform along the last axis, which has `n` elements; `sign` is that of the exponent."""
     first, dtype = factor(n), str(x[0].dtype)
     if first == 1:
-        return by_matrix(x, waves(n, n, n, sign, dtype))
+        return dft_by_matmul(x, waves(n, n, n, sign, dtype))
     second = n // first
     parts = [v.of("reverse_reshape", newshape=(-1, 0)).of("reshape", newshape=(0, first, second)) for v in x]
     turned = [v.of("transpose", axes=(0, 2, 1)) for v in parts]  # (…, second, first)
-    a, b = by_matrix((turned[0], turned[1]), waves(first, first, first, sign, dtype))
+    a, b = dft_by_matmul((turned[0], turned[1]), waves(first, first, first, sign, dtype))
     c, s = waves(second, first, n, sign, dtype)
     a, b = (v.of("transpose", axes=(0, 2, 1)) for v in (a * c - b * s, a * s + b * c))
     flat = [v.of("reshape", newshape=(-3, 0)) for v in (a, b)]
@@ -104,7 +104,7 @@ class DFT(Composite):
             found = transformed((a, b), n, sign)
         else:
             places = counted_along(re_data, types[0], rank - 1)
-            found = by_matrix((a, b), waves_along(places, n, sign, str(dtype)))
+            found = dft_by_matmul((a, b), waves_along(places, n, sign, str(dtype)))
         if self.inverse:
             found = tuple([v / term(n, str(dtype)) for v in found])
         if rank == 1:

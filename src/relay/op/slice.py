@@ -19,7 +19,7 @@ from relay.op.base import (
     operator,
     sample,
 )
-from relay.op.derivative import rank_of, sizes_of, zeros_like
+from relay.op.derivative import rank_of, static_shape, zeros_like
 from relay.op.native import Loops, View
 from relay.op.numeric import apply
 from relay.op.relation import Typing
@@ -168,7 +168,7 @@ class StridedSlice(Rearrangement):
         return data[tuple([taken[i].slice if i in taken else slice(None) for i in range(data.ndim)])]
 
     def transpose(self, g: Expr, data: Expr) -> tuple[Expr, ...]:
-        sizes, places = sizes_of(data), self.places(rank_of(data))
+        sizes, places = static_shape(data), self.places(rank_of(data))
         if not places:
             return (g,)
         if sizes is not None and all(stride == 1 for _, _, stride in places):
@@ -212,7 +212,7 @@ def end_of(begin: int, size: int | None) -> int | None:
 
 def within(g: Expr, begin: Sequence[Dim], sizes: Sequence[int]) -> Expr:
     """`g` with zeros around it: from `begin` on in a tensor of the given shape."""
-    found = sizes_of(g)
+    found = static_shape(g)
     assert found is not None
     return apply("nn.pad", g, [(b, d - b - n) for b, d, n in zip(begin, sizes, found, strict=True)])
 
@@ -258,10 +258,10 @@ class SliceLike(Rearrangement):
         return data[tuple([slice(d) for d in self.target(SIZES, data.shape, shape_like.shape)])]
 
     def transpose(self, g: Expr, data: Expr, shape_like: Expr) -> tuple[Expr | None, ...]:
-        sizes, rank = sizes_of(data), rank_of(data)
+        sizes, rank = static_shape(data), rank_of(data)
         if not rank:
             return g, None
-        if sizes is not None and sizes_of(g) is not None:
+        if sizes is not None and static_shape(g) is not None:
             return within(g, (0,) * rank, sizes), None
         end = apply("shape_of", g, "int64")
         return apply("strided_set", zeros_like(data), g, (0,) * rank, end, (1,) * rank), None

@@ -145,7 +145,7 @@ class _TopK(Operator):
 
     def vjp(self, g: Any, y: Any, data: Expr, *k: Expr) -> tuple[Expr | None, ...]:
         given = g[0] if self.ret_type == "both" else g
-        return placed(given, self.axis, self.indices(y, data, *k), data), *(None,) * len(k)
+        return scatter_cotangent(given, self.axis, self.indices(y, data, *k), data), *(None,) * len(k)
 
     def jvp(self, dxs: Sequence[Any], y: Any, data: Expr, *k: Expr) -> Any:
         values = apply("gather", dxs[0], self.axis, self.indices(y, data, *k))
@@ -170,7 +170,7 @@ class _TopK(Operator):
         sort_lines(b, data, self.axis, self.is_ascend, b.sizes[self.axis], emit)
 
 
-def placed(g: Expr, axis: int, indices: Expr, x: Expr) -> Expr:
+def scatter_cotangent(g: Expr, axis: int, indices: Expr, x: Expr) -> Expr:
     """The cotangent of `x`, from which elements at the indices along an axis were taken."""
     return apply("scatter_elements", zeros_like(x), indices, g, axis=axis, reduction="add")
 

@@ -8,7 +8,7 @@ from relay.ir.expr import Expr, Tuple
 from relay.ir.type import TensorType, TupleType, Type
 from relay.op.base import FLOATING, NUMERIC, Array, Derivative, Numpy, family, operator, sample
 from relay.op.conversion import accumulator
-from relay.op.derivative import number, tensor_type, times
+from relay.op.derivative import const_like, tensor_type, times
 from relay.op.numeric import (
     Axis,
     apply,
@@ -231,8 +231,8 @@ class LogSumExp(Weighing, AxisComposite):
 
     def weights(self, y: Expr, data: Expr) -> Expr:
         # Where all elements are -inf, so is the result: their difference would be NaN.
-        nothing = apply("equal", y, number(-inf, y))
-        finite = apply("where", nothing, number(0, y), y)
+        nothing = apply("equal", y, const_like(-inf, y))
+        finite = apply("where", nothing, const_like(0, y), y)
         return apply("exp", apply("subtract", data, self.kept(finite, data)))
 
 

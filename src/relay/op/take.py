@@ -11,7 +11,7 @@ from relay.ir.type import TensorType, Type
 from relay.op.axes import attribute_fault, axis_of, check_indices, out_of_range, placed_index
 from relay.op.base import INTEGRAL, Array, Numpy, operator, sample
 from relay.op.derivative import rank_of, tensor_type, zeros_like
-from relay.op.index import as_index, counted
+from relay.op.index import as_index, axis_positions
 from relay.op.native import Loops, View
 from relay.op.numeric import apply, dims
 from relay.op.relation import Typing
@@ -97,13 +97,14 @@ class Take(Rearrangement):
         rank, at, count = rank_of(data), self.axis % rank_of(data), rank_of(indices)
         batch = self.batch_dims % (count + 1)
         rows = self.within(data, indices)
-        points = apply("stack", (*counted(rows, batch), rows))
+        points = apply("stack", (*axis_positions(rows, batch), rows))
         # The batch axes and those of the indices come first, as `scatter_nd` has them.
         order = [*range(batch), at, *range(batch, at), *range(at + 1, rank)]
         last = at + count - batch
         order_of_g = [*range(batch), *range(at, last), *range(batch, at), *range(last, rank_of(g))]
-        found = apply("scatter_nd", moved(zeros_like(data), order), points, moved(g, order_of_g), mode="add")
-        return moved(found, [order.index(i) for i in range(rank)]), None
+        zeros = permute(zeros_like(data), order)
+        found = apply("scatter_nd", zeros, points, permute(g, order_of_g), mode="add")
+        return permute(found, [order.index(i) for i in range(rank)]), None
 
     def within(self, data: Expr, indices: Expr) -> Expr:
         """The indices as places within the axis, by `mode`, wide enough for any size."""
@@ -158,6 +159,6 @@ def size_along(x: Expr, axis: int | None, like: Expr) -> Expr:
     return apply("cast_like", apply("take", apply("shape_of", x, "int64"), constant(axis), axis=0), like)
 
 
-def moved(x: Expr, order: Sequence[int]) -> Expr:
+def permute(x: Expr, order: Sequence[int]) -> Expr:
     """A tensor with its axes in another order."""
     return x if list(order) == sorted(order) else apply("transpose", x, axes=order)

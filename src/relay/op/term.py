@@ -108,7 +108,7 @@ def size_of(x: Expr, t: Any, axis: int) -> "int | Term":
     )
 
 
-def counted(n: "int | Term") -> Term:
+def iota(n: "int | Term") -> Term:
     """0, 1, 2, … up to but not including a number, as int64."""
     if isinstance(n, int):
         return term(numpy.arange(n), "int64")
@@ -120,7 +120,7 @@ def counted_along(x: Expr, t: Any, axis: int) -> Term:
     """0, 1, 2, … for the places of an axis, as int64; the type has the size of the axis."""
     d = dims(t)[axis]
     if isinstance(d, int):
-        return counted(d)
+        return iota(d)
     others = tuple([k for k in range(len(dims(t))) if k != axis])
     ones = apply("ones_like", apply("cast", x, dtype="int64"))
     line = Term(apply("sum", ones, axis=others) if others else ones, "int64")

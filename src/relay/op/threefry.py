@@ -47,7 +47,7 @@ def _rotated(x: Array, bits: int) -> Array:
     return (x << numpy.uint64(bits)) | (x >> numpy.uint64(64 - bits))
 
 
-def draw(key: Array, n: int) -> tuple[Array, Array]:
+def draw_words(key: Array, n: int) -> tuple[Array, Array]:
     """`n` random words, and the key to go on with."""
     state = _with_room([int(w) for w in key], n)
     blocks = numpy.arange(-(-n // 4), dtype="uint64")
@@ -73,7 +73,7 @@ def _next_place(high: int, low: int) -> tuple[int, int]:
     return both >> 64, both & UINT64_MAX
 
 
-def split(key: Array) -> tuple[Array, Array]:
+def split_key(key: Array) -> tuple[Array, Array]:
     """Two keys whose numbers have nothing to do with one another."""
     state = [int(w) for w in key]
     if state[8] == state[9] == 0:

@@ -5,7 +5,7 @@ from typing import Any
 
 from relay.ir.expr import Expr
 from relay.op.base import Precision, operator
-from relay.op.derivative import number, times
+from relay.op.derivative import const_like, times
 from relay.op.math import Smooth
 from relay.op.native import Scalars
 from relay.op.numeric import apply
@@ -63,7 +63,7 @@ class Tan(Smooth):
     domain = (-1.5, 1.5)
 
     def partials(self, y: Expr, data: Expr) -> tuple[Expr, ...]:
-        return (apply("add", number(1, y), times(y, y)),)
+        return (apply("add", const_like(1, y), times(y, y)),)
 
     def native(self, b: Scalars, data: Any) -> Any:
         return b.function("tan", data)
@@ -120,7 +120,7 @@ class Tanh(Smooth):
     ufunc = "tanh"
 
     def partials(self, y: Expr, data: Expr) -> tuple[Expr, ...]:
-        return (apply("subtract", number(1, y), times(y, y)),)
+        return (apply("subtract", const_like(1, y), times(y, y)),)
 
     def native(self, b: Scalars, data: Any) -> Any:
         return b.function("tanh", data)
@@ -140,7 +140,7 @@ class Asin(Smooth):
     domain = (-1, 1)
 
     def partials(self, y: Expr, data: Expr) -> tuple[Expr, ...]:
-        return (apply("rsqrt", apply("subtract", number(1, data), times(data, data))),)
+        return (apply("rsqrt", apply("subtract", const_like(1, data), times(data, data))),)
 
     def native(self, b: Scalars, data: Any) -> Any:
         return b.function("asin", data)
@@ -160,7 +160,7 @@ class Acos(Smooth):
     domain = (-1, 1)
 
     def partials(self, y: Expr, data: Expr) -> tuple[Expr, ...]:
-        steepness = apply("rsqrt", apply("subtract", number(1, data), times(data, data)))
+        steepness = apply("rsqrt", apply("subtract", const_like(1, data), times(data, data)))
         return (apply("negative", steepness),)
 
     def native(self, b: Scalars, data: Any) -> Any:
@@ -180,7 +180,7 @@ class Atan(Smooth):
     ufunc = "arctan"
 
     def partials(self, y: Expr, data: Expr) -> tuple[Expr, ...]:
-        return (apply("divide", number(1, data), apply("add", number(1, data), times(data, data))),)
+        return (apply("divide", const_like(1, data), apply("add", const_like(1, data), times(data, data))),)
 
     def native(self, b: Scalars, data: Any) -> Any:
         return b.function("atan", data)
@@ -199,7 +199,7 @@ class Asinh(Smooth):
     ufunc = "arcsinh"
 
     def partials(self, y: Expr, data: Expr) -> tuple[Expr, ...]:
-        return (apply("rsqrt", apply("add", times(data, data), number(1, data))),)
+        return (apply("rsqrt", apply("add", times(data, data), const_like(1, data))),)
 
     def native(self, b: Scalars, data: Any) -> Any:
         return b.function("asinh", data)
@@ -219,7 +219,7 @@ class Acosh(Smooth):
     domain = (1, math.inf)
 
     def partials(self, y: Expr, data: Expr) -> tuple[Expr, ...]:
-        return (apply("rsqrt", apply("subtract", times(data, data), number(1, data))),)
+        return (apply("rsqrt", apply("subtract", times(data, data), const_like(1, data))),)
 
     def native(self, b: Scalars, data: Any) -> Any:
         return b.function("acosh", data)
@@ -239,7 +239,8 @@ class Atanh(Smooth):
     domain = (-1, 1)
 
     def partials(self, y: Expr, data: Expr) -> tuple[Expr, ...]:
-        return (apply("divide", number(1, data), apply("subtract", number(1, data), times(data, data))),)
+        one = const_like(1, data)
+        return (apply("divide", one, apply("subtract", one, times(data, data))),)
 
     def native(self, b: Scalars, data: Any) -> Any:
         return b.function("atanh", data)

@@ -20,7 +20,7 @@ from relay.op.conversion import accumulator
 from relay.op.native import Index, Loops, Output, View
 from relay.op.numeric import apply, narrow
 from relay.op.relation import Typing
-from relay.op.sort import placed
+from relay.op.sort import scatter_cotangent
 from relay.op.sorting import is_before, ordering
 
 
@@ -75,7 +75,7 @@ class Unique(Operator):
         return (narrow(values, data.dtype), *[narrow(p.reshape(-1), "int32") for p in parts])
 
     def vjp(self, g: Any, y: Any, data: Expr) -> tuple[Expr, ...]:
-        return (placed(g[0], 0, y[1], data),)
+        return (scatter_cotangent(g[0], 0, y[1], data),)
 
     def jvp(self, dxs: Sequence[Any], y: Any, data: Expr) -> Any:
         return apply("gather", dxs[0], 0, y[1]), *(None,) * (len(y) - 1)

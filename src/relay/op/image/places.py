@@ -7,7 +7,7 @@ Sizes and scales are numbers, or scalars that are known at run time.  Source: th
 from dataclasses import dataclass
 from typing import Any
 
-from relay.op.term import Term, counted, settled, term
+from relay.op.term import Term, iota, settled, term
 
 F64 = "float64"
 Number = float | Term
@@ -28,12 +28,12 @@ class Way:
     outside: float = 0.0
 
 
-def source(way: Way, out: "int | Term", size: Number, scale: Number, roi: tuple[Any, Any]) -> Term:
+def source_places(way: Way, out: "int | Term", size: Number, scale: Number, roi: tuple[Any, Any]) -> Term:
     """Where each of `out` places lies on an axis of `size` places.
 
     `out` counts places, of which a scale may ask for a broken number.
     """
-    i, last = counted(out).cast(F64), term(size, F64) - 1.0
+    i, last = iota(out).cast(F64), term(size, F64) - 1.0
     s, several = term(scale, F64), term(out, F64) > 1.0
     exact = s * term(size, F64)
     half = (i + 0.5) / s - 0.5
@@ -71,7 +71,7 @@ def nearest(rounding: str, x: Term) -> Term:
     return found.cast("int64")
 
 
-def cubic(d: Term, a: float) -> Term:
+def cubic_term(d: Term, a: float) -> Term:
     """The weight of an element at a distance that is not negative."""
     near = ((d * (a + 2) - (a + 3)) * d) * d + 1.0
     far = ((d * a - 5 * a) * d + 8 * a) * d - 4 * a
@@ -81,17 +81,17 @@ def cubic(d: Term, a: float) -> Term:
 def kernel(way: Way, distance: Term) -> Term:
     """The weight of a place at a distance."""
     d = distance.of("abs")
-    return (1.0 - d).of("maximum", 0.0) if way.mode == "linear" else cubic(d, way.cubic)
+    return (1.0 - d).of("maximum", 0.0) if way.mode == "linear" else cubic_term(d, way.cubic)
 
 
-def taps(
+def interpolation_taps(
     way: Way, out: "int | Term", size: "int | Term", scale: Number, roi: tuple[Any, Any] = (0.0, 1.0)
 ) -> tuple[list[Tap], Term]:
     """What makes up each of `out` places, and which of them lie outside of the data.
 
     For `antialias` the scale is a number.
     """
-    x = settled(source(way, out, size, scale, roi))
+    x = settled(source_places(way, out, size, scale, roi))
     last = term(size, "int64") - 1
     beyond = (x < 0.0) | (x > last.cast(F64))
 
@@ -118,7 +118,7 @@ def taps(
     return [(within(p), settled(w)) for p, w in zip(places, weights, strict=True)], beyond
 
 
-def along(x: Term, rank: int, axis: int, parts: list[Tap]) -> Term:
+def interpolated(x: Term, rank: int, axis: int, parts: list[Tap]) -> Term:
     """The sum of elements along an axis, weighted."""
     total: Term | None = None
     for place, weight in parts:

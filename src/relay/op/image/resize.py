@@ -11,8 +11,8 @@ from relay.ir.type import ANY, Dim, TensorType, Type
 from relay.op.axes import attribute_fault
 from relay.op.base import FLOATING, INTEGRAL, NUMERIC, family, operator, sample
 from relay.op.composite import Composite
-from relay.op.image.places import Way, along, taps
-from relay.op.nn.layout import SPATIAL, OutDType, Spatial, per_axis, permutation, positions, spread
+from relay.op.image.places import Way, interpolated, interpolation_taps
+from relay.op.nn.layout import SPATIAL, OutDType, Spatial, ntuple, per_axis, permutation, positions
 from relay.op.nn.ranks import DATA_LAYOUT, by_rank, for_ranks
 from relay.op.numeric import computing_dtype, dims
 from relay.op.relation import Typing
@@ -57,8 +57,8 @@ def resized(
         if scale == 1 and out == size and way.coordinates not in MOVING:
             continue
         part = (roi[k], roi[k + len(axes)]) if len(roi) else (0.0, 1.0)
-        parts, beyond = taps(way, out, size, scale, part)
-        found = along(found, rank, axis, parts)
+        parts, beyond = interpolation_taps(way, out, size, scale, part)
+        found = interpolated(found, rank, axis, parts)
         if way.coordinates == "tf_crop_and_resize":
             after = rank - 1 - axis
             row = beyond.of("expand_dims", axis=1, num_newaxis=after) if after else beyond
@@ -138,7 +138,7 @@ class Resize(Composite):
         return resized_type(t, data, self.name, SPATIAL[self.rank], sizes, self.attributes())
 
     def decompose(self, types: Any, data: Expr) -> Expr:
-        x, sizes = Term(data, types[0].dtype), spread(self.size, self.rank)
+        x, sizes = Term(data, types[0].dtype), ntuple(self.size, self.rank)
         axes = positions(self.layout, SPATIAL[self.rank])
         found = resized(x, types, axes, sizes, way_of(self.attributes()), self.roi or ())
         return found.cast(self.out_dtype or str(x.dtype)).expr

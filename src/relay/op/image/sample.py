@@ -11,11 +11,11 @@ from relay.ir.type import TensorType, Type
 from relay.op.axes import attribute_fault
 from relay.op.base import FLOATING, INTEGRAL, operator, sample
 from relay.op.composite import Composite
-from relay.op.image.places import Way, cubic
-from relay.op.nn.layout import OutDType, Spatial, checked_pads, pads, per_axis, permutation, positions, spread
+from relay.op.image.places import Way, cubic_term
+from relay.op.nn.layout import OutDType, Spatial, checked_pads, ntuple, pads, per_axis, permutation, positions
 from relay.op.numeric import apply, computing_dtype, dims, scalar
 from relay.op.relation import Typing
-from relay.op.term import Term, counted, size_of, term
+from relay.op.term import Term, iota, size_of, term
 
 Padding = Literal["zeros", "border", "reflection"]
 
@@ -83,7 +83,7 @@ def axis_taps(place: Term, mode: str) -> list[tuple[Term, Term | None]]:
     part, whole = place - first, first.cast("int64")
     if mode == "linear":
         return [(whole, 1.0 - part), (whole + 1, part)]
-    return [(whole + k, cubic((part - float(k)).of("abs"), Way().cubic)) for k in (-1, 0, 1, 2)]
+    return [(whole + k, cubic_term((part - float(k)).of("abs"), Way().cubic)) for k in (-1, 0, 1, 2)]
 
 
 def sampled(data: Term, types: Any, places: Sequence[Term], mode: str, padding: str, aligned: bool) -> Term:
@@ -234,7 +234,7 @@ class CropAndResize(Composite):
         sizes = [size_of(x.expr, own, k) for k in (1, 2)]
         lines = [
             crop_line(corners[k], corners[k + 2], size, out)
-            for k, size, out in zip((0, 1), sizes, spread(self.crop_size, 2), strict=True)
+            for k, size, out in zip((0, 1), sizes, ntuple(self.crop_size, 2), strict=True)
         ]
         image = Term(box_indices, types[2].dtype).cast("int64").of("expand_dims", axis=1, num_newaxis=2)
         found = regions(x, image, lines, sizes, self.method, self.extrapolation_value)
@@ -248,7 +248,7 @@ def crop_line(start: Term, end: Term, size: "int | Term", out: int) -> Term:
     first, stop = (v.of("expand_dims", axis=1) * last for v in (start, end))
     if out == 1:
         return (first + stop) * 0.5
-    return first + (stop - first) * (counted(out).cast(str(start.dtype)) / float(out - 1))
+    return first + (stop - first) * (iota(out).cast(str(start.dtype)) / float(out - 1))
 
 
 def regions(
@@ -319,9 +319,9 @@ class Dilation2D(Composite):
             size, taps = t.static(t.settled(shape[k + 2])), t.static(t.settled(kernel[k + 1]))
             if size is None or taps is None:
                 t.fail("shape-constraint", "the sizes of images and windows are known here")
-            room = size + before + after - (taps - 1) * spread(self.dilations, 2)[k] - 1
+            room = size + before + after - (taps - 1) * ntuple(self.dilations, 2)[k] - 1
             t.require(0, "<=", room, "the window fits into the padded image")
-            found.append(room // spread(self.strides, 2)[k] + 1)
+            found.append(room // ntuple(self.strides, 2)[k] + 1)
         return found
 
     def decompose(self, types: Any, data: Expr, weight: Expr) -> Expr:
@@ -337,7 +337,7 @@ class Dilation2D(Composite):
             count, size = taps[k], sizes[k]
             assert isinstance(count, int)
             assert isinstance(size, int)
-            step, apart = spread(self.strides, 2)[k], spread(self.dilations, 2)[k]
+            step, apart = ntuple(self.strides, 2)[k], ntuple(self.dilations, 2)[k]
             outs = (size + sum(margin[k]) - (count - 1) * apart - 1) // step + 1
             places = numpy.arange(outs)[:, None] * step + numpy.arange(count) * apart
             found = found.of("take", term(places, "int64"), axis=axis)

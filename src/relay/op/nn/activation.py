@@ -21,9 +21,9 @@ from relay.op.base import (
 )
 from relay.op.composite import Composite
 from relay.op.conversion import accumulator, accumulator_name
-from relay.op.derivative import number, rank_of, tensor_type, times, total
+from relay.op.derivative import const_like, rank_of, tensor_type, times, total
 from relay.op.native import Loops, Scalars, View
-from relay.op.nn.cotangent import fitted
+from relay.op.nn.cotangent import reshaped_like
 from relay.op.numeric import SameType, along_channels, apply, dims, narrow, narrowed, widened
 from relay.op.relation import Typing
 
@@ -158,11 +158,11 @@ class Relu(Elementwise):
 
     def vjp(self, g: Expr, y: Expr, data: Expr) -> tuple[Expr]:
         """`g` where the result is positive; at 0 the derivative is 0."""
-        return (where_positive(y, g, number(0, y)),)
+        return (where_positive(y, g, const_like(0, y)),)
 
     def jvp(self, dxs: Sequence[Expr], y: Expr, data: Expr) -> Expr:
         """The tangent where the result is positive."""
-        return where_positive(y, dxs[0], number(0, y))
+        return where_positive(y, dxs[0], const_like(0, y))
 
     def native(self, b: Scalars, data: Any) -> Any:
         return b.select(b.compare("lt", data, b.const(0, data)), b.const(0, data), data)
@@ -188,7 +188,7 @@ class LeakyRelu(Elementwise):
 
     def partials(self, y: Expr, data: Expr) -> tuple[Expr]:
         """1 where the data is positive, otherwise `alpha`."""
-        return (where_positive(data, number(1, y), number(self.alpha, y)),)
+        return (where_positive(data, const_like(1, y), const_like(self.alpha, y)),)
 
     def native(self, b: Scalars, data: Any) -> Any:
         return _leaky(b, data, b.const(self.alpha, accumulator_name(data.dtype)))
@@ -228,10 +228,10 @@ class PRelu(SameType):
         """A slope of the channel's where the data is not positive, and what falls there is the slope's."""
         slope = along_channels(alpha, self.axis, rank_of(data))
         d_alpha = apply(
-            "sum", where_positive(data, number(0, y), times(g, data)), axis=self.axis, exclude=True
+            "sum", where_positive(data, const_like(0, y), times(g, data)), axis=self.axis, exclude=True
         )
         channels = dims(tensor_type(data))[self.axis]
-        return where_positive(data, g, times(g, slope)), fitted(d_alpha, (channels,), alpha)
+        return where_positive(data, g, times(g, slope)), reshaped_like(d_alpha, (channels,), alpha)
 
     def jvp(self, dxs: Sequence[Expr | None], y: Expr, data: Expr, alpha: Expr) -> Expr:
         """The tangent of the data times the slope, and of the slope times the data."""
@@ -243,7 +243,7 @@ class PRelu(SameType):
             terms.append(where_positive(data, d_data, times(d_data, slope)))
         if d_alpha is not None:
             change = times(along_channels(d_alpha, self.axis, rank), data)
-            terms.append(where_positive(data, number(0, y), change))
+            terms.append(where_positive(data, const_like(0, y), change))
         found = total(terms)
         assert found is not None
         return found
@@ -266,4 +266,4 @@ def _leaky(b: Scalars, x: Any, slope: Any) -> Any:
 
 def where_positive(x: Expr, a: Expr, b: Expr) -> Expr:
     """`a` where `x > 0`, otherwise `b`."""
-    return apply("where", apply("greater", x, number(0, x)), a, b)
+    return apply("where", apply("greater", x, const_like(0, x)), a, b)

@@ -6,7 +6,7 @@ from relay.ir.type import Dim
 from relay.op.base import FLOATING, Array, Numpy, Precision, family, sample
 from relay.op.conversion import accumulator
 from relay.op.native import Index, Loops
-from relay.op.nn.layout import Spatial, per_axis, spread
+from relay.op.nn.layout import Spatial, ntuple, per_axis
 from relay.op.nn.loops import Line
 from relay.op.nn.pool import Average, Greatest
 from relay.op.nn.ranks import DATA_LAYOUT, by_rank, for_ranks
@@ -33,7 +33,7 @@ class Parts(Pooling):
 
     def lengths(self, space: Sequence[Dim]) -> list[Dim]:
         wanted = self.attributes()["output_size"]
-        return [*space] if wanted is None else [*spread(wanted, self.rank)]
+        return [*space] if wanted is None else [*ntuple(wanted, self.rank)]
 
     def bounds(self, space: Sequence[int]) -> list[list[tuple[int, int]]]:
         """Where each part begins and ends, along each spatial axis."""
@@ -65,7 +65,7 @@ class Parts(Pooling):
 
     def lines(self, b: Loops, place: Sequence[Index], space: Sequence[Index]) -> list[Line]:
         wanted = self.attributes()["output_size"]
-        counts = list(space) if wanted is None else spread(wanted, self.rank)
+        counts = list(space) if wanted is None else ntuple(wanted, self.rank)
         found: list[Line] = []
         for i, d, n in zip(place, space, counts, strict=True):
             begin = b.quotient(b.times(i, d), n)

@@ -24,7 +24,7 @@ from relay.op.base import (
 from relay.op.conversion import accumulator, accumulator_name
 from relay.op.derivative import tensor_type
 from relay.op.native import Loops, Output, View
-from relay.op.nn.cotangent import fitted
+from relay.op.nn.cotangent import reshaped_like
 from relay.op.numeric import SameType, apply, dims, narrow
 from relay.op.relation import Typing
 
@@ -67,7 +67,7 @@ class BiasAdd(SameType):
     def transpose(self, g: Expr, data: Expr, bias: Expr) -> tuple[Expr, Expr]:
         """All of it to the data, and to the bias its sum for each channel."""
         d_bias = apply("sum", g, axis=self.axis, exclude=True)
-        return g, fitted(d_bias, (dims(tensor_type(data))[self.axis],), bias)
+        return g, reshaped_like(d_bias, (dims(tensor_type(data))[self.axis],), bias)
 
     def element(self, b: Loops, index: Sequence[Any], data: View, bias: View) -> Any:
         """The sum of both, in the type that sums are taken in."""
@@ -169,7 +169,7 @@ class Dilate(Injective):
         rank = len(self.strides)
         taken = apply("strided_slice", g, begin=(0,) * rank, end=(None,) * rank, strides=self.strides)
         shape = [(d + (s - 1)) // s for d, s in zip(dims(tensor_type(y)), self.strides, strict=True)]
-        return (fitted(taken, shape, data),)
+        return (reshaped_like(taken, shape, data),)
 
     def jvp(self, dxs: Sequence[Expr], y: Expr, data: Expr) -> Expr:
         """Dilated with zeros."""

@@ -17,13 +17,13 @@ from relay.op.nn.layout import (
     OutDType,
     Spatial,
     checked_pads,
+    ntuple,
     pads,
     per_axis,
     permutation,
     positions,
     result_dtype,
     same_size,
-    spread,
     to_layout,
 )
 from relay.op.nn.loops import Line, put_in, reading, seen, sum_type, times_added
@@ -112,9 +112,9 @@ class Convolution(Kernel):
             a["kernel_layout"],
             a.get("out_layout", a.get("grad_layout")) or a["data_layout"],
             channels,
-            spread(a["strides"], n),
+            ntuple(a["strides"], n),
             tuple([before for before, _ in pads(a["padding"], n)]),
-            spread(a["dilation"], n),
+            ntuple(a["dilation"], n),
             a["groups"],
             is_transposed,
         )
@@ -248,7 +248,7 @@ class Conv(Convolution):
         if groups > 1 and groups == x.shape[1]:
             w = w.reshape(-1, 1, *w.shape[2:])
         out = convolve(
-            np, x, w, spread(a["strides"], n), pads(a["padding"], n), spread(a["dilation"], n), groups
+            np, x, w, ntuple(a["strides"], n), pads(a["padding"], n), ntuple(a["dilation"], n), groups
         )
         return narrow(to_layout(np, out, self.data_axes, a["out_layout"] or a["data_layout"]), dtype)
 
@@ -301,7 +301,7 @@ class Conv(Convolution):
         a, n = self.attributes(), self.rank
         sizes = put_in(data.sizes, a["data_layout"], self.data_axes)[2:]
         window = put_in(weight.sizes, a["kernel_layout"], self.kernel_axes)[2:]
-        steps = zip(spread(a["strides"], n), spread(a["dilation"], n), pads(a["padding"], n), strict=True)
+        steps = zip(ntuple(a["strides"], n), ntuple(a["dilation"], n), pads(a["padding"], n), strict=True)
         return [
             Line(d, k, b.minus(b.times(i, s), lo), r, not (lo or hi))
             for d, k, i, (s, r, (lo, hi)) in zip(sizes, window, place, steps, strict=True)

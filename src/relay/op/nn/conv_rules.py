@@ -15,7 +15,7 @@ from relay.ir.type import ANY, Dim, DType
 from relay.op.base import Operator
 from relay.op.derivative import tensor_type
 from relay.op.nn.cotangent import into, meeting
-from relay.op.nn.layout import SPATIAL, pads, positions, spread
+from relay.op.nn.layout import SPATIAL, ntuple, pads, positions
 from relay.op.numeric import apply, dims
 
 
@@ -55,9 +55,9 @@ class Convolved:
         self.rank: int = len(data.axes) - 2
         self.groups: int = a["groups"]
         self.window: dict[str, Any] = {k: a[k] for k in ("strides", "padding", "dilation", "groups")}
-        self.strides = spread(a["strides"], self.rank)
+        self.strides = ntuple(a["strides"], self.rank)
         self.padding = [sum(p) for p in pads(a["padding"], self.rank)]
-        self.dilation = spread(a["dilation"], self.rank)
+        self.dilation = ntuple(a["dilation"], self.rank)
 
     @property
     def extents(self) -> list[Dim]:

@@ -19,12 +19,12 @@ from relay.op.nn.layout import (
     OutDType,
     Spatial,
     checked_pads,
+    ntuple,
     pads,
     per_axis,
     permutation,
     result_dtype,
     same_size,
-    spread,
     to_layout,
 )
 from relay.op.nn.loops import put_in, reading, sum_type, times_added
@@ -134,10 +134,10 @@ class ConvTranspose(Convolution):
             np,
             x,
             w,
-            spread(a["strides"], n),
+            ntuple(a["strides"], n),
             pads(a["padding"], n),
-            spread(a["dilation"], n),
-            spread(a["output_padding"], n),
+            ntuple(a["dilation"], n),
+            ntuple(a["output_padding"], n),
             a["groups"],
         )
         return narrow(to_layout(np, out, self.data_axes, a["out_layout"] or a["data_layout"]), dtype)
@@ -178,7 +178,7 @@ class ConvTranspose(Convolution):
     ) -> tuple[list[Index], Any]:
         """The element of the data that a tap spreads to a place, and whether there is one."""
         a, n = self.attributes(), self.rank
-        steps = zip(spread(a["strides"], n), spread(a["dilation"], n), pads(a["padding"], n), strict=True)
+        steps = zip(ntuple(a["strides"], n), ntuple(a["dilation"], n), pads(a["padding"], n), strict=True)
         found: list[Index] = []
         conditions: list[Any] = []
         for i, k, d, (s, r, (lo, _)) in zip(place, taps, sizes, steps, strict=True):

@@ -17,13 +17,13 @@ from relay.op.nn.layout import (
     OutDType,
     Spatial,
     checked_pads,
+    ntuple,
     pads,
     per_axis,
     permutation,
     positions,
     result_dtype,
     same_size,
-    spread,
     to_layout,
 )
 from relay.op.nn.loops import Line, put_in, reading, seen, sum_type, times_added
@@ -119,7 +119,7 @@ class ConvBackwardWeight(Convolution):
         a, n = self.attributes(), self.rank
         if a["kernel_size"] is not None:
             return per_axis(t, a["kernel_size"], n, self.name, "kernel_size")
-        return largest_window(padded, steps, spread(a["strides"], n), spread(a["dilation"], n))
+        return largest_window(padded, steps, ntuple(a["strides"], n), ntuple(a["dilation"], n))
 
     def reference(self, np: Numpy, grad: Array, data: Array) -> Array:
         a, n = self.attributes(), self.rank
@@ -128,11 +128,11 @@ class ConvBackwardWeight(Convolution):
         y = to_layout(np, grad, a["grad_layout"], self.data_axes).astype(acc, copy=False)
         x = to_layout(np, data, a["data_layout"], self.data_axes).astype(acc, copy=False)
         x = np.pad(x, ((0, 0), (0, 0), *pads(a["padding"], n)))
-        strides, dilation = spread(a["strides"], n), spread(a["dilation"], n)
+        strides, dilation = ntuple(a["strides"], n), ntuple(a["dilation"], n)
         window: Any = (
             largest_window(x.shape[2:], y.shape[2:], strides, dilation)
             if a["kernel_size"] is None
-            else spread(a["kernel_size"], n)
+            else ntuple(a["kernel_size"], n)
         )
         found = correlate(np, y, x, window, strides, dilation, a["groups"])
         return narrow(to_layout(np, found, self.kernel_axes, a["kernel_layout"]), dtype)
@@ -161,7 +161,7 @@ class ConvBackwardWeight(Convolution):
         groups = a["groups"]
         group = b.quotient(filter_, b.quotient(out, groups)) if groups > 1 else 0
         channel = b.plus(b.times(group, b.quotient(channels, groups)), channel)
-        ways = zip(spread(a["strides"], n), spread(a["dilation"], n), pads(a["padding"], n), strict=True)
+        ways = zip(ntuple(a["strides"], n), ntuple(a["dilation"], n), pads(a["padding"], n), strict=True)
         lines = [
             Line(d, count, b.minus(b.times(k, r), lo), s, not (lo or hi))
             for d, count, k, (s, r, (lo, hi)) in zip(sizes, steps, taps, ways, strict=True)

@@ -32,7 +32,7 @@ def into(dtype: DType, wanted: DType) -> dict[str, Any]:
     return {} if wanted == dtype else {"out_dtype": wanted}
 
 
-def fitted(d: Expr, shape: Sequence[Dim], x: Expr) -> Expr:
+def reshaped_like(d: Expr, shape: Sequence[Dim], x: Expr) -> Expr:
     """`d` with the type of `x`, which has as many elements; `shape` is what inference says of `d`."""
     return d if tuple(shape) == tensor_type(x).shape else apply("reshape_like", d, x)
 

@@ -9,7 +9,7 @@ from relay.ir.type import TensorType, Type
 from relay.op.base import FLOATING, instance, operator, sample
 from relay.op.composite import Composite
 from relay.op.image.sample import sampled
-from relay.op.nn.layout import OutDType, Spatial, pads, positions, spread
+from relay.op.nn.layout import OutDType, Spatial, ntuple, pads, positions
 from relay.op.numeric import apply, dims
 from relay.op.relation import Typing
 from relay.op.term import Term, counted_along, term
@@ -115,7 +115,7 @@ class DeformableConv2D(Composite):
     def places(self, moves: Term, moved: TensorType, kh: int, kw: int) -> list[Term]:
         """The rows and columns of all taps: `(n, groups, h, w, taps)`."""
         dtype, taps = str(moves.dtype), kh * kw
-        margin, step, apart = pads(self.padding, 2), spread(self.strides, 2), spread(self.dilation, 2)
+        margin, step, apart = pads(self.padding, 2), ntuple(self.strides, 2), ntuple(self.dilation, 2)
         split = moves.of("reshape", newshape=(0, -4, self.deformable_groups, -1, 0, 0))
         split = split.of("reshape", newshape=(0, 0, -4, taps, 2, 0, 0)).of(
             "transpose", axes=(0, 1, 4, 5, 2, 3)

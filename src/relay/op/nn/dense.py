@@ -11,7 +11,7 @@ from relay.op.base import NUMERIC, Array, Derivative, Kernel, Numpy, Precision, 
 from relay.op.derivative import rank_of, tensor_type, unbroadcast
 from relay.op.native import Loops, Product, View
 from relay.op.nn.contract import product
-from relay.op.nn.cotangent import fitted, into, meeting, rows
+from relay.op.nn.cotangent import into, meeting, reshaped_like, rows
 from relay.op.nn.layout import OutDType, result_dtype, same_size
 from relay.op.nn.loops import sum_type, times_added
 from relay.op.numeric import apply, dims
@@ -36,7 +36,7 @@ def check_units(t: Typing, n: Dim, units: int | None, op: str) -> None:
         same_size(t, n, units, f"`{op}` has units={units}")
 
 
-def by_matrix(g: Expr, data: Expr, matrix: Expr, transposed: bool) -> tuple[Expr, Expr]:
+def matmul_cotangents(g: Expr, data: Expr, matrix: Expr, transposed: bool) -> tuple[Expr, Expr]:
     """The cotangents of data of any rank and a matrix, whose product has the cotangent `g`."""
     dtype, (h, x, w) = meeting(g, data, matrix)
     d_data = apply("nn.matmul", h, w, transpose_b=not transposed, **into(dtype, tensor_type(data).dtype))
@@ -46,8 +46,8 @@ def by_matrix(g: Expr, data: Expr, matrix: Expr, transposed: bool) -> tuple[Expr
     d_matrix = apply("nn.matmul", left, right, transpose_a=True, **into(dtype, tensor_type(matrix).dtype))
     (*lead, inputs), (first, last) = dims(tensor_type(data)), dims(tensor_type(matrix))
     if transposed:
-        return fitted(d_data, (*lead, last), data), fitted(d_matrix, (first, inputs), matrix)
-    return fitted(d_data, (*lead, first), data), fitted(d_matrix, (inputs, last), matrix)
+        return reshaped_like(d_data, (*lead, last), data), reshaped_like(d_matrix, (first, inputs), matrix)
+    return reshaped_like(d_data, (*lead, first), data), reshaped_like(d_matrix, (inputs, last), matrix)
 
 
 def by_stack(name: str, g: Expr, a: Expr, b: Expr, ta: bool, tb: bool) -> tuple[Expr, Expr]:
@@ -125,7 +125,7 @@ class Dense(Kernel):
 
     def transpose(self, g: Expr, data: Expr, weight: Expr) -> tuple[Expr, Expr]:
         """`g @ weight`, and `g.T @ data` with the leading axes as one."""
-        return by_matrix(g, data, weight, transposed=True)
+        return matmul_cotangents(g, data, weight, transposed=True)
 
     def multiplications(self, out: Sequence[int], *operands: Sequence[int]) -> int:
         """Each element of the result is a dot product of a row of the data."""
@@ -200,7 +200,7 @@ class MatMul(Kernel):
     def transpose(self, g: Expr, tensor_a: Expr, tensor_b: Expr) -> tuple[Expr, Expr]:
         """A product by one matrix is one product however many axes the data has."""
         if rank_of(tensor_b) == 2 and not self.transpose_a:
-            return by_matrix(g, tensor_a, tensor_b, self.transpose_b)
+            return matmul_cotangents(g, tensor_a, tensor_b, self.transpose_b)
         return by_stack(self.name, g, tensor_a, tensor_b, self.transpose_a, self.transpose_b)
 
     def multiplications(self, out: Sequence[int], *operands: Sequence[int]) -> int:

@@ -50,10 +50,10 @@ def per_axis(t: Typing, value: Spatial, n: int, op: str, attr: str, least: int =
         t.fail(
             "attribute-value", f"`{op}` cannot have {attr}={value}", hint=f"each number is at least {least}"
         )
-    return spread(value, n)
+    return ntuple(value, n)
 
 
-def spread(value: Spatial, n: int) -> tuple[int, ...]:
+def ntuple(value: Spatial, n: int) -> tuple[int, ...]:
     """One number for each of `n` axes; a single one repeats."""
     several = (value,) if isinstance(value, int) else value
     return several * n if len(several) == 1 else several

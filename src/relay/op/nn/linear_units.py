@@ -10,7 +10,7 @@ from typing import Any, Literal
 from relay.ir.expr import Expr
 from relay.op.base import FLOATING, Array, Derivative, Elementwise, Numpy, Precision, family, operator, sample
 from relay.op.conversion import accumulator, accumulator_name, through_float64
-from relay.op.derivative import number, times
+from relay.op.derivative import const_like, times
 from relay.op.error_function import ndtr
 from relay.op.math import REAL
 from relay.op.native import Scalars
@@ -91,14 +91,14 @@ class Gelu(LinearUnit):
         """The probability, plus `x` times its density."""
         square = times(data, data)
         if self.approximate == "tanh":
-            slope, third = (number(v * math.sqrt(8 / math.pi), data) for v in (1, CUBE))
+            slope, third = (const_like(v * math.sqrt(8 / math.pi), data) for v in (1, CUBE))
             share = apply("sigmoid", times(data, apply("add", slope, times(third, square))))
-            rise = apply("add", slope, times(number(3, data), times(third, square)))
-            rest = apply("subtract", number(1, data), share)
+            rise = apply("add", slope, times(const_like(3, data), times(third, square)))
+            rest = apply("subtract", const_like(1, data), share)
             return (_add(share, times(times(times(share, rest), data), rise)),)
-        bell = apply("exp", times(square, number(-0.5, data)))
+        bell = apply("exp", times(square, const_like(-0.5, data)))
         return (
-            _add(apply("ndtr", data), times(times(data, bell), number(1 / math.sqrt(2 * math.pi), data))),
+            _add(apply("ndtr", data), times(times(data, bell), const_like(1 / math.sqrt(2 * math.pi), data))),
         )
 
 
@@ -123,10 +123,10 @@ class Silu(LinearUnit):
 
     def partials(self, y: Expr, data: Expr) -> tuple[Expr]:
         """`s * (1 + alpha * x * (1 - s))` with the sigmoid `s`."""
-        inner = times(data, number(self.alpha, data))
+        inner = times(data, const_like(self.alpha, data))
         share = apply("sigmoid", inner)
-        rest = apply("subtract", number(1, data), share)
-        return (times(share, _add(number(1, data), times(inner, rest))),)
+        rest = apply("subtract", const_like(1, data), share)
+        return (times(share, _add(const_like(1, data), times(inner, rest))),)
 
 
 @operator("nn.softplus")
@@ -151,7 +151,7 @@ class Softplus(LinearUnit):
 
     def partials(self, y: Expr, data: Expr) -> tuple[Expr]:
         """`sigmoid(beta * x)`."""
-        return (apply("sigmoid", times(data, number(self.beta, data))),)
+        return (apply("sigmoid", times(data, const_like(self.beta, data))),)
 
 
 @operator("nn.mish")
@@ -177,7 +177,7 @@ class Mish(LinearUnit):
     def partials(self, y: Expr, data: Expr) -> tuple[Expr]:
         """`t + x * (1 - t * t) * sigmoid(x)` with `t = tanh(softplus(x))`."""
         t = apply("tanh", apply("nn.softplus", data))
-        bend = apply("subtract", number(1, data), times(t, t))
+        bend = apply("subtract", const_like(1, data), times(t, t))
         return (_add(t, times(times(data, bend), apply("sigmoid", data))),)
 
 
@@ -203,9 +203,9 @@ class ExponentialUnit(LinearUnit):
     def partials(self, y: Expr, data: Expr) -> tuple[Expr]:
         """`slope` where `x > 0`, otherwise `depth * rate * exp(rate * x)`."""
         slope, depth, rate = self.factors()
-        held = times(apply("minimum", data, number(0, data)), number(rate, data))
-        below = times(apply("exp", held), number(depth * rate, data))
-        return (where_positive(data, number(slope, data), below),)
+        held = times(apply("minimum", data, const_like(0, data)), const_like(rate, data))
+        below = times(apply("exp", held), const_like(depth * rate, data))
+        return (where_positive(data, const_like(slope, data), below),)
 
 
 @operator("nn.elu")
@@ -278,8 +278,9 @@ class HardSigmoid(LinearUnit):
 
     def partials(self, y: Expr, data: Expr) -> tuple[Expr]:
         """`alpha` between the bends, 0 outside."""
-        inside = apply("logical_and", apply("greater", y, number(0, y)), apply("less", y, number(1, y)))
-        return (apply("where", inside, number(self.alpha, y), number(0, y)),)
+        zero, one = const_like(0, y), const_like(1, y)
+        inside = apply("logical_and", apply("greater", y, zero), apply("less", y, one))
+        return (apply("where", inside, const_like(self.alpha, y), zero),)
 
 
 @operator("nn.hard_swish")
@@ -300,9 +301,9 @@ class HardSwish(LinearUnit):
 
     def partials(self, y: Expr, data: Expr) -> tuple[Expr]:
         """0 below -3, 1 above 3, and a line between."""
-        line = _add(times(data, number(1 / 3, data)), number(0.5, data))
-        upper = apply("where", apply("less", data, number(3, data)), line, number(1, data))
-        return (apply("where", apply("less_equal", data, number(-3, data)), number(0, data), upper),)
+        line = _add(times(data, const_like(1 / 3, data)), const_like(0.5, data))
+        upper = apply("where", apply("less", data, const_like(3, data)), line, const_like(1, data))
+        return (apply("where", apply("less_equal", data, const_like(-3, data)), const_like(0, data), upper),)
 
 
 def _held(b: Scalars, x: Any, high: float) -> Any:

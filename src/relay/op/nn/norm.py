@@ -39,7 +39,7 @@ def per_channel(t: Typing, data: Type, channels: Dim, op: str, **vectors: Type) 
         t.equal(vector, TensorType((channels,), t.dtype(data)), why=f"`{name}` has a number for each channel")
 
 
-def scaled(x: Expr, gamma: Expr | None, beta: Expr | None, axis: int, rank: int) -> Expr:
+def scaled_and_shifted(x: Expr, gamma: Expr | None, beta: Expr | None, axis: int, rank: int) -> Expr:
     """`x * gamma + beta` along the channels; None leaves a step out."""
     if gamma is not None:
         x = apply("multiply", x, along_channels(gamma, axis, rank))
@@ -123,7 +123,7 @@ class BatchNorm(Composite):
         shift = apply("negative", apply("multiply", mean, factor))
         if self.center:
             shift = apply("add", shift, widened(beta, dtype))
-        out = scaled(x, factor, shift, self.axis, rank)
+        out = scaled_and_shifted(x, factor, shift, self.axis, rank)
         return Tuple((narrowed(out, dtype), moving_mean, moving_var))
 
     def reference(
@@ -157,7 +157,7 @@ class _Affine(SameType, Composite):
         """Scale and shift as `scale` and `center` say."""
         a = self.attributes()
         return narrowed(
-            scaled(
+            scaled_and_shifted(
                 x,
                 widened(gamma, dtype) if a["scale"] else None,
                 widened(beta, dtype) if a["center"] else None,
@@ -247,7 +247,7 @@ class RmsNorm(SameType, Composite):
         square = apply("mean", apply("multiply", x, x), axis=self.axis, keepdims=True)
         share = apply("rsqrt", apply("add", square, scalar(self.epsilon, computing_dtype(dtype))))
         gamma = None if gamma is None else widened(gamma, dtype)
-        return narrowed(scaled(apply("multiply", x, share), gamma, None, self.axis, rank), dtype)
+        return narrowed(scaled_and_shifted(apply("multiply", x, share), gamma, None, self.axis, rank), dtype)
 
     def reference(self, np: Numpy, data: Array, gamma: Array | None = None) -> Array:
         x = accumulator(data)

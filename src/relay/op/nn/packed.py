@@ -25,7 +25,7 @@ def relaid(t: Typing, x: Type, source: str, to: str) -> Type:
     )
 
 
-def moved(x: Expr, source: str, to: str) -> Expr:
+def in_layout(x: Expr, source: str, to: str) -> Expr:
     """A tensor in another layout."""
     return x if source == to else apply("layout_transform", x, src_layout=source, dst_layout=to)
 
@@ -52,7 +52,7 @@ class ContribDensePack(Composite):
         return instance("nn.dense", {"units": self.units, "out_dtype": self.out_dtype}).infer(t, data, whole)
 
     def decompose(self, types: Any, data: Expr, weight: Expr) -> Expr:
-        whole = moved(weight, self.weight_layout, "NC")
+        whole = in_layout(weight, self.weight_layout, "NC")
         return apply("nn.dense", data, whole, units=self.units, out_dtype=self.out_dtype)
 
 
@@ -83,9 +83,9 @@ class PackedConvolution(Composite):
         return relaid(t, found, "NCHW", self.out_layout or self.data_layout)
 
     def decompose(self, types: Any, data: Expr, kernel: Expr) -> Expr:
-        x, w = moved(data, self.data_layout, "NCHW"), moved(kernel, self.kernel_layout, "OIHW")
+        x, w = in_layout(data, self.data_layout, "NCHW"), in_layout(kernel, self.kernel_layout, "OIHW")
         found = apply("nn.conv2d", x, w, **self.inner())
-        return moved(found, "NCHW", self.out_layout or self.data_layout)
+        return in_layout(found, "NCHW", self.out_layout or self.data_layout)
 
 
 @operator("nn.contrib_conv2d_NCHWc")

@@ -9,7 +9,7 @@ from relay.op.base import FLOATING, Array, Derivative, Numpy, family
 from relay.op.conversion import accumulator, accumulator_name
 from relay.op.derivative import tensor_type
 from relay.op.native import Index, Loops, Output, View
-from relay.op.nn.cotangent import fitted
+from relay.op.nn.cotangent import reshaped_like
 from relay.op.nn.layout import to_layout
 from relay.op.nn.loops import Line, put_in, seen
 from relay.op.nn.window import Pooling
@@ -121,7 +121,7 @@ class AverageGradient(PoolingGradient):
 
     def transpose(self, g: Expr, out_grad: Expr, data: Expr) -> tuple[Expr, None]:
         """The means."""
-        return fitted(self.sibling("", g), self.pooled_shape(data), out_grad), None
+        return reshaped_like(self.sibling("", g), self.pooled_shape(data), out_grad), None
 
     def element(self, b: Loops, index: Sequence[Index], out_grad: View, data: View) -> Any:
         """From each window that sees the place its part."""
@@ -156,7 +156,7 @@ class MaxGradient(PoolingGradient):
 
     def vjp(self, g: Expr, y: Expr, out_grad: Expr, data: Expr) -> tuple[Expr, None]:
         """What is at the greatest elements."""
-        return fitted(self.sibling("_tangent", g, data), self.pooled_shape(data), out_grad), None
+        return reshaped_like(self.sibling("_tangent", g, data), self.pooled_shape(data), out_grad), None
 
     def jvp(self, dxs: Sequence[Expr | None], y: Expr, out_grad: Expr, data: Expr) -> Expr | None:
         """The derivative rule applied to the tangent of `out_grad`."""
@@ -208,7 +208,7 @@ class MaxTangent(PoolingRule):
 
     def vjp(self, g: Expr, y: Expr, tangent: Expr, data: Expr) -> tuple[Expr, None]:
         """To the greatest elements."""
-        return fitted(self.sibling("_grad", g, data), dims(tensor_type(data)), tangent), None
+        return reshaped_like(self.sibling("_grad", g, data), dims(tensor_type(data)), tangent), None
 
     def jvp(self, dxs: Sequence[Expr | None], y: Expr, tangent: Expr, data: Expr) -> Expr | None:
         """The derivative rule applied to the tangent of `tangent`."""

@@ -40,7 +40,7 @@ def source_taps(
 
 
 def cubic_weight(b: Loops, d: Any, a: float = -0.5) -> Any:
-    """The weight of an element at distance `d`; see `cubic`."""
+    """The weight of an element at distance `d`; see `upsample.cubic_kernel`."""
     d = b.select(b.compare("lt", d, b.const(0, d)), b.negative(d), d)
     near = polynomial(b, d, (a + 2, -(a + 3), 0.0, 1.0))
     far = b.multiply(polynomial(b, d, (1.0, -5.0, 8.0, -4.0)), b.const(a, d))

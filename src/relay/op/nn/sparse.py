@@ -27,7 +27,7 @@ SQUARE = numpy.array([0, 2, 3, 4], "int32")
 ROWS_OF_BLOCKS = (numpy.array([0, 1, 1], "int32"), numpy.array([0, 2, 3], "int32"))
 
 
-def check_matrix(t: Typing, data: Type, indices: Type, indptr: Type) -> Dim:
+def check_sparse_matrix(t: Typing, data: Type, indices: Type, indptr: Type) -> Dim:
     """How many rows a sparse matrix has, whose elements are numbers `(n,)` or blocks `(n, rows, columns)`."""
     for x in (indices, indptr):
         t.dtype_in(x, INTEGRAL, "the places of a sparse matrix")
@@ -96,7 +96,7 @@ class SparseDense(Operator):
     ) -> Type:
         t.dtype_in(data, NUMERIC, "the data")
         t.equal(t.dtype(weight_data), t.dtype(data), why="both operands have one dtype")
-        rows = check_matrix(t, weight_data, weight_indices, weight_indptr)
+        rows = check_sparse_matrix(t, weight_data, weight_indices, weight_indptr)
         shape = t.shape(data)
         if len(shape) < 2 or (self.sparse_lhs and len(shape) > 2):
             t.fail("rank-mismatch", f"`{self.name}` does not multiply data of rank {len(shape)}")
@@ -221,7 +221,7 @@ class SparseAdd(Composite):
         self, t: Typing, dense_data: Type, sparse_data: Type, sparse_indices: Type, sparse_indptr: Type
     ) -> Type:
         t.equal(t.dtype(sparse_data), t.dtype(dense_data), why="both operands have one dtype")
-        rows = check_matrix(t, sparse_data, sparse_indices, sparse_indptr)
+        rows = check_sparse_matrix(t, sparse_data, sparse_indices, sparse_indptr)
         t.shape(sparse_data, 1, "the elements")
         t.equal(t.shape(dense_data, 2, "the dense operand")[0], rows, why="both operands have one shape")
         return t.tensor(dense_data)
@@ -255,7 +255,7 @@ class SparseTranspose(Composite):
         return Call(Op.get("nn.sparse_transpose"), tuple(given), {})
 
     def infer(self, t: Typing, sparse_data: Type, sparse_indices: Type, sparse_indptr: Type) -> Type:
-        check_matrix(t, sparse_data, sparse_indices, sparse_indptr)
+        check_sparse_matrix(t, sparse_data, sparse_indices, sparse_indptr)
         t.equal(t.dtype(sparse_indptr), t.dtype(sparse_indices), why="places have one dtype")
         return TupleType([sparse_data, sparse_indices, sparse_indptr])
 
@@ -308,7 +308,7 @@ class SparseConv2D(Composite):
             attribute_fault(t, "layout", self.layout, "it is NHWC or NCHW")
         if self.kernel_size not in ((1, 1), (3, 3)):
             attribute_fault(t, "kernel_size", self.kernel_size, "it is (1, 1) or (3, 3)")
-        rows = check_matrix(t, data, indices, indptr)
+        rows = check_sparse_matrix(t, data, indices, indptr)
         place = self.layout.index("C")
         return TensorType((*shape[:place], rows, *shape[place + 1 :]), t.dtype(dense_mat))
 

@@ -14,7 +14,7 @@ from relay.op.base import FLOATING, NUMERIC, Array, Derivative, Numpy, Operator,
 from relay.op.conversion import accumulator, accumulator_name
 from relay.op.derivative import tensor_type
 from relay.op.native import Index, Loops, Output, View
-from relay.op.nn.cotangent import fitted
+from relay.op.nn.cotangent import reshaped_like
 from relay.op.nn.layout import SPATIAL, permutation, positions
 from relay.op.nn.resampling import source_taps
 from relay.op.numeric import apply, dims, narrow
@@ -23,7 +23,7 @@ from relay.op.relation import Typing
 Coordinates = Literal["half_pixel", "align_corners", "asymmetric"]
 
 
-def source(i: int, size: int, out: int, coordinates: str) -> float:
+def source_place(i: int, size: int, out: int, coordinates: str) -> float:
     """Where element `i` of `out` lies on an axis of `size` elements.
 
     `half_pixel` lets the pixels' areas coincide, `align_corners` the first and the last centre,
@@ -37,7 +37,7 @@ def source(i: int, size: int, out: int, coordinates: str) -> float:
     return i * size / out
 
 
-def taps(x: float, method: str, coordinates: str) -> list[tuple[int, float]]:
+def taps_at(x: float, method: str, coordinates: str) -> list[tuple[int, float]]:
     """The elements that make up the value at `x`, with their weights."""
     if method == "nearest":
         at = x + 0.5 if coordinates != "asymmetric" else x
@@ -45,10 +45,10 @@ def taps(x: float, method: str, coordinates: str) -> list[tuple[int, float]]:
     first, part = floor(x), x - floor(x)
     if method == "linear":
         return [(first, 1 - part), (first + 1, part)]
-    return [(first + k, cubic(part - k)) for k in range(-1, 3)]
+    return [(first + k, cubic_kernel(part - k)) for k in range(-1, 3)]
 
 
-def cubic(d: float, a: float = -0.5) -> float:
+def cubic_kernel(d: float, a: float = -0.5) -> float:
     """The weight of an element at distance `d`.  Source: Keys, 1981."""
     d = abs(d)
     if d < 1:
@@ -58,7 +58,7 @@ def cubic(d: float, a: float = -0.5) -> float:
 
 def places(np: Numpy, size: int, out: int, method: str, coordinates: str) -> Array:
     """The element that each of `out` is, for the method `nearest`."""
-    found = [taps(source(i, size, out, coordinates), method, coordinates)[0][0] for i in range(out)]
+    found = [taps_at(source_place(i, size, out, coordinates), method, coordinates)[0][0] for i in range(out)]
     return np.asarray([min(max(place, 0), size - 1) for place in found], "int64")
 
 
@@ -66,7 +66,7 @@ def weights(np: Numpy, size: int, out: int, method: str, coordinates: str) -> Ar
     """What each of `size` elements gives to each of `out`; places beyond the ends take the last element."""
     matrix = np.zeros((out, size))
     for i in range(out):
-        for place, weight in taps(source(i, size, out, coordinates), method, coordinates):
+        for place, weight in taps_at(source_place(i, size, out, coordinates), method, coordinates):
             matrix[i, min(max(place, 0), size - 1)] += weight
     return matrix
 
@@ -74,7 +74,7 @@ def weights(np: Numpy, size: int, out: int, method: str, coordinates: str) -> Ar
 def mixed(np: Numpy, x: Array, axis: int, out: int, method: str, coordinates: str) -> Array:
     """`x` with `out` elements along `axis`, each made of its taps alone: a NaN elsewhere does not matter."""
     size, later = x.shape[axis], (1,) * (x.ndim - 1 - axis)
-    found = [taps(source(i, size, out, coordinates), method, coordinates) for i in range(out)]
+    found = [taps_at(source_place(i, size, out, coordinates), method, coordinates) for i in range(out)]
     total = np.zeros((*x.shape[:axis], out, *x.shape[axis + 1 :]), x.dtype)
     for column in zip(*found, strict=True):
         at = np.asarray([min(max(place, 0), size - 1) for place, _ in column], "int64")
@@ -83,7 +83,7 @@ def mixed(np: Numpy, x: Array, axis: int, out: int, method: str, coordinates: st
     return total
 
 
-def along(np: Numpy, matrix: Array, x: Array, axis: int) -> Array:
+def matmul_along(np: Numpy, matrix: Array, x: Array, axis: int) -> Array:
     """`x` with each line along `axis` multiplied by the matrix."""
     return np.moveaxis(np.tensordot(matrix.astype(x.dtype), x, axes=(1, axis)), 0, axis)
 
@@ -211,13 +211,13 @@ class UpsampleGradient(Resampling):
     def reference(self, np: Numpy, out_grad: Array, data: Array) -> Array:
         x = accumulator(out_grad)
         for axis, size, out in self.lengths(data):
-            x = along(np, weights(np, size, out, *self.way).T, x, axis)
+            x = matmul_along(np, weights(np, size, out, *self.way).T, x, axis)
         return narrow(x, data.dtype)
 
     def transpose(self, g: Expr, out_grad: Expr, data: Expr) -> tuple[Expr, None]:
         """Upsampling."""
         made = apply(self.name.removesuffix("_grad"), g, **self.attributes())
-        return fitted(made, self.enlarged(dims(tensor_type(data))), out_grad), None
+        return reshaped_like(made, self.enlarged(dims(tensor_type(data))), out_grad), None
 
     def compute(self, b: Loops, out: Output, out_grad: View, data: View) -> None:
         """Each element of the result gives to those that it is made of."""

@@ -14,11 +14,11 @@ from relay.op.nn.layout import (
     SPATIAL,
     Spatial,
     checked_pads,
+    ntuple,
     pads,
     per_axis,
     permutation,
     positions,
-    spread,
     to_layout,
 )
 from relay.op.nn.loops import Line, put_in
@@ -170,7 +170,7 @@ class Sliding(Pooling):
     def slides(self) -> list[Slide]:
         """How windows move along each spatial axis."""
         a, n = self.attributes(), self.rank
-        window, strides, dilation = (spread(a[k], n) for k in ("pool_size", "strides", "dilation"))
+        window, strides, dilation = (ntuple(a[k], n) for k in ("pool_size", "strides", "dilation"))
         padding = pads(a["padding"], n)
         return [
             Slide(k, s, r, lo, hi, a["ceil_mode"])

@@ -12,7 +12,7 @@ from relay.op.base import FLOATING, operator, sample
 from relay.op.composite import Composite
 from relay.op.numeric import apply
 from relay.op.relation import Typing
-from relay.op.term import Term, counted, counted_along, size_of, term
+from relay.op.term import Term, counted_along, iota, size_of, term
 from relay.op.vision.nms import column, front_first, kept_of, picked
 
 
@@ -245,7 +245,7 @@ class Proposal(Composite):
         limit = term(self.rpn_post_nms_top_n, "int64")
         kept = kept_of(whole, groups, groups.equals(0), term(self.threshold, dtype), limit, False)
         total = kept.cast("int64").of("sum", axis=(1,), keepdims=True).of("maximum", 1)
-        turns = counted(self.rpn_post_nms_top_n).of("floor_mod", total)
+        turns = iota(self.rpn_post_nms_top_n).of("floor_mod", total)
         found = picked(best, picked(front_first(kept), turns))  # (n, kept, 4)
         image = turns.of("ones_like").of("cumsum", axis=0, exclusive=True).cast(dtype)
         return apply(

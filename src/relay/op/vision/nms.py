@@ -11,7 +11,7 @@ from relay.op.base import FLOATING, INTEGRAL, operator, sample
 from relay.op.composite import Composite
 from relay.op.numeric import apply
 from relay.op.relation import Typing
-from relay.op.term import Term, counted, counted_along, term
+from relay.op.term import Term, counted_along, iota, term
 from relay.op.vision.suppression import BOXES
 
 SCORES = numpy.array([[[0.9, 0.75, 0.6, 0.95, 0.5, 0.3]]], "float32").repeat(2, 1)
@@ -340,7 +340,7 @@ class RegularNonMaxSuppression(Composite):
         best = s.of("sort", axis=2, is_ascend=False)
         flat = order.of("reshape", newshape=(0, -3))
         rows = picked(x, flat)  # (n, classes * boxes, 4)
-        label = order * 0 + counted(self.num_classes).of("expand_dims", axis=1)
+        label = order * 0 + iota(self.num_classes).of("expand_dims", axis=1)
         level = best.of("reshape", newshape=(0, -3))
         parts = rows.of("reshape", newshape=(0, -4, self.num_classes, -1, 0)).of(
             "reshape", newshape=(-3, 0, 0)

@@ -13,12 +13,12 @@ from relay.op.axes import attribute_fault
 from relay.op.base import FLOATING, Array, Numpy, operator, sample
 from relay.op.composite import Composite
 from relay.op.native import Index, Loops, View
-from relay.op.nn.layout import Spatial, per_axis, permutation, positions, spread
+from relay.op.nn.layout import Spatial, ntuple, per_axis, permutation, positions
 from relay.op.numeric import computing_dtype, dims
 from relay.op.relation import Typing
 from relay.op.reshape import Rearrangement
 from relay.op.scattering import scattered
-from relay.op.term import Term, counted, size_of, term
+from relay.op.term import Term, iota, size_of, term
 
 ROIS = numpy.array(
     [[0.2, 0.43, 1.2, 4.1, 4.7], [1.2, 0.2, 0.3, 3.3, 2.9], [0.2, 2.1, 1.1, 2.7, 4.2]], "float32"
@@ -52,7 +52,7 @@ def put_back(x: Term, layout: str) -> Term:
     return x.of("transpose", axes=["NHWC".index(letter) for letter in layout])
 
 
-def field(rois: Term, k: int) -> Term:
+def region_field(rois: Term, k: int) -> Term:
     """A number of each region."""
     return rois.of("take", term(k, "int64"), axis=1)
 
@@ -93,13 +93,13 @@ class RoiAlign(Composite):
         wide = str(computing_dtype(dtype))
         x, boxes = x.cast(wide), Term(rois, dtype).cast(wide)
         lines = [self.line(boxes, x, own, k) for k in (0, 1)]
-        found = self.pooled(x, own, field(boxes, 0).cast("int64"), lines)
+        found = self.pooled(x, own, region_field(boxes, 0).cast("int64"), lines)
         return put_back(found, self.layout).cast(dtype).expr
 
     def line(self, boxes: Term, x: Term, own: TensorType, k: int) -> tuple[list[tuple[Term, Term]], Term]:
         """Places along the rows (`k` 0) or columns: `(regions, cells, samples)`, and which samples count."""
-        cells = spread(self.pooled_size, 2)[k]
-        start, end = (field(boxes, c) * self.spatial_scale for c in (2 - k, 4 - k))
+        cells = ntuple(self.pooled_size, 2)[k]
+        start, end = (region_field(boxes, c) * self.spatial_scale for c in (2 - k, 4 - k))
         if self.aligned:
             start, end = start - 0.5, end - 0.5
         length = end - start
@@ -108,13 +108,13 @@ class RoiAlign(Composite):
         size = length / float(cells)
         if self.sample_ratio > 0:
             number = size * 0.0 + float(self.sample_ratio)
-            most = counted(self.sample_ratio)
+            most = iota(self.sample_ratio)
         else:
             number = size.of("ceil").of("maximum", 1.0)
-            most = counted(number.cast("int64").of("max"))
+            most = iota(number.cast("int64").of("max"))
         each = most.cast(str(size.dtype))
         first, step, many = (v.of("expand_dims", axis=1, num_newaxis=2) for v in (start, size, number))
-        cell = counted(cells).cast(str(size.dtype)).of("expand_dims", axis=1)
+        cell = iota(cells).cast(str(size.dtype)).of("expand_dims", axis=1)
         at = first + step * (cell + (each + 0.5) / many)
         return edge(at, size_of(x.expr, own, k + 1)), (each < many).where(
             term(1, str(size.dtype)), each * 0.0
@@ -183,7 +183,7 @@ class RoiPool(Composite):
         dtype = str(types[0].dtype)
         x, own = in_channels_last(data, types[0], self.layout)
         boxes = Term(rois, dtype)
-        images = x.of("take", field(boxes, 0).cast("int64"), axis=0)  # (regions, h, w, c)
+        images = x.of("take", region_field(boxes, 0).cast("int64"), axis=0)  # (regions, h, w, c)
         low = term(-numpy.inf, dtype)
         rows, columns = (self.seen(boxes, size_of(x.expr, own, k + 1), k) for k in (0, 1))
         rows = rows.of("expand_dims", axis=3, num_newaxis=2)  # (regions, cells, h, 1, 1)
@@ -196,14 +196,14 @@ class RoiPool(Composite):
 
     def seen(self, boxes: Term, size: "int | Term", k: int) -> Term:
         """Which places along rows (`k` 0) or columns each cell of a region sees: `(regions, cells, size)`."""
-        cells = spread(self.pooled_size, 2)[k]
-        start, end = ((field(boxes, c) * self.spatial_scale + 0.5).of("floor") for c in (2 - k, 4 - k))
+        cells = ntuple(self.pooled_size, 2)[k]
+        start, end = ((region_field(boxes, c) * self.spatial_scale + 0.5).of("floor") for c in (2 - k, 4 - k))
         step = (end - start + 1.0).of("maximum", 1.0) / float(cells)
         first, step = (v.of("expand_dims", axis=1) for v in (start, step))
-        cell = counted(cells).cast(str(step.dtype))
+        cell = iota(cells).cast(str(step.dtype))
         begin = (step * cell).of("floor") + first
         finish = (step * (cell + 1.0)).of("ceil") + first
-        place = counted(size).cast(str(step.dtype))
+        place = iota(size).cast(str(step.dtype))
         begin, finish = (v.of("expand_dims", axis=2) for v in (begin, finish))
         return (place >= begin) & (place < finish)
 

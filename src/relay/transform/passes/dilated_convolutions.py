@@ -8,7 +8,7 @@ from relay.ir.expr import Call, Expr
 from relay.ir.module import IRModule
 from relay.op.layout import BatchToSpaceND, SpaceToBatchND
 from relay.op.nn.conv import Conv1D, Conv2D, Conv3D
-from relay.op.nn.layout import SPATIAL, pads, spread
+from relay.op.nn.layout import SPATIAL, ntuple, pads
 from relay.op.qnn.product import QnnConv2D
 from relay.transform.passes.explicit_padding import is_zero
 from relay.transform.rewriting.example import show as show
@@ -54,13 +54,13 @@ def _joined(e: Call, conv: Any, blocks: Any, x: Expr, rest: Sequence[Expr]) -> E
     if any(of.get(c, plain) != plain for c in layout if c not in axes):
         return None
     several = [of.get(c, plain) for c in axes]
-    if any(s != 1 and b != 1 for s, (b, _, _) in zip(spread(conv.strides, len(axes)), several, strict=True)):
+    if any(s != 1 and b != 1 for s, (b, _, _) in zip(ntuple(conv.strides, len(axes)), several, strict=True)):
         return None
     own = pads(conv.padding, len(axes))
     sides = [[b * p[i] + m[i] - c[i] for p, (b, m, c) in zip(own, several, strict=True)] for i in (0, 1)]
     if any(p < 0 for side in sides for p in side):
         return None
-    steps = spread(conv.dilation, len(axes))
+    steps = ntuple(conv.dilation, len(axes))
     dilation = tuple([d * b for d, (b, _, _) in zip(steps, several, strict=True)])
     return call(replace(conv, dilation=dilation, padding=(*sides[0], *sides[1])), (x, *rest), e)
 

@@ -6,7 +6,7 @@ from typing import Any
 from relay.frontend.onnx.export.graph import Graph, Value, refuse
 from relay.frontend.onnx.export.registry import exports
 from relay.ir.dtype import is_float
-from relay.op.nn.layout import SPATIAL, pads, positions, spread
+from relay.op.nn.layout import SPATIAL, ntuple, pads, positions
 
 
 def _channels_first(g: Graph, x: Value | str, layout: str, rank: int) -> str:
@@ -30,8 +30,8 @@ def _pads(padding: Any, rank: int) -> list[int]:
 
 def _sliding(op: Any, rank: int) -> dict[str, Any]:
     return {
-        "strides": list(spread(op.strides, rank)),
-        "dilations": list(spread(op.dilation, rank)),
+        "strides": list(ntuple(op.strides, rank)),
+        "dilations": list(ntuple(op.dilation, rank)),
         "pads": _pads(op.padding, rank),
     }
 
@@ -57,7 +57,7 @@ def _conv_transpose(rank: int, kernel_layout: str) -> Callable[..., str]:
         _check_data(op, x)
         kernel = g.transposed(weight, positions(op.kernel_layout, kernel_layout))
         data = _channels_first(g, x, op.data_layout, rank)
-        extra = list(spread(op.output_padding, rank))
+        extra = list(ntuple(op.output_padding, rank))
         found = g.add(
             "ConvTranspose", data, kernel, group=op.groups, output_padding=extra, **_sliding(op, rank)
         )
@@ -74,7 +74,7 @@ def _pool(rank: int, kind: str) -> Callable[..., str]:
             {"count_include_pad": int(op.count_include_pad)} if kind == "AveragePool" else {}
         )
         data = _channels_first(g, x, op.layout, rank)
-        kernel = list(spread(op.pool_size, rank))
+        kernel = list(ntuple(op.pool_size, rank))
         found = g.add(
             kind, data, kernel_shape=kernel, ceil_mode=int(op.ceil_mode), **_sliding(op, rank), **how
         )
@@ -87,7 +87,7 @@ def _adaptive(rank: int, kind: str) -> Callable[..., str]:
     def write(g: Graph, op: Any, x: Value) -> str:
         space = [x.size(i) for i in positions(op.layout, SPATIAL[rank])]
         given: Any = (None,) if op.output_size is None else op.output_size
-        several: tuple[Any, ...] = spread(given, rank)
+        several: tuple[Any, ...] = ntuple(given, rank)
         wanted = [d if n is None else n for d, n in zip(space, several, strict=True)]
         if any(n == 0 or d % n for d, n in zip(space, wanted, strict=True)):
             refuse("parts of different sizes")
