@@ -38,7 +38,7 @@ SAFE = {
         "registry": REGISTERED,
         "builders": REGISTERED,
         "alias_of": REGISTERED,
-        "_instances": "a cache of operators, which compare by value",
+        "_default_instances": "a cache of operators, which compare by value",
         "relations": REGISTERED,
     },
     "text": {"_standard": "a cache; `setdefault` by a string is atomic, so all get one module"},

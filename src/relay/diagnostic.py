@@ -14,7 +14,7 @@ from typing import Literal, NoReturn
 
 from relay.hints import HINTS
 
-Severity = Literal["error", "warning"]
+Severity = Literal["error", "warning", "note"]
 
 
 class Source:

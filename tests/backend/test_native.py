@@ -11,7 +11,6 @@ import relay
 from generators.programs import random_program
 from relay.backend.native.host.native_program import NativeProgram
 from relay.interpreter.value import ConstructorValue, RefValue
-from relay.op.base import NativeRule, registry
 
 PRELUDE = 'import "std/prelude"\n'
 COUNT = 10
@@ -309,14 +308,6 @@ def test_failures_are_diagnostics(body: str, code: str) -> None:
         with pytest.raises(relay.RelayError) as wanted:
             relay.parse(PRELUDE + text).evaluate("main", np.int32(3))
         assert found.value.codes == wanted.value.codes == (code,)
-
-
-def test_an_operator_without_native_code_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(registry["sort"], "native_rule", NativeRule.REFERENCE)
-    with pytest.raises(relay.RelayError) as found:
-        native("def @main(%x: Tensor[(3,), float32]) { sort(%x) }")
-    assert found.value.codes == ("no-native-code",)
-    assert "`sort`" in str(found.value)
 
 
 def test_constants_that_are_made_of_one_another() -> None:

@@ -1,5 +1,6 @@
 """`relay explain CODE`: the page of an error."""
 
+import re
 import sys
 from importlib.resources import files
 
@@ -30,7 +31,7 @@ def explain(code: str | None) -> None:
         width = max(map(len, known), default=0)
         click.echo(fitted([f"{name:{width}}  {page_summary(page)}" for name, page in known.items()]))
         return
-    code = code.strip().removeprefix("error[").removeprefix("warning[").removesuffix("]")
+    code = re.sub(r"\A(error|warning|note)\[(.*)\]\Z", r"\2", code.strip())
     if code not in known:
         fail(
             "unknown-code",

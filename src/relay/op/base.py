@@ -155,6 +155,8 @@ class Operator:
             cls.native_rule = NativeRule.REDUCTION
         elif hasattr(cls, "native" if cls.is_pointwise else "element"):
             cls.native_rule = NativeRule.ELEMENT
+        elif hasattr(cls, "decompose"):
+            cls.native_rule = NativeRule.DECOMPOSITION
         else:
             cls.native_rule = NativeRule.REFERENCE
 
@@ -404,7 +406,8 @@ def get(name: str) -> Op:
     return Op.get(found)
 
 
-_instances: dict[tuple[str, Any], Operator] = {}
+_default_instances: dict[type[Operator], Operator] = {}
+"""The instance of a class with its default attributes."""
 
 
 def instance(name: str, attrs: Mapping[str, Any]) -> Operator:
@@ -412,9 +415,9 @@ def instance(name: str, attrs: Mapping[str, Any]) -> Operator:
 
     Raises `unknown-operator`, `unknown-attribute`, `missing-attribute`, `attribute-type`.
     """
-    if not attrs and (name, None) in _instances:
-        return _instances[name, None]
     cls = registry.get(alias_of.get(name, name)) or registry[get(name).name]
+    if not attrs and cls in _default_instances:
+        return _default_instances[cls]
     known = attribute_types(cls)
     values: dict[str, Any] = {}
     for key, value in attrs.items():
@@ -435,7 +438,7 @@ def instance(name: str, attrs: Mapping[str, Any]) -> Operator:
             )
     made = cls(**values)
     if not attrs:
-        _instances[name, None] = made
+        _default_instances[cls] = made
     return made
 
 

@@ -66,5 +66,7 @@ class NativeRule(Enum):
     """`start`, `combine` and `finish`."""
     WHOLE = "compute"
     """`compute(b, out, *views)`."""
+    DECOMPOSITION = "decompose"
+    """The composite is expanded."""
     REFERENCE = "reference"
-    """None: a composite is expanded, and of another operator the reference is called in Python."""
+    """None: compiled programs call the reference in Python."""

@@ -11,6 +11,7 @@ from typing import Any
 from relay.ir.expr import Call, Constant, Expr, Function, Let, Op, Tuple, TupleGetItem, Var
 from relay.ir.scope import Scope, places
 from relay.ir.type import TupleType, Type
+from relay.op.kind import NativeRule
 from relay.transform.rewriting.purity import Purity
 from relay.typecheck.types import Types
 
@@ -34,8 +35,10 @@ PRODUCERS = frozenset({Call, Tuple, TupleGetItem})
 
 @cache
 def operator_kind(op: Any) -> Kind | None:
-    """The kind of calls of an operator, given its class; None if it has an effect, and stays alone."""
-    return None if op.impure else Kind[op.fusion.name]
+    """The kind of calls of an operator, given its class; None if it stays alone: it has an effect, or machine
+    code calls its reference.
+    """
+    return None if op.impure or op.native_rule is NativeRule.REFERENCE else Kind[op.fusion.name]
 
 
 def kind_of(e: Expr, types: Types) -> Kind | None:

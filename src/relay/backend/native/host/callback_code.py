@@ -1,13 +1,10 @@
-"""The code of closures that call functions of Python: it puts itself and the arguments in a row, goes to
-Python on the stack of the caller, and finds the result in the same row.
-"""
+"""The code of closures that call functions of Python: it gives itself and the arguments to Python."""
 
 from relay.backend.native.host.callbacks import CLOSURE, TABLE
-from relay.backend.native.llvm.builder import CONTEXT, POINTER, Code, Value, integer
-from relay.backend.native.memory.layout import CALLBACK_OFFSET, RAISED
-from relay.backend.native.memory.objects import read_leaf, release
-from relay.backend.native.memory.representation import memory
+from relay.backend.native.llvm.builder import POINTER, Code, Value
+from relay.backend.native.memory.objects import release
 from relay.backend.native.program.program import Program, give, result_type
+from relay.backend.native.program.python_calls import python_call
 from relay.ir.type import FuncType
 
 
@@ -23,18 +20,8 @@ def callback(program: Program, number: int, t: FuncType) -> str:
     me = Value(POINTER, "%me")
     result = program.leaves(t.ret_type)
     code = Code(f"callback.{number}", result_type(result), [me, *params])
-    row = code.set(POINTER, f"alloca [{max(1 + len(params), len(result))} x i64]")
-    for i, v in enumerate([me, *params]):
-        code.store(code.cast("zext", v, memory(v.type)), code.at(row, 8 * i))
-    code.store(row, code.at(CONTEXT, CALLBACK_OFFSET))
     target = code.load(POINTER, code.at(me, CLOSURE.offsets[1]))
-    why = code.set("i64", f"call i64 @relay_outside({CONTEXT}, {target})")
-    code.branch(code.compare("icmp eq", why, integer(0)), "on", "raised", likely=True)
-    code.block("raised")
-    code.do(f"call void @relay.fail({CONTEXT}, i64 {RAISED})")
-    code.do("unreachable")
-    code.block("on")
-    found = [read_leaf(code, code.at(row, 8 * i), x) for i, x in enumerate(result)]
+    found = python_call(code, [me, *params], target, result)
     release(code, [me, *params])
     give(program, code, result, found)
     return code.text()

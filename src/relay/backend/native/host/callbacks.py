@@ -1,4 +1,4 @@
-"""Functions of Python as closures of compiled code.
+"""Functions of Python as closures of compiled code, and operators that Python computes.
 
 Such a closure holds the address of a function for its type, which leads to Python, and a number by which
 Python knows what to call.
@@ -6,17 +6,25 @@ Python knows what to call.
 
 import ctypes
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import count
 from typing import Any
+
+import numpy as np
 
 from relay.backend.native.host.context import Context, get, put
 from relay.backend.native.host.signature import Signature
 from relay.backend.native.host.values import Conversion
 from relay.backend.native.memory.layout import CALLBACK_OFFSET, SAVED_STACK_POINTER_OFFSET
 from relay.backend.native.memory.objects import header, layout
-from relay.interpreter.conversion import result_of
-from relay.ir.type import FuncType
+from relay.backend.native.program.python_calls import TABLE as REFERENCES
+from relay.diagnostic import RelayError, fail
+from relay.interpreter.conversion import convert, result_of
+from relay.interpreter.operators import CheckedOperator
+from relay.interpreter.tensor_conversion import MisfitError
+from relay.ir.expr import Function
+from relay.ir.type import FuncType, Type
 
 CLOSURE = layout(["i64", "i64", "i64"])
 """The address of the code, that of the function that leads to Python, and the number."""
@@ -26,13 +34,21 @@ TABLE = "relay.callbacks"
 class Callbacks:
     """What compiled code may call of Python."""
 
-    def __init__(self, signature: Signature, table: int, contexts: Mapping[int, Context]) -> None:
-        """`table` is where the code of closures is."""
+    def __init__(
+        self, signature: Signature, address: Callable[[str], int], contexts: Mapping[int, Context]
+    ) -> None:
+        """`address` says where the tables of the program are: the code of closures, and what operators call
+        that Python computes.
+        """
         self.signature = signature
-        self.table = table
+        self.table = address(TABLE)
         self.contexts = contexts
         kind = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)
-        self.ways = {t: kind(partial(self.called, t)) for t in signature.parts.callbacks}
+        parts = signature.parts
+        self.ways = {t: kind(partial(self.called, partial(self.function, t))) for t in parts.callbacks}
+        self.references = [kind(partial(self.called, self.reference(fn))) for fn in parts.references]
+        for i, way in enumerate(self.references):
+            put(address(REFERENCES) + 8 * i, "ptr", ctypes.cast(way, ctypes.c_void_p).value)
         self.functions: dict[int, Callable[..., Any]] = {}
         self.numbers = count(1)
         self.made: dict[Conversion, list[int]] = {}
@@ -58,14 +74,14 @@ class Callbacks:
         for number in self.made.pop(conversion, ()):
             del self.functions[number]
 
-    def called(self, t: FuncType, context: int) -> int:
-        """Compiled code calls a function of Python: 0 if there is a result, 1 if it has raised."""
+    def called(self, compute: Callable[[Conversion, int], None], context: int) -> int:
+        """Compiled code calls a function of Python, which puts its result into the row of the arguments: 0 if
+        there is one, 1 if it has raised.
+        """
         # Memory that is asked for here has a way back of its own.
         back = get(context + SAVED_STACK_POINTER_OFFSET, "ptr")
         try:
-            row = get(context + CALLBACK_OFFSET, "ptr")
-            number = get(get(row, "ptr") + CLOSURE.offsets[2], "i64")
-            self.result(self.contexts[context].conversion, self.functions[number], t, row)
+            compute(self.contexts[context].conversion, get(context + CALLBACK_OFFSET, "ptr"))
         except BaseException as error:
             self.raised[context] = error
             return 1
@@ -73,21 +89,55 @@ class Callbacks:
             put(context + SAVED_STACK_POINTER_OFFSET, "ptr", back)
         return 0
 
-    def result(self, conversion: Conversion, function: Callable[..., Any], t: FuncType, row: int) -> None:
-        """Call a function with what is in a row, and put its result there (`argument-type`)."""
+    def function(self, t: FuncType, conversion: Conversion, row: int) -> None:
+        """Call a function with what is in a row behind its closure (`argument-type`)."""
         known, conversion.cells = conversion.cells, conversion.given_cells()
-        args: list[Any] = []
-        at = row + 8
-        for a in t.arg_types:
-            kinds = self.signature.leaves(a)
-            args.append(conversion.value(self.leaves(at, kinds), a))
-            at += 8 * len(kinds)
-        value = result_of(function(*args), t, self.signature.definitions)
-        kinds = self.signature.leaves(t.ret_type)
-        for i, (v, kind) in enumerate(zip(conversion.leaves(value, t.ret_type), kinds, strict=True)):
-            put(row + 8 * i, kind, v)
+        function = self.functions[get(get(row, "ptr") + CLOSURE.offsets[2], "i64")]
+        args = self.arguments(conversion, row + 8, t.arg_types)
+        self.give(conversion, row, result_of(function(*args), t, self.signature.definitions), t.ret_type)
         conversion.cells = known
 
-    def leaves(self, at: int, kinds: Sequence[str]) -> list[Any]:
-        """What is in a row."""
-        return [get(at + 8 * i, kind) for i, kind in enumerate(kinds)]
+    def reference(self, fn: Function) -> Callable[[Conversion, int], None]:
+        """What computes an operator on what is in a row: its type relation is checked on types that are open,
+        and that the result is of its type (`shape-check`, `argument-type`).
+        """
+        call: Any = fn.body
+        name, types = call.op.name, [p.type_annotation for p in call.args]
+        result = fn.ret_type
+        assert result is not None, "calls of operators have types"
+        compute = call.attrs.compile_reference(types)
+        if not all(t.is_closed for t in types):
+            compute = CheckedOperator(call.attrs, compute)
+
+        def run(conversion: Conversion, row: int) -> None:
+            args = self.arguments(conversion, row, types)
+            env: dict[Any, Any] = {}
+            try:
+                for x, t in zip(args, types, strict=True):
+                    convert(x, t, env, {})
+                with np.errstate(all="ignore"):
+                    value = convert(compute(*args), result, env, {})
+            except MisfitError as misfit:
+                message = f"the reference of `{name}` does not give what its type says: {misfit.message}"
+                fail("argument-type", message, fn.span, label=f"found {misfit.found}", hint=misfit.hint)
+            except RelayError as error:
+                raise RelayError([replace(d, span=d.span or fn.span) for d in error.diagnostics]) from None
+            self.give(conversion, row, value, result)
+
+        return run
+
+    def arguments(self, conversion: Conversion, at: int, types: Sequence[Type]) -> list[Any]:
+        """Values of these types that are in a row."""
+        found: list[Any] = []
+        for t in types:
+            kinds = self.signature.leaves(t)
+            leaves = [get(at + 8 * i, kind) for i, kind in enumerate(kinds)]
+            found.append(conversion.value(leaves, t))
+            at += 8 * len(kinds)
+        return found
+
+    def give(self, conversion: Conversion, row: int, value: Any, t: Type) -> None:
+        """Put a result into a row."""
+        kinds = self.signature.leaves(t)
+        for i, (v, kind) in enumerate(zip(conversion.leaves(value, t), kinds, strict=True)):
+            put(row + 8 * i, kind, v)

@@ -25,6 +25,7 @@ from relay.backend.native.program.group_code import define_group
 from relay.backend.native.program.groups import is_fused
 from relay.backend.native.program.instrumentation import Instrumentation
 from relay.backend.native.program.program import Program, received, result_type
+from relay.backend.native.program.python_calls import TABLE as REFERENCES
 from relay.backend.native.runtime.parallel_map import parallel_map
 from relay.backend.native.runtime.source import inlined
 from relay.diagnostic import fail
@@ -89,7 +90,7 @@ class Compiler:
         start = self.start(f"@{self.program.symbol(v)}", params, fn.ret_type)
         direct = ""
         can = all(map(is_direct, [*params, fn.ret_type])) and all(map(is_readable, params))
-        can = can and not fn.constraints
+        can = can and not fn.constraints and not self.program.references
         if is_supported() and not self.functions and not self.program.keeps and can:
             direct = f"call.{start}"
             number = self.program.layouts.number(TENSOR)
@@ -152,7 +153,9 @@ class Compiler:
         """All of it, as LLVM IR."""
         p = self.program
         constants = f"@relay.constants = global [{max(1, len(p.table))} x ptr] zeroinitializer"
-        data = [constants, table(len(self.callbacks)), p.layouts.text(), self.objects.text()]
+        references = f"@{REFERENCES} = global [{max(1, len(p.references))} x ptr] zeroinitializer"
+        callbacks = table(len(self.callbacks))
+        data = [constants, references, callbacks, p.layouts.text(), self.objects.text()]
         first = "\n".join([DECLARATIONS, *data, *p.singletons.values(), *self.pieces])
         return split_modules(inlined(), p.declared, first, p.pieces, p.plain)
 
@@ -172,6 +175,7 @@ class Compiler:
             layouts,
             p.keeps,
             self.callbacks,
+            p.references,
         )
         used = {c.belong_to for c, _ in p.cells}
         return Signature({v: d for v, d in p.definitions.items() if v in used}, parts)

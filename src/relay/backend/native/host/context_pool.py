@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from typing import Any
 
-from relay.backend.native.host.callbacks import TABLE, Callbacks
+from relay.backend.native.host.callbacks import Callbacks
 from relay.backend.native.host.context import Context
 from relay.backend.native.host.signature import Signature
 from relay.backend.native.host.values import Conversion
@@ -34,7 +34,7 @@ class Contexts:
         self.signature = signature
         self.function = function
         self.known: dict[int, Context] = {}
-        self.callbacks = Callbacks(signature, code.global_address(TABLE), self.known)
+        self.callbacks = Callbacks(signature, code.global_address, self.known)
         self.runtime = runtime_library()
         self.layouts = code.global_address("relay.layouts")
         self.home = code.global_address("relay.contexts")

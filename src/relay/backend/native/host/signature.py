@@ -51,6 +51,8 @@ class Parts(NamedTuple):
     """Whether there are values that stay from one call to the next."""
     callbacks: list[FuncType]
     """The types of functions that come in from Python."""
+    references: list[Function]
+    """Calls of operators that Python computes, each as a function of the operands."""
 
 
 class Signature(DataTypes):
@@ -74,7 +76,7 @@ class Signature(DataTypes):
         ]
         places = [Var("site", span=s.span) for s in p.sites]
         return {
-            "graph": encode_node(Tuple((*headers, *kinds, *places), span=None)),
+            "graph": encode_node(Tuple((*headers, *kinds, *p.references, *places), span=None)),
             "types": [encode_node(d) for d in self.definitions.values()],
             "entries": [[name, e.start, e.direct] for name, e in p.entries.items()],
             "functions": list(p.functions.values()),
@@ -86,6 +88,7 @@ class Signature(DataTypes):
             "layouts": [[size, list(pointers)] for size, pointers in p.layouts],
             "keeps": p.keeps,
             "callbacks": len(p.callbacks),
+            "references": len(p.references),
         }
 
 
@@ -97,6 +100,7 @@ def signature_from_json(said: Mapping[str, Any]) -> Signature:
     }
     functions = {fields.pop(0).params[0].type_annotation: start for start in said["functions"]}
     callbacks = [fields.pop(0).params[0].type_annotation for _ in range(said["callbacks"])]
+    references = [fields.pop(0) for _ in range(said["references"])]
     sites = [
         Site(code, message, at.span, hint)
         for at, (code, message, hint) in zip(fields, said["sites"], strict=True)
@@ -114,6 +118,7 @@ def signature_from_json(said: Mapping[str, Any]) -> Signature:
         layouts,
         said["keeps"],
         callbacks,
+        references,
     )
     return Signature(definitions, parts)
 

@@ -252,12 +252,9 @@ class Builder(IndexArithmetic):
         return found
 
     def missing(self, name: str) -> NoReturn:
-        """Refuse an operator without native code (`no-native-code`)."""
-        hint = (
-            "give the operator a rule `native`, or interpret the program: `relay run --backend interpreter`,"
-        )
-        hint += ' `relay.create_executor("debug")`'
-        fail("no-native-code", f"`{name}` has no native code", self.at.span, hint=hint)
+        """Refuse an operator that does not say what sizes its result has (`no-native-code`)."""
+        message = f"`{name}` does not say the sizes of its result in machine code"
+        fail("no-native-code", message, self.at.span, hint="give the operator a rule `extent`")
 
     # --- indices ---
 

@@ -34,6 +34,7 @@ from relay.backend.native.program.program import (
     received,
     result_type,
 )
+from relay.backend.native.program.python_calls import reference_called
 from relay.backend.native.program.splitting import PIECE
 from relay.ir.expr import (
     Call,
@@ -55,6 +56,7 @@ from relay.ir.expr import (
 from relay.ir.pattern import pattern_vars
 from relay.ir.type import FuncType, TupleType, TypeCall
 from relay.ir.walk import post_order, run
+from relay.op.kind import NativeRule
 from relay.transform.rewriting.chains import Task
 
 LEAN = 200
@@ -194,6 +196,9 @@ class Definition(Atoms):
 
     def operator(self, e: Call) -> Sequence[Value]:
         """An operator."""
+        if e.attrs.native_rule is NativeRule.REFERENCE:
+            given = [v for a in e.args for v in self.atom(a)]
+            return reference_called(self.program, self.code, e, given)
         return emit_call(self.program, self.code, e, self.atom)
 
     def contents(self, ref: Expr) -> list[Value]:

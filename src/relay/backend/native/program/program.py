@@ -13,7 +13,7 @@ from relay.backend.native.memory.strings import load_string
 from relay.backend.native.program.code_dedup import Row, Shared
 from relay.backend.native.program.instrumentation import Instrumentation
 from relay.backend.native.program.nests import Nest
-from relay.ir.expr import Constant, Expr, GlobalVar
+from relay.ir.expr import Constant, Expr, Function, GlobalVar
 from relay.ir.module import IRModule
 from relay.ir.type import FuncType, Type
 from relay.typecheck.query import Types
@@ -78,6 +78,8 @@ class Program(DataTypes):
         self.shared: set[str] = set()
         self.watch: Instrumentation | None = None
         """Notes when groups of operators begin and end, if the program is profiled."""
+        self.references: list[Function] = []
+        """Calls of operators without native code, which Python computes by their references."""
         self.results = 0
         """The most leaves that a result has that come back through the context."""
         self.keeps = False
