@@ -39,12 +39,6 @@ SIZE_WORDS_LEFT = {
 
 REPEATED_FUNCTIONS_LEFT = {
     "backend": words("blocks erf exp operands parts tanh"),
-    "frontend": words("gelu softmax"),
-    "transform": words("""
-        _collapsed _dropout _fits _joined _padded _quantised _transposed around bound call combined
-        is_closed is_data is_small kind_of known module_pass parts shape_of sinking table to_cps un_cps
-        values_of
-    """),
 }
 """Function names that have more than one meaning in a package, by folder.  The list only shrinks."""
 

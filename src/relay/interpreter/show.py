@@ -20,7 +20,7 @@ class Shown:
     @property
     def shown(self) -> tuple[str, tuple[Any, ...], str]:
         """The text before the values inside, these values, and the text behind them."""
-        raise NotImplementedError
+        raise AssertionError(f"{type(self).__name__} does not say how it is shown")
 
     def __repr__(self) -> str:
         return show(self)

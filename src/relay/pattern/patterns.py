@@ -5,6 +5,7 @@
 >>> act.match(expr)
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
@@ -16,7 +17,7 @@ from relay.pattern.matcher import Matcher, Task, has_attributes, match
 from relay.pattern.partition import partition
 
 
-class DFPattern:
+class DFPattern(ABC):
     """The base of patterns.  Used twice in a pattern, an object matches the same node both times."""
 
     is_wildcard: ClassVar[bool] = False
@@ -101,9 +102,9 @@ class DFPattern:
         """What a wildcard is redirected to."""
         return None
 
+    @abstractmethod
     def attempt(self, matcher: Matcher, e: Expr) -> Task | bool:
         """Whether the node `e` itself has this form."""
-        raise NotImplementedError
 
 
 class ExprPattern(DFPattern):
@@ -281,9 +282,9 @@ class Restricted(DFPattern):
     def children(self) -> tuple[DFPattern, ...]:
         return (self.pattern,)
 
+    @abstractmethod
     def accepts(self, e: Expr) -> bool:
         """Whether a node meets the condition."""
-        raise NotImplementedError
 
     def attempt(self, matcher: Matcher, e: Expr) -> Task | bool:
         return self.accepts(e) and matcher.visit(self.pattern, e)

@@ -11,13 +11,19 @@ _NAMES = {
     "relay.transform.rewriting.instruments": "PassTimingInstrument PrintAfter PrintIR Verify pass_instrument",
     "relay.transform.rewriting.pipeline": "Pass RulePass Sequential parse_pipeline",
     "relay.autodiff.gradient": "gradient",
-    "relay.transform.rewriting.user_passes": "FunctionPass ModulePass function_pass module_pass",
+    "relay.transform.rewriting.user_passes": "FunctionPass ModulePass function_pass"
+    " module_pass=user_module_pass",
     "relay.transform.expression_passes": "Defunctionalization FoldConstantExpr InferTypeLocal"
-    " ToANormalFormExpr to_cps un_cps",
+    " ToANormalFormExpr to_cps=convert_to_cps un_cps=convert_from_cps",
     "relay.transform.passes.recasting": "recast",
     "relay.transform.rewriting.example": "show",
 }
-_HOME = {name: home for home, names in _NAMES.items() for name in names.split()}
+"""Public names by the module that defines them; `module_pass=user_module_pass` gives one another name."""
+_HOME = {
+    public: (home, name or public)
+    for home, names in _NAMES.items()
+    for public, _, name in [entry.partition("=") for entry in names.split()]
+}
 
 __all__ = [*_HOME]  # pyright: ignore[reportUnsupportedDunderAll]
 
@@ -26,7 +32,8 @@ def __getattr__(name: str) -> Any:
     """A public name, a pass function (`fuse_ops`), or what makes a pass object (`FuseOps`), on first use."""
     if name.startswith("__"):
         raise AttributeError(name)
-    found = getattr(import_module(_HOME[name]), name) if name in _HOME else _pass(name)
+    home, inner = _HOME.get(name, ("", ""))
+    found = getattr(import_module(home), inner) if home else _pass(name)
     globals()[name] = found
     return found
 

@@ -23,12 +23,8 @@ from relay.typecheck.query import type_of
 from relay.typecheck.schemes import declared_type
 from relay.typecheck.types import Types
 
-__all__ = [
-    "Defunctionalization", "FoldConstantExpr", "InferTypeLocal", "ToANormalFormExpr", "to_cps", "un_cps",
-]  # fmt: skip
 
-
-def to_cps(func: Any, mod: IRModule | None = None) -> Any:
+def convert_to_cps(func: Any, mod: IRModule | None = None) -> Any:
     """A function in continuation-passing style; `mod` gets the definitions that it needs, as `@name_cps`.
 
     A module instead of the function: the pass.
@@ -52,7 +48,7 @@ def to_cps(func: Any, mod: IRModule | None = None) -> Any:
     return made.functions[names[entry]]
 
 
-def un_cps(func: Any) -> Any:
+def convert_from_cps(func: Any) -> Any:
     """A function without a continuation that calls one in continuation-passing style.
 
     For a module, the pass.  Raises `not-cps`.

@@ -53,7 +53,7 @@ def of_numbers(change: Callable[[Node, Value], Value]) -> Callable[..., Value]:
     return convert
 
 
-def softmax(node: Node, x: Value) -> Value:
+def softmax_of_opset(node: Node, x: Value) -> Value:
     """Along an axis; before version 13 over all axes from it on."""
     axis = axis_in(node.int("axis", -1), x.rank)
     if node.int("opset") >= 13:
@@ -84,7 +84,7 @@ def mean_over_axes(node: Node, x: Value) -> Value:
 QUANTISED: dict[str, Callable[[Node, Value], Value]] = {
     "QLinearSigmoid": lambda node, x: call("sigmoid", x),
     "QLinearLeakyRelu": lambda node, x: call("nn.leaky_relu", x, alpha=node.float("alpha", 0.01)),
-    "QLinearSoftmax": softmax,
+    "QLinearSoftmax": softmax_of_opset,
     "QLinearReduceMean": mean_over_axes,
     "QLinearAveragePool": channels_first(pooling.average_pool),
     "QLinearGlobalAveragePool": channels_first(pooling.global_average_pool),
@@ -130,20 +130,20 @@ def matmul_integer_to_float(
 
 
 @converts("Gelu", "BiasGelu", domain=CONTRIBUTED)
-def gelu(node: Node, x: Value, bias: Value | None = None) -> Value:
+def bias_gelu(node: Node, x: Value, bias: Value | None = None) -> Value:
     """`x` times the part of a normal distribution that lies below it."""
     return call("nn.gelu", x if bias is None else x + bias)
 
 
 @converts("FastGelu", domain=CONTRIBUTED)
 def fast_gelu(node: Node, x: Value, bias: Value | None = None) -> Value:
-    """Almost the same, by a hyperbolic tangent."""
+    """`Gelu` approximated by the hyperbolic tangent."""
     return call("nn.gelu", x if bias is None else x + bias, approximate="tanh")
 
 
 @converts("QuickGelu", domain=CONTRIBUTED)
 def quick_gelu(node: Node, x: Value) -> Value:
-    """Almost the same, by a logistic function."""
+    """`Gelu` approximated by the logistic function."""
     return call("nn.silu", x, alpha=node.float("alpha", 1.702))
 
 

@@ -39,11 +39,11 @@ class LinearUnit(Elementwise):
 
     def value(self, np: Numpy, x: Array) -> Array:
         """The activation of an array."""
-        raise NotImplementedError
+        raise AssertionError(f"{self.name} does not say how an array is computed")
 
     def scalar(self, b: Scalars, x: Any) -> Any:
         """The activation of a number in machine code."""
-        raise NotImplementedError
+        raise AssertionError(f"{self.name} does not say how a number is computed")
 
 
 def _sigmoid(np: Numpy, x: Array) -> Array:
@@ -187,7 +187,7 @@ class ExponentialUnit(LinearUnit):
 
     def factors(self) -> tuple[float, float, float]:
         """`slope`, `depth` and `rate`."""
-        raise NotImplementedError
+        raise AssertionError(f"{self.name} does not say its factors")
 
     def value(self, np: Numpy, x: Array) -> Array:
         slope, depth, rate = (x.dtype.type(v) for v in self.factors())

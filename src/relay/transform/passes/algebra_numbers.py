@@ -35,7 +35,7 @@ def dtype_of(w: Rewriter, e: Expr) -> str:
     return t.dtype if isinstance(t, TensorType) and isinstance(t.dtype, str) else ""
 
 
-def kind_of(e: Call) -> type[Operator]:
+def operator_class(e: Call) -> type[Operator]:
     """The class of the operator that is called."""
     op: Operator = e.attrs
     return type(op)
@@ -118,14 +118,14 @@ def _deciding_truth(w: Rewriter, e: Call) -> Expr | None:
 
 @NUMBERS.rule("f(f(x)) => x for negative, logical_not, bitwise_not", Negative, LogicalNot, BitwiseNot)
 def _twice_undone(w: Rewriter, e: Call) -> Expr | None:
-    inner = w.parts(e.args[0], kind_of(e))
+    inner = w.parts(e.args[0], operator_class(e))
     return inner[1][0] if inner else None
 
 
 @NUMBERS.rule("f(f(x)) => f(x) for abs, sign, floor, ceil, round, trunc, nn.relu",
               Abs, Sign, Floor, Ceil, Round, Trunc, Relu)  # fmt: skip
 def _twice_is_once(w: Rewriter, e: Call) -> Expr | None:
-    return e.args[0] if w.parts(e.args[0], kind_of(e)) else None
+    return e.args[0] if w.parts(e.args[0], operator_class(e)) else None
 
 
 @NUMBERS.rule("abs(-x) => abs(x)", Abs)
@@ -197,7 +197,7 @@ def twice_constant(w: Rewriter, e: Call, op: type[Operator]) -> tuple[Expr, Any,
 
 @NUMBERS.rule("(n + a) + b => n + (a + b), and for * (integers, which wrap)", Add, Multiply)
 def _integers_meet(w: Rewriter, e: Call) -> Expr | None:
-    found = twice_constant(w, e, kind_of(e)) if is_integer(dtype_of(w, e)) else None
+    found = twice_constant(w, e, operator_class(e)) if is_integer(dtype_of(w, e)) else None
     if found is None:
         return None
     x, a, b = found

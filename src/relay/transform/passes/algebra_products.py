@@ -12,7 +12,7 @@ from relay.transform.rewriting.rulebook import Rulebook
 PRODUCTS = Rulebook()
 
 
-def shape_of(w: Rewriter, e: Expr) -> tuple[Dim, ...] | None:
+def static_shape(w: Rewriter, e: Expr) -> tuple[Dim, ...] | None:
     """The sizes of a tensor, if all of them are said."""
     t = w.types(e)
     if not isinstance(t, TensorType) or not isinstance(t.shape, tuple) or t.flags & HAS_ANY:
@@ -28,7 +28,7 @@ def _transposed_inside(w: Rewriter, e: Call) -> Expr | None:
     if not outer or not inner:
         return None
     (x,), joined = inner[1], outer[1][0]
-    before, between, after = shape_of(w, x), shape_of(w, joined), shape_of(w, e)
+    before, between, after = static_shape(w, x), static_shape(w, joined), static_shape(w, e)
     if before is None or between is None or after is None or len(before) != len(after):
         return None
     order: tuple[int, ...] = outer[0].order(SIZES, len(between))
@@ -57,7 +57,7 @@ def _scaled_before(w: Rewriter, e: Call) -> Expr | None:
 )
 def _transposed_in_product(w: Rewriter, e: Call) -> Expr | None:
     x, y = e.args
-    inner, shape = w.parts(y, Transpose), shape_of(w, y)
+    inner, shape = w.parts(y, Transpose), static_shape(w, y)
     if not inner or shape is None or len(shape) < 2:
         return None
     *front, row, column = inner[0].order(SIZES, len(shape))

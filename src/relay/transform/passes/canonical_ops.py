@@ -35,7 +35,7 @@ def _reshaping(w: Rewriter, e: Call) -> Expr | None:
 
 
 @CANONICAL.rule("collapse_sum_to(x) => sum(x), reshaped where axes of size 1 stay", CollapseSumTo)
-def _collapsed(w: Rewriter, e: Call) -> Expr | None:
+def _as_sum(w: Rewriter, e: Call) -> Expr | None:
     x, t = w.tensor(e.args[0]), w.tensor(e)
     if x is None or t is None:
         return None

@@ -57,7 +57,7 @@ def without_dead_lets(root: Expr, may_go: MayGo) -> Expr:
         return root
     live = Liveness(root, may_go).live
     new = rebuilt(root, live)
-    pins = sinking(root, new, live) if new[root] is not root else ()
+    pins = sinking_lets(root, new, live) if new[root] is not root else ()
     return rebuilt(root, Liveness(root, may_go, pins).live)[root] if pins else new[root]
 
 
@@ -151,7 +151,7 @@ def rebuilt(root: Expr, live: AbstractSet[Expr]) -> dict[Expr, Expr]:
             stack.append((e, parts))
             stack += [(c, None) for c in reversed(parts) if c not in new]
         else:
-            new[e] = around(e, tuple([new[c] for c in parts]), live)
+            new[e] = without_dead(e, tuple([new[c] for c in parts]), live)
     return new
 
 
@@ -164,7 +164,7 @@ def needed(e: Expr, live: AbstractSet[Expr]) -> tuple[Expr, ...]:
     return e.children
 
 
-def around(e: Expr, parts: tuple[Expr, ...], live: AbstractSet[Expr]) -> Expr:
+def without_dead(e: Expr, parts: tuple[Expr, ...], live: AbstractSet[Expr]) -> Expr:
     """`e` around what is needed of it."""
     if type(e) is Let and e.var not in live:
         return parts[0]
@@ -179,7 +179,7 @@ def around(e: Expr, parts: tuple[Expr, ...], live: AbstractSet[Expr]) -> Expr:
     return Let(names[0], values[0], body, span=e.span) if names else body
 
 
-def sinking(root: Expr, new: dict[Expr, Expr], live: AbstractSet[Expr]) -> list[Let]:
+def sinking_lets(root: Expr, new: dict[Expr, Expr], live: AbstractSet[Expr]) -> list[Let]:
     """The dropped `let`s without which a node that is needed would be evaluated inside of a function."""
     if not any(type(e) is Function and e is not root for e in new):
         return []

@@ -30,7 +30,7 @@ def _dilated(w: Rewriter, e: Call) -> Expr | None:
     if not outer or not inner or not _pads_with_zero(w, outer, inner[0]):
         return None
     conv, (_, *rest) = outer
-    return _joined(e, conv, inner[0], inner[1][0], rest)
+    return _dilated_convolution(e, conv, inner[0], inner[1][0], rest)
 
 
 def _pads_with_zero(w: Rewriter, outer: tuple[Any, tuple[Expr, ...]], blocks: Any) -> bool:
@@ -42,7 +42,7 @@ def _pads_with_zero(w: Rewriter, outer: tuple[Any, tuple[Expr, ...]], blocks: An
     return is_zero(blocks.pad_value)
 
 
-def _joined(e: Call, conv: Any, blocks: Any, x: Expr, rest: Sequence[Expr]) -> Expr | None:
+def _dilated_convolution(e: Call, conv: Any, blocks: Any, x: Expr, rest: Sequence[Expr]) -> Expr | None:
     """One convolution of `x`, whose taps lie as far apart as the elements of a block did."""
     op, layout = e.attrs, conv.data_layout
     axes = SPATIAL[len(layout) - 2]

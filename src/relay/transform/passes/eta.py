@@ -9,6 +9,7 @@ from relay.ir.type import FuncType, Type, TypeCall, TypeVar
 from relay.ir.walk import post_order
 from relay.transform.rewriting.anf_conversion import anf
 from relay.transform.rewriting.definitions import with_definitions
+from relay.transform.rewriting.defusion import values_of
 from relay.transform.rewriting.example import show as show
 from relay.transform.rewriting.expected_types import wanted_types
 from relay.transform.rewriting.forms import ANF
@@ -60,17 +61,12 @@ def expanded(root: Expr, types: Types, applies: Callable[[Expr], bool]) -> Expr:
         children = [new[c] for c in e.children]
         for i, c in enumerate(e.children):
             if i >= first and c in chosen:
-                children[i] = around(c, wanted.get((e, i)), types)
+                children[i] = eta_expansion(c, wanted.get((e, i)), types)
         new[e] = e if tuple(children) == e.children else e.rebuild(tuple(children))
     return new[root]
 
 
-def values_of(e: Expr) -> tuple[Expr, ...]:
-    """The children of a node that are values: all but what a call calls."""
-    return e.children[1:] if type(e) is Call else e.children
-
-
-def around(c: Expr, wanted: Type | None, types: Types) -> Expr:
+def eta_expansion(c: Expr, wanted: Type | None, types: Types) -> Expr:
     """A function literal that calls `c`; `c` itself where its type is not known, or that of no function."""
     t = types(c)
     if not isinstance(t, FuncType):

@@ -30,10 +30,10 @@ def expand_composites(mod: IRModule) -> IRModule:
     }
     """
     with derived_nodes():
-        return apply_rules(mod, table())
+        return apply_rules(mod, composite_rules())
 
 
-def table(family: str = "") -> Table:
+def composite_rules(family: str = "") -> Table:
     """The rule for each composite that is registered, of the family whose names begin so."""
     named = [op for name, op in registry.items() if name.startswith(family)]
     return {op: (_decomposed,) for op in named if issubclass(op, Composite)}

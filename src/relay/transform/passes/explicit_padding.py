@@ -34,7 +34,7 @@ def _convolution(w: Rewriter, e: Call) -> Expr | None:
 
 @PADDING.rule("qnn.conv2d(nn.pad(x), …) => qnn.conv2d(x, …, padding=…) where the border is the zero point",
               QnnConv2D)  # fmt: skip
-def _quantised(w: Rewriter, e: Call) -> Expr | None:
+def _quantised_convolution(w: Rewriter, e: Call) -> Expr | None:
     zero = uniform(w, e.args[2])
     return _taken_over(w, e, e.attrs.data_layout, lambda value: zero is not None and value == zero)
 

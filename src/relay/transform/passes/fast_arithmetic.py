@@ -14,7 +14,7 @@ from relay.op.fast import FastErf, FastExp, FastTanh
 from relay.op.math import Exp, Rsqrt, Sqrt
 from relay.op.nn.activation import Softmax
 from relay.op.trigonometry import Tanh
-from relay.transform.passes.algebra_numbers import dtype_of, kind_of, twice_constant
+from relay.transform.passes.algebra_numbers import dtype_of, operator_class, twice_constant
 from relay.transform.rewriting.example import show as show
 from relay.transform.rewriting.forms import ANF
 from relay.transform.rewriting.registry import module_pass
@@ -39,7 +39,7 @@ def _terms_meet(w: Rewriter, e: Call) -> Expr | None:
 
 
 def _constants_meet(w: Rewriter, e: Call) -> Expr | None:
-    found = twice_constant(w, e, kind_of(e)) if is_float(dtype_of(w, e)) else None
+    found = twice_constant(w, e, operator_class(e)) if is_float(dtype_of(w, e)) else None
     if found is None:
         return None
     x, a, b = found

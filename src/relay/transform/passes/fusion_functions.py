@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from relay.ir.expr import Call, Expr, Function, Let, Op, Var
-from relay.transform.passes.fusion_graph import Dataflow, is_small
+from relay.transform.passes.fusion_graph import Dataflow, is_register_constant
 from relay.transform.passes.fusion_groups import Group
 
 
@@ -20,7 +20,7 @@ def with_functions(flow: Dataflow, groups: Mapping[Expr, Group]) -> Expr:
             nodes = inside.setdefault(group, [])
             nodes.append(e)
             if e is group.root:
-                new[e] = call(nodes, flow, new)
+                new[e] = call_fused(nodes, flow, new)
         elif type(e) is Let and e.var in values and is_inner(values.get(e.value, e.value), groups):
             new[e] = new.get(e.body, e.body)
         else:
@@ -35,7 +35,7 @@ def is_inner(e: Expr, groups: Mapping[Expr, Group]) -> bool:
     return group is not None and group.root is not e
 
 
-def call(nodes: list[Expr], flow: Dataflow, new: dict[Expr, Expr]) -> Expr:
+def call_fused(nodes: list[Expr], flow: Dataflow, new: dict[Expr, Expr]) -> Expr:
     """A call of the function that computes the last of `nodes`, which come before what uses them."""
     root, types, values = nodes[-1], flow.types, flow.values
     outside = operands(nodes, values)
@@ -61,6 +61,6 @@ def operands(nodes: list[Expr], values: Mapping[Expr, Expr]) -> list[Expr]:
             if node not in seen:
                 seen.add(node)
                 pending += reversed(node.children)
-        elif type(e) is not Op and not is_small(e):
+        elif type(e) is not Op and not is_register_constant(e):
             found.setdefault(e)
     return list(found)

@@ -41,7 +41,7 @@ def operator_kind(op: Any) -> Kind | None:
     return None if op.impure or op.native_rule is NativeRule.REFERENCE else Kind[op.fusion.name]
 
 
-def kind_of(e: Expr, types: Types) -> Kind | None:
+def fusion_kind(e: Expr, types: Types) -> Kind | None:
     """The kind of a node; None if it has no part in fusion."""
     if type(e) is Call:
         return operator_kind(e.attrs.__class__) if type(e.op) is Op else None
@@ -55,7 +55,7 @@ def is_tuple_of_tensors(t: Type) -> bool:
     return isinstance(t, TupleType) and bool(t.fields) and t.is_of_tensors
 
 
-def is_small(e: Expr) -> bool:
+def is_register_constant(e: Expr) -> bool:
     """Whether `e` is a constant that a loop holds in a register: of one element at most."""
     return type(e) is Constant and e.value.size <= 1
 
@@ -83,7 +83,7 @@ class Dataflow:
             if type(e) is Let:
                 self.let(e, bool(frozen) and self.where[e] in frozen)
                 continue
-            kind = kind_of(e, types)
+            kind = fusion_kind(e, types)
             if kind is None or (frozen and self.where[e] in frozen):
                 self.uses(e, None)
             else:
@@ -94,7 +94,7 @@ class Dataflow:
         """The scopes inside of functions that are fused already, or compiled by somebody else."""
         found: set[Scope] = set()
         for e, scopes in self.inner.items():
-            if self.where[e] in found or (type(e) is Function and is_closed(e)):
+            if self.where[e] in found or (type(e) is Function and is_opaque_function(e)):
                 found.update(scopes)
         return found
 
@@ -129,12 +129,12 @@ class Dataflow:
 
     def may_wait(self, e: Let) -> bool:
         """Whether nothing notices if the value is computed later, and nothing checks it on the way."""
-        kind = kind_of(e.value, self.types)
+        kind = fusion_kind(e.value, self.types)
         if kind is None or kind is Kind.OPAQUE or not self.purity.is_pure(e.value):
             return False
         return self.types(e.value) == e.var.type_annotation
 
 
-def is_closed(fn: Function) -> bool:
+def is_opaque_function(fn: Function) -> bool:
     """Whether a function is left as it is: a fused one, or one that another compiler takes."""
     return bool(fn.attrs.get("Primitive") or fn.attrs.get("Compiler"))

@@ -53,7 +53,7 @@ def without_lets(
     if not values:
         return root
     order = virtual_order(root, values)
-    for v in sinking(root, order, values):
+    for v in sinking_vars(root, order, values):
         del values[v]
     new: dict[Expr, Expr] = {}
     for e in virtual_order(root, values):
@@ -68,7 +68,7 @@ def may_float(e: Let, types: Types, purity: Purity) -> bool:
     return purity.is_pure(e.value) and types(e.value) == e.var.type_annotation
 
 
-def parts(e: Expr, values: Mapping[Expr, Expr]) -> tuple[Expr, ...]:
+def graph_children(e: Expr, values: Mapping[Expr, Expr]) -> tuple[Expr, ...]:
     """The children of `e` when variables stand for their values."""
     if type(e) is Var:
         return (values[e],) if e in values else ()
@@ -87,11 +87,11 @@ def virtual_order(root: Expr, values: Mapping[Expr, Expr]) -> list[Expr]:
         elif e not in seen:
             seen.add(e)
             stack.append((e, True))
-            stack += [(c, False) for c in reversed(parts(e, values))]
+            stack += [(c, False) for c in reversed(graph_children(e, values))]
     return order
 
 
-def sinking(root: Expr, order: Sequence[Expr], values: Mapping[Expr, Expr]) -> list[Var]:
+def sinking_vars(root: Expr, order: Sequence[Expr], values: Mapping[Expr, Expr]) -> list[Var]:
     """The variables whose values would be evaluated inside of more functions than their `let`."""
     where: dict[Expr, Scope] = {root: Scope(None, None, 0)}
     for e in reversed(order):
@@ -99,7 +99,7 @@ def sinking(root: Expr, order: Sequence[Expr], values: Mapping[Expr, Expr]) -> l
         if type(e) in OPENING:
             uses = [(c, Scope(here, e, i) if opens else here) for i, (c, opens) in enumerate(opened(e))]
         else:
-            uses = [(c, here) for c in parts(e, values)]
+            uses = [(c, here) for c in graph_children(e, values)]
         for c, use in uses:
             known = where.get(c)
             where[c] = use if known is None or known is use else common(known, use)

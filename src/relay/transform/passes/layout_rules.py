@@ -68,7 +68,7 @@ def _pointwise(w: Turning, e: Call) -> Turned | None:
 
 
 @ruled(Dropout)
-def _dropout(w: Turning, e: Call) -> Turned | None:
+def _turn_dropout(w: Turning, e: Call) -> Turned | None:
     order = order_of_data(w, e)
     if order is None:
         return None
@@ -116,7 +116,7 @@ def _reduced(w: Turning, e: Call) -> Turned | None:
 
 
 @ruled(CollapseSumTo)
-def _collapsed(w: Turning, e: Call) -> Turned | None:
+def _collapse_sum(w: Turning, e: Call) -> Turned | None:
     order, t, made = order_of_data(w, e), w.types(e.args[0]), w.types(e)
     if order is None or not (isinstance(t, TensorType) and isinstance(made, TensorType)):
         return None
@@ -161,7 +161,7 @@ def _split(w: Turning, e: Call) -> Turned | None:
 
 
 @ruled(Pad, MirrorPad)
-def _padded(w: Turning, e: Call) -> Turned | None:
+def _turn_pad(w: Turning, e: Call) -> Turned | None:
     order = order_of_data(w, e)
     if order is None:
         return None
@@ -192,7 +192,7 @@ def _sliced_like(w: Turning, e: Call) -> Turned | None:
 
 
 @ruled(Transpose)
-def _transposed(w: Turning, e: Call) -> Turned | None:
+def _turn_transpose(w: Turning, e: Call) -> Turned | None:
     order = order_of_data(w, e)
     if order is None:
         return None

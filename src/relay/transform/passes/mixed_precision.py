@@ -12,7 +12,7 @@ from relay.ir.module import IRModule
 from relay.ir.type import TensorType, TupleType, Type
 from relay.ir.walk import post_order
 from relay.op.base import Operator, Precision
-from relay.transform.passes.expand_composites import table
+from relay.transform.passes.expand_composites import composite_rules
 from relay.transform.passes.precision import Choices
 from relay.transform.rewriting.anf_conversion import anf
 from relay.transform.rewriting.definitions import with_definitions
@@ -59,7 +59,7 @@ def to_mixed_precision(
     """
     del missing_op_mode
     # The products of attention are computed on narrow floats, its softmax on wide ones.
-    mod = apply_rules(mod, table("nn.attention"))
+    mod = apply_rules(mod, composite_rules("nn.attention"))
     choices = Choices.of(mixed_precision_type, accumulation_type, always=always, follow=follow, never=never)
     mentioned = {v for e in mod.functions.values() for v in post_order(e) if isinstance(v, GlobalVar)}
     types = Types(mod)

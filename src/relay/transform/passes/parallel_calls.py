@@ -35,11 +35,11 @@ class Joining(ABC):
 def combine(mod: IRModule, joining: Joining, least: int) -> IRModule:
     """`mod` with each group of at least so many calls joined."""
     types = Types(mod)
-    new = {v: combined(e, joining, least, types, ANF.is_known_of(mod, v)) for v, e in mod.functions.items()}
+    new = {v: join_calls(e, joining, least, types, ANF.is_known_of(mod, v)) for v, e in mod.functions.items()}
     return with_definitions(mod, new)
 
 
-def combined(root: Expr, joining: Joining, least: int, types: Types, is_normal: bool) -> Expr:
+def join_calls(root: Expr, joining: Joining, least: int, types: Types, is_normal: bool) -> Expr:
     """A definition with its groups joined."""
     order = list(post_order(root))
     if sum(isinstance(e, Call) and isinstance(e.target, joining.kind) for e in order) < least:

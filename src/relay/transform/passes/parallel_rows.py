@@ -43,12 +43,12 @@ def combine_rows(mod: IRModule, *, min_num_branches: int = 2, max_rows: int = 8)
     types, purity = Types(mod), Purity(mod)
     new: dict[GlobalVar, Expr] = {}
     for v, e in mod.functions.items():
-        found = combined(e, types, purity, min_num_branches, max_rows)
+        found = join_layers(e, types, purity, min_num_branches, max_rows)
         new[v] = anf(found, types) if found is not e and ANF.is_known_of(mod, v) else found
     return with_definitions(mod, new)
 
 
-def combined(root: Expr, types: Types, purity: Purity, least: int, most: int) -> Expr:
+def join_layers(root: Expr, types: Types, purity: Purity, least: int, most: int) -> Expr:
     """A definition with its groups as one product each."""
     order = list(post_order(root))
     values: dict[Expr, Expr] = {e.var: e.value for e in order if isinstance(e, Let)}
@@ -58,7 +58,7 @@ def combined(root: Expr, types: Types, purity: Purity, least: int, most: int) ->
     order, where = list(post_order(graph)), places(graph).where
     instead: dict[Expr, Expr] = {}
     for group in alike(of_steady(layers_of(order, types, most), order, {}), order, {}, where, least):
-        instead.update(zip(group, parts(group, types), strict=True))
+        instead.update(zip(group, row_parts(group, types), strict=True))
     return substituted(graph, instead) if instead else root
 
 
@@ -128,7 +128,7 @@ def level(order: Sequence[Expr], layers: set[Call], values: Mapping[Expr, Expr])
     return found
 
 
-def parts(several: Sequence[Call], types: Types) -> list[Expr]:
+def row_parts(several: Sequence[Call], types: Types) -> list[Expr]:
     """What layers become: rows of one product."""
     first = several[0]
     sizes = [t.concrete_shape[0] for e in several if isinstance(t := types(e.args[0]), TensorType)]

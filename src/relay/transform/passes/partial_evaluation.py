@@ -43,8 +43,8 @@ from relay.transform.passes.partial_values import (
     Store,
     Value,
     assigned,
+    concrete_value,
     hinted,
-    known,
     known_value,
     matches,
 )
@@ -419,7 +419,7 @@ class _Evaluator:
 
     def operand(self, op: Operator, index: int, a: Value) -> Any:
         """The array, or the tuple of arrays, that an operand is; None if it is not known."""
-        found = known(a)
+        found = concrete_value(a)
         if found is None and op.carried and op.operands[min(index, len(op.operands) - 1)] in op.carried:
             return shape_alone(self.types(a.atom))
         return found

@@ -9,7 +9,7 @@ from relay.analysis.uses import recursive_lets
 from relay.ir.expr import Expr, Function, GlobalVar, Let, LetRec
 from relay.ir.module import IRModule
 from relay.ir.walk import post_order
-from relay.transform.passes.partial_values import Value, is_code, is_data, is_smaller
+from relay.transform.passes.partial_values import Value, has_constants, is_code, is_smaller
 
 MOST_REFUSALS = 3
 """Loops of one function over data in the same parameters that did not end, after which no other is tried."""
@@ -102,7 +102,7 @@ class Policy:
         if running:
             made = self.follow(running[-1], args)
         elif fn in self.recursive:
-            wanted = any(map(is_data, args)) and self.refusals[kind(fn, args)] < MOST_REFUSALS
+            wanted = any(map(has_constants, args)) and self.refusals[kind(fn, args)] < MOST_REFUSALS
             made = Activation(args, self.branches, None) if wanted else None
         else:
             made = Activation(args, self.branches, None) if self.is_wanted(fn, args) else None
@@ -158,4 +158,4 @@ class Policy:
 
 def kind(fn: Function, args: Sequence[Value]) -> tuple[Function, tuple[bool, ...]]:
     """Loops that are alike: a function and the parameters that data is known of."""
-    return fn, tuple(map(is_data, args))
+    return fn, tuple(map(has_constants, args))

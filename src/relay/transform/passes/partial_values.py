@@ -211,7 +211,7 @@ def hinted(clause: Clause, value: Value) -> dict[Var, Value | None]:
 # --- what is known ---
 
 
-def is_data(value: Value) -> bool:
+def has_constants(value: Value) -> bool:
     """Whether a loop over a value may come to its end here: it has constants or instances of data types."""
     pending = [value]
     for _ in range(MOST_LOOKED_AT):
@@ -252,14 +252,14 @@ def is_smaller(new: Value, old: Value) -> bool:
     return False
 
 
-def known(value: Value, depth: int = 0) -> Any:
+def concrete_value(value: Value, depth: int = 0) -> Any:
     """An array or a nest of tuples of arrays; None where something is not known."""
     e = value.atom
     if type(e) is Constant:
         return e.value[()] if e.type is not None and e.type.is_closed else None
     if not isinstance(value.static, tuple) or depth == MAX_TUPLE_DEPTH:
         return None
-    parts = [known(v, depth + 1) for v in value.static]
+    parts = [concrete_value(v, depth + 1) for v in value.static]
     return None if any(p is None for p in parts) else tuple(parts)
 
 

@@ -2,7 +2,7 @@
 
 from relay.diagnostic import derived_nodes
 from relay.ir.module import IRModule
-from relay.transform.passes.expand_composites import table
+from relay.transform.passes.expand_composites import composite_rules
 from relay.transform.rewriting.example import show as show
 from relay.transform.rewriting.forms import ANF
 from relay.transform.rewriting.pass_objects import spelling
@@ -21,7 +21,7 @@ def canonicalize_qnn(mod: IRModule) -> IRModule:
     }
     """
     with derived_nodes():
-        return apply_rules(mod, table("qnn."))
+        return apply_rules(mod, composite_rules("qnn."))
 
 
 CanonicalizeOps = Legalize = spelling(find("canonicalize_qnn"))

@@ -209,7 +209,7 @@ def _function(r: Integers, e: Call, wanted: Affine | None) -> Task:
     a = yield r.visit(e.args[0])
     if (
         a is None
-        or not _fits(r, wanted, a)
+        or not _fits_scale(r, wanted, a)
         or (e.attrs.name == "nn.softmax" and "nn.softmax" not in r.optional)
     ):
         return None
@@ -219,7 +219,7 @@ def _function(r: Integers, e: Call, wanted: Affine | None) -> Task:
     return replace(wanted, whole=call(new, (a.whole, a.scale, a.zero, wanted.scale, wanted.zero), e))
 
 
-def _joined(r: Integers, e: Call, wanted: Affine | None) -> Task:
+def _concatenated(r: Integers, e: Call, wanted: Affine | None) -> Task:
     """Tensors one after another."""
     several = r.w.seen(e.args[0])
     if not isinstance(several, Tuple):
@@ -227,7 +227,7 @@ def _joined(r: Integers, e: Call, wanted: Affine | None) -> Task:
     parts: list[Affine] = []
     for x in several.fields:
         a = yield r.visit(x)
-        if a is None or not _fits(r, wanted, a):
+        if a is None or not _fits_scale(r, wanted, a):
             return None
         parts.append(a)
     assert wanted is not None
@@ -236,7 +236,7 @@ def _joined(r: Integers, e: Call, wanted: Affine | None) -> Task:
     return replace(wanted, whole=call_of("qnn.concatenate", args, e, axis=e.attrs.axis))
 
 
-def _fits(r: Integers, wanted: Affine | None, a: Affine) -> bool:
+def _fits_scale(r: Integers, wanted: Affine | None, a: Affine) -> bool:
     """Whether integers can be brought to the scale that is wanted by an operator that keeps the dtype."""
     if wanted is None or r.dtype(a.whole) != r.dtype(wanted.whole):
         return False
@@ -258,7 +258,7 @@ RULES: dict[Rule, tuple[type[Operator], ...]] = {
     _averaged: (Mean, GlobalAvgPool),
     _pair: (Add, Subtract, Multiply),
     _function: (Abs, Exp, Log, Sqrt, Rsqrt, Tanh, Erf, Sigmoid, LeakyRelu, Softmax, AvgPool2D),
-    _joined: (Concatenate,),
+    _concatenated: (Concatenate,),
 }  # fmt: skip
 for _rule, _classes in RULES.items():
     for _class in _classes:

@@ -84,7 +84,7 @@ def is_channel_vector(w: Rewriter, x: Expr, vector: Expr) -> bool:
     t, v = w.tensor(vector), w.types(x)
     if t is None or not isinstance(v, TensorType) or t.dtype != v.dtype:
         return False
-    return t.shape == shape_of(w, x)[-1:]
+    return t.shape == dims_of(w, x)[-1:]
 
 
 @LAYERS.rule("nn.rms_norm(x) * gamma => nn.rms_norm(x, gamma)", Multiply)
@@ -148,7 +148,7 @@ def _attention(w: Rewriter, e: Call) -> Expr | None:
     made = call(inner[0], inner[1], e)
     if not is_product(w, made, transpose_b=True) or w.types(product) != t:
         return None
-    heads = {shape_of(w, x)[-3:-2] for x in (*inner[1], value)}
+    heads = {dims_of(w, x)[-3:-2] for x in (*inner[1], value)}
     if len(heads) > 1:
         return None
     return call(Attention(causal=is_causal, scale=scale), (*inner[1], value, *mask), e)
@@ -161,7 +161,7 @@ def _grouped_heads(w: Rewriter, e: Call) -> Expr | None:
     keys, values = before_repetition(w, key), before_repetition(w, value)
     if e.attrs.group_size != 1 or keys is None or values is None:
         return None
-    shared, of_values, heads = (shape_of(w, x)[-3] for x in (keys, values, query))
+    shared, of_values, heads = (dims_of(w, x)[-3] for x in (keys, values, query))
     if shared != of_values or not isinstance(heads, int) or not isinstance(shared, int) or not shared:
         return None
     op = replace(e.attrs, group_size=heads // shared)
@@ -170,7 +170,7 @@ def _grouped_heads(w: Rewriter, e: Call) -> Expr | None:
 
 def before_repetition(w: Rewriter, e: Expr) -> Expr | None:
     """A stack of matrices of which `e` has each several times, one after the other."""
-    whole = shape_of(w, e)
+    whole = dims_of(w, e)
     repeated = w.parts(e, Repeat)
     if repeated and len(whole) > 2 and repeated[0].axis in (len(whole) - 3, -3):
         return repeated[1][0]
@@ -179,15 +179,15 @@ def before_repetition(w: Rewriter, e: Expr) -> Expr | None:
     apart = stretched and w.parts(stretched[1][0], ExpandDims)
     if not joined or not stretched or not apart:
         return None
-    (x,), shape = apart[1], shape_of(w, joined[1][0])
+    (x,), shape = apart[1], dims_of(w, joined[1][0])
     at = len(shape) - 3
-    is_stretched = at >= 1 and shape_of(w, x) == (*shape[:at], *shape[at + 1 :])
-    is_apart = shape_of(w, stretched[1][0]) == (*shape[:at], 1, *shape[at + 1 :])
+    is_stretched = at >= 1 and dims_of(w, x) == (*shape[:at], *shape[at + 1 :])
+    is_apart = dims_of(w, stretched[1][0]) == (*shape[:at], 1, *shape[at + 1 :])
     is_joined = whole[:-3] == shape[: at - 1] and whole[-2:] == shape[-2:]
     return x if is_stretched and is_apart and is_joined else None
 
 
-def shape_of(w: Rewriter, e: Expr) -> tuple[Dim, ...]:
+def dims_of(w: Rewriter, e: Expr) -> tuple[Dim, ...]:
     """The sizes of a tensor of known rank."""
     t = w.types(e)
     return t.shape if isinstance(t, TensorType) and isinstance(t.shape, tuple) else ()

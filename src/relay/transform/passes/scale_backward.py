@@ -64,7 +64,7 @@ def _scaled_sum(w: Rewriter, e: Call, scale: Scale) -> Task:
     for x in e.args:
         made = (yield _scaled(w, x, scale)) if w.types(x) == w.types(e) else None
         reaches = reaches or made is not None
-        if made is None and is_small(w, x, e, scale):
+        if made is None and varies_along_axis(w, x, e, scale):
             made = call(Multiply(), (x, scale.value), e)
         if made is None:
             return None
@@ -85,7 +85,7 @@ def _scaled_bias(w: Rewriter, e: Call, scale: Scale) -> Task:
     return call(e.attrs, (made, call(Multiply(), (bias, factors), e)), e)
 
 
-def is_small(w: Rewriter, x: Expr, e: Call, scale: Scale) -> bool:
+def varies_along_axis(w: Rewriter, x: Expr, e: Call, scale: Scale) -> bool:
     """Whether a term varies along the axis of the scale at most, so that scaling it costs next to nothing."""
     t = w.types(e)
     assert isinstance(t, TensorType)

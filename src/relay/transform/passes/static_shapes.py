@@ -42,7 +42,7 @@ MAX_COMPUTED_ELEMENTS = 64
 """The most elements that are computed at compile time: shapes, positions, and arithmetic on them."""
 
 
-def known(w: Rewriter, e: Expr) -> Any:
+def constant_value(w: Rewriter, e: Expr) -> Any:
     """The value of a constant; None if it is not known, a tuple for a tuple of constants."""
     made = w.seen(e)
     if isinstance(made, Constant) and made.type is not None and made.type.is_closed:
@@ -73,7 +73,7 @@ def _size(w: Rewriter, e: Call) -> Expr | None:
              Add, Subtract, Multiply, FloorDivide, Maximum, Minimum, Where, Cast, Concatenate, Stack,
              StridedSlice, Take, Pad, Prod, Sum, Reshape, ExpandDims, Squeeze)  # fmt: skip
 def _sizes(w: Rewriter, e: Call) -> Expr | None:
-    values: list[Any] = [known(w, a) for a in e.args]
+    values: list[Any] = [constant_value(w, a) for a in e.args]
     t = w.types(e)
     if any(v is None for v in values) or not isinstance(t, TensorType) or not isinstance(t.dtype, str):
         return None
@@ -93,7 +93,7 @@ def _fields(value: Any) -> tuple[Any, ...]:
 @STATIC.rule("dyn.strided_slice(x, begin, end, strides) => strided_slice(x)", DynStridedSlice)
 def _slice(w: Rewriter, e: Call) -> Expr | None:
     x, *places = e.args
-    values = [known(w, p) for p in places]
+    values = [constant_value(w, p) for p in places]
     if any(v is None for v in values):
         return None
     begin, end, strides = (tuple(v.tolist()) for v in values)
@@ -105,7 +105,7 @@ def _slice(w: Rewriter, e: Call) -> Expr | None:
              DynReshape, DynBroadcastTo)  # fmt: skip
 def _shape(w: Rewriter, e: Call) -> Expr | None:
     x, shape = e.args
-    value = known(w, shape)
+    value = constant_value(w, shape)
     if value is None:
         return None
     sizes = tuple(value.tolist())
@@ -117,7 +117,7 @@ def _shape(w: Rewriter, e: Call) -> Expr | None:
 @STATIC.rule("dyn.topk(x, k) => topk(x)", DynTopK)
 def _topk(w: Rewriter, e: Call) -> Expr | None:
     x, k = e.args
-    t, value = w.types(x), known(w, k)
+    t, value = w.types(x), constant_value(w, k)
     if value is None or not isinstance(t, TensorType) or not isinstance(t.shape, tuple):
         return None
     axis: int = e.attrs.axis
@@ -129,7 +129,7 @@ def _topk(w: Rewriter, e: Call) -> Expr | None:
 
 @STATIC.rule("arange(start, stop, step) => arange with attributes", Arange)
 def _arange(w: Rewriter, e: Call) -> Expr | None:
-    limits = [known(w, a) for a in e.args]
+    limits = [constant_value(w, a) for a in e.args]
     if not limits or any(v is None for v in limits):
         return None
     numbers = [v.item() for v in limits]

@@ -48,7 +48,7 @@ def link(names: tuple[Var, ...], values: tuple[Expr, ...], body: Expr, source: L
     """One `let` or `let rec`: the node of the source if it is the same."""
     if source is None:
         return Let(names[0], values[0], body, span=values[0].span)
-    if body is source.body and (*values, body) == source.children and names == bound(source):
+    if body is source.body and (*values, body) == source.children and names == chain_vars(source):
         return source
     if isinstance(source, LetRec) and len(names) > 1:
         return LetRec(names, values, body, span=source.span)
@@ -56,6 +56,6 @@ def link(names: tuple[Var, ...], values: tuple[Expr, ...], body: Expr, source: L
     return Let(names[0], values[0], body, span=source.span)
 
 
-def bound(e: Let | LetRec) -> tuple[Var, ...]:
+def chain_vars(e: Let | LetRec) -> tuple[Var, ...]:
     """The variables that a `let` binds."""
     return (e.var,) if isinstance(e, Let) else e.vars

@@ -152,7 +152,7 @@ class _Monomorphiser:
         if name in self.derivatives:
             return self.derivative(name, args)
         fn = self.functions.get(name)
-        key = tuple([a if is_closed(a) else KEEP for a in args])
+        key = tuple([a if is_closed_type(a) else KEEP for a in args])
         if fn is None or name in self.growing or all(a is KEEP for a in key):
             return self.itself(name, args)
         known = self.instances.setdefault(name, {})
@@ -164,7 +164,7 @@ class _Monomorphiser:
 
     def derivative(self, name: Expr, args: Sequence[Any]) -> tuple[Expr, tuple[Any, ...]]:
         """The derivative of the copy of a function."""
-        if not all(map(is_closed, args)):
+        if not all(map(is_closed_type, args)):
             return self.itself(name, args)
         known = self.instances.setdefault(name, {})
         key = tuple(args)
@@ -256,7 +256,7 @@ class _Monomorphiser:
                 if v in self.mentioned or not self.functions[v].type_params:
                     made[v] = yield self.function(self.functions[v])
                     yield self.local_copies(names, made)
-            body = bound(made, body, source)
+            body = bind_instances(made, body, source)
         return body
 
     def derivatives_around(self, name: Var, body: Expr, source: Let | LetRec | None) -> Expr:
@@ -330,7 +330,7 @@ class _Monomorphiser:
         return Call(callee, args, e.attrs, type_args, span=e.span)
 
 
-def bound(made: dict[Var, Function], body: Expr, source: Let | LetRec | None) -> Expr:
+def bind_instances(made: dict[Var, Function], body: Expr, source: Let | LetRec | None) -> Expr:
     """Functions bound around a body: by a `let rec` if they know each other."""
     if isinstance(source, LetRec) and len(made) > 1:
         return link(tuple(made), tuple(made.values()), body, source)
@@ -348,10 +348,10 @@ def is_polymorphic(t: Type | None) -> bool:
     return isinstance(t, FuncType) and bool(t.type_params)
 
 
-def is_closed(arg: Any) -> bool:
+def is_closed_type(arg: Any) -> bool:
     """Whether a type argument can be put in: it has no parameter and no unknown size."""
     if isinstance(arg, tuple):
-        return all(map(is_closed, arg))  # pyright: ignore[reportUnknownArgumentType]
+        return all(map(is_closed_type, arg))  # pyright: ignore[reportUnknownArgumentType]
     return not isinstance(arg, Type) or not arg.flags & (HAS_VAR | HAS_ANY)
 
 

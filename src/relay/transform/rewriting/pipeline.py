@@ -108,16 +108,16 @@ def check_options(rule: Rule, options: Mapping[str, Any], span: Span | None = No
             known = f"it has {', '.join(types)}" if types else "it has none"
             hint = did_you_mean(name, types) or known
             fail("unknown-option", f"the pass `{rule.name}` has no option `{name}`", span, hint=hint)
-        if not _fits(value, types[name]):
+        if not _has_type(value, types[name]):
             wanted = f"it is {rule.options[name]}"
             fail("option-type", f"option `{name}` of `{rule.name}` cannot be {value!r}", span, hint=wanted)
     return dict(options)
 
 
-def _fits(value: Any, hint: Any) -> bool:
+def _has_type(value: Any, hint: Any) -> bool:
     origin = get_origin(hint)
     if origin in (Union, UnionType):
-        return any(_fits(value, h) for h in get_args(hint))
+        return any(_has_type(value, h) for h in get_args(hint))
     if hint is None or hint is type(None):
         return value is None
     if hint in (int, bool, float):

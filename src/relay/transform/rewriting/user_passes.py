@@ -36,7 +36,7 @@ class FunctionPass(Pass):
         super().__init__(info, run)
 
 
-def module_pass(
+def user_module_pass(
     pass_func: Any = None,
     opt_level: int | None = None,
     name: str | None = None,

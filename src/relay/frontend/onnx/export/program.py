@@ -32,7 +32,7 @@ from relay.ir.vars import free_vars
 from relay.ir.walk import post_order
 from relay.op.base import Operator
 from relay.op.composite import Composite
-from relay.transform.passes.expand_composites import table
+from relay.transform.passes.expand_composites import composite_rules
 from relay.transform.rewriting.rewriter import Rewriter, apply_rules
 from relay.typecheck.query import Types
 
@@ -61,7 +61,7 @@ def prepared(mod: IRModule) -> IRModule:
     if any(type(e) in CONSTRUCTS for e in post_order(body_of(mod))):
         mod = partial_evaluate(mod)
     mod = raise_composites(mod)
-    rules = {op: tuple(map(_unless_written, found)) for op, found in table().items()}
+    rules = {op: tuple(map(_unless_written, found)) for op, found in composite_rules().items()}
     with derived_nodes():
         return to_anf(apply_rules(mod, rules))
 
