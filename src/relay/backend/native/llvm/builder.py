@@ -46,8 +46,6 @@ class Code:
         self.lines: list[str] = []
         self.rooms: list[str] = []
         """Memory of the function's own, which is there from its beginning."""
-        self.types: dict[str, str] = {v.ref: v.type for v in params}
-        """The types of values, by their names."""
         self.runtime = "relay."
         """How the names of functions begin that count references: those inside of each module, or (`relay_`)
         those to call where there are many.
@@ -71,9 +69,7 @@ class Code:
 
     def later(self, type_: str) -> Value:
         """A value that is still to be defined."""
-        v = Value(type_, self.fresh())
-        self.types[v.ref] = type_
-        return v
+        return Value(type_, self.fresh())
 
     def label(self) -> str:
         """A new name for a block."""
@@ -86,9 +82,10 @@ class Code:
 
     def set(self, type_: str, text: str) -> Value:
         """An instruction with a result."""
-        v = self.later(type_)
-        self.lines.append(f"  {v.ref} = {text}")
-        return v
+        self.count += 1
+        ref = f"%v{self.count}"
+        self.lines.append(f"  {ref} = {text}")
+        return Value(type_, ref)
 
     def room(self, size: int) -> Value:
         """Memory of so many bytes, until the function returns."""
@@ -121,6 +118,11 @@ class Code:
         """A conversion of each lane: `sext`, `fptrunc`."""
         wanted = vector_of(type_, lanes_of(a.type))
         return a if a.type == wanted else self.set(wanted, f"{kind} {a} to {wanted}")
+
+    def bits_of(self, v: Value, kind: str) -> Value:
+        """A vector's bits in lanes of another type."""
+        wanted = vector_of(kind, lanes_of(v.type) * SIZES[element_of(v.type)] // SIZES[kind])
+        return v if v.type == wanted else self.set(wanted, f"bitcast {v} to {wanted}")
 
     def intrinsic(self, name: str, *args: Value, flags: str = "") -> Value:
         """A function that LLVM has for a type and its vectors: `fma`, `sqrt`; with what it may assume."""
@@ -215,6 +217,20 @@ class Code:
         orders = [[x for k in ks for x in (k, n + k)] for ks in (range(half), range(half, n))]
         for _ in range(n.bit_length() - 1):
             found = [self.shuffled(found[k], found[k + half], order) for k in range(half) for order in orders]
+        return found
+
+    def interleaved(self, rows: Sequence[Value]) -> list[Value]:
+        """The first lanes of all vectors, their second ones, and so on."""
+        count, n = len(rows), lanes_of(rows[0].type)
+        found: list[Value] = []
+        for i in range(count):
+            places = [divmod(i * n + lane, count) for lane in range(n)]
+            made = rows[0]
+            for k in range(1, count):
+                kept = [place if k == 1 else lane for lane, (place, _) in enumerate(places)]
+                order = [n + p if row == k else kept[lane] for lane, (p, row) in enumerate(places)]
+                made = self.shuffled(made, rows[k], order)
+            found.append(made)
         return found
 
     def marks(self) -> Value:

@@ -11,13 +11,29 @@ from relay.backend.native.llvm.vectors import SIZES
 
 
 @dataclass(frozen=True)
+class Instruction:
+    """An instruction of a machine: LLVM's name of it, and the type of the lanes of its operands."""
+
+    intrinsic: str
+    operand: str
+
+
+INSTRUCTIONS = {
+    "pmaddwd.512": Instruction("llvm.x86.avx512.pmaddw.d.512", "i16"),
+    "pmaddwd.256": Instruction("llvm.x86.avx2.pmadd.wd", "i16"),
+}
+"""Instructions by name.  `pmaddwd` adds up the products of neighbours; LLVM makes one instruction of it and
+the addition after it where the processor has such.
+"""
+
+
+@dataclass(frozen=True)
 class Machine:
-    """Bytes of a vector register, and how many of these a tile has."""
+    """Bytes of a vector register, how many of these a tile has, and instructions that few machines have."""
 
     vector: int
     registers: int
-    pairs: str = ""
-    """LLVM's name of what multiplies vectors of int16 and adds up the products of neighbours, if there is."""
+    instructions: tuple[str, ...] = ()
 
     def lanes(self, kind: str) -> int:
         """How many numbers of an LLVM type a vector holds."""
@@ -33,18 +49,10 @@ class Machine:
         """Whether registers hold tiles of three vectors that are high enough."""
         return self.registers > 16
 
-    def tallest(self, width: int, kind: str = "float") -> int:
-        """The most rows of `width` vectors that registers hold beside a row of the second operand and one
-        number of the first, or both halves of their pairs where these are multiplied one by one.
-        """
-        beside = (width + 1) * (2 if kind == "i32" and not self.pairs else 1)
-        return (self.registers - beside) // width
 
-
-AVX512 = Machine(64, 32, "avx512.pmaddw.d.512")
-"""LLVM makes one instruction of this and the addition after it where the processor has such."""
+AVX512 = Machine(64, 32, ("pmaddwd.512",))
 AVX512F = Machine(64, 32)
-AVX2 = Machine(32, 16, "avx2.pmadd.wd")
+AVX2 = Machine(32, 16, ("pmaddwd.256",))
 SSE = Machine(16, 16)
 NEON = Machine(16, 30)
 """Of the 32 registers, LLVM holds numbers of the first operand in up to three."""

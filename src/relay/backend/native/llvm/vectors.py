@@ -4,7 +4,6 @@ A value whose LLVM type is `<n x t>` is a vector of `n` lanes.  An index along t
 first lane is, and how far each is from the one before it.
 """
 
-from dataclasses import dataclass
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -33,21 +32,25 @@ SIZES = {
 """Bytes in memory."""
 
 
+@cache
 def lanes_of(kind: str) -> int:
     """How many lanes a type has; 0 if it is no vector."""
     return int(kind[1 : kind.index(" ")]) if kind[0] == "<" else 0
 
 
+@cache
 def element_of(kind: str) -> str:
     """The type of a lane, or of the number itself."""
     return kind[kind.index(" x ") + 3 : -1] if kind[0] == "<" else kind
 
 
+@cache
 def vector_of(kind: str, lanes: int) -> str:
     """The type of so many lanes; of one number if that is 0."""
     return f"<{lanes} x {kind}>" if lanes else kind
 
 
+@cache
 def suffix(kind: str) -> str:
     """A type as it stands in the names of LLVM's intrinsics: `f32`, `v16i64`."""
     lanes, lane = lanes_of(kind), element_of(kind)
@@ -56,13 +59,13 @@ def suffix(kind: str) -> str:
 
 
 @cache
-def counting(kind: str, lanes: int, step: int = 1) -> Value:
-    """0, 1, 2, ... in the lanes, or every so many."""
-    return Value(vector_of(kind, lanes), f"<{', '.join([f'{kind} {step * i}' for i in range(lanes)])}>")
+def counting(kind: str, lanes: int, step: int = 1, first: int = 0) -> Value:
+    """0, 1, 2, ... in the lanes, or every so many, from a first number on."""
+    ends = ", ".join([f"{kind} {first + step * i}" for i in range(lanes)])
+    return Value(vector_of(kind, lanes), f"<{ends}>")
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
+class Run(NamedTuple):
     """An index along the lanes."""
 
     code: Any

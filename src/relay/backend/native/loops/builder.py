@@ -5,6 +5,7 @@
 
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
+from math import prod
 from types import MappingProxyType
 from typing import Any, NoReturn
 
@@ -24,22 +25,25 @@ from relay.backend.native.loops.nodes import (
     For,
     Global,
     Index,
-    Inline,
-    Instruction,
     Invoke,
+    Let,
     Load,
     NewTensor,
     Operand,
     Parallel,
     Poll,
+    Prefetch,
+    Registers,
     Release,
     Stack,
     Statement,
     Store,
+    Transpose,
     Value,
     Var,
 )  # fmt: skip
 from relay.backend.native.loops.views import View, new_output
+from relay.backend.native.memory.representation import SIZES, scalar
 from relay.diagnostic import fail
 from relay.ir.dtype import integer_range, is_float, is_integer
 from relay.ir.expr import Call, Expr
@@ -335,6 +339,14 @@ class Builder(IndexArithmetic):
                 return self.const(i, dtype)
         return self.apply("to_number", dtype, i)
 
+    def as_value(self, x: Operand) -> Value:
+        """A value as it is, a known index as one that loops can carry."""
+        if not isinstance(x, int):
+            return x
+        made = Var(INDEX, self.scope.name("k"))
+        self.add_statement(Let(made, x))
+        return made
+
     # --- checks ---
 
     def refuse(self, condition: Value, code: str, message: str, hint: str) -> None:
@@ -384,52 +396,70 @@ class Builder(IndexArithmetic):
         self.add_statement(Branch(tuple(conditions), tuple(blocks), (result,)))
         return result
 
-    def when(self, c: Value, body: Callable[[], None]) -> None:
-        """Run `body()` where `c`."""
+    def when(self, c: Value, body: Callable[[], None], otherwise: Callable[[], None] = lambda: None) -> None:
+        """Run `body()` where `c`, else `otherwise()`."""
         if isinstance(c, Const):
-            if c.value:
-                body()
+            (body if c.value else otherwise)()
             return
-        with self.region() as block:
-            body()
-        self.add_statement(Branch((c,), (Block(tuple(block)), Block(()))))
+        blocks = tuple([Block(self.added(run)) for run in (body, otherwise)])
+        self.add_statement(Branch((c,), blocks))
 
     # --- loops ---
 
     def for_each(
         self,
         extents: Sequence[Index],
-        totals: Sequence[Value],
-        body: Callable[[tuple[Index, ...], list[Any]], Sequence[Value] | None],
+        totals: Sequence[Operand],
+        body: Callable[[tuple[Index, ...], list[Any]], Sequence[Operand] | None],
         *,
         any_order: bool = False,
         reduction: Combining | None = None,
         lanes: int = 0,
         is_whole: bool = False,
+        unroll: int = 0,
         scratch: tuple[Value, ...] = (),
     ) -> list[Any]:
         """Run `body(index, totals)` for every index of a shape, which returns the next totals."""
         scope = self.scope
         indices = tuple([Var(INDEX, scope.name("i")) for _ in extents])
+        totals = [self.as_value(x) for x in totals]
         carried = tuple([Var(x.dtype, scope.name("t")) for x in totals])
         with self.region() as block:
-            new = body(indices, list(carried))
+            new = [self.as_value(x) for x in body(indices, list(carried)) or ()]
         results = tuple([Var(x.dtype, scope.name("r")) for x in totals])
-        made = Block(tuple(block), tuple(new or ()))
+        made = Block(tuple(block), tuple(new))
         self.add_statement(
             For(indices, tuple(extents), made, tuple(totals), carried, results, any_order, reduction, lanes,
-                is_whole, scope.is_rolled, self.origin, scratch)
+                is_whole, unroll, scope.is_rolled, self.origin, scratch)
         )  # fmt: skip
         return list(results)
 
     def loop(
         self,
         n: Index,
-        totals: Sequence[Value],
-        body: Callable[[Index, list[Any]], Sequence[Value] | None],
+        totals: Sequence[Operand],
+        body: Callable[[Index, list[Any]], Sequence[Operand] | None],
     ) -> list[Any]:
         """Run `body(i, totals)` for `i` from 0 to `n`, which returns the totals of the next round."""
         return self.for_each([n], totals, lambda index, inner: body(index[0], inner))
+
+    def unrolled(self, n: int, body: Callable[[Index], None]) -> None:
+        """Run `body(i)` for `i` from 0 to `n`, written so many times."""
+        if n == 1:
+            body(0)
+        else:
+            self.for_each([n], (), lambda index, _: body(index[0]), unroll=n)
+
+    def vector_loop(
+        self, n: Index, lanes: int, body: Callable[[Index], None], vectors: int = 0, is_whole: bool = False
+    ) -> None:
+        """Run `body(i)` for `i` from 0 to `n`, so many at once: as vectors one after the other if it says how
+        many there are at most; `is_whole` if they are known to be full.
+        """
+        self.for_each(
+            [n], (), lambda index, _: body(index[0]), any_order=True, lanes=lanes, is_whole=is_whole,
+            unroll=vectors,
+        )  # fmt: skip
 
     def long_loop(
         self,
@@ -500,6 +530,11 @@ class Builder(IndexArithmetic):
         """Memory of the function, in bytes."""
         return self.add_statement(Stack(size))
 
+    def registers(self, dtype: str, sizes: Sequence[int], name: str = "") -> Buffer:
+        """Numbers that LLVM keeps in registers."""
+        size = prod(sizes) * SIZES[scalar(dtype)]
+        return Buffer(self.add_statement(Registers(size)), dtype, tuple(sizes), name)
+
     def constant(self, constant: Any) -> Value:
         """A constant tensor of the program, or one that is packed for a kernel."""
         with self.at_the_beginning():
@@ -517,10 +552,6 @@ class Builder(IndexArithmetic):
         """Call a kernel."""
         self.add_statement(Invoke(callee, args))
 
-    def inline(self, instruction: Instruction, *args: Operand) -> None:
-        """Write an instruction in its place."""
-        self.add_statement(Inline(instruction, args))
-
     def write_words(self, words: Sequence[Index]) -> Value:
         """A row of words on the stack."""
         p = self.stack(8 * len(words))
@@ -528,6 +559,18 @@ class Builder(IndexArithmetic):
         for i, n in enumerate(words):
             self.add_statement(Store(buffer, (i,), self.as_number(n, "int64")))
         return p
+
+    def prefetch(self, p: Value, level: int) -> None:
+        """Have a level of the cache fetch the line of an address."""
+        self.add_statement(Prefetch(Buffer(p, "uint8", (1,)), (0,), 0, is_written=False, level=level))
+
+    def transpose(self, buffer: Buffer) -> None:
+        """Put the elements of a matrix in registers in the order of its columns."""
+        self.add_statement(Transpose(buffer))
+
+    def write(self, buffer: Buffer, index: Sequence[Index], x: Value) -> None:
+        """Write an element of a buffer."""
+        self.add_statement(Store(buffer, tuple(index), x))
 
     def read(self, buffer: Buffer, index: Sequence[Index]) -> Load:
         """An element of a buffer."""

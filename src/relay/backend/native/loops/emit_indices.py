@@ -37,8 +37,11 @@ class IndexEmitter(NumberEmitter, IndexArithmetic):
 
     def plus(self, i: Index, j: Index) -> Index:
         """`i + j`."""
-        if isinstance(i, int) and isinstance(j, int):
-            return i + j
+        if isinstance(i, int):
+            if isinstance(j, int):
+                return i + j
+            if isinstance(j, Run) and isinstance(j.first, int):
+                return Run(j.code, i + j.first, j.step)
         if isinstance(i, Run) or isinstance(j, Run):
             return self._of_runs("add", i, j)
         return j if i == 0 else i if j == 0 else self._both("add", i, j)
@@ -46,7 +49,7 @@ class IndexEmitter(NumberEmitter, IndexArithmetic):
     def _of_runs(self, name: str, i: Index, j: Index) -> Index:
         """`i + j` or `i - j` where one is a run."""
         (first, step), (other, away) = first_and_step(i), first_and_step(j)
-        if any(lanes_of(value(x).type) for x in (first, other)):
+        if any(isinstance(x, Value) and lanes_of(x.type) for x in (first, other)):
             return self._both(name, i, j)
         if name == "add":
             return self.run(self.plus(first, other), step + away)

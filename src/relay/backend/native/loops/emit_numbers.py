@@ -4,8 +4,7 @@ Integers wrap; those of 2 and 4 bits are kept in bytes, wrapped after each opera
 computed in float32 and rounded after each operation.
 """
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from relay.backend.native.llvm.builder import Code, Value, integer
 from relay.backend.native.llvm.literals import float_text
@@ -19,11 +18,10 @@ from relay.backend.native.memory.strings import EMPTY, compared
 from relay.ir.dtype import integer_range, is_float, is_integer
 from relay.ir.expr import Expr
 
-SHORT = ("float16", "bfloat16", *FORMATS)
+SHORT_FLOATS = ("float16", "bfloat16", *FORMATS)
 
 
-@dataclass(frozen=True, slots=True)
-class Number:
+class Number(NamedTuple):
     """A number of a base type."""
 
     dtype: str
@@ -223,7 +221,7 @@ class NumberEmitter:
             return self.saturated(x, dtype)
         if is_float(dtype):
             how = "sitofp" if is_signed(source) else "uitofp"
-            wide = code.cast(how, x.value, "float" if dtype in SHORT else kind)
+            wide = code.cast(how, x.value, "float" if dtype in SHORT_FLOATS else kind)
             return Number(dtype, self.narrowed(wide, dtype))
         width = {"i1": 1, "i8": 8, "i16": 16, "i32": 32, "i64": 64}
         if width[kind] < width[element_of(x.value.type)]:

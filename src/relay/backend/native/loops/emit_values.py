@@ -4,7 +4,8 @@ from collections.abc import Callable
 from typing import Any
 
 from relay.backend.native.llvm.builder import CONTEXT, POINTER, Code, Value
-from relay.backend.native.llvm.vectors import Run, lanes_of
+from relay.backend.native.llvm.machine import INSTRUCTIONS, Instruction
+from relay.backend.native.llvm.vectors import Run, lanes_of, vector_of
 from relay.backend.native.loops import nodes as ir
 from relay.backend.native.loops.emit_indices import Index, IndexEmitter, value
 from relay.backend.native.loops.emit_numbers import Number, NumberEmitter, literal
@@ -21,6 +22,8 @@ from relay.ir.expr import Expr
 
 CACHE_LINE_BYTES = 64
 
+Slots = dict[int, Value]
+"""What is in registers, by its offset in bytes."""
 Env = dict[Any, Any]
 """What values are in the code: a `Value`, a `Run` along the lanes, a known number."""
 
@@ -68,7 +71,13 @@ class ValueEmitter(IndexEmitter):
             return CONDITIONS[op](self, self.index(i), self.index(j)).value
         if op in OTHERS:
             return OTHERS[op](self, s)
+        if op in INSTRUCTIONS:
+            return self.instruction(INSTRUCTIONS[op], s)
         return self.function(op, *map(self.number, s.args)).value
+
+    def fmuladd(self, s: ir.Apply) -> Value:
+        """`x * y + z`, rounded once where the machine can."""
+        return self.code.intrinsic("fmuladd", *map(self.value, s.args))
 
     def select_value(self, s: ir.Apply) -> Value:
         """One of two values."""
@@ -122,16 +131,59 @@ class ValueEmitter(IndexEmitter):
         asked = self.code.load("i64", self.code.at(CONTEXT, THREADS_OFFSET))
         return self.code.set("i64", f"call i64 @relay_threads({asked})")
 
+    def opaque(self, s: ir.Apply) -> Value:
+        """An address of which LLVM does not know how it was computed: it keeps it, in place of computing it
+        again from others.
+        """
+        return self.code.set(POINTER, f'call ptr asm "", "=r,0"({self.value(s.args[0])})')
+
+    def instruction(self, how: Instruction, s: ir.Apply) -> Value:
+        """An instruction of the machine, on vectors whose lanes it takes apart."""
+        code = self.code
+        vectors = [code.spread(self.value(x)) for x in s.args]
+        parts = [code.bits_of(v, how.operand) for v in vectors]
+        return code.set(
+            vectors[0].type, f"call {vectors[0].type} @{how.intrinsic}({', '.join(map(str, parts))})"
+        )
+
+    # --- registers ---
+
+    def register(self, buffer: ir.Buffer, at: Index) -> "tuple[Slots, int, str]":
+        """The slots of registers, the offset of the one for an access, and its type."""
+        leaf = scalar(buffer.dtype)
+        first, lanes = (at.first, self.code.lanes) if isinstance(at, Run) else (at, 0)
+        assert isinstance(first, int), "registers are accessed at known places"
+        return self.env[buffer.data], first * SIZES[leaf], vector_of(leaf, lanes)
+
+    def transpose(self, s: ir.Transpose) -> None:
+        """Rows of registers as the columns."""
+        slots: Slots = self.env[s.buffer.data]
+        leaf = scalar(s.buffer.dtype)
+        rows = [self.code.bits_of(v, leaf) for v in slots.values()]
+        is_square = len(rows) == lanes_of(rows[0].type)
+        made = self.code.transposed(rows) if is_square else self.code.interleaved(rows)
+        slots.update(zip(slots, made, strict=True))
+
     # --- memory ---
 
     def position_of(self, s: "ir.Load | ir.Store | ir.Prefetch") -> Index:
         """The number of an element in the order of memory."""
-        sizes = [self.index(d) for d in s.buffer.sizes]
-        return self.position([self.index(i) for i in s.index], sizes)
+        env, at = self.env, 0
+        for i, d in zip(s.index, s.buffer.sizes, strict=True):
+            if at != 0:
+                at = self.times(at, d if isinstance(d, int) else env[d])
+            if d != 1:
+                i = i if isinstance(i, int) else env[i]
+                at = i if at == 0 else self.plus(at, i)
+        return at
 
     def loaded(self, s: ir.Load) -> Value:
         """An element of memory, or one for each lane."""
         code, at, leaf = self.code, self.position_of(s), scalar(s.buffer.dtype)
+        if isinstance(s.buffer.data, ir.Registers):
+            slots, offset, kind = self.register(s.buffer, at)
+            found = slots[offset]
+            return found if found.type == kind else code.bits_of(found, leaf)
         data = self.value(s.buffer.data)
         if code.is_partial and not isinstance(at, Run):
             at = code.spread(value(at))
@@ -141,21 +193,24 @@ class ValueEmitter(IndexEmitter):
 
     def store(self, s: ir.Store) -> None:
         """Write an element, or one for each lane."""
-        at, data, x = self.position_of(s), self.value(s.buffer.data), self.value(s.value)
-        if isinstance(at, Run):
-            set_elements(self.code, data, at, x)
+        at, x = self.position_of(s), self.value(s.value)
+        if isinstance(s.buffer.data, ir.Registers):
+            slots, offset, _ = self.register(s.buffer, at)
+            slots[offset] = self.code.spread(x)
+        elif isinstance(at, Run):
+            set_elements(self.code, self.value(s.buffer.data), at, x)
         else:
-            set_element(self.code, data, value(at), x)
+            set_element(self.code, self.value(s.buffer.data), value(at), x)
 
     def prefetch(self, s: ir.Prefetch) -> None:
         """Have the cache fetch a vector."""
         code, at = self.code, self.plus(self.position_of(s), self.index(s.beyond))
-        assert isinstance(at, Run), "what is fetched ahead is read along the lanes"
         kind = memory(scalar(s.buffer.dtype))
-        first = place_of(code, self.value(s.buffer.data), kind, value(at.first))
-        for line in range(0, code.lanes * SIZES[kind], CACHE_LINE_BYTES):
-            where = code.at(first, line)
-            code.do(f"call void @llvm.prefetch.p0({where}, i32 {s.is_written:d}, i32 3, i32 1)")
+        first, count = (at.first, code.lanes) if isinstance(at, Run) else (at, 1)
+        place = place_of(code, self.value(s.buffer.data), kind, value(first))
+        for line in range(0, count * SIZES[kind], CACHE_LINE_BYTES):
+            where = code.at(place, line)
+            code.do(f"call void @llvm.prefetch.p0({where}, i32 {s.is_written:d}, i32 {s.level}, i32 1)")
 
 
 OF_INDICES: dict[str, Callable[[IndexEmitter, Index, Index], Index]] = {
@@ -173,8 +228,9 @@ COMPARISONS = frozenset({"eq", "ne", "lt", "le", "gt", "ge"})
 BITWISE = frozenset({"and", "or", "xor", "shl", "ashr", "lshr"})
 OTHERS: dict[str, Callable[[ValueEmitter, ir.Apply], Any]] = {
     "select": ValueEmitter.select_value, "choose": ValueEmitter.choose_index,
-    "cast": ValueEmitter.cast_number,
+    "cast": ValueEmitter.cast_number, "fmuladd": ValueEmitter.fmuladd,
     "reinterpret": ValueEmitter.reinterpret_number, "to_number": ValueEmitter.index_to_number,
     "to_index": ValueEmitter.number_to_index, "lane": ValueEmitter.lane, "data": ValueEmitter.data_of,
-    "size": ValueEmitter.size_of, "offset": ValueEmitter.offset, "threads": ValueEmitter.threads,
+    "size": ValueEmitter.size_of, "offset": ValueEmitter.offset, "opaque": ValueEmitter.opaque,
+    "threads": ValueEmitter.threads,
 }  # fmt: skip

@@ -12,22 +12,31 @@ from relay.backend.native.llvm.vectors import Run, counting, element_of
 from relay.backend.native.loops import nodes as ir
 from relay.backend.native.loops.emit_indices import Index, value
 from relay.backend.native.loops.emit_numbers import Number
-from relay.backend.native.loops.emit_values import Env, ValueEmitter
+from relay.backend.native.loops.emit_values import Env, Slots, ValueEmitter
 from relay.backend.native.loops.free_values import free_values
 from relay.backend.native.memory.layout import THREADS_OFFSET, TURN_OFFSET
 from relay.backend.native.memory.objects import release
-from relay.backend.native.memory.representation import SIZES
+from relay.backend.native.memory.representation import SIZES, scalar
 from relay.backend.native.memory.tensors import loop, new_tensor
 from relay.ir.dtype import FLOATS
 from relay.ir.expr import Expr
 
 ENV = Value(POINTER, "%env")
 """Where the body of a parallel loop finds what it reads of the function around it."""
+KERNEL_TRAITS = 'nounwind noinline "prefer-vector-width"="512" "no-builtin-memcpy" "no-builtin-memset"'
+"""Of kernels: what they move is short, and a call of the C library for each takes longer."""
 PARALLEL = "declare void @relay_parallel(ptr, ptr, ptr, i64, i64, i64)"
 
 
 class Emitter(ValueEmitter):
     """Writes blocks to the code of a function; `env` has what values are in it."""
+
+    def __init__(self, program: Any, code: Code, at: Expr, env: Env) -> None:
+        """As `ValueEmitter`."""
+        super().__init__(program, code, at, env)
+        self.splatted: dict[ir.For, list[Any]] = {}
+        """The numbers that loops along the lanes read from outside, which may be written several times."""
+        self.has_registers = False
 
     def emit(self, block: ir.Block) -> None:
         """Write the statements of a block."""
@@ -60,6 +69,8 @@ class Emitter(ValueEmitter):
                 self.env[s] = self.program.constant(self.code, s.constant)
             case ir.Stack():
                 self.env[s] = self.code.room(s.size)
+            case ir.Registers():
+                self.env[s], self.has_registers = {}, True
             case ir.NewTensor():
                 sizes = [value(self.index(d)) for d in s.sizes]
                 self.env[s.result] = new_tensor(self.code, self.program.layouts, s.type, sizes)
@@ -67,10 +78,10 @@ class Emitter(ValueEmitter):
                 release(self.code, [self.value(s.value)])
             case ir.Invoke():
                 self.invoke(s)
-            case ir.Inline():
-                s.instruction.emit(self.code, [self.value(x) for x in s.args])
             case ir.Prefetch():
                 self.prefetch(s)
+            case ir.Transpose():
+                self.transpose(s)
             case ir.Parallel():
                 self.parallel(s)
             case ir.Alternate():
@@ -89,20 +100,28 @@ class Emitter(ValueEmitter):
             return
         end = code.label()
         arrivals: list[tuple[list[Value], str]] = []
+        held = self.written_registers(s.blocks)
+        before = self.registers(held)
+
+        def arrive(block: ir.Block) -> None:
+            self.put_registers(held, before)
+            self.emit(block)
+            yields = [code.spread(self.value(x)) for x in block.yields]
+            arrivals.append(([*yields, *self.registers(held)], code.here))
+            code.jump(end)
+
         for c, block in zip(conditions, s.blocks, strict=False):
             yes, no = code.label(), code.label()
             code.branch(c, yes, no)
             code.block(yes)
-            self.emit(block)
-            arrivals.append(([code.spread(self.value(x)) for x in block.yields], code.here))
-            code.jump(end)
+            arrive(block)
             code.block(no)
-        self.emit(s.blocks[-1])
-        arrivals.append(([code.spread(self.value(x)) for x in s.blocks[-1].yields], code.here))
-        code.jump(end)
+        arrive(s.blocks[-1])
         code.block(end)
-        if s.results:
-            self.env.update(zip(s.results, code.join(arrivals), strict=True))
+        if s.results or held:
+            found = code.join(arrivals)
+            self.env.update(zip(s.results, found, strict=False))
+            self.put_registers(held, found[len(s.results) :])
 
     def masked(self, s: ir.Branch, conditions: Sequence[Value]) -> None:
         """All blocks, each for the lanes that are its own."""
@@ -147,13 +166,47 @@ class Emitter(ValueEmitter):
             if axis == len(indices):
                 return body(totals)
 
-            def step(i: Value, inner: list[Value]) -> Sequence[Value]:
+            def step(i: Index, inner: list[Value]) -> Sequence[Value]:
                 self.env[indices[axis]] = i
                 return along(axis + 1, inner)
 
-            return loop(self.code, extents[axis], totals, step)
+            if s.unroll and not s.lanes:
+                for i in range(s.unroll):
+                    totals = step(i, list(totals))
+                return totals
+            held = self.written_registers([s.body])
+            n = len(totals)
+
+            def held_step(i: Value, inner: list[Value]) -> Sequence[Value]:
+                self.put_registers(held, inner[n:])
+                return [*step(i, inner[:n]), *self.registers(held)]
+
+            found = loop(self.code, extents[axis], [*totals, *self.registers(held)], held_step)
+            self.put_registers(held, found[n:])
+            return found[:n]
 
         return along(0, totals)
+
+    def written_registers(self, blocks: Iterable[ir.Block]) -> list[tuple[Slots, int]]:
+        """The slots that blocks write of registers from outside of them."""
+        if not self.has_registers:
+            return []
+        written = {
+            s.buffer.data: None
+            for block in blocks
+            for s in ir.statements(block)
+            if isinstance(s, ir.Store | ir.Transpose) and isinstance(s.buffer.data, ir.Registers)
+        }
+        return [(self.env[x], offset) for x in written if x in self.env for offset in self.env[x]]
+
+    def registers(self, held: Sequence[tuple[Slots, int]]) -> list[Value]:
+        """What is in some slots."""
+        return [slots[offset] for slots, offset in held]
+
+    def put_registers(self, held: Sequence[tuple[Slots, int]], values: Sequence[Value]) -> None:
+        """Put values in some slots."""
+        for (slots, offset), v in zip(held, values, strict=True):
+            slots[offset] = v
 
     def body_of(self, s: ir.For) -> "Body":
         """What an iteration does: it takes totals, and gives the next ones."""
@@ -180,17 +233,22 @@ class Emitter(ValueEmitter):
         """Numbers from outside of a body in all lanes, before the loop; divisors stay numbers, whose inverse
         is multiplied with.
         """
-        divisors = {x.args[1] for x in ir.statements(s.body) if isinstance(x, ir.Apply) and x.op == "divide"}
-        found: Env = {}
-        for x in free_values(s.body, *s.indices, *s.carried):
-            if x.dtype in FLOATS and x not in divisors:
-                found[x] = self.code.spread(self.value(x))
-        return found
+        found = self.splatted.get(s)
+        if found is None:
+            divisors = {
+                x.args[1] for x in ir.statements(s.body) if isinstance(x, ir.Apply) and x.op == "divide"
+            }
+            free = free_values(s.body, *s.indices, *s.carried)
+            found = self.splatted[s] = [x for x in free if x.dtype in FLOATS and x not in divisors]
+        return {x: self.code.spread(self.value(x)) for x in found}
 
     def along_lanes(self, s: ir.For, totals: Sequence[Value], body: "Body") -> Sequence[Value]:
         """The innermost loop, as many elements at a time as there are lanes; those left over are masked."""
         code, lanes, index = self.code, s.lanes, s.indices[-1]
         n = self.index(s.extents[-1])
+        if s.unroll:
+            self.unrolled_vectors(s, n)
+            return totals
         rounds = self.quotient(n, lanes)
 
         def step(i: Any, inner: Sequence[Value]) -> Sequence[Value]:
@@ -207,6 +265,17 @@ class Emitter(ValueEmitter):
             return totals
         self.env[index] = Run(code, first, 1)
         return self.remainder_of(rest, totals, body)
+
+    def unrolled_vectors(self, s: ir.For, n: Index) -> None:
+        """As many vectors as there are at most, one after the other; masked unless all are full."""
+        code, lanes = self.code, s.lanes
+        limit = None if s.is_whole else code.spread(code.cast("trunc", value(n), "i32"))
+        for i in range(0, s.unroll * lanes, lanes):
+            if limit is not None:
+                code.mask = code.compare("icmp ult", counting("i32", lanes, first=i), limit)
+            self.env[s.indices[-1]] = Run(code, i, 1)
+            self.emit(s.body)
+        code.mask = None
 
     def remainder_of(self, rest: Index, totals: Sequence[Value], body: "Body") -> Sequence[Value]:
         """What does not fill the lanes: the body with the others masked."""
@@ -252,7 +321,7 @@ class Emitter(ValueEmitter):
 
     def invoke(self, s: ir.Invoke) -> None:
         """Call a kernel."""
-        self.program.share(s.callee.name, s.callee.text)
+        self.program.share(s.callee.name, lambda: kernel_text(self.program, self.at, s.callee))
         self.code.call(VOID, f"@{s.callee.name}", [self.value(x) for x in s.args])
 
     def alternate(self, s: ir.Alternate) -> None:
@@ -309,6 +378,17 @@ def places(kinds: Iterable[str]) -> tuple[list[int], int]:
         found.append(at)
         at += size
     return found, at
+
+
+def kernel_text(program: Any, at: Expr, callee: ir.Callee) -> str:
+    """The code of a kernel."""
+    function = callee.function()
+    params = [Value(scalar(x.dtype), f"%{x.name}") for x in function.params]
+    declared = [Value(f"{v.type} noalias" if v.type == POINTER else v.type, v.ref) for v in params]
+    code = Code(function.name, VOID, declared, traits=KERNEL_TRAITS)
+    emit(program, code, at, function.body, dict(zip(function.params, params, strict=True)))
+    code.do("ret void")
+    return code.text()
 
 
 def emit(program: Any, code: Code, at: Expr, block: ir.Block, env: Env) -> list[Value]:

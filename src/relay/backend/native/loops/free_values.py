@@ -1,13 +1,10 @@
 """Which values blocks read: those that are defined outside, and all of them; what is not read is dead."""
 
 from relay.backend.native.loops.nodes import (
-    Apply,
+    VALUES,
     Block,
     Const,
-    Global,
     Let,
-    Load,
-    Stack,
     Statement,
     Value,
     Var,
@@ -17,6 +14,9 @@ from relay.backend.native.loops.nodes import (
     results,
     with_blocks,
 )  # fmt: skip
+
+PURE = frozenset([*VALUES, Let])
+"""Statements that do nothing but define a value."""
 
 
 def used_values(block: Block) -> set[Value]:
@@ -30,7 +30,7 @@ def _mark(block: Block, used: set[Value]) -> None:
     """Note what a block needs, from its end on."""
     used.update(block.yields)
     for s in reversed(block.statements):
-        if isinstance(s, Apply | Load | Global | Stack | Let) and results(s)[0] not in used:
+        if type(s) in PURE and results(s)[0] not in used:
             continue
         for inner in blocks(s):
             _mark(inner, used)
@@ -46,7 +46,7 @@ def _without(block: Block, used: set[Value]) -> Block:
     found: list[Statement] = []
     for s in block.statements:
         own = results(s)
-        if isinstance(s, Apply | Load | Global | Stack | Let) and own[0] not in used:
+        if type(s) in PURE and own[0] not in used:
             continue
         inner = blocks(s)
         found.append(with_blocks(s, [_without(x, used) for x in inner]) if inner else s)

@@ -22,7 +22,6 @@ from relay.backend.native.loops.nodes import (
     Buffer,
     For,
     Index,
-    Inline,
     Invoke,
     Let,
     Load,
@@ -31,6 +30,7 @@ from relay.backend.native.loops.nodes import (
     Stack,
     Statement,
     Store,
+    Transpose,
     Value,
     blocks,
     operands,
@@ -77,7 +77,7 @@ def runs(block: Sequence[Statement]) -> list[list[For]]:
     for s in block:
         if isinstance(s, For) and is_row(s) and (not found[-1] or s.extents == found[-1][0].extents):
             found[-1].append(s)
-        elif any(isinstance(x, Store | Invoke | Inline) for x in statements(Block((s,)))):
+        elif any(isinstance(x, Store | Invoke | Transpose) for x in statements(Block((s,)))):
             found.append([s] if isinstance(s, For) and is_row(s) else [])
     return found
 

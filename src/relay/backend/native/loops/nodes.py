@@ -8,7 +8,7 @@ elements are computed at once, and by how many threads, is what the passes of `s
 An index is a Python integer where it is known, else a value of dtype `index`.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeAlias, dataclass_transform
 
@@ -71,6 +71,16 @@ class Stack:
 
 
 @node
+class Registers:
+    """As many bytes, which LLVM keeps in registers: the indices of all accesses are known where loops are
+    unrolled.
+    """
+
+    size: int
+    dtype = ADDRESS
+
+
+@node
 class Buffer:
     """Elements in memory, row-major."""
 
@@ -93,7 +103,7 @@ class Load:
         return self.buffer.dtype
 
 
-Value: TypeAlias = Var | Const | Apply | Global | Stack | Load
+Value: TypeAlias = Var | Const | Apply | Global | Stack | Registers | Load
 Index: TypeAlias = int | Value
 Operand: TypeAlias = int | Value
 
@@ -161,6 +171,10 @@ class For:
     """How many neighbours along the last index are computed at once; 0 for one."""
     is_whole: bool = False
     """Whether the last extent is known to be a multiple of the lanes."""
+    unroll: int = 0
+    """How many iterations, or vectors, of the last index are written one after the other; 0 if it is a loop.
+    Vectors are masked where the extent is not known to fill all of them.
+    """
     is_rolled: bool = False
     """Whether LLVM is told to leave the loops as they are."""
     origin: str = ""
@@ -210,29 +224,27 @@ class Release:
     value: Value
 
 
+@node
+class Function:
+    """A kernel: what it takes, and what it does.  Memory of different parameters does not overlap where it is
+    written.
+    """
+
+    name: str
+    params: tuple[Var, ...]
+    body: Block
+
+
 class Callee(Protocol):
-    """What can be called: a kernel."""
+    """The schedule of a kernel, which says all about it."""
 
     @property
     def name(self) -> str:
         """The symbol of its code."""
         ...
 
-    def text(self) -> str:
-        """Its code, as LLVM IR."""
-        ...
-
-
-class Instruction(Protocol):
-    """What is written where it is called."""
-
-    @property
-    def name(self) -> str:
-        """What it is called in prints."""
-        ...
-
-    def emit(self, code: Any, args: Any) -> None:
-        """Its LLVM IR."""
+    def function(self) -> Function:
+        """Its loops."""
         ...
 
 
@@ -245,21 +257,26 @@ class Invoke:
 
 
 @node
-class Inline:
-    """An instruction, written in its place."""
-
-    instruction: Instruction
-    args: tuple[Operand, ...]
-
-
-@node
 class Prefetch:
-    """Have the cache fetch a vector of a buffer that begins `beyond` elements after an index."""
+    """Have a cache fetch what a loop along the lanes accesses of a buffer, `beyond` elements after an index;
+    elsewhere, the line of that element.
+    """
 
     buffer: Buffer
     index: tuple[Index, ...]
     beyond: Index
     is_written: bool
+    level: int = 3
+    """How long it is wanted: 3 for the first level of the cache, 2 for the second."""
+
+
+@node
+class Transpose:
+    """The elements of a matrix in registers, row by row, in the order of its columns; as many rows as a row
+    has elements, or fewer.
+    """
+
+    buffer: Buffer
 
 
 @node
@@ -286,56 +303,45 @@ class Alternate:
 
 
 Statement: TypeAlias = (
-    Apply | Load | Global | Stack | Let | Store | For | Branch | Check | Poll | NewTensor | Release | Invoke
-    | Inline | Prefetch | Parallel | Alternate
+    Apply | Load | Global | Stack | Registers | Let | Store | For | Branch | Check | Poll | NewTensor
+    | Release | Invoke | Prefetch | Transpose | Parallel | Alternate
 )  # fmt: skip
 
 
-def operands(s: Statement) -> Iterator[Operand]:
+VALUES = frozenset([Apply, Load, Global, Stack, Registers])
+"""Statements that are the value that they define."""
+
+
+def operands(s: Statement) -> Sequence[Operand]:
     """What a statement reads, without its blocks."""
-    match s:
-        case Apply():
-            yield from s.args
-        case Load():
-            yield s.buffer.data
-            yield from s.buffer.sizes
-            yield from s.index
-        case Let():
-            yield s.value
-        case Store():
-            yield s.buffer.data
-            yield from s.buffer.sizes
-            yield from s.index
-            yield s.value
-        case For():
-            yield from s.extents
-            yield from s.inits
-            yield from s.scratch
-        case Branch():
-            yield from s.conditions
-        case Check():
-            yield s.condition
-        case NewTensor():
-            yield from s.sizes
-        case Release():
-            yield s.value
-        case Invoke() | Inline():
-            yield from s.args
-        case Prefetch():
-            yield s.buffer.data
-            yield from s.buffer.sizes
-            yield from s.index
-            yield s.beyond
-        case Parallel():
-            yield s.count
-            yield s.grain
-        case Global() | Stack() | Poll() | Alternate():
-            pass
+    if isinstance(s, Apply):
+        return s.args
+    if isinstance(s, Load):
+        return (s.buffer.data, *s.buffer.sizes, *s.index)
+    read = READ.get(type(s))
+    return () if read is None else read(s)
 
 
-def blocks(s: Statement) -> tuple[Block, ...]:
+READ: dict[type, Callable[[Any], Sequence[Operand]]] = {
+    Let: lambda s: (s.value,),
+    Store: lambda s: (s.buffer.data, *s.buffer.sizes, *s.index, s.value),
+    For: lambda s: (*s.extents, *s.inits, *s.scratch),
+    Branch: lambda s: s.conditions,
+    Check: lambda s: (s.condition,),
+    NewTensor: lambda s: s.sizes,
+    Release: lambda s: (s.value,),
+    Invoke: lambda s: s.args,
+    Prefetch: lambda s: (s.buffer.data, *s.buffer.sizes, *s.index, s.beyond),
+    Transpose: lambda s: (s.buffer.data,),
+    Parallel: lambda s: (s.count, s.grain),
+}
+
+
+def blocks(s: Statement) -> "tuple[Block, ...]":
     """The blocks of a statement."""
-    if isinstance(s, For | Parallel):
+    if type(s) in VALUES:
+        return ()
+    if isinstance(s, (For, Parallel)):
         return (s.body,)
     return s.blocks if isinstance(s, Branch) else ()
 
@@ -349,15 +355,11 @@ def bound(s: Statement) -> tuple[Var, ...]:
 
 def results(s: Statement) -> tuple[Value, ...]:
     """The values that a statement defines for those after it."""
-    match s:
-        case Apply() | Load() | Global() | Stack():
-            return (s,)
-        case For() | Branch():
-            return s.results
-        case NewTensor() | Let() | Alternate():
-            return (s.result,)
-        case _:
-            return ()
+    if type(s) in VALUES:
+        return (s,)  # pyright: ignore[reportReturnType]
+    if isinstance(s, (For, Branch)):
+        return s.results
+    return (s.result,) if isinstance(s, NewTensor | Let | Alternate) else ()
 
 
 def statements(block: Block) -> Iterator[Statement]:

@@ -1,6 +1,5 @@
 """The passes that a function goes through between the rules of its operators and LLVM IR, in order."""
 
-import os
 from dataclasses import replace
 
 from relay.backend.native.loops.builder import Builder, Scope
@@ -11,10 +10,7 @@ from relay.backend.native.loops.merge_axes import merge_axes
 from relay.backend.native.loops.nodes import Block, For, Statement, blocks, with_blocks
 from relay.backend.native.loops.parallelize import parallelize
 from relay.backend.native.loops.vectorize import vectorize
-from relay.backend.native.loops.verify import verify
-
-VERIFIES = bool(os.environ.get("RELAY_VERIFY_LOOPS"))
-"""Whether blocks are verified after the passes: as the tests have it."""
+from relay.backend.native.loops.verify import VERIFIES, verify
 
 
 def schedule(b: Builder, block: Block) -> Block:

@@ -19,8 +19,8 @@ from relay.backend.native.loops.nodes import (
     Check,
     Const,
     For,
+    Function,
     Global,
-    Inline,
     Invoke,
     Let,
     Load,
@@ -29,10 +29,12 @@ from relay.backend.native.loops.nodes import (
     Parallel,
     Poll,
     Prefetch,
+    Registers,
     Release,
     Stack,
     Statement,
     Store,
+    Transpose,
     Value,
     Var,
     blocks,
@@ -97,7 +99,10 @@ class Printer:
         data = x.data
         if x.name:
             return x.name
-        return self.value(data.args[0]) if isinstance(data, Apply) and data.op == "data" else self.value(data)
+        if isinstance(data, Apply) and data.op == "data":
+            return self.value(data.args[0])
+        text = self.value(data)
+        return f"({text})" if " " in text else text
 
     def access(self, x: Buffer, index: Sequence[Operand]) -> str:
         """An element."""
@@ -145,6 +150,8 @@ class Printer:
                 self.names[s] = self.fresh("constant")
             case Stack():
                 self.line(depth, f"{self.name(s, 'stack')} = stack {s.size} bytes")
+            case Registers():
+                self.names[s] = self.fresh("registers")
             case Let():
                 if isinstance(s.value, int | Const | Var) or self.names.get(s.value):
                     self.names[s.result] = self.value(s.value)
@@ -166,11 +173,14 @@ class Printer:
                 self.line(depth, f"release {self.value(s.value)}")
             case Invoke():
                 self.line(depth, f"call {s.callee.name}({self.values(s.args)})")
-            case Inline():
-                self.line(depth, f"{s.instruction.name}({self.values(s.args)})")
             case Prefetch():
-                how = "to write" if s.is_written else f"{self.value(s.beyond)} ahead"
-                self.line(depth, f"fetch {self.access(s.buffer, s.index)}, {how}")
+                ahead = f", {self.value(s.beyond)} ahead" if s.beyond != 0 else ""
+                how = ", to write" if s.is_written else ahead
+                is_line = s.index == (0,) and not s.buffer.name
+                place = self.value(s.buffer.data) if is_line else self.access(s.buffer, s.index)
+                self.line(depth, f"fetch {place}{how}")
+            case Transpose():
+                self.line(depth, f"transpose {self.buffer(s.buffer)}")
             case Parallel():
                 begin, end = self.name(s.begin), self.name(s.end)
                 grain = f", grain {self.value(s.grain)}" if s.grain != 0 else ", one range each"
@@ -226,6 +236,8 @@ class Printer:
         """A nest of loops."""
         indices = ", ".join([self.name(i) for i in s.indices])
         how = f", {s.lanes} lanes" if s.lanes else ""
+        if s.unroll:
+            how += f", {s.unroll} masked vectors" if s.lanes and not s.is_whole else ", unrolled"
         if s.carried:
             totals = [f"{self.name(x)} = {self.value(y)}" for x, y in zip(s.carried, s.inits, strict=True)]
             how += f", {'reduce' if s.reduction is not None else 'with'} {', '.join(totals)}"
@@ -250,6 +262,13 @@ class Printer:
             self.block(block, depth + 1)
             for x, y in zip(s.results, block.yields, strict=True):
                 self.line(depth + 1, f"{self.name(x)} = {self.value(y)}")
+
+
+def text_of_function(function: Function) -> str:
+    """A kernel as text."""
+    params = [(x, x.name) for x in function.params]
+    names = ", ".join([name for _, name in params])
+    return f"kernel {function.name}({names})\n{text_of(function.body, params)}"
 
 
 def text_of(block: Block, params: Iterable[tuple[Var, str]] = ()) -> str:

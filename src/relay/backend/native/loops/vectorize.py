@@ -22,6 +22,7 @@ from relay.backend.native.loops.nodes import (
     Let,
     Load,
     Prefetch,
+    Registers,
     Stack,
     Statement,
     Store,
@@ -87,7 +88,7 @@ class Lanes:
                 for inner in s.blocks:
                     self.block(inner)
                     self.is_legal = self.is_legal and not any(isinstance(x, Store) for x in inner.statements)
-            case Check() | Prefetch() | Global() | Stack():
+            case Check() | Prefetch() | Global() | Stack() | Registers():
                 pass
             case _:
                 self.is_legal = False

@@ -1,5 +1,7 @@
 """Whether a block is well-formed: values are defined before they are read, and what is decided is legal."""
 
+import os
+
 from relay.backend.native.loops.nodes import (
     ADDRESS,
     INDEX,
@@ -18,9 +20,11 @@ from relay.backend.native.loops.nodes import (
     Operand,
     Parallel,
     Prefetch,
+    Registers,
     Release,
     Statement,
     Store,
+    Transpose,
     Value,
     blocks,
     bound,
@@ -29,6 +33,8 @@ from relay.backend.native.loops.nodes import (
 )  # fmt: skip
 from relay.backend.native.loops.vectorize import along, may_combine
 
+VERIFIES = bool(os.environ.get("RELAY_VERIFY_LOOPS"))
+"""Whether blocks are verified when they are ready to be written: as the tests have it."""
 ON_INDICES = frozenset({"plus", "minus", "times", "quotient", "rest", "less", "same", "within"})
 """Functions of two indices."""
 
@@ -86,6 +92,8 @@ def _statement(s: Statement) -> None:
             assert s.condition.dtype == "bool", "a condition is a truth value"
         case NewTensor():
             assert s.result.dtype == OBJECT, "a tensor is an object"
+        case Transpose():
+            assert isinstance(s.buffer.data, Registers), "what is transposed is in registers"
         case Alternate():
             assert s.result.dtype == "bool", "an alternation is a truth value"
         case Invoke() | _:
@@ -98,6 +106,13 @@ def _loops(s: For) -> None:
     carried = [x.dtype for x in s.carried]
     for row in (s.inits, s.results, s.body.yields):
         assert [x.dtype for x in row] == carried, "what is carried keeps its dtype"
+    n = s.extents[-1]
+    if s.unroll and not s.lanes:
+        assert s.extents == (s.unroll,), "what is unrolled has so many iterations"
+    elif s.unroll:
+        assert not s.carried, "unrolled vectors carry nothing"
+        known = s.unroll * s.lanes
+        assert n == known if s.is_whole else not isinstance(n, int) or n <= known, "the vectors hold all"
     if s.lanes:
         assert not s.carried or (s.reduction is not None and may_combine(s)), "lanes combine only reductions"
         assert along(s).is_legal, "a statement has no form for several lanes"

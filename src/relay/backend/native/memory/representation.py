@@ -16,9 +16,11 @@ SCALARS = {
     "int16": "i16", "uint16": "i16", "int32": "i32", "uint32": "i32", "int64": "i64", "uint64": "i64",
     "float16": "half", "bfloat16": "i16", "float32": "float", "float64": "double",
     **dict.fromkeys((*FLOAT8, "float4_e2m1fn"), "i8"), "string": "i64",
+    "index": "i64", "address": POINTER, "object": POINTER,
 }  # fmt: skip
-"""Base types as LLVM types; 2 and 4 bit integers are kept in bytes, a bfloat16 and shorter floats
-are their bits, and a string is where it is in memory (`strings`)."""
+"""Dtypes as LLVM types; 2 and 4 bit integers are kept in bytes, a bfloat16 and shorter floats are their
+bits, and a string is where it is in memory (`strings`).  The last three are the loop IR's own.
+"""
 
 
 def is_scalar(t: Type | None) -> bool:
