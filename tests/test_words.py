@@ -31,7 +31,7 @@ SIZE_WORDS = words("""
 
 SIZE_WORDS_LEFT = {
     "backend": words("""
-        DEEPEST FAR FEW FEWEST LONG LONGEST LOWEST MANY MOST NARROW NARROWEST NEAR SEVERAL SHORT SIZE SMALL
+        DEEPEST FAR FEW LONG NARROW NEAR SHORT SIZE
     """),
 }
 """Constants that have yet to get a name, by folder.  The list only shrinks."""

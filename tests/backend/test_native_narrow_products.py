@@ -20,7 +20,7 @@ def check(mod: Any, args: Any, wanted: Any, is_narrow: bool = True) -> None:
     """A program has that value, and multiplies small integers or not."""
     np.testing.assert_array_equal(NativeProgram(mod)(*args), wanted)
     np.testing.assert_array_equal(relay.infer(mod).evaluate("main", *args), wanted)
-    assert ("@relay.tile.i32" in "".join(Compiler(mod).program.pieces)) == is_narrow
+    assert ("@relay.tile.int32" in "".join(Compiler(mod).program.pieces)) == is_narrow
 
 
 def exact(x: Any, w: Any, x_zero: Any = 0, w_zero: Any = 0) -> Any:

@@ -6,11 +6,14 @@ from typing import Any
 
 import pytest
 
+from relay.backend.native.kernels.inner_steps import inner_step
 from relay.backend.native.kernels.tile import Tile
 from relay.backend.native.kernels.transforms import PAIRS, Transform
 from relay.backend.native.kernels.windows import Windows
 from relay.backend.native.llvm.jit import binding
 from relay.backend.native.llvm.machine import AVX2, AVX512, NEON, Machine, described
+from relay.backend.native.loops.emitter import kernel_text
+from relay.backend.native.loops.functions import NOWHERE
 
 TARGETS = {
     "avx512": ("x86_64-unknown-linux-gnu", "skylake-avx512", "", AVX512, r"vfn?m(add|sub)\w+"),
@@ -35,6 +38,12 @@ def assembly(target: str, text: str) -> str:
     return to.emit_assembly(module)
 
 
+def inner_loop(target: str, tile: Tile, adds: str) -> str:
+    """The loop of a tile's assembly that adds most."""
+    text = assembly(target, kernel_text(None, NOWHERE, tile))
+    return max(loops(text), key=lambda part: len(re.findall(adds, part)))
+
+
 def loops(text: str) -> list[str]:
     """The code between a label and the jump back to it."""
     found: list[str] = []
@@ -46,19 +55,20 @@ def loops(text: str) -> list[str]:
     return found
 
 
-def shapes(machine: Machine, kind: str = "float") -> list[tuple[int, int]]:
+def shapes(machine: Machine, dtype: str = "float32") -> list[tuple[int, int]]:
     """The tallest tiles of each width that products use, and a low one."""
     widths = (2, 3) if machine.is_wide else (2,)
-    return [(machine.tallest(w, kind), w) for w in widths] + [(1, 2)]
+    step = inner_step(dtype, machine)
+    return [(step.tallest(machine, w), w) for w in widths] + [(1, 2)]
 
 
-@pytest.mark.parametrize("kind", ["float", "double"])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("target", list(TARGETS))
-def test_sums_stay_in_registers(target: str, kind: str) -> None:
+def test_sums_stay_in_registers(target: str, dtype: str) -> None:
     machine, adds = TARGETS[target][3], TARGETS[target][4]
     for rows, width in shapes(machine):
-        tile = Tile(machine, kind, rows, width)
-        inner = max(loops(assembly(target, tile.text())), key=lambda part: len(re.findall(adds, part)))
+        tile = Tile(machine, dtype, rows, width)
+        inner = inner_loop(target, tile, adds)
         assert len(re.findall(adds, inner)) == rows * width * tile.sets, (rows, width)
         assert not re.search(r"\(%rsp\)|\[sp\b", inner), (rows, width)
 
@@ -68,8 +78,8 @@ def test_sums_stay_in_registers(target: str, kind: str) -> None:
 def test_sums_stay_in_registers_where_rows_are_not_packed(target: str, how: dict[str, Any]) -> None:
     machine, adds = TARGETS[target][3], TARGETS[target][4]
     for rows, width in shapes(machine)[: -1 if "has_runs" in how else None]:
-        tile = Tile(machine, "float", rows, width, **how)
-        inner = max(loops(assembly(target, tile.text())), key=lambda part: len(re.findall(adds, part)))
+        tile = Tile(machine, "float32", rows, width, **how)
+        inner = inner_loop(target, tile, adds)
         assert len(re.findall(adds, inner)) == rows * width * tile.sets, (rows, width)
         assert not re.search(r"\(%rsp\).*mm|mm.*\(%rsp\)|q\d+.*\[sp\b", inner), (rows, width)
 
@@ -86,30 +96,29 @@ PAIRS_ADDED = {
 @pytest.mark.parametrize("target", list(PAIRS_ADDED))
 def test_sums_of_integers_stay_in_registers(target: str) -> None:
     machine, adds = TARGETS[target][3], PAIRS_ADDED[target]
-    for rows, width in shapes(machine, "i32"):
-        tile = Tile(machine, "i32", rows, width)
-        inner = max(loops(assembly(target, tile.text())), key=lambda part: len(re.findall(adds, part)))
-        each = 1 if machine.pairs else 2
+    for rows, width in shapes(machine, "int32"):
+        tile = Tile(machine, "int32", rows, width)
+        inner = inner_loop(target, tile, adds)
+        each = tile.step.factor_count
         assert "vpdpwssd" in inner or target != "avx512vnni"
         assert len(re.findall(adds, inner)) == rows * width * tile.sets * each, (rows, width)
         assert not re.search(r"\(%rsp\)|\[sp\b", inner), (rows, width)
 
 
-@pytest.mark.parametrize("kind", ["float", "double"])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("target", list(TARGETS))
-def test_numbers_are_moved_as_vectors(target: str, kind: str) -> None:
+def test_numbers_are_moved_as_vectors(target: str, dtype: str) -> None:
     machine = TARGETS[target][3]
-    dtype = "float32" if kind == "float" else "float64"
-    kernels = [Windows(machine, dtype, kind, is_spread) for is_spread in (False, True)]
-    kernels += [Transform(machine, kind, size, of_data) for size in PAIRS for of_data in (False, True)]
+    kernels: list[Any] = [Windows(machine, dtype, dtype, is_spread) for is_spread in (False, True)]
+    kernels += [Transform(machine, dtype, size, of_data) for size in PAIRS for of_data in (False, True)]
     register = {"avx512": "zmm", "avx512vnni": "zmm", "avx2": "ymm", "neon": r"\bq\d"}[target]
     for kernel in kernels:
-        assert re.search(register, assembly(target, kernel.text())), kernel.name
+        assert re.search(register, assembly(target, kernel_text(None, NOWHERE, kernel))), kernel.name
 
 
 def test_machines_are_known_by_their_features() -> None:
     assert described({"avx512f": True, "avx512bw": True, "avx2": True, "fma": True}) is AVX512
-    assert not described({"avx512f": True, "avx2": True, "fma": True}).pairs
+    assert not described({"avx512f": True, "avx2": True, "fma": True}).instructions
     assert described({"avx2": True, "fma": True}) is AVX2
     assert described({"neon": True}) is NEON
     assert described({}).vector == 16

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from math import lcm
 
 from relay.backend.native.kernels.attention_recognition import Attention
-from relay.backend.native.kernels.blocks import SUM, Blocks, Factor
+from relay.backend.native.kernels.blocks import PRODUCT_NANOSECONDS, Blocks, Factor
 from relay.backend.native.kernels.ranges import ranges_with_buffer
-from relay.backend.native.kernels.tile import LINE, PITCH
+from relay.backend.native.kernels.tile import CACHE_LINE_BYTES, PACKED_PITCH
 from relay.backend.native.loops.builder import Builder
 from relay.backend.native.loops.deferred import Deferred, Rows
 from relay.backend.native.loops.keep_rows import PADDED_ELEMENTS
@@ -44,7 +44,7 @@ class Scores(View):
         """How many numbers a block of them has, with what lies between rows."""
         self.top: Index = 0
         """The first row of the block."""
-        line = LINE // SIZES[scalar(dtype)]
+        line = CACHE_LINE_BYTES // SIZES[scalar(dtype)]
         pairs = b.quotient(b.plus(sizes[-1], 2 * line - 1), 2 * line)
         self.pitch = b.times(b.plus(b.times(pairs, 2), 1), line)
         """Numbers between two rows: an odd number of cache lines, so that rows begin in different sets."""
@@ -141,7 +141,7 @@ class Attending:
             self.assign_buffers(at, sizes)
             b.loop(b.minus(end, begin), (), lambda i, _: self.part(begin, i, operands, out))
 
-        ranges_with_buffer(b, total, share, (self.scores.dtype, whole), SUM * SLOWER, steps)
+        ranges_with_buffer(b, total, share, (self.scores.dtype, whole), PRODUCT_NANOSECONDS * SLOWER, steps)
 
     # --- the memory of a thread ---
 
@@ -152,7 +152,7 @@ class Attending:
         return [
             b.times(b.times(first.panels, first.depth), first.width),
             b.times(b.times(second.panels, second.depth), second.width),
-            b.times(b.times(first.rounds, self.high), PITCH),
+            b.times(b.times(first.rounds, self.high), PACKED_PITCH),
             self.scores.count,
             *[row] * (0 if isinstance(self.keys, int) else KEPT_ROWS),
         ]

@@ -21,7 +21,7 @@ from relay.op.reduce import Along
 from relay.typecheck.types import Types
 
 FLOATS = ("float32", "float64")
-FEWEST = 4
+MIN_ROWS = 4
 """Rows that are worth it: fewer do not repay moving the other operands."""
 
 
@@ -82,7 +82,7 @@ def attention_in(body: Expr, types: Types) -> Attention | None:
     is_whole = sizes_of(scores, types) == (*stack, most, v.sizes[-2])
     if any(not isinstance(x.source, Var | Constant) for x in (q, k, v)) or not fits or not is_whole:
         return None
-    if isinstance(most, int) and most < FEWEST:
+    if isinstance(most, int) and most < MIN_ROWS:
         return None
     return Attention(scores, rows, mixed, [e for e in between if e is not scores], q, k, v, out)
 

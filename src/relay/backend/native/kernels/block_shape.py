@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 from math import gcd
 
-from relay.backend.native.kernels.tile import DEEPEST
+from relay.backend.native.kernels.inner_steps import inner_step
+from relay.backend.native.kernels.tile import MAX_TILE_DEPTH
 from relay.backend.native.llvm.machine import host
 from relay.backend.native.loops.builder import Builder
 from relay.backend.native.loops.nodes import Alternate, Index, Value, Var
@@ -11,19 +12,19 @@ from relay.backend.native.memory.representation import SIZES, scalar
 
 ROWS, COLUMNS = 160, 576
 """About how many rows and columns a block has."""
-PIECES = 8
+WORK_PIECES = 8
 """How many pieces of work are enough for the threads, if each has to pack rows."""
-LONGEST = 512
+MAX_DEPTH_IN_PLACE = 512
 """The most of the summed dimension that a tile goes through if it reads rows where they are."""
-SETS = 4096
+CACHE_SET_BYTES = 4096
 """Bytes after which the next line is of the same set of the first level of the cache."""
-LOWEST = 4
+MIN_TILES_OF_BLOCK = 4
 """Tiles that a block has below each other for those pieces."""
-EVEN = 4
+EVEN_TILES = 4
 """How many tiles below each other are made as high as each other, at most."""
-STREAM = 1 << 19
+STREAMED_BYTES = 1 << 19
 """Bytes of a second operand from which on its panels are read back and forth, where there is one row."""
-NARROW = 1.06
+NARROW_TILE_COST = 1.06
 """What a number costs in tiles of two vectors, in what it does in tiles of three, usually: more loads."""
 
 
@@ -50,7 +51,7 @@ class Shape:
         length: Index,
         columns: Index,
         pitch: Index | None = None,
-        narrow: float = NARROW,
+        narrow: float = NARROW_TILE_COST,
     ) -> None:
         """`dtype` is that of sums; rows of the result are `pitch` numbers apart, if these are more
         than its columns; `narrow` is what a number costs in tiles of two vectors, in what it does in tiles of
@@ -62,9 +63,8 @@ class Shape:
         self.kind = scalar(dtype)
         self.size = SIZES[self.kind]
         self.length = length
-        self.at_once = 2 if dtype == "int32" else 1
-        """Numbers of the summed dimension that a step of a tile goes through; all below are such steps."""
-        depth = length if self.at_once == 1 else self.parts(length, self.at_once)
+        self.step = inner_step(dtype, self.machine)
+        depth = length if self.step.group == 1 else self.parts(length, self.step.group)
         self.rows, self.depth, self.columns = rows, depth, columns
         self.pitch = columns if pitch is None else pitch
         self.vectors = self.vectors_of_tiles(narrow)
@@ -72,7 +72,7 @@ class Shape:
         self.width = self.vectors * self.machine.lanes(self.kind)
         self.panels = self.parts(columns, self.width)
         self.edge = self.vectors_of_edge()
-        self.rounds: Index = b.larger(1, self.parts(depth, DEEPEST))
+        self.rounds: Index = b.larger(1, self.parts(depth, MAX_TILE_DEPTH))
         self.deep: Index = self.parts(depth, self.rounds)
         self.high = self.height_of_blocks(ROWS)
         self.wide: Index = 1
@@ -92,6 +92,11 @@ class Shape:
         self.is_shared = True
         """Whether threads share what there is to do; else one does all of it."""
 
+    @property
+    def is_full(self) -> bool:
+        """Whether the columns are known to fill vectors."""
+        return isinstance(self.columns, int) and self.columns % self.machine.lanes(self.kind) == 0
+
     def vectors_of_tiles(self, narrow: float) -> int:
         """Vectors in a row of a tile: three where there are registers, and few columns are left over."""
         lanes, n = self.machine.lanes(self.kind), self.columns
@@ -110,8 +115,8 @@ class Shape:
 
     def height_of_tiles(self) -> int:
         """As many rows as registers hold; less where there are few, so that tiles are about as high."""
-        most = self.machine.tallest(self.vectors, self.kind)
-        if not isinstance(self.rows, int) or self.rows > EVEN * most:
+        most = self.step.tallest(self.machine, self.vectors)
+        if not isinstance(self.rows, int) or self.rows > EVEN_TILES * most:
             return most
         return max(1, -(-self.rows // max(1, -(-self.rows // most))))
 
@@ -121,9 +126,9 @@ class Shape:
         tiles = self.parts(self.parts(self.rows, blocks), self.height)
         return self.b.larger(1, self.b.times(tiles, self.height))
 
-    def gather(self, pieces: int = PIECES) -> None:
+    def gather(self, pieces: int = WORK_PIECES) -> None:
         """Shape blocks so that few share rows, which each of those has to pack, and there are some pieces."""
-        lowest = LOWEST * self.height
+        lowest = MIN_TILES_OF_BLOCK * self.height
         if isinstance(self.rows, int) and self.rows >= pieces * lowest:
             self.high = self.height_of_blocks(min(ROWS, -(-self.rows // pieces)))
         blocks = self.parts(self.rows, self.high) if isinstance(self.rows, int) else 2
@@ -140,7 +145,7 @@ class Shape:
             self.by_panels = True
             self.high = self.height_of_blocks(self.parts(self.rows, 2))
         else:
-            self.rounds = self.b.larger(1, self.parts(self.depth, LONGEST))
+            self.rounds = self.b.larger(1, self.parts(self.depth, MAX_DEPTH_IN_PLACE))
             self.deep = self.parts(self.depth, self.rounds)
 
     def read_lines(self, lines: Lines, height: int) -> None:
@@ -150,7 +155,7 @@ class Shape:
 
     def are_apart(self, pitch: Index) -> bool:
         """Whether rows so many numbers apart are known to begin in several sets of the cache."""
-        return isinstance(pitch, int) and pitch * self.size % SETS != 0
+        return isinstance(pitch, int) and pitch * self.size % CACHE_SET_BYTES != 0
 
     @property
     def has_few_rows(self) -> bool:
@@ -164,7 +169,7 @@ class Shape:
         depth, columns = self.depth, self.columns
         if self.rows != 1 or not self.is_shared or not isinstance(depth, int) or not isinstance(columns, int):
             return False
-        return depth * columns * self.size >= STREAM
+        return depth * columns * self.size >= STREAMED_BYTES
 
     def alternation(self) -> Value:
         """Whether panels are taken from the last one on: every other time, so that what the cache holds since
@@ -186,7 +191,7 @@ class Shape:
 
     def numbers(self, begin: Index, steps: Index) -> tuple[Index, Index]:
         """The numbers of the summed dimension that some steps go through: the first, and how many."""
-        b, n = self.b, self.at_once
+        b, n = self.b, self.step.group
         if n == 1:
             return begin, steps
         first = b.times(begin, n)

@@ -9,18 +9,17 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from relay.backend.native.kernels.block_shape import COLUMNS, Shape
-from relay.backend.native.kernels.packing import Packing
-from relay.backend.native.kernels.pairs import PairPacking
+from relay.backend.native.kernels.packing import Packing, PairPacking
 from relay.backend.native.kernels.ranges import ranges
 from relay.backend.native.kernels.sums import Tail
-from relay.backend.native.kernels.tile import LINE, PITCH, Tile
+from relay.backend.native.kernels.tile import CACHE_LINE_BYTES, PACKED_PITCH, Tile
 from relay.backend.native.loops.nodes import Index, Value
 from relay.backend.native.loops.parallelize import ONE_RANGE_EACH
 from relay.backend.native.memory.representation import SIZES, scalar
 
-STRIP = 16
+STRIP_ROWS = 16
 """Rows of the second operand that are moved at once: as many streams as a processor follows."""
-SUM, MOVE = 0.02, 0.1
+PRODUCT_NANOSECONDS, MOVED_NANOSECONDS = 0.02, 0.1
 """Nanoseconds for a product that is added, and for a number that is moved."""
 
 First = Callable[[Index, Index, Index], Value]
@@ -28,8 +27,8 @@ First = Callable[[Index, Index, Index], Value]
 Second = Callable[[Index, Index], tuple[Value, Index]]
 """Where a row of a panel begins, and how far the next row is: the panel, the row."""
 Rest = tuple[Index, Index, Value, Index, Index, Value]
-"""What a stack of tiles takes besides: the pitch of a panel in bytes, its depth, the result, the pitch of
-that in bytes, the columns that are left, and whether sums add to what is there.
+"""What a stack of tiles takes besides: the pitch of a panel, its depth, the result, the pitch of that, the
+columns that are left, and whether sums add to what is there.
 """
 
 
@@ -67,7 +66,7 @@ class Blocks(Shape):
         if x is not None and self.is_row(x):
             self.deep, self.rounds = self.depth, 1
         elif x is not None:
-            first = b.times(b.times(self.rounds, self.rows), PITCH)
+            first = b.times(b.times(self.rounds, self.rows), PACKED_PITCH)
         if y is None:
             return first, 0
         panels = 1 if self.is_read_in_place(y) else self.panels
@@ -98,12 +97,11 @@ class Blocks(Shape):
         summed dimension if pairs of it go across rows.
         """
         b = self.b
-        how = Packing(self.machine, x.dtype, self.kind, x.is_transposed)
-        if self.at_once > 1:
-            how = PairPacking(self.machine, x.dtype, self.kind, x.is_transposed, is_across)
-        from_size = SIZES[scalar(x.dtype)]
-        source = self.address(x.data, place, from_size)
-        b.invoke(how, source, b.times(pitch, from_size), to, to_pitch * self.size, *sizes, filled)
+        how = Packing(self.machine, x.dtype, self.dtype, x.is_transposed)
+        if self.step.group > 1:
+            how = PairPacking(self.machine, x.dtype, self.dtype, x.is_transposed, is_across)
+        source = self.address(x.data, place, SIZES[scalar(x.dtype)])
+        b.invoke(how, source, pitch, to, to_pitch, *sizes, filled)
 
     def pack_first(self, x: Factor) -> First:
         """All rows of the first operand, round after round."""
@@ -112,10 +110,10 @@ class Blocks(Shape):
         b, to = self.b, self.first
 
         def share(begin: Index, end: Index) -> None:
-            at = b.times(begin, PITCH)
+            at = b.times(begin, PACKED_PITCH)
             self.pack_rows(x, (begin, b.minus(end, begin)), self.address(to, at, self.size), self.rows)
 
-        self.ranges(self.rows, share, MOVE, self.depth)
+        self.ranges(self.rows, share, MOVED_NANOSECONDS, self.depth)
         return lambda r, top, rows: self.row(to, b.plus(b.times(r, self.rows), top))
 
     def pack_rows(self, x: Factor, rows: tuple[Index, Index], to: Value, apart: Index) -> None:
@@ -127,13 +125,13 @@ class Blocks(Shape):
         def one(r: Index, _: Any) -> None:
             k = b.times(r, self.deep)
             k, deep = self.numbers(k, b.smaller(self.deep, b.minus(self.depth, k)))
-            at = self.address(to, b.times(b.times(r, apart), PITCH), self.size)
+            at = self.address(to, b.times(b.times(r, apart), PACKED_PITCH), self.size)
             if x.is_transposed:
                 pitch = self.rows if x.pitch is None else x.pitch
-                self.pack(x, b.plus(b.times(k, pitch), top), pitch, at, PITCH, (deep, count), 0, True)
+                self.pack(x, b.plus(b.times(k, pitch), top), pitch, at, PACKED_PITCH, (deep, count), 0, True)
             else:
                 pitch = self.length if x.pitch is None else x.pitch
-                self.pack(x, b.plus(b.times(top, pitch), k), pitch, at, PITCH, (count, deep), 0)
+                self.pack(x, b.plus(b.times(top, pitch), k), pitch, at, PACKED_PITCH, (count, deep), 0)
 
         self.each(self.rounds, one)
 
@@ -168,8 +166,8 @@ class Blocks(Shape):
             self.pack_panel(y, p, self.address(to, b.times(p, size), self.size), (0, self.depth))
 
         def strip(s: Index, _: Any) -> None:
-            k = b.times(s, STRIP)
-            rows = b.smaller(STRIP, b.minus(self.depth, k))
+            k = b.times(s, STRIP_ROWS)
+            rows = b.smaller(STRIP_ROWS, b.minus(self.depth, k))
 
             def part(p: Index, _: Any) -> None:
                 at = b.plus(b.times(p, size), b.times(k, self.width))
@@ -180,7 +178,7 @@ class Blocks(Shape):
         if y.is_transposed:
             self.shared(self.panels, b.times(self.depth, self.width), panel)
         else:
-            self.shared(self.parts(self.depth, STRIP), b.times(STRIP, self.columns), strip)
+            self.shared(self.parts(self.depth, STRIP_ROWS), b.times(STRIP_ROWS, self.columns), strip)
         return self.packed(to)
 
     def pack_panel(self, y: Factor, p: Index, to: Value, rows: tuple[Index, Index]) -> None:
@@ -221,7 +219,7 @@ class Blocks(Shape):
         def share(begin: Index, end: Index) -> None:
             self.each(b.minus(end, begin), lambda i, _: body(b.plus(begin, i), ()))
 
-        self.ranges(n, share, MOVE, moved)
+        self.ranges(n, share, MOVED_NANOSECONDS, moved)
 
     def ranges(self, n: Index, body: Callable[[Index, Index], None], takes: float, inner: Index) -> None:
         """Run `body(begin, end)` for ranges that make up the one from 0 to `n`, on several threads if these
@@ -306,8 +304,8 @@ class Blocks(Shape):
         """The nanoseconds of a step along a panel, for so many rows, and how many steps there are."""
         b = self.b
         if isinstance(rows, int):
-            return SUM * rows + MOVE, b.times(self.depth, self.width)
-        return SUM, b.times(rows, b.times(self.depth, self.width))
+            return PRODUCT_NANOSECONDS * rows + MOVED_NANOSECONDS, b.times(self.depth, self.width)
+        return PRODUCT_NANOSECONDS, b.times(rows, b.times(self.depth, self.width))
 
     def block(
         self,
@@ -333,10 +331,7 @@ class Blocks(Shape):
                 following, _ = second(*self.following(left, p, panels, r))
                 j = b.times(column, self.width)
                 c = self.address(out, b.plus(b.times(top, self.pitch), j), self.size)
-                more: Rest = (
-                    b.times(pitch, self.size), deep, c, b.times(self.pitch, self.size),
-                    b.minus(self.columns, j), adds,
-                )  # fmt: skip
+                more: Rest = (pitch, deep, c, self.pitch, b.minus(self.columns, j), adds)
                 is_new = self.first_pitch is not None and not self.by_panels
                 new = b.is_same(p, 0) if is_new else None
                 self.stack_of_tiles((rows, vectors), a, data, following, new, more)
@@ -367,7 +362,7 @@ class Blocks(Shape):
 
     def row(self, first: Value, i: Index) -> Value:
         """Where a row begins, as tiles read it."""
-        packed = PITCH if self.lines is None else self.lines.pitch
+        packed = PACKED_PITCH if self.lines is None else self.lines.pitch
         pitch = packed if self.first_pitch is None else self.first_pitch
         return self.address(first, self.b.times(i, pitch), self.size)
 
@@ -391,14 +386,16 @@ class Blocks(Shape):
             pitch, deep, c, out_pitch, columns, adds = more
             here = self.address(c, b.times(i, self.pitch), self.size)
             part = b.times(b.rest(t, self.vectors), deep)
-            ahead = self.address(following, part, LINE)
+            ahead = self.address(following, part, CACHE_LINE_BYTES)
             if new is not None:
                 ahead = b.select(new, self.row(a, b.plus(i, height)), ahead)
-            args = [self.row(a, i), data, pitch, deep, here, out_pitch, columns, adds, ahead]
+            args = [self.row(a, i), data, pitch, deep, here, out_pitch, adds, ahead]
             if self.first_pitch is not None:
-                args.append(b.times(self.first_pitch, self.size))
+                args.append(self.first_pitch)
             if self.lines is not None:
-                args += [self.lines.run, self.lines.gap * self.size]
+                args += [self.lines.run, self.lines.gap]
+            if not self.is_full:
+                args.append(columns)
             b.invoke(self.tile(height, vectors), *args)
 
         whole = b.quotient(rows, self.height)
@@ -420,5 +417,6 @@ class Blocks(Shape):
 
     def tile(self, height: int, vectors: int) -> Tile:
         """A shape of tile."""
-        shape = Tile(self.machine, self.kind, height, vectors, self.first_pitch is None)
+        is_packed = self.first_pitch is None
+        shape = Tile(self.machine, self.dtype, height, vectors, is_packed, is_full=self.is_full)
         return shape if self.lines is None else replace(shape, pitch=self.lines.pitch, has_runs=True)

@@ -15,7 +15,7 @@ from relay.op.base import Operator
 from relay.op.native import Product, WeightProduct, WindowProduct
 
 FLOATS = ("float16", "bfloat16", "float32", "float64")
-SMALL = ("int8", "uint8", "int16")
+SMALL_INTEGERS = ("int8", "uint8", "int16")
 """Integers whose products kernels add up in int32: all are numbers of int16."""
 
 
@@ -27,7 +27,7 @@ def kernel_of(program: Any, call: Call) -> Product | WindowProduct | WeightProdu
         return None
     types = [cast("TensorType", program.types(e)) for e in (call, *call.args)]
     dtype, *given = [str(t.dtype) for t in types]
-    if dtype == "int32" and isinstance(kernel, Product) and all(d in SMALL for d in given):
+    if dtype == "int32" and isinstance(kernel, Product) and all(d in SMALL_INTEGERS for d in given):
         return kernel
     if any(d not in FLOATS for d in (dtype, *given)):
         return None

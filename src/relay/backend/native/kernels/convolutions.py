@@ -4,13 +4,13 @@ from collections.abc import Sequence
 from typing import Any, cast
 
 from relay.backend.native.kernels.block_shape import ROWS
-from relay.backend.native.kernels.blocks import MOVE, Blocks, Factor, First, Second
+from relay.backend.native.kernels.blocks import MOVED_NANOSECONDS, Blocks, Factor, First, Second
 from relay.backend.native.kernels.overlapped import Overlapped
 from relay.backend.native.kernels.packed_constants import Filters
 from relay.backend.native.kernels.packing import Packing
 from relay.backend.native.kernels.ranges import each, ranges
 from relay.backend.native.kernels.sums import Put, Sums, Weight
-from relay.backend.native.kernels.tile import PITCH
+from relay.backend.native.kernels.tile import PACKED_PITCH
 from relay.backend.native.kernels.windows import AXES, Geometry, Windows
 from relay.backend.native.llvm.machine import host
 from relay.backend.native.loops.builder import Builder
@@ -22,13 +22,13 @@ from relay.op.native import WindowProduct
 from relay.op.nn.layout import SPATIAL
 from relay.op.nn.loops import put_in, sum_type
 
-MANY = 200
+MANY_FILTERS = 200
 """Filters from which on it does not matter that rows are packed before they are multiplied."""
-FEWEST = 8
+MIN_FILTERS = 8
 """Filters in a group for which tiles are worth it."""
 TRANSPOSED_ROWS = 64
 """Rows of a matrix that are transposed at once: a few lines of the cache in each row of the result."""
-MOVED = 1.0
+WEIGHT_NANOSECONDS = 1.0
 """Nanoseconds for a number of a weight that is put where kernels read it."""
 
 
@@ -42,7 +42,7 @@ def is_convolved(c: WindowProduct, types: Sequence[TensorType]) -> bool:
     if c.groups == 1:
         return True
     last = [cast("tuple[Dim, ...]", t.shape)[-1] for t in types[:2]]
-    return all(isinstance(n, int) and n >= FEWEST * c.groups for n in last)
+    return all(isinstance(n, int) and n >= MIN_FILTERS * c.groups for n in last)
 
 
 class Convolutions(Sums):
@@ -87,7 +87,7 @@ class Convolutions(Sums):
         same = self.sizes[1:-1] == self.x.sizes[1:-1] and all(isinstance(n, int) for n in self.sizes[1:])
         ones = all(n == 1 for n in (*self.window, *c.strides, c.groups)) and not any(c.before)
         apart = self.blocks.are_apart(self.inputs)
-        pays = self.blocks.has_few_rows or (isinstance(self.outputs, int) and self.outputs <= MANY)
+        pays = self.blocks.has_few_rows or (isinstance(self.outputs, int) and self.outputs <= MANY_FILTERS)
         return same and ones and apart and pays and self.x.dtype == self.sums and not self.is_product
 
     def write(self, out: View, put: Put | None) -> None:
@@ -151,12 +151,12 @@ class Convolutions(Sums):
     def seen_by(self, geometry: Value, group: Index) -> First:
         """Rows of what windows see of a group of channels, moved where tiles read them as they are needed."""
         b, blocks = self.b, self.blocks
-        how = Windows(blocks.machine, self.x.dtype, blocks.kind, self.is_spread)
+        how = Windows(blocks.machine, self.x.dtype, blocks.dtype, self.is_spread)
         place = b.times(group, self.inputs)
         data = blocks.address(self.data, place, SIZES[scalar(self.x.dtype)])
 
         def first(r: Index, top: Index, rows: Index) -> Value:
-            to = b.stack((ROWS + blocks.height) * PITCH * blocks.size)
+            to = b.stack((ROWS + blocks.height) * PACKED_PITCH * blocks.size)
             begin = b.times(r, blocks.deep)
             count = b.smaller(blocks.deep, b.minus(blocks.depth, begin))
             b.when(b.is_less(0, count), lambda: b.invoke(how, data, to, geometry, top, rows, begin, count))
@@ -229,18 +229,18 @@ def matrix_of(b: Builder, c: WindowProduct, weight: View, dtype: str) -> Factor:
         place = put_in([channel, *taps, filter_], axes, c.kernel_layout)
         copy.put(index, b.cast(weight.at(place), dtype))
 
-    each(b, sizes, one, MOVED)
+    each(b, sizes, one, WEIGHT_NANOSECONDS)
     return Factor(copy.buffer.data, dtype, is_transposed=False)
 
 
 def transpose_stack(
-    b: Builder, source: Value, dtype: str, to: Value, kind: str, sizes: tuple[Index, Index, Index]
+    b: Builder, source: Value, dtype: str, to: Value, to_dtype: str, sizes: tuple[Index, Index, Index]
 ) -> None:
     """Transpose each matrix of a stack: how many there are, and their rows and columns."""
     count, rows, columns = sizes
-    how = Packing(host(), dtype, scalar(kind), is_transposed=True)
+    how = Packing(host(), dtype, to_dtype, is_transposed=True)
     strips = b.quotient(b.plus(rows, TRANSPOSED_ROWS - 1), TRANSPOSED_ROWS)
-    size, from_size = SIZES[scalar(kind)], SIZES[scalar(dtype)]
+    size, from_size = SIZES[scalar(to_dtype)], SIZES[scalar(dtype)]
 
     def share(begin: Index, end: Index) -> None:
         def one(i: Index, _: Any) -> None:
@@ -248,13 +248,12 @@ def transpose_stack(
             top = b.times(strip, TRANSPOSED_ROWS)
             place = b.plus(b.times(matrix, rows), top)
             whole = b.plus(b.times(matrix, b.times(rows, columns)), top)
-            pitch = b.times(columns, from_size)
             left = b.smaller(TRANSPOSED_ROWS, b.minus(rows, top))
             b.invoke(
-                how, b.address(source, b.times(place, pitch)), pitch, b.address(to, b.times(whole, size)),
-                b.times(rows, size), left, columns, 0,
+                how, b.address(source, b.times(b.times(place, columns), from_size)), columns,
+                b.address(to, b.times(whole, size)), rows, left, columns, 0,
             )  # fmt: skip
 
         b.loop(b.minus(end, begin), (), one)
 
-    ranges(b, b.times(count, strips), share, MOVE, b.times(columns, TRANSPOSED_ROWS))
+    ranges(b, b.times(count, strips), share, MOVED_NANOSECONDS, b.times(columns, TRANSPOSED_ROWS))

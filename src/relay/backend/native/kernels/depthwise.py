@@ -23,11 +23,11 @@ from relay.op.native import WindowProduct
 from relay.op.nn.layout import SPATIAL
 from relay.op.nn.loops import sum_type, times_added
 
-PLACES = {True: 6, False: 4}
+PLACES_OF_STRIP = {True: 6, False: 4}
 """Places of a strip, so that their sums stay in registers beside a tap of the weight: for 32 and 16."""
-FEW, PARTS = 16, 3
+FEW_ROWS, MAX_CHANNEL_PARTS = 16, 3
 """Rows that are few, and into how many parts channels go then at most."""
-VECTORS = 2
+VECTORS_OF_CHANNELS = 2
 """Registers of channels at a time."""
 
 
@@ -67,14 +67,14 @@ class Strips:
         self.x = x
         self.window: WindowProduct = x.call.attrs.window_product()
         self.data, weight = x.views
-        self.places = PLACES[host().is_wide]
+        self.places = PLACES_OF_STRIP[host().is_wide]
         self.count, self.filters, self.size, *self.taps = cast(
             "list[int]", [*x.sizes[-2:], self.data.sizes[-2], *weight.sizes[:-2]]
         )
         self.weight = copy(weight)
         self.weight.sizes = [*self.taps, self.filters]
         self.sums = sum_type(x.dtype, self.data.dtype, weight.dtype)
-        self.lanes = VECTORS * VECTOR_BYTES // SIZES[scalar(self.sums)]
+        self.lanes = VECTORS_OF_CHANNELS * VECTOR_BYTES // SIZES[scalar(self.sums)]
         while self.lanes >= 2 * self.filters and self.lanes > 1:
             self.lanes //= 2
         self.share = self.filters
@@ -100,10 +100,10 @@ class Strips:
         in the first level of the cache, and threads cannot share well.
         """
         vectors, rest = divmod(self.filters, self.lanes)
-        is_few = isinstance(rows, int) and rows < FEW and set(self.window.strides) == {1}
+        is_few = isinstance(rows, int) and rows < FEW_ROWS and set(self.window.strides) == {1}
         if rest or not vectors or not is_few:
             return 1
-        return max([n for n in range(1, PARTS + 1) if vectors % n == 0])
+        return max([n for n in range(1, MAX_CHANNEL_PARTS + 1) if vectors % n == 0])
 
     def row(self, front: tuple[Index, ...]) -> None:
         """One row: strips at the ends, where windows may see less, are apart."""

@@ -3,29 +3,31 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from relay.backend.native.kernels.transforms import filter_matrix
-from relay.backend.native.llvm.builder import POINTER, VOID, Code, Value, integer
 from relay.backend.native.llvm.machine import Machine
-from relay.backend.native.llvm.vectors import suffix
-from relay.backend.native.memory.representation import SIZES
-from relay.backend.native.memory.tensors import loop
+from relay.backend.native.loops.builder import Builder
+from relay.backend.native.loops.functions import kernel_function
+from relay.backend.native.loops.nodes import ADDRESS, INDEX, Buffer, Function, Index, Value
+from relay.backend.native.memory.representation import scalar
 
 TAPS = 3
+PARAMS = (
+    ("source", ADDRESS), ("to", ADDRESS), ("channels", INDEX), ("filters", INDEX), ("begin", INDEX),
+    ("count", INDEX),
+)  # fmt: skip
+"""Where filters come from and go, how many channels and filters there are, as many of these as fill vectors,
+the first channel and how many.
+"""
 
 
 @dataclass(frozen=True)
 class FilterTransform:
     """A transform of filters `(3, 3, channels, filters)` to panels of `width` columns: for each panel, point
     and channel a row.
-
-    The code is `(from, to, channels, filters, begin, count)`, for `count` channels from `begin` on; there are
-    as many filters as fill vectors.
     """
 
     machine: Machine
-    kind: str
+    dtype: str
     size: int
     width: int
     is_reversed: bool
@@ -33,89 +35,53 @@ class FilterTransform:
 
     @property
     def name(self) -> str:
-        """Of its code."""
+        """The symbol of its code."""
         reversed_ = "reversed." if self.is_reversed else ""
-        return f"relay.filters.{reversed_}{self.size}.{self.width}.{self.kind}"
+        return f"relay.filters.{reversed_}{self.size}.{self.width}.{self.dtype}"
 
-    def text(self) -> str:
-        """The code."""
-        return Writing(self).text()
+    def function(self) -> Function:
+        """Its loops."""
+        return kernel_function(self.name, PARAMS, self.build)
 
+    def build(self, b: Builder, given: Sequence[Value]) -> None:
+        """A vector of filters of one channel after the other."""
+        source, to, channels, filters, begin, count = given
+        lanes, points = self.machine.lanes(scalar(self.dtype)), (self.size + TAPS - 1) ** 2
+        taken = Buffer(source, self.dtype, (TAPS * TAPS, channels, filters), "filters")
 
-class Writing:
-    """A transform of filters on its way to LLVM IR."""
+        def vector(channel: Index, first: Index) -> None:
+            panel, column = b.quotient(first, self.width), b.rest(first, self.width)
+            sizes = (b.quotient(filters, self.width), points, channels, self.width)
+            put = Buffer(to, self.dtype, sizes, "points")
 
-    def __init__(self, how: FilterTransform) -> None:
-        """Its code so far."""
-        self.how = how
-        self.lanes = how.machine.lanes(how.kind)
-        self.bytes = SIZES[how.kind]
-        self.vector = f"<{self.lanes} x {how.kind}>"
-        names = ["source", "to", "channels", "filters", "begin", "count"]
-        kinds = [POINTER, POINTER, "i64", "i64", "i64", "i64"]
-        params = [Value(k, f"%{n}") for k, n in zip(kinds, names, strict=True)]
-        self.source, self.to, self.channels, self.filters, self.begin, self.count = params
-        self.code = Code(how.name, VOID, params, traits='nounwind noinline "prefer-vector-width"="512"')
+            def one(x: Index) -> None:
+                taps: list[Value] = [
+                    b.read(taken, (k, channel, b.plus(first, x))) for k in range(TAPS * TAPS)
+                ]
+                for k, point in enumerate(self.transformed(b, taps[::-1] if self.is_reversed else taps)):
+                    b.write(put, (panel, k, channel, b.plus(column, x)), point)
 
-    def text(self) -> str:
-        """The whole function."""
-        code = self.code
-        rounds = code.op("udiv", self.filters, integer(self.lanes))
+            b.vector_loop(lanes, lanes, one, vectors=1, is_whole=True)
 
-        def channel(i: Value, _: Sequence[Value]) -> list[Value]:
-            c = code.op("add", self.begin, i)
+        def channel(i: Index, _: object) -> None:
+            vectors = b.quotient(filters, lanes)
+            b.loop(vectors, (), lambda v, _: vector(b.plus(begin, i), b.times(v, lanes)))
 
-            def several(v: Value, _: Sequence[Value]) -> list[Value]:
-                self.transformed(c, code.op("mul", v, integer(self.lanes)))
-                return []
+        b.loop(count, (), channel)
 
-            loop(code, rounds, (), several)
-            return []
-
-        loop(code, self.count, (), channel)
-        code.do("ret void")
-        return code.text()
-
-    def transformed(self, channel: Value, filter_: Value) -> None:
-        """A vector of filters of one channel."""
-        code, n = self.code, self.how.size + TAPS - 1
-        taps: list[Value] = []
-        for k in range(TAPS * TAPS):
-            tap = TAPS * TAPS - 1 - k if self.how.is_reversed else k
-            row = code.op("add", code.op("mul", self.channels, integer(tap)), channel)
-            at = code.op("add", code.op("mul", row, self.filters), filter_)
-            taps.append(code.load(self.vector, self.place(self.source, at), f", align {self.bytes}"))
+    def transformed(self, b: Builder, taps: Sequence[Value]) -> list[Value]:
+        """The points of the taps of a filter."""
         lines = [taps[i : i + TAPS] for i in range(0, len(taps), TAPS)]
-        half = [self.points(line) for line in zip(*lines, strict=True)]
-        width = integer(self.how.width)
-        panel, column = code.op("udiv", filter_, width), code.op("urem", filter_, width)
-        first = code.op("mul", panel, integer(n * n))
-        for i, line in enumerate(zip(*half, strict=True)):
-            for j, v in enumerate(self.points(line)):
-                matrix = code.op("add", first, integer(i * n + j))
-                row = code.op("add", code.op("mul", matrix, self.channels), channel)
-                at = code.op("add", code.op("mul", row, width), column)
-                code.store(v, self.place(self.to, at), f", align {self.bytes}")
+        half = [self.points(b, line) for line in zip(*lines, strict=True)]
+        return [x for line in zip(*half, strict=True) for x in self.points(b, line)]
 
-    def points(self, line: Sequence[Value]) -> list[Value]:
+    def points(self, b: Builder, line: Sequence[Value]) -> list[Value]:
         """A line of taps as points."""
-        return [self.sum(row, line) for row in filter_matrix(self.how.size)]
-
-    def sum(self, factors: Sequence[float], line: Sequence[Value]) -> Value:
-        """A sum of vectors, each times a number."""
-        code, total = self.code, Value(self.vector, "zeroinitializer")
-        for c, v in zip(factors, line, strict=True):
-            if c:
-                name = f"@llvm.fmuladd.{suffix(self.vector)}"
-                by = self.number(c)
-                total = code.set(self.vector, f"call {self.vector} {name}({v}, {by}, {total})")
-        return total
-
-    def number(self, c: float) -> Value:
-        """A number in all lanes; one of float32 is written with the bits that a double has for it."""
-        bits = np.float32(c) if self.how.kind == "float" else np.float64(c)
-        return Value(self.vector, f"splat ({self.how.kind} 0x{np.float64(bits).view('uint64'):016X})")
-
-    def place(self, p: Value, at: Value) -> Value:
-        """Where a number is."""
-        return self.code.at(p, self.code.op("mul", at, integer(self.bytes)))
+        found: list[Value] = []
+        for factors in filter_matrix(self.size):
+            total: Value = b.const(0, self.dtype)
+            for c, x in zip(factors, line, strict=True):
+                if c:
+                    total = b.function("fmuladd", x, b.const(c, self.dtype), total)
+            found.append(total)
+        return found

@@ -16,7 +16,7 @@ from relay.backend.native.memory.representation import SIZES, scalar
 from relay.op.native import Product
 from relay.op.nn.loops import sum_type
 
-SEVERAL, LONG = 4, 1e6
+ENOUGH_MATRICES, SHARED_NANOSECONDS = 4, 1e6
 """Matrices of a stack that are enough for threads to share them, and nanoseconds for one, from which on it is
 better shared itself, unless there are very many.
 """
@@ -75,8 +75,10 @@ class Matrices(Sums):
         """Whether threads share the matrices, rather than each of them: there are enough, none takes long."""
         takes, steps = self.blocks.takes(self.blocks.rows)
         steps = self.b.times(steps, self.blocks.panels)
-        is_long = isinstance(steps, int) and takes * steps > LONG
-        return prod([d for d in self.stack if isinstance(d, int)]) >= (ENOUGH_PIECES if is_long else SEVERAL)
+        is_long = isinstance(steps, int) and takes * steps > SHARED_NANOSECONDS
+        return prod([d for d in self.stack if isinstance(d, int)]) >= (
+            ENOUGH_PIECES if is_long else ENOUGH_MATRICES
+        )
 
     def several(self, x: Factor, y: Factor | None, body: Callable[[Sequence[Index]], None]) -> None:
         """Run `body(index)` for the matrices of a stack, which threads share: each has buffers for one."""

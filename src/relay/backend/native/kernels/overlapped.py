@@ -4,36 +4,21 @@ The data is copied once with zeros around it.  What a window sees on a line of t
 the next window begins a few numbers later.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from relay.backend.native.kernels.block_shape import LONGEST, Lines
-from relay.backend.native.kernels.blocks import MOVE, First
+from relay.backend.native.kernels.block_shape import MAX_DEPTH_IN_PLACE, Lines
+from relay.backend.native.kernels.blocks import MOVED_NANOSECONDS, First
 from relay.backend.native.kernels.packing import Packing
 from relay.backend.native.kernels.ranges import ranges
-from relay.backend.native.llvm.builder import Code
-from relay.backend.native.llvm.builder import Value as Register
-from relay.backend.native.loops.nodes import Index, Value
+from relay.backend.native.loops.nodes import Buffer, Index, Value
 from relay.backend.native.memory.representation import SIZES, scalar
 
 if TYPE_CHECKING:
     from relay.backend.native.kernels.convolutions import Convolutions
 
-NARROWEST = 8
+MAX_WINDOW_STEP = 8
 """Numbers from one window to the next, at most: rows that are further apart are as quickly moved."""
-
-
-@dataclass(frozen=True)
-class Clear:
-    """Zeros in memory: where, and how many bytes."""
-
-    name = "clear"
-
-    def emit(self, code: Code, args: Sequence[Register]) -> None:
-        """A call of the C library, which LLVM knows."""
-        to, size = args
-        code.do(f"call void @llvm.memset.p0.i64({to}, i8 0, {size}, i1 false)")
 
 
 @dataclass(frozen=True)
@@ -59,8 +44,8 @@ class Overlapped:
         down, across = c.strides
         heights = [h for h in range(1, k.blocks.height + 1) if wide % h == 0]
         depth = taps_down * taps_across * channels
-        is_narrow = channels * across <= NARROWEST and taps_down * taps_across > 1
-        if not is_narrow or depth > LONGEST or 2 * heights[-1] <= k.blocks.height:
+        is_narrow = channels * across <= MAX_WINDOW_STEP and taps_down * taps_across > 1
+        if not is_narrow or depth > MAX_DEPTH_IN_PLACE or 2 * heights[-1] <= k.blocks.height:
             return None
         height, width = (high - 1) * down + taps_down, (wide - 1) * across + taps_across
         run = taps_across * channels
@@ -85,20 +70,27 @@ class Overlapped:
         b, (images, height, width) = k.b, self.sizes
         row = b.times(width, k.inputs)
         to = b.room(k.blocks.dtype, [images * height, row]).buffer.data
-        how = Packing(k.blocks.machine, k.x.dtype, k.blocks.kind, is_transposed=False)
+        how = Packing(k.blocks.machine, k.x.dtype, k.blocks.dtype, is_transposed=False)
 
         def one(i: Index) -> None:
             image, y = b.unravelled(i, [images, height])
             at = k.blocks.address(to, b.times(i, row), k.blocks.size)
-            b.inline(Clear(), at, b.times(row, k.blocks.size))
+            self.clear(k, at, row)
             y = b.minus(y, self.before[0])
             b.when(b.is_within(y, k.x.sizes[1]), lambda: self.copy_line(k, how, (image, y), at))
 
         def share(begin: Index, end: Index) -> None:
             b.loop(b.minus(end, begin), (), lambda i, _: one(b.plus(begin, i)))
 
-        ranges(b, images * height, share, MOVE, row)
+        ranges(b, images * height, share, MOVED_NANOSECONDS, row)
         return to
+
+    def clear(self, k: "Convolutions", at: Value, count: Index) -> None:
+        """Zeros from an address on."""
+        b, dtype = k.b, k.blocks.dtype
+        to, zero = Buffer(at, dtype, (count,)), b.const(0, dtype)
+        lanes = k.blocks.machine.lanes(k.blocks.kind)
+        b.vector_loop(count, lanes, lambda i: b.write(to, (i,), zero))
 
     def copy_line(self, k: "Convolutions", how: Packing, line: tuple[Index, Index], to: Value) -> None:
         """Copy a line of an image, as far as windows see it."""

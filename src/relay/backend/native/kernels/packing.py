@@ -1,134 +1,216 @@
 """Matrices moved to where kernels read them in order: rows copied to another pitch, or written as columns.
 
-Both functions are `(from, from_pitch, to, to_pitch, rows, columns, filled)`, pitches in bytes; numbers are
-converted on the way, and each row that is written has zeros up to `filled` numbers if that is more.
+Numbers are converted on the way.  Those that tiles multiply as pairs are moved as pairs: int16 numbers, two
+neighbours along the summed dimension side by side, the first of them lower; after an odd number comes a zero.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from relay.backend.native.kernels.moves import TRAITS, Moves
-from relay.backend.native.llvm.builder import POINTER, VOID, Code, Value, integer
+from relay.backend.native.kernels.vector_loops import vector_loop
 from relay.backend.native.llvm.machine import Machine
-from relay.backend.native.memory.representation import SIZES, scalar
-from relay.backend.native.memory.tensors import loop
+from relay.backend.native.loops.builder import Builder
+from relay.backend.native.loops.functions import kernel_function
+from relay.backend.native.loops.nodes import ADDRESS, INDEX, Buffer, Function, Index, Value
+from relay.backend.native.memory.representation import scalar
+
+PARAMS = (
+    ("source", ADDRESS), ("source_pitch", INDEX), ("to", ADDRESS), ("to_pitch", INDEX), ("rows", INDEX),
+    ("columns", INDEX), ("filled", INDEX),
+)  # fmt: skip
+"""Where a matrix is and where it goes, elements from a row of each to the next one, its rows and columns, and
+up to how many elements the rows that are written have zeros.
+"""
 
 
 @dataclass(frozen=True)
 class Packing:
-    """A way of moving a matrix: its dtype, the LLVM type to convert to, and whether it is transposed."""
+    """A way of moving a matrix: its dtype, that of what is written, and whether it is transposed."""
 
     machine: Machine
     dtype: str
-    kind: str
+    to: str
     is_transposed: bool
 
     @property
     def name(self) -> str:
-        """Of its code."""
-        return f"relay.pack.{'transposed' if self.is_transposed else 'rows'}.{self.dtype}.{self.kind}"
+        """The symbol of its code."""
+        return f"relay.pack.{'transposed' if self.is_transposed else 'rows'}.{self.dtype}.{self.to}"
 
-    def text(self) -> str:
-        """The code."""
-        return Moving(self).text()
+    def function(self) -> Function:
+        """Its loops."""
+        return kernel_function(self.name, PARAMS, lambda b, given: PackingBuilder(b, self, given).build())
 
 
-class Moving:
-    """A way of moving a matrix on its way to LLVM IR."""
+@dataclass(frozen=True)
+class PairPacking(Packing):
+    """A way of moving a matrix of small integers as pairs."""
 
-    def __init__(self, packing: Packing) -> None:
-        """Its code so far."""
-        self.packing = packing
-        self.lanes = packing.machine.lanes(packing.kind)
-        self.size, self.from_size = SIZES[packing.kind], SIZES[scalar(packing.dtype)]
-        names = ["source", "source_pitch", "to", "to_pitch", "rows", "columns", "filled"]
-        kinds = [POINTER, "i64", POINTER, "i64", "i64", "i64", "i64"]
-        declared = [
-            Value(f"{k} noalias" if k == POINTER else k, f"%{n}") for k, n in zip(kinds, names, strict=True)
-        ]
-        params = [Value(k, f"%{n}") for k, n in zip(kinds, names, strict=True)]
-        self.source, self.source_pitch, self.to, self.to_pitch, self.rows, self.columns, self.filled = params
-        self.code = Code(packing.name, VOID, declared, traits=TRAITS)
-        self.moves = Moves(self.code, packing.machine, packing.dtype, packing.kind)
-        self.full = self.columns
-        """Columns that can be read several at a time."""
+    is_across: bool
+    """Whether pairs are neighbours in a column."""
 
-    def text(self) -> str:
-        """The whole function."""
-        if self.packing.is_transposed:
-            self.transposed()
+    @property
+    def name(self) -> str:
+        return f"{super().name}.{'across' if self.is_across else 'along'}"
+
+    def function(self) -> Function:
+        made = PairsAcross if self.is_across else PairsAlong
+        return kernel_function(self.name, PARAMS, lambda b, given: made(b, self, given).build())
+
+
+class PackingBuilder:
+    """The loops that move a matrix, one element of it at a time or a square."""
+
+    def __init__(self, b: Builder, how: Packing, given: Sequence[Value]) -> None:
+        """`given` are its parameters."""
+        source, source_pitch, to, to_pitch, rows, columns, filled = given
+        self.b, self.how = b, how
+        self.lanes = how.machine.lanes(scalar(how.to))
+        self.source = Buffer(source, how.dtype, (rows, source_pitch), "source")
+        self.to = Buffer(to, how.to, (rows, to_pitch), "to")
+        self.rows: Index = rows
+        self.columns: Index = columns
+        self.full: Index = columns
+        """Columns whose elements can be read several at a time."""
+        self.filled = filled
+
+    def build(self) -> None:
+        """All of it."""
+        if self.how.is_transposed:
+            self.transpose()
         else:
-            self.each(integer(0), self.rows, self.copied)
-        self.code.do("ret void")
-        return self.code.text()
+            self.each(0, self.rows, self.copy_row)
 
-    def each(self, begin: Value, end: Value, body: Callable[[Value], None], step: int = 1) -> None:
-        """Run `body(i)` for each `step`-th `i` from `begin` below `end`, which is at least `begin`."""
-        code = self.code
-        n = code.op("sub", end, begin)
-        n = n if step == 1 else code.op("udiv", n, integer(step))
+    def each(self, begin: Index, end: Index, body: Callable[[Index], None], step: int = 1) -> None:
+        """Run `body(i)` for each `step`-th `i` from `begin` to `end`, which is not before it."""
+        b = self.b
+        count = b.quotient(b.minus(end, begin), step)
+        b.loop(count, (), lambda i, _: body(b.plus(begin, b.times(i, step))))
 
-        def one(i: Value, _: list[Value]) -> list[Value]:
-            scaled = i if step == 1 else code.op("mul", i, integer(step))
-            body(code.op("add", scaled, begin))
-            return []
+    def element(self, i: Index, j: Index) -> Value:
+        """An element of the matrix, converted."""
+        return self.b.cast(self.b.read(self.source, (i, j)), self.how.to)
 
-        loop(code, n, (), one)
-
-    def whole(self, n: Value) -> Value:
-        """The most whole vectors below `n`, in numbers."""
-        return self.code.op("and", n, integer(-self.lanes))
-
-    # --- places ---
-
-    def place(self, base: Value, pitch: Value, row: Value, column: Value, size: int) -> Value:
-        """The address of a number."""
-        code = self.code
-        at = code.op("add", code.op("mul", row, pitch), code.op("mul", column, integer(size)))
-        return code.at(base, at)
-
-    def read(self, row: Value, column: Value, n: int) -> Value:
-        """Some numbers of the source, converted."""
-        p = self.place(self.source, self.source_pitch, row, column, self.from_size)
-        return self.moves.read(p, n)
-
-    def write(self, v: Value, row: Value, column: Value) -> None:
-        """Write numbers."""
-        p = self.place(self.to, self.to_pitch, row, column, self.size)
-        self.code.store(v, p, f", align {self.size}")
-
-    def fill(self, row: Value, column: Value) -> None:
-        """Zeros in the rest of a row."""
-        zero = Value(self.packing.kind, "zeroinitializer")
-        code = self.code
-        end = code.select(code.compare("icmp ugt", self.filled, column), self.filled, column)
-        self.each(column, end, lambda j: self.write(zero, row, j))
-
-    # --- the two ways ---
-
-    def copied(self, i: Value) -> None:
-        """One row as it is."""
-        whole = self.whole(self.full)
-        self.each(integer(0), whole, lambda j: self.write(self.read(i, j, self.lanes), i, j), self.lanes)
-        self.each(whole, self.columns, lambda j: self.write(self.read(i, j, 1), i, j))
+    def copy_row(self, i: Index) -> None:
+        """A row as it is."""
+        b, how = self.b, self.how
+        vector_loop(
+            b, how.machine, (how.dtype, how.to), self.columns,
+            lambda j: b.write(self.to, (i, j), self.element(i, j)),
+        )  # fmt: skip
         self.fill(i, self.columns)
 
-    def transposed(self) -> None:
-        """All rows, by square blocks; what these leave over number by number."""
-        none, n = integer(0), self.lanes
-        rows, columns = self.whole(self.rows), self.whole(self.full)
-        self.each(none, columns, lambda j: self.each(none, rows, lambda i: self.block(i, j), n), n)
-        self.each(none, columns, lambda j: self.each(rows, self.rows, lambda i: self.one(i, j)))
-        self.each(columns, self.columns, lambda j: self.each(none, self.rows, lambda i: self.one(i, j)))
-        self.each(none, self.columns, lambda j: self.fill(j, self.rows))
+    def fill(self, i: Index, begin: Index) -> None:
+        """Zeros in the rest of a row that is written."""
+        b, zero = self.b, self.b.const(0, self.how.to)
+        self.each(begin, b.larger(self.filled, begin), lambda j: b.write(self.to, (i, j), zero))
 
-    def one(self, i: Value, j: Value) -> None:
-        """One number to its place."""
-        self.write(self.read(i, j, 1), j, i)
+    # --- rows as columns ---
 
-    def block(self, i: Value, j: Value) -> None:
-        """A square of numbers to its place."""
-        code = self.code
-        vectors = [self.read(code.op("add", i, integer(k)), j, self.lanes) for k in range(self.lanes)]
-        for k, v in enumerate(code.transposed(vectors)):
-            self.write(v, code.op("add", j, integer(k)), i)
+    def transpose(self) -> None:
+        """All rows, by squares; what these leave over element by element."""
+        b, n = self.b, self.lanes
+        rows, columns = (b.times(b.quotient(x, n), n) for x in (self.rows, self.full))
+        self.each(0, columns, lambda j: self.each(0, rows, lambda i: self.square(i, j), n), n)
+        self.each(0, columns, lambda j: self.each(rows, self.rows, lambda i: self.one(i, j)))
+        self.each(columns, self.columns, lambda j: self.each(0, self.rows, lambda i: self.one(i, j)))
+        self.each(0, self.columns, lambda j: self.fill(j, self.rows))
+
+    def one(self, i: Index, j: Index) -> None:
+        """One element to its place."""
+        self.b.write(self.to, (j, i), self.element(i, j))
+
+    def square(self, i: Index, j: Index) -> None:
+        """A square of elements to its place."""
+        b, n = self.b, self.lanes
+        square = b.registers(self.how.to, (n, n), "square")
+
+        def written(k: Index) -> None:
+            b.vector_loop(
+                n,
+                n,
+                lambda x: b.write(self.to, (b.plus(j, k), b.plus(i, x)), b.read(square, (k, x))),
+                1,
+                True,
+            )
+
+        b.unrolled(n, lambda k: self.read_row(square, k, b.plus(i, k), j))
+        b.transpose(square)
+        b.unrolled(n, written)
+
+    def read_row(self, square: Buffer, k: Index, i: Index, j: Index) -> None:
+        """Read row `k` of a square: elements of row `i` of the matrix, from column `j` on."""
+        b, n = self.b, self.lanes
+        b.vector_loop(
+            n, n, lambda x: b.write(square, (k, x), self.element(i, b.plus(j, x))), 1, is_whole=True
+        )
+
+
+class Pairs(PackingBuilder):
+    """Elements are pairs."""
+
+    def pair(self, low: Value, high: Value) -> Value:
+        """Two numbers as one element."""
+        b = self.b
+        low = b.bits("and", b.cast(low, "int32"), b.const(0xFFFF, "int32"))
+        return b.bits("or", low, b.bits("shl", b.cast(high, "int32"), b.const(16, "int32")))
+
+    def pair_of(self, first: tuple[Index, Index], second: tuple[Index, Index], is_there: Value) -> Value:
+        """The numbers at two places of the matrix, the second one 0 if it is not there."""
+        b = self.b
+        zero = b.const(0, self.how.dtype)
+        high = b.where(is_there, lambda: b.read(self.source, second), lambda: zero)
+        return self.pair(b.read(self.source, first), high)
+
+
+class PairsAlong(Pairs):
+    """Pairs of neighbours in a row."""
+
+    def __init__(self, b: Builder, how: Packing, given: Sequence[Value]) -> None:
+        super().__init__(b, how, given)
+        self.count = self.columns
+        """Numbers in a row."""
+        self.full = b.quotient(self.count, 2)
+        self.columns = b.quotient(b.plus(self.count, 1), 2)
+
+    def element(self, i: Index, j: Index) -> Value:
+        k = self.b.times(j, 2)
+        further = self.b.plus(k, 1)
+        return self.pair_of((i, k), (i, further), self.b.is_less(further, self.count))
+
+    def copy_row(self, i: Index) -> None:
+        """The numbers of a row side by side."""
+        b, how = self.b, self.how
+        rows, pitch = self.to.sizes
+        numbers = Buffer(self.to.data, "int16", (rows, b.times(pitch, 2)), "to")
+        vector_loop(
+            b, how.machine, (how.dtype, "int16"), b.times(self.full, 2),
+            lambda j: b.write(numbers, (i, j), b.cast(b.read(self.source, (i, j)), "int16")),
+        )  # fmt: skip
+        self.each(self.full, self.columns, lambda j: b.write(self.to, (i, j), self.element(i, j)))
+        self.fill(i, self.columns)
+
+    def read_row(self, square: Buffer, k: Index, i: Index, j: Index) -> None:
+        b, n = self.b, 2 * self.lanes
+        numbers = Buffer(square.data, "int16", (self.lanes, n), "square")
+
+        def one(x: Index) -> None:
+            number = b.read(self.source, (i, b.plus(b.times(j, 2), x)))
+            b.write(numbers, (k, x), b.cast(number, "int16"))
+
+        b.vector_loop(n, n, one, 1, is_whole=True)
+
+
+class PairsAcross(Pairs):
+    """Pairs of neighbours in a column."""
+
+    def __init__(self, b: Builder, how: Packing, given: Sequence[Value]) -> None:
+        super().__init__(b, how, given)
+        self.count = self.rows
+        """Numbers in a column."""
+        self.rows = b.quotient(b.plus(self.count, 1), 2)
+
+    def element(self, i: Index, j: Index) -> Value:
+        k = self.b.times(i, 2)
+        further = self.b.plus(k, 1)
+        return self.pair_of((k, j), (further, j), self.b.is_less(further, self.count))

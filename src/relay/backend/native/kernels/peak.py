@@ -7,9 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from relay.backend.native.kernels.inner_steps import inner_step
 from relay.backend.native.kernels.tile import Tile
 from relay.backend.native.llvm.jit import binding, machine
 from relay.backend.native.llvm.machine import host
+from relay.backend.native.loops.emitter import kernel_text
+from relay.backend.native.loops.functions import NOWHERE
 
 DEPTH, REPEATS = 64, 4096
 SAMPLES = 9
@@ -22,8 +25,8 @@ class Peak:
         """Compile it."""
         llvm = binding()
         width = 3 if host().is_wide else 2
-        self.tile = Tile(host(), "float", host().tallest(width), width)
-        pitch = 4 * self.tile.columns
+        self.tile = Tile(host(), "float32", inner_step("float32", host()).tallest(host(), width), width)
+        pitch = self.tile.columns
         text = f"""
         define void @repeat(ptr %a, ptr %b, ptr %c) {{
         entry:
@@ -31,14 +34,14 @@ class Peak:
         again:
           %i = phi i64 [0, %entry], [%more, %again]
           call tailcc void @{self.tile.name}(ptr null, ptr %a, ptr %b, i64 {pitch}, i64 {DEPTH}, ptr %c,
-            i64 {pitch}, i64 {self.tile.columns}, i1 false, ptr %b)
+            i64 {pitch}, i1 false, ptr %b)
           %more = add i64 %i, 1
           %go = icmp ult i64 %more, {REPEATS}
           br i1 %go, label %again, label %done
         done:
           ret void
         }}"""
-        module = llvm.parse_assembly(self.tile.text() + text)
+        module = llvm.parse_assembly(kernel_text(None, NOWHERE, self.tile) + text)
         self.engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine(), use_lmm=True)
         self.engine.add_module(module)
         self.engine.finalize_object()

@@ -19,7 +19,7 @@ from relay.op.native import WindowProduct
 from relay.op.nn.layout import SPATIAL
 from relay.op.nn.loops import sum_type
 
-MOST = 8
+MAX_PHASES = 8
 """Phases at most: each has code of its own."""
 
 
@@ -60,7 +60,7 @@ class SomeTaps:
 def has_phases(c: WindowProduct, weight: View | Weight) -> bool:
     """Whether a convolution is computed phase by phase."""
     is_known = all(isinstance(n, int) for n in weight.sizes)
-    return c.is_transposed and is_known and 1 < prod(c.strides) <= MOST
+    return c.is_transposed and is_known and 1 < prod(c.strides) <= MAX_PHASES
 
 
 class Phases(Sums):

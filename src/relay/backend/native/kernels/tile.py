@@ -1,335 +1,271 @@
 """The innermost part of a matrix product: a tile of the result in registers.
 
-A tile has `rows` rows of `width` vectors.  For each number of the summed dimension it reads a row of vectors
-of the second operand, and one number a row of the first, which it multiplies them with.  A low tile has
-several sets of sums, so that one addition need not wait for the other.
-
-Where sums are int32, what it reads are pairs of int16, neighbours along the summed dimension: both products
-of a pair are added at once.
+A tile has `rows` rows of `width` vectors.  For each element of the summed dimension it reads a row of vectors
+of the second operand, and one element a row of the first, and adds their products to its sums.  A low tile
+has several sets of sums, so that one addition need not wait for the other.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from relay.backend.native.llvm.builder import POINTER, VOID, Code, Value, integer
+from relay.backend.native.kernels.inner_steps import InnerStep, inner_step
 from relay.backend.native.llvm.machine import Machine
-from relay.backend.native.llvm.vectors import lanes_of, suffix
-from relay.backend.native.memory.representation import SIZES
+from relay.backend.native.loops.builder import Builder
+from relay.backend.native.loops.functions import kernel_function
+from relay.backend.native.loops.nodes import ADDRESS, INDEX, Buffer, Function, Index, Value
+from relay.backend.native.memory.representation import SIZES, scalar
 
-CHAINS = 8
+MIN_CHAINS = 8
 """Sums that keep the multipliers busy: two a cycle, of four cycles each."""
-LINE = 64
+CACHE_LINE_BYTES = 64
 """Bytes of a cache line."""
-FAR = 4096
+PREFETCHED_BYTES = 4096
 """Bytes ahead of what is read that a low tile fetches."""
-PITCH = 208
-"""Numbers between two rows of the first operand: rows begin in different sets of the cache."""
-DEEPEST = 192
+PACKED_PITCH = 208
+"""Elements between two rows of the first operand: rows begin in different sets of the cache."""
+MAX_TILE_DEPTH = 192
 """The most of the summed dimension that a tile goes through, which its rows have room for."""
+PARAMS = (
+    ("first", ADDRESS), ("second", ADDRESS), ("pitch", INDEX), ("depth", INDEX), ("out", ADDRESS),
+    ("out_pitch", INDEX), ("adds", "bool"), ("ahead", ADDRESS),
+)  # fmt: skip
+"""Both operands, elements from a row of the second to the next one, the elements of the summed dimension, the
+result, numbers from a row of that to the next one, whether sums are added to what is there, and where what
+comes next is, of which a cache line is fetched for each element.
+"""
+COLUMNS = (("columns", INDEX),)
+"""How many columns there are; there may be more than the tile has."""
+OPEN_PITCH = (("first_pitch", INDEX),)
+"""Elements from a row of the first operand to the next one."""
+RUNS = (("run", INDEX), ("gap", INDEX))
+"""Elements of a run, and between two."""
 
 
 @dataclass(frozen=True)
 class Tile:
-    """A shape of tile, of float or double, or of i32 and pairs, for a machine."""
+    """The schedule of a tile, for sums of a dtype on a machine."""
 
     machine: Machine
-    kind: str
+    dtype: str
     rows: int
     width: int
     is_packed: bool = True
-    """Whether rows of the first operand are `pitch` numbers apart; else as far as a call says."""
-    pitch: int = PITCH
+    """Whether rows of the first operand are `pitch` elements apart; else as far as a call says."""
+    pitch: int = PACKED_PITCH
     has_runs: bool = False
-    """Whether rows of the first operand are runs of numbers with gaps between them; a call says how long."""
+    """Whether rows of the first operand are runs of elements with gaps between them; a call says how long."""
+    is_full: bool = True
+    """Whether the result has all of its columns; else a call says how many there are."""
 
     @property
     def name(self) -> str:
-        """Of its code."""
+        """The symbol of its code."""
         how = f".runs.{self.pitch}" if self.has_runs else "" if self.is_packed else ".open"
-        return f"relay.tile.{self.kind}.{self.rows}x{self.width}{how}"
+        return f"relay.tile.{self.dtype}.{self.rows}x{self.width}{how}{'' if self.is_full else '.part'}"
+
+    @property
+    def step(self) -> InnerStep:
+        """How it multiplies and adds."""
+        return inner_step(self.dtype, self.machine)
 
     @property
     def lanes(self) -> int:
         """Numbers in a vector."""
-        return self.machine.lanes(self.kind)
-
-    @property
-    def vector(self) -> str:
-        """The LLVM type of a vector."""
-        return f"<{self.lanes} x {self.kind}>"
+        return self.machine.lanes(scalar(self.dtype))
 
     @property
     def sets(self) -> int:
         """How many sets of sums there are."""
-        return 1 if self.has_runs else max(1, CHAINS // (self.rows * self.width))
+        return 1 if self.has_runs else max(1, MIN_CHAINS // (self.rows * self.width))
 
     @property
     def columns(self) -> int:
         """Numbers in a row."""
         return self.width * self.lanes
 
-    def text(self) -> str:
-        """The code: `(first, second, pitch, depth, out, out_pitch, columns, adds, ahead)`, pitches in bytes,
-        and the pitch of the first operand if that is not packed, or the numbers of its runs and the bytes
-        between two of them.
-
-        A cache line of `ahead` is fetched for each number of the summed dimension.
-        """
-        return Writing(self).text()
+    def function(self) -> Function:
+        """Its loops."""
+        rows = RUNS if self.has_runs else () if self.is_packed else OPEN_PITCH
+        params = [*PARAMS, *rows, *(() if self.is_full else COLUMNS)]
+        return kernel_function(self.name, params, lambda b, given: TileBuilder(b, self, given).build())
 
 
-class Writing:
-    """A tile on its way to LLVM IR."""
+class TileBuilder:
+    """The loops of a tile."""
 
-    def __init__(self, tile: Tile) -> None:
-        """Its code so far."""
-        self.tile = tile
-        kinds = [POINTER, POINTER, "i64", "i64", POINTER, "i64", "i64", "i1", POINTER]
-        names = ["a", "b", "pitch", "depth", "c", "out_pitch", "columns", "adds", "ahead"]
-        params = [Value(kind, f"%{name}") for kind, name in zip(kinds, names, strict=True)]
-        self.open_pitch = Value("i64", "%open_pitch")
-        (
-            self.a,
-            self.b,
-            self.pitch,
-            self.depth,
-            self.c,
-            self.out_pitch,
-            self.columns,
-            self.adds,
-            self.ahead,
-        ) = params
-        self.align = SIZES[tile.kind]
-        self.suffix = f"{suffix(tile.vector)}.p0"
-        self.plus = "add" if tile.kind == "i32" else "fadd"
-        traits = 'nounwind noinline "prefer-vector-width"="512"'
-        self.run, self.gap = Value("i64", "%run"), Value("i64", "%gap")
-        more = [self.run, self.gap] if tile.has_runs else [] if tile.is_packed else [self.open_pitch]
-        given = [*params, *more]
-        self.code = Code(tile.name, VOID, given, traits=traits)
-        self.rows = self.find_rows()
+    def __init__(self, b: Builder, tile: Tile, given: Sequence[Value]) -> None:
+        """`given` are its parameters."""
+        self.b, self.tile, self.step = b, tile, tile.step
+        first, self.second, self.pitch, self.depth, out, out_pitch, self.adds, self.ahead, *self.more = given
+        dtype = tile.dtype
+        self.size = SIZES[scalar(dtype)]
+        self.out = Buffer(out, dtype, (tile.rows, out_pitch), "out")
+        self.sums = b.registers(dtype, (tile.sets, tile.rows, tile.columns), "sums")
+        self.factors = b.registers(dtype, (self.step.factor_count, tile.columns), "factors")
+        self.starts = b.registers(ADDRESS, (tile.rows,), "rows")
+        self.find_rows(first)
 
-    def find_rows(self) -> list[Value]:
+    def find_rows(self, first: Value) -> None:
         """Where the rows of the first operand begin.
 
         LLVM is not told how those lie that are not packed: it would add their pitch up from row to row, again
         and again, instead of keeping addresses.
         """
-        code, n = self.code, self.tile.rows
-        if self.tile.is_packed:
-            return [code.at(self.a, r * self.tile.pitch * SIZES[self.tile.kind]) for r in range(n)]
-        places = [code.at(self.a, code.op("mul", self.open_pitch, integer(r))) for r in range(n)]
-        return [code.set(POINTER, f'call ptr asm "", "=r,0"({p})') for p in places]
+        b, tile = self.b, self.tile
+        is_known = tile.is_packed or tile.has_runs
+        pitch = tile.pitch if is_known else self.more[0]
 
-    def text(self) -> str:
-        """The whole function."""
-        tile, code = self.tile, self.code
-        count = tile.rows * tile.width
-        zero = Value(tile.vector, "zeroinitializer")
-        sums = [zero] * (count * tile.sets)
-        a, b, done = integer(0), self.b, integer(0)
-        self.expect_results()
-        if tile.sets > 1:
-            whole = code.op("udiv", self.depth, integer(tile.sets))
-            a, b, sums = self.along(whole, a, b, sums, tile.sets)
-            sums = self.together(sums)
-            done = code.op("mul", whole, integer(tile.sets))
-        _, _, sums = self.along(code.op("sub", self.depth, done), a, b, sums[:count], 1)
-        self.write(sums)
-        code.do("ret void")
-        return code.text()
+        def row(r: Index) -> None:
+            start = b.address(first, b.times(b.times(r, pitch), self.size))
+            b.write(self.starts, (r,), start if is_known else b.apply("opaque", ADDRESS, start))
 
-    def along(
-        self, n: Value, a: Value, b: Value, sums: list[Value], steps: int
-    ) -> tuple[Value, Value, list[Value]]:
-        """Add `n` times `steps` products to each sum, a step to each set; `a` is how far rows of the first
-        operand have been read, in bytes, and `b` the next row of the second.
+        b.unrolled(tile.rows, row)
+
+    def each(self, body: Callable[[Index, Index], None]) -> None:
+        """Run `body(row, column)` for the numbers of the tile, in vectors."""
+        tile = self.tile
+        self.b.unrolled(tile.rows, lambda r: self.vectors(lambda j: body(r, j)))
+
+    def vectors(self, body: Callable[[Index], None], count: Index | None = None) -> None:
+        """Run `body(column)` for the columns of the tile, or the first `count` of them."""
+        n = self.tile.columns if count is None else count
+        self.b.vector_loop(n, self.tile.lanes, body, vectors=self.tile.width, is_whole=count is None)
+
+    def build(self) -> None:
+        """All of it."""
+        b, tile, zero = self.b, self.tile, self.b.const(0, self.tile.dtype)
+        self.fetch_results()
+        b.unrolled(tile.sets, lambda s: self.each(lambda r, j: b.write(self.sums, (s, r, j), zero)))
+        if tile.has_runs:
+            self.add_runs(*self.more[:2])
+        elif tile.sets == 1:
+            self.add_products(self.depth, 1, 0, self.second)
+        else:
+            rounds = b.quotient(self.depth, tile.sets)
+            row = self.add_products(rounds, tile.sets, 0, self.second)
+            self.add_sets()
+            done = b.times(rounds, tile.sets)
+            self.add_products(b.minus(self.depth, done), 1, done, row)
+        self.write_results()
+
+    # --- sums ---
+
+    def add_products(self, rounds: Index, sets: int, begin: Index, second: Value, passed: Index = 0) -> Value:
+        """Add a product to each sum of some sets in each round, from an element of the rows of the first
+        operand on; `second` is the first row of the other, of which as many have `passed`.  Where the next
+        row is.
         """
-        code = self.code
-        start, head, after = code.here, code.label(), code.label()
-        entering = code.label()
-        code.branch(code.compare("icmp ne", n, integer(0)), entering, after)
-        code.block(entering)
-        code.jump(head)
-        code.block(head)
-        at = len(code.lines)
-        i = Value("i64", code.fresh())
-        inner_a, inner_b = Value("i64", code.fresh()), Value(POINTER, code.fresh())
-        inner = [Value(v.type, code.fresh()) for v in sums]
-        new: list[Value] = []
-        self.fetch(i, inner_b)
-        count = self.tile.rows * self.tile.width
-        row = inner_b
-        for s in range(steps):
-            new += self.step(inner_a, s, row, inner[s * count : (s + 1) * count])
-            row = code.at(row, self.pitch)
-        next_a = code.op("add", inner_a, integer(SIZES[self.tile.kind] * steps))
-        rest, more = Value("i64", code.fresh()), self.run
-        if self.tile.has_runs:
-            is_last = code.compare("icmp eq", rest, integer(1))
-            next_a = code.op("add", next_a, code.select(is_last, self.gap, integer(0)))
-            more = code.select(is_last, self.run, code.op("sub", rest, integer(1)))
-        left = code.op("sub", i, integer(1))
-        end = code.here
-        code.branch(code.compare("icmp ne", left, integer(0)), head, after)
-        rounds = [(i, n, left), (inner_a, a, next_a), (inner_b, b, row), *zip(inner, sums, new, strict=True)]
-        rounds += [(rest, self.run, more)] if self.tile.has_runs else []
-        code.lines[at:at] = [
-            f"  {v.ref} = phi {v.type} [{first.ref}, %{entering}], [{then.ref}, %{end}]"
-            for v, first, then in rounds
-        ]
-        code.block(after)
-        arrivals = [([a, b, *sums], start), ([next_a, row, *new], end)]
-        found = code.join(arrivals)
-        return found[0], found[1], found[2:]
+        b = self.b
 
-    def expect_results(self) -> None:
-        """Fetch the places of the result."""
-        row = self.c
-        for _ in range(self.tile.rows):
-            for j in range(self.tile.width):
-                self.prefetch(self.code.at(row, j * self.tile.machine.vector), level=3)
-            row = self.code.at(row, self.out_pitch)
+        def one_round(i: Index, carried: list[Value]) -> list[Value]:
+            (row,) = carried
+            self.fetch(b.plus(passed, i), row)
+            k = b.plus(begin, b.times(i, sets))
+            for s in range(sets):
+                self.add_product(s, b.plus(k, s), row)
+                row = b.address(row, b.times(self.pitch, self.size))
+            return [row]
 
-    def fetch(self, i: Value, row: Value) -> None:
+        (row,) = b.loop(rounds, [second], one_round)
+        return row
+
+    def add_runs(self, run: Index, gap: Index) -> None:
+        """Add the products of all runs."""
+        b = self.b
+        apart = b.plus(run, gap)
+
+        def one_run(i: Index, carried: list[Value]) -> list[Value]:
+            return [self.add_products(run, 1, b.times(i, apart), carried[0], b.times(i, run))]
+
+        b.loop(b.quotient(self.depth, run), [self.second], one_run)
+
+    def add_product(self, s: int, k: Index, row: Value) -> None:
+        """Add a product to each sum of a set: element `k` of the rows of the first operand, and a row."""
+        b, step = self.b, self.step
+        second = Buffer(row, self.tile.dtype, (self.tile.columns,))
+
+        def column(j: Index) -> None:
+            for f, factor in enumerate(step.factors(b, b.read(second, (j,)))):
+                b.write(self.factors, (f, j), factor)
+
+        def rows(r: Index) -> None:
+            first = Buffer(b.read(self.starts, (r,)), self.tile.dtype, (self.depth,))
+            factors = step.factors(b, b.read(first, (k,)))
+
+            def add(j: Index) -> None:
+                total: Value = b.read(self.sums, (s, r, j))
+                for f, factor in enumerate(factors):
+                    total = step.multiply_add(b, total, factor, b.read(self.factors, (f, j)))
+                b.write(self.sums, (s, r, j), total)
+
+            self.vectors(add)
+
+        self.vectors(column)
+        b.unrolled(self.tile.rows, rows)
+
+    def add_sets(self) -> None:
+        """Add up all sets: the first half and the second, again and again."""
+        b, sums, half = self.b, self.sums, self.tile.sets // 2
+        while half:
+
+            def add(s: Index, r: Index, j: Index, half: int = half) -> None:
+                x, y = b.read(sums, (s, r, j)), b.read(sums, (b.plus(s, half), r, j))
+                b.write(sums, (s, r, j), b.add(x, y))
+
+            b.unrolled(half, lambda s, add=add: self.each(lambda r, j: add(s, r, j)))
+            half //= 2
+
+    # --- what is fetched ahead ---
+
+    def fetch(self, i: Index, row: Value) -> None:
         """Fetch what is needed later: of the same panel if there is hardly a computation to wait for, else
         of the next one.
         """
-        code = self.code
+        b = self.b
         if self.tile.sets > 1:
             for j in range(self.tile.width * self.tile.sets):
-                self.prefetch(code.at(row, FAR + j * LINE), level=3)
+                b.prefetch(b.address(row, PREFETCHED_BYTES + j * CACHE_LINE_BYTES), level=3)
         else:
-            line = code.op("mul", i, integer(LINE))
-            self.prefetch(code.at(self.ahead, line), level=2)
+            b.prefetch(b.address(self.ahead, b.times(i, CACHE_LINE_BYTES)), level=2)
 
-    def prefetch(self, p: Value, level: int) -> None:
-        """Bring a cache line in."""
-        self.code.do(f"call void @llvm.prefetch.p0({p}, i32 0, i32 {level}, i32 1)")
+    def fetch_results(self) -> None:
+        """Fetch the lines that the result is in."""
+        b, data, pitch = self.b, self.out.data, self.out.sizes[1]
 
-    def step(self, a: Value, k: int, row: Value, sums: list[Value]) -> list[Value]:
-        """The sums with one product more each."""
-        tile, code = self.tile, self.code
-        size = SIZES[tile.kind]
-        parts = [
-            self.factors(code.load(tile.vector, code.at(row, j * tile.machine.vector), f", align {size}"))
-            for j in range(tile.width)
-        ]
-        found: list[Value] = []
-        for r in range(tile.rows):
-            x = code.load(tile.kind, code.at(code.at(self.rows[r], a), k * size))
-            several = [self.spread(one) for one in self.factors(x)]
-            for part, s in zip(parts, sums[r * tile.width : (r + 1) * tile.width], strict=True):
-                total = s
-                for one, other in zip(several, part, strict=True):
-                    total = self.with_product(total, one, other)
-                found.append(total)
-        return found
+        def row(r: Index) -> None:
+            start = b.address(data, b.times(b.times(r, pitch), self.size))
+            for j in range(self.tile.width):
+                b.prefetch(b.address(start, j * self.tile.machine.vector), level=3)
 
-    def factors(self, v: Value) -> list[Value]:
-        """What is read, as it is multiplied: pairs as their halves if nothing multiplies both."""
-        code = self.code
-        if self.tile.kind != "i32" or self.tile.machine.pairs:
-            return [v]
-        by = Value(v.type, "splat (i32 16)" if lanes_of(v.type) else "16")
-        return [code.op("ashr", code.op("shl", v, by), by), code.op("ashr", v, by)]
-
-    def with_product(self, total: Value, x: Value, part: Value) -> Value:
-        """`total + x * part`, where both may be pairs."""
-        code, kind = self.code, total.type
-        if self.tile.kind != "i32":
-            return code.intrinsic("fmuladd", x, part, total)
-        if not self.tile.machine.pairs:
-            return code.op("add", total, code.op("mul", x, part))
-        halves = f"<{2 * self.tile.lanes} x i16>"
-        several = [code.set(halves, f"bitcast {v} to {halves}") for v in (x, part)]
-        name = f"@llvm.x86.{self.tile.machine.pairs}"
-        return code.op("add", total, code.set(kind, f"call {kind} {name}({several[0]}, {several[1]})"))
-
-    def spread(self, x: Value) -> Value:
-        """A vector of one number."""
-        code, vector, n = self.code, self.tile.vector, self.tile.lanes
-        one = code.set(vector, f"insertelement {vector} poison, {x}, i32 0")
-        return code.set(vector, f"shufflevector {one}, {vector} poison, <{n} x i32> zeroinitializer")
-
-    def together(self, sums: list[Value]) -> list[Value]:
-        """The sets added up."""
-        count = self.tile.rows * self.tile.width
-        sets = [sums[i : i + count] for i in range(0, len(sums), count)]
-        while len(sets) > 1:
-            half = len(sets) // 2
-            pairs = [
-                [self.code.op(self.plus, x, y) for x, y in zip(a, b, strict=True)]
-                for a, b in zip(sets[:half], sets[half : 2 * half], strict=True)
-            ]
-            sets = pairs + sets[2 * half :]
-        return sets[0]
+        b.unrolled(self.tile.rows, row)
 
     # --- results ---
 
-    def write(self, sums: list[Value]) -> None:
-        """Write the sums: as many columns as are asked for."""
-        code = self.code
-        if self.tile.machine.has_masks:
-            self.put(sums, self.masks())
+    def write_results(self) -> None:
+        """Write the sums: as many columns as there are."""
+        b, tile = self.b, self.tile
+        if tile.is_full:
+            self.write_columns(None)
             return
-        whole, part, after = code.label(), code.label(), code.label()
-        code.branch(code.compare("icmp uge", self.columns, integer(self.tile.columns)), whole, part)
-        for label in (whole, part):
-            code.block(label)
-            self.put(sums, self.masks() if label == part else [None] * self.tile.width)
-            code.jump(after)
-        code.block(after)
+        *_, columns = self.more
+        count = b.smaller(columns, tile.columns)
+        if tile.machine.has_masks:
+            self.write_columns(count)
+            return
+        is_part = b.is_less(columns, tile.columns)
+        b.when(is_part, lambda: self.write_columns(count), lambda: self.write_columns(None))
 
-    def put(self, sums: list[Value], masks: Sequence[Value | None]) -> None:
-        """Write the sums, added to what is there if that is asked for."""
-        code = self.code
-        adding, after = code.label(), code.label()
-        start = code.here
-        code.branch(self.adds, adding, after)
-        code.block(adding)
-        added = [
-            code.op(self.plus, self.loaded(p, mask), v)
-            for v, (p, mask) in zip(sums, self.places(masks), strict=True)
-        ]
-        code.jump(after)
-        code.block(after)
-        sums = code.join([(sums, start), (added, adding)])
-        for v, (p, mask) in zip(sums, self.places(masks), strict=True):
-            self.store(v, p, mask)
+    def write_columns(self, count: Index | None) -> None:
+        """Write the sums of all columns, or of the first `count`; added to what is there if that is asked."""
+        b = self.b
 
-    def places(self, masks: Sequence[Value | None]) -> Iterator[tuple[Value, Value | None]]:
-        """The address of each vector of the result, and which of its columns are asked for."""
-        row = self.c
-        for _ in range(self.tile.rows):
-            for j, mask in enumerate(masks):
-                yield self.code.at(row, j * self.tile.machine.vector), mask
-            row = self.code.at(row, self.out_pitch)
+        def write(r: Index, j: Index) -> None:
+            b.write(self.out, (r, j), b.read(self.sums, (0, r, j)))
 
-    def loaded(self, p: Value, mask: Value | None) -> Value:
-        """A vector of the result."""
-        found = self.tile.vector
-        if mask is None:
-            return self.code.load(found, p, f", align {self.align}")
-        args = f"{p}, i32 {self.align}, {mask}, {found} zeroinitializer"
-        return self.code.set(found, f"call {found} @llvm.masked.load.{self.suffix}({args})")
+        def add(r: Index, j: Index) -> None:
+            b.write(self.out, (r, j), b.add(b.read(self.sums, (0, r, j)), b.read(self.out, (r, j))))
 
-    def store(self, v: Value, p: Value, mask: Value | None) -> None:
-        """Write a vector of the result."""
-        if mask is None:
-            self.code.store(v, p, f", align {self.align}")
-        else:
-            args = f"{v}, {p}, i32 {self.align}, {mask}"
-            self.code.do(f"call void @llvm.masked.store.{self.suffix}({args})")
+        def each(body: Callable[[Index, Index], None]) -> None:
+            b.unrolled(self.tile.rows, lambda r: self.vectors(lambda j: body(r, j), count))
 
-    def masks(self) -> list[Value]:
-        """Which columns of each vector are asked for."""
-        code, n = self.code, self.tile.lanes
-        kind = f"<{n} x i64>"
-        one = code.set(kind, f"insertelement {kind} poison, {self.columns}, i32 0")
-        wanted = code.set(kind, f"shufflevector {one}, {kind} poison, <{n} x i32> zeroinitializer")
-        found: list[Value] = []
-        for j in range(self.tile.width):
-            places = Value(kind, f"<{', '.join([f'i64 {j * n + i}' for i in range(n)])}>")
-            found.append(code.set(f"<{n} x i1>", f"icmp ult {places}, {wanted.ref}"))
-        return found
+        b.when(self.adds, lambda: each(add), lambda: each(write))

@@ -14,12 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from relay.backend.native.kernels.moves import Moves
-from relay.backend.native.llvm.builder import POINTER, VOID, Code, Value, integer
+from relay.backend.native.kernels.vector_loops import vector_loop
 from relay.backend.native.llvm.machine import Machine
-from relay.backend.native.llvm.vectors import suffix
-from relay.backend.native.memory.representation import SIZES
-from relay.backend.native.memory.tensors import loop
+from relay.backend.native.loops.builder import Builder
+from relay.backend.native.loops.functions import kernel_function
+from relay.backend.native.loops.nodes import ADDRESS, INDEX, Buffer, Function, Index, Value
+from relay.backend.native.memory.representation import SIZES, scalar
 
 PAIRS = {2: (1.0,), 4: (5 / 8, 3 / 2)}
 """The points that are positive, by the size of tiles."""
@@ -75,187 +75,158 @@ def filter_points(weight: Any, size: int) -> Any:
     return (both @ flat).reshape(-1, channels, filters)
 
 
-@dataclass(frozen=True)
-class Transform:
-    """A transform of float32 or float64 numbers: of data, or of the result.
-
-    The code is `(from, to, shape, first, tiles, begin, channels)`: tiles from `first` on, counted through all
-    images, and channels from `begin` on.  `shape` is in memory: whole numbers of 64 bits, as `WORDS` says.
-    """
-
-    machine: Machine
-    kind: str
-    size: int
-    of_data: bool
-
-    @property
-    def name(self) -> str:
-        """Of its code."""
-        return f"relay.{'patches' if self.of_data else 'tiles'}.{self.size}.{self.kind}"
-
-    def text(self) -> str:
-        """The code."""
-        return Writing(self).text()
-
-
+PARAMS = (
+    ("source", ADDRESS), ("to", ADDRESS), ("shape", ADDRESS), ("first", INDEX), ("tiles", INDEX),
+    ("begin", INDEX), ("channels", INDEX),
+)  # fmt: skip
+"""Where numbers come from and go, `WORDS`, the first tile, counted through all images, and how many, the
+first channel and how many.
+"""
 WORDS = ("image", "row", "place", "height", "width", "down", "across", "top", "left", "point", "tile")
 """Bytes from an image, a row and a place of the tensor to the next one; its height and width; tiles below and
 beside each other; padding before it; bytes from a point, and from a tile of points, to the next one.
 """
 
 
-class Writing:
-    """A transform on its way to LLVM IR."""
+@dataclass(frozen=True)
+class Transform:
+    """A transform of float32 or float64 numbers: of data, or of the result."""
 
-    def __init__(self, how: Transform) -> None:
-        """Its code so far."""
-        self.how = how
-        self.lanes = how.machine.lanes(how.kind)
-        self.bytes = self.lanes * SIZES[how.kind]
-        self.vector = f"<{self.lanes} x {how.kind}>"
+    machine: Machine
+    dtype: str
+    size: int
+    of_data: bool
+
+    @property
+    def name(self) -> str:
+        """The symbol of its code."""
+        return f"relay.{'patches' if self.of_data else 'tiles'}.{self.size}.{self.dtype}"
+
+    def function(self) -> Function:
+        """Its loops."""
+        return kernel_function(self.name, PARAMS, lambda b, given: TransformBuilder(b, self, given).build())
+
+
+class TransformBuilder:
+    """The loops of a transform."""
+
+    def __init__(self, b: Builder, how: Transform, given: Sequence[Value]) -> None:
+        """`given` are its parameters."""
+        self.b, self.how = b, how
+        self.lanes = how.machine.lanes(scalar(how.dtype))
+        self.size = SIZES[scalar(how.dtype)]
+        self.bytes = self.lanes * self.size
         self.points = how.size + 2
         self.edge = self.points if how.of_data else how.size
         """Elements on a side of what is read or written of the tensor."""
-        names = ["source", "to", "shape", "first", "tiles", "begin", "channels"]
-        kinds = [POINTER, POINTER, POINTER, "i64", "i64", "i64", "i64"]
-        params = [Value(k, f"%{n}") for k, n in zip(kinds, names, strict=True)]
-        self.source, self.to, self.shape, self.first, self.tiles, self.begin, self.channels = params
-        self.code = Code(how.name, VOID, params, traits='nounwind noinline "prefer-vector-width"="512"')
-        dtype = "float32" if how.kind == "float" else "float64"
-        self.moves = Moves(self.code, how.machine, dtype, how.kind)
-        self.room = self.code.room(self.edge * self.edge * self.bytes)
+        self.source, self.to, shape, self.first, self.tiles, self.begin, self.channels = given
+        words = Buffer(shape, INDEX, (len(WORDS),), "shape")
+        self.words = {name: b.read(words, (i,)) for i, name in enumerate(WORDS)}
+        self.patch = b.stack(self.edge * self.edge * self.bytes)
+        """Elements of a vector of channels, where not all are on the tensor."""
 
-    def text(self) -> str:
-        """The whole function."""
-        code = self.code
-        self.words = {n: code.load("i64", code.at(self.shape, 8 * i)) for i, n in enumerate(WORDS)}
+    def build(self) -> None:
+        """Tile by tile."""
+        self.b.loop(self.tiles, (), lambda i, _: self.tile(i, self.b.plus(self.first, i)))
 
-        def tile(i: Value, _: Sequence[Value]) -> list[Value]:
-            self.tile(i, code.op("add", self.first, i))
-            return []
-
-        loop(code, self.tiles, (), tile)
-        code.do("ret void")
-        return code.text()
-
-    def tile(self, i: Value, number: Value) -> None:
+    def tile(self, i: Index, number: Index) -> None:
         """One tile: all of its channels."""
-        code, w = self.code, self.words
-        x, rest = code.op("urem", number, w["across"]), code.op("udiv", number, w["across"])
-        y, image = code.op("urem", rest, w["down"]), code.op("udiv", rest, w["down"])
-        y, x = (
-            code.op("sub", code.op("mul", n, integer(self.how.size)), before)
-            for n, before in ((y, w["top"]), (x, w["left"]))
-        )
+        b, w = self.b, self.words
+        image, y, x = b.unravelled(number, [0, w["down"], w["across"]])
+        y, x = (b.minus(b.times(n, self.how.size), before) for n, before in ((y, w["top"]), (x, w["left"])))
         tensor = self.source if self.how.of_data else self.to
         for n, pitch in ((image, w["image"]), (y, w["row"]), (x, w["place"])):
-            tensor = code.at(tensor, code.op("mul", n, pitch))
-        tensor = code.at(tensor, code.op("mul", self.begin, integer(self.moves.size)))
-        points = self.to if self.how.of_data else self.source
-        points = code.at(points, code.op("mul", i, w["tile"]))
-        is_inside = code.op("and", self.fits(y, w["height"]), self.fits(x, w["width"]))
-        rounds = code.op("udiv", code.op("add", self.channels, integer(self.lanes - 1)), integer(self.lanes))
+            tensor = b.address(tensor, b.times(n, pitch))
+        tensor = b.address(tensor, b.times(self.begin, self.size))
+        points = b.address(self.to if self.how.of_data else self.source, b.times(i, w["tile"]))
+        is_inside = b.both(*self.fits(y, w["height"]), *self.fits(x, w["width"]))
+        rounds = b.quotient(b.plus(self.channels, self.lanes - 1), self.lanes)
 
-        def several(v: Value, _: Sequence[Value]) -> list[Value]:
-            done = code.op("mul", v, integer(self.lanes))
-            shift = code.op("mul", v, integer(self.bytes))
-            left = code.op("sub", self.channels, done)
-            is_whole = code.compare("icmp sge", left, integer(self.lanes))
-            count = code.select(is_whole, integer(self.lanes), left)
-            place = code.at(tensor, shift)
-            is_direct = code.op("and", is_inside, is_whole)
-            here = code.select(is_direct, place, self.room)
-            row = code.select(is_direct, w["row"], integer(self.edge * self.bytes))
-            column = code.select(is_direct, w["place"], integer(self.bytes))
+        def vector(v: Index, _: object) -> None:
+            left = b.minus(self.channels, b.times(v, self.lanes))
+            is_whole = b.negation(b.is_less(left, self.lanes))
+            count = b.choose(is_whole, self.lanes, left)
+            shift = b.times(v, self.bytes)
+            place, at = b.address(tensor, shift), b.address(points, shift)
+            is_direct = b.both(is_inside, is_whole)
+            here = b.select(is_direct, place, self.patch)
+            row = b.choose(is_direct, w["row"], self.edge * self.bytes)
+            column = b.choose(is_direct, w["place"], self.bytes)
+            is_apart = b.negation(is_direct)
             if self.how.of_data:
-                self.unless(is_direct, lambda: self.each((y, x), place, count, is_read=True))
-                self.forward(here, row, column, code.at(points, shift))
+                b.when(is_apart, lambda: self.move_patch((y, x), place, count))
+                self.vector(lambda c: self.forward(self.grid(here, row, column, self.points), at, c))
             else:
-                self.backward(code.at(points, shift), here, row, column)
-                self.unless(is_direct, lambda: self.each((y, x), place, count, is_read=False))
-            return []
+                self.vector(lambda c: self.backward(at, self.grid(here, row, column, self.how.size), c))
+                b.when(is_apart, lambda: self.move_patch((y, x), place, count))
 
-        loop(code, rounds, (), several)
+        b.loop(rounds, (), vector)
 
-    def fits(self, at: Value, n: Value) -> Value:
+    def fits(self, at: Index, n: Index) -> list[Value]:
         """Whether an edge of a tile lies on the tensor."""
-        code = self.code
-        most = code.op("sub", n, integer(self.edge))
-        return code.op("and", code.compare("icmp sge", at, integer(0)), code.compare("icmp sle", at, most))
+        b = self.b
+        return [b.negation(b.is_less(at, 0)), b.negation(b.is_less(b.minus(n, self.edge), at))]
 
-    def unless(self, c: Value, body: Callable[[], None]) -> None:
-        """Do something if a condition does not hold."""
-        code = self.code
-        there, after = code.label(), code.label()
-        code.branch(c, after, there)
-        code.block(there)
-        body()
-        code.jump(after)
-        code.block(after)
+    def move_patch(self, begin: tuple[Index, Index], place: Value, count: Index) -> None:
+        """Move elements between the tensor, as far as they lie on it, and the patch; the others are 0."""
+        b, w, how = self.b, self.words, self.how
 
-    # --- what does not lie on the tensor, or does not fill vectors ---
-
-    def each(self, begin: tuple[Value, Value], place: Value, count: Value, is_read: bool) -> None:
-        """Move elements between the tensor, as far as they lie on it, and the room; the others are 0."""
-        code, w = self.code, self.words
-
-        def one(k: Value, _: Sequence[Value]) -> list[Value]:
-            i, j = (code.op(name, k, integer(self.edge)) for name in ("udiv", "urem"))
-            room = code.at(self.room, code.op("mul", k, integer(self.bytes)))
-            at = code.at(code.at(place, code.op("mul", i, w["row"])), code.op("mul", j, w["place"]))
+        def one(k: Index, _: object) -> None:
+            i, j = b.quotient(k, self.edge), b.rest(k, self.edge)
+            patch = Buffer(b.address(self.patch, b.times(k, self.bytes)), how.dtype, (self.lanes,))
+            at = b.address(b.address(place, b.times(i, w["row"])), b.times(j, w["place"]))
+            tensor = Buffer(at, how.dtype, (count,))
             there = [
-                code.compare("icmp ult", code.op("add", first, n), w[size])
+                b.is_within(b.plus(first, n), w[size])
                 for first, n, size in zip(begin, (i, j), ("height", "width"), strict=True)
             ]
-            if is_read:
-                self.moves.write(Value(self.vector, "zeroinitializer"), room, integer(0))
-            source, to = (at, room) if is_read else (room, at)
-            some = code.select(code.op("and", *there), count, integer(0))
-            self.moves.move(source, to, integer(0), some)
-            return []
+            if how.of_data:
+                self.vector(lambda c: b.write(patch, (c,), b.const(0, how.dtype)))
+            source, to = (tensor, patch) if how.of_data else (patch, tensor)
+            some = b.choose(b.both(*there), count, 0)
+            vector_loop(b, how.machine, (how.dtype,), some, lambda c: b.write(to, (c,), b.read(source, (c,))))
 
-        loop(code, integer(self.edge * self.edge), (), one)
+        b.loop(self.edge * self.edge, (), one)
 
     # --- transforms ---
 
-    def forward(self, p: Value, row: Value, column: Value, to: Value) -> None:
-        """A patch as points."""
-        patch = self.loaded(p, row, column)
-        half = [self.to_points(line) for line in zip(*patch, strict=True)]
-        for i, line in enumerate(zip(*half, strict=True)):
-            for j, v in enumerate(self.to_points(line)):
-                self.code.store(v, self.point(to, i * self.points + j), f", align {self.moves.size}")
+    def vector(self, body: "Body") -> None:
+        """Run `body(c)` for the channels of a vector."""
+        self.b.vector_loop(self.lanes, self.lanes, body, vectors=1, is_whole=True)
 
-    def backward(self, p: Value, to: Value, row: Value, column: Value) -> None:
-        """Points as a tile of the result."""
-        code, n = self.code, self.points
-        half = [self.of_points([self.load(self.point(p, i * n + j)) for i in range(n)]) for j in range(n)]
-        for line in zip(*half, strict=True):
-            at = to
-            for v in self.of_points(line):
-                code.store(v, at, f", align {self.moves.size}")
-                at = code.at(at, column)
-            to = code.at(to, row)
-
-    def loaded(self, p: Value, row: Value, column: Value) -> list[list[Value]]:
-        """A patch."""
-        code, found = self.code, list[list[Value]]()
-        for _ in range(self.points):
-            at, line = p, list[Value]()
-            for _ in range(self.points):
-                line.append(self.load(at))
-                at = code.at(at, column)
+    def grid(self, p: Value, row: Index, column: Index, n: int) -> list[list[Buffer]]:
+        """The elements of `n` rows and columns from an address on, each a vector of channels."""
+        b, found = self.b, list[list[Buffer]]()
+        for _ in range(n):
+            at, line = p, list[Buffer]()
+            for _ in range(n):
+                line.append(Buffer(at, self.how.dtype, (self.lanes,)))
+                at = b.address(at, column)
             found.append(line)
-            p = code.at(p, row)
+            p = b.address(p, row)
         return found
 
-    def load(self, p: Value) -> Value:
-        """A vector."""
-        return self.code.load(self.vector, p, f", align {self.moves.size}")
+    def point(self, p: Value, i: int, j: int) -> Buffer:
+        """A point, of a vector of channels."""
+        n = i * self.points + j
+        return Buffer(self.b.address(p, self.b.times(self.words["point"], n)), self.how.dtype, (self.lanes,))
 
-    def point(self, p: Value, n: int) -> Value:
-        """Where a point is."""
-        return self.code.at(p, self.code.op("mul", self.words["point"], integer(n)))
+    def forward(self, patch: Sequence[Sequence[Buffer]], to: Value, c: Index) -> None:
+        """A patch as points."""
+        b = self.b
+        lines = [[b.read(x, (c,)) for x in line] for line in patch]
+        half = [self.to_points(line) for line in zip(*lines, strict=True)]
+        for i, line in enumerate(zip(*half, strict=True)):
+            for j, x in enumerate(self.to_points(line)):
+                b.write(self.point(to, i, j), (c,), x)
+
+    def backward(self, p: Value, tile: Sequence[Sequence[Buffer]], c: Index) -> None:
+        """Points as a tile of the result."""
+        b, n = self.b, self.points
+        half = [self.of_points([b.read(self.point(p, i, j), (c,)) for i in range(n)]) for j in range(n)]
+        for line, row in zip(zip(*half, strict=True), tile, strict=True):
+            for x, element in zip(self.of_points(line), row, strict=True):
+                b.write(element, (c,), x)
 
     def to_points(self, line: Sequence[Value]) -> list[Value]:
         """A line of a patch, transformed."""
@@ -268,27 +239,25 @@ class Writing:
 
     def paired(self, line: Sequence[Value]) -> list[Value]:
         """Sums and differences in place of the pairs between the first and the last."""
-        first, *inner, last = line
+        b, (first, *inner, last) = self.b, line
         pairs = zip(inner[::2], inner[1::2], strict=True)
-        found = [self.code.op(name, a, b) for a, b in pairs for name in ("fadd", "fsub")]
+        found = [op(x, y) for x, y in pairs for op in (b.add, b.subtract)]
         return [first, *found, last]
 
     def sum(self, factors: Sequence[float], line: Sequence[Value]) -> Value:
-        """A sum of vectors, each times a number."""
-        code, total = self.code, None
+        """A sum of numbers, each times a factor."""
+        b, total = self.b, None
         terms = [(c, v) for c, v in zip(factors, line, strict=True) if c]
         terms.sort(key=lambda term: abs(term[0]) != 1 or term[0] < 0)
         for c, v in terms:
             if total is None:
-                total = v if c == 1 else code.op("fmul", v, self.number(c))
+                total = v if c == 1 else b.multiply(v, b.const(c, v))
             elif abs(c) == 1:
-                total = code.op("fadd" if c > 0 else "fsub", total, v)
+                total = (b.add if c > 0 else b.subtract)(total, v)
             else:
-                name = f"@llvm.fmuladd.{suffix(self.vector)}"
-                total = code.set(self.vector, f"call {self.vector} {name}({v}, {self.number(c)}, {total})")
+                total = b.function("fmuladd", v, b.const(c, v), total)
         assert total is not None, "a row of a matrix is not 0"
         return total
 
-    def number(self, c: float) -> Value:
-        """A number in all lanes."""
-        return Value(self.vector, f"splat ({self.how.kind} {float(c)!r})")
+
+Body = Callable[[Index], None]

@@ -2,20 +2,17 @@
 whole vectors.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import reduce
+from functools import partial
 from math import prod
 from typing import Any
 
 from relay.backend.native.kernels.ranges import each
-from relay.backend.native.llvm.builder import Code, integer
-from relay.backend.native.llvm.builder import Value as Register
-from relay.backend.native.llvm.vectors import counting
 from relay.backend.native.loops.builder import Builder
 from relay.backend.native.loops.cost import MOVED_NANOSECONDS, VECTOR_BYTES
 from relay.backend.native.loops.deferred import Deferred
-from relay.backend.native.loops.nodes import Index
+from relay.backend.native.loops.nodes import Buffer, Index, Value
 from relay.backend.native.loops.views import View
 from relay.backend.native.memory.representation import SIZES, memory, scalar
 from relay.ir.expr import Call
@@ -98,21 +95,19 @@ class Transposition:
         assert source.data is not None
         assert out.data is not None
         self.source, self.out = source.data, out.data
-        kind = memory(scalar(source.dtype))
-        self.size = SIZES[kind]
+        self.dtype = source.dtype
+        self.size = SIZES[memory(scalar(source.dtype))]
         self.along = axes[-1]
         self.across = next(x for x in axes if x.written == 1)
         self.outer = [x for x in axes[:-1] if x is not self.across]
-        lanes = min(MOST_LANES, VECTOR_BYTES // self.size)
+        self.lanes = min(MOST_LANES, VECTOR_BYTES // self.size)
         few = self.across.count
-        woven = few if isinstance(few, int) and few <= FEW_ROWS and few == self.along.written else 0
-        counts = self.across.count, self.along.count
-        is_whole = all(isinstance(n, int) and n % lanes == 0 for n in counts)
-        self.block = TransposeBlock(kind, lanes, woven, is_whole)
+        self.woven = few if isinstance(few, int) and few <= FEW_ROWS and few == self.along.written else 0
+        """How many rows there are, if these are few and become one run."""
 
     def write(self) -> None:
         """The loops over blocks."""
-        b, n = self.b, self.block.lanes
+        b, n = self.b, self.lanes
         counts = [b.quotient(b.plus(x.count, n - 1), n) for x in (self.across, self.along)]
         outer = [x.count for x in self.outer]
         is_short = any(isinstance(x.count, int) and x.count < n for x in (self.across, self.along))
@@ -124,12 +119,9 @@ class Transposition:
             written = self.sum([b.times(k, x.written) for k, x in zip(places, self.outer, strict=True)])
             read = self.sum([read, b.times(i, self.across.read), j])
             written = self.sum([written, b.times(j, self.along.written), i])
-            b.inline(
-                self.block,
+            self.move(
                 b.address(self.source, b.times(read, self.size)),
                 b.address(self.out, b.times(written, self.size)),
-                b.times(self.across.read, self.size),
-                b.times(self.along.written, self.size),
                 b.minus(self.across.count, i),
                 b.minus(self.along.count, j),
             )
@@ -138,96 +130,68 @@ class Transposition:
         order = [*counts, *outer] if is_short else [*outer, *counts]
         each(b, order, block, MOVED_NANOSECONDS * n * n)
 
+    def move(self, source: Value, to: Value, rows: Index, columns: Index) -> None:
+        """A block to its place, of as many rows and columns as are left: at an end, it is masked."""
+        b, n = self.b, self.lanes
+        counts = self.across.count, self.along.count
+        if all(isinstance(x, int) and x % n == 0 for x in counts):
+            self.move_square(source, to, None)
+        else:
+            left = [columns] if self.woven else [rows, columns]
+            b.when(
+                b.both(*[b.negation(b.is_less(x, n)) for x in left]),
+                lambda: self.weave(source, to) if self.woven else self.move_square(source, to, None),
+                lambda: self.move_square(source, to, (rows, columns)),
+            )
+
+    def row(self, data: Value, k: Index, pitch: Index) -> Buffer:
+        """A row, of some that lie so many elements apart."""
+        b = self.b
+        return Buffer(b.address(data, b.times(b.times(k, pitch), self.size)), self.dtype, (self.lanes,))
+
+    def move_square(self, source: Value, to: Value, left: tuple[Index, Index] | None) -> None:
+        """Read the rows of a block, and write its columns; `left` are how many there are of both."""
+        b, n = self.b, self.lanes
+        square = b.registers(self.dtype, (n, n), "square")
+        rows, columns = left or (n, n)
+
+        def vector(k: Index, there: Index, count: Index, body: Callable[[Index], None]) -> None:
+            most = n if left is None else b.smaller(b.choose(b.is_less(k, there), count, 0), n)
+            b.vector_loop(most, n, body, vectors=1, is_whole=left is None)
+
+        def read(k: Index) -> None:
+            row = self.row(source, k, self.across.read)
+            vector(k, rows, columns, lambda j: b.write(square, (k, j), b.read(row, (j,))))
+
+        def write(k: Index) -> None:
+            row = self.row(to, k, self.along.written)
+            vector(k, columns, rows, lambda i: b.write(row, (i,), b.read(square, (k, i))))
+
+        b.unrolled(n, read)
+        b.transpose(square)
+        b.unrolled(n, write)
+
+    def weave(self, source: Value, to: Value) -> None:
+        """Read few rows of a block, and write their elements in turn: whole vectors."""
+        b, n = self.b, self.lanes
+        strip = b.registers(self.dtype, (self.woven, n), "strip")
+        vector = partial(b.vector_loop, n, n, vectors=1, is_whole=True)
+
+        def read(k: Index) -> None:
+            row = self.row(source, k, self.across.read)
+            vector(lambda j: b.write(strip, (k, j), b.read(row, (j,))))
+
+        def write(k: Index) -> None:
+            row = self.row(to, k, n)
+            vector(lambda j: b.write(row, (j,), b.read(strip, (k, j))))
+
+        b.unrolled(self.woven, read)
+        b.transpose(strip)
+        b.unrolled(self.woven, write)
+
     def sum(self, parts: Sequence[Index]) -> Index:
         """The sum of indices."""
         found: Index = 0
         for i in parts:
             found = self.b.plus(found, i)
         return found
-
-
-@dataclass(frozen=True)
-class TransposeBlock:
-    """A block of `lanes` rows and columns to its place: where its rows begin, where its columns go, from a
-    row to the next and from a column to the next in bytes, and how many rows and columns are left from here.
-    """
-
-    kind: str
-    """The LLVM type of the elements."""
-    lanes: int
-    woven: int
-    """How many rows there are, if these are few and become one run."""
-    is_whole: bool
-    """Whether as many rows and columns as there are lanes are known to be left."""
-
-    @property
-    def name(self) -> str:
-        """What it is called in prints."""
-        return "transpose block"
-
-    def emit(self, code: Code, args: Sequence[Register]) -> None:
-        """The instructions; a block at an end is masked."""
-        source, to, pitch, to_pitch, rows, columns = args
-        with code.in_lanes(self.lanes):
-            if self.is_whole:
-                self.move(code, source, to, pitch, to_pitch, None)
-                return
-            left = [columns] if self.woven else [rows, columns]
-            fits = [code.compare("icmp sge", n, integer(self.lanes)) for n in left]
-            whole, part, end = code.label(), code.label(), code.label()
-            code.branch(reduce(lambda x, y: code.op("and", x, y), fits), whole, part)
-            code.block(whole)
-            if self.woven:
-                self.weave(code, source, to, pitch)
-            else:
-                self.move(code, source, to, pitch, to_pitch, None)
-            code.jump(end)
-            code.block(part)
-            self.move(code, source, to, pitch, to_pitch, (rows, columns))
-            code.jump(end)
-            code.block(end)
-
-    def move(
-        self,
-        code: Code,
-        source: Register,
-        to: Register,
-        pitch: Register,
-        to_pitch: Register,
-        left: tuple[Register, Register] | None,
-    ) -> None:
-        """Read the rows of a block, and write its columns; `left` are how many there are."""
-        found: list[Register] = []
-        for k in range(self.lanes):
-            code.mask = left and self.mask(code, left[1], left[0], k)
-            found.append(code.load_lanes(self.kind, self.place(code, source, pitch, k)))
-        for k, v in enumerate(code.transposed(found)):
-            code.mask = left and self.mask(code, left[0], left[1], k)
-            code.store_lanes(v, self.place(code, to, to_pitch, k))
-        code.mask = None
-
-    def weave(self, code: Code, source: Register, to: Register, pitch: Register) -> None:
-        """Read few rows of a block, and write their elements in turn: whole vectors."""
-        n, count = self.lanes, self.woven
-        rows = [code.load_lanes(self.kind, self.place(code, source, pitch, k)) for k in range(count)]
-        for v in range(count):
-            found = rows[0]
-            for k in range(1, count):
-                places = [divmod(v * n + lane, count) for lane in range(n)]
-                kept = [place if k == 1 else lane for lane, (place, _) in enumerate(places)]
-                order = [n + p if row == k else kept[lane] for lane, (p, row) in enumerate(places)]
-                found = code.shuffled(found, rows[k], order)
-            code.store_lanes(found, self.place(code, to, integer(n * SIZES[self.kind]), v))
-
-    def place(self, code: Code, p: Register, pitch: Register, k: int) -> Register:
-        """The address of the `k`-th row; it need not be there if no lane counts."""
-        if k == 0:
-            return p
-        by = str(k * int(pitch.ref)) if pitch.ref[0] != "%" else code.op("mul", pitch, integer(k)).ref
-        return code.set("ptr", f"getelementptr i8, {p}, i64 {by}")
-
-    def mask(self, code: Code, lanes: Register, rows: Register, k: int) -> Register:
-        """Which lanes of a row count."""
-        inside = code.compare("icmp slt", counting("i64", self.lanes), lanes)
-        there = code.compare("icmp sgt", rows, integer(k))
-        return code.op("and", inside, there)

@@ -12,7 +12,7 @@ from relay.backend.native.kernels.block_shape import ROWS
 from relay.backend.native.kernels.blocks import Blocks, Factor, First
 from relay.backend.native.kernels.convolutions import Convolutions
 from relay.backend.native.kernels.sums import Put, Sums
-from relay.backend.native.kernels.tile import DEEPEST, PITCH
+from relay.backend.native.kernels.tile import MAX_TILE_DEPTH, PACKED_PITCH
 from relay.backend.native.kernels.windows import Windows
 from relay.backend.native.loops.builder import Builder
 from relay.backend.native.loops.nodes import Index, Value
@@ -21,7 +21,7 @@ from relay.op.native import WindowProduct
 from relay.op.nn.layout import SPATIAL
 from relay.op.nn.loops import sum_type
 
-FEW = 4
+WORK_PIECES = 4
 """Pieces of work that are enough: each goes through all places."""
 
 
@@ -54,7 +54,7 @@ class WeightGradients(Sums):
         self.forward = Convolutions(b, c, (self.data, weight), self.grad.sizes, self.sums)
         """The convolution itself, which knows what its windows see."""
         self.blocks = Blocks(b, self.sums, b.count(sizes[:-1]), b.count(self.grad.sizes[:-1]), sizes[-1])
-        self.blocks.gather(FEW)
+        self.blocks.gather(WORK_PIECES)
 
     def write(self, out: View, put: Put | None) -> None:
         """Block by block."""
@@ -69,18 +69,18 @@ class WeightGradients(Sums):
     def seen_by(self, geometry: Value) -> First:
         """Rows of what each tap sees of a channel at the places of a round."""
         b, blocks = self.b, self.blocks
-        how = Windows(blocks.machine, self.data.dtype, blocks.kind, is_spread=False)
+        how = Windows(blocks.machine, self.data.dtype, blocks.dtype, is_spread=False)
 
         def first(r: Index, top: Index, rows: Index) -> Value:
-            seen = b.stack(DEEPEST * PITCH * blocks.size)
-            to = b.stack((ROWS + blocks.height) * PITCH * blocks.size)
+            seen = b.stack(MAX_TILE_DEPTH * PACKED_PITCH * blocks.size)
+            to = b.stack((ROWS + blocks.height) * PACKED_PITCH * blocks.size)
             begin = b.times(r, blocks.deep)
             places = b.smaller(blocks.deep, b.minus(blocks.depth, begin))
 
             def move() -> None:
                 b.invoke(how, self.forward.data, seen, geometry, begin, places, top, rows)
                 what = Factor(seen, self.sums, is_transposed=True)
-                blocks.pack(what, 0, PITCH, to, PITCH, (places, rows), 0)
+                blocks.pack(what, 0, PACKED_PITCH, to, PACKED_PITCH, (places, rows), 0)
 
             b.when(b.is_less(0, places), move)
             return to

@@ -5,20 +5,30 @@ zeros where a tap is on padding.  The channels of a tap lie beside each other in
 do too, if these are neighbours on the last axis: together they are a run, which is moved in one go.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Generic, TypeVar
 
-from relay.backend.native.kernels.moves import FEW, TRAITS, Moves
-from relay.backend.native.kernels.tile import PITCH
-from relay.backend.native.llvm.builder import POINTER, VOID, Code, Value, integer
+from relay.backend.native.kernels.tile import PACKED_PITCH
+from relay.backend.native.kernels.vector_loops import has_masks, vector_loop
 from relay.backend.native.llvm.machine import Machine
+from relay.backend.native.loops.builder import Builder
+from relay.backend.native.loops.functions import kernel_function
+from relay.backend.native.loops.nodes import ADDRESS, INDEX, Buffer, Function, Index, Value
 from relay.backend.native.memory.representation import SIZES, scalar
-from relay.backend.native.memory.tensors import loop
 
 T = TypeVar("T")
 AXES = 3
 """Spatial axes; those that data does not have are of size 1."""
+FEW_VECTORS = 2
+"""Vectors that are moved without a loop."""
+PARAMS = (
+    ("data", ADDRESS), ("to", ADDRESS), ("geometry", ADDRESS), ("first", INDEX), ("rows", INDEX),
+    ("begin", INDEX), ("count", INDEX),
+)  # fmt: skip
+"""Where the data is, where rows go, how windows lie, the first row and how many, the first number of these
+and how many.
+"""
 
 
 @dataclass(frozen=True)
@@ -47,215 +57,186 @@ class Geometry(Generic[T]):
         return [x for f in fields(self) for x in getattr(self, f.name)]
 
     @staticmethod
-    def read(code: Code, p: Value) -> "Geometry[Value]":
-        """As the code finds it."""
-        places = iter(range(len(fields(Geometry)) * AXES))
-        return Geometry(
-            *[[code.load("i64", code.at(p, 8 * next(places))) for _ in range(AXES)] for _ in fields(Geometry)]
-        )
+    def read(b: Builder, p: Value) -> "Geometry[Value]":
+        """As a kernel finds it."""
+        count = len(fields(Geometry))
+        words = Buffer(p, INDEX, (count, AXES), "geometry")
+        return Geometry(*[[b.read(words, (i, axis)) for axis in range(AXES)] for i in range(count)])
 
 
 @dataclass(frozen=True)
 class Windows:
-    """A way of moving what windows see: `(data, to, geometry, first, rows, begin, count)`, numbers from
-    `begin` on of some rows.
-    """
+    """A way of moving what windows see: of some rows, some numbers."""
 
     machine: Machine
     dtype: str
-    kind: str
+    to: str
+    """The dtype to convert to."""
     is_spread: bool
     """Whether there are divisors that are not 1."""
 
     @property
     def name(self) -> str:
-        """Of its code."""
-        return f"relay.windows.{'spread.' if self.is_spread else ''}{self.dtype}.{self.kind}"
+        """The symbol of its code."""
+        return f"relay.windows.{'spread.' if self.is_spread else ''}{self.dtype}.{self.to}"
 
-    def text(self) -> str:
-        """The code."""
-        return Writing(self).text()
+    def function(self) -> Function:
+        """Its loops."""
+        return kernel_function(self.name, PARAMS, lambda b, given: WindowsBuilder(b, self, given).build())
 
 
 @dataclass(frozen=True)
 class Segment:
-    """A part of a run: where it begins in the run, how long it is, and where it goes in a row, in bytes."""
+    """A part of a run: where it begins in the run, how long it is, and where it goes in a row."""
 
-    begin: Value
-    count: Value
-    to: Value
-    places: Sequence[Value]
+    begin: Index
+    count: Index
+    to: Index
+    places: Sequence[Index]
     """What its taps see at the first place of the result, before division."""
 
 
-class Writing:
-    """A way of moving windows on its way to LLVM IR."""
+class WindowsBuilder:
+    """The loops that move what windows see."""
 
-    def __init__(self, how: Windows) -> None:
-        """Its code so far."""
-        self.how = how
-        self.size, self.from_size = SIZES[how.kind], SIZES[scalar(how.dtype)]
-        names = ["data", "to", "geometry", "first", "rows", "begin", "count"]
-        kinds = [POINTER, POINTER, POINTER, "i64", "i64", "i64", "i64"]
-        params = [Value(k, f"%{n}") for k, n in zip(kinds, names, strict=True)]
-        self.data, self.to, self.given, self.first, self.rows, self.begin, self.count = params
-        declared = [Value(f"{v.type} noalias" if v.type == POINTER else v.type, v.ref) for v in params]
-        self.code = Code(how.name, VOID, declared, traits=TRAITS)
-        self.moves = Moves(self.code, how.machine, how.dtype, how.kind)
+    def __init__(self, b: Builder, how: Windows, given: Sequence[Value]) -> None:
+        """`given` are its parameters."""
+        self.b, self.how = b, how
+        self.data, self.to, geometry, self.first, self.rows, self.begin, self.count = given
+        self.size, self.from_size = SIZES[scalar(how.to)], SIZES[scalar(how.dtype)]
+        self.geometry = Geometry.read(b, geometry)
+        self.image, self.together, self.channels = self.geometry.others
+        self.run = b.times(self.together, self.channels)
+        self.start = b.unravelled(self.first, [0, *self.geometry.result])
+        """The image, and the place of the result, of the first row."""
 
-    def text(self) -> str:
-        """The whole function."""
-        code = self.code
-        g = self.geometry = Geometry.read(code, self.given)
-        self.image, self.together, self.channels = g.others
-        self.run = code.op("mul", self.together, self.channels)
-        place, index = self.first, list[Value]()
-        for n in reversed(g.result):
-            index.insert(0, code.op("urem", place, n))
-            place = code.op("udiv", place, n)
-        self.start = [place, *index]
-        before = code.op("udiv", self.begin, self.run)
-        last = code.op("sub", code.op("add", self.begin, self.count), integer(1))
-        several = code.op("sub", code.op("udiv", last, self.run), before)
+    def build(self) -> None:
+        """Run after run."""
+        b = self.b
+        before = b.quotient(self.begin, self.run)
+        last = b.minus(b.plus(self.begin, self.count), 1)
+        several = b.plus(b.minus(b.quotient(last, self.run), before), 1)
+        b.loop(several, (), lambda i, _: self.move_segment(self.segment(b.plus(before, i))))
 
-        def one(i: Value, _: Sequence[Value]) -> list[Value]:
-            self.moved(self.segment(code.op("add", before, i)))
-            return []
-
-        loop(code, code.op("add", several, integer(1)), (), one)
-        code.do("ret void")
-        return code.text()
-
-    def segment(self, number: Value) -> Segment:
+    def segment(self, number: Index) -> Segment:
         """What is wanted of a run."""
-        code, g = self.code, self.geometry
-        start = code.op("mul", number, self.run)
-        begin = self.larger(self.begin, start)
-        end = self.smaller(code.op("add", self.begin, self.count), code.op("add", start, self.run))
-        to = code.op("mul", code.op("sub", begin, self.begin), integer(self.size))
-        places: list[Value] = []
-        for n, first, step in zip(reversed(g.taps), reversed(g.begin), reversed(g.tap_step), strict=True):
-            tap = code.op("urem", number, n)
-            number = code.op("udiv", number, n)
-            places.insert(0, code.op("add", first, code.op("mul", tap, step)))
-        return Segment(code.op("sub", begin, start), code.op("sub", end, begin), to, places)
+        b, g = self.b, self.geometry
+        start = b.times(number, self.run)
+        begin = b.larger(self.begin, start)
+        end = b.smaller(b.plus(self.begin, self.count), b.plus(start, self.run))
+        _, *taps = b.unravelled(number, [0, *g.taps])
+        places = [
+            b.plus(first, b.times(tap, step))
+            for tap, first, step in zip(taps, g.begin, g.tap_step, strict=True)
+        ]
+        return Segment(b.minus(begin, start), b.minus(end, begin), b.minus(begin, self.begin), places)
 
-    def moved(self, s: Segment) -> None:
+    def move_segment(self, s: Segment) -> None:
         """A part of a run, for line after line of places."""
-        code, n = self.code, self.geometry.result[-1]
-        to = code.at(self.to, s.to)
-        end = code.op("add", self.start[-1], self.rows)
-        lines = code.op("udiv", code.op("add", end, code.op("sub", n, integer(1))), n)
+        b, n = self.b, self.geometry.result[-1]
+        end = b.plus(self.start[-1], self.rows)
+        lines = b.quotient(b.plus(end, b.minus(n, 1)), n)
+        to = b.address(self.to, b.times(s.to, self.size))
 
-        def line(_: Value, carried: list[Value]) -> list[Value]:
+        def line(_: Index, carried: Sequence[Value]) -> list[Value | int]:
             *index, x, left, out = carried
-            count = self.smaller(left, code.op("sub", n, x))
-            self.line(s, index, (x, count), out)
-            further = code.op("mul", count, integer(PITCH * self.size))
-            return [*self.next(index), integer(0), code.op("sub", left, count), code.at(out, further)]
+            count = b.smaller(left, b.minus(n, x))
+            self.move_line(s, index, (x, count), out)
+            further = b.address(out, b.times(count, PACKED_PITCH * self.size))
+            return [*self.next_line(index), 0, b.minus(left, count), further]
 
-        loop(code, lines, [*self.start, self.rows, to], line)
+        b.loop(lines, [*self.start, self.rows, to], line)
 
-    def next(self, index: Sequence[Value]) -> list[Value]:
+    def next_line(self, index: Sequence[Value]) -> list[Index]:
         """The line after a line."""
-        code, found, step = self.code, list[Value](), integer(1)
+        b, found, step = self.b, list[Index](), 1
         for i, n in zip(reversed(index[1:]), reversed(self.geometry.result[:-1]), strict=True):
-            more = code.op("add", i, step)
-            is_over = code.compare("icmp uge", more, n)
-            found.insert(0, code.select(is_over, integer(0), more))
-            step = code.cast("zext", is_over, "i64")
-        return [code.op("add", index[0], step), *found]
+            more = b.plus(i, step)
+            is_over = b.negation(b.is_less(more, n))
+            found.insert(0, b.choose(is_over, 0, more))
+            step = b.choose(is_over, 1, 0)
+        return [b.plus(index[0], step), *found]
 
-    def seen(self, s: Segment, axis: int, i: Value) -> tuple[Value, list[Value]]:
+    def seen(self, s: Segment, axis: int, i: Index) -> tuple[Index, list[Value]]:
         """What the first tap of a segment sees on an axis, and what has to hold for that."""
-        code, g = self.code, self.geometry
-        at = code.op("add", s.places[axis], code.op("mul", i, g.step[axis]))
+        b, g = self.b, self.geometry
+        at = b.plus(s.places[axis], b.times(i, g.step[axis]))
         if not self.how.is_spread:
             return at, []
-        fits = code.compare("icmp eq", code.op("srem", at, g.divisor[axis]), integer(0))
-        return code.op("sdiv", at, g.divisor[axis]), [fits]
+        divisor = g.divisor[axis]
+        return b.quotient(at, divisor), [b.is_same(b.rest(at, divisor), 0)]
 
-    def line(self, s: Segment, index: Sequence[Value], along: tuple[Value, Value], out: Value) -> None:
+    def move_line(self, s: Segment, index: Sequence[Index], along: tuple[Index, Index], out: Value) -> None:
         """A part of a run that the places of a line see, from one on."""
-        code, g = self.code, self.geometry
+        b, g = self.b, self.geometry
         image, *outer = index
-        p = code.at(self.data, code.op("mul", image, self.image))
+        p = b.address(self.data, b.times(image, self.image))
         fits: list[Value] = []
         for a, i in enumerate(outer):
             at, conditions = self.seen(s, a, i)
-            fits += [*conditions, code.compare("icmp ult", at, g.data[a])]
-            p = code.at(p, code.op("mul", at, g.pitch[a]))
-        is_there = self.all(fits)
-        p = code.at(p, code.op("mul", s.begin, integer(self.from_size)))
+            fits += [*conditions, b.is_within(at, g.data[a])]
+            p = b.address(p, b.times(at, g.pitch[a]))
+        is_there = b.both(*fits)
+        p = b.address(p, b.times(s.begin, self.from_size))
         first, count = along
-        inside = code.select(is_there, code.op("sub", g.data[-1], self.together), integer(-1))
+        inside = b.choose(is_there, b.minus(g.data[-1], self.together), -1)
 
-        def place(i: Value, carried: list[Value]) -> list[Value]:
+        def place(i: Index, carried: Sequence[Value]) -> list[Value]:
             (to,) = carried
-            at, conditions = self.seen(s, AXES - 1, code.op("add", first, i))
-            source = code.at(p, code.op("mul", at, g.pitch[-1]))
-            whole = [code.compare("icmp sge", at, integer(0)), code.compare("icmp sle", at, inside)]
-            self.either(
-                self.all([*conditions, *whole]),
-                lambda: self.whole(source, to, s.count),
-                lambda: self.partly(s, source, to, at, self.all([is_there, *conditions])),
+            at, conditions = self.seen(s, AXES - 1, b.plus(first, i))
+            source = b.address(p, b.times(at, g.pitch[-1]))
+            inner = b.both(*conditions, b.negation(b.is_less(at, 0)), b.negation(b.is_less(inside, at)))
+            b.when(
+                inner,
+                lambda: self.move_all(source, to, s.count),
+                lambda: self.move_part(s, source, to, at, b.both(is_there, *conditions)),
             )
-            return [code.at(to, PITCH * self.size)]
+            return [b.address(to, PACKED_PITCH * self.size)]
 
-        loop(code, count, [out], place)
+        b.loop(count, [out], place)
 
-    def whole(self, source: Value, to: Value, count: Value) -> None:
+    # --- numbers ---
+
+    def move(self, source: Value, to: Value, begin: Index, count: Index, vectors: int = 0) -> None:
+        """Some numbers from `begin` on, converted; no more than fill `vectors`, if it says how many."""
+        b, how = self.b, self.how
+        taken, put = Buffer(source, how.dtype, (count,)), Buffer(to, how.to, (count,))
+
+        def one(i: Index) -> None:
+            at = (b.plus(begin, i),)
+            b.write(put, at, b.cast(b.read(taken, at), how.to))
+
+        if vectors:
+            b.vector_loop(count, how.machine.lanes(scalar(how.to)), one, vectors)
+        else:
+            vector_loop(b, how.machine, (how.dtype, how.to), count, one)
+
+    def move_all(self, source: Value, to: Value, count: Index) -> None:
         """All of a part of a run."""
-        if not self.moves.has_masks:
-            self.moves.move(source, to, integer(0), count)
+        b, how = self.b, self.how
+        if not has_masks(how.machine, (how.dtype, how.to)):
+            self.move(source, to, 0, count)
             return
-        self.either(
-            self.code.compare("icmp ule", count, integer(FEW * self.moves.lanes)),
-            lambda: self.moves.move_few(source, to, count),
-            lambda: self.moves.move(source, to, integer(0), count),
+        few = FEW_VECTORS * how.machine.lanes(scalar(how.to))
+        b.when(
+            b.is_less(few, count),
+            lambda: self.move(source, to, 0, count),
+            lambda: self.move(source, to, 0, count, FEW_VECTORS),
         )
 
-    def all(self, conditions: Sequence[Value]) -> Value:
-        """Whether all of some conditions hold."""
-        found, *others = conditions
-        for c in others:
-            found = self.code.op("and", found, c)
-        return found
-
-    def partly(self, s: Segment, source: Value, out: Value, at: Value, is_there: Value) -> None:
+    def move_part(self, s: Segment, source: Value, to: Value, at: Index, is_there: Value) -> None:
         """Zeros, but for what is on the data."""
-        code = self.code
-        first = self.clamped(code.op("sub", integer(0), at), self.together)
-        last = self.clamped(code.op("sub", self.geometry.data[-1], at), self.together)
+        b, how = self.b, self.how
+        put, zero = Buffer(to, how.to, (s.count,)), b.const(0, how.to)
+        first = self.clamped(b.minus(0, at), self.together)
+        last = self.clamped(b.minus(self.geometry.data[-1], at), self.together)
         low, high = [
-            self.clamped(code.op("sub", code.op("mul", n, self.channels), s.begin), s.count)
-            for n in (first, code.select(is_there, last, integer(0)))
+            self.clamped(b.minus(b.times(n, self.channels), s.begin), s.count)
+            for n in (first, b.choose(is_there, last, 0))
         ]
-        self.moves.clear(out, s.count)
-        self.moves.move(source, out, low, self.larger(low, high))
+        vector_loop(b, how.machine, (how.to,), s.count, lambda i: b.write(put, (i,), zero))
+        self.move(source, to, low, b.minus(b.larger(low, high), low))
 
-    def either(self, c: Value, yes: Callable[[], None], no: Callable[[], None]) -> None:
-        """One of two things to do."""
-        code = self.code
-        labels = code.label(), code.label()
-        after = code.label()
-        code.branch(c, *labels)
-        for label, do in zip(labels, (yes, no), strict=True):
-            code.block(label)
-            do()
-            code.jump(after)
-        code.block(after)
-
-    # --- whole numbers ---
-
-    def smaller(self, a: Value, b: Value) -> Value:
-        """The smaller of two."""
-        return self.code.select(self.code.compare("icmp slt", a, b), a, b)
-
-    def larger(self, a: Value, b: Value) -> Value:
-        """The larger of two."""
-        return self.code.select(self.code.compare("icmp sgt", a, b), a, b)
-
-    def clamped(self, a: Value, most: Value) -> Value:
+    def clamped(self, i: Index, most: Index) -> Index:
         """The number from 0 to `most` that is nearest."""
-        return self.larger(self.smaller(a, most), integer(0))
+        return self.b.larger(self.b.smaller(i, most), 0)

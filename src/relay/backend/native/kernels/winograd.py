@@ -7,14 +7,14 @@ with them, and the part of the result that these make.
 from collections.abc import Sequence
 from typing import Any
 
-from relay.backend.native.kernels.block_shape import NARROW, PIECES
-from relay.backend.native.kernels.blocks import MOVE, SUM, Blocks
+from relay.backend.native.kernels.block_shape import NARROW_TILE_COST, WORK_PIECES
+from relay.backend.native.kernels.blocks import MOVED_NANOSECONDS, PRODUCT_NANOSECONDS, Blocks
 from relay.backend.native.kernels.convolutions import matrix_of
 from relay.backend.native.kernels.filters import TAPS, FilterTransform
 from relay.backend.native.kernels.packed_constants import FilterPoints
 from relay.backend.native.kernels.ranges import ranges
 from relay.backend.native.kernels.sums import Put, Sums, Weight
-from relay.backend.native.kernels.tile import PITCH
+from relay.backend.native.kernels.tile import PACKED_PITCH
 from relay.backend.native.kernels.transforms import PAIRS, Transform
 from relay.backend.native.loops.builder import Builder
 from relay.backend.native.loops.nodes import Index, Value
@@ -22,21 +22,21 @@ from relay.backend.native.loops.views import View
 from relay.op.native import WindowProduct
 from relay.op.nn.layout import SPATIAL
 
-POINTS = 1 << 20
+POINT_BYTES = 1 << 20
 """Bytes that the points of a block lie in, about."""
-PRODUCTS = 1 << 17
+PRODUCT_BYTES = 1 << 17
 """Bytes of the products of a block and a group of panels, about."""
-SEVERAL = 3
+TILES_BELOW = 3
 """Tiles of points below each other in a block, where filters are too large for caches: blocks read all."""
-MOST = 1024
+MAX_CHANNELS = 1024
 """Channels at most: the points of the lowest block still lie on the stack."""
-TRANSFORMED, STREAMED, CACHE = 0.3, 0.06, 1 << 21
+TRANSFORMED_NANOSECONDS, STREAMED_NANOSECONDS, CACHE_BYTES = 0.3, 0.06, 1 << 21
 """Nanoseconds for a point of a channel or filter, and for a byte of filters beyond those that caches hold."""
-MADE = 1.0
+FILTER_POINT_NANOSECONDS = 1.0
 """Nanoseconds for a point of a filter that is not known before: it goes to new memory."""
-WHOLE = 16
+FILTER_MULTIPLE = 16
 """Filters that are transformed while the program runs come in multiples of this: whole vectors."""
-FEW = 16
+FEW_TILES = 16
 """Tiles of points that wait for filters more than they compute: narrow panels are as good for them."""
 
 
@@ -54,16 +54,18 @@ def size_of_tiles(c: WindowProduct, views: Sequence[Any], sizes: Sequence[Index]
         return 0
     images, height, width, filters, channels = [known(n) for n in numbers]
     is_constant = isinstance(weight, Weight)
-    if channels > MOST or not (is_constant or filters % WHOLE == 0):
+    if channels > MAX_CHANNELS or not (is_constant or filters % FILTER_MULTIPLE == 0):
         return 0
-    costs = {0: images * height * width * TAPS**2 * channels * (SUM * filters + MOVE)}
+    costs = {
+        0: images * height * width * TAPS**2 * channels * (PRODUCT_NANOSECONDS * filters + MOVED_NANOSECONDS)
+    }
     for size in PAIRS:
         points = (size + TAPS - 1) ** 2
         tiles = images * -(-height // size) * -(-width // size)
-        each = SUM * channels * filters + TRANSFORMED * (channels + filters)
+        each = PRODUCT_NANOSECONDS * channels * filters + TRANSFORMED_NANOSECONDS * (channels + filters)
         count = points * channels * filters
-        costs[size] = points * tiles * each + STREAMED * max(0, 4 * count - CACHE)
-        costs[size] += 0 if is_constant else MADE * count
+        costs[size] = points * tiles * each + STREAMED_NANOSECONDS * max(0, 4 * count - CACHE_BYTES)
+        costs[size] += 0 if is_constant else FILTER_POINT_NANOSECONDS * count
     return min(costs, key=lambda size: costs[size])
 
 
@@ -91,7 +93,7 @@ class Winograd(Sums):
         """Images, and tiles below and beside each other in one."""
         self.channels = self.x.sizes[-1]
         tiles = b.count(self.grid)
-        narrow = 1.0 if known(tiles) <= FEW else NARROW
+        narrow = 1.0 if known(tiles) <= FEW_TILES else NARROW_TILE_COST
         blocks = self.blocks = Blocks(b, dtype, tiles, self.channels, filters, narrow=narrow)
         lanes = blocks.machine.lanes(blocks.kind)
         blocks.deep = b.times(blocks.parts(blocks.deep, lanes), lanes)
@@ -102,15 +104,15 @@ class Winograd(Sums):
         """How many tiles a block has, and how many panels are multiplied with it at a time."""
         blocks = self.blocks
         tiles, panels = known(blocks.rows), known(blocks.panels)
-        lowest = blocks.height * PITCH * blocks.size * known(blocks.rounds)
+        lowest = blocks.height * PACKED_PITCH * blocks.size * known(blocks.rounds)
         size = self.points * known(self.channels) * known(self.sizes[-1]) * blocks.size
-        wanted = SEVERAL if size >= 2 * CACHE else tiles // (PIECES * blocks.height)
-        several = min(POINTS // (self.points * lowest), wanted)
+        wanted = TILES_BELOW if size >= 2 * CACHE_BYTES else tiles // (WORK_PIECES * blocks.height)
+        several = min(POINT_BYTES // (self.points * lowest), wanted)
         blocks.high = self.high = known(blocks.height_of_blocks(max(1, several) * blocks.height))
         count = max(1, -(-tiles // self.high))
-        wide = -(-panels // -(-PIECES // count))
+        wide = -(-panels // -(-WORK_PIECES // count))
         panel = self.points * min(self.high, tiles) * blocks.width * blocks.size
-        self.group = min(max(1, PRODUCTS // max(1, panel)), wide)
+        self.group = min(max(1, PRODUCT_BYTES // max(1, panel)), wide)
         """Panels whose products are there at a time."""
         blocks.wide, blocks.pitch = wide, self.group * blocks.width
 
@@ -119,7 +121,7 @@ class Winograd(Sums):
     @property
     def round(self) -> int:
         """From one round of a point of all tiles to the next."""
-        return self.high * PITCH * self.blocks.size
+        return self.high * PACKED_PITCH * self.blocks.size
 
     @property
     def point(self) -> int:
@@ -147,7 +149,7 @@ class Winograd(Sums):
         """Block by block: points, products, tiles of the result."""
         b, blocks = self.b, self.blocks
         size = blocks.size
-        of_data = self.shape(self.x, self.point, PITCH * size, self.before)
+        of_data = self.shape(self.x, self.point, PACKED_PITCH * size, self.before)
         of_result = self.shape(out, self.product, self.group * blocks.width * size, (0, 0))
         filters = self.filters()
 
@@ -174,7 +176,7 @@ class Winograd(Sums):
             blocks.each(blocks.rounds, move)
             blocks.each(blocks.parts(panels, self.group), group)
 
-        takes = SUM * self.points * blocks.width
+        takes = PRODUCT_NANOSECONDS * self.points * blocks.width
         blocks.share_out(block, takes, b.times(b.smaller(self.high, blocks.rows), self.channels))
 
     def data(self, x: View) -> Value:
@@ -196,14 +198,14 @@ class Winograd(Sums):
     def transformed(self, weight: View) -> Value:
         """The points of filters that the program computes, in memory."""
         b, c, blocks = self.b, self.convolution, self.blocks
-        how = FilterTransform(blocks.machine, blocks.kind, self.size, blocks.width, c.is_transposed)
+        how = FilterTransform(blocks.machine, blocks.dtype, self.size, blocks.width, c.is_transposed)
         count = self.points * known(blocks.panels) * known(self.channels) * blocks.width
         to, source = self.data(b.room(self.sums, [count])), matrix_of(b, c, weight, self.sums).data
 
         def share(begin: Index, end: Index) -> None:
             b.invoke(how, source, to, self.channels, self.sizes[-1], begin, b.minus(end, begin))
 
-        ranges(b, self.channels, share, MOVE, self.points * known(self.sizes[-1]))
+        ranges(b, self.channels, share, MOVED_NANOSECONDS, self.points * known(self.sizes[-1]))
         return to
 
     @property
@@ -222,7 +224,7 @@ class Winograd(Sums):
         of_data: bool = True,
     ) -> None:
         """Transform some channels of some tiles."""
-        how = Transform(self.blocks.machine, self.blocks.kind, self.size, of_data)
+        how = Transform(self.blocks.machine, self.blocks.dtype, self.size, of_data)
         self.b.invoke(how, source, to, shape, *tiles, *channels)
 
     def multiply(

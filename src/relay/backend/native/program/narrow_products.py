@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from relay.backend.native.kernels.choice import SMALL
+from relay.backend.native.kernels.choice import SMALL_INTEGERS
 from relay.ir.expr import Call, Constant, Expr, Op, replace
 from relay.ir.module import IRModule
 from relay.ir.type import TensorType
@@ -75,10 +75,10 @@ def _narrowed(w: Rewriter, e: Call) -> Expr | None:
 
 def narrow_factor(w: Rewriter, x: Expr) -> Expr | None:
     """A factor in a narrow dtype, if its values fit."""
-    if dtype_of(w.types(x)) in SMALL:
+    if dtype_of(w.types(x)) in SMALL_INTEGERS:
         return x
     inner = w.parts(x, Cast)
-    if inner and dtype_of(w.types(inner[1][0])) in SMALL:
+    if inner and dtype_of(w.types(inner[1][0])) in SMALL_INTEGERS:
         return inner[1][0]
     known = bounds(w, x)
     if known is None or known[0] < INT16_MIN or known[1] > INT16_MAX:
@@ -109,7 +109,7 @@ def bounds_of_leaf(w: Rewriter, x: Expr) -> Bounds | None:
         value = made.value
         return (int(value.min(initial=0)), int(value.max(initial=0)))
     dtype = dtype_of(w.types(inner[1][0] if inner else x))
-    if dtype not in SMALL:
+    if dtype not in SMALL_INTEGERS:
         return None
     info = np.iinfo(dtype)
     return int(info.min), int(info.max)
