@@ -192,7 +192,7 @@ def test_local_functions_that_differentiate_a_parameter(before: str, main: str, 
     ],
 )
 def test_what_nobody_knows_is_said(main: str) -> None:
-    with pytest.raises(relay.RelayError, match="which function that is cannot be known"):
+    with pytest.raises(relay.RelayError, match="a function that is not statically known"):
         value(f"def @main(%x: float64) {{ {main} }}", np.float64(3.0))
 
 

@@ -27,6 +27,11 @@ MACHINES = ("avx512", "avx2", "neon")
     type=click.Choice(MACHINES),
     help="With --emit loops: whose vectors kernels are for (default: this processor's).",
 )
+@click.option(
+    "--kernels/--no-kernels",
+    default=True,
+    help="With --emit loops: whether the loops of kernels are printed, or only their schedules.",
+)
 @click.option("--entry", multiple=True, metavar="NAME", help="An entry point (default: main).")
 @click.option(
     "--weights", metavar="FILE", help="A .safetensors or .npz file of parameters, which become constants."
@@ -37,6 +42,7 @@ def compile_module(
     output: str | None,
     emit: str | None,
     machine: str | None,
+    kernels: bool,
     entry: Sequence[str],
     weights: str | None,
 ) -> None:
@@ -44,10 +50,13 @@ def compile_module(
 
     `relay run` runs the file that is written, without the program it was made of.  The plan is the program as
     it is compiled: its definitions, and as `@fused` the groups of operators that are computed in one go.  The
-    loops are what these groups become, with the vectors and threads that have been chosen.
+    loops are what these groups become, with the vectors and threads that have been chosen, and the kernels
+    that they call.
     """
     if machine is not None and emit != "loops":
         raise click.UsageError("--machine goes with --emit loops")
+    if not kernels and emit != "loops":
+        raise click.UsageError("--no-kernels goes with --emit loops")
     if file == STDIN and output is None and emit is None:
         raise click.UsageError("a program from standard input needs -o FILE")
     from relay.driver.build import build, named_entries
@@ -61,7 +70,9 @@ def compile_module(
     if weights is not None:
         mod = with_weights(mod, weights)
     if emit is not None:
-        click.echo(intermediate_code(mod, named_entries(mod, entry or None), emit, machine).rstrip("\n"))
+        click.echo(
+            intermediate_code(mod, named_entries(mod, entry or None), emit, machine, kernels).rstrip("\n")
+        )
         return
     with progress("compiling"):
         built = build(mod, entries=entry or None)
@@ -75,8 +86,10 @@ def with_weights(mod: IRModule, name: str) -> IRModule:
     return with_params(mod, weights_of_main(mod, name))
 
 
-def intermediate_code(mod: IRModule, entries: Sequence[str], kind: str, machine: str | None) -> str:
-    """What is made of a module on the way to machine code."""
+def intermediate_code(
+    mod: IRModule, entries: Sequence[str], kind: str, machine: str | None, kernels: bool
+) -> str:
+    """What is made of a module on the way to machine code; `kernels` says whether their loops are wanted."""
     from relay.backend.native.host.compiler import Compiler
     from relay.backend.native.llvm.codegen import emit_text
     from relay.backend.native.llvm.machine import shaped_for
@@ -86,5 +99,5 @@ def intermediate_code(mod: IRModule, entries: Sequence[str], kind: str, machine:
     with progress("compiling"), shaped_for(machine):
         made = Compiler(optimize_for_native(mod, entries), entries)
         if kind == "loops":
-            return text_of_nests(made.program.nests)
+            return text_of_nests(made.program.nests, kernels)
         return str(made.program.mod) if kind == "plan" else emit_text(made.modules(), kind)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from relay.backend.native.loops.nodes import Block, Callee, Invoke, Var, statements
-from relay.backend.native.loops.text import text_of
+from relay.backend.native.loops.text import text_of, text_of_function
 from relay.ir.expr import Call, Expr, Op
 from relay.ir.type import Type
 from relay.ir.walk import post_order
@@ -34,19 +34,21 @@ class Nest:
         return f"{head}\n{text_of(self.block, leaves)}"
 
 
-def text_of_nests(nests: Sequence[Nest]) -> str:
-    """All loops of a program, and the schedules of the kernels that they call."""
+def text_of_nests(nests: Sequence[Nest], kernels: bool) -> str:
+    """All loops of a program, and of the kernels that they call; or else the schedules of these."""
     calls = [s for nest in nests for s in statements(nest.block) if isinstance(s, Invoke)]
     callees = {s.callee.name: s.callee for s in calls}
     parts = [nest.text() for nest in nests]
-    if callees:
-        rows = [f"  {name}  // {', '.join(facts_of(callee))}" for name, callee in callees.items()]
+    if kernels:
+        parts += [f"// {', '.join(facts_of(x))}\n{text_of_function(x.function())}" for x in callees.values()]
+    elif callees:
+        rows = [f"  {name}  // {', '.join(facts_of(x))}" for name, x in callees.items()]
         parts.append("\n".join(["kernels", *rows]))
     return "\n\n".join(parts)
 
 
 def facts_of(callee: Callee) -> Iterator[str]:
-    """The schedule of a kernel: what its code is made by."""
+    """The schedule of a kernel: what its loops are made by."""
     of: Any = callee
     for f in fields(of):
         value = getattr(of, f.name)
