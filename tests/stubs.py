@@ -81,8 +81,7 @@ def _operators(families: list[str]) -> str:
         "relay.op.relation": ["relation"],
         "relay.op.signatures": _names(families),
     }
-    head = HEAD.format("Operators, and their builders.") + "from types import ModuleType\n\n"
-    return head + "".join(_imports(homes)) + "\nFILES: tuple[ModuleType, ...]\n"
+    return HEAD.format("Operators, and their builders.") + "".join(_imports(homes))
 
 
 def _names(families: list[str]) -> list[str]:

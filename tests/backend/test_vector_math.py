@@ -14,7 +14,7 @@ import pytest
 from relay.backend.native.host.native_program import NativeProgram
 from relay.ir.expr import Call, Function, Op, Var
 from relay.ir.module import IRModule
-from relay.op.base import array_type
+from relay.op.arrays import array_type
 
 UNARY: dict[str, Callable[[Any], Any]] = {
     "exp": np.exp, "log": np.log, "log2": np.log2, "log10": np.log10, "tanh": np.tanh,

@@ -10,8 +10,9 @@ from relay.diagnostic import Diagnostic, RelayError
 from relay.ir import dim as arithmetic
 from relay.ir.dtype import dtype_name
 from relay.ir.type import ANY, IncompleteType, Kind, TensorType, TupleType, Type
+from relay.op.arrays import array_type
 from relay.op.axes import holds
-from relay.op.base import array_type, attribute_types, conform, instance, registry
+from relay.op.base import attribute_types, conform, instance, registry
 
 
 class Concrete:

@@ -12,7 +12,8 @@ from op.straight_line import Line, atom_type, leaves, seeded
 from relay.ir.dtype import dtype_name, is_float
 from relay.ir.expr import Var, constant
 from relay.ir.type import Kind, TensorType, Type, TypeVar
-from relay.op.base import DTypeName, Operator, Sample, array_type, attribute_types, instance, registry
+from relay.op.arrays import array_type
+from relay.op.base import DTypeName, Operator, Sample, attribute_types, instance, registry
 
 STEP = 1e-4
 """Of central differences of fourth order: their error is near `STEP ** 4` times the fifth derivative."""

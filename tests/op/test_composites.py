@@ -6,7 +6,8 @@ import pytest
 from op.concrete import Concrete, decomposed, infer
 from op.operands import operands_of
 from relay.ir.type import Kind, TensorType, TupleType, Type, TypeVar
-from relay.op.base import array_type, instance, registry
+from relay.op.arrays import array_type
+from relay.op.base import instance, registry
 from relay.op.composite import Composite
 
 KNOWN: dict[str, dict[int, tuple[int, ...]]] = {

@@ -7,7 +7,8 @@ import pytest
 
 from op.derivative_cases import Derivatives, as_sampled, cases, derivatives_of, difference, dot, seeded_floats
 from op.straight_line import atom_type, key_of, leaves
-from relay.op.base import Derivative, Elementwise, array_type, operator, registry
+from relay.op.arrays import array_type
+from relay.op.base import Derivative, Elementwise, operator, registry
 from relay.op.derivative import const_like, times, total
 from relay.op.numeric import apply
 

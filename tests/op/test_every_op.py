@@ -11,7 +11,8 @@ from op.operands import operands_of, samples_of
 from relay.ir.equal import structural_equal
 from relay.ir.expr import Call, Function, Op, Var
 from relay.ir.module import IRModule
-from relay.op.base import Derivative, Operator, Sample, array_type, builders, instance, registry, unboxed
+from relay.op.arrays import array_type, unboxed
+from relay.op.base import Derivative, Operator, Sample, builders, instance, registry
 
 NAMES = sorted(registry)
 

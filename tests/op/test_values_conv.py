@@ -8,7 +8,8 @@ from op.onnx_node import onnx_node
 from op.straight_line import Line, key_of
 from relay.ir.expr import Var
 from relay.ir.type import Kind, TensorType, TypeVar
-from relay.op.base import array_type, instance
+from relay.op.arrays import array_type
+from relay.op.base import instance
 
 pytestmark = pytest.mark.onnx
 rng = np.random.default_rng(11)

@@ -12,7 +12,7 @@ from op.operands import random_array
 from relay.diagnostic import RelayError
 from relay.ir.dtype import to_numpy
 from relay.ir.type import ANY, TensorType, TupleType
-from relay.op.base import array_type
+from relay.op.arrays import array_type
 
 DTYPES = ("float32", "float16", "bfloat16", "int4", "int64", "bool")
 

@@ -16,7 +16,8 @@ from relay.ir.expr import Call, Constant, Expr, GlobalVar, Op, Tuple, TupleGetIt
 from relay.ir.module import IRModule
 from relay.ir.type import ANY, Dim, TensorType, TupleType, Type
 from relay.ir.walk import rewrite
-from relay.op.base import instance, unboxed
+from relay.op.arrays import unboxed
+from relay.op.base import instance
 from relay.typecheck.infer import infer_expr
 
 Array = np.ndarray[Any, Any]

@@ -1,49 +1,13 @@
 """Operators: importing this package registers all of them and offers their builders (`relay.op.nn.dense`)."""
 
-from relay.op import (  # noqa: I001 -- the order is that of the operator manual
-    math,
-    error_function,
-    trigonometry,
-    rounding,
-    arithmetic,
-    division,
-    compare,
-    logic,
-    cast,
-    create,
-    sizes,
-    one_hot,
-    reshape,
-    join,
-    broadcast,
-    slice,
-    dynamic_shape,
-    dynamic_slice,
-    take,
-    index,
-    scatter,
-    arrange,
-    pad,
-    layout,
-    einsum,
-    fixed_point,
-    gradient,
-    reduce,
-    statistics,
-    scan,
-    sort,
-    unique,
-    random,
-    annotation,
-    fast,
-    nn,
-    qnn,
-    image,
-    dynamic,
-    coordinates,
-    signal,
-    vision,
-)
+# ruff: noqa: F401, I001 -- to import is to register; the order is that of the operator manual
+# pyright: reportUnusedImport=false
+from relay.op import (
+    math, error_function, trigonometry, rounding, arithmetic, division, compare, logic, cast, create,
+    sizes, one_hot, reshape, join, broadcast, slice, dynamic_shape, dynamic_slice, take, index, scatter,
+    arrange, pad, layout, einsum, fixed_point, gradient, reduce, arg_reduce, statistics, scan, sort,
+    unique, random, annotation, fast, nn, qnn, image, dynamic, coordinates, signal, vision,
+)  # fmt: skip
 from relay.ir.build import const
 from relay.op import op
 from relay.op.base import get, operator
@@ -52,30 +16,10 @@ from relay.op.image import resize
 from relay.op.image import sample as image_sample
 from relay.op.namespace import install
 from relay.op.nn import (
-    activation,
-    adaptive_pool,
-    adaptive_pool_grad,
-    attention,
-    basic,
-    bits,
-    buffer,
-    conv,
-    conv_transpose,
-    conv_weight,
-    correlation,
-    deformable,
-    dense,
-    global_pool,
-    linear_units,
-    loss,
-    magnitude,
-    norm,
-    packed,
-    pool,
-    pool_grad,
-    sparse,
-    upsample,
-)
+    activation, adaptive_pool, adaptive_pool_grad, attention, basic, bits, buffer, conv, conv_transpose,
+    conv_weight, correlation, deformable, dense, global_pool, linear_units, loss, magnitude, norm, packed,
+    pool, pool_grad, sparse, upsample,
+)  # fmt: skip
 from relay.op.qnn import arithmetic as qnn_arithmetic
 from relay.op.qnn import convert as qnn_convert
 from relay.op.qnn import functions as qnn_functions
@@ -83,19 +27,6 @@ from relay.op.qnn import product as qnn_product
 from relay.op.relation import relation
 from relay.op.vision import anchors, nms, regions, suppression
 
-FILES = (
-    math, error_function, trigonometry, rounding, arithmetic, division, compare, logic, cast, create, sizes,
-    one_hot, reshape, join, broadcast, slice, dynamic_shape, dynamic_slice, take, index, scatter, arrange,
-    pad, layout, einsum, fixed_point,
-    gradient, reduce, statistics, scan, sort, unique, random, annotation,
-    fast, nn, activation, linear_units, basic, conv, conv_transpose,
-    conv_weight, dense, attention, loss, norm, magnitude, pool, global_pool, adaptive_pool, pool_grad,
-    adaptive_pool_grad, upsample, packed, bits, buffer, correlation, sparse, qnn, qnn_convert,
-    qnn_arithmetic, qnn_functions, qnn_product, image, resize, image_sample,
-    dynamic, coordinates, signal, vision, suppression, nms, regions, anchors, deformable,
-)  # fmt: skip
-"""The modules that register operators."""
-
-__all__ = ["FILES", "Column", "const", "get", "op", "operator", "relation"]
+__all__ = ["Column", "const", "get", "op", "operator", "relation"]
 
 install()

@@ -3,21 +3,27 @@ know.
 """
 
 import inspect
-import operator as python
 import typing
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, FrozenInstanceError, dataclass, fields
 from functools import cache
 from math import inf
-from typing import Any, ClassVar, TypeVar, cast, dataclass_transform
+from typing import Any, ClassVar, TypeVar, dataclass_transform
 
 import numpy
 
 from relay.diagnostic import did_you_mean, fail
 from relay.ir import hooks
-from relay.ir.dtype import BASE_TYPES, FLOATS, INTEGERS, dtype_name
+from relay.ir.dtype import BASE_TYPES, FLOATS, INTEGERS
 from relay.ir.expr import Call, Expr, Op, RelayExpr, as_expr
 from relay.ir.type import TensorType, TupleType, Type
+from relay.op.arrays import (
+    may_have_strings,
+    numpy_function,
+    strings_boxed,
+    strings_unboxed,
+    unboxed,
+)
 from relay.op.attribute import DTypeName as DTypeName
 from relay.op.attribute import conform, freeze
 from relay.op.builder import make_builder
@@ -35,20 +41,6 @@ Numpy = Any
 Interval = tuple[float, float]
 Domain = Interval | Mapping[str, Interval]
 C = TypeVar("C", bound="type[Operator]")
-
-ON_SCALARS: dict[str, Callable[..., Any]] = {
-    "add": python.add,
-    "subtract": python.sub,
-    "multiply": python.mul,
-    "less": python.lt,
-    "less_equal": python.le,
-    "greater": python.gt,
-    "greater_equal": python.ge,
-    "equal": python.eq,
-    "not_equal": python.ne,
-    "negative": python.neg,
-}
-"""Python's operators that do what NumPy's functions do to scalars of one type."""
 
 FLOATING = frozenset(FLOATS)
 INTEGRAL = frozenset(INTEGERS)
@@ -74,13 +66,6 @@ class Sample:
 def sample(*operands: Any, **attrs: Any) -> Sample:
     """A `Sample`: `sample("3x4 float32", "5x4 float32", units=5)`."""
     return Sample(operands, attrs)
-
-
-def array_type(value: Any) -> Type:
-    """The type of a run-time value: an array, a scalar, or a tuple of them."""
-    if isinstance(value, tuple):
-        return TupleType([array_type(v) for v in value])  # pyright: ignore[reportUnknownVariableType]
-    return TensorType(value.shape, dtype_name(value.dtype))
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -234,7 +219,7 @@ class Operator:
     def evaluate(self, *arrays: Any) -> Any:
         """The value on NumPy arrays and scalars, without NumPy's warnings; rank 0 is a NumPy scalar."""
         with numpy.errstate(all="ignore"):
-            return self._reference_of_texts(*arrays)
+            return self._reference_of_strings(*arrays)
 
     def compile_reference(self, types: Sequence[Type]) -> Callable[..., Any]:
         """A callable for operands of these types, as cheap as they allow; rank 0 is a NumPy scalar.
@@ -243,13 +228,13 @@ class Operator:
         """
         if self.ufunc and all(isinstance(a, TensorType) and a.dtype in NUMPY_ARITHMETIC for a in types):
             return numpy_function(self.ufunc, types)
-        return self._reference_of_texts if any(map(may_have_texts, types)) else self._unboxed_reference
+        return self._reference_of_strings if any(map(may_have_strings, types)) else self._unboxed_reference
 
     def _unboxed_reference(self, *arrays: Any) -> Any:
         return unboxed(self.reference(numpy, *arrays))
 
-    def _reference_of_texts(self, *arrays: Any) -> Any:
-        return texts_unboxed(self.reference(numpy, *map(texts_boxed, arrays)))
+    def _reference_of_strings(self, *arrays: Any) -> Any:
+        return strings_unboxed(self.reference(numpy, *map(strings_boxed, arrays)))
 
     def attributes(self) -> dict[str, Any]:
         """Every attribute with its value, defaults included."""
@@ -287,43 +272,6 @@ def _refused(self: Operator, name: str, *_: Any) -> None:
 
 
 Operator.__setattr__ = Operator.__delattr__ = _refused
-
-
-def numpy_function(ufunc: str, types: Sequence[Type]) -> Callable[..., Any]:
-    """A NumPy function, or Python's operator for it on scalars, which takes a tenth of the time."""
-    on_scalars = ON_SCALARS.get(ufunc)
-    if on_scalars and all(isinstance(t, TensorType) and t.shape == () and t.dtype != "bool" for t in types):
-        return on_scalars
-    return getattr(numpy, ufunc)
-
-
-def unboxed(value: Any) -> Any:
-    """A value with its arrays of rank 0 as scalars; tuples nest only as deep as the operator returns them."""
-    if isinstance(value, tuple):
-        return tuple([unboxed(v) for v in cast("tuple[Any, ...]", value)])
-    return value[()] if type(value) is numpy.ndarray and value.ndim == 0 else value
-
-
-def may_have_texts(t: Type) -> bool:
-    """Whether a tensor, or one in a tuple of such, may be of strings."""
-    if isinstance(t, TupleType):
-        return any(not isinstance(f, TensorType) or may_have_texts(f) for f in t.fields)
-    return not isinstance(t, TensorType) or t.dtype == "string" or not isinstance(t.dtype, str)
-
-
-def texts_boxed(value: Any) -> Any:
-    """A string, or those in a tuple, as an array of rank 0; other values as they are."""
-    if isinstance(value, tuple):
-        return tuple([texts_boxed(v) for v in cast("tuple[Any, ...]", value)])
-    return numpy.asarray(value, object) if isinstance(value, str) else value
-
-
-def texts_unboxed(value: Any) -> Any:
-    """`unboxed`, and strings as Python has them, in arrays too."""
-    if isinstance(value, tuple):
-        return tuple([texts_unboxed(v) for v in cast("tuple[Any, ...]", value)])
-    array = numpy.asarray(value)
-    return array.astype(object)[()] if array.dtype.kind == "U" else unboxed(value)
 
 
 def _same(a: Any, b: Any) -> bool:

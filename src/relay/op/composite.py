@@ -6,7 +6,8 @@ from typing import Any
 from relay.ir.expr import Call, Constant, Expr, Op, Tuple, TupleGetItem, Var
 from relay.ir.type import TupleType, Type
 from relay.ir.walk import post_order
-from relay.op.base import Derivative, Numpy, Operator, array_type
+from relay.op.arrays import array_type
+from relay.op.base import Derivative, Numpy, Operator
 from relay.op.relation import Typing
 
 

@@ -7,8 +7,9 @@ import numpy
 
 from relay.ir.expr import Call, Constant, Expr, Op, RelayExpr, as_expr, constant
 from relay.ir.type import ANY, Dim, TensorType, Type
+from relay.op.arrays import array_type
 from relay.op.axes import SIZES, attribute_fault
-from relay.op.base import INTEGRAL, Array, Derivative, Numpy, Operator, array_type, operator, sample
+from relay.op.base import INTEGRAL, Array, Derivative, Numpy, Operator, operator, sample
 from relay.op.derivative import const_like, zeros_like
 from relay.op.native import Index, Loops, Output, View
 from relay.op.numeric import apply

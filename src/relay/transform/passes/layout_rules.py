@@ -10,6 +10,7 @@ from typing import Any
 
 from relay.ir.expr import Call, Tuple
 from relay.ir.type import TensorType, TupleType
+from relay.op.arg_reduce import ArgMax, ArgMin
 from relay.op.axes import UNCHECKED
 from relay.op.base import Broadcast, Elementwise, Operator
 from relay.op.broadcast import CollapseSumTo, Where
@@ -26,7 +27,7 @@ from relay.op.nn.pool import Average, Greatest
 from relay.op.nn.pool_rules import MaxTangent, PoolingGradient
 from relay.op.nn.upsample import Upsample, UpsampleGradient
 from relay.op.pad import MirrorPad, Pad
-from relay.op.reduce import Along, ArgMax, ArgMin, Sum
+from relay.op.reduce import Along, Sum
 from relay.op.reshape import Reshape, Reshaping, Transpose
 from relay.op.scan import Scan
 from relay.op.slice import SliceLike, StridedSlice
