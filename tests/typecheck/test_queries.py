@@ -37,3 +37,11 @@ def test_a_chain_is_inferred_once_however_often_it_is_asked():
     started = time.process_time()
     assert {str(mod.type_of(e)) for e in asked[:-1]} == {"Tensor[(4,), float32]"}
     assert (time.process_time() - started) / len(asked) < 0.002
+
+
+def test_the_type_of_an_operator_does_not_depend_on_what_was_asked_before():
+    mod = relay.parse("def @main(%x: Tensor[(2,), float32]) { let %y = exp(%x); %y + 1 }")
+    parts = list(post_order(mod["main"]))
+    first = [str(mod.type_of(e)) for e in parts]
+    assert [str(mod.type_of(e)) for e in parts] == first
+    assert str(mod.type_of(relay.Op.get("exp"))).startswith("fn<")

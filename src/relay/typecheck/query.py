@@ -34,7 +34,8 @@ def type_of(e: Expr, mod: IRModule | None = None) -> Type:
 
 
 def _type_of(e: Expr, mod: IRModule | None) -> Type:
-    if mod is not None and _view(mod).owners.get(e) in _view(mod).insides:
+    is_known = isinstance(e, Constructor | Op)  # declared, and shared by all definitions
+    if mod is not None and not is_known and _view(mod).owners.get(e) in _view(mod).insides:
         found = _inferred(e, mod)  # its definition is not annotated, as an earlier question has shown
     else:
         types = Types() if mod is None and not recent_modules() else _view(mod).types
@@ -113,12 +114,9 @@ def _found(inf: Inference, e: Expr) -> Any:
     while isinstance(e, Let | LetRec) and e not in inf.types:
         lets.append(e)
         e = e.body
-    if isinstance(e, Constructor | Op):
-        found = inf.raw(e)
-    else:
-        found = inf.types.get(e, inf.vars.get(e))  # pyright: ignore[reportArgumentType]
-        if found is None and isinstance(e, Constant):
-            found = constant(inf, e)
+    found = inf.types.get(e, inf.vars.get(e))  # pyright: ignore[reportArgumentType]
+    if found is None and isinstance(e, Constant):
+        found = constant(inf, e)
     if found is not None:
         inf.types.update(dict.fromkeys(lets, found))
     return found
