@@ -161,6 +161,17 @@ def test_every_module_of_the_native_backend_is_in_a_room():
     assert {room_of(m) for m in modules} == set(ROOM)
 
 
+def test_the_native_backend_searches_no_text_that_it_emits():
+    folder = ROOT / "backend" / "native"
+    found = [
+        f"{file.relative_to(folder)}:{line}"
+        for file in sorted(folder.rglob("*.py"))
+        for module, line, _ in imports(file)
+        if module in ("re", "regex")
+    ]
+    assert not found, f"regular expressions, where functions carry what they refer to: {', '.join(found)}"
+
+
 def test_no_modules_import_each_other():
     graph = edges()
     within = {module: reachable(graph, module) for module in graph}

@@ -61,7 +61,7 @@ def test_groups_compute_what_the_interpreter_does(name: str) -> None:
 
 def test_a_group_is_one_function() -> None:
     mod = relay.parse("def @main(%x: Tensor[(4, 8), float32]) { exp(%x * 2f) + %x }")
-    text = "\n".join(Compiler(mod).program.pieces)
+    text = "\n".join([p.text for p in Compiler(mod).program.pieces])
     assert text.count("@relay.allocate_bytes") == 1
 
 

@@ -97,7 +97,7 @@ def test_weights_are_packed_before_the_program_runs(rows: int, depth: int) -> No
     value = numbers(rows, depth, dtype="uint8")
     wanted = (exact(value, weight.T) + bias).astype("float32") * np.float32(0.5)
     np.testing.assert_array_equal(NativeProgram(mod)(value), wanted)
-    pieces = "".join(Compiler(mod).program.pieces)
+    pieces = "".join([p.text for p in Compiler(mod).program.pieces])
     assert "@relay.tile.int32" in pieces
     assert "@relay.pack.transposed" not in pieces
 

@@ -10,6 +10,7 @@ import pytest
 from relay.backend.native.llvm.builder import POINTER, VOID, Code, Value
 from relay.backend.native.llvm.codegen import Optimised
 from relay.backend.native.llvm.jit import LoadedCode
+from relay.backend.native.llvm.modules import Piece, split_modules
 from relay.backend.native.loops.builder import Builder, Scope
 from relay.backend.native.loops.emitter import emit
 from relay.backend.native.loops.nodes import ADDRESS, INDEX, Buffer, Store, Var
@@ -33,8 +34,7 @@ class Program:
     """Code that works on the numbers at `%data`, of which there are `%n`: `build(b, data, n, scale)`."""
 
     def __init__(self, build: Any) -> None:
-        self.pieces: list[str] = []
-        self.declared: dict[str, None] = {}
+        self.pieces: list[Piece] = []
         scope, at = Scope(), Constant(np.int64(0))
         n, scale, data = Var(INDEX, "n"), Var(INDEX, "scale"), Var(ADDRESS, "data")
         build(Builder(self, scope, at), Buffer(data, "int64", (n,), "data"), n, scale)  # pyright: ignore
@@ -42,8 +42,8 @@ class Program:
         emit(self, code, at, scope.built(), {data: DATA, n: N, scale: SCALE})
         code.do("ret void")
         runtime_library()
-        text = "\n".join([inlined(), TRY, *self.declared, *self.pieces, code.text()])
-        self.code = LoadedCode([Optimised(text).code()])
+        (module,) = split_modules(inlined(), [Piece(TRY), *self.pieces, code.piece()], (), ())
+        self.code = LoadedCode([Optimised(module.text).code()])
         kinds = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64]
         self.run = ctypes.CFUNCTYPE(ctypes.c_int, *kinds)(self.code.address("run"))
         self.context = ctypes.create_string_buffer(4096)
@@ -51,9 +51,6 @@ class Program:
 
     def site(self, code: str, message: str, at: Any, hint: str = "") -> int:
         return int(code)
-
-    def declare(self, text: str) -> None:
-        self.declared.setdefault(text)
 
     def __call__(self, a: Any, scale: int = 1) -> int | None:
         failed = self.run(ctypes.addressof(self.context), a.ctypes.data, a.size, scale)

@@ -85,7 +85,7 @@ def test_a_row_of_a_square_is_not_taken_for_a_column() -> None:
 def test_a_normalisation_reads_and_writes_once() -> None:
     params = "%x: Tensor[(4, 64), float32], %g: Tensor[(64,), float32]"
     mod = relay.parse(f"def @main({params}) {{ nn.softmax(nn.layer_norm(tanh(%x), %g, %g)) }}")
-    text = "\n".join(Compiler(mod).program.pieces)
+    text = "\n".join([p.text for p in Compiler(mod).program.pieces])
     assert text.count("@relay.allocate_bytes") == 1
 
 
@@ -95,7 +95,7 @@ def test_what_is_kept_of_rows_fits_on_the_stack_of_a_thread() -> None:
     body = " ".join(terms) + " + ".join([f"%y{i}" for i in range(6)])
     mod = relay.parse(f"def @main(%x: Tensor[(64, 65536), float32]) {{ {body} }}")
     pieces = Compiler(mod).program.pieces
-    kept = max([sum(map(int, re.findall(r"alloca \[(\d+) x i8\]", piece))) for piece in pieces])
+    kept = max([sum(map(int, re.findall(r"alloca \[(\d+) x i8\]", piece.text))) for piece in pieces])
     assert ROW_BYTES < kept <= ROWS_BYTES
 
 

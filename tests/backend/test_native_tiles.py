@@ -12,7 +12,7 @@ from relay.backend.native.kernels.transforms import PAIRS, Transform
 from relay.backend.native.kernels.windows import Windows
 from relay.backend.native.llvm.jit import binding
 from relay.backend.native.llvm.machine import AVX2, AVX512, NEON, Machine, described
-from relay.backend.native.loops.emitter import kernel_text
+from relay.backend.native.loops.emitter import kernel_code
 from relay.backend.native.loops.functions import NOWHERE
 
 TARGETS = {
@@ -40,7 +40,7 @@ def assembly(target: str, text: str) -> str:
 
 def inner_loop(target: str, tile: Tile, adds: str) -> str:
     """The loop of a tile's assembly that adds most."""
-    text = assembly(target, kernel_text(None, NOWHERE, tile))
+    text = assembly(target, kernel_code(None, NOWHERE, tile).text())
     return max(loops(text), key=lambda part: len(re.findall(adds, part)))
 
 
@@ -113,7 +113,7 @@ def test_numbers_are_moved_as_vectors(target: str, dtype: str) -> None:
     kernels += [Transform(machine, dtype, size, of_data) for size in PAIRS for of_data in (False, True)]
     register = {"avx512": "zmm", "avx512vnni": "zmm", "avx2": "ymm", "neon": r"\bq\d"}[target]
     for kernel in kernels:
-        assert re.search(register, assembly(target, kernel_text(None, NOWHERE, kernel))), kernel.name
+        assert re.search(register, assembly(target, kernel_code(None, NOWHERE, kernel).text())), kernel.name
 
 
 def test_machines_are_known_by_their_features() -> None:

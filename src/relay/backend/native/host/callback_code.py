@@ -2,6 +2,7 @@
 
 from relay.backend.native.host.callbacks import CLOSURE, TABLE
 from relay.backend.native.llvm.builder import POINTER, Code, Value
+from relay.backend.native.llvm.modules import Piece
 from relay.backend.native.memory.objects import release
 from relay.backend.native.program.program import Program, give, result_type
 from relay.backend.native.program.python_calls import python_call
@@ -14,7 +15,7 @@ def table(count: int) -> str:
     return f"@{TABLE} = global [{max(1, count)} x ptr] [{rows}]"
 
 
-def callback(program: Program, number: int, t: FuncType) -> str:
+def callback(program: Program, number: int, t: FuncType) -> Piece:
     """The code of closures of a type that call Python."""
     params = [Value(x, f"%p{i}") for i, x in enumerate([x for a in t.arg_types for x in program.leaves(a)])]
     me = Value(POINTER, "%me")
@@ -24,4 +25,4 @@ def callback(program: Program, number: int, t: FuncType) -> str:
     found = python_call(code, [me, *params], target, result)
     release(code, [me, *params])
     give(program, code, result, found)
-    return code.text()
+    return code.piece()

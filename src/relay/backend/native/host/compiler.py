@@ -14,7 +14,7 @@ from relay.backend.native.host.signature import EntryPoint, Parts, Signature, Si
 from relay.backend.native.kernels.packed_constants import Packed
 from relay.backend.native.llvm.builder import POINTER, Code, Value
 from relay.backend.native.llvm.codegen import compile_tasks
-from relay.backend.native.llvm.modules import Module, split_modules
+from relay.backend.native.llvm.modules import Module, Piece, split_modules
 from relay.backend.native.memory.layout import BOX_OFFSET
 from relay.backend.native.memory.objects import read_leaf
 from relay.backend.native.memory.representation import memory
@@ -53,7 +53,7 @@ class Compiler:
         self.program.layouts.number(TENSOR)
         self.objects = Objects()
         self.slots = 0
-        self.pieces: list[str] = []
+        self.pieces: list[Piece] = []
         """Code that Python calls."""
         graph = CallGraph(self.program.mod)
         functions = {v: e for v, e in self.program.mod.functions.items() if isinstance(e, Function)}
@@ -96,7 +96,7 @@ class Compiler:
             number = self.program.layouts.number(TENSOR)
             while_others = is_long(self.program, v)
             made = Entry(direct, start, self.objects, params, fn.ret_type, while_others)
-            self.pieces.append(made.text(number))
+            self.pieces.append(made.piece(number))
         return EntryPoint(fn, start, direct)
 
     def crossing(self, headers: Sequence[Function]) -> tuple[list[FuncType], list[FuncType]]:
@@ -146,7 +146,7 @@ class Compiler:
             code.store(code.cast("zext", v, memory(v.type)), code.at(box, 8 * i))
         code.do("ret void")
         self.slots = max(self.slots, len(kinds), len(leaves))
-        self.pieces.append(code.text())
+        self.pieces.append(code.piece())
         return name
 
     def modules(self) -> list[Module]:
@@ -156,8 +156,8 @@ class Compiler:
         references = f"@{REFERENCES} = global [{max(1, len(p.references))} x ptr] zeroinitializer"
         callbacks = table(len(self.callbacks))
         data = [constants, references, callbacks, p.layouts.text(), self.objects.text()]
-        first = "\n".join([DECLARATIONS, *data, *p.singletons.values(), *self.pieces])
-        return split_modules(inlined(), p.declared, first, p.pieces, p.plain)
+        first = Piece("\n".join([DECLARATIONS, *data, *p.singletons.values()]))
+        return split_modules(inlined(), [first, *self.pieces], p.pieces, p.plain)
 
     def signature(self) -> Signature:
         """What Python has to know of the code."""

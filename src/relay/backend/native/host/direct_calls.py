@@ -14,6 +14,7 @@ import numpy as np
 from relay.backend.native.host.python_objects import Objects
 from relay.backend.native.host.values import SHARED
 from relay.backend.native.llvm.builder import POINTER, Code, Value, integer
+from relay.backend.native.llvm.modules import Piece
 from relay.backend.native.memory.layout import (
     BOX_OFFSET,
     INTERRUPTED,
@@ -108,7 +109,7 @@ class Entry:
         self.context = Value(POINTER, "")
         self.number = 0
 
-    def text(self, tensor: int) -> str:
+    def piece(self, tensor: int) -> Piece:
         """The whole of it; `tensor` is the number of the layout of tensors."""
         code = self.code
         self.number = tensor
@@ -151,7 +152,7 @@ class Entry:
         slow = code.load(POINTER, code.at(Value(POINTER, "%ctx"), ITEMS_AT))
         found = code.set(POINTER, f"call ptr @PyObject_Vectorcall({slow}, ptr %args, i64 %count, ptr %names)")
         code.do(f"ret {found}")
-        return code.text()
+        return code.piece()
 
     def entered(self) -> Value:
         """Whether the program has failed."""

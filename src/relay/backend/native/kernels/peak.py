@@ -11,7 +11,7 @@ from relay.backend.native.kernels.inner_steps import inner_step
 from relay.backend.native.kernels.tile import Tile
 from relay.backend.native.llvm.jit import binding, machine
 from relay.backend.native.llvm.machine import host
-from relay.backend.native.loops.emitter import kernel_text
+from relay.backend.native.loops.emitter import kernel_code
 from relay.backend.native.loops.functions import NOWHERE
 
 DEPTH, REPEATS = 64, 4096
@@ -41,7 +41,7 @@ class Peak:
         done:
           ret void
         }}"""
-        module = llvm.parse_assembly(kernel_text(None, NOWHERE, self.tile) + text)
+        module = llvm.parse_assembly(kernel_code(None, NOWHERE, self.tile).text() + text)
         self.engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine(), use_lmm=True)
         self.engine.add_module(module)
         self.engine.finalize_object()

@@ -3,6 +3,7 @@
 from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
 
+from relay.backend.native.llvm.modules import Piece
 from relay.backend.native.llvm.vectors import SIZES, element_of, lanes_of, suffix, vector_of
 from relay.backend.native.llvm.vectors import Value as Value
 
@@ -46,6 +47,10 @@ class Code:
         self.lines: list[str] = []
         self.rooms: list[str] = []
         """Memory of the function's own, which is there from its beginning."""
+        self.symbols: dict[str, str] = {}
+        """Symbols of the program that it refers to, each with its declaration for other modules."""
+        self.declarations: dict[str, None] = {}
+        """Declarations and tables that its module needs."""
         self.runtime = "relay."
         """How the names of functions begin that count references: those inside of each module, or (`relay_`)
         those to call where there are many.
@@ -292,19 +297,57 @@ class Code:
             found.append(self.set(v.type, f"phi {v.type} {parts}"))
         return found
 
-    def call(self, result: str, target: str, args: Iterable[Value], how: str = "call tailcc") -> Value | None:
+    def refer(self, symbol: str, declaration: str = "") -> str:
+        """Note that this function refers to a symbol of the program, and return the symbol.
+
+        Data have no declaration: functions that refer to them stay in the module that defines them.
+        """
+        self.symbols[symbol] = declaration
+        return symbol
+
+    def declare(self, text: str) -> None:
+        """Note a declaration or a table that the module of this function needs."""
+        self.declarations[text] = None
+
+    def call(
+        self,
+        result: str,
+        target: str,
+        args: Iterable[Value],
+        *,
+        convention: str = "tailcc",
+        is_tail: bool = False,
+    ) -> Value | None:
         """Call a function with the context and arguments; None if it has no result."""
-        text = f"{how} {result} {target}({', '.join([str(a) for a in (CONTEXT, *args)])})"
+        given = [CONTEXT, *args]
+        if target[0] == "@" and target not in self.symbols:
+            self.symbols[target] = declaration(target, result, given, convention)
+        how = "musttail call" if is_tail else "call"
+        text = f"{how} {convention} {result} {target}({', '.join([str(a) for a in given])})"
         if result == VOID:
             self.do(text)
             return None
         return self.set(result, text)
+
+    def declaration(self) -> str:
+        """The declaration of the function for other modules."""
+        convention = self.attributes.removeprefix("internal").strip()
+        return declaration(f"@{self.name}", self.result, [CONTEXT, *self.params], convention)
+
+    def piece(self) -> Piece:
+        """The function, with what it refers to."""
+        return Piece(self.text(), (f"@{self.name}",), self.symbols, self.declarations)
 
     def text(self) -> str:
         """The definition of the function."""
         params = ", ".join([str(p) for p in (CONTEXT, *self.params)])
         head = f"define {self.attributes} {self.result} @{self.name}({params}) {self.traits} {{"
         return "\n".join([head, "entry:", *self.rooms, *self.lines, "}"])
+
+
+def declaration(symbol: str, result: str, params: Iterable[Value], convention: str) -> str:
+    """The declaration of a function."""
+    return f"declare {convention} {result} {symbol}({', '.join([p.type for p in params])})"
 
 
 def quoted(name: str) -> str:

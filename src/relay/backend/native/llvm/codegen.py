@@ -1,38 +1,53 @@
 """Optimisation and code generation: LLVM IR as text to object code."""
 
 import ctypes
-import re
 from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from typing import Any
 
 from relay.backend.native.llvm import jit
+from relay.backend.native.llvm.builder import quoted
 from relay.backend.native.llvm.modules import Effort, Module, exported_functions
 
-EXTERNAL_DECLARATION = re.compile(r"^declare (?!.*@llvm\.).*$", re.MULTILINE)
-NONLAZYBIND = r"\g<0> nonlazybind"
 DUMMY_DATA = """@relay.some = internal global i64 0
 @llvm.used = appending global [1 x ptr] [ptr @relay.some], section "llvm.metadata"
 """
 
 
-def loadable(text: str) -> str:
-    """A module that llvmlite's JIT linker can load.
+def loadable(text: str, exports: Collection[str]) -> Any:
+    """A module that llvmlite's JIT linker can load, which exports functions of these symbols.
 
     The linker reserves GOT entries for external functions only if their declarations are `nonlazybind`, and
     allocates the GOT only in modules that have a data section.
     """
-    return f'target triple = "{jit.triple()}"\n{EXTERNAL_DECLARATION.sub(NONLAZYBIND, text)}\n{DUMMY_DATA}'
+    llvm = jit.binding()
+    whole = f'target triple = "{jit.triple()}"\n{text}\n{DUMMY_DATA}'
+    module = llvm.parse_assembly(whole, llvm.create_context())
+    for f in module.functions:
+        if not f.is_declaration:
+            if exports and f"@{quoted(f.name)}" in exports:
+                f.linkage = "external"
+        elif not f.name.startswith("llvm."):
+            f.add_function_attribute("nonlazybind")
+    return module
 
 
 class Optimised:
     """A module after LLVM's optimisation passes."""
 
-    def __init__(self, text: str, effort: Effort = Effort.ALL, elsewhere: Collection[str] = ()) -> None:
-        """Optimise a module; `elsewhere` are functions that the program's other modules define."""
+    def __init__(
+        self,
+        text: str,
+        effort: Effort = Effort.ALL,
+        exports: Collection[str] = (),
+        elsewhere: Collection[str] = (),
+    ) -> None:
+        """Optimise a module that exports functions of these symbols; `elsewhere` are the symbols of functions
+        that the program's other modules define.
+        """
         llvm = jit.binding()
         self.target = jit.machine()
-        self.module = llvm.parse_assembly(loadable(text), llvm.create_context())
+        self.module = loadable(text, exports)
         tuning = llvm.create_pipeline_tuning_options(speed_level=3 if effort is Effort.ALL else 1)
         passes = llvm.create_pass_builder(self.target, tuning)
         if effort is not Effort.ALL:
@@ -59,7 +74,9 @@ class Optimised:
         return [
             n
             for n in names
-            if not n.startswith(("llvm.", "relay_")) and n not in elsewhere and not hasattr(process, n)
+            if not n.startswith(("llvm.", "relay_"))
+            and f"@{quoted(n)}" not in elsewhere
+            and not hasattr(process, n)
         ]
 
     def text(self) -> str:
@@ -106,7 +123,7 @@ def without_lock(name: str) -> Any:
 def emit_text(parts: Sequence[Module], kind: str) -> str:
     """The modules after optimisation, as LLVM IR (`llvm`) or as assembly for this machine (`asm`)."""
     names = exported_functions(parts)
-    made = [Optimised(part.text, part.effort, names) for part in parts]
+    made = [Optimised(part.text, part.effort, part.exports, names) for part in parts]
     return "\n".join([m.assembly() if kind == "asm" else m.text() for m in made])
 
 
@@ -121,4 +138,4 @@ def compile_tasks(parts: Sequence[Module]) -> list[Callable[[], bytes]]:
 
 def object_code(part: Module, names: Collection[str]) -> bytes:
     """The object code of a module; `names` are the symbols that the program's modules export."""
-    return Optimised(part.text, part.effort, names).code()
+    return Optimised(part.text, part.effort, part.exports, names).code()

@@ -5,8 +5,7 @@ optimisations matter there.  Fused groups and kernels are loops that have alread
 they are distributed over further modules at a lower level.
 """
 
-import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from enum import Enum
 from typing import NamedTuple
 
@@ -16,13 +15,6 @@ LOOP_MODULES = 4
 """How many modules of loops a program has, unless their size falls outside these bounds."""
 MAX_OPTIMIZED_CHARACTERS = 200_000
 """Characters of loops beyond which they get the minimal passes only."""
-SYMBOL = re.compile(r'@("[^"]+"|[\w.$-]+)')
-DATA_DEFINITION = re.compile(r'^@("[^"]+"|[\w.$-]+) =', re.MULTILINE)
-FUNCTION_HEADER = re.compile(
-    r"""^define\ (?P<linkage>internal\ )?(?P<convention>(?:tailcc|preserve_allcc)\ )?
-    (?P<result>.*)\ @(?P<name>"[^"]+"|[\w.$-]+)\((?P<params>.*)\)\ """,
-    re.MULTILINE | re.VERBOSE,
-)
 
 
 class Effort(Enum):
@@ -35,8 +27,25 @@ class Effort(Enum):
     MINIMAL = "minimal"
 
 
+class Piece(NamedTuple):
+    """Functions and data as LLVM IR, with what a module must know to contain them."""
+
+    text: str
+    functions: Collection[str] = ()
+    """The symbols of the functions that it defines."""
+    symbols: Mapping[str, str] = {}
+    """Symbols of the program that it refers to, with their declarations for other modules; data have none."""
+    declarations: Collection[str] = ()
+    """Declarations and tables that its module needs."""
+
+    @property
+    def refers_to_data(self) -> bool:
+        """Whether it must be in the module that has the data of the program."""
+        return not all(self.symbols.values())
+
+
 class Module(NamedTuple):
-    """LLVM IR, how far to optimise it, and the functions that it exports."""
+    """LLVM IR, how far to optimise it, and the symbols of the functions that it exports."""
 
     text: str
     effort: Effort
@@ -44,77 +53,47 @@ class Module(NamedTuple):
 
 
 def exported_functions(parts: Iterable[Module]) -> set[str]:
-    """The functions that modules export."""
+    """The symbols of the functions that modules export."""
     return {name for part in parts for name in part.exports}
 
 
-class ModuleBuilder:
-    """A module under construction."""
-
-    def __init__(self, pieces: Sequence[str]) -> None:
-        """`pieces` are its functions and data."""
-        self.text = "\n".join(pieces)
-        self.heads = {m["name"]: m for m in FUNCTION_HEADER.finditer(self.text)}
-        self.names = set(SYMBOL.findall(self.text))
-
-    def exported(self, names: Collection[str]) -> str:
-        """The text, with the functions of these names exported."""
-        return FUNCTION_HEADER.sub(
-            lambda m: m[0].replace(" internal ", " ", 1) if m["name"] in names else m[0], self.text
-        )
-
-    def declaration(self, name: str) -> str:
-        """The declaration of a function for other modules."""
-        m = self.heads[name]
-        kinds = ", ".join([p.rpartition(" ")[0] for p in m["params"].split(", ")])
-        return f"declare {m['convention'] or ''}{m['result']} @{name}({kinds})"
-
-
 def split_modules(
-    shared: str, declared: Iterable[str], first: str, pieces: Sequence[str], plain: Collection[int]
+    shared: str, first: Sequence[Piece], pieces: Sequence[Piece], plain: Collection[int]
 ) -> list[Module]:
-    """The modules of a program: all contain `shared`, those that use them the `declared`, and the first one
-    `first`.  `plain` are the indices of pieces that move to another module unless they refer to data of the
-    first one.
+    """The modules of a program: all contain `shared`, and the first one `first`.  `plain` are the indices of
+    pieces that move to another module unless they refer to data.
     """
-    data = set(
-        DATA_DEFINITION.findall("\n".join([first, *[p for i, p in enumerate(pieces) if i not in plain]]))
-    )
-    away = [i for i in sorted(plain) if data.isdisjoint(SYMBOL.findall(pieces[i]))]
-    stay = set(range(len(pieces))).difference(away)
-    size = max(
-        MIN_MODULE_CHARACTERS, min(MAX_MODULE_CHARACTERS, sum([len(pieces[i]) for i in away]) // LOOP_MODULES)
-    )
-    rows = [[first, *[p for i, p in enumerate(pieces) if i in stay]]]
+    away = [pieces[i] for i in sorted(plain) if not pieces[i].refers_to_data]
+    stay = [p for i, p in enumerate(pieces) if i not in plain or p.refers_to_data]
+    total = sum([len(p.text) for p in away])
+    size = max(MIN_MODULE_CHARACTERS, min(MAX_MODULE_CHARACTERS, total // LOOP_MODULES))
+    rows = [[*first, *stay]]
     room = 0
-    for i in away:
+    for p in away:
         if room <= 0:
             rows.append([])
             room = size
-        rows[-1].append(pieces[i])
-        room -= len(pieces[i])
-    parts = [ModuleBuilder(row) for row in rows]
-    owner = {name: part for part in parts for name in part.heads}
-    foreign = [sorted((part.names & owner.keys()) - part.heads.keys()) for part in parts]
-    exported = {name for names in foreign for name in names}
-    own = {text: set(SYMBOL.findall(text)) for text in declared}
-    effort = (
-        Effort.MINIMAL
-        if sum([len(part.text) for part in parts[1:]]) > MAX_OPTIMIZED_CHARACTERS
-        else Effort.LOOPS
-    )
+        rows[-1].append(p)
+        room -= len(p.text)
+    owner = {f: i for i, row in enumerate(rows) for p in row for f in p.functions}
+    foreign = [
+        {f: text for p in row for f, text in p.symbols.items() if owner.get(f, i) != i}
+        for i, row in enumerate(rows)
+    ]
+    exported = {f for declarations in foreign for f in declarations}
+    effort = Effort.MINIMAL if total > MAX_OPTIMIZED_CHARACTERS else Effort.LOOPS
     return [
         Module(
             "\n".join(
                 [
                     shared,
-                    *[text for text, names in own.items() if names & part.names],
-                    *[owner[name].declaration(name) for name in names],
-                    part.exported(exported),
+                    *dict.fromkeys([text for p in row for text in p.declarations]),
+                    *declarations.values(),
+                    *[p.text for p in row],
                 ]
             ),
-            Effort.ALL if part is parts[0] else effort,
-            part.heads.keys() & exported,
+            Effort.ALL if i == 0 else effort,
+            {f for p in row for f in p.functions if f in exported},
         )
-        for part, names in zip(parts, foreign, strict=True)
+        for i, (row, declarations) in enumerate(zip(rows, foreign, strict=True))
     ]

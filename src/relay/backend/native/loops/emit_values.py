@@ -127,7 +127,7 @@ class ValueEmitter(IndexEmitter):
 
     def threads(self, s: ir.Apply) -> Value:
         """How many threads there are at most."""
-        self.program.declare("declare i64 @relay_threads(i64)")
+        self.code.declare("declare i64 @relay_threads(i64)")
         asked = self.code.load("i64", self.code.at(CONTEXT, THREADS_OFFSET))
         return self.code.set("i64", f"call i64 @relay_threads({asked})")
 

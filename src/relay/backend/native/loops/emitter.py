@@ -321,8 +321,9 @@ class Emitter(ValueEmitter):
 
     def invoke(self, s: ir.Invoke) -> None:
         """Call a kernel."""
-        self.program.share(s.callee.name, lambda: kernel_text(self.program, self.at, s.callee))
-        self.code.call(VOID, f"@{s.callee.name}", [self.value(x) for x in s.args])
+        symbol = f"@{s.callee.name}"
+        self.program.share(s.callee.name, lambda: kernel_code(self.program, self.at, s.callee).piece())
+        self.code.call(VOID, symbol, [self.value(x) for x in s.args])
 
     def alternate(self, s: ir.Alternate) -> None:
         """A word of the context that changes each time."""
@@ -339,7 +340,7 @@ class Emitter(ValueEmitter):
         own thread, and neither makes objects nor counts references.
         """
         code, program = self.code, self.program
-        program.declare(PARALLEL)
+        code.declare(PARALLEL)
         known = self.env
         captured = [(x, known[x]) for x in free_values(s.body, s.begin, s.end, s.lane) if x in known]
         held = [(x, v) for x, v in captured if isinstance(v, Value) and v.ref[0] == "%"]
@@ -357,12 +358,11 @@ class Emitter(ValueEmitter):
         emitter.emit(s.body)
         function.do("ret void")
         function.name = f"loop.{len(program.pieces)}"
-        program.pieces.append(function.text())
+        program.pieces.append(function.piece())
+        symbol = code.refer(f"@{function.name}", function.declaration())
         asked = code.load("i64", code.at(CONTEXT, THREADS_OFFSET))
         count, grain = value(self.index(s.count)), value(self.index(s.grain))
-        code.do(
-            f"call void @relay_parallel({CONTEXT}, ptr @{function.name}, {env}, {count}, {grain}, {asked})"
-        )
+        code.do(f"call void @relay_parallel({CONTEXT}, ptr {symbol}, {env}, {count}, {grain}, {asked})")
 
 
 Body = Callable[[Sequence[Value]], Sequence[Value]]
@@ -380,7 +380,7 @@ def places(kinds: Iterable[str]) -> tuple[list[int], int]:
     return found, at
 
 
-def kernel_text(program: Any, at: Expr, callee: ir.Callee) -> str:
+def kernel_code(program: Any, at: Expr, callee: ir.Callee) -> Code:
     """The code of a kernel."""
     function = callee.function()
     params = [Value(scalar(x.dtype), f"%{x.name}") for x in function.params]
@@ -388,7 +388,7 @@ def kernel_text(program: Any, at: Expr, callee: ir.Callee) -> str:
     code = Code(function.name, VOID, declared, traits=KERNEL_TRAITS)
     emit(program, code, at, function.body, dict(zip(function.params, params, strict=True)))
     code.do("ret void")
-    return code.text()
+    return code
 
 
 def emit(program: Any, code: Code, at: Expr, block: ir.Block, env: Env) -> list[Value]:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from math import inf, pi, sqrt
 
 from relay.backend.native.llvm.builder import Code, Value
+from relay.backend.native.llvm.modules import Piece
 from relay.backend.native.llvm.vectors import lanes_of, suffix
 from relay.backend.native.math import polynomials as table
 from relay.backend.native.math.exponentials import exp, expm1_near, half_exp, held_below, product, total
@@ -72,7 +73,7 @@ def parts(x: Lane, e: Whole, form: tuple[range, int, tuple[int, ...]]) -> list[L
     rows = reductions(exponents, fraction, widths)
     numbers = ", ".join([x.const(v).value.type + " " + x.const(v).value.ref for row in rows for v in row])
     n = len(rows) * len(widths)
-    x.program.declare(f"{name} = private unnamed_addr constant [{n} x double] [{numbers}], align 64")
+    x.code.declare(f"{name} = private unnamed_addr constant [{n} x double] [{numbers}], align 64")
     low = Whole(x, x.whole(exponents[0]))
     at = e.choose(e.compare("sgt", low), low) - low
     last = len(rows) - 1
@@ -139,7 +140,9 @@ def reduced(x: Lane, short: bool) -> tuple[Lane, Lane]:
     far, end, start = code.label(), code.label(), code.here
     code.branch(code.is_any(x.size().compare("ogt", NEAR)), far, end, likely=False)
     code.block(far)
-    found = code.call(f"{{ {x.value.type}, {x.value.type} }}", f"@{far_away(x, short)}", [x.value], "call")
+    found = code.call(
+        f"{{ {x.value.type}, {x.value.type} }}", f"@{far_away(x, short)}", [x.value], convention=""
+    )
     assert found is not None
     parts = [code.set(x.value.type, f"extractvalue {found}, {i}") for i in range(2)]
     code.jump(end)
@@ -153,14 +156,14 @@ def far_away(x: Lane, short: bool) -> str:
     kind = x.value.type
     name = f"relay.angle.{suffix(kind)}.{'short' if short else 'long'}"
 
-    def make() -> str:
+    def make() -> Piece:
         code = Code(name, f"{{ {kind}, {kind} }}", [Value(kind, "%x")], "internal", "nounwind noinline cold")
         with code.in_lanes(lanes_of(kind)):
             pair = whole_and_rest(Lane(x.program, code, Value(kind, "%x")), short)
         one = code.set(code.result, f"insertvalue {code.result} poison, {pair[0].value}, 0")
         both_parts = code.set(code.result, f"insertvalue {one}, {pair[1].value}, 1")
         code.do(f"ret {both_parts}")
-        return code.text()
+        return code.piece()
 
     x.program.share(name, make)
     return name

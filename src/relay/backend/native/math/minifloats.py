@@ -43,7 +43,7 @@ def widened(program: Any, code: Code, v: Value, dtype: str) -> Value:
     patterns = numbers & 15 if dtype == "float4_e2m1fn" else numbers
     values = [float_text("float32", x) for x in patterns.view(to_numpy(dtype)).astype("float32")]
     table = ", ".join([f"float {x}" for x in values])
-    program.declare(f"{name} = private unnamed_addr constant [256 x float] [{table}], align 64")
+    code.declare(f"{name} = private unnamed_addr constant [256 x float] [{table}], align 64")
     at = code.cast("zext", v, "i64")
     return code.look_up("float", name, at)
 

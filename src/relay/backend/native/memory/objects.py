@@ -73,7 +73,7 @@ def header(number: int, tag: int = 0, count: int = 1) -> int:
 
 def make(code: Code, layouts: Layouts, of: Layout, leaves: Sequence[Value], tag: int = 0) -> Value:
     """A new object with these leaves."""
-    p = code.call("ptr", "@relay.allocate", [integer(of.size)], "call")
+    p = code.call("ptr", "@relay.allocate", [integer(of.size)], convention="")
     assert p is not None
     code.store(integer(header(layouts.number(of), tag)), p)
     write(code, of, p, leaves)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from relay.backend.native.llvm.builder import POINTER, Code, Value, integer
+from relay.backend.native.llvm.modules import Piece
 
 EMPTY = integer(0)
 """The empty string."""
@@ -54,9 +55,9 @@ def texts_of(array: Any) -> list[str]:
 def compared(program: Any, code: Code, kind: str, x: Value, y: Value) -> Value:
     """`eq`, `ne`, `lt`, `le`, `gt` or `ge` of two strings."""
     assert not code.lanes, "strings are compared one by one"
-    program.declare("declare i32 @memcmp(ptr, ptr, i64)")
     program.share("relay.compare_texts", lambda: COMPARE_DEFINITION)
-    order = code.set("i32", f"call i32 @relay.compare_texts({x}, {y})")
+    symbol = code.refer("@relay.compare_texts", "declare i32 @relay.compare_texts(i64, i64)")
+    order = code.set("i32", f"call i32 {symbol}({x}, {y})")
     return code.compare(f"icmp {kind if kind in ('eq', 'ne') else f's{kind}'}", order, integer(0, 32))
 
 
@@ -65,7 +66,8 @@ def load_string(code: Code, data: Value) -> Value:
     return code.load("i64", code.load(POINTER, data))
 
 
-COMPARE_DEFINITION = f"""
+COMPARE_DEFINITION = Piece(
+    f"""
 @relay.no_text = internal constant i64 0
 define internal i32 @relay.compare_texts(i64 %x, i64 %y) nounwind {{
 entry:
@@ -98,4 +100,7 @@ sizes:
   %size = sub i32 %up, %down
   ret i32 %size
 }}
-"""
+""",
+    functions=("@relay.compare_texts",),
+    declarations=("declare i32 @memcmp(ptr, ptr, i64)",),
+)

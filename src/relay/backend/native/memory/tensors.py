@@ -52,7 +52,7 @@ def new_tensor(code: Code, layouts: Layouts, t: TensorType, dims: Sequence[Value
         if not is_constant(d):
             size = code.set("i64", f"call i64 @relay.times({size}, {d})")
     size = integer(int(size.ref) + start) if is_constant(size) else code.op("add", size, integer(start))
-    p = code.call(POINTER, "@relay.allocate_bytes", [size], "call")
+    p = code.call(POINTER, "@relay.allocate_bytes", [size], convention="")
     assert p is not None
     code.store(integer(header(layouts.number(TENSOR))), p)
     code.store(code.at(p, start), code.at(p, TENSOR_DATA_OFFSET))

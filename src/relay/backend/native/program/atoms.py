@@ -50,7 +50,7 @@ class Atoms:
         if isinstance(e, GlobalVar):
             t = self.types(e)
             assert isinstance(t, FuncType)
-            return [self.program.static_closure(e, t)]
+            return [self.program.static_closure(self.code, e, t)]
         raise AssertionError(f"{e!r} has been eta-expanded")
 
     def program_constant(self, e: Constant) -> Sequence[Value]:

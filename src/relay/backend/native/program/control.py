@@ -10,6 +10,7 @@ from typing import Any
 
 from relay.analysis.call_graph import CallGraph
 from relay.backend.native.llvm.builder import CONTEXT, POINTER, Value, quoted
+from relay.backend.native.llvm.modules import Piece
 from relay.backend.native.memory.objects import (
     layout,
     make,
@@ -78,7 +79,7 @@ class Definition(Atoms):
         is_lean = fn.attrs.get(PIECE) == "tensors" or self.owned.last_uses() > LEAN
         self.code.runtime = "relay_" if is_lean else "relay."
 
-    def text(self) -> str:
+    def piece(self) -> Piece:
         """The code of the function; one that may run again and again looks whether it may go on."""
         if self.may_recur:
             self.code.do(f"call void @relay.check({CONTEXT})")
@@ -89,12 +90,12 @@ class Definition(Atoms):
             if self.is_managed(p) and p not in block.last:
                 release(self.code, self.values[p])
         run(self.block(self.fn.body, is_tail=True))
-        return self.code.text()
+        return self.code.piece()
 
-    def refusal(self) -> str:
+    def refusal(self) -> Piece:
         """The code of a constant that needs its own value."""
         self.fail("constant-cycle", str(self.fn.attrs[CYCLIC]), self.fn)
-        return self.code.text()
+        return self.code.piece()
 
     # --- blocks ---
 
@@ -240,7 +241,7 @@ class Definition(Atoms):
         self.fit_arguments(e, t)
         leaves = self.leaves(t.ret_type)
         if isinstance(e.op, GlobalVar):
-            target, first = self.program.callee(e.op)
+            target, first = self.program.callee(self.code, e.op)
             return target, [*first, *self.taken(e.args, gone)], leaves
         args = self.taken((*e.args, e.op), gone)
         me = args.pop()
@@ -256,11 +257,13 @@ class Definition(Atoms):
         t = self.types(fn)
         assert isinstance(t, FuncType)
         if not held:
-            return [self.program.static_closure(inner.op, t)]
-        code = self.program.wrapper(inner.op, [self.types(a) for a in held], t)
+            return [self.program.static_closure(self.code, inner.op, t)]
+        inside = self.program.wrapper(inner.op, [self.types(a) for a in held], t)
         values = self.taken(held, gone)
         of = closure_layout([v.type for v in values])
-        address = self.code.set("i64", f"ptrtoint ptr @{code} to i64")
+        address = self.code.set(
+            "i64", f"ptrtoint ptr {self.code.refer(f'@{inside.name}', inside.declaration())} to i64"
+        )
         self.drop(gone)
         return [make(self.code, self.program.layouts, of, [address, *values])]
 
@@ -269,7 +272,7 @@ class Definition(Atoms):
     def instance(self, c: Constructor, e: Call, gone: Dying) -> list[Value]:
         """An instance of a data type."""
         if not e.args:
-            return [self.program.singleton(c.tag)]
+            return [self.program.singleton(self.code, c.tag)]
         self.fit_arguments(e, self.types(c))
         t = self.types(e)
         args = t.args if isinstance(t, TypeCall) else ()
@@ -349,7 +352,7 @@ def define(program: Program, v: GlobalVar, graph: CallGraph) -> None:
     made = Definition(program, symbol, fn, graph.is_recursive(v) or calls_closures(fn))
     if fn.attrs.get(PIECE) == "tensors":
         program.plain.add(len(program.pieces))
-    program.pieces.append(made.refusal() if CYCLIC in fn.attrs else made.text())
+    program.pieces.append(made.refusal() if CYCLIC in fn.attrs else made.piece())
 
 
 def calls_closures(fn: Function) -> bool:

@@ -30,8 +30,8 @@ def define_group(program: Program, v: GlobalVar, fn: Function) -> None:
         if len(program.sites) == sites:
             program.groups[of.key] = shared
     constants = shared.row_of(of.constants)
-    first = [program.place(program.placed(constants))] if constants else []
-    program.callees[v] = (shared.symbol, first)
+    place = program.placed(constants) if constants else None
+    program.callees[v] = (shared.symbol, place)
 
 
 def write_group(program: Program, v: GlobalVar, fn: Function, row: Row) -> bool:
@@ -68,5 +68,5 @@ def write_group(program: Program, v: GlobalVar, fn: Function, row: Row) -> bool:
     program.row = None
     if row.places:
         code.params = (ROW, *code.params)
-    program.pieces.append(code.text())
+    program.pieces.append(code.piece())
     return stays_apart

@@ -76,7 +76,6 @@ class Instrumentation:
         """`program` is on its way to LLVM IR."""
         self.program = program
         self.groups: list[Group] = []
-        program.declare(DEFINITIONS)
 
     def is_timed(self, e: Expr) -> bool:
         """Whether a node is timed: groups and operators on tensors are."""
@@ -88,6 +87,7 @@ class Instrumentation:
 
     def begin(self, code: Code) -> Value:
         """Read the clock."""
+        code.declare(DEFINITIONS)
         return code.set("i64", "call i64 @relay.watch.now()")
 
     def end(self, code: Code, e: Call, begin: Value) -> None:

@@ -1,6 +1,7 @@
 """Globals that are evaluated on first use and live as long as the program: constants with references."""
 
 from relay.backend.native.llvm.builder import Code, Value, integer
+from relay.backend.native.llvm.modules import Piece
 from relay.backend.native.memory.objects import layout, read, retain, write
 from relay.backend.native.program.program import Program, give, received, result_type
 
@@ -8,7 +9,7 @@ FLAG_BYTES = 8
 """Bytes before the value, for the flag that says whether it has been evaluated."""
 
 
-def lazy_global(program: Program, symbol: str, compute: str, leaves: tuple[str, ...]) -> str:
+def lazy_global(program: Program, symbol: str, compute: str, leaves: tuple[str, ...]) -> Piece:
     """Code that calls `compute` the first time and returns its result every time."""
     program.keeps = True
     of = layout(leaves, FLAG_BYTES)
@@ -26,4 +27,4 @@ def lazy_global(program: Program, symbol: str, compute: str, leaves: tuple[str, 
     retain(code, values)
     give(program, code, leaves, values)
     memory = f"{room.ref} = internal global [{of.size} x i8] zeroinitializer, align 16"
-    return f"{memory}\n{code.text()}"
+    return code.piece()._replace(text=f"{memory}\n{code.text()}")

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from relay.backend.native.kernels.packed_constants import Packed
 from relay.backend.native.llvm.builder import CONTEXT, POINTER, VOID, Code, Value, quoted
+from relay.backend.native.llvm.modules import Piece
 from relay.backend.native.loops.emit_numbers import literal
 from relay.backend.native.memory.datatypes import DataTypes
 from relay.backend.native.memory.layout import RESULTS_OFFSET, TENSOR_DATA_OFFSET
@@ -53,8 +54,8 @@ class Program(DataTypes):
         self.mod = mod
         self.types = Types(mod)
         self.sites: list[Site] = []
-        self.pieces: list[str] = []
-        """Functions and data, as text."""
+        self.pieces: list[Piece] = []
+        """Functions and data."""
         self.plain: set[int] = set()
         """The numbers of those that LLVM need not work hard on: groups and kernels."""
         self.has_loops = False
@@ -63,7 +64,6 @@ class Program(DataTypes):
         """The loops of groups and of calls of operators, as they have been written."""
         self.singletons: dict[str, str] = {}
         self.wrappers = 0
-        self.declared: dict[str, None] = {}
         self.constants: dict[Constant | Packed, int] = {}
         """Those that the program has in memory, numbered."""
         self.table: list[int] = []
@@ -73,8 +73,8 @@ class Program(DataTypes):
         self.row: Row | None = None
         """What the group reads that is being made."""
         self.groups: dict[Hashable, Shared] = {}
-        self.callees: dict[GlobalVar, tuple[str, Sequence[Value]]] = {}
-        """The code of groups, and the address of the constants that it gets."""
+        self.callees: dict[GlobalVar, tuple[str, int | None]] = {}
+        """The code of groups, and the place of the constants that it gets."""
         self.shared: set[str] = set()
         self.watch: Instrumentation | None = None
         """Notes when groups of operators begin and end, if the program is profiled."""
@@ -85,17 +85,13 @@ class Program(DataTypes):
         self.keeps = False
         """Whether there are values that stay from one call to the next."""
 
-    def declare(self, text: str) -> None:
-        """Note a function from elsewhere that is called."""
-        self.declared.setdefault(text)
-
-    def share(self, name: str, make: Callable[[], str]) -> None:
+    def share(self, name: str, make: Callable[[], Piece]) -> None:
         """Add a function that many may call, once."""
         if name not in self.shared:
             self.shared.add(name)
-            text = make()
+            piece = make()
             self.plain.add(len(self.pieces))
-            self.pieces.append(text)
+            self.pieces.append(piece)
 
     def site(self, code: str, message: str, at: Expr, hint: str = "") -> int:
         """The number of a place where the program may fail."""
@@ -106,9 +102,10 @@ class Program(DataTypes):
         """The name of a definition's code."""
         return quoted(f"def.{v.name_hint}")
 
-    def callee(self, v: GlobalVar) -> tuple[str, Sequence[Value]]:
-        """The code of a definition, and the arguments that it takes before its own."""
-        return self.callees.get(v) or (f"@{self.symbol(v)}", ())
+    def callee(self, code: Code, v: GlobalVar) -> tuple[str, Sequence[Value]]:
+        """The code of a definition that `code` calls, and the arguments that it takes before its own."""
+        symbol, constants = self.callees.get(v) or (f"@{self.symbol(v)}", None)
+        return symbol, () if constants is None else [self.place(code, constants)]
 
     def constant(self, code: Code, e: Constant | Packed) -> Value:
         """The address of a constant tensor, or of one packed for a kernel."""
@@ -116,7 +113,7 @@ class Program(DataTypes):
             return self.row.load(code, e)
         if e not in self.places:
             self.places[e] = self.placed([e])
-        return code.load(POINTER, self.place(self.places[e]))
+        return code.load(POINTER, self.place(code, self.places[e]))
 
     def placed(self, row: Sequence[Constant | Packed]) -> int:
         """The place of the first of some constants that come next in the table."""
@@ -124,9 +121,9 @@ class Program(DataTypes):
         self.table += [self.constants.setdefault(e, len(self.constants)) for e in row]
         return first
 
-    def place(self, i: int) -> Value:
+    def place(self, code: Code, i: int) -> Value:
         """A place in the table of constants."""
-        return Value(POINTER, f"getelementptr (i8, ptr @relay.constants, i64 {8 * i})")
+        return Value(POINTER, f"getelementptr (i8, ptr {code.refer('@relay.constants')}, i64 {8 * i})")
 
     def number(self, code: Code, e: Constant) -> Value:
         """A constant of rank 0."""
@@ -138,26 +135,26 @@ class Program(DataTypes):
 
     # --- objects that are there from the start ---
 
-    def singleton(self, tag: int) -> Value:
+    def singleton(self, code: Code, tag: int) -> Value:
         """The one instance of a constructor without fields."""
         name = f"@relay.nothing.{tag}"
         if name not in self.singletons:
             word = header(self.layouts.number(layout([])), tag, count=0)
             self.singletons[name] = f"{name} = internal global [2 x i64] [i64 {word}, i64 0], align 16"
-        return Value(POINTER, name)
+        return Value(POINTER, code.refer(name))
 
-    def static_closure(self, v: GlobalVar, t: FuncType) -> Value:
+    def static_closure(self, code: Code, v: GlobalVar, t: FuncType) -> Value:
         """A closure over a definition that takes nothing along."""
         name = f"@{quoted(f'closure.{v.name_hint}')}"
         if name not in self.singletons:
-            code = self.wrapper(v, (), t)
+            target = self.wrapper(v, (), t).name
             word = header(self.layouts.number(layout(["i64"])), count=0)
             self.singletons[name] = (
-                f"{name} = internal global {{ i64, ptr }} {{ i64 {word}, ptr @{code} }}, align 16"
+                f"{name} = internal global {{ i64, ptr }} {{ i64 {word}, ptr @{target} }}, align 16"
             )
-        return Value(POINTER, name)
+        return Value(POINTER, code.refer(name))
 
-    def wrapper(self, v: GlobalVar, captured: Sequence[Type], t: FuncType) -> str:
+    def wrapper(self, v: GlobalVar, captured: Sequence[Type], t: FuncType) -> Code:
         """Code for a closure: it takes itself, then the arguments, and calls a definition with what it
         holds.
         """
@@ -173,10 +170,10 @@ class Program(DataTypes):
         values = read(code, of, me, ["i64", *held])[1:]
         retain(code, values)
         release(code, [me])
-        target, first = self.callee(v)
+        target, first = self.callee(code, v)
         jump(code, result_type(result), target, [*first, *values, *params])
-        self.pieces.append(code.text())
-        return name
+        self.pieces.append(code.piece())
+        return code
 
 
 def received(program: Program, code: Code, found: Value | None, leaves: Sequence[str]) -> list[Value]:
@@ -216,5 +213,5 @@ def closure_layout(held: Sequence[str]) -> Layout:
 
 def jump(code: Code, result: str, target: str, args: Sequence[Value]) -> None:
     """A call in tail position."""
-    found = code.call(result, target, args, "musttail call tailcc")
+    found = code.call(result, target, args, is_tail=True)
     code.do("ret void" if found is None else f"ret {found}")

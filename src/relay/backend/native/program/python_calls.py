@@ -42,7 +42,7 @@ def reference_called(program: Program, code: Code, call: Call, given: Sequence[V
     place = Value(POINTER, f"getelementptr (i8, ptr @{TABLE}, i64 {8 * len(program.references)})")
     found = python_call(made, made.params, made.load(POINTER, place), kinds)
     give(program, made, kinds, found)
-    program.pieces.append(made.text())
+    program.pieces.append(made.piece())
     program.references.append(as_function(program, call))
     return received(program, code, code.call(result_type(kinds), f"@{name}", given), kinds)
 
