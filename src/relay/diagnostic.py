@@ -159,7 +159,7 @@ def derived_nodes() -> Generator[None]:
 
 
 def derive_from(span: Span | None) -> None:
-    """What is made now, within `derived_nodes`, comes from a node at `span`."""
+    """Attribute the nodes that are made now, within `derived_nodes`, to a node at `span`."""
     if _origin.get() is not None:
         _origin.set((span,))
 

@@ -73,10 +73,10 @@ OPTIONAL: tuple[PassFunction, ...] = (join_attention,)
 def optimize(
     mod: IRModule, *, level: int | None = None, entry_functions: Sequence[str] = ("main",)
 ) -> IRModule:
-    """Run the passes of the default pipeline, those of at most the `level` that is given.
+    """Run the passes of the default pipeline up to the given `level`.
 
-    Derivatives are written out first.  Without a level, the context says which passes run, 2 being its level
-    if there is none.
+    Derivatives are expanded first.  Without a level, the context decides which passes run; its default level
+    is 2.
 
     >>> text = "def @main(%x: float32) { let %f = fn(%y: float32) { %y * 1f }; %f(%x) + %f(2f) }"
     >>> show(optimize, text)
@@ -110,9 +110,9 @@ def optimize_for_native(mod: IRModule, entries: Sequence[str], level: int | None
 
 @module_pass("lower_to_native", opt_level=0)
 def lower_to_native(mod: IRModule, *, entry_functions: Sequence[str] = ("main",)) -> IRModule:
-    """Run the passes that make of a module what the native backend generates code from.
+    """Run the passes that prepare a module for code generation by the native backend.
 
-    There are no derivatives, type parameters and functions inside of others left in what the entries need,
+    Afterwards no derivatives, type parameters or inner functions are left in what the entry functions need,
     and each group of operators whose loops are generated together is a definition, `@fused`.
 
     >>> show(lower_to_native, "def @main(%x: Tensor[(2,), float32]) { nn.relu(%x) * %x }")

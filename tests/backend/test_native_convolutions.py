@@ -166,7 +166,7 @@ def test_what_follows_a_transposed_convolution() -> None:
 
 @pytest.mark.parametrize("name", ["odd channels", "grouped", "a tap a channel", "three axes"])
 @pytest.mark.parametrize("dtype", ["float64", "float16", "bfloat16"])
-def test_base_types(dtype: str, name: str) -> None:
+def test_dtypes(dtype: str, name: str) -> None:
     check(*layer(CASES[name], dtype), dtype)
 
 

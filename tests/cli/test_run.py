@@ -242,7 +242,7 @@ NARROW = (
 
 @pytest.mark.parametrize("dtype", NARROW)
 @pytest.mark.parametrize("kind", ["npz", "safetensors"])
-def test_every_base_type_goes_to_every_kind_of_file(dtype: str, kind: str) -> None:
+def test_every_dtype_goes_to_every_kind_of_file(dtype: str, kind: str) -> None:
     Path("one.relay").write_text(f"Constant(1, (2,), {dtype})")
     assert cli("run", "one.relay", "--output", f"one.{kind}") == Ran(0, "")
     text = "def @main<bt: BaseType>(%result: Tensor[(2,), bt]) { cast(%result, float32) }"

@@ -39,7 +39,7 @@ def mutated(seed: int) -> bytes:
     copy = type(model)()
     copy.CopyFrom(model)
     for _ in range(r.choice((1, 1, 2, 4))):
-        r.choice((attribute, size, base_type, wiring, kind, initialiser))(r, copy)
+        r.choice((attribute, size, dtype, wiring, kind, initialiser))(r, copy)
     return copy.SerializeToString()
 
 
@@ -87,7 +87,7 @@ def size(r: random.Random, model: Any) -> None:
             dim.dim_value = r.choice(ABSURD)
 
 
-def base_type(r: random.Random, model: Any) -> None:
+def dtype(r: random.Random, model: Any) -> None:
     """Another dtype of an input."""
     if model.graph.input:
         r.choice(model.graph.input).type.tensor_type.elem_type = r.randrange(-1, 32)

@@ -203,7 +203,7 @@ def test_recursion_and_functions_as_values_are_refused() -> None:
     assert "a parameter of the type fn(int32) -> int32" in refused(text)
 
 
-def test_base_types_that_a_counterpart_does_not_take_are_refused() -> None:
+def test_dtypes_that_a_counterpart_does_not_take_are_refused() -> None:
     assert "with the dtype bfloat16" in refused("def @main(%x: Tensor[(3,), bfloat16]) { acos(%x) }")
 
 

@@ -8,7 +8,7 @@ from random import Random
 from typing import Any, Literal, get_args, get_origin
 
 from generators.names import STRINGS, random_constant, random_name, random_value
-from relay.ir.dtype import BASE_TYPES
+from relay.ir.dtype import DTYPES
 from relay.ir.expr import (
     Call,
     Clause,
@@ -162,7 +162,7 @@ class Forms:
             case Kind.Shape:
                 return tuple([self.dim(scope, depth - 1) for _ in range(self.rng.randint(0, 3))])
             case Kind.BaseType:
-                return self.rng.choice(BASE_TYPES)
+                return self.rng.choice(DTYPES)
             case _:
                 return self.type_(scope, depth)
 
@@ -299,7 +299,7 @@ class Forms:
                 args = (args[0],) * rng.randint(0, 3)
             return tuple([self.attribute(a) for a in args])
         if hint is DTypeName:
-            return rng.choice(BASE_TYPES)
+            return rng.choice(DTYPES)
         if hint is Any:
             return self.metadata(2)
         by_type: dict[Any, Callable[[], Any]] = {

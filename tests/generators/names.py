@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from relay.ir.dtype import BASE_TYPES, integer_range, is_float, is_integer, to_numpy
+from relay.ir.dtype import DTYPES, integer_range, is_float, is_integer, to_numpy
 from relay.ir.expr import Constant, constant
 
 PLAIN = ("x", "y", "f", "n", "loss", "x_1", "_", "_y")
@@ -62,7 +62,7 @@ def random_constant(rng: Random) -> Constant:
     shape = random_shape(rng) if rng.random() < 0.4 else ()
     if form < 0.3:
         return Constant(random_array(rng, rng.choice(["int64", "float64"]), shape))
-    dtype = rng.choice(BASE_TYPES)
+    dtype = rng.choice(DTYPES)
     if form < 0.85:
         return constant(random_array(rng, dtype, shape), dtype)
     if form < 0.95:

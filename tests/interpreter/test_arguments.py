@@ -80,12 +80,12 @@ def test_arguments_go_by_name() -> None:
     assert call("%x: int32, %y: int32", y=5, x=1, body="%x - %y") == "-4"
 
 
-def test_python_numbers_take_the_base_type_of_the_arrays_beside_them() -> None:
+def test_python_numbers_take_the_dtype_of_the_arrays_beside_them() -> None:
     assert call("%x, %y", 2, np.array([1, 2], "int8"), body="%x * %y") == "[2, 4]"
     assert call("%x, %y", np.float64(0.5), 3, body="%x * %y") == "1.5"
 
 
-def test_literals_take_the_base_type_of_the_argument() -> None:
+def test_literals_take_the_dtype_of_the_argument() -> None:
     machine = Interpreter(relay.parse("def @f(%x) { %x * 2 + 1 }"))
     for dtype in ("int8", "int64", "float16", "float64"):
         assert machine.evaluate("f", np.ones((2,), dtype)).dtype == dtype
@@ -171,7 +171,7 @@ def test_relations_between_arguments_are_checked() -> None:
     assert "(3,)" in d.message
 
 
-def test_base_types_an_operator_does_not_take_are_refused() -> None:
+def test_dtypes_an_operator_does_not_take_are_refused() -> None:
     d = refused("%x", np.ones(2, "int32"), body="exp(%x)")
     assert d.code == "argument-type"
     assert "int32" in d.message
@@ -239,7 +239,7 @@ def test_deep_tuples_are_taken_as_they_are() -> None:
     ],
     ids=lambda a: str(a.dtype),
 )
-def test_arrays_of_no_base_type_are_refused(array: np.ndarray) -> None:
+def test_arrays_of_no_dtype_are_refused(array: np.ndarray) -> None:
     d = refused("%x", array)
     assert "a tensor is wanted" in d.message
     assert d.hint == f"{array.dtype} is not a dtype"

@@ -146,7 +146,7 @@ def test_huge_broadcast_views_are_not_filled():
     assert not same(a, c)
 
 
-def test_every_base_type_compares():
+def test_every_dtype_compares():
     for dtype in relay.ir.dtype.BASE_TYPES:
         value = "x" if dtype == "string" else True if dtype == "bool" else 1
         other = "y" if dtype == "string" else False if dtype == "bool" else 0

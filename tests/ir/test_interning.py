@@ -76,7 +76,7 @@ def test_a_dimension_is_a_natural_number(shape):
         TensorType(shape)
 
 
-def test_an_unknown_base_type_is_refused():
+def test_an_unknown_dtype_is_refused():
     with pytest.raises(ValueError, match="float33"):
         TensorType((1,), "float33")
 

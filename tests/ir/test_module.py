@@ -329,7 +329,7 @@ def test_const_of_python_values(value, dtype):
     assert const(value).value.tolist() == value
 
 
-def test_const_takes_a_base_type():
+def test_const_takes_a_dtype():
     assert const(1, "float16").type is scalar_type("float16")
     with pytest.raises(TypeError):
         const(const(1))

@@ -102,7 +102,7 @@ def test_rules_hold_for_sizes_known_at_run_time(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", DIFFERENTIABLE)
-def test_rules_keep_base_types(name: str) -> None:
+def test_rules_keep_dtypes(name: str) -> None:
     for case in as_sampled(name):
         d = derivatives_of(case)
         cotangents, tangents = d.cotangents(), d.tangents()

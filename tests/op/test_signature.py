@@ -77,7 +77,7 @@ def test_a_rank_that_nothing_decides_is_asked_for() -> None:
         solve("(..., n) t -> (...) t", [None])
 
 
-def test_attributes_are_sizes_and_base_types() -> None:
+def test_attributes_are_sizes_and_dtypes() -> None:
     assert solve("(n) t -> (n, depth) dtype", [t(3)], op=Sized) is t(3, 4, dtype="int32")
     assert solve("(units, k) t, (k) t -> (units) t", [t(5, 3), t(3)], op=Sized) is t(5)
 

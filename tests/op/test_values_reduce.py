@@ -245,7 +245,7 @@ def test_linear_scan_solves_its_equations(reverse: bool) -> None:
     np.testing.assert_allclose(run("linear_scan", decay, data, reverse=reverse), expected, rtol=1e-9)
 
 
-def test_linear_scan_runs_along_an_axis_in_the_base_type() -> None:
+def test_linear_scan_runs_along_an_axis_in_the_dtype() -> None:
     decay, data = values((3, 4), "float16"), values((3, 4), "float16")
     found = run("linear_scan", decay, data, axis=0)
     wide = [run("linear_scan", decay[:, i].astype("f8"), data[:, i].astype("f8")) for i in range(4)]

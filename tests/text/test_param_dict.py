@@ -22,7 +22,7 @@ def test_the_bytes_are_those_of_the_format():
     assert relay.load_param_dict(BYTES)["w"].tolist() == [1, 2]
 
 
-def test_every_base_type_and_shape_comes_back():
+def test_every_dtype_and_shape_comes_back():
     params = {
         "scalar": np.float64(3), "empty": np.zeros((0, 4), "int8"), "half": np.ones((2, 3), "float16"),
         "short": np.ones(3, ml_dtypes.bfloat16), "truths": np.array([True, False]),

@@ -223,7 +223,7 @@ def test_an_empty_or_ragged_tensor_literal_is_an_error() -> None:
     assert codes("[[1, 2], [3]]") == ("ragged-literal",)
 
 
-def test_constants_take_shape_and_base_type_in_either_order() -> None:
+def test_constants_take_shape_and_dtype_in_either_order() -> None:
     for text in (
         "Constant(1, (2, 3), float32)",
         "Constant(1, float32, (2, 3))",

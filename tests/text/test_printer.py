@@ -8,7 +8,7 @@ import pytest
 import relay
 from generators.forms import random_expr, random_module
 from relay.diagnostic import RelayError
-from relay.ir.dtype import BASE_TYPES
+from relay.ir.dtype import DTYPES
 from relay.ir.equal import assert_structural_equal, structural_equal
 from relay.ir.expr import (
     Call,
@@ -127,8 +127,8 @@ def test_large_tensors_go_to_the_metadata():
     assert "#[metadata]" not in module_text(IRModule.from_expr(c), show_meta_data=False)
 
 
-@pytest.mark.parametrize("dtype", BASE_TYPES)
-def test_constants_of_every_base_type_read_back(dtype):
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_constants_of_every_dtype_read_back(dtype):
     small = np.array(["a", "b", "c", ""], object) if dtype == "string" else np.array([1, 0, 1, 1])
     for shape in ((4,), (2, 2), (1, 4, 1)):
         text_of(constant(small.reshape(shape), dtype))

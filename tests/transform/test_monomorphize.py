@@ -117,7 +117,7 @@ def test_a_group_of_functions_has_a_group_of_copies() -> None:
     assert inner_polymorphic(specialised(text)) == 0
 
 
-def test_sizes_and_base_types_are_put_in() -> None:
+def test_sizes_and_dtypes_are_put_in() -> None:
     text = (
         "def @f(%x: Tensor[(n, 3), t], %y: Tensor[(n,), t]) { (sum(%x) + sum(%y)) * 2 }\n".replace(
             "@f(", "@f<n: Dim, t: BaseType>("

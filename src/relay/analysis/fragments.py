@@ -66,7 +66,7 @@ def _is_control(root: Expr, mod: IRModule | None, calls: CallGraph | None) -> bo
 
 
 def _resolve(callee: Expr, bound: dict[Var, Expr]) -> Expr:
-    """What is called, through `let`s that rename it and the derivative of it."""
+    """The callee, through `let`s that rename it and through its derivative."""
     seen: set[Expr] = set()
     while callee not in seen:
         seen.add(callee)

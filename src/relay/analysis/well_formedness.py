@@ -42,7 +42,7 @@ def assert_well_formed(expr: Expr | IRModule) -> None:
 
 
 def faults(program: Expr | IRModule) -> list[Diagnostic]:
-    """What is wrong with an expression or a module; empty if it is well-formed."""
+    """The faults of an expression or a module; empty if it is well-formed."""
     report = Report()
     if isinstance(program, IRModule):
         _check_types(program, report)

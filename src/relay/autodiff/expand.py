@@ -40,7 +40,7 @@ def expand_grad(mod: IRModule, reserved: Iterable[GlobalVar] = ()) -> IRModule:
     for name in set(reserved) - set(mod.functions):
         supply.reserve_global(name)
     with derived_nodes(), paused():
-        return _expanded(_with_known_base_types(_unfused(infer(mod))), supply)
+        return _expanded(_with_known_dtypes(_unfused(infer(mod))), supply)
 
 
 def _unfused(mod: IRModule) -> IRModule:
@@ -49,7 +49,7 @@ def _unfused(mod: IRModule) -> IRModule:
     return defused(mod) if any(type(e) is Function and e.attrs.get("Primitive") for e in nodes) else mod
 
 
-def _with_known_base_types(mod: IRModule) -> IRModule:
+def _with_known_dtypes(mod: IRModule) -> IRModule:
     """The module in A-normal form, with a copy of each polymorphic function for its uses: then what varies
     is known.
     """

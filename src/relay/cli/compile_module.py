@@ -89,7 +89,7 @@ def with_weights(mod: IRModule, name: str) -> IRModule:
 def intermediate_code(
     mod: IRModule, entries: Sequence[str], kind: str, machine: str | None, kernels: bool
 ) -> str:
-    """What is made of a module on the way to machine code; `kernels` says whether their loops are wanted."""
+    """The stages of a module on the way to machine code; `kernels` says whether to include their loops."""
     from relay.backend.native.host.compiler import Compiler
     from relay.backend.native.llvm.codegen import emit_text
     from relay.backend.native.llvm.machine import shaped_for

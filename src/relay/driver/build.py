@@ -64,7 +64,7 @@ def build(
 
 
 def named_entries(mod: IRModule, chosen: Sequence[str] | str | None = None) -> tuple[str, ...]:
-    """What is compiled: what was chosen, else `@main`, else all functions that the module defines itself.
+    """The entry functions: those that were chosen, else `@main`, else all that the module defines itself.
 
     Raises `unknown-global`, `no-entry`.
     """

@@ -76,7 +76,7 @@ def check_arguments(world: World, unit: Unit, e: Call, args: tuple[Register, ...
 
 
 def spelled(callee: Expr) -> str:
-    """What is called, as text has it."""
+    """The callee as text."""
     match callee:
         case GlobalVar():
             return f"@{callee.name}"
@@ -201,7 +201,7 @@ def shape_fits(part: TensorType, value: Any, env: dict[TypeVar, Any]) -> bool:
 
 
 def no_match(e: Match) -> Callable[[Any], None]:
-    """What is reached when no clause of `e` matches (`match-failure`)."""
+    """The failure where no clause of `e` matches (`match-failure`)."""
 
     def stop(value: Any) -> None:
         text = show(value)

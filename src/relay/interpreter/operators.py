@@ -68,7 +68,7 @@ READS_ALL = frozenset({Fusion.REDUCTION, Fusion.KERNEL, Fusion.OPAQUE})
 
 
 def too_large(instance: Any, types: Sequence[Type], result: Type | None) -> str:
-    """What is wrong with a call that needs more than there is, before anything is computed; else nothing."""
+    """The fault of a call that needs more memory than there is, before it is computed; empty if it fits."""
     room = available_memory()
     size = bytes_of(result)
     if size > room:

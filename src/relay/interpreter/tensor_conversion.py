@@ -31,7 +31,7 @@ def convert_tensor(x: Any, t: TensorType | None, env: dict[Any, Any]) -> Value:
     if same is not None:
         return same
     array, exact = (np.asarray(x), True) if is_tensor(x) else as_array(x)
-    array, found = with_base_type(array, x)
+    array, found = with_dtype(array, x)
     dtype = found if exact else default_name(array, found)
     if t is not None:
         dtype = env.setdefault(t.dtype, dtype) if isinstance(t.dtype, Type) else t.dtype
@@ -70,7 +70,7 @@ def as_it_is(x: Any, t: TensorType) -> Value | None:
     return x if make is None else make(x)
 
 
-def with_base_type(array: Array, x: Any) -> tuple[Array, str]:
+def with_dtype(array: Array, x: Any) -> tuple[Array, str]:
     """The array as the language stores it (native byte order, strings as objects), and its dtype."""
     if array.dtype.kind == "U":
         return array.astype(object), "string"

@@ -8,7 +8,7 @@ import numpy as np
 INTEGERS = tuple(f"{sign}int{bits}" for bits in (2, 4, 8, 16, 32, 64) for sign in ("", "u"))
 FLOAT8 = ("float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz")
 FLOATS = ("float16", "bfloat16", "float32", "float64", *FLOAT8, "float4_e2m1fn")
-BASE_TYPES = ("bool", *INTEGERS, *FLOATS, "string")
+DTYPES = ("bool", *INTEGERS, *FLOATS, "string")
 
 ALIASES = {
     "Float": "float32",
@@ -34,7 +34,7 @@ _ML = {
     for name in (*FLOAT8, "bfloat16", "float4_e2m1fn", "int2", "uint2", "int4", "uint4")
 }
 _TO_NUMPY = {
-    name: _ML[name] if name in _ML else np.dtype(object if name == "string" else name) for name in BASE_TYPES
+    name: _ML[name] if name in _ML else np.dtype(object if name == "string" else name) for name in DTYPES
 }
 _FROM_NUMPY = {dtype: name for name, dtype in _TO_NUMPY.items()}
 

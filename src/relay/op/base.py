@@ -14,7 +14,7 @@ import numpy
 
 from relay.diagnostic import did_you_mean, fail
 from relay.ir import hooks
-from relay.ir.dtype import BASE_TYPES, FLOATS, INTEGERS
+from relay.ir.dtype import DTYPES, FLOATS, INTEGERS
 from relay.ir.expr import Call, Expr, Op, RelayExpr, as_expr
 from relay.ir.type import TensorType, TupleType, Type
 from relay.op.arrays import (
@@ -46,7 +46,7 @@ FLOATING = frozenset(FLOATS)
 INTEGRAL = frozenset(INTEGERS)
 NUMERIC = FLOATING | INTEGRAL
 BOOLEAN = frozenset({"bool"})
-ANY_DTYPE = frozenset(BASE_TYPES)
+ANY_DTYPE = frozenset(DTYPES)
 ANY_NUMBER = ANY_DTYPE - {"string"}
 """Dtypes that have a zero and a one."""
 

@@ -191,7 +191,7 @@ def ranges_at(
 
 
 def bound_at(b: Loops, places: View, axis: int, otherwise: int) -> Index:
-    """What is given for an axis, if there is something."""
+    """The bound given for an axis, or the default."""
     count = places.sizes[0]
     if isinstance(count, int):
         return b.as_index(places.at([axis])) if axis < count else otherwise

@@ -203,7 +203,7 @@ class Indices(Scalars, Protocol):
         ...
 
     def rest(self, i: Index, j: Index) -> Index:
-        """What that leaves."""
+        """The remainder."""
         ...
 
     def is_less(self, i: Index, j: Index) -> Any:

@@ -15,7 +15,7 @@ Comparison = Literal["==", "!=", "<=", "<", "divides"]
 
 
 def refutation(a: object, comparison: Comparison, b: object) -> str:
-    """What is said of a comparison that is false: `4 does not divide 6`."""
+    """The message for a comparison that is false: `4 does not divide 6`."""
     match comparison:
         case "==":
             return f"{a} is not {b}"
@@ -175,7 +175,7 @@ def integral(t: Typing, dtype: Any) -> None:
 
 
 @relation("BaseTypeIn")
-def base_type_in(t: Typing, dtype: Any, *, allowed: Collection[str]) -> None:
+def dtype_among(t: Typing, dtype: Any, *, allowed: Collection[str]) -> None:
     """One of the dtypes listed."""
     t.dtype_in(dtype, frozenset(allowed))
 

@@ -21,7 +21,7 @@ from typing import Any, NoReturn
 
 from relay.diagnostic import fail
 from relay.ir.dim import arithmetic
-from relay.ir.dtype import BASE_TYPES, canonical
+from relay.ir.dtype import DTYPES, canonical
 from relay.ir.type import Dim, TensorType, TupleType, Type
 from relay.op.relation import Typing
 
@@ -179,7 +179,7 @@ class _Unifier:
         known = canonical(name) or self._attribute(name)
         if known is None:
             self.t.tensor(found)
-            if len(self.op.dtypes) < len(BASE_TYPES):
+            if len(self.op.dtypes) < len(DTYPES):
                 self.t.dtype_in(found, self.op.dtypes)
             known = self.dtypes.setdefault(name, self.t.dtype(found))
         self.t.equal(self.t.dtype(found), known, why=f"the signature is {self.text}")

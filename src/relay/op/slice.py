@@ -140,7 +140,7 @@ class StridedSlice(Rearrangement):
         return Call(Op.get("strided_slice"), (as_expr(data),), attrs)
 
     def ranges(self, t: Checker, dims: Sequence[Dim]) -> dict[int, Range]:
-        """What is taken, by axis."""
+        """The slices, by axis."""
         count = max(len(self.begin), len(self.end))
         if count > len(dims):
             attribute_fault(t, "begin", self.begin, f"the tensor has {len(dims)} axes")
@@ -176,7 +176,7 @@ class StridedSlice(Rearrangement):
         return (apply("strided_set", zeros_like(data), g, *zip(*places, strict=True)),)
 
     def all_ranges(self, sizes: Sequence[int]) -> list[Range]:
-        """What is taken of each axis."""
+        """The slice of each axis."""
         taken = self.ranges(SIZES, sizes)
         return [taken.get(i, Range(0, d, 1)) for i, d in enumerate(sizes)]
 

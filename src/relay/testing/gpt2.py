@@ -13,7 +13,7 @@ from relay.testing.init import create_workload
 from relay.testing.transformer import norm
 
 FORBIDDEN = -1e9
-"""What is added to the likeness of a place to those after it."""
+"""Added to the scores of a position and those after it."""
 
 
 def gelu_tanh(x: Expr) -> Expr:

@@ -8,7 +8,7 @@ from typing import Any, cast, get_args
 import numpy as np
 
 from relay.diagnostic import fail
-from relay.ir.dtype import BASE_TYPES, dtype_name
+from relay.ir.dtype import DTYPES, dtype_name
 from relay.ir.type import Type
 from relay.op.base import DTypeName, Operator, attribute_types
 from relay.text import names
@@ -121,7 +121,7 @@ def operator_attributes(op: Operator) -> str:
         value = getattr(op, name)
         if value is default or (default is not MISSING and type(value) is type(default) and value == default):
             continue
-        text = value if is_dtype and value in BASE_TYPES else value_text(value)
+        text = value if is_dtype and value in DTYPES else value_text(value)
         parts.append(f"{name}={text}")
     return ", ".join(parts)
 

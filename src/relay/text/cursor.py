@@ -227,6 +227,6 @@ _FORMS = {
     "a constructor or `}`": "constructors are separated by commas: `Nil, Cons(a, List[a])`",
     "the name of a relation": "`where` is followed by relations: `where Broadcast(a, b, c)`",
 }
-"""What is usually meant where something else was found, by what was expected."""
+"""The usual correction where something else was found, by what was expected."""
 
 _CAN_END = frozenset({"LOCAL", "GRAPH", "GLOBAL", "NAME", "NUMBER", "PROJ", ")", "]", "}"})

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable
 
-from relay.ir.dtype import ALIASES, BASE_TYPES
+from relay.ir.dtype import ALIASES, DTYPES
 
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z").match
 _DOTTED = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*\Z").match
@@ -66,7 +66,7 @@ TYPE_WORDS = frozenset(
         "AdtHandle",
         "where",
         "string",
-        *BASE_TYPES,
+        *DTYPES,
         *ALIASES,
     }
 )

@@ -3,7 +3,7 @@
 from typing import Any
 
 from relay.diagnostic import RelayError, did_you_mean
-from relay.ir.dtype import BASE_TYPES, canonical
+from relay.ir.dtype import DTYPES, canonical
 from relay.text.literals import LONGEST_ATTRIBUTE, number, special_float
 from relay.text.parse_metadata import Metadata
 
@@ -98,7 +98,7 @@ class Attributes(Metadata):
             "attribute-value",
             f"`{name}` is not a value of an attribute",
             i,
-            hint=did_you_mean(name, [*_WORDS, *BASE_TYPES]) or f'a string is quoted: "{name}"',
+            hint=did_you_mean(name, [*_WORDS, *DTYPES]) or f'a string is quoted: "{name}"',
         )
 
     def _items(self, closer: str, depth: int) -> tuple[list[Any], bool]:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from relay.diagnostic import did_you_mean
-from relay.ir.dtype import ALIASES, BASE_TYPES, canonical
+from relay.ir.dtype import ALIASES, DTYPES, canonical
 from relay.ir.type import (
     Dim,
     DType,
@@ -156,7 +156,7 @@ class Types(Relations):
         wanted = KIND_WORDS[kind or Kind.Type]
         known = [
             *self.data_kinds,
-            *BASE_TYPES,
+            *DTYPES,
             *ALIASES,
             *BUILT_IN_TYPES,
             *[k[1:] for k, v in self.env.items() if k[0] == "'" and v is not None],

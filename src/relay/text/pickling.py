@@ -90,7 +90,7 @@ class Description(NamedTuple):
 
 
 def described(mod: IRModule) -> Description:
-    """What is stored of a module."""
+    """The stored parts of a module."""
     kept: list[Constant] = []
 
     def keep(c: Constant) -> str:

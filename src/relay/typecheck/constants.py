@@ -56,7 +56,7 @@ def _generalise_nothing(inf: Inference, sig: Signature) -> None:
 
 
 def finish(inf: Inference) -> None:
-    """What is left at the end of a group: goals nothing decides, literals that do not fit."""
+    """Errors at the end of a group: undecided goals, literals that do not fit."""
     inf.settle()
     for g in inf.pending:
         if not g.done:

@@ -6,7 +6,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from relay.diagnostic import did_you_mean
-from relay.ir.dtype import BASE_TYPES
+from relay.ir.dtype import DTYPES
 from relay.ir.expr import Expr
 from relay.ir.type import TensorType, TypeRelation, TypeVar
 from relay.op.base import Operator, registry
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 Givens = tuple[Any, ...] | None
 """Constraints that a function declares, innermost first: `(given, outer givens)`."""
 BROADCASTS = frozenset({"Broadcast", "BroadcastCompare"})
-_ALL = frozenset(BASE_TYPES)
+_ALL = frozenset(DTYPES)
 
 
 class Wait(Exception):  # noqa: N818
@@ -87,7 +87,7 @@ class Goal:
 
     @property
     def unsolved(self) -> Fault | None:
-        """What is wrong if its function is generalised while it is open; None if it may be a constraint."""
+        """The error if its function is generalised while it is open; None if it may be a constraint."""
         return None
 
 

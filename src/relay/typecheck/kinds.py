@@ -78,7 +78,7 @@ def _kind_hint(t: Any, kind: Kind) -> str:
 
 
 def _parts(t: Type) -> list[tuple[Any, Kind]]:
-    """What is directly inside a type, each with the kind that belongs there."""
+    """The parts directly inside a type, each with the kind that belongs there."""
     match t:
         case TensorType(shape=shape, dtype=dtype):
             dims = [(d, Kind.Dim) for d in shape] if isinstance(shape, tuple) else [(shape, Kind.Shape)]

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from relay.ir.dtype import BASE_TYPES, FLOATS, INTEGERS, integer_range, is_float, is_integer, to_numpy
+from relay.ir.dtype import DTYPES, FLOATS, INTEGERS, integer_range, is_float, is_integer, to_numpy
 from relay.ir.expr import Constant
 from relay.op.relation import NUMBERS
 
@@ -17,7 +17,7 @@ def class_named(allowed: frozenset[str]) -> tuple[str, tuple[tuple[str, Any], ..
     """The built-in relation that says a dtype is one of `allowed`, with its attributes."""
     if allowed in _CLASSES:
         return _CLASSES[allowed], ()
-    return "BaseTypeIn", (("allowed", tuple([d for d in BASE_TYPES if d in allowed])),)
+    return "BaseTypeIn", (("allowed", tuple([d for d in DTYPES if d in allowed])),)
 
 
 def class_members(name: str, attrs: Any) -> frozenset[str] | None:
@@ -44,7 +44,7 @@ def default(allowed: frozenset[str] | None, literals: list[Constant]) -> str:
         if literals and all(map(is_integral, literals))
         else ["float32"]
     )
-    order = [*usual, "float32", "int32", "bool", *BASE_TYPES]
+    order = [*usual, "float32", "int32", "bool", *DTYPES]
     candidates = [d for d in order if allowed is None or d in allowed]
     return next((d for d in candidates if all(fits(c, d) for c in literals)), candidates[0])
 

@@ -3,7 +3,7 @@
 from collections.abc import Collection
 from typing import Any
 
-from relay.ir.dtype import BASE_TYPES
+from relay.ir.dtype import DTYPES
 from relay.ir.subst import map_type
 from relay.ir.type import DimCall, DimExpr, FuncType, IncompleteType, Kind, TensorType, Type, TypeVar
 from relay.ir.type_base import HAS_ERROR
@@ -14,7 +14,7 @@ _CASTABLE = {TensorType, Unknown, TypeVar, str}
 
 
 class Fault(Exception):  # noqa: N818
-    """What is wrong, before it has a place."""
+    """A fault that has no place yet."""
 
     def __init__(self, code: str, message: str, label: str = "", hint: str = "") -> None:
         super().__init__(code, message)
@@ -116,7 +116,7 @@ def _hint(m: Mismatch, expected: Term, found: Term) -> str:
     """What to do about a mismatch."""
     if m.code == "dtype-mismatch" and not {type(head(expected)), type(head(found))} - _CASTABLE:
         wanted = _part(m.a)
-        to = wanted if wanted in BASE_TYPES else "float32"
+        to = wanted if wanted in DTYPES else "float32"
         return f"dtypes are never promoted; convert with `cast(…, {to})`"
     if isinstance(m.a, DimExpr | DimCall) or isinstance(m.b, DimExpr | DimCall):
         return "a size that is known only at run time is written `?`"
@@ -157,7 +157,7 @@ def allowed(names: Term | frozenset[str]) -> str:
 
 def listed(names: Collection[str]) -> str:
     """Dtypes in their usual order."""
-    return ", ".join([d for d in BASE_TYPES if d in names])
+    return ", ".join([d for d in DTYPES if d in names])
 
 
 def counted(n: int, what: str) -> str:

@@ -130,7 +130,7 @@ def states_first(found: Sequence[Value], states: int) -> tuple[Value, ...]:
 
 
 def no_rows(parts: list[Value]) -> list[Value]:
-    """What is collected in no rounds; sizes that are not known are 0."""
+    """The result of a loop without iterations; unknown sizes are 0."""
     return [
         call("full", constant(0, p.dtype), shape=(0, *[d if isinstance(d, int) else 0 for d in p.shape]))
         for p in parts

@@ -60,13 +60,13 @@ def floor_divide(node: Node, x: Any, y: Any) -> Value:
 
 @converts("aten.remainder")
 def remainder(node: Node, x: Any, y: Any) -> Value:
-    """What is left of `x / y` rounded down."""
+    """The remainder of `x / y` rounded down."""
     return call("floor_mod", *in_type(node.dtype, x, y))
 
 
 @converts("aten.fmod")
 def fmod(node: Node, x: Any, y: Any) -> Value:
-    """What is left of `x / y` rounded towards zero."""
+    """The remainder of `x / y` rounded towards zero."""
     return call("trunc_mod", *in_type(node.dtype, x, y))
 
 

@@ -85,7 +85,7 @@ def exp2(node: Node, x: Value) -> Value:
 
 @converts("aten.frac")
 def frac(node: Node, x: Value) -> Value:
-    """What is behind the point."""
+    """The fractional part."""
     return x - call("trunc", x)
 
 

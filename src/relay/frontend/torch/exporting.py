@@ -125,7 +125,7 @@ def names_of_symbols(program: Any, dynamic_shapes: Any) -> dict[str, str]:
 
 
 def leaves_of(spec: Any) -> list[Any]:
-    """What is said of each tensor, in order: None, `{axis: Dim}`, or a sequence of one for each axis."""
+    """The dynamic sizes of each tensor, in order: None, `{axis: Dim}`, or a sequence of one for each axis."""
     if spec is None or _is_leaf(spec):
         return [spec]
     parts: list[Any] = list(spec.values()) if isinstance(spec, dict) else list(spec)  # pyright: ignore[reportUnknownArgumentType]

@@ -18,7 +18,7 @@ def sum_type(*dtypes: str) -> str:
 
 
 def put_in(x: Sequence[Any], layout: str, wanted: str) -> list[Any]:
-    """What is ordered as one layout, ordered as another."""
+    """Elements in the order of one layout, put in the order of another."""
     return [x[i] for i in positions(layout, wanted)]
 
 

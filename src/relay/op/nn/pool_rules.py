@@ -33,7 +33,7 @@ class PoolingRule(Pooling):
         return to_layout(np, accumulator(x), a["out_layout"] or a["layout"], self.data_axes)
 
     def restored(self, np: Numpy, x: Array, dtype: Any) -> Array:
-        """What is like the data, in the data's layout."""
+        """A tensor of the data's shape, in the data's layout."""
         return narrow(to_layout(np, x, self.data_axes, self.attributes()["layout"]), dtype)
 
     def winner(self, b: Loops, front: Sequence[Index], lines: Sequence[Line], data: View) -> Any:
@@ -155,7 +155,7 @@ class MaxGradient(PoolingGradient):
         return self.restored(np, found.reshape(x.shape), data.dtype)
 
     def vjp(self, g: Expr, y: Expr, out_grad: Expr, data: Expr) -> tuple[Expr, None]:
-        """What is at the greatest elements."""
+        """The elements at the positions of the maxima."""
         return reshaped_like(self.sibling("_tangent", g, data), self.pooled_shape(data), out_grad), None
 
     def jvp(self, dxs: Sequence[Expr | None], y: Expr, out_grad: Expr, data: Expr) -> Expr | None:

@@ -18,11 +18,11 @@ EXACT = table(entry for entry in RULES if not entry.but)
 
 @module_pass("simplify_expr", keeps=(ANF,), opt_level=0, public="SimplifyExpr")
 def simplify_expr(mod: IRModule, *, exact: bool = False) -> IRModule:
-    """Apply the rules of algebra that hold for tensors: `relay.transform.passes.algebra.RULES` lists them.
+    """Apply the algebraic rules that hold for tensors, listed in `relay.transform.passes.algebra.RULES`.
 
-    Nearly all of them keep every bit.  A few keep the value as a number: `x + 0.0` is `x`, where the sign of
-    a zero may differ, and `x ** 2` is a product, which rounds better.  With `exact` these stay out.  Effects
-    stay, in their order; what is no longer used stays bound until `dead_code`.
+    Nearly all of them are bitwise exact.  A few keep the value as a number only: `x + 0.0` becomes `x`,
+    where the sign of a zero may differ, and `x ** 2` a product, which rounds better.  With `exact` these are
+    not applied.  Effects keep their order; values that are no longer used stay bound until `dead_code`.
 
     >>> show(simplify_expr, "def @main(%x: Tensor[(2, 3), float32]) { transpose(transpose(%x * 1.0)) - 0.0 }")
     def @main(%x: Tensor[(2, 3), float32]) -> Tensor[(2, 3), float32] {

@@ -16,8 +16,8 @@ from relay.transform.rewriting.registry import module_pass
 def to_basic_block_normal_form(mod: IRModule) -> IRModule:
     """Bind each node that several function bodies, branches or clauses use, where it is evaluated.
 
-    That is in the innermost scope around all its uses, before the construct that uses it first.  Where that
-    happens, what touches references is bound as well, so that the order stays; the rest stays a graph.
+    That is in the innermost scope around all its uses, before the construct that uses it first.  Operations
+    on references in such a scope are bound as well, to keep their order; the rest stays a graph.
 
     >>> show(to_basic_block_normal_form, '''
     ... def @main(%c: bool, %x: float32) { %0 = tanh(%x); if (%c) { %0 + %x } else { sin(%0) } }

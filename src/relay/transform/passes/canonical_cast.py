@@ -19,10 +19,11 @@ from relay.typecheck.query import Types
 
 @module_pass("canonicalize_cast", keeps=(ANF,), opt_level=3, public="CanonicalizeCast")
 def canonicalize_cast(mod: IRModule) -> IRModule:
-    """Give each call that reads a widening cast one of its own, where the block has several such calls.
+    """Give each user of a widening cast its own copy of the cast, where a block has several users.
 
-    Fusion then puts the cast into each of them, which read the narrow data; otherwise the wide copy would be
-    written out and read by all.  A call in a branch or function inside goes on using what is around it.
+    Fusion can then move the cast into each user, which reads the narrow data; otherwise the wide copy would
+    be written to memory and read by all of them.  Users in a branch or an inner function keep the outer
+    cast.
 
     >>> text = "def @main(%x: Tensor[(8,), int8]) { let %w = cast(%x, int32); nn.relu(%w) + %w * 2 }"
     >>> show(canonicalize_cast, text)

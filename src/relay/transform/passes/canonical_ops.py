@@ -51,10 +51,10 @@ RULES = CANONICAL.table()
 
 @module_pass("canonicalize_ops", keeps=(ANF,), opt_level=3, public="CanonicalizeOps")
 def canonicalize_ops(mod: IRModule) -> IRModule:
-    """Replace operators that are another's special case, so that other passes and backends know fewer.
+    """Replace operators that are special cases of others, so that passes and backends handle fewer.
 
     `nn.bias_add` becomes an addition, `nn.batch_flatten` and `contrib_reverse_reshape` a reshape, and
-    `collapse_sum_to` a sum; the value is the same to the bit.
+    `collapse_sum_to` a sum.  The results are bitwise equal.
 
     >>> text = "def @main(%x: Tensor[(2, 3), float32]) { nn.bias_add(%x, [1.0, 2.0], axis=0) }"
     >>> show(canonicalize_ops, text)

@@ -35,10 +35,11 @@ Skip = Callable[[Expr], bool]
     "eliminate_common_subexpr", keeps=(ANF, BASIC_BLOCKS), opt_level=3, public="EliminateCommonSubexpr"
 )
 def eliminate_common_subexpr(mod: IRModule, *, fskip: Skip | None = None) -> IRModule:
-    """Let equal calls, tuples and projections be one, where the first is evaluated whenever the second is.
+    """Compute equal calls, tuples and projections once, where the first is evaluated whenever the others are.
 
-    That is so in the scope of the first and in the scopes inside of it; nothing moves out of a branch or a
-    function, or into a fused one.  What reads, writes or makes references stays, and what `fskip` is true of.
+    This holds in the scope of the first one and in the scopes nested in it; nothing moves out of a branch
+    or a function, or into a fused function.  Expressions that read, write or create references stay, and so
+    does each for which `fskip` returns true.
 
     >>> show(eliminate_common_subexpr, "def @main(%x: float32) { let %a = tanh(%x); tanh(%x) + %a }")
     def @main(%x: float32) -> float32 {
@@ -78,7 +79,7 @@ class _Merger:
         self.open: set[Scope] = {self.places.where[root]}
         """The scopes around what is being looked at."""
         self.stack: list[tuple[Callable[[Any, bool], None], Any, bool]] = []
-        """What is still to be done, the next on top."""
+        """A stack of the work left, the next item on top."""
 
     def run(self, root: Expr) -> Expr:
         """The definition with equal parts merged."""

@@ -22,12 +22,12 @@ DENSE_RELU = ("dense_relu", is_op("nn.relu")(is_op("nn.dense")(wildcard(), wildc
 
 @module_pass("merge_composite", opt_level=0, public="MergeComposite")
 def merge_composite(mod: IRModule, *, pattern_table: Sequence[Any] = ()) -> IRModule:
-    """Make each match of a pattern a function with the attribute `Composite`, called where the match stood.
+    """Outline each match of a pattern as a function with the attribute `Composite`.
 
-    `pattern_table` has names with patterns of `relay.dataflow_pattern`, and a condition on the match where
-    one is needed: `(name, pattern)` or `(name, pattern, check)`.  The patterns are tried in turn; nothing is
-    looked for in functions that an earlier one has made.  A match whose inside is used elsewhere stays.
-    Running the program gives what it gave.
+    `pattern_table` lists patterns of `relay.dataflow_pattern` by name, each optionally with a condition on
+    the match: `(name, pattern)` or `(name, pattern, check)`.  The patterns are tried in order, and functions
+    made by earlier ones are not searched.  A match whose intermediate results are used elsewhere is left
+    alone.  The results of the program do not change.
 
     >>> text = "def @main(%x: Tensor[(2, 4), f32], %w: Tensor[(3, 4), f32]) "
     >>> text += "{ exp(nn.relu(nn.dense(%x, %w))) }"

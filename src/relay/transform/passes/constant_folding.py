@@ -22,11 +22,12 @@ MAX_TUPLE_DEPTH = 8
 
 @module_pass("fold_constants", keeps=(ANF,), opt_level=2, public="FoldConstant")
 def fold_constants(mod: IRModule, *, max_bytes: int = MAX_BYTES, max_work: int = MAX_WORK) -> IRModule:
-    """Compute operator calls on constants, choose the branch of a known condition, project known tuples.
+    """Evaluate operator calls on constants, select the branch of a known condition, and project known tuples.
 
-    A result may be larger than its operands up to `max_bytes`, and takes at most about `max_work` element
-    operations.  What fails (a division by zero) is left to fail when it runs.  Operators without operands, as
-    `zeros`, are constants in their own right.  Where only an operand's shape matters, its type does.
+    A result may exceed the size of its operands by up to `max_bytes`, and takes at most about `max_work`
+    element operations.  An evaluation that fails (a division by zero) is left to fail at run time.  Operators
+    without operands, such as `zeros`, count as constants.  Where only the shape of an operand matters, its
+    type is enough.
 
     >>> show(fold_constants, "def @main(%x: int32) { let %k = 2 * 3; if (%k < 9) { %x + %k } else { 0 } }")
     def @main(%x: int32) -> int32 {
@@ -58,7 +59,7 @@ class _Folder:
         self.sources: dict[Expr, Expr] = {}
         """The values of `let`-bound variables, as they were."""
         self.values: dict[Expr, Any] = {}
-        """What is known of the values of what was made."""
+        """The known values of new nodes."""
 
     def run(self, root: Expr) -> Expr:
         """The definition with constants folded."""

@@ -19,12 +19,12 @@ from relay.typecheck.types import Types
 
 @module_pass("to_cps", needs=(ANF,), gives=(ANF,), public="ToCPS")
 def to_cps(mod: IRModule) -> IRModule:
-    """Give each function a last parameter, the continuation, which gets its result: all calls are tail calls.
+    """Convert functions to continuation-passing style, in which all calls are tail calls.
 
-    Operators, constructors and fused functions are called as before.  Derivatives are written out first.
-    Data types that hold functions get a parameter for what continuations return in the end.  A module that
-    has the form stays as it is.  Raises `grad-not-expanded` where a parameter is differentiated, and
-    `constant-function`.
+    The continuation is a new last parameter, which is called with the result.  Operators, constructors and
+    fused functions are called as before.  Derivatives are expanded first.  Data types that contain functions
+    get a type parameter for the final result.  A module that already has the form is left alone.  Raises
+    `grad-not-expanded` where a parameter is differentiated, and `constant-function`.
 
     >>> show(to_cps, "def @f(%x: int32) { %x + 1 } def @main(%y: int32) { @f(%y) * 2 }")
     def @f[answer](%x: int32, %k: fn(int32) -> answer, cps=1) -> answer {
@@ -48,10 +48,10 @@ def to_cps(mod: IRModule) -> IRModule:
 
 @module_pass("un_cps", needs=(ANF,), gives=(ANF,))
 def un_cps(mod: IRModule) -> IRModule:
-    """Give each function in continuation-passing style a caller without a continuation, which gets its name.
+    """Give each function in continuation-passing style a wrapper without a continuation, under its name.
 
-    The caller returns what the continuation gets.  A function whose result holds functions stays as it is,
-    because these are in continuation-passing style.
+    The wrapper returns what the continuation receives.  A function whose result contains functions stays as
+    it is, because these are in continuation-passing style too.
 
     >>> show(un_cps, "def @main<a>(%x: int32, %k: fn(int32) -> a, cps=1) -> a { %k(%x) }")
     def @main(%x: int32) -> int32 {

@@ -30,14 +30,13 @@ Wanted = Mapping[type[Operator], tuple[str, str]] | None
 
 @module_pass("convert_layout", keeps=(ANF,), opt_level=2, public="ConvertLayout")
 def convert_layout(mod: IRModule, *, desired_layouts: dict[str, list[str]] | None = None) -> IRModule:
-    """Have convolutions compute in other layouts, by default with the channels last, and what lies between
-    them too.
+    """Convert convolutions, and the operators between them, to other layouts: channels last by default.
 
-    `desired_layouts` has for the name of a convolution the layout of its data, and that of its weight or
-    `"default"`.  A definition without such convolutions stays as it is: for anything else one order is as
-    good as another, and turning costs a pass through memory.  Tensors are turned where they come in and go
-    out; operators that work on any axes, elementwise ones, pooling, normalisation, sums, go along with what
-    they read.  Constants are turned at once.
+    `desired_layouts` maps the name of a convolution to the layout of its data and that of its weight, or
+    `"default"`.  Definitions without such a convolution are left alone, because a transposition costs a pass
+    over memory and other operators gain nothing from it.  Tensors are transposed where they enter and leave;
+    operators that work on any axes (elementwise operators, pooling, normalisation, sums) take the layout of
+    their operands.  Constants are transposed at compile time.
 
     >>> show(convert_layout, '''
     ... def @main(%x: Tensor[(1, 3, 8, 8), f32], %w: Tensor[(4, 3, 3, 3), f32], %b: Tensor[(4,), f32]) {
@@ -64,7 +63,7 @@ def convert_layout(mod: IRModule, *, desired_layouts: dict[str, list[str]] | Non
 
 
 def checked(desired: Layouts | None) -> Wanted:
-    """What is wanted of which operators (`bad-layout`)."""
+    """The desired layouts by operator class (`bad-layout`)."""
     if desired is None:
         return None
     found: dict[type[Operator], tuple[str, str]] = {}

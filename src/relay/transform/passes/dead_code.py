@@ -24,12 +24,12 @@ MayGo = Callable[[Expr], bool]
     "dead_code", keeps=(ANF, BASIC_BLOCKS), unless="inline_once", public="DeadCodeElimination"
 )  # fmt: skip
 def dead_code(mod: IRModule, *, inline_once: bool = False, ignore_impurity: bool = False) -> IRModule:
-    """Drop each `let` whose variable does not reach the result and whose value neither reads nor writes.
+    """Remove each `let` whose variable does not reach the result and whose value has no effect.
 
-    A reference that is only written to is not read by anybody, so that its writes may go too.  A `let` that
-    keeps a shared node out of a function, where it would run at every call, stays.  `ignore_impurity` drops
-    reads and writes as well.  `inline_once` puts what is used once in the place of its variable, unless that
-    touches a reference or would run more often.
+    Writes to a reference that is never read are removed as well.  A `let` that keeps a shared node out of a
+    function, where it would run at every call, stays.  `ignore_impurity` also removes values that read or
+    write references.  `inline_once` substitutes variables that are used once, unless the value touches a
+    reference or would be evaluated more often.
 
     >>> show(dead_code, "def @main(%z: int32) { let %x = 1; let %r = ref(%z); ref_write(%r, 2); %z }")
     def @main(%z: int32) -> int32 {

@@ -39,11 +39,11 @@ from relay.typecheck.types import Types
 
 @module_pass("defunctionalize", needs=(ANF,), gives=(ANF,))
 def defunctionalize(mod: IRModule) -> IRModule:
-    """Put data in the place of functions as values: which definition to call, and with what to begin.
+    """Replace functions used as values by data: a constructor each, with the captured variables as fields.
 
-    Polymorphic functions are specialised and inner ones lifted first.  There is a data type for each type of
-    functions, and a definition that applies its values.  `@main` must not take or return functions.
-    Derivatives are written out before anything else.
+    Polymorphic functions are specialised and inner functions lifted first.  Each function type becomes a
+    data type, with a definition that applies its values.  `@main` must not take or return functions.
+    Derivatives are expanded first.
 
     >>> show(defunctionalize, '''
     ... def @main(%c: bool, %x: int32) {

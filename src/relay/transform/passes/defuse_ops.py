@@ -8,11 +8,11 @@ from relay.transform.rewriting.registry import module_pass
 
 @module_pass("defuse_ops", opt_level=3, public="DefuseOps")
 def defuse_ops(mod: IRModule) -> IRModule:
-    """Put the body of each function marked `Primitive` where it is called, with arguments for parameters.
+    """Inline each function marked `Primitive` at its calls.
 
-    This undoes `fuse_ops`.  An argument is put in if it is evaluated once as before, in the same order as far
-    as it has effects, and nothing checks it on the way; others are bound by a `let`.  Marked functions that
-    are values, that call themselves, or that are definitions stay.
+    This undoes `fuse_ops`.  An argument is substituted if it is still evaluated once, in the same order
+    relative to effects, and no annotation checks it; other arguments are bound by a `let`.  Marked functions
+    stay where they are used as values, call themselves, or are definitions.
 
     >>> show(defuse_ops, '''
     ... def @main(%x: float32) { let %f = fn(%y: float32, Primitive=1) { tanh(%y) + %y }; %f(sin(%x)) }

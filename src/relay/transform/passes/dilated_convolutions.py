@@ -70,10 +70,11 @@ RULES = ATROUS.table()
 
 @module_pass("flatten_atrous_conv", keeps=(ANF,), opt_level=3, public="FlattenAtrousConv")
 def flatten_atrous_conv(mod: IRModule) -> IRModule:
-    """Write a convolution between `nn.space_to_batch_nd` and `nn.batch_to_space_nd` as a dilated one.
+    """Replace a convolution between `nn.space_to_batch_nd` and `nn.batch_to_space_nd` by a dilated one.
 
-    The blocks are those of the spatial axes and the same on both sides, and the convolution takes steps of 1
-    along them; what is cropped after it is not padded before.  The value is the same up to rounding.
+    The blocks cover the spatial axes and are the same on both sides, the convolution has strides of 1 along
+    them, and elements that are cropped afterwards are not padded before.  The value is the same up to
+    rounding.
 
     >>> text = "def @main(%x: Tensor[(1, 8, 8, 3), f32], %w: Tensor[(3, 3, 3, 4), f32]) { "
     >>> text += "%0 = nn.space_to_batch_nd(%x, block_shape=(2, 2), paddings=((2, 2), (2, 2))); "

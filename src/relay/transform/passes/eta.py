@@ -26,10 +26,10 @@ def eta_expand(
     expand_global_var: bool = False,
     expand_op: bool = False,
 ) -> IRModule:
-    """Put a function that calls it in the place of a constructor, definition or operator used as a value.
+    """Replace constructors, definitions or operators that are used as values by functions that call them.
 
-    Each only where its option says so.  A polymorphic one is called at the types that its place asks for, and
-    stays where these are not known.
+    Each kind has its own option.  A polymorphic one is instantiated at the types that its context requires,
+    and stays where these are unknown.
 
     >>> show(eta_expand, '''
     ... def @main(%f: fn(float32) -> float32, %x: float32) { if (%x < 0.0) { %f } else { tanh } }

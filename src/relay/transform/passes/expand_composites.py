@@ -18,10 +18,10 @@ STRAIGHT = frozenset({Call, Constant, Op, Tuple, TupleGetItem, Var})
 
 @module_pass("expand_composites", keeps=(ANF,), opt_level=4, public="ExpandComposites")
 def expand_composites(mod: IRModule) -> IRModule:
-    """Write every composite operator (`nn.softmax`, `nn.batch_norm`, …) as the operators that it stands for.
+    """Replace every composite operator (`nn.softmax`, `nn.batch_norm`, …) by the operators that define it.
 
-    What backends have to know is then fewer operators.  It comes after differentiation, since a composite may
-    have a derivative of its own, and before fusion, which sees inside.
+    Backends then have fewer operators to implement.  The pass runs after differentiation, since a composite
+    may have a derivative of its own, and before fusion, which then sees the parts.
 
     >>> show(expand_composites, "def @main(%x: Tensor[(3,), float32]) { nn.log_softmax(%x) }")
     def @main(%x: Tensor[(3,), float32]) -> Tensor[(3,), float32] {

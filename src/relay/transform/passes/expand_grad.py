@@ -13,11 +13,11 @@ from relay.transform.rewriting.registry import module_pass
 
 @module_pass("expand_grad", opt_level=0, public="ExpandGrad")
 def expand_grad(mod: IRModule) -> IRModule:
-    """Write out every `grad`, `vjp` and `jvp` as the function that it stands for.
+    """Expand every `grad`, `vjp` and `jvp` into the function that it denotes.
 
-    What calls neither functions nor branches is differentiated without references and closures; the rest
-    notes on a tape, held in references, how to go back.  Raises `unknown-grad-target` where it is not known
-    which function is differentiated.
+    Code without function calls and branches is differentiated without references and closures; other code
+    records on a tape, held in references, how to compute its cotangents.  Raises `unknown-grad-target` where
+    the differentiated function is not known.
 
     >>> text = "def @main(%x: float32) { jvp(fn(%y: float32) { sin(%y) })((%x,), (%x,)) }"
     >>> show(expand_grad, text)

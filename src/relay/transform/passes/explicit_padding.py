@@ -89,10 +89,11 @@ RULES = PADDING.table()
 
 @module_pass("fold_explicit_padding", keeps=(ANF,), opt_level=3, public="FoldExplicitPadding")
 def fold_explicit_padding(mod: IRModule) -> IRModule:
-    """Let convolutions and pooling lay the border themselves that `nn.pad` lays around their data.
+    """Fold `nn.pad` into the padding of the convolution or pooling that follows.
 
-    The border lies on the spatial axes, and holds what the operator pads with: 0, the zero point of quantised
-    data, the least value before `nn.max_pool`.  Means then count the border.  The padded copy is not made.
+    The padding must lie on the spatial axes and hold the value that the operator itself pads with: 0, the
+    zero point of quantised data, or the least value before `nn.max_pool`.  Averages then count the padding.
+    The padded copy is no longer made.
 
     >>> text = "def @main(%x: Tensor[(1, 3, 8, 8), f32], %w: Tensor[(4, 3, 3, 3), f32]) {"
     >>> text += " nn.conv2d(nn.pad(%x, pad_width=((0, 0), (0, 0), (0, 1), (1, 2))), %w) }"

@@ -24,16 +24,17 @@ def fake_quantization_to_integer(
     use_qat: bool = False,
     optional_qnn_ops: Sequence[str] | None = None,
 ) -> IRModule:
-    """Compute in integers what stands between `qnn.dequantize` and `qnn.quantize`.
+    """Compute in integers what lies between `qnn.dequantize` and `qnn.quantize`.
 
-    Products, convolutions and what is added to them become `qnn` operators that add up in int32; what moves
-    or chooses elements works on the integers as they are; sums, products and functions of tensors go to the
-    scale of the `qnn.quantize` that they end in.  Numbers are rounded elsewhere than before, so that results
-    may differ by one step of their scale, and by one more for each sum or function on the way.
+    Products, convolutions and what is added to them become `qnn` operators that accumulate in int32.
+    Operators that move or select elements work on the integers directly.  Sums, elementwise products and
+    functions of tensors use the scale of the `qnn.quantize` that they end in.  Rounding happens in other
+    places than before, so results may differ by one step of their scale, and by one more for each sum or
+    function in between.
 
-    Where something in between has no form in integers, all of it stays, or is an error with `hard_fail`;
-    with `use_qat` products of dequantised data are taken in integers nevertheless.  `optional_qnn_ops` names
-    `nn.softmax`, if that is to be taken too.
+    If an operator in between has no integer form, the region is left alone, or is an error with
+    `hard_fail`; with `use_qat`, products of dequantised data still become integer products.
+    `optional_qnn_ops` names `nn.softmax` if that should be converted too.
 
     >>> text = "def @main(%x: Tensor[(2, 4), int8], %w: Tensor[(3, 4), int8]) { "
     >>> text += "%0 = nn.dense(qnn.dequantize(%x, 0.5, 3), qnn.dequantize(%w, 0.25, 0)); "

@@ -125,12 +125,12 @@ RULES = FAST.table()
 
 @module_pass("fast_math", keeps=(ANF,), opt_level=4, public="FastMath")
 def fast_math(mod: IRModule) -> IRModule:
-    """Compute with the real numbers' laws where floats only nearly obey them; no default pipeline does.
+    """Apply laws of real arithmetic that floating-point arithmetic obeys only approximately.
 
-    `relay.transform.passes.fast_arithmetic.FAST` lists the rules, each with its error: mostly one or two
-    units in the last place, and up to 5e-6 of the value where machine code has approximations (`fast_exp`,
-    `fast_tanh`, `fast_erf`; float64 stays accurate).  Operators that are composed of these (`nn.log_softmax`)
-    get them where the pass runs after `expand_composites`.
+    No default pipeline runs this pass.  `relay.transform.passes.fast_arithmetic.FAST` lists the rules, each
+    with its error: mostly one or two units in the last place, and up to 5e-6 relative where machine code
+    uses approximations (`fast_exp`, `fast_tanh`, `fast_erf`; float64 stays accurate).  For operators
+    composed of these (`nn.log_softmax`), run the pass after `expand_composites`.
 
     >>> show(fast_math, "def @main(%x: Tensor[(2,), float32], %y: float32) { %x * 3.0 * 5.0 / sqrt(%y) }")
     def @main(%x: Tensor[(2,), float32], %y: float32) -> Tensor[(2,), float32] {

@@ -15,28 +15,29 @@ from relay.typecheck.types import Types
 
 @module_pass("fuse_ops", opt_level=0, public="FuseOps")
 def fuse_ops(mod: IRModule, *, fuse_opt_level: int = -1, max_ops: int = 256, lone: bool = False) -> IRModule:
-    """Put operators that one loop can compute into functions marked `Primitive`, for a backend to compile.
+    """Group operators that one loop can compute into functions marked `Primitive`, for a backend to compile.
 
-    A function is called where the last of its operators was, and takes what they use from around them;
-    numbers are inside, larger constants are operands.  The groups, of at most `max_ops` operators:
+    A function is called where the last of its operators was, and takes what they use as arguments; scalar
+    constants are inlined, larger constants are operands.  The groups, of at most `max_ops` operators:
 
     - A kernel (`nn.dense`, `nn.conv2d`) takes the elementwise and broadcasting operators after it that keep
       its shape: bias, residual, activation.
-    - A reduction takes what follows it inside of the space that it goes through, and the reductions along
-      the same axes of it: a normalisation, or the parts of a softmax.
-    - What works element by element (elementwise, broadcasting or injective operators, tuples, projections)
-      joins those who use it, kernels left out.  A tuple may be the result if all its fields are computed
-      inside and have one shape.  Arithmetic does not join a loop that would repeat it for each element.
+    - A reduction takes the operators after it that stay within its iteration space, and the reductions
+      along the same axes of that space: a normalisation, or the parts of a softmax.
+    - Elementwise, broadcasting and injective operators, tuples and projections join their users, except
+      kernels.  A tuple may be the result if all its fields are computed in the group and have one shape.
+      Arithmetic does not join a loop that would repeat it for each element.
 
-    Earlier kernels and reductions choose first, and none shares the loops of another but reductions of one
-    space.  All uses of a value inside of a group lead to the last of its operators, their post-dominator, on
-    ways inside of the group: so nothing is computed twice, nothing has to come out in between, and no operand
-    can wait for the result.  All are pure and belong to one scope (a `let` is looked through where nothing
-    notices that its value is computed later), so that no work moves into or out of a branch or a function,
-    and effects keep their order.
+    Earlier kernels and reductions choose first, and no two of them share loops, except reductions over one
+    space.  All uses of a value in a group lead to the last of its operators, their post-dominator, on paths
+    inside the group: so nothing is computed twice, no intermediate value leaves the group, and no operand
+    can depend on the result.  All operators of a group are pure and belong to one scope (a `let` is looked
+    through where evaluating its value later cannot be observed), so that no work moves into or out of a
+    branch or a function, and effects keep their order.
 
-    `fuse_opt_level=0` fuses nothing; -1 is the level of the context.  `lone` gives operators that fuse with
-    nothing a function too.  Functions marked already are left as they are; `defuse_ops` is the inverse.
+    `fuse_opt_level=0` fuses nothing; -1 uses the level of the context.  With `lone`, operators that fuse
+    with nothing get a function too.  Functions that are already marked are left alone; `defuse_ops` is the
+    inverse.
 
     >>> show(fuse_ops, '''
     ... def @main(%x: Tensor[(n, 8), float32], %w: Tensor[(4, 8), float32], %b: Tensor[(4,), float32]) {

@@ -1,4 +1,4 @@
-"""What fusion asks of shapes and operators: which loops are the same, and what is computed several times."""
+"""Facts about shapes and operators that fusion needs: equal loops, and what is computed repeatedly."""
 
 from relay.ir.expr import Call, Expr
 from relay.ir.type import Dim, TensorType, Type

@@ -17,11 +17,12 @@ from relay.typecheck.types import Types
 
 @module_pass("to_graph_normal_form", public="ToGraphNormalForm")
 def to_graph_normal_form(mod: IRModule) -> IRModule:
-    """Put values in the place of the variables that `let` binds to them, as shared nodes.
+    """Replace `let`-bound variables by their values, as shared nodes.
 
-    Such a node is evaluated where the innermost scope around its uses begins to use it, which is later, and
-    perhaps never.  What touches references stays bound, and recursive and polymorphic functions; so does what
-    would come to run at each call of a function, and what is checked against an annotation.
+    Such a node is evaluated where the innermost scope around its uses first needs it: later than before,
+    and perhaps never.  Operations on references stay bound, as do recursive and polymorphic functions,
+    values that would otherwise be evaluated at each call of a function, and values that are checked against
+    an annotation.
 
     >>> show(to_graph_normal_form, '''
     ... def @main(%x: float32) { let %y = tanh(%x); let %z = %y * %y; let %r = ref(%z); ref_read(%r) + %y }

@@ -8,7 +8,7 @@ from relay.typecheck.infer import infer
 
 @module_pass("infer_type", opt_level=0, public="InferType")
 def infer_type(mod: IRModule) -> IRModule:
-    """Fill in types: of binders and results, type parameters, type arguments, literals.
+    """Infer types: those of binders and results, type parameters, type arguments, literals.
 
     >>> show(infer_type, "def @main(%x: float32) { let %y = %x + 1; %y }")
     def @main(%x: float32) -> float32 {

@@ -37,12 +37,13 @@ from relay.typecheck.query import Types
 def inline(
     mod: IRModule, *, max_size: int = 20, all_calls: bool = False, max_nodes: int = 1_000_000
 ) -> IRModule:
-    """Put the body of a function in the place of a call, where that is small or happens once.
+    """Inline functions that are small or called once.
 
-    Functions of at most `max_size` nodes are copied to each call (`all_calls`: all functions), and a function
-    that is called in one place goes there.  The attribute `inline` of a function says yes or no to it.  What
-    reaches itself stays, and everything once `max_nodes` have been copied; definitions whose calls are all
-    replaced go, except `@main`.  The order of evaluation is what it was, because operands are atoms.
+    Functions of at most `max_size` nodes are inlined at each call (all functions with `all_calls`), and
+    functions with a single call at that call.  The attribute `inline` of a function overrides the choice.
+    Recursive functions stay, and nothing is inlined once `max_nodes` nodes have been copied; definitions
+    whose calls have all been replaced are removed, except `@main`.  The order of evaluation does not change,
+    because operands are atoms.
 
     >>> show(inline, "def @f(%x: float32) { tanh(%x) + %x } def @main(%y: float32) { sin(@f(%y)) }")
     def @main(%y: float32) -> float32 {

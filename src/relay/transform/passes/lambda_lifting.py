@@ -30,10 +30,10 @@ from relay.transform.rewriting.registry import module_pass
 
 @module_pass("lambda_lift", needs=(ANF,), gives=(ANF,), public="LambdaLift")
 def lambda_lift(mod: IRModule) -> IRModule:
-    """Make each function inside of a definition a definition, which takes what it used as arguments.
+    """Turn each inner function into a definition that takes its captured variables as arguments.
 
-    Calls pass it along.  Where such a function is a value, a partial application is left: a function that
-    calls the definition and does nothing else.  Fused functions stay.
+    Calls pass these along.  Where such a function is used as a value, a partial application remains: a
+    function that only calls the definition.  Fused functions stay.
 
     >>> show(lambda_lift, '''
     ... def @main(%x: int32) {
@@ -91,7 +91,7 @@ class _Lifter:
         """Definitions in the place of variables."""
 
     def definition(self, e: Expr) -> Task:
-        """What is left of the definition."""
+        """The definition without its inner functions."""
         if not isinstance(e, Function):
             return (yield self.block(e))
         body = yield self.block(e.body)

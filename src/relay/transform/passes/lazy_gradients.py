@@ -54,11 +54,11 @@ TABLE = {
 
 @module_pass("lazy_gradient_init", keeps=(ANF,), opt_level=1, public="LazyGradientInit")
 def lazy_gradient_init(mod: IRModule) -> IRModule:
-    """Let the zeros and ones of known shape that gradients begin with take the room of one number.
+    """Represent the zeros and ones of known shape that gradients start from by a single element.
 
     `zeros_like(x)`, `ones`, `full(1.0)` and the like become constants that are views of a single element; a
-    sum with zeros and a product with ones is the other operand.  The value is the same, but for the sign of
-    a zero that met another.
+    sum with zeros and a product with ones become the other operand.  The value is the same, except for the
+    sign of a zero that was added to another.
 
     >>> show(lazy_gradient_init, "def @main(%x: Tensor[(64,), f32]) { (zeros_like(%x), %x * ones_like(%x)) }")
     def @main(%x: Tensor[(64,), float32]) -> (Tensor[(64,), float32], Tensor[(64,), float32]) {

@@ -37,15 +37,16 @@ def to_mixed_precision(
     follow: Sequence[str] = (),
     never: Sequence[str] = (),
 ) -> IRModule:
-    """Compute products and convolutions of float32 on `mixed_precision_type`, float16 or bfloat16.
+    """Compute float32 products and convolutions in `mixed_precision_type`: float16 or bfloat16.
 
-    They add up in `accumulation_type`, and what they give is narrow.  Operators that neither take much time
-    nor lose much follow their operands: narrow ones, beside constants and parameters, which are cast.  The
-    rest is computed on float32, and so is everything of another dtype as before.
-    An operator says its choice as `precision = Precision.FOLLOW`; `always`, `follow` and
-    `never` name operators that are to have another.  Parameters stay as they are, and so do results, unless
-    `keep_orig_output_dtype` is false and no other definition mentions the function.  Operators of which
-    nothing is said are computed on float32 whatever `missing_op_mode` is, which people know.
+    They accumulate in `accumulation_type`, and their results are narrow.  Operators that neither take much
+    time nor lose much precision follow their operands: they compute in the narrow dtype if one operand is
+    narrow, and the constants and parameters beside it are cast.  Other operators compute in float32; other
+    dtypes are left alone.  An operator declares its choice as `precision = Precision.FOLLOW`; `always`,
+    `follow` and `never` name operators that should have another.  Parameters keep their dtype, and so do
+    results, unless `keep_orig_output_dtype` is false and no other definition mentions the function.
+    Operators without a choice compute in float32; `missing_op_mode` is accepted for compatibility and has
+    no effect.
 
     >>> text = "def @main(%x: Tensor[(2, 4), f32], %w: Tensor[(3, 4), f32], %b: Tensor[(3,), f32]) {"
     >>> show(to_mixed_precision, text + " exp(nn.relu(nn.dense(%x, %w) + %b)) }")

@@ -12,13 +12,13 @@ from relay.transform.rewriting.registry import module_pass
 def monomorphize(
     mod: IRModule, *, max_instances: int = 64, entry_functions: Sequence[str] = ("main",)
 ) -> IRModule:
-    """Give each use of a polymorphic function a copy with its types put in, one for each combination of them.
+    """Specialise each polymorphic function for its uses: one copy for each combination of type arguments.
 
-    A size that only running tells stays a parameter of the copy, and so does what is a parameter of an
-    entry, `@main` if no other is named.
-    A function that calls itself at ever larger types stays polymorphic, as does one with `max_instances`
-    copies for its other uses.  Definitions whose uses all have copies go.  A module with nothing
-    polymorphic stays as it is, any other is brought to A-normal form.
+    A size that is only known at run time stays a parameter of the copy, and so does each type parameter of
+    an entry function (`@main` unless others are named).  A function that calls itself at ever larger types
+    stays polymorphic, as does one that already has `max_instances` copies, for its other uses.  Definitions
+    whose uses all have copies are removed.  A module without polymorphism is left alone; any other is
+    converted to A-normal form.
 
     >>> show(monomorphize, "def @id(%x) { %x } def @main(%y: int32) { (@id(%y), @id(True)) }")
     def @main(%y: int32) -> (int32, bool) {

@@ -37,10 +37,10 @@ def columns(e: Call) -> int:
 
 @module_pass("combine_parallel_batch_matmul", keeps=(ANF,), opt_level=4, public="CombineParallelBatchMatmul")
 def combine_parallel_batch_matmul(mod: IRModule, *, min_num_branches: int = 3) -> IRModule:
-    """Let products of the same stack with others in one block be one product, whose columns are split.
+    """Combine batched matrix products that share their first operand into one, and split its columns.
 
-    Their second operands differ in the number of columns alone, and depend on nothing that is bound in
-    between.  At least `min_num_branches` of them make it worth while.
+    The second operands may differ in the number of columns only, and must not depend on anything bound in
+    between.  Groups of fewer than `min_num_branches` products are left alone.
 
     >>> show(combine_parallel_batch_matmul, '''
     ... def @main(%x: Tensor[(8, 2, 4), f32], %w: Tensor[(8, 3, 4), f32]) {

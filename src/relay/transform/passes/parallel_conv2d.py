@@ -38,10 +38,11 @@ class Convolutions(Joining):
 
 @module_pass("combine_parallel_conv2d", keeps=(ANF,), opt_level=4, public="CombineParallelConv2D")
 def combine_parallel_conv2d(mod: IRModule, *, min_num_branches: int = 3) -> IRModule:
-    """Let convolutions of the same data in one block be one convolution, whose channels are split among them.
+    """Combine convolutions of the same data in one block into one, and split its channels.
 
-    They agree in everything but the number of filters, have one group, and their weights depend on nothing
-    that is bound in between.  At least `min_num_branches` of them make it worth while.
+    The convolutions may differ in the number of filters only and have one group; their weights must not
+    depend on anything bound in between.  Groups of fewer than `min_num_branches` convolutions are left
+    alone.
 
     >>> show(combine_parallel_conv2d, '''
     ... def @main(%x: Tensor[(1, 4, 8, 8), f32], %w: Tensor[(2, 4, 1, 1), f32]) {

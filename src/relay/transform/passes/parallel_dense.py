@@ -57,11 +57,11 @@ class Stacks(Joining):
 
 @module_pass("combine_parallel_dense", keeps=(ANF,), opt_level=4, public="CombineParallelDense")
 def combine_parallel_dense(mod: IRModule, *, min_num_branches: int = 3, to_batch: bool = True) -> IRModule:
-    """Let dense layers of the same data in one block be one product, whose result is split among them.
+    """Combine dense layers of the same data in one block into one product, and split its result.
 
-    With `to_batch` the weights, all of one shape, are stacked for one `nn.batch_matmul`; without, they are
-    joined for one `nn.dense`, and may have different numbers of units.  Weights depend on nothing that is
-    bound in between.  At least `min_num_branches` layers make it worth while.
+    With `to_batch` the weights, which then have one shape, are stacked for one `nn.batch_matmul`; without
+    it they are concatenated for one `nn.dense` and may have different numbers of units.  Weights must not
+    depend on anything bound in between.  Groups of fewer than `min_num_branches` layers are left alone.
 
     >>> show(combine_parallel_dense, '''
     ... def @main(%x: Tensor[(8, 4), float32], %w: Tensor[(2, 4), float32]) {

@@ -22,12 +22,11 @@ from relay.typecheck.query import Types
 
 @module_pass("combine_rows", keeps=(ANF,), opt_level=2, public="CombineRows")
 def combine_rows(mod: IRModule, *, min_num_branches: int = 2, max_rows: int = 8) -> IRModule:
-    """Let dense layers with the same weight in one block, none of which depends on another, be one product of
-    all their rows, whose result is split among them.
+    """Combine independent dense layers with the same weight into one product, and split its rows.
 
-    An unrolled recurrent network multiplies the input of each step by the same weight: together these
-    products read it once.  What needs the step before stays as it is.  Layers of more than `max_rows` rows
-    gain nothing.
+    An unrolled recurrent network multiplies the input of each step by the same weight; the combined product
+    reads the weight once.  Layers that depend on an earlier step are left alone, and so are layers of more
+    than `max_rows` rows, which would gain nothing.
 
     >>> show(combine_rows, '''
     ... def @main(%x: Tensor[(1, 4), float32], %y: Tensor[(2, 4), float32], %w: Tensor[(3, 4), float32]) {

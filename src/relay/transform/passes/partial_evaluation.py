@@ -68,19 +68,19 @@ def partial_evaluate(
     max_unroll: int = 200,
     max_nodes: int = 200_000,
 ) -> IRModule:
-    """Run the program as far as it is known, and leave the rest.
+    """Evaluate the program as far as its values are known at compile time, and leave the rest.
 
-    Functions, tuples, instances of data types and references that are made here are known where they are
-    used: calls become the bodies of what is called, fields, cells and contents are taken where they were
-    put, and conditions and matches that are known choose.  Nothing is evaluated twice, because what is
-    computed has a name before it is used, and effects stay in their order; a write stays, and goes with its
-    reference in `dead_code` if nobody reads that.
+    Functions, tuples, instances of data types and references that are created in the program are known
+    where they are used: calls become the bodies of their callees, fields, cells and contents are forwarded,
+    and known conditions and matches are resolved.  Nothing is evaluated twice, because every computed value
+    is bound before it is used, and effects stay in their order; a write stays, and `dead_code` removes it
+    with its reference if nobody reads that.
 
-    Calls of functions that do not call themselves go where the body has at most `max_size` nodes
-    (`max_local_size` in functions that are not definitions), is used in one place, or takes functions or
-    references that are known.  A loop over known data goes if it comes to its end within `max_unroll` rounds.
-    All together at most about `max_nodes` statements are added.
-    What `@main` does not reach any more goes, unless others do.
+    A call of a non-recursive function is unfolded where the body has at most `max_size` nodes
+    (`max_local_size` for inner functions), has one call, or takes functions or references that are known.  A
+    loop over known data is unrolled if it ends within `max_unroll` iterations.  At most about `max_nodes`
+    statements are added altogether.  Definitions that `@main` no longer reaches are removed, unless other
+    definitions use them.
 
     Source: Jones, Gomard and Sestoft, "Partial Evaluation and Automatic Program Generation", 1993.
 

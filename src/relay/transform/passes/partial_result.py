@@ -29,7 +29,7 @@ from relay.typecheck.query import Types
 
 
 class Result:
-    """What is written so far, and what of it is needed."""
+    """The statements written so far, and which of them are needed."""
 
     def __init__(self, types: Types, function: Callable[[Closure], Task]) -> None:
         """`function` makes a function of the result; it is asked when it is known that it is needed."""

@@ -31,7 +31,7 @@ class Activation:
 
 
 class Policy:
-    """What is known of the functions of a module, and what is left to spend."""
+    """Facts about the functions of a module, and the budget that is left."""
 
     def __init__(
         self, mod: IRModule, max_size: int, max_local_size: int, max_unroll: int, max_nodes: int

@@ -99,7 +99,7 @@ class Frame:
 
 
 class Store:
-    """What is known of the contents of references, with a log to go back by."""
+    """The known contents of references, with a log to undo changes."""
 
     def __init__(self) -> None:
         """Nothing is known."""

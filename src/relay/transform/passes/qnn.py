@@ -12,7 +12,7 @@ from relay.transform.rewriting.rewriter import apply_rules
 
 @module_pass("canonicalize_qnn", keeps=(ANF,), opt_level=0)
 def canonicalize_qnn(mod: IRModule) -> IRModule:
-    """Write each operator of `qnn` as the arithmetic that it stands for; `expand_composites` does it for all.
+    """Replace each `qnn` operator by the arithmetic that defines it, as `expand_composites` does for all.
 
     >>> text = "def @main(%x: Tensor[(2,), int8]) { qnn.dequantize(%x, 0.5, 3) }"
     >>> show(canonicalize_qnn, text)

@@ -71,7 +71,7 @@ def _padded(r: Integers, e: Call, wanted: Affine | None) -> Task:
 
 
 def _rectified(r: Integers, e: Call, wanted: Affine | None) -> Task:
-    """What is below 0 is below the zero point."""
+    """Values below 0 are below the zero point."""
     a = yield r.visit(e.args[0], wanted)
     if a is None or not r.is_one(a.zero):
         return None

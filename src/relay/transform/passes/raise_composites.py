@@ -20,12 +20,12 @@ RULES = table(COMPOSITES)
 
 @module_pass("raise_composites", keeps=(ANF,), opt_level=1, public="RaiseComposites")
 def raise_composites(mod: IRModule) -> IRModule:
-    """Write activations, normalisations and attention that are spelled out as the operators that they are.
+    """Replace spelled-out activations, normalisations and attention by the operators that they are.
 
-    These are `nn.gelu` in both forms, `nn.silu`, `nn.mish`, `nn.softplus`, `nn.hard_swish`, `nn.rms_norm` and
-    `nn.layer_norm` along the last axis, and `nn.attention` with masks and causal ones.  `COMPOSITES` lists
-    the rules, each with how the value may differ: the operators lose less to rounding and have derivatives
-    that do not overflow.  Each rule looks at a bounded number of nodes.
+    These are `nn.gelu` in both forms, `nn.silu`, `nn.mish`, `nn.softplus`, `nn.hard_swish`, `nn.rms_norm`
+    and `nn.layer_norm` along the last axis, and `nn.attention` with masks, causal ones included.
+    `COMPOSITES` lists the rules, each with how the value may differ: the operators lose less to rounding,
+    and their derivatives do not overflow.  Each rule looks at a bounded number of nodes.
 
     >>> text = "def @main(%x: Tensor[(3,), float32]) { %x * 0.5f * (erf(%x / 1.41421356f) + 1f) }"
     >>> show(raise_composites, text)

@@ -30,7 +30,7 @@ Polynomial = dict[int, float]
 
 
 def is_near(w: Rewriter, e: Expr, found: float, wanted: float) -> bool:
-    """Whether a constant that `e` computes with is a number, up to the rounding of its base type."""
+    """Whether a constant that `e` computes with is a number, up to the rounding of its dtype."""
     t = w.types(e)
     tolerance = TOLERANCES.get(str(t.dtype), TOLERANCE) if isinstance(t, TensorType) else 0.0
     return abs(found - wanted) <= tolerance * abs(wanted)

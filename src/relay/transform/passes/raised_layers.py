@@ -194,7 +194,7 @@ def dims_of(w: Rewriter, e: Expr) -> tuple[Dim, ...]:
 
 
 def is_product(w: Rewriter, e: Call, *, transpose_b: bool) -> bool:
-    """Whether a call is a product of two stacks of as many axes, in their own base type."""
+    """Whether a call is a product of two stacks of as many axes, in their own dtype."""
     op, types = e.attrs, [w.types(x) for x in (*e.args, e)]
     ranks = {len(t.shape) for t in types if isinstance(t, TensorType) and isinstance(t.shape, tuple)}
     dtypes = {t.dtype for t in types if isinstance(t, TensorType)}

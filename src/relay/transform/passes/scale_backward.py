@@ -101,10 +101,10 @@ RULES = {Multiply: (backward,)}
 def backward_fold_scale_axis(mod: IRModule) -> IRModule:
     """Multiply the weights of convolutions and dense layers by the scales of their results.
 
-    A scale varies along the channels (the last axis of a dense layer); between the layer and it there may be
-    biases, sums, average pooling, and what a positive constant goes before: rectifiers and maximum pooling.
-    Nothing else may use what is in between.  The value is the same up to rounding, and weights that are
-    constants are multiplied once, by `fold_constants`.
+    A scale varies along the channels, which for a dense layer is the last axis.  Between the layer and the
+    scale there may be biases, sums, average pooling, and operators that commute with a positive scale:
+    rectifiers and max pooling.  Nothing else may use the intermediate results.  The value is the same up to
+    rounding; `fold_constants` then scales constant weights once.
 
     >>> text = "def @main(%x: Tensor[(8, 4), f32], %w: Tensor[(3, 4), f32]) { nn.dense(%x, %w) * 2.0 }"
     >>> show(backward_fold_scale_axis, text)

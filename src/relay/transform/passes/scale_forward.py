@@ -63,9 +63,10 @@ RULES = dict.fromkeys((Conv1D, Conv2D, Conv3D, Dense, MatMul), (forward,))
 def forward_fold_scale_axis(mod: IRModule) -> IRModule:
     """Multiply the weights of convolutions and dense layers by the scales of their data.
 
-    A scale varies along the channels (the last axis for a dense layer); between it and the layer there may be
-    padding with zeros, average pooling, and what a positive constant goes behind: rectifiers and maximum
-    pooling.  Nothing else may use what is in between.  The value is the same up to rounding.
+    A scale varies along the channels, which for a dense layer is the last axis.  Between the scale and the
+    layer there may be padding with zeros, average pooling, and operators that commute with a positive
+    scale: rectifiers and max pooling.  Nothing else may use the intermediate results.  The value is the same
+    up to rounding.
 
     >>> text = "def @main(%x: Tensor[(8, 4), f32], %w: Tensor[(3, 4), f32]) { nn.dense(2.0 * %x, %w) }"
     >>> show(forward_fold_scale_axis, text)
@@ -78,7 +79,7 @@ def forward_fold_scale_axis(mod: IRModule) -> IRModule:
 
 @module_pass("fold_scale_axis", keeps=(ANF,), opt_level=3, public="FoldScaleAxis")
 def fold_scale_axis(mod: IRModule) -> IRModule:
-    """Take scales into weights: those of results back, those of data forward.
+    """Fold scales into weights: backwards from the results of layers, forwards from their data.
 
     >>> show(fold_scale_axis, '''
     ... def @main(%x: Tensor[(8, 4), float32], %w: Tensor[(3, 4), float32]) {

@@ -49,10 +49,10 @@ RULES = table([*INFERENCE.entries, *PROJECTION])
 
 @module_pass("simplify_inference", keeps=(ANF,), opt_level=0, public="SimplifyInference")
 def simplify_inference(mod: IRModule) -> IRModule:
-    """Drop dropout, and write normalisations as the arithmetic that they stand for.
+    """Remove dropout, and replace normalisations by the arithmetic that defines them.
 
-    `nn.batch_norm` becomes `x * scale + shift`, where scale and shift depend on the parameters alone, so that
-    they are constants once these are known.  The value is that of the operator up to rounding.
+    `nn.batch_norm` becomes `x * scale + shift`, where scale and shift depend on the parameters alone and
+    are folded once these are constants.  The value is the same up to rounding.
 
     >>> show(simplify_inference, "def @main(%x: Tensor[(2, 3), float32]) { nn.dropout(nn.relu(%x)).0 }")
     def @main(%x: Tensor[(2, 3), float32]) -> Tensor[(2, 3), float32] {

@@ -208,12 +208,12 @@ def refines(t: Type, wanted: Type) -> bool:
 
 @module_pass("dynamic_to_static", keeps=(ANF,), opt_level=3, public="DynamicToStatic")
 def dynamic_to_static(mod: IRModule) -> IRModule:
-    """Replace operators that take sizes or places as operands, or from another tensor, where these are known.
+    """Replace operators whose sizes or positions are operands by static ones, where these are known.
 
-    What shapes and arithmetic on them come to is computed, so that `dyn.strided_slice`, `dyn.topk` and
-    `arange` become the operators with attributes, and `reshape_like` and its kin do without the second
-    operand.  Sizes that are found this way go on into the types of variables, and of the result of a
-    definition that no other mentions.
+    Shapes and arithmetic on them are computed at compile time: `dyn.strided_slice`, `dyn.topk` and `arange`
+    become operators with attributes, and `reshape_like` and its kin lose their second operand.  The sizes
+    found are propagated into the types of variables, and into the result types of definitions that no other
+    definition mentions.
 
     >>> show(dynamic_to_static, '''
     ... def @main(%x: Tensor[(4, 6), float32]) {

@@ -9,10 +9,10 @@ from relay.transform.rewriting.registry import module_pass
 
 @module_pass("to_anf", gives=(ANF,), public="ToANormalForm")
 def to_anf(mod: IRModule) -> IRModule:
-    """Bind everything that is evaluated by a `let`, so that operands are atoms: variables, constants, names.
+    """Bind every computed value by a `let`, so that operands are atoms: variables, constants, names.
 
-    The order of evaluation is what it was: a shared node is bound in the innermost scope around its uses.
-    What a block ends in is not bound, so that tail calls stay what they are.
+    The order of evaluation does not change: a shared node is bound in the innermost scope around its uses.
+    The result of a block is not bound, so that tail calls stay tail calls.
 
     >>> show(to_anf, "def @main(%x: float32) { %0 = tanh(%x); (%0 * %0) + sin(%x) }")
     def @main(%x: float32) -> float32 {

@@ -15,9 +15,9 @@ from relay.transform.rewriting.registry import module_pass
 def remove_unused_functions(
     mod: IRModule, *, entry_functions: tuple[str, ...] | list[str] | None = None
 ) -> IRModule:
-    """Keep the definitions that are reached from `entry_functions`, drop the others.
+    """Remove the definitions that are not reachable from `entry_functions`.
 
-    The entry is `@main` unless it says else; a module without any of the entries stays as it is.
+    The default entry is `@main`; a module without any of the entries is left alone.
 
     >>> show(remove_unused_functions, "def @f() { 1 } def @g() { 2 } def @main() { @f() }")
     def @f() -> int32 {

@@ -87,7 +87,7 @@ class Normaliser:
         self.functions: dict[Expr, Expr] = {}
         """What became of the functions of `let rec`s, and of shared ones."""
         self.stack: list[tuple[Callable[[Expr, Destination, Block], None], Expr, Destination, Block]] = []
-        """What is still to be done, the next on top."""
+        """A stack of the work left, the next item on top."""
 
     def run(self, root: Expr) -> Expr:
         """The definition; a function stays what it is, anything else becomes a block."""

@@ -12,7 +12,7 @@ from relay.transform.rewriting.registry import Rule, load_all, public_names, reg
 
 @dataclass(frozen=True)
 class PassInfo:
-    """What is known of a pass from outside: its name, its level, the passes that run before it."""
+    """The name of a pass, its level, and the passes that run before it."""
 
     name: str
     opt_level: int = 0

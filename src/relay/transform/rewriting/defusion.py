@@ -14,7 +14,7 @@ from relay.transform.rewriting.purity import Purity
 from relay.typecheck.types import Types
 
 PLAIN = frozenset({Call, Constant, Op, Tuple, TupleGetItem, Var})
-"""What is evaluated once, in the order in which it is used first."""
+"""Nodes that are evaluated once, in the order of their first use."""
 
 
 def defused(mod: IRModule) -> IRModule:

@@ -130,7 +130,7 @@ def callable_module(
 
 
 def own_entries(names: Sequence[str], chosen: Sequence[str] | str | None) -> tuple[str, ...]:
-    """What is compiled: what was chosen, else `@main`, else all that the module defines itself."""
+    """The entry functions: those that were chosen, else `@main`, else all that the module defines itself."""
     if isinstance(chosen, str):
         chosen = (chosen,)
     if chosen is not None:

@@ -1,7 +1,7 @@
 """Compiled definitions as functions of CPython: numbers and arrays go in and out without Python in between.
 
 The code that is made here reads Python's objects where CPython and NumPy keep their parts: a float's
-number, an array's address, sizes and flags.  What it does not expect (another type, another base type, an
+number, an array's address, sizes and flags.  What it does not expect (another type, another dtype, an
 array that is not contiguous) goes the long way, through `NativeProgram.evaluate`, which converts or refuses
 it.
 """

@@ -209,7 +209,7 @@ class NativeFunction(FunctionValue):
 
     @property
     def shown(self) -> tuple[str, tuple[Any, ...], str]:
-        """What is printed for it: its type."""
+        """The text to print for it: its type."""
         return str(self.type), (), ""
 
     @property

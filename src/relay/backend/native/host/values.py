@@ -28,7 +28,7 @@ Row = Sequence[Any]
 Step = Callable[[list[Any]], None]
 """Takes the last results and puts one in their place."""
 BY_BITS = frozenset(map(to_numpy, ("bfloat16", *FORMATS)))
-"""Base types whose numbers are held as their bits."""
+"""Dtypes whose numbers are held as their bits."""
 SHARED = 4096
 """Bytes from which a result is given away instead of copied."""
 TAG = 6

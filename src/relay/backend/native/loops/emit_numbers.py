@@ -22,14 +22,14 @@ SHORT_FLOATS = ("float16", "bfloat16", *FORMATS)
 
 
 class Number(NamedTuple):
-    """A number of a base type."""
+    """A number of a dtype."""
 
     dtype: str
     value: Value
 
 
 def literal(dtype: str, value: Any) -> Value:
-    """A number of a base type as LLVM writes it."""
+    """A number of a dtype as LLVM writes it."""
     kind = scalar(dtype)
     if dtype == "bool":
         return Value(kind, "true" if value else "false")
@@ -53,7 +53,7 @@ class NumberEmitter:
     # --- numbers ---
 
     def const(self, value: Any, like: Number | str) -> Number:
-        """A constant in the base type of another number, or of the base type that is named."""
+        """A constant of the dtype of another number, or of the dtype that is named."""
         dtype = like if isinstance(like, str) else like.dtype
         return Number(dtype, literal(dtype, value))
 
@@ -102,7 +102,7 @@ class NumberEmitter:
         return code.cast("fpext", x.value, "float") if x.dtype == "float16" else x.value
 
     def narrowed(self, v: Value, dtype: str) -> Value:
-        """A float32 or float64 as a float of some base type, rounded to nearest, once."""
+        """A float32 or float64 as a float of some dtype, rounded to nearest, once."""
         code = self.code
         if dtype == "float64":
             return code.cast("fpext", v, "double")
@@ -209,7 +209,7 @@ class NumberEmitter:
     # --- conversion ---
 
     def cast(self, x: Number, dtype: str) -> Number:
-        """`x` in another base type: integers wrap, floats saturate on the way to integers and NaN gives 0."""
+        """`x` in another dtype: integers wrap, floats saturate on the way to integers and NaN gives 0."""
         code, source, kind = self.code, x.dtype, scalar(dtype)
         if source == dtype:
             return x
@@ -244,7 +244,7 @@ class NumberEmitter:
         return Number(dtype, code.cast("trunc", made, scalar(dtype)))
 
     def reinterpret(self, x: Number, dtype: str) -> Number:
-        """The bits of `x` as a number of another base type, as wide."""
+        """The bits of `x` as a number of another dtype of the same width."""
         bits = self.code.cast("bitcast", x.value, scalar(dtype))
         if dtype == "float4_e2m1fn":
             bits = self.code.op("and", bits, integer(15, 8))

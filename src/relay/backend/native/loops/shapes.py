@@ -55,7 +55,7 @@ class Demands:
         return cast("tuple[Dim, ...]", self.tensor(t).shape)
 
     def dtype(self, t: Type) -> Any:
-        """Its base type."""
+        """Its dtype."""
         return self.tensor(t).dtype
 
     known_dtype = dtype
@@ -74,7 +74,7 @@ class Demands:
         return d
 
     def equal(self, a: Any, b: Any, why: str = "") -> None:
-        """Check that sizes are equal; base types and ranks are known to be."""
+        """Check that sizes are equal; dtypes and ranks are known to be."""
         pending = [(a, b)]
         while pending:
             x, y = pending.pop()
@@ -109,7 +109,7 @@ class Demands:
         return self.b.dims(found)
 
     def dtype_in(self, t: Type, allowed: Collection[str], what: str = "") -> None:
-        """Base types have been checked."""
+        """Dtypes have been checked."""
 
     def fresh(self, like: Literal["type", "tensor", "shape", "dim", "dtype"] = "type") -> NoReturn:
         """Nothing is unknown."""

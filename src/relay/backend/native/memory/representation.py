@@ -94,5 +94,5 @@ def parts_of(t: Type) -> list[Type]:
 
 
 def is_signed(dtype: str) -> bool:
-    """Whether numbers of a base type have a sign."""
+    """Whether numbers of a dtype have a sign."""
     return is_float(dtype) or dtype.startswith("int")

@@ -24,10 +24,10 @@ from relay.typecheck.types import Types
 
 @module_pass("join_attention", opt_level=0)
 def join_attention(mod: IRModule) -> IRModule:
-    """Make one group of those that `fuse_ops` has made and that are attention together.
+    """Join the groups of `fuse_ops` that compute attention together into one.
 
-    `fuse_ops` keeps products apart.  Both products of attention are then computed block by block, and the
-    matrix of scores between them is never stored.
+    `fuse_ops` keeps products apart.  In the joined group both products of attention are computed block by
+    block, and the matrix of scores between them is never stored.
 
     >>> show(join_attention, "def @main(%x: float32) { tanh(%x) }")
     def @main(%x: float32) -> float32 {

@@ -12,10 +12,10 @@ from relay.transform.rewriting.registry import module_pass, rules
 
 @module_pass("expand_operators", opt_level=0)
 def expand_operators(mod: IRModule) -> IRModule:
-    """Write out composite operators, and compute products on narrow integers (`narrow_products`).
+    """Expand composite operators, and narrow products of small integers (`narrow_products`).
 
-    Where there are any, the module is brought to A-normal form: bindings of decompositions, deep inside of
-    calls, would keep groups of `fuse_ops` apart.
+    If there are any, the module is converted to A-normal form: bindings from decompositions, nested in
+    calls, would separate the groups of `fuse_ops`.
 
     >>> show(expand_operators, "def @main(%x: Tensor[(2,), float32]) { tanh(nn.softmax(%x)) }")
     def @main(%x: Tensor[(2,), float32]) -> Tensor[(2,), float32] {

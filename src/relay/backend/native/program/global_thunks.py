@@ -30,7 +30,9 @@ CYCLIC = "Cyclic"
 
 @module_pass("globals_to_thunks", opt_level=0)
 def globals_to_thunks(mod: IRModule, *, entry_functions: Sequence[str] = ("main",)) -> IRModule:
-    """Make functions without parameters of the global constants that entries need, or their values.
+    """Turn the global constants that the entry functions need into functions without parameters.
+
+    Constant tensors are evaluated at compile time and inlined instead.
 
     >>> show(globals_to_thunks, "def @c = (1, 2); def @main() { @c.0 }")
     def @c() -> (int32, int32) {

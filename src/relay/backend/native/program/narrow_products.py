@@ -29,9 +29,9 @@ Bounds = tuple[int, int]
 
 @module_pass("narrow_products", opt_level=0)
 def narrow_products(mod: IRModule) -> IRModule:
-    """Cast factors of int32 to int16 where all their numbers fit it, since products of int16 are faster.
+    """Cast int32 factors to int16 where all their values fit, since products of int16 are faster.
 
-    Quantised layers have such factors: numbers of 8 bits from which a zero point is subtracted.
+    Quantised layers have such factors: 8-bit integers from which a zero point is subtracted.
 
     >>> show(narrow_products, '''
     ... def @main(%x: Tensor[(2, 4), uint8], %w: Tensor[(3, 4), int8]) {
@@ -58,7 +58,7 @@ def is_int32_product(e: Expr, types: Types) -> bool:
 
 
 def dtype_of(t: Any) -> Any:
-    """The base type of a tensor."""
+    """The dtype of a tensor."""
     return t.dtype if isinstance(t, TensorType) else None
 
 

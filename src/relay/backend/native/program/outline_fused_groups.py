@@ -14,9 +14,10 @@ from relay.transform.rewriting.registry import module_pass
 
 @module_pass("outline_fused_groups", opt_level=0)
 def outline_fused_groups(mod: IRModule) -> IRModule:
-    """Make a definition of each group that `fuse_ops` has made, which is called where the group was.
+    """Turn each group made by `fuse_ops` into a definition, called where the group was.
 
-    Each has the constants that it is called with inside.  One operator on numbers stays where it is needed.
+    The definition contains the constants that the group was called with.  Single operators on scalars stay
+    in place.
 
     >>> group = "fn(%a: Tensor[(2,), float32], Primitive=1) { tanh(%a) + %a }"
     >>> show(outline_fused_groups, f"def @main(%x: Tensor[(2,), float32]) {{ {group}(%x) }}")

@@ -15,9 +15,10 @@ RESERVED = ("Primitive", "Compiler", ONCE, CYCLIC, PIECE)
 
 @module_pass("strip_reserved_attrs", opt_level=0)
 def strip_reserved_attrs(mod: IRModule) -> IRModule:
-    """Drop attributes of functions by which passes tell the native backend something.
+    """Remove the function attributes that passes use to tell the native backend something.
 
-    A group that the program has marked as fused itself might hold anything; it goes as `defuse_ops` says.
+    A function that the program itself has marked as fused may contain anything, and is inlined as by
+    `defuse_ops`.
 
     >>> show(strip_reserved_attrs, "def @main(%x: float32) { fn(%y: float32, Primitive=1) { tanh(%y) }(%x) }")
     def @main(%x: float32) -> float32 {

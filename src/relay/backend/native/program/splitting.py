@@ -32,9 +32,9 @@ class Statement(NamedTuple):
 
 @module_pass("split_long_definitions", needs=(ANF,), opt_level=0)
 def split_long_definitions(mod: IRModule) -> IRModule:
-    """Cut definitions into several of a few hundred statements each, where little goes from one to the next.
+    """Split definitions of many statements into several of a few hundred, where few values cross the cut.
 
-    LLVM's time grows faster than the size of a function.  Shorter definitions stay as they are.
+    LLVM's compile time grows faster than the size of a function.  Shorter definitions are left alone.
 
     >>> show(split_long_definitions, "def @main(%x: float32) { tanh(%x) }")
     def @main(%x: float32) -> float32 {

@@ -29,9 +29,9 @@ DEFAULT_DTYPES = ("float32", "int32", "bool")
 
 @module_pass("instantiate_entries", opt_level=0)
 def instantiate_entries(mod: IRModule, *, entry_functions: Sequence[str] = ("main",)) -> IRModule:
-    """Give entries no type parameters but those that their arguments determine.
+    """Instantiate the type parameters of entry functions that their arguments do not determine.
 
-    Of what the others are the arguments say nothing, so any type will do that the function works on.
+    The arguments do not depend on these parameters, so any type that the function accepts will do.
 
     >>> show(instantiate_entries, "type List[a] { Nil, Cons(a, List[a]) } def @main() { Nil }")
     type List[a] {
