@@ -1,5 +1,7 @@
 """Passes about layers, on random networks: the result checks, and has the value of the network."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 
@@ -39,19 +41,33 @@ def values(mod: IRModule, network: Network) -> tuple[np.ndarray, ...]:
     return Interpreter(mod).evaluate("main", *network.args)
 
 
+@cache
+def forms(seed: int) -> tuple[Network, tuple[IRModule, ...], tuple[np.ndarray, ...]]:
+    """A random network, its module in three forms, all of which have its value, and that value."""
+    network = Network(seed)
+    mod = program(network.text)
+    found = (mod, passes.to_graph_normal_form(mod), passes.to_anf(mod))
+    before = values(mod, network)
+    for form in found[1:]:
+        assert_close(before, values(form, network), seed)
+    return network, found, before
+
+
+def assert_close(before: tuple[np.ndarray, ...], after: tuple[np.ndarray, ...], seed: int) -> None:
+    for a, b in zip(before, after, strict=True):
+        assert a.dtype == b.dtype, f"seed {seed}"
+        np.testing.assert_allclose(a, b, rtol=1e-8, atol=1e-9, err_msg=f"seed {seed}")
+
+
 @pytest.mark.parametrize("name", PASSES)
 def test_type_and_value_are_kept(name: str, seeds: range) -> None:
     changed = 0
     for seed in seeds:
-        network = Network(seed)
-        mod = program(network.text)
-        before = values(mod, network)
-        for form in (mod, passes.to_graph_normal_form(mod), passes.to_anf(mod)):
+        network, found, before = forms(seed)
+        for form in found:
             out = PASSES[name](form)
-            changed += out is not form
             assert not ANF.is_known(out) or all(map(ANF.holds, out.functions.values())), f"seed {seed}"
-            after = values(verified(out), network)
-            for a, b in zip(before, after, strict=True):
-                assert a.dtype == b.dtype, f"seed {seed}"
-                np.testing.assert_allclose(a, b, rtol=1e-8, atol=1e-9, err_msg=f"seed {seed}")
+            if out is not form:
+                changed += 1
+                assert_close(before, values(verified(out), network), seed)
     assert changed >= len(seeds) // 50

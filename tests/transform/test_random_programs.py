@@ -1,6 +1,9 @@
 """Every pass on random well-typed programs: the result checks, and has the value of the program."""
 
+from collections import Counter
 from dataclasses import dataclass
+from functools import cache
+from typing import Any
 
 import pytest
 
@@ -78,16 +81,22 @@ CASES = [
 ]  # fmt: skip
 
 
+@cache
+def before(seed: int) -> tuple[IRModule, tuple[Any, ...], Any, Counter[str]]:
+    """A random program, annotated, its arguments, its value, and the work that it takes."""
+    program = random_program(seed)
+    mod = infer(program.mod)
+    return mod, program.args, *outcome(mod, program.args)
+
+
 @pytest.mark.parametrize("case", CASES, ids=lambda c: c.name)
 def test_type_value_and_work_are_kept(case: Case, seeds: range) -> None:
     for seed in seeds:
-        program = random_program(seed)
-        mod = infer(program.mod)
+        mod, args, value, work = before(seed)
         out = verified(case.run(mod))
         for form in (ANF, BASIC_BLOCKS):
             assert all(form.holds(e) for v, e in out.items() if form.is_known_of(out, v)), f"seed {seed}"
-        value, work = outcome(mod, program.args)
-        new_value, new_work = outcome(out, program.args)
+        new_value, new_work = outcome(out, args)
         assert new_value == value, f"seed {seed}"
         if case.work == "same":
             assert new_work == work, f"seed {seed}"

@@ -23,7 +23,7 @@ from relay.ir.scope import OPENING, Scope, opened, places
 from relay.transform.rewriting.anf_conversion import is_opaque
 from relay.transform.rewriting.definitions import with_definitions
 from relay.transform.rewriting.example import show as show
-from relay.transform.rewriting.forms import ANF, BASIC_BLOCKS
+from relay.transform.rewriting.forms import ANF
 from relay.transform.rewriting.purity import Purity
 from relay.transform.rewriting.registry import module_pass
 from relay.typecheck.query import Types
@@ -31,9 +31,7 @@ from relay.typecheck.query import Types
 Skip = Callable[[Expr], bool]
 
 
-@module_pass(
-    "eliminate_common_subexpr", keeps=(ANF, BASIC_BLOCKS), opt_level=3, public="EliminateCommonSubexpr"
-)
+@module_pass("eliminate_common_subexpr", keeps=(ANF,), opt_level=3, public="EliminateCommonSubexpr")
 def eliminate_common_subexpr(mod: IRModule, *, fskip: Skip | None = None) -> IRModule:
     """Compute equal calls, tuples and projections once, where the first is evaluated whenever the others are.
 
