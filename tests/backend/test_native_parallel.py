@@ -11,10 +11,11 @@ from relay.backend.native.llvm.builder import POINTER, VOID, Code, Value
 from relay.backend.native.llvm.codegen import Optimised
 from relay.backend.native.llvm.jit import LoadedCode
 from relay.backend.native.llvm.modules import Piece, split_modules
-from relay.backend.native.loops.builder import Builder, Scope
+from relay.backend.native.loops.builder import Builder
 from relay.backend.native.loops.emitter import emit
 from relay.backend.native.loops.nodes import ADDRESS, INDEX, Buffer, Store, Var
 from relay.backend.native.loops.parallelize import grain_for
+from relay.backend.native.loops.value_builder import Scope
 from relay.backend.native.memory.layout import SITE_OFFSET, THREADS_OFFSET
 from relay.backend.native.runtime.runtime_library import runtime_library
 from relay.backend.native.runtime.source import inlined

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from relay.backend.native.loops.builder import Builder, Scope
+from relay.backend.native.loops.builder import Builder
 from relay.backend.native.loops.free_values import without_dead_values
 from relay.backend.native.loops.hoist import hoist
 from relay.backend.native.loops.keep_rows import keep_rows
@@ -16,6 +16,7 @@ from relay.backend.native.loops.nodes import ADDRESS, INDEX, Apply, Block, Buffe
 from relay.backend.native.loops.parallelize import parallelize
 from relay.backend.native.loops.schedule import merged, schedule
 from relay.backend.native.loops.text import text_of
+from relay.backend.native.loops.value_builder import Scope
 from relay.backend.native.loops.vectorize import vectorize
 from relay.backend.native.loops.verify import verify
 from relay.ir.expr import Tuple

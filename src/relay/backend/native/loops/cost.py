@@ -3,21 +3,8 @@
 from collections.abc import Iterable
 from math import prod
 
+from relay.backend.native.loops import nodes as ir
 from relay.backend.native.loops.free_values import free_values
-from relay.backend.native.loops.nodes import (
-    ADDRESS,
-    INDEX,
-    OBJECT,
-    Apply,
-    Block,
-    For,
-    Index,
-    Load,
-    Statement,
-    Store,
-    blocks,
-    statements,
-)  # fmt: skip
 from relay.backend.native.math.vector_math import COSTS, FLOAT64_FUNCTIONS
 from relay.backend.native.memory.representation import SIZES, scalar
 
@@ -30,21 +17,21 @@ MOVED_NANOSECONDS, COMPUTED_NANOSECONDS = 0.2, 0.04
 """For an element that is read or written, and for each instruction that computes one, in vectors."""
 SCALAR_FACTOR = 10
 """How much longer an element takes that is computed alone."""
-NOT_NUMBERS = (INDEX, ADDRESS, OBJECT)
+NOT_NUMBERS = (ir.INDEX, ir.ADDRESS, ir.OBJECT)
 
 
-def cost_of(s: Statement) -> int:
+def cost_of(s: ir.Statement) -> int:
     """What a statement computes, in instructions, about."""
-    return COSTS.get(s.op, 1) if isinstance(s, Apply) and s.dtype not in NOT_NUMBERS else 0
+    return COSTS.get(s.op, 1) if isinstance(s, ir.Apply) and s.dtype not in NOT_NUMBERS else 0
 
 
-def lanes_for(body: Block, extent: object) -> int:
+def lanes_for(body: ir.Block, extent: object) -> int:
     """How many lanes loops over a body have: the same on each machine, so that sums add up in one order."""
     widest, heaviest = 1, 0
-    for s in statements(body):
-        if isinstance(s, Load | Store):
+    for s in ir.statements(body):
+        if isinstance(s, ir.Load | ir.Store):
             widest = max(widest, SIZES[scalar(s.buffer.dtype)])
-        elif isinstance(s, Apply) and s.dtype not in NOT_NUMBERS:
+        elif isinstance(s, ir.Apply) and s.dtype not in NOT_NUMBERS:
             heaviest = max(heaviest, s.cost, cost_of(s))
             is_wide = s.is_wide or s.op in FLOAT64_FUNCTIONS
             widest = max(widest, 8 if is_wide else SIZES[scalar(s.dtype)])
@@ -56,39 +43,39 @@ def lanes_for(body: Block, extent: object) -> int:
     return lanes
 
 
-def nanoseconds(body: Iterable[Statement], lanes: int) -> float:
+def nanoseconds(body: Iterable[ir.Statement], lanes: int) -> float:
     """What an iteration of a body takes, without the loops inside of it."""
     factor = 1 if lanes else SCALAR_FACTOR
     own, pending, cost = 0, list(body), 0
     while pending:
         s = pending.pop()
-        if isinstance(s, Load | Store):
+        if isinstance(s, ir.Load | ir.Store):
             own = 1
-        elif not isinstance(s, For):
+        elif not isinstance(s, ir.For):
             cost += cost_of(s)
-            for inner in blocks(s):
+            for inner in ir.blocks(s):
                 pending += inner.statements
     return factor * (MOVED_NANOSECONDS * own + COMPUTED_NANOSECONDS * cost)
 
 
-def loops_in(body: Block) -> list[For]:
+def loops_in(body: ir.Block) -> list[ir.For]:
     """The loops of a body, not those inside of them."""
-    found: list[For] = []
+    found: list[ir.For] = []
     pending = list(reversed(body.statements))
     while pending:
         s = pending.pop()
-        if isinstance(s, For):
+        if isinstance(s, ir.For):
             found.append(s)
         else:
-            pending += [x for inner in reversed(blocks(s)) for x in reversed(inner.statements)]
+            pending += [x for inner in reversed(ir.blocks(s)) for x in reversed(inner.statements)]
     return found
 
 
-def takes(s: For) -> tuple[float, list[Index]]:
+def takes(s: ir.For) -> tuple[float, list[ir.Index]]:
     """The nanoseconds of an iteration of a nest, times sizes that are not known but are before the nest."""
     lanes, outside = s.lanes, set(free_values(s.body))
-    total, unknown = nanoseconds(s.body.statements, lanes), list[Index]()
-    pending = [(x, 1, list[Index](), lanes) for x in loops_in(s.body)]
+    total, unknown = nanoseconds(s.body.statements, lanes), list[ir.Index]()
+    pending = [(x, 1, list[ir.Index](), lanes) for x in loops_in(s.body)]
     while pending:
         x, count, sizes, outer = pending.pop()
         count *= prod([d for d in x.extents if isinstance(d, int)])

@@ -2,8 +2,9 @@
 
 from collections.abc import Callable, Sequence
 
-from relay.backend.native.loops.builder import Builder, Scope
+from relay.backend.native.loops.builder import Builder
 from relay.backend.native.loops.nodes import Function, Value, Var
+from relay.backend.native.loops.value_builder import Scope
 from relay.backend.native.loops.verify import VERIFIES, verify
 from relay.ir.expr import Tuple
 

@@ -6,83 +6,71 @@ for i, j in 4, 8 { out[i, j] = x[i, j] * exp(s[i]) }  =>  for i in 4 { e = exp(s
 from dataclasses import replace
 from typing import Any
 
+from relay.backend.native.loops import nodes as ir
 from relay.backend.native.loops.cost import NOT_NUMBERS
-from relay.backend.native.loops.nodes import (
-    Apply,
-    Block,
-    For,
-    Invoke,
-    Let,
-    Load,
-    Statement,
-    Store,
-    Var,
-    blocks,
-    operands,
-    results,
-    statements,
-    with_blocks,
-)  # fmt: skip
 
 
-def hoist(block: Block) -> Block:
+def hoist(block: ir.Block) -> ir.Block:
     """The block with what does not change in its loops before these."""
-    found: list[Statement] = []
+    found: list[ir.Statement] = []
     is_changed = False
     for s in block.statements:
         new = [s]
-        if blocks(s):
-            own = with_blocks(s, [hoist(x) for x in blocks(s)])
-            new = hoisted(own) if isinstance(own, For) else [own]
+        if ir.blocks(s):
+            own = ir.with_blocks(s, [hoist(x) for x in ir.blocks(s)])
+            new = hoisted(own) if isinstance(own, ir.For) else [own]
         is_changed = is_changed or len(new) > 1 or new[0] is not s
         found += new
-    return Block(tuple(found), block.yields) if is_changed else block
+    return ir.Block(tuple(found), block.yields) if is_changed else block
 
 
-def hoisted(s: For) -> list[Statement]:
+def hoisted(s: ir.For) -> list[ir.Statement]:
     """What does not change in a nest, and the nest; what changes with its first axes only is between."""
     before, body = invariant(s, {*s.indices, *s.carried})
     own = replace(s, body=body) if before else s
     if len(s.indices) > 1 and not s.carried:
         between, inner = invariant(own, {s.indices[-1]})
-        if any(isinstance(x, Load) or (isinstance(x, Apply) and x.dtype not in NOT_NUMBERS) for x in between):
+        if any(
+            isinstance(x, ir.Load) or (isinstance(x, ir.Apply) and x.dtype not in NOT_NUMBERS)
+            for x in between
+        ):
             last = replace(own, indices=s.indices[-1:], extents=s.extents[-1:], body=inner)
-            front = Block((*between, last))
+            front = ir.Block((*between, last))
             own = replace(own, indices=s.indices[:-1], extents=s.extents[:-1], body=front, lanes=0)
     return [*before, own]
 
 
-def invariant(s: For, changing: set[Any]) -> tuple[list[Statement], Block]:
+def invariant(s: ir.For, changing: set[Any]) -> tuple[list[ir.Statement], ir.Block]:
     """The statements of a nest's body that do not read what changes, and the others."""
-    written = {x.buffer.data for x in statements(s.body) if isinstance(x, Store)}
-    calls = any(isinstance(x, Invoke) for x in statements(s.body))
+    written = {x.buffer.data for x in ir.statements(s.body) if isinstance(x, ir.Store)}
+    calls = any(isinstance(x, ir.Invoke) for x in ir.statements(s.body))
     runs = all(
         isinstance(n, int) and n > 0 for n, i in zip(s.extents, s.indices, strict=True) if i in changing
     )
-    still: list[Statement] = []
-    left: list[Statement] = []
+    still: list[ir.Statement] = []
+    left: list[ir.Statement] = []
     changing = set(changing)
     for x in s.body.statements:
-        is_fixed = isinstance(x, Load) and not calls and x.buffer.data not in written
-        may_move = is_free(x) or (isinstance(x, Load) and is_fixed and is_there(x, runs))
-        if may_move and not any(y in changing for y in operands(x)):
+        is_fixed = isinstance(x, ir.Load) and not calls and x.buffer.data not in written
+        may_move = is_free(x) or (isinstance(x, ir.Load) and is_fixed and is_there(x, runs))
+        if may_move and not any(y in changing for y in ir.operands(x)):
             still.append(x)
             continue
         left.append(x)
-        changing.update(results(x))
-    return (still, Block(tuple(left), s.body.yields)) if still else ([], s.body)
+        changing.update(ir.results(x))
+    return (still, ir.Block(tuple(left), s.body.yields)) if still else ([], s.body)
 
 
-def is_free(s: Statement) -> bool:
+def is_free(s: ir.Statement) -> bool:
     """Whether a statement may run where the loop around it does not."""
-    if isinstance(s, Apply):
+    if isinstance(s, ir.Apply):
         return s.op not in ("quotient", "rest", "divide", "remainder", "lane")
-    return isinstance(s, Let)
+    return isinstance(s, ir.Let)
 
 
-def is_there(s: Load, runs: bool) -> bool:
+def is_there(s: ir.Load, runs: bool) -> bool:
     """Whether an element is in memory although the loop that reads it may not run."""
     return all(
-        isinstance(i, Var) or (isinstance(i, int) and (runs or d == 1))
+        isinstance(i, ir.Var) or (isinstance(i, int) and (runs or d == 1))
         for i, d in zip(s.index, s.buffer.sizes, strict=True)
     )

@@ -13,30 +13,9 @@ from dataclasses import replace
 from math import prod
 from typing import Any
 
+from relay.backend.native.loops import nodes as ir
 from relay.backend.native.loops.cost import NOT_NUMBERS, cost_of
 from relay.backend.native.loops.free_values import free_values
-from relay.backend.native.loops.nodes import (
-    INDEX,
-    Apply,
-    Block,
-    Buffer,
-    For,
-    Index,
-    Invoke,
-    Let,
-    Load,
-    Operand,
-    Prefetch,
-    Stack,
-    Statement,
-    Store,
-    Transpose,
-    Value,
-    blocks,
-    operands,
-    statements,
-    with_blocks,
-)  # fmt: skip
 from relay.backend.native.memory.representation import SIZES, memory, scalar
 
 ROW_BYTES, ROWS_BYTES = 1 << 18, 1 << 20
@@ -49,21 +28,21 @@ WORTH_KEEPING_COST = 3
 """What a value costs that is rather kept than computed again."""
 
 
-def keep_rows(block: Block, around: For | None = None) -> Block:
+def keep_rows(block: ir.Block, around: ir.For | None = None) -> ir.Block:
     """The block with what its loops share computed once; `around` is the loop that it is the body of."""
-    found: list[Statement] = []
+    found: list[ir.Statement] = []
     for s in block.statements:
-        if isinstance(s, For):
-            found.append(with_blocks(s, [keep_rows(s.body, s)]))
+        if isinstance(s, ir.For):
+            found.append(ir.with_blocks(s, [keep_rows(s.body, s)]))
         else:
-            found.append(with_blocks(s, [keep_rows(x) for x in blocks(s)]) if blocks(s) else s)
+            found.append(ir.with_blocks(s, [keep_rows(x) for x in ir.blocks(s)]) if ir.blocks(s) else s)
     lanes = 0 if around is None else around.lanes
     for same in runs(found):
         if len(same) > 1 and all(bool(s.lanes) != bool(lanes) for s in same):
             kept = Keeping(same, around).kept()
             found = [y for s in found for y in kept.get(s, [s])]
     unchanged = len(found) == len(block.statements) and all(map(is_same, found, block.statements))
-    return block if unchanged else Block(tuple(found), block.yields)
+    return block if unchanged else ir.Block(tuple(found), block.yields)
 
 
 def is_same(x: object, y: object) -> bool:
@@ -71,18 +50,18 @@ def is_same(x: object, y: object) -> bool:
     return x is y
 
 
-def runs(block: Sequence[Statement]) -> list[list[For]]:
+def runs(block: Sequence[ir.Statement]) -> list[list[ir.For]]:
     """The loops over one row, between which nothing else writes memory."""
-    found: list[list[For]] = [[]]
+    found: list[list[ir.For]] = [[]]
     for s in block:
-        if isinstance(s, For) and is_row(s) and (not found[-1] or s.extents == found[-1][0].extents):
+        if isinstance(s, ir.For) and is_row(s) and (not found[-1] or s.extents == found[-1][0].extents):
             found[-1].append(s)
-        elif any(isinstance(x, Store | Invoke | Transpose) for x in statements(Block((s,)))):
-            found.append([s] if isinstance(s, For) and is_row(s) else [])
+        elif any(isinstance(x, ir.Store | ir.Invoke | ir.Transpose) for x in ir.statements(ir.Block((s,)))):
+            found.append([s] if isinstance(s, ir.For) and is_row(s) else [])
     return found
 
 
-def is_row(s: For) -> bool:
+def is_row(s: ir.For) -> bool:
     """Whether a loop is over a row: it writes results, or reduces."""
     return (s.any_order or s.reduction is not None) and len(s.indices) == 1 and s.extents != (1,)
 
@@ -90,18 +69,18 @@ def is_row(s: For) -> bool:
 class Keeping:
     """The loops over a row, and what each of their values is but for the index."""
 
-    def __init__(self, loops: Sequence[For], around: For | None) -> None:
+    def __init__(self, loops: Sequence[ir.For], around: ir.For | None) -> None:
         """`around` is the loop over the rows."""
         self.loops = loops
         self.around = around
         self.numbers: dict[Any, int] = {}
         """A number for each form of value."""
-        self.number_of: list[dict[Value, int]] = []
+        self.number_of: list[dict[ir.Value, int]] = []
         """The numbers of the values of each loop."""
         self.costs: dict[int, int] = {}
         # What the last loop writes may be read before, in its place too.
         written = {
-            s.buffer.data for loop in loops[:-1] for s in statements(loop.body) if isinstance(s, Store)
+            s.buffer.data for loop in loops[:-1] for s in ir.statements(loop.body) if isinstance(s, ir.Store)
         }
         for loop in loops:
             self.number_of.append(self.numbered(loop, written))
@@ -109,25 +88,25 @@ class Keeping:
         self.left = ROWS_BYTES
         self.scratch = list(around.scratch) if around is not None else []
 
-    def numbered(self, loop: For, written: set[Value]) -> dict[Value, int]:
+    def numbered(self, loop: ir.For, written: set[ir.Value]) -> dict[ir.Value, int]:
         """The numbers of a loop's values; equal where these are equal at each index."""
-        found: dict[Value, int] = {loop.indices[0]: 0}
+        found: dict[ir.Value, int] = {loop.indices[0]: 0}
 
-        def form(x: Operand) -> object:
+        def form(x: ir.Operand) -> object:
             return ("number", found[x]) if not isinstance(x, int) and x in found else x
 
         for s in loop.body.statements:
-            if isinstance(s, Apply):
+            if isinstance(s, ir.Apply):
                 key: Any = (s.op, s.dtype, *map(form, s.args))
-            elif isinstance(s, Load) and s.buffer.data not in written:
+            elif isinstance(s, ir.Load) and s.buffer.data not in written:
                 key = (s.buffer.data, *map(form, s.buffer.sizes), None, *map(form, s.index))
             else:
                 continue
             number = self.numbers.setdefault(key, len(self.numbers) + 1)
             found[s] = number
-            read = [found[x] for x in operands(s) if not isinstance(x, int) and x in found]
+            read = [found[x] for x in ir.operands(s) if not isinstance(x, int) and x in found]
             self.costs.setdefault(
-                number, max(cost_of(s), 0) + isinstance(s, Load) + sum(map(self.cost, read))
+                number, max(cost_of(s), 0) + isinstance(s, ir.Load) + sum(map(self.cost, read))
             )
         return found
 
@@ -135,12 +114,12 @@ class Keeping:
         """What a value costs with all that it is computed from."""
         return self.costs.get(number, 0)
 
-    def kept(self) -> dict[Statement, list[Statement]]:
+    def kept(self) -> dict[ir.Statement, list[ir.Statement]]:
         """The statements in place of each loop, where something is kept."""
         first: dict[int, int] = {}
-        stacks: list[Statement] = []
-        buffers: dict[int, Buffer] = {}
-        reads: list[dict[Statement, int]] = []
+        stacks: list[ir.Statement] = []
+        buffers: dict[int, ir.Buffer] = {}
+        reads: list[dict[ir.Statement, int]] = []
         for loop, numbers in zip(self.loops, self.number_of, strict=True):
             again = [
                 s
@@ -153,48 +132,53 @@ class Keeping:
         if not buffers:
             return {}
         ahead = min([first[n] for n in buffers])
-        found: dict[Statement, list[Statement]] = {}
+        found: dict[ir.Statement, list[ir.Statement]] = {}
         for k, loop in enumerate(self.loops):
-            body: list[Statement] = []
+            body: list[ir.Statement] = []
             puts = {n: buffer for n, buffer in buffers.items() if first[n] == k}
             for s in loop.body.statements:
                 if s in reads[k]:
                     body += self.get(s, buffers[reads[k][s]], loop)
                     continue
                 body.append(s)
-                n = self.number_of[k].get(s, -1) if isinstance(s, Apply | Load) else -1
+                n = self.number_of[k].get(s, -1) if isinstance(s, ir.Apply | ir.Load) else -1
                 if n in puts:
                     body += self.put(s, puts.pop(n), loop)
                     if k == ahead:
                         body += self.fetches(loop)
                         ahead = -1
-            found[loop] = [*stacks, replace(loop, body=Block(tuple(body), loop.body.yields))]
+            found[loop] = [*stacks, replace(loop, body=ir.Block(tuple(body), loop.body.yields))]
             stacks = []
         return found
 
-    def repeated(self, loop: For, numbers: dict[Value, int], first: dict[int, int]) -> list[Any]:
+    def repeated(self, loop: ir.For, numbers: dict[ir.Value, int], first: dict[int, int]) -> list[Any]:
         """The values of a loop that loops before compute too, and that are worth keeping; not what only these
         are computed from.
         """
         needed: set[Any] = set(loop.body.yields)
         found: list[Any] = []
         for s in reversed(loop.body.statements):
-            if isinstance(s, Apply | Load):
+            if isinstance(s, ir.Apply | ir.Load):
                 if s not in needed:
                     continue
                 n = numbers.get(s)
                 is_number = s.dtype not in NOT_NUMBERS
-                if n in first and is_number and self.costs[n] >= WORTH_KEEPING_COST and isinstance(s, Apply):
+                if (
+                    n in first
+                    and is_number
+                    and self.costs[n] >= WORTH_KEEPING_COST
+                    and isinstance(s, ir.Apply)
+                ):
                     found.append(s)
                     continue
-            needed.update(operands(s))
-            for inner in blocks(s):
+            needed.update(ir.operands(s))
+            for inner in ir.blocks(s):
                 needed.update(free_values(inner))
         return found
 
     # --- buffers ---
 
-    def has_buffer(self, s: Any, n: int, buffers: dict[int, Buffer], stacks: list[Statement]) -> bool:
+    def has_buffer(self, s: Any, n: int, buffers: dict[int, ir.Buffer], stacks: list[ir.Statement]) -> bool:
         """Whether a value has a buffer, or there is memory for one."""
         if n in buffers:
             return True
@@ -206,57 +190,57 @@ class Keeping:
             if size > min(self.left, ROW_BYTES):
                 return False
             self.left -= size
-            data: Value = Stack(size)
+            data: ir.Value = ir.Stack(size)
             stacks.append(data)
         elif self.scratch:
             data = self.scratch.pop(0)
         else:
             return False
         sizes = (count, lanes) if lanes > 1 else (count,)
-        buffers[n] = Buffer(data, s.dtype, sizes, f"row{len(buffers)}")
+        buffers[n] = ir.Buffer(data, s.dtype, sizes, f"row{len(buffers)}")
         return True
 
-    def place(self, loop: For) -> tuple[list[Statement], tuple[Index, ...]]:
+    def place(self, loop: ir.For) -> tuple[list[ir.Statement], tuple[ir.Index, ...]]:
         """The index of a kept element; neighbouring rows lie side by side if lanes go along these."""
         if not self.lanes or self.around is None:
             return [], loop.indices
-        lane = Apply("lane", (self.around.indices[-1],), INDEX)
+        lane = ir.Apply("lane", (self.around.indices[-1],), ir.INDEX)
         return [lane], (*loop.indices, lane)
 
-    def put(self, s: Any, buffer: Buffer, loop: For) -> list[Statement]:
+    def put(self, s: Any, buffer: ir.Buffer, loop: ir.For) -> list[ir.Statement]:
         """Keep a value."""
         lane, place = self.place(loop)
-        return [*lane, Store(buffer, place, s)]
+        return [*lane, ir.Store(buffer, place, s)]
 
-    def get(self, s: Any, buffer: Buffer, loop: For) -> list[Statement]:
+    def get(self, s: Any, buffer: ir.Buffer, loop: ir.For) -> list[ir.Statement]:
         """Take a value that has been kept."""
         lane, place = self.place(loop)
-        read = Load(buffer, place)
-        return [*lane, read, Let(s, read)]
+        read = ir.Load(buffer, place)
+        return [*lane, read, ir.Let(s, read)]
 
     # --- the next row ---
 
-    def fetches(self, loop: For) -> list[Statement]:
+    def fetches(self, loop: ir.For) -> list[ir.Statement]:
         """What the loop that fills buffers fetches of large tensors: results of this row, operands of the
         next.  Processors foresee no more than the rest of a page.
         """
         if self.lanes or not loop.lanes:
             return []
         (index,), (count,) = loop.indices, loop.extents
-        found: dict[Value, Statement] = {}
+        found: dict[ir.Value, ir.Statement] = {}
         for other in self.loops:
             for s in other.body.statements:
-                is_access = isinstance(s, Load | Store) and s.index and s.index[-1] is other.indices[0]
-                if isinstance(s, Load | Store) and is_access and not is_near(s.buffer):
-                    is_written = isinstance(s, Store)
+                is_access = isinstance(s, ir.Load | ir.Store) and s.index and s.index[-1] is other.indices[0]
+                if isinstance(s, ir.Load | ir.Store) and is_access and not is_near(s.buffer):
+                    is_written = isinstance(s, ir.Store)
                     at = (*s.index[:-1], index)
                     found.setdefault(
-                        s.buffer.data, Prefetch(s.buffer, at, 0 if is_written else count, is_written)
+                        s.buffer.data, ir.Prefetch(s.buffer, at, 0 if is_written else count, is_written)
                     )
         return list(found.values())
 
 
-def is_near(buffer: Buffer) -> bool:
+def is_near(buffer: ir.Buffer) -> bool:
     """Whether a tensor may well lie in the cache of a core."""
     known = [d for d in buffer.sizes if isinstance(d, int)]
     is_known = len(known) == len(buffer.sizes)

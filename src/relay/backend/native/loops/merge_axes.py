@@ -8,22 +8,11 @@ An index of a merged axis counts through the axes before it, which stay at 0: th
 from dataclasses import replace
 from itertools import pairwise
 
+from relay.backend.native.loops import nodes as ir
 from relay.backend.native.loops.index_arithmetic import IndexArithmetic
-from relay.backend.native.loops.nodes import (
-    Block,
-    For,
-    Index,
-    Let,
-    Load,
-    Prefetch,
-    Store,
-    Var,
-    operands,
-    statements,
-)  # fmt: skip
 
 
-def merge_axes(s: For, b: IndexArithmetic) -> For:
+def merge_axes(s: ir.For, b: IndexArithmetic) -> ir.For:
     """The nest with the axes merged that can be, without those of one iteration."""
     kept = [k for k, n in enumerate(s.extents) if n != 1]
     apart = apart_axes(s, [s.indices[k] for k in kept])
@@ -36,32 +25,32 @@ def merge_axes(s: For, b: IndexArithmetic) -> For:
     if len(groups) == len(s.indices):
         return s
     lasts = {g[-1] for g in groups}
-    zeros = [Let(i, 0) for k, i in enumerate(s.indices) if k not in lasts]
+    zeros = [ir.Let(i, 0) for k, i in enumerate(s.indices) if k not in lasts]
     indices = tuple([s.indices[g[-1]] for g in groups])
     extents = tuple([b.count([s.extents[k] for k in g]) for g in groups])
     if not indices:
         indices, extents = s.indices[-1:], (1,)
         zeros = zeros[:-1]
     return replace(
-        s, indices=indices, extents=extents, body=Block((*zeros, *s.body.statements), s.body.yields)
+        s, indices=indices, extents=extents, body=ir.Block((*zeros, *s.body.statements), s.body.yields)
     )
 
 
-def apart_axes(s: For, indices: list[Var]) -> set[Var]:
+def apart_axes(s: ir.For, indices: list[ir.Var]) -> set[ir.Var]:
     """Those of some indices that cannot be merged with the one before."""
     sizes = dict(zip(s.indices, s.extents, strict=True))
-    apart: set[Var] = set()
+    apart: set[ir.Var] = set()
     own = set(indices)
     pairs = list(pairwise(indices))
-    for x in statements(s.body):
-        if not isinstance(x, Load | Store | Prefetch):
-            for v in operands(x):
+    for x in ir.statements(s.body):
+        if not isinstance(x, ir.Load | ir.Store | ir.Prefetch):
+            for v in ir.operands(x):
                 if v in own:
                     apart |= cut(own, pairs, v)
             continue
-        if isinstance(x, Store) and x.value in own:
+        if isinstance(x, ir.Store) and x.value in own:
             apart |= cut(own, pairs, x.value)
-        places: dict[Index, int] = {}
+        places: dict[ir.Index, int] = {}
         for k, (i, d) in enumerate(zip(x.index, x.buffer.sizes, strict=True)):
             if i in own and d != 1:
                 apart |= cut(own, pairs, i) if i in places or d != sizes[i] else set()
@@ -79,6 +68,6 @@ def apart_axes(s: For, indices: list[Var]) -> set[Var]:
     return apart
 
 
-def cut(own: set[Var], pairs: list[tuple[Var, Var]], v: object) -> set[Var]:
+def cut(own: set[ir.Var], pairs: list[tuple[ir.Var, ir.Var]], v: object) -> set[ir.Var]:
     """What an index that is read as it is keeps apart: itself from the one before, and the next from it."""
     return {j for i, j in pairs if v in (i, j)} if v in own else set()

@@ -2,13 +2,14 @@
 
 from dataclasses import replace
 
-from relay.backend.native.loops.builder import Builder, Scope
+from relay.backend.native.loops.builder import Builder
 from relay.backend.native.loops.free_values import without_dead_values
 from relay.backend.native.loops.hoist import hoist
 from relay.backend.native.loops.keep_rows import keep_rows
 from relay.backend.native.loops.merge_axes import merge_axes
 from relay.backend.native.loops.nodes import Block, For, Statement, blocks, with_blocks
 from relay.backend.native.loops.parallelize import parallelize
+from relay.backend.native.loops.value_builder import Scope
 from relay.backend.native.loops.vectorize import vectorize
 from relay.backend.native.loops.verify import VERIFIES, verify
 

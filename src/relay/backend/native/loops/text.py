@@ -7,39 +7,7 @@ for j in 1024, 32 lanes, reduce maximum  // max
 from collections.abc import Iterable, Sequence
 from typing import Any, assert_never
 
-from relay.backend.native.loops.nodes import (
-    ADDRESS,
-    INDEX,
-    OBJECT,
-    Alternate,
-    Apply,
-    Block,
-    Branch,
-    Buffer,
-    Check,
-    Const,
-    For,
-    Function,
-    Global,
-    Invoke,
-    Let,
-    Load,
-    NewTensor,
-    Operand,
-    Parallel,
-    Poll,
-    Prefetch,
-    Registers,
-    Release,
-    Stack,
-    Statement,
-    Store,
-    Transpose,
-    Value,
-    Var,
-    blocks,
-    operands,
-)  # fmt: skip
+from relay.backend.native.loops import nodes as ir
 
 INFIX = {
     "add": "+", "subtract": "-", "multiply": "*", "divide": "/", "remainder": "%", "plus": "+", "minus": "-",
@@ -60,9 +28,9 @@ class Printer:
         self.names: dict[Any, str] = {}
         self.taken: set[str] = set()
         self.uses: dict[Any, int] = {}
-        self.readers: dict[Any, set[Block]] = {}
+        self.readers: dict[Any, set[ir.Block]] = {}
         """The blocks that read each value."""
-        self.here: Block | None = None
+        self.here: ir.Block | None = None
 
     # --- names ---
 
@@ -79,38 +47,40 @@ class Printer:
         """The name of a value."""
         found = self.names.get(x)
         if found is None:
-            found = self.names[x] = self.fresh(x.name.rstrip("0123456789") if isinstance(x, Var) else prefix)
+            found = self.names[x] = self.fresh(
+                x.name.rstrip("0123456789") if isinstance(x, ir.Var) else prefix
+            )
         return found
 
-    def value(self, x: Operand) -> str:
+    def value(self, x: ir.Operand) -> str:
         """A value, or its name."""
         if isinstance(x, int):
             return str(x)
-        if isinstance(x, Const):
+        if isinstance(x, ir.Const):
             return f"{x.value!r}" if x.dtype in ("float32", "int32", "bool") else f"{x.value!r}:{x.dtype}"
         return self.names.get(x) or self.name(x)
 
-    def values(self, xs: Iterable[Operand]) -> str:
+    def values(self, xs: Iterable[ir.Operand]) -> str:
         """Some values."""
         return ", ".join([self.value(x) for x in xs])
 
-    def buffer(self, x: Buffer) -> str:
+    def buffer(self, x: ir.Buffer) -> str:
         """What elements are of."""
         data = x.data
         if x.name:
             return x.name
-        if isinstance(data, Apply) and data.op == "data":
+        if isinstance(data, ir.Apply) and data.op == "data":
             return self.value(data.args[0])
         text = self.value(data)
         return f"({text})" if " " in text else text
 
-    def access(self, x: Buffer, index: Sequence[Operand]) -> str:
+    def access(self, x: ir.Buffer, index: Sequence[ir.Operand]) -> str:
         """An element."""
         return f"{self.buffer(x)}[{self.values(index)}]"
 
     # --- blocks ---
 
-    def count_uses(self, block: Block) -> None:
+    def count_uses(self, block: ir.Block) -> None:
         """Count the statements that read each value, which blocks may share, and note the blocks."""
         seen: set[Any] = set()
         pending = [block]
@@ -119,16 +89,18 @@ class Printer:
             if own in seen:
                 continue
             seen.add(own)
-            readers: list[tuple[Any, Sequence[Operand]]] = [(s, tuple(operands(s))) for s in own.statements]
+            readers: list[tuple[Any, Sequence[ir.Operand]]] = [
+                (s, tuple(ir.operands(s))) for s in own.statements
+            ]
             for s, xs in [*readers, (own, own.yields)]:
                 for x in xs:
                     if not isinstance(x, int):
                         self.readers.setdefault(x, set()).add(own)
                         self.uses[x] = self.uses.get(x, 0) + (s not in seen or s is own)
                 seen.add(s)
-            pending += [inner for s in own.statements for inner in blocks(s)]
+            pending += [inner for s in own.statements for inner in ir.blocks(s)]
 
-    def block(self, block: Block, depth: int) -> None:
+    def block(self, block: ir.Block, depth: int) -> None:
         """The statements of a block."""
         outer, self.here = self.here, block
         for s in block.statements:
@@ -139,70 +111,70 @@ class Printer:
         """A line of text."""
         self.lines.append("  " * depth + text)
 
-    def statement(self, s: Statement, depth: int) -> None:
+    def statement(self, s: ir.Statement, depth: int) -> None:
         """A statement."""
         match s:
-            case Apply() | Load():
+            case ir.Apply() | ir.Load():
                 self.define(
-                    s, self.applied(s) if isinstance(s, Apply) else self.access(s.buffer, s.index), depth
+                    s, self.applied(s) if isinstance(s, ir.Apply) else self.access(s.buffer, s.index), depth
                 )
-            case Global():
+            case ir.Global():
                 self.names[s] = self.fresh("constant")
-            case Stack():
+            case ir.Stack():
                 self.line(depth, f"{self.name(s, 'stack')} = stack {s.size} bytes")
-            case Registers():
+            case ir.Registers():
                 self.names[s] = self.fresh("registers")
-            case Let():
-                if isinstance(s.value, int | Const | Var) or self.names.get(s.value):
+            case ir.Let():
+                if isinstance(s.value, int | ir.Const | ir.Var) or self.names.get(s.value):
                     self.names[s.result] = self.value(s.value)
                 else:
                     self.line(depth, f"let {self.name(s.result)} = {self.value(s.value)}")
-            case Store():
+            case ir.Store():
                 self.line(depth, f"{self.access(s.buffer, s.index)} = {self.value(s.value)}")
-            case For():
+            case ir.For():
                 self.loops(s, depth)
-            case Branch():
+            case ir.Branch():
                 self.branch(s, depth)
-            case Check():
+            case ir.Check():
                 self.line(depth, f"fail {s.code} if {self.value(s.condition)}")
-            case Poll():
+            case ir.Poll():
                 self.line(depth, "poll for interrupts")
-            case NewTensor():
+            case ir.NewTensor():
                 self.line(depth, f"{self.name(s.result, 'out')} = new {s.type.dtype}[{self.values(s.sizes)}]")
-            case Release():
+            case ir.Release():
                 self.line(depth, f"release {self.value(s.value)}")
-            case Invoke():
+            case ir.Invoke():
                 self.line(depth, f"call {s.callee.name}({self.values(s.args)})")
-            case Prefetch():
+            case ir.Prefetch():
                 ahead = f", {self.value(s.beyond)} ahead" if s.beyond != 0 else ""
                 how = ", to write" if s.is_written else ahead
                 is_line = s.index == (0,) and not s.buffer.name
                 place = self.value(s.buffer.data) if is_line else self.access(s.buffer, s.index)
                 self.line(depth, f"fetch {place}{how}")
-            case Transpose():
+            case ir.Transpose():
                 self.line(depth, f"transpose {self.buffer(s.buffer)}")
-            case Parallel():
+            case ir.Parallel():
                 begin, end = self.name(s.begin), self.name(s.end)
                 grain = f", grain {self.value(s.grain)}" if s.grain != 0 else ", one range each"
                 self.line(depth, f"on threads, [{begin}, {end}) of {self.value(s.count)}{grain}")
                 self.block(s.body, depth + 1)
-            case Alternate():
+            case ir.Alternate():
                 self.line(depth, f"{self.name(s.result)} = every other time")
             case _:
                 assert_never(s)
 
-    def define(self, x: Value, text: str, depth: int) -> None:
+    def define(self, x: ir.Value, text: str, depth: int) -> None:
         """A value: in the place of its only reader if it is short, else by name."""
         uses = self.uses.get(x, 0)
-        is_index = isinstance(x, Apply) and x.dtype in (INDEX, ADDRESS, OBJECT)
+        is_index = isinstance(x, ir.Apply) and x.dtype in (ir.INDEX, ir.ADDRESS, ir.OBJECT)
         is_read_here = uses == 1 and (is_index or self.here in self.readers.get(x, ()))
         longest = INLINE_LETTERS if is_read_here else REPEATED_LETTERS if is_index else 0
-        if (uses and len(text) > longest) or isinstance(x, Load):
+        if (uses and len(text) > longest) or isinstance(x, ir.Load):
             self.line(depth, f"{self.name(x)} = {text}")
         else:
             self.names[x] = text
 
-    def applied(self, s: Apply) -> str:
+    def applied(self, s: ir.Apply) -> str:
         """A function of values."""
         if s.op in INFIX:
             a, b = s.args
@@ -219,20 +191,20 @@ class Printer:
             return f"{s.op} {s.dtype}({self.value(s.args[0])})"
         return f"{s.op}({self.values(s.args)})"
 
-    def operand(self, x: Operand) -> str:
+    def operand(self, x: ir.Operand) -> str:
         """A value beside an operator."""
         text = self.value(x)
         is_open = " " in text and (text[-1] not in ")]" or text.count("(") > 1 or text[0] == "(")
         return f"({text})" if is_open or (" " in text and text[-1] == "]") else text
 
-    def extreme(self, s: Apply) -> str:
+    def extreme(self, s: ir.Apply) -> str:
         """The smaller or larger of two indices, if it is one."""
         c, i, j = s.args
-        if not isinstance(c, Apply) or c.op != "less" or {c.args[0], c.args[1]} != {i, j}:
+        if not isinstance(c, ir.Apply) or c.op != "less" or {c.args[0], c.args[1]} != {i, j}:
             return ""
         return f"{'min' if c.args[0] is i else 'max'}({self.value(i)}, {self.value(j)})"
 
-    def loops(self, s: For, depth: int) -> None:
+    def loops(self, s: ir.For, depth: int) -> None:
         """A nest of loops."""
         indices = ", ".join([self.name(i) for i in s.indices])
         how = f", {s.lanes} lanes" if s.lanes else ""
@@ -248,7 +220,7 @@ class Printer:
             self.line(depth + 1, f"next {self.name(x)} = {self.value(y)}")
             self.names[z] = self.name(x)
 
-    def branch(self, s: Branch, depth: int) -> None:
+    def branch(self, s: ir.Branch, depth: int) -> None:
         """Blocks by conditions."""
         for k, block in enumerate(s.blocks):
             if k == len(s.conditions) and not block.statements and not block.yields:
@@ -264,14 +236,14 @@ class Printer:
                 self.line(depth + 1, f"{self.name(x)} = {self.value(y)}")
 
 
-def text_of_function(function: Function) -> str:
+def text_of_function(function: ir.Function) -> str:
     """A kernel as text."""
     params = [(x, x.name) for x in function.params]
     names = ", ".join([name for _, name in params])
     return f"kernel {function.name}({names})\n{text_of(function.body, params)}"
 
 
-def text_of(block: Block, params: Iterable[tuple[Var, str]] = ()) -> str:
+def text_of(block: ir.Block, params: Iterable[tuple[ir.Var, str]] = ()) -> str:
     """A function's block as text; `params` are what it has before, with their names."""
     printer = Printer()
     for v, name in params:

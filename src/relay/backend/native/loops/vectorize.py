@@ -10,26 +10,8 @@ from enum import Enum
 from math import prod
 from typing import Any
 
+from relay.backend.native.loops import nodes as ir
 from relay.backend.native.loops.cost import lanes_for
-from relay.backend.native.loops.nodes import (
-    Apply,
-    Block,
-    Branch,
-    Check,
-    Const,
-    For,
-    Global,
-    Let,
-    Load,
-    Prefetch,
-    Registers,
-    Stack,
-    Statement,
-    Store,
-    Var,
-    blocks,
-    with_blocks,
-)  # fmt: skip
 from relay.ir.dtype import is_float
 
 
@@ -47,7 +29,7 @@ Step = int | Kind
 class Lanes:
     """What is known of values along the lanes of a loop."""
 
-    def __init__(self, index: Var) -> None:
+    def __init__(self, index: ir.Var) -> None:
         """`index` goes along the lanes."""
         self.steps: dict[Any, Step] = {index: 1}
         self.is_legal = True
@@ -58,48 +40,52 @@ class Lanes:
         """How far a value is from lane to lane."""
         return self.steps.get(x, 0)
 
-    def block(self, block: Block) -> None:
+    def block(self, block: ir.Block) -> None:
         """What is known of the values of a block."""
         for s in block.statements:
             self.statement(s)
 
-    def statement(self, s: Statement) -> None:
+    def statement(self, s: ir.Statement) -> None:
         """What is known of the values of a statement, and whether it has a form for several lanes."""
         match s:
-            case Apply():
+            case ir.Apply():
                 step = self.of_apply(s)
                 if step != 0:
                     self.steps[s] = step
-            case Let():
+            case ir.Let():
                 self.steps[s.result] = self.step(s.value)
-            case Load():
+            case ir.Load():
                 if self.access(s) != 0:
                     self.steps[s] = VARYING
-            case Store():
+            case ir.Store():
                 self.is_legal = self.is_legal and self.access(s) == 1
-            case For():
+            case ir.For():
                 self.is_legal = self.is_legal and not s.lanes and all(self.step(n) == 0 for n in s.extents)
                 self.steps.update(dict.fromkeys((*s.carried, *s.results), VARYING))
                 self.block(s.body)
-            case Branch():
+            case ir.Branch():
                 is_value = bool(s.results)
                 self.is_legal = self.is_legal and is_value
                 self.steps.update(dict.fromkeys(s.results, VARYING))
                 for inner in s.blocks:
                     self.block(inner)
-                    self.is_legal = self.is_legal and not any(isinstance(x, Store) for x in inner.statements)
-            case Check() | Prefetch() | Global() | Stack() | Registers():
+                    self.is_legal = self.is_legal and not any(
+                        isinstance(x, ir.Store) for x in inner.statements
+                    )
+            case ir.Check() | ir.Prefetch() | ir.Global() | ir.Stack() | ir.Registers():
                 pass
             case _:
                 self.is_legal = False
 
-    def of_apply(self, s: Apply) -> Step:
+    def of_apply(self, s: ir.Apply) -> Step:
         """How far a function of others is from lane to lane."""
         steps = [self.step(x) for x in s.args]
         if all(step == 0 for step in steps):
             return 0
         is_division = s.op in ("divide", "remainder") and not is_float(s.dtype)
-        is_text = any(isinstance(x, Var | Const | Apply | Load) and x.dtype == "string" for x in s.args)
+        is_text = any(
+            isinstance(x, ir.Var | ir.Const | ir.Apply | ir.Load) and x.dtype == "string" for x in s.args
+        )
         if is_division or is_text:
             self.is_legal = False
         if s.op == "lane":
@@ -114,7 +100,7 @@ class Lanes:
                     return step * by
         return VARYING
 
-    def access(self, s: Load | Store) -> Step:
+    def access(self, s: ir.Load | ir.Store) -> Step:
         """How far apart elements are in memory."""
         total = 0
         sizes = s.buffer.sizes
@@ -131,7 +117,7 @@ class Lanes:
         return total
 
 
-def along(s: For) -> Lanes:
+def along(s: ir.For) -> Lanes:
     """What is known along the last index of a nest."""
     lanes = Lanes(s.indices[-1])
     lanes.steps.update(dict.fromkeys(s.carried, VARYING))
@@ -139,31 +125,31 @@ def along(s: For) -> Lanes:
     return lanes
 
 
-def vectorize(block: Block) -> Block:
+def vectorize(block: ir.Block) -> ir.Block:
     """The block with lanes for its loops."""
     return vectorized(block)[0]
 
 
-def vectorized(block: Block) -> tuple[Block, int]:
+def vectorized(block: ir.Block) -> tuple[ir.Block, int]:
     """The block with lanes for its loops, and how many accesses of these are scattered."""
-    found: list[Statement] = []
+    found: list[ir.Statement] = []
     scattered = 0
     is_changed = False
     for s in block.statements:
         new = s
-        if isinstance(s, For):
+        if isinstance(s, ir.For):
             new, own = of_loop(s)
             scattered += own
-        elif blocks(s):
-            made = [vectorized(inner) for inner in blocks(s)]
+        elif ir.blocks(s):
+            made = [vectorized(inner) for inner in ir.blocks(s)]
             scattered += sum([own for _, own in made])
-            new = with_blocks(s, [inner for inner, _ in made])
+            new = ir.with_blocks(s, [inner for inner, _ in made])
         is_changed = is_changed or new is not s
         found.append(new)
-    return (Block(tuple(found), block.yields) if is_changed else block), scattered
+    return (ir.Block(tuple(found), block.yields) if is_changed else block), scattered
 
 
-def of_loop(s: For) -> tuple[For, int]:
+def of_loop(s: ir.For) -> tuple[ir.For, int]:
     """A loop with lanes, or with loops inside that have."""
     if s.lanes:
         own = along(s)
@@ -180,6 +166,6 @@ def of_loop(s: For) -> tuple[For, int]:
     return (s if inner is s.body else replace(s, body=inner)), scattered
 
 
-def may_combine(s: For) -> bool:
+def may_combine(s: ir.For) -> bool:
     """Whether lanes can each combine a part: of several totals, those of one loop."""
     return len(s.carried) == 1 or len(s.indices) == 1

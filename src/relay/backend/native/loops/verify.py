@@ -2,35 +2,7 @@
 
 import os
 
-from relay.backend.native.loops.nodes import (
-    ADDRESS,
-    INDEX,
-    OBJECT,
-    Alternate,
-    Apply,
-    Block,
-    Branch,
-    Check,
-    Const,
-    For,
-    Invoke,
-    Let,
-    Load,
-    NewTensor,
-    Operand,
-    Parallel,
-    Prefetch,
-    Registers,
-    Release,
-    Statement,
-    Store,
-    Transpose,
-    Value,
-    blocks,
-    bound,
-    operands,
-    results,
-)  # fmt: skip
+from relay.backend.native.loops import nodes as ir
 from relay.backend.native.loops.vectorize import along, may_combine
 
 VERIFIES = bool(os.environ.get("RELAY_VERIFY_LOOPS"))
@@ -39,68 +11,68 @@ ON_INDICES = frozenset({"plus", "minus", "times", "quotient", "rest", "less", "s
 """Functions of two indices."""
 
 
-def verify(block: Block, given: frozenset[Value] = frozenset()) -> None:
+def verify(block: ir.Block, given: frozenset[ir.Value] = frozenset()) -> None:
     """Assert that a function's block is well-formed; `given` are the values that the function has before."""
     _block(block, set(given), is_shared=False, is_open=not given)
 
 
-def _block(block: Block, known: set[Value], is_shared: bool, is_open: bool) -> None:
+def _block(block: ir.Block, known: set[ir.Value], is_shared: bool, is_open: bool) -> None:
     """A block, given what is known before it; what it defines is not known after it."""
     known = set(known)
     for s in block.statements:
-        for x in operands(s):
+        for x in ir.operands(s):
             _defined(x, known, s, is_open)
         _statement(s)
-        assert not is_shared or not isinstance(s, NewTensor | Release), (
+        assert not is_shared or not isinstance(s, ir.NewTensor | ir.Release), (
             "threads neither make nor free objects"
         )
-        known.update(bound(s))
-        for inner in blocks(s):
-            _block(inner, known, is_shared or isinstance(s, Parallel), is_open)
-        known.update(results(s))
+        known.update(ir.bound(s))
+        for inner in ir.blocks(s):
+            _block(inner, known, is_shared or isinstance(s, ir.Parallel), is_open)
+        known.update(ir.results(s))
     for x in block.yields:
         _defined(x, known, block, is_open)
 
 
-def _defined(x: Operand, known: set[Value], where: object, is_open: bool) -> None:
-    is_value = not isinstance(x, int | Const)
-    is_free = is_open and is_value and not isinstance(x, Apply | Load)
+def _defined(x: ir.Operand, known: set[ir.Value], where: object, is_open: bool) -> None:
+    is_value = not isinstance(x, int | ir.Const)
+    is_free = is_open and is_value and not isinstance(x, ir.Apply | ir.Load)
     assert not is_value or x in known or is_free, f"{x} is read by {where} before it is defined"
 
 
-def _statement(s: Statement) -> None:
+def _statement(s: ir.Statement) -> None:
     """What holds for a statement on its own."""
     match s:
-        case Apply():
+        case ir.Apply():
             if s.op in ON_INDICES:
                 assert all(map(_is_index, s.args)), f"`{s.op}` is a function of indices"
-        case Load() | Store() | Prefetch():
+        case ir.Load() | ir.Store() | ir.Prefetch():
             assert len(s.index) == len(s.buffer.sizes), "an access has an index for each axis"
             assert all(map(_is_index, s.index)), "an access is by indices"
-            assert s.buffer.data.dtype == ADDRESS, "elements are at an address"
-            if isinstance(s, Store):
+            assert s.buffer.data.dtype == ir.ADDRESS, "elements are at an address"
+            if isinstance(s, ir.Store):
                 assert s.value.dtype == s.buffer.dtype, f"a {s.value.dtype} is stored as {s.buffer.dtype}"
-        case Let():
+        case ir.Let():
             assert isinstance(s.value, int) or s.result.dtype == s.value.dtype, "another dtype"
-        case For():
+        case ir.For():
             _loops(s)
-        case Branch():
+        case ir.Branch():
             assert len(s.blocks) == len(s.conditions) + 1, "a block for each condition, and one more"
             assert all(len(x.yields) == len(s.results) for x in s.blocks), "each block yields the results"
             assert all(c.dtype == "bool" for c in s.conditions), "conditions are truth values"
-        case Check():
+        case ir.Check():
             assert s.condition.dtype == "bool", "a condition is a truth value"
-        case NewTensor():
-            assert s.result.dtype == OBJECT, "a tensor is an object"
-        case Transpose():
-            assert isinstance(s.buffer.data, Registers), "what is transposed is in registers"
-        case Alternate():
+        case ir.NewTensor():
+            assert s.result.dtype == ir.OBJECT, "a tensor is an object"
+        case ir.Transpose():
+            assert isinstance(s.buffer.data, ir.Registers), "what is transposed is in registers"
+        case ir.Alternate():
             assert s.result.dtype == "bool", "an alternation is a truth value"
-        case Invoke() | _:
+        case ir.Invoke() | _:
             pass
 
 
-def _loops(s: For) -> None:
+def _loops(s: ir.For) -> None:
     assert len(s.indices) == len(s.extents) > 0, "an extent for each index"
     assert all(map(_is_index, s.extents)), "extents are indices"
     carried = [x.dtype for x in s.carried]
@@ -118,5 +90,5 @@ def _loops(s: For) -> None:
         assert along(s).is_legal, "a statement has no form for several lanes"
 
 
-def _is_index(x: Operand) -> bool:
-    return isinstance(x, int) or x.dtype == INDEX
+def _is_index(x: ir.Operand) -> bool:
+    return isinstance(x, int) or x.dtype == ir.INDEX

@@ -11,7 +11,7 @@ from relay.backend.native.kernels.attention_recognition import attention_in
 from relay.backend.native.kernels.choice import sums_of, weight_of
 from relay.backend.native.kernels.sums import Sums
 from relay.backend.native.loops import nodes as ir
-from relay.backend.native.loops.builder import Builder, Scope
+from relay.backend.native.loops.builder import Builder
 from relay.backend.native.loops.cost import lanes_for
 from relay.backend.native.loops.deferred import Deferred, may_wait, rows_of
 from relay.backend.native.loops.merge_axes import apart_axes
@@ -19,6 +19,7 @@ from relay.backend.native.loops.nodes import Block, Index
 from relay.backend.native.loops.rules import is_pointwise, is_reduction, writes_whole
 from relay.backend.native.loops.schedule import schedule
 from relay.backend.native.loops.strides import sizes_of
+from relay.backend.native.loops.value_builder import Scope
 from relay.backend.native.loops.views import View, new_output, operand, views_in
 from relay.backend.native.memory.representation import is_scalar, parts_of
 from relay.backend.native.program.operators import check_shapes, materialize

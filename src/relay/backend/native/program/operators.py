@@ -6,13 +6,14 @@ from typing import Any, cast
 from relay.backend.native.kernels.choice import sums_of, weight_of
 from relay.backend.native.llvm.builder import Code, Value
 from relay.backend.native.loops import nodes as ir
-from relay.backend.native.loops.builder import Builder, Scope
+from relay.backend.native.loops.builder import Builder
 from relay.backend.native.loops.deferred import Deferred, element
 from relay.backend.native.loops.emitter import Env, emit
 from relay.backend.native.loops.nodes import Index
 from relay.backend.native.loops.rules import writes_whole
 from relay.backend.native.loops.schedule import schedule
 from relay.backend.native.loops.shapes import has_rule_of_types, shapes_of
+from relay.backend.native.loops.value_builder import Scope
 from relay.backend.native.loops.views import View, new_output, operand, views_in
 from relay.backend.native.memory.representation import is_scalar, parts_of
 from relay.backend.native.program.nests import Nest
