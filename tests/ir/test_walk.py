@@ -1,10 +1,14 @@
 """Walks: order, sharing, depth."""
 
+from typing import Any
+
+import pytest
+
 from relay.ir.build import const
 from relay.ir.expr import Call, Constant, Constructor, Function, GlobalVar, Let, Tuple, TupleGetItem, Var
 from relay.ir.pattern import PatternConstructor, PatternTuple, PatternVar, PatternWildcard, pattern_vars
 from relay.ir.type import GlobalTypeVar, RefType, TensorType, TupleType, TypeVar
-from relay.ir.walk import fold, post_order, rewrite, rewrite_pattern, type_post_order
+from relay.ir.walk import fold, post_order, rewrite, rewrite_pattern, run, type_post_order
 
 F = GlobalVar("f")
 
@@ -95,3 +99,25 @@ def test_walks_do_not_recurse():
     assert sum(1 for _ in post_order(e)) == 300_002
     assert rewrite(e, lambda _: None) is e
     assert fold(e, depth) == 300_001
+
+
+def test_an_exception_is_raised_where_the_waiting_generator_yields() -> None:
+    def innermost(depth: int) -> Any:
+        if depth == 0:
+            raise KeyError("found")
+        yield innermost(depth - 1)
+
+    def catches() -> Any:
+        try:
+            yield innermost(100_000)
+        except KeyError as error:
+            return str(error)
+
+    def outer() -> Any:
+        return (yield catches())
+
+    assert run(outer()) == "'found'"
+    with pytest.raises(KeyError) as raised:
+        run(innermost(100_000))
+    assert len(raised.traceback) < 10
+    assert raised.traceback[-1].name == "innermost"

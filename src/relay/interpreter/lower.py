@@ -23,7 +23,7 @@ from relay.interpreter.functions import ConstructorFunction
 from relay.interpreter.matching import lower_tests, switch_table
 from relay.interpreter.operators import operator_function, operator_value
 from relay.interpreter.placing import plan
-from relay.interpreter.unit import Group, Step, Unit, World, run_steps
+from relay.interpreter.unit import Group, Step, Unit, World
 from relay.interpreter.value import Closure, ConstructorValue
 from relay.ir.expr import (
     Call,
@@ -46,6 +46,7 @@ from relay.ir.expr import (
     Var,
 )
 from relay.ir.type import TypeVar
+from relay.ir.walk import run
 
 ANONYMOUS = Var("fn", span=None)
 """Stands for the variable of a function that none is bound to."""
@@ -53,14 +54,14 @@ ANONYMOUS = Var("fn", span=None)
 
 def lower_function(world: World, code: Code, fn: Function) -> None:
     """Fill `code` in with a global function or the function that an expression is."""
-    run_steps(Lowering(world, fn).function(code, fn, None, Group()))
+    run(Lowering(world, fn).function(code, fn, None, Group()))
 
 
 def lower_constant(world: World, cell: Any, value: Expr) -> None:
     """Fill in the code that evaluates a global constant and leaves its value in `cell`."""
     lowering = Lowering(world, value)
     unit = Unit(cell.code, Draft(0), Group(), None)
-    unit.draft.emit(op.SETTLE, 0, cell, run_steps(lowering.value(unit, value)))
+    unit.draft.emit(op.SETTLE, 0, cell, run(lowering.value(unit, value)))
     finish(unit.draft, cell.code)
 
 

@@ -16,22 +16,6 @@ Step: TypeAlias = Generator["Step", Any, Any]
 """Yields the steps it needs done, and receives their results."""
 
 
-def run_steps(first: Step) -> Any:
-    """The result of a step that yields others, on an explicit stack."""
-    stack = [first]
-    sent: Any = None
-    while stack:
-        try:
-            child = stack[-1].send(sent)
-        except StopIteration as stop:
-            stack.pop()
-            sent = stop.value
-        else:
-            stack.append(child)
-            sent = None
-    return sent
-
-
 class World(Protocol):
     """What lowering asks of the machine that will run the code, and of inference."""
 

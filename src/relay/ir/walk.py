@@ -115,19 +115,34 @@ def type_post_order(root: Type, seen: set[Type] | None = None) -> Iterator[Type]
 
 
 def run(task: Generator[Any, Any, R]) -> R:
-    """What a generator returns that yields further generators and receives their results.
+    """What a generator returns that yields further generators and receives their results, or has their
+    exceptions raised at the `yield`.
 
     Functions that call each other as deeply as a program nests are written so, with `yield` in front of each
     call.
     """
-    stack: list[Generator[Any, Any, Any]] = [task]
-    sent: Any = None
+    waiting: list[Generator[Any, Any, Any]] = []
+    top: Generator[Any, Any, Any] = task
+    value: Any = None
+    raised: Exception | None = None
+    trace = None
     while True:
         try:
-            stack.append(stack[-1].send(sent))
-            sent = None
+            called = top.send(value) if raised is None else top.throw(raised)
         except StopIteration as stop:
-            stack.pop()
-            if not stack:
-                return stop.value
-            sent = stop.value
+            value, raised = stop.value, None
+            if not waiting:
+                return value
+            top = waiting.pop()
+        except Exception as error:
+            if error is not raised:
+                trace = error.__traceback__
+            if not waiting:
+                error.__traceback__ = trace
+                raise
+            # A traceback through every waiting generator would be as long as the program is deep.
+            raised = error.with_traceback(None)
+            top = waiting.pop()
+        else:
+            waiting.append(top)
+            top, value, raised = called, None, None

@@ -1,7 +1,7 @@
-"""A position in the tokens, the errors found there, and the trampoline on which the grammar's rules run.
+"""A position in the tokens, and the errors found there.
 
-A rule that contains itself is a generator: it yields another rule and receives what that one returns.  `run`
-keeps the waiting rules in a list, so that no depth of nesting meets Python's stack.
+A rule of the grammar that contains itself is a generator, which `relay.ir.walk.run` drives: it yields another
+rule and receives what that one returns, so that no depth of nesting meets Python's stack.
 """
 
 from collections.abc import Generator
@@ -26,29 +26,6 @@ class ParseError(Exception):
 
 class GivenUpError(Exception):
     """Ends a parse that has nothing useful to say any more."""
-
-
-def run_rule(rule: Rule) -> Any:
-    """What the rule returns; the rules that wait for one they yielded are kept in a list."""
-    waiting: list[Rule] = []
-    value: Any = None
-    fault: ParseError | None = None
-    while True:
-        try:
-            inner = rule.send(value) if fault is None else rule.throw(fault)
-        except StopIteration as stop:
-            value, fault = stop.value, None
-        except ParseError as raised:
-            value, fault = None, raised.with_traceback(None)
-        else:
-            waiting.append(rule)
-            rule, value, fault = inner, None, None
-            continue
-        if not waiting:
-            if fault is not None:
-                raise fault
-            return value
-        rule = waiting.pop()
 
 
 class Cursor:

@@ -11,8 +11,8 @@ from relay.diagnostic import did_you_mean
 from relay.ir.expr import Expr, Function, GlobalVar, Var, replace
 from relay.ir.type import Type, TypeVar
 from relay.ir.vars import free_vars
-from relay.ir.walk import type_post_order
-from relay.text.cursor import ParseError, run_rule
+from relay.ir.walk import run, type_post_order
+from relay.text.cursor import ParseError
 from relay.text.parse_import import Imports
 
 _OPEN = frozenset({"(", "[", "{"})
@@ -122,7 +122,7 @@ class Items(Imports):
                 hint="a text ends with one expression",
             )
         self.graph, self.graph_block = {}, {}
-        self.result = run_rule(self.sequence(opener=-1))
+        self.result = run(self.sequence(opener=-1))
         self.result_start = i
         if self.kinds[self.i] == ";":
             self.i += 1
@@ -186,7 +186,7 @@ class Items(Imports):
         if self.kinds[self.i] in (":", "="):
             self._constant_definition(var)
             return
-        fn = run_rule(self.function(i, key=name))
+        fn = run(self.function(i, key=name))
         if name in self.attributes:
             fn = replace(fn, attrs={**fn.attrs, **self.attributes.pop(name)[1]})
         self._define(var, fn)
@@ -197,7 +197,7 @@ class Items(Imports):
             type_ = self.type_()
             self.mod.constant_types[var] = type_
         self.take("=")
-        self._define(var, run_rule(self.expression(by_line=True)))
+        self._define(var, run(self.expression(by_line=True)))
         if self.kinds[self.i] not in (";", "END") and not self.on_new_line(self.i):
             self.expected("`;` or a new line")
 

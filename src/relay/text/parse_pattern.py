@@ -3,7 +3,8 @@
 from relay.diagnostic import did_you_mean
 from relay.ir.expr import Constructor, Pattern, Var
 from relay.ir.pattern import PatternConstructor, PatternTuple, PatternVar, PatternWildcard
-from relay.text.cursor import Rule, run_rule
+from relay.ir.walk import run
+from relay.text.cursor import Rule
 from relay.text.parse_types import Types
 
 
@@ -12,7 +13,7 @@ class Patterns(Types):
 
     def pattern(self) -> Pattern:
         """The pattern here; its variables are bound from here on."""
-        return run_rule(self._pattern(set()))
+        return run(self._pattern(set()))
 
     def _pattern(self, bound: set[str]) -> Rule:
         i, kind = self.i, self.kinds[self.i]

@@ -20,7 +20,8 @@ from relay.ir.type import (
     TypeCall,
     TypeVar,
 )
-from relay.text.cursor import Rule, run_rule
+from relay.ir.walk import run
+from relay.text.cursor import Rule
 from relay.text.parse_dims import DIM_CALLS
 from relay.text.parse_kinds import CLOSERS, KIND_WORDS
 from relay.text.parse_relations import Relations
@@ -37,7 +38,7 @@ class Types(Relations):
             quick = self._static_tensor()
             if quick is not None:
                 return quick
-        return run_rule(self.rule_type(kind))
+        return run(self.rule_type(kind))
 
     def _static_tensor(self) -> Type | None:
         """`float32` or `Tensor[(10, 10), float32]`, which most types are; else None and no move."""

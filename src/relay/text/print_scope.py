@@ -10,6 +10,7 @@ from typing import Any
 from relay.ir.expr import Var
 from relay.ir.scope import Scope
 from relay.ir.vars import free_vars
+from relay.ir.walk import run
 from relay.text import names
 from relay.text.layout import Text, pad
 from relay.text.print_types import TypeText
@@ -38,19 +39,6 @@ class Block:
         self.room = max(width - len(self.margin), 24)
         self.lines: list[Any] = []
         self.undo: list[tuple[str, Var | None]] = []
-
-
-def run_steps(steps: Steps) -> Any:
-    """Drive a generator that yields generators, on a stack of our own."""
-    stack, sent = [steps], None
-    while stack:
-        try:
-            stack.append(stack[-1].send(sent))
-            sent = None
-        except StopIteration as stop:
-            stack.pop()
-            sent = stop.value
-    return sent
 
 
 class Scopes:
@@ -107,10 +95,10 @@ class Scopes:
 
     def whole(self, steps: Callable[[], Steps]) -> Any:
         """Run `steps`, and again as long as names turned out to clash."""
-        result = run_steps(steps())
+        result = run(steps())
         while self.clashed:
             self._restart()
-            result = run_steps(steps())
+            result = run(steps())
         return result
 
     # --- variables ------------------------------------------------------------------------------------------

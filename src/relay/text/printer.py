@@ -24,9 +24,9 @@ from relay.ir import hooks
 from relay.ir.collector import paused
 from relay.ir.expr import Clause, Constant, GlobalVar, Pattern, RelayExpr
 from relay.ir.module import IRModule, TypeData
+from relay.ir.walk import run
 from relay.text.layout import broken, flatten
 from relay.text.print_items import VERSION, Printer
-from relay.text.print_scope import run_steps
 from relay.text.print_types import type_repr, type_text
 from relay.text.survey import Survey
 
@@ -108,7 +108,7 @@ def _clause_text(p: Printer, e: Pattern | Clause) -> str:
     p.begin(Survey(whole))
     if isinstance(e, Pattern):
         return p.pattern(e)
-    text = run_steps(p.match(whole, p.width))
+    text = run(p.match(whole, p.width))
     return "\n".join([line.removeprefix("  ") for line in flatten(text.middle)]).removesuffix(",")
 
 
