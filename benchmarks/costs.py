@@ -217,7 +217,7 @@ def compile_times(wanted: str) -> dict[str, Any]:
 def memory_of(winograd: bool) -> dict[str, float]:
     """Bytes that the compiled ResNet-50 takes, and the least that it could do with."""
     import relay
-    from relay.backend.native.host.context import get
+    from relay.backend.native.host.context import read_leaf
     from relay.backend.native.kernels import winograd as tiles
     from relay.backend.native.memory.layout import PEAK_BYTES_OFFSET
     from relay.driver.arguments import with_params
@@ -233,7 +233,7 @@ def memory_of(winograd: bool) -> dict[str, float]:
     mod = lower_to_native(optimize_for_native(with_params(made.mod, made.params), ("main",)))
     return {
         "constants": sum([c.nbytes for c in built.artefact.constants]),
-        "tensors": sum([get(at + PEAK_BYTES_OFFSET, "i64") for at in contexts]),
+        "tensors": sum([read_leaf(at + PEAK_BYTES_OFFSET, "i64") for at in contexts]),
         "weights": sum([np.asarray(x).nbytes for x in made.params.values()]),
         "least": least_of_tensors(mod["main"]),
         "resident": getrusage(RUSAGE_SELF).ru_maxrss * 1024,

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from relay.backend.native.runtime.digests import FEW, digests
+from relay.backend.native.runtime.digests import MAX_RAW_BYTES, digests
 
 
 def of(*pieces: bytes) -> bytes:
@@ -11,11 +11,13 @@ def of(*pieces: bytes) -> bytes:
     return found
 
 
-DATA = np.random.default_rng(0).integers(0, 256, 3 * FEW + 17, "uint8").tobytes()
+DATA = np.random.default_rng(0).integers(0, 256, 3 * MAX_RAW_BYTES + 17, "uint8").tobytes()
 
 
-@pytest.mark.parametrize("cuts", [[1], [63], [64], [1, 2, 3, 70, 71], [FEW], [len(DATA) - 1], [0, 10, 10]])
-@pytest.mark.parametrize("size", [FEW - 5, len(DATA)])
+@pytest.mark.parametrize(
+    "cuts", [[1], [63], [64], [1, 2, 3, 70, 71], [MAX_RAW_BYTES], [len(DATA) - 1], [0, 10, 10]]
+)
+@pytest.mark.parametrize("size", [MAX_RAW_BYTES - 5, len(DATA)])
 def test_pieces_make_no_difference(cuts: list[int], size: int) -> None:
     data = DATA[:size]
     ends = [*cuts, len(data)]
@@ -29,7 +31,7 @@ def test_every_change_tells() -> None:
             changed = bytearray(DATA)
             changed[at] ^= 1 << bit
             found.add(of(bytes(changed)))
-    signs = np.frombuffer(DATA[: 2 * FEW], "uint64").copy()
+    signs = np.frombuffer(DATA[: 2 * MAX_RAW_BYTES], "uint64").copy()
     for i in (0, 1, 8, 16, 800):
         signs[[i, i + 8]] ^= np.uint64(1 << 63)
         found.add(of(signs.tobytes()))
@@ -37,4 +39,4 @@ def test_every_change_tells() -> None:
 
 
 def test_zeros_are_told_by_their_number() -> None:
-    assert len({of(bytes(n)) for n in range(0, 4 * FEW, 64)}) == FEW // 16
+    assert len({of(bytes(n)) for n in range(0, 4 * MAX_RAW_BYTES, 64)}) == MAX_RAW_BYTES // 16

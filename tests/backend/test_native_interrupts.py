@@ -130,7 +130,7 @@ def test_recursion_a_million_deep_in_several_threads(program: NativeProgram) -> 
 
 
 def test_recursion_without_end_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("relay.backend.native.host.context.DEEPEST", 64 << 20)
+    monkeypatch.setattr("relay.backend.native.host.context.MAX_STACK_BYTES", 64 << 20)
     program = NativeProgram(relay.parse(PROGRAMS), ("deep", "pair"))
     for _ in range(3):
         with pytest.raises(relay.RelayError) as found:

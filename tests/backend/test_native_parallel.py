@@ -18,7 +18,7 @@ from relay.backend.native.loops.parallelize import grain_for
 from relay.backend.native.loops.value_builder import Scope
 from relay.backend.native.memory.layout import SITE_OFFSET, THREADS_OFFSET
 from relay.backend.native.runtime.runtime_library import runtime_library
-from relay.backend.native.runtime.source import inlined
+from relay.backend.native.runtime.source import inline_bodies
 from relay.ir.expr import Constant
 
 TRY = """
@@ -43,7 +43,7 @@ class Program:
         emit(self, code, at, scope.built(), {data: DATA, n: N, scale: SCALE})
         code.do("ret void")
         runtime_library()
-        (module,) = split_modules(inlined(), [Piece(TRY), *self.pieces, code.piece()], (), ())
+        (module,) = split_modules(inline_bodies(), [Piece(TRY), *self.pieces, code.piece()], (), ())
         self.code = LoadedCode([Optimised(module.text).code()])
         kinds = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64]
         self.run = ctypes.CFUNCTYPE(ctypes.c_int, *kinds)(self.code.address("run"))

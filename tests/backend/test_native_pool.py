@@ -14,7 +14,7 @@ from relay.backend.native.llvm.codegen import Optimised
 from relay.backend.native.llvm.jit import LoadedCode
 from relay.backend.native.memory.layout import SITE_OFFSET, THREADS_MAX
 from relay.backend.native.runtime.runtime_library import runtime_library
-from relay.backend.native.runtime.threads import cores, default_threads, quotas, thread_count
+from relay.backend.native.runtime.threads import available_cores, cgroup_cores, default_threads, thread_count
 
 COUNTING = f"""
 declare void @relay_parallel(ptr, ptr, ptr, i64, i64, i64)
@@ -144,7 +144,7 @@ def test_several_callers_at_once() -> None:
 
 def test_how_many_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("RELAY_NUM_THREADS", raising=False)
-    assert default_threads() == cores() >= 1
+    assert default_threads() == available_cores() >= 1
     monkeypatch.setenv("RELAY_NUM_THREADS", " 3 ")
     assert default_threads() == 3
     monkeypatch.setenv("RELAY_NUM_THREADS", "100000")
@@ -165,5 +165,5 @@ def test_numbers_that_are_none(given: object) -> None:
 )
 def test_time_that_a_control_group_gives(tmp_path: Path, text: str, wanted: tuple[int, ...]) -> None:
     (tmp_path / "cpu.max").write_text(text)
-    assert tuple(quotas(tmp_path)) == wanted
-    assert quotas(tmp_path / "none") == ()
+    assert tuple(cgroup_cores(tmp_path)) == wanted
+    assert cgroup_cores(tmp_path / "none") == ()

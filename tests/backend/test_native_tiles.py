@@ -11,7 +11,7 @@ from relay.backend.native.kernels.tile import Tile
 from relay.backend.native.kernels.transforms import PAIRS, Transform
 from relay.backend.native.kernels.windows import Windows
 from relay.backend.native.llvm.jit import binding
-from relay.backend.native.llvm.machine import AVX2, AVX512, NEON, Machine, described
+from relay.backend.native.llvm.machine import AVX2, AVX512, NEON, Machine, target_machine
 from relay.backend.native.loops.emitter import kernel_code
 from relay.backend.native.loops.functions import NOWHERE
 
@@ -117,8 +117,8 @@ def test_numbers_are_moved_as_vectors(target: str, dtype: str) -> None:
 
 
 def test_machines_are_known_by_their_features() -> None:
-    assert described({"avx512f": True, "avx512bw": True, "avx2": True, "fma": True}) is AVX512
-    assert not described({"avx512f": True, "avx2": True, "fma": True}).instructions
-    assert described({"avx2": True, "fma": True}) is AVX2
-    assert described({"neon": True}) is NEON
-    assert described({}).vector == 16
+    assert target_machine({"avx512f": True, "avx512bw": True, "avx2": True, "fma": True}) is AVX512
+    assert not target_machine({"avx512f": True, "avx2": True, "fma": True}).instructions
+    assert target_machine({"avx2": True, "fma": True}) is AVX2
+    assert target_machine({"neon": True}) is NEON
+    assert target_machine({}).vector == 16

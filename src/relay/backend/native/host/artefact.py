@@ -19,7 +19,7 @@ import numpy as np
 
 from relay.backend.native.host.signature import Signature, signature_from_json
 from relay.backend.native.llvm import jit
-from relay.backend.native.memory.tensors import ALIGNMENT, room, stored
+from relay.backend.native.memory.tensors import ALIGNMENT, aligned_bytes, unload_image
 from relay.backend.native.runtime.digests import digests
 from relay.backend.native.runtime.runtime_library import compiled_runtime
 from relay.diagnostic import fail
@@ -57,7 +57,7 @@ class Artefact:
         at = FIXED_HEADER.size + len(header)
         base = align_up(at, ALIGNMENT)
         for (start, size), pieces in zip(
-            places, (*[[code] for code in self.codes], *map(stored, self.constants)), strict=True
+            places, (*[[code] for code in self.codes], *map(unload_image, self.constants)), strict=True
         ):
             out.write(bytes(base + start - at))
             for piece in pieces:
@@ -85,7 +85,7 @@ class Artefact:
             "features": jit.features(),
             "places": places,
             "codes": [digest(code).hex() for code in self.codes],
-            "constants": [said.hex() for said in digests(list(map(stored, self.constants)))],
+            "constants": [said.hex() for said in digests(list(map(unload_image, self.constants)))],
             "signature": self.signature.to_json(),
         }
 
@@ -141,7 +141,7 @@ def map_file(name: str) -> Any:
             return np.frombuffer(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY), "uint8")
     except (OSError, ValueError):  # nothing that can be mapped
         data = read_file(name)
-        whole = room(len(data))
+        whole = aligned_bytes(len(data))
         whole[:] = np.frombuffer(data, "uint8")
         return whole
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from relay.backend.native.host.artefact import Artefact, read_artefact, version
 from relay.backend.native.llvm import jit
-from relay.backend.native.runtime.cache_folder import cache_folder, package
+from relay.backend.native.runtime.cache_folder import cache_folder, package_key
 from relay.backend.native.runtime.digests import digests
 from relay.diagnostic import RelayError
 from relay.ir.expr import Expr, GlobalVar, Op
@@ -98,7 +98,7 @@ def cache_key(mod: IRModule, entries: Sequence[str], level: int | None = None) -
         context.disabled_pass,
         sorted(context.config.items()),
     )
-    around = version(), package(), jit.triple(), jit.processor(), jit.features(), list(entries), options
+    around = version(), package_key(), jit.triple(), jit.processor(), jit.features(), list(entries), options
     kinds = [(str(c.value.dtype), c.value.shape) for c in said.constants]
     whole = hashlib.blake2b(repr((around, said.text, said.sources, kinds)).encode(), digest_size=20)
     whole.update(said.spans)

@@ -4,12 +4,12 @@ from relay.backend.native.host.callbacks import CLOSURE, TABLE
 from relay.backend.native.llvm.builder import POINTER, Code, Value
 from relay.backend.native.llvm.modules import Piece
 from relay.backend.native.memory.objects import release
-from relay.backend.native.program.program import Program, give, result_type
+from relay.backend.native.program.program import Program, emit_return, result_type
 from relay.backend.native.program.python_calls import python_call
 from relay.ir.type import FuncType
 
 
-def table(count: int) -> str:
+def callback_table(count: int) -> str:
     """Where Python finds the code of closures of each type."""
     rows = ", ".join([f"ptr @callback.{i}" for i in range(count)]) or "ptr null"
     return f"@{TABLE} = global [{max(1, count)} x ptr] [{rows}]"
@@ -24,5 +24,5 @@ def callback(program: Program, number: int, t: FuncType) -> Piece:
     target = code.load(POINTER, code.at(me, CLOSURE.offsets[1]))
     found = python_call(code, [me, *params], target, result)
     release(code, [me, *params])
-    give(program, code, result, found)
+    emit_return(program, code, result, found)
     return code.piece()

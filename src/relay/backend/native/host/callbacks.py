@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from relay.backend.native.host.context import Context, get, put
+from relay.backend.native.host.context import Context, read_leaf, write_leaf
 from relay.backend.native.host.signature import Signature
 from relay.backend.native.host.values import Conversion
 from relay.backend.native.memory.layout import CALLBACK_OFFSET, SAVED_STACK_POINTER_OFFSET
@@ -48,7 +48,7 @@ class Callbacks:
         self.ways = {t: kind(partial(self.called, partial(self.function, t))) for t in parts.callbacks}
         self.references = [kind(partial(self.called, self.reference(fn))) for fn in parts.references]
         for i, way in enumerate(self.references):
-            put(address(REFERENCES) + 8 * i, "ptr", ctypes.cast(way, ctypes.c_void_p).value)
+            write_leaf(address(REFERENCES) + 8 * i, "ptr", ctypes.cast(way, ctypes.c_void_p).value)
         self.functions: dict[int, Callable[..., Any]] = {}
         self.numbers = count(1)
         self.made: dict[Conversion, list[int]] = {}
@@ -62,11 +62,11 @@ class Callbacks:
         self.functions[number] = function
         self.made.setdefault(conversion, []).append(number)
         p = conversion.new(CLOSURE)
-        put(p, "ptr", header(self.signature.layouts.number(CLOSURE)))
-        code = get(self.table + 8 * self.signature.parts.callbacks.index(t), "ptr")
+        write_leaf(p, "ptr", header(self.signature.layouts.number(CLOSURE)))
+        code = read_leaf(self.table + 8 * self.signature.parts.callbacks.index(t), "ptr")
         way = ctypes.cast(self.ways[t], ctypes.c_void_p).value
         for at, v in zip(CLOSURE.offsets, (code, way, number), strict=True):
-            put(p + at, "ptr", v)
+            write_leaf(p + at, "ptr", v)
         return p
 
     def forget(self, conversion: Conversion) -> None:
@@ -79,20 +79,20 @@ class Callbacks:
         there is one, 1 if it has raised.
         """
         # Memory that is asked for here has a way back of its own.
-        back = get(context + SAVED_STACK_POINTER_OFFSET, "ptr")
+        back = read_leaf(context + SAVED_STACK_POINTER_OFFSET, "ptr")
         try:
-            compute(self.contexts[context].conversion, get(context + CALLBACK_OFFSET, "ptr"))
+            compute(self.contexts[context].conversion, read_leaf(context + CALLBACK_OFFSET, "ptr"))
         except BaseException as error:
             self.raised[context] = error
             return 1
         finally:
-            put(context + SAVED_STACK_POINTER_OFFSET, "ptr", back)
+            write_leaf(context + SAVED_STACK_POINTER_OFFSET, "ptr", back)
         return 0
 
     def function(self, t: FuncType, conversion: Conversion, row: int) -> None:
         """Call a function with what is in a row behind its closure (`argument-type`)."""
         known, conversion.cells = conversion.cells, conversion.given_cells()
-        function = self.functions[get(get(row, "ptr") + CLOSURE.offsets[2], "i64")]
+        function = self.functions[read_leaf(read_leaf(row, "ptr") + CLOSURE.offsets[2], "i64")]
         args = self.arguments(conversion, row + 8, t.arg_types)
         self.give(conversion, row, result_of(function(*args), t, self.signature.definitions), t.ret_type)
         conversion.cells = known
@@ -131,7 +131,7 @@ class Callbacks:
         found: list[Any] = []
         for t in types:
             kinds = self.signature.leaves(t)
-            leaves = [get(at + 8 * i, kind) for i, kind in enumerate(kinds)]
+            leaves = [read_leaf(at + 8 * i, kind) for i, kind in enumerate(kinds)]
             found.append(conversion.value(leaves, t))
             at += 8 * len(kinds)
         return found
@@ -140,4 +140,4 @@ class Callbacks:
         """Put a result into a row."""
         kinds = self.signature.leaves(t)
         for i, (v, kind) in enumerate(zip(conversion.leaves(value, t), kinds, strict=True)):
-            put(row + 8 * i, kind, v)
+            write_leaf(row + 8 * i, kind, v)

@@ -6,7 +6,7 @@ from typing import Any
 
 from relay.analysis.call_graph import CallGraph
 from relay.backend.native.host.artefact import Artefact
-from relay.backend.native.host.callback_code import callback, table
+from relay.backend.native.host.callback_code import callback, callback_table
 from relay.backend.native.host.callbacks import CLOSURE
 from relay.backend.native.host.direct_calls import DECLARATIONS, Entry, is_direct, is_readable
 from relay.backend.native.host.python_objects import Objects, is_supported
@@ -19,15 +19,15 @@ from relay.backend.native.memory.layout import BOX_OFFSET
 from relay.backend.native.memory.objects import read_leaf
 from relay.backend.native.memory.representation import memory
 from relay.backend.native.memory.tensors import TENSOR, image
-from relay.backend.native.program.control import define
+from relay.backend.native.program.control import emit_definition
 from relay.backend.native.program.durations import is_long
 from relay.backend.native.program.group_code import define_group
 from relay.backend.native.program.groups import is_fused
 from relay.backend.native.program.instrumentation import Instrumentation
-from relay.backend.native.program.program import Program, received, result_type
+from relay.backend.native.program.program import Program, call_leaves, result_type
 from relay.backend.native.program.python_calls import TABLE as REFERENCES
 from relay.backend.native.runtime.parallel_map import parallel_map
-from relay.backend.native.runtime.source import inlined
+from relay.backend.native.runtime.source import inline_bodies
 from relay.diagnostic import fail
 from relay.ir.expr import Constant, Function, Tuple, replace
 from relay.ir.module import IRModule
@@ -62,7 +62,7 @@ class Compiler:
                 define_group(self.program, v, e)
         for v, e in functions.items():
             if not is_fused(e):
-                define(self.program, v, graph)
+                emit_definition(self.program, v, graph)
         headers = [self.header(name) for name in entries]
         out, self.callbacks = self.crossing(headers)
         self.functions = {t: self.start(None, t.arg_types, t.ret_type) for t in out}
@@ -141,7 +141,7 @@ class Compiler:
         if target is None:
             target = code.load(POINTER, code.at(args[0], 8)).ref
         leaves = p.leaves(result)
-        found = received(p, code, code.call(result_type(leaves), target, args), leaves)
+        found = call_leaves(p, code, code.call(result_type(leaves), target, args), leaves)
         for i, v in enumerate(found):
             code.store(code.cast("zext", v, memory(v.type)), code.at(box, 8 * i))
         code.do("ret void")
@@ -154,10 +154,10 @@ class Compiler:
         p = self.program
         constants = f"@relay.constants = global [{max(1, len(p.table))} x ptr] zeroinitializer"
         references = f"@{REFERENCES} = global [{max(1, len(p.references))} x ptr] zeroinitializer"
-        callbacks = table(len(self.callbacks))
+        callbacks = callback_table(len(self.callbacks))
         data = [constants, references, callbacks, p.layouts.text(), self.objects.text()]
         first = Piece("\n".join([DECLARATIONS, *data, *p.singletons.values()]))
-        return split_modules(inlined(), [first, *self.pieces], p.pieces, p.plain)
+        return split_modules(inline_bodies(), [first, *self.pieces], p.pieces, p.plain)
 
     def signature(self) -> Signature:
         """What Python has to know of the code."""
@@ -184,11 +184,11 @@ class Compiler:
         """The program, ready to be loaded or stored."""
         number = self.program.layouts.number(TENSOR)
         codes = compile_tasks(self.modules())
-        images = [partial(packed, e, number) for e in self.program.constants]
+        images = [partial(pack_constant, e, number) for e in self.program.constants]
         made: list[Any] = parallel_map(lambda work: work(), [*codes, *images])
         return Artefact(self.signature(), made[: len(codes)], made[len(codes) :])
 
 
-def packed(e: Constant | Packed, number: int) -> Any:
+def pack_constant(e: Constant | Packed, number: int) -> Any:
     """A constant as an object in memory; `number` is that of the layout of tensors."""
     return image(e.value, number)

@@ -30,7 +30,7 @@ from relay.interpreter.limits import available_memory
 STACK_BYTES = 64 << 30
 """Address space of a program's own stack; memory is taken as far as it is used."""
 SMALLEST_STACK = 16 << 20
-DEEPEST = 4 << 30
+MAX_STACK_BYTES = 4 << 30
 """Bytes that a stack takes at most."""
 KEPT = 64 << 20
 """Bytes of a stack that stay when a call ends; what a deeper one has used goes back to the system."""
@@ -64,13 +64,13 @@ def in_slots(leaves: Sequence[str]) -> struct.Struct:
     return struct.Struct("<" + "".join([f"{p}{8 - struct.calcsize('<' + p)}x" for p in parts]))
 
 
-def put(address: int, leaf: str, value: Any) -> None:
+def write_leaf(address: int, leaf: str, value: Any) -> None:
     """Write a leaf to memory."""
     data = LEAVES[leaf].pack(value)
     ctypes.memmove(address, data, len(data))
 
 
-def get(address: int, leaf: str) -> Any:
+def read_leaf(address: int, leaf: str) -> Any:
     """Read a leaf from memory."""
     of = LEAVES[leaf]
     return of.unpack(ctypes.string_at(address, of.size))[0]
@@ -88,28 +88,28 @@ class Context:
         self.stack = address_space(STACK_BYTES)
         bottom = ctypes.addressof(ctypes.c_char.from_buffer(self.stack))
         top = bottom + len(self.stack) - 64
-        put(self.address + STACK_OFFSET, "ptr", top)
-        end = on_page(max(bottom + STACK_GUARD_BYTES, top - min(available_memory() // 2, DEEPEST)))
+        write_leaf(self.address + STACK_OFFSET, "ptr", top)
+        end = on_page(max(bottom + STACK_GUARD_BYTES, top - min(available_memory() // 2, MAX_STACK_BYTES)))
         shallow = max(end, on_page(top - KEPT))
         for at, place in ((LIMIT_OFFSET, shallow), (SHALLOW_OFFSET, shallow), (BOTTOM_OFFSET, end)):
-            put(self.address + at, "ptr", place)
+            write_leaf(self.address + at, "ptr", place)
         self.room = ctypes.create_string_buffer(8 * max(1, slots))
         self.box = ctypes.addressof(self.room)
-        put(self.address + BOX_OFFSET, "ptr", self.box)
-        weakref.finalize(self, freed, self.memory).atexit = False
+        write_leaf(self.address + BOX_OFFSET, "ptr", self.box)
+        weakref.finalize(self, free_objects, self.memory).atexit = False
 
     def belong(self, layouts: int, home: int, threads: int) -> None:
         """Serve a program: where its layouts are, and the list of its free contexts, and how many threads its
         loops take, 0 leaves it to the process.
         """
-        put(self.address + LAYOUTS_OFFSET, "ptr", layouts)
-        put(self.address + HOME_OFFSET, "ptr", home)
-        put(self.address + THREADS_OFFSET, "i64", threads)
+        write_leaf(self.address + LAYOUTS_OFFSET, "ptr", layouts)
+        write_leaf(self.address + HOME_OFFSET, "ptr", home)
+        write_leaf(self.address + THREADS_OFFSET, "i64", threads)
 
     @property
     def site(self) -> int:
         """Where the program has failed."""
-        return get(self.address + SITE_OFFSET, "i64")
+        return read_leaf(self.address + SITE_OFFSET, "i64")
 
 
 def on_page(address: int) -> int:
@@ -128,6 +128,6 @@ def address_space(size: int) -> mmap.mmap:
             size //= 4
 
 
-def freed(memory: Any) -> None:
+def free_objects(memory: Any) -> None:
     """Give the memory of all objects of a context back."""
     runtime_library().free_memory(ctypes.addressof(memory))

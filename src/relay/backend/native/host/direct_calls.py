@@ -25,7 +25,7 @@ from relay.backend.native.memory.layout import (
 )
 from relay.backend.native.memory.objects import EXTERNAL, header, read_leaf
 from relay.backend.native.memory.representation import memory
-from relay.backend.native.memory.tensors import NARROW, elements_at
+from relay.backend.native.memory.tensors import SUBBYTE_STORAGE, elements_at
 from relay.ir.dtype import FLOATS, is_float, to_numpy
 from relay.ir.type import ANY, TensorType, Type, TypeVar
 
@@ -70,15 +70,15 @@ def is_direct(t: Type | None) -> bool:
     if not isinstance(t, TensorType) or not isinstance(t.dtype, str) or t.dtype == "string":
         return False
     is_short = t.shape == () and t.dtype in SHORT_FLOATS
-    return isinstance(t.shape, tuple) and not is_short and to_numpy(t.dtype) not in NARROW
+    return isinstance(t.shape, tuple) and not is_short and to_numpy(t.dtype) not in SUBBYTE_STORAGE
 
 
 def is_readable(t: Type | None) -> bool:
     """Whether the sizes of an array are known, or have names of their own."""
-    return isinstance(t, TensorType) and all(isinstance(d, int | TypeVar) or d is ANY for d in axes(t))
+    return isinstance(t, TensorType) and all(isinstance(d, int | TypeVar) or d is ANY for d in static_dims(t))
 
 
-def axes(t: TensorType) -> tuple[Any, ...]:
+def static_dims(t: TensorType) -> tuple[Any, ...]:
     """The dimensions of a type of known rank."""
     assert isinstance(t.shape, tuple)
     return t.shape
@@ -221,7 +221,7 @@ class Entry:
         the dimensions that have a name.
         """
         code = self.code
-        shape = axes(t)
+        shape = static_dims(t)
         self.expect(code.compare("icmp eq", code.load(POINTER, code.at(x, TYPE_AT)), self.object("ndarray")))
         descr = self.object(f"dtype:{t.dtype}")
         self.expect(code.compare("icmp eq", code.load(POINTER, code.at(x, ARRAY_DESCR)), descr))
@@ -243,7 +243,7 @@ class Entry:
     def array(self, x: Value, t: TensorType, tensor: int) -> Value:
         """An object around the elements of an array; both outlive the call, so that nobody counts."""
         code = self.code
-        shape = axes(t)
+        shape = static_dims(t)
         size = elements_at(len(shape))
         p = code.set(POINTER, f"alloca [{size} x i8], align 16")
         code.store(integer(header(tensor, EXTERNAL, 0)), p)
@@ -277,7 +277,7 @@ class Entry:
         """A tensor as an array: a copy of its elements, or, if they are many and nobody else has them,
         those; null where there is no memory for a copy, which NumPy has said then.
         """
-        code, shape = self.code, axes(t)
+        code, shape = self.code, static_dims(t)
         size = integer(to_numpy(str(t.dtype)).itemsize)
         dims = code.set(POINTER, f"alloca [{len(shape)} x i64]")
         for i, d in enumerate(shape):

@@ -8,14 +8,14 @@ import numpy as np
 from relay.backend.native.host.artefact import Artefact
 from relay.backend.native.host.backtraces import with_backtrace
 from relay.backend.native.host.builtin_functions import builtin
-from relay.backend.native.host.context import Row, put
+from relay.backend.native.host.context import Row, write_leaf
 from relay.backend.native.host.context_pool import Contexts
 from relay.backend.native.host.python_objects import TABLE, address_of
 from relay.backend.native.host.values import lack_of_memory
 from relay.backend.native.llvm.builder import POINTER
 from relay.backend.native.llvm.jit import LoadedCode
 from relay.backend.native.memory.layout import OUT_OF_MEMORY, RAISED, TOO_DEEP
-from relay.backend.native.memory.tensors import settle
+from relay.backend.native.memory.tensors import relocate
 from relay.backend.native.runtime.runtime_library import runtime_library
 from relay.backend.native.runtime.threads import thread_count
 from relay.diagnostic import Diagnostic, RelayError, fail
@@ -75,16 +75,16 @@ class NativeProgram:
     def fill_constants(self, images: Sequence[np.ndarray[Any, Any]]) -> None:
         """Put constant tensors where the code looks for them."""
         self.images = images
-        addresses = [settle(whole) for whole in images]
+        addresses = [relocate(whole) for whole in images]
         table = self.code.global_address("relay.constants")
         for i, number in enumerate(self.signature.parts.constants):
-            put(table + 8 * i, POINTER, addresses[number])
+            write_leaf(table + 8 * i, POINTER, addresses[number])
 
     def fill_objects(self) -> None:
         """Put the addresses of Python's objects where the code looks for them."""
         table = self.code.global_address(TABLE)
         for i, name in enumerate(self.signature.parts.objects):
-            put(table + 8 * i, POINTER, address_of(name))
+            write_leaf(table + 8 * i, POINTER, address_of(name))
 
     def function(self, name: str) -> Callable[..., Any]:
         """An entry as a function; a builtin one where numbers and arrays go in, and one comes out."""
@@ -135,7 +135,7 @@ class NativeProgram:
         """The value of an entry on arguments (`argument-count`, `argument-type`)."""
         found = self.entries[entry]
         fn = found.header
-        values = converted(f"@{entry}", fn, args, named, self.signature.mod)
+        values = convert_arguments(f"@{entry}", fn, args, named, self.signature.mod)
         try:
             return self.call(found.start, (), values, [p.type_annotation for p in fn.params], fn.ret_type)
         except FailedError as failed:
@@ -198,7 +198,7 @@ class NativeFunction(FunctionValue):
         """The value on arguments (`argument-count`, `argument-type`)."""
         types, owner = self.type.arg_types, self.owner
         params = tuple([Var(f"x{i}", t) for i, t in enumerate(types)])
-        values = converted("fn", Function(params, Tuple(())), args, {}, owner.signature.mod)
+        values = convert_arguments("fn", Function(params, Tuple(())), args, {}, owner.signature.mod)
         start = owner.signature.functions[self.type]
         with owner.contexts.lock:
             try:
@@ -227,7 +227,7 @@ class NativeFunction(FunctionValue):
             self.owner.contexts.let_go(self.address)
 
 
-def converted(
+def convert_arguments(
     name: str, fn: Function, args: Sequence[Any], named: Mapping[str, Any], mod: IRModule
 ) -> list[Any]:
     """Arguments as the parameters of a function want them (`argument-count`, `argument-type`)."""

@@ -9,12 +9,12 @@ from typing import Any, NamedTuple, NoReturn, cast
 
 import numpy as np
 
-from relay.backend.native.host.context import get, put
+from relay.backend.native.host.context import read_leaf, write_leaf
 from relay.backend.native.math.minifloats import FORMATS
 from relay.backend.native.memory.layout import TENSOR_DATA_OFFSET, TENSOR_SIZES_OFFSET
 from relay.backend.native.memory.objects import EXTERNAL, Layout, header, layout
 from relay.backend.native.memory.strings import lay_out, text_at, texts_of
-from relay.backend.native.memory.tensors import NARROW, TENSOR, elements_at, plain
+from relay.backend.native.memory.tensors import SUBBYTE_STORAGE, TENSOR, elements_at, storage_array
 from relay.backend.native.runtime.runtime_library import runtime_library
 from relay.diagnostic import Diagnostic, RelayError, fail
 from relay.interpreter.conversion import convert
@@ -90,12 +90,12 @@ class Conversion:
         kinds = self.program.leaves(t.value)
         of = layout(kinds)
         p = self.new(of)
-        put(p, "ptr", header(self.program.layouts.number(of), count=2))
+        write_leaf(p, "ptr", header(self.program.layouts.number(of), count=2))
         self.cells[p], self.given[cell] = cell, (p, t)
 
         def fill(parts: Sequence[Row]) -> list[Any]:
-            for v, kind, offset in zip(flat(parts), kinds, of.offsets, strict=True):
-                put(p + offset, kind, v)
+            for v, kind, offset in zip(flatten(parts), kinds, of.offsets, strict=True):
+                write_leaf(p + offset, kind, v)
             return [p]
 
         return p, fill
@@ -130,21 +130,21 @@ class Conversion:
                 continue
             v, u = item
             if isinstance(u, TupleType):
-                stack.append(gathered(len(u.fields), flat))
+                stack.append(gather(len(u.fields), flatten))
                 stack += reversed(list(map(Pending, v, u.fields)))
             elif isinstance(u, TensorType):
                 done.append([self.tensor(v, lent) if u.shape != () else self.scalar(v)])
             elif isinstance(u, TypeCall | GlobalTypeVar):
-                fields, _ = self.program.cell(v.constructor, arguments(u))
-                stack.append(gathered(len(fields), self.maker(v.constructor, u)))
+                fields, _ = self.program.cell(v.constructor, type_arguments(u))
+                stack.append(gather(len(fields), self.maker(v.constructor, u)))
                 stack += reversed(list(map(Pending, v.fields, fields)))
             elif isinstance(u, RefType) and v in self.given:
                 p, _ = self.given[v]
-                put(p, "i32", get(p, "i32") + 1)
+                write_leaf(p, "i32", read_leaf(p, "i32") + 1)
                 done.append([p])
             elif isinstance(u, RefType):
                 _, fill = self.reference(v, u)
-                stack += [gathered(1, fill), self.contents_of(v, u)]
+                stack += [gather(1, fill), self.contents_of(v, u)]
             else:
                 assert isinstance(u, FuncType), "values have been checked"
                 owner = getattr(v, "signature", None)
@@ -155,12 +155,12 @@ class Conversion:
         """Makes an instance of a data type from the leaves of its fields."""
 
         def make(parts: Sequence[Row]) -> list[Any]:
-            fields, of = self.program.cell(c, arguments(t))
+            fields, of = self.program.cell(c, type_arguments(t))
             kinds = [x for f in fields for x in self.program.leaves(f)]
             p = self.new(of)
-            put(p, "ptr", header(self.program.layouts.number(of), c.tag))
-            for v, kind, offset in zip(flat(parts), kinds, of.offsets, strict=True):
-                put(p + offset, kind, v)
+            write_leaf(p, "ptr", header(self.program.layouts.number(of), c.tag))
+            for v, kind, offset in zip(flatten(parts), kinds, of.offsets, strict=True):
+                write_leaf(p + offset, kind, v)
             return [p]
 
         return make
@@ -181,13 +181,13 @@ class Conversion:
         x = np.asarray(x)
         if x.dtype == object:
             x = np.asarray(self.texts(texts_of(x)), "int64").reshape(x.shape)
-        x = np.require(plain(x), requirements=("C", "A"))
+        x = np.require(storage_array(x), requirements=("C", "A"))
         start = elements_at(x.ndim)
         p = self.allocate_bytes(start + (x.nbytes if lent is None else 0)) or out_of_memory()
-        put(p, "ptr", header(self.program.layouts.number(TENSOR), 0 if lent is None else EXTERNAL))
-        put(p + TENSOR_DATA_OFFSET, "ptr", p + start if lent is None else x.ctypes.data)
+        write_leaf(p, "ptr", header(self.program.layouts.number(TENSOR), 0 if lent is None else EXTERNAL))
+        write_leaf(p + TENSOR_DATA_OFFSET, "ptr", p + start if lent is None else x.ctypes.data)
         for i, d in enumerate(x.shape):
-            put(p + TENSOR_SIZES_OFFSET + 8 * i, "i64", d)
+            write_leaf(p + TENSOR_SIZES_OFFSET + 8 * i, "i64", d)
         if lent is None:
             ctypes.memmove(p + start, x.ctypes.data, x.nbytes)
         else:
@@ -212,7 +212,7 @@ class Conversion:
                 continue
             row, u = item
             if isinstance(u, TupleType):
-                stack.append(gathered(len(u.fields), tuple))
+                stack.append(gather(len(u.fields), tuple))
                 stack += reversed(self.split(row, u.fields))
             elif isinstance(u, TensorType):
                 may_give = row[0] in own and self.can_be_given(row[0], u)
@@ -223,13 +223,13 @@ class Conversion:
                 done.append(self.cells[row[0]])
             elif isinstance(u, RefType):
                 cell = self.cells[row[0]] = RefValue(None)
-                stack.append(gathered(1, partial(holding, cell)))
+                stack.append(gather(1, partial(new_reference, cell)))
                 stack.append(Pending(self.contents(row[0], self.program.leaves(u.value)), u.value))
             elif isinstance(u, FuncType):
                 done.append(self.function(row[0], u))
             else:
                 c, fields, inner = self.instance(row[0], u)
-                stack.append(gathered(len(fields), lambda parts, c=c: ConstructorValue(c, tuple(parts))))
+                stack.append(gather(len(fields), lambda parts, c=c: ConstructorValue(c, tuple(parts))))
                 stack += reversed(self.split(inner, fields))
         return done[0]
 
@@ -238,26 +238,25 @@ class Conversion:
         name = cast("GlobalTypeVar", t.func if isinstance(t, TypeCall) else t)
         tag = struct.unpack("<H", ctypes.string_at(p + TAG, 2))[0]
         c = self.program.definitions[name].constructors[tag]
-        fields, of = self.program.cell(c, arguments(t))
+        fields, of = self.program.cell(c, type_arguments(t))
         kinds = [x for f in fields for x in self.program.leaves(f)]
-        return c, fields, [get(p + o, k) for k, o in zip(kinds, of.offsets, strict=True)]
+        return c, fields, [read_leaf(p + o, k) for k, o in zip(kinds, of.offsets, strict=True)]
 
     def contents(self, p: int, kinds: Sequence[str]) -> Row:
         """The leaves that a reference holds."""
-        return [get(p + o, k) for k, o in zip(kinds, layout(kinds).offsets, strict=True)]
+        return [read_leaf(p + o, k) for k, o in zip(kinds, layout(kinds).offsets, strict=True)]
 
     def shape(self, p: int, t: TensorType) -> list[int]:
         """The sizes of a tensor."""
-        return [
-            get(p + TENSOR_SIZES_OFFSET + 8 * i, "i64") for i in range(len(cast("tuple[Any, ...]", t.shape)))
-        ]
+        rank, first = len(cast("tuple[Any, ...]", t.shape)), p + TENSOR_SIZES_OFFSET
+        return [read_leaf(first + 8 * i, "i64") for i in range(rank)]
 
     def can_be_given(self, p: int, t: TensorType) -> bool:
         """Whether a tensor is large, nobody else has it, and NumPy has numbers like those it holds."""
         kind = to_numpy(str(t.dtype))
         if t.shape == () or kind.isbuiltin != 1 or kind.kind == "O":
             return False
-        is_own = get(p, "i64") == header(self.program.layouts.number(TENSOR))
+        is_own = read_leaf(p, "i64") == header(self.program.layouts.number(TENSOR))
         return is_own and prod(self.shape(p, t)) * kind.itemsize >= SHARED
 
     def element(self, x: Any, t: TensorType, is_given: bool) -> Any:
@@ -266,15 +265,15 @@ class Conversion:
             return scalar_value(x, str(t.dtype))
         if not is_given:
             return self.array(x, t)
-        data = get(x + TENSOR_DATA_OFFSET, "ptr")
+        data = read_leaf(x + TENSOR_DATA_OFFSET, "ptr")
         return np.asarray(Given(self.give_away(x), data, self.shape(x, t), to_numpy(str(t.dtype)).str))
 
     def array(self, p: int, t: TensorType) -> Any:
         """A copy of a tensor's elements."""
         shape = self.shape(p, t)
         kind = to_numpy(str(t.dtype))
-        made = np.empty(shape, "int64" if kind.kind == "O" else NARROW.get(kind, kind))
-        ctypes.memmove(made.ctypes.data, get(p + TENSOR_DATA_OFFSET, "ptr"), made.nbytes)
+        made = np.empty(shape, "int64" if kind.kind == "O" else SUBBYTE_STORAGE.get(kind, kind))
+        ctypes.memmove(made.ctypes.data, read_leaf(p + TENSOR_DATA_OFFSET, "ptr"), made.nbytes)
         if kind.kind == "O":
             return np.asarray([text_at(at) for at in made.reshape(-1).tolist()], object).reshape(shape)
         return made if made.dtype == kind else made.astype(kind)
@@ -311,7 +310,7 @@ def no_memory(p: int) -> int | None:
     raise AssertionError("contexts have memory")
 
 
-def holding(cell: RefValue, parts: Sequence[Any]) -> RefValue:
+def new_reference(cell: RefValue, parts: Sequence[Any]) -> RefValue:
     """A reference with a value in it."""
     (cell.value,) = parts
     return cell
@@ -328,17 +327,17 @@ def lack_of_memory() -> RelayError:
     return RelayError(Diagnostic("out-of-memory", "out of memory", hint=hint))
 
 
-def flat(parts: Sequence[Row]) -> list[Any]:
+def flatten(parts: Sequence[Row]) -> list[Any]:
     """Leaves one after the other."""
     return [x for p in parts for x in p]
 
 
-def arguments(t: Type) -> tuple[Any, ...]:
+def type_arguments(t: Type) -> tuple[Any, ...]:
     """The arguments of a data type."""
     return t.args if isinstance(t, TypeCall) else ()
 
 
-def gathered(n: int, make: Callable[[Sequence[Any]], Any]) -> Step:
+def gather(n: int, make: Callable[[Sequence[Any]], Any]) -> Step:
     """A step that makes one result of the last `n`."""
 
     def step(done: list[Any]) -> None:
@@ -351,7 +350,7 @@ def gathered(n: int, make: Callable[[Sequence[Any]], Any]) -> Step:
 
 def scalar_leaf(x: Any) -> Any:
     """A NumPy scalar as it is written to memory: unsigned numbers and the shortest floats by their bits."""
-    array = plain(np.asarray(x))
+    array = storage_array(np.asarray(x))
     if array.dtype.kind == "u" or array.dtype in BY_BITS:
         return int(array.view(f"int{8 * array.dtype.itemsize}"))
     return array.item() if array.dtype.kind in "ibf" else int(array)

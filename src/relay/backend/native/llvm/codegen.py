@@ -14,7 +14,7 @@ DUMMY_DATA = """@relay.some = internal global i64 0
 """
 
 
-def loadable(text: str, exports: Collection[str]) -> Any:
+def module_exporting(text: str, exports: Collection[str]) -> Any:
     """A module that llvmlite's JIT linker can load, which exports functions of these symbols.
 
     The linker reserves GOT entries for external functions only if their declarations are `nonlazybind`, and
@@ -47,7 +47,7 @@ class Optimised:
         """
         llvm = jit.binding()
         self.target = jit.machine()
-        self.module = loadable(text, exports)
+        self.module = module_exporting(text, exports)
         tuning = llvm.create_pipeline_tuning_options(speed_level=3 if effort is Effort.ALL else 1)
         passes = llvm.create_pass_builder(self.target, tuning)
         if effort is not Effort.ALL:

@@ -58,7 +58,7 @@ NEON = Machine(16, 30)
 """Of the 32 registers, LLVM holds numbers of the first operand in up to three."""
 
 
-def described(features: Mapping[str, bool]) -> Machine:
+def target_machine(features: Mapping[str, bool]) -> Machine:
     """A machine with these features, as LLVM names them."""
     if features.get("avx512f"):
         return AVX512 if features.get("avx512bw") else AVX512F
@@ -88,4 +88,4 @@ def host() -> Machine:
 
 @cache
 def _host() -> Machine:
-    return described(dict(binding().get_host_cpu_features()))
+    return target_machine(dict(binding().get_host_cpu_features()))

@@ -59,7 +59,7 @@ def suffix(kind: str) -> str:
 
 
 @cache
-def counting(kind: str, lanes: int, step: int = 1, first: int = 0) -> Value:
+def iota(kind: str, lanes: int, step: int = 1, first: int = 0) -> Value:
     """0, 1, 2, ... in the lanes, or every so many, from a first number on."""
     ends = ", ".join([f"{kind} {first + step * i}" for i in range(lanes)])
     return Value(vector_of(kind, lanes), f"<{ends}>")
@@ -78,4 +78,4 @@ class Run(NamedTuple):
         """The index of each lane."""
         code = self.code
         first = Value("i64", str(self.first)) if isinstance(self.first, int) else self.first
-        return code.op("add", code.spread(first), counting("i64", code.lanes, self.step))
+        return code.op("add", code.spread(first), iota("i64", code.lanes, self.step))

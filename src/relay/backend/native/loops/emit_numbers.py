@@ -12,9 +12,9 @@ from relay.backend.native.llvm.vectors import element_of
 from relay.backend.native.math import minifloats
 from relay.backend.native.math.lanes import Lane
 from relay.backend.native.math.minifloats import FORMATS
-from relay.backend.native.math.vector_math import computed, quotient
+from relay.backend.native.math.vector_math import divide_by_splat, emit_function
 from relay.backend.native.memory.representation import is_signed, scalar
-from relay.backend.native.memory.strings import EMPTY, compared
+from relay.backend.native.memory.strings import EMPTY, compare_strings
 from relay.ir.dtype import integer_range, is_float, is_integer
 from relay.ir.expr import Expr
 
@@ -85,7 +85,7 @@ class NumberEmitter:
             found = self.code.set(values[0].type, f"{name} {values[0]}")
         elif name == "fdiv" and values[0].type[0] == "<" != values[1].type[0]:
             x, y = (Lane(self.program, self.code, v) for v in values)
-            found = quotient(x, y).value
+            found = divide_by_splat(x, y).value
         else:
             found = self.code.op(name, values[0], values[1])
         return Number(xs[0].dtype, self.narrowed(found, xs[0].dtype))
@@ -94,7 +94,7 @@ class NumberEmitter:
         """A float as one that is computed with: a short one as float32."""
         code = self.code
         if x.dtype in FORMATS:
-            return minifloats.widened(self.program, code, x.value, x.dtype)
+            return minifloats.minifloat_to_float32(self.program, code, x.value, x.dtype)
         if x.dtype == "bfloat16":
             return code.cast(
                 "bitcast", code.op("shl", code.cast("zext", x.value, "i32"), integer(16, 32)), "float"
@@ -110,7 +110,7 @@ class NumberEmitter:
             return code.cast("fptrunc", v, "float")
         single = self.rounded_to_odd(v) if element_of(v.type) == "double" else v
         if dtype in FORMATS:
-            return minifloats.narrowed(code, single, dtype)
+            return minifloats.float32_to_minifloat(code, single, dtype)
         return code.cast("fptrunc", single, "half") if dtype == "float16" else self.bfloat(single)
 
     def rounded_to_odd(self, v: Value) -> Value:
@@ -190,7 +190,7 @@ class NumberEmitter:
     def compare(self, kind: str, x: Number, y: Number) -> Number:
         """`eq`, `ne`, `lt`, `le`, `gt` or `ge`; all but `ne` are False where one is NaN."""
         if x.dtype == "string":
-            return Number("bool", compared(self.program, self.code, kind, x.value, y.value))
+            return Number("bool", compare_strings(self.program, self.code, kind, x.value, y.value))
         if is_float(x.dtype):
             name = "fcmp une" if kind == "ne" else f"fcmp o{kind}"
             return Number("bool", self.code.compare(name, self.widened(x), self.widened(y)))
@@ -204,7 +204,7 @@ class NumberEmitter:
     def function(self, name: str, *xs: Number) -> Number:
         """A function of floats by its name: one of `vector_math`, or an instruction that LLVM names."""
         lanes = [Lane(self.program, self.code, self.widened(x)) for x in xs]
-        return Number(xs[0].dtype, self.narrowed(computed(name, lanes).value, xs[0].dtype))
+        return Number(xs[0].dtype, self.narrowed(emit_function(name, lanes).value, xs[0].dtype))
 
     # --- conversion ---
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, assert_never
 
 from relay.backend.native.llvm.builder import CONTEXT, POINTER, VOID, Code, Value, integer
-from relay.backend.native.llvm.vectors import Run, counting, element_of
+from relay.backend.native.llvm.vectors import Run, element_of, iota
 from relay.backend.native.loops import nodes as ir
 from relay.backend.native.loops.emit_indices import Index, value
 from relay.backend.native.loops.emit_numbers import Number
@@ -272,7 +272,7 @@ class Emitter(ValueEmitter):
         limit = None if s.is_whole else code.spread(code.cast("trunc", value(n), "i32"))
         for i in range(0, s.unroll * lanes, lanes):
             if limit is not None:
-                code.mask = code.compare("icmp ult", counting("i32", lanes, first=i), limit)
+                code.mask = code.compare("icmp ult", iota("i32", lanes, first=i), limit)
             self.env[s.indices[-1]] = Run(code, i, 1)
             self.emit(s.body)
         code.mask = None
@@ -286,7 +286,7 @@ class Emitter(ValueEmitter):
             code.branch(code.compare("icmp ne", left, integer(0)), some, end)
             code.block(some)
         limit = integer(rest, 32) if isinstance(rest, int) else code.cast("trunc", value(rest), "i32")
-        code.mask = code.compare("icmp ult", counting("i32", code.lanes), code.spread(limit))
+        code.mask = code.compare("icmp ult", iota("i32", code.lanes), code.spread(limit))
         new = body(totals)
         kept = [code.select(code.marks(), x, y) for x, y in zip(new, totals, strict=True)]
         code.mask = None
@@ -304,7 +304,7 @@ class Emitter(ValueEmitter):
         totals: Any = [Number(x.dtype, v) for x, v in zip(s.carried, found, strict=True)]
         if len(totals) > 1:
             with code.in_lanes(lanes):
-                totals = op.of_lane(self, totals, Number("int32", counting("i32", lanes)), lanes)
+                totals = op.of_lane(self, totals, Number("int32", iota("i32", lanes)), lanes)
         while lanes > 1:
             lanes //= 2
             halves: list[Any] = [

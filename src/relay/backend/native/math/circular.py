@@ -13,11 +13,13 @@ from relay.backend.native.llvm.builder import Code, Value
 from relay.backend.native.llvm.modules import Piece
 from relay.backend.native.llvm.vectors import lanes_of, suffix
 from relay.backend.native.math import polynomials as table
-from relay.backend.native.math.exponentials import exp, expm1_near, half_exp, held_below, product, total
-from relay.backend.native.math.lanes import Lane, Whole, both, either
+from relay.backend.native.math.exponentials import (
+    exp, expm1_near, fast_two_sum, half_exp, held_below, two_product,
+)  # fmt: skip
+from relay.backend.native.math.lanes import Lane, Whole, all_of, any_of
 
 HALF_PI = (1.5707963267948966, 6.123233995736766e-17, -1.4973849048591698e-33)
-NEAR = 2.0**20
+MAX_CODY_WAITE_ANGLE = 2.0**20
 """Up to here an angle is reduced by multiples of pi/2, in three parts; the difference from the first is
 exact.
 """
@@ -44,7 +46,7 @@ def two_over_pi(places: int) -> int:
     return (1 << (room + places)) // (2 * quarter)
 
 
-def reductions(exponents: range, fraction: int, widths: Sequence[int]) -> list[list[float]]:
+def reduction_table(exponents: range, fraction: int, widths: Sequence[int]) -> list[list[float]]:
     """For each exponent, `2 ** (e - fraction) * 2 / pi` modulo 4 as floats of so many bits."""
     places = PLACES + fraction
     exact = two_over_pi(places)
@@ -62,15 +64,15 @@ def reductions(exponents: range, fraction: int, widths: Sequence[int]) -> list[l
     return rows
 
 
-SHORT = (range(-2, 128), 23, (28, 28, 53))
-LONG = (range(-2, 1024), 52, (53, 53, 53, 53))
+FLOAT32_REDUCTION = (range(-2, 128), 23, (28, 28, 53))
+FLOAT64_REDUCTION = (range(-2, 1024), 52, (53, 53, 53, 53))
 
 
-def parts(x: Lane, e: Whole, form: tuple[range, int, tuple[int, ...]]) -> list[Lane]:
+def reduction_row(x: Lane, e: Whole, form: tuple[range, int, tuple[int, ...]]) -> list[Lane]:
     """The row of an exponent."""
     exponents, fraction, widths = form
     name = f"@relay.pi.{fraction}"
-    rows = reductions(exponents, fraction, widths)
+    rows = reduction_table(exponents, fraction, widths)
     numbers = ", ".join([x.const(v).value.type + " " + x.const(v).value.ref for row in rows for v in row])
     n = len(rows) * len(widths)
     x.code.declare(f"{name} = private unnamed_addr constant [{n} x double] [{numbers}], align 64")
@@ -84,13 +86,13 @@ def parts(x: Lane, e: Whole, form: tuple[range, int, tuple[int, ...]]) -> list[L
 
 def whole_and_rest(x: Lane, short: bool) -> tuple[Lane, Lane]:
     """The nearest number of quarter turns (modulo 4), and what is left of the angle in radians."""
-    form = SHORT if short else LONG
+    form = FLOAT32_REDUCTION if short else FLOAT64_REDUCTION
     bits = x.bits()
     e = ((bits >> 52) & 2047) - 1023
     m = ((bits & ~(2047 << 52)) | ((1023 + form[1]) << 52)).bits()
-    row = parts(x, e, form)
+    row = reduction_row(x, e, form)
     turns, high, low = short_rest(m, row) if short else long_rest(m, row)
-    p, left = product(high, high.const(HALF_PI[0]))
+    p, left = two_product(high, high.const(HALF_PI[0]))
     r = p + (left + high * HALF_PI[1] + low * HALF_PI[0])
     r = r + (x - x)  # NaN where the angle is infinite
     small = x.size().compare("olt", pi / 4)
@@ -107,7 +109,7 @@ def short_rest(m: Lane, row: Sequence[Lane]) -> tuple[Lane, Lane, Lane]:
 
 def long_rest(m: Lane, row: Sequence[Lane]) -> tuple[Lane, Lane, Lane]:
     """Quarter turns and the rest, for 53 bits: the products are exact pairs."""
-    pairs = [product(m, t) for t in row]
+    pairs = [two_product(m, t) for t in row]
     first = pairs[0][0]
     first = first - (first * 0.25).call("rint") * 4.0
     high, a = sum_of(first, pairs[0][1])
@@ -128,7 +130,7 @@ def sum_of(x: Lane, y: Lane) -> tuple[Lane, Lane]:
     return s, (x - (s - t)) + (y - t)
 
 
-def reduced(x: Lane, short: bool) -> tuple[Lane, Lane]:
+def reduce_angle(x: Lane, short: bool) -> tuple[Lane, Lane]:
     """Quarter turns and the rest: the short way where no angle is large."""
     code = x.code
     whole, _ = (x * (2 / pi)).nearest()
@@ -138,7 +140,7 @@ def reduced(x: Lane, short: bool) -> tuple[Lane, Lane]:
     if not short:
         r = x.choose(x.size().compare("olt", pi / 4), r)
     far, end, start = code.label(), code.label(), code.here
-    code.branch(code.is_any(x.size().compare("ogt", NEAR)), far, end, likely=False)
+    code.branch(code.is_any(x.size().compare("ogt", MAX_CODY_WAITE_ANGLE)), far, end, likely=False)
     code.block(far)
     found = code.call(
         f"{{ {x.value.type}, {x.value.type} }}", f"@{far_away(x, short)}", [x.value], convention=""
@@ -169,14 +171,14 @@ def far_away(x: Lane, short: bool) -> str:
     return name
 
 
-def waves(x: Lane, short: bool) -> tuple[Lane, Lane, Whole]:
+def sin_cos_of_rest(x: Lane, short: bool) -> tuple[Lane, Lane, Whole]:
     """Sine and cosine of the rest of an angle, and the number of quarter turns."""
-    turns, r = reduced(x, short)
+    turns, r = reduce_angle(x, short)
     _, n = turns.nearest()
-    return *pair(r, table.SIN32 if short else table.SIN, table.COS32 if short else table.COS), n
+    return *sin_cos(r, table.SIN32 if short else table.SIN, table.COS32 if short else table.COS), n
 
 
-def pair(r: Lane, odd: Sequence[float], even: Sequence[float]) -> tuple[Lane, Lane]:
+def sin_cos(r: Lane, odd: Sequence[float], even: Sequence[float]) -> tuple[Lane, Lane]:
     """Sine and cosine of what is left of an angle."""
     z = r * r
     half = z * 0.5
@@ -185,16 +187,16 @@ def pair(r: Lane, odd: Sequence[float], even: Sequence[float]) -> tuple[Lane, La
     return sine.signed(r), top + (z * z).fma(z.polynomial(even), 1.0 - top - half)
 
 
-def turned(x: Lane, short: bool, quarters: int) -> Lane:
+def sin_of_quadrant(x: Lane, short: bool, quarters: int) -> Lane:
     """The sine of an angle and some quarter turns; of a float32 as one."""
-    turns, r = reduced(x, short)
+    turns, r = reduce_angle(x, short)
     _, n = turns.nearest()
     if short:
         r = r.narrow()
         n = Whole(r, r.code.cast("trunc", n.value, "i32"))
-        sine, cosine = pair(r, table.SIN32, table.COS32)
+        sine, cosine = sin_cos(r, table.SIN32, table.COS32)
     else:
-        sine, cosine = pair(r, table.SIN, table.COS)
+        sine, cosine = sin_cos(r, table.SIN, table.COS)
     n = n + quarters
     found = cosine.choose((n & 1).compare("ne", 0), sine)
     return (-found).choose((n & 2).compare("ne", 0), found)
@@ -202,17 +204,17 @@ def turned(x: Lane, short: bool, quarters: int) -> Lane:
 
 def sin(x: Lane, short: bool) -> Lane:
     """The sine."""
-    return turned(x, short, 0)
+    return sin_of_quadrant(x, short, 0)
 
 
 def cos(x: Lane, short: bool) -> Lane:
     """The cosine."""
-    return turned(x, short, 1)
+    return sin_of_quadrant(x, short, 1)
 
 
 def tan(x: Lane, short: bool) -> Lane:
     """The tangent."""
-    sine, cosine, n = waves(x, short)
+    sine, cosine, n = sin_cos_of_rest(x, short)
     odd = (n & 1).compare("ne", 0)
     return (-cosine).choose(odd, sine) / sine.choose(odd, cosine)
 
@@ -220,12 +222,12 @@ def tan(x: Lane, short: bool) -> Lane:
 def atan2(y: Lane, x: Lane) -> Lane:
     """The angle of a point from the x axis."""
     code, up, right = y.code, y.size(), x.size()
-    huge = either(code, *[v.compare("ogt", 1e300) for v in (up, right)])
-    tiny = both(code, *[v.compare("olt", 1e-290) for v in (up, right)])
+    huge = any_of(code, *[v.compare("ogt", 1e300) for v in (up, right)])
+    tiny = all_of(code, *[v.compare("olt", 1e-290) for v in (up, right)])
     scale = y.const(2.0**-60).choose(huge, y.const(2.0**60).choose(tiny, 1.0))
     ends = [v.compare("oeq", inf) for v in (up, right)]
     one = y.const(1.0)
-    both_ends = both(code, *ends)
+    both_ends = all_of(code, *ends)
     up, right = (one.choose(both_ends, v) for v in (up, right))
     above, beside = up * scale, right * scale
     far = above.compare("ogt", beside * (1 / TAN))
@@ -270,7 +272,7 @@ def erf(x: Lane) -> Lane:
 
 def erfc64(a: Lane) -> Lane:
     """`1 - erf(a)` from 1 to 6."""
-    square, rest = product(a, a)
+    square, rest = two_product(a, a)
     return exp(-square, -rest) * ((a - 2.0) / (a + 2.0)).polynomial(table.ERFC64)
 
 
@@ -297,7 +299,7 @@ def ndtr(x: Lane) -> Lane:
 def erfc_tail(a: Lane, short: bool) -> Lane:
     """`1 - erf(a)` for `a >= 0`: a bell curve, times a rational function with a polynomial as its bump."""
     a = held_below(a, 28.0)
-    square, rest = product(a, a)
+    square, rest = two_product(a, a)
     bump = (4.0 / (a + 2.0) - 1.0).polynomial(table.ERFCX32 if short else table.ERFCX64)
-    above, left = total(bump.const(1.0), bump)
+    above, left = fast_two_sum(bump.const(1.0), bump)
     return exp(-square, left - rest) * (above / a.fma(1.75, 1.0))

@@ -11,7 +11,7 @@ from relay.backend.native.llvm.builder import Value
 from relay.backend.native.llvm.machine import host
 from relay.backend.native.llvm.vectors import lanes_of, vector_of
 from relay.backend.native.math import polynomials as table
-from relay.backend.native.math.lanes import BIAS, FRACTION, Lane, Whole, both, either
+from relay.backend.native.math.lanes import BIAS, FRACTION, Lane, Whole, all_of, any_of
 
 LN2 = log(2)
 LN2_PARTS = {
@@ -32,7 +32,7 @@ def held_below(x: Lane, high: float) -> Lane:
     return x.const(high).choose(x.compare("ogt", high), x)
 
 
-def clamped(x: Lane, low: float, high: float) -> Lane:
+def clamp(x: Lane, low: float, high: float) -> Lane:
     """`x` within bounds; NaN stays."""
     x = held_below(x, high)
     return x.const(low).choose(x.compare("olt", low), x)
@@ -44,7 +44,7 @@ def power_of_two(n: Whole) -> Lane:
     return ((n + BIAS[kind]) << FRACTION[kind]).bits()
 
 
-def scaled(x: Lane, whole: Lane, n: Whole, doublings: int) -> Lane:
+def ldexp(x: Lane, whole: Lane, n: Whole, doublings: int) -> Lane:
     """`x * 2 ** (n + doublings)`, twice a normal number's exponent at most; `whole` is `n` as a float."""
     if lanes_of(x.value.type) and host().has_masks:
         return scaled_at_once(x, whole + doublings if doublings else whole)
@@ -75,12 +75,12 @@ def scaled_at_once(x: Lane, n: Lane) -> Lane:
 
 def exp(x: Lane, rest: Lane | None = None, doublings: int = 0) -> Lane:
     """`exp(x + rest) * 2 ** doublings`."""
-    x = clamped(x, *(bound - doublings * LN2 for bound in EXP_RANGE[x.kind]))
+    x = clamp(x, *(bound - doublings * LN2 for bound in EXP_RANGE[x.kind]))
     high, low = LN2_PARTS[x.kind]
     whole, n = x.nearest(1 / LN2)
     r = whole.fma(-low, whole.fma(-high, x))
     r = r if rest is None else r + rest
-    return scaled(r.polynomial((1.0, 1.0, *exp_rest(x))), whole, n, doublings)
+    return ldexp(r.polynomial((1.0, 1.0, *exp_rest(x))), whole, n, doublings)
 
 
 def exp_rest(x: Lane) -> Sequence[float]:
@@ -106,7 +106,7 @@ def half_exp(x: Lane) -> Lane:
 
 def expm1(x: Lane) -> Lane:
     """`exp(x) - 1`, as exact near 0 as elsewhere."""
-    held = clamped(x, -FRACTION[x.kind] - 3.0, EXP_RANGE[x.kind][1])
+    held = clamp(x, -FRACTION[x.kind] - 3.0, EXP_RANGE[x.kind][1])
     high, low = LN2_PARTS[x.kind]
     whole, n = held.nearest(1 / LN2)
     r = whole.fma(-low, whole.fma(-high, held))
@@ -115,7 +115,7 @@ def expm1(x: Lane) -> Lane:
     return (half.fma(grown, half - 0.5) * 2.0).signed(x)
 
 
-def split(x: Lane) -> tuple[Lane, Lane]:
+def frexp(x: Lane) -> tuple[Lane, Lane]:
     """`n` and `m`, from sqrt(1/2) to sqrt(2), with `x = m * 2 ** n`, for positive `x`."""
     kind = x.kind
     tiny = x.compare("olt", 2.0 ** (1 - BIAS[kind]))
@@ -139,15 +139,15 @@ def log_near_one(f: Lane) -> tuple[Lane, Lane]:
 
 def with_ends(found: Lane, x: Lane) -> Lane:
     """The logarithm with what it is at 0, at infinity, and below 0."""
-    found = x.choose(either(x.code, x.compare("oeq", inf), x.compare("uno", x)), found)
+    found = x.choose(any_of(x.code, x.compare("oeq", inf), x.compare("uno", x)), found)
     found = x.const(-inf).choose(x.compare("oeq", 0.0), found)
     return x.const(nan).choose(x.compare("olt", 0.0), found)
 
 
-def natural(x: Lane, correction: Lane | None = None) -> Lane:
+def log_with_correction(x: Lane, correction: Lane | None = None) -> Lane:
     """The logarithm of a positive number, plus a correction."""
     high, low = LN2_PARTS[x.kind]
-    n, m = split(x)
+    n, m = frexp(x)
     f, less = log_near_one(m - 1.0)
     small = n * low if correction is None else n.fma(low, correction)
     return n.fma(high, f - (less - small))
@@ -155,19 +155,19 @@ def natural(x: Lane, correction: Lane | None = None) -> Lane:
 
 def log_(x: Lane) -> Lane:
     """The natural logarithm."""
-    return with_ends(natural(x), x)
+    return with_ends(log_with_correction(x), x)
 
 
 def log2(x: Lane) -> Lane:
     """The logarithm to base 2."""
-    n, m = split(x)
+    n, m = frexp(x)
     f, less = log_near_one(m - 1.0)
     return with_ends((f - less).fma(1 / LN2, n), x)
 
 
 def log10(x: Lane) -> Lane:
     """The logarithm to base 10."""
-    n, m = split(x)
+    n, m = frexp(x)
     f, less = log_near_one(m - 1.0)
     found = n.fma(0.3010299956513336, n.fma(1.2647602381650425e-11, (f - less) * (1 / log(10))))
     return with_ends(found, x)
@@ -176,7 +176,7 @@ def log10(x: Lane) -> Lane:
 def log1p(y: Lane) -> Lane:
     """`log(1 + y)`, as exact near 0 as elsewhere."""
     u = y + 1.0
-    found = with_ends(natural(u, (y - (u - 1.0)) / u), u)
+    found = with_ends(log_with_correction(u, (y - (u - 1.0)) / u), u)
     return y.choose(y.compare("oeq", 0.0), found)
 
 
@@ -225,7 +225,7 @@ def asinh(x: Lane) -> Lane:
     large = a.compare("ogt", 2.0**28)
     held = a.const(1.0).choose(large, a)
     z = held * held
-    far = natural(a.choose(large, 1.0)) + LN2
+    far = log_with_correction(a.choose(large, 1.0)) + LN2
     found = far.choose(large, log1p(held + z / ((z + 1.0).root() + 1.0)))
     return a.choose(a.compare("oeq", inf), found).signed(x)
 
@@ -235,7 +235,7 @@ def acosh(x: Lane) -> Lane:
     large = x.compare("ogt", 2.0**28)
     t = x.const(1.0).choose(large, x) - 1.0
     near = log1p(t + (t * (t + 2.0)).root())
-    found = (natural(x.choose(large, 1.0)) + LN2).choose(large, near)
+    found = (log_with_correction(x.choose(large, 1.0)) + LN2).choose(large, near)
     found = x.choose(x.compare("oeq", inf), found)
     return x.const(nan).choose(x.compare("olt", 1.0), found)
 
@@ -255,13 +255,13 @@ def rsqrt(x: Lane) -> Lane:
     return 1.0 / x.root()
 
 
-def product(x: Lane, y: Lane) -> tuple[Lane, Lane]:
+def two_product(x: Lane, y: Lane) -> tuple[Lane, Lane]:
     """`x * y` as a float and what that leaves."""
     p = x * y
     return p, x.fma(y, -p)
 
 
-def total(x: Lane, y: Lane) -> tuple[Lane, Lane]:
+def fast_two_sum(x: Lane, y: Lane) -> tuple[Lane, Lane]:
     """`x + y` as a float and what that leaves, for `x` that is not smaller."""
     s = x + y
     return s, y - (s - x)
@@ -269,49 +269,49 @@ def total(x: Lane, y: Lane) -> tuple[Lane, Lane]:
 
 def long_log(x: Lane) -> tuple[Lane, Lane]:
     """The logarithm of a positive number as two floats, to about 2 ** -65."""
-    n, m = split(x)
+    n, m = frexp(x)
     f = m - 1.0
     below = f + 2.0
     left = f - (below - 2.0)
     s = f / below
     s_low = ((-s).fma(below, f) - s * left) / below
-    z, z_low = product(s, s)
+    z, z_low = two_product(s, s)
     z_low = z_low + 2.0 * s * s_low
-    cube, cube_low = product(s, z)
+    cube, cube_low = two_product(s, z)
     cube_low = cube_low + s * z_low + s_low * z
     high, low = TWO_THIRDS
-    third, third_low = product(cube, cube.const(high))
+    third, third_low = two_product(cube, cube.const(high))
     third_low = third_low + cube * low + cube_low * high
     last = cube * z * z.polynomial(table.LOG_REST)
-    a, a_low = total(s + s, third)
-    top, top_low = product(n, n.const(LN2_PAIR[0]))
-    sum_, sum_low = total(top.choose(n.compare("une", 0.0), a), a.choose(n.compare("une", 0.0), 0.0))
+    a, a_low = fast_two_sum(s + s, third)
+    top, top_low = two_product(n, n.const(LN2_PAIR[0]))
+    sum_, sum_low = fast_two_sum(top.choose(n.compare("une", 0.0), a), a.choose(n.compare("une", 0.0), 0.0))
     small = a_low + (s_low + s_low + third_low + last) + (top_low + n * LN2_PAIR[1] + sum_low)
-    return total(sum_, small)
+    return fast_two_sum(sum_, small)
 
 
 def positive_power(x: Lane, y: Lane, short: bool) -> Lane:
     """`x ** y` for positive finite `x` and finite `y`."""
-    held = clamped(y, -1e300, 1e300)
+    held = clamp(y, -1e300, 1e300)
     if short:
-        return exp(natural(x) * held)
+        return exp(log_with_correction(x) * held)
     high, low = long_log(x)
-    p, rest = product(high, held)
+    p, rest = two_product(high, held)
     rest = rest + low * held
     outside = p.size().compare("ogt", 800.0)
     return exp(p, rest.const(0.0).choose(outside, rest))
 
 
-def power(x: Lane, y: Lane, short: bool) -> Lane:
+def pow_(x: Lane, y: Lane, short: bool) -> Lane:
     """`x ** y`, with the special cases of IEEE 754."""
     code, a = x.code, x.size()
-    plain = both(code, a.compare("ogt", 0.0), a.compare("olt", inf))
+    plain = all_of(code, a.compare("ogt", 0.0), a.compare("olt", inf))
     found = positive_power(a.choose(plain, 1.0), y, short)
     whole = y.compare("oeq", y.call("floor"))
     half = y * 0.5
-    odd = both(code, whole, half.compare("one", half.call("floor")))
+    odd = all_of(code, whole, half.compare("one", half.call("floor")))
     found = x.const(nan).choose(
-        both(code, x.compare("olt", 0.0), plain, y.compare("one", y.call("floor"))), found
+        all_of(code, x.compare("olt", 0.0), plain, y.compare("one", y.call("floor"))), found
     )
     up = y.compare("ogt", 0.0)
     at_zero = x.const(0.0).choose(up, inf)
@@ -321,11 +321,11 @@ def power(x: Lane, y: Lane, short: bool) -> Lane:
     endless = x.const(inf).choose(greater, 0.0)
     endless = x.const(1.0).choose(a.compare("oeq", 1.0), endless)
     found = endless.choose(y.size().compare("oeq", inf), found)
-    found = (-found).choose(both(code, odd, negative(x)), found)
-    found = (x + y).choose(either(code, x.compare("uno", x), y.compare("uno", y)), found)
-    return x.const(1.0).choose(either(code, y.compare("oeq", 0.0), x.compare("oeq", 1.0)), found)
+    found = (-found).choose(all_of(code, odd, signbit(x)), found)
+    found = (x + y).choose(any_of(code, x.compare("uno", x), y.compare("uno", y)), found)
+    return x.const(1.0).choose(any_of(code, y.compare("oeq", 0.0), x.compare("oeq", 1.0)), found)
 
 
-def negative(x: Lane) -> Value:
+def signbit(x: Lane) -> Value:
     """Whether the sign of a number is set, that of -0 too."""
     return x.bits().compare("slt", 0)

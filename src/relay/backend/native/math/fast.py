@@ -1,13 +1,13 @@
 """Approximations of functions of float32 that cost about half of the accurate ones, NaN staying NaN.
 
-Between the ends, results are within 5e-6 of the truth, relative to it (1e-6 for `exp`); beyond them, the
+Between the ends, results are within 5e-6 of the truth, relative to it (1e-6 for `fast_exp`); beyond them, the
 value at the end is the result.  Coefficients: least greatest relative error, by Lawson's iteration (1961).
 """
 
 from collections.abc import Sequence
 from math import log
 
-from relay.backend.native.math.exponentials import clamped, power_of_two
+from relay.backend.native.math.exponentials import clamp, power_of_two
 from relay.backend.native.math.lanes import Lane
 
 EXP_ENDS = (-87.3, 88.3)
@@ -30,22 +30,22 @@ ERF = (
 )  # fmt: skip
 
 
-def exp(x: Lane) -> Lane:
+def fast_exp(x: Lane) -> Lane:
     """The exponential."""
-    x = clamped(x, *EXP_ENDS)
+    x = clamp(x, *EXP_ENDS)
     whole, n = (x * (1 / log(2))).nearest()
     r = whole.fma(-log(2), x)
     return (r * r).fma(r.polynomial(EXP), r + 1.0) * power_of_two(n)
 
 
-def tanh(x: Lane) -> Lane:
+def fast_tanh(x: Lane) -> Lane:
     """The hyperbolic tangent."""
-    return odd_quotient(clamped(x, -TANH_END, TANH_END), *TANH)
+    return odd_quotient(clamp(x, -TANH_END, TANH_END), *TANH)
 
 
-def erf(x: Lane) -> Lane:
+def fast_erf(x: Lane) -> Lane:
     """The error function."""
-    return odd_quotient(clamped(x, -ERF_END, ERF_END), *ERF)
+    return odd_quotient(clamp(x, -ERF_END, ERF_END), *ERF)
 
 
 def odd_quotient(x: Lane, above: Sequence[float], below: Sequence[float]) -> Lane:

@@ -189,7 +189,7 @@ class Lane:
         return self.like(self.code.cast("fptrunc", self.value, "float"))
 
 
-def either(code: Code, *conditions: Value) -> Value:
+def any_of(code: Code, *conditions: Value) -> Value:
     """Whether one of some conditions holds."""
     found = conditions[0]
     for c in conditions[1:]:
@@ -197,7 +197,7 @@ def either(code: Code, *conditions: Value) -> Value:
     return found
 
 
-def both(code: Code, *conditions: Value) -> Value:
+def all_of(code: Code, *conditions: Value) -> Value:
     """Whether all of some conditions hold."""
     found = conditions[0]
     for c in conditions[1:]:

@@ -36,7 +36,7 @@ FORMATS = {
 }
 
 
-def widened(program: Any, code: Code, v: Value, dtype: str) -> Value:
+def minifloat_to_float32(program: Any, code: Code, v: Value, dtype: str) -> Value:
     """A byte as the float32 that it stands for."""
     name = f"@relay.{dtype}"
     numbers = np.arange(256, dtype="uint8")
@@ -48,14 +48,14 @@ def widened(program: Any, code: Code, v: Value, dtype: str) -> Value:
     return code.look_up("float", name, at)
 
 
-def narrowed(code: Code, v: Value, dtype: str) -> Value:
+def float32_to_minifloat(code: Code, v: Value, dtype: str) -> Value:
     """A float32 as a byte, rounded."""
     f = FORMATS[dtype]
     bits = code.cast("bitcast", v, "i32")
     size = code.op("and", bits, integer(0x7FFFFFFF, 32))
     least = (128 - f.bias) << 23
     small = code.compare("icmp ult", size, integer(least, 32))
-    found = code.select(small, denormal(code, size, f), normal(code, size, f))
+    found = code.select(small, denormal_pattern(code, size, f), normal_pattern(code, size, f))
     too_great = code.compare("icmp ugt", found, integer(f.greatest, 32))
     found = code.select(too_great, integer(f.beyond, 32), found)
     sign = code.op("and", code.op("lshr", bits, integer(32 - f.sign.bit_length(), 32)), integer(f.sign, 32))
@@ -67,7 +67,7 @@ def narrowed(code: Code, v: Value, dtype: str) -> Value:
     return code.cast("trunc", made, "i8")
 
 
-def normal(code: Code, size: Value, f: Format) -> Value:
+def normal_pattern(code: Code, size: Value, f: Format) -> Value:
     """The pattern of a number that is not denormal: half of what goes is added, and goes."""
     away = 23 - f.fraction
     odd = code.op("and", code.op("lshr", size, integer(away, 32)), integer(1, 32))
@@ -75,7 +75,7 @@ def normal(code: Code, size: Value, f: Format) -> Value:
     return code.op("sub", code.op("lshr", up, integer(away, 32)), integer((127 - f.bias) << f.fraction, 32))
 
 
-def denormal(code: Code, size: Value, f: Format) -> Value:
+def denormal_pattern(code: Code, size: Value, f: Format) -> Value:
     """The pattern of one that is: how many of the least number it is, as the processor rounds."""
     magic = 2.0 ** (24 - f.bias - f.fraction)
     at = Value("float", float_text("float32", magic))

@@ -31,7 +31,7 @@ EITHER: dict[str, Callable[..., Lane]] = {
     "maximum": maximum, "minimum": minimum,
 }  # fmt: skip
 """Those with a form of their own in float32."""
-LONG: dict[str, Callable[..., Lane]] = {
+FUNCTIONS: dict[str, Callable[..., Lane]] = {
     "log2": exponentials.log2, "log10": exponentials.log10, "sinh": exponentials.sinh,
     "cosh": exponentials.cosh,
     "asinh": exponentials.asinh, "acosh": exponentials.acosh, "atanh": exponentials.atanh,
@@ -39,17 +39,17 @@ LONG: dict[str, Callable[..., Lane]] = {
 }  # fmt: skip
 """Those that float32 computes in float64."""
 FAST: dict[str, Callable[[Lane], Lane]] = {
-    "fast_exp": fast.exp, "fast_tanh": fast.tanh, "fast_erf": fast.erf,
+    "fast_exp": fast.fast_exp, "fast_tanh": fast.fast_tanh, "fast_erf": fast.fast_erf,
 }  # fmt: skip
 """Less accurate ones of float32; float64 has the accurate ones instead."""
 BY_WIDTH: dict[str, Callable[..., Lane]] = {
     "sin": circular.sin, "cos": circular.cos, "tan": circular.tan, "erfc": circular.erfc,
-    "pow": exponentials.power,
+    "pow": exponentials.pow_,
 }  # fmt: skip
 """The same, with a shorter way where the operands are float32."""
 
 
-FLOAT64_FUNCTIONS = frozenset({*LONG, *BY_WIDTH})
+FLOAT64_FUNCTIONS = frozenset({*FUNCTIONS, *BY_WIDTH})
 """Those that vectors of float32 compute in float64."""
 COSTS = {
     **dict.fromkeys(("divide", "remainder", "sqrt"), 4),
@@ -60,20 +60,20 @@ COSTS = {
 """Instructions that a function takes for an element, about, where that is more than one or two."""
 
 
-def computed(name: str, xs: Sequence[Lane]) -> Lane:
+def emit_function(name: str, xs: Sequence[Lane]) -> Lane:
     """A function, or an instruction that LLVM has by that name; of float32 perhaps as a float64."""
     if name in FAST:
-        return FAST[name](*xs) if xs[0].short else computed(name.removeprefix("fast_"), xs)
+        return FAST[name](*xs) if xs[0].short else emit_function(name.removeprefix("fast_"), xs)
     if name in EITHER:
         return EITHER[name](*xs)
     short = xs[0].short
     wide = [x.wide() for x in xs] if short else xs
-    if name in LONG:
-        return LONG[name](*wide)
+    if name in FUNCTIONS:
+        return FUNCTIONS[name](*wide)
     return BY_WIDTH[name](*wide, short) if name in BY_WIDTH else xs[0].call(name, *xs[1:])
 
 
-def quotient(x: Lane, y: Lane) -> Lane:
+def divide_by_splat(x: Lane, y: Lane) -> Lane:
     """`x / y` where `y` is one number for all lanes: by its inverse, and what that leaves over.
 
     Rounded as the division is (Markstein, 1990), but where that is denormal, or `x` so small that what is

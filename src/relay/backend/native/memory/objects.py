@@ -71,22 +71,22 @@ def header(number: int, tag: int = 0, count: int = 1) -> int:
     return count | number << 32 | tag << 48
 
 
-def make(code: Code, layouts: Layouts, of: Layout, leaves: Sequence[Value], tag: int = 0) -> Value:
+def new_object(code: Code, layouts: Layouts, of: Layout, leaves: Sequence[Value], tag: int = 0) -> Value:
     """A new object with these leaves."""
     p = code.call("ptr", "@relay.allocate", [integer(of.size)], convention="")
     assert p is not None
     code.store(integer(header(layouts.number(of), tag)), p)
-    write(code, of, p, leaves)
+    write_object(code, of, p, leaves)
     return p
 
 
-def write(code: Code, of: Layout, p: Value, leaves: Sequence[Value]) -> None:
+def write_object(code: Code, of: Layout, p: Value, leaves: Sequence[Value]) -> None:
     """Put leaves into an object."""
     for v, offset in zip(leaves, of.offsets, strict=True):
         code.store(code.cast("zext", v, memory(v.type)), code.at(p, offset))
 
 
-def read(code: Code, of: Layout, p: Value, leaves: Sequence[str]) -> list[Value]:
+def read_object(code: Code, of: Layout, p: Value, leaves: Sequence[str]) -> list[Value]:
     """The leaves of an object."""
     return [read_leaf(code, code.at(p, offset), t) for t, offset in zip(leaves, of.offsets, strict=True)]
 

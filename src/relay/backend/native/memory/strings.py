@@ -52,7 +52,7 @@ def texts_of(array: Any) -> list[str]:
     return np.asarray(array, object).reshape(-1).tolist()
 
 
-def compared(program: Any, code: Code, kind: str, x: Value, y: Value) -> Value:
+def compare_strings(program: Any, code: Code, kind: str, x: Value, y: Value) -> Value:
     """`eq`, `ne`, `lt`, `le`, `gt` or `ge` of two strings."""
     assert not code.lanes, "strings are compared one by one"
     program.share("relay.compare_texts", lambda: COMPARE_DEFINITION)

@@ -25,7 +25,7 @@ from relay.ir.dtype import to_numpy
 from relay.ir.type import TensorType
 
 ALIGNMENT = 64
-FAR = 4
+MAX_LOADED_STRIDE = 4
 """Steps between elements up to which all that lie between are loaded too."""
 TEXTS = 2
 """The tag of an image whose elements are strings, which follow them."""
@@ -112,8 +112,8 @@ def elements(code: Code, data: Value, leaf: str, at: Value | Run) -> Value:
         back = at.step < 0
         p = place_of(code, data, kind, first_of(code, at))
         found = code.load_lanes(kind, p, back)
-    elif isinstance(at, Run) and 1 < at.step <= FAR:
-        found = every(code, kind, place_of(code, data, kind, first_of(code, at)), at.step)
+    elif isinstance(at, Run) and 1 < at.step <= MAX_LOADED_STRIDE:
+        found = load_strided(code, kind, place_of(code, data, kind, first_of(code, at)), at.step)
     else:
         where = at.vector() if isinstance(at, Run) else at
         found = code.gather(
@@ -122,7 +122,7 @@ def elements(code: Code, data: Value, leaf: str, at: Value | Run) -> Value:
     return of_memory(code, found, leaf)
 
 
-def every(code: Code, kind: str, p: Value, step: int) -> Value:
+def load_strided(code: Code, kind: str, p: Value, step: int) -> Value:
     """Elements of memory that are some steps apart, one for each lane: all are loaded, and some taken."""
     lanes, mask = code.lanes, code.mask
     order = [i * step for i in range(lanes)]
@@ -155,17 +155,17 @@ def place_of(code: Code, data: Value, kind: str, number: Value) -> Value:
     return code.set(POINTER, f"getelementptr {kind}, {data}, {number}")
 
 
-NARROW = {to_numpy(f"{sign}int{n}"): np.dtype(f"{sign}int8") for n in (2, 4) for sign in ("", "u")}
+SUBBYTE_STORAGE = {to_numpy(f"{sign}int{n}"): np.dtype(f"{sign}int8") for n in (2, 4) for sign in ("", "u")}
 """What integers of 2 and 4 bits are kept in: arrays of theirs may have anything in the other bits."""
 
 
-def plain(array: Any) -> Any:
+def storage_array(array: Any) -> Any:
     """An array as machine code holds its elements."""
-    to = NARROW.get(array.dtype)
+    to = SUBBYTE_STORAGE.get(array.dtype)
     return array if to is None else array.astype(to)
 
 
-def room(size: int) -> Any:
+def aligned_bytes(size: int) -> Any:
     """Bytes in memory, the first of them aligned as a tensor is."""
     whole = np.zeros(size + ALIGNMENT, "uint8")
     shift = -whole.ctypes.data % ALIGNMENT
@@ -176,13 +176,13 @@ def image(array: Any, number: int) -> Any:
     """An array as the bytes of a tensor that is never freed, with its strings; until it is loaded, addresses
     count from the object.
     """
-    array = plain(array)
+    array = storage_array(array)
     start, texts, tag = elements_at(array.ndim), b"", 0
     if array.dtype == object:
         places, texts = lay_out(texts_of(array), start + array.nbytes)
         array, tag = np.asarray(places, "int64").reshape(array.shape), TEXTS
     end = start + array.nbytes
-    whole = room(end + len(texts))
+    whole = aligned_bytes(end + len(texts))
     words = [header(number, tag, count=0), start, end, *array.shape]
     whole[: 8 * len(words)] = np.asarray(words, "uint64").view("uint8")
     whole[start:end].view(array.dtype).reshape(array.shape)[...] = array
@@ -190,26 +190,26 @@ def image(array: Any, number: int) -> Any:
     return whole
 
 
-def settle(whole: Any) -> int:
+def relocate(whole: Any) -> int:
     """Where an image is in memory, from now on with addresses that are true."""
     p = whole.ctypes.data
     if not is_settled(whole):
-        for words in addresses(
+        for words in relocations(
             whole, int(whole[:TENSOR_SIZES_OFFSET].view("uint64")[TENSOR_DATA_OFFSET // 8])
         ):
             words += p
     return p
 
 
-def stored(whole: Any) -> list[Any]:
+def unload_image(whole: Any) -> list[Any]:
     """An image as it was before it was loaded, in pieces."""
     if not is_settled(whole):
         return [memoryview(whole)]
     p = whole.ctypes.data
     start = int(whole[:TENSOR_SIZES_OFFSET].view("uint64")[TENSOR_DATA_OFFSET // 8]) - p
-    last = addresses(whole, start)[-1]
+    last = relocations(whole, start)[-1]
     first = whole[: last.ctypes.data + last.nbytes - p].copy()
-    for words in addresses(first, start):
+    for words in relocations(first, start):
         words -= p
     return [memoryview(first), memoryview(whole[len(first) :])]
 
@@ -219,7 +219,7 @@ def is_settled(whole: Any) -> bool:
     return int(whole[:TENSOR_SIZES_OFFSET].view("uint64")[TENSOR_DATA_OFFSET // 8]) >= whole.ctypes.data
 
 
-def addresses(whole: Any, start: int) -> list[Any]:
+def relocations(whole: Any, start: int) -> list[Any]:
     """The words of an image that are addresses, given where its elements begin: of these, and of strings."""
     words = whole[:TENSOR_SIZES_OFFSET].view("uint64")
     found = [whole[TENSOR_DATA_OFFSET : TENSOR_DATA_OFFSET + 8].view("uint64")]

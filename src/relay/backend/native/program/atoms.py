@@ -7,7 +7,7 @@ from relay.backend.native.llvm.builder import Code, Value
 from relay.backend.native.loops.emit_indices import IndexEmitter
 from relay.backend.native.memory.objects import release, retain
 from relay.backend.native.memory.representation import is_scalar
-from relay.backend.native.program.checks import check, may_misfit, required
+from relay.backend.native.program.checks import check, may_misfit, required_types
 from relay.backend.native.program.program import Program, result_type
 from relay.interpreter.checks import spelled
 from relay.ir.expr import Call, Constant, Expr, Function, GlobalVar, Var
@@ -88,7 +88,7 @@ class Atoms:
     def fit_arguments(self, e: Call, callee: Type) -> None:
         """Check the arguments of a call, if their types leave open that they fit."""
         assert isinstance(callee, FuncType)
-        wanted, own = required(e, callee), [self.types(a) for a in e.args]
+        wanted, own = required_types(e, callee), [self.types(a) for a in e.args]
         if e.op in self.program.callees or not any(map(may_misfit, wanted, own)):
             return
         b = self.known_sizes(e)

@@ -109,7 +109,9 @@ class Joined:
             return False
         for p in list(self.operands):
             group = self.inside.group(self.value(p))
-            if group is not None and sizes_of(p, types) == scores and any(map(self.is_stacked, parts(group))):
+            if group is None or sizes_of(p, types) != scores:
+                continue
+            if any(map(self.is_stacked, nodes_of(group))):
                 self.take(p, is_alone=True)
         pending = list(self.operands)
         while pending:
@@ -182,6 +184,6 @@ def is_moving(body: Expr) -> bool:
     return isinstance(body, Var)
 
 
-def parts(fn: Function) -> list[Expr]:
+def nodes_of(fn: Function) -> list[Expr]:
     """The nodes of a group."""
     return list(post_order(fn.body))

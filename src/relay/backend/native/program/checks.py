@@ -18,7 +18,7 @@ from relay.ir.type import ANY, HAS_ANY, Dim, FuncType, Kind, TensorType, Type, T
 
 def sizes_of(code: Code, t: Type, row: Sequence[Value]) -> Iterator[tuple[TypeVar, Value]]:
     """The type parameters that are dimensions of an argument, and what they stand for."""
-    for (part, _), v in zip(parts(t, t), row, strict=True):
+    for (part, _), v in zip(leaf_types(t, t), row, strict=True):
         if isinstance(part, TensorType):
             for i, d in enumerate(dims(part)):
                 if isinstance(d, TypeVar):
@@ -35,24 +35,25 @@ def dims(t: TensorType) -> tuple[Dim, ...]:
     return cast("tuple[Dim, ...]", t.shape)
 
 
-def parts(t: Type, static: Type) -> list[tuple[Type, Type]]:
+def leaf_types(t: Type, static: Type) -> list[tuple[Type, Type]]:
     """What a required type and a static one say of each leaf of a value."""
     return list(zip(parts_of(t), parts_of(static), strict=True))
 
 
 def may_misfit(t: Type, static: Type) -> bool:
     """Whether a value of a static type may not have the shapes of the type that is required."""
-    return t != static and any(d is not ANY and d != e for x, y in parts(t, static) for d, e in sides(x, y))
+    pairs = [] if t == static else [d for leaf in leaf_types(t, static) for d in dim_pairs(*leaf)]
+    return any(d is not ANY and d != e for d, e in pairs)
 
 
-def sides(t: Type, static: Type) -> list[tuple[Dim, Dim]]:
+def dim_pairs(t: Type, static: Type) -> list[tuple[Dim, Dim]]:
     """The dimensions of two types of a tensor, side by side; none for anything else."""
     if isinstance(t, TensorType) and isinstance(static, TensorType):
         return list(zip(dims(t), dims(static), strict=True))
     return []
 
 
-def required(call: Call, callee: FuncType) -> tuple[Type, ...]:
+def required_types(call: Call, callee: FuncType) -> tuple[Type, ...]:
     """The types that arguments must have; dimensions stay parameters that nobody knows before the call."""
     given = dict(zip(callee.type_params, call.type_args, strict=False))
     known = {p: t for p, t in given.items() if p.kind is Kind.Type or not has_any(t)}
@@ -69,8 +70,8 @@ def check(b: IndexEmitter, whose: str, t: Type, static: Type, row: Sequence[Valu
 
     The type parameters in it are in `b.values`, or become what the value says they are.
     """
-    for (x, y), v in zip(parts(t, static), row, strict=True):
-        for i, (d, e) in enumerate(sides(x, y)):
+    for (x, y), v in zip(leaf_types(t, static), row, strict=True):
+        for i, (d, e) in enumerate(dim_pairs(x, y)):
             if d is ANY or d == e:
                 continue
             if isinstance(d, TypeVar) and d not in b.values:

@@ -48,17 +48,17 @@ class Shared(NamedTuple):
     def row_of(self, constants: Sequence[Constant]) -> list[Constant | Packed]:
         """What the same code reads for a group with other constants."""
         by = dict(zip(self.constants, constants, strict=True))
-        return [exchanged(e, by) for e in self.row]
+        return [replace_constant(e, by) for e in self.row]
 
 
-def exchanged(e: Constant | Packed, by: dict[Constant, Constant]) -> Constant | Packed:
+def replace_constant(e: Constant | Packed, by: dict[Constant, Constant]) -> Constant | Packed:
     """A constant, or one packed for a kernel, with another in its place."""
     if isinstance(e, Constant):
         return by.get(e, e)
     return replace(e, weight=by.get(e.weight, e.weight))
 
 
-def form(fn: Function) -> Form:
+def dedup_key(fn: Function) -> Form:
     """What the code of a group depends on, but for the constants in memory."""
     places: dict[Expr, int] = {p: i for i, p in enumerate(fn.params)}
     constants: dict[Constant, int] = {}

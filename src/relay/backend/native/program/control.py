@@ -13,11 +13,11 @@ from relay.backend.native.llvm.builder import CONTEXT, POINTER, Value, quoted
 from relay.backend.native.llvm.modules import Piece
 from relay.backend.native.memory.objects import (
     layout,
-    make,
-    read,
+    new_object,
+    read_object,
     release,
     retain,
-    write,
+    write_object,
 )
 from relay.backend.native.program.atoms import Atoms, Dying
 from relay.backend.native.program.checks import may_misfit, sizes_of
@@ -29,10 +29,10 @@ from relay.backend.native.program.operators import emit_call
 from relay.backend.native.program.ownership import Block, Ownership
 from relay.backend.native.program.program import (
     Program,
+    call_leaves,
     closure_layout,
-    give,
-    jump,
-    received,
+    emit_return,
+    emit_tail_call,
     result_type,
 )
 from relay.backend.native.program.python_calls import reference_called
@@ -136,7 +136,7 @@ class Definition(Atoms):
         found = yield self.watched(e, gone)
         if is_tail:
             self.fit(e, "the result", self.returned, found)
-            give(self.program, self.code, self.result, found)
+            emit_return(self.program, self.code, self.result, found)
             return None
         return found
 
@@ -178,7 +178,7 @@ class Definition(Atoms):
                 return self.closure(e, gone)
             case RefCreate():
                 held = self.leaves(self.types(e.value))
-                return [make(code, self.program.layouts, layout(held), self.taken((e.value,), gone))]
+                return [new_object(code, self.program.layouts, layout(held), self.taken((e.value,), gone))]
             case RefRead():
                 found = self.contents(e.ref)
                 retain(code, found)
@@ -205,7 +205,7 @@ class Definition(Atoms):
     def contents(self, ref: Expr) -> list[Value]:
         """What a reference holds."""
         held = self.held(ref)
-        return read(self.code, layout(held), self.atom(ref)[0], held)
+        return read_object(self.code, layout(held), self.atom(ref)[0], held)
 
     def held(self, ref: Expr) -> tuple[str, ...]:
         """The leaves that a reference holds."""
@@ -216,7 +216,7 @@ class Definition(Atoms):
         """Put a value in a reference, and give up what it held."""
         before = self.contents(e.ref)
         value = self.taken((e.value,), gone)
-        write(self.code, layout(self.held(e.ref)), self.atom(e.ref)[0], value)
+        write_object(self.code, layout(self.held(e.ref)), self.atom(e.ref)[0], value)
         release(self.code, before)
         return []
 
@@ -226,13 +226,13 @@ class Definition(Atoms):
         """Call a definition or a closure."""
         target, args, leaves = self.callee(e, gone)
         self.drop(gone)
-        return received(self.program, self.code, self.code.call(result_type(leaves), target, args), leaves)
+        return call_leaves(self.program, self.code, self.code.call(result_type(leaves), target, args), leaves)
 
     def tail_call(self, e: Call, gone: Dying) -> None:
         """Go on with a definition or a closure."""
         target, args, leaves = self.callee(e, gone)
         self.drop(gone)
-        jump(self.code, result_type(leaves), target, args)
+        emit_tail_call(self.code, result_type(leaves), target, args)
 
     def callee(self, e: Call, gone: Dying) -> tuple[str, list[Value], tuple[str, ...]]:
         """The address that is called, the arguments, the leaves of the result."""
@@ -265,7 +265,7 @@ class Definition(Atoms):
             "i64", f"ptrtoint ptr {self.code.refer(f'@{inside.name}', inside.declaration())} to i64"
         )
         self.drop(gone)
-        return [make(self.code, self.program.layouts, of, [address, *values])]
+        return [new_object(self.code, self.program.layouts, of, [address, *values])]
 
     # --- data ---
 
@@ -278,7 +278,7 @@ class Definition(Atoms):
         args = t.args if isinstance(t, TypeCall) else ()
         _, of = self.program.cell(c, args)
         values = self.taken(e.args, gone)
-        return [make(self.code, self.program.layouts, of, values, c.tag)]
+        return [new_object(self.code, self.program.layouts, of, values, c.tag)]
 
     # --- choices ---
 
@@ -340,7 +340,7 @@ class Definition(Atoms):
             self.fail("match-failure", "no clause matches", e)
 
 
-def define(program: Program, v: GlobalVar, graph: CallGraph) -> None:
+def emit_definition(program: Program, v: GlobalVar, graph: CallGraph) -> None:
     """Add the code of a definition."""
     fn = program.mod.functions[v]
     assert isinstance(fn, Function)

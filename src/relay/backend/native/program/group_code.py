@@ -7,17 +7,17 @@ from relay.backend.native.loops.emitter import Env, emit
 from relay.backend.native.loops.rules import is_reduction
 from relay.backend.native.memory.objects import release, retain
 from relay.backend.native.memory.representation import POINTER
-from relay.backend.native.program.code_dedup import ROW, Row, Shared, form
+from relay.backend.native.program.code_dedup import ROW, Row, Shared, dedup_key
 from relay.backend.native.program.groups import build_group
 from relay.backend.native.program.nests import Nest
-from relay.backend.native.program.program import Program, give, result_type
+from relay.backend.native.program.program import Program, emit_return, result_type
 from relay.ir.expr import Call, Function, GlobalVar
 from relay.ir.walk import post_order
 
 
 def define_group(program: Program, v: GlobalVar, fn: Function) -> None:
     """Add the code of a group, unless there is such code; one that may fail says where it does so."""
-    of = form(fn)
+    of = dedup_key(fn)
     shared = program.groups.get(of.key)
     if shared is None:
         sites, pieces = len(program.sites), len(program.pieces)
@@ -64,7 +64,7 @@ def write_group(program: Program, v: GlobalVar, fn: Function, row: Row) -> bool:
         elif x.type == POINTER:
             made.remove(x.ref)
     release(code, params)
-    give(program, code, kinds, found)
+    emit_return(program, code, kinds, found)
     program.row = None
     if row.places:
         code.params = (ROW, *code.params)

@@ -302,7 +302,7 @@ class Group:
         inside = self.joined(waiting, outs)
         waiting = [x for x in waiting if x not in inside]
         outs.update({x: self.output(b, x) for x in waiting})
-        for several in [waiting] if self.by_rows and waiting else grouped(waiting):
+        for several in [waiting] if self.by_rows and waiting else group_by_size(waiting):
             build_results(b, {x: outs[x] for x in several})
         views = [outs[x] if isinstance(x, Deferred) else x for x in fields]
         # An operator that writes whole results has left numbers in memory.
@@ -326,7 +326,7 @@ def epilogue_lanes(
     return lanes_for(body, sizes[-1]), not apart
 
 
-def grouped(results: Sequence[Deferred]) -> list[list[Deferred]]:
+def group_by_size(results: Sequence[Deferred]) -> list[list[Deferred]]:
     """Results by their sizes."""
     found: dict[Any, list[Deferred]] = {}
     for x in results:

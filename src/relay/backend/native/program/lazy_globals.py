@@ -2,8 +2,8 @@
 
 from relay.backend.native.llvm.builder import Code, Value, integer
 from relay.backend.native.llvm.modules import Piece
-from relay.backend.native.memory.objects import layout, read, retain, write
-from relay.backend.native.program.program import Program, give, received, result_type
+from relay.backend.native.memory.objects import layout, read_object, retain, write_object
+from relay.backend.native.program.program import Program, call_leaves, emit_return, result_type
 
 FLAG_BYTES = 8
 """Bytes before the value, for the flag that says whether it has been evaluated."""
@@ -18,13 +18,13 @@ def lazy_global(program: Program, symbol: str, compute: str, leaves: tuple[str, 
     is_there = code.compare("icmp ne", code.load("i64", room), integer(0))
     code.branch(is_there, "again", "first")
     code.block("first")
-    found = received(program, code, code.call(result_type(leaves), f"@{compute}", ()), leaves)
-    write(code, of, room, found)
+    found = call_leaves(program, code, code.call(result_type(leaves), f"@{compute}", ()), leaves)
+    write_object(code, of, room, found)
     code.store(integer(1), room)
     code.jump("again")
     code.block("again")
-    values = read(code, of, room, leaves)
+    values = read_object(code, of, room, leaves)
     retain(code, values)
-    give(program, code, leaves, values)
+    emit_return(program, code, leaves, values)
     memory = f"{room.ref} = internal global [{of.size} x i8] zeroinitializer, align 16"
     return code.piece()._replace(text=f"{memory}\n{code.text()}")

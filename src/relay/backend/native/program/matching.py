@@ -8,7 +8,7 @@ Leijen, 2021).
 from collections.abc import Container, Sequence
 
 from relay.backend.native.llvm.builder import CONTEXT, Code, Value, integer
-from relay.backend.native.memory.objects import read, release, retain, tag_of
+from relay.backend.native.memory.objects import read_object, release, retain, tag_of
 from relay.backend.native.program.program import Program
 from relay.ir.expr import Expr, Pattern
 from relay.ir.pattern import PatternConstructor, PatternTuple, PatternVar
@@ -27,7 +27,7 @@ def subpatterns(program: Program, code: Code, p: Pattern, t: Type, leaves: Row) 
         assert isinstance(p, PatternConstructor)
         types, of = program.cell(p.constructor, t.args if isinstance(t, TypeCall) else ())
         kinds = [x for u in types for x in program.leaves(u)]
-        leaves = read(code, of, leaves[0], kinds) if p.patterns else ()
+        leaves = read_object(code, of, leaves[0], kinds) if p.patterns else ()
     found: list[Part] = []
     start = 0
     for q, u in zip(p.children, types, strict=True):

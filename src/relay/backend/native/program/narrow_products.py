@@ -80,7 +80,7 @@ def narrow_factor(w: Rewriter, x: Expr) -> Expr | None:
     inner = w.parts(x, Cast)
     if inner and dtype_of(w.types(inner[1][0])) in SMALL_INTEGERS:
         return inner[1][0]
-    known = bounds(w, x)
+    known = value_range(w, x)
     if known is None or known[0] < INT16_MIN or known[1] > INT16_MAX:
         return None
     made = w.seen(x)
@@ -90,7 +90,7 @@ def narrow_factor(w: Rewriter, x: Expr) -> Expr | None:
     return call_of("cast", (x,), x, dtype="int16")
 
 
-def bounds(w: Rewriter, x: Expr) -> Bounds | None:
+def value_range(w: Rewriter, x: Expr) -> Bounds | None:
     """The range of a tensor's values, if it is a cast of narrow integers, a constant, or the difference of
     two of those.
     """

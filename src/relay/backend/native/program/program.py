@@ -9,7 +9,9 @@ from relay.backend.native.llvm.modules import Piece
 from relay.backend.native.loops.emit_numbers import literal
 from relay.backend.native.memory.datatypes import DataTypes
 from relay.backend.native.memory.layout import RESULTS_OFFSET, TENSOR_DATA_OFFSET
-from relay.backend.native.memory.objects import Layout, header, layout, read, release, retain, write
+from relay.backend.native.memory.objects import (
+    Layout, header, layout, read_object, release, retain, write_object,
+)  # fmt: skip
 from relay.backend.native.memory.strings import load_string
 from relay.backend.native.program.code_dedup import Row, Shared
 from relay.backend.native.program.instrumentation import Instrumentation
@@ -167,16 +169,16 @@ class Program(DataTypes):
         code = Code(name, result_type(result), [me, *params])
         held = [x for c in captured for x in self.leaves(c)]
         of = closure_layout(held)
-        values = read(code, of, me, ["i64", *held])[1:]
+        values = read_object(code, of, me, ["i64", *held])[1:]
         retain(code, values)
         release(code, [me])
         target, first = self.callee(code, v)
-        jump(code, result_type(result), target, [*first, *values, *params])
+        emit_tail_call(code, result_type(result), target, [*first, *values, *params])
         self.pieces.append(code.piece())
         return code
 
 
-def received(program: Program, code: Code, found: Value | None, leaves: Sequence[str]) -> list[Value]:
+def call_leaves(program: Program, code: Code, found: Value | None, leaves: Sequence[str]) -> list[Value]:
     """The leaves of a call's result."""
     if not leaves:
         return []
@@ -186,10 +188,10 @@ def received(program: Program, code: Code, found: Value | None, leaves: Sequence
     if len(leaves) <= IN_REGISTERS:
         return [code.set(t, f"extractvalue {found}, {i}") for i, t in enumerate(leaves)]
     program.results = max(program.results, len(leaves))
-    return read(code, results_layout(leaves), CONTEXT, leaves)
+    return read_object(code, results_layout(leaves), CONTEXT, leaves)
 
 
-def give(program: Program, code: Code, kinds: Sequence[str], leaves: Sequence[Value]) -> None:
+def emit_return(program: Program, code: Code, kinds: Sequence[str], leaves: Sequence[Value]) -> None:
     """Return from a function with a result of these leaves."""
     if not leaves:
         code.do("ret void")
@@ -201,7 +203,7 @@ def give(program: Program, code: Code, kinds: Sequence[str], leaves: Sequence[Va
             whole = code.set(whole.type, f"insertvalue {whole}, {v}, {i}")
         code.do(f"ret {whole}")
     else:
-        write(code, results_layout(kinds), CONTEXT, leaves)
+        write_object(code, results_layout(kinds), CONTEXT, leaves)
         program.results = max(program.results, len(leaves))
         code.do("ret void")
 
@@ -211,7 +213,7 @@ def closure_layout(held: Sequence[str]) -> Layout:
     return layout(["i64", *held])
 
 
-def jump(code: Code, result: str, target: str, args: Sequence[Value]) -> None:
+def emit_tail_call(code: Code, result: str, target: str, args: Sequence[Value]) -> None:
     """A call in tail position."""
     found = code.call(result, target, args, is_tail=True)
     code.do("ret void" if found is None else f"ret {found}")

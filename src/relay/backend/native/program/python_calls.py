@@ -11,7 +11,7 @@ from relay.backend.native.llvm.builder import CONTEXT, POINTER, Code, Value, int
 from relay.backend.native.memory.layout import CALLBACK_OFFSET, RAISED
 from relay.backend.native.memory.objects import read_leaf
 from relay.backend.native.memory.representation import memory
-from relay.backend.native.program.program import Program, give, received, result_type
+from relay.backend.native.program.program import Program, call_leaves, emit_return, result_type
 from relay.ir.expr import Call, Function, Var
 
 TABLE = "relay.references"
@@ -41,10 +41,10 @@ def reference_called(program: Program, code: Code, call: Call, given: Sequence[V
     made = Code(name, result_type(kinds), [Value(v.type, f"%p{i}") for i, v in enumerate(given)])
     place = Value(POINTER, f"getelementptr (i8, ptr @{TABLE}, i64 {8 * len(program.references)})")
     found = python_call(made, made.params, made.load(POINTER, place), kinds)
-    give(program, made, kinds, found)
+    emit_return(program, made, kinds, found)
     program.pieces.append(made.piece())
     program.references.append(as_function(program, call))
-    return received(program, code, code.call(result_type(kinds), f"@{name}", given), kinds)
+    return call_leaves(program, code, code.call(result_type(kinds), f"@{name}", given), kinds)
 
 
 def as_function(program: Program, call: Call) -> Function:

@@ -27,7 +27,7 @@ def cache_folder() -> Path | None:
 
 
 @cache
-def package() -> str:
+def package_key() -> str:
     """A digest of this package's files, by their sizes and times: people edit it."""
     root = Path(__file__).parents[3]
     seen: list[str] = []

@@ -16,9 +16,9 @@ from relay.backend.native.runtime.parallel_map import parallel_map
 
 BLOCK = 64
 """Bytes of what is read at a time."""
-FEW = 4096
+MAX_RAW_BYTES = 4096
 """Bytes up to which the digest is that of the data themselves."""
-SIZE = 16
+DIGEST_BYTES = 16
 """Bytes of a digest."""
 
 
@@ -40,8 +40,8 @@ def digest_of(pieces: Sequence[Any], go_on: Callable[[int, int, int], None]) -> 
     """The digest of data; `go_on(state, data, blocks)` reads some."""
     several = [np.frombuffer(piece, "uint8") for piece in pieces if len(piece)]
     total = sum(map(len, several))
-    found = hashlib.blake2b(total.to_bytes(8, "little"), digest_size=SIZE)
-    if total <= FEW:
+    found = hashlib.blake2b(total.to_bytes(8, "little"), digest_size=DIGEST_BYTES)
+    if total <= MAX_RAW_BYTES:
         for data in several:
             found.update(data.data)
         return found.digest()

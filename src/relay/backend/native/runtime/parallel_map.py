@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from threading import Thread
 from typing import TypeVar
 
-from relay.backend.native.runtime.threads import cores
+from relay.backend.native.runtime.threads import available_cores
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -28,7 +28,7 @@ def parallel_map(work: Callable[[T], R], items: Sequence[T]) -> list[R]:
             if failures:
                 return
 
-    others = [Thread(target=go_on) for _ in range(min(cores(), len(items)) - 1)]
+    others = [Thread(target=go_on) for _ in range(min(available_cores(), len(items)) - 1)]
     for thread in others:
         thread.start()
     go_on()

@@ -14,7 +14,7 @@ from functools import cache
 from typing import Any
 
 from relay.backend.native.llvm import jit
-from relay.backend.native.runtime.cache_folder import cache_folder, package
+from relay.backend.native.runtime.cache_folder import cache_folder, package_key
 from relay.backend.native.runtime.threads import default_threads
 from relay.diagnostic import RelayError
 from relay.text.files import write_atomically
@@ -33,7 +33,7 @@ DIGEST, RELIED = 16, 8
 @cache
 def compiled_runtime() -> tuple[str, bytes]:
     """What programs rely on in the runtime, as a few letters, and its code, compiled now or before."""
-    around = repr((package(), jit.triple(), jit.processor(), jit.features())).encode()
+    around = repr((package_key(), jit.triple(), jit.processor(), jit.features())).encode()
     number = hashlib.blake2b(around, digest_size=16).hexdigest()
     folder = cache_folder()
     path = None if folder is None else folder / f"runtime-{number}.o"
@@ -42,9 +42,9 @@ def compiled_runtime() -> tuple[str, bytes]:
             said = path.read_bytes()
             if said[:DIGEST] == hashlib.blake2b(said[DIGEST:], digest_size=DIGEST).digest():
                 return said[DIGEST : DIGEST + RELIED].decode(), said[DIGEST + RELIED :]
-    from relay.backend.native.runtime.source import compiled, relied
+    from relay.backend.native.runtime.source import compatibility_tag, object_code
 
-    letters, made = relied(), compiled()
+    letters, made = compatibility_tag(), object_code()
     assert len(letters) == RELIED
     if path is not None:
         kept = letters.encode() + made
@@ -103,11 +103,11 @@ class RuntimeLibrary:
 def runtime_library() -> RuntimeLibrary:
     """The runtime of this process: of threads that ask for it at once, the first one loads it."""
     with _loading:
-        return _loaded()
+        return _load()
 
 
 @cache
-def _loaded() -> RuntimeLibrary:
+def _load() -> RuntimeLibrary:
     return RuntimeLibrary()
 
 

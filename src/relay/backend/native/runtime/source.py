@@ -21,19 +21,19 @@ def llvm_of(name: str) -> str:
     return Path(__file__).with_name(f"{name}.{platform.machine()}.ll").read_text(encoding="utf-8")
 
 
-def inlined() -> str:
+def inline_bodies() -> str:
     """What each module of a program has inside, for LLVM to work on: counting references, and the usual ways
     to make and free objects.
     """
     return METADATA + NOT_INLINED + llvm_of("inlined")
 
 
-def compiled() -> bytes:
+def object_code() -> bytes:
     """The runtime itself, as object code."""
     return Optimised(llvm_of("runtime"), Effort.LOOPS).code()
 
 
-def relied() -> str:
+def compatibility_tag() -> str:
     """Eight letters that tell whether programs that rely on one runtime can run with another."""
-    whole = llvm_of("runtime") + inlined()
+    whole = llvm_of("runtime") + inline_bodies()
     return hashlib.blake2b(whole.encode(), digest_size=4).hexdigest()

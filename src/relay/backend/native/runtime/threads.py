@@ -16,7 +16,7 @@ def default_threads() -> int:
     that this process may use (`thread-count`).
     """
     given = os.environ.get("RELAY_NUM_THREADS")
-    return cores() if given is None else thread_count(given, "RELAY_NUM_THREADS")
+    return available_cores() if given is None else thread_count(given, "RELAY_NUM_THREADS")
 
 
 def thread_count(given: object, name: str) -> int:
@@ -27,13 +27,13 @@ def thread_count(given: object, name: str) -> int:
     return min(int(text[:DIGITS]), THREADS_MAX)
 
 
-def cores() -> int:
+def available_cores() -> int:
     """How many cores this process may use: those it may run on, as far as its control group gives it time."""
     allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return max(1, min(allowed, THREADS_MAX, *quotas(Path("/sys/fs/cgroup"))))
+    return max(1, min(allowed, THREADS_MAX, *cgroup_cores(Path("/sys/fs/cgroup"))))
 
 
-def quotas(root: Path) -> Sequence[int]:
+def cgroup_cores(root: Path) -> Sequence[int]:
     """The cores' worth of time that a control group has, if it is limited, rounded up."""
     try:
         quota, period = (root / "cpu.max").read_text().split()
