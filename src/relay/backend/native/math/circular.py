@@ -14,7 +14,12 @@ from relay.backend.native.llvm.modules import Piece
 from relay.backend.native.llvm.vectors import lanes_of, suffix
 from relay.backend.native.math import polynomials as table
 from relay.backend.native.math.exponentials import (
-    exp, expm1_near, fast_two_sum, half_exp, held_below, two_product,
+    exp,
+    expm1_near,
+    fast_two_sum,
+    half_exp,
+    held_below,
+    two_product,
 )  # fmt: skip
 from relay.backend.native.math.lanes import Lane, Whole, all_of, any_of
 

@@ -10,7 +10,13 @@ from relay.backend.native.loops.emit_numbers import literal
 from relay.backend.native.memory.datatypes import DataTypes
 from relay.backend.native.memory.layout import RESULTS_OFFSET, TENSOR_DATA_OFFSET
 from relay.backend.native.memory.objects import (
-    Layout, header, layout, read_object, release, retain, write_object,
+    Layout,
+    header,
+    layout,
+    read_object,
+    release,
+    retain,
+    write_object,
 )  # fmt: skip
 from relay.backend.native.memory.strings import load_string
 from relay.backend.native.program.code_dedup import Row, Shared
