@@ -62,7 +62,7 @@ def manual() -> str:
     from relay.transform.rewriting.registry import load_all, registry
 
     load_all()
-    own = [rule for _, rule in sorted(registry.items()) if rule.run.__module__.startswith("relay.")]
+    own = [rule for _, rule in sorted(registry.items()) if (rule.run.__module__ or "").startswith("relay.")]
     lines = [
         "# Passes",
         "",
