@@ -8,17 +8,32 @@ from pathlib import Path
 from relay.backend.native.llvm.builder import METADATA
 from relay.backend.native.llvm.codegen import Optimised
 from relay.backend.native.llvm.modules import Effort
+from relay.diagnostic import fail
 
+PROCESSORS = ("aarch64", "x86_64")
+"""Those that there are `.ll` files for, as `platform.machine` names them."""
 NOT_INLINED = """
 declare void @relay_retain(ptr) nounwind
 declare void @relay_release(ptr, ptr) nounwind
 """
 
 
-@cache
 def llvm_of(name: str) -> str:
-    """A part of the runtime as LLVM IR for processors like that of this machine."""
-    return Path(__file__).with_name(f"{name}.{platform.machine()}.ll").read_text(encoding="utf-8")
+    """A part of the runtime as LLVM IR for processors like that of this machine (`unsupported-processor`)."""
+    machine = platform.machine()
+    if machine not in PROCESSORS:
+        fail(
+            "unsupported-processor",
+            f"the native backend has no runtime for `{machine}`, only for {' and '.join(PROCESSORS)}",
+            hint='interpret the program: `relay run --backend interpreter`, `relay.create_executor("debug")`',
+        )
+    return read_text(f"{name}.{machine}.ll")
+
+
+@cache
+def read_text(file: str) -> str:
+    """The text of a file beside this one."""
+    return Path(__file__).with_name(file).read_text(encoding="utf-8")
 
 
 def inline_bodies() -> str:
