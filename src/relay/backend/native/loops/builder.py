@@ -79,6 +79,7 @@ class Builder(ValueBuilder):
         """Run `body(index, totals)` for every index of a shape, which returns the next totals."""
         scope = self.scope
         indices = tuple([ir.Var(ir.INDEX, scope.name("i")) for _ in extents])
+        scope.extents.update(zip(indices, extents, strict=True))
         totals = [self.as_value(x) for x in totals]
         carried = tuple([ir.Var(x.dtype, scope.name("t")) for x in totals])
         with self.region() as block:

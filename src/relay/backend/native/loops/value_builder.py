@@ -27,6 +27,8 @@ class Scope:
         self.known: list[dict[Any, Any]] = [{}]
         """What has been computed so far, block by block: all of it is known at hand."""
         self.constants: dict[tuple[str, str], ir.Const] = {}
+        self.extents: dict[ir.Index, ir.Index] = {}
+        """How far the indices of loops go."""
         self.names = 0
         self.is_rolled = False
         self.recomputes = False
@@ -254,13 +256,22 @@ class ValueBuilder(IndexArithmetic):
         """`i / j` rounded towards 0; `j` is not 0."""
         if isinstance(i, int) and isinstance(j, int):
             return abs(i) // abs(j) * (1 if (i < 0) == (j < 0) else -1)
+        if self.is_below(i, j):
+            return 0
         return i if j == 1 else self._index("quotient", i, j)
 
     def rest(self, i: ir.Index, j: ir.Index) -> ir.Index:
         """The remainder of `i / j`."""
         if isinstance(i, int) and isinstance(j, int):
             return i - j * (abs(i) // abs(j) * (1 if (i < 0) == (j < 0) else -1))
+        if self.is_below(i, j):
+            return i
         return 0 if j == 1 else self._index("rest", i, j)
+
+    def is_below(self, i: ir.Index, j: ir.Index) -> bool:
+        """Whether an index of a loop is known to stay below a size."""
+        n = self.scope.extents.get(i)
+        return n is not None and (n is j or (isinstance(n, int) and isinstance(j, int) and n <= j))
 
     def is_less(self, i: ir.Index, j: ir.Index) -> ir.Value:
         """Whether `i < j`."""
