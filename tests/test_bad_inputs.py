@@ -229,7 +229,7 @@ COMMANDS: list[tuple[str, int, str]] = [
     ("run two.relay 1.0 2i32", 1, "dtype-mismatch"),
     ("run nat.relay 1.5", 1, "literal-kind"),
     ("run nat.relay nanf", 1, "dtype-mismatch"),
-    ("run nat.relay 3000000000", 1, "literal-range"),
+    ("run nat.relay 3000000000", 1, "literal-out-of-range"),
     ("run text.relay hello", 1, "unknown-variable"),
     ("run text.relay 1", 1, "literal-kind"),
     ("run sum.relay [1.0,[2.0]]", 1, "ragged-literal"),

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from relay.cli.explain import page_summary, pages
+from relay.cli.explain import FORMER_CODES, page_summary, pages
 from relay.diagnostic import RelayError
 from relay.hints import HINTS
 from support import ROOT, Block, blocks, cli
@@ -39,7 +39,7 @@ def used_codes() -> set[str]:
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.Constant) and isinstance(node.value, str) and CODE.match(node.value):
                 found.add(node.value)
-    return found - NO_CODES
+    return found - NO_CODES - FORMER_CODES.keys()
 
 
 def test_every_code_has_a_page() -> None:
@@ -48,6 +48,11 @@ def test_every_code_has_a_page() -> None:
 
 def test_every_page_is_of_a_code_in_use() -> None:
     assert sorted(set(PAGES) - used_codes()) == []
+
+
+@pytest.mark.parametrize("former", FORMER_CODES)
+def test_a_former_code_is_explained_by_the_page_of_its_new_one(former: str) -> None:
+    assert cli("explain", former).output.startswith(f"# {FORMER_CODES[former]}\n")
 
 
 def test_every_general_hint_is_for_a_code() -> None:

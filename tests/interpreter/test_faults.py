@@ -180,4 +180,4 @@ def test_constant_that_failed_fails_again_the_same_way() -> None:
 def test_free_variable_has_no_value() -> None:
     with pytest.raises(relay.RelayError) as error:
         Interpreter().evaluate(relay.var("x", "float32"))
-    assert error.value.codes == ("unbound-variable",)
+    assert error.value.codes == ("unknown-variable",)

@@ -9,6 +9,13 @@ import click
 from relay.cli.terminal import fitted, is_watched
 from relay.diagnostic import did_you_mean, fail
 
+FORMER_CODES = {
+    "cyclic-constant": "constant-cycle",
+    "literal-range": "literal-out-of-range",
+    "unbound-variable": "unknown-variable",
+}
+"""What codes are called now that earlier versions printed."""
+
 
 def pages() -> dict[str, str]:
     """Every error code with its page, in Markdown."""
@@ -32,6 +39,7 @@ def explain(code: str | None) -> None:
         click.echo(fitted([f"{name:{width}}  {page_summary(page)}" for name, page in known.items()]))
         return
     code = re.sub(r"\A(error|warning|note)\[(.*)\]\Z", r"\2", code.strip())
+    code = FORMER_CODES.get(code, code)
     if code not in known:
         fail(
             "unknown-code",

@@ -142,7 +142,7 @@ class Unit:
         """A free variable has no value; a type parameter that nothing binds is unknown."""
         if isinstance(key, Var):
             diagnostic = Diagnostic(
-                "unbound-variable",
+                "unknown-variable",
                 f"`%{key.name}` has no value here",
                 self.draft.span or key.span,
                 "it is free in this expression",

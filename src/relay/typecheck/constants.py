@@ -73,7 +73,7 @@ def finish(inf: Inference) -> None:
             kind = "integer" if is_integral(c) else "number"
             shown = c.value[()] if c.is_scalar else "of this literal"
             inf.diagnose(
-                "literal-range",
+                "literal-out-of-range",
                 f"the {kind} {shown} does not fit in {dtype}",
                 c,
                 hint="give it a wider type with a suffix, or use `cast`",

@@ -22,7 +22,7 @@ def unbound(inf: "Inference", v: Var) -> Any:
         t.level = min(t.level, 1)
     if not inf.is_open:
         inf.diagnose(
-            "unbound-variable",
+            "unknown-variable",
             f"nothing around it binds `%{v.name}`",
             v,
             hint="bind it with `let`, or make it a parameter",

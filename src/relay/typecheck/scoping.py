@@ -25,7 +25,7 @@ def check_scopes(root: Expr, bound: set[Var], report: Report) -> None:
         elif isinstance(step, Var):
             if step not in scope:
                 hint = "bind it with `let`, or make it a parameter"
-                report.error("unbound-variable", f"`%{step.name}` is not in scope here", step.span, hint=hint)
+                report.error("unknown-variable", f"`%{step.name}` is not in scope here", step.span, hint=hint)
                 scope.add(step)
         elif step not in seen:
             seen.add(step)

@@ -168,7 +168,7 @@ class Session:
         if isinstance(e, Function):
             return inf.drive(None, group(inf, (v,), (e,)))[0]
         message = f"the constant `@{v.name}` depends on itself"
-        inf.diagnose("cyclic-constant", message, e, hint="only functions can be recursive: `def @f() { … }`")
+        inf.diagnose("constant-cycle", message, e, hint="only functions can be recursive: `def @f() { … }`")
         return ERROR
 
     # --- expressions --------------------------------------------------------------------------------------
