@@ -121,9 +121,10 @@ def test_four_times_the_program_takes_about_four_times_as_long(
     assert seconds(PASSES[name], make(8_000)) < 8 * seconds(PASSES[name], make(2_000)) + 0.05
 
 
+@pytest.mark.parametrize("depth", [20_000, pytest.param(100_000, marks=pytest.mark.long)])
 @pytest.mark.parametrize("make", [nested, chain])
-def test_deep_programs_are_ordinary(make: Callable[[int], IRModule]) -> None:
-    deep = make(100_000)
+def test_deep_programs_are_ordinary(make: Callable[[int], IRModule], depth: int) -> None:
+    deep = make(depth)
     for change in PASSES.values():
         change(deep)
 
