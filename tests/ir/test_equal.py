@@ -147,7 +147,7 @@ def test_huge_broadcast_views_are_not_filled():
 
 
 def test_every_dtype_compares():
-    for dtype in relay.ir.dtype.BASE_TYPES:
+    for dtype in relay.ir.dtype.DTYPES:
         value = "x" if dtype == "string" else True if dtype == "bool" else 1
         other = "y" if dtype == "string" else False if dtype == "bool" else 0
         assert same(
