@@ -5,6 +5,7 @@ from pathlib import Path
 
 import click
 
+from relay.backend.native.llvm.machine import MACHINES
 from relay.cli.files import STDIN, read_module
 from relay.cli.inputs import weights_of_main
 from relay.cli.progress import progress
@@ -12,7 +13,6 @@ from relay.diagnostic import Report
 from relay.ir.module import IRModule
 
 KINDS = ("plan", "loops", "llvm", "asm")
-MACHINES = ("avx512", "avx2", "neon")
 
 
 @click.command("compile")
@@ -24,7 +24,7 @@ MACHINES = ("avx512", "avx2", "neon")
 )
 @click.option(
     "--machine",
-    type=click.Choice(MACHINES),
+    type=click.Choice(tuple(MACHINES)),
     help="With --emit loops: whose vectors kernels are for (default: this processor's).",
 )
 @click.option(

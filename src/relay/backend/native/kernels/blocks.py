@@ -76,9 +76,9 @@ class Blocks(Shape):
         """Allocate the buffers to pack operands into; outside of loops."""
         first, second = self.buffer_sizes(x, y)
         if first != 0:
-            self.first = self.b.room(self.dtype, [first]).data
+            self.first = self.b.room(self.step.element_dtype, [first]).data
         if y is not None:
-            self.second = self.b.room(self.dtype, [second]).data
+            self.second = self.b.room(self.step.element_dtype, [second]).data
 
     # --- packing ---
 
@@ -97,9 +97,9 @@ class Blocks(Shape):
         summed dimension if pairs of it go across rows.
         """
         b = self.b
-        how = Packing(self.machine, x.dtype, self.dtype, x.is_transposed)
+        how = Packing(self.machine, x.dtype, self.step.number_dtype, x.is_transposed)
         if self.step.group > 1:
-            how = PairPacking(self.machine, x.dtype, self.dtype, x.is_transposed, is_across)
+            how = PairPacking(self.machine, x.dtype, self.step.number_dtype, x.is_transposed, is_across)
         source = self.address(x.data, place, SIZES[scalar(x.dtype)])
         b.invoke(how, source, pitch, to, to_pitch, *sizes, filled)
 

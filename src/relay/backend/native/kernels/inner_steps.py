@@ -17,14 +17,28 @@ class InnerStep:
     """A row of the table: how elements are multiplied and added."""
 
     dtype: str
-    """Of the sums, and of the elements that are read."""
+    """Of the sums."""
+    number_dtype: str
+    """Of the numbers that are multiplied: operands are converted to it when they are packed."""
     group: int
     """How many neighbours along the summed dimension an element is."""
     factors: Callable[[Builder, Value], Sequence[Value]]
-    """The numbers that an element is multiplied as: itself, if an instruction multiplies all of its parts."""
+    """The numbers of the sums' dtype that an element is multiplied as: itself, if an instruction multiplies
+    all of its parts.
+    """
     factor_count: int
     multiply_add: Callable[[Builder, Value, Value, Value], Value]
     """The sum and the product of two of those."""
+
+    @property
+    def element_dtype(self) -> str:
+        """Of the elements that are read: two numbers of 16 bits make up an int32."""
+        return self.number_dtype if self.group == 1 else "int32"
+
+    @property
+    def factor_dtype(self) -> str:
+        """Of what an element is multiplied as."""
+        return self.element_dtype if self.factor_count == 1 else self.dtype
 
     def tallest(self, machine: Machine, width: int) -> int:
         """The most rows of `width` vectors of sums that registers hold, beside the factors of a row of the
@@ -64,11 +78,11 @@ def by_instruction(name: str) -> Callable[[Builder, Value, Value, Value], Value]
 
 
 STEPS = {
-    "float32": InnerStep("float32", 1, whole, 1, fused),
-    "float64": InnerStep("float64", 1, whole, 1, fused),
-    "int32": InnerStep("int32", 2, int16_halves, 2, plain),
-    "int32 by pmaddwd.512": InnerStep("int32", 2, whole, 1, by_instruction("pmaddwd.512")),
-    "int32 by pmaddwd.256": InnerStep("int32", 2, whole, 1, by_instruction("pmaddwd.256")),
+    "float32": InnerStep("float32", "float32", 1, whole, 1, fused),
+    "float64": InnerStep("float64", "float64", 1, whole, 1, fused),
+    "int32": InnerStep("int32", "int16", 2, int16_halves, 2, plain),
+    "int32 by pmaddwd.512": InnerStep("int32", "int16", 2, whole, 1, by_instruction("pmaddwd.512")),
+    "int32 by pmaddwd.256": InnerStep("int32", "int16", 2, whole, 1, by_instruction("pmaddwd.256")),
 }
 """The steps by the dtype of sums, and the instruction where the machine has one for it."""
 

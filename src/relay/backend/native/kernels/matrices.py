@@ -57,7 +57,13 @@ class Matrices(Sums):
         """Where the panels of a weight are."""
         if not isinstance(self.y, Weight):
             return None
-        panels = Panels(self.y.constant, self.sums, self.blocks.width, self.product.transpose_b)
+        panels = Panels(
+            self.y.constant,
+            self.blocks.step.element_dtype,
+            self.blocks.width,
+            self.product.transpose_b,
+            self.blocks.step.number_dtype,
+        )
         return self.b.data(self.b.constant(panels))
 
     def write(self, out: View, put: Put | None) -> None:

@@ -62,11 +62,13 @@ class Panels(Packed):
 
     is_transposed: bool
     """Whether its rows are the columns of the product."""
+    number_dtype: str
+    """Of the numbers, two of which make up an element if that is of another dtype."""
 
     def rows(self) -> Any:
         matrix = self.weight.value
         rows = matrix.T if self.is_transposed else matrix
-        return (paired(rows) if self.dtype == "int32" else rows)[None]
+        return (rows if self.number_dtype == self.dtype else paired(rows, self.number_dtype))[None]
 
 
 @dataclass(frozen=True)
@@ -105,12 +107,12 @@ class FilterPoints(Packed):
         return np.ascontiguousarray(self.panels().swapaxes(0, 1)).reshape(-1)
 
 
-def paired(rows: Any) -> Any:
-    """Small integers as pairs of int16: two of a column each, after the last of which may come a zero."""
+def paired(rows: Any, dtype: str) -> Any:
+    """Pairs of numbers of 16 bits: two of a column each, after the last of which may come a zero."""
     depth, columns = rows.shape
-    pairs = np.zeros((depth + 1 >> 1, columns, 2), "<i2")
+    pairs = np.zeros((depth + 1 >> 1, columns, 2), to_numpy(dtype))
     pairs[:, :, 0], pairs[: depth >> 1, :, 1] = rows[::2], rows[1::2]
-    return pairs.view("<i4")[:, :, 0]
+    return pairs.view("int32")[:, :, 0]
 
 
 def filter_rows(weight: Any, c: WindowProduct) -> Any:

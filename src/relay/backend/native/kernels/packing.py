@@ -1,7 +1,7 @@
 """Matrices moved to where kernels read them in order: rows copied to another pitch, or written as columns.
 
 Numbers are converted on the way.  Those that tiles multiply as pairs are moved as pairs: int16 numbers, two
-neighbours along the summed dimension side by side, the first of them lower; after an odd number comes a zero.
+neighbours along the summed dimension in an int32, the first of them lower; after an odd number comes a zero.
 """
 
 from collections.abc import Callable, Sequence
@@ -25,12 +25,17 @@ up to how many elements the rows that are written have zeros.
 
 @dataclass(frozen=True)
 class Packing:
-    """A way of moving a matrix: its dtype, that of what is written, and whether it is transposed."""
+    """A way of moving a matrix: its dtype, that of the numbers written, and whether it is transposed."""
 
     machine: Machine
     dtype: str
     to: str
     is_transposed: bool
+
+    @property
+    def element_dtype(self) -> str:
+        """Of the elements that are written."""
+        return self.to
 
     @property
     def name(self) -> str:
@@ -50,6 +55,10 @@ class PairPacking(Packing):
     """Whether pairs are neighbours in a column."""
 
     @property
+    def element_dtype(self) -> str:
+        return "int32"
+
+    @property
     def name(self) -> str:
         return f"{super().name}.{'across' if self.is_across else 'along'}"
 
@@ -65,9 +74,9 @@ class PackingBuilder:
         """`given` are its parameters."""
         source, source_pitch, to, to_pitch, rows, columns, filled = given
         self.b, self.how = b, how
-        self.lanes = how.machine.lanes(scalar(how.to))
+        self.lanes = how.machine.lanes(scalar(how.element_dtype))
         self.source = Buffer(source, how.dtype, (rows, source_pitch), "source")
-        self.to = Buffer(to, how.to, (rows, to_pitch), "to")
+        self.to = Buffer(to, how.element_dtype, (rows, to_pitch), "to")
         self.rows: Index = rows
         self.columns: Index = columns
         self.full: Index = columns
@@ -95,14 +104,14 @@ class PackingBuilder:
         """A row as it is."""
         b, how = self.b, self.how
         vector_loop(
-            b, how.machine, (how.dtype, how.to), self.columns,
+            b, how.machine, (how.dtype, how.element_dtype), self.columns,
             lambda j: b.write(self.to, (i, j), self.element(i, j)),
         )  # fmt: skip
         self.fill(i, self.columns)
 
     def fill(self, i: Index, begin: Index) -> None:
         """Zeros in the rest of a row that is written."""
-        b, zero = self.b, self.b.const(0, self.how.to)
+        b, zero = self.b, self.b.const(0, self.how.element_dtype)
         self.each(begin, b.larger(self.filled, begin), lambda j: b.write(self.to, (i, j), zero))
 
     # --- rows as columns ---
@@ -123,7 +132,7 @@ class PackingBuilder:
     def square(self, i: Index, j: Index) -> None:
         """A square of elements to its place."""
         b, n = self.b, self.lanes
-        square = b.registers(self.how.to, (n, n), "square")
+        square = b.registers(self.how.element_dtype, (n, n), "square")
 
         def written(k: Index) -> None:
             b.vector_loop(
@@ -182,21 +191,21 @@ class PairsAlong(Pairs):
         """The numbers of a row side by side."""
         b, how = self.b, self.how
         rows, pitch = self.to.sizes
-        numbers = Buffer(self.to.data, "int16", (rows, b.times(pitch, 2)), "to")
+        numbers = Buffer(self.to.data, how.to, (rows, b.times(pitch, 2)), "to")
         vector_loop(
-            b, how.machine, (how.dtype, "int16"), b.times(self.full, 2),
-            lambda j: b.write(numbers, (i, j), b.cast(b.read(self.source, (i, j)), "int16")),
+            b, how.machine, (how.dtype, how.to), b.times(self.full, 2),
+            lambda j: b.write(numbers, (i, j), b.cast(b.read(self.source, (i, j)), how.to)),
         )  # fmt: skip
         self.each(self.full, self.columns, lambda j: b.write(self.to, (i, j), self.element(i, j)))
         self.fill(i, self.columns)
 
     def read_row(self, square: Buffer, k: Index, i: Index, j: Index) -> None:
         b, n = self.b, 2 * self.lanes
-        numbers = Buffer(square.data, "int16", (self.lanes, n), "square")
+        numbers = Buffer(square.data, self.how.to, (self.lanes, n), "square")
 
         def one(x: Index) -> None:
             number = b.read(self.source, (i, b.plus(b.times(j, 2), x)))
-            b.write(numbers, (k, x), b.cast(number, "int16"))
+            b.write(numbers, (k, x), b.cast(number, self.how.to))
 
         b.vector_loop(n, n, one, 1, is_whole=True)
 

@@ -101,7 +101,7 @@ class TileBuilder:
         self.size = SIZES[scalar(dtype)]
         self.out = Buffer(out, dtype, (tile.rows, out_pitch), "out")
         self.sums = b.registers(dtype, (tile.sets, tile.rows, tile.columns), "sums")
-        self.factors = b.registers(dtype, (self.step.factor_count, tile.columns), "factors")
+        self.factors = b.registers(self.step.factor_dtype, (self.step.factor_count, tile.columns), "factors")
         self.starts = b.registers(ADDRESS, (tile.rows,), "rows")
         self.find_rows(first)
 
@@ -182,14 +182,14 @@ class TileBuilder:
     def add_product(self, s: int, k: Index, row: Value) -> None:
         """Add a product to each sum of a set: element `k` of the rows of the first operand, and a row."""
         b, step = self.b, self.step
-        second = Buffer(row, self.tile.dtype, (self.tile.columns,))
+        second = Buffer(row, step.element_dtype, (self.tile.columns,))
 
         def column(j: Index) -> None:
             for f, factor in enumerate(step.factors(b, b.read(second, (j,)))):
                 b.write(self.factors, (f, j), factor)
 
         def rows(r: Index) -> None:
-            first = Buffer(b.read(self.starts, (r,)), self.tile.dtype, (self.depth,))
+            first = Buffer(b.read(self.starts, (r,)), step.element_dtype, (self.depth,))
             factors = step.factors(b, b.read(first, (k,)))
 
             def add(j: Index) -> None:

@@ -12,7 +12,9 @@ from relay.backend.native.llvm.vectors import SIZES
 
 @dataclass(frozen=True)
 class Instruction:
-    """An instruction of a machine: LLVM's name of it, and the type of the lanes of its operands."""
+    """An instruction of a machine: LLVM's name of it, and the type of the lanes of all of its operands, which
+    are as wide as the result.
+    """
 
     intrinsic: str
     operand: str

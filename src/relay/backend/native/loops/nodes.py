@@ -173,7 +173,8 @@ class For:
     """Whether the last extent is known to be a multiple of the lanes."""
     unroll: int = 0
     """How many iterations, or vectors, of the last index are written one after the other; 0 if it is a loop.
-    Vectors are masked where the extent is not known to fill all of them.
+    Without lanes, that is the only index, and the number its extent.  Vectors are masked where the extent is
+    not known to fill all of them.
     """
     is_rolled: bool = False
     """Whether LLVM is told to leave the loops as they are."""

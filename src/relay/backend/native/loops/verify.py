@@ -51,7 +51,9 @@ def _statement(s: ir.Statement) -> None:
             assert all(map(_is_index, s.index)), "an access is by indices"
             assert s.buffer.data.dtype == ir.ADDRESS, "elements are at an address"
             if isinstance(s, ir.Store):
-                assert s.value.dtype == s.buffer.dtype, f"a {s.value.dtype} is stored as {s.buffer.dtype}"
+                assert s.value.dtype == s.buffer.dtype, (
+                    f"a {s.value.dtype} is stored as {s.buffer.dtype} in `{s.buffer.name}`"
+                )
         case ir.Let():
             assert isinstance(s.value, int) or s.result.dtype == s.value.dtype, "another dtype"
         case ir.For():
