@@ -472,13 +472,14 @@ def test_version_0_0_5_says_what_it_cannot_write(body, what):
 DEEP = 100_000
 
 
-def nest(make):
+def nest(make, depth=DEEP):
     e = x
-    for _ in range(DEEP):
+    for _ in range(depth):
         e = make(e)
     return e
 
 
+@pytest.mark.parametrize("depth", [20_000, pytest.param(DEEP, marks=pytest.mark.long)])
 @pytest.mark.parametrize(
     "make",
     [
@@ -492,11 +493,11 @@ def nest(make):
         lambda e: Tuple((e, e)),
     ],
 )  # fmt: skip
-def test_depth_does_not_matter(make):
+def test_depth_does_not_matter(make, depth):
     mod = IRModule()
-    mod["f"] = Function((x,), nest(make))
+    mod["f"] = Function((x,), nest(make, depth))
     text = module_text(mod)
-    assert len(text) < 200 * DEEP
+    assert len(text) < 200 * depth
 
 
 def test_a_deep_program_reads_back():
