@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from relay.backend.native.loops.builder import Builder
-from relay.backend.native.loops.free_values import without_dead_values
+from relay.backend.native.loops.free_values import free_values, without_dead_values
 from relay.backend.native.loops.hoist import hoist
 from relay.backend.native.loops.keep_rows import keep_rows
 from relay.backend.native.loops.nodes import ADDRESS, INDEX, Apply, Block, Buffer, For, Store, Var
@@ -83,7 +83,7 @@ def test_axes_that_are_read_in_another_order_stay_apart() -> None:
         b.for_each([4, SHORT], (), body, any_order=True)
 
     b, block = built(build)
-    assert merged(b, block).statements[0].indices == block.statements[0].indices  # pyright: ignore
+    assert merged(b, block).statements[0].indices == block.statements[0].indices
 
 
 def test_the_innermost_loop_goes_along_lanes() -> None:
@@ -232,7 +232,7 @@ def test_long_loops_go_to_threads_and_short_ones_do_not() -> None:
 def test_a_remainder_comes_after_the_threads() -> None:
     b, block = built(lambda b: double(b, N * N + 3))
     shows(
-        schedule(b, block),
+        schedule(b, block, variables(block)),
         """
   on threads, [begin, end) of 16384, grain 651
     for i in (end - begin) * 64, 64 lanes
@@ -244,10 +244,15 @@ def test_a_remainder_comes_after_the_threads() -> None:
     )
 
 
+def variables(block: Block) -> list[Var]:
+    """The variables that a block reads and does not define."""
+    return [x for x in free_values(block) if isinstance(x, Var)]
+
+
 def test_the_verifier_accepts_what_passes_make() -> None:
     for build in (exponentials, lambda b: double(b, N, N), lambda b: reduce_rows(b, over=0)):
         b, block = built(build)
-        verify(schedule(b, block))
+        verify(schedule(b, block, variables(block)), variables(block))
 
 
 @pytest.mark.parametrize(
@@ -267,5 +272,23 @@ def test_the_verifier_accepts_what_passes_make() -> None:
 )  # fmt: skip
 def test_the_verifier_refuses(change: Any, message: str) -> None:
     _, block = built(illegal("scattered"))
+    changed = Block((change(block.statements[0]),))
     with pytest.raises(AssertionError, match=message):
-        verify(Block((change(block.statements[0]),)))
+        verify(changed, variables(changed))
+
+
+def test_the_verifier_refuses_a_variable_that_nothing_defines() -> None:
+    _, block = built(lambda b: double(b, N))
+    verify(block, variables(block))
+    with pytest.raises(AssertionError, match="before it is defined"):
+        verify(block)
+
+
+def test_the_verifier_refuses_registers_that_vectors_in_a_loop_write() -> None:
+    def build(b: Builder, vectors: int) -> None:
+        sums = b.registers("float32", (16,), "sums")
+        b.vector_loop(16, 8, lambda i: b.write(sums, (i,), b.const(0, "float32")), vectors, is_whole=True)
+
+    verify(built(lambda b: build(b, 2))[1])
+    with pytest.raises(AssertionError, match="are unrolled"):
+        verify(built(lambda b: build(b, 0))[1])

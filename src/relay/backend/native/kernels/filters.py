@@ -61,7 +61,7 @@ class FilterTransform:
                 for k, point in enumerate(self.transformed(b, taps[::-1] if self.is_reversed else taps)):
                     b.write(put, (panel, k, channel, b.plus(column, x)), point)
 
-            b.vector_loop(lanes, lanes, one, vectors=1, is_whole=True)
+            b.vector(lanes, one)
 
         def channel(i: Index, _: object) -> None:
             vectors = b.quotient(filters, lanes)

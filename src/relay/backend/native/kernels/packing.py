@@ -135,13 +135,8 @@ class PackingBuilder:
         square = b.registers(self.how.element_dtype, (n, n), "square")
 
         def written(k: Index) -> None:
-            b.vector_loop(
-                n,
-                n,
-                lambda x: b.write(self.to, (b.plus(j, k), b.plus(i, x)), b.read(square, (k, x))),
-                1,
-                True,
-            )
+            row = b.plus(j, k)
+            b.vector(n, lambda x: b.write(self.to, (row, b.plus(i, x)), b.read(square, (k, x))))
 
         b.unrolled(n, lambda k: self.read_row(square, k, b.plus(i, k), j))
         b.transpose(square)
@@ -149,10 +144,8 @@ class PackingBuilder:
 
     def read_row(self, square: Buffer, k: Index, i: Index, j: Index) -> None:
         """Read row `k` of a square: elements of row `i` of the matrix, from column `j` on."""
-        b, n = self.b, self.lanes
-        b.vector_loop(
-            n, n, lambda x: b.write(square, (k, x), self.element(i, b.plus(j, x))), 1, is_whole=True
-        )
+        b = self.b
+        b.vector(self.lanes, lambda x: b.write(square, (k, x), self.element(i, b.plus(j, x))))
 
 
 class Pairs(PackingBuilder):
@@ -207,7 +200,7 @@ class PairsAlong(Pairs):
             number = b.read(self.source, (i, b.plus(b.times(j, 2), x)))
             b.write(numbers, (k, x), b.cast(number, self.how.to))
 
-        b.vector_loop(n, n, one, 1, is_whole=True)
+        b.vector(n, one)
 
 
 class PairsAcross(Pairs):

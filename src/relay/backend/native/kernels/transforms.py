@@ -7,7 +7,7 @@ where sums in float32 lose least, less than half of what the usual 1 and 2 lose.
 Lavin and Gray, 2015.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import Any
@@ -155,9 +155,11 @@ class TransformBuilder:
             is_apart = b.negation(is_direct)
             if self.how.of_data:
                 b.when(is_apart, lambda: self.move_patch((y, x), place, count))
-                self.vector(lambda c: self.forward(self.grid(here, row, column, self.points), at, c))
+                b.vector(self.lanes, lambda c: self.forward(self.grid(here, row, column, self.points), at, c))
             else:
-                self.vector(lambda c: self.backward(at, self.grid(here, row, column, self.how.size), c))
+                b.vector(
+                    self.lanes, lambda c: self.backward(at, self.grid(here, row, column, self.how.size), c)
+                )
                 b.when(is_apart, lambda: self.move_patch((y, x), place, count))
 
         b.loop(rounds, (), vector)
@@ -181,7 +183,7 @@ class TransformBuilder:
                 for first, n, size in zip(begin, (i, j), ("height", "width"), strict=True)
             ]
             if how.of_data:
-                self.vector(lambda c: b.write(patch, (c,), b.const(0, how.dtype)))
+                b.vector(self.lanes, lambda c: b.write(patch, (c,), b.const(0, how.dtype)))
             source, to = (tensor, patch) if how.of_data else (patch, tensor)
             some = b.choose(b.both(*there), count, 0)
             vector_loop(b, how.machine, (how.dtype,), some, lambda c: b.write(to, (c,), b.read(source, (c,))))
@@ -189,10 +191,6 @@ class TransformBuilder:
         b.loop(self.edge * self.edge, (), one)
 
     # --- transforms ---
-
-    def vector(self, body: "Body") -> None:
-        """Run `body(c)` for the channels of a vector."""
-        self.b.vector_loop(self.lanes, self.lanes, body, vectors=1, is_whole=True)
 
     def grid(self, p: Value, row: Index, column: Index, n: int) -> list[list[Buffer]]:
         """The elements of `n` rows and columns from an address on, each a vector of channels."""
@@ -258,6 +256,3 @@ class TransformBuilder:
                 total = b.function("fmuladd", v, b.const(c, v), total)
         assert total is not None, "a row of a matrix is not 0"
         return total
-
-
-Body = Callable[[Index], None]

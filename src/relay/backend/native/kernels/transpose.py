@@ -4,7 +4,6 @@ whole vectors.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from math import prod
 from typing import Any
 
@@ -175,15 +174,14 @@ class Transposition:
         """Read few rows of a block, and write their elements in turn: whole vectors."""
         b, n = self.b, self.lanes
         strip = b.registers(self.dtype, (self.woven, n), "strip")
-        vector = partial(b.vector_loop, n, n, vectors=1, is_whole=True)
 
         def read(k: Index) -> None:
             row = self.row(source, k, self.across.read)
-            vector(lambda j: b.write(strip, (k, j), b.read(row, (j,))))
+            b.vector(n, lambda j: b.write(strip, (k, j), b.read(row, (j,))))
 
         def write(k: Index) -> None:
             row = self.row(to, k, n)
-            vector(lambda j: b.write(row, (j,), b.read(strip, (k, j))))
+            b.vector(n, lambda j: b.write(row, (j,), b.read(strip, (k, j))))
 
         b.unrolled(self.woven, read)
         b.transpose(strip)

@@ -124,6 +124,10 @@ class Builder(ValueBuilder):
             unroll=vectors,
         )  # fmt: skip
 
+    def vector(self, lanes: int, body: Callable[[ir.Index], None]) -> None:
+        """Run `body(i)` for the lanes `i` of one vector."""
+        self.vector_loop(lanes, lanes, body, vectors=1, is_whole=True)
+
     def long_loop(
         self,
         n: ir.Index,

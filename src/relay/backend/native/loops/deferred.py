@@ -197,7 +197,11 @@ def rows_of(outs: Iterable[Deferred]) -> "Rows | None":
     if any(x.views[0].sizes != rows.sizes or rows.axes_of(x) != rows.axes for x in reductions):
         return None
     is_whole = [x.sizes == rows.sizes and bool(rows.axes) for x in outs]
-    is_nested = any(isinstance(y, Deferred) and y.is_reduction for x in reductions for y in below(x.views))
+    above = set[Deferred]()  # what reads a reduction
+    for x in nodes:
+        if any(y.is_reduction or y in above for y in x.read):
+            above.add(x)
+    is_nested = any(x in above for x in reductions)
     if not (any(is_whole) or (is_nested and rows.axes)):
         return None
     if not all(w or rows.has_one_each(x) for w, x in zip(is_whole, outs, strict=True)):

@@ -158,11 +158,11 @@ class ValueEmitter(IndexEmitter):
     def transpose(self, s: ir.Transpose) -> None:
         """Rows of registers as the columns."""
         slots: Slots = self.env[s.buffer.data]
-        leaf = scalar(s.buffer.dtype)
-        rows = [self.code.bits_of(v, leaf) for v in slots.values()]
+        leaf, offsets = scalar(s.buffer.dtype), sorted(slots)
+        rows = [self.code.bits_of(slots[i], leaf) for i in offsets]
         is_square = len(rows) == lanes_of(rows[0].type)
         made = self.code.transposed(rows) if is_square else self.code.interleaved(rows)
-        slots.update(zip(slots, made, strict=True))
+        slots.update(zip(offsets, made, strict=True))
 
     # --- memory ---
 

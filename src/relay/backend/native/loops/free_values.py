@@ -2,7 +2,7 @@
 
 from relay.backend.native.loops import nodes as ir
 
-PURE = frozenset([*ir.VALUES, ir.Let])
+PURE = (*ir.VALUES, ir.Let)
 """Statements that do nothing but define a value."""
 
 
@@ -17,7 +17,7 @@ def _mark(block: ir.Block, used: set[ir.Value]) -> None:
     """Note what a block needs, from its end on."""
     used.update(block.yields)
     for s in reversed(block.statements):
-        if type(s) in PURE and ir.results(s)[0] not in used:
+        if isinstance(s, PURE) and ir.results(s)[0] not in used:
             continue
         for inner in ir.blocks(s):
             _mark(inner, used)
@@ -33,7 +33,7 @@ def _without(block: ir.Block, used: set[ir.Value]) -> ir.Block:
     found: list[ir.Statement] = []
     for s in block.statements:
         own = ir.results(s)
-        if type(s) in PURE and own[0] not in used:
+        if isinstance(s, PURE) and own[0] not in used:
             continue
         inner = ir.blocks(s)
         found.append(ir.with_blocks(s, [_without(x, used) for x in inner]) if inner else s)

@@ -21,5 +21,5 @@ def kernel_function(
     build(Builder(None, scope, NOWHERE), given)
     body = scope.built()
     if VERIFIES:
-        verify(body, frozenset(given))
+        verify(body, given)
     return Function(name, given, body)

@@ -309,7 +309,7 @@ Statement: TypeAlias = (
 )  # fmt: skip
 
 
-VALUES = frozenset([Apply, Load, Global, Stack, Registers])
+VALUES = (Apply, Load, Global, Stack, Registers)
 """Statements that are the value that they define."""
 
 
@@ -340,7 +340,7 @@ READ: dict[type, Callable[[Any], Sequence[Operand]]] = {
 
 def blocks(s: Statement) -> "tuple[Block, ...]":
     """The blocks of a statement."""
-    if type(s) in VALUES:
+    if isinstance(s, VALUES):
         return ()
     if isinstance(s, (For, Parallel)):
         return (s.body,)
@@ -356,8 +356,8 @@ def bound(s: Statement) -> tuple[Var, ...]:
 
 def results(s: Statement) -> tuple[Value, ...]:
     """The values that a statement defines for those after it."""
-    if type(s) in VALUES:
-        return (s,)  # pyright: ignore[reportReturnType]
+    if isinstance(s, VALUES):
+        return (s,)
     if isinstance(s, (For, Branch)):
         return s.results
     return (s.result,) if isinstance(s, NewTensor | Let | Alternate) else ()

@@ -1,5 +1,6 @@
 """The passes that a function goes through between the rules of its operators and LLVM IR, in order."""
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 from relay.backend.native.loops.builder import Builder
@@ -7,15 +8,18 @@ from relay.backend.native.loops.free_values import without_dead_values
 from relay.backend.native.loops.hoist import hoist
 from relay.backend.native.loops.keep_rows import keep_rows
 from relay.backend.native.loops.merge_axes import merge_axes
-from relay.backend.native.loops.nodes import Block, For, Statement, blocks, with_blocks
+from relay.backend.native.loops.nodes import Block, For, Statement, Var, blocks, with_blocks
 from relay.backend.native.loops.parallelize import parallelize
 from relay.backend.native.loops.value_builder import Scope
 from relay.backend.native.loops.vectorize import vectorize
 from relay.backend.native.loops.verify import VERIFIES, verify
 
 
-def schedule(b: Builder, block: Block) -> Block:
-    """A function's block, ready to be written: axes merged, with lanes, what rows share kept, on threads."""
+def schedule(b: Builder, block: Block, given: Iterable[Var]) -> Block:
+    """A function's block, ready to be written: axes merged, with lanes, what rows share kept, on threads.
+
+    `given` are the values that the function has before it.
+    """
     if not any(blocks(s) for s in block.statements):
         return without_dead_values(block)
     b = Builder(b.program, Scope(), b.at)
@@ -25,7 +29,7 @@ def schedule(b: Builder, block: Block) -> Block:
     block = hoist(block)
     block = parallelize(b, without_dead_values(block))
     if VERIFIES:
-        verify(block)
+        verify(block, given)
     return block
 
 

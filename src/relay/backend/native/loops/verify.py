@@ -1,6 +1,7 @@
 """Whether a block is well-formed: values are defined before they are read, and what is decided is legal."""
 
 import os
+from collections.abc import Iterable
 
 from relay.backend.native.loops import nodes as ir
 from relay.backend.native.loops.vectorize import along, may_combine
@@ -11,33 +12,35 @@ ON_INDICES = frozenset({"plus", "minus", "times", "quotient", "rest", "less", "s
 """Functions of two indices."""
 
 
-def verify(block: ir.Block, given: frozenset[ir.Value] = frozenset()) -> None:
+def verify(block: ir.Block, given: Iterable[ir.Value] = ()) -> None:
     """Assert that a function's block is well-formed; `given` are the values that the function has before."""
-    _block(block, set(given), is_shared=False, is_open=not given)
+    _block(block, set(given), is_shared=False)
 
 
-def _block(block: ir.Block, known: set[ir.Value], is_shared: bool, is_open: bool) -> None:
+def _block(block: ir.Block, known: set[ir.Value], is_shared: bool) -> None:
     """A block, given what is known before it; what it defines is not known after it."""
-    known = set(known)
+    own: list[ir.Value] = []
     for s in block.statements:
         for x in ir.operands(s):
-            _defined(x, known, s, is_open)
+            _defined(x, known, s)
         _statement(s)
         assert not is_shared or not isinstance(s, ir.NewTensor | ir.Release), (
             "threads neither make nor free objects"
         )
+        own += ir.bound(s)
         known.update(ir.bound(s))
         for inner in ir.blocks(s):
-            _block(inner, known, is_shared or isinstance(s, ir.Parallel), is_open)
+            _block(inner, known, is_shared or isinstance(s, ir.Parallel))
+        own += ir.results(s)
         known.update(ir.results(s))
     for x in block.yields:
-        _defined(x, known, block, is_open)
+        _defined(x, known, block)
+    known.difference_update(own)
 
 
-def _defined(x: ir.Operand, known: set[ir.Value], where: object, is_open: bool) -> None:
-    is_value = not isinstance(x, int | ir.Const)
-    is_free = is_open and is_value and not isinstance(x, ir.Apply | ir.Load)
-    assert not is_value or x in known or is_free, f"{x} is read by {where} before it is defined"
+def _defined(x: ir.Operand, known: set[ir.Value], where: object) -> None:
+    is_known = isinstance(x, int | ir.Const) or x in known
+    assert is_known, f"{x} is read by {where} before it is defined"
 
 
 def _statement(s: ir.Statement) -> None:
@@ -90,6 +93,13 @@ def _loops(s: ir.For) -> None:
     if s.lanes:
         assert not s.carried or (s.reduction is not None and may_combine(s)), "lanes combine only reductions"
         assert along(s).is_legal, "a statement has no form for several lanes"
+        assert s.unroll or not any(map(_writes_registers, ir.statements(s.body))), (
+            "vectors that write registers are unrolled"
+        )
+
+
+def _writes_registers(s: ir.Statement) -> bool:
+    return isinstance(s, ir.Store | ir.Transpose) and isinstance(s.buffer.data, ir.Registers)
 
 
 def _is_index(x: ir.Operand) -> bool:

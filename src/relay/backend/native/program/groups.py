@@ -109,7 +109,8 @@ class Group:
         for x in self.made:
             if x not in found:
                 b.add_statement(ir.Release(x))
-        return schedule(b, Block(self.scope.built().statements, tuple(found)))
+        given = [v for row in self.params for v in row]
+        return schedule(b, Block(self.scope.built().statements, tuple(found)), given)
 
     def sized(self, view: Any, t: Type) -> Any:
         """What an operand is read through; calls have seen to it that its sizes are those of its type."""

@@ -41,7 +41,8 @@ def emit_call(
         found = [element(b, call.attrs, views, ())]
     else:
         found = [out.leaf() for out in materialize(b, call, views, shapes)]
-    block = schedule(b, ir.Block(scope.built().statements, tuple(found)))
+    given = [v for _, _, row in named for v in row]
+    block = schedule(b, ir.Block(scope.built().statements, tuple(found)), given)
     program.nests.append(Nest(f"{code.name}: {call.attrs.name}", named, program.types(call), call, block))
     return emit(program, code, call, block, env)
 
