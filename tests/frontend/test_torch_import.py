@@ -73,5 +73,5 @@ def test_a_program_that_draws_is_refused_with_a_reason():
         def forward(self, x):
             return x + torch.rand(2)
 
-    with pytest.raises(RelayError, match="draws from PyTorch's generator"):
+    with pytest.raises(RelayError, match="uses PyTorch's generator"):
         from_pytorch(Draws(), (torch.ones(2),))

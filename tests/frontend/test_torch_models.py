@@ -30,12 +30,10 @@ def furthest(found, expected) -> float:
 
 def rows() -> dict[str, list[float]]:
     """What the table of the page says of each model."""
-    lines = [
-        line for line in PAGE.read_text().partition("## Models")[2].splitlines() if line.startswith("| ")
-    ]
-    return {
-        name: [*map(float, cells)] for name, *cells in (line.strip("| ").split(" | ") for line in lines[1:])
-    }
+    section = PAGE.read_text().partition("## Models")[2]
+    table = section[section.index("| model |") :].partition("\n\n")[0]
+    lines = [line.strip("| ").split(" | ") for line in table.splitlines()[2:]]
+    return {name: [*map(float, cells)] for name, *cells in lines}
 
 
 def written(name: str, said: list[float], measured: list[float]) -> None:
