@@ -201,3 +201,15 @@ def test_what_follows_reads_sums_after_the_kernel_has_written_them() -> None:
     a, b, z = numbers(1, 5000), numbers(5000, 1), numbers(1, 1)
     found = NativeProgram(relay.parse(text))(a, b, z)
     check(found, exact(a, b, (False, False)) + z, "float32", 5000)
+
+
+@pytest.mark.parametrize("rows", [1, 2, 3, 5, 7])
+@pytest.mark.parametrize("columns", [33, 41, 1000])
+def test_columns_that_are_alike_have_sums_that_are_alike(rows: int, columns: int) -> None:
+    """ONNX's real models have one number for all weights, and a softmax of sums of 1e12."""
+    kind = f"Tensor[({rows}, 515), float32]", f"Tensor[({columns}, 515), float32]"
+    program: Any = relay.build(relay.parse(f"def @main(%x: {kind[0]}, %w: {kind[1]}) {{ nn.dense(%x, %w) }}"))
+    rng = np.random.default_rng(0)
+    x, w = rng.random((rows, 515), "float32"), rng.random((1, 515), "float32")
+    found = program(x, np.repeat(w, columns, 0))
+    assert all(len(np.unique(row)) == 1 for row in found)

@@ -12,7 +12,7 @@ from relay.backend.native.kernels.block_shape import COLUMNS, Shape
 from relay.backend.native.kernels.packing import Packing, PairPacking
 from relay.backend.native.kernels.ranges import ranges
 from relay.backend.native.kernels.sums import Tail
-from relay.backend.native.kernels.tile import CACHE_LINE_BYTES, PACKED_PITCH, Tile
+from relay.backend.native.kernels.tile import CACHE_LINE_BYTES, PACKED_PITCH, Tile, sets_for
 from relay.backend.native.loops.nodes import Index, Value
 from relay.backend.native.loops.parallelize import ONE_RANGE_EACH
 from relay.backend.native.memory.representation import SIZES, scalar
@@ -419,4 +419,6 @@ class Blocks(Shape):
         """A shape of tile."""
         is_packed = self.first_pitch is None
         shape = Tile(self.machine, self.dtype, height, vectors, is_packed, is_full=self.is_full)
-        return shape if self.lines is None else replace(shape, pitch=self.lines.pitch, has_runs=True)
+        if self.lines is None:
+            return replace(shape, sets=sets_for(height, self.vectors))
+        return replace(shape, pitch=self.lines.pitch, has_runs=True)

@@ -56,12 +56,15 @@ class Tile:
     """Whether rows of the first operand are runs of elements with gaps between them; a call says how long."""
     is_full: bool = True
     """Whether the result has all of its columns; else a call says how many there are."""
+    sets: int = 1
+    """How many sets of sums there are, which are added up at the end."""
 
     @property
     def name(self) -> str:
         """The symbol of its code."""
         how = f".runs.{self.pitch}" if self.has_runs else "" if self.is_packed else ".open"
-        return f"relay.tile.{self.dtype}.{self.rows}x{self.width}{how}{'' if self.is_full else '.part'}"
+        sets = "" if self.sets == 1 else f"x{self.sets}"
+        return f"relay.tile.{self.dtype}.{self.rows}x{self.width}{sets}{how}{'' if self.is_full else '.part'}"
 
     @property
     def step(self) -> InnerStep:
@@ -74,11 +77,6 @@ class Tile:
         return self.machine.lanes(scalar(self.dtype))
 
     @property
-    def sets(self) -> int:
-        """How many sets of sums there are."""
-        return 1 if self.has_runs else max(1, MIN_CHAINS // (self.rows * self.width))
-
-    @property
     def columns(self) -> int:
         """Numbers in a row."""
         return self.width * self.lanes
@@ -88,6 +86,14 @@ class Tile:
         rows = RUNS if self.has_runs else () if self.is_packed else OPEN_PITCH
         params = [*PARAMS, *rows, *(() if self.is_full else COLUMNS)]
         return kernel_function(self.name, params, lambda b, given: TileBuilder(b, self, given).build())
+
+
+def sets_for(rows: int, width: int) -> int:
+    """How many sets of sums the tiles of so many rows have in a block whose widest are so many vectors.
+
+    Narrower tiles at the end of the rows have as many, so that all numbers of a row are summed in one order.
+    """
+    return max(1, MIN_CHAINS // (rows * width))
 
 
 class TileBuilder:
