@@ -342,6 +342,25 @@ def test_processes_share_a_folder(folder: Path) -> None:
     assert not list(folder.glob(".*"))
 
 
+KEPT = """
+import sys
+import relay
+built = relay.build(relay.parse("def @main(%x: int32) { %x + 1 }"))
+assert built(1) == 2
+rooms = [f"backend.native.{room}" for room in ("program", "kernels", "loops")]
+compiler = tuple([f"relay.{x}" for x in (*rooms, "pipelines", "autodiff")])
+print(sorted({m for m in sys.modules if m.startswith(compiler)}))
+"""
+
+
+def test_a_program_from_the_cache_does_not_load_the_compiler(folder: Path) -> None:
+    for is_kept in (False, True):
+        loaded = subprocess.run(
+            [sys.executable, "-c", KEPT], capture_output=True, text=True, check=True
+        ).stdout
+        assert (loaded == "[]\n") == is_kept, loaded
+
+
 def test_programs_with_operators_of_the_user_are_not_kept(folder: Path) -> None:
     from relay.op.base import Derivative, Elementwise, operator
 

@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from relay import pipelines
 from relay.backend.native.host.artefact import read_artefact
 from relay.backend.native.host.cache import compile_cached, compile_instrumented
 from relay.backend.native.host.compiled_module import CompiledModule, callable_module, own_entries
@@ -106,4 +105,6 @@ def optimize(
     `PassContext` says which of the passes run.
     """
     del target
-    return pipelines.optimize(infer(with_params(mod, params) if params else mod)), {}
+    from relay.pipelines import optimize as optimize_module
+
+    return optimize_module(infer(with_params(mod, params) if params else mod)), {}

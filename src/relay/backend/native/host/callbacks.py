@@ -17,8 +17,7 @@ from relay.backend.native.host.context import Context, read_leaf, write_leaf
 from relay.backend.native.host.signature import Signature
 from relay.backend.native.host.values import Conversion
 from relay.backend.native.memory.layout import CALLBACK_OFFSET, SAVED_STACK_POINTER_OFFSET
-from relay.backend.native.memory.objects import header, layout
-from relay.backend.native.program.python_calls import TABLE as REFERENCES
+from relay.backend.native.memory.objects import REFERENCES, header, layout
 from relay.diagnostic import RelayError, fail
 from relay.interpreter.conversion import convert, result_of
 from relay.interpreter.operators import CheckedOperator

@@ -16,7 +16,7 @@ from relay.backend.native.llvm.builder import POINTER, Code, Value
 from relay.backend.native.llvm.codegen import compile_tasks
 from relay.backend.native.llvm.modules import Module, Piece, split_modules
 from relay.backend.native.memory.layout import BOX_OFFSET
-from relay.backend.native.memory.objects import read_leaf
+from relay.backend.native.memory.objects import REFERENCES, read_leaf
 from relay.backend.native.memory.representation import memory
 from relay.backend.native.memory.tensors import TENSOR, image
 from relay.backend.native.program.control import emit_definition
@@ -25,7 +25,6 @@ from relay.backend.native.program.group_code import define_group
 from relay.backend.native.program.groups import is_fused
 from relay.backend.native.program.instrumentation import Instrumentation
 from relay.backend.native.program.program import Program, call_leaves, result_type
-from relay.backend.native.program.python_calls import TABLE as REFERENCES
 from relay.backend.native.runtime.parallel_map import parallel_map
 from relay.backend.native.runtime.source import inline_bodies
 from relay.diagnostic import fail

@@ -15,6 +15,8 @@ from relay.backend.native.memory.representation import POINTER, SIZES, memory
 EXTERNAL = 1
 """The tag of a tensor whose elements belong to a Python object, which outlives the call."""
 LAYOUT = "{ i32, i32, ptr }"
+REFERENCES = "relay.references"
+"""The table of the functions of Python that compute operators without native code."""
 
 
 @dataclass(frozen=True)

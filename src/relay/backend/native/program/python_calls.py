@@ -9,12 +9,10 @@ from typing import Any
 
 from relay.backend.native.llvm.builder import CONTEXT, POINTER, Code, Value, integer
 from relay.backend.native.memory.layout import CALLBACK_OFFSET, RAISED
-from relay.backend.native.memory.objects import read_leaf
+from relay.backend.native.memory.objects import REFERENCES, read_leaf
 from relay.backend.native.memory.representation import memory
 from relay.backend.native.program.program import Program, call_leaves, emit_return, result_type
 from relay.ir.expr import Call, Function, Var
-
-TABLE = "relay.references"
 
 
 def python_call(code: Code, given: Sequence[Value], target: Value, result: Sequence[str]) -> list[Value]:
@@ -39,7 +37,7 @@ def reference_called(program: Program, code: Code, call: Call, given: Sequence[V
     kinds = program.leaves(program.types(call))
     name = f"reference.{len(program.references)}"
     made = Code(name, result_type(kinds), [Value(v.type, f"%p{i}") for i, v in enumerate(given)])
-    place = Value(POINTER, f"getelementptr (i8, ptr @{TABLE}, i64 {8 * len(program.references)})")
+    place = Value(POINTER, f"getelementptr (i8, ptr @{REFERENCES}, i64 {8 * len(program.references)})")
     found = python_call(made, made.params, made.load(POINTER, place), kinds)
     emit_return(program, made, kinds, found)
     program.pieces.append(made.piece())
