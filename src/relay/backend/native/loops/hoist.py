@@ -42,8 +42,6 @@ def hoisted(s: ir.For) -> list[ir.Statement]:
 
 def invariant(s: ir.For, changing: set[Any]) -> tuple[list[ir.Statement], ir.Block]:
     """The statements of a nest's body that do not read what changes, and the others."""
-    written = {x.buffer.data for x in ir.statements(s.body) if isinstance(x, ir.Store)}
-    calls = any(isinstance(x, ir.Invoke) for x in ir.statements(s.body))
     runs = all(
         isinstance(n, int) and n > 0 for n, i in zip(s.extents, s.indices, strict=True) if i in changing
     )
@@ -51,14 +49,21 @@ def invariant(s: ir.For, changing: set[Any]) -> tuple[list[ir.Statement], ir.Blo
     left: list[ir.Statement] = []
     changing = set(changing)
     for x in s.body.statements:
-        is_fixed = isinstance(x, ir.Load) and not calls and x.buffer.data not in written
-        may_move = is_free(x) or (isinstance(x, ir.Load) and is_fixed and is_there(x, runs))
-        if may_move and not any(y in changing for y in ir.operands(x)):
+        may_move = is_free(x) or (isinstance(x, ir.Load) and is_there(x, runs))
+        if may_move and changing.isdisjoint(ir.operands(x)) and not is_overwritten(x, s.body):
             still.append(x)
             continue
         left.append(x)
         changing.update(ir.results(x))
     return (still, ir.Block(tuple(left), s.body.yields)) if still else ([], s.body)
+
+
+def is_overwritten(x: ir.Statement, block: ir.Block) -> bool:
+    """Whether a block may write what a load reads."""
+    return isinstance(x, ir.Load) and any(
+        isinstance(y, ir.Invoke) or (isinstance(y, ir.Store) and y.buffer.data == x.buffer.data)
+        for y in ir.statements(block)
+    )
 
 
 def is_free(s: ir.Statement) -> bool:

@@ -53,12 +53,19 @@ def is_same(x: object, y: object) -> bool:
 def runs(block: Sequence[ir.Statement]) -> list[list[ir.For]]:
     """The loops over one row, between which nothing else writes memory."""
     found: list[list[ir.For]] = [[]]
+    if sum(isinstance(s, ir.For) and is_row(s) for s in block) < 2:
+        return found
     for s in block:
         if isinstance(s, ir.For) and is_row(s) and (not found[-1] or s.extents == found[-1][0].extents):
             found[-1].append(s)
-        elif any(isinstance(x, ir.Store | ir.Invoke | ir.Transpose) for x in ir.statements(ir.Block((s,)))):
+        elif writes(s):
             found.append([s] if isinstance(s, ir.For) and is_row(s) else [])
     return found
+
+
+def writes(s: ir.Statement) -> bool:
+    """Whether a statement may write memory."""
+    return any(isinstance(x, ir.Store | ir.Invoke | ir.Transpose) for x in ir.statements(ir.Block((s,))))
 
 
 def is_row(s: ir.For) -> bool:

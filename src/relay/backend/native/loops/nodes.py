@@ -338,13 +338,18 @@ READ: dict[type, Callable[[Any], Sequence[Operand]]] = {
 }
 
 
+BLOCKS: dict[type, Callable[[Any], "tuple[Block, ...]"]] = {
+    For: lambda s: (s.body,),
+    Parallel: lambda s: (s.body,),
+    Branch: lambda s: s.blocks,
+}
+"""The blocks of each class of statements that has some."""
+
+
 def blocks(s: Statement) -> "tuple[Block, ...]":
     """The blocks of a statement."""
-    if isinstance(s, VALUES):
-        return ()
-    if isinstance(s, (For, Parallel)):
-        return (s.body,)
-    return s.blocks if isinstance(s, Branch) else ()
+    own = BLOCKS.get(type(s))
+    return () if own is None else own(s)
 
 
 def bound(s: Statement) -> tuple[Var, ...]:
@@ -365,12 +370,13 @@ def results(s: Statement) -> tuple[Value, ...]:
 
 def statements(block: Block) -> Iterator[Statement]:
     """All statements of a block, outer ones before those inside of them."""
-    pending: list[Statement] = list(reversed(block.statements))
+    pending: list[Statement] = [*reversed(block.statements)]
     while pending:
         s = pending.pop()
         yield s
-        for inner in reversed(blocks(s)):
-            pending += reversed(inner.statements)
+        if type(s) in BLOCKS:
+            for inner in reversed(blocks(s)):
+                pending += reversed(inner.statements)
 
 
 def with_blocks(s: Any, inner: Sequence[Block]) -> Any:
