@@ -14,6 +14,7 @@ import relay
 from relay.backend.native.host import artefact, cache
 from relay.backend.native.host.compiler import Compiler
 from relay.backend.native.llvm import jit
+from relay.backend.native.loops import emitter
 from relay.backend.native.runtime.cache_folder import VARIABLE, cache_folder
 from relay.interpreter.show import show
 
@@ -289,6 +290,28 @@ def test_what_was_compiled_before_is_not_compiled_again(
     assert relay.build(relay.parse(ADD))(ONES, ONES).tolist() == [2, 2, 2]
     assert len(list(folder.glob("*.rlo"))) == 1
     assert entry.stat().st_size > 1000
+
+
+def product(rows: int, tail: str = "") -> relay.IRModule:
+    kind = f"Tensor[({rows}, 64), float32]", "Tensor[(64, 64), float32]"
+    return relay.parse(f"def @main(%x: {kind[0]}, %w: {kind[1]}) {{ nn.dense(%x, %w) {tail} }}")
+
+
+def test_programs_share_the_code_of_kernels(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    x, w = np.random.default_rng(0).random((2, 64, 64), "float32")
+    expected = relay.build(product(64), cache=False)(x, w)
+    assert not list(folder.glob("kernel-*.o"))
+    relay.build(product(64))
+    kernels = list(folder.glob("kernel-*.o"))
+    with monkeypatch.context() as patch:
+        patch.setattr(emitter, "kernel_code", None)
+        np.testing.assert_array_equal(relay.build(product(64, "+ 0.0f"))(x, w), expected)
+        with pytest.raises(TypeError):
+            relay.build(product(64, "+ 0.0f"), cache=False)
+    for path in kernels:
+        path.write_bytes(path.read_bytes()[:-1])
+    np.testing.assert_array_equal(relay.build(product(64, "- 0.0f"))(x, w), expected)
+    assert sorted(folder.glob("kernel-*.o")) == sorted(kernels)
 
 
 def test_constants_and_entries_tell_programs_apart(folder: Path) -> None:

@@ -52,17 +52,19 @@ def compile_cached(
             with suppress(OSError):
                 os.utime(path)
             return found
-    made = compile_uncached(mod, entries, level)
+    made = compile_uncached(mod, entries, level, folder)
     store_entry(made, path)
     return made
 
 
-def compile_uncached(mod: IRModule, entries: Sequence[str], level: int | None = None) -> Artefact:
-    """A module compiled, whatever the cache holds (`no-native-code`)."""
+def compile_uncached(
+    mod: IRModule, entries: Sequence[str], level: int | None = None, folder: Path | None = None
+) -> Artefact:
+    """A module compiled, whatever the cache holds (`no-native-code`), with the kernels that a folder has."""
     from relay.backend.native.host.compiler import Compiler
     from relay.pipelines import optimize_for_native
 
-    return Compiler(optimize_for_native(mod, entries, level), entries).artefact()
+    return Compiler(optimize_for_native(mod, entries, level), entries, folder=folder).artefact()
 
 
 def compile_instrumented(

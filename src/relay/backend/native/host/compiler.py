@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from relay.analysis.call_graph import CallGraph
@@ -12,9 +13,9 @@ from relay.backend.native.host.direct_calls import DECLARATIONS, Entry, is_direc
 from relay.backend.native.host.python_objects import Objects, is_supported
 from relay.backend.native.host.signature import EntryPoint, Parts, Signature, Site
 from relay.backend.native.kernels.packed_constants import Packed
-from relay.backend.native.llvm.builder import POINTER, Code, Value
-from relay.backend.native.llvm.codegen import compile_tasks
-from relay.backend.native.llvm.modules import Module, Piece, split_modules
+from relay.backend.native.llvm.builder import METADATA, POINTER, Code, Value
+from relay.backend.native.llvm.codegen import compile_tasks, object_code
+from relay.backend.native.llvm.modules import Module, Piece, lone_module, split_modules
 from relay.backend.native.memory.layout import BOX_OFFSET
 from relay.backend.native.memory.objects import REFERENCES, read_leaf
 from relay.backend.native.memory.representation import memory
@@ -25,6 +26,7 @@ from relay.backend.native.program.group_code import define_group
 from relay.backend.native.program.groups import is_fused
 from relay.backend.native.program.instrumentation import Instrumentation
 from relay.backend.native.program.program import Program, call_leaves, result_type
+from relay.backend.native.runtime.kept_kernels import KeptKernels
 from relay.backend.native.runtime.parallel_map import parallel_map
 from relay.backend.native.runtime.source import inline_bodies
 from relay.diagnostic import fail
@@ -40,13 +42,19 @@ class Compiler:
     """A module on its way to object code."""
 
     def __init__(
-        self, mod: IRModule, entries: Sequence[str] = ("main",), *, with_clocks: bool = False
+        self,
+        mod: IRModule,
+        entries: Sequence[str] = ("main",),
+        *,
+        with_clocks: bool = False,
+        folder: Path | None = None,
     ) -> None:
         """Make the code of what some definitions need, which can be called then (`no-native-code`); with
-        clocks, it notes when each group of operators begins and ends.
+        clocks, it notes when each group of operators begins and ends.  Kernels that a folder has are taken
+        from there, and others kept there.
         """
         lower = RulePass(rules[lower_to_native], {"entry_functions": tuple(entries)})
-        self.program = Program(lower.run(mod))
+        self.program = Program(lower.run(mod), KeptKernels(folder))
         if with_clocks:
             self.program.watch = Instrumentation(self.program)
         self.program.layouts.number(TENSOR)
@@ -149,14 +157,30 @@ class Compiler:
         return name
 
     def modules(self) -> list[Module]:
-        """All of it, as LLVM IR."""
+        """All of it, as LLVM IR, but for kernels whose object code is there."""
+        return [*self.modules_of_program(), *self.modules_of_kernels().values()]
+
+    def modules_of_kernels(self) -> dict[str, Module]:
+        """The kernels that are to be compiled, by name."""
+        return {
+            name: lone_module(METADATA, p) for name, p in self.program.kernels.items() if isinstance(p, Piece)
+        }
+
+    def symbols_of_kernels(self) -> list[str]:
+        """What the program calls kernels by."""
+        return [f"@{name}" for name in self.program.kernels]
+
+    def modules_of_program(self) -> list[Module]:
+        """All but kernels."""
         p = self.program
         constants = f"@relay.constants = global [{max(1, len(p.table))} x ptr] zeroinitializer"
         references = f"@{REFERENCES} = global [{max(1, len(p.references))} x ptr] zeroinitializer"
         callbacks = callback_table(len(self.callbacks))
         data = [constants, references, callbacks, p.layouts.text(), self.objects.text()]
         first = Piece("\n".join([DECLARATIONS, *data, *p.singletons.values()]))
-        return split_modules(inline_bodies(), [first, *self.pieces], p.pieces, p.plain)
+        return split_modules(
+            inline_bodies(), [first, *self.pieces], p.pieces, p.plain, self.symbols_of_kernels()
+        )
 
     def signature(self) -> Signature:
         """What Python has to know of the code."""
@@ -182,10 +206,16 @@ class Compiler:
     def artefact(self) -> Artefact:
         """The program, ready to be loaded or stored."""
         number = self.program.layouts.number(TENSOR)
-        codes = compile_tasks(self.modules())
+        kernels = self.modules_of_kernels()
+        parts = compile_tasks(self.modules_of_program(), self.symbols_of_kernels())
+        tasks = [*parts, *[partial(object_code, m) for m in kernels.values()]]
         images = [partial(pack_constant, e, number) for e in self.program.constants]
-        made: list[Any] = parallel_map(lambda work: work(), [*codes, *images])
-        return Artefact(self.signature(), made[: len(codes)], made[len(codes) :])
+        made: list[Any] = parallel_map(lambda work: work(), [*tasks, *images])
+        new = dict(zip(kernels, made[len(parts) : len(tasks)], strict=True))
+        for name, code in new.items():
+            self.program.kept.keep(name, code)
+        codes = [*made[: len(parts)], *[new.get(name, p) for name, p in self.program.kernels.items()]]
+        return Artefact(self.signature(), codes, made[len(tasks) :])
 
 
 def pack_constant(e: Constant | Packed, number: int) -> Any:

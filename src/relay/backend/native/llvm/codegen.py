@@ -127,15 +127,15 @@ def emit_text(parts: Sequence[Module], kind: str) -> str:
     return "\n".join([m.assembly() if kind == "asm" else m.text() for m in made])
 
 
-def compile_tasks(parts: Sequence[Module]) -> list[Callable[[], bytes]]:
+def compile_tasks(parts: Sequence[Module], elsewhere: Collection[str] = ()) -> list[Callable[[], bytes]]:
     """A task for each module of a program that compiles it to object code, the longest first; they may run in
-    parallel.
+    parallel.  `elsewhere` are the symbols of functions that other code of the program defines.
     """
-    names = exported_functions(parts)
+    names = {*exported_functions(parts), *elsewhere}
     jit.machine()  # initialises what all threads share
     return [partial(object_code, part, names) for part in sorted(parts, key=lambda part: -len(part.text))]
 
 
-def object_code(part: Module, names: Collection[str]) -> bytes:
+def object_code(part: Module, names: Collection[str] = ()) -> bytes:
     """The object code of a module; `names` are the symbols that the program's modules export."""
     return Optimised(part.text, part.effort, part.exports, names).code()

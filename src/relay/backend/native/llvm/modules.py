@@ -1,8 +1,9 @@
 """Partition a program into LLVM modules that are compiled in parallel.
 
 Definitions and entry points are one module, which is optimised at the highest level: inlining and scalar
-optimisations matter there.  Fused groups and kernels are loops that have already been tiled and vectorised;
-they are distributed over further modules at a lower level.
+optimisations matter there.  Fused groups are loops that have already been tiled and vectorised; they are
+distributed over further modules at a lower level.  Each kernel is a module of its own, whose object code
+other programs use too.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -57,11 +58,22 @@ def exported_functions(parts: Iterable[Module]) -> set[str]:
     return {name for part in parts for name in part.exports}
 
 
+def lone_module(shared: str, piece: Piece) -> Module:
+    """A module of a function that refers to nothing else of the program, and contains `shared`."""
+    text = "\n".join([shared, *piece.declarations, piece.text])
+    return Module(text, Effort.MINIMAL, piece.functions)
+
+
 def split_modules(
-    shared: str, first: Sequence[Piece], pieces: Sequence[Piece], plain: Collection[int]
+    shared: str,
+    first: Sequence[Piece],
+    pieces: Sequence[Piece],
+    plain: Collection[int],
+    elsewhere: Iterable[str],
 ) -> list[Module]:
     """The modules of a program: all contain `shared`, and the first one `first`.  `plain` are the indices of
-    pieces that move to another module unless they refer to data.
+    pieces that move to another module unless they refer to data; `elsewhere` are the symbols of functions
+    that other modules define.
     """
     away = [pieces[i] for i in sorted(plain) if not pieces[i].refers_to_data]
     stay = [p for i, p in enumerate(pieces) if i not in plain or p.refers_to_data]
@@ -75,7 +87,8 @@ def split_modules(
             room = size
         rows[-1].append(p)
         room -= len(p.text)
-    owner = {f: i for i, row in enumerate(rows) for p in row for f in p.functions}
+    owner = dict.fromkeys(elsewhere, len(rows))
+    owner |= {f: i for i, row in enumerate(rows) for p in row for f in p.functions}
     foreign = [
         {f: text for p in row for f, text in p.symbols.items() if owner.get(f, i) != i}
         for i, row in enumerate(rows)

@@ -322,7 +322,7 @@ class Emitter(ValueEmitter):
     def invoke(self, s: ir.Invoke) -> None:
         """Call a kernel."""
         symbol = f"@{s.callee.name}"
-        self.program.share(s.callee.name, lambda: kernel_code(self.program, self.at, s.callee).piece())
+        self.program.add_kernel(s.callee.name, lambda: kernel_code(self.program, self.at, s.callee).piece())
         self.code.call(VOID, symbol, [self.value(x) for x in s.args])
 
     def alternate(self, s: ir.Alternate) -> None:

@@ -22,6 +22,7 @@ from relay.backend.native.memory.strings import load_string
 from relay.backend.native.program.code_dedup import Row, Shared
 from relay.backend.native.program.instrumentation import Instrumentation
 from relay.backend.native.program.nests import Nest
+from relay.backend.native.runtime.kept_kernels import KeptKernels
 from relay.ir.expr import Constant, Expr, Function, GlobalVar
 from relay.ir.module import IRModule
 from relay.ir.type import FuncType, Type
@@ -56,8 +57,8 @@ class Site:
 class Program(DataTypes):
     """A module on its way to LLVM IR."""
 
-    def __init__(self, mod: IRModule) -> None:
-        """`mod` is as `lowering` leaves it."""
+    def __init__(self, mod: IRModule, kept: KeptKernels) -> None:
+        """`mod` is as `lowering` leaves it; `kept` are the kernels that need not be written again."""
         super().__init__(mod.type_definitions)
         self.mod = mod
         self.types = Types(mod)
@@ -84,6 +85,9 @@ class Program(DataTypes):
         self.callees: dict[GlobalVar, tuple[str, int | None]] = {}
         """The code of groups, and the place of the constants that it gets."""
         self.shared: set[str] = set()
+        self.kept = kept
+        self.kernels: dict[str, Piece | bytes] = {}
+        """The kernels that are called, by name: to be compiled, each by itself, or as object code."""
         self.watch: Instrumentation | None = None
         """Notes when groups of operators begin and end, if the program is profiled."""
         self.references: list[Function] = []
@@ -100,6 +104,16 @@ class Program(DataTypes):
             piece = make()
             self.plain.add(len(self.pieces))
             self.pieces.append(piece)
+
+    def add_kernel(self, name: str, make: Callable[[], Piece]) -> None:
+        """Add a kernel, once: from those that are kept, unless it refers to the program."""
+        if name in self.kernels or name in self.shared:
+            return
+        found = self.kept.code(name) or make()
+        if isinstance(found, Piece) and found.symbols:
+            self.share(name, lambda: found)
+        else:
+            self.kernels[name] = found
 
     def site(self, code: str, message: str, at: Expr, hint: str = "") -> int:
         """The number of a place where the program may fail."""

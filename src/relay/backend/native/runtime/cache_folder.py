@@ -3,11 +3,18 @@
 import hashlib
 import os
 import sys
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
+from relay.backend.native.llvm import jit
+from relay.diagnostic import RelayError
+from relay.text.files import write_atomically
+
 VARIABLE = "RELAY_CACHE"
 """The environment variable that names the folder, or is `off`."""
+DIGEST_BYTES = 16
+"""Bytes of the digest before what a file contains."""
 
 
 def cache_folder() -> Path | None:
@@ -36,3 +43,29 @@ def package_key() -> str:
             about = os.stat(os.path.join(folder, name))
             seen.append(f"{name}:{about.st_size}:{about.st_mtime_ns}")
     return hashlib.blake2b("\n".join(seen).encode(), digest_size=16).hexdigest()
+
+
+def key_on_this_machine(name: str) -> str:
+    """The key of code that depends on its name, this package and this machine alone."""
+    around = package_key(), jit.triple(), jit.processor(), jit.features(), name
+    return hashlib.blake2b(repr(around).encode(), digest_size=16).hexdigest()
+
+
+def read_kept(path: Path) -> bytes | None:
+    """What a file contains, if it is there and undamaged."""
+    with suppress(OSError):
+        said = path.read_bytes()
+        if said[:DIGEST_BYTES] == _digest(said[DIGEST_BYTES:]):
+            return said[DIGEST_BYTES:]
+    return None
+
+
+def keep(path: Path, content: bytes) -> None:
+    """Write a file for `read_kept`, if the folder can be written to."""
+    with suppress(OSError, RelayError):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(str(path), lambda out: out.write(_digest(content) + content))
+
+
+def _digest(content: bytes) -> bytes:
+    return hashlib.blake2b(content, digest_size=DIGEST_BYTES).digest()

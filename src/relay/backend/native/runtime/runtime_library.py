@@ -5,19 +5,15 @@ process ends, since its threads do.
 """
 
 import ctypes
-import hashlib
 import os
 import threading
 from collections.abc import Callable
-from contextlib import suppress
 from functools import cache
 from typing import Any
 
 from relay.backend.native.llvm import jit
-from relay.backend.native.runtime.cache_folder import cache_folder, package_key
+from relay.backend.native.runtime.cache_folder import cache_folder, keep, key_on_this_machine, read_kept
 from relay.backend.native.runtime.threads import default_threads
-from relay.diagnostic import RelayError
-from relay.text.files import write_atomically
 
 SYMBOLS = (
     "relay_enter", "relay_try", "relay_fail", "relay_outside", "relay_begin", "relay_end", "relay_stopped",
@@ -26,32 +22,23 @@ SYMBOLS = (
     "relay_retain", "relay_release",
 )  # fmt: skip
 """What programs call."""
-DIGEST, RELIED = 16, 8
-"""Bytes before the code in its file: the digest of what follows, and what programs rely on."""
+RELIED = 8
+"""Bytes before the code in its file: what programs rely on."""
 
 
 @cache
 def compiled_runtime() -> tuple[str, bytes]:
     """What programs rely on in the runtime, as a few letters, and its code, compiled now or before."""
-    around = repr((package_key(), jit.triple(), jit.processor(), jit.features())).encode()
-    number = hashlib.blake2b(around, digest_size=16).hexdigest()
     folder = cache_folder()
-    path = None if folder is None else folder / f"runtime-{number}.o"
-    if path is not None:
-        with suppress(OSError):
-            said = path.read_bytes()
-            if said[:DIGEST] == hashlib.blake2b(said[DIGEST:], digest_size=DIGEST).digest():
-                return said[DIGEST : DIGEST + RELIED].decode(), said[DIGEST + RELIED :]
+    path = None if folder is None else folder / f"runtime-{key_on_this_machine('runtime')}.o"
+    if path is not None and (said := read_kept(path)):
+        return said[:RELIED].decode(), said[RELIED:]
     from relay.backend.native.runtime.source import compatibility_tag, object_code
 
     letters, made = compatibility_tag(), object_code()
     assert len(letters) == RELIED
     if path is not None:
-        kept = letters.encode() + made
-        kept = hashlib.blake2b(kept, digest_size=DIGEST).digest() + kept
-        with suppress(OSError, RelayError):
-            path.parent.mkdir(parents=True, exist_ok=True)
-            write_atomically(str(path), lambda out: out.write(kept))
+        keep(path, letters.encode() + made)
     return letters, made
 
 

@@ -1,0 +1,30 @@
+"""Kernels as object code, from one compilation to the next: what a kernel does is said by its name alone."""
+
+from pathlib import Path
+
+from relay.backend.native.llvm.machine import host
+from relay.backend.native.runtime.cache_folder import keep, key_on_this_machine, read_kept
+
+
+class KeptKernels:
+    """The object code of kernels in the cache of compiled code."""
+
+    def __init__(self, folder: Path | None = None) -> None:
+        """Without a folder nothing is kept."""
+        self.folder = folder
+
+    def path(self, name: str) -> Path | None:
+        """The file of a kernel."""
+        key = key_on_this_machine(f"{host()} {name}")
+        return None if self.folder is None else self.folder / f"kernel-{key}.o"
+
+    def code(self, name: str) -> bytes | None:
+        """The object code of a kernel, if it is kept."""
+        path = self.path(name)
+        return None if path is None else read_kept(path)
+
+    def keep(self, name: str, code: bytes) -> None:
+        """Keep the object code of a kernel."""
+        path = self.path(name)
+        if path is not None:
+            keep(path, code)
