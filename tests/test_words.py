@@ -30,11 +30,6 @@ SIZE_WORDS = words("""
 """Names of constants that say neither a quantity nor a unit: `MAX_IMPORT_DEPTH` does, `DEEPEST` does not."""
 
 
-REPEATED_FUNCTIONS_LEFT = {
-    "backend": words("blocks operands"),
-}
-"""Function names that have more than one meaning in a package, by folder.  The list only shrinks."""
-
 PER_WORKLOAD = frozenset(["get_net", "get_workload"])
 """What each module of `relay.testing` that holds a network calls the functions that make it."""
 
@@ -54,10 +49,6 @@ def constants(tree: ast.Module) -> Iterator[str]:
             for name in ast.walk(target):
                 if isinstance(name, ast.Name) and name.id.isupper():
                     yield name.id
-
-
-def listed(left: dict[str, frozenset[str]]) -> list[str]:
-    return sorted([f"{folder}: {name}" for folder, names in left.items() for name in names])
 
 
 def lines_with(pattern: re.Pattern[str], paths: list[Path]) -> list[str]:
@@ -107,6 +98,4 @@ def test_a_function_name_has_one_meaning_in_a_package() -> None:
     for (package, name), paths in defined.items():
         if len(paths) > 1 and not (package == "testing" and name in PER_WORKLOAD):
             found.add(f"{package.partition('/')[0]}: {name}")
-    assert sorted(found) == listed(REPEATED_FUNCTIONS_LEFT), (
-        "name a function by what it does; take those whose name has one meaning out of the list"
-    )
+    assert not found, "name a function by what it does"

@@ -35,7 +35,7 @@ class Deferred:
         self.is_reduction = is_reduction(call.attrs)
         self.is_known = False
         """Whether its elements, those of rows, have been computed where they are read."""
-        below = self.read = [x for x in operands(self) if isinstance(x, Deferred)]
+        below = self.read = [x for x in source_views(self) if isinstance(x, Deferred)]
         self.same = [x for x in below if is_pointwise(call) and x.sizes == self.sizes]
         """Operands that are read at the very index at which this is."""
         self.depth = max([x.depth + (x not in self.same) for x in below], default=0)
@@ -109,7 +109,7 @@ def may_split(b: Builder, op: Any, totals: Sequence[Value]) -> bool:
 # --- which are computed where they are read ---
 
 
-def operands(x: Deferred) -> list[Any]:
+def source_views(x: Deferred) -> list[Any]:
     """What an element is computed from, fields of tuples one by one."""
     return [z for y in x.views for z in (cast("tuple[Any, ...]", y) if isinstance(y, tuple) else (y,))]
 
@@ -125,7 +125,7 @@ def below(roots: Iterable[Any]) -> list[Any]:
         elif x not in found:
             pending.append((x, True))
             if isinstance(x, Deferred):
-                pending += [(y, False) for y in operands(x)]
+                pending += [(y, False) for y in source_views(x)]
     return list(found)
 
 

@@ -102,7 +102,7 @@ class IndexArithmetic(ABC):
     def reshaped(self, index: Sequence[Index], sizes: Sequence[Index], own: Sequence[Index]) -> list[Index]:
         """The index in a shape of the element that has `index` in another, in the same order of memory."""
         found: list[Index] = []
-        for i, j, k, n in blocks(sizes, own):
+        for i, j, k, n in aligned_axes(sizes, own):
             place = self.position(index[i:j], sizes[i:j])
             found += self.unravelled(place, own[k:n])
         return found
@@ -204,7 +204,7 @@ class IndexArithmetic(ABC):
                 return self.common(i, j)
 
 
-def blocks(a: Sequence[Index], b: Sequence[Index]) -> list[tuple[int, int, int, int]]:
+def aligned_axes(a: Sequence[Index], b: Sequence[Index]) -> list[tuple[int, int, int, int]]:
     """Two shapes of as many elements, cut where the sizes before the cut have equal products, or those after
     it.
     """
