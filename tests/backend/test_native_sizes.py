@@ -10,7 +10,7 @@ from backend.test_native_operators import check
 from op.operands import operands_of, samples_of
 from relay.backend.native.host.native_program import NativeProgram
 from relay.backend.native.llvm.builder import Value
-from relay.backend.native.loops.index_arithmetic import blocks
+from relay.backend.native.loops.index_arithmetic import aligned_axes
 from relay.ir.expr import Call, Function, Op, Var
 from relay.ir.module import IRModule
 from relay.ir.type import ANY, TensorType, TupleType, Type
@@ -117,11 +117,11 @@ def test_sizes_that_several_operands_have_are_one() -> None:
 
 def test_shapes_are_cut_where_products_are_equal() -> None:
     n, m, nm = (Value("i64", f"%{name}") for name in ("n", "m", "nm"))
-    assert blocks((6, n), (2, 3, n)) == [(0, 1, 0, 2), (1, 2, 2, 3)]
-    assert blocks((n, 4, 6), (n, 24)) == [(0, 1, 0, 1), (1, 3, 1, 2)]
-    assert blocks((nm, 5, m), (n, m, 5, m)) == [(0, 1, 0, 2), (1, 2, 2, 3), (2, 3, 3, 4)]
-    assert blocks((n, m), (m, n)) == [(0, 2, 0, 2)]
-    assert blocks((2, 0), (0, 3)) == [(0, 2, 0, 2)]
+    assert aligned_axes((6, n), (2, 3, n)) == [(0, 1, 0, 2), (1, 2, 2, 3)]
+    assert aligned_axes((n, 4, 6), (n, 24)) == [(0, 1, 0, 1), (1, 3, 1, 2)]
+    assert aligned_axes((nm, 5, m), (n, m, 5, m)) == [(0, 1, 0, 2), (1, 2, 2, 3), (2, 3, 3, 4)]
+    assert aligned_axes((n, m), (m, n)) == [(0, 2, 0, 2)]
+    assert aligned_axes((2, 0), (0, 3)) == [(0, 2, 0, 2)]
 
 
 def test_more_elements_than_64_bits_count_are_out_of_memory() -> None:
