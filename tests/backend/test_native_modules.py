@@ -27,7 +27,7 @@ def functions() -> list[Piece]:
 
 def test_a_function_that_reads_data_stays_with_them(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(modules, "MIN_MODULE_CHARACTERS", 1)
-    parts = split_modules("", [Piece("@table = internal global i64 0")], functions(), {0, 1, 2})
+    parts = split_modules("", [Piece("@table = internal global i64 0")], functions(), {0, 1, 2}, ())
     assert [part.exports for part in parts] == [{f"@{INNER}"}, {"@first"}, set()]
     assert [part.effort for part in parts] == [Effort.ALL, Effort.LOOPS, Effort.LOOPS]
     exported = exported_functions(parts)

@@ -43,7 +43,7 @@ class Program:
         emit(self, code, at, scope.built(), {data: DATA, n: N, scale: SCALE})
         code.do("ret void")
         runtime_library()
-        (module,) = split_modules(inline_bodies(), [Piece(TRY), *self.pieces, code.piece()], (), ())
+        (module,) = split_modules(inline_bodies(), [Piece(TRY), *self.pieces, code.piece()], (), (), ())
         self.code = LoadedCode([Optimised(module.text).code()])
         kinds = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64]
         self.run = ctypes.CFUNCTYPE(ctypes.c_int, *kinds)(self.code.address("run"))

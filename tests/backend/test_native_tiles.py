@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from relay.backend.native.kernels.inner_steps import inner_step
-from relay.backend.native.kernels.tile import Tile
+from relay.backend.native.kernels.tile import Tile, sets_for
 from relay.backend.native.kernels.transforms import PAIRS, Transform
 from relay.backend.native.kernels.windows import Windows
 from relay.backend.native.llvm.jit import binding
@@ -67,7 +67,7 @@ def shapes(machine: Machine, dtype: str = "float32") -> list[tuple[int, int]]:
 def test_sums_stay_in_registers(target: str, dtype: str) -> None:
     machine, adds = TARGETS[target][3], TARGETS[target][4]
     for rows, width in shapes(machine):
-        tile = Tile(machine, dtype, rows, width)
+        tile = Tile(machine, dtype, rows, width, sets=sets_for(rows, width))
         inner = inner_loop(target, tile, adds)
         assert len(re.findall(adds, inner)) == rows * width * tile.sets, (rows, width)
         assert not re.search(r"\(%rsp\)|\[sp\b", inner), (rows, width)
@@ -78,7 +78,7 @@ def test_sums_stay_in_registers(target: str, dtype: str) -> None:
 def test_sums_stay_in_registers_where_rows_are_not_packed(target: str, how: dict[str, Any]) -> None:
     machine, adds = TARGETS[target][3], TARGETS[target][4]
     for rows, width in shapes(machine)[: -1 if "has_runs" in how else None]:
-        tile = Tile(machine, "float32", rows, width, **how)
+        tile = Tile(machine, "float32", rows, width, sets=sets_for(rows, width), **how)
         inner = inner_loop(target, tile, adds)
         assert len(re.findall(adds, inner)) == rows * width * tile.sets, (rows, width)
         assert not re.search(r"\(%rsp\).*mm|mm.*\(%rsp\)|q\d+.*\[sp\b", inner), (rows, width)
@@ -97,7 +97,7 @@ PAIRS_ADDED = {
 def test_sums_of_integers_stay_in_registers(target: str) -> None:
     machine, adds = TARGETS[target][3], PAIRS_ADDED[target]
     for rows, width in shapes(machine, "int32"):
-        tile = Tile(machine, "int32", rows, width)
+        tile = Tile(machine, "int32", rows, width, sets=sets_for(rows, width))
         inner = inner_loop(target, tile, adds)
         each = tile.step.factor_count
         assert "vpdpwssd" in inner or target != "avx512vnni"
