@@ -38,11 +38,11 @@ def is_near(w: Rewriter, e: Expr, found: float, wanted: float) -> bool:
 
 def number_of(w: Rewriter, e: Expr) -> float | None:
     """The number that every element of a float tensor has."""
-    t = w.types(e)
+    value = uniform(w, e)
+    t = None if value is None else w.types(e)
     if not isinstance(t, TensorType) or not isinstance(t.dtype, str) or not is_float(t.dtype):
         return None
-    value = uniform(w, e)
-    return None if value is None else float(str(value))  # the shortest that rounds to it
+    return float(str(value))  # the shortest that rounds to it
 
 
 def scaled(w: Rewriter, e: Expr) -> tuple[float, Expr]:
@@ -63,8 +63,10 @@ def scaled(w: Rewriter, e: Expr) -> tuple[float, Expr]:
     return scale, e
 
 
-def products(w: Rewriter, e: Expr) -> Iterator[tuple[float, Expr, Expr]]:
-    """Each way in which `e` is a number times one operand times another."""
+def products(w: Rewriter, e: Expr, *gates: type) -> Iterator[tuple[float, Expr, Expr]]:
+    """Each way in which `e` is a number times two operands, if one of the gates is in the program."""
+    if w.subjects.isdisjoint(gates):
+        return
     whole, core = scaled(w, e)
     inner = w.parts(core, Multiply)
     if inner is None:
@@ -141,7 +143,7 @@ def shifted(w: Rewriter, e: Expr) -> tuple[float, Expr] | None:
 @ACTIVATIONS.rule("x * (erf(x / sqrt(2)) + 1) / 2, x * (tanh(sqrt(2 / pi) * (x + 0.044715 * x ** 3)) + 1) / 2"
                  " => nn.gelu(x)", Multiply, Divide, but=ROUNDING)  # fmt: skip
 def _gelu(w: Rewriter, e: Call) -> Expr | None:
-    for scale, x, gate in products(w, e):
+    for scale, x, gate in products(w, e, Ndtr, Erf, Tanh):
         if w.parts(gate, Ndtr) == (Ndtr(), (x,)) and scale == 1:
             return call(Gelu(), (x,), e)
         found = shifted(w, gate)
@@ -157,7 +159,7 @@ def _gelu(w: Rewriter, e: Call) -> Expr | None:
 
 @ACTIVATIONS.rule("x * sigmoid(alpha * x) => nn.silu(x)", Multiply)
 def _silu(w: Rewriter, e: Call) -> Expr | None:
-    for scale, x, gate in products(w, e):
+    for scale, x, gate in products(w, e, Sigmoid):
         inner = w.parts(gate, Sigmoid)
         found = polynomial(w, inner[1][0], x) if inner and scale == 1 else None
         if found and set(found) == {1}:
@@ -167,7 +169,7 @@ def _silu(w: Rewriter, e: Call) -> Expr | None:
 
 @ACTIVATIONS.rule("x * tanh(nn.softplus(x)) => nn.mish(x)", Multiply, but=ROUNDING)
 def _mish(w: Rewriter, e: Call) -> Expr | None:
-    for scale, x, gate in products(w, e):
+    for scale, x, gate in products(w, e, Tanh):
         inner = w.parts(gate, Tanh)
         if inner and scale == 1 and w.parts(inner[1][0], Softplus) == (Softplus(), (x,)):
             return call(Mish(), (x,), e)
@@ -177,7 +179,7 @@ def _mish(w: Rewriter, e: Call) -> Expr | None:
 @ACTIVATIONS.rule("x * clip(x + 3, 0, 6) / 6, x * clip(x / 6 + 0.5, 0, 1) => nn.hard_swish(x)", Multiply,
                  Divide, but="two units in the last place")  # fmt: skip
 def _hard_swish(w: Rewriter, e: Call) -> Expr | None:
-    for scale, x, gate in products(w, e):
+    for scale, x, gate in products(w, e, Clip, HardSigmoid):
         inner = w.parts(gate, Clip, HardSigmoid)
         if not inner:
             continue

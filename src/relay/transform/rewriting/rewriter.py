@@ -70,6 +70,8 @@ class Rewriter:
         """Nodes with several users, where a use that goes may leave the others to a function inside."""
         self.origin = root
         """The node of the source that the rules are at."""
+        self.subjects: set[type] = set()
+        """The classes of operators and of other nodes that there are."""
         self.has_functions = False
         self._homes: Homes | None = None
         self._plain: dict[Expr, bool] = {}
@@ -91,6 +93,7 @@ class Rewriter:
     def survey(self, order: Sequence[Expr]) -> None:
         """Note which variables are bound to what, and what is shared where there are functions inside."""
         users = self.users
+        self.subjects.update(map(_subject, order))
         for e in order:
             if type(e) is Let:
                 self.values[e.var] = e.value
@@ -131,6 +134,7 @@ class Rewriter:
         """Note what becomes of a node that no rule changes."""
         self.new[e] = kept
         if kept is not e:
+            self.subjects.add(_subject(kept))
             self.new[kept] = kept
             self.use(kept, e)
             if e in self.shared:
@@ -177,22 +181,31 @@ class Rewriter:
 
     def seen(self, e: Expr) -> Expr | None:
         """What an operand is made of, if a rule may use that and do without the operand."""
-        if type(e) is not Var:
-            return None if e in self.shared and type(e) not in ATOMS else e
-        made: Expr = e
+        made = self.value_of(e)
+        return made if made is not None and self.may_use(e, made) else None
+
+    def value_of(self, e: Expr) -> Expr | None:
+        """What an operand is made of: itself, or what a variable is bound to."""
+        made = e
         while type(made) is Var and made in self.values:
             value = self.new.get(self.values[made])
             if value is None:
                 return None
             made = value
-        return made if all(self.is_plain(c) for c in made.children) else None
+        return made
+
+    def may_use(self, e: Expr, made: Expr) -> bool:
+        """Whether a rule may use what an operand is made of, and do without the operand."""
+        if type(e) is not Var:
+            return type(e) in ATOMS or e not in self.shared
+        return all(type(c) in ATOMS or self.is_plain(c) for c in made.children)
 
     def parts(self, e: Expr, *kinds: type) -> tuple[Any, tuple[Expr, ...]] | None:
         """Operator and operands of what an operand is made of, if it is a call of one of these operators."""
-        made = self.seen(e)
-        if isinstance(made, Call) and type(made.op) is Op and isinstance(made.attrs, kinds):
-            return made.attrs, made.args
-        return None
+        made = self.value_of(e)
+        if type(made) is not Call or not isinstance(made.attrs, kinds) or type(made.op) is not Op:
+            return None
+        return (made.attrs, made.args) if self.may_use(e, made) else None
 
     def is_only_here(self, e: Expr) -> bool:
         """Whether an operand has no other users, and is evaluated as often as the node that uses it."""
