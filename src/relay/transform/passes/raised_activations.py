@@ -63,9 +63,9 @@ def scaled(w: Rewriter, e: Expr) -> tuple[float, Expr]:
     return scale, e
 
 
-def products(w: Rewriter, e: Expr, *gates: type) -> Iterator[tuple[float, Expr, Expr]]:
-    """Each way in which `e` is a number times two operands, if one of the gates is in the program."""
-    if w.subjects.isdisjoint(gates):
+def products(w: Rewriter, e: Expr, *any_of: type) -> Iterator[tuple[float, Expr, Expr]]:
+    """Each way in which `e` is a number times two operands, if one of these operators is in the program."""
+    if w.subjects.isdisjoint(any_of):
         return
     whole, core = scaled(w, e)
     inner = w.parts(core, Multiply)
@@ -169,7 +169,7 @@ def _silu(w: Rewriter, e: Call) -> Expr | None:
 
 @ACTIVATIONS.rule("x * tanh(nn.softplus(x)) => nn.mish(x)", Multiply, but=ROUNDING)
 def _mish(w: Rewriter, e: Call) -> Expr | None:
-    for scale, x, gate in products(w, e, Tanh):
+    for scale, x, gate in products(w, e, Softplus):
         inner = w.parts(gate, Tanh)
         if inner and scale == 1 and w.parts(inner[1][0], Softplus) == (Softplus(), (x,)):
             return call(Mish(), (x,), e)

@@ -162,6 +162,7 @@ class Rewriter:
                 if missing:
                     stack += [(c, None) for c in missing]
                     continue
+                self.subjects.add(_subject(top))
                 kept, next_made = self.step(top)
                 if next_made is not None:
                     stack[-1] = (top, next_made)
