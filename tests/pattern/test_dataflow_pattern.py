@@ -147,16 +147,16 @@ def test_rewriting_goes_on_until_nothing_matches():
     np.testing.assert_array_equal(relay.create_executor("debug").evaluate(done)(value), 4 * value)
 
 
-def test_rewriting_once_replaces_one_match():
+def test_rewriting_once_replaces_all_matches_of_the_expression_as_it_is():
     e = relay.subtract(relay.add(x, x), relay.add(y, y))
     done = rewrite(AddToMultiply(rewrite_once=True), e)
-    assert relay.testing.count_ops(done) == {"subtract": 1, "add": 1, "multiply": 1}
+    assert relay.testing.count_ops(done) == {"subtract": 1, "multiply": 2}
 
 
 def test_a_rewriting_that_does_not_end_is_reported():
     class Grow(AddToMultiply):
         def callback(self, pre, post, node_map):
-            a = node_map[self.operand][0]
+            a = relay.exp(node_map[self.operand][0])
             return relay.add(a, a)
 
     with pytest.raises(relay.RelayError, match="rewrite-diverges"):
@@ -224,3 +224,129 @@ def test_partition_works_through_lets():
     done = is_op("nn.relu")(is_op("exp")(wildcard())).partition(f)
     assert "PartitionedFromPattern" in str(done)
     assert relay.create_executor("debug").evaluate(done)(np.float32(0.0)) == 2.0
+
+
+def test_partition_takes_a_matched_function_with_its_parameters():
+    """The function that is called lies inside; its argument becomes the parameter."""
+    p = relay.var("p", shape=(2, 3))
+    inner = relay.Function([p], relay.nn.relu(p))
+    called = FunctionPattern([wildcard()], is_op("nn.relu")(wildcard()))(wildcard())
+    done = called.partition(relay.Call(inner, [x]))
+    a = relay.var("a", shape=(2, 3))
+    expected = relay.Function([a], relay.Call(inner, [a]))
+    assert relay.structural_equal(done.op.body, expected.body, map_free_vars=True)
+    assert [*done.args] == [x]
+    assert done.op.attrs["PartitionedFromPattern"] == "nn.relu_FunctionCall_"
+    assert relay.analysis.free_vars(done) == [x]
+
+
+def test_partition_passes_what_a_matched_function_captures():
+    text = "fn(%x: float32, %c: float32) { (fn(%p: float32) { let %t = nn.relu(%p * 2.0); %t + %c })(%x) }"
+    called = FunctionPattern([wildcard()], wildcard())(wildcard())
+    done = called.partition(relay.parse_expr(text))
+    assert relay.analysis.free_vars(done) == []
+    assert relay.analysis.free_vars(done.body.op) == []
+    assert relay.create_executor("debug").evaluate(done)(np.float32(3.0), np.float32(0.5)) == 6.5
+
+
+def test_partition_leaves_constants_that_others_use_where_they_are():
+    two = relay.const(2.0)
+    e = relay.Tuple((relay.nn.relu(relay.multiply(x, two)), relay.add(y, two)))
+    done = is_op("nn.relu")(is_op("multiply")(wildcard(), is_constant())).partition(e)
+    assert done.fields[0].op.attrs["PartitionedFromPattern"] == "multiply_nn.relu_"
+
+
+def test_partition_takes_all_of_a_diamond():
+    path = wildcard().has_attr({"TOpPattern": 0})(wildcard())
+    p = dominates(is_op("nn.relu")(wildcard()), path, is_op("add")(wildcard(), wildcard()))
+    done = p.partition(diamond(leak=False))
+    assert [*done.args] == [x]
+    assert relay.structural_equal(done.op.body, diamond(leak=False), map_free_vars=True)
+
+
+def test_a_dominator_needs_every_path_to_reach_the_parent():
+    path = wildcard().has_attr({"TOpPattern": 0})(wildcard())
+    p = dominates(is_op("nn.relu")(wildcard()), path, is_op("add")(wildcard(), wildcard()))
+    top = relay.nn.relu(x)
+    assert not p.match(relay.add(relay.exp(top), relay.exp(y)))
+    assert not p.match(relay.add(relay.exp(top), relay.tanh(relay.exp(x))))
+    assert p.match(relay.add(relay.exp(top), relay.tanh(relay.exp(top))))
+
+
+class DropZero(DFPatternCallback):
+    """`a + 0` as `a`."""
+
+    def __init__(self):
+        super().__init__()
+        self.operand = wildcard()
+        self.pattern = self.operand + is_expr(relay.const(0.0))
+
+    def callback(self, pre, post, node_map):
+        return node_map[self.operand][0]
+
+
+class TimesZero(DFPatternCallback):
+    """`a * 0` as `0`."""
+
+    def __init__(self):
+        super().__init__()
+        self.zero = is_expr(relay.const(0.0))
+        self.pattern = wildcard() * self.zero
+
+    def callback(self, pre, post, node_map):
+        return node_map[self.zero][0]
+
+
+def test_callbacks_take_turns_until_none_finds_anything():
+    e = relay.add(x, relay.multiply(y, relay.const(0.0)))
+    assert rewrite([DropZero(), TimesZero()], e) is x
+    assert rewrite([TimesZero(), DropZero()], e) is x
+
+
+class DropLastOperand(DFPatternCallback):
+    """A concatenation without its last operand."""
+
+    def __init__(self, **options):
+        super().__init__(**options)
+        self.pattern = is_op("concatenate")(None)
+
+    def callback(self, pre, post, node_map):
+        kept = post.args[0].fields[:-1]
+        return kept[0] if len(kept) == 1 else relay.concatenate(kept, axis=0)
+
+
+class TwoExponentials(DFPatternCallback):
+    """`exp(exp(a))` as `tanh(a)`."""
+
+    def __init__(self, **options):
+        super().__init__(**options)
+        self.operand = wildcard()
+        self.pattern = is_op("exp")(is_op("exp")(self.operand))
+
+    def callback(self, pre, post, node_map):
+        return relay.tanh(node_map[self.operand][0])
+
+
+def test_rewriting_once_takes_the_outermost_of_overlapping_matches():
+    e = relay.exp(relay.exp(relay.exp(x)))
+    assert relay.structural_equal(rewrite(TwoExponentials(rewrite_once=True), e), relay.tanh(relay.exp(x)))
+
+
+def test_rewriting_once_is_one_round_beside_callbacks_that_go_on():
+    z = relay.var("z", shape=(2, 3))
+    e = relay.concatenate([x, y, z], axis=0)
+    assert rewrite(DropLastOperand(), e) is x
+    once = rewrite(DropLastOperand(rewrite_once=True), e)
+    assert relay.structural_equal(once, relay.concatenate([x, y], axis=0))
+    both = rewrite(
+        [DropLastOperand(), TwoExponentials(rewrite_once=True)], relay.exp(relay.exp(relay.exp(e)))
+    )
+    assert relay.structural_equal(both, relay.tanh(relay.exp(x)))
+
+
+def test_a_callback_that_builds_an_equal_expression_has_settled():
+    class Rebuild(AddToMultiply):
+        def callback(self, pre, post, node_map):
+            return relay.add(*post.args)
+
+    assert relay.structural_equal(rewrite(Rebuild(), relay.add(x, x)), relay.add(x, x))

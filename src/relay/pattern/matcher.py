@@ -129,6 +129,8 @@ class Matcher:
     def dominated(self, p: "DominatorPattern", e: Expr) -> Task:
         """Whether `e` is the child, and all between it and one parent matches the path and leads to it
         alone.
+
+        Every node in between is computed from the parent; a leaf, such as a bias, may come from outside.
         """
         if not (yield self.visit(p.child, e)):
             return False
@@ -143,15 +145,17 @@ class Matcher:
                 continue
             self.forget(mark)
             if not operands(self.graph, n):
-                continue  # a leaf leads to no parent: an operand of the path from outside
+                continue
             if not (yield self.once(p.path, n)):
                 return False
             region.add(n)
             stack += operands(self.graph, n)
         if len(parents) != 1:
             return False
-        between = {n for n in (*region, *parents) if n is not e}
-        return all(u in region for n in between for u in self.graph.users[n])
+        above = region | parents.keys()
+        return all(not above.isdisjoint(operands(self.graph, n)) for n in region) and all(
+            u in region for n in above - {e} for u in self.graph.users[n]
+        )
 
     def once(self, p: "DFPattern", e: Expr) -> Task:
         """As `visit`, for a pattern that may match many nodes."""

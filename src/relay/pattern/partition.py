@@ -1,6 +1,6 @@
 """Partitioning: each match of a pattern becomes a function of its own, which is called where it stood."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from relay.diagnostic import RelayError
@@ -11,7 +11,7 @@ from relay.pattern.matcher import Graph, Matcher
 from relay.typecheck.query import Types
 
 if TYPE_CHECKING:
-    from relay.pattern.patterns import DFPattern
+    from relay.pattern.patterns import DFPattern, NodeMap
 
 
 def partition(
@@ -25,40 +25,51 @@ def partition(
 
     What wildcards and variables matched becomes the function's parameters, the rest its body.  The function
     has `attrs`, and `PartitionedFromPattern` names its operators.  A match whose inside is used elsewhere
-    stays, and matches do not overlap: the one further down wins.  `types` knows what `expr` mentions.
+    stays, and matches do not overlap: the one nearest to the result wins.  `types` knows what `expr` mentions.
     """
     known = Types() if types is None else types
     graph = Graph(expr)
-    taken: set[Expr] = set()
-    groups: dict[Expr, tuple[list[Expr], Function]] = {}
-    for e in reversed(list(post_order(expr))):
-        if e in taken:
-            continue
-        matcher = Matcher(graph, pattern)
-        if not matcher.matches(pattern, e):
-            continue
-        inside = _inside(matcher, e)
-        if (
-            inside & taken
-            or any(u not in inside for n in inside - {e} for u in graph.users[n])
-            or not check(e)
-        ):
-            continue
-        taken |= inside
-        groups[e] = _outlined(graph, e, inside, dict(attrs or {}), known)
+
+    def accepts(e: Expr, inside: set[Expr]) -> bool:
+        computed = [n for n in inside if n is not e and n.children]
+        return all(u in inside for n in computed for u in graph.users[n]) and check(e)
+
+    groups = {
+        e: _outlined(graph, e, inside, dict(attrs or {}), known)
+        for e, inside, _ in separate_matches(pattern, graph, accepts)
+    }
     return _replaced(expr, groups)
 
 
-def _inside(matcher: Matcher, root: Expr) -> set[Expr]:
-    """The nodes of a match that are computed by it."""
+def separate_matches(
+    pattern: "DFPattern", graph: Graph, accepts: Callable[[Expr, set[Expr]], bool]
+) -> "Iterator[tuple[Expr, set[Expr], NodeMap]]":
+    """Matches of `pattern` that share no node: what matched, the nodes inside, and what each pattern matched.
+
+    Of matches that overlap, the one nearest to the result is taken.  `accepts` is asked about the node that
+    matched and the nodes inside.
+    """
+    taken: set[Expr] = set()
+    for e in reversed(list(post_order(graph.root))):
+        matcher = Matcher(graph, pattern)
+        if e in taken or not matcher.matches(pattern, e):
+            continue
+        inside = _inside(matcher.node_map, e)
+        if taken.isdisjoint(inside) and accepts(e, inside):
+            taken |= inside
+            yield e, inside, matcher.node_map
+
+
+def _inside(node_map: "NodeMap", root: Expr) -> set[Expr]:
+    """The nodes of a match that are computed by it, and the variables that functions inside bind."""
     found = {root}
-    for p, nodes in matcher.node_map.items():
+    for p, nodes in node_map.items():
         if not p.is_wildcard:
             found |= {n for n in nodes if not isinstance(n, Op | Var | Let)}
-    for p, nodes in matcher.node_map.items():
+    for p, nodes in node_map.items():
         if p.is_wildcard and p.redirection is None:
             found -= {n for n in nodes if n is not root}
-    return found
+    return found.union(*[p.interior(node_map) for p in node_map])
 
 
 def _outlined(
@@ -75,7 +86,7 @@ def _outlined(
         if e in new:
             continue
         node = graph.behind(e)
-        if isinstance(e, Op):
+        if isinstance(e, Op) or (isinstance(e, Var) and e in inside):
             new[e] = e
         elif node not in inside:
             args.append(e)
@@ -111,6 +122,8 @@ def _name(e: Expr) -> list[str]:
     match e:
         case Call(op=Op(name=name)):
             return [name]
+        case Call():
+            return ["FunctionCall"]
         case Tuple():
             return ["Tuple"]
         case TupleGetItem(index=i):

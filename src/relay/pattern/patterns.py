@@ -6,12 +6,14 @@
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
 from relay.ir.equal import structural_equal
 from relay.ir.expr import Call, Constant, Expr, Function, If, Let, Tuple, TupleGetItem, Var, as_expr
 from relay.ir.type import TensorType, Type
+from relay.ir.vars import free_vars
+from relay.ir.walk import post_order
 from relay.op.base import get
 from relay.pattern.matcher import Matcher, Task, has_attributes, match
 from relay.pattern.partition import partition
@@ -102,6 +104,10 @@ class DFPattern(ABC):
         """What a wildcard is redirected to."""
         return None
 
+    def interior(self, node_map: "NodeMap") -> Iterable[Expr]:
+        """The nodes that belong to a match of this even where a wildcard matched them."""
+        return ()
+
     @abstractmethod
     def attempt(self, matcher: Matcher, e: Expr) -> Task | bool:
         """Whether the node `e` itself has this form."""
@@ -189,6 +195,11 @@ class FunctionPattern(DFPattern):
     @property
     def children(self) -> tuple[DFPattern, ...]:
         return (*(self.params or ()), self.body)
+
+    def interior(self, node_map: "NodeMap") -> Iterable[Expr]:
+        for function in node_map[self]:
+            free = set(free_vars(function))
+            yield from [e for e in post_order(function) if e not in free]
 
     def attempt(self, matcher: Matcher, e: Expr) -> Task | bool:
         if not isinstance(e, Function):
@@ -337,7 +348,7 @@ class ShapePattern(Restricted):
 
 
 class DominatorPattern(DFPattern):
-    """`child`, all of whose ways up to `parent` match `path`, and nothing in between is used elsewhere."""
+    """`child`, all of whose paths lead up to `parent` by nodes that match `path` and that no other uses."""
 
     def __init__(self, parent: DFPattern, path: DFPattern, child: DFPattern) -> None:
         self.parent = parent
@@ -347,6 +358,9 @@ class DominatorPattern(DFPattern):
     @property
     def children(self) -> tuple[DFPattern, ...]:
         return (self.parent, self.path, self.child)
+
+    def interior(self, node_map: "NodeMap") -> Iterable[Expr]:
+        return (*node_map[self.parent], *node_map.get(self.path, ()))
 
     def attempt(self, matcher: Matcher, e: Expr) -> Task | bool:
         return matcher.dominated(self, e)

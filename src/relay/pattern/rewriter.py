@@ -4,10 +4,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
 from relay.diagnostic import fail
+from relay.ir.equal import structural_equal
 from relay.ir.expr import Expr
 from relay.ir.module import IRModule
 from relay.ir.walk import post_order
 from relay.pattern.matcher import Graph, Matcher
+from relay.pattern.partition import separate_matches
 from relay.pattern.patterns import DFPattern, NodeMap
 
 MOST_ROUNDS = 1000
@@ -17,7 +19,8 @@ MOST_ROUNDS = 1000
 class DFPatternCallback(ABC):
     """What to do with a match: set `self.pattern`, and define `callback`.
 
-    `rewrite_once` replaces the first match only, in one round.  `require_type` is accepted for those who
+    With `rewrite_once`, one round replaces what matches in the expression as it is; of matches that overlap,
+    the one nearest to the result.  `require_type` is accepted for those who
     know it: `checked_type` of what is matched is there either way.
     """
 
@@ -46,42 +49,46 @@ def rewrite(
     """`expr` with what matches the patterns of `callbacks` replaced by what they return, until nothing
     changes.
 
-    Operands are rewritten before what uses them; of several callbacks the first goes first.  `mod` has the
-    definitions that `expr` mentions.  Raises `rewrite-diverges` if it does not end.
+    Operands are rewritten before what uses them.  The callbacks take turns, the first one first, until none
+    of them finds anything.  `mod` has the definitions that `expr` mentions.  Raises `rewrite-diverges` if it
+    does not end.
     """
-    several = [callbacks] if isinstance(callbacks, DFPatternCallback) else list(callbacks)
+    active = [callbacks] if isinstance(callbacks, DFPatternCallback) else list(callbacks)
     del mod
-    for each in several:
-        for _ in range(MOST_ROUNDS):
+    for _ in range(MOST_ROUNDS):
+        changed: list[DFPatternCallback] = []
+        for each in active:
             before, expr = expr, one_round(each, expr)
-            if before is expr or each.rewrite_once:
-                break
-        else:
-            fail(
-                "rewrite-diverges",
-                f"{type(each).__name__} still finds something to rewrite after {MOST_ROUNDS} rounds",
-                hint="return `post` itself where nothing is to be done",
-            )
-    return expr
+            if before is not expr and not structural_equal(before, expr):
+                changed.append(each)
+        if not changed:
+            return expr
+        active = [each for each in active if not (each.rewrite_once and each in changed)]
+    names = " and ".join([type(each).__name__ for each in changed])
+    fail(
+        "rewrite-diverges",
+        f"after {MOST_ROUNDS} rounds there is still something to rewrite for {names}",
+        hint="return `post` itself where nothing is to be done",
+    )
 
 
 def one_round(each: DFPatternCallback, root: Expr) -> Expr:
-    """Every node tried once, operands first."""
-    new: dict[Expr, Expr] = {}
+    """Every match in `root` replaced, operands first; for `rewrite_once`, those that do not overlap."""
     graph = Graph(root)
-    done = False
-    for e in post_order(root):
-        children = tuple([new[c] for c in e.children])
-        kept = e if children == e.children else e.rebuild(children)
-        if not (done and each.rewrite_once):
+    nodes = list(post_order(root))
+    found: dict[Expr, NodeMap] = {}
+    if each.rewrite_once:
+        found = {e: m for e, _, m in separate_matches(each.pattern, graph, lambda _e, _inside: True)}
+    else:
+        for e in nodes:
             matcher = Matcher(graph, each.pattern)
             if matcher.matches(each.pattern, e):
-                node_map = {
-                    p: [kept if n is e else new.get(n, n) for n in nodes]
-                    for p, nodes in matcher.node_map.items()
-                }
-                changed = each.callback(e, kept, node_map)
-                done = done or changed is not kept
-                kept = changed
-        new[e] = kept
+                found[e] = matcher.node_map
+    new: dict[Expr, Expr] = {}
+    for e in nodes:
+        children = tuple([new[c] for c in e.children])
+        new[e] = e if children == e.children else e.rebuild(children)
+        if e in found:
+            node_map = {p: [new.get(n, n) for n in matched] for p, matched in found[e].items()}
+            new[e] = each.callback(e, new[e], node_map)
     return new[root]
