@@ -91,14 +91,23 @@ class Span:
     __slots__ = ("end", "source", "start")
 
     def __init__(
-        self, source: Source, start: int, end: int, column: int | None = None, end_column: int = 1
+        self,
+        source: Source | None,
+        start: int,
+        end: int,
+        column: int | None = None,
+        end_column: int = 1,
     ) -> None:
         """Offsets count characters of `source.text`.
 
-        For a `SourceName` there are five arguments: the source, line, end line, column, end column.
+        For a `SourceName` there are five arguments: the source (None if unknown), line, end line, column,
+        end column.
         """
         if column is not None:
+            source = SourceName("<unknown>") if source is None else source
             start, end = start * SourceName.WIDTH + column, end * SourceName.WIDTH + end_column
+        if not isinstance(source, Source):
+            raise TypeError(f"the source of a span is a Source or a SourceName, not {source!r:.80}")
         self.source = source
         self.start = start
         self.end = end

@@ -14,6 +14,10 @@ CASES: list[tuple[Callable[[Any], object], str]] = [
     (relay.IRModule.from_expr, "not an expression"), (relay.transform.FuseOps(), "not a module"),
     (lambda x: relay.create_executor("debug", x), "not a module"),
     (lambda x: relay.transform.Sequential([x]), "not a pass"), (relay.var, "name of a variable is text"),
+    (lambda x: relay.analysis.count_layers(x, ["nn.dense"]), "not an expression"),
+    (relay.analysis.free_vars, "not an expression"), (relay.analysis.all_vars, "not an expression"),
+    (lambda x: relay.const(0, x), "a dtype is a name such as `float32`"),
+    (lambda x: relay.Span(x, 0, 0, 0, 0), "a Source or a SourceName"),
     (lambda x: relay.transform.PassContext(str(x)), "opt_level is a number"),  # pyright: ignore[reportArgumentType]
 ]  # fmt: skip
 
@@ -22,3 +26,26 @@ CASES: list[tuple[Callable[[Any], object], str]] = [
 def test_what_it_is_not_is_said(function: Callable[[Any], object], message: str) -> None:
     with pytest.raises(TypeError, match=message):
         function(3)
+
+
+def test_a_type_is_not_a_dtype() -> None:
+    with pytest.raises(TypeError, match="not the TensorType int32"):
+        relay.const(0, relay.scalar_type("int32"))
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"), [("float", "write `float32`"), ("int", "write `int32`"), ("flot32", "did you mean")]
+)
+def test_a_name_that_is_not_a_dtype_is_refused_with_a_hint(name: str, hint: str) -> None:
+    for build in (
+        lambda: relay.var("x", dtype=name),
+        lambda: relay.var("x", shape=(2,), dtype=name),
+        lambda: relay.const(1, name),
+    ):
+        with pytest.raises(ValueError, match=f"`{name}` is not a dtype; {hint}"):
+            build()
+
+
+def test_a_module_is_not_an_expression() -> None:
+    with pytest.raises(TypeError, match="not an expression"):
+        relay.analysis.count_layers(relay.IRModule(), ["nn.dense"])  # pyright: ignore[reportArgumentType]

@@ -211,6 +211,7 @@ def test_a_span_may_be_given_by_line_and_column():
     span = Span(SourceName("model.py"), 3, 4, 7, 9)
     assert (span.line, span.column, span.end_line, span.end_column) == (3, 7, 4, 9)
     assert str(span) == "model.py:3:7"
+    assert str(Span(None, 3, 4, 7, 9)) == "<unknown>:3:7"
 
 
 def test_scope_builder_nests_lets_and_branches():

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 
+from relay.ir.expect import expect_expr
 from relay.ir.expr import Call, Expr, Op
 from relay.ir.module import IRModule
 from relay.ir.type import TensorType, Type
@@ -26,7 +27,7 @@ def list_op_freqs(mod: IRModule) -> dict[str, int]:
 def count_layers(expr: Expr, valid_ops: Sequence[str]) -> int:
     """The length of the longest chain of calls of `valid_ops`, from operand to result."""
     depth: dict[Expr, int] = {}
-    for e in post_order(expr):
+    for e in post_order(expect_expr(expr)):
         below = max([depth[c] for c in e.children], default=0)
         depth[e] = below + (isinstance(e, Call) and isinstance(e.op, Op) and e.op.name in valid_ops)
     return depth[expr]
@@ -38,7 +39,7 @@ def get_total_mac_number(expr: Expr, mod: IRModule | None = None) -> int:
     Shapes come from inference and must be static; other operators count nothing.
     """
     types = Types(mod or IRModule())
-    return sum([multiplications(e, types) for e in post_order(expr) if isinstance(e, Call)])
+    return sum([multiplications(e, types) for e in post_order(expect_expr(expr)) if isinstance(e, Call)])
 
 
 def multiplications(e: Call, types: Types) -> int:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from relay.diagnostic import Span
+from relay.ir.dtype import dtype_name
 from relay.ir.expect import expect_expr
 from relay.ir.expr import Constant, Expr, Grad, RelayExpr, Var, constant
 from relay.ir.type import Dim, DType, TensorType, Type
@@ -25,6 +26,8 @@ def var(
         type_annotation = TensorType(shape, dtype)
     elif isinstance(type_annotation, str):
         type_annotation = TensorType((), type_annotation)
+    elif not isinstance(dtype, Type):
+        dtype_name(dtype)
     if not isinstance(name_hint, str):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise TypeError(f"the name of a variable is text, not {name_hint!r:.80}")
     return Var(name_hint, type_annotation, span=span)

@@ -5,6 +5,8 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
+from relay.diagnostic import did_you_mean
+
 INTEGERS = tuple(f"{sign}int{bits}" for bits in (2, 4, 8, 16, 32, 64) for sign in ("", "u"))
 FLOAT8 = ("float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz")
 FLOATS = ("float16", "bfloat16", "float32", "float64", *FLOAT8, "float4_e2m1fn")
@@ -37,6 +39,8 @@ _TO_NUMPY = {
     name: _ML[name] if name in _ML else np.dtype(object if name == "string" else name) for name in DTYPES
 }
 _FROM_NUMPY = {dtype: name for name, dtype in _TO_NUMPY.items()}
+_WITH_WIDTH = {"half": "float16", "float": "float32", "double": "float64", "int": "int32", "uint": "uint32"}
+"""What to write for names that do not say how many bits they have."""
 
 
 def canonical(name: str) -> str | None:
@@ -45,13 +49,22 @@ def canonical(name: str) -> str | None:
 
 
 def dtype_name(dtype: Any) -> str:
-    """The canonical name of a dtype given as a name, an alias, or a NumPy dtype; else `ValueError`."""
+    """The canonical name of a dtype given as a name, an alias, or a NumPy dtype.
+
+    Raises `ValueError` for other names and NumPy dtypes, `TypeError` for other objects.
+    """
     if isinstance(dtype, str):
         found = canonical(dtype)
         if found is None:
-            raise ValueError(f"`{dtype}` is not a dtype")
+            near = _WITH_WIDTH.get(dtype)
+            hint = f"write `{near}`" if near else did_you_mean(dtype, _TO_NUMPY)
+            raise ValueError(f"`{dtype}` is not a dtype" + (f"; {hint}" if hint else ""))
         return found
-    as_numpy = np.dtype(dtype)
+    try:
+        as_numpy = np.dtype(dtype)
+    except (TypeError, ValueError):
+        found = f"the {type(dtype).__name__} {dtype!r:.80}"
+        raise TypeError(f"a dtype is a name such as `float32`, or NumPy's, not {found}") from None
     if as_numpy.kind in "US":
         return "string"
     if as_numpy not in _FROM_NUMPY:

@@ -50,7 +50,8 @@ class Constant(RelayExpr):
 def constant(value: Any, dtype: str | None = None, *, span: Span | None = None) -> Constant:
     """A closed constant; Python ints are int32 (int64 if too large) and floats float32, unless `dtype` says.
 
-    Raises `ValueError` where the array's dtype or `dtype` is not a dtype, `TypeError` for other objects.
+    Raises `ValueError` where the array's dtype or `dtype` is not a dtype, `TypeError` for objects that
+    are not numbers, text or dtypes.
     """
     array: NDArray[Any] = np.asarray(value)
     if dtype is None and not isinstance(value, np.ndarray | np.generic):

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+from relay.ir.expect import expect_expr
 from relay.ir.expr import Constant, Expr, Function, Let, LetRec, Match, Var
 from relay.ir.pattern import pattern_vars
 from relay.ir.walk import post_order
@@ -36,7 +37,7 @@ def all_vars(expr: Expr) -> list[Var]:
     """Every variable under `expr`, bound or mentioned, once, in the order of the text."""
     found: dict[Var, None] = {}
     seen: set[Expr] = set()
-    stack: list[Expr] = [expr]
+    stack: list[Expr] = [expect_expr(expr)]
     while stack:
         e = stack.pop()
         if e in seen:
@@ -59,7 +60,7 @@ def free_vars(expr: Expr) -> list[Var]:
     mentioned: dict[Expr, None] = {}
     bound: set[Var] = set()
     seen: set[Expr] = set()
-    stack: list[Expr] = [expr]
+    stack: list[Expr] = [expect_expr(expr)]
     while stack:
         e = stack.pop()
         if type(e) is Var:

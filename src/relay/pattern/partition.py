@@ -25,7 +25,8 @@ def partition(
 
     What wildcards and variables matched becomes the function's parameters, the rest its body.  The function
     has `attrs`, and `PartitionedFromPattern` names its operators.  A match whose inside is used elsewhere
-    stays, and matches do not overlap: the one nearest to the result wins.  `types` knows what `expr` mentions.
+    stays, and matches do not overlap: the one nearest to the result wins.  `types` knows what `expr`
+    mentions.
     """
     known = Types() if types is None else types
     graph = Graph(expr)

@@ -55,8 +55,9 @@ def rewrite(
     """
     active = [callbacks] if isinstance(callbacks, DFPatternCallback) else list(callbacks)
     del mod
+    changed: list[DFPatternCallback] = []
     for _ in range(MOST_ROUNDS):
-        changed: list[DFPatternCallback] = []
+        changed = []
         for each in active:
             before, expr = expr, one_round(each, expr)
             if before is not expr and not structural_equal(before, expr):
