@@ -10,6 +10,7 @@ from typing import Any, NoReturn
 from relay.diagnostic import Diagnostic, Note, RelayError, Report, Span, readable
 from relay.text.lexer import MOST_ERRORS, Tokens
 from relay.text.literals import short
+from relay.text.other_languages import TOKENS, WORDS
 
 Rule = Generator[Any, Any, Any]
 
@@ -113,6 +114,12 @@ class Cursor:
             Diagnostic(code, message, self.here(at) if to is None else self.span(at, to), label, (), hint)
         )
 
+    def defined_twice(self, what: str, at: int, first: int) -> ParseError:
+        """The fault that token `at` defines again what token `first` defines."""
+        note = Note("the first definition is here", self.span(first))
+        diagnostic = Diagnostic("duplicate-name", f"{what} is defined twice", self.span(at), notes=(note,))
+        return ParseError(diagnostic, at)
+
     def lint(self, code: str, message: str, at: int, *, to: int | None = None, hint: str) -> None:
         """Warn about an old form at token `at`; `hint` shows the modern one."""
         self.report.warn(code, message, self.span(at, to), hint=hint)
@@ -155,15 +162,19 @@ class Cursor:
             span = Span(self.source, self.ends[i - 1], self.ends[i - 1] + 1)
         else:
             span = self.span(i)
-        raise ParseError(
-            Diagnostic("unexpected-token", message, span, "", notes, hint or self._guess(what)), i
-        )
+        hint = (self.kinds[i] == "NAME" and WORDS.get(self.texts[i])) or hint or self._guess(what)
+        raise ParseError(Diagnostic("unexpected-token", message, span, "", notes, hint), i)
 
     def _guess(self, what: str) -> str:
         """A hint by what was found, and `what` was expected."""
         kind, i = self.kinds[self.i], self.i
         if kind in ("LOCAL", "GRAPH") and i and self.kinds[i - 1] in _CAN_END and not self.on_new_line(i):
             return "the remainder operator `%` is followed by white space"
+        if i and self.kinds[i - 1] in _CAN_END and not self.on_new_line(i):
+            if kind in TOKENS:
+                return TOKENS[kind]
+            if kind == "GLOBAL":
+                return "a product of matrices is `nn.matmul(a, b)`; what begins with `@` is a global"
         if kind == "=":
             return "equality is `==`; a binding begins with `let`"
         return _FORMS.get(what, "")

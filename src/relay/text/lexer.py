@@ -12,8 +12,8 @@ from functools import lru_cache
 from itertools import accumulate, compress
 from typing import Any
 
-from relay.diagnostic import Report, Source, Span, did_you_mean
-from relay.text.literals import unescape
+from relay.diagnostic import Report, Source, Span, did_you_mean, readable
+from relay.text.literals import short, unescape
 
 KEYWORDS = frozenset({"let", "fn", "fun", "def", "if", "else", "match"})
 STRICT_VERSION = "0.0.5"
@@ -59,6 +59,7 @@ def _pieces(strict: bool) -> re.Pattern[str]:
                 r"#\[\s*[A-Za-z_][^\]\n]*\]?",
                 r"#(?!\[\s*[A-Za-z_])[^\n]*",
                 '[%@]?"[^\n]*',
+                r"'[^'\"\n]*'",
                 r"[^\x00-\x7f]+|[\s\S]",
             ]
         )
@@ -289,6 +290,16 @@ def _second_look(tokens: Tokens, report: Report) -> None:
             )
             tokens.texts[i] += '"'
             tokens.kinds[i] = "STRING" if piece[0] == '"' else "LOCAL" if piece[0] == "%" else "GLOBAL"
+            continue
+        if kind == "BAD" and len(piece) > 1 and piece[0] == "'":
+            quoted = f'"{piece[1:-1]}"'
+            report.error(
+                "unexpected-character",
+                "strings are in double quotes",
+                span,
+                hint=f"write `{readable(short(quoted))}`",
+            )
+            tokens.texts[i], tokens.kinds[i] = quoted, "STRING"
             continue
         drop.add(i)
         if len(report.diagnostics) > MOST_ERRORS:

@@ -43,8 +43,8 @@ class DataTypes(Bodies):
                 hint="it has a meaning already",
             )
         if name in self.types_here:
-            self.fault("duplicate-name", f"the type `{name}` is defined twice", at)
-        self.types_here.add(name)
+            raise self.defined_twice(f"the type `{name}`", at, self.types_here[name])
+        self.types_here[name] = at
         self.i += 1
         mark = len(self.log)
         self.headers[i] = self.type_params()
@@ -66,9 +66,11 @@ class DataTypes(Bodies):
             self.i = self._behind_params(self.i)
         for p in params:
             self.bind(f"'{p.name_hint}", p)
+        self.data_type_declared = header.name_hint, params
         try:
             constructors = [] if is_extern else self._constructors(header, params)
         finally:
+            self.data_type_declared = None
             self.leave(mark)
         self.mod.type_definitions.pop(header, None)
         self.mod.type_definitions[header] = TypeData(
@@ -94,13 +96,9 @@ class DataTypes(Bodies):
             inputs = self._constructor_inputs(header, params)
             c = Constructor(name, inputs, header, len(found), span=self.span(i))
             if name in self.constructors_here:
-                self.mistake(
-                    "duplicate-name",
-                    f"the constructor `{name}` is declared twice",
-                    i,
-                    hint="constructors of all data types of a module have names of their own",
-                )
-            self.constructors_here.add(name)
+                fault = self.defined_twice(f"the constructor `{name}`", i, self.constructors_here[name])
+                self.add(fault.diagnostic)
+            self.constructors_here[name] = i
             self.constructors[name] = c
             found.append(c)
             if self.kinds[self.i] in (",", ";"):

@@ -122,11 +122,18 @@ class Dimensions(Kinds):
                 "unknown-dimension",
                 f"the dimension `{name}` is not bound",
                 i,
-                hint=(
-                    "a dimension that occurs only in the result is unknown to the caller: write `?`"
-                    if self.in_result
-                    else f"declare it: fn<{name}: Dim>(…), or write `?`"
-                ),
+                hint=self._declared(name),
             )
         var = self.implicit[name] = TypeVar(name, Kind.Dim)
         return var
+
+    def _declared(self, name: str) -> str:
+        """How the dimension of that name, which is not known here, is declared."""
+        if self.in_result:
+            return "a dimension that occurs only in the result is unknown to the caller: write `?`"
+        if self.data_type_declared is None:
+            return f"declare it: fn<{name}: Dim>(…), or write `?`"
+        data, params = self.data_type_declared
+        kinds = ["" if p.kind is Kind.Type else f": {p.kind.value}" for p in params]
+        known = [p.name_hint + kind for p, kind in zip(params, kinds, strict=True)]
+        return f"declare it: type {data}[{', '.join([*known, f'{name}: Dim'])}] {{ … }}, or write `?`"

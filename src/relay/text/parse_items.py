@@ -161,9 +161,8 @@ class Items(Imports):
             if self.kinds[i] != "def" or self.kinds[i + 1] not in ("GLOBAL", "NAME"):
                 continue
             name = self.texts[i + 1].removeprefix("@")
-            if name in self.defined:
-                self.mistake("duplicate-name", f"`@{name}` is defined twice", i + 1)
-            self.defined.add(name)
+            if self.defined.setdefault(name, i + 1) != i + 1:
+                self.add(self.defined_twice(f"`@{name}`", i + 1, self.defined[name]).diagnostic)
             self.globals.add(name)
             if self.kinds[i + 2] in ("<", "["):
                 self.i, mark = i + 2, len(self.log)

@@ -206,6 +206,7 @@ class Literals(Expressions):
         if (numbers := self._numbers(opener)) is not None:
             return numbers
         elements: list[Any] = []
+        places: list[int] = []
         is_literal = True
         while self.kinds[self.i] != "]":
             i = self.i
@@ -217,6 +218,7 @@ class Literals(Expressions):
                 e = yield self.expression()
                 is_literal = is_literal and type(e) is Constant and self._is_written_out(i)
             elements.append(e)
+            places.append(i)
             if self.kinds[self.i] != ",":
                 break
             self.i += 1
@@ -231,9 +233,9 @@ class Literals(Expressions):
                 hint="write Constant([], (0,), float32) with its shape and dtype",
             )
         if is_literal:
-            for e in elements:
+            for e, i in zip(elements, places, strict=True):
                 if e.value.shape != elements[0].value.shape:
-                    self._ragged(opener, elements[0].value.shape, e.value.shape)
+                    self._ragged(i, elements[0].value.shape, e.value.shape)
             constant = folded(elements, span)
             if constant is not None:
                 return constant

@@ -3,6 +3,7 @@
 Keys are as written: `%x` for locals, `x` for a local bound without its sigil, `'n` for a type parameter.
 """
 
+from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from relay.diagnostic import Report, did_you_mean
@@ -14,18 +15,10 @@ from relay.op.base import alias_of, registry
 from relay.text.cursor import Cursor
 from relay.text.imports import Loader
 from relay.text.lexer import Tokens
+from relay.text.other_languages import OPERATORS, TOKENS, WORDS
 
 MOST_NAMES = 2000
 """Among more names than this no similar one is looked for: it would take seconds."""
-
-
-OTHER_NAMES = {
-    "mul": "multiply", "sub": "subtract", "div": "divide", "pow": "power", "neg": "negative",
-    "not": "logical_not",
-    "and": "logical_and", "or": "logical_or", "eq": "equal", "concat": "concatenate", "matmul": "nn.matmul",
-    "dot": "nn.matmul", "linear": "nn.dense", "array": "Constant", "true": "True", "false": "False",
-}  # fmt: skip
-"""What other languages call the operators, where the spelling is not near enough."""
 
 
 class Names(Cursor):
@@ -58,16 +51,18 @@ class Names(Cursor):
         self.implicit: dict[str, TypeVar] | None = None
         """Where parameter types declare dimensions, those declared so far."""
         self.in_result = False
+        self.data_type_declared: tuple[str, Sequence[TypeVar]] | None = None
+        """The name and the parameters of the data type whose constructors are read."""
         self.plain: dict[str, tuple[Op, Any]] = {}
         """Operators that were called without attributes."""
         self.depth = 0
         """How many functions are open here."""
         self.param_kinds: dict[Any, tuple[Kind, ...]] = {}
         """The kinds of the type parameters of functions, by global name or local variable."""
-        self.defined: set[str] = set()
+        self.defined: dict[str, int] = {}
         self.imported_here: set[str] = set()
-        self.types_here: set[str] = set()
-        self.constructors_here: set[str] = set()
+        self.types_here: dict[str, int] = {}
+        self.constructors_here: dict[str, int] = {}
         self.headers: dict[int, list[TypeVar]] = {}
         """Names that this text declares, and by token the type parameters of its data types."""
         self.globals: set[str] = {v.name_hint for v in mod.functions}
@@ -115,6 +110,7 @@ class Names(Cursor):
             return found
         var = Var(text[1:], None, span=self.span(i))
         if not self.is_open:
+            self._refuse_arrow(i)
             self.mistake(
                 "unknown-variable",
                 f"`{self.source_text(i)}` is not bound here",
@@ -124,6 +120,18 @@ class Names(Cursor):
             )
         self.env[text] = var
         return var
+
+    def _refuse_arrow(self, i: int) -> None:
+        """Where the local at token `i` stands before a `=>`, alone or in parentheses, it is a parameter."""
+        close = self.partner.get(self.enclosing[i], i)
+        for end in (i, close):
+            if self.kinds[end + 1] == "=>":
+                self.fault(
+                    "unexpected-token",
+                    "`=>` belongs to the clauses of a `match`",
+                    end + 1,
+                    hint=TOKENS["=>"],
+                )
 
     def near_local(self, text: str) -> str:
         """A similar local, as a question."""
@@ -201,8 +209,10 @@ class Names(Cursor):
             "jvp",
             "return",
         ]
-        other = OTHER_NAMES.get(name) or next((n for n in registry if n.endswith(f".{name}")), None)
-        if name in self.globals:
+        other = OPERATORS.get(name) or next((n for n in registry if n.endswith(f".{name}")), None)
+        if name in WORDS:
+            hint = WORDS[name]
+        elif name in self.globals:
             hint = f"a definition has its sigil: `@{name}`"
         elif other is not None:
             hint = f"did you mean `{other}`?"

@@ -1,0 +1,41 @@
+"""What people write who come from other languages, and how it is written here: hints of the parser."""
+
+OPERATORS = {
+    "mul": "multiply", "sub": "subtract", "div": "divide", "pow": "power", "neg": "negative",
+    "eq": "equal", "concat": "concatenate", "matmul": "nn.matmul", "dot": "nn.matmul",
+    "linear": "nn.dense", "array": "Constant", "true": "True", "false": "False",
+}  # fmt: skip
+"""What other languages call the operators, where the spelling is not near enough."""
+_CONDITIONAL = "a conditional is `if (c) { … } else if (d) { … } else { … }`"
+_FUNCTION = "a function is `fn (%x) { … }`"
+_LOOP = 'a loop is a function that calls itself, or `@iterate` of "std/iterate", `@foldl` of "std/list"'
+_NO_RESULT = "no result is `()`"
+_PRINT = "programs are pure: return what is to be seen, and `relay run` prints it"
+WORDS = {
+    "and": "write `a && b` for conditions, `logical_and(a, b)` for tensors",
+    "or": "write `a || b` for conditions, `logical_or(a, b)` for tensors",
+    "not": "write `!a` for a condition or a tensor",
+    "elif": _CONDITIONAL, "elseif": _CONDITIONAL, "then": _CONDITIONAL,
+    "for": _LOOP, "while": _LOOP, "loop": _LOOP,
+    "print": _PRINT, "println": _PRINT,
+    "lambda": _FUNCTION, "function": _FUNCTION, "func": _FUNCTION,
+    "var": "a binding is `let %x = e;`", "const": "a binding is `let %x = e;`",
+    "None": _NO_RESULT, "null": _NO_RESULT,
+    "switch": "cases are told apart by `match (e) { pattern => e, … }`",
+    "case": "a clause of a `match` is `pattern => e`",
+    "class": "a data type is `type T { Constructor(A, B), … }`",
+    "struct": "a data type is `type T { Constructor(A, B), … }`",
+}  # fmt: skip
+"""Words of other languages that are not words here."""
+MEMBERS = {
+    "shape": "shape_of", "size": "ndarray_size", "T": "transpose", "astype": "cast", "dot": "nn.matmul",
+    "matmul": "nn.matmul", "view": "reshape", "permute": "transpose",
+}  # fmt: skip
+"""What other languages call operators as attributes and methods of a tensor."""
+INDEXING = "parts of a tensor are `take` and `strided_slice`, of a tuple `%t.0`, of a list `@nth(%l, i)`"
+TOKENS = {
+    "=>": _FUNCTION,
+    "->": "a function type is `fn(A, B) -> C`",
+    "[": INDEXING,
+}
+"""What other languages use a token for that is not expected here."""
