@@ -188,9 +188,14 @@ class Arange(Operator):
         return Call(Op.get("arange"), tuple([as_expr(x) for x in (start, stop, step)]), {"dtype": dtype})
 
     def infer(self, t: Typing, *limits: Type) -> Type:
-        for limit in limits:
+        dtypes = [t.dtype(limit) for limit in limits]
+        other = next((d for d in dtypes if isinstance(d, str) and d != self.dtype), None)
+        if other is not None:
+            message = f"`arange` makes {self.dtype}, and a limit is {other}"
+            t.fail("dtype-mismatch", message, hint=f"write arange(…, dtype={other})")
+        for limit, dtype in zip(limits, dtypes, strict=True):
             t.shape(limit, rank=0, what="a limit of `arange`")
-            t.equal(t.dtype(limit), self.dtype, why="the limits have the dtype of the result")
+            t.equal(dtype, self.dtype, why="the limits have the dtype of the result")
         if self.dtype not in NUMERIC:
             attribute_fault(t, "dtype", self.dtype, "it is not a type of numbers")
         if self.step == 0:

@@ -84,6 +84,8 @@ def _differ(
     hint = f.hint
     if m.code == "shape-mismatch":
         hint = "declare the size that differs as `?`: `let %y: Tensor[(?,), …] = if …`"
+    elif m.code == "literal-kind":
+        hint = "make them of one type"
     elif isinstance(e, If) and _logical(e):
         hint = f"for tensors use `{_logical(e)}`"
     message = f"{what} differ: {show(types[0])} and {show(types[1])}"

@@ -103,5 +103,7 @@ def called(e: Expr) -> str:
             return f"`@{e.name}`"
         case Op() | Constructor():
             return f"`{e.name}`"
+        case Call():
+            return "the result of the call"
         case _:
             return "the function"

@@ -5,7 +5,17 @@ from typing import Any
 
 from relay.ir.dtype import DTYPES
 from relay.ir.subst import map_type
-from relay.ir.type import DimCall, DimExpr, FuncType, IncompleteType, Kind, TensorType, Type, TypeVar
+from relay.ir.type import (
+    DimCall,
+    DimExpr,
+    FuncType,
+    IncompleteType,
+    Kind,
+    TensorType,
+    Type,
+    TypeCall,
+    TypeVar,
+)
 from relay.ir.type_base import HAS_ERROR
 from relay.typecheck.unknown import ERROR, Mismatch, Term, Unknown, head, kind_of, zonk
 
@@ -118,6 +128,8 @@ def _hint(m: Mismatch, expected: Term, found: Term) -> str:
         wanted = _part(m.a)
         to = wanted if wanted in DTYPES else "float32"
         return f"dtypes are never promoted; convert with `cast(…, {to})`"
+    if isinstance(m.a, TypeCall) and isinstance(m.b, TypeCall):
+        return f"only a constructor of `{show(m.a.func)}` makes one; `match` takes a `{show(m.b.func)}` apart"
     if isinstance(m.a, DimExpr | DimCall) or isinstance(m.b, DimExpr | DimCall):
         return "a size that is known only at run time is written `?`"
     return ""
