@@ -132,3 +132,10 @@ def test_inputs_may_be_functions_and_use_the_program() -> None:
         ran = [cli("run", "affine.relay", "--backend", b, *wrong) for b in ("debug", "native")]
         assert ran[0].status == 1
         assert ran[0] == ran[1]
+
+
+def test_machine_code_is_not_written_under_another_formats_name(folder: Path) -> None:
+    ran = cli("compile", "affine.relay", "-o", "affine.onnx")
+    assert ran.status == 2
+    assert "the name must end in .rlo; `relay export` writes ONNX models" in ran.output
+    assert not (folder / "affine.onnx").exists()

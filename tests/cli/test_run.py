@@ -310,3 +310,20 @@ def test_models_and_compiled_programs_are_told_from_text(name: str) -> None:
     ran = cli("check", name)
     assert "error[not-text]" in ran.output
     assert "`relay run`" in ran.output
+
+
+def test_weights_without_a_match_are_refused() -> None:
+    np.savez("other.npz", v=np.ones(3, "float32"))
+    ran = cli("run", "net.relay", "x.npy", "[[1.0, 1.0, 1.0]]", "--weights", "other.npz")
+    assert ran.status == 1
+    assert "no array of the weights has the name of a parameter" in ran.output
+    assert "the file has `v`; the parameters are `x`, `w`" in ran.output
+
+
+def test_an_array_of_another_dtype_is_converted_in_numpy() -> None:
+    np.save("wide.npy", np.ones((1, 3)))
+    ran = cli("run", "net.relay", "x.npy", "wide.npy")
+    assert ran.status == 1
+    assert "error[dtype-mismatch]: `wide.npy` is float64, and the parameter `%w` float32" in ran.output
+    assert 'x.astype("float32")' in ran.output
+    assert "cast" not in ran.output

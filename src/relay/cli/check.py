@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import click
 
-from relay.cli.files import display_name, read_module
+from relay.cli.files import display_name, programs, read_module
 from relay.diagnostic import RelayError, Report
 from relay.ir.module import IRModule
 
@@ -13,9 +13,11 @@ from relay.ir.module import IRModule
 @click.option("--types", is_flag=True, help="Print each module with all types filled in.")
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
 def check(files: Sequence[str], types: bool) -> int:
-    """Parse and type-check each FILE (`-` is standard input); print errors and warnings."""
+    """Parse and type-check each FILE (`-` is standard input, a folder all programs in it); print errors and
+    warnings.
+    """
     bad = 0
-    for name in files:
+    for name in programs(files):
         report = Report()
         mod = check_one(name, report)
         for diagnostic in report.diagnostics:

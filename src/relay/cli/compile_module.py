@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from relay.backend.native.llvm.machine import MACHINES
-from relay.cli.files import STDIN, read_module
+from relay.cli.files import COMPILED, STDIN, read_module
 from relay.cli.inputs import weights_of_main
 from relay.cli.progress import progress
 from relay.diagnostic import Report
@@ -59,6 +59,9 @@ def compile_module(
         raise click.UsageError("--no-kernels goes with --emit loops")
     if file == STDIN and output is None and emit is None:
         raise click.UsageError("a program from standard input needs -o FILE")
+    if output is not None and not output.endswith(COMPILED):
+        other = "; `relay export` writes ONNX models" if output.endswith(".onnx") else ""
+        raise click.BadParameter(f"the name must end in {COMPILED}{other}", param_hint="--output")
     from relay.driver.build import build, named_entries
     from relay.typecheck.infer import infer
 
@@ -76,7 +79,7 @@ def compile_module(
         return
     with progress("compiling"):
         built = build(mod, entries=entry or None)
-    built.export_library(output or str(Path(file).with_suffix(".rlo")))
+    built.export_library(output or str(Path(file).with_suffix(COMPILED)))
 
 
 def with_weights(mod: IRModule, name: str) -> IRModule:

@@ -1,6 +1,7 @@
 """Files that users name: read and written with a diagnostic for everything that can be wrong."""
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import BinaryIO
 
@@ -10,6 +11,25 @@ from relay.ir.module import IRModule
 from relay.text.files import as_text, read_file, write_atomically
 
 STDIN = "-"
+COMPILED = ".rlo"
+"""What the names of compiled programs end in."""
+PROGRAMS = (".relay", ".rly")
+"""What the names of programs in text end in."""
+
+
+def programs(names: Sequence[str]) -> list[str]:
+    """The files that names stand for: a folder stands for all programs in it and below (`cannot-read`)."""
+    found: list[str] = []
+    for name in names:
+        if name == STDIN or not Path(name).is_dir():
+            found.append(name)
+            continue
+        inside = sorted(p for p in Path(name).rglob("*") if p.suffix in PROGRAMS and p.is_file())
+        inside = [p for p in inside if not any(part.startswith(".") for part in p.relative_to(name).parts)]
+        if not inside:
+            fail("cannot-read", f"the folder `{name}` has no programs", hint="their names end in .relay")
+        found += map(str, inside)
+    return found
 
 
 def read_bytes(name: str) -> bytes:

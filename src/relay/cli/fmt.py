@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from relay.cli.comments import carry_over, scan
-from relay.cli.files import STDIN, display_name, read_text, write_bytes
+from relay.cli.files import STDIN, display_name, programs, read_text, write_bytes
 from relay.diagnostic import RelayError
 from relay.ir.equal import structural_equal
 from relay.ir.expr import Constant
@@ -30,9 +30,11 @@ from relay.text.printer import Dialect, module_text
 )
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
 def fmt(files: Sequence[str], check: bool, dialect: Dialect, width: int) -> int:
-    """Rewrite each FILE in the canonical form; `-` reads standard input and prints the result."""
+    """Rewrite each FILE (of a folder all programs in it) in the canonical form; `-` reads standard input and
+    prints the result.
+    """
     status = 0
-    for name in files:
+    for name in programs(files):
         try:
             old = read_text(name)
             new = formatted(old, name, dialect, width)

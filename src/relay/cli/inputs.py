@@ -6,7 +6,7 @@ import re
 import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -78,7 +78,21 @@ def arrange(params: Sequence[str], args: Sequence[str], weights: Mapping[str, In
             f"no value for {'parameter' if len(missing) == 1 else 'parameters'} {names}",
             hint=hint or f"write it after the file: a literal, `{missing[0]}=…`, or a .npy or .npz file",
         )
+    if weights and not any(n in params for n in weights):
+        _no_weights_used(params, weights)
     return [by_name[p] for p in params]
+
+
+def _no_weights_used(params: Sequence[str], weights: Mapping[str, Input]) -> NoReturn:
+    fail(
+        "unknown-input",
+        "no array of the weights has the name of a parameter",
+        hint=f"the file has {_listing(list(weights))}; {_parameters(params)}",
+    )
+
+
+def _parameters(names: Sequence[str]) -> str:
+    return f"the parameters are {_listing(names)}" if names else "the program has no parameters"
 
 
 def _put(by_name: dict[str, Input], name: str, value: Input) -> None:
@@ -161,8 +175,7 @@ def weights_of_main(mod: IRModule, name: str) -> dict[str, np.ndarray[Any, Any]]
     if not found:
         message = f"`{name}` has no array with the name of a parameter of `@main`"
         holds = f"it has {_listing(list(weights))}" if weights else "it is empty"
-        takes = f"the parameters are {_listing(names)}" if names else "`@main` has no parameters"
-        fail("unknown-input", message, hint=f"{holds}; {takes}")
+        fail("unknown-input", message, hint=f"{holds}; {_parameters(names)}")
     return found
 
 

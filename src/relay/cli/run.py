@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import click
+import numpy as np
 
-from relay.cli.files import STDIN, read_module
+from relay.cli.files import COMPILED, STDIN, read_module
 from relay.cli.inputs import ARRAY_FILES, Input, arrange, read_weights
 from relay.cli.models import EXPORTED, SUFFIX, input_names, read_exported, read_with
 from relay.cli.outputs import save
@@ -22,7 +23,6 @@ from relay.ir.vars import free_vars
 from relay.ir.walk import post_order
 
 BACKENDS = ("native", "interpreter", "debug")
-COMPILED = ".rlo"
 PROFILED_CALLS = 10
 """The number of calls that `--profile` measures."""
 OPTION = re.compile(r"--?[A-Za-z][\w-]*(=.*)?", re.DOTALL)
@@ -242,12 +242,16 @@ def command(mod: IRModule, entry: str, inputs: Sequence[Input]) -> tuple[Expr, l
     params: list[Var] = []
     arrays: list[Any] = []
     at = len(entry) + 2
+    main = mod[entry]
+    declared = main.params if isinstance(main, Function) else ()
     for i, (x, head) in enumerate(zip(inputs, heads, strict=True)):
         span = Span(source, at + len(head) - len(x.origin), at + len(head))
         at += len(head)
         if x.array is None:
             args.append(literal(x.text, f"<input {i + 1}>", mod))
             continue
+        if i < len(declared):
+            check_dtype(x.array, declared[i], x.origin, span)
         array = x.array if x.array.ndim else x.array[()]
         param = Var(x.origin, TensorType(x.array.shape, dtype_name(x.array.dtype)), span=span)
         params.append(param)
@@ -256,6 +260,14 @@ def command(mod: IRModule, entry: str, inputs: Sequence[Input]) -> tuple[Expr, l
     whole = Span(source, 0, len(source.text))
     call = Call(GlobalVar(entry, span=whole), tuple(args), span=whole)
     return (Function(tuple(params), call, span=whole) if params else call), arrays
+
+
+def check_dtype(array: np.ndarray[Any, Any], p: Var, origin: str, span: Span) -> None:
+    """Demand that an array has the dtype of the parameter it is for (`dtype-mismatch`)."""
+    t, found = p.type_annotation, dtype_name(array.dtype)
+    if isinstance(t, TensorType) and isinstance(t.dtype, str) and t.dtype != found:
+        message = f"`{origin}` is {found}, and the parameter `%{p.name_hint}` {t.dtype}"
+        fail("dtype-mismatch", message, span, hint=f'convert the array: x.astype("{t.dtype}") in NumPy')
 
 
 def literal(text: str, source_name: str, mod: IRModule) -> Expr:
