@@ -155,6 +155,35 @@ def test_an_instrument_may_keep_a_pass_from_running() -> None:
         assert passes.ToANormalForm()(mod) is mod
 
 
+def test_a_context_whose_instrument_fails_on_entry_is_not_entered() -> None:
+    """Those that were told that it begins are told that it ends, and none watches any longer."""
+    events: list[str] = []
+
+    class Watch(passes.PassInstrument):
+        def __init__(self, name: str) -> None:
+            self.name = name
+
+        def enter_pass_ctx(self) -> None:
+            events.append(f"{self.name} begins")
+            if self.name == "2":
+                raise RuntimeError("broken")
+
+        def exit_pass_ctx(self) -> None:
+            events.append(f"{self.name} ends")
+
+    before = passes.PassContext.current()
+    context = passes.PassContext(instruments=[Watch("1"), Watch("2"), Watch("3")])
+    with pytest.raises(RuntimeError, match="broken"), context:
+        pass
+    assert events == ["1 begins", "2 begins", "1 ends"]
+    assert passes.PassContext.current() is not context
+    assert passes.PassContext.current().instruments == before.instruments
+    assert context.instruments == []
+    with pytest.raises(RuntimeError, match="broken"):
+        context.override_instruments([Watch("2")])
+    assert context.instruments == []
+
+
 def test_instruments_may_be_replaced() -> None:
     clock = passes.PassTimingInstrument()
     with passes.PassContext() as context:

@@ -90,9 +90,9 @@ class PassContext:
 
     def override_instruments(self, instruments: Sequence[PassInstrument] | None) -> None:
         """Let others watch from now on."""
-        self._each("exit_pass_ctx")
+        self._end(self.instruments)
         self.instruments = list(instruments or ())
-        self._each("enter_pass_ctx")
+        self._begin()
 
     def is_enabled(self, info: PassInfo, level: int | None = None) -> bool:
         """Whether a sequence runs that pass; `level` instead of `opt_level` if it is given."""
@@ -108,16 +108,30 @@ class PassContext:
 
     def __enter__(self) -> Self:
         _entered.set((*_entered.get(), self))
-        self._each("enter_pass_ctx")
+        try:
+            self._begin()
+        except BaseException:
+            _entered.set(_entered.get()[:-1])
+            raise
         return self
 
     def __exit__(self, *exception: object) -> None:
         _entered.set(_entered.get()[:-1])
-        self._each("exit_pass_ctx")
+        self._end(self.instruments)
 
-    def _each(self, event: str) -> None:
-        for instrument in self.instruments:
-            getattr(instrument, event)()
+    def _begin(self) -> None:
+        """Tell the instruments that the context begins; where one fails, those told end, and none is left."""
+        for i, instrument in enumerate(self.instruments):
+            try:
+                instrument.enter_pass_ctx()
+            except BaseException:
+                told, self.instruments = self.instruments[:i], []
+                self._end(told)
+                raise
+
+    def _end(self, instruments: Sequence[PassInstrument]) -> None:
+        for instrument in instruments:
+            instrument.exit_pass_ctx()
 
 
 def canonical(name: str) -> str:
