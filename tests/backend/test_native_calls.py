@@ -26,8 +26,17 @@ def test_numbers_are_python_numbers() -> None:
     assert f(1.5, 3, False) == 3.0
     assert type(f(1.5, 3, True)) is float
     assert f(np.float64(1.5), np.int32(3), np.bool_(True)) == 3.0
-    assert type(function("def @main(%n: int8) { %n + 1 }")(5)) is int
+    assert type(function("def @main(%n: int64) { %n + 1 }")(5)) is int
     assert function("def @main(%n: int8) { %n < 1 }")(5) is False
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "uint16", "uint32", "uint64", "float16"])
+def test_numbers_that_python_does_not_have_are_those_of_numpy(dtype: str) -> None:
+    """As the interpreter returns them, so that further arithmetic keeps to the dtype."""
+    text = f"def @main(%n: {dtype}) {{ %n + %n }}"
+    found, wanted = function(text)(100), relay.parse(text).evaluate("main", 100)
+    assert type(found) is type(wanted) is np.dtype(dtype).type
+    assert found == wanted
 
 
 @pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"])

@@ -9,7 +9,7 @@ from relay.analysis.call_graph import CallGraph
 from relay.backend.native.host.artefact import Artefact
 from relay.backend.native.host.callback_code import callback, callback_table
 from relay.backend.native.host.callbacks import CLOSURE
-from relay.backend.native.host.direct_calls import DECLARATIONS, Entry, is_direct, is_readable
+from relay.backend.native.host.direct_calls import DECLARATIONS, Entry, is_direct, is_readable, is_returned
 from relay.backend.native.host.python_objects import Objects, is_supported
 from relay.backend.native.host.signature import EntryPoint, Parts, Signature, Site
 from relay.backend.native.kernels.packed_constants import Packed
@@ -96,7 +96,7 @@ class Compiler:
         params = [p.type_annotation for p in fn.params]
         start = self.start(f"@{self.program.symbol(v)}", params, fn.ret_type)
         direct = ""
-        can = all(map(is_direct, [*params, fn.ret_type])) and all(map(is_readable, params))
+        can = is_returned(fn.ret_type) and all(is_direct(t) and is_readable(t) for t in params)
         can = can and not fn.constraints and not self.program.references
         if is_supported() and not self.functions and not self.program.keeps and can:
             direct = f"call.{start}"

@@ -42,7 +42,6 @@ NEW_FROM_DESCR, SET_BASE = 94, 282
 DECLARATIONS = """
 declare i64 @PyLong_AsLongLongAndOverflow(ptr, ptr)
 declare ptr @PyLong_FromLongLong(i64)
-declare ptr @PyLong_FromUnsignedLongLong(i64)
 declare ptr @PyFloat_FromDouble(double)
 declare ptr @PyBool_FromLong(i64)
 declare ptr @PyObject_Vectorcall(ptr, ptr, i64, ptr)
@@ -62,6 +61,8 @@ declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
 """
 
 
+PYTHON_NUMBERS = frozenset(["bool", "int32", "int64", "float32", "float64"])
+"""The dtypes of results that are Python's own numbers; a number of any other is NumPy's."""
 SHORT_FLOATS = frozenset(FLOATS) - {"float32", "float64"}
 
 
@@ -71,6 +72,11 @@ def is_direct(t: Type | None) -> bool:
         return False
     is_short = t.shape == () and t.dtype in SHORT_FLOATS
     return isinstance(t.shape, tuple) and not is_short and to_numpy(t.dtype) not in SUBBYTE_STORAGE
+
+
+def is_returned(t: Type | None) -> bool:
+    """Whether a result of a type is made here: an array, or a number of a dtype that Python's stand for."""
+    return is_direct(t) and (t.shape != () or t.dtype in PYTHON_NUMBERS)
 
 
 def is_readable(t: Type | None) -> bool:
@@ -266,12 +272,8 @@ class Entry:
             number = code.cast("fpext", code.load({"float64": "double"}.get(dtype, "float"), box), "double")
             return code.set(POINTER, f"call ptr @PyFloat_FromDouble({number})")
         number = code.load(f"i{8 * to_numpy(dtype).itemsize}", box)
-        is_unsigned = dtype[0] == "u"
-        whole = (
-            number if number.type == "i64" else code.cast("zext" if is_unsigned else "sext", number, "i64")
-        )
-        make = "PyLong_FromUnsignedLongLong" if is_unsigned else "PyLong_FromLongLong"
-        return code.set(POINTER, f"call ptr @{make}({whole})")
+        whole = number if number.type == "i64" else code.cast("sext", number, "i64")
+        return code.set(POINTER, f"call ptr @PyLong_FromLongLong({whole})")
 
     def new_array(self, p: Value, t: TensorType) -> Value:
         """A tensor as an array: a copy of its elements, or, if they are many and nobody else has them,
