@@ -3,6 +3,7 @@
 from typing import Any
 
 import numpy as np
+import pytest
 
 from op.concrete import run
 
@@ -125,12 +126,14 @@ def test_boxes_decoded_from_anchors() -> None:
     assert (rows[0, 2:] == -1).all()
 
 
-def test_proposals_of_a_region_network() -> None:
+@pytest.mark.parametrize("least", [4, 20])
+def test_proposals_of_a_region_network(least: int) -> None:
+    """Boxes below the least size are widened by half of it on each side, with the score -1."""
     h, w, stride = 2, 3, 16
     prob, moves = RNG.uniform(0, 1, (1, 2, h, w)), RNG.normal(0, 0.2, (1, 4, h, w))
     info = np.array([[30.0, 45.0, 1.0]])
     found = run("vision.proposal", prob, moves, info, feature_stride=stride, rpn_post_nms_top_n=8,
-                threshold=0.3, rpn_min_size=4)  # fmt: skip
+                threshold=0.3, rpn_min_size=least)  # fmt: skip
     boxes: list[list[float]] = []
     scores: list[float] = []
     for i in range(h):
@@ -141,7 +144,11 @@ def test_proposals_of_a_region_network() -> None:
             box = [x - (bw - 1) / 2, y - (bh - 1) / 2, x + (bw - 1) / 2, y + (bh - 1) / 2]
             box = [float(np.clip(v, 0, lim)) for v, lim in zip(box, (44, 29, 44, 29), strict=True)]
             outside = i >= 30 // stride or j >= 45 // stride
-            small = box[2] - box[0] + 1 < 4 or box[3] - box[1] + 1 < 4
+            small = box[2] - box[0] + 1 < least or box[3] - box[1] + 1 < least
+            if small:
+                box = [
+                    v + d for v, d in zip(box, (-least / 2, -least / 2, least / 2, least / 2), strict=True)
+                ]
             boxes.append(box)
             scores.append(-1.0 if outside or small else prob[0, 1, i, j])
     wide = np.add(boxes, [0, 0, 1, 1])

@@ -43,6 +43,13 @@ def test_resize_of_lines_volumes_and_by_the_nearest_element() -> None:
     np.testing.assert_array_equal(found, interpolated(v, (5, 3, 8), "nearest", None))
 
 
+def test_the_nearest_element_of_aligned_corners_rounds_halves_up() -> None:
+    """Element i of 25 lies at i / 6 of 5, and rounds to floor(i / 6 + 1 / 2)."""
+    found = run("image.resize1d", np.arange(5.0)[None, None], size=25, method="nearest_neighbor",
+                coordinate_transformation_mode="align_corners")  # fmt: skip
+    np.testing.assert_array_equal(found, [[np.repeat(np.arange(5.0), [3, 6, 6, 6, 4])]])
+
+
 @pytest.mark.parametrize("method", ["nearest", "bilinear", "bicubic"])
 @pytest.mark.parametrize("padding", ["zeros", "border", "reflection"])
 @pytest.mark.parametrize("align", [False, True])

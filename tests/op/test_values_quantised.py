@@ -117,6 +117,15 @@ def test_pooling_concatenation_softmax_and_slopes() -> None:
     found = run("qnn.avg_pool2d", x, F(1), I(0), F(1), I(0), pool_size=(2, 2), strides=(2, 2))
     mean = x.reshape(1, 2, 2, 2, 2, 2).astype(float).mean((2, 4))
     np.testing.assert_array_equal(found, np.floor(mean + 0.5))
+    # Rounded once, in the scale of the result: floor(mean * 8 / (1 / 2) + 1 / 2), of means that are quarters.
+    y = RNG.integers(-3, 3, (1, 4, 4, 2)).astype("int8")
+    found = run("qnn.avg_pool2d", y, F(8), I(0), F(0.5), I(-4), pool_size=(2, 2), strides=(2, 2))
+    mean = y.reshape(1, 2, 2, 2, 2, 2).astype(float).mean((2, 4))
+    np.testing.assert_array_equal(found, np.clip(np.floor(mean * 16 + 0.5) - 4, -128, 127))
+    assert (found % 16 != 12).any()
+    # A sum of 1 over 3 elements, times 3 / 2, is a half.
+    thirds = np.array([[[[1], [0], [0]]]], "int8")
+    assert run("qnn.avg_pool2d", thirds, F(1.5), I(0), F(1), I(0), pool_size=(1, 3)).item() == 1
     a, b = np.array([4, -6], "int8"), np.array([10], "int8")
     found = run("qnn.concatenate", (a, b), (F(1), F(0.5)), (I(0), I(2)), F(0.5), I(1))
     assert found.tolist() == [9, -11, 9]

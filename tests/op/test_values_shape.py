@@ -245,6 +245,7 @@ def test_take_with_batch_axes_goes_row_by_row() -> None:
     same(run("take", x, indices, axis=2, batch_dims=1), expected)
     assert (
         type_code("take", tensor(3, 4), tensor(3, 2, dtype="int64"), axis=0, batch_dims=1)
+        == type_code("take", tensor(3, 4), tensor(3, 2, dtype="int64"), batch_dims=1)
         == "attribute-value"
     )
 

@@ -114,3 +114,19 @@ def test_a_value_with_other_readers_is_there_for_them():
     before, after = (Interpreter(m).evaluate("main", *values()) for m in (mod, verified(out)))
     assert np.abs(before[0].astype(int) - after[0].astype(int)).max() <= 1
     np.testing.assert_array_equal(before[1], after[1])
+
+
+def test_products_that_are_halves_are_rounded_to_even_as_before():
+    """Products of numbers of one half are quarters, so that many are halves of the result's step."""
+    text = """
+def @main(%x: Tensor[(16, 1), int8], %y: Tensor[(1, 16), int8]) {
+  qnn.quantize(qnn.dequantize(%x, 0.5, 0) * qnn.dequantize(%y, 0.5, 1), 1.0, 3)
+}
+"""
+    mod = program(text)
+    done = verified(passes.fake_quantization_to_integer(mod))
+    assert "qnn.mul" in str(done)
+    x, y = np.arange(-8, 8, dtype="int8")[:, None], np.arange(-8, 8, dtype="int8")[None]
+    wanted = np.rint(x * 0.5 * ((y - 1) * 0.5)) + 3
+    for each in (mod, done):
+        np.testing.assert_array_equal(Interpreter(each).evaluate("main", x, y), wanted)

@@ -48,6 +48,10 @@ class Take(Rearrangement):
         t.dtype_in(indices, INTEGRAL, "the indices")
         if self.axis is None:
             t.tensor(x)
+            if self.batch_dims != 0:
+                attribute_fault(
+                    t, "batch_dims", self.batch_dims, "without an axis the data have no batch axes"
+                )
             return TensorType(t.tensor(indices).shape, t.dtype(x))
         dims, places = t.shape(x), t.shape(indices)
         at = axis_of(t, self.axis, len(dims))

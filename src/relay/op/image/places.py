@@ -62,9 +62,9 @@ def source_places(way: Way, out: "int | Term", size: Number, scale: Number, roi:
 def nearest(rounding: str, x: Term) -> Term:
     """The nearest place, by the rule for those between two."""
     match rounding:
-        case "floor" | "ceil" | "round":
+        case "floor" | "ceil":
             found = x.of(rounding)
-        case "round_prefer_ceil":
+        case "round" | "round_prefer_ceil":
             found = (x + 0.5).of("floor")
         case _:
             found = (x - 0.5).of("ceil")

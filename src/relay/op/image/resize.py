@@ -79,11 +79,11 @@ def ratio(out: Any, size: Any) -> Any:
 class Resize(Composite):
     """Data `(n, c, {axes})` brought to `size`: `({axes})`.
 
-    `method` takes the nearest element, by `rounding_method` ("" rounds with "align_corners", else down), or
-    interpolates ("linear", or "cubic" with `cubic_alpha`; `cubic_exclude` leaves out what is beyond the
-    edges). `coordinate_transformation_mode` says where elements lie, as ONNX's `Resize` does; with
-    "tf_crop_and_resize" they come from the region `roi`, for an image `(y0, x0, y1, x1)` as parts of it, and
-    those beyond the data are `extrapolation_value`.
+    `method` takes the nearest element, by `rounding_method` ("" is "round" with "align_corners", else
+    "floor"; "round" rounds halves up), or interpolates ("linear", or "cubic" with `cubic_alpha`;
+    `cubic_exclude` leaves out what is beyond the edges). `coordinate_transformation_mode` says where
+    elements lie, as ONNX's `Resize` does; with "tf_crop_and_resize" they come from the region `roi`, for an
+    image `(y0, x0, y1, x1)` as parts of it, and those beyond the data are `extrapolation_value`.
 
     relay> image.resize1d([[[1.0, 2.0]]], size=4)
     [[[1.0, 1.25, 1.75, 2.0]]]

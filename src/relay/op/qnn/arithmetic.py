@@ -10,7 +10,16 @@ from relay.op.base import INTEGRAL, family, instance, operator, sample
 from relay.op.composite import Composite
 from relay.op.nn.layout import Spatial
 from relay.op.numeric import apply, dims
-from relay.op.qnn.scales import bounded, centred, check_number, check_scale, laid, requantised
+from relay.op.qnn.scales import (
+    FRACTION,
+    Rounding,
+    bounded,
+    centred,
+    check_number,
+    check_scale,
+    laid,
+    requantised,
+)
 from relay.op.relation import Typing
 from relay.op.term import Term
 
@@ -96,16 +105,20 @@ class QnnSubtract(Pairwise):
 class QnnMultiply(Pairwise):
     """The product of quantised tensors, quantised by `output_scale` and `output_zero_point`.
 
+    `rounding` is that of `qnn.requantize`.
+
     relay> qnn.mul(cast([4], dtype="int8"), cast([6], dtype="int8"), 0.5, 0, 0.5, 0, 0.5, 1)
     [13]
     """
+
+    rounding: Rounding = "UPWARD"
 
     def decompose(self, types: Any, *xs: Expr) -> Expr:
         lhs, rhs, a, p, b, q, c, r = self.terms(types, xs)
         product = (lhs.cast("int32") - p.cast("int32")) * (rhs.cast("int32") - q.cast("int32"))
         none = Term(apply("zeros_like", r.expr), r.dtype)
         scale = a.cast("float64") * b.cast("float64")
-        return bounded(requantised(product, (scale, c), (none, r), ROUNDING), str(types[0].dtype)).expr
+        return bounded(requantised(product, (scale, c), (none, r), self.rounding), str(types[0].dtype)).expr
 
 
 @operator("qnn.concatenate")
@@ -164,7 +177,7 @@ class QnnConcatenate(Composite):
 class QnnAvgPool2D(Composite):
     """The mean of each window of quantised data, brought to the scale of the result.
 
-    Means are rounded to nearest, halves away from 0; attributes are those of `nn.avg_pool2d`.
+    Means are rounded once, in that scale, to nearest, halves up; attributes are those of `nn.avg_pool2d`.
 
     relay> qnn.avg_pool2d(cast([[[[1], [4]]]], dtype="uint8"), 1.0, 0, 0.5, 0, pool_size=(1, 2))
     [[[[6]]]]
@@ -197,12 +210,12 @@ class QnnAvgPool2D(Composite):
         return instance("nn.avg_pool2d", self.attributes()).infer(t, data)
 
     def decompose(self, types: Any, data: Expr, *scales: Expr) -> Expr:
-        a, p, c, r = (laid(v, t, 0, 1) for v, t in zip(scales, types[1:], strict=True))
-        whole = centred(data, types[0], scales[1], types[2], 0).cast("float32")
+        a, _, c, r = (laid(v, t, 0, 1) for v, t in zip(scales, types[1:], strict=True))
+        whole = centred(data, types[0], scales[1], types[2], 0).cast("float64")
         mean = whole.of("nn.avg_pool2d", **self.attributes())
-        away = (mean.of("abs") + 0.5).of("floor") * mean.of("sign")
-        none = Term(apply("zeros_like", p.expr), p.dtype)
-        found = requantised(away.cast("int32"), (a, c), (none, r), ROUNDING)
-        return bounded(found, str(types[0].dtype)).expr
+        exact = mean * (a.cast("float64") / c.cast("float64"))
+        # As fine as the multipliers of `requantised`, so that a third of 1.5 is a half here too.
+        steps = (exact * float(1 << FRACTION)).of("round") / float(1 << FRACTION)
+        return bounded((steps + 0.5).of("floor") + r.cast("float64"), str(types[0].dtype)).expr
 
     operands = ("data", "input_scale", "input_zero_point", "output_scale", "output_zero_point")

@@ -109,8 +109,8 @@ class Requantize(Composite):
     """What integers of one scale and zero point are in those of another, held within `out_dtype`.
 
     The ratio of the scales is an integer of 31 bits and a power of 2, so that rounding is exact: halves go up
-    (`rounding="UPWARD"`, which "None" means too) or away from 0 ("TONEAREST").  The scale and zero point of
-    the data may be vectors along `axis`.  Source: Jacob et al., 2018.
+    (`rounding="UPWARD"`, which "None" means too), away from 0 ("TONEAREST"), or to even ("TOEVEN").  The
+    scale and zero point of the data may be vectors along `axis`.  Source: Jacob et al., 2018.
 
     relay> qnn.requantize([3, -3, 5], 1.0, 0, 2.0, 10)
     [12, 9, 13]

@@ -15,7 +15,7 @@ from relay.op.numeric import along_channels, dims
 from relay.op.relation import Typing
 from relay.op.term import Term
 
-Rounding = Literal["None", "UPWARD", "TONEAREST"]
+Rounding = Literal["None", "UPWARD", "TONEAREST", "TOEVEN"]
 FRACTION = 31
 """Bits of a multiplier."""
 
@@ -63,7 +63,9 @@ def multiplier(scale: Term) -> tuple[Term, Term]:
 
 
 def rescaled(x: Term, scale: Term, rounding: str) -> Term:
-    """int32 `x * scale` in int64, rounded to nearest: halves up (`UPWARD`), or away from 0 (`TONEAREST`)."""
+    """int32 `x * scale` in int64, rounded to nearest: halves up (`UPWARD`), away from 0 (`TONEAREST`), or to
+    even (`TOEVEN`).
+    """
     m, e = multiplier(scale)
     m = (e < -FRACTION).where(0, m)  # less than half of the least integer there is
     left = e.of("clip", a_min=0.0, a_max=float(FRACTION))
@@ -72,7 +74,11 @@ def rescaled(x: Term, scale: Term, rounding: str) -> Term:
     half = Term(_one(right), "int64") << (right - 1)
     if rounding == "TONEAREST":
         half = (wide >= 0).where(half, half - 1)
-    return (wide + half) >> right
+    found = (wide + half) >> right
+    if rounding == "TOEVEN":
+        is_half = (found << right).equals(wide + half)
+        found = found - is_half.where(found & 1, found * 0)
+    return found
 
 
 def _one(like: Term) -> Expr:

@@ -134,7 +134,12 @@ def leaky_relu(
 def log(data: Operand, *scales: Operand) -> Call:
     """The natural logarithm of quantised data."""
 
-def mul(*xs: Operand, lhs_axis: int = -1, rhs_axis: int = -1) -> Call:
+def mul(
+    *xs: Operand,
+    lhs_axis: int = -1,
+    rhs_axis: int = -1,
+    rounding: Literal["None", "UPWARD", "TONEAREST", "TOEVEN"] = "UPWARD",
+) -> Call:
     """The product of quantised tensors, quantised by `output_scale` and `output_zero_point`."""
 
 def quantize(
@@ -153,7 +158,7 @@ def requantize(
     output_scale: Operand,
     output_zero_point: Operand,
     axis: int = -1,
-    rounding: Literal["None", "UPWARD", "TONEAREST"] = "None",
+    rounding: Literal["None", "UPWARD", "TONEAREST", "TOEVEN"] = "None",
     compute_dtype: Literal["None", "int64"] = "None",
     out_dtype: DType = "int8",
 ) -> Call:

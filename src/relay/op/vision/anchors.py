@@ -148,8 +148,9 @@ class Proposal(Composite):
 
     For probabilities `(n, 2 * anchors, h, w)` of background and object, moves `(n, 4 * anchors, h, w)` of
     anchors of some `scales` and `ratios`, and `(height, width, scale)` of each image.  Of the
-    `rpn_pre_nms_top_n` best boxes of at least `rpn_min_size` those are kept that overlap no better one by
-    more than `threshold`; where they are too few they are repeated.  With `iou_loss` moves are those of
+    `rpn_pre_nms_top_n` best boxes those are kept that overlap no better one by more than `threshold`; where
+    they are too few they are repeated.  A box smaller than `rpn_min_size` is widened by half of that on each
+    side, and comes last.  With `iou_loss` moves are those of
     corners.  Source: Ren and others, 2015.
 
     relay> vision.proposal([[[[0.1]], [[0.9]]]], [[[[0.0]], [[0.0]], [[0.0]], [[0.0]]]], [[9.0, 8.0, 1.0]])
@@ -197,6 +198,8 @@ class Proposal(Composite):
         outside = (y >= real[0]) | (x >= real[1])
         least = column2(info, 2) * float(self.rpn_min_size)
         small = ((boxes[2] - boxes[0] + 1.0) < least) | ((boxes[3] - boxes[1] + 1.0) < least)
+        wider = small.where(least * 0.5, small.cast(dtype) * 0.0)
+        boxes = [boxes[0] - wider, boxes[1] - wider, boxes[2] + wider, boxes[3] + wider]
         score = (small | outside).where(-1.0, score).of("reshape", newshape=(0, -1))
         rows = Term(apply("stack", tuple([b.expr for b in boxes]), axis=4), dtype)
         return self.chosen(rows.of("reshape", newshape=(0, -1, 4)), score, dtype)

@@ -183,8 +183,10 @@ def _pair(r: Integers, e: Call, wanted: Affine | None) -> Task:
         wanted.scale, wanted.zero,
     )  # fmt: skip
     name = {"multiply": "mul"}.get(e.attrs.name, e.attrs.name)
-    axes = {"lhs_axis": a.axis, "rhs_axis": b.axis}
-    return replace(wanted, whole=call_of(f"qnn.{name}", args, e, **axes))
+    attrs: dict[str, Any] = {"lhs_axis": a.axis, "rhs_axis": b.axis}
+    if name == "mul":
+        attrs["rounding"] = "TOEVEN"  # as `qnn.quantize` rounds the product of the numbers
+    return replace(wanted, whole=call_of(f"qnn.{name}", args, e, **attrs))
 
 
 def _bias_beside(r: Integers, e: Call) -> Task:
