@@ -180,7 +180,7 @@ class QnnAvgPool2D(Composite):
     Means are rounded once, in that scale, to nearest, halves up; attributes are those of `nn.avg_pool2d`.
 
     relay> qnn.avg_pool2d(cast([[[[1], [4]]]], dtype="uint8"), 1.0, 0, 0.5, 0, pool_size=(1, 2))
-    [[[[6]]]]
+    [[[[5]]]]
     """
 
     pool_size: Spatial = (1, 1)
