@@ -68,7 +68,11 @@ def __getattr__(name: str) -> object:
     if name in _SUBMODULES:
         return import_module(f"relay.{name}")
     module, attribute = _RENAMED.get(name) or (_HOME.get(name, "relay.op"), name)
-    found = getattr(import_module(module), attribute)
+    try:
+        found = getattr(import_module(module), attribute)
+    except AttributeError:
+        said = import_module("relay.op.namespace").missing_attribute("relay", name, __dir__())
+        raise AttributeError(said) from None
     globals()[name] = found
     return found
 

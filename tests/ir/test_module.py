@@ -200,6 +200,32 @@ def test_map_functions_returns_the_module_itself_when_nothing_changes():
     assert mod.map_functions(lambda f: Function((), const(2)))["f"].body.value == 2
 
 
+def test_a_module_names_what_it_defines():
+    mod = relay.parse("type P { P(int32) }  def @f() { 1 }  def @main() { @f() }")
+    assert repr(mod) == "<IRModule of @f, @main, type P>"
+    assert repr(IRModule()) == "<IRModule of nothing>"
+    many = IRModule({f"f{i}": Function((), const(i)) for i in range(7)})
+    assert repr(many) == "<IRModule of @f0, @f1, @f2, @f3, @f4 and 2 more>"
+
+
+def test_nodes_are_immutable():
+    with pytest.raises(AttributeError, match=r"cannot set `name_hint` of a Var; `relay.replace"):
+        var("x").name_hint = "y"
+    with pytest.raises(AttributeError, match="cannot set `note` of a Call; a dict can hold"):
+        relay.exp(var("x")).note = 1
+    with pytest.raises(AttributeError, match="nodes are immutable"):
+        del var("x").name_hint
+
+
+def test_a_name_that_is_nearly_right_is_suggested():
+    for owner, name, near in (
+        (relay.nn, "desne", "dense"), (relay, "reshap", "reshape"),
+        (relay, "creat_executor", "create_executor"), (relay.op.image, "resize2", "resize2d"),
+    ):  # fmt: skip
+        with pytest.raises(AttributeError, match=f"has no attribute '{name}'; did you mean `{near}`"):
+            getattr(owner, name)
+
+
 def test_nodes_built_here_have_this_line():
     here = caller_span()
     node = Var("x")

@@ -350,3 +350,15 @@ def test_a_callback_that_builds_an_equal_expression_has_settled():
             return relay.add(*post.args)
 
     assert relay.structural_equal(rewrite(Rebuild(), relay.add(x, x)), relay.add(x, x))
+
+
+def test_a_pattern_is_shown_as_it_is_built():
+    p = is_op("add")(wildcard(), is_constant() | is_var("x")).has_attr({"axis": 1})
+    assert repr(p) == """is_op("add")(wildcard(), (is_constant() | is_var("x"))).has_attr({'axis': 1})"""
+    assert repr(is_op("nn.relu")(None)) == 'is_op("nn.relu")(None)'
+    assert repr(dominates(is_op("exp")(None), wildcard(), is_var())).startswith("dominates(is_op")
+    assert repr(is_tuple([has_dtype("int8")])) == 'TuplePattern(wildcard().has_dtype("int8"))'
+    deep = wildcard()
+    for _ in range(20_000):
+        deep = is_op("exp")(deep)
+    assert repr(deep).endswith("(…)))))")

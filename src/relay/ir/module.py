@@ -46,6 +46,10 @@ def _global_var(name: str | GlobalVar) -> GlobalVar:
     return GlobalVar(name, span=None) if isinstance(name, str) else name
 
 
+NAMES_IN_REPR = 5
+"""How many definitions the `repr` of a module names."""
+
+
 @dataclass(slots=True, eq=False, repr=False, weakref_slot=True)
 class IRModule:
     """Definitions by name (functions, and constants that are evaluated once) and data types by name.
@@ -267,7 +271,10 @@ class IRModule:
         return hooks.module_text(self)
 
     def __repr__(self) -> str:
-        return f"<IRModule of {len(self.functions)} definitions, {len(self.type_definitions)} types>"
+        names = [f"@{v.name}" for v in self.functions] + [f"type {v.name}" for v in self.type_definitions]
+        more = len(names) - NAMES_IN_REPR
+        shown = ", ".join(names[:NAMES_IN_REPR]) + (f" and {more} more" if more > 0 else "")
+        return f"<IRModule of {shown or 'nothing'}>"
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
         return hooks.display(self)

@@ -5,7 +5,7 @@ in `relay.ir.expr`, which passes all of them on.
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import MISSING, dataclass, field, fields
+from dataclasses import MISSING, FrozenInstanceError, dataclass, field, fields
 from functools import cache
 from typing import TYPE_CHECKING, Any, Self, TypeVar, dataclass_transform
 
@@ -35,8 +35,16 @@ def several(*, converter: Callable[[Any], Any], default: Any = MISSING) -> Any:
 @dataclass_transform(frozen_default=True, eq_default=False, field_specifiers=(field, several))
 def node(cls: C) -> C:
     """Make a class a node: a frozen dataclass with slots, equal by identity."""
-    made: Any = dataclass(frozen=True, slots=True, eq=False, repr=False)
-    return made(cls)
+    make: Any = dataclass(frozen=True, slots=True, eq=False, repr=False)
+    made = make(cls)
+    made.__setattr__ = made.__delattr__ = _refused
+    return made
+
+
+def _refused(self: "Node", name: str, *_: Any) -> None:
+    known = f"`relay.replace(e, {name}=…)` makes a node that differs"
+    hint = known if hasattr(self, name) else "a dict can hold what is known of nodes"
+    raise FrozenInstanceError(f"nodes are immutable: cannot set `{name}` of a {type(self).__name__}; {hint}")
 
 
 @cache

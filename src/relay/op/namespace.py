@@ -1,10 +1,11 @@
 """Operators' builders as attributes: `relay.op.add`, `relay.op.nn.dense`, `relay.op.image.resize2d`."""
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from types import ModuleType
 from typing import Any
 
+from relay.diagnostic import did_you_mean
 from relay.ir.expr import Expr
 from relay.op.base import builders
 
@@ -32,6 +33,12 @@ def install() -> None:
         setattr(_namespace(parent) if parent else sys.modules["relay.op"], name, builders[path])
 
 
+def missing_attribute(module: str, name: str, known: Iterable[str]) -> str:
+    """What to say of a name that a module does not have."""
+    hint = "" if name.startswith("__") else did_you_mean(name, known)
+    return f"module {module!r} has no attribute {name!r}{'; ' + hint if hint else ''}"
+
+
 def _namespace(path: str) -> ModuleType:
     """The module `relay.op.<path>`, an existing file or package of that name or a new one."""
     full = f"relay.op.{path}"
@@ -51,7 +58,8 @@ def _serve(module: ModuleType, prefix: str) -> None:
     def find_attribute(name: str) -> Any:
         found = None if name.startswith("__") else find(prefix + name)
         if found is None:
-            raise AttributeError(f"module {module.__name__!r} has no attribute {name!r}")
+            known = {b.removeprefix(prefix).partition(".")[0] for b in builders if b.startswith(prefix)}
+            raise AttributeError(missing_attribute(module.__name__, name, known))
         return found
 
     module.__dict__["__getattr__"] = find_attribute

@@ -18,6 +18,9 @@ from relay.op.base import get
 from relay.pattern.matcher import Matcher, Task, has_attributes, match
 from relay.pattern.partition import partition
 
+LEVELS_IN_REPR = 5
+"""How many levels of a pattern its `repr` shows."""
+
 
 class DFPattern(ABC):
     """The base of patterns.  Used twice in a pattern, an object matches the same node both times."""
@@ -104,6 +107,13 @@ class DFPattern(ABC):
         """What a wildcard is redirected to."""
         return None
 
+    def __repr__(self) -> str:
+        return _described(self, LEVELS_IN_REPR)
+
+    def describe(self, inner: Sequence[str]) -> str:
+        """The pattern as it is built, given its children as they are."""
+        return f"{type(self).__name__}({', '.join(inner)})"
+
     def interior(self, node_map: "NodeMap") -> Iterable[Expr]:
         """The nodes that belong to a match of this even where a wildcard matched them."""
         return ()
@@ -119,6 +129,9 @@ class ExprPattern(DFPattern):
     def __init__(self, expr: Expr) -> None:
         self.expr = expr
 
+    def describe(self, inner: Sequence[str]) -> str:
+        return f"is_expr({self.expr!r})"
+
     def attempt(self, matcher: Matcher, e: Expr) -> Task | bool:
         return e is self.expr or (type(e) is type(self.expr) and structural_equal(e, self.expr))
 
@@ -129,12 +142,18 @@ class VarPattern(DFPattern):
     def __init__(self, name_hint: str = "") -> None:
         self.name = name_hint
 
+    def describe(self, inner: Sequence[str]) -> str:
+        return f'is_var("{self.name}")' if self.name else "is_var()"
+
     def attempt(self, matcher: Matcher, e: Expr) -> Task | bool:
         return isinstance(e, Var) and self.name in ("", e.name_hint)
 
 
 class ConstantPattern(DFPattern):
     """Any constant."""
+
+    def describe(self, inner: Sequence[str]) -> str:
+        return "is_constant()"
 
     def attempt(self, matcher: Matcher, e: Expr) -> Task | bool:
         return isinstance(e, Constant)
@@ -156,6 +175,9 @@ class WildcardPattern(DFPattern):
     def redirection(self) -> DFPattern | None:
         return self.pattern
 
+    def describe(self, inner: Sequence[str]) -> str:
+        return "wildcard()"
+
     def attempt(self, matcher: Matcher, e: Expr) -> Task | bool:
         return True if self.pattern is None else matcher.visit(self.pattern, e)
 
@@ -165,6 +187,9 @@ class OpPattern(DFPattern):
 
     def __init__(self, name: str) -> None:
         self.op = get(name)
+
+    def describe(self, inner: Sequence[str]) -> str:
+        return f'is_op("{self.op.name}")'
 
     def attempt(self, matcher: Matcher, e: Expr) -> Task | bool:
         return e is self.op
@@ -180,6 +205,9 @@ class CallPattern(DFPattern):
     @property
     def children(self) -> tuple[DFPattern, ...]:
         return (self.op, *(self.args or ()))
+
+    def describe(self, inner: Sequence[str]) -> str:
+        return f"{inner[0]}({'None' if self.args is None else ', '.join(inner[1:])})"
 
     def attempt(self, matcher: Matcher, e: Expr) -> Task | bool:
         return isinstance(e, Call) and matcher.call(self, e)
@@ -279,6 +307,9 @@ class AltPattern(DFPattern):
     def children(self) -> tuple[DFPattern, ...]:
         return (self.left, self.right)
 
+    def describe(self, inner: Sequence[str]) -> str:
+        return f"({' | '.join(inner)})"
+
     def attempt(self, matcher: Matcher, e: Expr) -> Task | bool:
         return matcher.either((self.left, self.right), e)
 
@@ -308,6 +339,9 @@ class AttrPattern(Restricted):
         super().__init__(pattern)
         self.attrs = dict(attrs)
 
+    def describe(self, inner: Sequence[str]) -> str:
+        return f"{inner[0]}.has_attr({self.attrs})"
+
     def accepts(self, e: Expr) -> bool:
         return has_attributes(self.attrs, e)
 
@@ -318,6 +352,9 @@ class TypePattern(Restricted):
     def __init__(self, pattern: DFPattern, ttype: Type) -> None:
         super().__init__(pattern)
         self.type = ttype
+
+    def describe(self, inner: Sequence[str]) -> str:
+        return f"{inner[0]}.has_type({self.type})"
 
     def accepts(self, e: Expr) -> bool:
         return e.checked_type == self.type
@@ -330,6 +367,9 @@ class DataTypePattern(Restricted):
         super().__init__(pattern)
         self.dtype = dtype
 
+    def describe(self, inner: Sequence[str]) -> str:
+        return f'{inner[0]}.has_dtype("{self.dtype}")'
+
     def accepts(self, e: Expr) -> bool:
         t = e.checked_type
         return isinstance(t, TensorType) and t.dtype == self.dtype
@@ -341,6 +381,9 @@ class ShapePattern(Restricted):
     def __init__(self, pattern: DFPattern, shape: Sequence[Any]) -> None:
         super().__init__(pattern)
         self.shape = tuple(shape)
+
+    def describe(self, inner: Sequence[str]) -> str:
+        return f"{inner[0]}.has_shape({self.shape})"
 
     def accepts(self, e: Expr) -> bool:
         t = e.checked_type
@@ -362,8 +405,15 @@ class DominatorPattern(DFPattern):
     def interior(self, node_map: "NodeMap") -> Iterable[Expr]:
         return (*node_map[self.parent], *node_map.get(self.path, ()))
 
+    def describe(self, inner: Sequence[str]) -> str:
+        return f"dominates({', '.join(inner)})"
+
     def attempt(self, matcher: Matcher, e: Expr) -> Task | bool:
         return matcher.dominated(self, e)
+
+
+def _described(p: DFPattern, levels: int) -> str:
+    return p.describe([_described(c, levels - 1) for c in p.children]) if levels else "…"
 
 
 def as_pattern(x: Any) -> DFPattern:
