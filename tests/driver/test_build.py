@@ -2,6 +2,7 @@
 
 import gc
 import json
+import pickle
 import subprocess
 import sys
 from pathlib import Path
@@ -455,3 +456,8 @@ def test_an_executor_follows_the_module() -> None:
     assert f(1) == 2
     mod["main"] = relay.parse("def @main(%x: int32) { %x + 2 }")["main"]
     assert f(1) == 3
+
+
+def test_a_compiled_program_is_not_pickled() -> None:
+    with pytest.raises(TypeError, match=r"not pickled; `export_library\(path\)` writes a file"):
+        pickle.dumps(relay.build(relay.parse("def @main(%x: float32) { %x }")))

@@ -4,6 +4,7 @@ import pytest
 
 pytest.importorskip("torch", reason="needs the torch extra")
 
+import numpy as np
 import torch
 from torch.export import Dim
 
@@ -75,3 +76,13 @@ def test_a_program_that_draws_is_refused_with_a_reason():
 
     with pytest.raises(RelayError, match="uses PyTorch's generator"):
         from_pytorch(Draws(), (torch.ones(2),))
+
+
+def test_arrays_are_taken_for_tensors():
+    x = np.array([1.0, 2.0], "float32")
+    program = from_pytorch(Choice(), (torch.from_numpy(x),))
+    assert torch.equal(program(x), torch.tensor([2.0, 4.0]))
+    assert torch.equal(program.interpret(-x), torch.tensor([-2.0, -3.0]))
+    with pytest.raises(RelayError, match="takes a tensor or a NumPy array here, not str") as error:
+        program("x")
+    assert error.value.codes == ("argument-type",)

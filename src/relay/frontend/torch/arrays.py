@@ -4,9 +4,10 @@ from typing import Any
 
 import numpy as np
 
+from relay.diagnostic import fail
 from relay.frontend.torch.library import pytorch
 from relay.frontend.torch.symbols import dtype_of
-from relay.ir.dtype import to_numpy
+from relay.ir.dtype import dtype_name, to_numpy
 
 CARRIERS = {1: "uint8", 2: "int16"}
 """What carries bits that NumPy's exchange of arrays has no name for, by bytes."""
@@ -26,6 +27,19 @@ def array_of(tensor: Any) -> np.ndarray[Any, Any]:
         carrier = getattr(torch, CARRIERS[t.element_size()])
         return np.from_dlpack(t.contiguous().view(carrier)).view(to_numpy(dtype))
     return np.from_dlpack(t.view(torch.uint8)).view(bool) if dtype == "bool" else np.from_dlpack(t)
+
+
+def as_tensor(x: Any) -> Any:
+    """A tensor, or an array as one of the same memory (`argument-type`)."""
+    torch = pytorch()
+
+    if isinstance(x, torch.Tensor):
+        return x
+    if not isinstance(x, np.ndarray | np.generic):
+        message = f"the module takes a tensor or a NumPy array here, not {type(x).__name__}"
+        fail("argument-type", message, hint="`torch.as_tensor` makes one")
+    array: np.ndarray[Any, Any] = np.asarray(x)
+    return tensor_of(array, torch.empty(0, dtype=getattr(torch, dtype_name(array.dtype))))
 
 
 def result_of(value: Any, like: Any) -> Any:

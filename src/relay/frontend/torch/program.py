@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from relay.diagnostic import fail
-from relay.frontend.torch.arrays import array_of, result_of
+from relay.frontend.torch.arrays import array_of, as_tensor, result_of
 from relay.frontend.torch.library import pytorch
 from relay.ir.module import IRModule
 
@@ -78,7 +78,7 @@ class TorchProgram(tuple[IRModule, Params]):
 
         s = self.signature
         leaves = self.leaves(args, kwargs)
-        given = {n: array_of(x) for n, x in zip(s.inputs, leaves, strict=True) if n is not None}
+        given = {n: array_of(as_tensor(x)) for n, x in zip(s.inputs, leaves, strict=True) if n is not None}
         given.update({n: array_of(t) for n, t in s.state})
         found = function(**given)
         results: list[Any] = list(found) if isinstance(found, tuple) else [found]  # pyright: ignore[reportUnknownArgumentType]

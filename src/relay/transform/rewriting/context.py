@@ -96,11 +96,14 @@ class PassContext:
 
     def is_enabled(self, info: PassInfo, level: int | None = None) -> bool:
         """Whether a sequence runs that pass; `level` instead of `opt_level` if it is given."""
-        name = canonical(info.name)
-        if name in map(canonical, self.disabled_pass):
+        if self.is_disabled(info):
             return False
         most = self.opt_level if level is None else level
-        return info.opt_level <= most or name in map(canonical, self.required_pass)
+        return info.opt_level <= most or canonical(info.name) in map(canonical, self.required_pass)
+
+    def is_disabled(self, info: PassInfo) -> bool:
+        """Whether `disabled_pass` names that pass."""
+        return canonical(info.name) in map(canonical, self.disabled_pass)
 
     def defaults(self, rule: Rule) -> dict[str, Any]:
         """The options that `config` sets for a pass."""

@@ -1,6 +1,7 @@
 """Running passes: one, several in turn, or as a line of text says."""
 
 import ast
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from types import UnionType
 from typing import Any, NoReturn, Union, get_args, get_origin
@@ -74,7 +75,7 @@ class RulePass(Pass):
 
 
 class Sequential(Pass):
-    """Passes in turn; those that the context does not enable are left out."""
+    """Passes in turn; those that the context leaves out by their level give a warning."""
 
     def __init__(
         self,
@@ -97,6 +98,10 @@ class Sequential(Pass):
                 for name in step.info.required:
                     mod = RulePass(find(name))(mod)
                 mod = step(mod)
+            elif step.info.opt_level > context.opt_level and not context.is_disabled(step.info):
+                name, level = step.info.name, step.info.opt_level
+                said = f"`{name}` is left out: it is of level {level} and opt_level is {context.opt_level}"
+                warnings.warn(f"{said}; `PassContext(opt_level={level})` runs it", stacklevel=2)
         return mod
 
 

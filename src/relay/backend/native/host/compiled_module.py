@@ -105,6 +105,12 @@ class CompiledModule:
         """Write a file that `relay.load_module` loads, and `relay run` runs (`cannot-write`)."""
         self.artefact.save(file_name)
 
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(
+            "a compiled program is machine code, which is not pickled; `export_library(path)` writes a file "
+            "that `relay.load_module(path)` loads in any process"
+        )
+
     def __repr__(self) -> str:
         return f"<compiled {', '.join([f'@{n}' for n in self.entries])}>"
 

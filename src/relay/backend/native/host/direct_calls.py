@@ -76,7 +76,7 @@ def is_direct(t: Type | None) -> bool:
 
 def is_returned(t: Type | None) -> bool:
     """Whether a result of a type is made here: an array, or a number of a dtype that Python's stand for."""
-    return is_direct(t) and (t.shape != () or t.dtype in PYTHON_NUMBERS)
+    return isinstance(t, TensorType) and is_direct(t) and (t.shape != () or t.dtype in PYTHON_NUMBERS)
 
 
 def is_readable(t: Type | None) -> bool:
