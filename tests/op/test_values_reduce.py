@@ -60,6 +60,21 @@ def test_extrema_agree_with_numpy(name: str, shape, axis, dtype: str) -> None:
     np.testing.assert_array_equal(run(name, x, axis=axis), getattr(np, name)(x, axis=axis))
 
 
+@pytest.mark.parametrize(
+    ("shape", "axis"), [((0, 3), 1), ((3, 0), 0), ((2, 0, 3, 4), (0, 2)), ((2, 3, 0), (0, 1))]
+)
+@pytest.mark.parametrize("keepdims", [False, True])
+@pytest.mark.parametrize("select_last_index", [False, True])
+@pytest.mark.parametrize("name", ["argmax", "argmin"])
+def test_an_index_along_an_axis_beside_an_empty_one_is_of_no_element(
+    name: str, shape, axis, keepdims: bool, select_last_index: bool
+) -> None:
+    x = np.zeros(shape, "float32")
+    wanted = np.sum(x, axis=axis, keepdims=keepdims).shape
+    found = run(name, x, axis=axis, keepdims=keepdims, select_last_index=select_last_index)
+    assert (found.shape, found.dtype) == (wanted, "int32")
+
+
 @pytest.mark.parametrize("name", ["all", "any"])
 @pytest.mark.parametrize(("shape", "axis"), SHAPES)
 def test_all_and_any_agree_with_numpy(name: str, shape, axis) -> None:

@@ -1,5 +1,6 @@
 """Reductions to the index of an element: of the greatest and the least along axes."""
 
+import math
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
@@ -31,11 +32,11 @@ class _ArgReduction(AxisReduction):
         """The index among the reduced axes, taken as one axis in row-major order."""
         axes = self.axes(data.ndim)
         kept = tuple(i for i in range(data.ndim) if i not in axes)
-        flat = np.transpose(accumulator(data), (*kept, *axes)).reshape(*[data.shape[i] for i in kept], -1)
-        if self.select_last_index:
-            found = flat.shape[-1] - 1 - pick(flat[..., ::-1], axis=-1)
-        else:
-            found = pick(flat, axis=-1)
+        sizes = [data.shape[i] for i in kept]  # said in full: NumPy finds no size that a 0 stands beside
+        count = math.prod([data.shape[i] for i in axes])
+        flat = np.transpose(accumulator(data), (*kept, *axes)).reshape(*sizes, count)
+        last = self.select_last_index
+        found = count - 1 - pick(flat[..., ::-1], axis=-1) if last else pick(flat, axis=-1)
         shape = [1 if i in axes else d for i, d in enumerate(data.shape)] if self.keepdims else found.shape
         return found.reshape(shape).astype("int32")[()]
 
