@@ -62,6 +62,17 @@ REFUSED = {
     "strided_slice": (f"def @main({V}) {{ strided_slice(%x, begin=(5,), end=(6,)) }}", "shape-check"),
     "dyn.strided_slice": (f"def @main({V}) {{ dyn.strided_slice(%x, [5], [6], [1]) }}", "slice-out-of-range"),
     "arange": (f"def @main({V}) {{ arange(0f, 1f, sum(%x) * 0f) }}", "divide-by-zero"),
+    "arange to NaN": (f"def @main({V}) {{ arange(0f, sum(%x) * nanf, 1f) }}", "dimension-out-of-range"),
+    "arange to infinity": (f"def @main({V}) {{ arange(0f, sum(%x) * inff, 1f) }}", "dimension-out-of-range"),
+    "arange to -infinity": (f"def @main({V}) {{ arange(0f, sum(%x) / -0f, 1f) }}", "dimension-out-of-range"),
+    "arange from NaN": (f"def @main({V}) {{ arange(sum(%x) * nanf, 1f, 1f) }}", "dimension-out-of-range"),
+    "arange by NaN": (f"def @main({V}) {{ arange(0f, 1f, sum(%x) * nanf) }}", "dimension-out-of-range"),
+    "arange to 1e30": (f"def @main({V}) {{ arange(0f, sum(%x) * 1e30f, 1f) }}", "dimension-out-of-range"),
+    "arange by little": (f"def @main({V}) {{ arange(0f, 1f, sum(%x) * 1e-30f) }}", "dimension-out-of-range"),
+    "arange of int64": (
+        f"def @main({V}) {{ arange(-8000000000000000000, cast(sum(%x), dtype=\"int64\") * 800000000000000000,"
+        " 1, dtype=\"int64\") }", "dimension-out-of-range"
+    ),
     "add": (f"def @main({V}) {{ %x + [1f, 2f, 3f] }}", "shape-check"),
 }  # fmt: skip
 

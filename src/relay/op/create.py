@@ -31,6 +31,11 @@ from relay.op.native import Index, Loops, Scalars, View
 from relay.op.numeric import apply
 from relay.op.relation import Typing
 
+MOST_STEPS = 2.0**60
+"""How many elements an `arange` may count: fewer than the bytes that 64 bits can address."""
+NO_SIZE = "`arange` has no size: a limit is NaN or infinite, or the limits are too many steps apart"
+NO_SIZE_HINT = "check the limits and the step before the call"
+
 
 def check_shape(t: Typing, shape: Sequence[int], name: str = "shape") -> tuple[int, ...]:
     """A shape given as an attribute (`attribute-value` if a size is negative)."""
@@ -200,6 +205,9 @@ class Arange(Operator):
             attribute_fault(t, "dtype", self.dtype, "it is not a type of numbers")
         if self.step == 0:
             attribute_fault(t, "step", self.step, "it would never arrive")
+        for name, x in (("start", self.start), ("stop", self.stop), ("step", self.step)):
+            if isinstance(x, float) and not math.isfinite(x):
+                attribute_fault(t, name, x, "it is not finite")
         if self.stop is not None:
             return TensorType(
                 (_arange_size(self.start or 0, self.stop, 1 if self.step is None else self.step),), self.dtype
@@ -214,10 +222,12 @@ class Arange(Operator):
         if stop is None and start is not None:
             start, stop = None, start
         first = (self.start or 0) if start is None else start.item()
-        last = self.stop if stop is None else stop.item()
+        last: Any = self.stop if stop is None else stop.item()
         by = (1 if self.step is None else self.step) if step is None else step.item()
         if by == 0:
             fail("divide-by-zero", "`arange` with step 0 would never arrive")
+        if not abs((float(last) - float(first)) / float(by)) < MOST_STEPS:
+            fail("dimension-out-of-range", NO_SIZE, hint=NO_SIZE_HINT)
         count = np.arange(_arange_size(first, last, by))
         whole = all(isinstance(x, int) for x in (first, by))
         values = count * by + first if whole else count.astype(numpy.float64) * float(by) + float(first)
@@ -258,9 +268,13 @@ class Arange(Operator):
         zero = b.const(0, wide)
         message = "`arange` with step 0 would never arrive"
         b.require(b.compare("ne", step, zero), "divide-by-zero", message)
-        way = b.subtract(stop, start)
+        first, final, by = (in_type(b, x, "float64") for x in given)
+        count = b.divide(b.subtract(final, first), by)
+        few = b.compare("lt", b.function("fabs", count), b.const(MOST_STEPS, count))
+        b.require(few, "dimension-out-of-range", NO_SIZE, NO_SIZE_HINT)
         if wide == "float64":
-            return [b.larger(b.as_index(b.function("ceil", b.divide(way, step))), 0)]
+            return [b.larger(b.as_index(b.function("ceil", count)), 0)]
+        way = b.subtract(stop, start)
         last = b.select(b.compare("gt", step, zero), b.const(1, wide), b.const(-1, wide))
         steps = b.divide(b.subtract(b.add(way, step), last), step)
         arrives = b.compare("gt", b.multiply(way, last), zero)
