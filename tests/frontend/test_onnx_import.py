@@ -242,6 +242,7 @@ def test_external_data_stay_in_the_folder(tmp_path: Path) -> None:
         ("gone.bin", "onnx-external-data"),
         ("link.bin", "onnx-external-data"),
         ("pipe.bin", "onnx-external-data"),
+        ("w.bin\0", "onnx-external-data"),
     ):
         w = TensorProto(name="w", data_type=TensorProto.FLOAT, dims=[2], data_location=TensorProto.EXTERNAL)
         w.external_data.add(key="location", value=where)

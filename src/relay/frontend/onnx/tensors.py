@@ -124,8 +124,8 @@ def _external(tensor: Any, folder: Path | None) -> bytes:
             hint="give the path of the model",
         )
     root = folder.resolve()
-    path = (root / where).resolve()
-    if not where or root not in path.parents:
+    path = root if "\0" in where else (root / where).resolve()  # no path of a system has a NUL
+    if root not in path.parents:
         fail(
             "onnx-external-data",
             f"the tensor `{tensor.name}` is in `{where}`, which is not in the folder of the model",
