@@ -263,12 +263,17 @@ class Sigmoid(Smooth):
     precision = Precision.FOLLOW
 
     def reference(self, np: Numpy, data: Array) -> Array:
-        e, one = np.exp(np.negative(np.abs(data))), np.ones_like(data)
-        below = np.add(one, e)
-        return np.where(data >= 0, np.divide(one, below), np.divide(e, below))
+        return narrow(logistic(np, accumulator(data)), data.dtype)
 
     def partials(self, y: Expr, data: Expr) -> tuple[Expr, ...]:
         return (times(y, apply("subtract", const_like(1, y), y)),)
 
     def native(self, b: Scalars, data: Any) -> Any:
         return b.function("sigmoid", data)
+
+
+def logistic(np: Numpy, x: Array) -> Array:
+    """`1 / (1 + exp(-x))` of an array, in its dtype."""
+    e, one = np.exp(np.negative(np.abs(x))), np.ones_like(x)
+    below = np.add(one, e)
+    return np.where(x >= 0, np.divide(one, below), np.divide(e, below))

@@ -12,7 +12,7 @@ from relay.op.base import FLOATING, Array, Derivative, Elementwise, Numpy, Preci
 from relay.op.conversion import accumulator, accumulator_name, through_float64
 from relay.op.derivative import const_like, times
 from relay.op.error_function import ndtr
-from relay.op.math import REAL
+from relay.op.math import REAL, logistic
 from relay.op.native import Scalars
 from relay.op.nn.activation import where_positive
 from relay.op.numeric import apply, narrow
@@ -46,11 +46,6 @@ class LinearUnit(Elementwise):
         raise AssertionError(f"{self.name} does not say how a number is computed")
 
 
-def _sigmoid(np: Numpy, x: Array) -> Array:
-    e = np.exp(-np.abs(x))
-    return np.where(x >= 0, 1 / (1 + e), e / (1 + e))
-
-
 def _add(*terms: Expr) -> Expr:
     found = terms[0]
     for term in terms[1:]:
@@ -77,7 +72,7 @@ class Gelu(LinearUnit):
 
     def _exact(self, np: Numpy, x: Array) -> Array:
         if self.approximate == "tanh":
-            return x * _sigmoid(np, math.sqrt(8 / math.pi) * (x + CUBE * x * x * x))
+            return x * logistic(np, math.sqrt(8 / math.pi) * (x + CUBE * x * x * x))
         return x * ndtr(np, x)
 
     def scalar(self, b: Scalars, x: Any) -> Any:
@@ -115,7 +110,7 @@ class Silu(LinearUnit):
     samples = (*REAL, sample("3x5 float32", alpha=1.702))
 
     def value(self, np: Numpy, x: Array) -> Array:
-        return x * _sigmoid(np, x * x.dtype.type(self.alpha))
+        return x * logistic(np, x * x.dtype.type(self.alpha))
 
     def scalar(self, b: Scalars, x: Any) -> Any:
         inner = x if self.alpha == 1 else b.multiply(x, b.const(self.alpha, x))
