@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from relay.ir.dtype import rounded
 from relay.ir.expr import Constant, Function, Var
 from relay.ir.type import DimExpr, FuncType, Kind, TensorType, TupleType, Type, TypeVar
 
@@ -129,5 +130,6 @@ class LiteralOf(dict[Any, Any]):
         self.value = value
 
     def __missing__(self, dtype: Any) -> Any:
-        made = self[dtype] = frozen(self.value.astype(default_dtype(self.value) if dtype is None else dtype))
+        wanted = default_dtype(self.value) if dtype is None else dtype
+        made = self[dtype] = frozen(rounded(self.value, wanted))
         return made

@@ -5,7 +5,7 @@ from typing import Any, cast
 import numpy as np
 
 from relay.interpreter.value import ConstructorValue, FunctionValue, Value, is_sequence, is_tensor
-from relay.ir.dtype import dtype_name, integer_range, is_float, is_integer, to_numpy
+from relay.ir.dtype import dtype_name, integer_range, is_float, is_integer, rounded, to_numpy
 from relay.ir.subst import substitute_type
 from relay.ir.type import TensorType, Type, TypeVar
 
@@ -38,7 +38,7 @@ def convert_tensor(x: Any, t: TensorType | None, env: dict[Any, Any]) -> Value:
     if dtype != found:
         if exact or not loosely(array, found, dtype):
             raise _wrong_dtype(array, found, dtype, exact)
-        array = array.astype(to_numpy(dtype))
+        array = rounded(array, to_numpy(dtype))
     if t is not None:
         check_shape(array.shape, t, env)
     return array if array.ndim else array[()]

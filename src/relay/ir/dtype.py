@@ -77,6 +77,22 @@ def to_numpy(dtype: str) -> np.dtype[Any]:
     return _TO_NUMPY[dtype]
 
 
+def rounded(x: Any, dtype: Any) -> Any:
+    """An array or scalar in a NumPy dtype, rounded once.
+
+    `ml_dtypes` converts float64 by way of float32; so that float32 is the one next to it towards 0 with the
+    last bit set where it is inexact, which rounds as the float64 does (Boldo and Melquiond, 2008).
+    """
+    if dtype not in _BY_FLOAT32 or x.dtype != np.float64:
+        return x.astype(dtype)
+    with np.errstate(all="ignore"):
+        near = x.astype(np.float32)
+        is_inexact = (near != x) & (x == x)
+        word = near.view(np.uint32)
+        odd = (word - (np.abs(near) > np.abs(x)).astype(np.uint32)) | np.uint32(1)
+        return np.where(is_inexact, odd, word).view(np.float32).astype(dtype)
+
+
 def is_integer(dtype: str) -> bool:
     """Whether it is a signed or unsigned integer (not `bool`)."""
     return dtype in _INTEGER_SET
@@ -109,3 +125,4 @@ def integer_range(dtype: str) -> tuple[int, int]:
 
 _INTEGER_SET = frozenset(INTEGERS)
 _FLOAT_SET = frozenset(FLOATS)
+_BY_FLOAT32 = frozenset({_ML[name] for name in _ML if name in _FLOAT_SET})

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from relay.diagnostic import Span
-from relay.ir.dtype import dtype_name, to_numpy
+from relay.ir.dtype import dtype_name, rounded, to_numpy
 from relay.ir.node import RelayExpr, keep_listed, listed, node, set_field, several
 from relay.ir.type import GlobalTypeVar, TensorType, Type
 
@@ -64,7 +64,8 @@ def constant(value: Any, dtype: str | None = None, *, span: Span | None = None) 
         elif array.dtype == object and not all(isinstance(v, str) for v in array.flat):
             raise TypeError(f"{value!r} is neither numbers nor text, so it is not a constant")
     name = dtype_name(array.dtype if dtype is None else dtype)
-    array = array.astype(to_numpy(name), copy=False)
+    wanted = to_numpy(name)
+    array = array if array.dtype == wanted else rounded(array, wanted)
     return Constant(array, TensorType(array.shape, name), span=span)
 
 

@@ -5,7 +5,16 @@ from typing import Any
 
 import numpy
 
-from relay.ir.dtype import FLOATS, INTEGERS, dtype_name, integer_range, is_float, is_integer, to_numpy
+from relay.ir.dtype import (
+    FLOATS,
+    INTEGERS,
+    dtype_name,
+    integer_range,
+    is_float,
+    is_integer,
+    rounded,
+    to_numpy,
+)
 
 NARROW_INTEGERS = ("int2", "uint2", "int4", "uint4")
 NUMPY_ARITHMETIC = frozenset({"bool", *FLOATS, *INTEGERS} - set(NARROW_INTEGERS))
@@ -45,7 +54,7 @@ def accumulator_name(dtype: str) -> str:
 
 def through_float64(f: Callable[..., Any], x: Any) -> Any:
     """`f(x)` computed in float64 and rounded once."""
-    return f(x) if x.dtype == numpy.float64 else f(x.astype(numpy.float64)).astype(x.dtype)
+    return f(x) if x.dtype == numpy.float64 else rounded(f(x.astype(numpy.float64)), x.dtype)
 
 
 def converted(np: Any, x: Any, dtype: str) -> Any:
@@ -58,7 +67,7 @@ def converted(np: Any, x: Any, dtype: str) -> Any:
         return x != 0
     if is_float(source) and is_integer(dtype):
         x = _saturated(np, x, dtype)
-    return x.astype(to_numpy(dtype))
+    return rounded(x, to_numpy(dtype))
 
 
 def _saturated(np: Any, x: Any, dtype: str) -> Any:

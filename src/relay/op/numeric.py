@@ -7,7 +7,7 @@ from typing import Any
 import numpy as _numpy
 
 from relay.ir.dim import product
-from relay.ir.dtype import FLOATS, dtype_name, is_float, to_numpy
+from relay.ir.dtype import FLOATS, dtype_name, is_float, rounded, to_numpy
 from relay.ir.expr import Constant, Expr
 from relay.ir.type import Dim, DType, TensorType, Type
 from relay.op.axes import axes_of
@@ -22,7 +22,7 @@ NARROW_FLOATS = frozenset(FLOATS) - {"float32", "float64"}
 def narrow(x: Array, dtype: Any) -> Array:
     """`x` in `dtype`: a NumPy dtype or the name of a dtype."""
     wanted = to_numpy(dtype) if isinstance(dtype, str) else dtype
-    return x if x.dtype == wanted else x.astype(wanted)
+    return x if x.dtype == wanted else rounded(x, wanted)
 
 
 def axes_named(axis: Axis, rank: int, exclude: bool = False) -> tuple[int, ...]:
@@ -68,7 +68,7 @@ def scalar(value: float, dtype: DType) -> Constant:
 
 @lru_cache(maxsize=1024, typed=True)
 def _scalar(value: float, dtype: str) -> tuple[Any, TensorType]:
-    array = _numpy.asarray(value).astype(to_numpy(dtype))
+    array = rounded(_numpy.asarray(value), to_numpy(dtype))
     array.flags.writeable = False
     return array, TensorType((), dtype)
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from relay.diagnostic import Report, Span, fail
-from relay.ir.dtype import canonical, integer_range, is_float, is_integer, to_numpy
+from relay.ir.dtype import canonical, integer_range, is_float, is_integer, rounded, to_numpy
 from relay.ir.expr import Constant
 from relay.ir.type import TensorType
 
@@ -107,7 +107,7 @@ def special_float(name: str) -> Number | None:
 
 def closed(value: Any, dtype: str, span: Span | None) -> Constant:
     """A scalar constant of a dtype."""
-    return Constant(np.asarray(value).astype(to_numpy(dtype)), TensorType((), dtype), span=span)
+    return Constant(rounded(np.asarray(value), to_numpy(dtype)), TensorType((), dtype), span=span)
 
 
 def opened(value: int | float, span: Span | None) -> Constant:

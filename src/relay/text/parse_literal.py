@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from relay.diagnostic import RelayError, Span
-from relay.ir.dtype import canonical, is_float, to_numpy
+from relay.ir.dtype import canonical, is_float, rounded, to_numpy
 from relay.ir.expr import Call, Constant, Tuple
 from relay.ir.type import Kind, TensorType, TypeVar
 from relay.op.base import get, instance
@@ -282,7 +282,7 @@ class Literals(Expressions):
         if dtype is not None:
             self.i = i + 1
             wide = np.float64 if is_float(dtype) else np.uint64 if max(values) >= 2**63 else np.int64
-            array = np.array(values, wide).astype(to_numpy(dtype))
+            array = rounded(np.array(values, wide), to_numpy(dtype))
             return Constant(array, TensorType(array.shape, dtype), span=span)
         kept = {open_dtype(v) for v in values}
         best = np.float64 if np.float64 in kept else np.uint64 if np.uint64 in kept else np.int64

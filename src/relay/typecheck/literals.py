@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from relay.ir.dtype import DTYPES, FLOATS, INTEGERS, integer_range, is_float, is_integer, to_numpy
+from relay.ir.dtype import DTYPES, FLOATS, INTEGERS, integer_range, is_float, is_integer, rounded, to_numpy
 from relay.ir.expr import Constant
 from relay.op.relation import NUMBERS
 
@@ -68,4 +68,4 @@ def fits(c: Constant, dtype: str) -> bool:
 
 def converted(c: Constant, dtype: str) -> Any:
     """The value of an open literal in a dtype."""
-    return c.value.astype(to_numpy(dtype))
+    return rounded(c.value, to_numpy(dtype))

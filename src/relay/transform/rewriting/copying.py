@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from relay.ir.dtype import to_numpy
+from relay.ir.dtype import rounded, to_numpy
 from relay.ir.expr import (
     Call,
     Clause,
@@ -120,5 +120,5 @@ class Copy:
         if t is e.type:
             return e
         assert isinstance(t, TensorType)
-        value = e.value.astype(to_numpy(t.dtype)) if isinstance(t.dtype, str) else e.value
+        value = rounded(e.value, to_numpy(t.dtype)) if isinstance(t.dtype, str) else e.value
         return Constant(value, t, span=e.span)

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from relay.ir.dtype import is_float, to_numpy
+from relay.ir.dtype import is_float, rounded, to_numpy
 from relay.ir.expr import Call, Constant, Expr, Op
 from relay.ir.type import HAS_ANY, TensorType
 from relay.op.broadcast import BroadcastTo, BroadcastToLike
@@ -77,7 +77,7 @@ def is_value(value: Any, number: float) -> bool:
 
 def scalar(value: Any, dtype: str, source: Expr) -> Constant:
     """A scalar constant."""
-    return Constant(np.asarray(value).astype(to_numpy(dtype)), TensorType((), dtype), span=source.span)
+    return Constant(rounded(np.asarray(value), to_numpy(dtype)), TensorType((), dtype), span=source.span)
 
 
 def filled(w: Rewriter, value: Any, source: Expr) -> Expr | None:
