@@ -27,7 +27,7 @@ ASKED_OF_OTHERS = {
 TABLES = {
     "frontend": "importers and exporters: the names of other formats beside ours",
     "text/print_leaves.py": "the symbols of the language's operators, `+` and `<`",
-    "text/scope.py": "the symbols of the language's operators",
+    "text/other_languages.py": "what users of other languages write, beside the operators that it means",
     "text/names.py": "words of types that are names of operators as well",
     "backend/native/math/vector_math.py": "functions that `b.function` has, not operators",
     "backend/native/loops/emit_values.py": "functions of the loop IR, which `b.add` makes, not operators",
