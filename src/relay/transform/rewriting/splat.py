@@ -1,5 +1,6 @@
 """Tensors of one value: what is known of them, and how they are written without being filled."""
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -19,16 +20,25 @@ MAX_COMPARED_ELEMENTS = 1024
 STEPS = 8
 """How many operators are looked through."""
 MOVING = (BroadcastTo, BroadcastToLike, Reshaping, Transpose)
+FILLING = (Zeros, ZerosLike, Ones, OnesLike, Full, FullLike)
+
+
+@cache
+def _may_be_uniform(operator: type) -> bool:
+    """Whether `uniform` knows the operator: most calls that it meets end here."""
+    return issubclass(operator, (*FILLING, *MOVING, Cast))
 
 
 def uniform(w: Rewriter, e: Expr) -> Any:
     """The value that every element of `e` has, as a NumPy scalar; None if that is not known."""
     dtypes: list[str] = []
     for _ in range(STEPS):
-        made = w.seen(e)
+        made = w.value_of(e)
         if isinstance(made, Constant):
-            return _converted(_one_value(made), dtypes)
-        if not (isinstance(made, Call) and type(made.op) is Op):
+            return _converted(_one_value(made), dtypes) if w.may_use(e, made) else None
+        if not (isinstance(made, Call) and type(made.op) is Op and _may_be_uniform(type(made.attrs))):
+            return None
+        if not w.may_use(e, made):
             return None
         match made.attrs:
             case Zeros() | ZerosLike() | Ones() | OnesLike():
