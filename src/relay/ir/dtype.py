@@ -86,7 +86,7 @@ def rounded(x: Any, dtype: Any) -> Any:
     if dtype not in _BY_FLOAT32 or x.dtype != np.float64:
         return x.astype(dtype)
     with np.errstate(all="ignore"):
-        near = x.astype(np.float32)
+        near: np.ndarray[Any, np.dtype[np.float32]] = x.astype(np.float32)
         is_inexact = (near != x) & (x == x)
         word = near.view(np.uint32)
         odd = (word - (np.abs(near) > np.abs(x)).astype(np.uint32)) | np.uint32(1)

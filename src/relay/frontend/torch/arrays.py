@@ -1,6 +1,6 @@
 """Tensors of PyTorch as arrays and back, sharing memory."""
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -38,7 +38,7 @@ def as_tensor(x: Any) -> Any:
     if not isinstance(x, np.ndarray | np.generic):
         message = f"the module takes a tensor or a NumPy array here, not {type(x).__name__}"
         fail("argument-type", message, hint="`torch.as_tensor` makes one")
-    array: np.ndarray[Any, Any] = np.asarray(x)
+    array = np.asarray(cast(Any, x))
     return tensor_of(array, torch.empty(0, dtype=getattr(torch, dtype_name(array.dtype))))
 
 

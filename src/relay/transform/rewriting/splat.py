@@ -36,7 +36,7 @@ def uniform(w: Rewriter, e: Expr) -> Any:
         made = w.value_of(e)
         if isinstance(made, Constant):
             return _converted(_one_value(made), dtypes) if w.may_use(e, made) else None
-        if not (isinstance(made, Call) and type(made.op) is Op and _may_be_uniform(type(made.attrs))):
+        if not (isinstance(made, Call) and type(made.op) is Op and _may_be_uniform(made.attrs.__class__)):
             return None
         if not w.may_use(e, made):
             return None
