@@ -21,6 +21,7 @@ from relay.op.base import (
     NUMERIC,
     Operator,
     alias_of,
+    attribute_order,
     attribute_types,
     builders,
     registry,
@@ -176,12 +177,13 @@ def operands(cls: type[Operator]) -> str:
 
 
 def attributes(cls: type[Operator]) -> list[str]:
-    """A line for each attribute: its name, type and default."""
+    """A line for each attribute, in the order of their places in a call: its name, type and default."""
     hints = attribute_types(cls)
+    defaults = {f.name: f.default for f in fields(cls)}  # pyright: ignore[reportArgumentType]
     rows: list[tuple[str, str, str]] = []
-    for f in fields(cls):  # pyright: ignore[reportArgumentType]
-        default = "required" if f.default is MISSING else f"default {f.default!r}"
-        rows.append((f.name, spell(hints[f.name]), default))
+    for name in attribute_order(cls):
+        default = "required" if defaults[name] is MISSING else f"default {defaults[name]!r}"
+        rows.append((name, spell(hints[name]), default))
     widths = [max((len(row[i]) for row in rows), default=0) for i in range(2)]
     return [f"{n:{widths[0]}}  {t:{widths[1]}}  {d}" for n, t, d in rows]
 

@@ -117,6 +117,9 @@ class Operator:
     """Names of the operands, from the parameters of `reference` (or `decompose`)."""
     optional: ClassVar[int] = 0
     """How many operands at the end may be left out."""
+    builder_order: ClassVar[tuple[str, ...]] = ()
+    """Operands and attributes as the builder takes them, where attributes are not in the order of the fields
+    behind the operands."""
     variadic: ClassVar[bool] = False
     carried: ClassVar[tuple[str, ...]] = ()
     """Operands of which the shape or dtype alone counts: the result does not vary with their values."""
@@ -333,8 +336,9 @@ def _declared(cls: type) -> set[str]:
 
 
 def _name_operands(cls: type[Operator]) -> None:
-    """Read the operands' names off the rule that has them as parameters."""
-    if "operands" in cls.__dict__:
+    """Read the operands' names off the rule that has them as parameters, unless a class says them."""
+    bases = [c for c in cls.__mro__ if issubclass(c, Operator) and c is not Operator]
+    if any("operands" in c.__dict__ and (c is cls or not c.name) for c in bases):
         return
     own = cls.reference if cls.reference is not Operator.reference else None
     rule = getattr(cls, "decompose", None) if getattr(cls, "decompose", None) is not None else own
@@ -395,6 +399,14 @@ def attribute_types(cls: type[Operator]) -> dict[str, Any]:
     """The attributes of an operator class with the types they are annotated with."""
     hints = typing.get_type_hints(cls)
     return {f.name: hints[f.name] for f in fields(cls)}  # pyright: ignore[reportArgumentType]
+
+
+@cache
+def attribute_order(cls: type[Operator]) -> tuple[str, ...]:
+    """The attributes in the order in which calls may give them by position: that of the builder."""
+    known = attribute_types(cls)
+    first = [name for name in inspect.signature(builders[cls.name]).parameters if name in known]
+    return (*first, *[name for name in known if name not in first])
 
 
 # --- families ---

@@ -16,7 +16,6 @@ def make_builder(cls: Any, instance: Callable[[str, dict[str, Any]], Any]) -> Ca
 
     `instance` makes the operator of a name with attributes.
     """
-    order = getattr(cls, "builder_order", None)
     attrs = [f.name for f in fields(cls)]  # pyright: ignore[reportArgumentType]
     params: list[inspect.Parameter] = []
     kinds = inspect.Parameter
@@ -29,16 +28,16 @@ def make_builder(cls: Any, instance: Callable[[str, dict[str, Any]], Any]) -> Ca
             params.append(kinds(operand, kinds.POSITIONAL_OR_KEYWORD, default=default))
     for f in fields(cls):  # pyright: ignore[reportArgumentType]
         default = f.default if f.default is not MISSING else kinds.empty
-        after_optional = any(p.default is not kinds.empty for p in params)
-        kind = (
-            kinds.KEYWORD_ONLY
-            if cls.variadic or (default is kinds.empty and after_optional)
-            else kinds.POSITIONAL_OR_KEYWORD
-        )
+        kind = kinds.KEYWORD_ONLY if cls.variadic else kinds.POSITIONAL_OR_KEYWORD
         params.append(kinds(f.name, kind, default=default))
-    if order:
+    if cls.builder_order:
         by_name = {p.name: p for p in params}
-        params = [by_name[n] for n in order]
+        params = [by_name[n] for n in cls.builder_order]
+    after_optional = False
+    for i, p in enumerate(params):
+        if after_optional and p.default is kinds.empty and p.name in attrs:
+            params[i] = p.replace(kind=kinds.KEYWORD_ONLY)
+        after_optional |= p.default is not kinds.empty
     params.sort(key=lambda p: p.kind)
     signature = inspect.Signature(params)
     leading = list(takewhile(lambda p: p.name in cls.operands, params))

@@ -40,8 +40,8 @@ class Take(Rearrangement):
         sample("int32", "int8"),
     )
 
-    batch_dims: int = 0
     axis: int | None = None
+    batch_dims: int = 0
     mode: Literal["clip", "wrap", "fast"] = "clip"
 
     def infer(self, t: Typing, x: Type, indices: Type) -> Type:

@@ -100,7 +100,7 @@ class Convolved:
         extra = [e if isinstance(e, int) else s - 1 for e, s in zip(self.beyond, self.strides, strict=True)]
         found = apply(
             f"nn.conv{self.rank}d_transpose", y, w, **self.window, data_layout=self.result.layout,
-            kernel_layout=transposed_layout(self.weight.layout, self.rank), out_layout=self.data.layout,
+            kernel_layout=transposed_layout(self.weight.layout), out_layout=self.data.layout,
             output_padding=tuple(extra), **into(dtype, self.data.dtype),
         )  # fmt: skip
         space = [n + e for n, e in zip(self.needed, extra, strict=True)]
@@ -179,6 +179,6 @@ def ordered(x: Part) -> Expr:
     return x.value if x.layout == x.axes else apply("transpose", x.value, axes=positions(x.layout, x.axes))
 
 
-def transposed_layout(layout: str, rank: int) -> str:
+def transposed_layout(layout: str) -> str:
     """The layout of a convolution's weight in the letters of the transposed convolution's, or back."""
-    return layout.translate(str.maketrans("OI", "IO")) if rank == 2 else layout
+    return layout.translate(str.maketrans("OI", "IO"))

@@ -4,7 +4,7 @@ its data.
 
 from collections.abc import Sequence
 from math import prod
-from typing import Any, ClassVar
+from typing import Any
 
 from relay.ir.dtype import to_numpy
 from relay.ir.expr import Expr
@@ -39,8 +39,7 @@ class ConvTranspose(Convolution):
 
     Each element of the data is spread over a window of the result: of `w` elements along an axis become
     `ow = (w - 1) * strides - padding + dilation * (kw - 1) + 1 + output_padding`.  In `kernel_layout` the
-    axis of the data's channels is `I` for rank 2; for ranks 1 and 3 it is `O`: the letters are those of the
-    convolution that this transposes.
+    axis of the data's channels is `I`.
 
     relay> nn.conv1d_transpose([[[1.0, 2.0]]], [[[1.0, 10.0]]])
     [[[1.0, 12.0, 20.0]]]
@@ -53,17 +52,15 @@ class ConvTranspose(Convolution):
     strides: Spatial = each_axis(1)
     padding: Spatial = each_axis(0)
     dilation: Spatial = each_axis(1)
+    groups: int = 1
     channels: int | None = None
     kernel_size: Spatial | None = None
-    groups: int = 1
     data_layout: str = DATA_LAYOUT
-    kernel_layout: str = by_rank("OIW", "IOHW", "OIDHW")
+    kernel_layout: str = by_rank("IOW", "IOHW", "IODHW")
     out_layout: str = ""
     output_padding: Spatial = each_axis(0)
     out_dtype: OutDType = ""
     precision = Precision.ALWAYS
-    channel_axes: ClassVar[str] = by_rank("OI", "IO", "OI")
-    """The letters of the weight's axes for the data's channels and for the result's, per group."""
     samples = by_rank(
         (
             sample("2x3x5 float32", "3x4x3 float32", strides=2, padding=1, output_padding=1),
@@ -82,11 +79,11 @@ class ConvTranspose(Convolution):
     @property
     def kernel_axes(self) -> str:
         """The layout that the rules compute in: the data's channels first."""
-        return self.channel_axes + SPATIAL[self.rank]
+        return "IO" + SPATIAL[self.rank]
 
     def window_product(self) -> WindowProduct:
         """What kernels know it as."""
-        return self.windows(self.channel_axes, is_transposed=True)
+        return self.windows("IO", is_transposed=True)
 
     def multiplications(self, out: Sequence[int], *operands: Sequence[int]) -> int:
         """Each element of the data is spread over a window of the weight's elements for its channel."""
@@ -148,7 +145,7 @@ class ConvTranspose(Convolution):
         parts = Convolved(
             self,
             data=Part.of(g, a["out_layout"] or a["data_layout"], self.data_axes),
-            weight=Part.of(weight, transposed_layout(a["kernel_layout"], n), "OI" + SPATIAL[n]),
+            weight=Part.of(weight, transposed_layout(a["kernel_layout"]), "OI" + SPATIAL[n]),
             result=Part.of(data, a["data_layout"], self.data_axes),
         )
         return parts.to_result(), parts.to_weight()

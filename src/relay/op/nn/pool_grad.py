@@ -5,6 +5,8 @@ from relay.op.nn.pool_rules import AverageGradient, MaxGradient, MaxTangent
 from relay.op.nn.ranks import by_rank, for_ranks
 from relay.op.nn.window import Sliding
 
+ORDER = ("out_grad", "data", "pool_size", "strides", "padding", "layout", "out_layout", "ceil_mode")
+
 
 @family
 class MaxPoolGrad(MaxGradient, Sliding):
@@ -20,6 +22,7 @@ class MaxPoolGrad(MaxGradient, Sliding):
     [[[[[0.0, 5.0]]]]]
     """
 
+    builder_order = (*ORDER, "dilation")
     samples = by_rank(
         (
             sample("2x3x3 float32", "2x3x8 float32", pool_size=3, strides=2),
@@ -91,6 +94,7 @@ class AvgPoolGrad(AverageGradient, Sliding):
     """
 
     count_include_pad: bool = False
+    builder_order = (*ORDER, "count_include_pad", "dilation")
     samples = by_rank(
         (sample("2x3x4 float32", "2x3x8 float32", pool_size=3, strides=2, padding=1),),
         (

@@ -185,12 +185,12 @@ class QnnAvgPool2D(Composite):
 
     pool_size: Spatial = (1, 1)
     strides: Spatial = (1, 1)
-    dilation: Spatial = (1, 1)
     padding: Spatial = (0, 0)
+    dilation: Spatial = (1, 1)
+    ceil_mode: bool = False
+    count_include_pad: bool = True
     layout: str = "NHWC"
     out_layout: str = ""
-    ceil_mode: bool = False
-    count_include_pad: bool = False
     samples = (
         sample("1x5x6x2 uint8", A, P, C, R, pool_size=(2, 3)),
         sample("1x2x4x5 int8", A, P, B, Q, pool_size=(2, 2), strides=(2, 2), layout="NCHW"),

@@ -536,13 +536,12 @@ def std(
 
 def stft(
     data: Operand,
+    n_fft: int,
     hop_length: int | None = None,
     win_length: int | None = None,
     window: Operand | None = None,
     normalized: bool = False,
     onesided: bool = True,
-    *,
-    n_fft: int,
 ) -> Call:
     """The Fourier transforms of overlapping frames of a signal `(n, samples)`: `(n, terms, frames, 2)`."""
 
@@ -568,8 +567,8 @@ def sum(
 def take(
     data: Operand,
     indices: Operand,
-    batch_dims: int = 0,
     axis: int | None = None,
+    batch_dims: int = 0,
     mode: Literal["clip", "wrap", "fast"] = "clip",
 ) -> Call:
     """The parts of `data` along `axis` at the indices; without an axis, elements of the flattened tensor."""

@@ -150,12 +150,12 @@ def avg_pool1d_grad(
     data: Operand,
     pool_size: int | Sequence[int] = (1,),
     strides: int | Sequence[int] = (1,),
-    dilation: int | Sequence[int] = (1,),
     padding: int | Sequence[int] = (0,),
     layout: str = "NCW",
     out_layout: str = "",
     ceil_mode: bool = False,
     count_include_pad: bool = False,
+    dilation: int | Sequence[int] = (1,),
 ) -> Call:
     """The cotangent of the data of `nn.avg_pool1d`, from that of its result; data is `(n, c, w)`."""
 
@@ -177,12 +177,12 @@ def avg_pool2d_grad(
     data: Operand,
     pool_size: int | Sequence[int] = (1, 1),
     strides: int | Sequence[int] = (1, 1),
-    dilation: int | Sequence[int] = (1, 1),
     padding: int | Sequence[int] = (0, 0),
     layout: str = "NCHW",
     out_layout: str = "",
     ceil_mode: bool = False,
     count_include_pad: bool = False,
+    dilation: int | Sequence[int] = (1, 1),
 ) -> Call:
     """The cotangent of the data of `nn.avg_pool2d`, from that of its result; data is `(n, c, h, w)`."""
 
@@ -204,12 +204,12 @@ def avg_pool3d_grad(
     data: Operand,
     pool_size: int | Sequence[int] = (1, 1, 1),
     strides: int | Sequence[int] = (1, 1, 1),
-    dilation: int | Sequence[int] = (1, 1, 1),
     padding: int | Sequence[int] = (0, 0, 0),
     layout: str = "NCDHW",
     out_layout: str = "",
     ceil_mode: bool = False,
     count_include_pad: bool = False,
+    dilation: int | Sequence[int] = (1, 1, 1),
 ) -> Call:
     """The cotangent of the data of `nn.avg_pool3d`, from that of its result; data is `(n, c, d, h, w)`."""
 
@@ -400,11 +400,11 @@ def conv1d_transpose(
     strides: int | Sequence[int] = (1,),
     padding: int | Sequence[int] = (0,),
     dilation: int | Sequence[int] = (1,),
+    groups: int = 1,
     channels: int | None = None,
     kernel_size: int | Sequence[int] | None = None,
-    groups: int = 1,
     data_layout: str = "NCW",
-    kernel_layout: str = "OIW",
+    kernel_layout: str = "IOW",
     out_layout: str = "",
     output_padding: int | Sequence[int] = (0,),
     out_dtype: DType = "",
@@ -449,9 +449,9 @@ def conv2d_transpose(
     strides: int | Sequence[int] = (1, 1),
     padding: int | Sequence[int] = (0, 0),
     dilation: int | Sequence[int] = (1, 1),
+    groups: int = 1,
     channels: int | None = None,
     kernel_size: int | Sequence[int] | None = None,
-    groups: int = 1,
     data_layout: str = "NCHW",
     kernel_layout: str = "IOHW",
     out_layout: str = "",
@@ -500,11 +500,11 @@ def conv3d_transpose(
     strides: int | Sequence[int] = (1, 1, 1),
     padding: int | Sequence[int] = (0, 0, 0),
     dilation: int | Sequence[int] = (1, 1, 1),
+    groups: int = 1,
     channels: int | None = None,
     kernel_size: int | Sequence[int] | None = None,
-    groups: int = 1,
     data_layout: str = "NCDHW",
-    kernel_layout: str = "OIDHW",
+    kernel_layout: str = "IODHW",
     out_layout: str = "",
     output_padding: int | Sequence[int] = (0, 0, 0),
     out_dtype: DType = "",
@@ -690,11 +690,11 @@ def max_pool1d_grad(
     data: Operand,
     pool_size: int | Sequence[int] = (1,),
     strides: int | Sequence[int] = (1,),
-    dilation: int | Sequence[int] = (1,),
     padding: int | Sequence[int] = (0,),
     layout: str = "NCW",
     out_layout: str = "",
     ceil_mode: bool = False,
+    dilation: int | Sequence[int] = (1,),
 ) -> Call:
     """The cotangent of the data of `nn.max_pool1d`, from that of its result and data `(n, c, w)`."""
 
@@ -728,11 +728,11 @@ def max_pool2d_grad(
     data: Operand,
     pool_size: int | Sequence[int] = (1, 1),
     strides: int | Sequence[int] = (1, 1),
-    dilation: int | Sequence[int] = (1, 1),
     padding: int | Sequence[int] = (0, 0),
     layout: str = "NCHW",
     out_layout: str = "",
     ceil_mode: bool = False,
+    dilation: int | Sequence[int] = (1, 1),
 ) -> Call:
     """The cotangent of the data of `nn.max_pool2d`, from that of its result and data `(n, c, h, w)`."""
 
@@ -766,11 +766,11 @@ def max_pool3d_grad(
     data: Operand,
     pool_size: int | Sequence[int] = (1, 1, 1),
     strides: int | Sequence[int] = (1, 1, 1),
-    dilation: int | Sequence[int] = (1, 1, 1),
     padding: int | Sequence[int] = (0, 0, 0),
     layout: str = "NCDHW",
     out_layout: str = "",
     ceil_mode: bool = False,
+    dilation: int | Sequence[int] = (1, 1, 1),
 ) -> Call:
     """The cotangent of the data of `nn.max_pool3d`, from that of its result and data `(n, c, d, h, w)`."""
 

@@ -6,10 +6,23 @@ from typing import Literal
 from relay.ir.expr import Call
 from relay.op.signatures import DType, Operand
 
-def abs(data: Operand, *scales: Operand) -> Call:
+def abs(
+    x: Operand, scale: Operand, zero_point: Operand, output_scale: Operand, output_zero_point: Operand
+) -> Call:
     """The absolute value of quantised data."""
 
-def add(*xs: Operand, lhs_axis: int = -1, rhs_axis: int = -1) -> Call:
+def add(
+    lhs: Operand,
+    rhs: Operand,
+    lhs_scale: Operand,
+    lhs_zero_point: Operand,
+    rhs_scale: Operand,
+    rhs_zero_point: Operand,
+    output_scale: Operand,
+    output_zero_point: Operand,
+    lhs_axis: int = -1,
+    rhs_axis: int = -1,
+) -> Call:
     """The sum of quantised tensors, quantised by `output_scale` and `output_zero_point`."""
 
 def avg_pool2d(
@@ -20,12 +33,12 @@ def avg_pool2d(
     output_zero_point: Operand,
     pool_size: int | Sequence[int] = (1, 1),
     strides: int | Sequence[int] = (1, 1),
-    dilation: int | Sequence[int] = (1, 1),
     padding: int | Sequence[int] = (0, 0),
+    dilation: int | Sequence[int] = (1, 1),
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
     layout: str = "NHWC",
     out_layout: str = "",
-    ceil_mode: bool = False,
-    count_include_pad: bool = False,
 ) -> Call:
     """The mean of each window of quantised data, brought to the scale of the result."""
 
@@ -53,7 +66,10 @@ def concatenate(
 def contrib_dense_pack(
     data: Operand,
     weight: Operand,
-    *scales: Operand,
+    input_zero_point: Operand,
+    kernel_zero_point: Operand,
+    input_scale: Operand,
+    kernel_scale: Operand,
     kernel_layout: str = "NC",
     units: int | None = None,
     out_dtype: DType = "int32",
@@ -83,7 +99,10 @@ def conv2d(
 def conv2d_transpose(
     data: Operand,
     weight: Operand,
-    *scales: Operand,
+    input_zero_point: Operand,
+    kernel_zero_point: Operand,
+    input_scale: Operand,
+    kernel_scale: Operand,
     strides: int | Sequence[int] = (1, 1),
     padding: int | Sequence[int] = (0, 0),
     dilation: int | Sequence[int] = (1, 1),
@@ -99,7 +118,14 @@ def conv2d_transpose(
     """`nn.conv2d_transpose` of quantised data and weight, as int32."""
 
 def dense(
-    data: Operand, weight: Operand, *scales: Operand, units: int | None = None, out_dtype: DType = "int32"
+    data: Operand,
+    weight: Operand,
+    input_zero_point: Operand,
+    kernel_zero_point: Operand,
+    input_scale: Operand,
+    kernel_scale: Operand,
+    units: int | None = None,
+    out_dtype: DType = "int32",
 ) -> Call:
     """`nn.dense` of quantised data and weight, as int32; the weight may have a zero point for each unit."""
 
@@ -112,13 +138,19 @@ def dequantize(
 ) -> Call:
     """`(data - input_zero_point) * input_scale`, in the dtype of the scale and then in `out_dtype`."""
 
-def erf(data: Operand, *scales: Operand) -> Call:
+def erf(
+    x: Operand, scale: Operand, zero_point: Operand, output_scale: Operand, output_zero_point: Operand
+) -> Call:
     """The error function of quantised data."""
 
-def exp(data: Operand, *scales: Operand) -> Call:
+def exp(
+    x: Operand, scale: Operand, zero_point: Operand, output_scale: Operand, output_zero_point: Operand
+) -> Call:
     """e to the power of quantised data."""
 
-def hardswish(data: Operand, *scales: Operand) -> Call:
+def hardswish(
+    x: Operand, scale: Operand, zero_point: Operand, output_scale: Operand, output_zero_point: Operand
+) -> Call:
     """`x * clip(x + 3, 0, 6) / 6` of quantised data. Source: Howard and others, 2019."""
 
 def leaky_relu(
@@ -131,11 +163,20 @@ def leaky_relu(
 ) -> Call:
     """`x` where the number is positive, else `alpha * x`, of quantised data, in integers."""
 
-def log(data: Operand, *scales: Operand) -> Call:
+def log(
+    x: Operand, scale: Operand, zero_point: Operand, output_scale: Operand, output_zero_point: Operand
+) -> Call:
     """The natural logarithm of quantised data."""
 
 def mul(
-    *xs: Operand,
+    lhs: Operand,
+    rhs: Operand,
+    lhs_scale: Operand,
+    lhs_zero_point: Operand,
+    rhs_scale: Operand,
+    rhs_zero_point: Operand,
+    output_scale: Operand,
+    output_zero_point: Operand,
     lhs_axis: int = -1,
     rhs_axis: int = -1,
     rounding: Literal["None", "UPWARD", "TONEAREST", "TOEVEN"] = "UPWARD",
@@ -164,10 +205,14 @@ def requantize(
 ) -> Call:
     """What integers of one scale and zero point are in those of another, held within `out_dtype`."""
 
-def rsqrt(data: Operand, *scales: Operand) -> Call:
+def rsqrt(
+    x: Operand, scale: Operand, zero_point: Operand, output_scale: Operand, output_zero_point: Operand
+) -> Call:
     """One over the square root of quantised data."""
 
-def sigmoid(data: Operand, *scales: Operand) -> Call:
+def sigmoid(
+    x: Operand, scale: Operand, zero_point: Operand, output_scale: Operand, output_zero_point: Operand
+) -> Call:
     """The logistic function of quantised data."""
 
 def simulated_dequantize(
@@ -188,14 +233,36 @@ def simulated_quantize(
 ) -> Call:
     """`qnn.quantize` to `out_dtype`, whose integers are kept as floats of the data's dtype."""
 
-def softmax(data: Operand, *scales: Operand, axis: int = -1) -> Call:
+def softmax(
+    x: Operand,
+    scale: Operand,
+    zero_point: Operand,
+    output_scale: Operand,
+    output_zero_point: Operand,
+    axis: int = -1,
+) -> Call:
     """`nn.softmax` of quantised data along `axis`."""
 
-def sqrt(data: Operand, *scales: Operand) -> Call:
+def sqrt(
+    x: Operand, scale: Operand, zero_point: Operand, output_scale: Operand, output_zero_point: Operand
+) -> Call:
     """The square root of quantised data."""
 
-def subtract(*xs: Operand, lhs_axis: int = -1, rhs_axis: int = -1) -> Call:
+def subtract(
+    lhs: Operand,
+    rhs: Operand,
+    lhs_scale: Operand,
+    lhs_zero_point: Operand,
+    rhs_scale: Operand,
+    rhs_zero_point: Operand,
+    output_scale: Operand,
+    output_zero_point: Operand,
+    lhs_axis: int = -1,
+    rhs_axis: int = -1,
+) -> Call:
     """The difference of quantised tensors, quantised by `output_scale` and `output_zero_point`."""
 
-def tanh(data: Operand, *scales: Operand) -> Call:
+def tanh(
+    x: Operand, scale: Operand, zero_point: Operand, output_scale: Operand, output_zero_point: Operand
+) -> Call:
     """The hyperbolic tangent of quantised data."""

@@ -52,10 +52,10 @@ def _conv(rank: int) -> Callable[..., str]:
     return write
 
 
-def _conv_transpose(rank: int, kernel_layout: str) -> Callable[..., str]:
+def _conv_transpose(rank: int) -> Callable[..., str]:
     def write(g: Graph, op: Any, x: Value, weight: Value) -> str:
         _check_data(op, x)
-        kernel = g.transposed(weight, positions(op.kernel_layout, kernel_layout))
+        kernel = g.transposed(weight, positions(op.kernel_layout, "IO" + SPATIAL[rank]))
         data = _channels_first(g, x, op.data_layout, rank)
         extra = list(ntuple(op.output_padding, rank))
         found = g.add(
@@ -109,9 +109,9 @@ def _has_channels_first(op: Any) -> bool:
     return op.layout.startswith("NC") and op.out_layout in ("", op.layout)
 
 
-for _rank, _transposed in ((1, "OIW"), (2, "IOHW"), (3, "OIDHW")):
+for _rank in SPATIAL:
     exports(f"nn.conv{_rank}d")(_conv(_rank))
-    exports(f"nn.conv{_rank}d_transpose")(_conv_transpose(_rank, _transposed))
+    exports(f"nn.conv{_rank}d_transpose")(_conv_transpose(_rank))
     for _name, _kind in (("max", "MaxPool"), ("avg", "AveragePool")):
         exports(f"nn.{_name}_pool{_rank}d")(_pool(_rank, _kind))
         exports(f"nn.adaptive_{_name}_pool{_rank}d")(_adaptive(_rank, _kind))
