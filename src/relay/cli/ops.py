@@ -21,11 +21,11 @@ from relay.op.base import (
     NUMERIC,
     Operator,
     alias_of,
-    attribute_order,
     attribute_types,
     builders,
     registry,
 )
+from relay.op.places import attribute_order
 
 EXAMPLE = "relay> "
 LINE_CHARS = 100

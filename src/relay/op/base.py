@@ -401,14 +401,6 @@ def attribute_types(cls: type[Operator]) -> dict[str, Any]:
     return {f.name: hints[f.name] for f in fields(cls)}  # pyright: ignore[reportArgumentType]
 
 
-@cache
-def attribute_order(cls: type[Operator]) -> tuple[str, ...]:
-    """The attributes in the order in which calls may give them by position: that of the builder."""
-    known = attribute_types(cls)
-    first = [name for name in inspect.signature(builders[cls.name]).parameters if name in known]
-    return (*first, *[name for name in known if name not in first])
-
-
 # --- families ---
 
 

@@ -1,7 +1,9 @@
-"""What people write who come from other languages, and how it is written here: hints of the parser."""
+"""What people write who come from other languages, and how it is written here: mostly hints of the parser."""
 
+SHORT_NAMES = {"mul": "multiply", "sub": "subtract", "div": "divide"}
+"""Other names of operators, which the full language takes."""
 OPERATORS = {
-    "mul": "multiply", "sub": "subtract", "div": "divide", "pow": "power", "neg": "negative",
+    "pow": "power", "neg": "negative",
     "eq": "equal", "concat": "concatenate", "matmul": "nn.matmul", "dot": "nn.matmul",
     "linear": "nn.dense", "array": "Constant", "true": "True", "false": "False",
 }  # fmt: skip

@@ -4,11 +4,15 @@ from typing import Any
 
 from relay.diagnostic import RelayError, did_you_mean
 from relay.ir.dtype import DTYPES, canonical
+from relay.op.base import registry
 from relay.text.literals import LONGEST_ATTRIBUTE, number, special_float
 from relay.text.parse_metadata import Metadata
 
 MAX_NESTING_DEPTH = 50
 _WORDS: dict[str, Any] = {"True": True, "False": False, "None": None, "true": True, "false": False}
+_IN_VALUES = frozenset({"NUMBER", "STRING", "-", ","})
+"""What stands in a value beside words and brackets."""
+_ENDS = frozenset({",", ")"})
 _KEYS = frozenset({"NAME", "STRING", "let", "fn", "fun", "def", "if", "else", "match"})
 
 
@@ -18,6 +22,40 @@ class Attributes(Metadata):
     def at_attribute(self, i: int) -> bool:
         """Whether `key =` begins at token `i`."""
         return self.kinds[i + 1] == "=" and self.kinds[i] in _KEYS
+
+    def is_value(self, i: int) -> bool:
+        """Whether the argument at token `i` is written out, as the value of an attribute is."""
+        kinds = self.kinds
+        if kinds[i] not in ("(", "["):
+            i += kinds[i] == "-"
+            written = kinds[i] in ("NUMBER", "STRING") or (kinds[i] == "NAME" and not self._is_bound(i))
+            return written and kinds[i + 1] in _ENDS
+        depth = 0
+        while True:
+            kind = kinds[i]
+            if kind in ("(", "["):
+                depth += 1
+            elif kind in (")", "]"):
+                depth -= 1
+            elif kind not in _IN_VALUES and not (kind == "NAME" and self._is_word(i)):
+                return False
+            i += 1
+            if depth == 0:
+                return kinds[i] in _ENDS
+
+    def _is_word(self, i: int) -> bool:
+        """Whether the bare name at token `i` is a value."""
+        name = self.texts[i]
+        is_known = name in _WORDS or canonical(name) is not None or special_float(name) is not None
+        return is_known and self.env.get(name) is None
+
+    def _is_bound(self, i: int) -> bool:
+        """Whether the bare name at token `i` is an expression."""
+        name, env = self.texts[i], self.env
+        if env.get(name) is not None:
+            return True
+        is_other = name in self.constructors or name in registry or env.get(f"%{name}") is not None
+        return is_other and not self._is_word(i)
 
     def attribute(self, into: dict[str, Any], places: dict[str, int] | None = None) -> None:
         """`key=value` here, into a dictionary."""
@@ -29,6 +67,13 @@ class Attributes(Metadata):
         into[key] = self.attribute_value()
         if places is not None:
             places[key] = i
+
+    def unnamed_attribute(self, key: str, into: dict[str, Any], places: dict[str, int]) -> None:
+        """The value of the attribute `key` here, into a dictionary."""
+        if key in into:
+            self.fault("duplicate-attribute", f"attribute `{key}` is given twice", self.i)
+        places[key] = self.i
+        into[key] = self.attribute_value()
 
     def attribute_key(self) -> str:
         """The name of an attribute: a word, or a string for other names."""

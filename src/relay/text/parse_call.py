@@ -1,5 +1,7 @@
 """Calls in text: arguments, attributes, type arguments; projections."""
 
+from dataclasses import replace
+from math import inf
 from typing import Any
 
 from relay.diagnostic import RelayError
@@ -20,12 +22,12 @@ from relay.ir.expr import (
 )
 from relay.ir.type import FuncType, Kind
 from relay.op.base import attribute_types, get, instance, registry
+from relay.op.places import attribute_order, computed_hint, most_operands
 from relay.text.cursor import ParseError, Rule
 from relay.text.parse_words import FORMS, Form, Words
 
 AFTER_OPERAND = frozenset({",", ")", ";", "}", "]"})
 """What ends an operand for certain."""
-DTYPES = frozenset({"NAME", "STRING"})
 
 
 class Calls(Words):
@@ -46,7 +48,8 @@ class Calls(Words):
         args: list[Any] = []
         attrs: dict[str, Any] | None = None
         places: dict[str, int] = {}
-        is_cast = type(callee) is Op and callee.name == "cast"
+        unnamed = 0
+        most = self.most_operands(callee) if type(callee) is Op else inf
         while (kind := kinds[i]) != ")":
             if kind == "LOCAL" and kinds[i + 1] in AFTER_OPERAND:
                 found = env.get(self.texts[i])
@@ -61,10 +64,11 @@ class Calls(Words):
                 self.i = i + 1
                 attrs = {**(attrs or {}), **self.stored_attributes(i, callee.name)}
                 i = self.i
-            elif is_cast and len(args) == 1 and kind in DTYPES and kinds[i + 1] in AFTER_OPERAND:
+            elif len(args) >= most and self.is_value(i) and (key := self.key_of(callee, unnamed)):
                 self.i = i
-                attrs = {"dtype": self.attribute_value(), **(attrs or {})}
-                places["dtype"] = i
+                attrs = {} if attrs is None else attrs
+                self.unnamed_attribute(key, attrs, places)
+                unnamed += 1
                 i = self.i
             else:
                 self.i = i
@@ -79,28 +83,49 @@ class Calls(Words):
         if type(callee) is Op:
             if attrs is None and not type_args:
                 return self.operator_call(callee.name, tuple(args), first, i)
-            made = self._instance(callee.name, attrs or {}, places, first, i)
+            made = self._instance(callee.name, attrs or {}, places, len(args), first, i)
             return Call(callee, tuple(args), made, type_args, span=self.span(first, i))
         if type(callee) is Form:
             return self._form(callee.name, args, attrs, first, i)
         return Call(callee, tuple(args), attrs, type_args, span=self.span(first, i))
 
+    def most_operands(self, op: Op) -> float:
+        """How many arguments of an operator are operands: those behind them are attributes."""
+        if self.strict and op.name != "cast":
+            return inf
+        return most_operands(registry[op.name])
+
+    def key_of(self, op: Op, unnamed: int) -> str:
+        """The attribute that the next argument without a name gives; the empty text where there is none."""
+        order = attribute_order(registry[op.name])
+        return order[unnamed] if unnamed < len(order) else ""
+
     def operator_call(self, name: str, args: tuple[Any, ...], first: int, last: int) -> Expr:
         """A call of an operator without attributes."""
         known = self.plain.get(name)
         if known is None:
-            known = self.plain[name] = self._plain_operator(name, first, last)
+            known = self.plain[name] = self._plain_operator(name, len(args), first, last)
         return Call(known[0], args, known[1], (), span=self.span(first, last))
 
-    def _plain_operator(self, name: str, first: int, last: int) -> tuple[Op, Any]:
+    def _plain_operator(self, name: str, count: int, first: int, last: int) -> tuple[Op, Any]:
         try:
             op = get(name)
             return op, instance(op.name, {})
         except RelayError as error:
-            raise self.located(error, first, last) from None
+            raise self._without_attribute(error, name, count, first, last) from None
+
+    def _without_attribute(
+        self, error: RelayError, name: str, count: int, first: int, last: int
+    ) -> ParseError:
+        """The fault of a call of `count` operands; one of them may be meant as the attribute that lacks."""
+        fault = self.located(error, first, last)
+        if error.codes[0] == "missing-attribute" and count > most_operands(registry[name]):
+            hint = computed_hint(registry[name])
+            return ParseError(replace(fault.diagnostic, hint=hint), fault.at)
+        return fault
 
     def _instance(
-        self, name: str, attrs: dict[str, Any], places: dict[str, int], first: int, last: int
+        self, name: str, attrs: dict[str, Any], places: dict[str, int], count: int, first: int, last: int
     ) -> Any:
         """The operator with its attributes; a fault points at the attribute it is about."""
         if self.strict:
@@ -117,7 +142,7 @@ class Calls(Words):
                     error.codes[0] == "attribute-type" and f"`{key}`" in message
                 ):
                     raise self.located(error, at, at) from None
-            raise self.located(error, first, last) from None
+            raise self._without_attribute(error, name, count, first, last) from None
 
     def _form(self, name: str, args: list[Any], attrs: dict[str, Any] | None, first: int, last: int) -> Expr:
         if len(args) != FORMS[name] or attrs:

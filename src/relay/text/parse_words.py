@@ -10,7 +10,7 @@ from relay.ir.type import BOOL
 from relay.op.base import alias_of, get, registry
 from relay.text.cursor import Rule
 from relay.text.literals import closed, number, opened, special_float, strict_dtype
-from relay.text.other_languages import MEMBERS
+from relay.text.other_languages import MEMBERS, SHORT_NAMES
 from relay.text.parse_pattern import Patterns
 
 FORMS = {"ref": 1, "ref_read": 1, "ref_write": 2, "grad": 1, "vjp": 1, "jvp": 1}
@@ -58,6 +58,8 @@ class Words(Patterns):
             return self.instance_of_nullary(constructor, i)
         if name in registry or name in alias_of:
             return get(name)
+        if name in SHORT_NAMES and not self.strict:
+            return get(SHORT_NAMES[name])
         if special_float(name) is not None:
             return self.number(i, i)
         found = self.env.get(f"%{name}")

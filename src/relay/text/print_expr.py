@@ -72,6 +72,8 @@ class ExprPrinter(Choices):
         if e.type_args:
             head += f"<{', '.join([self.types.any_kind(t) for t in e.type_args])}>"
         texts = yield self.parts(e.args, room - 4)
+        if type(op) is Op:
+            texts = self.operands(op, texts)
         return self.listed(f"{head}(", e.args, texts, [more] if more else [], ")", room)
 
     def tuple(self, e: Tuple, room: int) -> Steps:

@@ -6,6 +6,7 @@ from typing import Any
 from relay.ir.expr import Call, Constant, Constructor, GlobalVar, Op, Var
 from relay.ir.module import IRModule
 from relay.op.base import alias_of, registry
+from relay.op.places import most_operands
 from relay.text import names
 from relay.text.attributes import attribute_list, operator_attributes, value_text
 from relay.text.layout import Multi, Text, bracketed, pad
@@ -164,6 +165,7 @@ class Leaves(Scopes):
             elif op.name in PREFIX and self.sugar:
                 return None
             else:
+                args = self.operands(op, args)
                 if more:
                     args.append(more)
                 text = f"{self.operator(op)}({', '.join(args)})"
@@ -176,6 +178,15 @@ class Leaves(Scopes):
         else:
             return None
         return text if len(text) <= room else None
+
+    def operands(self, op: Op, texts: list[str]) -> list[str]:
+        """The arguments of an operator; those that it has no place for in braces, so that they read back as
+        such and not as attributes.
+        """
+        cls = registry.get(op.name)
+        if cls is None or not self.sugar or len(texts) <= (most := most_operands(cls)):
+            return texts
+        return [t if i < most or t[0] == "%" else f"{{{t}}}" for i, t in enumerate(texts)]
 
     def instance(self, op: Constructor, args: list[str], more: str) -> str:
         """A constructor called with its fields."""

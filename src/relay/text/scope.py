@@ -15,7 +15,7 @@ from relay.op.base import alias_of, registry
 from relay.text.cursor import Cursor
 from relay.text.imports import Loader
 from relay.text.lexer import Tokens
-from relay.text.other_languages import OPERATORS, TOKENS, WORDS
+from relay.text.other_languages import OPERATORS, SHORT_NAMES, TOKENS, WORDS
 
 MOST_NAMES = 2000
 """Among more names than this no similar one is looked for: it would take seconds."""
@@ -209,7 +209,11 @@ class Names(Cursor):
             "jvp",
             "return",
         ]
-        other = OPERATORS.get(name) or next((n for n in registry if n.endswith(f".{name}")), None)
+        other = (
+            OPERATORS.get(name)
+            or SHORT_NAMES.get(name)
+            or next((n for n in registry if n.endswith(f".{name}")), None)
+        )
         if name in WORDS:
             hint = WORDS[name]
         elif name in self.globals:

@@ -9,6 +9,7 @@ from relay.ir.expr import Call, Expr
 from relay.ir.type import HAS_INCOMPLETE, Kind, Type, TypeVar
 from relay.ir.type_base import HAS_ERROR
 from relay.op.base import Operator
+from relay.op.places import computed_hint
 from relay.typecheck.goals import ClassGoal, DeferredGoal, Givens, Goal, OperatorGoal, Silenced, Stuck, Wait
 from relay.typecheck.messages import Fault, counted
 from relay.typecheck.relating import Relating
@@ -79,12 +80,11 @@ class Solver(Relating):
         least, most = len(op.operands) - op.optional, len(op.operands)
         if count >= least and (count <= most or op.variadic):
             return True
-        names = ", ".join(op.operands)
         self.diagnose(
             "arity",
             f"`{op.name}` takes {_operands(op, least, most)}, found {count}",
             call,
-            hint=f"its operands are {names}" if names else "it has no operands",
+            hint=_operands_hint(op, count > most),
         )
         return False
 
@@ -229,6 +229,14 @@ class Solver(Relating):
     def explain(self, operands: Iterable[Expr]) -> tuple[Any, ...]:
         """Notes on where the types of `operands` come from."""
         return ()
+
+
+def _operands_hint(op: Operator, has_more: bool) -> str:
+    """What the operands of an operator are; with more of them, what takes an attribute that is computed."""
+    names = ", ".join(op.operands)
+    hint = f"its operands are {names}" if names else "it has no operands"
+    computed = computed_hint(type(op)) if has_more else ""
+    return f"{hint}; {computed}" if computed else hint
 
 
 def _operands(op: Operator, least: int, most: int) -> str:
