@@ -308,7 +308,7 @@ def test_the_operators_people_know_are_there() -> None:
 BUILDERS = {
     "reshape": "(data, newshape, allowzero=False)", "transpose": "(data, axes=None)",
     "expand_dims": "(data, axis, num_newaxis=1)", "squeeze": "(data, axis=None)", "add": "(lhs, rhs)",
-    "take": "(data, indices, batch_dims=0, axis=None, mode='clip')", "cast": "(data, dtype)",
+    "take": "(data, indices, axis=None, batch_dims=0, mode='clip')", "cast": "(data, dtype)",
     "full": "(fill_value, shape=(), dtype=None)", "gather": "(data, axis, indices)",
     "where": "(condition, x, y)",
     "strided_slice": "(data, begin, end, strides=None, axes=None, slice_mode='end')", "exp": "(data)",
