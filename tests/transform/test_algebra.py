@@ -185,6 +185,14 @@ CASES: dict[str, list[tuple[str, str, str]]] = {
         ("%x: Tensor[(2, 1, 3), float32]", f"{f}(%x, axis=(1,))", "reshape(%x, newshape=(2, 3))")
         for f in ("sum", "prod", "max", "min", "mean")
     ],
+    "max, min and mean of full(c) => full(c), sum": [
+        *(
+            ("", f"{f}(full(1.5, shape=(2, 3), dtype=float32), axis=(1,))", "full(1.5f, shape=(2,))")
+            for f in ("max", "min", "mean")
+        ),
+        ("", "sum(ones(shape=(100, 3), dtype=float16))", "300f16"),
+        ("", "sum(full(100i8, shape=(3, 2), dtype=int8), axis=(0,))", "full(44i8, shape=(2,))"),
+    ],
     "broadcast_to, collapse_sum_to and their twins": [
         (f"%x: {X}", "collapse_sum_to(broadcast_to(%x, shape=(2, 3)), shape=(2, 3))", "%x"),
         ("%x: Tensor[(n,), float32]", "collapse_sum_like(broadcast_to_like(%x, %x), %x)", "%x"),

@@ -1,6 +1,11 @@
 """Rules of shapes: rearrangements that undo one another or do nothing, casts, and tensors of one value."""
 
-from relay.ir.dtype import FLOAT8, bits, is_float, is_integer, is_signed
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from relay.ir.dtype import FLOAT8, bits, is_float, is_integer, is_signed, rounded, to_numpy
 from relay.ir.expr import Call, Expr, Tuple, TupleGetItem, Var
 from relay.ir.type import HAS_ANY, TensorType, TupleType, Type
 from relay.op.arrange import Reverse
@@ -119,6 +124,28 @@ def _reduced_over_one(w: Rewriter, e: Call) -> Expr | None:
     if any(x.concrete_shape[a] != 1 for a in axes):
         return None
     return as_shape(e.args[0], t.concrete_shape, e)
+
+
+@SHAPES.rule("max, min and mean of full(c) => full(c), sum of full(c) => full(n * c)", Sum, Max, Min, Mean,
+             but="a sum of equal numbers is rounded once")  # fmt: skip
+def _reduced_filling(w: Rewriter, e: Call) -> Expr | None:
+    x, t = w.tensor(e.args[0]), w.tensor(e)
+    if x is None or t is None or x.dtype != t.dtype or not isinstance(t.dtype, str):
+        return None
+    shape = x.concrete_shape
+    n = prod([shape[a] for a in e.attrs.axes(len(shape))])
+    value = uniform(w, e.args[0]) if n and w.may_go(e.args[0]) else None
+    if value is None:
+        return None
+    return filled(w, _times(n, value, t.dtype) if isinstance(e.attrs, Sum) else value, e)
+
+
+def _times(n: int, value: Any, dtype: str) -> Any:
+    """`n` times a number of a dtype: an integer wraps around, a float is rounded once."""
+    if is_integer(dtype):
+        return np.asarray((n * int(value)) % 2 ** bits(dtype)).astype(np.uint64).astype(to_numpy(dtype))[()]
+    with np.errstate(over="ignore"):
+        return rounded(np.float64(value) * n, to_numpy(dtype))
 
 
 # --- stretching and summing back ---
