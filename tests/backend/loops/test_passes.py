@@ -238,7 +238,7 @@ def test_a_remainder_comes_after_the_threads() -> None:
     for i in (end - begin) * 64, 64 lanes
       v = x[(begin * 64) + i]
       out[(begin * 64) + i] = v + v
-  for i1 in 3, 64 lanes
+  for i1 in 3, 64 lanes, 1 masked vector
     v = x[i1 + 1048576]
     out[i1 + 1048576] = v + v""",
     )

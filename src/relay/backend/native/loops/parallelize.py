@@ -7,6 +7,7 @@ along lanes by whole vectors, whose remainder comes after.
 from collections.abc import Sequence
 from dataclasses import replace
 from math import prod
+from typing import Any
 
 from relay.backend.native.loops.builder import Builder
 from relay.backend.native.loops.cost import takes
@@ -81,18 +82,18 @@ def by_vectors(b: Builder, s: For, nanoseconds: float, inner: Index) -> None:
     (index,), (n,), lanes = s.indices, s.extents, s.lanes
     rounds = b.quotient(n, lanes)
 
-    def shifted(first: Index, count: Index, is_whole: bool) -> None:
+    def shifted(first: Index, count: Index, **schedule: Any) -> None:
         i = Var(INDEX, b.scope.name("i"))
         start = b.times(first, lanes)
         at = b.added(lambda: b.add_statement(Let(index, b.plus(start, i))))
         body = Block((*at, *s.body.statements), s.body.yields)
-        b.add_statement(replace(s, indices=(i,), extents=(count,), body=body, is_whole=is_whole))
+        b.add_statement(replace(s, indices=(i,), extents=(count,), body=body, **schedule))
 
     b.parallel(
         rounds,
         grain_for(b, nanoseconds * lanes, inner),
-        lambda begin, end, lane: shifted(begin, b.times(b.minus(end, begin), lanes), True),
+        lambda begin, end, lane: shifted(begin, b.times(b.minus(end, begin), lanes), is_whole=True),
     )
     rest = b.minus(n, b.times(rounds, lanes))
     if rest != 0:
-        shifted(rounds, rest, False)
+        shifted(rounds, rest, unroll=1)

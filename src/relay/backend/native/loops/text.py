@@ -209,7 +209,8 @@ class Printer:
         indices = ", ".join([self.name(i) for i in s.indices])
         how = f", {s.lanes} lanes" if s.lanes else ""
         if s.unroll:
-            how += f", {s.unroll} masked vectors" if s.lanes and not s.is_whole else ", unrolled"
+            vectors = f"{s.unroll} masked vector{'s' * (s.unroll > 1)}"
+            how += f", {vectors}" if s.lanes and not s.is_whole else ", unrolled"
         if s.carried:
             totals = [f"{self.name(x)} = {self.value(y)}" for x, y in zip(s.carried, s.inits, strict=True)]
             how += f", {'reduce' if s.reduction is not None else 'with'} {', '.join(totals)}"
