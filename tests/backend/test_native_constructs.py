@@ -155,6 +155,38 @@ def test_tuples_in_tuples_to_any_depth() -> None:
     assert (sums.tolist(), deep.tolist()) == ([4, 4, 4], [2, 2, 2])
 
 
+def test_tensors_of_many_open_sizes_are_joined() -> None:
+    """Of 81 it took half a minute: loops after the threads' had sums of all sizes before in their addresses."""
+    n = 81
+    params = ", ".join(f"%x{i}: Tensor[(?,), float32]" for i in range(n))
+    fields = ", ".join(f"%x{i}" for i in range(n))
+    program = NativeProgram(relay.parse(f"def @main({params}) {{ concatenate(({fields}), axis=0) }}"))
+    given = [np.arange(i, dtype="float32") for i in range(n)]
+    assert np.array_equal(program(*given), np.concatenate(given))
+
+
+def test_constants_that_share_are_made_once() -> None:
+    """Written out, the tree has 2 to the 60 leaves."""
+    chain = [f"def @c{i + 1} = Node(@c{i}, @c{i});" for i in range(60)]
+    depth = "def @depth(%t: T) -> int64 { match (%t) { Leaf => 0i64, Node(%l, _) => 1i64 + @depth(%l) } }"
+    text = ["type T { Leaf, Node(T, T) }", "def @c0 = Leaf;", *chain, depth, "def @main() { @depth(@c60) }"]
+    assert NativeProgram(relay.parse("\n".join(text)))() == 60
+
+
+def test_ifs_in_ifs() -> None:
+    n = 1_000
+    heads = " ".join(f"if (%x == {i}) {{ {i} }} else {{" for i in range(n))
+    program = NativeProgram(relay.parse(f"def @main(%x: int32) {{ {heads} -1 {'}' * n} }}"))
+    assert [program(x) for x in (0, 789, n)] == [0, 789, -1]
+
+
+def test_more_elements_than_memory_has_are_summed_where_all_are_one_number() -> None:
+    program = relay.build(
+        relay.parse("def @main() { sum(ones(shape=(1000000, 1000000, 1000), dtype=float32)) }")
+    )
+    assert program() == np.float32(1e15)
+
+
 def test_a_tuple_of_many_fields() -> None:
     n = 300
     fields = ", ".join(["float32"] * n)
