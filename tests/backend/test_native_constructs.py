@@ -156,7 +156,7 @@ def test_tuples_in_tuples_to_any_depth() -> None:
 
 
 def test_tensors_of_many_open_sizes_are_joined() -> None:
-    """Of 81 it took half a minute: loops after the threads' had sums of all sizes before in their addresses."""
+    """Of 81 it took half a minute: the loops after the threads' had sums of all sizes in their addresses."""
     n = 81
     params = ", ".join(f"%x{i}: Tensor[(?,), float32]" for i in range(n))
     fields = ", ".join(f"%x{i}" for i in range(n))
