@@ -132,8 +132,8 @@ def _reduced_filling(w: Rewriter, e: Call) -> Expr | None:
     x, t = w.tensor(e.args[0]), w.tensor(e)
     if x is None or t is None or x.dtype != t.dtype or not isinstance(t.dtype, str):
         return None
-    shape = x.concrete_shape
-    n = prod([shape[a] for a in e.attrs.axes(len(shape))])
+    axes: tuple[int, ...] = e.attrs.axes(len(x.concrete_shape))
+    n = prod([x.concrete_shape[a] for a in axes])
     value = uniform(w, e.args[0]) if n and w.may_go(e.args[0]) else None
     if value is None:
         return None
