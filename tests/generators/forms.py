@@ -91,6 +91,7 @@ class Forms:
         self.mod = IRModule()
         self.globals: dict[GlobalVar, tuple[TypeVar, ...]] = {}
         self.constructors: list[tuple[Constructor, TypeData]] = []
+        self.list_constructors: tuple[Constructor, Constructor] | None = None
         self.leaves: list[Callable[[Scope], Expr]] = [
             self.mention, self.mention, self.mention, lambda _: random_constant(rng), self.global_var,
             self.operator_leaf, self.constructor_leaf, lambda _: Tuple(()),
@@ -100,7 +101,7 @@ class Forms:
             self.operator_call,
             self.call, self.call, self.function, self.let, self.let, self.let_function, self.let_rec,
             self.branch,
-            self.condition, self.match, self.match, self.reference, self.grad,
+            self.condition, self.match, self.match, self.reference, self.grad, self.list_,
         ]  # fmt: skip
 
     # --- modules ----------------------------------------------------------------------------------------
@@ -139,6 +140,20 @@ class Forms:
                     cases.append(Constructor(name, tuple(inputs), head, len(cases)))
             data = self.mod[head] = TypeData(head, params, tuple(cases))
             self.constructors += [(c, data) for c in data.constructors]
+        if (
+            self.rng.random() < 0.3
+            and not {"Cons", "Nil"} & taken
+            and not any(h.name_hint == "List" for h, _ in heads)
+        ):
+            self.list_type()
+
+    def list_type(self) -> None:
+        """The data type that list syntax makes."""
+        head, a = GlobalTypeVar("List"), TypeVar("A")
+        cons = Constructor("Cons", (a, TypeCall(head, (a,))), head, 0)
+        data = self.mod[head] = TypeData(head, (a,), (cons, Constructor("Nil", (), head, 1)))
+        self.constructors += [(c, data) for c in data.constructors]
+        self.list_constructors = (cons, data.constructors[1])
 
     # --- types ------------------------------------------------------------------------------------------
 
@@ -260,6 +275,17 @@ class Forms:
         return Call(
             Op.get(name), tuple(self.split(scope, size, 1 if name in ("negative", "logical_not") else 2))
         )
+
+    def list_(self, scope: Scope, size: int) -> Expr:
+        """A list, or a chain of cells before anything."""
+        if self.list_constructors is None:
+            return self.tuple_(scope, size)
+        cons, nil = self.list_constructors
+        elements = self.split(scope, size, self.rng.randint(0, 4))
+        rest = Call(nil, ()) if self.rng.random() < 0.6 else self.expr(scope, size // 2)
+        for e in reversed(elements):
+            rest = Call(cons, (e, rest))
+        return rest
 
     def tuple_(self, scope: Scope, size: int) -> Expr:
         return Tuple(tuple(self.split(scope, size, self.rng.randint(0, 3))))
@@ -402,6 +428,8 @@ class Forms:
 
     def pattern(self, scope: Scope, depth: int) -> Pattern:
         form = self.rng.random() if depth else 0.0
+        if form > 0.85 and self.list_constructors is not None:
+            return self.list_pattern(scope, depth)
         if form < 0.2:
             return PatternWildcard()
         if form < 0.4:
@@ -412,6 +440,15 @@ class Forms:
                 constructor, tuple([self.pattern(scope, depth - 1) for _ in constructor.inputs])
             )
         return PatternTuple(tuple([self.pattern(scope, depth - 1) for _ in range(self.rng.randint(0, 3))]))
+
+    def list_pattern(self, scope: Scope, depth: int) -> Pattern:
+        """A list of patterns, or several before a pattern of the rest."""
+        assert self.list_constructors is not None
+        cons, nil = self.list_constructors
+        rest = PatternConstructor(nil) if self.rng.random() < 0.5 else self.pattern(scope, depth - 1)
+        for _ in range(self.rng.randint(0, 3)):
+            rest = PatternConstructor(cons, (self.pattern(scope, depth - 1), rest))
+        return rest
 
     def reference(self, scope: Scope, size: int) -> Expr:
         form = self.rng.randint(0, 2)

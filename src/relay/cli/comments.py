@@ -17,7 +17,7 @@ TOKEN = re.compile(
       | (?P<block>/\*)
       | (?P<string>[%@]?"(?:\\.|[^"\\])*")
       | (?P<word>[%@]?[A-Za-z_0-9]+(?:\.[A-Za-z_0-9]+)*)
-      | (?P<mark>->|=>|==|!=|<=|>=|&&|\|\||\*\*|.)""",
+      | (?P<mark>->|=>|==|!=|<=|>=|&&|\[\||\|\]|\|\||\*\*|\.\.\.?|.)""",
     re.VERBOSE | re.DOTALL,
 )
 BLOCK_EDGE = re.compile(r"/\*|\*/")
@@ -158,7 +158,7 @@ def _items(tokens: Sequence[str]) -> list[tuple[tuple[str, str], int, int]]:
         if depth == 0 and (not starts or t in ITEMS or in_braces):
             starts.append(i)
             in_braces = False
-        depth += (t in ("{", "(", "[")) - (t in ("}", ")", "]"))
+        depth += (t in ("{", "(", "[", "[|")) - (t in ("}", ")", "]", "|]"))
         # A definition or a type ends with its brace; an expression may go on behind one.
         in_braces = depth == 0 and t == "}" and tokens[starts[-1]] in ITEMS
     ends = [*starts[1:], len(tokens)] if starts else []

@@ -157,7 +157,7 @@ class Cursor:
         if opener is not None:
             notes = (Note(f"the `{self.texts[opener]}` that waits for it is here", self.span(opener)),)
         message = f"expected {what}, found {self.spelled(i)}"
-        missing = what in ("`;`", "`,`", "`)`", "`]`", "`}`") and i > 0 and self.on_new_line(i)
+        missing = what in ("`;`", "`,`", "`)`", "`]`", "`|]`", "`}`") and i > 0 and self.on_new_line(i)
         if missing or (self.kinds[i] == "END" and i > 0):
             span = Span(self.source, self.ends[i - 1], self.ends[i - 1] + 1)
         else:
@@ -206,6 +206,7 @@ _FORMS = {
     "`=`": "a binding is `let %x = value;`",
     "`)`": "every bracket is closed by its own kind",
     "`]`": "every bracket is closed by its own kind",
+    "`|]`": "a list is `[| a, b |]`, or `[| a, ..%rest |]` before another one",
     "`}`": "every bracket is closed by its own kind",
     "`,` or `)`": "what stands in brackets is separated by commas, and ends with `)`",
     "`(` around the condition": "write `if (%c) { … } else { … }`",
@@ -217,4 +218,4 @@ _FORMS = {
 }
 """The usual correction where something else was found, by what was expected."""
 
-_CAN_END = frozenset({"LOCAL", "GRAPH", "GLOBAL", "NAME", "NUMBER", "PROJ", ")", "]", "}"})
+_CAN_END = frozenset({"LOCAL", "GRAPH", "GLOBAL", "NAME", "NUMBER", "PROJ", ")", "]", "|]", "}"})

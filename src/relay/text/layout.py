@@ -73,8 +73,8 @@ def bracketed(opening: str, items: Sequence[str], closing: str, level: int, widt
     return Multi(opening, fill(items, level + 1, width), closing)
 
 
-_BREAKS = re.compile(r'"(?:[^"\\]|\\.)*"|/\*.*?\*/|, |[()\[\]{}]|(?<=[\w"])<|(?<![-= ])>')
-_CLOSERS = {"(": ")", "[": "]", "{": "}", "<": ">"}
+_BREAKS = re.compile(r'"(?:[^"\\]|\\.)*"|/\*.*?\*/|, |\[\||\|\]|[()\[\]{}]|(?<=[\w"])<|(?<![-= ])>')
+_CLOSERS = {"(": ")", "[": "]", "[|": "|]", "{": "}", "<": ">"}
 _MOST_LEVELS = 6
 """How deep brackets inside brackets are opened; what is nested deeper stays on its line."""
 _MAX_BROKEN_LINE_CHARS = 20_000
@@ -120,11 +120,11 @@ def _widest(line: str) -> tuple[int, int, list[int]] | None:
             braces += piece == "{"
         elif piece == ", " and opened:
             opened[-1][2].append(m.start())
-        elif piece in ")]}>" and opened and opened[-1][0] == piece:
+        elif opened and opened[-1][0] == piece:
             _, start, commas = opened.pop()
             braces -= piece == "}"
             wider = m.start() - start > (1 if best is None else best[1] - best[0])
-            if wider and piece in ")]" and not braces:
+            if wider and piece in (")", "]") and not braces:
                 best = start, m.start(), commas
     return best
 

@@ -39,5 +39,6 @@ TOKENS = {
     "=>": _FUNCTION,
     "->": "a function type is `fn(A, B) -> C`",
     "[": INDEXING,
+    "|": "the logical operator is `||`; bits are combined with `bitwise_or(a, b)`",
 }
 """What other languages use a token for that is not expected here."""

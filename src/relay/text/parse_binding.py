@@ -7,8 +7,8 @@ from relay.ir.type import Type
 from relay.text.cursor import ParseError, Rule
 from relay.text.parse_choice import Choices
 
-BLOCK_END = frozenset({"}", ")", "]", ",", "END"})
-_RECURSION_END = frozenset({"}", ")", "]", ";", "END"})
+BLOCK_END = frozenset({"}", ")", "]", "|]", ",", "END"})
+_RECURSION_END = frozenset({"}", ")", "]", "|]", ";", "END"})
 _NO_LOCAL = {
     "GRAPH": "a graph binding has no `let`: %0 = e",
     "(": "a tuple is taken apart by `%t.0`, or `match (%t) { (%a, %b) => … }`",
@@ -189,7 +189,7 @@ class Bindings(Choices):
         while kinds[i] not in _RECURSION_END:
             if self.is_word(i, "and") and kinds[i + 1] in ("LOCAL", "NAME"):
                 at.append(i + 1)
-            i = self.partner.get(i, i) + 1 if kinds[i] in ("(", "[", "{") else i + 1
+            i = self.partner.get(i, i) + 1 if kinds[i] in ("(", "[", "[|", "{") else i + 1
 
     def graph_binding(self, i: int) -> Rule:
         """`%1 = e`, ended by `;` or by the line."""

@@ -26,7 +26,7 @@ from relay.op.places import attribute_order, computed_hint, most_operands
 from relay.text.cursor import ParseError, Rule
 from relay.text.parse_words import FORMS, Form, Words
 
-AFTER_OPERAND = frozenset({",", ")", ";", "}", "]"})
+AFTER_OPERAND = frozenset({",", ")", ";", "}", "]", "|]"})
 """What ends an operand for certain."""
 
 

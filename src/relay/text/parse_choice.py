@@ -6,6 +6,8 @@ from relay.ir.expr import Clause, If, Match
 from relay.text.cursor import Rule
 from relay.text.parse_function import Functions
 
+_BEGINS_PATTERN = frozenset({"NAME", "LOCAL", "GLOBAL", "(", "[|"})
+
 
 class Choices(Functions):
     """The rules of choices."""
@@ -47,7 +49,7 @@ class Choices(Functions):
 
     def _clause(self, opener: int) -> Rule:
         mark = len(self.log)
-        if self.is_word(self.i, "case") and self.kinds[self.i + 1] in ("NAME", "LOCAL", "GLOBAL", "("):
+        if self.is_word(self.i, "case") and self.kinds[self.i + 1] in _BEGINS_PATTERN:
             self.i += 1
         first = self.i
         lhs = self.pattern()

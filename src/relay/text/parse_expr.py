@@ -194,6 +194,8 @@ class Expressions(Calls):
                 return self.number(i, i + 1)
             case "[":
                 return (yield self.tensor_literal())
+            case "[|":
+                return (yield self.list_literal())
             case "STRING":
                 return Constant(
                     np.asarray(self.string(i), object), TensorType((), "string"), span=self.span(i)

@@ -15,7 +15,7 @@ from relay.ir.walk import run, type_post_order
 from relay.text.cursor import ParseError
 from relay.text.parse_import import Imports
 
-_OPEN = frozenset({"(", "[", "{"})
+_OPEN = frozenset({"(", "[", "[|", "{"})
 
 
 class Items(Imports):

@@ -14,14 +14,14 @@ from relay.ir.type import Kind, TensorType, TypeVar
 from relay.op.base import get, instance
 from relay.text.cursor import Rule
 from relay.text.literals import MOST_AXES, fits, folded, number, open_dtype, special_float, strict_dtype
-from relay.text.parse_expr import Expressions
+from relay.text.parse_list import Lists
 
 FORM = "a filled tensor is Constant(1, (2, 3), float32), any other is Constant([[1, 2]], (1, 2), float32)"
 _ELEMENT_END = frozenset({",", "]"})
 _LITERAL = frozenset({"NUMBER", "-", "NAME", "STRING"})
 
 
-class Literals(Expressions):
+class Literals(Lists):
     """The rules of constants."""
 
     # --- Constant(…) --------------------------------------------------------------------------------------

@@ -24,6 +24,8 @@ class Patterns(Types):
         if kind == "NAME" and self.texts[i] == "_":
             self.i = i + 1
             return PatternWildcard(span=self.span(i))
+        if kind == "[|":
+            return (yield self._pattern_list(bound))
         if kind not in ("NAME", "GLOBAL"):
             self.expected(
                 "a pattern",
@@ -64,6 +66,32 @@ class Patterns(Types):
         if len(fields) == 1 and not has_comma:
             return fields[0]
         return PatternTuple(fields, span=self.span(i, self.i - 1))
+
+    def _pattern_list(self, bound: set[str]) -> Rule:
+        """`[| p, q, ..r |]`; `..` alone stands for any rest."""
+        opener = self.i
+        self.full_language_only(opener, "a list is", "Cons(%a, Nil)")
+        self.i += 1
+        elements: list[Pattern] = []
+        rest: Pattern | None = None
+        while self.kinds[self.i] != "|]" and rest is None:
+            i = self.i
+            if self.kinds[i] == "..":
+                self.i += 1
+                is_bare = self.kinds[self.i] in ("|]", ",")
+                rest = PatternWildcard(span=self.span(i)) if is_bare else (yield self._pattern(bound))
+            else:
+                elements.append((yield self._pattern(bound)))
+            if self.kinds[self.i] != ",":
+                break
+            self.i += 1
+        end = self.take("|]", opener=opener)
+        if rest is None:
+            rest = PatternConstructor(self.list_constructor("Nil", opener), (), span=self.span(end))
+        for p in reversed(elements):
+            cons = self.list_constructor("Cons", opener)
+            rest = PatternConstructor(cons, (p, rest), span=self.span(opener, end))
+        return rest
 
     def _pattern_fields(self, bound: set[str]) -> Rule:
         opener = self.i

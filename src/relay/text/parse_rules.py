@@ -28,6 +28,16 @@ class Rules(Names):
         name = self.texts[i]
         self.old_form(i, "missing-sigil", f"the {what} `{name}` has no sigil", f"write {sigil}{name}")
 
+    def full_language_only(self, i: int, what: str, instead: str) -> None:
+        """A fault at token `i` in the strict dialect, which lacks the form."""
+        if self.strict:
+            self.fault(
+                "unexpected-token",
+                f"{what} not written like this in version 0.0.5",
+                i,
+                hint=f"write `{instead}`, or leave the version out for the full language",
+            )
+
     # --- texts ----------------------------------------------------------------------------------------------
 
     def string(self, i: int) -> str:
@@ -54,6 +64,10 @@ class Rules(Names):
 
     def tensor_literal(self) -> Rule:
         """`[a, b]`; the bracket is read already."""
+        raise _missing()
+
+    def list_literal(self) -> Rule:
+        """`[| a, b, ..%rest |]`; the bracket is read already."""
         raise _missing()
 
     def function(self, start: int, var: Var | None = None, key: str | None = None) -> Rule:

@@ -8,6 +8,7 @@ from relay.ir.pattern import PatternConstructor, PatternTuple, PatternVar, Patte
 from relay.text import names
 from relay.text.layout import MAX_INDENT_LEVEL, Multi, Text, indented, pad, wrapped
 from relay.text.print_body import Bodies
+from relay.text.print_list import list_patterns
 from relay.text.print_scope import Block, Steps
 
 
@@ -126,6 +127,12 @@ class Choices(Bodies):
                 case PatternVar():
                     out.append(next(texts))
                 case PatternConstructor(constructor=constructor, patterns=inner):
+                    cells = list_patterns(p) if self.sugar else None
+                    if cells is not None:
+                        elements, rest = cells
+                        tail = [] if rest is None else [", ..", rest]
+                        stack += reversed(["[| ", *_commas(elements), *tail, " |]"])
+                        continue
                     out.append(names.constructor(constructor.name_hint))
                     if inner:
                         stack += reversed(["(", *_commas(inner), ")"])

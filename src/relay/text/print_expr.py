@@ -23,8 +23,10 @@ from relay.ir.expr import (
     Tuple,
     TupleGetItem,
 )
+from relay.text.layout import Multi
 from relay.text.print_choice import Choices
 from relay.text.print_leaves import ATOM, INFIX, PREFIX, UNARY
+from relay.text.print_list import list_cells
 from relay.text.print_scope import Steps
 from relay.text.survey import LEAVES
 
@@ -61,6 +63,9 @@ class ExprPrinter(Choices):
                 text = self.guarded(e.args[0], (yield self.part(e.args[0], room - 3)), UNARY)
                 return PREFIX[op.name] + (f"({text})" if text[0] in "-!0123456789in" else text)
         if type(op) is Constructor:
+            cells = list_cells(e, (self.shared, self.graph)) if self.sugar else None
+            if cells is not None:
+                return (yield self.list_(*cells, room))
             if not e.args and not more and not e.type_args:
                 return self.instance(op, [], "")
             head = self.constructor(op)
@@ -75,6 +80,13 @@ class ExprPrinter(Choices):
         if type(op) is Op:
             texts = self.operands(op, texts)
         return self.listed(f"{head}(", e.args, texts, [more] if more else [], ")", room)
+
+    def list_(self, elements: list[Any], rest: Any, room: int) -> Steps:
+        """`[| a, b, ..%rest |]`."""
+        texts = yield self.parts(elements, room - 6)
+        more = [] if rest is None else [f"..{yield self.part(rest, room - 6)}"]
+        text = self.listed("[| ", elements, texts, more, " |]", room)
+        return text if isinstance(text, str) else Multi("[|", text.middle, "|]")
 
     def tuple(self, e: Tuple, room: int) -> Steps:
         """`(a, b)`, `(a,)`, `()`."""

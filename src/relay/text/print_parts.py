@@ -161,7 +161,13 @@ class Parts(Leaves):
 
     def is_instance(self, e: Any) -> bool:
         """Whether an expression prints as the bare name of a constructor: a call of it would read as `e`."""
-        return type(e) is Call and type(e.op) is Constructor and not e.type_args and e not in self.graph
+        return (
+            type(e) is Call
+            and type(e.op) is Constructor
+            and not e.args
+            and not e.type_args
+            and e not in self.graph
+        )
 
     def is_prefix(self, e: Call) -> bool:
         """Whether a call prints as `-x` or `!x`."""

@@ -191,6 +191,18 @@ class Names(Cursor):
         """The standard module that has a name which is not known here."""
         return self.loader.home_hint(name, self.span(i))
 
+    def list_constructor(self, name: str, i: int) -> Constructor:
+        """`Cons` or `Nil` for the list at token `i`."""
+        found = self.constructors.get(name)
+        if found is None or len(found.inputs) != (2 if name == "Cons" else 0):
+            self.fault(
+                "unknown-constructor",
+                f"a list is made of `Cons` and `Nil`, but there is no such `{name}` here",
+                i,
+                hint='import "std/list"' if found is None else "`Cons` has two fields, `Nil` has none",
+            )
+        return found
+
     def unknown_name(self, i: int, *, is_called: bool) -> NoReturn:
         """Report the bare name at token `i`, with a near one."""
         name = self.source_text(i)

@@ -9,6 +9,7 @@ from relay.ir.type import (
     DimCall,
     DimExpr,
     FuncType,
+    GlobalTypeVar,
     IncompleteType,
     Kind,
     TensorType,
@@ -130,9 +131,15 @@ def _hint(m: Mismatch, expected: Term, found: Term) -> str:
         return f"dtypes are never promoted; convert with `cast(…, {to})`"
     if isinstance(m.a, TypeCall) and isinstance(m.b, TypeCall):
         return f"only a constructor of `{show(m.a.func)}` makes one; `match` takes a `{show(m.b.func)}` apart"
+    if _is_list(head(expected)) and isinstance(tensor := head(found), TensorType) and tensor.shape != ():
+        return "a list is `[| a, b |]`; `[a, b]` is a tensor"
     if isinstance(m.a, DimExpr | DimCall) or isinstance(m.b, DimExpr | DimCall):
         return "a size that is known only at run time is written `?`"
     return ""
+
+
+def _is_list(t: Any) -> bool:
+    return isinstance(t, TypeCall) and isinstance(t.func, GlobalTypeVar) and t.func.name_hint == "List"
 
 
 def _literal_kind(m: Mismatch, subject: str) -> Fault:

@@ -1,0 +1,38 @@
+"""Lists in text: `[| a, b, ..%rest |]` is `Cons(a, Cons(b, %rest))`, and `[||]` is `Nil`."""
+
+from typing import Any
+
+from relay.diagnostic import Span
+from relay.ir.expr import Call
+from relay.text.cursor import Rule
+from relay.text.parse_expr import Expressions
+
+
+class Lists(Expressions):
+    """The rules of lists."""
+
+    def list_literal(self) -> Rule:
+        """`[| a, b, ..%rest |]`: the bracket is read already."""
+        opener = self.i - 1
+        self.full_language_only(opener, "a list is", "Cons(a, Nil)")
+        elements: list[Any] = []
+        starts: list[int] = []
+        rest: Any = None
+        while self.kinds[self.i] != "|]" and rest is None:
+            starts.append(self.starts[self.i])
+            if self.kinds[self.i] == "..":
+                self.i += 1
+                rest = yield self.expression()
+            else:
+                elements.append((yield self.expression()))
+            if self.kinds[self.i] != ",":
+                break
+            self.i += 1
+        end = self.take("|]", opener=opener)
+        if rest is None:
+            rest = Call(self.list_constructor("Nil", opener), (), None, (), span=self.span(end))
+        for i in range(len(elements) - 1, -1, -1):
+            cons = self.list_constructor("Cons", opener)
+            start = starts[i] if i else self.starts[opener]
+            rest = Call(cons, (elements[i], rest), None, (), span=Span(self.source, start, self.ends[end]))
+        return rest
