@@ -5,37 +5,24 @@ from typing import Any
 from relay.ir.expr import Expr, Function, Let, Tuple, Var
 from relay.ir.type import Type
 from relay.text.cursor import ParseError, Rule
-from relay.text.parse_choice import Choices
+from relay.text.parse_destructuring import BLOCK_END, Destructuring, Statement
 
-BLOCK_END = frozenset({"}", ")", "]", "|]", ",", "END"})
 _RECURSION_END = frozenset({"}", ")", "]", "|]", ";", "END"})
 _NO_LOCAL = {
     "GRAPH": "a graph binding has no `let`: %0 = e",
-    "(": "a tuple is taken apart by `%t.0`, or `match (%t) { (%a, %b) => … }`",
 }
 _NEW_LINE = frozenset({"let", "GRAPH", "LOCAL"})
 
 
-class Statement:
-    """A binding whose body is not known yet."""
-
-    __slots__ = ("last", "start", "value", "var")
-
-    def __init__(self, var: Any, value: Any, start: int, last: int) -> None:
-        """`var` and `value` are tuples for `let rec`; tokens `start` to `last` are the binding."""
-        self.var = var
-        self.value = value
-        self.start = start
-        self.last = last
-
-
-class Bindings(Choices):
+class Bindings(Destructuring):
     """The rules of bindings."""
 
     def let(self, done: list[Statement], is_value: bool, by_line: bool) -> Rule:
         i = self.i + 1
         if self.is_word(i, "rec") and self.kinds[i + 1] in ("LOCAL", "NAME") and not self.strict:
             return (yield from self._let_rec(done))
+        if self.begins_pattern(i):
+            return (yield from self.let_pattern(done, i - 1, by_line))
         if self.kinds[i] == "NAME" and self.texts[i] != "_":
             self.no_sigil(i)
         elif self.kinds[i] != "LOCAL" and self.texts[i] != "_":

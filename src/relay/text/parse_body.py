@@ -5,10 +5,11 @@ A chain of bindings is a list until its result is known, then folded from the en
 
 from typing import Any
 
-from relay.ir.expr import Expr, Let, LetRec, Tuple, Var
+from relay.ir.expr import Expr, Let, LetRec, Pattern, Tuple, Var
 from relay.ir.type import Type
 from relay.text.cursor import ParseError, Rule
-from relay.text.parse_binding import BLOCK_END, Bindings, Statement
+from relay.text.parse_binding import Bindings
+from relay.text.parse_destructuring import BLOCK_END, Statement
 
 _RESULT_WORDS = ("return", "ret")
 
@@ -67,6 +68,9 @@ class Bodies(Bindings):
             self.open_blocks.discard(self.block)
             self.block = outer
         for s in reversed(done):
+            if isinstance(s.var, Pattern):
+                result = self.matched(s, result)
+                continue
             node: Any = LetRec if s.var.__class__ is tuple else Let
             result = node(s.var, s.value, result, span=self.span(s.start, s.last))
         return result

@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from relay.ir.expr import Function, Var
+from relay.ir.expr import Clause, Function, Match, Pattern, Var
+from relay.ir.pattern import pattern_vars
 from relay.text.cursor import Rule
 from relay.text.parse_literal import Literals
 
@@ -16,7 +17,7 @@ class Functions(Literals):
         try:
             type_params = self.type_params()
             self.implicit = {} if self.depth == 0 else None
-            params, attrs = self._params()
+            params, attrs, patterns = self._params()
             for name, p in (self.implicit or {}).items():
                 self.bind(f"'{name}", p)
                 type_params.append(p)
@@ -33,6 +34,8 @@ class Functions(Literals):
             last = self.i - 1
             self.depth += 1
             body = yield self.braces()
+            for param, pattern in reversed(patterns):
+                body = Match(param, (Clause(pattern, body, span=pattern.span),), span=pattern.span)
         finally:
             self.leave(mark)
             self.implicit, self.in_result, self.depth = outer
@@ -46,16 +49,20 @@ class Functions(Literals):
             span=self.span(start, last),
         )
 
-    def _params(self) -> tuple[list[Var], dict[str, Any]]:
-        """`(%x: T, %y, key=attr)`."""
+    def _params(self) -> tuple[list[Var], dict[str, Any], list[tuple[Var, Pattern]]]:
+        """`(%x: T, (%a, %b), key=attr)`; the patterns come with the parameters that they take apart."""
         opener = self.take("(")
         params: list[Var] = []
         attrs: dict[str, Any] = {}
+        patterns: list[tuple[Var, Pattern]] = []
         seen: set[str] = set()
         while self.kinds[self.i] != ")":
             i, kind = self.i, self.kinds[self.i]
             if kind != "LOCAL" and self.at_attribute(i):
                 self.attribute(attrs)
+            elif kind in ("(", "[|") or (self.kinds[i + 1] == "(" and self.is_constructor(i)):
+                patterns.append(self._pattern_param(seen, len(params)))
+                params.append(patterns[-1][0])
             else:
                 if kind == "NAME" and self.texts[i] != "_":
                     self.no_sigil(i, "parameter")
@@ -67,7 +74,24 @@ class Functions(Literals):
             elif self.kinds[self.i] != ")":
                 self.expected("`,` or `)`", opener=opener)
         self.i += 1
-        return params, attrs
+        return params, attrs, patterns
+
+    def _pattern_param(self, seen: set[str], index: int) -> tuple[Var, Pattern]:
+        """A parameter that a pattern takes apart, which gets a name that occurs nowhere else."""
+        first = self.i
+        self.full_language_only(first, "patterns as parameters", "match (%x) { P => … }")
+        pattern = self.pattern()
+        last = self.i - 1
+        self.refuse_failing(pattern, first, last, "take the value as a parameter, and use `match`")
+        for v in pattern_vars(pattern):
+            if v.name_hint in seen:
+                self.mistake("duplicate-name", f"the parameter `%{v.name_hint}` occurs twice", first, to=last)
+            seen.add(v.name_hint)
+        type_ = None
+        if self.kinds[self.i] == ":":
+            self.i += 1
+            type_ = self.type_()
+        return Var(f"arg{index}", type_, span=self.span(first, last)), pattern
 
     def _device(self) -> None:
         """`{virtual_device=…}` behind a parameter: where another compiler keeps it."""

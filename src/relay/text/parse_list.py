@@ -14,7 +14,7 @@ class Lists(Expressions):
     def list_literal(self) -> Rule:
         """`[| a, b, ..%rest |]`: the bracket is read already."""
         opener = self.i - 1
-        self.full_language_only(opener, "a list is", "Cons(a, Nil)")
+        self.full_language_only(opener, "`[| … |]`", "Cons(a, Nil)")
         elements: list[Any] = []
         starts: list[int] = []
         rest: Any = None

@@ -2,7 +2,7 @@
 
 from relay.diagnostic import did_you_mean
 from relay.ir.expr import Constructor, Pattern, Var
-from relay.ir.pattern import PatternConstructor, PatternTuple, PatternVar, PatternWildcard
+from relay.ir.pattern import PatternConstructor, PatternTuple, PatternVar, PatternWildcard, pattern_nodes
 from relay.ir.walk import run
 from relay.text.cursor import Rule
 from relay.text.parse_types import Types
@@ -70,7 +70,7 @@ class Patterns(Types):
     def _pattern_list(self, bound: set[str]) -> Rule:
         """`[| p, q, ..r |]`; `..` alone stands for any rest."""
         opener = self.i
-        self.full_language_only(opener, "a list is", "Cons(%a, Nil)")
+        self.full_language_only(opener, "`[| … |]`", "Cons(%a, Nil)")
         self.i += 1
         elements: list[Pattern] = []
         rest: Pattern | None = None
@@ -106,6 +106,22 @@ class Patterns(Types):
             self.i += 1
         self.take(")", opener=opener)
         return tuple(fields), has_comma
+
+    def is_constructor(self, i: int) -> bool:
+        """Whether token `i` is the name of a constructor."""
+        return self.texts[i].removeprefix("@") in self.constructors
+
+    def refuse_failing(self, pattern: Pattern, first: int, last: int, hint: str) -> None:
+        """Report a pattern, at tokens `first` to `last`, that some value does not match."""
+        for p in pattern_nodes(pattern):
+            if isinstance(p, PatternConstructor):
+                data = self.mod.type_definitions.get(p.constructor.belong_to)
+                others = () if data is None else [c for c in data.constructors if c != p.constructor]
+                if others:
+                    missing = f"`{others[0].name_hint}` is not covered"
+                    message = "a pattern that binds has to match every value"
+                    self.mistake("missing-case", message, first, to=last, label=missing, hint=hint)
+                    return
 
     def _constructor(self, i: int) -> Constructor:
         name = self.texts[i].removeprefix("@")

@@ -33,7 +33,7 @@ class Rules(Names):
         if self.strict:
             self.fault(
                 "unexpected-token",
-                f"{what} not written like this in version 0.0.5",
+                f"version 0.0.5 has no {what}",
                 i,
                 hint=f"write `{instead}`, or leave the version out for the full language",
             )

@@ -24,6 +24,10 @@ class Bodies(Parts):
         """
         while True:
             kind = e.__class__
+            if kind is Match and self.is_destructuring(e) and not (shared and e in self.shared):
+                yield self.destructuring(e)
+                e, shared = e.clauses[0].rhs, True
+                continue
             if kind is not Let and kind is not LetRec:
                 text = self.fast(e, self.block.room)
                 return (yield self.expr(e, self.block.room)) if text is None else text
@@ -72,6 +76,14 @@ class Bodies(Parts):
         for before, text in texts:
             self.statement(before, text, "")
         self.block.lines[-1] += ";"
+
+    def is_destructuring(self, e: Any) -> bool:
+        """Whether a `match` prints as `let P = e;` where a statement may stand."""
+        raise AssertionError("a part of the printer above this one supplies it")
+
+    def destructuring(self, e: Match) -> Steps:
+        """Write `let P = e;` or `let P = e else { d };`."""
+        raise AssertionError("a part of the printer above this one supplies it")
 
     # --- blocks ---------------------------------------------------------------------------------------------
 

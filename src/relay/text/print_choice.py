@@ -4,7 +4,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from relay.ir.expr import If, Let, LetRec, Match, Pattern, Tuple
-from relay.ir.pattern import PatternConstructor, PatternTuple, PatternVar, PatternWildcard, pattern_vars
+from relay.ir.pattern import (
+    PatternConstructor,
+    PatternTuple,
+    PatternVar,
+    PatternWildcard,
+    pattern_nodes,
+    pattern_vars,
+)
 from relay.text import names
 from relay.text.layout import MAX_INDENT_LEVEL, Multi, Text, indented, pad, wrapped
 from relay.text.print_body import Bodies
@@ -75,6 +82,53 @@ class Choices(Bodies):
         self.statement("", text, "")
         return self.leave(around)
 
+    # --- let P = e ------------------------------------------------------------------------------------------
+
+    def is_destructuring(self, e: Any) -> bool:
+        """Whether `e` is a `match` of one clause, whose pattern takes every value apart; or of two, of which
+        the first goes on with bindings and the second takes what is left.
+        """
+        if not self._takes_apart(e):
+            return False
+        rhs = e.clauses[0].rhs
+        goes_on = type(rhs) in (Let, LetRec) or self._takes_apart(rhs)
+        return len(e.clauses) == 1 or (goes_on and rhs not in self.shared)
+
+    def _takes_apart(self, e: Any) -> bool:
+        if type(e) is not Match or not self.sugar or not e.complete or not 1 <= len(e.clauses) <= 2:
+            return False
+        first, *others = e.clauses
+        if not isinstance(first.lhs, PatternTuple | PatternConstructor):
+            return False
+        return self._may_fail(first.lhs) == bool(others) and all(
+            type(c.lhs) is PatternWildcard for c in others
+        )
+
+    def _may_fail(self, pattern: Pattern) -> bool:
+        """Whether some value may not match."""
+        for p in pattern_nodes(pattern):
+            if isinstance(p, PatternConstructor):
+                data = None if self.mod is None else self.mod.type_definitions.get(p.constructor.belong_to)
+                if data is None or len(data.constructors) > 1:
+                    return True
+        return False
+
+    def destructuring(self, e: Match) -> Steps:
+        first, *others = e.clauses
+        room = self.block.room - 12
+        data: Text = yield self.expr(e.data, room)
+        if others:
+            other = yield self.scope(others[0].rhs, (e, 2))
+            inside = [pad(self.block.level + 1) + other] if isinstance(other, str) else other
+            is_short = isinstance(other, str) and isinstance(data, str) and len(data) + len(other) + 12 < room
+            data = wrapped(data, "", f" else {{ {other} }}" if is_short else " else {")
+            if not is_short:
+                before = [] if isinstance(data, str) else [data.middle, self.block.margin + data.last]
+                data = Multi(data if isinstance(data, str) else data.first, [*before, inside], "}")
+        self.statement(f"let {self.pattern(first.lhs)} = ", data, ";")
+        if self.survey.where is not None:
+            self.open.setdefault((e, 1), []).append(self.block)
+
     # --- match ----------------------------------------------------------------------------------------------
 
     def match(self, e: Match, room: int) -> Steps:
@@ -84,7 +138,9 @@ class Choices(Bodies):
         margin = pad(self.block.level + 1)
         for i, clause in enumerate(e.clauses):
             rhs = clause.rhs
-            has_lines = (e, i + 1) in self.homes or (type(rhs) in (Let, LetRec) and rhs not in self.shared)
+            has_lines = (e, i + 1) in self.homes or (
+                (type(rhs) in (Let, LetRec) or self.is_destructuring(rhs)) and rhs not in self.shared
+            )
             around = self.enter((e, i + 1), deeper=2 if has_lines else 1)
             lhs = self.pattern(clause.lhs)
             self.block.room = max(self.block.room - len(lhs) - 5, 24)
