@@ -186,7 +186,13 @@ class Choices(Bodies):
                     cells = list_patterns(p) if self.sugar else None
                     if cells is not None:
                         elements, rest = cells
-                        tail = [] if rest is None else [", ..", rest]
+                        tail = (
+                            []
+                            if rest is None
+                            else [", .."]
+                            if type(rest) is PatternWildcard
+                            else [", ..", rest]
+                        )
                         stack += reversed(["[| ", *_commas(elements), *tail, " |]"])
                         continue
                     out.append(names.constructor(constructor.name_hint))
