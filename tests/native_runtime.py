@@ -28,6 +28,8 @@ DROPPED = re.compile(
     re.MULTILINE,
 )
 """Lines that say what is so for any module, or for the one machine that clang compiles for."""
+PLACE = re.compile(r"^(!\d+ = !\{)i64 \d+\}", re.MULTILINE)
+"""Where a line of assembly stands, counted from the first header: another release of libc has others."""
 OF_A_MACHINE = re.compile(r' "(target-cpu|tune-cpu|target-features|min-legal-vector-width)"="[^"]*"')
 """Attributes of functions that name a processor or its features: llvmlite knows which it compiles for."""
 
@@ -56,10 +58,12 @@ def head(comment: str) -> str:
 
 def llvm(source: str, architecture: str) -> str:
     """LLVM IR of a source, for any processor of an architecture."""
-    command = [CLANG, f"--target={architecture}-linux-gnu", *FLAGS, *WARNINGS, source, "-o", "-"]
+    target = f"{architecture}-linux-gnu"
+    headers = ["-isystem", f"/usr/{target}/include"]
+    command = [CLANG, f"--target={target}", *headers, *FLAGS, *WARNINGS, source, "-o", "-"]
     done = subprocess.run(command, cwd=SOURCES, text=True, capture_output=True, check=False)
     assert done.returncode == 0, done.stderr
-    return OF_A_MACHINE.sub("", DROPPED.sub("", done.stdout))
+    return PLACE.sub(r"\1i64 0}", OF_A_MACHINE.sub("", DROPPED.sub("", done.stdout)))
 
 
 def files() -> Iterator[tuple[Path, str]]:
