@@ -67,12 +67,17 @@ class Closing:
             e = binding.value
         if isinstance(e, Function):
             return e
-        own = tuple([TypeVar(p.name_hint, p.kind) for p in t.type_params])
-        by = dict(zip(t.type_params, own, strict=True))
-        params = tuple([Var("x", substitute_type(a, by), span=e.span) for a in t.arg_types])
-        body = Call(e, params, None, own, span=e.span)
-        needs = tuple([substitute_type(c, by) for c in t.type_constraints])
-        return Function(params, body, substitute_type(t.ret_type, by), own, {}, needs, span=e.span)
+        return caller_of(e, t)
+
+
+def caller_of(e: Expr, t: FuncType) -> Function:
+    """A literal that calls an expression of function type `t`."""
+    own = tuple([TypeVar(p.name_hint, p.kind) for p in t.type_params])
+    by = dict(zip(t.type_params, own, strict=True))
+    params = tuple([Var("x", substitute_type(a, by), span=e.span) for a in t.arg_types])
+    body = Call(e, params, None, own, span=e.span)
+    needs = tuple([substitute_type(c, by) for c in t.type_constraints])
+    return Function(params, body, substitute_type(t.ret_type, by), own, {}, needs, span=e.span)
 
 
 def bindings(root: Expr) -> dict[Var, Let | LetRec]:

@@ -286,4 +286,10 @@ def evaluate(mod: IRModule, what: Expr | str, /, *args: Any, **named: Any) -> An
     return interpreter.evaluate(what, *args, **named)
 
 
+def applied(function: Expr, args: tuple[Any, ...]) -> Any:
+    """The value of a function that needs no definitions on arguments from Python."""
+    return Interpreter().evaluate(function, *args)
+
+
 hooks.evaluate = evaluate
+hooks.apply = applied

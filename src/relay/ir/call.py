@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
-from relay.diagnostic import caller_span
 from relay.ir import hooks
 from relay.ir.leaf import Op, constant, literal
-from relay.ir.node import RelayExpr, listed, node, set_field, several
+from relay.ir.node import RelayExpr, listed, node, place, set_field, several
+from relay.ir.traced import Traced, takes_traced
 
 if TYPE_CHECKING:
     from relay.ir.expr import Expr
@@ -26,7 +26,7 @@ class Tuple(RelayExpr):
         if type(self.fields) is not tuple:
             set_field(self, "fields", tuple(self.fields))
         if self.span is None:
-            set_field(self, "span", caller_span())
+            place(self)
 
     @property
     def children(self) -> tuple["Expr", ...]:
@@ -98,7 +98,7 @@ class Call(RelayExpr):
         if attrs is None or type(attrs) is dict:
             set_field(self, "attrs", _attributes(self.op, self.attrs or {}))
         if self.span is None:
-            set_field(self, "span", caller_span())
+            place(self)
 
     @property
     def target(self) -> Any:
@@ -188,6 +188,8 @@ def as_expr(value: Any) -> "Expr":
         return value  # pyright: ignore[reportReturnType]
     if type(value) is TupleWrapper:
         return value.tuple_value
+    if isinstance(value, Traced):
+        return value.expr
     if isinstance(value, list | tuple):
         return Tuple(_exprs(value))  # pyright: ignore[reportUnknownArgumentType]
     if isinstance(value, bool | np.generic | np.ndarray):
@@ -207,5 +209,5 @@ def _called(callee: "Expr", args: tuple[Any, ...], attrs: dict[str, Any]) -> Cal
     return Call(callee, _exprs(args), attrs or None)
 
 
-hooks.call = _called
+hooks.call = takes_traced(_called)
 hooks.project = TupleGetItem

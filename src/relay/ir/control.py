@@ -4,10 +4,22 @@ from collections.abc import Mapping
 from dataclasses import field
 from typing import TYPE_CHECKING, Any, Literal
 
-from relay.diagnostic import caller_span
+from relay.ir import hooks
 from relay.ir.call import NO_ATTRS
 from relay.ir.leaf import Var
-from relay.ir.node import Node, Pattern, RelayExpr, keep_listed, listed, node, replace, set_field, several
+from relay.ir.node import (
+    Node,
+    Pattern,
+    RelayExpr,
+    keep_listed,
+    listed,
+    node,
+    place,
+    replace,
+    set_field,
+    several,
+)
+from relay.ir.traced import Traced
 from relay.ir.type import Type, TypeRelation, TypeVar
 
 if TYPE_CHECKING:
@@ -33,7 +45,7 @@ class Function(RelayExpr):
         if self.attrs is None:  # pyright: ignore[reportUnnecessaryComparison]
             set_field(self, "attrs", NO_ATTRS)
         if self.span is None:
-            set_field(self, "span", caller_span())
+            place(self)
 
     @property
     def children(self) -> tuple["Expr", ...]:
@@ -143,7 +155,7 @@ class Match(RelayExpr):
         if type(self.clauses) is not tuple:
             set_field(self, "clauses", tuple(self.clauses))
         if self.span is None:
-            set_field(self, "span", caller_span())
+            place(self)
 
     @property
     def children(self) -> tuple["Expr", ...]:
@@ -223,9 +235,22 @@ class Grad(RelayExpr):
         (function,) = children
         return Grad(self.kind, function, span=self.span)
 
+    def __call__(self, *args: Any, **attrs: Any) -> Any:
+        """On numbers and arrays, their value; on expressions, a call."""
+        if not args or attrs or any(map(_is_staged, args)):
+            return hooks.call(self, args, attrs)
+        return hooks.apply(self, args)
+
     def summary(self) -> str:
         """The kind."""
         return f"Grad {self.kind}"
+
+
+def _is_staged(x: Any) -> bool:
+    """Whether an argument is an expression, or has one inside."""
+    if isinstance(x, list | tuple):
+        return any(map(_is_staged, x))  # pyright: ignore[reportUnknownArgumentType]
+    return isinstance(x, RelayExpr | Traced)
 
 
 @node

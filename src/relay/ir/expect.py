@@ -3,10 +3,13 @@
 from typing import Any
 
 from relay.ir.expr import Expr, RelayExpr
+from relay.ir.traced import Traced
 
 
 def expect_expr(e: Any) -> Expr:
     """`e` itself, if it is an expression."""
+    if isinstance(e, Traced):
+        return e.expr
     found: Expr = e
     if not isinstance(e, RelayExpr):
         raise TypeError(f"{e!r:.80} is not an expression; relay.parse_expr and relay.const make one")

@@ -46,5 +46,7 @@ checked_type: Callable[..., Any] = _unfilled
 """The type of an expression; filled by `relay.typecheck`."""
 evaluate: Callable[..., Any] = _unfilled
 """The value of an expression in a module; filled by `relay.interpreter`."""
+apply: Callable[..., Any] = _unfilled
+"""The value of a function on arguments from Python; filled by `relay.interpreter`."""
 display: Callable[..., dict[str, str]] = _unfilled
 """What a notebook shows of an expression or a module; filled by `relay.text`."""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar, dataclass_transform
 
 from relay.diagnostic import Span, caller_span
 from relay.ir import hooks
+from relay.ir.traced import Traced, untraced
 from relay.ir.type_base import Type
 
 if TYPE_CHECKING:
@@ -59,6 +60,26 @@ def replace(e: Any, **changes: Any) -> Any:
     return e.__class__(**values)
 
 
+@cache
+def _expr_fields(cls: type) -> tuple[str, ...]:
+    """The fields that hold expressions."""
+    return tuple([f.name for f in fields(cls) if "Expr" in str(f.type)])
+
+
+def place(e: "Node") -> None:
+    """Give a node that Python code has just made the place of that code; traced values become expressions."""
+    set_field(e, "span", caller_span())
+    for name in _expr_fields(e.__class__):
+        value = getattr(e, name)
+        if value.__class__ is tuple:
+            for v in value:
+                if isinstance(v, Traced):
+                    set_field(e, name, untraced(value))
+                    break
+        elif isinstance(value, Traced):
+            set_field(e, name, value.expr)
+
+
 def keep_listed(e: "Node", *names: str) -> None:
     """Make tuples of these fields of a node that is just made, and give it its place."""
     for name in names:
@@ -66,7 +87,7 @@ def keep_listed(e: "Node", *names: str) -> None:
         if type(given) is not tuple:
             set_field(e, name, listed(given))
     if e.span is None:
-        set_field(e, "span", caller_span())
+        place(e)
 
 
 @node
@@ -77,7 +98,7 @@ class Node:
 
     def __post_init__(self) -> None:
         if self.span is None:
-            set_field(self, "span", caller_span())
+            place(self)
 
     def __copy__(self) -> Self:
         return self

@@ -16,6 +16,7 @@ from relay.diagnostic import did_you_mean, fail
 from relay.ir import hooks
 from relay.ir.dtype import DTYPES, FLOATS, INTEGERS
 from relay.ir.expr import Call, Expr, Op, RelayExpr, as_expr
+from relay.ir.traced import takes_traced
 from relay.ir.type import TensorType, TupleType, Type
 from relay.op.arrays import (
     may_have_strings,
@@ -483,4 +484,4 @@ def binary(name: str, *operands: Any) -> Expr:
 
 
 hooks.operator_instance = instance
-hooks.binary = binary
+hooks.binary = takes_traced(binary)

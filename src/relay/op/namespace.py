@@ -2,11 +2,13 @@
 
 import sys
 from collections.abc import Callable, Iterable
+from functools import cache
 from types import ModuleType
 from typing import Any
 
 from relay.diagnostic import did_you_mean
 from relay.ir.expr import Expr
+from relay.ir.traced import takes_traced
 from relay.op.base import builders
 
 BUILTIN_MODULES = ("relay.op",)
@@ -20,8 +22,14 @@ def root_names() -> list[str]:
 def find(path: str) -> Callable[..., Expr] | ModuleType | None:
     """The builder of that dotted path, or the namespace whose builders begin with it."""
     if path in builders:
-        return builders[path]
+        return _public(builders[path])
     return _namespace(path) if any(b.startswith(path + ".") for b in builders) else None
+
+
+@cache
+def _public(build: Callable[..., Expr]) -> Callable[..., Expr]:
+    """A builder as people call it, on traced values too."""
+    return takes_traced(build)
 
 
 def install() -> None:
@@ -30,7 +38,7 @@ def install() -> None:
     for path in list(builders):
         parent, _, name = path.rpartition(".")
         # Set at once and not on demand: a file such as `op/nn/dense.py` would stand in its builder's place.
-        setattr(_namespace(parent) if parent else sys.modules["relay.op"], name, builders[path])
+        setattr(_namespace(parent) if parent else sys.modules["relay.op"], name, find(path))
 
 
 def missing_attribute(module: str, name: str, known: Iterable[str]) -> str:

@@ -1,0 +1,65 @@
+"""Values of a Python function that is being traced, as nodes and builders meet them.
+
+`relay.tracing` gives them the methods of arrays; here is what lets each of them stand where an expression is
+expected.
+"""
+
+from collections.abc import Callable, Iterable
+from functools import wraps
+from typing import TYPE_CHECKING, Any, Self, TypeVar
+
+if TYPE_CHECKING:
+    from relay.ir.expr import Expr
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class Traced:
+    """A value while tracing: the expression that computes it, and what knows the types of its trace."""
+
+    __slots__ = ("expr", "types")
+
+    def __init__(self, expr: "Expr", types: Any) -> None:
+        """`types(expr)` is the type of an expression of the trace."""
+        self.expr = expr
+        self.types = types
+
+    def wrap(self, expr: "Expr") -> Self:
+        """Another value of the same trace."""
+        return self.__class__(expr, self.types)
+
+
+def first_traced(values: Iterable[Any]) -> Traced | None:
+    """The first traced value among these, in lists and tuples too."""
+    for v in values:
+        if isinstance(v, Traced):
+            return v
+        if isinstance(v, list | tuple):
+            found = first_traced(v)  # pyright: ignore[reportUnknownArgumentType]
+            if found is not None:
+                return found
+    return None
+
+
+def untraced(value: Any) -> Any:
+    """A traced value as its expression, in lists and tuples too; anything else as it is."""
+    if isinstance(value, Traced):
+        return value.expr
+    if not isinstance(value, list | tuple) or first_traced(value) is None:  # pyright: ignore[reportUnknownArgumentType]
+        return value  # pyright: ignore[reportUnknownVariableType]
+    return tuple([untraced(v) for v in value])  # pyright: ignore[reportUnknownVariableType]
+
+
+def takes_traced(build: F) -> F:
+    """What builds expressions, made to build traced values of traced ones."""
+
+    @wraps(build)
+    def built(*args: Any, **named: Any) -> Any:
+        found = first_traced(args)
+        if found is None and named:
+            found = first_traced(named.values())
+        if found is None:
+            return build(*args, **named)
+        return found.wrap(build(*map(untraced, args), **{k: untraced(v) for k, v in named.items()}))
+
+    return built  # pyright: ignore[reportReturnType]
