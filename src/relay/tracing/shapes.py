@@ -1,0 +1,25 @@
+"""Shapes for `x.reshape(…)`, symbolic dimensions among them."""
+
+from typing import Any
+
+from relay.diagnostic import caller_span, fail
+from relay.interpreter.value import is_sequence
+from relay.ir.type import Type
+
+
+def sizes(x: Any, given: tuple[Any, ...]) -> tuple[int, ...]:
+    """A shape as `reshape` takes it: one size may be symbolic, and is then what the others leave.
+
+    Raises `traced-type` where two sizes would have to be found.
+    """
+    whole = given[0] if len(given) == 1 and is_sequence(given[0]) else given
+    shape: list[Any] = [*whole]
+    open_axes = [i for i, d in enumerate(shape) if isinstance(d, Type) or d == -1]
+    if len(open_axes) > 1:
+        fail(
+            "traced-type",
+            f"the shape ({', '.join(map(str, shape))}) leaves more than one size open",
+            caller_span(),
+            hint="relay.dyn.reshape(x, s) takes the shape as a tensor; `-1` stands for one size",
+        )
+    return tuple([-1 if i in open_axes else int(d) for i, d in enumerate(shape)])
