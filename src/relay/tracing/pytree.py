@@ -1,0 +1,161 @@
+"""Nested Python values: tuples, lists, dicts, named tuples and dataclasses around leaves.
+
+Their structure is a `Tree`, which is a key of what is kept for it.  In Relay each container is a tuple: of a
+dict the values in the order of their **sorted** keys, so that equal dicts have one structure; of a dataclass
+the fields in the order in which they are declared; `None` is the empty tuple.
+"""
+
+import dataclasses
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+from relay.diagnostic import caller_span, fail
+from relay.interpreter.value import is_tuple
+from relay.ir.expr import RelayExpr
+from relay.ir.walk import run
+
+STATIC = "static"
+"""`field(metadata={"static": True})`: a field of a dataclass that is part of the structure, no value."""
+
+
+@dataclass(frozen=True)
+class Instance:
+    """A dataclass, and the values of its static fields."""
+
+    kind: type
+    fixed: tuple[tuple[str, Any], ...]
+
+    def of(self, fields: Iterable[tuple[str, Any]]) -> Any:
+        """An instance with these fields, made without its constructor: they stood in one before."""
+        made = cast("Any", object.__new__(self.kind))
+        for name, value in (*self.fixed, *fields):
+            object.__setattr__(made, name, value)
+        return made
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """A place for one value."""
+
+    trees: tuple["Tree", "Tree"] | None = None
+    """The structures of the arguments and of the result of a function between nested values."""
+
+
+@dataclass(frozen=True)
+class Node:
+    """A container: what makes it of its parts, and their structures."""
+
+    kind: Any
+    keys: tuple[Any, ...]
+    parts: tuple["Tree", ...]
+
+    def built(self, parts: Sequence[Any]) -> Any:
+        """The container of these parts."""
+        if self.kind is dict:
+            return dict(zip(self.keys, parts, strict=True))
+        if self.kind is None:
+            return None
+        if self.kind is tuple:
+            return tuple(parts)
+        if self.kind is list:
+            return [*parts]
+        if hasattr(self.kind, "_make"):
+            return self.kind._make(parts)
+        made = self.kind if isinstance(self.kind, Instance) else Instance(self.kind, ())
+        return made.of(zip(self.keys, parts, strict=True))
+
+
+Tree = Leaf | Node
+LEAF = Leaf()
+
+
+def parts_of(value: Any) -> tuple[Any, tuple[Any, ...], Sequence[Any]] | None:
+    """The kind, keys and parts of a container, None for a leaf (`bad-argument` for keys in no order)."""
+    kind = cast("Any", type(value))
+    if value is None:
+        return None, (), ()
+    if kind is tuple or kind is list:
+        return kind, (), value
+    if kind is dict:
+        keys = _sorted_keys(value)
+        return dict, keys, [value[k] for k in keys]
+    if is_tuple(value) and hasattr(value, "_make"):
+        return kind, value._fields, value  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType, reportUnknownVariableType]
+    if dataclasses.is_dataclass(value) and not isinstance(value, type | RelayExpr):
+        fields = dataclasses.fields(value)
+        names = tuple([f.name for f in fields if not f.metadata.get(STATIC)])
+        fixed = tuple([(f.name, getattr(value, f.name)) for f in fields if f.metadata.get(STATIC)])
+        return Instance(kind, fixed) if fixed else kind, names, [getattr(value, n) for n in names]
+    return None
+
+
+def flatten(value: Any, leaf: Callable[[Any, str], tuple[Any, Leaf]], name: str) -> tuple[Any, Tree]:
+    """A nested value as nested tuples of what `leaf` makes of its leaves, and its structure.
+
+    `leaf` is given each leaf and where it is, as `params["w"][0]`, and gives a value and its structure.
+    Raises what `leaf` raises, and `bad-argument` for dicts whose keys have no order.
+    """
+    return run(_flatten(value, leaf, name))
+
+
+def _flatten(
+    value: Any, leaf: Callable[[Any, str], tuple[Any, Leaf]], name: str
+) -> Generator[Any, Any, tuple[Any, Tree]]:
+    found = parts_of(value)
+    if found is None:
+        return leaf(value, name)
+    kind, keys, parts = found
+    done: list[tuple[Any, Tree]] = []
+    for i, part in enumerate(parts):
+        done.append((yield _flatten(part, leaf, name + _place(kind, keys, i))))
+    return tuple([d[0] for d in done]), Node(kind, keys, tuple([d[1] for d in done]))
+
+
+def _place(kind: Any, keys: tuple[Any, ...], i: int) -> str:
+    """How Python reaches a part."""
+    if kind in (tuple, list):
+        return f"[{i}]"
+    return f"[{keys[i]!r}]" if kind is dict else f".{keys[i]}"
+
+
+def unflatten(
+    tree: Tree, value: Any, leaf: Callable[[Any, Leaf], Any], field: Callable[[Any, int], Any]
+) -> Any:
+    """The nested value of a structure: `field(value, i)` is a part of a tuple, `leaf` makes the leaves."""
+    return run(_unflatten(tree, value, leaf, field))
+
+
+def _unflatten(
+    tree: Tree, value: Any, leaf: Callable[[Any, Leaf], Any], field: Callable[[Any, int], Any]
+) -> Generator[Any, Any, Any]:
+    if isinstance(tree, Leaf):
+        return leaf(value, tree)
+    parts: list[Any] = []
+    for i, part in enumerate(tree.parts):
+        parts.append((yield _unflatten(part, field(value, i), leaf, field)))
+    return tree.built(parts)
+
+
+def nodes(tree: Tree) -> Iterator[Tree]:
+    """Every structure inside of one, itself too."""
+    stack = [tree]
+    while stack:
+        t = stack.pop()
+        yield t
+        if isinstance(t, Node):
+            stack += t.parts
+
+
+def is_plain(tree: Tree) -> bool:
+    """Whether values of a structure are what programs give: tuples and leaves."""
+    return all(t.trees is None if isinstance(t, Leaf) else t.kind is tuple for t in nodes(tree))
+
+
+def _sorted_keys(value: dict[Any, Any]) -> tuple[Any, ...]:
+    try:
+        return tuple(sorted(value))
+    except TypeError:
+        kinds = ", ".join(sorted({type(k).__name__ for k in value}))
+        fail("bad-argument", f"the keys of a dict have no order: they are of {kinds}", caller_span(),
+             hint="parts of a dict go by their sorted keys: use text alone, or a dataclass")  # fmt: skip

@@ -1,0 +1,61 @@
+"""Nested values of expressions, and of traced values, between Python and tuples of Relay."""
+
+from collections.abc import Callable
+from typing import Any, Protocol, runtime_checkable
+
+from relay.ir.expr import Call, Expr, Tuple, TupleGetItem, as_expr
+from relay.tracing.pytree import LEAF, Leaf, Tree, flatten, unflatten
+from relay.tracing.types import TypesOfTrace
+from relay.tracing.value import TracedValue
+
+
+class TracedFunctionValue(TracedValue):
+    """A traced function between nested values, such as what `relay.vjp` gives to pull cotangents back."""
+
+    __slots__ = ("trees",)
+
+    def __init__(self, expr: Expr, types: TypesOfTrace, trees: tuple[Tree, Tree]) -> None:
+        """`trees` are the structures of a tuple of its arguments, and of its result."""
+        super().__init__(expr, types)
+        self.trees = trees
+
+    def __call__(self, *args: Any) -> Any:
+        given = [flattened(a, as_leaf, "argument")[0] for a in args]
+        return traced(self.trees[1], Call(self.expr, tuple(given)), self.types)
+
+
+def traced(tree: Tree, expr: Expr, types: TypesOfTrace) -> Any:
+    """An expression, in a structure, as traced values."""
+    return unflatten(tree, expr, lambda e, leaf: traced_leaf(e, leaf, types), TupleGetItem)
+
+
+def traced_leaf(expr: Expr, leaf: Leaf, types: TypesOfTrace) -> TracedValue:
+    """An expression as a traced value, one with a structure of its own where it is such a function."""
+    return TracedValue(expr, types) if leaf.trees is None else TracedFunctionValue(expr, types, leaf.trees)
+
+
+def flattened(value: Any, leaf: Callable[[Any, str], tuple[Expr, Leaf]], name: str) -> tuple[Expr, Tree]:
+    """A nested value as an expression of tuples, and its structure."""
+    parts, tree = flatten(value, leaf, name)
+    return _tuple(parts), tree
+
+
+def _tuple(parts: Any) -> Expr:
+    return Tuple(tuple([_tuple(p) for p in parts])) if isinstance(parts, tuple) else parts  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+
+
+@runtime_checkable
+class AsRelay(Protocol):
+    """What stands for an expression in a program that is being built."""
+
+    def as_relay(self) -> Expr:
+        """The expression."""
+        ...
+
+
+def as_leaf(x: Any, _: str = "") -> tuple[Expr, Leaf]:
+    """A leaf as an expression, and its structure; `TypeError` for what is no expression."""
+    if isinstance(x, TracedFunctionValue):
+        return x.expr, Leaf(x.trees)
+    made = x.as_relay() if isinstance(x, AsRelay) else as_expr(x)
+    return made, LEAF
