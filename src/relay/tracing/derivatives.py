@@ -1,0 +1,209 @@
+"""Derivatives, and rules for them, of Python functions as well as of expressions.
+
+Of a Python function, decorated or not, each of these gives a function of the same kind: something to call
+with arrays, to compile, and to differentiate again.  Arguments, results and gradients are nested values.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from relay.autodiff import api, custom
+from relay.ir import build
+from relay.ir.expr import Call, Expr, Function, Grad, Tuple, TupleGetItem, Var
+from relay.ir.expr import replace as replace_node
+from relay.ir.module import IRModule
+from relay.ir.type import TupleType
+from relay.tracing.function import Application, TracedFunction, as_function, is_python
+from relay.tracing.pytree import LEAF, Leaf, Node
+from relay.tracing.signature import Header
+
+Argnums = int | Sequence[int] | None
+"""Which arguments: one, several, or all."""
+
+
+def grad(f: Any) -> Any:
+    """`grad(f)`: a function from f's arguments to its value and the gradients by each, in a tuple.
+
+    Of an expression, the node; of a Python function, a function to call with arrays.
+    """
+    return value_and_grad(f) if is_python(f) else build.grad(f)
+
+
+def value_and_grad(f: Any, argnums: Argnums = None) -> Any:
+    """A function from f's arguments to its value and its gradient by the argument `argnums`.
+
+    With several arguments, or None for all of them, the gradients are a tuple.  A gradient has the structure
+    and types of its argument; where the result is not one scalar, it is that of the sum of its elements.
+
+    Raises `unknown-grad-target`, `grad-parameter` when it is traced, `ValueError` for no such argument.
+    """
+    if is_python(f):
+        target = as_function(f)
+        chosen = chosen_arguments(argnums, len(target.header.function.params))
+
+        def pair(a: Application) -> Any:
+            both = Call(Grad("grad", a.function), a.args)
+            slopes = TupleGetItem(both, 1)
+            parts = tuple([a.argument(i, TupleGetItem(slopes, i)) for i in chosen])
+            return a.result(TupleGetItem(both, 0)), parts[0] if isinstance(argnums, int) else parts
+
+        return derived(target, "grad", pair)
+    if argnums is None:
+        return api.value_and_grad(f)
+    return value_and_grad_by(f, argnums)
+
+
+def value_and_grad_by(f: Expr, argnums: int | Sequence[int]) -> Function:
+    """`value_and_grad` of an expression by some of its arguments."""
+    t = api.function_type(f, None)
+    params = api.parameters(f, t)
+    both = Call(Grad("grad", f), params)
+    parts = [TupleGetItem(TupleGetItem(both, 1), i) for i in chosen_arguments(argnums, len(params))]
+    return Function(
+        params, Tuple((TupleGetItem(both, 0), parts[0] if isinstance(argnums, int) else Tuple(parts)))
+    )
+
+
+def chosen_arguments(argnums: Argnums, count: int) -> list[int]:
+    """The positions that `argnums` names, from the front."""
+    given = range(count) if argnums is None else (argnums,) if isinstance(argnums, int) else argnums
+    for i in given:
+        if not -count <= i < count:
+            raise ValueError(f"argnums are from 0 to {count - 1}, not {i}")
+    return [i % count for i in given]
+
+
+def vjp(f: Any) -> Any:
+    """`vjp(f)`: a function from f's arguments to its value and the function that pulls cotangents back.
+
+    That function takes a cotangent of the structure of the result, and gives a tuple with one for each
+    argument.
+    """
+    if not is_python(f):
+        return build.vjp(f)
+
+    def pair(a: Application) -> Any:
+        both = Call(Grad("vjp", a.function), a.args)
+        inputs, outputs = Node(tuple, (), (a.made.result,)), Node(tuple, (), a.made.arguments)
+        back = a.in_tree(Leaf((inputs, outputs)), TupleGetItem(both, 1))
+        return a.result(TupleGetItem(both, 0)), back
+
+    return derived(as_function(f), "vjp", pair)
+
+
+def jvp(f: Any) -> Any:
+    """`jvp(f)`: a function from a tuple of f's arguments and one of their tangents to its value and its
+    tangent.
+    """
+    if not is_python(f):
+        return build.jvp(f)
+    target = as_function(f)
+
+    def run(primals: Any, tangents: Any, **chosen: Any) -> Any:
+        a, b = target.applied(primals, chosen), target.applied(tangents, chosen)
+        both = Call(Grad("jvp", a.function), (Tuple(a.args), Tuple(b.args)))
+        return a.result(TupleGetItem(both, 0)), a.result(TupleGetItem(both, 1))
+
+    header = renamed(target.header, "jvp")
+    fn = header.function
+    t = _tuple_of(fn.params)
+    params = tuple([Var(n, t, span=header.span) for n in ("primals", "tangents")])
+    return TracedFunction(run, replace(header, function=replace_node(fn, params=params)))
+
+
+def _tuple_of(params: Sequence[Var]) -> TupleType | None:
+    """The type of a tuple of the parameters; None where one is not annotated."""
+    types = [p.type_annotation for p in params]
+    return None if None in types else TupleType(types)  # pyright: ignore[reportArgumentType]
+
+
+def jacobian(f: Any, argnum: int = 0, mod: IRModule | None = None) -> Any:
+    """The function from f's arguments to the derivative of its result by argument `argnum`.
+
+    For `f: fn(…, Tensor[s, t], …) -> Tensor[r, t]` the derivative is a tensor of shape `(*r, *s)`; `r` and
+    `s` must be static.  Reverse mode: one pull back for each element of the result.
+
+    Raises `jacobian-shape`, and what `vjp` raises.
+    """
+    return by_tensors(api.jacobian, "jacobian", f, argnum, mod)
+
+
+def hessian(f: Any, argnum: int = 0, mod: IRModule | None = None) -> Any:
+    """The function from f's arguments to the second derivative of its scalar result by argument `argnum`.
+
+    For `f: fn(…, Tensor[s, t], …) -> Tensor[(), t]` it is a tensor of shape `(*s, *s)`; `s` must be static.
+
+    Raises `jacobian-shape`, and what `grad` raises.
+    """
+    return by_tensors(api.hessian, "hessian", f, argnum, mod)
+
+
+def by_tensors(
+    derivative: Callable[..., Function], name: str, f: Any, argnum: int, mod: IRModule | None
+) -> Any:
+    """A derivative that is made of the function's types, of a Python function where they are known."""
+    if not is_python(f):
+        return derivative(f, argnum, mod)
+    return derived(
+        as_function(f), name, lambda a: a.in_tree(LEAF, Call(derivative(a.function, argnum, mod), a.args))
+    )
+
+
+def gradient(f: Any, mod: IRModule | None = None, mode: Any = "higher_order") -> Function:
+    """The function `grad(f)` written out: from the arguments of `f` to its value and a tuple of gradients.
+
+    The definitions that it needs are added to `mod`.  Both modes, `higher_order` and `first_order`, give the
+    same function: programs without calls and branches are differentiated without references and closures
+    either way.
+
+    Raises `unknown-grad-target`, `grad-parameter`.
+    """
+    return api.gradient(as_function(f).function if is_python(f) else f, mod, mode)
+
+
+def checkpoint(f: Any) -> Any:
+    """`f`, marked to be run again when cotangents are pulled back through it, so that nothing of it is
+    kept.
+    """
+    if not is_python(f):
+        return custom.checkpoint(f)
+    return derived(
+        as_function(f), "checkpoint", lambda a: a.result(Call(custom.checkpoint(a.made.function), a.args))
+    )
+
+
+def custom_vjp(f: Any, rule: Any, mod: IRModule | None = None) -> Any:
+    """`f`, with `rule` for its derivative in reverse mode; forward mode differentiates `f` itself.
+
+    `rule(x1, …, xn, y, g)` gets the arguments, the result and the cotangent of the result, and gives a tuple
+    of cotangents of the arguments.  Both are Python functions, or expressions over the definitions of `mod`.
+
+    Raises `unknown-grad-target` if `f` is not a function.
+    """
+    if not is_python(f):
+        return custom.custom_vjp(f, rule, mod)
+    of_rule = as_function(rule)
+
+    def with_rule(a: Application) -> Any:
+        y = a.result(Call(a.function, a.args))
+        xs = [a.argument(i, e) for i, e in enumerate(a.args)]
+        b = of_rule.applied((*xs, y, y), {})
+        return a.result(Call(custom.custom_vjp(a.function, b.function, mod), a.args))
+
+    return derived(as_function(f), "custom_vjp", with_rule)
+
+
+def derived(f: TracedFunction, name: str, python: Callable[[Application], Any]) -> TracedFunction:
+    """A function that takes what `f` takes: what `python` makes of the application of `f`."""
+
+    def run(*args: Any, **chosen: Any) -> Any:
+        return python(f.applied(args, chosen))
+
+    return TracedFunction(run, renamed(f.header, name))
+
+
+def renamed(header: Header, name: str) -> Header:
+    """The header of what is made of a function: its result has another type."""
+    fn = replace_node(header.function, ret_type=None)
+    return replace(header, name=f"{name}({header.name})", function=fn)

@@ -1,0 +1,194 @@
+"""Derivatives of Python functions: called, compiled, and taken again."""
+# ruff: noqa: F821 - annotations in quotes are Relay types
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import relay
+
+X = np.array([0.5, -1.0, 2.0], "float32")
+
+
+@relay.function
+def k(x: "Tensor[(3,), float32]") -> "float32":
+    return relay.sum(x * x * x)
+
+
+def plain(x: Any) -> Any:
+    return (x * x * x).sum()
+
+
+BOTH = pytest.mark.parametrize(
+    "f", [k, relay.function(plain), plain], ids=["annotated", "decorated", "plain"]
+)
+
+
+def slope(f: Callable[..., Any], x: np.ndarray[Any, Any], step: float = 1e-5) -> np.ndarray[Any, Any]:
+    """The gradient of a scalar function by central differences, in float64."""
+    x = x.astype("float64")
+    found = np.zeros_like(x)
+    for i in np.ndindex(x.shape):
+        there = np.zeros_like(x)
+        there[i] = step
+        found[i] = (f(x + there) - f(x - there)) / (2 * step)
+    return found
+
+
+@BOTH
+def test_gradient_is_something_to_call(f: Any) -> None:
+    value, (by_x,) = relay.grad(f)(X)
+    assert value == pytest.approx(k(X))
+    np.testing.assert_allclose(by_x, 3 * X**2)
+    np.testing.assert_allclose(by_x, slope(plain, X), rtol=1e-5)
+
+
+@BOTH
+def test_value_and_gradient_by_chosen_arguments(f: Any) -> None:
+    value, by_x = relay.value_and_grad(f, 0)(X)
+    np.testing.assert_allclose(by_x, 3 * X**2)
+    assert value == pytest.approx(k(X))
+    assert isinstance(relay.value_and_grad(f)(X)[1], tuple)
+    with pytest.raises(ValueError, match="argnums are from 0 to 0, not 1"):
+        relay.value_and_grad(f, 1)
+
+
+def test_several_arguments_are_chosen_in_order() -> None:
+    def f(x: Any, y: Any, z: Any) -> Any:
+        return x * y * z
+
+    assert relay.value_and_grad(f, (2, 0))(2.0, 3.0, 5.0) == (30, (6, 15))
+    assert relay.value_and_grad(f, -1)(2.0, 3.0, 5.0) == (30, 6)
+    x, y = relay.var("x", "float32"), relay.var("y", "float32")
+    chosen = relay.value_and_grad(relay.Function([x, y], x * y), 1)
+    assert relay.create_executor("debug").evaluate(chosen)(2.0, 3.0) == (6, 2)
+    both = relay.value_and_grad(relay.Function([x, y], x * y), (1, 0))
+    assert relay.create_executor("debug").evaluate(both)(2.0, 3.0) == (6, (2, 3))
+
+
+@BOTH
+def test_pull_back_and_push_forward(f: Any) -> None:
+    value, back = relay.vjp(f)(X)
+    assert value == pytest.approx(k(X))
+    np.testing.assert_allclose(back(2.0)[0], 6 * X**2)
+    value, tangent = relay.jvp(f)((X,), (np.ones_like(X),))
+    assert value == pytest.approx(k(X))
+    assert tangent == pytest.approx((3 * X**2).sum())
+
+
+@BOTH
+def test_jacobian_and_hessian(f: Any) -> None:
+    np.testing.assert_allclose(relay.jacobian(f)(X), 3 * X**2)
+    np.testing.assert_allclose(relay.hessian(f)(X), np.diag(6 * X))
+
+
+@BOTH
+def test_derivatives_are_compiled(f: Any) -> None:
+    for build in (relay.compile, relay.build):
+        value, (by_x,) = build(relay.grad(f))(X)
+        np.testing.assert_allclose(by_x, 3 * X**2)
+        assert value == pytest.approx(k(X))
+    np.testing.assert_allclose(relay.compile(relay.hessian(f))(X), np.diag(6 * X))
+
+
+@pytest.mark.parametrize("kind", ["debug", "native"])
+@BOTH
+def test_executors_take_python_functions(kind: str, f: Any) -> None:
+    np.testing.assert_allclose(relay.create_executor(kind).evaluate(relay.grad(f))(X)[1][0], 3 * X**2)
+    assert relay.create_executor(kind, f).evaluate()(X) == pytest.approx(k(X))
+
+
+def test_executor_binds_parameters_by_name() -> None:
+    @relay.function
+    def scaled(x: "Tensor[(3,), float32]", s: "float32"):
+        return x * s
+
+    assert relay.create_executor("debug", scaled, params={"s": 2.0}).evaluate()(X).tolist() == [1, -2, 4]
+    assert relay.build(scaled, params={"s": 2.0})(X).tolist() == [1, -2, 4]
+    assert relay.build(lambda x, s: x * s, params={"s": np.float32(2)})(X).tolist() == [1, -2, 4]
+
+
+def test_gradient_of_the_function_of_a_decorated_one() -> None:
+    value, (by_x,) = relay.grad(k.function)(X)
+    np.testing.assert_allclose(by_x, 3 * X**2)
+    np.testing.assert_allclose(relay.compile(relay.grad(k.function))(X)[1][0], 3 * X**2)
+    assert value == pytest.approx(k(X))
+    assert isinstance(relay.grad(k.function)(relay.var("x")), relay.Call)
+    assert isinstance(relay.gradient(k), relay.Function)
+
+
+def test_compiled_derivative_of_a_polymorphic_function() -> None:
+    @relay.function
+    def norm(x: "Tensor[(n,), float32]"):
+        return relay.sum(x * x)
+
+    built = relay.compile(relay.grad(norm.function))
+    assert built(X)[1][0].tolist() == [1, -2, 4]
+    assert built(X[:2])[1][0].tolist() == [1, -2]
+
+
+def test_derivatives_of_derivatives() -> None:
+    def cube(x: Any) -> Any:
+        return x * x * x
+
+    first = lambda x: relay.grad(cube)(x)[1][0]  # noqa: E731 - a function of a line
+    assert relay.grad(first)(2.0) == (12, (12,))
+    assert relay.jvp(first)((2.0,), (1.0,)) == (12, 12)
+    inner = lambda x: relay.value_and_grad(lambda y: x * y * y, 0)(x)[1]  # noqa: E731
+    assert relay.value_and_grad(inner, 0)(2.0) == (8, 8)
+
+
+def test_untraced_parameters_go_through_derivatives() -> None:
+    def power(x: Any, n: int = 2) -> Any:
+        return x**n
+
+    assert relay.grad(power)(3.0) == (9, (6,))
+    assert relay.grad(power)(3.0, n=3) == (27, (27,))
+    assert relay.compile(relay.grad(power))(3.0, n=3) == (27, (27,))
+
+
+def test_rule_of_a_python_function() -> None:
+    calls = []
+
+    def rule(x: Any, y: Any, g: Any) -> Any:
+        calls.append(len(x.shape))
+        return (g * 10.0 + y * 0.0,)
+
+    odd = relay.custom_vjp(lambda x: relay.sin(x), rule)
+    np.testing.assert_allclose(odd(X), np.sin(X), rtol=1e-6)
+    np.testing.assert_allclose(relay.grad(odd)(X)[1][0], [10, 10, 10])
+    np.testing.assert_allclose(relay.grad(lambda x: odd(x * 2).sum())(X)[1][0], [20, 20, 20])
+    assert calls[0] == 1
+
+
+def test_rule_of_nested_arguments() -> None:
+    def f(p: Any, s: Any) -> Any:
+        return {"y": p["w"] * s}
+
+    def rule(p: Any, s: Any, y: Any, g: Any) -> Any:
+        return {"w": g["y"] * 7.0}, s * 0.0 + y["y"].sum()
+
+    _, (by_p, by_s) = relay.grad(relay.custom_vjp(f, rule))({"w": X}, 2.0)
+    assert by_p["w"].tolist() == [7, 7, 7]
+    assert by_s == 3
+
+
+def test_checkpoint_of_a_python_function() -> None:
+    f = relay.checkpoint(plain)
+    np.testing.assert_allclose(f(X), k(X), rtol=1e-6)
+    np.testing.assert_allclose(relay.grad(f)(X)[1][0], 3 * X**2)
+    assert "checkpoint" in str(relay.checkpoint(k))
+
+
+def test_names_say_what_was_made() -> None:
+    assert repr(relay.grad(relay.jacobian(k))) == "<relay.function grad(jacobian(k))>"
+    assert repr(relay.compile(plain)) == "<compiled plain>"
+    assert repr(relay.create_executor("debug", plain)) == "<Executor of <relay.function plain>>"
+
+
+def test_function_without_a_derivative_is_refused() -> None:
+    with pytest.raises(relay.RelayError) as error:
+        relay.jacobian(lambda x: (x, x))(X)
+    assert error.value.codes == ("jacobian-shape",)
