@@ -24,7 +24,7 @@ _NAMES = {
     "relay.ir.type_functor": "TypeFunctor TypeMutator TypeVisitor",
     "relay.ir.bind": "bind substitute",
     "relay.ir.vars": "all_vars bound_vars free_vars",
-    "relay.ir.build": "const grad jvp var vjp",
+    "relay.ir.build": "const var",
     "relay.ir.scope_builder": "ScopeBuilder",
     "relay.ir.equal": "assert_structural_equal structural_equal structural_hash",
     "relay.op.base": "Operator operator",
@@ -38,12 +38,12 @@ _NAMES = {
     "relay.typecheck.check": "check",
     "relay.typecheck.query": "Types type_of",
     "relay.analysis.kinds": "free_type_vars bound_type_vars all_type_vars",
-    "relay.autodiff.custom": "checkpoint custom_vjp",
-    "relay.autodiff.api": "gradient hessian jacobian value_and_grad",
     "relay.interpreter.value": "Closure ConstructorValue RefValue",
     "relay.driver.build": "build compile load_module optimize",
     "relay.driver.executor": "create_executor run",
-    "relay.tracing": "function",
+    "relay.tracing.function": "function",
+    "relay.tracing.derivatives": "checkpoint custom_vjp grad gradient hessian jacobian jvp"
+    " value_and_grad vjp",
 }
 _HOME = {name: module for module, names in _NAMES.items() for name in names.split()}
 _RENAMED = {
@@ -112,6 +112,7 @@ for _slot, _module in {
     "infer": "relay.typecheck.infer",
     "checked_type": "relay.typecheck.query",
     "evaluate": "relay.interpreter.machine",
+    "apply": "relay.interpreter.machine",
     "display": "relay.text.notebook",
 }.items():
     _fill_on_demand(_slot, _module)

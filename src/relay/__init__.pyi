@@ -34,13 +34,6 @@ from relay.analysis.kinds import (
     bound_type_vars as bound_type_vars,
     free_type_vars as free_type_vars,
 )
-from relay.autodiff.api import (
-    gradient as gradient,
-    hessian as hessian,
-    jacobian as jacobian,
-    value_and_grad as value_and_grad,
-)
-from relay.autodiff.custom import checkpoint as checkpoint, custom_vjp as custom_vjp
 from relay.diagnostic import (
     Diagnostic as Diagnostic,
     Note as Note,
@@ -63,7 +56,7 @@ from relay.interpreter.value import (
     RefValue as RefValue,
 )
 from relay.ir.bind import bind as bind, bind_params_by_name as bind_params_by_name, substitute as substitute
-from relay.ir.build import const as const, grad as grad, jvp as jvp, var as var, vjp as vjp
+from relay.ir.build import const as const, var as var
 from relay.ir.equal import (
     assert_structural_equal as assert_structural_equal,
     structural_equal as structural_equal,
@@ -313,7 +306,18 @@ from relay.text.api import (
 from relay.text.json_format import load_json as load_json, save_json as save_json
 from relay.text.param_dict import load_param_dict as load_param_dict, save_param_dict as save_param_dict
 from relay.text.weights import load as load, save as save
-from relay.tracing import function as function
+from relay.tracing.derivatives import (
+    checkpoint as checkpoint,
+    custom_vjp as custom_vjp,
+    grad as grad,
+    gradient as gradient,
+    hessian as hessian,
+    jacobian as jacobian,
+    jvp as jvp,
+    value_and_grad as value_and_grad,
+    vjp as vjp,
+)
+from relay.tracing.function import function as function
 from relay.typecheck.check import check as check
 from relay.typecheck.infer import infer as infer, infer_expr as infer_expr
 from relay.typecheck.query import Types as Types, type_of as type_of

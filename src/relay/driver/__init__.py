@@ -8,7 +8,7 @@ _NAMES = {
     "relay.driver.executor": "Executor create_executor run",
     "relay.interpreter.machine": "Interpreter evaluate",
     "relay.ir.bind": "bind_params_by_name",
-    "relay.tracing": "TracedFunction function",
+    "relay.tracing.function": "TracedFunction function",
 }
 _HOME = {name: home for home, names in _NAMES.items() for name in names.split()}
 

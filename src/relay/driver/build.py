@@ -1,19 +1,22 @@
 """Programs compiled for Python: `build`, `compile`, `load_module`."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 from relay.backend.native.host.artefact import read_artefact
 from relay.backend.native.host.cache import compile_cached, compile_instrumented
 from relay.backend.native.host.compiled_module import CompiledModule, callable_module, own_entries
 from relay.diagnostic import did_you_mean, fail
 from relay.driver.arguments import first_word, with_params
-from relay.ir.expr import Expr, Function, RelayExpr
+from relay.driver.compiled_function import CompiledFunction
+from relay.ir.expr import Expr, Function, Grad, RelayExpr
 from relay.ir.module import IRModule, expect_module
-from relay.tracing import TracedFunction, trace
+from relay.ir.type import FuncType
+from relay.tracing.function import TracedFunction, as_function, is_python
 from relay.transform.rewriting.context import PassContext
 from relay.typecheck.infer import infer
+from relay.typecheck.query import type_of
 
 if TYPE_CHECKING:
     from relay.backend.native.host.profile import InstrumentedProgram
@@ -22,6 +25,7 @@ TARGETS = ("native", "llvm", "cpu")
 """Names that all stand for machine code of this processor."""
 
 
+@overload
 def build(
     mod: IRModule | Expr,
     target: Any = "native",
@@ -31,8 +35,33 @@ def build(
     opt_level: int | None = None,
     threads: int | None = None,
     cache: bool = True,
-) -> CompiledModule:
-    """The module as machine code of this processor.
+) -> CompiledModule: ...
+@overload
+def build(
+    mod: Callable[..., Any],
+    target: Any = "native",
+    *,
+    params: Mapping[str, Any] | None = None,
+    entries: Sequence[str] | str | None = None,
+    opt_level: int | None = None,
+    threads: int | None = None,
+    cache: bool = True,
+) -> Any: ...
+def build(
+    mod: Any,
+    target: Any = "native",
+    *,
+    params: Mapping[str, Any] | None = None,
+    entries: Sequence[str] | str | None = None,
+    opt_level: int | None = None,
+    threads: int | None = None,
+    cache: bool = True,
+) -> Any:
+    """A module as machine code of this processor; or an expression, whose value or function is `@main`.
+
+    Of a Python function, as `relay.function` takes it, the program is a `CompiledModule` where its parameters
+    are annotated, and its result is a tensor or a tuple; else a `CompiledFunction`, which compiles for the
+    types of the arguments of its calls.
 
     `params` are values of parameters of `@main`, by name, which become part of it.  `entries` are the
     definitions that can be called: `@main`, or where there is none, all that the module defines.
@@ -49,7 +78,10 @@ def build(
             f"programs cannot be compiled for `{target}`",
             hint=did_you_mean(str(target), TARGETS) or f"omit it, or use `{TARGETS[0]}`",
         )
-    mod = IRModule.from_expr(mod) if isinstance(mod, RelayExpr) else expect_module(mod)
+    if is_python(mod):
+        options = {"entries": entries, "opt_level": opt_level, "threads": threads, "cache": cache}
+        return _build_python(as_function(mod), params, options)
+    mod = IRModule.from_expr(applicable(mod)) if isinstance(mod, RelayExpr) else expect_module(mod)
     if params:
         mod = with_params(mod, params)
     names = named_entries(mod, entries)
@@ -60,6 +92,24 @@ def build(
             return compile_instrumented(mod, names, opt_level)
 
     return callable_module(compile_cached(mod, names, opt_level, cache), threads, mod, again)
+
+
+def _build_python(f: TracedFunction, params: Mapping[str, Any] | None, options: Mapping[str, Any]) -> Any:
+    """A Python function, compiled at once where the types of its arguments are known."""
+    if f.header.is_annotated and f.general().is_plain:
+        return build(f.mod, params=params, **options)
+    return CompiledFunction(f, lambda mod: build(mod, **options), params)
+
+
+def applicable(e: Any) -> Expr:
+    """A derivative of a function as a function that takes its arguments; any other expression as it is."""
+    if not isinstance(e, Grad):
+        return e
+    from relay.autodiff.closing import caller_of
+
+    t = type_of(e)
+    assert isinstance(t, FuncType)
+    return caller_of(e, t)
 
 
 def named_entries(mod: IRModule, chosen: Sequence[str] | str | None = None) -> tuple[str, ...]:
@@ -77,18 +127,29 @@ def named_entries(mod: IRModule, chosen: Sequence[str] | str | None = None) -> t
     return names
 
 
+@overload
+def compile(
+    what: IRModule | Expr,
+    *,
+    params: Mapping[str, Any] | None = None,
+    threads: int | None = None,
+    cache: bool = True,
+) -> CompiledModule: ...
+@overload
+def compile(
+    what: Callable[..., Any],
+    *,
+    params: Mapping[str, Any] | None = None,
+    threads: int | None = None,
+    cache: bool = True,
+) -> Any: ...
 def compile(
     what: Any, *, params: Mapping[str, Any] | None = None, threads: int | None = None, cache: bool = True
-) -> CompiledModule:
+) -> Any:
     """A function as machine code: a Relay function, an expression over its free variables, a module with
-    `@main`, or a Python function as `relay.function` takes it.
+    `@main`, or a Python function as `relay.function` takes it; `relay.build` says what comes of each.
     """
-    mod: Any = what
-    if isinstance(what, TracedFunction):
-        mod = what.mod
-    elif callable(what) and not isinstance(what, RelayExpr):
-        mod = trace(what).mod
-    return build(mod, params=params, threads=threads, cache=cache)
+    return build(what, params=params, threads=threads, cache=cache)
 
 
 def load_module(path: str | Path, *, threads: int | None = None) -> CompiledModule:

@@ -14,6 +14,7 @@ from relay.ir.subst import substitute_type
 from relay.ir.supply import GlobalVarSupply
 from relay.ir.type import Kind, Type
 from relay.ir.vars import free_vars
+from relay.tracing.function import TracedFunction, as_function, is_python
 from relay.typecheck.infer import infer
 
 if TYPE_CHECKING:
@@ -30,14 +31,23 @@ class Executor:
     def __init__(self, mod: IRModule) -> None:
         """`mod` has the definitions; `@main` is what is evaluated when no expression is given."""
         self.mod = mod
+        self.main: TracedFunction | None = None
         self.interpreter = Interpreter(mod)
 
-    def evaluate(self, expr: Expr | str | None = None, binds: Mapping[Var | str, Any] | None = None) -> Any:
-        """A function as something to call with arrays; the value of any other expression.
+    def evaluate(
+        self,
+        expr: Expr | Callable[..., Any] | str | None = None,
+        binds: Mapping[Var | str, Any] | None = None,
+    ) -> Any:
+        """A function, of Relay or of Python, as something to call with arrays; the value of any other
+        expression.
 
         Without `expr`, `@main`.  `binds` gives free variables of `expr` their values.  Arguments may be given
         by the names of the parameters; results are NumPy arrays and scalars, tuples, and `ConstructorValue`s.
         """
+        expr = self.main if expr is None and self.main is not None else expr
+        if is_python(expr):
+            return self.traced(as_function(expr))
         what = (
             self.mod.get_global_var("main" if expr is None else expr)
             if expr is None or isinstance(expr, str)
@@ -51,6 +61,19 @@ class Executor:
         if isinstance(what, GlobalVar) and isinstance(self.mod.functions.get(what), Function):
             return self.caller(what)
         return self.value(what)
+
+    def traced(self, fn: TracedFunction) -> Callable[..., Any]:
+        """A Python function as one that is evaluated here, for the structures and types of its arguments."""
+
+        def call(*args: Any, **named: Any) -> Any:
+            made, values = fn.for_arguments(args, named)
+            return made.restored(self.apply(made.function, tuple(values)))
+
+        call.__name__ = call.__qualname__ = fn.__name__
+        return call
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of {self.main or self.mod!r}>"
 
     def apply(self, fn: Function, args: tuple[Any, ...]) -> Any:
         """The value of a function on arguments."""
@@ -167,12 +190,13 @@ class NativeExecutor(Executor):
 
 def create_executor(
     kind: str = "native",
-    mod: IRModule | None = None,
+    mod: IRModule | Callable[..., Any] | None = None,
     device: Any = None,
     target: Any = None,
     params: Mapping[str, Any] | None = None,
 ) -> Executor:
-    """An executor over `mod`, whose `evaluate` gives values and functions to call.
+    """An executor over `mod`, whose `evaluate` gives values and functions to call; of a Python function, one
+    whose `evaluate()` is that function.
 
     `native` compiles programs to machine code, and so do the other names that people know (`graph`, `vm`,
     `aot`).  `debug`, or `interpreter`, is the reference interpreter, which gives the same values.  `params`
@@ -193,11 +217,15 @@ def create_executor(
                 f"programs cannot run on `{where}`",
                 hint=f"omit it, or use `{PLACES[0]}`",
             )
-    mod = IRModule() if mod is None else expect_module(mod)
-    mod = with_params(mod, params) if params else mod
-    if kind in INTERPRETERS:
-        return Executor(mod)
-    return NativeExecutor(mod)
+    main = as_function(mod) if is_python(mod) else None
+    if main is not None:
+        mod = main.mod if params else IRModule()
+        main = None if params else main
+    whole = IRModule() if mod is None else expect_module(mod)
+    whole = with_params(whole, params) if params else whole
+    made = Executor(whole) if kind in INTERPRETERS else NativeExecutor(whole)
+    made.main = main
+    return made
 
 
 def run(

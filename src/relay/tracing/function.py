@@ -1,78 +1,143 @@
-"""`relay.function`: a Relay function from a Python one, by running it once on variables."""
+"""`relay.function`: Relay functions from Python ones, by running them on traced values."""
 
-import dataclasses
-import inspect
-import re
-import traceback
-from collections.abc import Callable, Mapping
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from threading import Lock
 from typing import Any
 
-from relay.diagnostic import Diagnostic, Note, PythonSource, RelayError, Span, fail
+import numpy as np
+
+from relay.diagnostic import RelayError, caller_span, fail
 from relay.interpreter.arguments import arrange
 from relay.interpreter.code import Code
-from relay.interpreter.machine import Interpreter
-from relay.interpreter.value import is_sequence
-from relay.ir.expr import Call, Expr, Function, RelayExpr, Tuple, Var, as_expr, replace
+from relay.interpreter.tensor_conversion import MisfitError, convert_tensor
+from relay.interpreter.value import FunctionValue, is_array, is_sequence, type_of_value
+from relay.ir.expr import Call, Expr, Function, RelayExpr, TupleGetItem, Var, constant
+from relay.ir.expr import replace as replace_node
 from relay.ir.module import IRModule
+from relay.ir.traced import Traced
 from relay.ir.type import Type
+from relay.tracing.pytree import LEAF, Leaf, Tree, flatten, is_plain, parts_of, unflatten
+from relay.tracing.signature import Header, header_of
+from relay.tracing.structured import as_leaf, flattened, traced
+from relay.tracing.trace import Specialised, trace
+from relay.tracing.types import TypesOfTrace
+
+MAX_KEPT = 128
+"""How many specialisations of one function are kept; the one that was used longest ago goes first."""
 
 
 class TracedFunction:
     """A Relay function made from a Python one.
 
-    Called on arrays it runs; called on expressions it is a call of it.
+    Called on arrays it runs; called on expressions or traced values it is a call of it.  Parameters that are
+    not annotated take any nested values (tuples, lists, dicts, named tuples, dataclasses), and the Python
+    function is traced once for each structure and types of them; the last `MAX_KEPT` traces are kept.
     """
 
-    def __init__(self, python: Callable[..., Any], traced: Function, chosen: Mapping[str, Any]) -> None:
-        """`traced` is what running `python` built; `chosen` has the values of untraced parameters."""
+    def __init__(self, python: Callable[..., Any], header: Header) -> None:
+        """`python` takes the parameters of `header` by position, and its chosen values by name."""
         self.python = python
-        self.traced = traced
-        self.chosen = dict(chosen)
-        self._interpreter: Interpreter | None = None
-        self._variants: dict[Any, TracedFunction] = {}
-        self.__name__ = name_of(python)
+        self.header = header
+        self._kept: OrderedDict[Any, Specialised] = OrderedDict()
+        self._lock = Lock()
+        self.__name__ = self.__qualname__ = header.name
         self.__doc__ = python.__doc__
-
-    @property
-    def interpreter(self) -> Interpreter:
-        """What runs it, on the module of its own that it is `@main` of."""
-        if self._interpreter is None:
-            from relay.typecheck.infer import infer
-
-            self._interpreter = Interpreter(infer(IRModule.from_expr(self.traced)))
-        return self._interpreter
+        if header.is_annotated:
+            self.general()
 
     @property
     def mod(self) -> IRModule:
         """A module in which it is `@main`, with its types inferred."""
-        return self.interpreter.mod
+        return self.general().mod
 
     @property
     def function(self) -> Function:
-        """The function, with its types inferred."""
+        """The function, with its types inferred; as general as its body where it is not annotated."""
         return self.mod["main"]
 
+    def as_relay(self) -> Function:
+        """The function as an expression, its types to be inferred where it stands."""
+        return self.general().function
+
     def __call__(self, /, *args: Any, **named: Any) -> Any:
-        other = {k: named.pop(k) for k in self.chosen if k in named}
+        header, given = self.arranged(args, named)
+        if any(map(is_staged, given)):
+            a = self._applied(header, given)
+            return a.result(Call(a.function, a.args))
+        made, values = self._for_values(header, given)
+        return made.run(values)
+
+    def for_arguments(self, args: Sequence[Any], named: Mapping[str, Any]) -> tuple[Specialised, list[Any]]:
+        """What is to run on these arguments, and its own (`argument-count`, `bad-argument`)."""
+        return self._for_values(*self.arranged(args, named))
+
+    def _for_values(self, header: Header, given: Sequence[Any]) -> tuple[Specialised, list[Any]]:
+        trees: list[Tree] = []
+        types: list[Type | None] = []
+        values: list[Any] = []
+        for p, x in zip(header.function.params, given, strict=True):
+            tree, t = LEAF, None
+            if p.type_annotation is None:
+                x, tree = flatten(x, value_of_leaf, p.name_hint)
+                t = type_of_value(x)
+            values.append(x)
+            trees.append(tree)
+            types.append(t)
+        return self.specialised(header, trees, types), values
+
+    def arranged(self, args: Sequence[Any], named: Mapping[str, Any]) -> tuple[Header, list[Any]]:
+        """The header with the values chosen for parameters that are not traced, and the other arguments."""
+        header = self.header
+        other = {k: v for k, v in named.items() if k in header.chosen}
         if other:
-            return self.variant(other)(*args, **named)
-        if any(isinstance(a, RelayExpr | TracedFunction) for a in (*args, *named.values())):
-            return self._call(args, named)
-        closure = self.interpreter.value_of(self.mod.get_global_var("main"))
-        closure.code.name = self.__name__
-        return closure(*args, **named)
+            header = replace(header, chosen={**header.chosen, **other})
+            named = {k: v for k, v in named.items() if k not in other}
+        code = Code(header.name, header.function, len(header.function.params))
+        return header, arrange(code, args, named)
 
-    def variant(self, chosen: Mapping[str, Any]) -> "TracedFunction":
-        """The function with other values for parameters that are not traced."""
-        values = {**self.chosen, **chosen}
-        key = tuple(map(repr, values.values()))
-        if key not in self._variants:
-            self._variants[key] = trace(self.python, values)
-        return self._variants[key]
+    def specialised(self, header: Header, trees: Sequence[Tree], types: Sequence[Type | None]) -> Specialised:
+        """The function for parameters of these structures; None as a type is the one that is annotated."""
+        key = (tuple(trees), tuple(types), tuple(map(static_key, header.chosen.values())))
+        with self._lock:
+            made = self._kept.get(key)
+            if made is not None:
+                self._kept.move_to_end(key)
+                return made
+        pairs = zip(header.function.params, types, strict=True)
+        params = tuple([p if t is None else Var(p.name_hint, t, span=p.span) for p, t in pairs])
+        typed = replace(header, function=replace_node(header.function, params=params))
+        made = trace(self.python, typed, trees)
+        with self._lock:
+            self._kept[key] = made
+            while len(self._kept) > MAX_KEPT:
+                self._kept.popitem(last=False)
+        return made
 
-    def _call(self, args: tuple[Any, ...], named: dict[str, Any]) -> Expr:
-        code = Code(self.__name__, self.traced, len(self.traced.params))
-        return Call(self.traced, tuple([_as_expr(x) for x in arrange(code, args, named)]))
+    def general(self) -> Specialised:
+        """The function for any types that its annotations allow, every parameter a single value."""
+        count = len(self.header.function.params)
+        return self.specialised(self.header, (LEAF,) * count, (None,) * count)
+
+    def applied(self, args: Sequence[Any], chosen: Mapping[str, Any]) -> "Application":
+        """The function on traced values, to be called, or differentiated and called."""
+        return self._applied(*self.arranged(args, chosen))
+
+    def _applied(self, header: Header, given: Sequence[Any]) -> "Application":
+        first = next((x for x in map(_first_staged, given) if isinstance(x, Traced)), None)
+        of_trace = TypesOfTrace() if first is None else first.types
+        exprs: list[Expr] = []
+        trees: list[Tree] = []
+        types: list[Type | None] = []
+        for p, x in zip(header.function.params, given, strict=True):
+            closed = p.type_annotation is None
+            e, tree = flattened(x, typed_leaf if closed else as_leaf, p.name_hint)
+            exprs.append(e)
+            trees.append(tree if closed else LEAF)
+            types.append(_type(e, of_trace) if closed else None)
+        made = self.specialised(header, trees, types)
+        return Application(made, tuple(exprs), of_trace if first is not None else None)
 
     def __repr__(self) -> str:
         return f"<relay.function {self.__name__}>"
@@ -86,183 +151,132 @@ class TracedFunction:
         return display(self.function)
 
 
-def name_of(python: Callable[..., Any]) -> str:
-    """What a Python function is called."""
-    return getattr(python, "__name__", "function")
+class Application:
+    """A function that is traced for some arguments, and the expressions of these."""
+
+    def __init__(self, made: Specialised, args: tuple[Expr, ...], types: TypesOfTrace | None) -> None:
+        """`types` are those of the trace at hand; None where the arguments are plain expressions."""
+        self.made = made
+        self.function: Expr = made.function
+        self.args = args
+        self.types = types
+
+    def result(self, e: Expr) -> Any:
+        """An expression of the type of the result, in its structure."""
+        return self.in_tree(self.made.result, e)
+
+    def argument(self, i: int, e: Expr) -> Any:
+        """An expression of the type of an argument, in its structure."""
+        return self.in_tree(self.made.arguments[i], e)
+
+    def in_tree(self, tree: Tree, e: Expr) -> Any:
+        """An expression in a structure: traced values while tracing, else expressions."""
+        if self.types is not None:
+            return traced(tree, e, self.types)
+        return e if is_plain(tree) else unflatten(tree, e, lambda leaf, _: leaf, TupleGetItem)
+
+
+def _type(e: Expr, types: TypesOfTrace) -> Type | None:
+    """The type of an expression; None where it is only known later."""
+    try:
+        return types(e)
+    except RelayError as error:
+        if set(error.codes) <= {"traced-type", "ambiguous-type"}:
+            return None
+        raise
+
+
+def value_of_leaf(x: Any, where: str) -> tuple[Any, Leaf]:
+    """An argument that is no container as a value (`bad-argument`)."""
+    try:
+        if isinstance(x, FunctionValue):
+            raise MisfitError("its type is not known", "a function", "annotate the parameter")
+        return convert_tensor(x, None, {}), LEAF
+    except MisfitError as misfit:
+        fail(
+            "bad-argument",
+            f"`{where}` cannot be given to a Relay function: {misfit.message}",
+            caller_span(),
+            label=f"found {misfit.found}",
+            hint="give numbers, strings and arrays, in tuples, lists, dicts, named tuples and dataclasses",
+        )
+
+
+def typed_leaf(x: Any, where: str) -> tuple[Expr, Leaf]:
+    """An argument of a call in a trace as an expression whose type is known (`bad-argument`)."""
+    if isinstance(x, Traced | RelayExpr | TracedFunction):
+        return as_leaf(x)
+    return constant(value_of_leaf(x, where)[0]), LEAF
+
+
+def is_staged(x: Any) -> bool:
+    """Whether an argument is known only when the program runs: an expression or a traced value is inside."""
+    return _first_staged(x) is not None
+
+
+def _first_staged(x: Any) -> Any:
+    """A traced value or expression inside a nested value, traced ones first; None if there is none."""
+    stack, found = [x], None
+    while stack:
+        x = stack.pop()
+        if isinstance(x, Traced):
+            return x
+        if isinstance(x, RelayExpr | TracedFunction):
+            found = x
+        elif (parts := parts_of(x)) is not None:
+            stack += parts[2]
+    return found
+
+
+def static_key(value: Any) -> Any:
+    """What stands for a value that is not traced where traces are kept: equal only if traces are."""
+    if is_array(value):
+        return np.ndarray, value.dtype, value.shape, value.tobytes()
+    if is_sequence(value):
+        return type(value), tuple(map(static_key, value))
+    if isinstance(value, dict):
+        return dict, tuple([(static_key(k), static_key(v)) for k, v in value.items()])  # pyright: ignore[reportUnknownVariableType]
+    try:
+        hash(value)
+    except TypeError:
+        return Same(value)
+    return type(value), value
+
+
+class Same:
+    """An object that is equal to itself alone."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Same) and other.value is self.value
+
+    def __hash__(self) -> int:
+        return id(self.value)
 
 
 def function(python: Callable[..., Any] | None = None) -> Any:
-    """Make a Relay function of a Python one: it is run once, on variables, and what it builds is the body.
+    """Make a Relay function of a Python one: it is run on traced values, and what it builds is the body.
 
-    Annotations of parameters and of the result are types, or texts such as `"Tensor[(n, 4), float32]"`; what
-    is not annotated is inferred.  A parameter with a default value is not traced but has that value; a call
-    that names another runs the Python function again.  Operators on variables build expressions (for `==`
-    write `relay.equal`); Python's `if` and loops see Python values only.
+    Annotations of parameters and of the result are types, or texts such as `"Tensor[(n, 4), float32]"`.  With
+    all parameters annotated it is traced at once; else it is traced for the structures and types of the
+    arguments of each call, of which the last `MAX_KEPT` are kept.  A parameter with a default value is not
+    traced but has that value; a call that names another runs the Python function again.  Traced values have
+    the operators and methods of NumPy arrays; Python's `if` and loops see Python values only: use
+    `relay.cond`, `relay.switch`, `relay.while_loop`, `relay.fori` and `relay.scan`.
 
-    Raises `traced-control-flow`, `bad-signature`, and what the annotations and the expressions raise.
+    Raises `traced-control-flow`, `traced-type`, `bad-signature`, `bad-argument`, and what the annotations and
+    the expressions raise.
     """
-    return trace if python is None else trace(python)
+    return function if python is None else as_function(python)
 
 
-def trace(python: Callable[..., Any], others: Mapping[str, Any] | None = None) -> TracedFunction:
-    """`python` run on variables; `others` are values to use instead of its parameters' default ones."""
-    code = getattr(python, "__code__", None)
-    span = None if code is None else _line(code.co_filename, code.co_firstlineno)
-    header, chosen = _header(python, span)
-    chosen |= others or {}
-    try:
-        result = python(*header.params, **chosen)
-    except (TypeError, NameError, RecursionError) as error:
-        raise _explained(error, name_of(python), span) from None
-    return TracedFunction(python, replace(header, body=_result(result, python, span)), chosen)
+def as_function(python: Any) -> TracedFunction:
+    """A Python function to be traced; one that is already comes back as it is (`bad-signature`)."""
+    return python if isinstance(python, TracedFunction) else TracedFunction(python, header_of(python))
 
 
-def _line(file: str, line: int) -> Span:
-    return Span(PythonSource(file), line, line)
-
-
-def _header(python: Callable[..., Any], span: Span | None) -> tuple[Function, dict[str, Any]]:
-    """The function with its parameters, and the values of the parameters that are not traced."""
-    try:
-        signature = inspect.signature(python)
-    except (TypeError, ValueError):
-        fail("bad-signature", f"{python!r} is not a Python function whose parameters are known", span)
-    chosen: dict[str, Any] = {}
-    names: list[str] = []
-    types: list[Any] = []
-    for p in signature.parameters.values():
-        if p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD):
-            fail(
-                "bad-signature",
-                f"`{p}` stands for any number of arguments, which a Relay function cannot take",
-                span,
-                hint="name each parameter, or take one tuple",
-            )
-        if p.default is not p.empty:
-            chosen[p.name] = p.default
-        elif p.kind is p.KEYWORD_ONLY:
-            fail(
-                "bad-signature",
-                f"the parameter `{p.name}` after `*` has no value",
-                span,
-                hint="give it a default value, or put it before the `*`",
-            )
-        else:
-            names.append(p.name)
-            types.append(_annotation(p.annotation, python))
-    if names[:1] == ["self"] and types[0] is None:
-        hint = "make it a function, or trace a function inside of it"
-        fail("bad-signature", f"`{name_of(python)}` is a method: its `self` is not a value", span, hint=hint)
-    returns = _annotation(signature.return_annotation, python)
-    try:
-        return _parse_header(names, types, returns, span), chosen
-    except RelayError as error:
-        where = (Note(f"in the annotations of `{name_of(python)}`", span),)
-        raise RelayError(
-            [dataclasses.replace(d, notes=(*d.notes, *where)) for d in error.diagnostics]
-        ) from None
-
-
-def _annotation(annotation: Any, python: Callable[..., Any]) -> Any:
-    """A type, a text of one, or None; one that `from __future__ import annotations` kept is evaluated."""
-    if annotation is inspect.Parameter.empty or annotation is None:
-        return None
-    if isinstance(annotation, str):
-        text = annotation.strip()
-        if text[:1] in "\"'" or text.partition("(")[0].partition("[")[0].partition(".")[1]:
-            return _annotation(_evaluated(text, python), python)
-        known = getattr(python, "__globals__", {}).get(text.partition("(")[0])
-        return _annotation(_evaluated(text, python), python) if known is not None and "(" in text else text
-    return annotation
-
-
-def _evaluated(text: str, python: Callable[..., Any]) -> Any:
-    """What an annotation means where the function was defined: it is Python of the same file."""
-    return eval(text, getattr(python, "__globals__", {}))
-
-
-def _parse_header(names: list[str], types: list[Any], returns: Any, span: Span | None) -> Function:
-    """An empty function of those parameters; texts are parsed together, so they share dimension names."""
-    from relay.text.names import local
-    from relay.text.parser import parse_expression
-
-    written = [local(n) + (f": {t}" if isinstance(t, str) else "") for n, t in zip(names, types, strict=True)]
-    arrow = f" -> {returns}" if isinstance(returns, str) else ""
-    parsed = parse_expression(f"fn({', '.join(written)}){arrow} {{ () }}", "<annotations>")
-    assert isinstance(parsed, Function)
-    params: list[Var] = []
-    for p, t in zip(parsed.params, types, strict=True):
-        if t is not None and not isinstance(t, str | Type):
-            fail(
-                "bad-signature",
-                f"the annotation of `{p.name}` is {t!r}, which is not a type",
-                span,
-                hint='write a relay type, or a text such as "Tensor[(n, 4), float32]"',
-            )
-        params.append(Var(p.name, t if isinstance(t, Type) else p.type_annotation, span=span))
-    result = returns if isinstance(returns, Type) else parsed.ret_type if arrow else None
-    return Function(tuple(params), parsed.body, result, parsed.type_params, span=span)
-
-
-def _result(value: Any, python: Callable[..., Any], span: Span | None) -> Expr:
-    """What a Python function returned, as the body of the Relay one (`bad-signature`)."""
-    name = name_of(python)
-    if value is None:
-        hint = "return the expression that is its result; `return ()` is the empty tuple"
-        fail("bad-signature", f"`{name}` returns nothing", span, hint=hint)
-    if isinstance(value, bool):
-        hint = (
-            "`==` and `is` compare expressions as Python objects: write relay.equal(…); else relay.const(…)"
-        )
-        fail(
-            "bad-signature", f"`{name}` returns Python's {value}, whatever its arguments are", span, hint=hint
-        )
-    try:
-        return _as_expr(value)
-    except TypeError:
-        hint = "return an expression, a number, an array, or a tuple of these"
-        fail("bad-signature", f"`{name}` returns {value!r}, which is not an expression", span, hint=hint)
-
-
-def _as_expr(value: Any) -> Expr:
-    """As `relay`'s builders do, and a traced function is an expression too."""
-    if is_sequence(value):
-        return Tuple(tuple([_as_expr(v) for v in value]))
-    return value.traced if isinstance(value, TracedFunction) else as_expr(value)
-
-
-UNTRACEABLE = {
-    "__bool__": (
-        "Python cannot branch on a traced value",
-        "use relay.If(…) or relay.where(…); `and`, `or` and `not` are relay.logical_and, …",
-    ),
-    "__iter__": (
-        "Python cannot loop over a traced value",
-        "project the fields of a tuple with e[0], e[1], …; for a loop write a recursive function",
-    ),
-}
-
-
-def _explained(error: Exception, name: str, span: Span | None) -> BaseException:
-    """A `traced-control-flow` diagnostic where Python asked what an expression is; else the error."""
-    frames = list(traceback.walk_tb(error.__traceback__))
-    if isinstance(error, RecursionError) or (isinstance(error, NameError) and error.name == name):
-        message = f"`{name}` calls itself while it is traced"
-        return _refusal(message, span, "write a recursive function in text, for relay.parse(…)")
-    inner, line = frames[-1]
-    if isinstance(inner.f_locals.get("self"), RelayExpr) and inner.f_code.co_name in UNTRACEABLE:
-        message, hint = UNTRACEABLE[inner.f_code.co_name]
-        inner, line = frames[-2]
-        return _refusal(message, _line(inner.f_code.co_filename, line), hint)
-    if isinstance(error, TypeError) and re.search(rf"'({'|'.join(NODES)})'", str(error)):
-        message = f"Python cannot use a traced value: {error}"
-        hint = "use the operators of Relay: relay.sin(…) for numpy.sin(…), relay.shape_of(…) for len(…)"
-        return _refusal(message, _line(inner.f_code.co_filename, line), hint)
-    return error
-
-
-NODES = [c.__name__ for c in RelayExpr.__subclasses__()]
-
-
-def _refusal(message: str, span: Span | None, hint: str) -> RelayError:
-    return RelayError(Diagnostic("traced-control-flow", message, span, hint=hint))
+def is_python(what: Any) -> bool:
+    """Whether something is a Python function, decorated or not, and no expression."""
+    return callable(what) and not isinstance(what, RelayExpr | Traced)

@@ -1,0 +1,61 @@
+"""Python functions compiled for the types of their arguments, when they are called."""
+
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from threading import Lock
+from typing import TYPE_CHECKING, Any
+
+from relay.ir.module import IRModule
+from relay.tracing.function import MAX_KEPT, TracedFunction
+from relay.tracing.trace import Specialised
+
+if TYPE_CHECKING:
+    from relay.backend.native.host.compiled_module import CompiledModule
+
+
+class CompiledFunction:
+    """A Python function as machine code: compiled for each structure and types of its arguments.
+
+    The last `MAX_KEPT` programs are kept.  `compiled.specialised(…)` is the program for some arguments, which
+    can be measured and stored.
+    """
+
+    def __init__(
+        self,
+        function: TracedFunction,
+        build: Callable[[IRModule], "CompiledModule"],
+        params: Mapping[str, Any] | None = None,
+    ) -> None:
+        """`build` compiles a module; `params` are values of parameters, by name."""
+        self.function = function
+        self.build = build
+        self.params = dict(params or {})
+        self.__name__ = self.__qualname__ = function.__name__
+        self.__doc__ = function.__doc__
+        self._kept: OrderedDict[Specialised, CompiledModule] = OrderedDict()
+        self._lock = Lock()
+
+    def __call__(self, /, *args: Any, **named: Any) -> Any:
+        made, values = self.function.for_arguments(args, {**self.params, **named})
+        built = self._compiled(made)
+        return made.restored(built[built.default()](*values))
+
+    def specialised(self, /, *args: Any, **named: Any) -> "CompiledModule":
+        """The program for arguments of these types: each is a tensor, or a tuple for a container."""
+        return self._compiled(self.function.for_arguments(args, {**self.params, **named})[0])
+
+    def _compiled(self, made: Specialised) -> "CompiledModule":
+        with self._lock:
+            built = self._kept.get(made)
+            if built is not None:
+                self._kept.move_to_end(made)
+                return built
+        built = self.build(made.mod)
+        with self._lock:
+            self._kept[made] = built
+            while len(self._kept) > MAX_KEPT:
+                self._kept.popitem(last=False)
+        return built
+
+    def __repr__(self) -> str:
+        return f"<compiled {self.__name__}>"
