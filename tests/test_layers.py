@@ -17,7 +17,7 @@ LAYERS = [
     ("pattern",),
     ("transform.rewriting",), ("autodiff",), ("interpreter",), ("transform",), ("backend",),
     ("pipelines",), ("backend.native.host",), ("driver", "tracing"),
-    ("optim", "testing"), ("frontend",), ("errors", "cli"),
+    ("optim", "testing", "training"), ("frontend",), ("errors", "cli"),
 ]  # fmt: skip
 LAYER = {name: i for i, names in enumerate(LAYERS) for name in names}
 PUBLIC = len(LAYERS)

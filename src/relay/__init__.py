@@ -55,7 +55,7 @@ _RENAMED = {
 _SUBMODULES = (
     "adt", "analysis", "autodiff", "backend", "base", "build_module", "cli", "diagnostic", "driver", "error",
     "expr", "frontend", "instrument", "interpreter", "ir", "loops", "op", "optim", "prelude", "qnn",
-    "runtime", "scope_builder", "testing", "text", "transform", "ty", "typecheck",
+    "runtime", "scope_builder", "testing", "text", "training", "transform", "ty", "typecheck",
 )  # fmt: skip
 
 __all__ = ["__version__", *_HOME, *_RENAMED, *_SUBMODULES]  # pyright: ignore[reportUnsupportedDunderAll]

@@ -25,6 +25,7 @@ from relay import (
     scope_builder as scope_builder,
     testing as testing,
     text as text,
+    training as training,
     transform as transform,
     ty as ty,
     typecheck as typecheck,
