@@ -3,6 +3,10 @@
     python examples/train_digits.py                     # some seconds; writes digits.safetensors
     relay run examples/digits.relay examples/digits.npz --weights examples/digits.safetensors
 
+`--state DIRECTORY` keeps the state of the run there after each epoch; a run that was stopped, `kill -9`
+included, goes on from it when the same command is given again, and ends with the very weights it would have
+had.
+
 `--plot curve.png` draws the accuracy on images it was not trained on; that needs matplotlib, which
 `pip install 'relay-ir[plot]'` brings.
 """
@@ -37,7 +41,7 @@ def initial(rng):
     )
 
 
-def train(epochs, batch, rate, seed, output=None, plot=None):
+def train(epochs, batch, rate, seed, output=None, plot=None, state=None):
     """The weights, and the accuracy on unseen images after each epoch."""
     mod = relay.parse((HERE / "digits.relay").read_text())
     with np.load(HERE / "digits.npz") as digits:
@@ -51,8 +55,10 @@ def train(epochs, batch, rate, seed, output=None, plot=None):
     executor = relay.create_executor(mod=mod)
     step = executor.evaluate(relay.optim.train_step(loss, rule, mod))
     accuracy = executor.evaluate(mod.get_global_var("accuracy"))
-    state = executor.evaluate(rule.init(mod.type_of(loss).arg_types[0]))(weights)
+    moments = executor.evaluate(rule.init(mod.type_of(loss).arg_types[0]))(weights)
     curve = []
+    if state is not None and relay.training.saved_steps(state):
+        (weights, moments, curve, rng.bit_generator.state), _ = relay.training.restore_state(state)
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
@@ -60,14 +66,18 @@ def train(epochs, batch, rate, seed, output=None, plot=None):
         TimeRemainingColumn(),
     )
     with Progress(*columns) as progress:
-        task = progress.add_task("training", total=epochs * (len(images) // batch), loss="")
-        for _ in range(epochs):
+        steps = len(images) // batch
+        task = progress.add_task("training", total=epochs * steps, completed=len(curve) * steps, loss="")
+        for epoch in range(len(curve), epochs):
             order = rng.permutation(len(images))
             for start in range(0, len(images) - batch + 1, batch):
                 chosen = order[start : start + batch]
-                value, weights, state = step(weights, state, images[chosen], labels[chosen])
+                value, weights, moments = step(weights, moments, images[chosen], labels[chosen])
                 progress.update(task, advance=1, loss=f"loss {value:.4f}")
             curve.append(float(accuracy(weights, tests, answers)))
+            if state is not None:
+                parts = weights, moments, curve, rng.bit_generator.state
+                relay.training.save_state(state, parts, step=epoch + 1)
     if output is not None:
         save_file(dict(zip(NAMES, map(np.ascontiguousarray, weights), strict=True)), output)
     if plot is not None:
@@ -99,6 +109,7 @@ def main():
     options.add_argument("--rate", type=float, default=0.01, help="learning rate")
     options.add_argument("--seed", type=int, default=0)
     options.add_argument("--output", default=HERE / "digits.safetensors", help="where the weights go")
+    options.add_argument("--state", help="a directory that keeps the state of the run")
     options.add_argument("--plot", help="where the curve goes, as a PNG")
     given = options.parse_args()
     _, curve = train(**vars(given))

@@ -1,11 +1,15 @@
 """The training example learns."""
 
 import importlib.util
+import signal
+import subprocess
+import sys
 
 import numpy as np
 import pytest
 from safetensors.numpy import load_file
 
+import relay
 from support import ROOT
 
 
@@ -36,3 +40,36 @@ def test_the_curve_is_drawn(example, tmp_path):
 def test_the_network_reads_97_of_100_unseen_digits(example):
     _, curve = example.train(epochs=30, batch=32, rate=0.01, seed=0)
     assert curve[-1] >= 0.97
+
+
+KILLED = """
+import importlib.util, os, signal, sys
+import relay
+spec = importlib.util.spec_from_file_location("train_digits", sys.argv[1])
+example = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(example)
+save, saves = relay.training.save_state, 0
+
+def save_then_die(*args, **options):
+    global saves
+    saves += 1
+    if saves == 2:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return save(*args, **options)
+
+relay.training.save_state = save_then_die
+example.train(epochs=2, batch=128, rate=0.01, seed=3, state=sys.argv[2])
+"""
+
+
+def test_a_killed_run_goes_on_and_ends_with_the_very_weights(example, tmp_path):
+    state = str(tmp_path / "state")
+    script = str(ROOT / "examples" / "train_digits.py")
+    killed = subprocess.run([sys.executable, "-c", KILLED, script, state], check=False, capture_output=True)
+    assert killed.returncode == -signal.SIGKILL
+    assert relay.training.saved_steps(state) == [1]
+    weights, curve = example.train(epochs=2, batch=128, rate=0.01, seed=3, state=state)
+    uninterrupted, whole = example.train(epochs=2, batch=128, rate=0.01, seed=3)
+    assert curve == whole
+    for a, b in zip(weights, uninterrupted, strict=True):
+        assert a.tobytes() == b.tobytes()
