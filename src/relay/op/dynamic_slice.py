@@ -15,12 +15,14 @@ from relay.op.native import Index, Loops, Output, View
 from relay.op.numeric import apply
 from relay.op.relation import Typing
 from relay.op.reshape import Rearrangement
-from relay.op.slice import BEYOND, range_of, sized
+from relay.op.slice import BEYOND, SliceMode, clipped, range_of, sized
 
 
 @operator("strided_set")
 class StridedSet(Operator):
     """`data` with `v` in place of the part that `strided_slice` would take; the places are tensors of rank 1.
+
+    With `slice_mode="clip"` places may lie beyond the axis, as in NumPy.
 
     relay> strided_set([1, 2, 3, 4], [8, 9], [1], [3], [1])
     [1, 8, 9, 4]
@@ -30,15 +32,27 @@ class StridedSet(Operator):
     samples = (
         sample("5x4 float32", "2x4 float32", numpy.array([1]), numpy.array([3]), numpy.array([1])),
         sample("5 int4", "int4", numpy.array([0]), numpy.array([5]), numpy.array([2])),
+        sample(
+            "5 float32",
+            "3 float32",
+            numpy.array([9]),
+            numpy.array([-9]),
+            numpy.array([-2]),
+            slice_mode="clip",
+        ),
     )
 
+    slice_mode: Literal["end", "clip"] = "end"
+
     @staticmethod
-    def builder(data: Any, v: Any, begin: Any, end: Any, strides: Any = None) -> Expr:
+    def builder(
+        data: Any, v: Any, begin: Any, end: Any, strides: Any = None, slice_mode: str = "end"
+    ) -> Expr:
         """`begin`, `end` and `strides` may be lists of numbers; without strides every element is set."""
         if strides is None:
             strides = numpy.ones(_slice_length(begin), "int64")
         places = [_as_place(p) for p in (begin, end, strides)]
-        return Call(Op.get("strided_set"), (as_expr(data), as_expr(v), *places))
+        return Call(Op.get("strided_set"), (as_expr(data), as_expr(v), *places), {"slice_mode": slice_mode})
 
     def infer(self, t: Typing, x: Type, v: Type, *places: Type) -> Type:
         t.equal(t.dtype(v), t.dtype(x), why="what is set has the dtype of the tensor")
@@ -50,7 +64,8 @@ class StridedSet(Operator):
     def reference(self, np: Numpy, data: Array, v: Array, begin: Array, end: Array, strides: Array) -> Array:
         out = np.array(data)
         places = zip(out.shape, begin.tolist(), end.tolist(), strides.tolist(), strict=False)
-        at = tuple([range_of(SIZES, d, b, e, s).slice for d, b, e, s in places])
+        rule = clipped if self.slice_mode == "clip" else range_of
+        at = tuple([rule(SIZES, d, b, e, s).slice for d, b, e, s in places])
         target = out[at].shape
         if np.broadcast_shapes(target, v.shape) != target:
             SIZES.fail(
@@ -63,13 +78,14 @@ class StridedSet(Operator):
         self, g: Expr, data: Expr, v: Expr, begin: Expr, end: Expr, strides: Expr
     ) -> tuple[Expr | None, ...]:
         rest = self(g, const_like(0, g), begin, end, strides)
-        return rest, apply("collapse_sum_like", part(g, begin, end, strides), v), None, None, None
+        cut = part(g, begin, end, strides, self.slice_mode)
+        return rest, apply("collapse_sum_like", cut, v), None, None, None
 
     def compute(
         self, b: Loops, out: Output, data: View, v: View, begin: View, end: View, strides: View
     ) -> None:
         """A copy, and then the part."""
-        ranges = ranges_at(b, data, begin, end, strides)
+        ranges = ranges_at(b, data, begin, end, strides, self.slice_mode)
         sizes = [length for _, length, _ in ranges]
         extra = len(sizes) - len(v.sizes)
         fits = [b.is_same(d, n) for d, n in zip(v.sizes, sizes[extra:], strict=True) if d != 1]
@@ -83,13 +99,13 @@ class StridedSet(Operator):
         b.nest(sizes, one)
 
 
-def part(x: Expr, begin: Expr, end: Expr, strides: Expr) -> Expr:
+def part(x: Expr, begin: Expr, end: Expr, strides: Expr, mode: SliceMode) -> Expr:
     """What `strided_set` replaces: a `strided_slice` where the places are known."""
     places = [begin, end, strides]
     known = [tuple(e.value.tolist()) for e in places if isinstance(e, Constant)]
     if len(known) < len(places):
-        return apply("dyn.strided_slice", x, *places)
-    return apply("strided_slice", x, *known)
+        return apply("dyn.strided_slice", x, *places, slice_mode=mode)
+    return apply("strided_slice", x, *known, slice_mode=mode)
 
 
 def _slice_length(places: Any) -> int:
@@ -116,9 +132,10 @@ class DynStridedSlice(Rearrangement):
         sample("5x4 float32", numpy.array([1, 0]), numpy.array([4, -1]), numpy.array([1, 1])),
         sample("5x4 int4", numpy.array([4]), numpy.array([-6]), numpy.array([-2])),
         sample("5x4 float64", numpy.array([-3]), numpy.array([2]), numpy.array([1]), slice_mode="size"),
+        sample("5x4 float64", numpy.array([-9]), numpy.array([9]), numpy.array([2]), slice_mode="clip"),
     )
 
-    slice_mode: Literal["end", "size"] = "end"
+    slice_mode: SliceMode = "end"
 
     @staticmethod
     def builder(data: Any, begin: Any, end: Any, strides: Any = None, slice_mode: str = "end") -> Expr:
@@ -143,13 +160,15 @@ class DynStridedSlice(Rearrangement):
         places = zip(data.shape, begin.tolist(), end.tolist(), strides.tolist(), strict=False)
         if self.slice_mode == "size":
             return data[tuple([sized(SIZES, d, b, n).slice for d, b, n, _ in places])]
-        return data[tuple([range_of(SIZES, d, b, e, s).slice for d, b, e, s in places])]
+        rule = clipped if self.slice_mode == "clip" else range_of
+        return data[tuple([rule(SIZES, d, b, e, s).slice for d, b, e, s in places])]
 
     def transpose(
         self, g: Expr, data: Expr, begin: Expr, end: Expr, strides: Expr
     ) -> tuple[Expr | None, ...]:
         last = self.last(data, begin, end) if self.slice_mode == "size" else end
-        return apply("strided_set", zeros_like(data), g, begin, last, strides), None, None, None
+        how = {"slice_mode": "clip"} if self.slice_mode == "clip" else {}
+        return apply("strided_set", zeros_like(data), g, begin, last, strides, **how), None, None, None
 
     def last(self, data: Expr, begin: Expr, sizes: Expr) -> Expr:
         """The places where parts of the given sizes end."""
@@ -170,23 +189,28 @@ class DynStridedSlice(Rearrangement):
 
     def ranges(self, b: Loops, data: View, *places: View) -> list[tuple[Index, Index, Index]]:
         """The beginning, the length and the stride of what is taken of each axis."""
-        return ranges_at(b, data, *places, in_sizes=self.slice_mode == "size")
+        begin, end, strides = places
+        return ranges_at(b, data, begin, end, strides, self.slice_mode)
 
 
 OUTSIDE = "the slice lies within the axis"
+NO_STRIDE = "`strides` cannot be 0: a stride is not 0"
 
 
 def ranges_at(
-    b: Loops, data: View, begin: View, end: View, strides: View, *, in_sizes: bool = False
+    b: Loops, data: View, begin: View, end: View, strides: View, mode: SliceMode
 ) -> list[tuple[Index, Index, Index]]:
-    """What `range_of` or `sized` gives for each axis, as the code computes it: begin, length, stride."""
+    """What `range_of`, `sized` or `clipped` gives for each axis, as the code computes it: begin, length,
+    stride.
+    """
+    rule = clipped_at if mode == "clip" else range_at
     found: list[tuple[Index, Index, Index]] = []
     for k, d in enumerate(data.sizes):
         first = bound_at(b, begin, k, 0)
-        if in_sizes:
+        if mode == "size":
             found.append(sized_at(b, d, first, bound_at(b, end, k, -1)))
         else:
-            found.append(range_at(b, d, first, bound_at(b, end, k, BEYOND), bound_at(b, strides, k, 1)))
+            found.append(rule(b, d, first, bound_at(b, end, k, BEYOND), bound_at(b, strides, k, 1)))
     return found
 
 
@@ -220,7 +244,7 @@ def sized_at(b: Loops, d: Index, begin: Index, size: Index) -> tuple[Index, Inde
 
 def range_at(b: Loops, d: Index, begin: Index, end: Index, stride: Index) -> tuple[Index, Index, Index]:
     """The elements from one place to another; see `range_of`."""
-    b.require(b.negation(b.is_same(stride, 0)), "attribute-value", "`strides` cannot be 0: a stride is not 0")
+    b.require(b.negation(b.is_same(stride, 0)), "attribute-value", NO_STRIDE)
     back = b.is_less(stride, 0)
     most = b.choose(back, b.minus(d, 1), d)
     least = b.choose(back, -1, 0)
@@ -233,6 +257,17 @@ def range_at(b: Loops, d: Index, begin: Index, end: Index, stride: Index) -> tup
     step = b.choose(back, b.minus(0, stride), stride)
     outside = (b.is_less(first, least), b.is_less(most, first), b.is_less(way, 0))
     b.require(b.both(*map(b.negation, outside)), "slice-out-of-range", OUTSIDE)
+    return first, b.quotient(b.minus(b.plus(way, step), 1), step), stride
+
+
+def clipped_at(b: Loops, d: Index, begin: Index, end: Index, stride: Index) -> tuple[Index, Index, Index]:
+    """The elements from one place to another that are there; see `clipped`."""
+    b.require(b.negation(b.is_same(stride, 0)), "attribute-value", NO_STRIDE)
+    back = b.is_less(stride, 0)
+    least, most = b.choose(back, -1, 0), b.choose(back, b.minus(d, 1), d)
+    first, last = (b.smaller(b.larger(from_front(b, d, x), least), most) for x in (begin, end))
+    way = b.larger(b.choose(back, b.minus(first, last), b.minus(last, first)), 0)
+    step = b.choose(back, b.minus(0, stride), stride)
     return first, b.quotient(b.minus(b.plus(way, step), 1), step), stride
 
 

@@ -26,6 +26,7 @@ from relay.op.relation import Typing
 from relay.op.reshape import Rearrangement
 from relay.op.scattering import scattered
 
+SliceMode = Literal["end", "size", "clip"]
 BEYOND = 2**31 - 1
 """An end at least this far away is the end of the axis, whatever its size."""
 
@@ -83,6 +84,30 @@ def _backwards(t: Checker, d: Dim, begin: int, end: int | None, stride: int, why
     return Range(first, (first - last + (-stride - 1)) // -stride, stride)
 
 
+def clipped(t: Checker, d: Dim, begin: int, end: int | None, stride: int) -> Range:
+    """What `begin:end:stride` takes of an axis of size `d` in NumPy: only what is there."""
+    if stride == 0:
+        attribute_fault(t, "strides", stride, "a stride is not 0")
+    size = t.static(d)
+    if size is not None:
+        first, last, _ = slice(begin, end, stride).indices(size)
+        count = len(range(first, last, stride))
+        return Range(first if count else 0, count, stride)
+    if stride > 0:
+        last = d if end is None or end >= BEYOND else minimum(end, d) if end >= 0 else d + end
+        first = begin if begin >= 0 else maximum(d + begin, 0)
+        if begin < 0 and last is d:
+            span = minimum(d, -begin)
+        else:
+            span = last if begin == 0 and (end is None or end >= 0) else maximum(last - first, 0)
+    else:
+        first = d - 1 if begin >= BEYOND else minimum(begin, d - 1) if begin >= 0 else d + begin
+        is_whole = end is None or end <= -BEYOND
+        last = -1 if is_whole else minimum(end, d - 1) if end >= 0 else maximum(d + end, -1)
+        span = d if begin >= BEYOND and is_whole else maximum(first - last, 0)
+    return Range(first, (span + (abs(stride) - 1)) // abs(stride), stride)
+
+
 def sized(t: Checker, d: Dim, begin: int, size: int | None) -> Range:
     """`size` elements from `begin` on, all of which must be there; -1 is all that are left."""
     if size is None or size < 0:
@@ -101,7 +126,7 @@ class StridedSlice(Rearrangement):
     ones).
 
     Negative places count from the end.  With `slice_mode="size"` `end` holds sizes, where -1 is all that is
-    left.
+    left; with "clip" places may lie beyond the axis, as in NumPy.
 
     relay> strided_slice([1, 2, 3, 4, 5], begin=(1,), end=(5,), strides=(2,))
     [2, 4]
@@ -117,13 +142,14 @@ class StridedSlice(Rearrangement):
         sample("5x4 int32", begin=(2,), end=(2,)),
         sample("0x4 int32", begin=(0,), end=(3,)),
         sample("5x4 int32", begin=(1,), end=(2147483647,), axes=(-1,)),
+        sample("5x4 float32", begin=(-9, 9), end=(3, -9), strides=(2, -1), slice_mode="clip"),
     )
 
     begin: tuple[int, ...]
     end: tuple[int | None, ...]
     strides: tuple[int, ...] | None = None
     axes: tuple[int, ...] | None = None
-    slice_mode: Literal["end", "size"] = "end"
+    slice_mode: SliceMode = "end"
 
     @staticmethod
     def builder(
@@ -155,7 +181,8 @@ class StridedSlice(Rearrangement):
                 found[axis] = sized(t, dims[axis], begin, end)
             else:
                 stride = self.strides[i] if self.strides is not None and i < len(self.strides) else 1
-                found[axis] = range_of(t, dims[axis], begin, end, stride)
+                rule = clipped if self.slice_mode == "clip" else range_of
+                found[axis] = rule(t, dims[axis], begin, end, stride)
         return found
 
     def infer(self, t: Typing, x: Type) -> Type:
@@ -173,7 +200,8 @@ class StridedSlice(Rearrangement):
             return (g,)
         if sizes is not None and all(stride == 1 for _, _, stride in places):
             return (within(g, [r.begin for r in self.all_ranges(sizes)], sizes),)
-        return (apply("strided_set", zeros_like(data), g, *zip(*places, strict=True)),)
+        how = {"slice_mode": "clip"} if self.slice_mode == "clip" else {}
+        return (apply("strided_set", zeros_like(data), g, *zip(*places, strict=True), **how),)
 
     def all_ranges(self, sizes: Sequence[int]) -> list[Range]:
         """The slice of each axis."""

@@ -186,7 +186,7 @@ def _end_of_size(begin: int, size: int | None) -> int:
 @exports("dyn.strided_slice")
 def dyn_strided_slice(g: Graph, op: Any, x: Value, begin: Value, end: Value, strides: Value) -> str:
     """A part between places that are known at run time."""
-    if op.slice_mode != "end":
+    if op.slice_mode == "size":
         refuse(f'slice_mode="{op.slice_mode}"')
     axes = g.ints(range(begin.size(0)))
     return g.add("Slice", x, *[g.cast(v, "int64") for v in (begin, end)], axes, g.cast(strides, "int64"))
