@@ -201,6 +201,7 @@ from relay.op.signatures import (
     greater_equal as greater_equal,
     hypot as hypot,
     image as image,
+    index as index,
     invert_permutation as invert_permutation,
     isfinite as isfinite,
     isinf as isinf,

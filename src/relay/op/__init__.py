@@ -4,8 +4,8 @@
 # pyright: reportUnusedImport=false
 from relay.op import (
     math, error_function, trigonometry, rounding, arithmetic, division, compare, logic, cast, create,
-    sizes, one_hot, reshape, join, broadcast, slice, dynamic_shape, dynamic_slice, take, index, scatter,
-    arrange, pad, layout, einsum, fixed_point, gradient, reduce, arg_reduce, statistics, scan, sort,
+    sizes, one_hot, reshape, join, broadcast, slice, dynamic_shape, dynamic_slice, take, index, subscript,
+    scatter, arrange, pad, layout, einsum, fixed_point, gradient, reduce, arg_reduce, statistics, scan, sort,
     unique, random, annotation, fast, nn, qnn, image, dynamic, coordinates, signal, vision,
 )  # fmt: skip
 from relay.ir.build import const

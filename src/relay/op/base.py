@@ -131,6 +131,8 @@ class Operator:
     """Factor on the tolerance that tests allow against values from outside."""
     aliases: ClassVar[tuple[str, ...]] = ()
     impure: ClassVar[bool] = False
+    is_resolved: ClassVar[bool] = False
+    """Whether inference may replace a call by what its operands' types say it is, by `resolved`."""
     results: ClassVar[int | None] = None
     """How many fields a tuple result has, where that is fixed; None for a result that is not a tuple."""
 
@@ -194,6 +196,10 @@ class Operator:
 
     def weight_product(self) -> WeightProduct | None:
         """What it is to the kernels for the derivatives of convolutions by their weights, if it is one."""
+        return None
+
+    def resolved(self, types: Sequence[Type], args: Sequence[Expr]) -> Expr | None:
+        """What a call on operands of these types is, if it is not one of this operator after all."""
         return None
 
     def extent(self, *args: Any, **_: Any) -> Any:

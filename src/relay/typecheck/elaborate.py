@@ -28,7 +28,7 @@ from relay.ir.type import ANY, UNIT, FuncType, Kind, TensorType, Type, TypeVar
 from relay.typecheck.generalize import Signature
 from relay.typecheck.literals import converted, default
 from relay.typecheck.schemes import WITHOUT_DEFAULT
-from relay.typecheck.unknown import Unknown, has_unknown, zonk
+from relay.typecheck.unknown import Unknown, has_unknown, head, zonk
 
 if TYPE_CHECKING:
     from relay.typecheck.inference import Inference
@@ -283,9 +283,17 @@ class Elaborator:
         type_args = e.type_args
         if type(op) is not Op:
             type_args = self.type_args(e)
+        elif e.attrs.is_resolved:
+            found = e.attrs.resolved([self.known(a) for a in e.args], args)
+            if found is not None:
+                return replace(found, span=e.span)
         if op is e.op and type_args is e.type_args and _same(args, e.args):
             return e
         return Call(op, args, e.attrs, type_args, span=e.span)
+
+    def known(self, a: Expr) -> Any:
+        """What is known of the type of an operand."""
+        return head(self.inf.vars.get(a) if type(a) is Var else self.inf.quick_leaf(a))
 
     def type_args(self, e: Call) -> tuple[Any, ...]:
         """What instantiates the callee; a recursive call passes the function's own parameters on."""

@@ -242,5 +242,5 @@ def _operands_hint(op: Operator, has_more: bool) -> str:
 def _operands(op: Operator, least: int, most: int) -> str:
     """How many operands an operator takes, in words."""
     if op.variadic:
-        return f"at least {counted(max(0, least - 1), 'operand')}"
+        return f"at least {counted(least, 'operand')}"
     return counted(most, "operand") if least == most else f"{least} to {most} operands"

@@ -238,6 +238,13 @@ def greater_equal(lhs: Operand, rhs: Operand) -> Call:
 def hypot(lhs: Operand, rhs: Operand) -> Call:
     """`sqrt(x * x + y * y)`, where the squares may overflow."""
 
+def index(
+    data: Operand, *indices: Operand, items: Sequence[int | Sequence[int | None] | Literal["...", "%"] | None]
+) -> Call:
+    """The part of `data` that `items` select, as in NumPy; `index(%x, %i, items=…)` is written `%x[1:3,
+    %i]`.
+    """
+
 def invert_permutation(data: Operand) -> Call:
     """The permutation that undoes the given one, which holds each of 0 to n - 1 once."""
 
@@ -548,7 +555,9 @@ def stft(
 def stop_gradient(data: Operand) -> Call:
     """The operand itself, whose derivative is taken to be zero."""
 
-def strided_set(data: Any, v: Any, begin: Any, end: Any, strides: Any = None) -> Expr:
+def strided_set(
+    data: Any, v: Any, begin: Any, end: Any, strides: Any = None, slice_mode: str = "end"
+) -> Expr:
     """`begin`, `end` and `strides` may be lists of numbers; without strides every element is set."""
 
 def strided_slice(
