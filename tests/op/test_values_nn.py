@@ -385,7 +385,7 @@ F = "float32"
         ("nn.dense", {}, [(), (4, 5)], "rank-mismatch"),
         ("nn.dense", {"units": 5}, [(2, 3), (4, 3)], "shape-constraint"),
         ("nn.dense", {}, [(2, 3), (4, 3, 1)], "rank-mismatch"),
-        ("nn.matmul", {}, [(2, 3), (3,)], "rank-mismatch"),
+        ("nn.matmul", {"transpose_b": True}, [(2, 3), (3,)], "rank-mismatch"),
         ("nn.batch_matmul", {}, [(2, 3, 4), (3, 5, 4)], "broadcast-mismatch"),
         ("nn.conv2d", {}, [(1, 3, 5, 5), (4, 2, 3, 3)], "channel-mismatch"),
         ("nn.conv2d", {"groups": 2}, [(1, 3, 5, 5), (4, 1, 3, 3)], "groups-mismatch"),

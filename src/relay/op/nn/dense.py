@@ -50,6 +50,19 @@ def matmul_cotangents(g: Expr, data: Expr, matrix: Expr, transposed: bool) -> tu
     return reshaped_like(d_data, (*lead, first), data), reshaped_like(d_matrix, (inputs, last), matrix)
 
 
+def column_cotangents(g: Expr, data: Expr, column: Expr) -> tuple[Expr, Expr]:
+    """The cotangents of data of any rank and a column, whose product has the cotangent `g`."""
+    dtype, (h, x, w) = meeting(g, data, column)
+    up, across = apply("expand_dims", h, axis=rank_of(g)), apply("expand_dims", w, axis=0)
+    d_data = apply("nn.matmul", up, across, **into(dtype, tensor_type(data).dtype))
+    lines = rows(x, rank_of(data)) if rank_of(data) > 1 else apply("expand_dims", x, axis=0)
+    line = apply("reshape", h, newshape=(-1,))
+    d_column = apply("nn.matmul", line, lines, **into(dtype, tensor_type(column).dtype))
+    (k,), sizes = dims(tensor_type(column)), dims(tensor_type(data))
+    whole = (*dims(tensor_type(g)), k)
+    return reshaped_like(d_data, whole, data), reshaped_like(d_column, sizes[-1:], column)
+
+
 def by_stack(name: str, g: Expr, a: Expr, b: Expr, ta: bool, tb: bool) -> tuple[Expr, Expr]:
     """The cotangents of stacks of matrices, whose product by the operator `name` has the cotangent `g`."""
     dtype, (h, x, w) = meeting(g, a, b)
@@ -149,14 +162,16 @@ class Dense(Kernel):
 
 @operator("nn.matmul")
 class MatMul(Kernel):
-    """The matrix product of `(..., n, k)` and `(k, m)`: `(..., n, m)`; `@` on expressions builds it.
+    """The matrix product `x @ y` of `(..., n, k)` and `(k, m)`: `(..., n, m)`.
 
-    A second operand of higher rank is a stack of matrices, and leading dimensions broadcast.  A first
-    operand of
-    rank 1 is a row.  `transpose_a` and `transpose_b` swap the last two axes first.
+    A second operand of higher rank is a stack of matrices, and leading dimensions broadcast.  A first operand
+    of rank 1 is a row, a second one a column; the result has no axis for it.  `transpose_a` and `transpose_b`
+    swap the last two axes first.
 
     relay> nn.matmul([[1.0, 2.0]], [[3.0], [4.0]])
     [[11.0]]
+    relay> [[1.0, 2.0]] @ [3.0, 4.0]
+    [11.0]
     """
 
     precision = Precision.ALWAYS
@@ -172,25 +187,30 @@ class MatMul(Kernel):
         sample("2x3x4 float32", "2x4x5 float32"),
         sample("2x1x3x4 float64", "3x4x5 float64"),
         sample("4 float32", "4x5 float32"),
+        sample("2x3x4 float32", "4 float32"),
+        sample("4 float32", "4 float32"),
         sample("3x4 int8", "4x5 int8", out_dtype="int32"),
     )
 
     def infer(self, t: Typing, tensor_a: Type, tensor_b: Type) -> Type:
         dtype = result_dtype(t, tensor_a, tensor_b, self.out_dtype)
         a, b = t.shape(tensor_a), t.shape(tensor_b)
-        if len(b) < 2 or not a or (self.transpose_a and len(a) < 2):
+        turned = self.transpose_a or self.transpose_b
+        if not a or not b or (turned and (len(b) < 2 or (self.transpose_a and len(a) < 2))):
             t.fail(
                 "rank-mismatch",
                 f"`nn.matmul` cannot multiply tensors of rank {len(a)} and {len(b)}",
-                hint="the second operand is a matrix; the first a matrix, or a row if it is not transposed",
+                hint="the operands are matrices, or stacks of them; vectors where nothing is transposed",
             )
         first: Sequence[Dim] = a if len(a) > 1 else (1, *a)
         *_, k, n = first if self.transpose_a else (first[-1], first[-2])
-        *_, m, l = b if self.transpose_b else (b[-1], b[-2])  # noqa: E741
+        second: Sequence[Dim] = b if len(b) > 1 else (*b, 1)
+        *_, m, l = second if self.transpose_b else (second[-1], second[-2])  # noqa: E741
         contract(t, k, l, self.name)
         check_units(t, m, self.units, self.name)
         batch = t.broadcast(a[:-2], b[:-2]) if len(b) > 2 else a[:-2]
-        return TensorType((*batch, *((n,) if len(a) > 1 else ()), m), dtype)
+        row, column = (n,) if len(a) > 1 else (), (m,) if len(b) > 1 else ()
+        return TensorType((*batch, *row, *column), dtype)
 
     def reference(self, np: Numpy, tensor_a: Array, tensor_b: Array) -> Array:
         a = np.swapaxes(tensor_a, -1, -2) if self.transpose_a else tensor_a
@@ -199,6 +219,8 @@ class MatMul(Kernel):
 
     def transpose(self, g: Expr, tensor_a: Expr, tensor_b: Expr) -> tuple[Expr, Expr]:
         """A product by one matrix is one product however many axes the data has."""
+        if rank_of(tensor_b) == 1:
+            return column_cotangents(g, tensor_a, tensor_b)
         if rank_of(tensor_b) == 2 and not self.transpose_a:
             return matmul_cotangents(g, tensor_a, tensor_b, self.transpose_b)
         return by_stack(self.name, g, tensor_a, tensor_b, self.transpose_a, self.transpose_b)
@@ -275,15 +297,17 @@ class BatchMatMul(Kernel):
 
 def product_element(b: Loops, index: Sequence[Any], x: View, y: View, op: "MatMul | BatchMatMul") -> Any:
     """An element of the product of matrices in stacks."""
-    is_row = len(x.sizes) == 1
-    stack, row, column = index[: -1 if is_row else -2], [] if is_row else [index[-2]], index[-1]
+    is_column = len(y.sizes) == 1
+    stack = list(index)
+    column = [] if is_column else [stack.pop()]
+    row = [] if len(x.sizes) == 1 else [stack.pop()]
     first, second = b.stretched(stack, x.sizes[:-2]), b.stretched(stack, y.sizes[:-2])
     out = op.out_dtype or x.dtype
 
     def step(k: Any, totals: Sequence[Any]) -> Sequence[Any]:
         left = [k, *row] if op.transpose_a else [*row, k]
-        right = [column, k] if op.transpose_b else [k, column]
+        right = [*column, k] if op.transpose_b else [k, *column]
         return [times_added(b, totals[0], x.at([*first, *left]), y.at([*second, *right]))]
 
     zero = b.const(0, sum_type(out, x.dtype, y.dtype))
-    return b.cast(b.loop(y.sizes[-1 if op.transpose_b else -2], [zero], step)[0], out)
+    return b.cast(b.loop(y.sizes[-1 if op.transpose_b or is_column else -2], [zero], step)[0], out)

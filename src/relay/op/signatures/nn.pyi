@@ -671,7 +671,7 @@ def matmul(
     transpose_a: bool = False,
     transpose_b: bool = False,
 ) -> Call:
-    """The matrix product of `(..., n, k)` and `(k, m)`: `(..., n, m)`; `@` on expressions builds it."""
+    """The matrix product `x @ y` of `(..., n, k)` and `(k, m)`: `(..., n, m)`."""
 
 def max_pool1d(
     data: Operand,

@@ -10,7 +10,7 @@ from relay.backend.native.kernels.sums import Sums, Weight
 from relay.backend.native.loops.builder import Builder
 from relay.backend.native.loops.nodes import Index
 from relay.ir.expr import Call, Constant, Expr
-from relay.ir.type import TensorType
+from relay.ir.type import Dim, TensorType
 from relay.op.base import Operator
 from relay.op.native import Product, WeightProduct, WindowProduct
 
@@ -26,6 +26,8 @@ def kernel_of(program: Any, call: Call) -> Product | WindowProduct | WeightProdu
     if kernel is None:
         return None
     types = [cast("TensorType", program.types(e)) for e in (call, *call.args)]
+    if isinstance(kernel, Product) and len(cast("tuple[Dim, ...]", types[2].shape)) < 2:
+        return None  # a column, of which one sum is an element
     dtype, *given = [str(t.dtype) for t in types]
     if dtype == "int32" and isinstance(kernel, Product) and all(d in SMALL_INTEGERS for d in given):
         return kernel
