@@ -174,7 +174,7 @@ class Cursor:
             if kind in TOKENS:
                 return TOKENS[kind]
             if kind == "GLOBAL":
-                return "a product of matrices is `nn.matmul(a, b)`; what begins with `@` is a global"
+                return "a product of matrices is `a @ b`, with white space; what begins with `@` is a global"
         if kind == "=":
             return "equality is `==`; a binding begins with `let`"
         return _FORMS.get(what, "")

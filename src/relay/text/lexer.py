@@ -28,7 +28,7 @@ _STRING = r'"[^"\\\n]*(?:\\.[^"\\\n]*)*"'
 _LONG_STRING = r'"[^"\\]*(?:\\[\s\S][^"\\]*)*"'
 _NUMBER = "[0-9]+(?:\\.[0-9]+)?(?:[eE][+-]?[0-9]+)?[A-Za-z0-9_]*"
 _WHOLE_STRING = re.compile(_LONG_STRING + r"\Z")
-_PUNCTUATION = r"->|=>|==|!=|<=|>=|&&|\[\||\|\]|\|\||\||\*\*|\.\.\.?|[-+*/%<>=!?:;,.(){}\[\]]"
+_PUNCTUATION = r"->|=>|==|!=|<=|>=|&&|\[\||\|\]|\|\||\||\*\*|\.\.\.?|[-+*/%@<>=!?:;,.(){}\[\]]"
 _HEADER = re.compile(r'(?:[\s\ufeff]|(?://|#(?!\[))[^\n]*\n)*#\[\s*version\s*=\s*"([^"\n]*)"\s*\]')
 _COMMENT_OR_STRING = re.compile(rf"{_STRING}|//[^\n]*|#(?!\[)[^\n]*|#\[\s*metadata\s*\]|/\*")
 _METADATA = re.compile(r"#\[\s*metadata\s*\]")
@@ -82,7 +82,7 @@ class _Kinds(dict[str, str | None]):
 _PUNCTUATION_MARKS = frozenset(
     [
         *("->", "=>", "==", "!=", "<=", ">=", "&&", "||", "[|", "|]", "**", "..", "..."),
-        *"-+*/%<>=!?:;,.(){}[]|",
+        *"-+*/%@<>=!?:;,.(){}[]|",
     ]
 )
 
@@ -297,7 +297,6 @@ def _second_look(tokens: Tokens, report: Report) -> None:
 MOST_ERRORS = 100
 _CHARACTER_HINTS = {
     "&": "the logical operator is `&&`",
-    "@": "a global is `@name`",
     "'": 'strings are in double quotes: `"…"`',
     "^": "a power is `**`; bits are combined with `bitwise_xor(a, b)`",
     "\\": "a function is `fn (%x) { … }`",

@@ -34,6 +34,11 @@ MEMBERS = {
     "matmul": "nn.matmul", "view": "reshape", "permute": "transpose",
 }  # fmt: skip
 """What other languages call operators as attributes and methods of a tensor."""
+MEMBER_FORMS = {
+    "shape": "`shape_of(%x)`, of which `shape_of(%x)[0]` is the first size",
+    "dot": "`%a @ %b`", "matmul": "`%a @ %b`",
+}  # fmt: skip
+"""What is written instead, where that is more than the operator."""
 INDEXING = "parts of a tensor are `take` and `strided_slice`, of a tuple `%t.0`, of a list `@nth(%l, i)`"
 TOKENS = {
     "=>": _FUNCTION,

@@ -12,7 +12,8 @@ from relay.ir.expr import Constant, Expr, If
 from relay.ir.type import BOOL, TensorType
 from relay.text.cursor import Rule
 from relay.text.literals import special_float
-from relay.text.parse_call import AFTER_OPERAND, Calls
+from relay.text.parse_call import AFTER_OPERAND
+from relay.text.parse_subscript import Subscripts
 from relay.text.parse_words import WORDS, Form
 
 
@@ -38,19 +39,21 @@ INFIX = {
     "*": Level(PRODUCT, "multiply"),
     "/": Level(PRODUCT, "divide"),
     "%": Level(PRODUCT, "mod"),
+    "@": Level(PRODUCT, "nn.matmul"),
     "**": Level(POWER, "power"),
 }
 PREFIXES = {"-": Level(PREFIX, "negative"), "!": Level(PREFIX, "logical_not")}
 _CANNOT_BEGIN_LINE = frozenset({*INFIX, "PROJ"} - {"-"})
-_POSTFIX = frozenset({"(", "PROJ", "<", "."})
+_POSTFIX = frozenset({"(", "PROJ", "<", ".", "["})
 _MISSING_HINTS = {
     "}": "a block ends with its result: an expression without a `;` after it, or `()`",
     "=": "a binding is `let %x = e;`",
     "else": "`else` follows the block of an `if`",
+    "@": "a global is `@name`",
 }
 
 
-class Expressions(Calls):
+class Expressions(Subscripts):
     """The rules of expressions within one statement."""
 
     def expression(self, by_line: bool = False) -> Rule:
@@ -86,6 +89,8 @@ class Expressions(Calls):
                     e = yield self.call(e, first, ())
                 elif kind == "PROJ":
                     e = self.projection(e, first, i)
+                elif kind == "[" and not self.strict:
+                    e = yield self.subscripts(e, first)
                 elif kind == ".":
                     e = self.member(first)
                 elif (
@@ -100,7 +105,7 @@ class Expressions(Calls):
                 self.expected("`(`")
             operands.append((e, first, i - 1))
             level = INFIX.get(kind)
-            if level is None or (by_line and self.on_new_line(i)):
+            if level is None or (kind == "@" and self.strict) or (by_line and self.on_new_line(i)):
                 if by_line:
                     self._check_line(i)
                 break

@@ -10,7 +10,7 @@ from relay.ir.type import BOOL
 from relay.op.base import alias_of, get, registry
 from relay.text.cursor import Rule
 from relay.text.literals import closed, number, opened, special_float, strict_dtype
-from relay.text.other_languages import MEMBERS, SHORT_NAMES
+from relay.text.other_languages import MEMBER_FORMS, MEMBERS, SHORT_NAMES
 from relay.text.parse_pattern import Patterns
 
 FORMS = {"ref": 1, "ref_read": 1, "ref_write": 2, "grad": 1, "vjp": 1, "jvp": 1}
@@ -117,7 +117,7 @@ class Words(Patterns):
             f"`.{name}` is not a field" if is_name else "expected an index",
             dot,
             to=dot + is_name,
-            hint=f"operators are functions: write `{operator}(…)`"
+            hint=f"operators are functions: write {MEMBER_FORMS.get(name, f'`{operator}(…)`')}"
             if is_name and operator
             else "fields have numbers: %t.0",
         )

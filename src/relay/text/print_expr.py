@@ -23,11 +23,12 @@ from relay.ir.expr import (
     Tuple,
     TupleGetItem,
 )
-from relay.text.layout import Multi
+from relay.text.layout import Multi, bracketed
 from relay.text.print_choice import Choices
 from relay.text.print_leaves import ATOM, INFIX, PREFIX, UNARY
 from relay.text.print_list import list_cells
 from relay.text.print_scope import Steps
+from relay.text.print_subscript import is_subscript, subscript_texts
 from relay.text.survey import LEAVES
 
 _SPECIAL = {RefCreate: "ref", RefRead: "ref_read", RefWrite: "ref_write"}
@@ -54,6 +55,8 @@ class ExprPrinter(Choices):
     def call(self, e: Call, room: int) -> Steps:
         """A call, or the sign that stands for it."""
         op: Any = e.op
+        if self.sugar and is_subscript(e):
+            return (yield self.subscript(e, room))
         more = self.call_attributes(e)
         if self.sugar and type(op) is Op and not more and not e.type_args:
             sign = INFIX.get(op.name)
@@ -87,6 +90,19 @@ class ExprPrinter(Choices):
         more = [] if rest is None else [f"..{yield self.part(rest, room - 6)}"]
         text = self.listed("[| ", elements, texts, more, " |]", room)
         return text if isinstance(text, str) else Multi("[|", text.middle, "|]")
+
+    def subscript(self, e: Call, room: int) -> Steps:
+        """`x[1:3, %i]`."""
+        texts = yield self.parts(e.args, room - 4)
+        excess = sum(map(len, texts)) + 8 * len(e.attrs.items) - room
+        if excess > 0:
+            self.shorten(e.args, texts, excess)
+        opening = f"{self.guarded(e.args[0], texts[0], ATOM)}["
+        items = subscript_texts(e.attrs, e.args[1:], texts[1:])
+        line = f"{opening}{', '.join(items)}]"
+        if len(line) > room and len(items) > 1:
+            return bracketed(opening, items, "]", self.block.level, self.width)
+        return line
 
     def tuple(self, e: Tuple, room: int) -> Steps:
         """`(a, b)`, `(a,)`, `()`."""

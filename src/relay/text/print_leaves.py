@@ -7,6 +7,7 @@ from relay.ir.expr import Call, Constant, Constructor, GlobalVar, Op, Var
 from relay.ir.module import IRModule
 from relay.op.base import alias_of, registry
 from relay.op.places import most_operands
+from relay.op.subscript import Subscript
 from relay.text import names
 from relay.text.attributes import attribute_list, operator_attributes, value_text
 from relay.text.layout import Multi, Text, bracketed, pad
@@ -29,6 +30,7 @@ INFIX: dict[str, tuple[str, int, int, int]] = {
     "multiply": ("*", PRODUCT, PRODUCT, UNARY),
     "divide": ("/", PRODUCT, PRODUCT, UNARY),
     "mod": ("%", PRODUCT, PRODUCT, UNARY),
+    "nn.matmul": ("@", PRODUCT, PRODUCT, UNARY),
     "power": ("**", POWER, BASE, POWER),
 }
 """Operators with a sign: the sign, how tightly it binds, what it demands of its left and right side."""
@@ -162,7 +164,7 @@ class Leaves(Scopes):
                 if args[0][0] == "-" and sign[0] == "**":
                     return None
                 text = f"{args[0]} {sign[0]} {args[1]}"
-            elif op.name in PREFIX and self.sugar:
+            elif (op.name in PREFIX or op.name == Subscript.name) and self.sugar:
                 return None
             else:
                 args = self.operands(op, args)
