@@ -102,9 +102,11 @@ def clipped(t: Checker, d: Dim, begin: int, end: int | None, stride: int) -> Ran
             span = last if begin == 0 and (end is None or end >= 0) else maximum(last - first, 0)
     else:
         first = d - 1 if begin >= BEYOND else minimum(begin, d - 1) if begin >= 0 else d + begin
-        is_whole = end is None or end <= -BEYOND
-        last = -1 if is_whole else minimum(end, d - 1) if end >= 0 else maximum(d + end, -1)
-        span = d if begin >= BEYOND and is_whole else maximum(first - last, 0)
+        if end is None or end <= -BEYOND:
+            span = d if begin >= BEYOND else maximum(first + 1, 0)
+        else:
+            last = minimum(end, d - 1) if end >= 0 else maximum(d + end, -1)
+            span = maximum(first - last, 0)
     return Range(first, (span + (abs(stride) - 1)) // abs(stride), stride)
 
 

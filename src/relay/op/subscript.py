@@ -145,8 +145,8 @@ class Subscript(Composite):
         return laid_out(self.items, counts, left)
 
     def decompose(self, types: Any, data: Any, *indices: Expr) -> Expr:
-        if isinstance(data, tuple):
-            return data[self.field(SIZES, len(data))]
+        if isinstance(types[0], TupleType):
+            return data[self.field(SIZES, len(types[0].fields))]
         masks = [i.dtype == "bool" for i in types[1:]]
         plan = self.plan(SIZES, len(dims(types[0])), [dims(i) for i in types[1:]], masks)
         x = Term(data, types[0].dtype)
@@ -166,7 +166,8 @@ class Subscript(Composite):
 
     def reference(self, np: Numpy, data: Any, *indices: Array) -> Any:
         if isinstance(data, tuple):
-            return data[self.field(SIZES, len(data))]
+            fields = cast("tuple[Any, ...]", data)
+            return fields[self.field(SIZES, len(fields))]
         return super().reference(np, data, *indices)
 
 
