@@ -8,21 +8,20 @@ from typing import Any
 
 import numpy as np
 
-from relay.diagnostic import RelayError, caller_span, fail
+from relay.diagnostic import RelayError
 from relay.interpreter.arguments import arrange
 from relay.interpreter.code import Code
-from relay.interpreter.tensor_conversion import MisfitError, convert_tensor
-from relay.interpreter.value import FunctionValue, is_array, is_sequence, type_of_value
-from relay.ir.expr import Call, Expr, Function, RelayExpr, TupleGetItem, Var, constant
+from relay.interpreter.value import is_array, is_sequence, type_of_value
+from relay.ir.expr import Call, Expr, Function, RelayExpr, TupleGetItem, Var
 from relay.ir.expr import replace as replace_node
 from relay.ir.module import IRModule
 from relay.ir.traced import Traced
 from relay.ir.type import Type
-from relay.tracing.pytree import LEAF, Leaf, Tree, flatten, is_plain, parts_of, unflatten
+from relay.tracing.nested import as_leaf, flattened, in_trace, traced, typed_leaf, value_of_leaf
+from relay.tracing.pytree import LEAF, Tree, flatten, is_plain, parts_of, unflatten
 from relay.tracing.signature import Header, header_of
-from relay.tracing.structured import as_leaf, flattened, traced
 from relay.tracing.trace import Specialised, trace
-from relay.tracing.types import TypesOfTrace
+from relay.tracing.types import TypesOfTrace, current
 
 MAX_KEPT = 128
 """How many specialisations of one function are kept; the one that was used longest ago goes first."""
@@ -63,7 +62,7 @@ class TracedFunction:
 
     def __call__(self, /, *args: Any, **named: Any) -> Any:
         header, given = self.arranged(args, named)
-        if any(map(is_staged, given)):
+        if current.get() is not None or any(map(is_staged, given)):
             a = self._applied(header, given)
             return a.result(Call(a.function, a.args))
         made, values = self._for_values(header, given)
@@ -126,7 +125,8 @@ class TracedFunction:
 
     def _applied(self, header: Header, given: Sequence[Any]) -> "Application":
         first = next((x for x in map(_first_staged, given) if isinstance(x, Traced)), None)
-        of_trace = TypesOfTrace() if first is None else first.types
+        is_tracing = first is not None or current.get() is not None
+        of_trace = in_trace(first)
         exprs: list[Expr] = []
         trees: list[Tree] = []
         types: list[Type | None] = []
@@ -137,7 +137,7 @@ class TracedFunction:
             trees.append(tree if closed else LEAF)
             types.append(_type(e, of_trace) if closed else None)
         made = self.specialised(header, trees, types)
-        return Application(made, tuple(exprs), of_trace if first is not None else None)
+        return Application(made, tuple(exprs), of_trace if is_tracing else None)
 
     def __repr__(self) -> str:
         return f"<relay.function {self.__name__}>"
@@ -184,29 +184,6 @@ def _type(e: Expr, types: TypesOfTrace) -> Type | None:
         if set(error.codes) <= {"traced-type", "ambiguous-type"}:
             return None
         raise
-
-
-def value_of_leaf(x: Any, where: str) -> tuple[Any, Leaf]:
-    """An argument that is no container as a value (`bad-argument`)."""
-    try:
-        if isinstance(x, FunctionValue):
-            raise MisfitError("its type is not known", "a function", "annotate the parameter")
-        return convert_tensor(x, None, {}), LEAF
-    except MisfitError as misfit:
-        fail(
-            "bad-argument",
-            f"`{where}` cannot be given to a Relay function: {misfit.message}",
-            caller_span(),
-            label=f"found {misfit.found}",
-            hint="give numbers, strings and arrays, in tuples, lists, dicts, named tuples and dataclasses",
-        )
-
-
-def typed_leaf(x: Any, where: str) -> tuple[Expr, Leaf]:
-    """An argument of a call in a trace as an expression whose type is known (`bad-argument`)."""
-    if isinstance(x, Traced | RelayExpr | TracedFunction):
-        return as_leaf(x)
-    return constant(value_of_leaf(x, where)[0]), LEAF
 
 
 def is_staged(x: Any) -> bool:

@@ -41,6 +41,9 @@ class Leaf:
     trees: tuple["Tree", "Tree"] | None = None
     """The structures of the arguments and of the result of a function between nested values."""
 
+    def __str__(self) -> str:
+        return "*"
+
 
 @dataclass(frozen=True)
 class Node:
@@ -49,6 +52,20 @@ class Node:
     kind: Any
     keys: tuple[Any, ...]
     parts: tuple["Tree", ...]
+
+    def __str__(self) -> str:
+        """The container with `*` for each leaf."""
+        shown = [str(p) for p in self.parts]
+        if self.kind is dict:
+            return f"{{{', '.join([f'{k!r}: {p}' for k, p in zip(self.keys, shown, strict=True)])}}}"
+        if self.kind is list:
+            return f"[{', '.join(shown)}]"
+        if self.kind is tuple:
+            return f"({', '.join(shown)}{',' if len(shown) == 1 else ''})"
+        if self.kind is None:
+            return "None"
+        kind = self.kind.kind if isinstance(self.kind, Instance) else self.kind
+        return f"{kind.__name__}({', '.join(shown)})"
 
     def built(self, parts: Sequence[Any]) -> Any:
         """The container of these parts."""

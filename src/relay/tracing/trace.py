@@ -11,10 +11,10 @@ from relay.interpreter.value import Closure
 from relay.ir.expr import Expr, Function, RelayExpr, replace
 from relay.ir.module import IRModule
 from relay.tracing.diagnostics import BRANCH_HINT
+from relay.tracing.nested import as_leaf, flattened, traced
 from relay.tracing.pytree import LEAF, Leaf, Node, Tree, flatten, is_plain, unflatten
 from relay.tracing.signature import Header, line_of
-from relay.tracing.structured import as_leaf, flattened, traced
-from relay.tracing.types import TypesOfTrace
+from relay.tracing.types import TypesOfTrace, current
 from relay.typecheck.infer import infer
 
 
@@ -81,10 +81,13 @@ def trace(python: Callable[..., Any], header: Header, trees: Sequence[Tree]) -> 
     """
     types = TypesOfTrace()
     args = [traced(t, p, types) for t, p in zip(trees, header.function.params, strict=True)]
+    before = current.set(types)
     try:
         result = python(*args, **header.chosen)
     except (TypeError, NameError, RecursionError) as error:
         raise _explained(error, header) from None
+    finally:
+        current.reset(before)
     body, tree = _result(result, header)
     return Specialised(header.name, replace(header.function, body=body), trees, tree)
 

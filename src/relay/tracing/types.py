@@ -1,5 +1,6 @@
 """The types of expressions while a function is traced: each expression is inferred once."""
 
+from contextvars import ContextVar
 from typing import NoReturn
 
 from relay.diagnostic import RelayError, caller_span, fail
@@ -9,6 +10,8 @@ from relay.ir.vars import free_vars
 from relay.typecheck.infer import infer_expr
 from relay.typecheck.types import Types
 
+current: ContextVar["TypesOfTrace | None"] = ContextVar("relay_trace", default=None)
+"""The types of the trace at hand; None outside of any."""
 OPAQUE = (Function, Let, LetRec, Match)
 """Expressions that bind variables: what is inside of them is typed with them."""
 

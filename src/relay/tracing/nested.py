@@ -3,9 +3,13 @@
 from collections.abc import Callable
 from typing import Any, Protocol, runtime_checkable
 
-from relay.ir.expr import Call, Expr, Tuple, TupleGetItem, as_expr
+from relay.diagnostic import caller_span, fail
+from relay.interpreter.tensor_conversion import MisfitError, convert_tensor
+from relay.interpreter.value import FunctionValue
+from relay.ir.expr import Call, Expr, RelayExpr, Tuple, TupleGetItem, as_expr, constant
+from relay.ir.traced import Traced
 from relay.tracing.pytree import LEAF, Leaf, Tree, flatten, unflatten
-from relay.tracing.types import TypesOfTrace
+from relay.tracing.types import TypesOfTrace, current
 from relay.tracing.value import TracedValue
 
 
@@ -34,6 +38,11 @@ def traced_leaf(expr: Expr, leaf: Leaf, types: TypesOfTrace) -> TracedValue:
     return TracedValue(expr, types) if leaf.trees is None else TracedFunctionValue(expr, types, leaf.trees)
 
 
+def in_trace(value: Any = None) -> TypesOfTrace:
+    """The types of the trace at hand, else of a traced value, else new ones."""
+    return current.get() or (value.types if isinstance(value, Traced) else TypesOfTrace())
+
+
 def flattened(value: Any, leaf: Callable[[Any, str], tuple[Expr, Leaf]], name: str) -> tuple[Expr, Tree]:
     """A nested value as an expression of tuples, and its structure."""
     parts, tree = flatten(value, leaf, name)
@@ -59,3 +68,26 @@ def as_leaf(x: Any, _: str = "") -> tuple[Expr, Leaf]:
         return x.expr, Leaf(x.trees)
     made = x.as_relay() if isinstance(x, AsRelay) else as_expr(x)
     return made, LEAF
+
+
+def value_of_leaf(x: Any, where: str) -> tuple[Any, Leaf]:
+    """An argument that is no container as a value (`bad-argument`)."""
+    try:
+        if isinstance(x, FunctionValue):
+            raise MisfitError("its type is not known", "a function", "annotate the parameter")
+        return convert_tensor(x, None, {}), LEAF
+    except MisfitError as misfit:
+        fail(
+            "bad-argument",
+            f"`{where}` cannot be given to a Relay function: {misfit.message}",
+            caller_span(),
+            label=f"found {misfit.found}",
+            hint="give numbers, strings and arrays, in tuples, lists, dicts, named tuples and dataclasses",
+        )
+
+
+def typed_leaf(x: Any, where: str) -> tuple[Expr, Leaf]:
+    """An argument of a call in a trace as an expression whose type is known (`bad-argument`)."""
+    if isinstance(x, Traced | RelayExpr | AsRelay):
+        return as_leaf(x)
+    return constant(value_of_leaf(x, where)[0]), LEAF
