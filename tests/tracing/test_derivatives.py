@@ -124,6 +124,9 @@ def test_compiled_derivative_of_a_polymorphic_function() -> None:
     def norm(x: "Tensor[(n,), float32]"):
         return relay.sum(x * x)
 
+    assert str(relay.grad(norm).function.ret_type) == "(float32, (Tensor[(n,), float32],))"
+    assert relay.compile(relay.grad(norm))(X[:2])[1][0].tolist() == [1, -2]
+    assert relay.jvp(norm)((X,), (X,)) == (5.25, 10.5)
     built = relay.compile(relay.grad(norm.function))
     assert built(X)[1][0].tolist() == [1, -2, 4]
     assert built(X[:2])[1][0].tolist() == [1, -2]
