@@ -42,6 +42,9 @@ _NAMES = {
     "relay.driver.build": "build compile load_module optimize",
     "relay.driver.executor": "create_executor run",
     "relay.tracing.function": "function",
+    "relay.tracing.branches": "cond switch",
+    "relay.tracing.loops": "fori while_loop",
+    "relay.tracing.scans": "scan",
     "relay.tracing.derivatives": "checkpoint custom_vjp grad gradient hessian jacobian jvp"
     " value_and_grad vjp",
 }

@@ -308,6 +308,7 @@ from relay.text.api import (
 from relay.text.json_format import load_json as load_json, save_json as save_json
 from relay.text.param_dict import load_param_dict as load_param_dict, save_param_dict as save_param_dict
 from relay.text.weights import load as load, save as save
+from relay.tracing.branches import cond as cond, switch as switch
 from relay.tracing.derivatives import (
     checkpoint as checkpoint,
     custom_vjp as custom_vjp,
@@ -320,6 +321,8 @@ from relay.tracing.derivatives import (
     vjp as vjp,
 )
 from relay.tracing.function import function as function
+from relay.tracing.loops import fori as fori, while_loop as while_loop
+from relay.tracing.scans import scan as scan
 from relay.typecheck.check import check as check
 from relay.typecheck.infer import infer as infer, infer_expr as infer_expr
 from relay.typecheck.query import Types as Types, type_of as type_of
