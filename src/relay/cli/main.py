@@ -23,6 +23,7 @@ COMMANDS = {
     "fmt": "Format programs.",
     "opt": "Run passes and print the program.",
     "ops": "Show the manual of the operators, or of one.",
+    "std": "Show the manual of the standard library, or of a part.",
     "import": "Import a model as a program.",
     "export": "Export a program as a model.",
     "passes": "Show the manual of the passes, or of one.",

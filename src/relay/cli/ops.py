@@ -1,17 +1,18 @@
 """`relay ops [NAME]`: the operator manual, written from the operators themselves."""
 
 import inspect
-import textwrap
 from dataclasses import MISSING, fields
 from types import UnionType
-from typing import Any, Literal, Union, get_args, get_origin
+from typing import Any, Literal, Union, cast, get_args, get_origin
 
 import click
 
 from relay.cli.explain import pages
+from relay.cli.manual import EXAMPLE, examples, fact, filled, prose
 from relay.cli.op_errors import errors
 from relay.cli.terminal import fitted
 from relay.diagnostic import did_you_mean, fail
+from relay.ir.module import IRModule
 from relay.op.attribute import DTypeName
 from relay.op.base import (
     ANY_DTYPE,
@@ -27,8 +28,6 @@ from relay.op.base import (
 )
 from relay.op.places import attribute_order
 
-EXAMPLE = "relay> "
-LINE_CHARS = 100
 SETS = {
     ANY_DTYPE: "any",
     FLOATING: "floating-point",
@@ -40,14 +39,17 @@ SETS = {
 
 @click.command()
 @click.argument("name", required=False)
-def ops(name: str | None) -> None:
+@click.option("--search", metavar="WORDS", help="The operators on whose page all these words stand.")
+def ops(name: str | None, search: str | None) -> None:
     """Show the operator manual: the page of operator NAME, or a table of the operators of group NAME.
 
     Without NAME the table has all operators.
     """
     names = sorted(registry)
     group = [n for n in names if name and n.rpartition(".")[0] == name]
-    if name is None:
+    if search is not None:
+        click.echo(operator_table(found_by(search, group or names if name is None else group)))
+    elif name is None:
         click.echo(operator_table(names))
     elif group:
         click.echo(operator_table(group))
@@ -71,6 +73,22 @@ def find(name: str) -> type[Operator]:
     return cls
 
 
+def found_by(words: str, names: list[str]) -> list[str]:
+    """The operators whose name, aliases, attributes or description have all words (`unknown-operator`)."""
+    wanted = words.lower().split()
+    found = [n for n in names if all(w in searched_text(registry[n]) for w in wanted)]
+    if not found:
+        hint = did_you_mean(words, [*registry, *alias_of]) or "search for one word, or for a part of it"
+        fail("unknown-operator", f"no operator's page has `{words}`", hint=hint)
+    return found
+
+
+def searched_text(cls: type[Operator]) -> str:
+    """What a search looks through, in lower case."""
+    aliases = [a for a, name in alias_of.items() if name == cls.name]
+    return "\n".join([cls.name, *aliases, *attribute_types(cls), *operator_description(cls)]).lower()
+
+
 # --- the table
 
 
@@ -80,7 +98,8 @@ def operator_table(names: list[str]) -> str:
     for name in names:
         groups.setdefault(name.rpartition(".")[0], []).append(registry[name])
     width = max([len(call(cls)) for cls in registry.values() if len(call(cls)) <= 44], default=0)
-    lines = [f"{len(names)} operators; `relay ops NAME` shows the page of one."]
+    count = f"{len(names)} operator{'s' * (len(names) > 1)}"
+    lines = [f"{count}; `relay ops NAME` shows the page of one."]
     for group in sorted(groups):
         lines += ["", group or "(root)"]
         lines += [f"  {call(cls):{width}}  {first_sentence(cls)}" for cls in groups[group]]
@@ -127,31 +146,16 @@ def operator_page(cls: type[Operator]) -> str:
     if aliases:
         facts.append(("Also called", ", ".join(aliases)))
     shown = [line for title, what in facts for line in fact(title, what)]
-    return "\n".join([*heading(cls), "", *prose(lines[:start]), "", *shown, *examples(lines[start:])])
-
-
-def heading(cls: type[Operator]) -> list[str]:
-    """The call, filled to the width."""
-    return textwrap.wrap(
-        call(cls), LINE_CHARS, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False
+    return "\n".join(
+        [*heading(cls), "", *prose(lines[:start]), "", *shown, *examples(lines[start:], IRModule())]
     )
 
 
-def prose(lines: list[str]) -> list[str]:
-    """Paragraphs, filled anew."""
-    paragraphs = "\n".join(lines).strip().split("\n\n")
-    filled = [
-        textwrap.fill(p, LINE_CHARS, break_long_words=False, break_on_hyphens=False) for p in paragraphs
-    ]
-    return "\n\n".join(filled).split("\n")
-
-
-def fact(title: str, what: str | list[str]) -> list[str]:
-    """A title and a text, filled to the width, or the lines of a table."""
-    if isinstance(what, list):
-        return [f"{title}:", *[f"  {line}" for line in what]]
-    lines = textwrap.wrap(what, LINE_CHARS - 13, break_long_words=False, break_on_hyphens=False)
-    return [f"{title + ':' if i == 0 else '':<13}{line}" for i, line in enumerate(lines)]
+def heading(cls: type[Operator]) -> list[str]:
+    """The call with its attributes and their defaults, filled to the width."""
+    given = [f"{name}={'…' if d is MISSING else word(d)}" for name, d in defaults(cls)]
+    between = ", " if given and cls.operands else ""
+    return filled(f"{call(cls).removesuffix(')')}{between}{', '.join(given)})", indent="    ")
 
 
 def types(cls: type[Operator]) -> list[tuple[str, str]]:
@@ -179,13 +183,28 @@ def operands(cls: type[Operator]) -> str:
 def attributes(cls: type[Operator]) -> list[str]:
     """A line for each attribute, in the order of their places in a call: its name, type and default."""
     hints = attribute_types(cls)
-    defaults = {f.name: f.default for f in fields(cls)}  # pyright: ignore[reportArgumentType]
-    rows: list[tuple[str, str, str]] = []
-    for name in attribute_order(cls):
-        default = "required" if defaults[name] is MISSING else f"default {defaults[name]!r}"
-        rows.append((name, spell(hints[name]), default))
+    rows = [
+        (name, spell(hints[name]), "required" if d is MISSING else f"default {word(d)}")
+        for name, d in defaults(cls)
+    ]
     widths = [max((len(row[i]) for row in rows), default=0) for i in range(2)]
     return [f"{n:{widths[0]}}  {t:{widths[1]}}  {d}" for n, t, d in rows]
+
+
+def defaults(cls: type[Operator]) -> list[tuple[str, Any]]:
+    """The attributes in the order of their places in a call, each with its default, or `MISSING`."""
+    found = {f.name: f.default for f in fields(cls)}  # pyright: ignore[reportArgumentType]
+    return [(name, found[name]) for name in attribute_order(cls)]
+
+
+def word(value: Any) -> str:
+    """A default as the language writes it."""
+    if isinstance(value, str):
+        return f'"{value}"'
+    if isinstance(value, tuple):
+        items = [word(x) for x in cast("tuple[Any, ...]", value)]
+        return f"({', '.join(items)}{',' * (len(items) == 1)})"
+    return repr(value)
 
 
 def spell(hint: Any) -> str:
@@ -210,28 +229,3 @@ def in_python(cls: type[Operator]) -> str:
     if stars and not any(p.kind is p.VAR_POSITIONAL for p in parameters):
         shown.insert(stars[0], "*")
     return f"relay.{cls.name}({', '.join(shown)})"
-
-
-def examples(lines: list[str]) -> list[str]:
-    """The examples of a docstring, each with the type of its value."""
-    if not lines:
-        return []
-    shown = ["", "Example:"]
-    typed = ""
-    for line in [*lines, EXAMPLE]:
-        if typed and (line.startswith(EXAMPLE) or not line):
-            shown.append(f"  : {typed}")
-            typed = ""
-        if line.startswith(EXAMPLE) and line != EXAMPLE:
-            typed = type_of_example(line.removeprefix(EXAMPLE))
-        if line != EXAMPLE:
-            shown.append(f"  {line}".rstrip())
-    return shown
-
-
-def type_of_example(text: str) -> str:
-    """The type of an expression in the language."""
-    from relay.text.parser import parse_expression
-    from relay.typecheck.infer import infer_expr
-
-    return str(infer_expr(parse_expression(text)).checked_type)

@@ -51,7 +51,7 @@ class Loader:
         """A hint which standard module has that definition (`@map`), data type or constructor; or nothing."""
         if self.loaded.loading and self.loaded.loading[-1].startswith(STANDARD):
             return ""
-        for short in _standard_names():
+        for short in standard_names():
             module = self.load(STANDARD + short, span)
             if module is not None and name in _own_names(module):
                 return f'it is in the standard library: import "{STANDARD}{short}"'
@@ -61,7 +61,7 @@ class Loader:
         if name in _standard:
             return _standard[name]
         short = name.removeprefix(STANDARD)
-        known = _standard_names()
+        known = standard_names()
         if short not in known:
             fail(
                 "import-not-found",
@@ -71,10 +71,7 @@ class Loader:
                 or f"standard modules are {', '.join(STANDARD + k for k in known)}",
             )
 
-        def read() -> str:
-            return resources.files("relay.std").joinpath(short + SUFFIX).read_text(encoding="utf-8")
-
-        found = self._once(name, name, span, read, Loader(self.loaded, None))
+        found = self._once(name, name, span, lambda: standard_text(short), Loader(self.loaded, None))
         return None if found is None else _standard.setdefault(name, found)
 
     def _path(self, name: str, span: Span) -> Path:
@@ -133,9 +130,15 @@ class Loader:
         return module
 
 
-def _standard_names() -> list[str]:
+def standard_names() -> list[str]:
+    """The names of the standard modules, without `std/`."""
     files = resources.files("relay.std").iterdir()
     return sorted(p.name.removesuffix(SUFFIX) for p in files if p.name.endswith(SUFFIX))
+
+
+def standard_text(name: str) -> str:
+    """The source of a standard module, named without `std/`."""
+    return resources.files("relay.std").joinpath(name + SUFFIX).read_text(encoding="utf-8")
 
 
 def _own_names(module: IRModule) -> set[str]:
