@@ -58,6 +58,8 @@ class Subscript(Composite):
 
     relay> [[1, 2, 3], [4, 5, 6]][1, ::-1]
     [6, 5, 4]
+    relay> index([[1, 2, 3], [4, 5, 6]], items=(1, (None, None, -1)))
+    [6, 5, 4]
     """
 
     items: tuple[Item, ...]
