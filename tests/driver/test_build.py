@@ -1,6 +1,7 @@
 """Compiled programs as people hold them: `build`, `compile`, files, the cache, and the executor."""
 
 import gc
+import inspect
 import json
 import pickle
 import subprocess
@@ -461,3 +462,14 @@ def test_an_executor_follows_the_module() -> None:
 def test_a_compiled_program_is_not_pickled() -> None:
     with pytest.raises(TypeError, match=r"not pickled; `export_library\(path\)` writes a file"):
         pickle.dumps(relay.build(relay.parse("def @main(%x: float32) { %x }")))
+
+
+def test_entries_say_what_they_are() -> None:
+    built = relay.build(relay.parse("def @main(%x: float32) -> float32 { %x }"))
+    assert repr(built["main"]).startswith("<built-in method main of compiled_program object at ")
+    assert built["main"].__doc__ == "Compiled `@main(%x: float32) -> float32`."
+
+
+def test_help_shows_one_name_for_expressions() -> None:
+    for f in (relay.infer_expr, relay.bind, relay.create_executor, relay.IRModule.from_expr):
+        assert "Constant |" not in str(inspect.signature(f))

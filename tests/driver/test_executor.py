@@ -148,3 +148,17 @@ def test_numbers_and_lists_are_expressions_and_other_things_are_not() -> None:
         relay.create_executor().evaluate({})
     with pytest.raises(TypeError, match="is not a module"):
         relay.create_executor(mod="def @main() { 1 }")
+
+
+@pytest.mark.parametrize("kind", ["debug", "native"])
+def test_one_dict_has_all_arguments_by_name(kind: str) -> None:
+    mod = relay.parse("def @main(%x: float32, %y: Tensor[(n,), float32]) { %x * %y }")
+    run = relay.create_executor(kind, mod).evaluate()
+    assert run({"y": [1.0, 2.0], "x": 3.0}).tolist() == [3, 6]
+    with pytest.raises(relay.RelayError) as error:
+        run({"yy": [1.0, 2.0], "x": 3.0})
+    assert error.value.codes == ("argument-count",)
+    one = relay.parse("def @main<bt: BaseType>(%x: Tensor[(2,), bt]) { %x }")
+    assert relay.create_executor(kind, one).evaluate()({"x": np.ones(2)}).tolist() == [1, 1]
+    assert relay.run(mod, args={"y": [1.0], "x": 2.0}).tolist() == [2]
+    assert relay.build(mod)({"y": [1.0], "x": 2.0}).tolist() == [2]

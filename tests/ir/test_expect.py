@@ -49,3 +49,11 @@ def test_a_name_that_is_not_a_dtype_is_refused_with_a_hint(name: str, hint: str)
 def test_a_module_is_not_an_expression() -> None:
     with pytest.raises(TypeError, match="not an expression"):
         relay.analysis.count_layers(relay.IRModule(), ["nn.dense"])  # pyright: ignore[reportArgumentType]
+
+
+def test_expression_is_indexed_by_numbers_of_fields() -> None:
+    x = relay.var("x", shape=(3, 4))
+    with pytest.raises(TypeError, match="indexed by the number of a field, not by"):
+        x[:, 1:3]
+    with pytest.raises(TypeError, match="indexed by the number of a field, not by"):
+        relay.split(x, 2, axis=1)["a"]

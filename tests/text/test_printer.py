@@ -594,3 +594,12 @@ def test_long_constraints_stand_on_lines_of_their_own():
     ]
     assert_structural_equal(parse_module(text), annotated)
     assert module_text(parse_module(text)) == text
+
+
+def test_print_leaves_long_data_out_and_says_so() -> None:
+    short, long = relay.const(np.arange(100, dtype="float32")), relay.const(np.arange(2000, dtype="float32"))
+    assert relay.parse(str(relay.IRModule.from_expr(short)))
+    mod = relay.IRModule.from_expr(relay.Tuple([long, short]))
+    assert str(mod).endswith("// 2 constants of 8,400 bytes left out: mod.astext() has all\n")
+    assert str(mod["main"]).endswith("// 2 constants of 8,400 bytes left out: e.astext() has all")
+    assert relay.structural_equal(relay.parse(mod.astext()), mod)

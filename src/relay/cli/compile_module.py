@@ -103,4 +103,4 @@ def intermediate_code(
         made = Compiler(optimize_for_native(mod, entries), entries)
         if kind == "loops":
             return text_of_nests(made.program.nests, kernels)
-        return str(made.program.mod) if kind == "plan" else emit_text(made.modules(), kind)
+        return made.program.mod.astext() if kind == "plan" else emit_text(made.modules(), kind)

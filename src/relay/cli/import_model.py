@@ -44,7 +44,7 @@ def import_model(
     with progress("importing"):
         mod = imported(model, dict(map(shape_of, shapes)), opset)
     if output is None:
-        click.echo(str(mod).rstrip("\n"))
+        click.echo(mod.astext().rstrip("\n"))
         return
     from relay.text.weights import save
 

@@ -44,4 +44,4 @@ def opt(file: str, passes: str, print_after: tuple[str, ...], check: bool, timin
                 mod = step(mod)
     if timing:
         click.echo(clock.render(), err=True)
-    click.echo(str(mod).rstrip("\n"))
+    click.echo(mod.astext().rstrip("\n"))

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from relay.diagnostic import did_you_mean, fail
 from relay.driver.arguments import first_word, with_params
-from relay.interpreter.arguments import arrange, convert_argument
+from relay.interpreter.arguments import arrange, convert_argument, inputs
 from relay.interpreter.code import Code
 from relay.interpreter.machine import Interpreter, evaluate
 from relay.ir.expr import Call, Expr, Function, GlobalVar, Var, as_expr
@@ -43,7 +43,8 @@ class Executor:
         expression.
 
         Without `expr`, `@main`.  `binds` gives free variables of `expr` their values.  Arguments may be given
-        by the names of the parameters; results are NumPy arrays and scalars, tuples, and `ConstructorValue`s.
+        by the names of the parameters, also in one dict; results are NumPy arrays and scalars, tuples, and
+        `ConstructorValue`s.
         """
         expr = self.main if expr is None and self.main is not None else expr
         if is_python(expr):
@@ -113,7 +114,7 @@ def typed_arguments(
     from relay.backend.native.program.unresolved_type_params import DEFAULT_TYPE_ARGS
 
     known: dict[Any, Any] = {}
-    given = arrange(Code(f"@{name.name_hint}", fn, len(fn.params)), args, named)
+    given = arrange(Code(f"@{name.name_hint}", fn, len(fn.params)), *inputs(args, named))
     pairs = list(zip(fn.params, given, strict=True))
     values = [convert_argument(f"@{name.name_hint}", p, x, known, mod) for p, x in pairs]
     by = {v: known.get(v, DEFAULT_TYPE_ARGS[v.kind]) for v in fn.type_params if v.kind is not Kind.Dim}
@@ -229,7 +230,14 @@ def create_executor(
 
 
 def run(
-    mod: IRModule, entry: str = "main", args: Sequence[Any] = (), named: Mapping[str, Any] | None = None
+    mod: IRModule,
+    entry: str = "main",
+    args: Sequence[Any] | Mapping[str, Any] = (),
+    named: Mapping[str, Any] | None = None,
 ) -> Any:
-    """The value of the definition `entry`: of a function on `args` and `named` ones, of a constant itself."""
-    return evaluate(mod, entry, *args, **(named or {}))
+    """The value of the definition `entry`: of a function on `args` and `named` ones, of a constant itself.
+
+    `args` may be a dict of arguments by name.
+    """
+    by_position = (args,) if isinstance(args, Mapping) else args
+    return evaluate(mod, entry, *by_position, **(named or {}))

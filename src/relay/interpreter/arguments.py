@@ -1,7 +1,7 @@
 """Arguments from Python: matched with parameters, converted by their types, and checked."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeGuard
 
 from relay.diagnostic import Diagnostic, RelayError, did_you_mean, fail
 from relay.interpreter.code import Code
@@ -12,6 +12,18 @@ from relay.ir.dtype import to_numpy
 from relay.ir.expr import Call, Function, Var, replace
 from relay.ir.module import IRModule
 from relay.ir.type import TensorType
+
+
+def inputs(args: Sequence[Any], named: Mapping[str, Any]) -> tuple[Sequence[Any], Mapping[str, Any]]:
+    """Arguments by position and by name, where one dict may have all of them by name."""
+    if len(args) == 1 and not named and is_mapping(args[0]):
+        return (), args[0]
+    return args, named
+
+
+def is_mapping(x: Any) -> TypeGuard[Mapping[str, Any]]:
+    """Whether a Python object is a dict or like one."""
+    return isinstance(x, Mapping)
 
 
 def arrange(code: Code, args: Sequence[Any], named: Mapping[str, Any]) -> list[Any]:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from relay.diagnostic import fail
-from relay.interpreter.arguments import arrange, convert_arguments
+from relay.interpreter.arguments import arrange, convert_arguments, inputs
 from relay.interpreter.binding import hidden_parameters
 from relay.interpreter.code import Code
 from relay.interpreter.functions import ConstructorFunction, OperatorValue
@@ -116,7 +116,7 @@ class Interpreter:
                 return thawed(function(*args))
         assert isinstance(function, Closure)
         code = function.code
-        given = arrange(code, args, named or {})
+        given = arrange(code, *inputs(args, named or {}))
         values, hidden = convert_arguments(code, given, self)
         env = function.env if not hidden else (*hidden, *function.env[len(hidden) :])
         return thawed(self._run(code, [*values, *env]))

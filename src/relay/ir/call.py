@@ -135,8 +135,8 @@ class Call(RelayExpr):
     def __iter__(self) -> Any:
         return iter([TupleGetItem(self, i) for i in range(self.size)])
 
-    def __getitem__(self, index: int) -> "Expr":
-        return TupleGetItem(self, index + self.size if index < 0 else index)
+    def __getitem__(self, index: Any) -> "Expr":
+        return _projected(self, index + self.size if isinstance(index, int) and index < 0 else index)
 
     def summary(self) -> str:
         """The callee and the number of arguments."""
@@ -210,4 +210,15 @@ def _called(callee: "Expr", args: tuple[Any, ...], attrs: dict[str, Any]) -> Cal
 
 
 hooks.call = takes_traced(_called)
-hooks.project = TupleGetItem
+
+
+def _projected(value: "Expr", index: Any) -> TupleGetItem:
+    if not isinstance(index, int):
+        hint = (
+            "relay.strided_slice and relay.take take parts of tensors; values in a relay.function have slices"
+        )
+        raise TypeError(f"an expression is indexed by the number of a field, not by {index!r}; {hint}")
+    return TupleGetItem(value, index)
+
+
+hooks.project = _projected

@@ -7,7 +7,7 @@ The kinds are defined in `node`, `leaf`, `call` and `control`.  Here they come t
 and from here the rest of the package imports them.
 """
 
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from relay.ir.call import Call, Tuple, TupleGetItem, TupleWrapper, as_expr
 from relay.ir.control import (
@@ -34,23 +34,26 @@ __all__ = [
     "replace",
 ]  # fmt: skip
 
-Expr: TypeAlias = (
-    Constant
-    | Var
-    | GlobalVar
-    | Op
-    | Constructor
-    | Tuple
-    | TupleGetItem
-    | Call
-    | Function
-    | Let
-    | LetRec
-    | If
-    | Match
-    | RefCreate
-    | RefRead
-    | RefWrite
-    | Grad
-    | TempExpr
-)
+if TYPE_CHECKING:
+    Expr: TypeAlias = (
+        Constant
+        | Var
+        | GlobalVar
+        | Op
+        | Constructor
+        | Tuple
+        | TupleGetItem
+        | Call
+        | Function
+        | Let
+        | LetRec
+        | If
+        | Match
+        | RefCreate
+        | RefRead
+        | RefWrite
+        | Grad
+        | TempExpr
+    )
+else:
+    Expr = RelayExpr  # what `help` shows: one name

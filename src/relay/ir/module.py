@@ -268,7 +268,8 @@ class IRModule:
         return hooks.pickle_node(self)
 
     def __str__(self) -> str:
-        return hooks.module_text(self)
+        """The text format, without the data of constants where that is long; `astext()` has all."""
+        return hooks.module_text(self, show_meta_data="short")
 
     def __repr__(self) -> str:
         names = [f"@{v.name}" for v in self.functions] + [f"type {v.name}" for v in self.type_definitions]

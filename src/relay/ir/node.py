@@ -121,7 +121,8 @@ class Node:
         return type(self).__name__
 
     def __str__(self) -> str:
-        return hooks.expr_text(self)
+        """The text format, without the data of constants where that is long; `astext()` has all."""
+        return hooks.expr_text(self, show_meta_data="short")
 
 
 @node

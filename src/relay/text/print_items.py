@@ -12,6 +12,8 @@ from relay.text.print_scope import Steps
 from relay.text.survey import Survey
 
 VERSION = "1"
+MAX_SHOWN_BYTES = 4096
+"""Bytes of the constants of a program that `print` shows."""
 
 
 class Printer(ExprPrinter):
@@ -101,6 +103,14 @@ class Printer(ExprPrinter):
             return self.block.lines
 
         return broken(self.free_vars(free) + flatten(self.whole(steps)), self.width)
+
+    def metadata_or_note(self, name: str) -> list[str]:
+        """That section, or where it is long, a comment that says what is left out; `name` has it."""
+        size = sum([c.value.nbytes for c in self.large])
+        if size <= MAX_SHOWN_BYTES:
+            return self.metadata()
+        count = f"{len(self.large)} constants" if len(self.large) > 1 else "a constant"
+        return [f"// {count} of {size:,} bytes left out: {name}.astext() has all"]
 
     def metadata(self) -> list[str]:
         """The section that holds the large constants."""

@@ -12,7 +12,8 @@ printing that again gives the same text:
 - Solved numbers print with the suffix of their dtype, open literals without.
 - Constants of up to 64 elements, and filled ones, print in place; larger ones as `meta[relay.Constant][i]`,
   with their data in a `#[metadata]` section at the end.  `show_meta_data=False` leaves that section out: the
-  text is then short, and does not read back.
+  text is then short, and does not read back.  `str` and `print` leave it out where it is long
+  (`show_meta_data="short"`), and say so in a comment.
 
 `dialect="tvm"` writes version 0.0.5 (see `relay.text.print_tvm`).
 """
@@ -51,7 +52,7 @@ def module_text(
     *,
     show_types: bool = False,
     show_spans: bool = False,
-    show_meta_data: bool | None = None,
+    show_meta_data: bool | Literal["short"] | None = None,
     dialect: Dialect = "relay",
     width: int = 100,
     header: bool = False,
@@ -67,8 +68,8 @@ def module_text(
     items = p.module(mod)
     if header or p.version != VERSION:
         items.insert(0, [f'#[version = "{p.version}"]'])
-    if show_meta_data is not False and p.large:
-        items.append(p.metadata())
+    if p.large and show_meta_data is not False:
+        items.append(p.metadata_or_note("mod") if show_meta_data == "short" else p.metadata())
     return "".join([("\n" if i else "") + "\n".join(lines) + "\n" for i, lines in enumerate(items)])
 
 
@@ -78,7 +79,7 @@ def expr_text(
     *,
     show_types: bool = False,
     show_spans: bool = False,
-    show_meta_data: bool | None = None,
+    show_meta_data: bool | Literal["short"] | None = None,
     dialect: Dialect = "relay",
     width: int = 100,
     header: bool = False,
@@ -95,8 +96,8 @@ def expr_text(
     lines = p.expression(e)
     if header or p.version != VERSION:
         lines.insert(0, f'#[version = "{p.version}"]')
-    if show_meta_data is not False and p.large:
-        lines += p.metadata()
+    if p.large and show_meta_data is not False:
+        lines += p.metadata_or_note("e") if show_meta_data == "short" else p.metadata()
     return "\n".join(lines)
 
 

@@ -17,11 +17,17 @@ class MethodDef(ctypes.Structure):
     )  # fmt: skip
 
 
+class compiled_program(tuple[Any, ...]):  # noqa: N801 - `repr` of an entry shows it beside Python's own types
+    """What a builtin function goes to where it cannot go on: the long way, and the failure."""
+
+    __slots__ = ()
+
+
 def builtin(
-    name: str, code: int, slow: Callable[..., Any], fail: Callable[..., Any]
+    name: str, code: int, slow: Callable[..., Any], fail: Callable[..., Any], doc: str
 ) -> tuple[Any, MethodDef]:
     """A builtin function of Python at an address; what comes second has to live as long."""
-    definition = MethodDef(name.encode(), code, FASTCALL, None)
+    definition = MethodDef(name.encode(), code, FASTCALL, doc.encode())
     make = ctypes.pythonapi.PyCFunction_NewEx
     make.restype, make.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.py_object, ctypes.py_object]
-    return make(ctypes.addressof(definition), (slow, fail), None), definition
+    return make(ctypes.addressof(definition), compiled_program((slow, fail)), None), definition

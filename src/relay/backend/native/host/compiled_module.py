@@ -20,8 +20,8 @@ class CompiledModule:
     """A compiled program: `built(…)` calls `@main`, or its only entry, and `built["f"]` is the entry `@f`.
 
     Entries take NumPy arrays, arrays of other libraries (DLPack), Python numbers, lists, tuples and instances
-    of data types, by position or name.  Tensors come back as NumPy arrays, which other libraries take without
-    a copy, and numbers as those of Python.
+    of data types, by position or name, or all by name in one dict.  Tensors come back as NumPy arrays, which
+    other libraries take without a copy, and numbers as those of Python.
     """
 
     def __init__(

@@ -19,7 +19,7 @@ from relay.backend.native.memory.tensors import relocate
 from relay.backend.native.runtime.runtime_library import runtime_library
 from relay.backend.native.runtime.threads import thread_count
 from relay.diagnostic import Diagnostic, RelayError, fail
-from relay.interpreter.arguments import arrange, check_constraints, convert_argument
+from relay.interpreter.arguments import arrange, check_constraints, convert_argument, inputs
 from relay.interpreter.code import Code as Interpreted
 from relay.interpreter.machine import evaluate
 from relay.interpreter.value import FunctionValue
@@ -95,14 +95,18 @@ class NativeProgram:
             is_number = bool(entry.direct) and hasattr(found, "item") and np.ndim(found) == 0
             return found.item() if is_number else found
 
+        header = entry.header
+        params = ", ".join([f"%{p.name}: {p.type_annotation}" for p in header.params])
+        doc = f"Compiled `@{name}({params}) -> {header.ret_type}`."
         if not entry.direct:
             slow.__name__ = slow.__qualname__ = name
+            slow.__doc__ = doc
             return slow
 
         def failed(site: int, *args: Any) -> Any:
             self.fail(site, self.again(name, args, {}))
 
-        made, definition = builtin(name, self.code.address(entry.direct), slow, failed)
+        made, definition = builtin(name, self.code.address(entry.direct), slow, failed, doc)
         self.kept.append(definition)
         return made
 
@@ -232,6 +236,7 @@ def convert_arguments(
 ) -> list[Any]:
     """Arguments as the parameters of a function want them (`argument-count`, `argument-type`)."""
     env: dict[Any, Any] = {}
+    args, named = inputs(args, named)
     given = args
     if named or len(args) != len(fn.params):
         given = arrange(Interpreted(name, fn, len(fn.params)), args, named)
