@@ -1,7 +1,7 @@
 """`x.at[where].set(v)` and `.add(v)`: copies of a tensor with other values at an index of NumPy's."""
 
 import math
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import numpy as np
 
@@ -9,7 +9,7 @@ from relay.diagnostic import caller_span, fail
 from relay.ir.expr import constant
 from relay.ir.traced import Traced
 from relay.op.slice import BEYOND
-from relay.tracing.indexing import apply, index, items, sliced
+from relay.tracing.indexing import apply, by_axis, index
 
 How = Literal["update", "add"]
 
@@ -50,8 +50,7 @@ def changed(x: Any, where: Any, v: Any, how: How) -> Any:
     """`x` with `v` at `x[where]`, or added to it (`bad-index`, `index-out-of-range`)."""
     if _is_mask(where, x) and _is_scalar(v):
         return apply("where", where, apply("add", x, v) if how == "add" else v, x)
-    found = items(x, where)
-    axes = [i for i in found if i is not None]
+    axes = by_axis(x, where)
     if all(isinstance(i, int) or (isinstance(i, slice) and (i.step or 1) > 0) for i in axes):
         return _changed_part(x, where, v, how)
     return _scattered(x, where, v, how)
@@ -74,13 +73,12 @@ def _changed_part(x: Any, where: Any, v: Any, how: How) -> Any:
     """For integers and slices that go forwards: the new part in the place of what is there."""
     seen = index(x, where)
     new = apply("add", seen, v) if how == "add" else apply("broadcast_to_like", as_of(x, v), seen)
-    ranges = [slice(i, None if i == -1 else i + 1) if isinstance(i, int) else i for i in items(x, where)]
-    kept = [r for r in ranges if isinstance(r, slice)]
+    kept = [slice(i, None if i == -1 else i + 1) if isinstance(i, int) else i for i in by_axis(x, where)]
     if not kept:
         return apply("reshape_like", new, x)
-    bounds = [_bounds(r, d) for r, d in zip(kept, x.shape, strict=True)]
+    bounds = [_bounds(cast("slice", r), d) for r, d in zip(kept, x.shape, strict=True)]
     begin, end, strides = (np.asarray(b, "int64") for b in zip(*bounds, strict=True))
-    return apply("strided_set", x, apply("reshape_like", new, sliced(x, kept)), begin, end, strides)
+    return apply("strided_set", x, apply("reshape_like", new, index(x, tuple(kept))), begin, end, strides)
 
 
 def _bounds(r: slice, d: Any) -> tuple[int, int, int]:

@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from relay.diagnostic import caller_span, did_you_mean, fail
+from relay.diagnostic import RelayError, caller_span, did_you_mean, fail
 from relay.interpreter.value import is_sequence
 from relay.ir.dtype import to_numpy
 from relay.ir.expr import Call, TupleGetItem, as_expr
@@ -15,7 +15,7 @@ from relay.ir.traced import Traced
 from relay.ir.type import Dim, TensorType, TupleType, Type
 from relay.op.base import builders, registry
 from relay.tracing.diagnostics import BRANCH_HINT, refuse
-from relay.tracing.indexing import apply, index
+from relay.tracing.indexing import apply, index, is_integer
 from relay.tracing.places import Places
 from relay.tracing.shapes import sizes
 from relay.tracing.types import TypesOfTrace
@@ -141,10 +141,19 @@ class TracedValue(Traced):
             refuse(f"Python cannot loop over an axis of size {self.shape[0]}", BRANCH_HINT)
         return iter([self[i] for i in range(self.shape[0])])
 
+    def is_tuple(self) -> bool:
+        """Whether it is known to be a tuple."""
+        try:
+            return isinstance(self.type, TupleType)
+        except RelayError as error:
+            if error.codes != ("traced-type",):
+                raise
+            return False
+
     # --- parts
 
     def __getitem__(self, where: Any) -> Any:
-        if isinstance(where, int) and not isinstance(where, bool) and isinstance(self.type, TupleType):
+        if is_integer(where) and self.is_tuple():
             count = len(self)
             if not -count <= where < count:
                 raise IndexError(f"field {where} of a tuple of {count}")
