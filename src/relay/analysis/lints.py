@@ -3,14 +3,17 @@
 from relay.analysis.effects import Effect, Effects
 from relay.analysis.normal_form import shared_across_scopes
 from relay.diagnostic import Diagnostic, Span
-from relay.ir.expr import Call, Function
+from relay.ir.expr import Call, Expr, Function, GlobalVar, Grad, Let
 from relay.ir.module import IRModule
 from relay.ir.walk import post_order
 from relay.op.base import NativeRule, Operator
+from relay.op.nn.dropout import Dropout
 
 
 def lint(mod: IRModule) -> list[Diagnostic]:
-    """Warnings (`shared-effect`) and notes (`python-operator`, once for each operator) about a module."""
+    """Warnings (`shared-effect`, `identity-dropout`) and notes (`python-operator`, once for each operator)
+    about a module.
+    """
     effects = Effects(mod)
     shared = [e for definition in mod.functions.values() for e in shared_across_scopes(definition)]
     found = [
@@ -20,12 +23,45 @@ def lint(mod: IRModule) -> list[Diagnostic]:
     ]
     calls = [e for definition in mod.functions.values() for e in post_order(definition) if type(e) is Call]
     first = {e.op: e for e in reversed(calls) if has_reference_alone(e.attrs)}
+    found += [_identity_dropout(e.span) for e in identity_dropouts(mod)]
     return found + [_python_operator(e.attrs.name, e.span) for e in reversed(first.values())]
 
 
 def has_reference_alone(op: object) -> bool:
     """Whether an operator has no native code, so that compiled programs call its reference."""
     return isinstance(op, Operator) and op.native_rule is NativeRule.REFERENCE
+
+
+def identity_dropouts(mod: IRModule) -> list[Call]:
+    """The calls of `nn.dropout` without a key in what is differentiated, where it was meant to drop."""
+    nodes = [e for definition in mod.functions.values() for e in post_order(definition)]
+    pending: list[Expr] = [e.function for e in nodes if type(e) is Grad]
+    if not pending:
+        return []
+    bound: dict[Expr, Expr] = {e.var: e.value for e in nodes if type(e) is Let}
+    seen: set[Expr] = set()
+    found: list[Call] = []
+    while pending:
+        e = pending.pop()
+        if e in seen:
+            continue
+        seen.add(e)
+        pending += e.children
+        if e in bound:
+            pending.append(bound[e])
+        elif isinstance(e, GlobalVar) and e in mod.functions:
+            pending.append(mod.functions[e])
+        elif isinstance(e, Call) and isinstance(e.attrs, Dropout) and len(e.args) == 1 and e.attrs.rate:
+            found.append(e)
+    return found
+
+
+def _identity_dropout(span: Span | None) -> Diagnostic:
+    return Diagnostic(
+        "identity-dropout",
+        "`nn.dropout` without a key drops nothing, and this program differentiates it",
+        span, hint="give it a random key: `nn.dropout(%x, %key, rate=0.5).0`", severity="warning",
+    )  # fmt: skip
 
 
 def _python_operator(name: str, span: Span | None) -> Diagnostic:

@@ -3,9 +3,11 @@
 Derivatives inside of what is differentiated are expanded first, so that derivatives nest to any order.
 """
 
+import warnings
 from collections.abc import Collection, Iterable, Mapping
 
 from relay.analysis.effects import Effects
+from relay.analysis.lints import identity_dropouts
 from relay.autodiff.closing import Closing
 from relay.autodiff.dual_types import DualTypes
 from relay.autodiff.forward import Forward
@@ -36,6 +38,10 @@ def expand_grad(mod: IRModule, reserved: Iterable[GlobalVar] = ()) -> IRModule:
     """
     if not with_grads(mod):
         return mod
+    for e in identity_dropouts(mod):
+        warnings.warn(
+            f"`nn.dropout` without a key drops nothing, and is differentiated ({e.span})", stacklevel=2
+        )
     supply = GlobalVarSupply(mod)
     for name in set(reserved) - set(mod.functions):
         supply.reserve_global(name)

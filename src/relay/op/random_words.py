@@ -75,9 +75,10 @@ def renewed(b: Loops, hashed: Sequence[Any]) -> list[Any]:
     return [*hashed, none, none, none, none, word(b, TOP), none]
 
 
-def with_room(b: Loops, state: Sequence[Any], n: int) -> Sequence[Any]:
+def with_room(b: Loops, state: Sequence[Any], n: Any) -> Sequence[Any]:
     """A state whose counter has `n` words left."""
-    full, ended = b.compare("ge", state[7], word(b, UINT64_MAX - n)), are_all_zero(b, state[8], state[9])
+    last = b.subtract(word(b, UINT64_MAX), b.as_number(n, "uint64"))
+    full, ended = b.compare("ge", state[7], last), are_all_zero(b, state[8], state[9])
     ones = [word(b, UINT64_MAX)] * 2
 
     def hashed(s: Sequence[Any]) -> Sequence[Any]:
@@ -91,11 +92,10 @@ def with_room(b: Loops, state: Sequence[Any], n: int) -> Sequence[Any]:
     return changed(b, b.both(full, b.negation(ended)), new, moved)
 
 
-def emit_draw(b: Loops, rest: Output, key: View, n: int) -> Output:
-    """`n` random words (and up to three more, as blocks have four); the key to go on with is written."""
-    state = with_room(b, read(b, key), n)
-    blocks = -(-n // 4)
-    words = b.room("uint64", [max(4 * blocks, 1)])
+def emit_words(b: Loops, state: Sequence[Any], n: Any) -> Output:
+    """`n` random words (and up to three more, as blocks have four) of a state that has room for them."""
+    blocks = b.quotient(b.plus(n, 3), 4)
+    words = b.room("uint64", [b.times(4, b.larger(blocks, 1))])
 
     def block(i: Any, totals: Sequence[Any]) -> Sequence[Any]:
         number = b.as_number(i, "uint64")
@@ -105,6 +105,13 @@ def emit_draw(b: Loops, rest: Output, key: View, n: int) -> Output:
         return totals
 
     b.loop(blocks, (), block)
+    return words
+
+
+def emit_draw(b: Loops, rest: Output, key: View, n: int) -> Output:
+    """`n` random words, as `emit_words` gives them; the key to go on with is written."""
+    state = with_room(b, read(b, key), n)
+    words = emit_words(b, state, n)
     write(rest, [*state[:6], word(b, 0), b.add(state[7], word(b, n)), *state[8:]])
     return words
 

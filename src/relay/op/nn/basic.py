@@ -1,29 +1,26 @@
-"""Small parts of networks: bias, dropout, dilation."""
+"""Small parts of networks: bias, dilation."""
 
 from collections.abc import Sequence
 from typing import Any
 
 from relay.ir.dim import maximum
-from relay.ir.expr import Call, Expr, Op, TupleGetItem, as_expr
-from relay.ir.type import TensorType, TupleType, Type
-from relay.op.axes import attribute_fault, axis_of
+from relay.ir.expr import Expr
+from relay.ir.type import TensorType, Type
+from relay.op.axes import axis_of
 from relay.op.base import (
-    FLOATING,
     NUMERIC,
     Array,
     Derivative,
     Fusion,
     Injective,
     Numpy,
-    Operator,
     Precision,
-    builders,
     operator,
     sample,
 )
 from relay.op.conversion import accumulator, accumulator_name
 from relay.op.derivative import tensor_type
-from relay.op.native import Loops, Output, View
+from relay.op.native import Loops, View
 from relay.op.nn.cotangent import reshaped_like
 from relay.op.numeric import SameType, apply, dims, narrow
 from relay.op.relation import Typing
@@ -74,60 +71,6 @@ class BiasAdd(SameType):
         acc = accumulator_name(data.dtype)
         found = b.add(b.cast(data.at(index), acc), b.cast(bias.at([index[self.axis]]), acc))
         return b.cast(found, data.dtype)
-
-
-@operator("nn.dropout")
-class Dropout(Operator):
-    """The pair of the data and a mask of ones: dropout as it is outside of training, where nothing is
-    dropped.
-
-    `relay.nn.dropout(x)` is the first of the pair, `relay.nn.dropout_raw(x)` the pair.
-
-    relay> nn.dropout([1.0, 2.0], rate=0.5)
-    ([1.0, 2.0], [1.0, 1.0])
-    """
-
-    precision = Precision.FOLLOW
-    rate: float = 0.5
-    dtypes = FLOATING
-    results = 2
-    derivative = Derivative.RULES
-    samples = (sample("3x4 float32"), sample("float32", rate=0.2))
-
-    def infer(self, t: Typing, data: Type) -> Type:
-        if not 0 <= self.rate <= 1:
-            attribute_fault(t, "rate", self.rate, "it is a share, from 0 to 1")
-        t.tensor(data)
-        return TupleType([data, data])
-
-    def reference(self, np: Numpy, data: Array) -> Any:
-        return data, np.ones_like(data)
-
-    def vjp(self, g: Sequence[Expr | None], y: Any, data: Expr) -> tuple[Expr | None]:
-        """That of the data; the mask is constant."""
-        return (g[0],)
-
-    def jvp(self, dxs: Sequence[Expr], y: Any, data: Expr) -> tuple[Expr, None]:
-        """That of the data; the mask is constant."""
-        return dxs[0], None
-
-    @staticmethod
-    def builder(data: Any, rate: float = 0.5) -> Expr:
-        """The data, of which training would drop a share `rate`."""
-        return TupleGetItem(dropout_raw(data, rate), 0)
-
-    def compute(self, b: Loops, out: Sequence[Output], data: View) -> None:
-        """A copy, and ones."""
-        b.fill(out[0], data.at)
-        b.fill(out[1], lambda _: b.const(1, data.dtype))
-
-
-def dropout_raw(data: Any, rate: float = 0.5) -> Expr:
-    """The pair of the data and the mask of what dropout keeps."""
-    return Call(Op.get("nn.dropout"), (as_expr(data),), {"rate": rate})
-
-
-builders["nn.dropout_raw"] = dropout_raw
 
 
 @operator("nn.dilate")

@@ -567,11 +567,11 @@ def depth_to_space(
 def dilate(data: Operand, strides: int | Sequence[int], dilation_value: float = 0.0) -> Call:
     """`data` with `strides - 1` times `dilation_value` between neighbours along each axis."""
 
-def dropout(data: Any, rate: float = 0.5) -> Expr:
-    """The data, of which training would drop a share `rate`."""
+def dropout(data: Any, key: Any = None, rate: float = 0.5) -> Expr:
+    """The data, of which a share `rate` is dropped by the random `key`; without a key, the data."""
 
-def dropout_raw(data: Any, rate: float = 0.5) -> Expr:
-    """The pair of the data and the mask of what dropout keeps."""
+def dropout_raw(data: Any, key: Any = None, rate: float = 0.5) -> Expr:
+    """The pair of the data, of which a share `rate` is dropped by the random `key`, and the mask."""
 
 def elu(data: Operand, alpha: float = 1.0) -> Call:
     """`x` where `x > 0`, otherwise `alpha * expm1(x)`. Source: Clevert, Unterthiner and Hochreiter, 2015."""

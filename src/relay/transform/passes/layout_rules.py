@@ -18,7 +18,8 @@ from relay.op.column import Column
 from relay.op.join import Concatenate, Split
 from relay.op.layout import DepthToSpace, SpaceToDepth
 from relay.op.nn.activation import AlongAxis, PRelu
-from relay.op.nn.basic import BiasAdd, Dropout
+from relay.op.nn.basic import BiasAdd
+from relay.op.nn.dropout import Dropout
 from relay.op.nn.global_pool import GlobalPool
 from relay.op.nn.layout import positions
 from relay.op.nn.magnitude import LRN
@@ -71,9 +72,10 @@ def _pointwise(w: Turning, e: Call) -> Turned | None:
 @ruled(Dropout)
 def _turn_dropout(w: Turning, e: Call) -> Turned | None:
     order = order_of_data(w, e)
-    if order is None:
+    data, *key = e.args
+    if order is None or key:  # a key chooses elements by their place
         return None
-    made = w.applied(e, e.attrs, [w.in_order(e.args[0], order)], None)
+    made = w.applied(e, e.attrs, [w.in_order(data, order)], None)
     return replace(made, fields=(order, order))
 
 

@@ -4,7 +4,7 @@ from relay.ir.expr import Call, Expr, Tuple, TupleGetItem
 from relay.ir.module import IRModule
 from relay.ir.type import TensorType
 from relay.op.composite import Composite
-from relay.op.nn.basic import Dropout
+from relay.op.nn.dropout import Dropout
 from relay.op.nn.magnitude import L2Normalize
 from relay.op.nn.norm import BatchNorm, GroupNorm, InstanceNorm, LayerNorm, RmsNorm
 from relay.transform.passes.algebra_shapes import SHAPES
@@ -20,13 +20,15 @@ INFERENCE = Rulebook()
 @INFERENCE.rule("nn.dropout(x).0 => x", TupleGetItem)
 def _dropped(w: Rewriter, e: TupleGetItem) -> Expr | None:
     inner = w.parts(e.tuple_value, Dropout) if e.index == 0 else None
-    return inner[1][0] if inner else None
+    return inner[1][0] if inner and len(inner[1]) == 1 else None
 
 
 @INFERENCE.rule("nn.dropout(x) => (x, ones_like(x))", Dropout)
 def _dropout(w: Rewriter, e: Call) -> Expr | None:
-    (x,) = e.args
-    return Tuple((x, call_of("ones_like", (x,), e)), span=e.span) if w.is_plain(x) else None
+    x, *key = e.args
+    if key or not w.is_plain(x):
+        return None
+    return Tuple((x, call_of("ones_like", (x,), e)), span=e.span)
 
 
 @INFERENCE.rule("nn.batch_norm(…) => (x * scale + shift, mean, variance), and likewise the other norms",
@@ -49,7 +51,7 @@ RULES = table([*INFERENCE.entries, *PROJECTION])
 
 @module_pass("simplify_inference", keeps=(ANF,), opt_level=0, public="SimplifyInference")
 def simplify_inference(mod: IRModule) -> IRModule:
-    """Remove dropout, and replace normalisations by the arithmetic that defines them.
+    """Remove dropout that has no key, and replace normalisations by the arithmetic that defines them.
 
     `nn.batch_norm` becomes `x * scale + shift`, where scale and shift depend on the parameters alone and
     are folded once these are constants.  The value is the same up to rounding.
