@@ -5,11 +5,12 @@ from typing import Any, Literal
 import numpy as _np
 
 from relay.ir.expr import Expr
-from relay.ir.type import DType, TensorType, Type
+from relay.ir.type import TensorType, Type
 from relay.op.axes import check_indices
 from relay.op.base import FLOATING, INTEGRAL, Array, Numpy, operator, sample
 from relay.op.composite import Composite
 from relay.op.conversion import accumulator
+from relay.op.nn.class_loss import counted_labels
 from relay.op.numeric import apply, computing_dtype, count, narrow, narrowed, scalar, widened
 from relay.op.relation import Typing
 
@@ -109,7 +110,7 @@ class NLLLoss(Composite):
     def decompose(self, types: Any, predictions: Expr, targets: Expr, weights: Expr) -> Expr:
         dtype = types[0].dtype
         zero, first = scalar(0, computing_dtype(dtype)), scalar(0, types[1].dtype)
-        counted = self.counted(targets, types[1].dtype)
+        counted = counted_labels(targets, types[1].dtype, self.ignore_index)
         at = apply("where", counted, targets, first)
         weight = widened(apply("take", weights, at, axis=0, mode="fast"), dtype)
         picked = apply("gather", predictions, axis=1, indices=apply("expand_dims", at, axis=1))
@@ -121,12 +122,6 @@ class NLLLoss(Composite):
         if self.reduction == "mean":
             loss = apply("divide", loss, apply("sum", weight))
         return narrowed(loss, dtype)
-
-    def counted(self, targets: Expr, dtype: DType) -> Expr:
-        """Which targets are not `ignore_index`, which a narrow dtype cannot hold."""
-        fits = dtype == "int64" or (dtype == "int32" and -(2**31) <= self.ignore_index < 2**31)
-        wide = targets if fits else apply("cast", targets, dtype="int64")
-        return apply("not_equal", wide, scalar(self.ignore_index, dtype if fits else "int64"))
 
     def reference(self, np: Numpy, predictions: Array, targets: Array, weights: Array) -> Array:
         x, w = accumulator(predictions), accumulator(weights)

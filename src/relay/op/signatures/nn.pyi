@@ -246,6 +246,11 @@ def batch_to_space_nd(
 def bias_add(data: Operand, bias: Operand, axis: int = 1) -> Call:
     """`data` plus a number for each channel along `axis`."""
 
+def binary_cross_entropy_with_logits(
+    predictions: Operand, targets: Operand, reduction: Literal["mean", "sum", "none"] = "mean"
+) -> Call:
+    """The cross-entropy of `sigmoid(predictions)` and `targets`, which are chances from 0 to 1."""
+
 def bitpack(
     data: Operand,
     bits: int = 1,
@@ -526,6 +531,9 @@ def correlation(
     w)`.
     """
 
+def cosine_similarity(data1: Operand, data2: Operand, axis: int = 1, eps: float = 1e-08) -> Call:
+    """The cosine of the angle between the vectors along `axis` of two tensors of one shape, from -1 to 1."""
+
 def cross_entropy(predictions: Operand, targets: Operand) -> Call:
     """`-sum(targets * log(predictions)) / n` for predictions and targets `(n, classes)`: a scalar."""
 
@@ -625,6 +633,16 @@ def hard_sigmoid(data: Operand, alpha: float = 0.16666666666666666, beta: float 
 def hard_swish(data: Operand) -> Call:
     """`x * clip(x + 3, 0, 6) / 6`. Source: Howard et al., 2019."""
 
+def huber_loss(
+    predictions: Operand,
+    targets: Operand,
+    reduction: Literal["mean", "sum", "none"] = "mean",
+    delta: float = 1.0,
+) -> Call:
+    """Half the squared distance up to a distance of `delta`, and from there on a straight line of slope
+    `delta`.
+    """
+
 def instance_norm(
     data: Operand,
     gamma: Operand,
@@ -635,6 +653,21 @@ def instance_norm(
     scale: bool = True,
 ) -> Call:
     """Each channel of each item of a batch with mean 0 and variance 1, times `gamma` plus `beta`."""
+
+def kl_div(
+    predictions: Operand,
+    targets: Operand,
+    reduction: Literal["mean", "batchmean", "sum", "none"] = "mean",
+    log_target: bool = False,
+) -> Call:
+    """The divergence `targets * (log(targets) - predictions)` of chances `targets` from those of which
+    `predictions` are the logarithms.
+    """
+
+def l1_loss(
+    predictions: Operand, targets: Operand, reduction: Literal["mean", "sum", "none"] = "mean"
+) -> Call:
+    """The distance `abs(predictions - targets)`."""
 
 def l2_normalize(data: Operand, eps: float, axis: int | Sequence[int] | None = None) -> Call:
     """`x / sqrt(max(sum(x * x), eps))`, summed along `axis` (one, several, or None for all)."""
@@ -795,6 +828,11 @@ def mirror_pad(
 def mish(data: Operand) -> Call:
     """`x * tanh(softplus(x))`, as a quotient of polynomials in `exp(-abs(x))`. Source: Misra, 2019."""
 
+def mse_loss(
+    predictions: Operand, targets: Operand, reduction: Literal["mean", "sum", "none"] = "mean"
+) -> Call:
+    """The squared distance `(predictions - targets)**2`."""
+
 def nll_loss(
     predictions: Operand,
     targets: Operand,
@@ -824,6 +862,18 @@ def silu(data: Operand, alpha: float = 1.0) -> Call:
 
 def softmax(data: Operand, axis: int = -1) -> Call:
     """`exp(x) / sum(exp(x))` along `axis`, computed from the maximum so that it does not overflow."""
+
+def softmax_cross_entropy(
+    predictions: Operand,
+    labels: Operand,
+    reduction: Literal["mean", "sum", "none"] = "mean",
+    ignore_index: int = -100,
+    label_smoothing: float = 0.0,
+    axis: int = 1,
+) -> Call:
+    """The cross-entropy of `softmax(predictions)` and integer `labels`:
+    `-log_softmax(predictions)[label]`.
+    """
 
 def softplus(data: Operand, beta: float = 1.0) -> Call:
     """`log(1 + exp(beta * x)) / beta`, exact where the exponential is small and where it would overflow."""
