@@ -1,11 +1,38 @@
 """Optimisers as Relay functions over trees of parameters: nested tuples of floating-point tensors.
 
->>> rule = relay.optim.adam(1e-3)
+>>> rule = relay.optim.clipped(relay.optim.adamw(relay.optim.cosine(1e-3, steps=1000)), 1.0)
 >>> step = relay.optim.train_step(loss, rule)
 """
 
-from relay.optim.adam import adam
+from relay.optim.adafactor import adafactor
+from relay.optim.adam import adam, adamw, lamb
+from relay.optim.around import accumulated, averaged, clipped, global_norm
+from relay.optim.lion import lion
 from relay.optim.rule import Rule, train_step
+from relay.optim.schedule import Schedule, constant, cosine, linear, one_cycle, piecewise, warmup
 from relay.optim.sgd import sgd
+from relay.optim.tensor_rule import TensorRule, is_matrix
 
-__all__ = ["Rule", "adam", "sgd", "train_step"]
+__all__ = [
+    "Rule",
+    "Schedule",
+    "TensorRule",
+    "accumulated",
+    "adafactor",
+    "adam",
+    "adamw",
+    "averaged",
+    "clipped",
+    "constant",
+    "cosine",
+    "global_norm",
+    "is_matrix",
+    "lamb",
+    "linear",
+    "lion",
+    "one_cycle",
+    "piecewise",
+    "sgd",
+    "train_step",
+    "warmup",
+]

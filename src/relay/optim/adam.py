@@ -1,66 +1,100 @@
-"""Adaptive moments."""
+"""Adaptive moments: Adam, AdamW, LAMB."""
 
 from dataclasses import dataclass
 
-from relay.ir.expr import Expr, Tuple, TupleGetItem
-from relay.ir.type import TupleType, Type, scalar_type
-from relay.op.numeric import apply, scalar
-from relay.optim.rule import Rule
-from relay.optim.tree import leaves, rebuilt, zeros
+from relay.ir.expr import Expr
+from relay.ir.type import TensorType
+from relay.op.numeric import apply
+from relay.optim.tensor_rule import Mask, Rate, Step, TensorRule
 
 
 @dataclass(frozen=True)
-class Adam(Rule):
+class Adam(TensorRule):
     """See `adam`."""
 
-    learning_rate: float
+    learning_rate: Rate
     beta1: float
     beta2: float
     epsilon: float
     weight_decay: float
+    mask: Mask
 
-    def state_type(self, t: Type) -> Type:
-        return TupleType((scalar_type("float32"), t, t))
+    def slots(self, t: TensorType) -> tuple[TensorType, ...]:
+        return (t, t)
 
-    def initial(self, t: Type, params: Expr) -> Expr:
-        nothing = zeros(t, params)
-        return Tuple((scalar(0, "float32"), nothing, nothing))
+    def moved(self, at: Step, p: Expr, g: Expr, *slots: Expr) -> tuple[Expr, tuple[Expr, ...]]:
+        direction, kept = self.direction(at, g, *slots)
+        return at.decayed(p) - at.rate * direction, kept
 
-    def updated(self, t: Type, params: Expr, grads: Expr, state: Expr) -> tuple[Expr, Expr]:
-        steps, mean, square = (TupleGetItem(state, i) for i in range(3))
-        steps = steps + scalar(1, "float32")
-        now: list[Expr] = []
-        means: list[Expr] = []
-        squares: list[Expr] = []
-        for leaf, (p, g, m, v) in leaves(t, params, grads, mean, square):
-            one, rate, b1, b2, eps, decay = (
-                scalar(x, leaf.dtype)
-                for x in (1, self.learning_rate, self.beta1, self.beta2, self.epsilon, self.weight_decay)
-            )
-            count = apply("cast", steps, dtype=leaf.dtype)
-            m = b1 * m + (one - b1) * g
-            v = b2 * v + (one - b2) * g * g
-            unbiased_m = m / (one - apply("power", b1, count))
-            unbiased_v = v / (one - apply("power", b2, count))
-            kept = p - rate * decay * p if self.weight_decay else p
-            now.append(kept - rate * unbiased_m / (apply("sqrt", unbiased_v) + eps))
-            means.append(m)
-            squares.append(v)
-        return rebuilt(t, now), Tuple((steps, rebuilt(t, means), rebuilt(t, squares)))
+    def direction(self, at: Step, g: Expr, mean: Expr, square: Expr) -> tuple[Expr, tuple[Expr, ...]]:
+        """The mean gradient over the root of its mean square, and both means."""
+        one, b1, b2, eps = (at.const(x) for x in (1, self.beta1, self.beta2, self.epsilon))
+        count = apply("cast", at.number, dtype=at.type.dtype)
+        mean = b1 * mean + (one - b1) * g
+        square = b2 * square + (one - b2) * g * g
+        unbiased_mean = mean / (one - apply("power", b1, count))
+        unbiased_square = square / (one - apply("power", b2, count))
+        return unbiased_mean / (apply("sqrt", unbiased_square) + eps), (mean, square)
+
+
+@dataclass(frozen=True)
+class LAMB(Adam):
+    """See `lamb`."""
+
+    def moved(self, at: Step, p: Expr, g: Expr, *slots: Expr) -> tuple[Expr, tuple[Expr, ...]]:
+        direction, kept = self.direction(at, g, *slots)
+        if at.decay:
+            direction = direction + at.const(at.decay) * p
+        own, other = (apply("sqrt", apply("sum", x * x)) for x in (p, direction))
+        zero, one = at.const(0), at.const(1)
+        is_known = apply("logical_and", apply("greater", own, zero), apply("greater", other, zero))
+        trust = apply("where", is_known, own / apply("where", is_known, other, one), one)
+        return p - at.rate * trust * direction, kept
 
 
 def adam(
-    learning_rate: float = 1e-3,
+    learning_rate: Rate = 1e-3,
     beta1: float = 0.9,
     beta2: float = 0.999,
     epsilon: float = 1e-8,
     *,
     weight_decay: float = 0.0,
-) -> Rule:
+    mask: Mask = True,
+) -> Adam:
     """Steps of the mean gradient over the root of its mean square, both decaying and without their initial
     bias.
 
-    The state is the number of steps (float32) and the two means.  `weight_decay` shrinks the parameters
-    beside the gradient (AdamW).  Source: Kingma and Ba, 2015; Loshchilov and Hutter, 2019.
+    `weight_decay` shrinks the parameters that `mask` has, beside the gradient (AdamW).
+    Source: Kingma and Ba, 2015; Loshchilov and Hutter, 2019.
     """
-    return Adam(learning_rate, beta1, beta2, epsilon, weight_decay)
+    return Adam(learning_rate, beta1, beta2, epsilon, weight_decay, mask)
+
+
+def adamw(
+    learning_rate: Rate = 1e-3,
+    beta1: float = 0.9,
+    beta2: float = 0.999,
+    epsilon: float = 1e-8,
+    *,
+    weight_decay: float = 0.01,
+    mask: Mask = True,
+) -> Adam:
+    """`adam`, with a weight decay unless told otherwise.  Source: Loshchilov and Hutter, 2019."""
+    return Adam(learning_rate, beta1, beta2, epsilon, weight_decay, mask)
+
+
+def lamb(
+    learning_rate: Rate = 1e-3,
+    beta1: float = 0.9,
+    beta2: float = 0.999,
+    epsilon: float = 1e-6,
+    *,
+    weight_decay: float = 0.0,
+    mask: Mask = True,
+) -> LAMB:
+    """`adam` whose steps, the weight decay included, are as long as the tensor times the rate: for large
+    batches.
+
+    Source: You et al., 2020.
+    """
+    return LAMB(learning_rate, beta1, beta2, epsilon, weight_decay, mask)

@@ -1,6 +1,7 @@
 """Trees of parameters: nested tuples of tensors, taken apart and put together leaf by leaf."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 from relay.diagnostic import fail
 from relay.ir.dtype import is_float
@@ -42,8 +43,20 @@ def leaves(t: Type, *trees: Expr) -> list[tuple[TensorType, tuple[Expr, ...]]]:
 
 def rebuilt(t: Type, values: Sequence[Expr]) -> Expr:
     """A tree of type `t` with these leaves."""
+    return _rebuilt(t, values, Tuple)
+
+
+def rebuilt_type(t: Type, types: Sequence[Type]) -> Type:
+    """The type of a tree with the structure of `t` and leaves of these types."""
+    return _rebuilt(t, types, TupleType)
+
+
+T = TypeVar("T")
+
+
+def _rebuilt(t: Type, values: Sequence[T], node: Callable[[tuple[T, ...]], T]) -> T:
     rest = iter(values)
-    out: list[Expr] = []
+    out: list[T] = []
     stack: list[tuple[Type, bool]] = [(t, False)]
     while stack:
         u, ready = stack.pop()
@@ -52,7 +65,7 @@ def rebuilt(t: Type, values: Sequence[Expr]) -> Expr:
         elif ready:
             fields = tuple(out[len(out) - len(u.fields) :])
             del out[len(out) - len(u.fields) :]
-            out.append(Tuple(fields))
+            out.append(node(fields))
         else:
             stack.append((u, True))
             stack += [(f, False) for f in reversed(u.fields)]
