@@ -1,60 +1,195 @@
-"""Optimisers against PyTorch's, and training steps."""
+"""Optimisers and schedules against PyTorch's and optax's, which `record_steps.py` has written; training."""
 
+import json
 from typing import Any
 
 import numpy as np
 import pytest
 
 import relay
+from relay import optim
+from support import ROOT
 
-TREE = relay.parse_type("(Tensor[(3,), float64], (Tensor[(2, 2), float64],))")
-
-
-def quadratic(params: Any, target: Any) -> tuple[float, Any]:
-    """Half the squared distance, and its gradient."""
-    return 0.0, tuple(
-        [quadratic(p, t)[1] if isinstance(p, tuple) else p - t for p, t in zip(params, target, strict=True)]
-    )
-
-
-def flat(tree: Any) -> np.ndarray[Any, Any]:
-    return np.concatenate([flat(x) if isinstance(x, tuple) else np.asarray(x).ravel() for x in tree])
-
-
-@pytest.mark.torch
-@pytest.mark.parametrize(
-    ("rule", "peer"),
-    [
-        (relay.optim.sgd(0.1), lambda t, p: t.optim.SGD(p, lr=0.1)),
-        (
-            relay.optim.sgd(0.1, 0.9, weight_decay=0.01),
-            lambda t, p: t.optim.SGD(p, 0.1, 0.9, weight_decay=0.01),
-        ),
-        (relay.optim.sgd(0.1, 0.9, nesterov=True), lambda t, p: t.optim.SGD(p, 0.1, 0.9, nesterov=True)),
-        (relay.optim.adam(0.05), lambda t, p: t.optim.Adam(p, 0.05)),
-        (relay.optim.adam(0.05, weight_decay=0.1), lambda t, p: t.optim.AdamW(p, 0.05, weight_decay=0.1)),
-    ],
+RECORDED: dict[str, Any] = json.loads(
+    (ROOT / "tests" / "data" / "optimizers.json").read_text(encoding="utf-8")
 )
-def test_steps_are_those_of_pytorch(rule: Any, peer: Any) -> None:
-    torch = pytest.importorskip("torch")
-    rng = np.random.default_rng(0)
-    params = (rng.normal(size=3), (rng.normal(size=(2, 2)),))
-    target = (rng.normal(size=3), (rng.normal(size=(2, 2)),))
-    theirs = [torch.tensor(params[0], requires_grad=True), torch.tensor(params[1][0], requires_grad=True)]
-    optimizer = peer(torch, theirs)
-    run = relay.create_executor()
+TREE = relay.parse_type("(Tensor[(3,), float64], (Tensor[(4, 6), float64], Tensor[(2,), float64]))")
+MASK = (False, (True, False))
+RULES = {
+    "sgd": optim.sgd(0.1),
+    "sgd, momentum, decay": optim.sgd(0.1, 0.9, weight_decay=0.01),
+    "sgd, nesterov": optim.sgd(0.1, 0.9, nesterov=True),
+    "sgd, one cycle": optim.sgd(optim.one_cycle(0.2, 21), 0.9),
+    "adam": optim.adam(0.05),
+    "adamw": optim.adamw(0.05, weight_decay=0.1),
+    "adamw, cosine, clipped": optim.clipped(
+        optim.adamw(optim.cosine(0.05, 20, end=0.001), weight_decay=0.1), 1.0
+    ),
+    "lion": optim.lion(0.02, weight_decay=0.1),
+    "lion, masked": optim.lion(0.02, weight_decay=0.1, mask=optim.is_matrix),
+    "lamb": optim.lamb(0.02, weight_decay=0.1),
+    "adafactor": optim.adafactor(0.05, least_factored_size=4),
+    "adafactor, plain": optim.adafactor(
+        0.05, least_factored_size=100, scale_by_parameters=False, clipping_threshold=None
+    ),
+    "adafactor, decay": optim.adafactor(0.05, least_factored_size=4, weight_decay=0.01),
+}
+SCHEDULES = {
+    "cosine": optim.cosine(0.1, 30, end=0.01),
+    "piecewise": optim.piecewise([0.1, 0.01, 0.001], [5, 12]),
+    "one_cycle": optim.one_cycle(0.2, 31),
+    "warmup": optim.warmup(optim.cosine(0.1, 20, end=0.01), 5),
+    "linear": optim.linear(0.1, 0.02, 20),
+}
+
+
+def nested(flat: Any) -> Any:
+    a, b, c = (np.asarray(x) for x in flat)
+    return a, (b, c)
+
+
+def gradients(params: Any) -> Any:
+    a, (b, c) = params
+    x, (y, z) = nested(RECORDED["target"])
+    return a - x, (b - y, c - z)
+
+
+def close(found: Any, wanted: Any, tolerance: float = 1e-6) -> None:
+    a, (b, c) = found
+    x, (y, z) = wanted
+    for got, want in ((a, x), (b, y), (c, z)):
+        np.testing.assert_allclose(got, want, rtol=tolerance, atol=tolerance)
+
+
+@pytest.mark.parametrize("name", RECORDED["steps"])
+def test_each_of_20_steps_is_that_of_pytorch_or_optax(name: str) -> None:
+    rule, run = RULES[name], relay.create_executor("debug")
+    params: Any = nested(RECORDED["start"])
     state = run.evaluate(rule.init(TREE))(params)
     update = run.evaluate(rule.update(TREE))
-    for _ in range(5):
-        params, state = update(params, quadratic(params, target)[1], state)
-        for p, t in zip(theirs, (target[0], target[1][0]), strict=True):
-            p.grad = p.detach() - torch.tensor(t)
-        optimizer.step()
-    want = np.concatenate([p.detach().numpy().ravel() for p in theirs])
-    np.testing.assert_allclose(flat(params), want, rtol=1e-6)
+    for wanted in RECORDED["steps"][name]:
+        params, state = update(params, gradients(params), state)
+        close(params, nested(wanted))
 
 
-def test_training_steps_lower_the_loss() -> None:
+@pytest.mark.parametrize("name", ["adamw, cosine, clipped", "lamb", "adafactor", "lion", "sgd, one cycle"])
+def test_machine_code_takes_the_same_steps(name: str) -> None:
+    rule, run = RULES[name], relay.create_executor("native")
+    params: Any = nested(RECORDED["start"])
+    state = run.evaluate(rule.init(TREE))(params)
+    update = run.evaluate(rule.update(TREE))
+    for wanted in RECORDED["steps"][name][:3]:
+        params, state = update(params, gradients(params), state)
+        close(params, nested(wanted))
+
+
+@pytest.mark.parametrize("name", RECORDED["rates"])
+def test_schedules_are_those_of_pytorch_and_optax(name: str) -> None:
+    found = [SCHEDULES[name](step) for step in range(30)]
+    np.testing.assert_allclose(found, RECORDED["rates"][name], rtol=2e-6, atol=1e-8)
+
+
+def test_schedules_stay_at_their_end_and_warm_up_to_their_beginning() -> None:
+    assert optim.constant(0.5)(1000) == 0.5
+    assert optim.linear(1.0, 0.0, 4)(100) == 0
+    assert optim.cosine(1.0, 4)(100) == 0
+    assert optim.one_cycle(1.0, 10)(100) == pytest.approx(1 / 25 / 1e4)
+    slow = optim.warmup(optim.constant(1.0), 4, start=0.2)
+    assert [slow(i) for i in range(6)] == pytest.approx([0.2, 0.4, 0.6, 0.8, 1, 1])
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: optim.cosine(1.0, 0),
+        lambda: optim.piecewise([1.0], [3]),
+        lambda: optim.piecewise([1.0, 2.0, 3.0], [3, 2]),
+        lambda: optim.one_cycle(1.0, 3, rising=0.1),
+        lambda: optim.clipped(optim.sgd(0.1), 0.0),
+        lambda: optim.accumulated(optim.sgd(0.1), 0),
+        lambda: optim.averaged(optim.sgd(0.1), 1.0),
+        lambda: optim.adam().init(relay.parse_type("(float32, int32)")),
+        lambda: optim.adamw(mask=(True,)).update(TREE),
+        lambda: optim.adamw(mask=(True, (1, False))).update(TREE),
+    ],
+)
+def test_what_makes_no_sense_is_refused(make: Any) -> None:
+    with pytest.raises(relay.RelayError, match="optimizer-parameter"):
+        make()
+
+
+def test_a_mask_may_be_bools_in_the_structure_of_the_tree() -> None:
+    run = relay.create_executor("debug")
+    params = nested(RECORDED["start"])
+    by_type, by_place = (optim.adamw(0.1, weight_decay=0.5, mask=m) for m in (optim.is_matrix, MASK))
+    state = run.evaluate(by_type.init(TREE))(params)
+    found = [
+        run.evaluate(rule.update(TREE))(params, gradients(params), state)[0] for rule in (by_type, by_place)
+    ]
+    close(found[0], found[1], 0)
+
+
+@pytest.mark.parametrize("backend", ["debug", "native"])
+def test_accumulated_gradients_take_one_step_down_their_mean(backend: str) -> None:
+    run = relay.create_executor(backend)
+    rule = optim.accumulated(RULES["adam"], 3)
+    start: Any = nested(RECORDED["start"])
+    update, plain = run.evaluate(rule.update(TREE)), run.evaluate(RULES["adam"].update(TREE))
+    inner = run.evaluate(RULES["adam"].init(TREE))(start)
+    params, state = start, run.evaluate(rule.init(TREE))(start)
+    wanted, g = start, gradients(start)
+    for _ in range(2):
+        for share in (0.5, 1.0, 1.5):
+            close(params, wanted, 1e-12)
+            params, state = update(params, (g[0] * share, (g[1][0] * share, g[1][1] * share)), state)
+        wanted, inner = plain(wanted, g, inner)
+        close(params, wanted, 1e-12)
+
+
+def test_the_average_of_the_weights_follows_them() -> None:
+    run = relay.create_executor("debug")
+    rule = optim.averaged(RULES["sgd"], 0.75)
+    params: Any = nested(RECORDED["start"])
+    average = params[0]
+    state, update = run.evaluate(rule.init(TREE))(params), run.evaluate(rule.update(TREE))
+    for _ in range(4):
+        params, state = update(params, gradients(params), state)
+        average = 0.75 * average + 0.25 * params[0]
+    np.testing.assert_allclose(state[1][0], average, rtol=1e-12)
+
+
+def test_gradients_that_are_short_enough_are_not_clipped() -> None:
+    run = relay.create_executor("debug")
+    params: Any = nested(RECORDED["start"])
+    found = []
+    for rule in (optim.sgd(0.1), optim.clipped(optim.sgd(0.1), 1e6)):
+        state = run.evaluate(rule.init(TREE))(params)
+        found.append(run.evaluate(rule.update(TREE))(params, gradients(params), state)[0])
+    close(found[0], found[1], 0)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+@pytest.mark.parametrize("name", RULES)
+def test_other_dtypes_and_symbolic_sizes_are_typed(name: str, dtype: str) -> None:
+    symbolic = relay.parse(f"def @f(%p: (Tensor[(n, 5), {dtype}], Tensor[(), {dtype}])) {{ %p }}")["f"]
+    rule = RULES[name] if "masked" in name else optim.averaged(optim.accumulated(RULES[name], 2))
+    update = rule.update(symbolic.params[0].type_annotation)
+    update = relay.Function(update.params, update.body, None, symbolic.type_params)
+    assert str(relay.infer_expr(update).ret_type.fields[0]) == f"(Tensor[(n, 5), {dtype}], {dtype})"
+    made = relay.infer_expr(rule.update(relay.parse_type(f"(Tensor[(3, 5), {dtype}], Tensor[(), {dtype}])")))
+    assert str(made.checked_type.ret_type.fields[0]) == f"(Tensor[(3, 5), {dtype}], {dtype})"
+
+
+def test_an_empty_tree_has_no_steps_to_take() -> None:
+    tree = relay.parse_type("()")
+    run = relay.create_executor("debug")
+    for rule in (optim.adam(), optim.clipped(optim.sgd(0.1), 1.0), optim.adafactor(0.1)):
+        state = run.evaluate(rule.init(tree))(())
+        assert run.evaluate(rule.update(tree))((), (), state)[0] == ()
+
+
+@pytest.mark.parametrize("backend", ["debug", "native"])
+def test_training_steps_lower_the_loss(backend: str) -> None:
     loss = relay.parse_expr(
         "fn(%p: (Tensor[(1, 3), float32], float32), "
         "%x: Tensor[(n, 3), float32], %y: Tensor[(n, 1), float32]) "
@@ -62,21 +197,17 @@ def test_training_steps_lower_the_loss() -> None:
     )
     rng = np.random.default_rng(0)
     x = rng.normal(size=(16, 3)).astype("float32")
-    y = x @ np.array([[1.0], [-2.0], [0.5]], "float32") + 0.3
-    rule = relay.optim.adam(0.1)
+    y = x @ np.array([[1.0], [-2.0], [0.5]], "float32") + np.float32(0.3)
+    rule = optim.averaged(optim.clipped(optim.adam(optim.warmup(optim.cosine(0.2, 150), 10)), 5.0), 0.9)
     tree = relay.parse_type("(Tensor[(1, 3), float32], float32)")
-    run = relay.create_executor()
+    run = relay.create_executor(backend)
     params: Any = (np.zeros((1, 3), "float32"), np.float32(0))
     state = run.evaluate(rule.init(tree))(params)
-    step = run.evaluate(relay.optim.train_step(loss, rule))
+    step = run.evaluate(optim.train_step(loss, rule))
     losses = []
     for _ in range(150):
         value, params, state = step(params, state, x, y)
         losses.append(float(value))
     assert losses[-1] < 1e-3 < losses[0]
     np.testing.assert_allclose(params[0], [[1.0, -2.0, 0.5]], atol=0.05)
-
-
-def test_what_is_no_parameter_is_refused() -> None:
-    with pytest.raises(relay.RelayError, match="optimizer-parameter"):
-        relay.optim.adam().init(relay.parse_type("(float32, int32)"))
+    np.testing.assert_allclose(state[1][0], [[1.0, -2.0, 0.5]], atol=0.05)
