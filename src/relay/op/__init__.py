@@ -17,8 +17,8 @@ from relay.op.image import sample as image_sample
 from relay.op.namespace import install
 from relay.op.nn import (
     activation, adaptive_pool, adaptive_pool_grad, attention, basic, bits, buffer, class_loss, conv,
-    conv_transpose, conv_weight, correlation, deformable, dense, dropout, global_pool, linear_units, loss,
-    magnitude, norm, packed, pairwise_loss, pool, pool_grad, sparse, upsample,
+    conv_transpose, conv_weight, correlation, deformable, dense, dropout, embedding, global_pool,
+    linear_units, loss, magnitude, norm, packed, pairwise_loss, pool, pool_grad, sparse, upsample,
 )  # fmt: skip
 from relay.op.qnn import arithmetic as qnn_arithmetic
 from relay.op.qnn import convert as qnn_convert

@@ -1,9 +1,32 @@
-"""Functions that a training loop is composed of: its state on disk.
+"""Functions that a training loop is composed of: first values of weights, and its state on disk.
 
+>>> weights = relay.training.kaiming_normal(0, (64, 32))
 >>> relay.training.save_state("run", {"weights": weights, "optimizer": state}, step=100)
 >>> state, step = relay.training.restore_state("run")
 """
 
+from relay.training.initial import (
+    kaiming_normal,
+    kaiming_uniform,
+    normal,
+    split,
+    truncated_normal,
+    uniform,
+    xavier_normal,
+    xavier_uniform,
+)
 from relay.training.store import restore_state, save_state, saved_steps
 
-__all__ = ["restore_state", "save_state", "saved_steps"]
+__all__ = [
+    "kaiming_normal",
+    "kaiming_uniform",
+    "normal",
+    "restore_state",
+    "save_state",
+    "saved_steps",
+    "split",
+    "truncated_normal",
+    "uniform",
+    "xavier_normal",
+    "xavier_uniform",
+]

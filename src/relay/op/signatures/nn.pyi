@@ -584,6 +584,9 @@ def dropout_raw(data: Any, key: Any = None, rate: float = 0.5) -> Expr:
 def elu(data: Operand, alpha: float = 1.0) -> Call:
     """`x` where `x > 0`, otherwise `alpha * expm1(x)`. Source: Clevert, Unterthiner and Hochreiter, 2015."""
 
+def embedding(indices: Operand, weight: Operand, padding_idx: int | None = None) -> Call:
+    """The rows of `weight` `(n, units)` at the `indices` `(...)`: `(..., units)`."""
+
 def fast_softmax(data: Operand, axis: int = -1) -> Call:
     """`nn.softmax` with `fast_exp`."""
 

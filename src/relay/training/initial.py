@@ -1,0 +1,152 @@
+"""First values of weights, by random key.
+
+Each function takes the key and the shape.  For a key that is an array (or a seed, a number) the result is an
+array, for a key that is an expression or a traced value an expression.
+"""
+
+from collections.abc import Callable, Sequence
+from math import erf, prod, sqrt
+from typing import Any
+
+import numpy as np
+
+from relay.diagnostic import fail
+from relay.driver.executor import create_executor
+from relay.ir.expr import Function, RelayExpr, constant
+from relay.ir.traced import Traced
+from relay.op.numeric import apply
+from relay.op.random import random_key
+from relay.op.threefry import split_key
+
+Key = Any
+
+
+def split(key: Any, count: int) -> list[Any]:
+    """`count` keys whose numbers have nothing to do with one another, of a key (or a seed) as an array."""
+    rest = _key_words(key)
+    keys: list[Any] = []
+    for _ in range(count):
+        made, rest = split_key(rest)
+        keys.append(made)
+    return keys
+
+
+def uniform(key: Key, shape: Sequence[int], low: float, high: float, dtype: str = "float32") -> Any:
+    """Values evenly between two limits."""
+    return _drawn(key, lambda k: apply("random.uniform", k, tuple(shape), dtype, low, high)[1])
+
+
+def normal(
+    key: Key, shape: Sequence[int], mean: float = 0.0, scale: float = 1.0, dtype: str = "float32"
+) -> Any:
+    """Normal values with a mean and a standard deviation."""
+    return _drawn(key, lambda k: apply("random.normal", k, tuple(shape), dtype, mean, scale)[1])
+
+
+def truncated_normal(
+    key: Key,
+    shape: Sequence[int],
+    mean: float = 0.0,
+    scale: float = 1.0,
+    dtype: str = "float32",
+    *,
+    limit: float = 2.0,
+) -> Any:
+    """Values of a normal distribution from which those further from the mean than `limit` times `scale` are
+    cut off.
+
+    Computed as the inverse of the error function of even values, in float32, to 6 digits.
+    """
+    if not limit > 0:
+        fail("attribute-value", f"a normal distribution cannot be cut off at {limit} standard deviations")
+
+    def made(k: Any) -> Any:
+        share = erf(limit / sqrt(2))
+        even = apply("random.uniform", k, tuple(shape), "float32", -share, share)[1]
+        found = apply("clip", _inverse_erf(even) * sqrt(2), a_min=-limit, a_max=limit) * scale + mean
+        return apply("cast", found, dtype=dtype)
+
+    return _drawn(key, made)
+
+
+def xavier_uniform(key: Key, shape: Sequence[int], gain: float = 1.0, dtype: str = "float32") -> Any:
+    """Even values for a layer `(out, in, ...)` that keep the size of signals in both directions.
+
+    Source: Glorot and Bengio, 2010.
+    """
+    bound = gain * sqrt(6 / sum(_fans(shape)))
+    return uniform(key, shape, -bound, bound, dtype)
+
+
+def xavier_normal(key: Key, shape: Sequence[int], gain: float = 1.0, dtype: str = "float32") -> Any:
+    """Normal values for a layer `(out, in, ...)` that keep the size of signals in both directions.
+
+    Source: Glorot and Bengio, 2010.
+    """
+    return normal(key, shape, 0.0, gain * sqrt(2 / sum(_fans(shape))), dtype)
+
+
+def kaiming_uniform(
+    key: Key, shape: Sequence[int], gain: float = sqrt(2), dtype: str = "float32", *, backward: bool = False
+) -> Any:
+    """Even values for a layer `(out, in, ...)` before `nn.relu` that keep the size of signals forwards, or of
+    gradients if `backward`.
+
+    Source: He, Zhang, Ren and Sun, 2015.
+    """
+    bound = gain * sqrt(3 / _fans(shape)[backward])
+    return uniform(key, shape, -bound, bound, dtype)
+
+
+def kaiming_normal(
+    key: Key, shape: Sequence[int], gain: float = sqrt(2), dtype: str = "float32", *, backward: bool = False
+) -> Any:
+    """Normal values for a layer `(out, in, ...)` before `nn.relu` that keep the size of signals forwards, or
+    of gradients if `backward`.
+
+    Source: He, Zhang, Ren and Sun, 2015.
+    """
+    return normal(key, shape, 0.0, gain / sqrt(_fans(shape)[backward]), dtype)
+
+
+def _fans(shape: Sequence[int]) -> tuple[int, int]:
+    """How many numbers each result of a layer comes from, and how many each of its inputs goes to."""
+    if len(shape) < 2 or 0 in shape:
+        fail(
+            "attribute-value",
+            f"a weight of the shape {tuple(shape)} has no numbers of inputs and outputs",
+            hint="its first axis is the outputs, its second the inputs; use `normal` or `uniform` for others",
+        )
+    window = prod(shape[2:])
+    return shape[1] * window, shape[0] * window
+
+
+def _drawn(key: Key, make: Callable[[Any], Any]) -> Any:
+    if isinstance(key, RelayExpr | Traced):
+        return make(key)
+    return create_executor("debug").evaluate(Function((), make(constant(_key_words(key)))))()
+
+
+def _key_words(key: Any) -> np.ndarray[Any, Any]:
+    return random_key(key) if isinstance(key, int) else np.asarray(key, "uint64")
+
+
+CENTRE = (
+    2.81022636e-08, 3.43273939e-07, -3.5233877e-06, -4.39150654e-06, 0.00021858087, -0.00125372503,
+    -0.00417768164, 0.246640727, 1.50140941,
+)  # fmt: skip
+TAIL = (
+    -0.000200214257, 0.000100950558, 0.00134934322, -0.00367342844, 0.00573950773, -0.0076224613,
+    0.00943887047, 1.00167406, 2.83297682,
+)  # fmt: skip
+
+
+def _inverse_erf(x: Any) -> Any:
+    """The number whose error function is `x` of float32, by two polynomials.  Source: Giles, 2010."""
+    w = apply("negative", apply("log", (x * -1.0 + 1.0) * (x + 1.0)))
+    is_central = apply("less", w, constant(5.0, "float32"))
+    centre, tail = w - 2.5, apply("sqrt", w) - 3.0
+    found = [constant(p[0], "float32") for p in (CENTRE, TAIL)]
+    for a, b in zip(CENTRE[1:], TAIL[1:], strict=True):
+        found = [found[0] * centre + a, found[1] * tail + b]
+    return apply("where", is_central, *found) * x
