@@ -8,6 +8,7 @@ from relay.optim.adafactor import adafactor
 from relay.optim.adam import adam, adamw, lamb
 from relay.optim.around import accumulated, averaged, clipped, global_norm
 from relay.optim.lion import lion
+from relay.optim.nested import apply_rule, initial_state
 from relay.optim.rule import Rule, train_step
 from relay.optim.schedule import Schedule, constant, cosine, linear, one_cycle, piecewise, warmup
 from relay.optim.sgd import sgd
@@ -21,11 +22,13 @@ __all__ = [
     "adafactor",
     "adam",
     "adamw",
+    "apply_rule",
     "averaged",
     "clipped",
     "constant",
     "cosine",
     "global_norm",
+    "initial_state",
     "is_matrix",
     "lamb",
     "linear",
