@@ -17,7 +17,8 @@ _NAMES = {
     " RefType Shape TensorType TupleType Type TypeCall TypeKind TypeRelation TypeVar scalar_type",
     "relay.ir.expr": "Call Clause Constant Constructor Function GlobalVar Grad If Let LetRec Match Op Pattern"
     " RefCreate RefRead RefWrite RelayExpr TempExpr Tuple TupleGetItem TupleWrapper Var replace",
-    "relay.ir.pattern": "PatternConstructor PatternTuple PatternVar PatternWildcard",
+    "relay.ir.pattern": "PatternAs PatternConstructor PatternLiteral PatternOr PatternTuple PatternVar"
+    " PatternWildcard",
     "relay.ir.module": "IRModule Import TypeData",
     "relay.ir.walk": "fold post_order rewrite",
     "relay.ir.functor": "ExprFunctor ExprMutator ExprVisitor",

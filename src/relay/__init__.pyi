@@ -96,7 +96,10 @@ from relay.ir.functor import (
 )
 from relay.ir.module import IRModule as IRModule, Import as Import, TypeData as TypeData
 from relay.ir.pattern import (
+    PatternAs as PatternAs,
     PatternConstructor as PatternConstructor,
+    PatternLiteral as PatternLiteral,
+    PatternOr as PatternOr,
     PatternTuple as PatternTuple,
     PatternVar as PatternVar,
     PatternWildcard as PatternWildcard,

@@ -22,7 +22,7 @@ from relay.ir.expr import (
     Var,
 )
 from relay.ir.module import IRModule, TypeData
-from relay.ir.pattern import PatternConstructor, PatternTuple, PatternVar, PatternWildcard
+from relay.ir.pattern import PatternConstructor, PatternOr, PatternTuple, PatternVar, PatternWildcard
 from relay.ir.type import FuncType, GlobalTypeVar, Kind, RefType, TensorType, TypeVar, scalar_type
 
 X, Y, F, G = (Var(n) for n in "xyfg")
@@ -68,6 +68,7 @@ def test_well_formed(e):
         (Let(X, const(1), Let(X, const(2), X)), "more than once"),
         (Function((X, X), X), "more than once"),
         (Match(Y, (Clause(PatternTuple((PatternVar(X), PatternVar(X))), X),)), "more than once"),
+        (Match(Y, (Clause(PatternOr((PatternVar(X), PatternWildcard())), X),)), "different variables"),
         (Tuple((Function((X,), X), Function((X,), X))), "more than once"),
         (Mark(), "left over"),
         (TupleGetItem(X, -1), "no field -1"),

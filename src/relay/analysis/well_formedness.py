@@ -20,7 +20,7 @@ from relay.ir.expr import (
     Var,
 )
 from relay.ir.module import IRModule
-from relay.ir.pattern import PatternConstructor, pattern_nodes, pattern_vars
+from relay.ir.pattern import PatternConstructor, PatternOr, pattern_nodes, pattern_vars
 from relay.ir.scope import Scope, common
 from relay.ir.type import HAS_VAR, Type, TypeVar
 from relay.ir.vars import binders
@@ -138,6 +138,8 @@ def _check_constructor(c: Constructor, mod: IRModule, report: Report) -> None:
 
 def _check_pattern(pattern: Pattern, mod: IRModule | None, report: Report) -> None:
     for p in pattern_nodes(pattern):
+        if isinstance(p, PatternOr) and len({frozenset(pattern_vars(q)) for q in p.patterns}) > 1:
+            report.error(CODE, "the alternatives of a pattern bind different variables", p.span)
         if isinstance(p, PatternConstructor):
             wanted = len(p.constructor.inputs)
             if len(p.patterns) != wanted:
@@ -163,7 +165,10 @@ def _opened(e: Expr, here: Scope) -> Iterator[tuple[Expr, Scope, tuple[Var | Typ
         case Match():
             yield e.data, here, ()
             for i, c in enumerate(e.clauses):
-                yield c.rhs, Scope(here, e, i), tuple(pattern_vars(c.lhs))
+                inside = Scope(here, e, i)
+                yield c.rhs, inside, tuple(pattern_vars(c.lhs))
+                if c.guard is not None:
+                    yield c.guard, inside, ()
         case _:
             for child in e.children:
                 yield child, here, ()

@@ -7,7 +7,6 @@ import numpy as np
 
 from relay.diagnostic import fail
 from relay.ir.expr import (
-    Clause,
     Expr,
     Function,
     Let,
@@ -19,9 +18,8 @@ from relay.ir.expr import (
     constant,
     replace,
 )
-from relay.ir.pattern import PatternVar
 from relay.ir.vars import binders, free_vars
-from relay.ir.walk import post_order, rewrite_pattern
+from relay.ir.walk import post_order, renamed_pattern
 
 
 def substitute(root: Expr, by: Mapping[Var, Expr]) -> Expr:
@@ -68,19 +66,14 @@ def _rebind(e: Expr, renamed: Mapping[Var, Var]) -> Expr:
         case Function():
             return replace(e, params=tuple([renamed.get(p, p) for p in e.params]))
         case Match():
-            clauses = tuple([Clause(_rebind_pattern(c.lhs, renamed), c.rhs, span=c.span) for c in e.clauses])
+            clauses = tuple([c.rebuild(_rebind_pattern(c.lhs, renamed), c.parts) for c in e.clauses])
             return Match(e.data, clauses, e.complete, span=e.span)
         case _:
             raise AssertionError(f"{e!r} binds nothing")
 
 
 def _rebind_pattern(pattern: Pattern, renamed: Mapping[Var, Var]) -> Pattern:
-    def rule(p: Pattern) -> Pattern | None:
-        if isinstance(p, PatternVar) and p.var in renamed:
-            return PatternVar(renamed[p.var], span=p.span)
-        return None
-
-    return rewrite_pattern(pattern, rule)
+    return renamed_pattern(pattern, lambda v: renamed.get(v, v))
 
 
 def bind(expr: Expr, binds: Mapping[Var, Expr]) -> Expr:

@@ -1,6 +1,6 @@
 """Binding, branching, references and derivatives."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import field
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -134,10 +134,24 @@ class If(RelayExpr):
 
 @node
 class Clause(Node):
-    """One case of a match: `lhs => rhs`."""
+    """One case of a match: `lhs => rhs`, or `lhs if (guard) => rhs`.
+
+    A value that matches and fails the guard, a scalar bool, goes on to the next clause.  Inference takes
+    guards out, as `relay.ir.pattern` says of some patterns.
+    """
 
     lhs: Pattern
     rhs: "Expr"
+    guard: "Expr | None" = None
+
+    @property
+    def parts(self) -> tuple["Expr", ...]:
+        """The expressions of the clause, in the order of their evaluation."""
+        return (self.rhs,) if self.guard is None else (self.guard, self.rhs)
+
+    def rebuild(self, lhs: Pattern, parts: "Sequence[Expr]", /) -> "Clause":
+        """The clause with another pattern and other expressions."""
+        return Clause(lhs, parts[-1], None if self.guard is None else parts[0], span=self.span)
 
 
 @node
@@ -159,12 +173,16 @@ class Match(RelayExpr):
 
     @property
     def children(self) -> tuple["Expr", ...]:
-        return (self.data, *[c.rhs for c in self.clauses])
+        return (self.data, *[e for c in self.clauses for e in c.parts])
 
     def rebuild(self, children: tuple["Expr", ...], /) -> "Expr":
-        data, *bodies = children
-        clauses = [Clause(c.lhs, rhs, span=c.span) for c, rhs in zip(self.clauses, bodies, strict=True)]
-        return Match(data, tuple(clauses), self.complete, span=self.span)
+        clauses: list[Clause] = []
+        at = 1
+        for c in self.clauses:
+            end = at + len(c.parts)
+            clauses.append(c.rebuild(c.lhs, children[at:end]))
+            at = end
+        return Match(children[0], tuple(clauses), self.complete, span=self.span)
 
     def summary(self) -> str:
         """The number of clauses."""

@@ -26,7 +26,7 @@ from relay.ir.expr import (
 )
 from relay.ir.mismatch import DifferError, Trail, show
 from relay.ir.module import TypeData
-from relay.ir.pattern import PatternConstructor, PatternTuple, PatternVar
+from relay.ir.pattern import PatternAs, PatternConstructor, PatternLiteral, PatternVar
 from relay.ir.same import attributes, constant_type, same_constant, same_value
 from relay.ir.type import Type
 
@@ -185,7 +185,10 @@ class Comparison(TypeComparison):
         for i, (c, d) in enumerate(zip(a.clauses, b.clauses, strict=True)):
             self._pattern(c.lhs, d.lhs, (at, f".clauses[{i}].lhs"))
         for i in range(len(a.clauses) - 1, -1, -1):
-            self.stack.append((a.clauses[i].rhs, b.clauses[i].rhs, (at, f".clauses[{i}].rhs")))
+            c, d = a.clauses[i], b.clauses[i]
+            if (c.guard is None) is not (d.guard is None):
+                raise DifferError(a, b, (at, f".clauses[{i}].guard"), "a guard on one side alone")
+            self._push(c.parts, d.parts, (at, f".clauses[{i}]"), "parts")
         self.stack.append((a.data, b.data, (at, ".data")))
 
     def _item(self, a: TupleGetItem, b: TupleGetItem, at: Trail) -> None:
@@ -220,12 +223,15 @@ class Comparison(TypeComparison):
             p, q, at = stack.pop()
             if type(p) is not type(q):
                 raise DifferError(p, q, at, f"{show(p)} and {show(q)}")
-            if isinstance(p, PatternVar) and isinstance(q, PatternVar):
+            if isinstance(p, PatternVar | PatternAs):
+                assert isinstance(q, PatternVar | PatternAs)
                 self.bind(p.var, q.var, at)
+            elif isinstance(p, PatternLiteral) and isinstance(q, PatternLiteral):
+                self._constant(p.value, q.value, at)
             elif isinstance(p, PatternConstructor) and isinstance(q, PatternConstructor):
                 self._constructor(p.constructor, q.constructor, at)
-            if isinstance(p, PatternConstructor | PatternTuple):
-                xs, ys = p.children, q.children
+            xs, ys = p.children, q.children
+            if xs or ys:
                 if len(xs) != len(ys):
                     raise DifferError(p, q, at, f"{len(xs)} and {len(ys)} patterns")
                 stack += reversed(

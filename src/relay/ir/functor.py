@@ -31,8 +31,8 @@ from relay.ir.expr import (
     Var,
     replace,
 )
-from relay.ir.pattern import PatternVar, pattern_vars
-from relay.ir.walk import rewrite_pattern
+from relay.ir.pattern import pattern_vars
+from relay.ir.walk import renamed_pattern
 
 R = TypeVar("R")
 
@@ -146,7 +146,8 @@ class ExprVisitor(ExprFunctor[None]):
         for clause in match.clauses:
             for v in pattern_vars(clause.lhs):
                 self.visit(v)
-            self.visit(clause.rhs)
+            for part in clause.parts:
+                self.visit(part)
 
     def _children(self, e: Expr) -> None:
         for child in e.children:
@@ -210,18 +211,13 @@ class ExprMutator(ExprFunctor[Expr]):
         return Match(data, clauses, match.complete, span=match.span)
 
     def visit_clause(self, clause: Clause) -> Clause:
-        """The pattern, then the right-hand side."""
+        """The pattern, then the guard, if there is one, and the right-hand side."""
         lhs = self.visit_pattern(clause.lhs)
-        rhs = self.visit(clause.rhs)
-        return clause if lhs is clause.lhs and rhs is clause.rhs else Clause(lhs, rhs, span=clause.span)
+        parts: list[Expr] = []
+        for part in clause.parts:
+            parts.append(self.visit(part))  # noqa: PERF401  a comprehension is one more frame for every level
+        return clause if lhs is clause.lhs and tuple(parts) == clause.parts else clause.rebuild(lhs, parts)
 
     def visit_pattern(self, pattern: Pattern) -> Pattern:
         """The pattern with its variables replaced."""
-
-        def renamed(p: Pattern) -> Pattern | None:
-            if not isinstance(p, PatternVar):
-                return None
-            var = self.visit_binder(p.var)
-            return None if var is p.var else PatternVar(var, span=p.span)
-
-        return rewrite_pattern(pattern, renamed)
+        return renamed_pattern(pattern, self.visit_binder)

@@ -21,7 +21,7 @@ from relay.ir.expr import (
     Var,
 )
 from relay.ir.module import IRModule, TypeData
-from relay.ir.pattern import PatternConstructor, PatternVar, pattern_nodes
+from relay.ir.pattern import PatternAs, PatternConstructor, PatternLiteral, PatternVar, pattern_nodes
 from relay.ir.same import constant_hash, constant_type, text_hash, value_hash
 from relay.ir.type import (
     DimCall,
@@ -62,7 +62,7 @@ class _Hashing:
             case RelayExpr():
                 return self.expr(node)
             case Clause():
-                return hash((self.pattern(node.lhs), self.expr(node.rhs)))
+                return hash((self.pattern(node.lhs), *[self.expr(e) for e in node.parts]))
             case Pattern():
                 return self.pattern(node)
             case TypeData():
@@ -90,8 +90,10 @@ class _Hashing:
         parts: list[int] = []
         for p in pattern_nodes(root):
             parts.append(text_hash(type(p).__name__) + len(p.children))
-            if isinstance(p, PatternVar):
+            if isinstance(p, PatternVar | PatternAs):
                 parts.append(self.bind(p.var))
+            elif isinstance(p, PatternLiteral):
+                parts.append(self.fields(p.value))
             elif isinstance(p, PatternConstructor):
                 parts.append(text_hash(p.constructor.name_hint))
         return hash(tuple(parts))
@@ -135,7 +137,8 @@ class _Hashing:
                     (head, params, self.type(e.ret_type), self.type(e.constraints), self.attrs(e.attrs))
                 )
             case Match():
-                return hash((e.complete, tuple([self.pattern(c.lhs) for c in e.clauses])))
+                clauses = [(self.pattern(c.lhs), c.guard is None) for c in e.clauses]
+                return hash((e.complete, tuple(clauses)))
             case TupleGetItem():
                 return e.index
             case Constant():

@@ -1,8 +1,12 @@
-"""Patterns of `match`: wildcard, variable, constructor, tuple."""
+"""Patterns of `match`: wildcard, variable, constructor, tuple, and those that inference expresses by these.
+
+A literal, alternatives and `P as %x`, as the guard of a clause, are in programs until their types are known:
+`relay.typecheck.lowered_match` writes a match that has them as matches that do not, so no pass meets them.
+"""
 
 from collections.abc import Iterator
 
-from relay.ir.leaf import Constructor, Var
+from relay.ir.leaf import Constant, Constructor, Var
 from relay.ir.node import Pattern, keep_listed, listed, node, several
 
 
@@ -47,6 +51,39 @@ class PatternTuple(Pattern):
         return self.patterns
 
 
+@node
+class PatternLiteral(Pattern):
+    """`0`, `True`, `"text"`: matches that scalar integer, bool or string."""
+
+    value: Constant
+
+
+@node
+class PatternOr(Pattern):
+    """`p | q`: matches what one of several patterns does; they bind the same variables."""
+
+    patterns: tuple[Pattern, ...] = several(converter=listed)
+
+    def __post_init__(self) -> None:
+        keep_listed(self, "patterns")
+
+    @property
+    def children(self) -> tuple[Pattern, ...]:
+        return self.patterns
+
+
+@node
+class PatternAs(Pattern):
+    """`p as %x`: matches what `p` does, and binds it."""
+
+    pattern: Pattern
+    var: Var
+
+    @property
+    def children(self) -> tuple[Pattern, ...]:
+        return (self.pattern,)
+
+
 def pattern_nodes(root: Pattern) -> Iterator[Pattern]:
     """Every pattern under `root`, outside in, left to right."""
     stack = [root]
@@ -57,5 +94,17 @@ def pattern_nodes(root: Pattern) -> Iterator[Pattern]:
 
 
 def pattern_vars(root: Pattern) -> list[Var]:
-    """The variables that `root` binds, left to right."""
-    return [p.var for p in pattern_nodes(root) if isinstance(p, PatternVar)]
+    """The variables that `root` binds, as one of several alternatives does, which all bind the same."""
+    found: list[Var] = []
+    stack = [root]
+    while stack:
+        p = stack.pop()
+        if isinstance(p, PatternVar | PatternAs):
+            found.append(p.var)
+        stack += p.children[:1] if isinstance(p, PatternOr) else reversed(p.children)
+    return found
+
+
+def is_lowered(root: Pattern) -> bool:
+    """Whether a pattern has none of the forms that inference takes out."""
+    return not any(isinstance(p, PatternLiteral | PatternOr | PatternAs) for p in pattern_nodes(root))

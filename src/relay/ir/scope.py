@@ -31,20 +31,30 @@ class Scope(Descendant):
 
 def opened(e: Expr) -> Iterator[tuple[Expr, bool]]:
     """The children of `e`, each with whether it is a scope of its own."""
+    for child, i in numbered(e):
+        yield child, i is not None
+
+
+def numbered(e: Expr) -> Iterator[tuple[Expr, int | None]]:
+    """The children of `e`, each with the number of the scope that it is in, or None for that around `e`.
+
+    The guard of a clause is in one scope with the rest of it.
+    """
     match e:
         case Function():
-            yield e.body, True
+            yield e.body, 0
         case If(cond, yes, no):
-            yield cond, False
-            yield yes, True
-            yield no, True
+            yield cond, None
+            yield yes, 1
+            yield no, 2
         case Match():
-            yield e.data, False
-            for clause in e.clauses:
-                yield clause.rhs, True
+            yield e.data, None
+            for i, clause in enumerate(e.clauses):
+                for part in clause.parts:
+                    yield part, i + 1
         case _:
             for child in e.children:
-                yield child, False
+                yield child, None
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,12 +81,14 @@ def places(root: Expr) -> Places:
     for e in order:
         here = where[e]
         if type(e) in OPENING:
-            uses = [
-                (child, Scope(here, e, i) if opens else here) for i, (child, opens) in enumerate(opened(e))
-            ]
-            inner[e] = [use for _, use in uses if use is not here]
-            for child, use in uses:
+            within: dict[int | None, Scope] = {None: here}
+            for child, i in numbered(e):
+                use = within.get(i)
+                if use is None:
+                    use = within[i] = Scope(here, e, 0 if i is None else i)
                 _use(child, use, where, shared)
+            del within[None]
+            inner[e] = list(within.values())
         else:
             for child in e.children:
                 if child in where:

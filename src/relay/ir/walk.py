@@ -3,8 +3,8 @@
 from collections.abc import Callable, Generator, Iterator
 from typing import Any, TypeVar
 
-from relay.ir.expr import Expr, Pattern
-from relay.ir.pattern import PatternConstructor, PatternTuple
+from relay.ir.expr import Expr, Pattern, Var
+from relay.ir.pattern import PatternAs, PatternConstructor, PatternOr, PatternTuple, PatternVar
 from relay.ir.type import Type
 
 R = TypeVar("R")
@@ -84,17 +84,36 @@ def rewrite_pattern(root: Pattern, rule: Callable[[Pattern], Pattern | None]) ->
             continue
         new = tuple(done[len(done) - len(children) :])
         del done[len(done) - len(children) :]
-        kept = p if new == children else _rebuild_pattern(p, new)
+        kept = p if new == children else rebuild_pattern(p, new)
         changed = rule(kept)
         done.append(kept if changed is None else changed)
     return done[0]
 
 
-def _rebuild_pattern(p: Pattern, children: tuple[Pattern, ...]) -> Pattern:
+def renamed_pattern(root: Pattern, name: Callable[[Var], Var]) -> Pattern:
+    """`root` binding `name(v)` in place of each variable `v`."""
+
+    def rule(p: Pattern) -> Pattern | None:
+        if not isinstance(p, PatternVar | PatternAs):
+            return None
+        v = name(p.var)
+        if v is p.var:
+            return None
+        return (
+            PatternVar(v, span=p.span) if isinstance(p, PatternVar) else PatternAs(p.pattern, v, span=p.span)
+        )
+
+    return rewrite_pattern(root, rule)
+
+
+def rebuild_pattern(p: Pattern, children: tuple[Pattern, ...]) -> Pattern:
+    """A pattern around other ones."""
     if isinstance(p, PatternConstructor):
         return PatternConstructor(p.constructor, children, span=p.span)
-    assert isinstance(p, PatternTuple)
-    return PatternTuple(children, span=p.span)
+    if isinstance(p, PatternAs):
+        return PatternAs(children[0], p.var, span=p.span)
+    assert isinstance(p, PatternTuple | PatternOr)
+    return type(p)(children, span=p.span)
 
 
 def type_post_order(root: Type, seen: set[Type] | None = None) -> Iterator[Type]:

@@ -30,7 +30,15 @@ from relay.ir.expr import (
     Var,
 )
 from relay.ir.module import Import, IRModule, TypeData
-from relay.ir.pattern import PatternConstructor, PatternTuple, PatternVar, PatternWildcard
+from relay.ir.pattern import (
+    PatternAs,
+    PatternConstructor,
+    PatternLiteral,
+    PatternOr,
+    PatternTuple,
+    PatternVar,
+    PatternWildcard,
+)
 from relay.ir.type import (
     ANY,
     FuncType,
@@ -269,7 +277,9 @@ MAKERS: Makers = {
     "If": lambda r, i: If(
         _expr(r, i, "cond"), _expr(r, i, "true_branch"), _expr(r, i, "false_branch"), span=r.span(i)),
     "Match": _match,
-    "Clause": lambda r, i: Clause(_of(Pattern, r, i, "lhs"), _expr(r, i, "rhs"), span=r.nowhere),
+    "Clause": lambda r, i: Clause(
+        _of(Pattern, r, i, "lhs"), _expr(r, i, "rhs"), _of(RelayExpr, r, i, "guard", optional=True),
+        span=r.nowhere),
     "RefCreate": lambda r, i: RefCreate(_expr(r, i, "value"), span=r.span(i)),
     "RefRead": lambda r, i: RefRead(_expr(r, i, "ref"), span=r.span(i)),
     "RefWrite": lambda r, i: RefWrite(_expr(r, i, "ref"), _expr(r, i, "value"), span=r.span(i)),
@@ -279,6 +289,10 @@ MAKERS: Makers = {
     "PatternConstructor": lambda r, i: PatternConstructor(
         _of(Constructor, r, i, "constructor"), _several(Pattern, r, i, "patterns"), span=r.span(i)),
     "PatternTuple": lambda r, i: PatternTuple(_several(Pattern, r, i, "patterns"), span=r.span(i)),
+    "PatternLiteral": lambda r, i: PatternLiteral(_of(Constant, r, i, "value"), span=r.span(i)),
+    "PatternOr": lambda r, i: PatternOr(_several(Pattern, r, i, "patterns"), span=r.span(i)),
+    "PatternAs": lambda r, i: PatternAs(
+        _of(Pattern, r, i, "pattern"), _of(Var, r, i, "var"), span=r.span(i)),
     "Constructor": _constructor, "TypeData": _type_data, "TensorType": _tensor,
     "TupleType": lambda r, i: TupleType(_several(Type, r, i, "fields")),
     "RefType": lambda r, i: RefType(_of(Type, r, i, "value")),

@@ -28,7 +28,15 @@ from relay.ir.expr import (
     Var,
 )
 from relay.ir.module import IRModule, TypeData
-from relay.ir.pattern import PatternConstructor, PatternTuple, PatternVar, PatternWildcard
+from relay.ir.pattern import (
+    PatternAs,
+    PatternConstructor,
+    PatternLiteral,
+    PatternOr,
+    PatternTuple,
+    PatternVar,
+    PatternWildcard,
+)
 from relay.ir.same import constant_type
 from relay.ir.type import Type
 from relay.op.base import Operator, attribute_types
@@ -125,7 +133,9 @@ class Writer(TypeGraph):
                     "relay.Match", {"complete": str(int(e.complete)), **_NODE}, data=e.data, clauses=e.clauses
                 )
             case Clause():
-                return self.make("relay.Clause", lhs=e.lhs, rhs=e.rhs)
+                if e.guard is None:
+                    return self.make("relay.Clause", lhs=e.lhs, rhs=e.rhs)
+                return self.make("relay.Clause", lhs=e.lhs, rhs=e.rhs, guard=e.guard)
             case RefCreate():
                 return self.make("relay.RefCreate", _NODE, value=e.value)
             case RefRead():
@@ -160,6 +170,12 @@ class Writer(TypeGraph):
                 )
             case PatternTuple():
                 return self.make("relay.PatternTuple", {"span": "0"}, patterns=e.patterns)
+            case PatternLiteral():
+                return self.make("relay.PatternLiteral", {"span": "0"}, value=e.value)
+            case PatternOr():
+                return self.make("relay.PatternOr", {"span": "0"}, patterns=e.patterns)
+            case PatternAs():
+                return self.make("relay.PatternAs", {"span": "0"}, pattern=e.pattern, var=e.var)
             case TypeData():
                 return self.make(
                     "relay.TypeData",

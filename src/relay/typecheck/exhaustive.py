@@ -5,13 +5,21 @@ state is the rows that still apply and the constructors chosen so far, written i
 search is a plain stack and a witness is read off the choices.
 """
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from relay.ir.expr import Constructor, Match, Pattern
+from relay.ir.expr import Constructor, Match, Pattern, constant
 from relay.ir.module import IRModule
-from relay.ir.pattern import PatternConstructor, PatternTuple, PatternVar, PatternWildcard
+from relay.ir.pattern import (
+    PatternAs,
+    PatternConstructor,
+    PatternLiteral,
+    PatternOr,
+    PatternTuple,
+    PatternVar,
+    PatternWildcard,
+)
 
 Row = tuple[Any, ...] | None
 """Patterns as a linked list `(first, rest)`, and at the end `(index,)`: the clause the row is of."""
@@ -20,19 +28,41 @@ MOST_STATES = 100_000
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """Patterns of values that no clause matches, and the clauses that no value reaches."""
+    """Patterns of values that no clause matches, and the clauses that no value reaches.
+
+    `is_certain` is False where the search was given up, so that there may be more of both.
+    """
 
     missing: list[Pattern]
     unreachable: list[int]
+    is_certain: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Literal:
+    """The value of a literal, as the head of a row."""
+
+    value: Any
 
 
 def unmatched_cases(match: Match, mod: IRModule) -> list[Pattern]:
     """Patterns for the values that no clause of `match` matches; empty if the match is complete."""
-    return analyse([c.lhs for c in match.clauses], mod).missing
+    return coverage(match, mod).missing
 
 
-def analyse(patterns: Sequence[Pattern], mod: IRModule, limit: int = 64) -> Coverage:
-    """Which values no pattern matches (at most `limit` shown) and which patterns nothing reaches."""
+def coverage(match: Match, mod: IRModule, limit: int = 64) -> Coverage:
+    """The coverage of a match, whose clauses with guards may fail for any value."""
+    guarded = {i for i, c in enumerate(match.clauses) if c.guard is not None}
+    return analyse([c.lhs for c in match.clauses], mod, limit, guarded)
+
+
+def analyse(
+    patterns: Sequence[Pattern], mod: IRModule, limit: int = 64, guarded: Container[int] = ()
+) -> Coverage:
+    """Which values no pattern matches (at most `limit` shown) and which patterns nothing reaches.
+
+    A `guarded` pattern leaves the values that it matches to those after it.
+    """
     rows = [(p, (i,)) for i, p in enumerate(patterns)]
     reached: set[int] = set()
     missing: list[Pattern] = []
@@ -42,16 +72,19 @@ def analyse(patterns: Sequence[Pattern], mod: IRModule, limit: int = 64) -> Cove
         rows, width, chosen = stack.pop()
         states += 1
         if states > MOST_STATES:  # the search is exponential in the worst case: give the benefit of the doubt
-            return Coverage(missing, [])
-        if not rows:
+            return Coverage(missing, [], is_certain=False)
+        start = 0
+        while start < len(rows) and not _may_fail(rows[start], width):
+            index = _index(rows[start], width)
+            reached.add(index)
+            if index not in guarded:
+                break
+            start += 1
+        if start == len(rows):
             if len(missing) < limit:
                 missing.append(_witness(chosen, width))
-            continue
-        first = _refuted(rows[0], width)
-        if first is None:
-            reached.add(_index(rows[0], width))
-            continue
-        stack += reversed(_split(rows, width, chosen, mod))
+        elif _may_fail(rows[start], width):
+            stack += reversed(_split(rows[start:], width, chosen, mod))
     return Coverage(missing, [i for i in range(len(patterns)) if i not in reached])
 
 
@@ -61,63 +94,104 @@ def _index(row: Any, width: int) -> int:
     return row[0]
 
 
-def _refuted(row: Any, width: int) -> Pattern | None:
-    """The first pattern of a row that some value does not match."""
+def _may_fail(row: Any, width: int) -> bool:
+    """Whether some value may not match a row; alternatives are looked at when their column is split."""
     for _ in range(width):
         p, row = row
-        if isinstance(p, PatternConstructor | PatternTuple):
-            return p
-    return None
+        while isinstance(p, PatternAs):
+            p = p.pattern
+        if not isinstance(p, PatternVar | PatternWildcard):
+            return True
+    return False
 
 
 def _split(rows: list[Any], width: int, chosen: Any, mod: IRModule) -> list[tuple[list[Any], int, Any]]:
-    """The states that the first column splits into, one per constructor."""
+    """The states that the first column splits into, one for each constructor or literal."""
+    rows = _plain(rows)
     heads: dict[Any, int] = {}
     for p, _ in rows:
         if isinstance(p, PatternConstructor):
             heads[p.constructor] = len(p.constructor.inputs)
         elif isinstance(p, PatternTuple):
-            heads["tuple"] = len(p.patterns)
+            heads[TUPLE] = len(p.patterns)
+        elif isinstance(p, PatternLiteral):
+            heads[Literal(p.value.value.item())] = 0
     if not heads:
         return [([rest for _, rest in rows], width - 1, ("_", 0, chosen))]
-    every = _siblings(heads, mod)
+    every, is_whole = _siblings(heads, mod)
+    below, others = _by_head(rows, heads)
     states: list[tuple[list[Any], int, Any]] = []
-    rest_rows = [rest for p, rest in rows if not isinstance(p, PatternConstructor | PatternTuple)]
     for c, arity in every.items():
         if c in heads:
-            states.append((_specialised(rows, c, arity), width - 1 + arity, (c, arity, chosen)))
+            states.append((below[c], width - 1 + arity, (c, arity, chosen)))
         else:
-            wild: Any = chosen
-            wild = (c, arity, wild)
+            wild: Any = (c, arity, chosen)
             for _ in range(arity):
                 wild = ("_", 0, wild)
-            states.append((rest_rows, width - 1, wild))
+            states.append((others, width - 1, wild))
+    if not is_whole:
+        states.append((others, width - 1, ("_", 0, chosen)))
     return states
 
 
-def _siblings(heads: dict[Any, int], mod: IRModule) -> dict[Any, int]:
-    """Every constructor of the column's data type with its number of fields."""
-    some = next(iter(heads))
-    if not isinstance(some, Constructor):
-        return heads
-    data = mod.type_definitions.get(some.belong_to)
-    return heads if data is None else {c: len(c.inputs) for c in data.constructors}
+TUPLE = "tuple"
+"""The head of a tuple pattern."""
 
 
-def _specialised(rows: list[Any], c: Any, arity: int) -> list[Any]:
-    """The rows that a value made by `c` can match, its fields in front."""
+def _plain(rows: list[Any]) -> list[Any]:
+    """The rows with alternatives of the first column in rows of their own."""
+    if not any(isinstance(p, PatternAs | PatternOr) for p, _ in rows):
+        return rows
     out: list[Any] = []
-    for p, rest in rows:
-        if isinstance(p, PatternConstructor | PatternTuple):
-            if c != (p.constructor if isinstance(p, PatternConstructor) else "tuple"):
-                continue
-            for field in reversed(p.patterns):
-                rest = (field, rest)
+    stack = rows[::-1]
+    while stack:
+        p, rest = stack.pop()
+        if isinstance(p, PatternAs | PatternOr):
+            stack += [(q, rest) for q in reversed(p.children)]
         else:
-            for _ in range(arity):
-                rest = (_WILD, rest)
-        out.append(rest)
+            out.append((p, rest))
     return out
+
+
+def _siblings(heads: dict[Any, int], mod: IRModule) -> tuple[dict[Any, int], bool]:
+    """Every constructor of the column's data type, or literal, with its number of fields.
+
+    Also whether these are all: there are more integers and strings than any match lists.
+    """
+    some = next(iter(heads))
+    if isinstance(some, Literal):
+        is_bool = isinstance(some.value, bool)
+        return ({Literal(True): 0, Literal(False): 0}, True) if is_bool else (heads, False)
+    if not isinstance(some, Constructor):
+        return heads, True
+    data = mod.type_definitions.get(some.belong_to)
+    return heads if data is None else {c: len(c.inputs) for c in data.constructors}, True
+
+
+def _by_head(rows: list[Any], heads: dict[Any, int]) -> tuple[dict[Any, list[Any]], list[Any]]:
+    """For each head the rows that such a value can match, its fields in front; and the rows for any other."""
+    below: dict[Any, list[Any]] = {c: [] for c in heads}
+    others: list[Any] = []
+    for p, rest in rows:
+        match p:
+            case PatternConstructor(constructor=c):
+                below[c].append(_before(p.patterns, rest))
+            case PatternTuple():
+                below[TUPLE].append(_before(p.patterns, rest))
+            case PatternLiteral():
+                below[Literal(p.value.value.item())].append(rest)
+            case _:
+                others.append(rest)
+                for c, arity in heads.items():
+                    below[c].append(_before([_WILD] * arity, rest))
+    return below, others
+
+
+def _before(fields: Sequence[Pattern], rest: Any) -> Any:
+    """The row of the patterns of some fields and then the rest."""
+    for p in reversed(fields):
+        rest = (p, rest)
+    return rest
 
 
 _WILD = PatternWildcard(span=None)
@@ -131,8 +205,10 @@ def _witness(chosen: Any, width: int) -> Pattern:
         fields = tuple([built.pop() for _ in range(arity)])
         if c == "_":
             built.append(_WILD)
-        elif c == "tuple":
+        elif c == TUPLE:
             built.append(PatternTuple(fields, span=None))
+        elif isinstance(c, Literal):
+            built.append(PatternLiteral(constant(c.value), span=None))
         else:
             built.append(PatternConstructor(c, fields, span=None))
     (whole,) = built
@@ -155,6 +231,12 @@ def pattern_text(root: Pattern) -> str:
                 stack += reversed(_listed(fields)) if fields else ()
             case PatternTuple(patterns=fields):
                 stack += reversed(_listed(fields, "," if len(fields) == 1 else ""))
+            case PatternLiteral(value=value):
+                out.append(str(value))
+            case PatternOr(patterns=several):
+                stack += reversed([x for q in several for x in (" | ", q)][1:])
+            case PatternAs(pattern=inner, var=var):
+                stack += (f" as %{var.name}", inner)
             case _:
                 out.append("_")
     text = "".join(out)

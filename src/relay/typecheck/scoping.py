@@ -57,7 +57,7 @@ def _steps(e: Expr) -> list[Step]:
             steps: list[Step] = [e.data]
             for c in e.clauses:
                 vs = tuple(pattern_vars(c.lhs))
-                steps += [(True, vs), c.rhs, (False, vs)]
+                steps += [(True, vs), *c.parts, (False, vs)]
             return steps
         case _:
             return list(e.children)
