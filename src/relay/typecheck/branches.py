@@ -7,6 +7,7 @@ from relay.ir.expr import Constant, Expr, If, Match, Var
 from relay.ir.type import BOOL, Kind
 from relay.typecheck.inference import Inference, Rule, rule
 from relay.typecheck.join import join
+from relay.typecheck.lowered_match import needs_lowering
 from relay.typecheck.messages import show
 from relay.typecheck.patterns import check_clauses, type_pattern
 from relay.typecheck.places import end, place, result_place
@@ -17,7 +18,7 @@ from relay.typecheck.unknown import ERROR, Mismatch
 def if_(inf: Inference, e: If, want: Any) -> Rule:
     """A conditional."""
     t = inf.quick(e.cond)
-    is_bool = _condition(inf, (yield e.cond) if t is None else t, e)
+    is_bool = _condition(inf, (yield e.cond) if t is None else t, e.cond, e, e)
     types: list[Any] = []
     for branch in (e.true_branch, e.false_branch):
         t = inf.quick(branch)
@@ -37,12 +38,17 @@ def match(inf: Inference, e: Match, want: Any) -> Rule:
     if t is None:
         t = yield e.data
     failed, inf.failed = inf.failed, False
+    if needs_lowering(e):
+        inf.matched[e] = t
     for clause in e.clauses:
         type_pattern(inf, clause.lhs, t, e.data)
     inf.settle()
     patterns_fail, inf.failed = inf.failed, failed or inf.failed
     types: list[Any] = []
     for clause in e.clauses:
+        if clause.guard is not None:
+            t = inf.quick(clause.guard)
+            _condition(inf, (yield clause.guard) if t is None else t, clause.guard, e, clause.lhs)
         t = inf.quick(clause.rhs)
         if t is None:
             inf.want = want
@@ -93,27 +99,27 @@ def _differ(
     inf.diagnose(f.code, message, result_place(branches[1], e), label=f.label, hint=hint, operands=operands)
 
 
-def _condition(inf: Inference, t: Any, e: If) -> bool:
-    """Demand a scalar bool."""
+def _condition(inf: Inference, t: Any, cond: Expr, e: If | Match, around: Any) -> bool:
+    """Demand a scalar bool of the condition or a guard of `e`; `around` shows where a variable stands."""
     t = inf.resolve(t)
     if t is BOOL or t is ERROR:
         return True
-    inf.cause = e.cond
+    inf.cause = cond
     try:
         inf.unify(BOOL, t)
     except Mismatch as m:
         is_shape = m.code in ("rank-mismatch", "shape-mismatch")
         hint = "reduce it to one value with `all(…)` or `any(…)`"
-        if _logical(e):
+        if isinstance(e, If) and _logical(e):
             hint = f"`{_OPERATORS[_logical(e)]}` is for scalars; for tensors use `{_logical(e)}`"
         elif m.code in ("dtype-mismatch", "literal-kind", "dtype-not-supported"):
             hint = "compare it: `%x != 0`"
         inf.diagnose(
             "condition-shape" if is_shape else "condition-type",
             f"a condition is Tensor[(), bool], found {show(t)}",
-            place(e.cond, e),
+            place(cond, around),
             hint=hint,
-            operands=(e.cond,) if isinstance(e.cond, Var) else e.cond.children[1:],
+            operands=(cond,) if isinstance(cond, Var) else cond.children[1:],
         )
         return False
     inf.settle()

@@ -23,10 +23,12 @@ from relay.ir.expr import (
     Var,
     replace,
 )
-from relay.ir.pattern import PatternConstructor, PatternTuple, PatternVar, pattern_vars
+from relay.ir.pattern import PatternLiteral, PatternOr, is_lowered, pattern_nodes, pattern_vars
 from relay.ir.type import ANY, UNIT, FuncType, Kind, TensorType, Type, TypeVar
+from relay.ir.walk import renamed_pattern, rewrite_pattern
 from relay.typecheck.generalize import Signature
 from relay.typecheck.literals import converted, default
+from relay.typecheck.lowered_match import lowered
 from relay.typecheck.schemes import WITHOUT_DEFAULT
 from relay.typecheck.unknown import Unknown, has_unknown, head, zonk
 
@@ -117,6 +119,8 @@ class Elaborator:
         self.after: dict[Signature, dict[Kind, int]] = {}
         self.vars: dict[Var, Var] = {}
         self.done: dict[Expr, Expr] = {}
+        self.alternatives: dict[Pattern, Type] = {}
+        """The types of what alternatives are matched with."""
 
     # --- names of type parameters -------------------------------------------------------------------------
 
@@ -308,7 +312,7 @@ class Elaborator:
             new = tuple([self.env.type(t) for t in found])
         return e.type_args if new == e.type_args else new
 
-    def constant(self, c: Constant) -> Expr:
+    def constant(self, c: Constant) -> Constant:
         v = self.inf.constant_dtype.get(c)
         if v is None:
             return c
@@ -353,40 +357,31 @@ class Elaborator:
         data = self.get(e.data)
         clauses: list[Clause] = []
         for c in e.clauses:
-            lhs, rhs = self.pattern(c.lhs), self.get(c.rhs)
-            clauses.append(c if lhs is c.lhs and rhs is c.rhs else Clause(lhs, rhs, span=c.span))
+            lhs, parts = self.pattern(c.lhs), [self.get(part) for part in c.parts]
+            clauses.append(c if lhs is c.lhs and _same(parts, c.parts) else c.rebuild(lhs, parts))
+        t = self.inf.matched.get(e)
+        if t is not None:
+            whole = Match(data, tuple(clauses), e.complete, span=e.span)
+            result = self.env.type(self.inf.types[e])
+            return lowered(whole, self.env.type(t), result, self.alternatives, self.inf.mod)
         if data is e.data and _same(clauses, e.clauses):
             return e
         return Match(data, tuple(clauses), e.complete, span=e.span)
 
     def pattern(self, root: Pattern) -> Pattern:
-        """A pattern with its variables annotated."""
-        if all(self.vars[v] is v for v in pattern_vars(root)):
+        """A pattern with its variables and literals annotated."""
+        plain = is_lowered(root)
+        if plain and all(self.vars[v] is v for v in pattern_vars(root)):
             return root
-        done: dict[Pattern, Pattern] = {}
-        stack: list[tuple[Pattern, bool]] = [(root, False)]
-        while stack:
-            p, ready = stack.pop()
-            if not ready and p.children:
-                stack.append((p, True))
-                stack += [(c, False) for c in p.children]
-                continue
-            fields = tuple([done[c] for c in p.children])
-            match p:
-                case PatternVar():
-                    v = self.vars[p.var]
-                    done[p] = p if v is p.var else PatternVar(v, span=p.span)
-                case PatternConstructor():
-                    done[p] = (
-                        p
-                        if _same(fields, p.children)
-                        else PatternConstructor(p.constructor, fields, span=p.span)
-                    )
-                case PatternTuple():
-                    done[p] = p if _same(fields, p.children) else PatternTuple(fields, span=p.span)
-                case _:
-                    done[p] = p
-        return done[root]
+        new = renamed_pattern(root if plain else rewrite_pattern(root, self.literal), self.vars.__getitem__)
+        for old, p in () if plain else zip(pattern_nodes(root), pattern_nodes(new), strict=True):
+            if isinstance(old, PatternOr):
+                self.alternatives[p] = self.env.type(self.inf.matched[old])
+        return new
+
+    def literal(self, p: Pattern) -> Pattern | None:
+        """A literal of a pattern with its dtype."""
+        return PatternLiteral(self.constant(p.value), span=p.span) if isinstance(p, PatternLiteral) else None
 
 
 _LEAVES = frozenset({Var, GlobalVar, Op, Constructor})

@@ -8,7 +8,7 @@ from collections.abc import Callable, Generator, Iterable, Sequence
 from typing import Any
 
 from relay.diagnostic import Note, Report
-from relay.ir.expr import Call, Constant, Constructor, Expr, GlobalVar, Op, Var
+from relay.ir.expr import Call, Constant, Constructor, Expr, GlobalVar, Match, Op, Pattern, Var
 from relay.ir.module import IRModule
 from relay.ir.scope import Scope, scopes
 from relay.ir.subst import map_type
@@ -53,6 +53,8 @@ class Inference(Solver):
         self.literals: list[tuple[Constant, Unknown]] = []
         """The open literals that are still to be generalised or decided."""
         self.constant_dtype: dict[Constant, Unknown] = {}
+        self.matched: dict[Match | Pattern, Any] = {}
+        """The types of what is matched, by the matches and alternatives that are to be lowered."""
         self.type_args: dict[Call, tuple[Any, ...]] = {}
         self.required: list[tuple[Unknown, TypeVar, Expr | None]] = []
         """What something has to decide, because its kind has no default."""

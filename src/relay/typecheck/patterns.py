@@ -2,11 +2,23 @@
 
 from typing import TYPE_CHECKING, Any
 
-from relay.ir.expr import Expr, Match, Pattern
-from relay.ir.pattern import PatternConstructor, PatternTuple, PatternVar
+from relay.ir.dtype import FLOATS, INTEGERS
+from relay.ir.expr import Expr, Match, Pattern, Var
+from relay.ir.pattern import (
+    PatternAs,
+    PatternConstructor,
+    PatternLiteral,
+    PatternOr,
+    PatternTuple,
+    PatternVar,
+    pattern_nodes,
+)
 from relay.ir.subst import substitute_type
-from relay.ir.type import Kind, TupleType, TypeCall
-from relay.typecheck.exhaustive import analyse, pattern_text
+from relay.ir.type import Kind, TensorType, TupleType, TypeCall, TypeVar
+from relay.typecheck.exhaustive import coverage, pattern_text
+from relay.typecheck.leaves import constant
+from relay.typecheck.literals import literal_class
+from relay.typecheck.lowered_match import needs_lowering
 from relay.typecheck.messages import show
 from relay.typecheck.unknown import ERROR, Mismatch, Unknown, head
 
@@ -17,21 +29,68 @@ if TYPE_CHECKING:
 def type_pattern(inf: "Inference", root: Pattern, t: Any, data: Expr) -> None:
     """Make a pattern agree with type `t` of `data`, and give its variables their types."""
     stack: list[tuple[Pattern, Any]] = [(root, t)]
+    bound: set[Var] = set()
     while stack:
         p, t = stack.pop()
         match p:
             case PatternVar(var=var):
-                if var.type_annotation is not None:
-                    wanted = inf.annotation(var.type_annotation, var)
-                    inf.agree(wanted, t, var, f"`%{var.name}`", operands=())
-                    t = wanted
-                inf.vars[var] = t
+                _bind_variable(inf, var, t, bound, p)
+            case PatternAs(pattern=inner, var=var):
+                _bind_variable(inf, var, t, bound, p)
+                stack.append((inner, t))
+            case PatternOr(patterns=several):
+                inf.matched[p] = t
+                stack += [(q, t) for q in reversed(several)]
+            case PatternLiteral():
+                _type_literal(inf, p, t, data)
             case PatternConstructor():
                 stack += reversed(list(zip(p.patterns, _field_types(inf, p, t, data), strict=False)))
             case PatternTuple():
                 stack += reversed(list(zip(p.patterns, _tuple_fields(inf, p, t, data), strict=True)))
             case _:
                 pass
+
+
+def _bind_variable(inf: "Inference", var: Var, t: Any, bound: set[Var], p: Pattern) -> None:
+    """Give a variable its type; all alternatives that bind it agree."""
+    if var in bound:
+        inf.agree(inf.vars[var], t, p, f"`%{var.name}` in another alternative", operands=())  # pyright: ignore[reportArgumentType]
+        return
+    bound.add(var)
+    if var.type_annotation is not None:
+        wanted = inf.annotation(var.type_annotation, var)
+        inf.agree(wanted, t, var, f"`%{var.name}`", operands=())
+        t = wanted
+    inf.vars[var] = t
+
+
+_INTEGERS = frozenset(INTEGERS)
+
+
+def _type_literal(inf: "Inference", p: PatternLiteral, t: Any, data: Expr) -> None:
+    """A literal agrees with what is matched, which is a scalar."""
+    found = constant(inf, p.value)
+    dtype: Any = head(found.dtype)
+    what = "a string" if dtype == "string" else "a truth value" if dtype == "bool" else "an integer"
+    if type(dtype) is Unknown:
+        dtype.allowed = _INTEGERS & literal_class(p.value)
+        is_allowed = bool(dtype.allowed)
+    else:
+        is_allowed = type(dtype) is TypeVar or dtype in (*INTEGERS, "bool", "string")
+    if not is_allowed:
+        _at(inf, "literal-kind", "a float is not a pattern", p, hint=FLOAT_HINT)
+        return
+    inf.cause = data
+    try:
+        inf.unify(found, t)
+    except Mismatch as m:
+        code = inf.describe(m, t, found).code
+        is_float = type(t := inf.resolve(t)) is TensorType and t.shape == () and t.dtype in FLOATS
+        message = f"`{p.value}` is {what}, but what is matched is {show(t)}"
+        _at(inf, code, message, p, hint=FLOAT_HINT if is_float else "", operands=(data,))
+
+
+FLOAT_HINT = "floats are compared by a guard: `%x if (%x == 0.5) => …`"
 
 
 def _field_types(inf: "Inference", p: PatternConstructor, t: Any, data: Expr) -> list[Any]:
@@ -103,9 +162,11 @@ def _at(inf: "Inference", code: str, message: str, p: Pattern, hint: str = "", o
 
 def check_clauses(inf: "Inference", e: Match) -> None:
     """Report a missing case (an error unless `match?`) and clauses that cannot be reached (a warning)."""
-    found = analyse([c.lhs for c in e.clauses], inf.mod, limit=4)
+    found = coverage(e, inf.mod, limit=4)
     if found.missing and e.complete:
         shown = [f"`{pattern_text(p)}`" for p in found.missing]
+        if shown == ["`_`"]:
+            shown = ["any other value"]
         more = "" if len(shown) < 4 else ", …"
         inf.diagnose(
             "missing-case",
@@ -113,6 +174,8 @@ def check_clauses(inf: "Inference", e: Match) -> None:
             e,
             hint="add a clause for it, or `_ => …`; write `match?` if it cannot happen",
         )
+    elif needs_lowering(e) and not (e.complete and found.is_certain):
+        _check_last(inf, e)
     for i in found.unreachable:
         clause = e.clauses[i]
         inf.report.warn(
@@ -122,3 +185,18 @@ def check_clauses(inf: "Inference", e: Match) -> None:
             clause.lhs.span or clause.span,
             hint="remove it, or move it up",
         )
+
+
+def _check_last(inf: "Inference", e: Match) -> None:
+    """Report a literal or guard in the last clause of a partial match: without one it fails by itself."""
+    last = e.clauses[-1]
+    if last.guard is None and not any(isinstance(p, PatternLiteral) for p in pattern_nodes(last.lhs)):
+        return
+    what = "guard" if last.guard is not None else "literal"
+    _at(
+        inf,
+        "missing-case",
+        f"the last clause of this match has a {what}, and values that fail it have none",
+        last.lhs,
+        hint="add `_ => …` for them",
+    )
