@@ -6,7 +6,7 @@ from relay.ir.expr import Clause, If, Match
 from relay.text.cursor import Rule
 from relay.text.parse_function import Functions
 
-_BEGINS_PATTERN = frozenset({"NAME", "LOCAL", "GLOBAL", "(", "[|"})
+_BEGINS_PATTERN = frozenset({"NAME", "LOCAL", "GLOBAL", "(", "[|", "NUMBER", "STRING", "-"})
 
 
 class Choices(Functions):
@@ -54,6 +54,13 @@ class Choices(Functions):
         first = self.i
         lhs = self.pattern()
         last = self.i - 1
+        guard: Any = None
+        if self.kinds[self.i] == "if":
+            self.full_language_only(self.i, "guards", "P => if (c) { … } else { … }")
+            self.i += 1
+            bracket = self.take("(", what="`(` around the guard")
+            guard = yield self.sequence()
+            self.take(")", opener=bracket)
         if self.kinds[self.i] == "{":
             rhs = yield self.braces()
         else:
@@ -64,4 +71,4 @@ class Choices(Functions):
         if self.kinds[self.i] == ",":
             self.i += 1
         self.leave(mark)
-        return Clause(lhs, rhs, span=self.span(first, last))
+        return Clause(lhs, rhs, guard, span=self.span(first, last))

@@ -6,7 +6,7 @@ declared here.
 
 from typing import Any
 
-from relay.ir.expr import Var
+from relay.ir.expr import Constant, Var
 from relay.ir.type import Kind
 from relay.text.cursor import Rule
 from relay.text.literals import unescape
@@ -64,6 +64,10 @@ class Rules(Names):
 
     def tensor_literal(self) -> Rule:
         """`[a, b]`; the bracket is read already."""
+        raise _missing()
+
+    def number(self, first: int, i: int) -> Constant:
+        """The number at token `i`; a minus before it is token `first`."""
         raise _missing()
 
     def list_literal(self) -> Rule:

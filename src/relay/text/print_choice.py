@@ -5,7 +5,10 @@ from typing import Any
 
 from relay.ir.expr import If, Let, LetRec, Match, Pattern, Tuple
 from relay.ir.pattern import (
+    PatternAs,
     PatternConstructor,
+    PatternLiteral,
+    PatternOr,
     PatternTuple,
     PatternVar,
     PatternWildcard,
@@ -13,10 +16,10 @@ from relay.ir.pattern import (
     pattern_vars,
 )
 from relay.text import names
-from relay.text.layout import MAX_INDENT_LEVEL, Multi, Text, indented, pad, wrapped
+from relay.text.layout import MAX_INDENT_LEVEL, Multi, Text, flatten, indented, pad, wrapped
 from relay.text.print_body import Bodies
 from relay.text.print_list import list_patterns
-from relay.text.print_scope import Block, Steps
+from relay.text.print_scope import Block, Key, Steps
 
 
 class Choices(Bodies):
@@ -98,7 +101,9 @@ class Choices(Bodies):
         if type(e) is not Match or not self.sugar or not e.complete or not 1 <= len(e.clauses) <= 2:
             return False
         first, *others = e.clauses
-        if not isinstance(first.lhs, PatternTuple | PatternConstructor):
+        if not isinstance(first.lhs, PatternTuple | PatternConstructor) or any(
+            c.guard is not None for c in e.clauses
+        ):
             return False
         return self._may_fail(first.lhs) == bool(others) and all(
             type(c.lhs) is PatternWildcard for c in others
@@ -107,6 +112,8 @@ class Choices(Bodies):
     def _may_fail(self, pattern: Pattern) -> bool:
         """Whether some value may not match."""
         for p in pattern_nodes(pattern):
+            if isinstance(p, PatternLiteral | PatternOr):
+                return True
             if isinstance(p, PatternConstructor):
                 data = None if self.mod is None else self.mod.type_definitions.get(p.constructor.belong_to)
                 if data is None or len(data.constructors) > 1:
@@ -143,6 +150,8 @@ class Choices(Bodies):
             )
             around = self.enter((e, i + 1), deeper=2 if has_lines else 1)
             lhs = self.pattern(clause.lhs)
+            if clause.guard is not None:
+                lhs += yield self.guard(clause.guard, (e, i + 1))
             self.block.room = max(self.block.room - len(lhs) - 5, 24)
             last = yield self.body(rhs)
             clauses += self.clause(lhs, last, margin)
@@ -164,6 +173,13 @@ class Choices(Bodies):
         text = wrapped(last, f"{margin}{lhs} => ", ",")
         return [text] if isinstance(text, str) else [text.first, text.middle, margin + text.last]
 
+    def guard(self, e: Any, key: Key) -> Steps:
+        """` if (c)`, in the scope of its clause, on one line."""
+        text = yield self.scope(e, key)
+        if not isinstance(text, str):
+            text = " ".join([line.strip() for line in flatten(text)])
+        return f" if ({text})"
+
     def pattern(self, root: Pattern) -> str:
         """A pattern; binds its variables, which need names of their own, and `%_` would bind nothing."""
         out: list[str] = []
@@ -171,7 +187,7 @@ class Choices(Bodies):
         for v in bound:
             if v.name_hint == "_" and v not in self.renamed:
                 self._rename(v)
-        texts = iter(self.bind_group(bound))
+        texts = dict(zip(bound, self.bind_group(bound), strict=True))
         stack: list[Any] = [root]
         while stack:
             p = stack.pop()
@@ -181,32 +197,44 @@ class Choices(Bodies):
                 case PatternWildcard():
                     out.append("_")
                 case PatternVar():
-                    out.append(next(texts))
-                case PatternConstructor(constructor=constructor, patterns=inner):
-                    cells = list_patterns(p) if self.sugar else None
-                    if cells is not None:
-                        elements, rest = cells
-                        tail = (
-                            []
-                            if rest is None
-                            else [", .."]
-                            if type(rest) is PatternWildcard
-                            else [", ..", rest]
-                        )
-                        stack += reversed(["[| ", *_commas(elements), *tail, " |]"])
-                        continue
-                    out.append(names.constructor(constructor.name_hint))
-                    if inner:
-                        stack += reversed(["(", *_commas(inner), ")"])
-                case PatternTuple(patterns=inner):
-                    stack += reversed(["(", *_commas(inner), ",)" if len(inner) == 1 else ")"])
+                    out.append(texts[p.var])
+                case PatternLiteral(value=value):
+                    out.append(self.constant(value))
+                case PatternConstructor() | PatternTuple():
+                    stack += reversed(self._fields(p))
+                case PatternOr(patterns=inner):
+                    stack += reversed(
+                        _separated([_enclosed(q, (PatternOr, PatternAs)) for q in inner], " | ")
+                    )
+                case PatternAs(pattern=inner, var=var):
+                    stack += (f" as {texts[var]}", _enclosed(inner, PatternAs))
+                case list():
+                    stack += reversed(p)  # pyright: ignore[reportUnknownArgumentType]
                 case _:
                     raise AssertionError(f"a pattern of class {type(p).__name__}")
         return "".join(out)
 
+    def _fields(self, p: PatternConstructor | PatternTuple) -> list[Any]:
+        """The pieces of a pattern with patterns for its fields."""
+        inner = p.patterns
+        if isinstance(p, PatternTuple):
+            return ["(", *_separated(inner), ",)" if len(inner) == 1 else ")"]
+        cells = list_patterns(p) if self.sugar else None
+        if cells is not None:
+            elements, rest = cells
+            tail = [] if rest is None else [", .."] if type(rest) is PatternWildcard else [", ..", rest]
+            return ["[| ", *_separated(elements), *tail, " |]"]
+        name = names.constructor(p.constructor.name_hint)
+        return [name, "(", *_separated(inner), ")"] if inner else [name]
 
-def _commas(several: Sequence[Any]) -> list[Any]:
+
+def _enclosed(p: Pattern, kinds: Any) -> Any:
+    """A pattern, in parentheses if it is of one of these kinds."""
+    return ["(", p, ")"] if isinstance(p, kinds) else p
+
+
+def _separated(several: Sequence[Any], sign: str = ", ") -> list[Any]:
     pieces: list[Any] = []
     for i, p in enumerate(several):
-        pieces += [", ", p] if i else [p]
+        pieces += [sign, p] if i else [p]
     return pieces

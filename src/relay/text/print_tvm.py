@@ -24,15 +24,17 @@ from relay.ir.expr import (
     Grad,
     LetRec,
     Op,
+    Pattern,
     Var,
     replace,
 )
 from relay.ir.module import IRModule, TypeData
+from relay.ir.pattern import is_lowered
 from relay.ir.same import constant_type
 from relay.text import names
 from relay.text.print_items import Printer
 from relay.text.print_literals import scalar_text
-from relay.text.print_scope import Steps
+from relay.text.print_scope import Key, Steps
 from relay.text.print_types import TypeText
 from relay.text.survey import Survey
 from relay.text.tvm_words import TvmTypes, attribute_text, cannot, plain_name, tvm_key_text
@@ -126,6 +128,15 @@ class TvmPrinter(Printer):
 
     def operator_attributes(self, op: Any) -> str:
         return ", ".join([f"{k}={attribute_text(v)}" for k, v in op.changed_attributes().items()])
+
+    def pattern(self, root: Pattern) -> str:
+        if not is_lowered(root):
+            cannot("literals, alternatives and names for parts in patterns", root.span, "infer types first")
+        return super().pattern(root)
+
+    def guard(self, e: Any, key: Key) -> Steps:
+        cannot("guards of clauses", e.span, "infer types first")
+        yield
 
     def let_rec(self, e: LetRec) -> Steps:
         cannot(
