@@ -7,11 +7,14 @@ from dataclasses import MISSING, dataclass, field, fields
 from random import Random
 from typing import Any, Literal, get_args, get_origin
 
+import numpy as np
+
 from generators.names import STRINGS, random_constant, random_name, random_value
 from relay.ir.dtype import DTYPES
 from relay.ir.expr import (
     Call,
     Clause,
+    Constant,
     Constructor,
     Expr,
     Function,
@@ -32,7 +35,16 @@ from relay.ir.expr import (
     constant,
 )
 from relay.ir.module import IRModule, TypeData
-from relay.ir.pattern import PatternConstructor, PatternTuple, PatternVar, PatternWildcard, pattern_vars
+from relay.ir.pattern import (
+    PatternAs,
+    PatternConstructor,
+    PatternLiteral,
+    PatternOr,
+    PatternTuple,
+    PatternVar,
+    PatternWildcard,
+    pattern_vars,
+)
 from relay.ir.type import (
     ANY,
     FuncType,
@@ -54,6 +66,16 @@ INFIX = (
     "add", "subtract", "multiply", "divide", "mod", "power", "less", "less_equal", "greater", "greater_equal",
     "equal", "not_equal", "negative", "logical_not",
 )  # fmt: skip
+
+
+LITERALS: tuple[Callable[[Random], Constant], ...] = (
+    lambda rng: constant(rng.randint(-9, 9)),
+    lambda rng: constant(rng.randint(0, 9), rng.choice(["uint8", "int64", "int4"])),
+    lambda rng: Constant(np.asarray(rng.randint(-9, 2**40)), None),
+    lambda rng: constant(rng.random() < 0.5),
+    lambda rng: constant(rng.choice(STRINGS)),
+)
+"""What patterns may be compared with."""
 
 
 @dataclass(frozen=True)
@@ -423,11 +445,16 @@ class Forms:
         clauses: list[Clause] = []
         for _ in range(self.rng.randint(1, 3)):
             lhs = self.pattern(scope, 3)
-            clauses.append(Clause(lhs, self.expr(scope.inside(pattern_vars(lhs)), size // 4)))
+            inner = scope.inside(pattern_vars(lhs))
+            rhs = self.expr(inner, size // 4)
+            guard = self.expr(inner, size // 4) if self.rng.random() < 0.2 else None
+            clauses.append(Clause(lhs, rhs, guard))
         return Match(data, tuple(clauses), self.rng.random() < 0.7)
 
     def pattern(self, scope: Scope, depth: int) -> Pattern:
         form = self.rng.random() if depth else 0.0
+        if form > 0.92:
+            return self.pattern_of_values(scope, depth)
         if form > 0.85 and self.list_constructors is not None:
             return self.list_pattern(scope, depth)
         if form < 0.2:
@@ -440,6 +467,17 @@ class Forms:
                 constructor, tuple([self.pattern(scope, depth - 1) for _ in constructor.inputs])
             )
         return PatternTuple(tuple([self.pattern(scope, depth - 1) for _ in range(self.rng.randint(0, 3))]))
+
+    def pattern_of_values(self, scope: Scope, depth: int) -> Pattern:
+        """A literal, alternatives that bind the same, or a pattern with a name for all of it."""
+        form = self.rng.randint(0, 2)
+        if form == 0:
+            return PatternLiteral(self.rng.choice(LITERALS)(self.rng))
+        if form == 1:
+            v = self.var(scope)
+            wide = PatternTuple((PatternWildcard(), PatternVar(v)))
+            return PatternOr((PatternVar(v), wide, PatternAs(PatternWildcard(), v)))
+        return PatternAs(self.pattern(scope, depth - 1), self.var(scope))
 
     def list_pattern(self, scope: Scope, depth: int) -> Pattern:
         """A list of patterns, or several before a pattern of the rest."""

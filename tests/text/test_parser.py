@@ -533,7 +533,9 @@ def test_match_in_both_syntaxes() -> None:
 def test_pattern_faults() -> None:
     assert codes(LIST + "def @f(%v) { match (%v) { Cons(%a, %a) => 1 } }") == ("duplicate-name",)
     assert codes(LIST + "def @f(%v) { match (%v) { Conz(%a, _) => 1 } }") == ("unknown-constructor",)
-    assert codes(LIST + "def @f(%v) { match (%v) { 1 => 1 } }") == ("unexpected-token",)
+    assert codes(LIST + "def @f(%v) { match (%v) { 1.5 => 1 } }") == ("literal-kind",)
+    assert codes(LIST + "def @f(%v) { match (%v) { [1] => 1 } }") == ("unexpected-token",)
+    assert codes(LIST + "def @f(%v) { match (%v) { Nil | Cons(%a, _) => 1 } }") == ("unknown-variable",)
     assert codes(LIST + "def @f(%v) { match (%v) { Cons(%h, _) => %h, Nil => %h } }") == ("unknown-variable",)
 
 
