@@ -23,6 +23,8 @@ from relay.ir.pattern import (
 
 Row = tuple[Any, ...] | None
 """Patterns as a linked list `(first, rest)`, and at the end `(index,)`: the clause the row is of."""
+Fields = list[tuple[Sequence[Pattern], Any]]
+"""Of each row the patterns of fields, none if all match anything, and the rest."""
 MOST_STATES = 100_000
 
 
@@ -117,21 +119,38 @@ def _split(rows: list[Any], width: int, chosen: Any, mod: IRModule) -> list[tupl
         elif isinstance(p, PatternLiteral):
             heads[Literal(p.value.value.item())] = 0
     if not heads:
-        return [([rest for _, rest in rows], width - 1, ("_", 0, chosen))]
+        return [(list({id(rest): rest for _, rest in rows}.values()), width - 1, ("_", 0, chosen))]
     every, is_whole = _siblings(heads, mod)
     below, others = _by_head(rows, heads)
     states: list[tuple[list[Any], int, Any]] = []
+    seen: set[tuple[int, ...]] = set()
     for c, arity in every.items():
-        if c in heads:
-            states.append((below[c], width - 1 + arity, (c, arity, chosen)))
-        else:
-            wild: Any = (c, arity, chosen)
-            for _ in range(arity):
-                wild = ("_", 0, wild)
-            states.append((others, width - 1, wild))
+        found = below.get(c, others)
+        if any(fields for fields, _ in found):
+            rows = [_before(fields or [_WILD] * arity, rest) for fields, rest in found]
+            states.append((rows, width - 1 + arity, (c, arity, chosen)))
+            continue
+        wild: Any = (c, arity, chosen)
+        for _ in range(arity):
+            wild = ("_", 0, wild)
+        _add_once(states, seen, found, width - 1, wild)
     if not is_whole:
-        states.append((others, width - 1, ("_", 0, chosen)))
+        _add_once(states, seen, others, width - 1, ("_", 0, chosen))
     return states
+
+
+def _add_once(
+    states: list[tuple[list[Any], int, Any]], seen: set[tuple[int, ...]], found: Fields, width: int, wild: Any
+) -> None:
+    """A state of rows whose first column is done, unless another value of that column has led to the same.
+
+    So alternatives in several columns do not multiply.
+    """
+    rows = list({id(rest): rest for _, rest in found}.values())
+    key = tuple(map(id, rows))
+    if key not in seen:
+        seen.add(key)
+        states.append((rows, width, wild))
 
 
 TUPLE = "tuple"
@@ -168,23 +187,28 @@ def _siblings(heads: dict[Any, int], mod: IRModule) -> tuple[dict[Any, int], boo
     return heads if data is None else {c: len(c.inputs) for c in data.constructors}, True
 
 
-def _by_head(rows: list[Any], heads: dict[Any, int]) -> tuple[dict[Any, list[Any]], list[Any]]:
-    """For each head the rows that such a value can match, its fields in front; and the rows for any other."""
-    below: dict[Any, list[Any]] = {c: [] for c in heads}
-    others: list[Any] = []
+def _by_head(rows: list[Any], heads: dict[Any, int]) -> tuple[dict[Any, Fields], Fields]:
+    """For each head the rows that such a value can match, and the rows for any other."""
+    below: dict[Any, Fields] = {c: [] for c in heads}
+    others: Fields = []
     for p, rest in rows:
         match p:
             case PatternConstructor(constructor=c):
-                below[c].append(_before(p.patterns, rest))
+                below[c].append((_fields(p), rest))
             case PatternTuple():
-                below[TUPLE].append(_before(p.patterns, rest))
+                below[TUPLE].append((_fields(p), rest))
             case PatternLiteral():
-                below[Literal(p.value.value.item())].append(rest)
+                below[Literal(p.value.value.item())].append(((), rest))
             case _:
-                others.append(rest)
-                for c, arity in heads.items():
-                    below[c].append(_before([_WILD] * arity, rest))
+                others.append(((), rest))
+                for c in heads:
+                    below[c].append(((), rest))
     return below, others
+
+
+def _fields(p: PatternConstructor | PatternTuple) -> Sequence[Pattern]:
+    """The patterns of the fields, or none if they all match anything."""
+    return p.patterns if any(not isinstance(q, PatternVar | PatternWildcard) for q in p.patterns) else ()
 
 
 def _before(fields: Sequence[Pattern], rest: Any) -> Any:
