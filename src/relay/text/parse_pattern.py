@@ -1,5 +1,6 @@
 """Patterns of `match` in text."""
 
+from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
@@ -16,7 +17,6 @@ from relay.ir.pattern import (
     PatternVar,
     PatternWildcard,
     pattern_nodes,
-    pattern_vars,
 )
 from relay.ir.type import BOOL, TensorType
 from relay.ir.walk import run
@@ -43,10 +43,10 @@ class Patterns(Types):
 
     def _pattern(self, bound: Bound) -> Rule:
         """`P | Q as %x`."""
-        i = self.i
+        i, known = self.i, len(bound.here)
         p = self._pattern_var(bound) if self.kinds[i] == "LOCAL" else (yield self._one_pattern(bound))
         if self.kinds[self.i] == "|":
-            p = yield self._alternatives(p, i, bound)
+            p = yield self._alternatives(p, i, bound, known)
         while self.is_word(self.i, "as"):
             self.full_language_only(self.i, "`as`", "match (e) { %x => match (%x) { P => … } }")
             self.i += 1
@@ -57,12 +57,12 @@ class Patterns(Types):
             p = PatternAs(p, v, span=self.span(i, self.i - 1))
         return p
 
-    def _alternatives(self, first: Pattern, i: int, bound: Bound) -> Rule:
-        """`P | Q | …`, of which the first is read: all bind the same names."""
+    def _alternatives(self, first: Pattern, i: int, bound: Bound, known: int) -> Rule:
+        """`P | Q | …`, of which the first is read, before which `known` names were bound: all bind the same."""
         self.full_language_only(self.i, "`P | Q`", "P => e, Q => e")
         several = [first]
-        own = {f"%{v.name_hint}": v for v in pattern_vars(first)}
-        before = {name: v for name, v in bound.here.items() if name not in own}
+        own = dict(islice(bound.here.items(), known, None))
+        before = dict(islice(bound.here.items(), known))
         while self.kinds[self.i] == "|":
             self.i += 1
             at = self.i
@@ -106,7 +106,7 @@ class Patterns(Types):
     def _is_literal_word(self, i: int) -> bool:
         name = self.texts[i]
         is_literal = name in ("True", "False") or special_float(name) is not None
-        return is_literal and name not in self.constructors
+        return is_literal and not (self.strict and name in self.constructors)
 
     def _pattern_literal(self, i: int) -> Pattern:
         """`0`, `-1i64`, `True`, `"text"`."""
