@@ -24,7 +24,9 @@ def type_text(x: Any, sizes: Any = None) -> str:
 
 
 def written(key: tuple[Any, ...]) -> tuple[str, list[Any]]:
-    """A NumPy index as Relay text, and the tensors in it as operands `%i0`, `%i1`, …"""
+    """A NumPy index as Relay text, and the tensors in it as operands `%i0`, `%i1`, …; NumPy's numbers are
+    such.
+    """
     texts: list[str] = []
     tensors: list[Any] = []
     for k in key:
@@ -33,7 +35,13 @@ def written(key: tuple[Any, ...]) -> tuple[str, list[Any]]:
         elif k is Ellipsis:
             texts.append("...")
         elif isinstance(k, slice):
-            parts = ["" if n is None else str(n) for n in (k.start, k.stop, k.step)]
+            parts: list[str] = []
+            for n in (k.start, k.stop, k.step):
+                if isinstance(n, np.integer):
+                    parts.append(f"%i{len(tensors)}")
+                    tensors.append(n)
+                else:
+                    parts.append("" if n is None else str(n))
             texts.append(":".join(parts if parts[2] else parts[:2]))
         else:
             texts.append(f"%i{len(tensors)}")
@@ -59,6 +67,7 @@ def subscripts(draw: Any) -> tuple[Any, tuple[Any, ...]]:
     while axis < len(shape) and draw(st.integers(0, 5)):
         d = shape[axis]
         bound = st.none() | st.integers(-d - 2, d + 2)
+        bound = bound | st.builds(np.int32, st.integers(-d - 2, d + 2))
         kind = draw(st.sampled_from(["new", "rest", "int", "slice", "slice", "tensor", "mask"]))
         if kind == "new":
             key.append(None)
@@ -115,6 +124,7 @@ KEYS: list[tuple[Any, ...]] = [
     (slice(None), slice(None, None, -1)),
     (slice(-2, None), slice(None, -1), 1),
     (slice(9, None, -2), None, slice(1, 0)),
+    (slice(np.int64(1), None), 0, slice(np.int32(9), np.int8(-4), -2)),
     (np.array([0, -1, 2]),),
     (slice(None), np.array([[1, -1]])),
     (np.array([0, 1]), slice(1, None), np.array([[1], [0]])),
@@ -213,8 +223,11 @@ def test_an_index_out_of_range_is_an_error_at_run_time(index: int) -> None:
         ("@main[0]", "expected-tensor", "takes parts of tensors and tuples"),
         ("%x[]", "unexpected-token", "expected an index"),
         ("%x[1 2]", "unexpected-token", "expected `,` or `]`"),
-        ("%x[1:2:1:1]", "unexpected-token", "bounds of a slice"),
-        ("%x[abs(1):]", "unexpected-token", "`dyn.strided_slice(data, begin, end, strides)`"),
+        ("%x[1:2:1:1]", "unexpected-token", "expected `,` or `]`"),
+        ("%x[::abs(1)]", "unexpected-token", "the stride of a slice is written out"),
+        ("%x[1.5:]", "literal-kind", "1.5"),
+        ("%x[:[1]]", "rank-mismatch", "a bound of a slice has rank 1, expected rank 0"),
+        ("%x[abs(1)::0]", "attribute-value", "a stride is not 0"),
         ("%x @x", "unexpected-token", "a product of matrices is `a @ b`"),
         ("%x @ %x", "contraction-mismatch", "sums over 4 elements"),
         ("nn.matmul(%x, [1, 2], transpose_b=True)", "rank-mismatch", "vectors where nothing is transposed"),
@@ -239,7 +252,8 @@ def test_a_subscript_does_not_continue_a_graph_binding_on_a_new_line() -> None:
 
 
 def test_subscripts_are_kept_by_json_pickles_and_the_formatter() -> None:
-    text = "def @main(%x: Tensor[(3, 3), float32], %i: int32) {\n  %x[1:, ::-1][..., %i] @ %x[(0), 1:]\n}\n"
+    body = "%x[1:, ::-1][..., %i] @ %x[(0), abs(%i):][:2]"
+    text = f"def @main(%x: Tensor[(3, 3), float32], %i: int32) {{\n  {body}\n}}\n"
     mod = relay.parse(text)
     assert str(mod) == text
     for other in (load_json(save_json(mod)), pickle.loads(pickle.dumps(mod)), copy.deepcopy(mod)):

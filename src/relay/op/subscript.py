@@ -13,10 +13,11 @@ from relay.op.composite import Composite
 from relay.op.numeric import apply, dims
 from relay.op.relation import Typing
 from relay.op.slice import BEYOND, clipped
+from relay.op.take import permute
 from relay.op.term import Term
 
-Bound = int | None
-Slice = tuple[Bound, Bound, Bound]
+Bound = int | Literal["%"] | None
+Slice = tuple[Bound, Bound, int | None]
 Item = int | Slice | Literal["...", "%"] | None
 WHOLE: Slice = (None, None, None)
 
@@ -52,9 +53,9 @@ class Subscript(Composite):
     """The part of `data` that `items` select, as in NumPy; `index(%x, %i, items=…)` is written `%x[1:3, %i]`.
 
     An item is an integer, a slice `(begin, end, stride)`, `"..."` for the axes that no other item is for,
-    `None` for a new axis, or `"%"` for the next operand: integers, or a mask of as many axes as it has.  A
-    slice leaves out what lies beyond the axis; any other index beyond it is `index-out-of-range`.  The one
-    item of a tuple is the number of a field.
+    `None` for a new axis, or `"%"` for the next operand: integers, or a mask of as many axes as it has.  An
+    operand may also be the begin or the end of a slice.  A slice leaves out what lies beyond the axis; any
+    other index beyond it is `index-out-of-range`.  The one item of a tuple is the number of a field.
 
     relay> [[1, 2, 3], [4, 5, 6]][1, ::-1]
     [6, 5, 4]
@@ -78,9 +79,11 @@ class Subscript(Composite):
         sample("3x2 float64", numpy.array([True, False, True]), items=("%", None)),
         sample("3x2 float32", numpy.int8(-1), items=("%",)),
         sample("float32", items=(None, "...")),
+        sample("5x4 float32", numpy.int32(-9), numpy.int64(3), items=((None, None, 2), ("%", "%", None))),
     )
 
-    def infer(self, t: Typing, data: Type, *indices: Type) -> Type:
+    def infer(self, t: Typing, data: Type, *operands: Type) -> Type:
+        indices, limits = self.divided(t, operands)
         found = t.resolve(data)
         if isinstance(found, TypeCall | FuncType | RefType):
             is_list = isinstance(found, TypeCall) and str(found.func) == "List"
@@ -94,6 +97,9 @@ class Subscript(Composite):
             if isinstance(t.resolve(i), TupleType):
                 hint = "indices of several axes have commas between: `%x[%i, %j]`"
                 t.fail("expected-tensor", "an index is a tensor, not a tuple", hint=hint)
+        for limit in limits:
+            t.dtype_in(limit, INTEGRAL, "a bound")
+            t.shape(limit, 0, "a bound of a slice")
         masks = [t.known_dtype(i) == "bool" for i in indices]
         plan = self.plan(t, len(shape), [t.shape(i) for i in indices], masks)
         kept: list[Dim] = []
@@ -104,6 +110,9 @@ class Subscript(Composite):
                     t.equal(size, d, why="a mask has the sizes of its axes")
             elif isinstance(entry, int):
                 check_index(t, entry, d)
+            elif "%" in entry:
+                clipped(t, ANY, 0, 0, 1 if entry[2] is None else entry[2])
+                kept.append(ANY)
             else:
                 kept.append(clipped(t, d, *bounds(entry)).length)
         chosen: list[Sequence[Dim]] = []
@@ -113,6 +122,19 @@ class Subscript(Composite):
             chosen.append((ANY,) if is_mask else t.shape(i))
         both = t.broadcast(*map(tuple, chosen)) if chosen else ()
         return TensorType((*kept[: plan.front], *both, *kept[plan.front :]), t.dtype(data))
+
+    def divided(self, t: Checker, operands: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        """The operands that are indices, and those that are bounds of slices."""
+        is_bound = [
+            item != "%"
+            for item in self.items
+            for part in (item if isinstance(item, tuple) else (item,))
+            if part == "%"
+        ]
+        if len(is_bound) != len(operands):
+            attribute_fault(t, "items", self.items, f"the operands behind the data are {len(operands)}")
+        pairs = list(zip(operands, is_bound, strict=True))
+        return [x for x, bound in pairs if not bound], [x for x, bound in pairs if bound]
 
     def field(self, t: Checker, count: int) -> int:
         """The number of the field that it takes of a tuple."""
@@ -129,8 +151,6 @@ class Subscript(Composite):
 
     def plan(self, t: Checker, rank: int, shapes: Sequence[Sequence[Dim]], masks: Sequence[bool]) -> "Plan":
         """What is taken of each axis of data of that rank; `rank-mismatch` where there are too many items."""
-        if self.items.count("%") != len(shapes):
-            attribute_fault(t, "items", self.items, f"{len(shapes)} operands are indices")
         if self.items.count("...") > 1:
             t.fail("attribute-value", "`...` stands for all axes that are left: it cannot occur twice")
         sizes = [len(s) if is_mask else 1 for s, is_mask in zip(shapes, masks, strict=True)]
@@ -146,20 +166,22 @@ class Subscript(Composite):
             t.fail("rank-mismatch", f"{sum(counts)} subscript{plural} for a tensor of rank {rank}", hint=hint)
         return laid_out(self.items, counts, left)
 
-    def decompose(self, types: Any, data: Any, *indices: Expr) -> Expr:
+    def decompose(self, types: Any, data: Any, *operands: Expr) -> Expr:
         if isinstance(types[0], TupleType):
             return data[self.field(SIZES, len(types[0].fields))]
-        masks = [i.dtype == "bool" for i in types[1:]]
-        plan = self.plan(SIZES, len(dims(types[0])), [dims(i) for i in types[1:]], masks)
+        (indices, limits), (given, _) = self.divided(SIZES, operands), self.divided(SIZES, types[1:])
+        plan = self.plan(
+            SIZES, len(dims(types[0])), [dims(i) for i in given], [i.dtype == "bool" for i in given]
+        )
         x = Term(data, types[0].dtype)
         for axis in plan.new:
             x = x.of("expand_dims", axis=axis)
-        x = cut(x, plan.entries, plan.widened(dims(types[0])))
+        x = spanned(x, plan.entries, limits)
+        entries = [WHOLE if isinstance(e, tuple) and "%" in e else e for e in plan.entries]
+        x = cut(x, entries, plan.widened(dims(types[0])))
         if not indices:
             return x.expr
-        return gathered(
-            x, [e for e in plan.entries if not isinstance(e, int)], plan.front, indices, types[1:]
-        )
+        return gathered(x, [e for e in entries if not isinstance(e, int)], plan.front, indices, given)
 
     def resolved(self, types: Sequence[Type], args: Sequence[Expr]) -> Expr | None:
         if not isinstance(types[0], TupleType):
@@ -208,7 +230,7 @@ def laid_out(items: Sequence[Item], counts: Sequence[int], left: int) -> Plan:
     return Plan(tuple(entries), tuple(new), front if neighbours else 0)
 
 
-def bounds(item: Slice) -> tuple[int, int, int]:
+def bounds(item: Slice) -> tuple[Any, Any, int]:
     """Begin, end and stride of a slice, as `clipped` takes them."""
     begin, end, stride = item
     stride = 1 if stride is None else stride
@@ -217,6 +239,24 @@ def bounds(item: Slice) -> tuple[int, int, int]:
     if end is None:
         end = BEYOND if stride > 0 else -BEYOND
     return begin, end, stride
+
+
+def spanned(x: Term, entries: Sequence[Entry], limits: Sequence[Expr]) -> Term:
+    """What slices take whose bounds are computed: `limits`, in order."""
+    chosen = [axis for axis, e in enumerate(entries) if isinstance(e, tuple) and "%" in e]
+    if not chosen:
+        return x
+    order = [*chosen, *[axis for axis in range(len(entries)) if axis not in chosen]]
+    several = iter(limits)
+    places: list[Expr] = []
+    for axis in chosen:
+        for n in bounds(cast(Slice, entries[axis])):
+            place = next(several) if n == "%" else constant(numpy.int64(n))
+            places.append(apply("cast", place, dtype="int64"))
+    begin, end, strides = (apply("stack", tuple(places[k::3]), axis=0) for k in range(3))
+    found = permute(x.expr, order)
+    found = apply("dyn.strided_slice", found, begin, end, strides, slice_mode="clip")
+    return Term(permute(found, [order.index(axis) for axis in range(len(order))]), x.dtype)
 
 
 def cut(x: Term, entries: Sequence[Entry], sizes: Sequence[Dim]) -> Term:

@@ -1,5 +1,6 @@
 """Subscripts in text: `%x[1:3, ..., None, %i]`."""
 
+from functools import lru_cache
 from typing import Any
 
 from relay.ir.expr import Call, Op
@@ -23,13 +24,7 @@ class Subscripts(Calls):
         items: list[Item] = []
         operands = [data]
         while kinds[self.i] != "]":
-            if self._is_written_subscript(self.i):
-                items.append(self._subscript())
-            else:
-                operands.append((yield self.expression()))
-                items.append("%")
-                if kinds[self.i] == ":":
-                    self._refuse_slice_bound()
+            items.append((yield self._subscript(operands)))
             if kinds[self.i] == ",":
                 self.i += 1
             elif kinds[self.i] != "]":
@@ -38,18 +33,41 @@ class Subscripts(Calls):
             self.expected("an index", hint="the first element is `%x[0]`, the whole tensor `%x`")
         self.i += 1
         span = self.span(first, self.i - 1)
-        return Call(Op.get(Subscript.name), tuple(operands), Subscript(tuple(items)), (), span=span)
+        return Call(Op.get(Subscript.name), tuple(operands), _subscript(tuple(items)), (), span=span)
 
-    def _is_written_subscript(self, i: int) -> bool:
-        """Whether no operand begins at token `i`: `...`, `None`, a number alone or a slice."""
-        kinds = self.kinds
-        if kinds[i] in ("...", ":"):
-            return True
-        if kinds[i] == "NAME" and self.texts[i] == "None":
-            return kinds[i + 1] in _ENDS
-        return self._is_slice_bound(i)
+    def _subscript(self, operands: list[Any]) -> Rule:
+        """An item; what is computed in it goes to the operands."""
+        i, kind = self.i, self.kinds[self.i]
+        if kind == "..." or (kind == "NAME" and self.texts[i] == "None" and self.kinds[i + 1] in _ENDS):
+            self.i = i + 1
+            return "..." if kind == "..." else None
+        begin: Bound = yield from self._slice_bound(operands)
+        if self.kinds[self.i] != ":":
+            return begin
+        self.i += 1
+        end: Bound = yield from self._slice_bound(operands)
+        if self.kinds[self.i] != ":":
+            return begin, end, None
+        self.i += 1
+        if self.kinds[self.i] not in _ENDS and not self._is_number(self.i):
+            self.expected("a number", hint="the stride of a slice is written out")
+        return begin, end, (yield from self._slice_bound(operands))
 
-    def _is_slice_bound(self, i: int) -> bool:
+    def _slice_bound(self, operands: list[Any]) -> Rule:
+        """The number here, `"%"` for what is computed, or None for nothing."""
+        i = self.i
+        if self.kinds[i] in _BOUND_ENDS:
+            return None
+        if not self._is_number(i):
+            operands.append((yield self.expression()))
+            return "%"
+        negative = self.kinds[i] == "-"
+        self.i = i + 1 + negative
+        value = int(self.texts[i + negative])
+        return -value if negative else value
+
+    def _is_number(self, i: int) -> bool:
+        """Whether a number alone stands at token `i`."""
         i += self.kinds[i] == "-"
         text = self.texts[i]
         return (
@@ -59,35 +77,7 @@ class Subscripts(Calls):
             and self.kinds[i + 1] in _BOUND_ENDS
         )
 
-    def _subscript(self) -> Item:
-        i = self.i
-        if self.kinds[i] in ("...", "NAME"):
-            self.i = i + 1
-            return "..." if self.kinds[i] == "..." else None
-        parts = [self._slice_bound()]
-        if self.kinds[self.i] != ":":
-            return parts[0]
-        while self.kinds[self.i] == ":" and len(parts) < 3:
-            self.i += 1
-            parts.append(self._slice_bound())
-        if self.kinds[self.i] not in _ENDS:
-            self._refuse_slice_bound()
-        begin, end, stride = [*parts, None, None][:3]
-        return begin, end, stride
 
-    def _slice_bound(self) -> Bound:
-        """The number here, if there is one."""
-        i = self.i
-        if not self._is_slice_bound(i):
-            return None
-        negative = self.kinds[i] == "-"
-        self.i = i + 1 + negative
-        value = int(self.texts[i + negative])
-        return -value if negative else value
-
-    def _refuse_slice_bound(self) -> None:
-        self.expected(
-            "`,` or `]`",
-            hint="the bounds of a slice are numbers that are written out; "
-            "`dyn.strided_slice(data, begin, end, strides)` takes computed ones",
-        )
+@lru_cache(maxsize=256)
+def _subscript(items: tuple[Item, ...]) -> Subscript:
+    return Subscript(items)

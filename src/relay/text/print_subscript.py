@@ -1,6 +1,6 @@
 """Subscripts as text: `%x[1:3, ..., None, %i]`."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from relay.ir.expr import Call, Constant, Expr
 from relay.op.subscript import Item, Subscript
@@ -12,19 +12,19 @@ def is_subscript(e: Call) -> bool:
     op = e.attrs
     if not isinstance(op, Subscript) or e.type_args or not op.items:
         return False
-    return op.items.count("%") == len(e.args) - 1 and all(map(_is_short, op.items))
+    parts = [part for item in op.items for part in (item if isinstance(item, tuple) else (item,))]
+    return parts.count("%") == len(e.args) - 1 and all(map(_is_short, parts))
 
 
-def _is_short(item: Item) -> bool:
-    """Whether the numbers of an item have few enough digits."""
-    numbers = item if isinstance(item, tuple) else (item,)
-    return all(not isinstance(n, int) or abs(n) < 10**MAX_DIGITS for n in numbers)
+def _is_short(part: int | str | None) -> bool:
+    """Whether a part of an item, if it is a number, has few enough digits."""
+    return not isinstance(part, int) or abs(part) < 10**MAX_DIGITS
 
 
 def subscript_texts(op: Subscript, operands: Sequence[Expr], texts: Sequence[str]) -> list[str]:
     """Each item as text; `texts` are those of the operands."""
     found = iter([_operand(e, text) for e, text in zip(operands, texts, strict=True)])
-    return [next(found) if item == "%" else _item_text(item) for item in op.items]
+    return [_item_text(item, found) for item in op.items]
 
 
 def _operand(e: Expr, text: str) -> str:
@@ -32,8 +32,8 @@ def _operand(e: Expr, text: str) -> str:
     return f"({text})" if text == "None" or (type(e) is Constant and text[0] in "-0123456789") else text
 
 
-def _item_text(item: Item) -> str:
+def _item_text(item: Item, operands: Iterator[str]) -> str:
     if isinstance(item, tuple):
-        begin, end, stride = ["" if n is None else str(n) for n in item]
+        begin, end, stride = ["" if n is None else _item_text(n, operands) for n in item]
         return f"{begin}:{end}:{stride}" if stride else f"{begin}:{end}"
-    return str(item)
+    return next(operands) if item == "%" else str(item)
