@@ -239,7 +239,9 @@ def hypot(lhs: Operand, rhs: Operand) -> Call:
     """`sqrt(x * x + y * y)`, where the squares may overflow."""
 
 def index(
-    data: Operand, *indices: Operand, items: Sequence[int | Sequence[int | None] | Literal["...", "%"] | None]
+    data: Operand,
+    *indices: Operand,
+    items: Sequence[int | Sequence[int | Literal["%"] | None | None] | Literal["...", "%"]],
 ) -> Call:
     """The part of `data` that `items` select, as in NumPy; `index(%x, %i, items=…)` is written `%x[1:3,
     %i]`.
