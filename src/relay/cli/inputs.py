@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from relay.cli.files import STDIN, display_name, read_bytes
+from relay.cli.files import STDIN, display_name, read_bytes, read_text
 from relay.diagnostic import RelayError, did_you_mean, fail
 from relay.ir.dtype import canonical, to_numpy
 from relay.ir.expr import Function
@@ -23,11 +23,12 @@ NPY_MAGIC, ZIP_MAGIC = b"\x93NUMPY", b"PK"
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """A value for one parameter: an array, or a text of the language; `origin` is how the user named it."""
+    """A value for one parameter: an array, or a text; `origin` is how the user named it."""
 
     origin: str
     array: np.ndarray[Any, Any] | None = None
     text: str = ""
+    is_json: bool = False
 
 
 Given = Input | dict[str, Input]
@@ -158,6 +159,8 @@ def read(arg: str) -> Given:
         return read_npz(read_bytes(arg), arg)
     if arg.endswith(".safetensors"):
         return read_safetensors(arg)
+    if arg.endswith(".json"):
+        return Input(arg, text=read_text(arg), is_json=True)
     return Input(arg, text=arg)
 
 

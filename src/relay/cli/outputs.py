@@ -1,4 +1,4 @@
-"""Where results go: `.npz` or `.safetensors` files, whole or not at all."""
+"""Where results go: `.npz`, `.safetensors` or `.json` files, whole or not at all."""
 
 from collections.abc import Collection
 from typing import Any, BinaryIO
@@ -6,11 +6,14 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from relay.cli.files import write_bytes
+from relay.cli.json_values import as_json
 from relay.diagnostic import fail
 from relay.interpreter.value import is_tensor, is_tuple
 from relay.text.files import write_atomically
 from relay.text.weights import KNOWN
 
+RESULTS = (".npz", ".safetensors", ".json")
+"""What the names of results end in."""
 WIDER = {"int2": "int8", "int4": "int8", "uint2": "uint8", "uint4": "uint8"}
 """What integers become that a file cannot hold; floats become float32."""
 NUMPY = KNOWN - {"bfloat16", "float8_e4m3fn", "float8_e5m2"}
@@ -18,7 +21,10 @@ NUMPY = KNOWN - {"bfloat16", "float8_e4m3fn", "float8_e5m2"}
 
 
 def save(name: str, value: Any) -> None:
-    """Write the tensors of a value to a file by the kind its name ends in (`not-tensors`)."""
+    """Write a value to a file of the kind that its name ends in (`not-tensors`)."""
+    if name.endswith(".json"):
+        write_bytes(name, as_json(value).encode())
+        return
     arrays = tensors(value)
     if name.endswith(".npz"):
         write_atomically(name, lambda out: _write_npz(out, arrays))

@@ -12,13 +12,13 @@ import numpy as np
 from relay.cli.files import COMPILED, STDIN, read_module
 from relay.cli.inputs import ARRAY_FILES, Input, arrange, read_weights
 from relay.cli.models import EXPORTED, SUFFIX, input_names, read_exported, read_with
-from relay.cli.outputs import save
+from relay.cli.outputs import RESULTS, save
 from relay.cli.progress import progress
 from relay.diagnostic import Report, Source, Span, did_you_mean, fail
 from relay.ir.dtype import dtype_name
 from relay.ir.expr import Call, Expr, Function, GlobalVar, Tuple, Var, replace
 from relay.ir.module import IRModule
-from relay.ir.type import FuncType, Kind, RefType, TensorType, TupleType
+from relay.ir.type import FuncType, GlobalTypeVar, Kind, RefType, TensorType, TupleType, Type, TypeCall
 from relay.ir.vars import free_vars
 from relay.ir.walk import post_order
 
@@ -44,7 +44,7 @@ Examples:
 @click.option("--entry", default="main", metavar="NAME", help="The definition to run (default: main).")
 @click.option("--weights", metavar="FILE", help="A .safetensors or .npz file of parameters, by name.")
 @click.option(
-    "--output", metavar="FILE", help="Write the result to an .npz or .safetensors file; print nothing."
+    "--output", metavar="FILE", help="Write the result to an .npz, .safetensors or .json file; print nothing."
 )
 @click.option(
     "--backend",
@@ -71,16 +71,16 @@ def run(
     """Run the program in FILE (`-` is standard input; or an ONNX model, an exported program of PyTorch,
     or a compiled program) and print its value.
 
-    Each of ARGS is an input: a literal of the language such as 3 or '[1.0, 2.0]', a .npy file, an .npz or
-    .safetensors file (its arrays go to the parameters of the same names), or - for standard input. They fill
-    the parameters in order; NAME=VALUE fills one by name.
+    Each of ARGS is an input: a literal of the language such as 3 or '[1.0, 2.0]', a .npy file, a .json file,
+    an .npz or .safetensors file (its arrays go to the parameters of the same names), or - for standard input.
+    They fill the parameters in order; NAME=VALUE fills one by name.
     """
     args = (*args, *more)
     refuse_options((file, *args))
     if [file, *args].count(STDIN) > 1:
         raise click.UsageError("standard input can be read only once")
-    if output is not None and not output.endswith((".npz", ".safetensors")):
-        raise click.BadParameter("the name must end in .npz or .safetensors", param_hint="--output")
+    if output is not None and not output.endswith(RESULTS):
+        raise click.BadParameter(f"the name must end in {', '.join(RESULTS)}", param_hint="--output")
     name = entry.removeprefix("@")
     by_name = {} if weights is None else read_weights(weights)
     if profile or trace is not None:
@@ -248,7 +248,10 @@ def command(mod: IRModule, entry: str, inputs: Sequence[Input]) -> tuple[Expr, l
         span = Span(source, at + len(head) - len(x.origin), at + len(head))
         at += len(head)
         if x.array is None:
-            args.append(literal(x.text, f"<input {i + 1}>", mod))
+            t = declared[i].type_annotation if i < len(declared) else None
+            name = f"<input {i + 1}>"
+            is_json = x.is_json or reads_as_json(x.text, t)
+            args.append(json_input(x, name, t, mod) if is_json else literal(x.text, name, mod))
             continue
         if i < len(declared):
             check_dtype(x.array, declared[i], x.origin, span)
@@ -268,6 +271,20 @@ def check_dtype(array: np.ndarray[Any, Any], p: Var, origin: str, span: Span) ->
     if isinstance(t, TensorType) and isinstance(t.dtype, str) and t.dtype != found:
         message = f"`{origin}` is {found}, and the parameter `%{p.name_hint}` {t.dtype}"
         fail("dtype-mismatch", message, span, hint=f'convert the array: x.astype("{t.dtype}") in NumPy')
+
+
+def reads_as_json(text: str, t: Type | None) -> bool:
+    """Whether a text is JSON for a data type: the language has no such literal of one."""
+    text = text.lstrip()
+    return isinstance(t, TypeCall | GlobalTypeVar) and text[:1] in ("[", "{") and text[:2] != "[|"
+
+
+def json_input(x: Input, source_name: str, t: Type | None, mod: IRModule) -> Expr:
+    """An input in JSON, for a parameter of a type (`bad-json-value`)."""
+    from relay.cli.json_values import expression, parsed
+
+    span = Span(Source(x.origin if x.is_json else source_name, x.text), 0, len(x.text.rstrip()))
+    return expression(parsed(x.text, span), t, mod, span)
 
 
 def literal(text: str, source_name: str, mod: IRModule) -> Expr:

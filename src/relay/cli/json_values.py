@@ -1,0 +1,222 @@
+"""Values as JSON, on the command line and in `.json` files.
+
+A tensor is a number, a truth value or a string, or lists of such; a tuple is the list of its fields; a `List`
+is the list of its elements.  An instance of another data type is the name of its constructor, where that has
+no fields, or an object with the name and the list of fields: `"Leaf"`, `{"Node": [1, "Leaf", "Leaf"]}`.
+"""
+
+import json
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn, TypeGuard
+
+import numpy as np
+
+from relay.diagnostic import Span, fail
+from relay.interpreter.value import ConstructorValue, is_tensor, is_tuple
+from relay.ir.dtype import dtype_name, is_float, to_numpy
+from relay.ir.expr import Call, Constant, Constructor, Expr, Tuple
+from relay.ir.module import IRModule, TypeData
+from relay.ir.subst import substitute_type
+from relay.ir.type import GlobalTypeVar, TensorType, TupleType, Type, TypeCall
+
+CELL, END = "Cons", "Nil"
+"""The constructors of lists, in `std/list`."""
+DTYPES = {"b": "bool", "i": "int32", "u": "int32", "f": "float32", "U": "string"}
+"""The dtypes of values where the program takes any, by NumPy's kind of what JSON has."""
+
+
+# --- reading
+
+
+def parsed(text: str, span: Span) -> Any:
+    """What a text of JSON says (`bad-json-value`)."""
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        _wrong(f"this is not JSON: {error.msg} at column {error.colno}", span)
+    except RecursionError:
+        _wrong(
+            "this JSON is nested too deep", span, "the reader takes about a thousand levels; pass a tensor"
+        )
+
+
+def is_listed(x: Any) -> TypeGuard[list[Any]]:
+    """Whether a value of JSON is a list."""
+    return isinstance(x, list)
+
+
+def is_object(x: Any) -> TypeGuard[dict[str, Any]]:
+    """Whether a value of JSON is an object."""
+    return isinstance(x, dict)
+
+
+def expression(data: Any, t: Type | None, mod: IRModule, span: Span) -> Expr:
+    """The expression of a value of JSON for a parameter of a type (`bad-json-value`)."""
+    made: list[Expr] = []
+    stack: list[Callable[[], None]] = []
+
+    def join(count: int, whole: Callable[[Sequence[Expr]], Expr]) -> None:
+        fields = made[len(made) - count :]
+        del made[len(made) - count :]
+        made.append(whole(fields))
+
+    def visit(x: Any, t: Type | None) -> None:
+        types, whole, fields = parts(x, t, mod, span)
+        stack.append(lambda: join(len(fields), whole))
+        for field, of in zip(reversed(fields), reversed(types), strict=True):
+            stack.append(lambda field=field, of=of: visit(field, of))
+
+    visit(data, t)
+    while stack:
+        stack.pop()()
+    return made[0]
+
+
+Whole = Callable[[Sequence[Expr]], Expr]
+
+
+def parts(
+    x: Any, t: Type | None, mod: IRModule, span: Span
+) -> tuple[Sequence[Type | None], Whole, Sequence[Any]]:
+    """The types of what a value is made of, how it is made of that, and the parts in JSON."""
+    if isinstance(t, TensorType):
+        return (), lambda _: tensor(x, t, span), ()
+    if isinstance(t, TupleType):
+        if not is_listed(x) or len(x) != len(t.fields):
+            _wrong(
+                f"a list of {len(t.fields)} fields is needed here, not {_kind(x)}", span, f"the type is {t}"
+            )
+        return t.fields, lambda fields: Tuple(tuple(fields), span=span), x
+    header, args = (t.func, t.args) if isinstance(t, TypeCall) else (t, ())
+    if not isinstance(header, GlobalTypeVar) or header not in mod.type_definitions:
+        _wrong(f"a value of type {t} cannot be given as JSON", span, "write it as in the language")
+    data = mod.type_definitions[header]
+    by = dict(zip(data.type_vars, args, strict=False))
+    if is_list(data) and is_listed(x):
+        element = substitute_type(data.constructors[0].inputs[0], by)
+        return [element] * len(x), lambda found: chain(found, data, span), x
+    c, fields = constructor_of(x, data, span)
+    types = [substitute_type(i, by) for i in c.inputs]
+    return types, lambda found: Call(c, tuple(found), span=span), fields
+
+
+def is_list(data: TypeData) -> bool:
+    """Whether a data type is the list of `std/list`, by its name and constructors."""
+    return data.header.name_hint == "List" and [c.name_hint for c in data.constructors] == [CELL, END]
+
+
+def chain(elements: Sequence[Expr], data: TypeData, span: Span) -> Expr:
+    """A list of elements."""
+    cell, end = data.constructors
+    found = Call(end, (), span=span)
+    for e in reversed(elements):
+        found = Call(cell, (e, found), span=span)
+    return found
+
+
+def constructor_of(x: Any, data: TypeData, span: Span) -> tuple[Constructor, Sequence[Any]]:
+    """The constructor that JSON names, and the fields for it."""
+    known = {c.name_hint: c for c in data.constructors}
+    name: Any = x
+    fields: Any = []
+    if is_object(x) and len(x) == 1:
+        ((name, fields),) = x.items()
+    if not isinstance(name, str) or name not in known or not is_listed(fields):
+        forms = [f'{{"{n}": […]}}' if c.inputs else f'"{n}"' for n, c in known.items()]
+        what = f"a value of `{data.header.name_hint}` is needed here, not {_kind(x)}"
+        _wrong(what, span, f"it is written {' or '.join(forms)}")
+    if len(fields) != len(known[name].inputs):
+        _wrong(f"`{name}` takes {len(known[name].inputs)} fields, not {len(fields)}", span)
+    return known[name], fields
+
+
+def tensor(x: Any, t: TensorType, span: Span) -> Constant:
+    """A tensor of numbers, in the dtype of a type (`bad-json-value`)."""
+    try:
+        given = np.asarray(x)
+    except ValueError:
+        _wrong("the lists of a tensor have different lengths", span)
+    dtype = t.dtype if isinstance(t.dtype, str) else DTYPES.get(given.dtype.kind, "")
+    takes = "U" if dtype == "string" else "b" if dtype == "bool" else "iuf" if is_float(dtype) else "iu"
+    if given.size and given.dtype.kind not in takes:
+        _wrong(f"{'numbers' if 'i' in takes else 'values'} of {dtype} are needed here, not {_kind(x)}", span)
+    found = given.astype(to_numpy(dtype))
+    if "f" not in takes and not np.array_equal(found, given):
+        _wrong(f"{_kind(x)} is beyond the numbers of {dtype}", span)
+    return Constant(found, TensorType(given.shape, dtype), span=span)
+
+
+def _kind(x: Any) -> str:
+    if is_listed(x):
+        return f"a list of {len(x)}"
+    if is_object(x):
+        return f"an object with {', '.join([f'`{k}`' for k in [*x][:3]]) or 'nothing'}"
+    return f"`{json.dumps(x)}`"
+
+
+def _wrong(message: str, span: Span, hint: str = "") -> NoReturn:
+    fail("bad-json-value", message, span, hint=hint)
+
+
+# --- writing
+
+
+def as_json(value: Any) -> str:
+    """A value in JSON (`not-tensors`, where it holds a function or a reference)."""
+    out: list[str] = []
+    stack: list[Any] = [value]
+    while stack:
+        x = stack.pop()
+        if isinstance(x, _Piece):
+            out.append(x.text)
+        elif isinstance(x, ConstructorValue) and x.constructor.name_hint in (CELL, END):
+            stack += _bracketed("[", _elements(x), "]")
+        elif isinstance(x, ConstructorValue):
+            name = json.dumps(x.constructor.name_hint)
+            stack += _bracketed(f"{{{name}: [", x.fields, "]}") if x.fields else [_Piece(name)]
+        elif is_tuple(x):
+            stack += _bracketed("[", x, "]")
+        elif isinstance(x, str) or is_tensor(x):
+            out.append(json.dumps(_plain(x)))
+        else:
+            message = "the result has a function or a reference in it, which JSON cannot hold"
+            fail("not-tensors", message, hint="return what the program computes with it")
+    return "".join(out) + "\n"
+
+
+class _Piece:
+    """A part of the text on the stack of `as_json`."""
+
+    __slots__ = ("text",)
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+
+def _bracketed(opening: str, items: Sequence[Any], closing: str) -> list[Any]:
+    """What is to be written, last first."""
+    found: list[Any] = [_Piece(closing)]
+    for i, x in reversed(list(enumerate(items))):
+        found += [x, _Piece(", ")] if i else [x]
+    return [*found, _Piece(opening)]
+
+
+def _elements(x: ConstructorValue) -> list[Any]:
+    found: list[Any] = []
+    while x.fields:
+        found.append(x.fields[0])
+        x = x.fields[1]
+    return found
+
+
+def _plain(x: Any) -> Any:
+    """A tensor as JSON has it: floats as the shortest numbers that are read back."""
+    array: np.ndarray[Any, Any] = np.asarray(x, object if isinstance(x, str) else None)
+    if is_float(dtype_name(array.dtype)):
+        return (
+            array.astype("float32" if array.itemsize < 4 else array.dtype)
+            .astype("U")
+            .astype("float64")
+            .tolist()
+        )
+    return array.astype("int64").tolist() if array.dtype.kind not in "biuO" else array.tolist()
