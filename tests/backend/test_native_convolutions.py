@@ -82,8 +82,6 @@ def layer(
     rank, data, weight, attrs = case
     x, w = numbers(data, dtype), numbers(weight, dtype)
     layout, kernel = LAYOUTS[rank]
-    if op != "conv" and rank != 2:
-        kernel = kernel.replace("IO", "OI")
     sizes = [relay.Any() for _ in x.shape[:-1]] if is_open else x.shape[:-1]
     first = relay.var("x", shape=[*sizes, x.shape[-1]], dtype=dtype)
     second = relay.const(w, dtype) if is_constant else relay.var("w", shape=w.shape, dtype=dtype)
