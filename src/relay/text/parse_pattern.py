@@ -58,7 +58,7 @@ class Patterns(Types):
         return p
 
     def _alternatives(self, first: Pattern, i: int, bound: Bound, known: int) -> Rule:
-        """`P | Q | …`, of which the first is read, before which `known` names were bound: all bind the same."""
+        """`P | Q | …`, of which the first is read; `known` names were bound before: all bind the same."""
         self.full_language_only(self.i, "`P | Q`", "P => e, Q => e")
         several = [first]
         own = dict(islice(bound.here.items(), known, None))
