@@ -1,9 +1,11 @@
 """Values as text: tensors as nested lists, `Cons(1, Nil)`, `(a, b)`, `fn(…)`; large ones are summarised."""
 
+from collections.abc import Iterator
 from typing import Any, cast
 
 import numpy as np
 
+from relay.interpreter.value_layout import COMMA, Piece, Role, laid_out
 from relay.ir.dtype import dtype_name, is_float
 from relay.text.floats import shortest
 from relay.text.names import quote
@@ -27,57 +29,49 @@ class Shown:
 
 
 def show(value: Any) -> str:
-    """A value as a program would write it: `[1, 2]`, `(a, b)`, `Cons(1, Nil)`, `fn(%x)`."""
+    """A value as a program would write it: `[1, 2]`, `(a, b)`, `Cons(1, Nil)`, `fn(%x)`.
+
+    What is too long for a line has a line for each field of a tuple, and as many fields of an instance of a
+    data type on a line as there is room for.
+    """
     if isinstance(value, np.ndarray):
         return show_tensor(cast("np.ndarray[Any, Any]", value))
-    parts: list[str] = []
+    return laid_out(list(_pieces(value)))
+
+
+def _pieces(value: Any) -> Iterator[Piece]:
+    """A value as pieces of text, cut where there are too many."""
     stack: list[Any] = [value]
     budget = MAX_SHOWN_ELEMENTS
     while stack:
         item = stack.pop()
-        if type(item) is _Text:
-            parts.append(item.text)
+        if type(item) is Piece:
+            yield item
             continue
         budget -= 1
         if budget < 0 and isinstance(item, tuple | Shown | np.ndarray):
-            parts.append("...")
+            yield Piece("...")
         elif isinstance(item, tuple):
             items = cast("tuple[Any, ...]", item)
-            _push(stack, parts, "(", items, ",)" if len(items) == 1 else ")")
+            _push(stack, Piece("(", Role.TUPLE), items, ",)" if len(items) == 1 else ")")
         elif isinstance(item, Shown):
-            _push(stack, parts, *item.shown)
+            opening, items, closing = item.shown
+            _push(stack, Piece(opening, Role.FIELDS), items, closing)
         elif isinstance(item, np.ndarray):
-            parts.append(" ".join(show_tensor(cast("np.ndarray[Any, Any]", item)).split()))
+            tensor = show_tensor(cast("np.ndarray[Any, Any]", item))
+            yield Piece(" ".join(tensor.split()), lines=tuple(tensor.splitlines()))
         else:
-            parts.append(show_scalar(item))
-    return _collapse("".join(parts))
+            yield Piece(show_scalar(item))
 
 
-class _Text:
-    """Literal text on the stack of `show`."""
-
-    __slots__ = ("text",)
-
-    def __init__(self, text: str) -> None:
-        self.text = text
-
-
-_COMMA = _Text(", ")
-
-
-def _push(stack: list[Any], parts: list[str], opening: str, items: tuple[Any, ...], closing: str) -> None:
-    parts.append(opening)
-    stack.append(_Text(closing))
+def _push(stack: list[Any], opening: Piece, items: tuple[Any, ...], closing: str) -> None:
+    """Put a container on the stack."""
+    stack.append(Piece(closing, Role.CLOSE))
     for i in range(len(items) - 1, -1, -1):
         stack.append(items[i])
         if i:
-            stack.append(_COMMA)
-
-
-def _collapse(text: str) -> str:
-    """Shorten the run of closing brackets that a cut, deeply nested value ends in."""
-    tail = len(text) - len(text.rstrip(")"))
-    return text if tail <= MAX_SHOWN_ELEMENTS // 10 else text[: len(text) - tail] + ")"
+            stack.append(COMMA)
+    stack.append(opening)
 
 
 def show_scalar(x: Any) -> str:
