@@ -26,7 +26,7 @@ class Embedding(Composite):
     padding_idx: int | None = None
     samples = (
         sample(_np.asarray([[0, 4], [2, 2]]), "5x3 float32"),
-        sample(_np.asarray([1, 0], "int32"), "5x3 float64", padding_idx=1),
+        sample(_np.asarray([1, 0], "int32"), "5x3 float64", padding_idx=3),
         sample(_np.int64(1), "2x3 float32"),
     )
 
