@@ -89,6 +89,21 @@ def test_what_is_wrong_is_said(entry: str, given: str, message: str) -> None:
     assert message in ran.output
 
 
+@pytest.mark.parametrize(
+    ("declared", "given"),
+    [
+        ("Cons(int32)", {"Cons": [1]}),
+        ("Cons(int32, Mine)", {"Cons": [1, "Nil"]}),
+        ("Nil(int32)", {"Nil": [2]}),
+    ],
+)
+def test_a_cons_that_is_not_of_a_list(declared: str, given: object) -> None:
+    last = "Cons" if declared.startswith("Nil") else "Nil"
+    Path("m.relay").write_text(f"type Mine {{ {declared}, {last} }}\ndef @main(%x: Mine) -> Mine {{ %x }}")
+    assert cli("run", "m.relay", json.dumps(given), "--output", "out.json").output == ""
+    assert json.loads(Path("out.json").read_text()) == given
+
+
 def test_functions_have_no_json() -> None:
     Path("f.relay").write_text("def @main(%x: int32) { (%x, fn (%y: int32) { %y }) }")
     ran = cli("run", "f.relay", "1", "--output", "out.json")

@@ -219,3 +219,16 @@ def test_any_index_of_symbolic_axes_is_refused_where_places_are_counted() -> Non
     with pytest.raises(relay.RelayError) as error:
         relay.function(f)
     assert error.value.codes == ("bad-index",)
+
+
+@pytest.mark.parametrize(
+    ("change", "code"),
+    [
+        (lambda x: x.at[0, 1, 2].set(0.0), "rank-mismatch"),
+        (lambda x: x.reshape(3, 2.5), "attribute-type"),
+        (lambda x: x.reshape("a"), "attribute-type"),
+    ],
+)
+def test_parts_and_shapes_that_no_tensor_has(change: Any, code: str) -> None:
+    with pytest.raises(relay.RelayError, match=code):
+        relay.function(change)(np.ones((2, 3), "float32"))

@@ -13,7 +13,7 @@ import numpy as np
 
 from relay.diagnostic import Span, fail
 from relay.interpreter.value import ConstructorValue, is_tensor, is_tuple
-from relay.ir.dtype import dtype_name, is_float, to_numpy
+from relay.ir.dtype import dtype_name, is_float, rounded, to_numpy
 from relay.ir.expr import Call, Constant, Constructor, Expr, Tuple
 from relay.ir.module import IRModule, TypeData
 from relay.ir.subst import substitute_type
@@ -102,7 +102,17 @@ def parts(
 
 def is_list(data: TypeData) -> bool:
     """Whether a data type is the list of `std/list`, by its name and constructors."""
-    return data.header.name_hint == "List" and [c.name_hint for c in data.constructors] == [CELL, END]
+    return [c.name_hint for c in data.constructors] == [CELL, END] and all(map(is_of_list, data.constructors))
+
+
+def is_of_list(c: Constructor) -> bool:
+    """Whether a constructor makes lists: another data type may have a `Cons` of its own."""
+    if c.belong_to.name_hint != "List" or c.name_hint not in (CELL, END):
+        return False
+    if c.name_hint == END:
+        return not c.inputs
+    rest = c.inputs[1] if len(c.inputs) == 2 else None
+    return c.belong_to == (rest.func if isinstance(rest, TypeCall) else rest)
 
 
 def chain(elements: Sequence[Expr], data: TypeData, span: Span) -> Expr:
@@ -140,7 +150,8 @@ def tensor(x: Any, t: TensorType, span: Span) -> Constant:
     takes = "U" if dtype == "string" else "b" if dtype == "bool" else "iuf" if is_float(dtype) else "iu"
     if given.size and given.dtype.kind not in takes:
         _wrong(f"{'numbers' if 'i' in takes else 'values'} of {dtype} are needed here, not {_kind(x)}", span)
-    found = given.astype(to_numpy(dtype))
+    with np.errstate(over="ignore"):
+        found = rounded(given, to_numpy(dtype))
     if "f" not in takes and not np.array_equal(found, given):
         _wrong(f"{_kind(x)} is beyond the numbers of {dtype}", span)
     return Constant(found, TensorType(given.shape, dtype), span=span)
@@ -169,7 +180,7 @@ def as_json(value: Any) -> str:
         x = stack.pop()
         if isinstance(x, _Piece):
             out.append(x.text)
-        elif isinstance(x, ConstructorValue) and x.constructor.name_hint in (CELL, END):
+        elif isinstance(x, ConstructorValue) and is_of_list(x.constructor):
             stack += _bracketed("[", _elements(x), "]")
         elif isinstance(x, ConstructorValue):
             name = json.dumps(x.constructor.name_hint)

@@ -60,7 +60,7 @@ def tensors(value: Any) -> dict[str, np.ndarray[Any, Any]]:
             fail(
                 "not-tensors",
                 f"`{name}` is not a tensor, so a file of tensors cannot hold it",
-                hint="return tensors or tuples of tensors, or print the value instead",
+                hint="write a .json file, which holds any data, or return tensors or tuples of tensors",
             )
     return found
 

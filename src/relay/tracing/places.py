@@ -50,6 +50,7 @@ def changed(x: Any, where: Any, v: Any, how: How) -> Any:
     """`x` with `v` at `x[where]`, or added to it (`bad-index`, `index-out-of-range`)."""
     if _is_mask(where, x) and _is_scalar(v):
         return apply("where", where, apply("add", x, v) if how == "add" else v, x)
+    index(x, where).tensor_type("a part")  # what no tensor takes is refused here
     axes = by_axis(x, where)
     if all(isinstance(i, int) or (isinstance(i, slice) and (i.step or 1) > 0) for i in axes):
         return _changed_part(x, where, v, how)

@@ -5,12 +5,14 @@ from typing import Any
 from relay.diagnostic import caller_span, fail
 from relay.interpreter.value import is_sequence
 from relay.ir.type import Type
+from relay.tracing.indexing import is_integer
 
 
 def sizes(x: Any, given: tuple[Any, ...]) -> tuple[int, ...]:
     """A shape as `reshape` takes it: one size may be symbolic, and is then what the others leave.
 
-    Raises `traced-type` where two sizes would have to be found.
+    What is not an integer is left for `reshape` to refuse.  Raises `traced-type` where two sizes would have
+    to be found.
     """
     whole = given[0] if len(given) == 1 and is_sequence(given[0]) else given
     shape: list[Any] = [*whole]
@@ -22,4 +24,4 @@ def sizes(x: Any, given: tuple[Any, ...]) -> tuple[int, ...]:
             caller_span(),
             hint="relay.dyn.reshape(x, s) takes the shape as a tensor; `-1` stands for one size",
         )
-    return tuple([-1 if i in open_axes else int(d) for i, d in enumerate(shape)])
+    return tuple([-1 if i in open_axes else int(d) if is_integer(d) else d for i, d in enumerate(shape)])
