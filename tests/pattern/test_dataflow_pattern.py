@@ -362,3 +362,52 @@ def test_a_pattern_is_shown_as_it_is_built():
     for _ in range(20_000):
         deep = is_op("exp")(deep)
     assert repr(deep).endswith("(…)))))")
+
+
+IMPORTED = """
+fn (%x: Tensor[(2,), float32]) {
+  let %a = %x + 1f; let %b = nn.relu(%a); let %c = %b * 2f; let %d = %c - 1f; (%d, %d)
+}"""
+
+
+def test_a_pattern_matches_the_result_behind_lets():
+    body = relay.parse_expr(IMPORTED).body
+    product = is_op("multiply")(is_op("nn.relu")(wildcard()), wildcard())
+    assert is_tuple((is_op("subtract")(product, is_constant()), wildcard())).match(body)
+    assert not product.match(body)
+    assert is_let(wildcard(), is_op("add")(wildcard(), wildcard()), wildcard()).match(body)
+
+
+def test_rewriting_through_lets_replaces_a_value_once_and_leaves_no_dead_copies():
+    class ProductOfRelu(DFPatternCallback):
+        def __init__(self):
+            super().__init__()
+            self.x = wildcard()
+            self.pattern = is_op("multiply")(is_op("nn.relu")(self.x), wildcard())
+
+        def callback(self, pre, post, node_map):
+            return relay.tanh(node_map[self.x][0])
+
+    done = rewrite(ProductOfRelu(), relay.parse_expr(IMPORTED))
+    text = (
+        "fn (%x: Tensor[(2,), float32]) { let %a = %x + 1f; let %c = tanh(%a); let %d = %c - 1f; (%d, %d) }"
+    )
+    assert relay.structural_equal(done, relay.parse_expr(text))
+
+
+def test_rewriting_keeps_lets_with_effects_and_what_nobody_used_before():
+    class Zero(DFPatternCallback):
+        def __init__(self):
+            super().__init__()
+            self.pattern = is_op("nn.relu")(wildcard())
+
+        def callback(self, pre, post, node_map):
+            return relay.const(0.0)
+
+    text = """fn (%x: float32, %r: ref(float32)) {{
+      let %unused = exp(%x); let %a = {}; let %b = %a + 1f; {} }}"""
+    counting = rewrite(Zero(), relay.parse_expr(text.format("(ref_write(%r, %x); %x)", "nn.relu(%b)")))
+    assert "ref_write" in str(counting)
+    pure = rewrite(Zero(), relay.parse_expr(text.format("%x", "nn.relu(%b)")))
+    assert "%unused" in str(pure)
+    assert "%b" not in str(pure)

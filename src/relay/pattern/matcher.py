@@ -207,5 +207,11 @@ def has_attributes(wanted: Mapping[str, Any], e: Expr) -> bool:
 
 
 def match(pattern: "DFPattern", expr: Expr) -> bool:
-    """Whether `expr` as a whole looks like `pattern`."""
-    return Matcher(Graph(expr), pattern).matches(pattern, expr)
+    """Whether `expr` as a whole looks like `pattern`; behind `let`s, its result may do so."""
+    graph = Graph(expr)
+    if Matcher(graph, pattern).matches(pattern, expr):
+        return True
+    result = expr
+    while isinstance(result, Let):
+        result = result.body
+    return result is not expr and Matcher(graph, pattern).matches(pattern, result)

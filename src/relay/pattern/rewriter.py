@@ -3,9 +3,11 @@
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
+from relay.analysis.effects import Effects
+from relay.analysis.uses import live_vars
 from relay.diagnostic import fail
 from relay.ir.equal import structural_equal
-from relay.ir.expr import Expr
+from relay.ir.expr import Expr, Let, Var
 from relay.ir.module import IRModule
 from relay.ir.walk import post_order
 from relay.pattern.matcher import Graph, Matcher
@@ -74,7 +76,10 @@ def rewrite(
 
 
 def one_round(each: DFPatternCallback, root: Expr) -> Expr:
-    """Every match in `root` replaced, operands first; for `rewrite_once`, those that do not overlap."""
+    """Every match in `root` replaced, operands first; for `rewrite_once`, those that do not overlap.
+
+    Where a variable stands for what matches, its value is replaced, once for all of its uses.
+    """
     graph = Graph(root)
     nodes = list(post_order(root))
     found: dict[Expr, NodeMap] = {}
@@ -83,7 +88,9 @@ def one_round(each: DFPatternCallback, root: Expr) -> Expr:
     else:
         for e in nodes:
             matcher = Matcher(graph, each.pattern)
-            if matcher.matches(each.pattern, e):
+            if matcher.matches(each.pattern, e) and not (
+                isinstance(e, Var) and matcher.matched[each.pattern] is not e
+            ):
                 found[e] = matcher.node_map
     new: dict[Expr, Expr] = {}
     for e in nodes:
@@ -92,4 +99,24 @@ def one_round(each: DFPatternCallback, root: Expr) -> Expr:
         if e in found:
             node_map = {p: [new.get(n, n) for n in matched] for p, matched in found[e].items()}
             new[e] = each.callback(e, new[e], node_map)
-    return new[root]
+    return without_lets_that_died(root, new[root])
+
+
+def without_lets_that_died(before: Expr, after: Expr) -> Expr:
+    """`after` without the `let`s that reached the result of `before`, and reach it no more.
+
+    They all stay where one of them has an effect, which may need the others.
+    """
+    if before is after:
+        return after
+    reached = live_vars(before) - live_vars(after)
+    died = {e for e in post_order(after) if isinstance(e, Let) and e.var in reached}
+    effects = Effects()
+    if not died or not all(effects.is_pure(e.value) for e in died):
+        return after
+    new: dict[Expr, Expr] = {}
+    for e in post_order(after):
+        children = tuple([new[c] for c in e.children])
+        kept = e if children == e.children else e.rebuild(children)
+        new[e] = new[e.body] if e in died and isinstance(e, Let) else kept
+    return new[after]
