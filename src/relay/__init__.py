@@ -57,8 +57,8 @@ _RENAMED = {
     "bind_params_by_name": ("relay.ir.bind", "bind_params_by_name"),
 }
 _SUBMODULES = (
-    "adt", "analysis", "autodiff", "backend", "base", "build_module", "cli", "diagnostic", "driver", "error",
-    "expr", "frontend", "instrument", "interpreter", "ir", "loops", "op", "optim", "prelude", "qnn",
+    "adt", "analysis", "autodiff", "backend", "base", "build_module", "cli", "dataflow_pattern", "diagnostic", "driver",
+    "error", "expr", "frontend", "instrument", "interpreter", "ir", "loops", "op", "optim", "prelude", "qnn",
     "runtime", "scope_builder", "testing", "text", "training", "transform", "ty", "typecheck",
 )  # fmt: skip
 
@@ -111,6 +111,7 @@ for _slot, _module in {
     "canonical_func_type": "relay.ir.subst",
     "call": "relay.ir.call",
     "project": "relay.ir.call",
+    "index": "relay.tracing.indexing",
     "binary": "relay.op",
     "operator_instance": "relay.op",
     "infer": "relay.typecheck.infer",

@@ -18,6 +18,33 @@ def test_operators_on_variables_build_the_body() -> None:
     assert relay.create_executor(mod=f.mod).evaluate()([1, 1, 1], y=[0, 0, 0]).tolist() == [2, 2, 2]
 
 
+@pytest.mark.parametrize("run", [relay.function, relay.compile])
+def test_any_number_of_arguments(run) -> None:
+    def f(x, *rest, scale=1.0, w, **others):
+        for y in rest:
+            x = x * y
+        return (x + others["b"]) * scale + w - others["a"]
+
+    assert run(f)(2.0, 3.0, 4.0, a=1.0, b=6.0, w=0.5) == 29.5
+    assert run(f)(2.0, b=6.0, a=1.0, w=0.5, scale=2.0) == 15.5
+    value, slopes = run(relay.grad(lambda *xs: xs[0] * xs[1]))(2.0, 3.0)
+    assert (value, slopes) == (6, (3, 2))
+    assert run(relay.value_and_grad(lambda *xs, y: xs[1] * y, 1))(2.0, 3.0, y=4.0) == (12, 4)
+    with pytest.raises(ValueError, match="argnums are from 0 to 0, not 1"):
+        relay.value_and_grad(lambda *xs: xs[0], 1)(2.0)
+
+
+def test_number_of_arguments_is_checked_by_position_and_by_name() -> None:
+    g = relay.function(lambda x, *, y: x - y)
+    assert g(1, y=3) == -2
+    d = refused(lambda: g(1, 3), "argument-count")
+    assert d.message == "`<lambda>` takes 1 argument by position, not 2"
+    assert d.hint == "name those behind: y=…"
+    assert refused(lambda: g(1), "argument-count").message == "`<lambda>` takes 2 arguments, not 1"
+    inner = relay.function(lambda *xs: xs[0] + xs[-1])
+    assert relay.function(lambda x, y: inner(x, y) + inner(x))(1, 2) == 5
+
+
 def test_texts_of_types_share_their_dimensions() -> None:
     @relay.function
     def f(x: "Tensor[(n, 4), float32]", y: "Tensor[(n, 4), float32]") -> "Tensor[(n, 4), float32]":
@@ -98,9 +125,9 @@ def test_loop_over_an_axis_of_unknown_size_is_explained() -> None:
 
 
 @pytest.mark.parametrize("make", [
-    lambda: relay.function(lambda *xs: xs[0]),
+    lambda: relay.function(lambda *xs: xs[0]).function,
     lambda: relay.function(lambda x: None)(1),
-    lambda: relay.function(lambda *, x: x),
+    lambda: relay.function(lambda x=1, *xs: x),
 ])  # fmt: skip
 def test_signature_that_means_nothing_is_refused(make: object) -> None:
     with pytest.raises(relay.RelayError) as error:

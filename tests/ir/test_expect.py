@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 
 import relay
@@ -51,9 +52,12 @@ def test_a_module_is_not_an_expression() -> None:
         relay.analysis.count_layers(relay.IRModule(), ["nn.dense"])  # pyright: ignore[reportArgumentType]
 
 
-def test_expression_is_indexed_by_numbers_of_fields() -> None:
+def test_expression_is_indexed_by_numbers_of_fields_and_by_slices() -> None:
     x = relay.var("x", shape=(3, 4))
-    with pytest.raises(TypeError, match="indexed by the number of a field, not by"):
-        x[:, 1:3]
-    with pytest.raises(TypeError, match="indexed by the number of a field, not by"):
-        relay.split(x, 2, axis=1)["a"]
+    assert isinstance(x[0], relay.TupleGetItem)
+    assert str(relay.Function([x], x[:, 1:3])).endswith("{ %x[:, 1:3] }")
+    rows = relay.Function([x], x[np.array([2, 0])][::-1, relay.const(np.array([1]))])
+    found = relay.create_executor("debug").evaluate(rows)(np.arange(12, dtype="float32").reshape(3, 4))
+    assert found.tolist() == [[1], [9]]
+    with pytest.raises(relay.RelayError, match="a tensor cannot be indexed with 'a'"):
+        x["a"]

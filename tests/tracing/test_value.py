@@ -230,3 +230,13 @@ def test_method_that_is_not_there_is_explained() -> None:
         relay.function(lambda x: x.exp())(X)
     with pytest.raises(AttributeError, match=r"no `reshap`; did you mean `reshape`"):
         relay.function(lambda x: x.reshap(3))(X)
+
+
+def test_division_of_integers_is_refused() -> None:
+    for f in (lambda x: x / 2, lambda x: 2 / x, lambda x: x[0] / x.sum()):
+        with pytest.raises(relay.RelayError) as error:
+            relay.function(f)(np.array([3, 4]))
+        assert error.value.codes == ("dtype-not-supported",)
+        assert "x // y rounds down" in error.value.diagnostics[0].hint
+    assert relay.function(lambda x: x // 2 + relay.divide(-x, 2))(np.array([3])).tolist() == [0]
+    assert "/" in str(relay.function(lambda x: x / 2))

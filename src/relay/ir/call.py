@@ -212,13 +212,8 @@ def _called(callee: "Expr", args: tuple[Any, ...], attrs: dict[str, Any]) -> Cal
 hooks.call = takes_traced(_called)
 
 
-def _projected(value: "Expr", index: Any) -> TupleGetItem:
-    if not isinstance(index, int):
-        hint = (
-            "relay.strided_slice and relay.take take parts of tensors; values in a relay.function have slices"
-        )
-        raise TypeError(f"an expression is indexed by the number of a field, not by {index!r}; {hint}")
-    return TupleGetItem(value, index)
+def _projected(value: "Expr", index: Any) -> "Expr":
+    return TupleGetItem(value, index) if isinstance(index, int) else hooks.index(value, index)
 
 
 hooks.project = _projected

@@ -36,6 +36,8 @@ call: Callable[..., Any] = _unfilled
 """A call of an expression with Python arguments and attributes; filled by `relay.ir.call`."""
 project: Callable[..., Any] = _unfilled
 """A field of an expression; filled by `relay.ir.call`."""
+index: Callable[..., Any] = _unfilled
+"""The part of a tensor that slices, tensors and the like choose; filled by `relay.tracing`."""
 binary: Callable[..., Any] = _unfilled
 """`a op b` on expressions (`op` is an operator's name); filled by `relay.op`."""
 operator_instance: Callable[..., Any] = _unfilled

@@ -41,9 +41,11 @@ def value_and_grad(f: Any, argnums: Argnums = None) -> Any:
     """
     if is_python(f):
         target = as_function(f)
-        chosen = chosen_arguments(argnums, len(target.header.function.params))
+        if not target.header.is_open:
+            chosen_arguments(argnums, len(target.header.function.params))
 
         def pair(a: Application) -> Any:
+            chosen = chosen_arguments(argnums, len(a.args))
             both = Call(Grad("grad", a.function), a.args)
             slopes = TupleGetItem(both, 1)
             parts = tuple([a.argument(i, TupleGetItem(slopes, i)) for i in chosen])

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from relay.diagnostic import RelayError
+from relay.diagnostic import RelayError, fail
 from relay.interpreter.arguments import arrange
 from relay.interpreter.code import Code
 from relay.interpreter.value import is_array, is_sequence, type_of_value
@@ -93,12 +93,15 @@ class TracedFunction:
         if other:
             header = replace(header, chosen={**header.chosen, **other})
             named = {k: v for k, v in named.items() if k not in other}
+        if header.is_open or header.by_name:
+            header = header.of_call(len(args), named)
         code = Code(header.name, header.function, len(header.function.params))
         return header, arrange(code, args, named)
 
     def specialised(self, header: Header, trees: Sequence[Tree], types: Sequence[Type | None]) -> Specialised:
         """The function for parameters of these structures; None as a type is the one that is annotated."""
-        key = (tuple(trees), tuple(types), tuple(map(static_key, header.chosen.values())))
+        chosen = tuple(map(static_key, header.chosen.values()))
+        key = (tuple(trees), tuple(types), header.by_name, chosen)
         with self._lock:
             made = self._kept.get(key)
             if made is not None:
@@ -116,6 +119,13 @@ class TracedFunction:
 
     def general(self) -> Specialised:
         """The function for any types that its annotations allow, every parameter a single value."""
+        if self.header.is_open:
+            fail(
+                "bad-signature",
+                f"how many arguments `{self.header.name}` takes is known when it is called",
+                self.header.span,
+                hint="call it, or give it to what calls it; or name each parameter",
+            )
         count = len(self.header.function.params)
         return self.specialised(self.header, (LEAF,) * count, (None,) * count)
 

@@ -1,4 +1,4 @@
-"""`x[where]` on traced values: Python's subscripts as those of the operator `index`, which means them."""
+"""`x[where]`: Python's subscripts as those of the operator `index`, which means them."""
 
 from dataclasses import dataclass
 from types import EllipsisType
@@ -8,6 +8,8 @@ import numpy as np
 
 from relay.diagnostic import caller_span, fail
 from relay.interpreter.value import is_tuple
+from relay.ir import hooks
+from relay.ir.expr import RelayExpr
 from relay.ir.traced import Traced, takes_traced
 from relay.op.base import builders
 
@@ -43,7 +45,7 @@ def _subscript(part: Any) -> list[Part]:
         return [int(part)]
     if type(part) is slice:
         return [_checked(part)]
-    if isinstance(part, Traced):
+    if isinstance(part, Traced | RelayExpr):
         return [Gathered(part)]
     if isinstance(part, np.ndarray | list | np.bool_ | bool):
         array = np.asarray(part, "int64") if isinstance(part, list) and not part else np.asarray(part)
@@ -80,10 +82,13 @@ def refuse_index(what: Any, hint: str) -> NoReturn:
 
 
 def index(x: Any, where: Any) -> Any:
-    """`x[where]`, as the operator `index` means it, for a traced tensor (`bad-index`)."""
+    """`x[where]`, as the operator `index` means it, for a traced tensor or an expression (`bad-index`)."""
     parts = subscripts(where)
     operands = [p.places for p in parts if isinstance(p, Gathered)]
     return apply("index", x, *operands, items=tuple(map(_item, parts)))
+
+
+hooks.index = index
 
 
 def _item(part: Part) -> Any:

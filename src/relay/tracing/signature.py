@@ -1,15 +1,15 @@
 """The parameters of a Python function as those of a Relay one."""
 
 import builtins
-import dataclasses
 import inspect
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, get_origin
 
 from relay.diagnostic import Note, PythonSource, RelayError, Span, fail
 from relay.ir.dtype import canonical
 from relay.ir.expr import Function, Var
+from relay.ir.expr import replace as replace_node
 from relay.ir.type import Type
 
 
@@ -27,67 +27,106 @@ def line_of(file: str, line: int) -> Span:
 class Header:
     """What a Python function takes: `function` has its traced parameters, with the types that are annotated,
     `chosen` the values of those that are not traced.
+
+    `by_name` are the last of the traced ones, which Python takes by name alone.  `rest` and `others` stand for
+    `*rest` and `**others`, whose number only a call knows.
     """
 
     name: str
     function: Function
     chosen: Mapping[str, Any]
     span: Span | None
+    by_name: tuple[str, ...] = ()
+    rest: Var | None = None
+    others: Var | None = None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether only a call knows how many parameters there are."""
+        return self.rest is not None or self.others is not None
 
     @property
     def is_annotated(self) -> bool:
         """Whether all parameters have types."""
-        return all(p.type_annotation is not None for p in self.function.params)
+        return not self.is_open and all(p.type_annotation is not None for p in self.function.params)
+
+    def of_call(self, count: int, names: Iterable[str]) -> "Header":
+        """The header of a call with so many arguments by position and with these names (`argument-count`)."""
+        params = self.function.params
+        positional = len(params) - len(self.by_name)
+        first, last = params[:positional], params[positional:]
+        if self.rest is not None:
+            first += tuple([_like(self.rest, f"{self.rest.name}{i}") for i in range(count - positional)])
+        elif count > positional and self.by_name:
+            fail(
+                "argument-count",
+                f"`{self.name}` takes {positional} {'argument' if positional == 1 else 'arguments'} by position,"
+                f" not {count}",
+                self.span,
+                hint=f"name those behind: {', '.join([f'{p}=…' for p in self.by_name])}",
+            )
+        if self.others is not None:
+            known = {p.name for p in params}
+            last += tuple([_like(self.others, n) for n in sorted(names) if n not in known])
+        fn = replace_node(self.function, params=(*first, *last))
+        return replace(self, function=fn, by_name=tuple([p.name for p in last]), rest=None, others=None)
+
+    def call(self, python: Callable[..., Any], args: Sequence[Any]) -> Any:
+        """`python` on one value for each traced parameter."""
+        at = len(args) - len(self.by_name)
+        return python(*args[:at], **dict(zip(self.by_name, args[at:], strict=True)), **self.chosen)
+
+
+def _like(p: Var, name: str) -> Var:
+    """A parameter of that name, annotated as another is."""
+    return Var(name, p.type_annotation, span=p.span)
 
 
 def header_of(python: Callable[..., Any]) -> Header:
     """What a Python function takes, by its signature and annotations (`bad-signature`)."""
     code = getattr(python, "__code__", None)
     span = None if code is None else line_of(code.co_filename, code.co_firstlineno)
-    fn, chosen = _header(python, span)
-    return Header(name_of(python), fn, chosen, span)
-
-
-def _header(python: Callable[..., Any], span: Span | None) -> tuple[Function, dict[str, Any]]:
-    """The function with its parameters, and the values of the parameters that are not traced."""
     try:
         signature = inspect.signature(python)
     except (TypeError, ValueError):
         fail("bad-signature", f"{python!r} is not a Python function whose parameters are known", span)
-    chosen: dict[str, Any] = {}
-    names: list[str] = []
-    types: list[Any] = []
-    for p in signature.parameters.values():
-        if p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD):
-            fail(
-                "bad-signature",
-                f"`{p}` stands for any number of arguments, which a Relay function cannot take",
-                span,
-                hint="name each parameter, or take one tuple",
-            )
-        if p.default is not p.empty:
-            chosen[p.name] = p.default
-        elif p.kind is p.KEYWORD_ONLY:
-            fail(
-                "bad-signature",
-                f"the parameter `{p.name}` after `*` has no value",
-                span,
-                hint="give it a default value, or put it before the `*`",
-            )
-        else:
-            names.append(p.name)
-            types.append(_annotation(p.annotation, python))
-    if names[:1] == ["self"] and types[0] is None:
-        hint = "make it a function, or trace a function inside of it"
-        fail("bad-signature", f"`{name_of(python)}` is a method: its `self` is not a value", span, hint=hint)
+    chosen = {p.name: p.default for p in signature.parameters.values() if p.default is not p.empty}
+    asked = [p for p in signature.parameters.values() if p.name not in chosen]
+    _check(python, signature, asked, span)
+    types = [_annotation(p.annotation, python) for p in asked]
     returns = _annotation(signature.return_annotation, python)
     try:
-        return _parse_header(names, types, returns, span), chosen
+        fn = _parse_header([p.name for p in asked], types, returns, span)
     except RelayError as error:
         where = (Note(f"in the annotations of `{name_of(python)}`", span),)
-        raise RelayError(
-            [dataclasses.replace(d, notes=(*d.notes, *where)) for d in error.diagnostics]
-        ) from None
+        raise RelayError([replace(d, notes=(*d.notes, *where)) for d in error.diagnostics]) from None
+    of_kind = {p.kind: v for p, v in zip(asked, fn.params, strict=True)}
+    rest, others = of_kind.get(inspect.Parameter.VAR_POSITIONAL), of_kind.get(inspect.Parameter.VAR_KEYWORD)
+    params = tuple([v for v in fn.params if v is not rest and v is not others])
+    by_name = tuple([p.name for p in asked if p.kind is p.KEYWORD_ONLY])
+    fn = replace_node(fn, params=params)
+    return Header(name_of(python), fn, chosen, span, by_name, rest, others)
+
+
+def _check(
+    python: Callable[..., Any],
+    signature: inspect.Signature,
+    asked: Sequence[inspect.Parameter],
+    span: Span | None,
+) -> None:
+    """Report parameters that cannot be those of a Relay function (`bad-signature`)."""
+    if [p.name for p in asked[:1]] == ["self"] and asked[0].annotation is asked[0].empty:
+        hint = "make it a function, or trace a function inside of it"
+        fail("bad-signature", f"`{name_of(python)}` is a method: its `self` is not a value", span, hint=hint)
+    rest = next((p for p in asked if p.kind is p.VAR_POSITIONAL), None)
+    for p in signature.parameters.values():
+        if rest is not None and p.kind is p.POSITIONAL_OR_KEYWORD and p.default is not p.empty:
+            fail(
+                "bad-signature",
+                f"`{p.name}` has a value before `{rest}`, and would take the first of these",
+                span,
+                hint=f"put `{p.name}={p.default!r}` behind `{rest}`",
+            )
 
 
 def _annotation(annotation: Any, python: Callable[..., Any]) -> Any:

@@ -83,7 +83,7 @@ def trace(python: Callable[..., Any], header: Header, trees: Sequence[Tree]) -> 
     args = [traced(t, p, types) for t, p in zip(trees, header.function.params, strict=True)]
     before = current.set(types)
     try:
-        result = python(*args, **header.chosen)
+        result = header.call(python, args)
     except (TypeError, NameError, RecursionError) as error:
         raise _explained(error, header) from None
     finally:

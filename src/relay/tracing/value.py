@@ -42,6 +42,30 @@ def operator(name: str, *, swapped: bool = False) -> Callable[["TracedValue", An
     return method
 
 
+def division(*, swapped: bool = False) -> Callable[["TracedValue", Any], Any]:
+    """`/`, which Python does not mean to truncate; `swapped` where the other operand stands first."""
+    divide = operator("divide", swapped=swapped)
+
+    def method(self: "TracedValue", other: Any) -> Any:
+        dtype = known_dtype(self)
+        if dtype is not None and dtype.kind in "iub":
+            fail("dtype-not-supported", f"`/` of {dtype} would not be exact", caller_span(),
+                 hint="x.astype('float32') / y divides floats; x // y rounds down, relay.divide(x, y) to 0")  # fmt: skip
+        return divide(self, other)
+
+    return method
+
+
+def known_dtype(x: "TracedValue") -> np.dtype[Any] | None:
+    """The dtype of a value; None where it is not known while tracing."""
+    try:
+        return x.dtype
+    except RelayError as error:
+        if not set(error.codes) <= {"traced-type", "ambiguous-type"}:
+            raise
+        return None
+
+
 def logical(on_bools: str, on_integers: str) -> tuple[Callable[["TracedValue", Any], Any], ...]:
     """`&` and its like, both ways: of truth values, or of the bits of integers."""
 
@@ -248,7 +272,7 @@ class TracedValue(Traced):
     __add__, __radd__ = operator("add"), operator("add", swapped=True)
     __sub__, __rsub__ = operator("subtract"), operator("subtract", swapped=True)
     __mul__, __rmul__ = operator("multiply"), operator("multiply", swapped=True)
-    __truediv__, __rtruediv__ = operator("divide"), operator("divide", swapped=True)
+    __truediv__, __rtruediv__ = division(), division(swapped=True)
     __floordiv__, __rfloordiv__ = operator("floor_divide"), operator("floor_divide", swapped=True)
     __mod__, __rmod__ = operator("floor_mod"), operator("floor_mod", swapped=True)
     __pow__, __rpow__ = operator("power"), operator("power", swapped=True)
