@@ -57,9 +57,10 @@ _RENAMED = {
     "bind_params_by_name": ("relay.ir.bind", "bind_params_by_name"),
 }
 _SUBMODULES = (
-    "adt", "analysis", "autodiff", "backend", "base", "build_module", "cli", "dataflow_pattern", "diagnostic", "driver",
-    "error", "expr", "frontend", "instrument", "interpreter", "ir", "loops", "op", "optim", "prelude", "qnn",
-    "runtime", "scope_builder", "testing", "text", "training", "transform", "ty", "typecheck",
+    "adt", "analysis", "autodiff", "backend", "base", "build_module", "cli", "dataflow_pattern", "diagnostic",
+    "driver", "error", "expr", "frontend", "instrument", "interpreter", "ir", "loops", "op", "optim",
+    "prelude", "qnn", "runtime", "scope_builder", "testing", "text", "training", "transform", "ty",
+    "typecheck",
 )  # fmt: skip
 
 __all__ = ["__version__", *_HOME, *_RENAMED, *_SUBMODULES]  # pyright: ignore[reportUnsupportedDunderAll]

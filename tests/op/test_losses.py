@@ -103,3 +103,11 @@ def test_a_label_that_is_no_class_is_a_diagnostic(backend: str) -> None:
     mod = relay.parse("def @main(%y: Tensor[(1,), int32]) { nn.softmax_cross_entropy([[1.0, 2.0]], %y) }")
     with pytest.raises(relay.RelayError, match="index-out-of-range"):
         relay.create_executor(backend, mod=mod).evaluate()(np.asarray([2], "int32"))
+
+
+def test_one_vector_of_scores_has_one_label():
+    scores = np.array([1, 2, 3], "float32")
+    run = relay.create_executor("native")
+    f = relay.parse_expr("fn (%x: Tensor[(3,), float32], %y: int64) { nn.softmax_cross_entropy(%x, %y) }")
+    wanted = np.log(np.exp(scores).sum()) - scores[1]
+    np.testing.assert_allclose(run.evaluate(f)(scores, np.int64(1)), wanted, rtol=1e-6)

@@ -195,3 +195,19 @@ def test_function_without_a_derivative_is_refused() -> None:
     with pytest.raises(relay.RelayError) as error:
         relay.jacobian(lambda x: (x, x))(X)
     assert error.value.codes == ("jacobian-shape",)
+
+
+@pytest.mark.parametrize("run", [relay.function, relay.compile])
+def test_none_is_a_cotangent_of_zeros(run: Any) -> None:
+    scaled = relay.custom_vjp(lambda p, x: p["a"] * x, lambda p, x, y, g: (None, relay.clip(g, -1.0, 1.0)))
+    params = {"a": np.float32(2), "b": np.ones(2, "float32")}
+    value, (p, x) = run(relay.grad(lambda p, x: scaled(p, x) * 5))(params, 3.0)
+    assert (value, x, p["a"], p["b"].tolist()) == (30, 1, 0, [0, 0])
+
+
+def test_attribute_of_one_program_is_explained() -> None:
+    compiled = relay.compile(lambda x: x)
+    with pytest.raises(AttributeError, match=r"f\.specialised\(…\)\.export_library"):
+        _ = compiled.export_library
+    with pytest.raises(AttributeError, match="no attribute `nothing`"):
+        _ = compiled.nothing

@@ -3,7 +3,7 @@
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from relay.ir.module import IRModule
 from relay.tracing.function import MAX_KEPT, TracedFunction
@@ -56,6 +56,17 @@ class CompiledFunction:
             while len(self._kept) > MAX_KEPT:
                 self._kept.popitem(last=False)
         return built
+
+    def __getattr__(self, name: str) -> NoReturn:
+        from relay.backend.native.host.compiled_module import CompiledModule
+
+        said = f"`{self.__class__.__name__}` has no attribute `{name}`"
+        if not name.startswith("_") and hasattr(CompiledModule, name):
+            said = (
+                f"{self!r} is a program for each types of its arguments, and `{name}` is of one program:"
+                f" `f.specialised(…).{name}` with arguments of these types"
+            )
+        raise AttributeError(said)
 
     def __repr__(self) -> str:
         return f"<compiled {self.__name__}>"

@@ -110,13 +110,13 @@ def without_lets_that_died(before: Expr, after: Expr) -> Expr:
     if before is after:
         return after
     reached = live_vars(before) - live_vars(after)
-    died = {e for e in post_order(after) if isinstance(e, Let) and e.var in reached}
+    died: dict[Expr, Let] = {e: e for e in post_order(after) if isinstance(e, Let) and e.var in reached}
     effects = Effects()
-    if not died or not all(effects.is_pure(e.value) for e in died):
+    if not died or not all(effects.is_pure(let.value) for let in died.values()):
         return after
     new: dict[Expr, Expr] = {}
     for e in post_order(after):
         children = tuple([new[c] for c in e.children])
         kept = e if children == e.children else e.rebuild(children)
-        new[e] = new[e.body] if e in died and isinstance(e, Let) else kept
+        new[e] = new[died[e].body] if e in died else kept
     return new[after]

@@ -15,8 +15,9 @@ from relay.ir.expr import replace as replace_node
 from relay.ir.module import IRModule
 from relay.ir.subst import substitute_type
 from relay.ir.type import TupleType, TypeVar
+from relay.op.numeric import apply
 from relay.tracing.function import Application, TracedFunction, as_function, is_python
-from relay.tracing.pytree import LEAF, Leaf, Node
+from relay.tracing.pytree import LEAF, Leaf, Node, Tree
 from relay.tracing.signature import Header
 
 Argnums = int | Sequence[int] | None
@@ -180,7 +181,8 @@ def custom_vjp(f: Any, rule: Any, mod: IRModule | None = None) -> Any:
     """`f`, with `rule` for its derivative in reverse mode; forward mode differentiates `f` itself.
 
     `rule(x1, …, xn, y, g)` gets the arguments, the result and the cotangent of the result, and gives a tuple
-    of cotangents of the arguments.  Both are Python functions, or expressions over the definitions of `mod`.
+    of cotangents of the arguments.  Both are Python functions, or expressions over the definitions of `mod`;
+    a cotangent that is None in Python is zero.
 
     Raises `unknown-grad-target` if `f` is not a function.
     """
@@ -192,9 +194,27 @@ def custom_vjp(f: Any, rule: Any, mod: IRModule | None = None) -> Any:
         y = a.result(Call(a.function, a.args))
         xs = [a.argument(i, e) for i, e in enumerate(a.args)]
         b = of_rule.applied((*xs, y, y), {})
+        if isinstance(b.made.result, Node) and any(is_none(part) for part in b.made.result.parts):
+            b = derived(of_rule, "custom_vjp", with_zeros).applied((*xs, y, y), {})
         return a.result(Call(custom.custom_vjp(a.function, b.function, mod), a.args))
 
     return derived(as_function(f), "custom_vjp", with_rule)
+
+
+def is_none(tree: Tree) -> bool:
+    """Whether a structure is that of None."""
+    return isinstance(tree, Node) and tree.kind is None
+
+
+def with_zeros(a: Application) -> Any:
+    """What a rule gives, with zeros of the structure of the argument in the place of None."""
+    found = a.result(Call(a.function, a.args))
+    return tuple([a.argument_like(i, zeros_like) if g is None else g for i, g in enumerate(found)])
+
+
+def zeros_like(e: Expr) -> Expr:
+    """Zeros of the type of a tensor."""
+    return apply("zeros_like", e)
 
 
 def derived(f: TracedFunction, name: str, python: Callable[[Application], Any]) -> TracedFunction:

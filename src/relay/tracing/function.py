@@ -179,6 +179,12 @@ class Application:
         """An expression of the type of an argument, in its structure."""
         return self.in_tree(self.made.arguments[i], e)
 
+    def argument_like(self, i: int, leaf: Callable[[Expr], Expr]) -> Any:
+        """What `leaf` makes of each tensor of an argument, in its structure."""
+        tree = self.made.arguments[i]
+        made = unflatten(tree, self.args[i], lambda e, _: leaf(e), TupleGetItem)
+        return self.in_tree(tree, flattened(made, as_leaf, "argument")[0])
+
     def in_tree(self, tree: Tree, e: Expr) -> Any:
         """An expression in a structure: traced values while tracing, else expressions."""
         if self.types is not None:

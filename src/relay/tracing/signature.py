@@ -28,8 +28,8 @@ class Header:
     """What a Python function takes: `function` has its traced parameters, with the types that are annotated,
     `chosen` the values of those that are not traced.
 
-    `by_name` are the last of the traced ones, which Python takes by name alone.  `rest` and `others` stand for
-    `*rest` and `**others`, whose number only a call knows.
+    `by_name` are the last of the traced ones, which Python takes by name alone.  `rest` and `others` stand
+    for `*rest` and `**others`, whose number only a call knows.
     """
 
     name: str
@@ -58,10 +58,10 @@ class Header:
         if self.rest is not None:
             first += tuple([_like(self.rest, f"{self.rest.name}{i}") for i in range(count - positional)])
         elif count > positional and self.by_name:
+            plural = "argument" if positional == 1 else "arguments"
             fail(
                 "argument-count",
-                f"`{self.name}` takes {positional} {'argument' if positional == 1 else 'arguments'} by position,"
-                f" not {count}",
+                f"`{self.name}` takes {positional} {plural} by position, not {count}",
                 self.span,
                 hint=f"name those behind: {', '.join([f'{p}=…' for p in self.by_name])}",
             )

@@ -49,8 +49,8 @@ def division(*, swapped: bool = False) -> Callable[["TracedValue", Any], Any]:
     def method(self: "TracedValue", other: Any) -> Any:
         dtype = known_dtype(self)
         if dtype is not None and dtype.kind in "iub":
-            fail("dtype-not-supported", f"`/` of {dtype} would not be exact", caller_span(),
-                 hint="x.astype('float32') / y divides floats; x // y rounds down, relay.divide(x, y) to 0")  # fmt: skip
+            hint = "x.astype('float32') / y divides floats; x // y rounds down, relay.divide(x, y) to 0"
+            fail("dtype-not-supported", f"`/` of {dtype} would not be exact", caller_span(), hint=hint)
         return divide(self, other)
 
     return method

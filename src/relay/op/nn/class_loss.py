@@ -18,9 +18,9 @@ class SoftmaxCrossEntropy(Composite):
     """The cross-entropy of `softmax(predictions)` and integer `labels`: `-log_softmax(predictions)[label]`.
 
     Predictions have a score for each class along `axis`, labels their shape without it: `(n, classes, ...)`
-    and `(n, ...)`.  `label_smoothing` gives that share of the target to all classes alike.  `reduction`
-    "mean" divides the sum by the number of labels that count, "sum" adds up, "none" keeps the shape of the
-    labels.  Labels that are `ignore_index` count nothing.
+    and `(n, ...)`, or `(classes,)` and one label.  `label_smoothing` gives that share of the target to all
+    classes alike.  `reduction` "mean" divides the sum by the number of labels that count, "sum" adds up,
+    "none" keeps the shape of the labels.  Labels that are `ignore_index` count nothing.
     Source: Szegedy, Vanhoucke, Ioffe, Shlens and Wojna, 2016.
 
     relay> nn.softmax_cross_entropy([[0.0, 0.0], [0.0, 1000.0]], [1, 0], reduction="none")
@@ -35,6 +35,7 @@ class SoftmaxCrossEntropy(Composite):
         sample("3x4 float32", _np.asarray([0, 3, 1])),
         sample("3x4 float32", _np.asarray([0, 3, 1], "int32"), label_smoothing=0.1),
         sample("2x4x3 float32", _np.asarray([[0, 3, 1], [2, -100, 1]]), reduction="none"),
+        sample("4 float32", _np.asarray(2)),
         sample("2x3x4 float32", _np.asarray([[0, 3, 1], [2, 0, 1]]), axis=-1, reduction="sum"),
     )
 
@@ -44,7 +45,7 @@ class SoftmaxCrossEntropy(Composite):
         if not 0 <= self.label_smoothing <= 1:
             attribute_fault(t, "label_smoothing", self.label_smoothing, "it is a share, from 0 to 1")
         shape = t.shape(predictions)
-        axis = axis_of(t, self.axis, len(shape))
+        axis = axis_of(t, self.class_axis(len(shape)), len(shape))
         rest = (*shape[:axis], *shape[axis + 1 :])
         t.equal(
             t.tensor(labels).shape,
@@ -53,8 +54,13 @@ class SoftmaxCrossEntropy(Composite):
         )
         return TensorType(rest if self.reduction == "none" else (), t.dtype(predictions))
 
+    def class_axis(self, rank: int) -> int:
+        """The axis of the classes, which is the only one of a vector of scores."""
+        return 0 if rank == 1 and self.axis == 1 else self.axis
+
     def decompose(self, types: Any, predictions: Expr, labels: Expr) -> Expr:
-        dtype, axis = types[0].dtype, self.axis % len(dims(types[0]))
+        dtype, rank = types[0].dtype, len(dims(types[0]))
+        axis = self.class_axis(rank) % rank
         computing = computing_dtype(dtype)
         logs = apply("nn.log_softmax", widened(predictions, dtype), axis=axis)
         counted = counted_labels(labels, types[1].dtype, self.ignore_index)
