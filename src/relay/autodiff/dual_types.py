@@ -160,6 +160,7 @@ class DualTypes:
                 tuple([self.dual(f) for f in types]),
                 header,
                 c.tag,
+                c.field_names,
             )
             for c, types in self.fields(instance)
         ]

@@ -245,6 +245,8 @@ class Comparison(TypeComparison):
         if [c.name_hint for c in a.constructors] != [c.name_hint for c in b.constructors]:
             raise DifferError(a, b, at, "different constructors")
         for c, d in zip(a.constructors, b.constructors, strict=True):
+            if c.field_names != d.field_names:
+                raise DifferError(a, b, (at, f".{c.name_hint}"), "fields of different names")
             self.values(c.inputs, d.inputs, (at, f".{c.name_hint}"))
 
     _LEAVES: ClassVar[dict[type, Any]] = {

@@ -67,7 +67,10 @@ class _Hashing:
                 return self.pattern(node)
             case TypeData():
                 self.type_params(node.type_vars)
-                fields = [(text_hash(c.name_hint), self.type(c.inputs)) for c in node.constructors]
+                fields = [
+                    (text_hash(c.name_hint), self.type(c.inputs), *map(text_hash, c.field_names))
+                    for c in node.constructors
+                ]
                 return hash((text_hash(node.header.name_hint), tuple(fields)))
             case _:
                 return self.type(node) if isinstance(node, Type) else value_hash(node)

@@ -139,17 +139,34 @@ class Op(RelayExpr):
         return f"Op {self.name}"
 
 
+def check_field_names(c: "Constructor") -> None:
+    """Demand a plain name of its own for each field of a constructor (`ValueError`)."""
+    names = tuple(c.field_names)
+    set_field(c, "field_names", names)
+    if len(names) != len(c.inputs) or len(set(names)) != len(names):
+        raise ValueError(f"{len(set(names))} names for {len(c.inputs)} fields of `{c.name_hint}`")
+    for name in names:
+        if not name.isascii() or not name.isidentifier():
+            raise ValueError(f"the name of a field is letters, digits and `_`, not {name!r}")
+
+
 @node
 class Constructor(RelayExpr):
-    """A constructor of a data type: `inputs` are the types of its fields, `tag` its position."""
+    """A constructor of a data type: `inputs` are the types of its fields, `tag` its position.
+
+    That of a record has `field_names`, a plain name for each field; raises `ValueError` where they are not.
+    """
 
     name_hint: str
     inputs: tuple[Type, ...] = several(converter=listed)
     belong_to: GlobalTypeVar
     tag: int = 0
+    field_names: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         keep_listed(self, "inputs")
+        if self.field_names:
+            check_field_names(self)
 
     @property
     def name(self) -> str:

@@ -195,9 +195,12 @@ def _grad(r: Reader, i: int) -> Grad:
 
 
 def _constructor(r: Reader, i: int) -> Constructor:
-    return Constructor(
-        r.name(i), _several(Type, r, i, "inputs"), _of(GlobalTypeVar, r, i, "belong_to"), span=r.span(i)
-    )
+    inputs, data = _several(Type, r, i, "inputs"), _of(GlobalTypeVar, r, i, "belong_to")
+    names = tuple([str(name) for name in cast("list[str]", r.get(i, "field_names") or ())])
+    try:
+        return Constructor(r.name(i), inputs, data, 0, names, span=r.span(i))
+    except ValueError as error:
+        bad(f"node {i}: {error}")
 
 
 def _type_data(r: Reader, i: int) -> TypeData:

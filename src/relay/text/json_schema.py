@@ -22,7 +22,7 @@ FIELDS: dict[str, tuple[str, ...]] = {
     "RefCreate": ("value",), "RefRead": ("ref",), "RefWrite": ("ref", "value"), "Grad": ("function",),
     "PatternWildcard": (), "PatternVar": ("var",), "PatternConstructor": ("constructor", "patterns"),
     "PatternTuple": ("patterns",), "PatternLiteral": ("value",), "PatternOr": ("patterns",),
-    "PatternAs": ("pattern", "var"), "Constructor": ("inputs", "belong_to"),
+    "PatternAs": ("pattern", "var"), "Constructor": ("inputs", "belong_to", "field_names"),
     "TypeData": ("header", "type_vars", "constructors"),
     "TensorType": ("shape", "base"), "TupleType": ("fields",), "RefType": ("value",),
     "RelayRefType": ("value",),

@@ -96,12 +96,14 @@ class Writer(TypeGraph):
             case Op():
                 return {"type_key": "Op", "repr_str": e.name}
             case Constructor():
+                named = {"field_names": e.field_names} if e.field_names else {}
                 return self.make(
                     "relay.Constructor",
                     {"tag": str(e.tag), **_NODE},
                     name_hint=e.name_hint,
                     inputs=e.inputs,
                     belong_to=e.belong_to,
+                    **named,
                 )
             case Tuple():
                 return self.make("relay.Tuple", _NODE, fields=e.fields)

@@ -127,7 +127,7 @@ class ClosureTypes:
             for c in data.constructors:
                 inputs = tuple([self(substitute_type(t, by)) for t in c.inputs])
                 name = self.names.fresh_name(c.name_hint) if args else c.name_hint
-                made.append(Constructor(name, inputs, header, c.tag, span=c.span))
+                made.append(Constructor(name, inputs, header, c.tag, c.field_names, span=c.span))
             self.data[header] = TypeData(header, (), tuple(made), data.is_extern, span=data.span)
 
     def finish(self) -> dict[GlobalTypeVar, TypeData]:

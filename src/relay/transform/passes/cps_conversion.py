@@ -73,9 +73,8 @@ class Converter:
         answer = TypeVar("answer")
         types = self.rewriter(answer)
         for c in data.constructors:
-            self.constructors[c] = Constructor(
-                c.name_hint, tuple([types(t) for t in c.inputs]), c.belong_to, c.tag, span=c.span
-            )
+            inputs = tuple([types(t) for t in c.inputs])
+            self.constructors[c] = replace(c, inputs=inputs)
         made = tuple([self.constructors[c] for c in data.constructors])
         return TypeData(data.header, (*data.type_vars, answer), made, data.is_extern, span=data.span)
 
