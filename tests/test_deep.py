@@ -363,7 +363,7 @@ def test_calls_nest_at_run_time(name: str, expected: Any) -> None:
     assert RECURSION.evaluate(name, DEEP) == expected
 
 
-@pytest.mark.parametrize(("name", "start"), [("list", "Cons(1, Cons(2, "), ("numeral", "S(S(S(S(")])
+@pytest.mark.parametrize(("name", "start"), [("list", "[| 1, 2, "), ("numeral", "S(S(S(S(")])
 def test_values_nest_at_run_time(name: str, start: str) -> None:
     value, again = RECURSION.evaluate(name, DEEP), RECURSION.evaluate(name, DEEP)
     assert isinstance(value, ConstructorValue)

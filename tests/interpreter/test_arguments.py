@@ -58,11 +58,11 @@ class OnArray:
         ("%x: Tensor[(3,), float32]", (OnDlpack(np.arange(3, dtype="float32")),), "[0.0, 1.0, 2.0]"),
         ("%x: Tensor[(3,), float32]", (OnArray(),), "[0.0, 1.0, 2.0]"),
         ("%x: (int32, (float32, bool))", ((1, (2, True)),), "(1, (2.0, True))"),
-        ("%x: List[float32]", ([1, 2],), "Cons(1.0, Cons(2.0, Nil))"),
+        ("%x: List[float32]", ([1, 2],), "[| 1.0, 2.0 |]"),
         (
             "%x: List[Tensor[(2,), int32]]",
             ([[1, 2], np.array([3, 4], "int32")],),
-            "Cons([1, 2], Cons([3, 4], Nil))",
+            "[| [1, 2], [3, 4] |]",
         ),
         ("%x", (3,), "3"),
         ("%x", (3.5,), "3.5"),
@@ -207,7 +207,7 @@ def test_instance_of_an_equal_type_of_another_module_is_taken() -> None:
     """Each module has type parameters of its own; an instance is typed by those of the module it goes to."""
     source = TYPES + "def @f(%l: List[Tensor[(n,), int32]], %m: List[Tensor[(?,), int32]]) { (%l, %m) }"
     here, there = relay.parse(source), relay.parse(source)
-    text = "Cons([1, 2], Cons([3, 4], Nil))", "Cons([1], Cons([2], Nil))"
+    text = "[| [1, 2], [3, 4] |]", "[| [1], [2] |]"
     lists = [there.evaluate(relay.parse_expr(t, mod=there)) for t in text]
     assert show(here.evaluate("f", *lists)) == f"({text[0]}, {text[1]})"
 
@@ -262,7 +262,7 @@ def test_builtin_functions_take_python_numbers_and_count_them() -> None:
     mod = relay.parse(TYPES + "def @add() { add }\ndef @cons() { (Cons, Nil) }")
     add, (cons, nil) = mod.evaluate("add"), mod.evaluate("cons")
     assert (add(1, 2), add(1, 2).dtype) == (3, np.int32)
-    assert show(cons(1, cons(2, nil))) == "Cons(1, Cons(2, Nil))"
+    assert show(cons(1, cons(2, nil))) == "[| 1, 2 |]"
     for wrong in (
         lambda: add(1),
         lambda: add(1, 2.5),

@@ -74,7 +74,7 @@ def test_list_of_a_million_cells_is_built_compared_shown_and_freed() -> None:
     cells = machine.evaluate("long", n)
     again = machine.evaluate("long", n)
     assert values_equal(cells, again)
-    assert show(cells).startswith("Cons(1, Cons(2, ")
+    assert show(cells).startswith("[| 1, 2, ")
     assert len(show(cells)) < 20_000
     del cells, again
     gc.collect()
@@ -88,7 +88,7 @@ def test_list_of_a_hundred_thousand_cells_is_summed_without_tail_calls() -> None
 def test_python_list_becomes_a_linked_list() -> None:
     machine = Interpreter(relay.parse(BUILD))
     assert machine.evaluate("sum", list(range(10))) == 45
-    assert show(machine.evaluate("build", 0, [7, 8])) == "Cons(7, Cons(8, Nil))"
+    assert show(machine.evaluate("build", 0, [7, 8])) == "[| 7, 8 |]"
 
 
 def deep_call(x: Var, n: int) -> Expr:

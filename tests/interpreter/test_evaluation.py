@@ -103,7 +103,7 @@ def test_constructor_is_a_function_value() -> None:
         + """def @apply(%f: fn(int32, List[int32]) -> List[int32]) -> List[int32] { %f(1, Nil) }
     @apply(Cons)"""
     )
-    assert value(text) == "Cons(1, Nil)"
+    assert value(text) == "[| 1 |]"
 
 
 def test_closures_in_references_tie_a_knot() -> None:

@@ -23,8 +23,8 @@ def inferred(main):
 @pytest.mark.parametrize(
     ("body", "type_args", "value"),
     [
-        ("@same(Cons(1, Nil), Nil)", "<List, int32>", "Cons(1, Nil)"),
-        ("@same<List, int32>(Cons(1, Nil), Nil)", "<List, int32>", "Cons(1, Nil)"),
+        ("@same(Cons(1, Nil), Nil)", "<List, int32>", "[| 1 |]"),
+        ("@same<List, int32>(Cons(1, Nil), Nil)", "<List, int32>", "[| 1 |]"),
         (
             "@apply(Cons(1, Nil), fn(%l) { match? (%l) { Cons(%h, _) => %h } })",
             "<List, int32, int32>",

@@ -7,6 +7,7 @@ import numpy as np
 
 from relay.diagnostic import fail
 from relay.interpreter.conversion import untyped_values
+from relay.interpreter.show import Form
 from relay.interpreter.value import ConstructorValue, FunctionValue, Value
 from relay.ir.expr import Constructor, Op
 from relay.ir.type import FuncType, Type
@@ -23,8 +24,8 @@ class OperatorValue(FunctionValue):
         self.apply = apply
 
     @property
-    def shown(self) -> tuple[str, tuple[Value, ...], str]:
-        return self.op.name, (), ""
+    def shown(self) -> Form:
+        return Form(self.op.name)
 
     def __call__(self, *args: Any) -> Value:
         with np.errstate(all="ignore"):
@@ -42,8 +43,8 @@ class ConstructorFunction(FunctionValue):
         self.type: Type | None = of
 
     @property
-    def shown(self) -> tuple[str, tuple[Value, ...], str]:
-        return self.constructor.name, (), ""
+    def shown(self) -> Form:
+        return Form(self.constructor.name)
 
     def __call__(self, *args: Any) -> ConstructorValue:
         wanted = len(self.constructor.inputs)

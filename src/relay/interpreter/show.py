@@ -1,7 +1,7 @@
-"""Values as text: tensors as nested lists, `Cons(1, Nil)`, `(a, b)`, `fn(…)`; large ones are summarised."""
+"""Values as text: tensors as nested lists, `[| 1, 2 |]`, `(a, b)`, `fn(…)`; large ones are summarised."""
 
-from collections.abc import Iterator
-from typing import Any, cast
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -14,14 +14,24 @@ MAX_SHOWN_ELEMENTS = 1000
 """Tensors with more elements are summarised, and structures with more parts are cut."""
 
 
+class Form(NamedTuple):
+    """How a value is written: the text before the values inside, these values, and the text behind them."""
+
+    opening: str
+    items: Sequence[Any] = ()
+    closing: str = ""
+    labels: Sequence[str] = ()
+    """The names of the values inside, where they have any."""
+
+
 class Shown:
     """The base of what values are, but for tensors and tuples: it says what is printed for a value."""
 
     __slots__ = ()
 
     @property
-    def shown(self) -> tuple[str, tuple[Any, ...], str]:
-        """The text before the values inside, these values, and the text behind them."""
+    def shown(self) -> Form:
+        """What is printed."""
         raise AssertionError(f"{type(self).__name__} does not say how it is shown")
 
     def __repr__(self) -> str:
@@ -29,7 +39,7 @@ class Shown:
 
 
 def show(value: Any) -> str:
-    """A value as a program would write it: `[1, 2]`, `(a, b)`, `Cons(1, Nil)`, `fn(%x)`.
+    """A value as a program would write it: `[1, 2]`, `(a, b)`, `[| 1, 2 |]`, `fn(%x)`.
 
     What is too long for a line has a line for each field of a tuple, and as many fields of an instance of a
     data type on a line as there is room for.
@@ -53,10 +63,12 @@ def _pieces(value: Any) -> Iterator[Piece]:
             yield Piece("...")
         elif isinstance(item, tuple):
             items = cast("tuple[Any, ...]", item)
-            _push(stack, Piece("(", Role.TUPLE), items, ",)" if len(items) == 1 else ")")
+            _push(stack, Role.TUPLE, Form("(", items, ",)" if len(items) == 1 else ")"))
         elif isinstance(item, Shown):
-            opening, items, closing = item.shown
-            _push(stack, Piece(opening, Role.FIELDS), items, closing)
+            form = item.shown
+            if len(form.items) > budget + 1:
+                form = form._replace(items=[*form.items[: max(budget, 1)], Piece("...")])
+            _push(stack, Role.FIELDS, form)
         elif isinstance(item, np.ndarray):
             tensor = show_tensor(cast("np.ndarray[Any, Any]", item))
             yield Piece(" ".join(tensor.split()), lines=tuple(tensor.splitlines()))
@@ -64,14 +76,16 @@ def _pieces(value: Any) -> Iterator[Piece]:
             yield Piece(show_scalar(item))
 
 
-def _push(stack: list[Any], opening: Piece, items: tuple[Any, ...], closing: str) -> None:
+def _push(stack: list[Any], role: Role, form: Form) -> None:
     """Put a container on the stack."""
-    stack.append(Piece(closing, Role.CLOSE))
-    for i in range(len(items) - 1, -1, -1):
-        stack.append(items[i])
+    stack.append(Piece(form.closing, Role.CLOSE))
+    for i in range(len(form.items) - 1, -1, -1):
+        stack.append(form.items[i])
+        if form.labels:
+            stack.append(Piece(f"{form.labels[i]}: "))
         if i:
             stack.append(COMMA)
-    stack.append(opening)
+    stack.append(Piece(form.opening, role))
 
 
 def show_scalar(x: Any) -> str:

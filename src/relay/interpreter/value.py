@@ -9,7 +9,7 @@ from typing import Any, ClassVar, TypeGuard
 
 import numpy as np
 
-from relay.interpreter.show import Shown
+from relay.interpreter.show import Form, Shown
 from relay.ir.dtype import dtype_name
 from relay.ir.expr import Constructor, Function
 from relay.ir.type import TensorType, TupleType, Type
@@ -38,7 +38,10 @@ def is_sequence(x: Any) -> TypeGuard[Sequence[Any]]:
 
 
 class ConstructorValue(Shown):
-    """An instance of a data type: `Cons(1, Nil)`.  Equal by value; `tag` is the constructor's position."""
+    """An instance of a data type, such as `[| 1, 2 |]`.  Equal by value; `tag` is the constructor's position.
+
+    The fields of a record are attributes as well: `layer.w`.
+    """
 
     __slots__ = ("constructor", "fields", "tag")
     __hash__: ClassVar[None]  # pyright: ignore[reportIncompatibleMethodOverride]
@@ -52,10 +55,39 @@ class ConstructorValue(Shown):
     def __eq__(self, other: object) -> bool:
         return values_equal(self, other) if isinstance(other, ConstructorValue) else NotImplemented
 
+    def __getattr__(self, name: str) -> Value:
+        """The field of that name, of a record."""
+        if name in self.__slots__ or name.startswith("__"):
+            raise AttributeError(name)  # of an object that is being copied
+        c = self.constructor
+        if name not in c.field_names:
+            known = f"; its fields are {', '.join(c.field_names)}" if c.field_names else ""
+            raise AttributeError(f"`{c.name}` has no field `{name}`{known}")
+        return self.fields[c.field_names.index(name)]
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *self.constructor.field_names]
+
     @property
-    def shown(self) -> tuple[str, tuple[Value, ...], str]:
-        name = self.constructor.name
-        return (f"{name}(", self.fields, ")") if self.fields else (name, (), "")
+    def shown(self) -> Form:
+        c = self.constructor
+        if len(c.field_names) == len(self.fields) > 0:
+            return Form(f"{c.name} {{ ", self.fields, " }", c.field_names)
+        elements = self.elements()
+        if elements is not None:
+            return Form("[| ", elements, " |]")
+        return Form(f"{c.name}(", self.fields, ")") if self.fields else Form(c.name)
+
+    def elements(self) -> Sequence[Value] | None:
+        """The elements of a list that is not empty; None for an instance of another data type."""
+        found: list[Value] = []
+        x: Value = self
+        while type(x) is ConstructorValue and x.constructor.belong_to is self.constructor.belong_to:
+            if x.constructor.name != "Cons" or len(x.fields) != 2:
+                return found if found and x.constructor.name == "Nil" and not x.fields else None
+            found.append(x.fields[0])
+            x = x.fields[1]
+        return None
 
 
 class RefValue(Shown):
@@ -68,8 +100,8 @@ class RefValue(Shown):
         self.value = value
 
     @property
-    def shown(self) -> tuple[str, tuple[Value, ...], str]:
-        return "ref(", (self.value,), ")"
+    def shown(self) -> Form:
+        return Form("ref(", (self.value,), ")")
 
 
 class FunctionValue(Shown):
@@ -78,8 +110,8 @@ class FunctionValue(Shown):
     __slots__ = ()
 
     @property
-    def shown(self) -> tuple[str, tuple[Value, ...], str]:
-        return "fn", (), ""
+    def shown(self) -> Form:
+        return Form("fn")
 
 
 class Closure(FunctionValue):
@@ -102,8 +134,8 @@ class Closure(FunctionValue):
         return self.code.function
 
     @property
-    def shown(self) -> tuple[str, tuple[Value, ...], str]:
-        return f"fn({', '.join('%' + p.name for p in self.function.params)})", (), ""
+    def shown(self) -> Form:
+        return Form(f"fn({', '.join('%' + p.name for p in self.function.params)})")
 
     def __call__(self, *args: Any, **named: Any) -> Value:
         return self.machine.apply(self, args, named)

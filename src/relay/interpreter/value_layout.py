@@ -117,7 +117,7 @@ class _Layout:
 
 def _widths(pieces: Sequence[Piece]) -> list[int]:
     """Of an opening bracket, the width of its whole group; of a comma, that of what has to stay behind it:
-    up to the next comma.
+    up to the next comma, and that.
     """
     room = [len(p.text) for p in pieces]
     at, before = 0, [0]
@@ -134,7 +134,7 @@ def _widths(pieces: Sequence[Piece]) -> list[int]:
             room[start] = before[k + 1] - before[start]
         elif p.role is Role.COMMA:
             if comma is not None:
-                room[comma] = before[k] - before[comma]
+                room[comma] = before[k] - before[comma] + 1
             comma = k
     if comma is not None:
         room[comma] = before[len(pieces)] - before[comma]

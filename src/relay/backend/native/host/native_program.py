@@ -22,6 +22,7 @@ from relay.diagnostic import Diagnostic, RelayError, fail
 from relay.interpreter.arguments import arrange, check_constraints, convert_argument, inputs
 from relay.interpreter.code import Code as Interpreted
 from relay.interpreter.machine import evaluate
+from relay.interpreter.show import Form
 from relay.interpreter.value import FunctionValue
 from relay.ir.expr import Function, Tuple, Var
 from relay.ir.module import IRModule
@@ -212,9 +213,9 @@ class NativeFunction(FunctionValue):
         owner.fail(site)
 
     @property
-    def shown(self) -> tuple[str, tuple[Any, ...], str]:
+    def shown(self) -> Form:
         """The text to print for it: its type."""
-        return str(self.type), (), ""
+        return Form(str(self.type))
 
     @property
     def signature(self) -> Any:
