@@ -9,7 +9,7 @@ os.environ.setdefault("RELAY_VERIFY_LOOPS", "1")
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--bless", action="store_true", help="rewrite the expected output of golden files")
     parser.addoption(
-        "--programs", type=int, default=300, help="random programs that each property is tried on"
+        "--programs", type=int, default=100, help="random programs that each property is tried on"
     )
 
 

@@ -353,8 +353,9 @@ def conditions(n):
         lambda e: analysis.count_layers(e, ["add"]),
     ],
 )
-def test_analyses_do_not_recurse(analyse):
-    analyse(conditions(30_000))
+@pytest.mark.parametrize("depth", [10_000, pytest.param(30_000, marks=pytest.mark.long)])
+def test_analyses_do_not_recurse(depth, analyse):
+    analyse(conditions(depth))
 
 
 @pytest.mark.parametrize("package", [relay, analysis, relay.transform], ids=lambda p: p.__name__)

@@ -2,7 +2,6 @@
 
 import copy
 import pickle
-from collections import Counter
 from itertools import pairwise
 
 import pytest
@@ -28,13 +27,13 @@ def survives(mod: IRModule, seed: object) -> None:
         raise AssertionError(f"random_module({seed}), printed as\n{text}") from error
 
 
-def test_generated_modules_are_well_formed_and_use_every_form(seeds):
-    features = Counter()
+def test_generated_modules_are_well_formed(seeds):
     for seed in seeds:
-        mod = random_module(seed)
-        assert faults(mod) == [], f"random_module({seed})"
-        features.update(detect_feature(mod))
-    assert set(features) == set(Feature)
+        assert faults(random_module(seed)) == [], f"random_module({seed})"
+
+
+def test_generated_modules_use_every_form():
+    assert set().union(*[detect_feature(random_module(seed)) for seed in range(50)]) == set(Feature)
 
 
 def test_modules_come_back_from_text(seeds):

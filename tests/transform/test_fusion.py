@@ -321,10 +321,11 @@ def nested(depth: int) -> IRModule:
     return infer(IRModule({GlobalVar("main"): Function((x, c), e)}))
 
 
-def test_programs_a_hundred_thousand_deep() -> None:
-    mod = nested(100_000)
+@pytest.mark.parametrize("depth", [20_000, pytest.param(100_000, marks=pytest.mark.long)])
+def test_deep_programs(depth: int) -> None:
+    mod = nested(depth)
     out = passes.fuse_ops(mod)
-    assert len(functions(out)) > 10_000
+    assert len(functions(out)) > depth // 10
     assert not functions(passes.defuse_ops(out))
 
 
@@ -350,7 +351,7 @@ def test_ten_times_the_program_takes_about_ten_times_as_long(kind: str) -> None:
             times.append(time.process_time() - start)
         return min(times)
 
-    assert seconds(20_000) < 20 * seconds(2_000) + 0.05
+    assert seconds(10_000) < 20 * seconds(1_000) + 0.05
 
 
 def test_a_normalisation_whose_mean_is_an_operand_is_one_group() -> None:

@@ -118,7 +118,7 @@ def seconds(change: Change, mod: IRModule) -> float:
 def test_four_times_the_program_takes_about_four_times_as_long(
     name: str, make: Callable[[int], IRModule]
 ) -> None:
-    assert seconds(PASSES[name], make(8_000)) < 8 * seconds(PASSES[name], make(2_000)) + 0.05
+    assert seconds(PASSES[name], make(4_000)) < 8 * seconds(PASSES[name], make(1_000)) + 0.025
 
 
 @pytest.mark.parametrize("depth", [20_000, pytest.param(100_000, marks=pytest.mark.long)])
