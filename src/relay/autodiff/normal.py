@@ -1,20 +1,23 @@
-"""What differentiation starts from: A-normal form without operators and constructors as values."""
+"""What differentiation starts from: A-normal form without operators and constructors as values, and with
+projections in the place of patterns that take tuples apart.
+"""
 
 from typing import Any
 
 from relay.analysis.normal_form import is_a_normal
 from relay.diagnostic import fail
-from relay.ir.expr import Call, Constructor, Expr, Function, Op, Var
+from relay.ir.expr import Call, Constructor, Expr, Function, Let, Match, Op, TupleGetItem, Var
+from relay.ir.pattern import PatternTuple, PatternVar, PatternWildcard, pattern_nodes
 from relay.ir.subst import substitute_type
 from relay.ir.type import FuncType, Type, TypeCall
-from relay.ir.walk import post_order
+from relay.ir.walk import post_order, rewrite
 from relay.transform.rewriting.anf_conversion import anf
 from relay.typecheck.query import Types
 
 
 def normal(f: Function, types: Types) -> Function:
     """A function literal in A-normal form, in which operators and constructors are only called."""
-    made = applied(f, types)
+    made = projected(applied(f, types))
     made = made if is_a_normal(made) else anf(made, types)
     assert isinstance(made, Function)
     return made
@@ -41,6 +44,36 @@ def applied(root: Expr, types: Types) -> Expr:
                 )
         new[e] = e if tuple(children) == e.children else e.rebuild(tuple(children))
     return new[root]
+
+
+def projected(root: Expr) -> Expr:
+    """`root` with `let %x = %t.0; let %y = %t.1; …` in the place of `let (%x, %y) = %t; …`: a part that
+    nobody reads has no cotangent then, rather than zeros.
+    """
+    return rewrite(root, as_projections) if any(map(takes_apart, post_order(root))) else root
+
+
+def takes_apart(e: Expr) -> bool:
+    """Whether `e` is a match that binds the parts of a tuple, and nothing else."""
+    if not isinstance(e, Match) or len(e.clauses) != 1 or not isinstance(e.clauses[0].lhs, PatternTuple):
+        return False
+    parts = pattern_nodes(e.clauses[0].lhs)
+    return all(isinstance(p, PatternTuple | PatternVar | PatternWildcard) for p in parts)
+
+
+def as_projections(e: Expr) -> Expr | None:
+    """The parts of a tuple bound one by one."""
+    if not isinstance(e, Match) or not takes_apart(e):
+        return None
+    clause = e.clauses[0]
+    body, parts = clause.rhs, {clause.lhs: e.data}
+    for p in pattern_nodes(clause.lhs):
+        if isinstance(p, PatternTuple):
+            for i, q in enumerate(p.patterns):
+                parts[q] = TupleGetItem(parts[p], i, span=p.span)
+        elif isinstance(p, PatternVar):
+            body = Let(p.var, parts[p], body, span=p.span)
+    return body
 
 
 def values_of(e: Expr) -> tuple[Expr, ...]:
