@@ -259,7 +259,8 @@ def sweep(steps: Sequence[Any], sums: Sums, b: Block) -> None:
         g = gathered(y, sums, b)
         if is_missing(g):
             continue
-        found = vjp(op, written(g, y, b), _primal(y), [_primal(a) for a in args])
+        given = g if op.takes_no_zeros else written(g, y, b)
+        found = vjp(op, given, _primal(y), [_primal(a) for a in args])
         for a, c in zip(args, found, strict=True):
             distribute(a, c, sums, b)
     for number in [n for n in sums if n.partner is not None]:

@@ -6,7 +6,7 @@ from relay.op import (
     math, error_function, trigonometry, rounding, arithmetic, division, compare, logic, cast, create,
     sizes, one_hot, reshape, join, broadcast, slice, dynamic_shape, dynamic_slice, take, index, subscript,
     scatter, arrange, pad, layout, einsum, fixed_point, gradient, reduce, arg_reduce, statistics, scan, sort,
-    unique, random, annotation, fast, nn, qnn, image, dynamic, coordinates, signal, vision,
+    unique, random, annotation, fast, nn, qnn, image, dynamic, coordinates, signal, vision, linalg,
 )  # fmt: skip
 from relay.ir.build import const
 from relay.op import op
@@ -14,6 +14,7 @@ from relay.op.base import get, operator
 from relay.op.column import Column
 from relay.op.image import resize
 from relay.op.image import sample as image_sample
+from relay.op.linalg import cholesky, solve
 from relay.op.namespace import install
 from relay.op.nn import (
     activation, adaptive_pool, adaptive_pool_grad, attention, basic, bits, buffer, class_loss, conv,

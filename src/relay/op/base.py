@@ -102,6 +102,8 @@ class Operator:
     """Instructions that compute an element of the result, about."""
     native_rule: ClassVar[NativeRule] = NativeRule.REFERENCE
     """How machine code computes it, by the rules that the class has."""
+    routines: ClassVar[tuple[str, ...]] = ()
+    """The routines of LAPACK that compute it in machine code."""
     is_pointwise: ClassVar[bool] = False
     """Whether its rule `element` reads operands, as they broadcast, at the index of the element alone."""
     computes_in_float64: ClassVar[bool] = False
@@ -122,6 +124,9 @@ class Operator:
     """Operands and attributes as the builder takes them, where attributes are not in the order of the fields
     behind the operands."""
     variadic: ClassVar[bool] = False
+    takes_no_zeros: ClassVar[bool] = False
+    """Whether `vjp` is given None for a result without a cotangent, and not zeros: what would multiply them
+    may be infinite."""
     carried: ClassVar[tuple[str, ...]] = ()
     """Operands of which the shape or dtype alone counts: the result does not vary with their values."""
     domain: ClassVar[Domain] = (-inf, inf)
@@ -140,7 +145,9 @@ class Operator:
         super().__init_subclass__()
         owner = next((c for c in cls.__mro__ if "element" in c.__dict__), Operator)
         cls.is_pointwise = owner.__dict__.get("is_pointwise", False)
-        if hasattr(cls, "compute"):
+        if cls.routines:
+            cls.native_rule = NativeRule.LIBRARY
+        elif hasattr(cls, "compute"):
             cls.native_rule = NativeRule.WHOLE
         elif hasattr(cls, "combine"):
             cls.native_rule = NativeRule.REDUCTION

@@ -68,5 +68,7 @@ class NativeRule(Enum):
     """`compute(b, out, *views)`."""
     DECOMPOSITION = "decompose"
     """The composite is expanded."""
+    LIBRARY = "routines"
+    """Compiled programs call the reference in Python."""
     REFERENCE = "reference"
     """None: compiled programs call the reference in Python."""

@@ -36,9 +36,10 @@ PRODUCERS = frozenset({Call, Tuple, TupleGetItem})
 @cache
 def operator_kind(op: Any) -> Kind | None:
     """The kind of calls of an operator, given its class; None if it stays alone: it has an effect, or machine
-    code calls its reference.
+    code calls its reference, or routines of LAPACK.
     """
-    return None if op.impure or op.native_rule is NativeRule.REFERENCE else Kind[op.fusion.name]
+    alone = op.impure or op.native_rule in (NativeRule.REFERENCE, NativeRule.LIBRARY)
+    return None if alone else Kind[op.fusion.name]
 
 
 def fusion_kind(e: Expr, types: Types) -> Kind | None:

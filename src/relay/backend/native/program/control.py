@@ -197,7 +197,7 @@ class Definition(Atoms):
 
     def operator(self, e: Call) -> Sequence[Value]:
         """An operator."""
-        if e.attrs.native_rule is NativeRule.REFERENCE:
+        if e.attrs.native_rule in (NativeRule.REFERENCE, NativeRule.LIBRARY):
             given = [v for a in e.args for v in self.atom(a)]
             return reference_called(self.program, self.code, e, given)
         return emit_call(self.program, self.code, e, self.atom)

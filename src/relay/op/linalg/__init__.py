@@ -1,0 +1,1 @@
+"""Operators of linear algebra: factorisations of matrices, and what follows from them."""

@@ -1,0 +1,227 @@
+"""Systems of linear equations, and inverses."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as _np
+
+from relay.diagnostic import fail
+from relay.ir.expr import Expr
+from relay.ir.type import ANY, Type
+from relay.op.base import Array, Derivative, Numpy, operator, sample
+from relay.op.composite import Composite
+from relay.op.conversion import accumulator
+from relay.op.derivative import rank_of, tensor_type, unbroadcast
+from relay.op.linalg.matrices import (
+    MATRIX_DTYPES,
+    SINGULAR,
+    Matrix,
+    MatrixOperator,
+    finite,
+    identity_like,
+    poisoned,
+    refusing,
+    square_sizes,
+    system_type,
+)
+from relay.op.numeric import apply, dims
+from relay.op.relation import Typing
+
+
+class System(MatrixOperator):
+    """`x` with `a @ x == b`, or with another matrix made of `a`."""
+
+    derivative = Derivative.RULES
+
+    def infer(self, t: Typing, a: Type, b: Type) -> Type:
+        sizes = square_sizes(t, a, self.name)
+        t.equal(t.dtype(b), t.dtype(a), why="both operands have one dtype")
+        return system_type(t, sizes[-1], sizes, b, self.name)
+
+    def solved(self, a: Expr, b: Matrix, transposed: bool) -> Matrix:
+        """The solutions for other right sides, or of the transposed systems."""
+        raise AssertionError(f"{self.name} says how its systems are solved")
+
+    def kept(self, d: Matrix) -> Matrix:
+        """The part of a cotangent or tangent of `a` that the result varies with."""
+        return d
+
+    def is_transposed(self) -> bool:
+        """Whether the matrix of the system is the transpose of `a`."""
+        return False
+
+    def vjp(self, g: Expr, y: Expr, a: Expr, b: Expr) -> tuple[Expr, Expr]:
+        given, x = as_matrix(g, b), as_matrix(y, b)
+        db = self.solved(a, given, transposed=True)
+        da = -(x @ db.T) if self.is_transposed() else -(db @ x.T)
+        alike = dims(tensor_type(y))[: rank_of(a) - 2] == dims(tensor_type(a))[:-2] and rank_of(b) > 1
+        known = alike and ANY not in dims(tensor_type(a)) and rank_of(y) == rank_of(a)
+        d_a = self.kept(da).whole
+        found = apply("squeeze", db.whole, axis=(-1,)) if rank_of(b) == 1 else db.whole
+        return d_a if known else unbroadcast(d_a, a), unbroadcast(found, b, y)
+
+    def jvp(self, dxs: Sequence[Any], y: Expr, a: Expr, b: Expr) -> Expr:
+        da, db = dxs
+        right = None if db is None else as_matrix(db, b)
+        if da is not None:
+            change = self.kept(Matrix.of(da))
+            change = (change.T if self.is_transposed() else change) @ as_matrix(y, b)
+            right = -change if right is None else right - change
+        assert right is not None, "a rule is not asked where all tangents are zero"
+        found = self.solved(a, right, transposed=False).whole
+        return apply("squeeze", found, axis=(-1,)) if rank_of(b) == 1 else found
+
+
+def as_matrix(x: Expr, b: Expr) -> Matrix:
+    """A right side or a solution as matrices, whose columns are vectors: one column where `b` is a vector."""
+    if rank_of(b) > 1:
+        return Matrix.of(x)
+    return Matrix(apply("expand_dims", x, axis=-1), rank_of(x) + 1, tensor_type(x).dtype)
+
+
+@operator("linalg.solve")
+class Solve(System):
+    """`x` with `a @ x == b`, for `a` of shape `(..., n, n)`, by Gaussian elimination with row exchanges.
+
+    A right side `b` of rank 1 is a vector, any other a stack of matrices `(..., n, k)`; leading dimensions
+    broadcast.  A singular matrix is an error (`singular-matrix`).
+
+    relay> linalg.solve([[2.0, 0.0], [0.0, 4.0]], [2.0, 2.0])
+    [1.0, 0.5]
+    """
+
+    routines = ("gesv",)
+    samples = (
+        sample(_np.asarray([[2, 1, 0], [1, -3, 1], [0, 2, 4]], "float32"), "3x2 float32"),
+        sample(_np.asarray([[2, 1], [1, -3]], "float64"), "2 float64"),
+        sample(_np.asarray([[[2, 1], [1, -3]], [[1, 4], [-1, 3]]], "float64"), "2x3 float64"),
+        sample(_np.asarray([[[2, 1], [1, -3]], [[1, 4], [-1, 3]]], "float64"), "2 float64"),
+        sample(_np.asarray([[2, 1], [1, -3]], "float64"), "3x2x4 float64"),
+        sample("0x2x2 float32", "0x2x1 float32"),
+    )
+
+    def reference(self, np: Numpy, a: Array, b: Array) -> Array:
+        x, bad = finite(np, a)
+        found = refusing(*SINGULAR, np.linalg.solve, x, accumulator(b))
+        return poisoned(np, found, per_system(np, bad, b, found), a.dtype)
+
+    def solved(self, a: Expr, b: Matrix, transposed: bool) -> Matrix:
+        """Of `a` or its transpose."""
+        matrix = Matrix.of(a).T if transposed else Matrix.of(a)
+        return Matrix(apply("linalg.solve", matrix.whole, b.whole), max(b.rank, matrix.rank), b.dtype)
+
+
+def per_system(np: Numpy, bad: Array, b: Array, found: Array) -> Array:
+    """Which systems have a matrix that is not finite, in the leading shape of the solutions."""
+    return np.broadcast_to(bad, found.shape[: found.ndim - (1 if b.ndim == 1 else 2)])
+
+
+@operator("linalg.triangular_solve")
+class TriangularSolve(System):
+    """`x` with `a @ x == b` for triangular `a` of shape `(..., n, n)`, of which the other half is not read.
+
+    `lower` says which half is read, `transpose_a` solves `a.T @ x == b`, and with `unit_diagonal` the
+    diagonal counts as ones.  Right sides are as for `linalg.solve`.  A zero on the diagonal is an error
+    (`singular-matrix`).
+
+    relay> linalg.triangular_solve([[2.0, 0.0], [1.0, 4.0]], [2.0, 3.0], lower=True)
+    [1.0, 0.5]
+    """
+
+    lower: bool = False
+    transpose_a: bool = False
+    unit_diagonal: bool = False
+    routines = ("trtrs",)
+    samples = (
+        sample(_np.asarray([[2, 1, 0], [1, -3, 1], [0, 2, 4]], "float32"), "3x2 float32"),
+        sample(_np.asarray([[2, 1], [1, -3]], "float64"), "2 float64", lower=True),
+        sample(
+            _np.asarray([[[2, 1], [1, -3]], [[1, 4], [-1, 3]]], "float64"), "2x3 float64", lower=True,
+            transpose_a=True,
+        ),
+        sample(
+            _np.asarray([[2, 1], [1, -3]], "float64"), "3x2x4 float64", transpose_a=True, unit_diagonal=True
+        ),
+        sample("0x2x2 float32", "0x2x1 float32"),
+    )  # fmt: skip
+
+    def reference(self, np: Numpy, a: Array, b: Array) -> Array:
+        half = self.half(np, accumulator(a))
+        x, bad = finite(np, half)
+        diagonal = np.einsum("...ii->...i", x)
+        if np.any(diagonal == 0):
+            fail(*SINGULAR[:2], hint=SINGULAR[2])
+        is_vector, right = b.ndim == 1, accumulator(b)
+        found = substituted(
+            np,
+            np.swapaxes(x, -1, -2) if self.transpose_a else x,
+            right[:, None] if is_vector else right,
+            self.lower != self.transpose_a,
+        )
+        found = found[..., 0] if is_vector else found
+        return poisoned(np, found, per_system(np, bad, b, found), a.dtype)
+
+    def half(self, np: Numpy, a: Array) -> Array:
+        """The half of `a` that is read."""
+        half = np.tril(a) if self.lower else np.triu(a)
+        if self.unit_diagonal:
+            i = np.arange(a.shape[-1])
+            half[..., i, i] = 1
+        return half
+
+    def is_transposed(self) -> bool:
+        """As `transpose_a` says."""
+        return self.transpose_a
+
+    def solved(self, a: Expr, b: Matrix, transposed: bool) -> Matrix:
+        """Of this matrix, or of the transposed one."""
+        found = apply(
+            "linalg.triangular_solve",
+            a,
+            b.whole,
+            lower=self.lower,
+            transpose_a=self.transpose_a != transposed,
+            unit_diagonal=self.unit_diagonal,
+        )
+        return Matrix(found, max(b.rank, rank_of(a)), b.dtype)
+
+    def kept(self, d: Matrix) -> Matrix:
+        """The half that is read, without the diagonal if that counts as ones."""
+        return d.triangle(upper=not self.lower, k=(-1 if self.lower else 1) if self.unit_diagonal else 0)
+
+
+def substituted(np: Numpy, a: Array, b: Array, lower: bool) -> Array:
+    """The solutions of triangular systems, one unknown after the other, all systems at once."""
+    n = a.shape[-1]
+    shape = (*_np.broadcast_shapes(a.shape[:-2], b.shape[:-2]), n, b.shape[-1])
+    x = np.array(np.broadcast_to(b, shape))
+    for i in range(n) if lower else reversed(range(n)):
+        done = slice(0, i) if lower else slice(i + 1, n)
+        x[..., i, :] -= (a[..., i, None, done] @ x[..., done, :])[..., 0, :]
+        x[..., i, :] /= a[..., i, i, None]
+    return x
+
+
+@operator("linalg.inv")
+class Inv(Composite):
+    """The inverses of matrices `(..., n, n)`; a singular matrix is an error (`singular-matrix`).
+
+    To multiply by an inverse, `linalg.solve` is quicker and more accurate.
+
+    relay> linalg.inv([[2.0, 0.0], [0.0, 4.0]])
+    [[0.5, 0.0], [0.0, 0.25]]
+    """
+
+    dtypes = MATRIX_DTYPES
+    samples = (
+        sample(_np.asarray([[2, 1, 0], [1, -3, 1], [0, 2, 4]], "float32")),
+        sample(_np.asarray([[[2, 1], [1, -3]], [[1, 4], [-1, 3]]], "float64")),
+        sample("0x2x2 float32"),
+    )
+
+    def infer(self, t: Typing, a: Type) -> Type:
+        square_sizes(t, a, self.name)
+        return t.tensor(a)
+
+    def decompose(self, types: Any, a: Expr) -> Expr:
+        return apply("linalg.solve", a, identity_like(a))
