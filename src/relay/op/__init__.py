@@ -14,7 +14,7 @@ from relay.op.base import get, operator
 from relay.op.column import Column
 from relay.op.image import resize
 from relay.op.image import sample as image_sample
-from relay.op.linalg import cholesky, solve
+from relay.op.linalg import cholesky, determinant, least_squares, qr, solve, spectral
 from relay.op.namespace import install
 from relay.op.nn import (
     activation, adaptive_pool, adaptive_pool_grad, attention, basic, bits, buffer, class_loss, conv,

@@ -80,6 +80,7 @@ from relay.op.signatures import (
     left_shift as left_shift,
     less as less,
     less_equal as less_equal,
+    linalg as linalg,
     linear_scan as linear_scan,
     log as log,
     log10 as log10,

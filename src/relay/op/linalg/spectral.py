@@ -1,0 +1,172 @@
+"""Eigenvalues of symmetric matrices, and singular values.
+
+The derivative of vectors divides by the differences of the values that they belong to: where two values are
+equal, vectors are any of the space that they span, and their derivative is infinite or NaN.  The derivative
+of the values alone is finite.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as _np
+
+from relay.ir.dim import minimum
+from relay.ir.expr import Expr
+from relay.ir.type import DType, TensorType, TupleType, Type
+from relay.op.base import Array, Derivative, Numpy, operator, sample
+from relay.op.derivative import rank_of, times, total
+from relay.op.linalg.matrices import (
+    Matrix,
+    MatrixOperator,
+    columns,
+    finite,
+    identity_like,
+    is_tall,
+    matrix_sizes,
+    poisoned,
+    rows,
+    square_sizes,
+    symmetrised,
+)
+from relay.op.numeric import apply, scalar
+from relay.op.relation import Typing
+
+
+def gaps(values: Expr, rank: int, dtype: DType) -> Matrix:
+    """`1 / (values[j] - values[i])` at `[i, j]`, 0 on the diagonal."""
+    apart = rows(values, rank, dtype) - columns(values, rank, dtype)
+    one = apart.made(identity_like(apart.whole))
+    return reciprocal(apart + one) - one
+
+
+def reciprocal(x: Matrix) -> Matrix:
+    """`1 / x`, element by element."""
+    return x.made(apply("divide", scalar(1, x.dtype), x.whole))
+
+
+def diagonal_of(x: Matrix) -> Expr:
+    """The diagonals `(..., n)` of square matrices."""
+    return apply("einsum", (x.whole,), equation="...ii->...i")
+
+
+@operator("linalg.eigh")
+class EigH(MatrixOperator):
+    """`(w, v)`: the eigenvalues `(..., n)` of symmetric matrices, ascending, and eigenvectors as columns.
+
+    They are those of `(a + a.T) / 2`, so cotangents are symmetric.  Signs of vectors are LAPACK's.
+    Where eigenvalues are equal, the derivative of the vectors is infinite or NaN.
+
+    relay> linalg.eigh([[2.0, 0.0], [0.0, 1.0]]).0
+    [1.0, 2.0]
+    """
+
+    derivative = Derivative.RULES
+    takes_no_zeros = True
+    results = 2
+    routines = ("syevd",)
+    samples = (
+        sample(_np.asarray([[4, 1, 0.5], [1, 3, -1], [0.5, -1, 2]], "float32")),
+        sample(_np.asarray([[[2, 0.5], [0.5, 1]], [[3, -1], [-1, 7]]], "float64")),
+        sample("0x2x2 float32"),
+    )
+
+    def infer(self, t: Typing, a: Type) -> Type:
+        sizes, dtype = square_sizes(t, a, self.name), t.dtype(a)
+        return TupleType([TensorType(sizes[:-1], dtype), TensorType(sizes, dtype)])
+
+    def reference(self, np: Numpy, a: Array) -> Any:
+        x, bad = finite(np, a)
+        return tuple([poisoned(np, part, bad, a.dtype) for part in np.linalg.eigh(symmetrised(np, x))])
+
+    def vjp(self, g: Any, y: Any, a: Expr) -> tuple[Expr]:
+        gw, gv = g
+        vectors, rank = Matrix.of(y[1]), rank_of(a)
+        parts: list[Expr] = []
+        if gw is not None:
+            parts.append((vectors * rows(gw, rank, vectors.dtype) @ vectors.T).whole)
+        if gv is not None:
+            turned = gaps(y[0], rank, vectors.dtype) * (vectors.T @ Matrix.of(gv))
+            parts.append((vectors @ turned @ vectors.T).whole)
+        found = total(parts)
+        assert found is not None
+        return (Matrix(found, rank, vectors.dtype).symmetric.whole,)
+
+    def jvp(self, dxs: Sequence[Any], y: Any, a: Expr) -> Any:
+        vectors = Matrix.of(y[1])
+        inner = vectors.T @ Matrix.of(dxs[0]).symmetric @ vectors
+        return diagonal_of(inner), (vectors @ (gaps(y[0], rank_of(a), vectors.dtype) * inner)).whole
+
+
+@operator("linalg.svd")
+class SVD(MatrixOperator):
+    """`(u, s, vh)` with `(u * s[..., None, :]) @ vh == a`, the singular values descending.
+
+    Matrices `(..., m, n)` have orthonormal columns `(..., m, k)`, singular values `(..., k)` and orthonormal
+    rows `(..., k, n)`, with `k = min(m, n)`.  Signs of vectors are LAPACK's.  Where singular values
+    are equal, the derivative of the vectors is infinite or NaN.
+
+    relay> linalg.svd([[0.0, 3.0], [2.0, 0.0]]).1
+    [3.0, 2.0]
+    """
+
+    derivative = Derivative.RULES
+    takes_no_zeros = True
+    results = 3
+    routines = ("gesdd",)
+    samples = (
+        sample(_np.asarray([[4, 1, 0.5], [1, 2, -1], [0.5, -1, 1]], "float32")),
+        sample(_np.asarray([[[2, 0.5], [0.5, 1], [-1, 0.25]], [[3, -1], [-1, 7], [2, 2]]], "float64")),
+        sample(_np.asarray([[4, 1, 0.5], [1, 3, -1]], "float64")),
+        sample("0x3x2 float32"),
+    )
+
+    def infer(self, t: Typing, a: Type) -> Type:
+        *stack, m, n = matrix_sizes(t, a, self.name)
+        k, dtype = minimum(t.settled(m), t.settled(n)), t.dtype(a)
+        return TupleType([TensorType((*stack, *own), dtype) for own in ((m, k), (k,), (k, n))])
+
+    def reference(self, np: Numpy, a: Array) -> Any:
+        x, bad = finite(np, a)
+        parts = np.linalg.svd(x, full_matrices=False)
+        return tuple([poisoned(np, part, bad, a.dtype) for part in parts])
+
+    def vjp(self, g: Any, y: Any, a: Expr) -> tuple[Expr]:
+        gu, gs, gvh = g
+        u, vh, rank = Matrix.of(y[0]), Matrix.of(y[2]), rank_of(a)
+        s = rows(y[1], rank, u.dtype)
+        apart = gaps(times(y[1], y[1]), rank, u.dtype)
+        parts: list[Matrix] = []
+        if gs is not None:
+            parts.append(u * rows(gs, rank, u.dtype) @ vh)
+        if gu is not None:
+            turned = apart * (u.T @ Matrix.of(gu))
+            parts.append(u @ ((turned + turned.T) * s) @ vh)
+            if not is_tall(a, turned=True):
+                parts.append(outside(Matrix.of(gu), u) * reciprocal(s) @ vh)
+        if gvh is not None:
+            turned = apart * (vh @ Matrix.of(gvh).T)
+            parts.append(u * s @ (turned + turned.T) @ vh)
+            if not is_tall(a):
+                parts.append(u * reciprocal(s) @ outside(Matrix.of(gvh).T, vh.T).T)
+        found = total([part.whole for part in parts])
+        assert found is not None
+        return (found,)
+
+    def jvp(self, dxs: Sequence[Any], y: Any, a: Expr) -> Any:
+        da, u, vh, rank = Matrix.of(dxs[0]), Matrix.of(y[0]), Matrix.of(y[2]), rank_of(a)
+        s = rows(y[1], rank, u.dtype)
+        apart = gaps(times(y[1], y[1]), rank, u.dtype)
+        left, right = da @ vh.T, da.T @ u
+        inner = u.T @ left
+        scaled, turned = inner * s, inner.T * s
+        du, dv = u @ (apart * (scaled + scaled.T)), vh.T @ (apart * (turned + turned.T))
+        if not is_tall(a, turned=True):
+            du = du + outside(left, u) * reciprocal(s)
+        if not is_tall(a):
+            dv = dv + outside(right, vh.T) * reciprocal(s)
+        return du.whole, diagonal_of(inner), dv.T.whole
+
+
+def outside(x: Matrix, vectors: Matrix) -> Matrix:
+    """What of the columns of `x` lies outside the space that orthonormal columns span."""
+    return x - vectors @ (vectors.T @ x)
