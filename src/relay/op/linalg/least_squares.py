@@ -13,7 +13,7 @@ from relay.op.derivative import rank_of, unbroadcast
 from relay.op.linalg.matrices import (
     MATRIX_DTYPES,
     Matrix,
-    columns,
+    column_matrices,
     matrix_sizes,
     system_type,
 )
@@ -63,7 +63,7 @@ class LstSq(Composite):
         inverse = apply("where", kept, apply("divide", scalar(1, dtype), s), scalar(0, dtype))
         right = apply("expand_dims", b, axis=-1) if is_vector else b
         along = Matrix(u, rank, dtype).T @ Matrix(right, max(2, len(dims(types[1]))), dtype)
-        scaled = columns(inverse, rank, dtype) * along
+        scaled = column_matrices(inverse, rank, dtype) * along
         found = (Matrix(vh, rank, dtype).T @ scaled).whole
         return apply("squeeze", found, axis=(-1,)) if is_vector else found
 

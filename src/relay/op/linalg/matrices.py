@@ -204,12 +204,12 @@ class Matrix:
         return self.made(solved)
 
 
-def rows(v: Expr, rank: int, dtype: DType) -> Matrix:
+def row_matrices(v: Expr, rank: int, dtype: DType) -> Matrix:
     """Vectors `(..., n)` as rows `(..., 1, n)` of matrices of a rank, to multiply columns by."""
     return Matrix(apply("expand_dims", v, axis=-2), rank, dtype)
 
 
-def columns(v: Expr, rank: int, dtype: DType) -> Matrix:
+def column_matrices(v: Expr, rank: int, dtype: DType) -> Matrix:
     """Vectors `(..., n)` as columns `(..., n, 1)`, to multiply rows by."""
     return Matrix(apply("expand_dims", v, axis=-1), rank, dtype)
 

@@ -18,13 +18,13 @@ from relay.op.derivative import rank_of, times, total
 from relay.op.linalg.matrices import (
     Matrix,
     MatrixOperator,
-    columns,
+    column_matrices,
     finite,
     identity_like,
     is_tall,
     matrix_sizes,
     poisoned,
-    rows,
+    row_matrices,
     square_sizes,
     symmetrised,
 )
@@ -34,7 +34,7 @@ from relay.op.relation import Typing
 
 def gaps(values: Expr, rank: int, dtype: DType) -> Matrix:
     """`1 / (values[j] - values[i])` at `[i, j]`, 0 on the diagonal."""
-    apart = rows(values, rank, dtype) - columns(values, rank, dtype)
+    apart = row_matrices(values, rank, dtype) - column_matrices(values, rank, dtype)
     one = apart.made(identity_like(apart.whole))
     return reciprocal(apart + one) - one
 
@@ -83,7 +83,7 @@ class EigH(MatrixOperator):
         vectors, rank = Matrix.of(y[1]), rank_of(a)
         parts: list[Expr] = []
         if gw is not None:
-            parts.append((vectors * rows(gw, rank, vectors.dtype) @ vectors.T).whole)
+            parts.append((vectors * row_matrices(gw, rank, vectors.dtype) @ vectors.T).whole)
         if gv is not None:
             turned = gaps(y[0], rank, vectors.dtype) * (vectors.T @ Matrix.of(gv))
             parts.append((vectors @ turned @ vectors.T).whole)
@@ -133,11 +133,11 @@ class SVD(MatrixOperator):
     def vjp(self, g: Any, y: Any, a: Expr) -> tuple[Expr]:
         gu, gs, gvh = g
         u, vh, rank = Matrix.of(y[0]), Matrix.of(y[2]), rank_of(a)
-        s = rows(y[1], rank, u.dtype)
+        s = row_matrices(y[1], rank, u.dtype)
         apart = gaps(times(y[1], y[1]), rank, u.dtype)
         parts: list[Matrix] = []
         if gs is not None:
-            parts.append(u * rows(gs, rank, u.dtype) @ vh)
+            parts.append(u * row_matrices(gs, rank, u.dtype) @ vh)
         if gu is not None:
             turned = apart * (u.T @ Matrix.of(gu))
             parts.append(u @ ((turned + turned.T) * s) @ vh)
@@ -154,7 +154,7 @@ class SVD(MatrixOperator):
 
     def jvp(self, dxs: Sequence[Any], y: Any, a: Expr) -> Any:
         da, u, vh, rank = Matrix.of(dxs[0]), Matrix.of(y[0]), Matrix.of(y[2]), rank_of(a)
-        s = rows(y[1], rank, u.dtype)
+        s = row_matrices(y[1], rank, u.dtype)
         apart = gaps(times(y[1], y[1]), rank, u.dtype)
         left, right = da @ vh.T, da.T @ u
         inner = u.T @ left
