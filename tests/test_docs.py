@@ -4,6 +4,8 @@
   kept under that name for later blocks of the page.  `<!-- fails -->`: it ends in the diagnostic that
   follows, and `<!-- check -->`: `relay check` gives it.
 - ```python: executed, one namespace per page; the text block is its output.
+  Marked `<!-- process -->` it runs in a process of its own, and `<!-- peer: NAME -->` is a program of another
+  system, which `test_coming_from.py` runs.
 - ```sh: its `relay …` lines; what `.ci/run` executes instead is marked `<!-- ci: … -->`.
 """
 
@@ -12,6 +14,8 @@ import io
 import re
 import shlex
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +24,10 @@ import pytest
 from relay.diagnostic import RelayError
 from support import ROOT, Block, blocks, cli
 
-EXTRAS = {"onnx.md": "onnx", "model-files.md": "onnx", "pytorch.md": "torch"}
+EXTRAS = {
+    "onnx.md": "onnx", "model-files.md": "onnx", "pytorch.md": "torch", "coming-from-jax.md": "onnx",
+    "coming-from-pytorch.md": "onnx",
+}  # fmt: skip
 """What the snippets of some pages need."""
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
@@ -37,7 +44,8 @@ def test_every_snippet_is_true(
     namespace: dict[str, Any] = {}
     page = path.read_text()
     for block in blocks(page):
-        if block.language in ("relay", "python", "sh"):
+        is_peer = any(mark.startswith("peer:") for mark in block.marks)
+        if block.language in ("relay", "python", "sh") and not is_peer:
             found = execute(block, namespace)
             if block.expected is not None:
                 found = found.rstrip() + "\n"
@@ -71,7 +79,7 @@ def test_every_link_leads_somewhere(path: Path) -> None:
 
 def execute(block: Block, namespace: dict[str, Any]) -> str:
     if block.language == "python":
-        return python(block.text, namespace)
+        return process(block.text) if "process" in block.marks else python(block.text, namespace)
     if block.language == "sh":
         return "" if any(m.startswith("ci:") for m in block.marks) else shell(block.text)
     names = [m.removeprefix("file:").strip() for m in block.marks if m.startswith("file:")]
@@ -95,6 +103,11 @@ def python(text: str, namespace: dict[str, Any]) -> str:
         except RelayError as error:
             print(error)
     return screen.getvalue()
+
+
+def process(text: str) -> str:
+    ran = subprocess.run([sys.executable, "-c", text], check=True, capture_output=True, text=True)
+    return ran.stdout
 
 
 def shell(script: str) -> str:

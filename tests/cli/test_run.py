@@ -19,7 +19,7 @@ from support import Ran, cli
 NETWORK = "def @main(%x: Tensor[(n, 3), float32], %w: Tensor[(m, 3), float32]) { nn.dense(%x, %w) }"
 X = np.arange(6, dtype="float32").reshape(2, 3)
 W = np.ones((1, 3), "float32")
-RELAY = [sys.executable, "-c", "import sys; from relay.cli.main import main; sys.exit(main())"]
+RELAY = [sys.executable, "-m", "relay"]
 
 
 @pytest.fixture(autouse=True)
