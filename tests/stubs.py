@@ -10,6 +10,7 @@ import re
 import textwrap
 import typing
 from collections.abc import Iterator, Sequence
+from keyword import iskeyword
 from types import NoneType
 from typing import Any, Literal, get_args, get_origin
 
@@ -85,7 +86,12 @@ def _operators(families: list[str]) -> str:
 
 
 def _names(families: list[str]) -> list[str]:
-    return [*(f for f in families if "." not in f), *(path for path in builders if "." not in path)]
+    return [*(f for f in families if "." not in f), *(path for path in written() if "." not in path)]
+
+
+def written() -> Iterator[str]:
+    """The paths of builders that Python can write; `assert` has another name as well."""
+    return (path for path in builders if not iskeyword(path))
 
 
 def _imports(homes: dict[str, list[str]]) -> Iterator[str]:
@@ -100,7 +106,7 @@ def _imports(homes: dict[str, list[str]]) -> Iterator[str]:
 
 def _family(family: str, families: list[str]) -> str:
     about = f"The operators `{family}.*`." if family else "The operators without a family."
-    paths = sorted([path for path in builders if path.rpartition(".")[0] == family])
+    paths = sorted([path for path in written() if path.rpartition(".")[0] == family])
     below = [f for f in families if family and f.rpartition(".")[0] == family]
     text = "".join([f"\n{f.rpartition('.')[2]} = {_file(f)}\n" for f in below])
     text += ("" if family else OPERANDS) + "".join(["\n" + _function(path) for path in paths])

@@ -17,7 +17,7 @@ from support import ROOT, Block, blocks, cli
 
 SOURCE = ROOT / "src" / "relay"
 PAGES = pages()
-CODE = re.compile(r"(arity|[a-z][a-z0-9]*(-[a-z0-9]+)+)\Z")
+CODE = re.compile(r"(arity|assertion|[a-z][a-z0-9]*(-[a-z0-9]+)+)\Z")
 NO_CODES = {
     "basic-block",
     "d-rr",

@@ -2,6 +2,7 @@
 
 import inspect
 from dataclasses import MISSING, fields
+from keyword import iskeyword
 from types import UnionType
 from typing import Any, Literal, Union, cast, get_args, get_origin
 
@@ -112,7 +113,7 @@ def call(cls: type[Operator]) -> str:
     names = [x if i < required else f"{x}?" for i, x in enumerate(cls.operands)]
     if cls.variadic:
         names[-1] = f"{names[-1].rstrip('?')}…"
-    return f"{cls.name}({', '.join(names)})"
+    return f"{cls.name}({', '.join([*attribute_order(cls)[: cls.leading], *names])})"
 
 
 def first_sentence(cls: type[Operator]) -> str:
@@ -153,7 +154,7 @@ def operator_page(cls: type[Operator]) -> str:
 
 def heading(cls: type[Operator]) -> list[str]:
     """The call with its attributes and their defaults, filled to the width."""
-    given = [f"{name}={'…' if d is MISSING else word(d)}" for name, d in defaults(cls)]
+    given = [f"{name}={'…' if d is MISSING else word(d)}" for name, d in defaults(cls)[cls.leading :]]
     between = ", " if given and cls.operands else ""
     return filled(f"{call(cls).removesuffix(')')}{between}{', '.join(given)})", indent="    ")
 
@@ -228,4 +229,5 @@ def in_python(cls: type[Operator]) -> str:
     stars = [i for i, p in enumerate(parameters) if p.kind is p.KEYWORD_ONLY]
     if stars and not any(p.kind is p.VAR_POSITIONAL for p in parameters):
         shown.insert(stars[0], "*")
-    return f"relay.{cls.name}({', '.join(shown)})"
+    name = f"{cls.name}_" if iskeyword(cls.name) else cls.name
+    return f"relay.{name}({', '.join(shown)})"

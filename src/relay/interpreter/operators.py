@@ -6,6 +6,7 @@ from typing import Any, Protocol
 
 from relay.diagnostic import Diagnostic, RelayError, fail
 from relay.interpreter.binding import tensor_parts
+from relay.interpreter.effects import effect_function
 from relay.interpreter.functions import OperatorValue
 from relay.interpreter.limits import available_memory
 from relay.interpreter.value import is_tuple, type_of_value
@@ -13,6 +14,7 @@ from relay.ir.dtype import to_numpy
 from relay.ir.expr import Call, Expr, Op, Var
 from relay.ir.type import IncompleteType, TensorType, TupleType, Type
 from relay.op.base import Broadcast, Elementwise, Fusion, instance
+from relay.op.debugging import Effect
 
 UNKNOWN = IncompleteType()
 
@@ -33,8 +35,10 @@ def operator_value(op: Op) -> OperatorValue:
 
 def operator_function(world: Typed, e: Call) -> Callable[..., Any]:
     """What to apply to the operands of an operator call."""
-    types = [world.type_of(a) or UNKNOWN for a in e.args]
     operator: Any = e.attrs
+    if isinstance(operator, Effect):
+        return effect_function(operator)
+    types = [world.type_of(a) or UNKNOWN for a in e.args]
     function = operator.compile_reference(types)
     if all(_has_static_shape(t) for t in types):
         problem = too_large(operator, types, world.type_of(e))

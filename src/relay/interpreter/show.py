@@ -1,17 +1,20 @@
 """Values as text: tensors as nested lists, `[| 1, 2 |]`, `(a, b)`, `fn(…)`; large ones are summarised."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple, cast
 
 import numpy as np
 
-from relay.interpreter.value_layout import COMMA, Piece, Role, laid_out
+from relay.interpreter.value_layout import COMMA, Piece, Role, laid_out, shortened
 from relay.ir.dtype import dtype_name, is_float
+from relay.ir.type import TensorType
 from relay.text.floats import shortest
 from relay.text.names import quote
 
 MAX_SHOWN_ELEMENTS = 1000
 """Tensors with more elements are summarised, and structures with more parts are cut."""
+MAX_ON_LINE = 20
+"""The same where a value has one line."""
 
 
 class Form(NamedTuple):
@@ -46,13 +49,17 @@ def show(value: Any) -> str:
     """
     if isinstance(value, np.ndarray):
         return show_tensor(cast("np.ndarray[Any, Any]", value))
-    return laid_out(list(_pieces(value)))
+    return laid_out(list(_pieces(value, show_tensor, MAX_SHOWN_ELEMENTS)))
 
 
-def _pieces(value: Any) -> Iterator[Piece]:
-    """A value as pieces of text, cut where there are too many."""
+def show_line(value: Any) -> str:
+    """A value in one line, of large tensors only what says most about them."""
+    return shortened("".join([p.text for p in _pieces(value, show_statistics, MAX_ON_LINE)]))
+
+
+def _pieces(value: Any, text_of: Callable[[np.ndarray[Any, Any]], str], budget: int) -> Iterator[Piece]:
+    """A value as pieces of text, cut where there are more than `budget`; `text_of` gives that of a tensor."""
     stack: list[Any] = [value]
-    budget = MAX_SHOWN_ELEMENTS
     while stack:
         item = stack.pop()
         if type(item) is Piece:
@@ -70,7 +77,7 @@ def _pieces(value: Any) -> Iterator[Piece]:
                 form = form._replace(items=[*form.items[: max(budget, 1)], Piece("...")])
             _push(stack, Role.FIELDS, form)
         elif isinstance(item, np.ndarray):
-            tensor = show_tensor(cast("np.ndarray[Any, Any]", item))
+            tensor = text_of(cast("np.ndarray[Any, Any]", item))
             yield Piece(" ".join(tensor.split()), lines=tuple(tensor.splitlines()))
         else:
             yield Piece(show_scalar(item))
@@ -104,3 +111,25 @@ def show_tensor(a: np.ndarray[Any, Any]) -> str:
     return np.array2string(
         a, separator=", ", threshold=MAX_SHOWN_ELEMENTS, max_line_width=100, formatter={"all": show_scalar}
     )
+
+
+def show_statistics(a: np.ndarray[Any, Any]) -> str:
+    """A small tensor as nested lists; of a large one the type, the least, mean and greatest of its finite
+    elements, and how many are NaN and infinite.
+    """
+    if a.size <= MAX_ON_LINE:
+        return show_tensor(a)
+    dtype = dtype_name(a.dtype)
+    name = str(TensorType(a.shape, dtype))
+    if dtype == "string":
+        return name
+    if dtype == "bool":
+        return f"{name}, {np.count_nonzero(a)} of {a.size} True"
+    numbers = a.astype("float64")
+    finite = numbers[np.isfinite(numbers)]
+    parts = [name]
+    if finite.size:
+        parts += [f"least {finite.min():.6g}", f"mean {finite.mean():.6g}", f"greatest {finite.max():.6g}"]
+    for count, what in ((np.isnan(numbers).sum(), "NaN"), (np.isinf(numbers).sum(), "infinite")):
+        parts += [f"{count} {what}"] if count else []
+    return ", ".join(parts)

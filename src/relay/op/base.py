@@ -136,6 +136,8 @@ class Operator:
     """Factor on the tolerance that tests allow against values from outside."""
     aliases: ClassVar[tuple[str, ...]] = ()
     impure: ClassVar[bool] = False
+    leading: ClassVar[int] = 0
+    """How many attributes stand before the operands where calls give them by position."""
     is_resolved: ClassVar[bool] = False
     """Whether inference may replace a call by what its operands' types say it is, by `resolved`."""
     results: ClassVar[int | None] = None
@@ -147,6 +149,8 @@ class Operator:
         cls.is_pointwise = owner.__dict__.get("is_pointwise", False)
         if cls.routines:
             cls.native_rule = NativeRule.LIBRARY
+        elif hasattr(cls, "failure"):
+            cls.native_rule = NativeRule.EFFECT
         elif hasattr(cls, "compute"):
             cls.native_rule = NativeRule.WHOLE
         elif hasattr(cls, "combine"):
@@ -400,7 +404,7 @@ def instance(name: str, attrs: Mapping[str, Any]) -> Operator:
             fail(
                 "missing-attribute",
                 f"`{name}` needs the attribute `{f.name}`",
-                hint=f"write {name}(…, {f.name}=…)",
+                hint=f'write {name}("{f.name}", …)' if cls.leading else f"write {name}(…, {f.name}=…)",
             )
     made = cls(**values)
     if not attrs:

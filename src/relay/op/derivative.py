@@ -38,6 +38,8 @@ def vjp(op: Operator, g: Any, y: Any, xs: Sequence[Any]) -> tuple[Any, ...]:
     match op.derivative:
         case Derivative.ZERO:
             return nothing
+        case Derivative.PASSED_ON:
+            found = (g, *nothing[1:])
         case Derivative.PARTIALS:
             partials = rule.partials(y, *xs)
             found = [None if p is None else unbroadcast(times(g, p), x, y)
@@ -60,6 +62,8 @@ def jvp(op: Operator, dxs: Sequence[Any], y: Any, xs: Sequence[Any]) -> Any:
     match op.derivative:
         case Derivative.ZERO:
             return None
+        case Derivative.PASSED_ON:
+            made = given[0]
         case Derivative.PARTIALS:
             partials = rule.partials(y, *xs)
             terms = [(dx, p, x) for dx, p, x in zip(given, partials, xs, strict=True) if dx is not None]

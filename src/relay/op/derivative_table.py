@@ -26,6 +26,7 @@ MODES = {
     Derivative.MULTILINEAR: ("transpose", "itself, by operand"),
     Derivative.RULES: ("rule", "rule"),
     Derivative.DECOMPOSITION: ("decomposition", "decomposition"),
+    Derivative.PASSED_ON: ("passed on", "passed on"),
     Derivative.ZERO: ("—", "—"),
 }
 

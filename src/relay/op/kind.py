@@ -27,6 +27,8 @@ class Derivative(Enum):
     """`vjp` and `jvp`, one each."""
     DECOMPOSITION = "decomposition"
     """From its decomposition into other operators."""
+    PASSED_ON = "that of the first operand"
+    """The first operand is passed on, of whatever type it is, with its derivative."""
     ZERO = "not differentiable"
     """Its result does not vary smoothly (integers, comparisons): cotangents are zero."""
 
@@ -42,7 +44,7 @@ class Derivative(Enum):
                 return ("vjp", "jvp")
             case Derivative.DECOMPOSITION:
                 return ("decompose",)
-            case Derivative.ZERO:
+            case Derivative.PASSED_ON | Derivative.ZERO:
                 return ()
 
 
@@ -70,5 +72,7 @@ class NativeRule(Enum):
     """The composite is expanded."""
     LIBRARY = "routines"
     """Compiled programs call the reference in Python."""
+    EFFECT = "effect"
+    """It is done by Python, or is a test that fails; the value, if there is one, is the first operand."""
     REFERENCE = "reference"
     """None: compiled programs call the reference in Python."""

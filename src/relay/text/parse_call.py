@@ -49,7 +49,7 @@ class Calls(Words):
         attrs: dict[str, Any] | None = None
         places: dict[str, int] = {}
         unnamed = 0
-        most = self.most_operands(callee) if type(callee) is Op else inf
+        most, leading = self.places(callee) if type(callee) is Op else (inf, 0)
         while (kind := kinds[i]) != ")":
             if kind == "LOCAL" and kinds[i + 1] in AFTER_OPERAND:
                 found = env.get(self.texts[i])
@@ -64,7 +64,11 @@ class Calls(Words):
                 self.i = i + 1
                 attrs = {**(attrs or {}), **self.stored_attributes(i, callee.name)}
                 i = self.i
-            elif len(args) >= most and self.is_value(i) and (key := self.key_of(callee, unnamed)):
+            elif (
+                (len(args) >= most or (kind == "STRING" and unnamed < leading and not (args or attrs)))
+                and self.is_value(i)
+                and (key := self.key_of(callee, unnamed))
+            ):
                 self.i = i
                 attrs = {} if attrs is None else attrs
                 self.unnamed_attribute(key, attrs, places)
@@ -89,11 +93,14 @@ class Calls(Words):
             return self._form(callee.name, args, attrs, first, i)
         return Call(callee, tuple(args), attrs, type_args, span=self.span(first, i))
 
-    def most_operands(self, op: Op) -> float:
-        """How many arguments of an operator are operands: those behind them are attributes."""
+    def places(self, op: Op) -> tuple[float, int]:
+        """How many arguments of an operator are operands, those behind them being attributes; and how many
+        are attributes before them.
+        """
         if self.strict and op.name != "cast":
-            return inf
-        return most_operands(registry[op.name])
+            return inf, 0
+        cls = registry[op.name]
+        return most_operands(cls), cls.leading
 
     def key_of(self, op: Op, unnamed: int) -> str:
         """The attribute that the next argument without a name gives; the empty text where there is none."""

@@ -82,6 +82,9 @@ class ExprPrinter(Choices):
         texts = yield self.parts(e.args, room - 4)
         if type(op) is Op:
             texts = self.operands(op, texts)
+            if more and self.leads(op):
+                opening = f"{head}({more.partition('=')[2]}{', ' * bool(texts)}"
+                return self.listed(opening, e.args, texts, [], ")", room)
         return self.listed(f"{head}(", e.args, texts, [more] if more else [], ")", room)
 
     def list_(self, elements: list[Any], rest: Any, room: int) -> Steps:

@@ -169,7 +169,7 @@ class Leaves(Scopes):
             else:
                 args = self.operands(op, args)
                 if more:
-                    args.append(more)
+                    args = [more.partition("=")[2], *args] if self.leads(op) else [*args, more]
                 text = f"{self.operator(op)}({', '.join(args)})"
         elif type(op) is Constructor:
             text = self.instance(op, args, more)
@@ -189,6 +189,10 @@ class Leaves(Scopes):
         if cls is None or not self.sugar or len(texts) <= (most := most_operands(cls)):
             return texts
         return [t if i < most or t[0] == "%" else f"{{{t}}}" for i, t in enumerate(texts)]
+
+    def leads(self, op: Op) -> bool:
+        """Whether the attributes of an operator are written before its operands, without the first name."""
+        return self.sugar and op.name in registry and bool(registry[op.name].leading)
 
     def instance(self, op: Constructor, args: list[str], more: str) -> str:
         """A constructor called with its fields."""

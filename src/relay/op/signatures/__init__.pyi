@@ -78,6 +78,9 @@ def asin(data: Operand) -> Call:
 def asinh(data: Operand) -> Call:
     """The inverse of `sinh`."""
 
+def assert_(condition: Operand, message: str) -> Call:
+    """The empty tuple, if `condition`, a scalar bool, holds; else the program fails with the message."""
+
 def atan(data: Operand) -> Call:
     """The angle in radians, between -pi/2 and pi/2, whose tangent is given."""
 
@@ -604,6 +607,9 @@ def topk(
     dtype: str = "int32",
 ) -> Expr:
     """`topk(data, k)`; an expression for `k` makes a `dyn.topk`."""
+
+def trace(label: str, *values: Any) -> Expr:
+    """`relay.trace("x is {}", x)`."""
 
 def transpose(data: Operand, axes: int | Sequence[int] | None = None) -> Call:
     """Axis `i` of the result is axis `axes[i]` of the operand; without `axes` they are reversed."""

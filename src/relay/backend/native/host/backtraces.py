@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from relay.diagnostic import RelayError
+from relay.interpreter.effects import is_repeated
 
 MAX_SECONDS = 1.0
 """The time limit for the interpreter, and again for its thread to stop."""
@@ -25,6 +26,7 @@ def with_backtrace(found: RelayError, again: Callable[[], Any]) -> RelayError:
     met: list[RelayError] = []
 
     def interpret() -> None:
+        is_repeated.set(True)
         try:
             again()
         except RelayError as error:

@@ -20,10 +20,12 @@ from relay.backend.native.memory.layout import CALLBACK_OFFSET, SAVED_STACK_POIN
 from relay.backend.native.memory.objects import REFERENCES, header, layout
 from relay.diagnostic import RelayError, fail
 from relay.interpreter.conversion import convert, result_of
+from relay.interpreter.effects import effect_function
 from relay.interpreter.operators import CheckedOperator
 from relay.interpreter.tensor_conversion import MisfitError
 from relay.ir.expr import Function
 from relay.ir.type import FuncType, Type
+from relay.op.debugging import Effect
 
 CLOSURE = layout(["i64", "i64", "i64"])
 """The address of the code, that of the function that leads to Python, and the number."""
@@ -101,6 +103,8 @@ class Callbacks:
         and that the result is of its type (`shape-check`, `argument-type`).
         """
         call: Any = fn.body
+        if isinstance(call.attrs, Effect):
+            return self.effect(effect_function(call.attrs), [p.type_annotation for p in call.args])
         name, types = call.op.name, [p.type_annotation for p in call.args]
         result = fn.ret_type
         assert result is not None, "calls of operators have types"
@@ -122,6 +126,16 @@ class Callbacks:
             except RelayError as error:
                 raise RelayError([replace(d, span=d.span or fn.span) for d in error.diagnostics]) from None
             self.give(conversion, row, value, result)
+
+        return run
+
+    def effect(self, act: Callable[..., Any], types: Sequence[Type]) -> Callable[[Conversion, int], None]:
+        """What does what an operator with an effect does, on what is in a row."""
+
+        def run(conversion: Conversion, row: int) -> None:
+            known, conversion.cells = conversion.cells, conversion.given_cells()
+            act(*self.arguments(conversion, row, types))
+            conversion.cells = known
 
         return run
 

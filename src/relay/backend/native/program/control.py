@@ -35,7 +35,7 @@ from relay.backend.native.program.program import (
     emit_tail_call,
     result_type,
 )
-from relay.backend.native.program.python_calls import reference_called
+from relay.backend.native.program.python_calls import effect_called, reference_called
 from relay.backend.native.program.splitting import PIECE
 from relay.ir.expr import (
     Call,
@@ -197,10 +197,30 @@ class Definition(Atoms):
 
     def operator(self, e: Call) -> Sequence[Value]:
         """An operator."""
+        if e.attrs.native_rule is NativeRule.EFFECT:
+            return self.effect(e)
         if e.attrs.native_rule in (NativeRule.REFERENCE, NativeRule.LIBRARY):
             given = [v for a in e.args for v in self.atom(a)]
             return reference_called(self.program, self.code, e, given)
         return emit_call(self.program, self.code, e, self.atom)
+
+    def effect(self, e: Call) -> Sequence[Value]:
+        """An operator with an effect: a test, or what Python does; its value is the first operand, if any."""
+        code, op = self.code, e.attrs
+        if op.failure is None:
+            effect_called(self.program, code, e, [v for a in e.args for v in self.atom(a)])
+        else:
+            holds, fails = code.label(), code.label()
+            code.branch(self.atom(e.args[0])[0], holds, fails, likely=True)
+            code.block(fails)
+            kind, message = op.failure
+            self.fail(kind, message, e)
+            code.block(holds)
+        if not (op.passes_on and e.args):
+            return []
+        found = self.atom(e.args[0])
+        retain(code, found)
+        return found
 
     def contents(self, ref: Expr) -> list[Value]:
         """What a reference holds."""

@@ -12,7 +12,8 @@ from relay.backend.native.memory.layout import CALLBACK_OFFSET, RAISED
 from relay.backend.native.memory.objects import REFERENCES, read_leaf
 from relay.backend.native.memory.representation import memory
 from relay.backend.native.program.program import Program, call_leaves, emit_return, result_type
-from relay.ir.expr import Call, Function, Var
+from relay.ir.expr import Call, Function, Var, replace
+from relay.ir.type import UNIT
 
 
 def python_call(code: Code, given: Sequence[Value], target: Value, result: Sequence[str]) -> list[Value]:
@@ -34,14 +35,25 @@ def python_call(code: Code, given: Sequence[Value], target: Value, result: Seque
 
 def reference_called(program: Program, code: Code, call: Call, given: Sequence[Value]) -> list[Value]:
     """The leaves of the result of an operator that its reference computes."""
-    kinds = program.leaves(program.types(call))
+    return called(program, code, as_function(program, call), given)
+
+
+def effect_called(program: Program, code: Code, call: Call, given: Sequence[Value]) -> None:
+    """Let Python do what an operator with an effect does."""
+    done = replace(as_function(program, call), ret_type=UNIT)
+    called(program, code, done, given)
+
+
+def called(program: Program, code: Code, fn: Function, given: Sequence[Value]) -> list[Value]:
+    """The leaves of the result of a function that Python computes."""
+    kinds = program.leaves(fn.ret_type)
     name = f"reference.{len(program.references)}"
     made = Code(name, result_type(kinds), [Value(v.type, f"%p{i}") for i, v in enumerate(given)])
     place = Value(POINTER, f"getelementptr (i8, ptr @{REFERENCES}, i64 {8 * len(program.references)})")
     found = python_call(made, made.params, made.load(POINTER, place), kinds)
     emit_return(program, made, kinds, found)
     program.pieces.append(made.piece())
-    program.references.append(as_function(program, call))
+    program.references.append(fn)
     return call_leaves(program, code, code.call(result_type(kinds), f"@{name}", given), kinds)
 
 
