@@ -35,14 +35,18 @@ def with_rule(
     return dual
 
 
-def run_again(f: Function, t: Type, structure: Structure) -> Function:
-    """A differentiated function with source result type `t` that keeps nothing, and runs again to go back."""
+def run_again(f: Function, quiet: Function, t: Type, structure: Structure) -> Function:
+    """A differentiated function with source result type `t` that keeps nothing, and runs again to go back:
+    `quiet` is what runs then, which writes nothing.
+    """
     types, b, inside = structure.types, Block(), Block()
     params = tuple([Var(p.name_hint, p.type_annotation, span=p.span) for p in f.params[:-1]])
     tape = Var("tape", TAPE)
     whole = FuncType([p.type_annotation for p in f.params if p.type_annotation is not None], types.dual(t))
-    again = b.bind(replace(f, attrs={}), whole, "again")
-    first = b.bind(Call(again, (*params, new_tape(b))), types.dual(t), "y")
+    again = forward = b.bind(replace(f, attrs={}), whole, "again")
+    if quiet is not f:
+        again = b.bind(replace(quiet, attrs={}), whole, "again")
+    first = b.bind(Call(forward, (*params, new_tape(b))), types.dual(t), "y")
     dual = b.bind(structure.apply(LIFT, t, [structure.apply(PRIMAL, t, [first], b)], b), types.dual(t), "y")
     own = new_tape(inside)
     second = inside.bind(Call(again, (*params, own)), types.dual(t), "y")

@@ -12,6 +12,7 @@ from typing import Any
 from relay.autodiff.dual_types import DualTypes, is_floating
 from relay.autodiff.dual_values import Values, holds_more_than_tensors, varies
 from relay.autodiff.normal import normal
+from relay.autodiff.plan import passes_on
 from relay.autodiff.values import Block, Fields, Inert, Number, Packed, Value
 from relay.diagnostic import derive_from
 from relay.ir.expr import (
@@ -108,6 +109,8 @@ class Dualizer(Values):
                 return Fields([self.atom(f, b) for f in fields])
             case TupleGetItem(tuple_value, index):
                 return self.field(self.atom(tuple_value, b), index, self.type_of(e), name, b)
+            case Call(op=Op()) if passes_on(e):
+                return self.passed_on(e, b)
             case Call(op=Op()):
                 args = [self.spread(self.atom(a, b), b) for a in e.args]
                 return self.operate(e.attrs, args, self.type_of(e), name, b, self.is_kept(var))
@@ -163,6 +166,13 @@ class Dualizer(Values):
             return self.operator(op, args, t, name, b, is_kept)
         assert isinstance(op, Composite)
         return self.decomposed(op, args, name, b, is_kept)
+
+    def passed_on(self, e: Call, b: Block) -> Value:
+        """An effect, on the values of the source; its result is the first operand, derivative and all."""
+        values = [self.atom(a, b) for a in e.args]
+        done = replace(e, args=tuple([self.plain_result(v, b) for v in values]))
+        name = b.bind(done, self.type_of(e), "_")
+        return values[0] if values else Inert(name, self.type_of(e))
 
     def decomposed(self, op: Composite, args: Sequence[Value], name: str, b: Block, is_kept: bool) -> Value:
         """A composite operator, by its parts."""

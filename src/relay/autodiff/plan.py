@@ -25,11 +25,22 @@ from relay.ir.expr import (
     Var,
 )
 from relay.ir.vars import binders
+from relay.op.kind import Derivative
 
 
 def is_boundary(e: Expr) -> bool:
     """Whether something that is differentiated by itself happens here."""
     return isinstance(e, If | Match) or (isinstance(e, Call) and not isinstance(e.op, Op | Constructor))
+
+
+def passes_on(e: Expr) -> bool:
+    """Whether a statement is an effect whose result is its first operand."""
+    return isinstance(e, Call) and isinstance(e.op, Op) and e.attrs.derivative is Derivative.PASSED_ON
+
+
+def parts_of(e: Expr) -> tuple[Expr, ...]:
+    """What the result of such a statement consists of."""
+    return tuple([x for a in e.children[1:2] for x in a.children or (a,)])
 
 
 class Plan:
@@ -71,7 +82,9 @@ class Plan:
                 else:
                     segment = self._statement(e.value, e.var, segment, blocks)
                 e = e.body
-            if is_boundary(e) or isinstance(e, Call | Function):
+            if passes_on(e):
+                results += parts_of(e)
+            elif is_boundary(e) or isinstance(e, Call | Function):
                 self._statement(e, None, segment, blocks)
             else:
                 results += e.children or (e,)
@@ -92,6 +105,9 @@ class Plan:
         if var is not None:
             self._define((var,), segment)
         match e:
+            case Call(op=Op()) if passes_on(e):
+                if var is not None:
+                    self._aliases.append((var, parts_of(e)))
             case Call(op=Op()):
                 for a in e.args:
                     self._use(a, segment)

@@ -10,9 +10,10 @@ from typing import Any
 
 from relay.autodiff.custom import CHECKPOINT, CUSTOM, run_again, with_rule
 from relay.autodiff.dual import Dualizer, Task
-from relay.autodiff.dual_types import TAPE
+from relay.autodiff.dual_types import TAPE, DualTypes
 from relay.autodiff.dual_values import holds_more_than_tensors, varies
 from relay.autodiff.plan import Plan
+from relay.autodiff.quiet import Quiet
 from relay.autodiff.structure import (
     COTANGENT,
     LIFT,
@@ -39,6 +40,7 @@ from relay.ir.expr import (
     TupleGetItem,
     Var,
 )
+from relay.ir.supply import GlobalVarSupply
 from relay.ir.type import UNIT, FuncType, TensorType, TupleType, Type
 from relay.ir.walk import run
 from relay.op.base import Derivative, Operator
@@ -52,6 +54,10 @@ class Reverse(Dualizer):
 
     tape: Var
     plan: Plan
+
+    def __init__(self, types: DualTypes, supply: GlobalVarSupply) -> None:
+        super().__init__(types, supply)
+        self.quiet = Quiet(self.mod, supply)
 
     def root(self, kind: GradKind, f: Function, captured: Sequence[Var]) -> Function:
         """`grad` or `vjp` of a function literal whose free variables are `captured`."""
@@ -182,7 +188,9 @@ class Reverse(Dualizer):
         if not f.attrs.get(CHECKPOINT):
             return made
         assert f.ret_type is not None
-        return run_again(made, f.ret_type, self.structure)
+        quiet = self.quiet.of(f)
+        again = made if quiet is f else (yield super().function(quiet))
+        return run_again(made, again, f.ret_type, self.structure)
 
     def prepare(self, f: Expr) -> Function:
         made = super().prepare(f)
