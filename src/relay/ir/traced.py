@@ -5,6 +5,7 @@ expected.
 """
 
 from collections.abc import Callable, Iterable
+from contextvars import ContextVar
 from functools import wraps
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
@@ -12,6 +13,9 @@ if TYPE_CHECKING:
     from relay.ir.expr import Expr
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+current: ContextVar[Any] = ContextVar("relay_trace", default=None)
+"""What knows the types and effects of the trace at hand; None outside of any."""
 
 
 class Traced:
@@ -59,7 +63,8 @@ def takes_traced(build: F) -> F:
         if found is None and named:
             found = first_traced(named.values())
         if found is None:
-            return build(*args, **named)
+            made, trace = build(*args, **named), current.get()
+            return made if trace is None else trace.kept(made)
         return found.wrap(build(*map(untraced, args), **{k: untraced(v) for k, v in named.items()}))
 
     return built  # pyright: ignore[reportReturnType]

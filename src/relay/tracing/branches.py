@@ -11,6 +11,7 @@ from relay.ir.traced import Traced
 from relay.tracing.indexing import apply
 from relay.tracing.nested import as_leaf, flattened, in_trace, traced
 from relay.tracing.pytree import Tree
+from relay.tracing.types import TypesOfTrace, around
 
 
 def cond(pred: Any, true_fun: Callable[..., Any], false_fun: Callable[..., Any], *operands: Any) -> Any:
@@ -23,8 +24,10 @@ def cond(pred: Any, true_fun: Callable[..., Any], false_fun: Callable[..., Any],
     """
     if not isinstance(pred, Traced):
         return true_fun(*operands) if _python_bool(pred) else false_fun(*operands)
-    branches = results((true_fun, false_fun), operands, "cond")
-    return traced(branches[0][1], If(pred.expr, branches[0][0], branches[1][0]), in_trace(pred))
+    of_trace = in_trace(pred)
+    branches, has_effects = results((true_fun, false_fun), operands, "cond", of_trace)
+    e = If(pred.expr, branches[0][0], branches[1][0])
+    return traced(branches[0][1], of_trace.done(e) if has_effects else e, of_trace)
 
 
 def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any) -> Any:
@@ -39,7 +42,8 @@ def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any) -
         raise ValueError("relay.switch needs at least one branch")
     if not isinstance(index, Traced):
         return branches[min(max(int(index), 0), len(branches) - 1)](*operands)
-    made = results(branches, operands, "switch")
+    of_trace = in_trace(index)
+    made, has_effects = results(branches, operands, "switch", of_trace)
 
     def chosen(low: int, high: int) -> Expr:
         """The branches from `low` up to `high`, found in as many comparisons as their number has bits."""
@@ -49,14 +53,23 @@ def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any) -
         is_lower = cast("Traced", apply("less", index, middle))
         return If(is_lower.expr, chosen(low, middle), chosen(middle, high))
 
-    return traced(made[0][1], chosen(0, len(made)), in_trace(index))
+    e = chosen(0, len(made))
+    return traced(made[0][1], of_trace.done(e) if has_effects else e, of_trace)
 
 
 def results(
-    branches: Sequence[Callable[..., Any]], operands: Sequence[Any], name: str
-) -> list[tuple[Expr, Tree]]:
-    """What each branch returns, all in one structure (`structure-mismatch`)."""
-    made = [flattened(f(*operands), as_leaf, "result") for f in branches]
+    branches: Sequence[Callable[..., Any]], operands: Sequence[Any], name: str, of_trace: TypesOfTrace
+) -> tuple[list[tuple[Expr, Tree]], bool]:
+    """What each branch returns, all in one structure, and whether there are effects
+    (`structure-mismatch`).
+    """
+    made: list[tuple[Expr, Tree]] = []
+    has_effects = False
+    for f in branches:
+        with of_trace.block() as effects:
+            e, tree = flattened(f(*operands), as_leaf, "result")
+        made.append((around(effects, e), tree))
+        has_effects = has_effects or bool(effects)
     for i, (_, tree) in enumerate(made[1:], 2):
         if tree != made[0][1]:
             fail(
@@ -66,7 +79,7 @@ def results(
                 label=f"branch 1 returns {made[0][1]}, branch {i} {tree}",
                 hint="return the same tuples, lists, dicts and dataclasses from each",
             )
-    return made
+    return made, has_effects
 
 
 def _python_bool(pred: Any) -> bool:

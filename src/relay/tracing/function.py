@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from relay.diagnostic import RelayError, fail
+from relay.diagnostic import fail
 from relay.interpreter.arguments import arrange
 from relay.interpreter.code import Code
 from relay.interpreter.value import is_array, is_sequence, type_of_value
@@ -64,7 +64,8 @@ class TracedFunction:
         header, given = self.arranged(args, named)
         if current.get() is not None or any(map(is_staged, given)):
             a = self._applied(header, given)
-            return a.result(Call(a.function, a.args))
+            call = Call(a.function, a.args)
+            return a.result(a.types.done(call) if a.made.has_effects and a.types is not None else call)
         made, values = self._for_values(header, given)
         return made.run(values)
 
@@ -145,7 +146,7 @@ class TracedFunction:
             e, tree = flattened(x, typed_leaf if closed else as_leaf, p.name_hint)
             exprs.append(e)
             trees.append(tree if closed else LEAF)
-            types.append(_type(e, of_trace) if closed else None)
+            types.append(of_trace.get(e) if closed else None)
         made = self.specialised(header, trees, types)
         return Application(made, tuple(exprs), of_trace if is_tracing else None)
 
@@ -190,16 +191,6 @@ class Application:
         if self.types is not None:
             return traced(tree, e, self.types)
         return e if is_plain(tree) else unflatten(tree, e, lambda leaf, _: leaf, TupleGetItem)
-
-
-def _type(e: Expr, types: TypesOfTrace) -> Type | None:
-    """The type of an expression; None where it is only known later."""
-    try:
-        return types(e)
-    except RelayError as error:
-        if set(error.codes) <= {"traced-type", "ambiguous-type"}:
-            return None
-        raise
 
 
 def is_staged(x: Any) -> bool:

@@ -11,7 +11,7 @@ from relay.tracing.function import as_function
 from relay.tracing.indexing import apply
 from relay.tracing.nested import as_leaf, in_trace, traced_leaf, typed_leaf
 from relay.tracing.pytree import Leaf, Tree, flatten, unflatten
-from relay.tracing.types import TypesOfTrace, current
+from relay.tracing.types import TypesOfTrace, around, current
 
 
 @dataclass(frozen=True)
@@ -106,12 +106,15 @@ def while_loop(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], i
     carry, first = carried(init, in_trace())
     params = carry.params()
     held = carry.value(params)
-    goes_on = cond_fun(held)
-    loop = Var("loop")
-    after = Call(loop, tuple(carry.leaves_of(body_fun(held), "while_loop")))
-    body = If(as_leaf(goes_on)[0], after, packed(params))
-    function = Function(params, body, carry.of_trace(packed(params)))
-    return carry.value(unpacked(Let(loop, function, Call(loop, tuple(first))), len(first)))
+    loop, of_trace = Var("loop"), carry.of_trace
+    with of_trace.block() as before:
+        goes_on = as_leaf(cond_fun(held))[0]
+    with of_trace.block() as inside:
+        after = Call(loop, tuple(carry.leaves_of(body_fun(held), "while_loop")))
+    body = around(before, If(goes_on, around(inside, after), packed(params)))
+    function = Function(params, body, of_trace(packed(params)))
+    e = Let(loop, function, Call(loop, tuple(first)))
+    return carry.value(unpacked(of_trace.done(e) if before or inside else e, len(first)))
 
 
 def limits(lower: Any, upper: Any) -> tuple[Any, Any]:

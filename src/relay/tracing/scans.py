@@ -16,7 +16,7 @@ from relay.tracing.function import as_function
 from relay.tracing.indexing import apply
 from relay.tracing.loops import Carry, carried, leaves_of
 from relay.tracing.nested import as_leaf, in_trace, typed_leaf
-from relay.tracing.types import current
+from relay.tracing.types import Bindings, around, current
 
 
 def scan(
@@ -49,6 +49,7 @@ def scan(
         made = doubled(one, first, count)
     else:
         made = buffered(one, first, rows[0], given.types[0])
+    made = of_trace.done(made) if one.effects else made
     fields = [TupleGetItem(made, i) for i in range(len(first) + len(one.results))]
     return carry.value(fields[: len(first)]), one.result.value(fields[len(first) :])
 
@@ -95,10 +96,12 @@ class Round:
     result: Carry
     last: Expr | None
     """The last row, where rounds go backwards."""
+    effects: Bindings
 
     def function(self) -> Function:
         """The round as a function; it gives what is carried on, and the results."""
-        return Function((self.index, *self.params), Tuple((*self.after, *self.results)))
+        body = around(self.effects, Tuple((*self.after, *self.results)))
+        return Function((self.index, *self.params), body)
 
     def copies(self) -> tuple[Var, ...]:
         """Other variables of the types of those that it carries."""
@@ -147,16 +150,18 @@ def traced_round(
     index, params = Var("i", TensorType((), "int32")), carry.params()
     at = index if last is None else apply("subtract", last, index)
     row = Carry(given.tree, (), given.of_trace).value([apply("take", x, at, axis=0) for x in rows])
-    made: Any = f(carry.value(params), row)
-    if not isinstance(made, tuple) or len(made) != 2:  # pyright: ignore[reportUnknownArgumentType]
-        message = f"the function of relay.scan returns {made!r:.60}, not the carry and a result"
-        fail("structure-mismatch", message, caller_span(), hint="return `carry, y`; y may be None")
-    results, tree = leaves_of(made[1], as_leaf)
+    with carry.of_trace.block() as effects:
+        made: Any = f(carry.value(params), row)
+        if not isinstance(made, tuple) or len(made) != 2:  # pyright: ignore[reportUnknownArgumentType]
+            message = f"the function of relay.scan returns {made!r:.60}, not the carry and a result"
+            fail("structure-mismatch", message, caller_span(), hint="return `carry, y`; y may be None")
+        results, tree = leaves_of(made[1], as_leaf)
+        after = carry.leaves_of(made[0], "scan")
     result = Carry(tree, tuple([carry.of_trace(e) for e in results]), carry.of_trace)
     for t in result.types:
         shape_of(t)
     stacked = [apply("expand_dims", y, axis=0) for y in results]
-    return Round(index, params, carry.leaves_of(made[0], "scan"), stacked, result, last)
+    return Round(index, params, after, stacked, result, last, effects)
 
 
 def doubled(one: Round, first: Sequence[Expr], count: int) -> Expr:

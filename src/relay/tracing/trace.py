@@ -14,20 +14,28 @@ from relay.tracing.diagnostics import BRANCH_HINT
 from relay.tracing.nested import as_leaf, flattened, traced
 from relay.tracing.pytree import LEAF, Leaf, Node, Tree, flatten, is_plain, unflatten
 from relay.tracing.signature import Header, line_of
-from relay.tracing.types import TypesOfTrace, current
+from relay.tracing.types import TypesOfTrace, around, current
 from relay.typecheck.infer import infer
 
 
 class Specialised:
     """A Python function traced for one structure and types of its arguments."""
 
-    def __init__(self, name: str, function: Function, arguments: Sequence[Tree], result: Tree) -> None:
+    def __init__(
+        self,
+        name: str,
+        function: Function,
+        arguments: Sequence[Tree],
+        result: Tree,
+        has_effects: bool = False,
+    ) -> None:
         """`function` takes a value for each argument, whose structure is in `arguments`."""
         self.name = name
         self.function = function
         self.arguments = tuple(arguments)
         self.result = result
         self.is_plain = is_plain(result)
+        self.has_effects = has_effects
         self._mod: IRModule | None = None
         self._closure: Closure | None = None
 
@@ -89,7 +97,9 @@ def trace(python: Callable[..., Any], header: Header, trees: Sequence[Tree]) -> 
     finally:
         current.reset(before)
     body, tree = _result(result, header)
-    return Specialised(header.name, replace(header.function, body=body), trees, tree)
+    (effects,) = types.effects
+    function = replace(header.function, body=around(effects, body))
+    return Specialised(header.name, function, trees, tree, bool(effects))
 
 
 def _result(value: Any, header: Header) -> tuple[Expr, Tree]:

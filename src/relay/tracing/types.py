@@ -1,19 +1,25 @@
 """The types of expressions while a function is traced: each expression is inferred once."""
 
+from collections.abc import Generator
+from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import NoReturn
+from typing import NoReturn, TypeAlias
 
 from relay.diagnostic import RelayError, caller_span, fail
-from relay.ir.expr import Expr, Function, Grad, Let, LetRec, Match, Tuple, Var
-from relay.ir.type import Type
+from relay.ir import traced
+from relay.ir.expr import Call, Expr, Function, Grad, Let, LetRec, Match, Op, Tuple, Var
+from relay.ir.type import UNIT, Type
 from relay.ir.vars import free_vars
 from relay.typecheck.infer import infer_expr
 from relay.typecheck.types import Types
 
-current: ContextVar["TypesOfTrace | None"] = ContextVar("relay_trace", default=None)
+current: ContextVar["TypesOfTrace | None"] = traced.current
 """The types of the trace at hand; None outside of any."""
 OPAQUE = (Function, Let, LetRec, Match)
 """Expressions that bind variables: what is inside of them is typed with them."""
+
+
+Bindings: TypeAlias = list[tuple[Var, Expr]]
 
 
 class TypesOfTrace:
@@ -26,6 +32,8 @@ class TypesOfTrace:
     def __init__(self) -> None:
         self.known: dict[Expr, Type] = {}
         self.stand_ins: dict[Expr, Var] = {}
+        self.effects: list[Bindings] = [[]]
+        """What the blocks that are open do in order, the innermost last."""
 
     def __call__(self, e: Expr) -> Type:
         """The type of an expression.
@@ -37,6 +45,36 @@ class TypesOfTrace:
         if e not in self.known:
             self._infer(e)
         return self.known[e]
+
+    def get(self, e: Expr) -> Type | None:
+        """The type of an expression; None if it is only known later."""
+        try:
+            return self(e)
+        except RelayError as error:
+            if set(error.codes) <= {"traced-type", "ambiguous-type"}:
+                return None
+            raise
+
+    def kept(self, e: Expr) -> Expr:
+        """An operator that has been called: where it has an effect, that happens here, whoever uses it."""
+        is_effect = type(e) is Call and type(e.op) is Op and e.attrs.impure
+        return self.done(e) if is_effect else e
+
+    def done(self, e: Expr) -> Expr:
+        """The value of an expression that is evaluated here, whoever uses it."""
+        t = self.get(e)
+        var = Var("_", span=e.span) if t is UNIT else Var("value", t, span=e.span)
+        self.effects[-1].append((var, e))
+        return Tuple((), span=e.span) if t is UNIT else var
+
+    @contextmanager
+    def block(self) -> Generator[Bindings]:
+        """What effects there are in a branch or a round, for `around`."""
+        self.effects.append([])
+        try:
+            yield self.effects[-1]
+        finally:
+            self.effects.pop()
 
     def _infer(self, root: Expr) -> None:
         """Find the types of everything new below an expression."""
@@ -90,6 +128,13 @@ class TypesOfTrace:
                     stack.append((e, True))
                     stack += [(c, False) for c in reversed(e.children)]
         return rebuilt
+
+
+def around(effects: Bindings, body: Expr) -> Expr:
+    """A block with its effects before its result."""
+    for var, e in reversed(effects):
+        body = Let(var, e, body, span=e.span)
+    return body
 
 
 def _untyped(v: Var) -> NoReturn:

@@ -3,14 +3,14 @@
 import math
 from collections.abc import Callable, Iterator
 from functools import cache
-from typing import Any, NoReturn
+from typing import Any, NoReturn, Self
 
 import numpy as np
 
 from relay.diagnostic import RelayError, caller_span, did_you_mean, fail
 from relay.interpreter.value import is_sequence
 from relay.ir.dtype import to_numpy
-from relay.ir.expr import Call, TupleGetItem, as_expr
+from relay.ir.expr import Call, Expr, TupleGetItem, as_expr
 from relay.ir.traced import Traced
 from relay.ir.type import Dim, TensorType, TupleType, Type
 from relay.op.base import builders, registry
@@ -18,7 +18,7 @@ from relay.tracing.diagnostics import BRANCH_HINT, refuse
 from relay.tracing.indexing import apply, index, is_integer
 from relay.tracing.places import Places
 from relay.tracing.shapes import sizes
-from relay.tracing.types import TypesOfTrace
+from relay.tracing.types import TypesOfTrace, current
 
 Axis = int | tuple[int, ...] | None
 
@@ -99,6 +99,9 @@ class TracedValue(Traced):
 
     __slots__ = ()
     types: TypesOfTrace
+
+    def wrap(self, expr: Expr) -> Self:
+        return super().wrap((current.get() or self.types).kept(expr))
 
     @property
     def type(self) -> Type:
