@@ -41,7 +41,7 @@ def test_values_of_every_type_are_written_in_one_line(backend: str, capsys: pyte
     assert written[6].startswith("function: fn")
     assert written[:6] + written[7:] == [
         "number 1", 'text "a\\nb"', "tuple ([1.0, 2.0, 3.0], (True, ()))", "pair: Pair(2.0, False)",
-        "list: [| [1.0, 2.0, 3.0], [1.0, 2.0, 3.0] |]", "reference: ref(1)", "none [||]", "12", "3",
+        "list: [| [1.0, 2.0, 3.0], [1.0, 2.0, 3.0] |]", "reference: ref(1)", "none Nil", "12", "3",
         "4", "done",
     ]  # fmt: skip
 
