@@ -339,6 +339,16 @@ class Loops(Indices, Protocol):
         """
         ...
 
+    def each(self, sizes: Sequence[Index], body: Callable[[tuple[Index, ...]], None], lanes: int = 0) -> None:
+        """Run `body(index)` for every index of a shape, in any order, several at a time where that can be
+        said, or `lanes` of them; for `compute`, outside of loops.
+        """
+        ...
+
+    def table(self, values: Any) -> View:
+        """An array that is known, in memory."""
+        ...
+
     def room(self, dtype: str, sizes: Sequence[Index]) -> Output:
         """A tensor to work in, which ends with the operator; for `compute`, outside of loops."""
         ...

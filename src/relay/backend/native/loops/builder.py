@@ -11,6 +11,7 @@ from relay.backend.native.loops import nodes as ir
 from relay.backend.native.loops.value_builder import ValueBuilder
 from relay.backend.native.loops.views import View, new_output
 from relay.backend.native.memory.representation import SIZES, scalar
+from relay.ir.expr import constant
 from relay.ir.type import TensorType
 
 POLL_ITERATIONS = 1 << 16
@@ -173,6 +174,15 @@ class Builder(ValueBuilder):
         else:
             move((), ())
 
+    def each(
+        self, sizes: Sequence[ir.Index], body: Callable[[tuple[ir.Index, ...]], None], lanes: int = 0
+    ) -> None:
+        """Run `body(index)` for every index of a shape, in any order."""
+        if sizes:
+            self.for_each(sizes, (), lambda index, _: body(index), any_order=True, lanes=lanes)
+        else:
+            body(())
+
     # --- memory ---
 
     def tensor(self, t: TensorType, sizes: Sequence[ir.Index]) -> ir.Var:
@@ -180,6 +190,12 @@ class Builder(ValueBuilder):
         made = ir.Var(ir.OBJECT, self.scope.name("out"))
         self.add_statement(ir.NewTensor(made, t, tuple(sizes)))
         return made
+
+    def table(self, values: Any) -> View:
+        """An array that is known, in memory."""
+        made = constant(values)
+        assert made.type is not None, "an array has a dtype"
+        return View(self, made.type, self.constant(made), is_in_memory=True)
 
     def room(self, dtype: str, sizes: Sequence[ir.Index]) -> View:
         """A tensor to work in, which ends with the operator."""

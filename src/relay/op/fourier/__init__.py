@@ -1,0 +1,1 @@
+"""Fourier transforms: operators, and the machine code that computes them."""
