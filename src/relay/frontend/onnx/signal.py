@@ -31,25 +31,16 @@ def dft(x: Value, length: int | None, axis: int, inverse: bool, onesided: bool) 
     half = inverse and onesided
     n = length if length is not None else 2 * (x.size(axis) - 1) if half else x.size(axis)
     x = fitted(x, axis, n // 2 + 1 if half else n)
-    order = [a for a in range(x.rank - 1) if a != axis] + [axis]
-    parts = [call("transpose", component(x, k), axes=tuple(order)) for k in range(x.size(x.rank - 1))]
+    parts = [component(x, k) for k in range(x.size(x.rank - 1))]
+    if onesided and not inverse and len(parts) == 1:
+        return call("view_as_real", *fields(call("rdft", *parts, axis=axis)))
     real, imaginary = parts if len(parts) == 2 else (parts[0], call("zeros_like", parts[0]))
     if half:
-        real, imaginary = whole(real, n, 1), whole(imaginary, n, -1)
-    found = fields(call("dft", real, imaginary, inverse=inverse))
-    back = tuple([int(b) for b in np.argsort(order)])
-    kept = [call("transpose", v, axes=back) for v in (found[:1] if half else found)]
+        return call("expand_dims", call("irdft", real, imaginary, length=n, axis=axis), axis=x.rank - 1)
+    found = fields(call("dft", real, imaginary, inverse=inverse, axis=axis))
     if onesided and not inverse:
-        kept = [call("strided_slice", v, begin=(0,), end=(n // 2 + 1,), axes=(axis,)) for v in kept]
-    return call("stack", tuple(kept), axis=x.rank - 1)
-
-
-def whole(x: Value, n: int, sign: int) -> Value:
-    """All `n` terms from the first half; the others are theirs, mirrored, times a sign."""
-    places = np.arange(n)
-    mirrored = places > n // 2
-    found = call("take", x, constant(np.where(mirrored, n - places, places)), axis=x.rank - 1)
-    return found if sign > 0 else found * constant(np.where(mirrored, sign, 1), x.dtype)
+        found = [call("strided_slice", v, begin=(0,), end=(n // 2 + 1,), axes=(axis,)) for v in found]
+    return call("view_as_real", *found)
 
 
 @converts("DFT", since=17)
