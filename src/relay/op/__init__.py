@@ -13,6 +13,9 @@ from relay.ir.build import const
 from relay.op import op
 from relay.op.base import get, operator
 from relay.op.column import Column
+from relay.op.fourier import named as fourier_named
+from relay.op.fourier import pairs as fourier_pairs
+from relay.op.fourier import transform as fourier_transform
 from relay.op.image import resize
 from relay.op.image import sample as image_sample
 from relay.op.linalg import cholesky, determinant, least_squares, qr, solve, spectral

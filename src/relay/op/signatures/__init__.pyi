@@ -159,8 +159,14 @@ def debug(data: Operand) -> Call:
 def device_copy(data: Operand, src_device: str = "", dst_device: str = "") -> Call:
     """The operand, copied from one device to another; backends of one device have nothing to do."""
 
-def dft(re_data: Operand, im_data: Operand, inverse: bool = False) -> Call:
-    """The discrete Fourier transform along the last axis of numbers given as real and imaginary parts."""
+def dft(
+    re_data: Operand,
+    im_data: Operand,
+    axis: int = -1,
+    norm: Literal["backward", "ortho", "forward"] = "backward",
+    inverse: bool = False,
+) -> Call:
+    """The discrete Fourier transform along an axis, of numbers given as real and imaginary parts."""
 
 def divide(lhs: Operand, rhs: Operand) -> Call:
     """`x / y`; on integers rounded towards 0."""
@@ -252,6 +258,17 @@ def index(
 
 def invert_permutation(data: Operand) -> Call:
     """The permutation that undoes the given one, which holds each of 0 to n - 1 once."""
+
+def irdft(
+    re_data: Operand,
+    im_data: Operand,
+    like: Operand | None = None,
+    axis: int = -1,
+    norm: Literal["backward", "ortho", "forward"] = "backward",
+    length: int | None = None,
+    halved: bool = False,
+) -> Call:
+    """The inverse of `rdft`: the real numbers whose transform has these terms, from 0 to `n // 2`."""
 
 def isfinite(data: Operand) -> Call:
     """Whether the element is neither infinite nor NaN."""
@@ -413,6 +430,16 @@ def prod(
     data: Operand, axis: int | Sequence[int] | None = None, keepdims: bool = False, exclude: bool = False
 ) -> Call:
     """The product of the elements along `axis`; 1 where there are none."""
+
+def rdft(
+    data: Operand,
+    axis: int = -1,
+    norm: Literal["backward", "ortho", "forward"] = "backward",
+    doubled: bool = False,
+) -> Call:
+    """The discrete Fourier transform of real numbers along an axis, as real and imaginary parts: the terms
+    from 0 to `n // 2`, whose mirror images the others are.
+    """
 
 def reinterpret(data: Operand, dtype: DType) -> Call:
     """Reinterpret the bits as another dtype of the same width (`dtype-width`)."""
@@ -645,6 +672,12 @@ def variance(
     """The mean of the squared distances from the mean along `axis`; `unbiased` divides by one less than
     the number.
     """
+
+def view_as_complex(data: Operand) -> Call:
+    """The real and the imaginary parts of pairs, which are the last axis."""
+
+def view_as_real(re_data: Operand, im_data: Operand) -> Call:
+    """Real and imaginary parts as pairs, a last axis of size 2."""
 
 def where(condition: Operand, x: Operand, y: Operand) -> Call:
     """`x` where the condition is True, else `y`; all three broadcast, and both values are evaluated."""
