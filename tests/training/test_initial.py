@@ -123,3 +123,27 @@ def test_embedding_takes_rows_and_gives_padding_no_gradient(backend: str) -> Non
     np.testing.assert_array_equal(slope, [[4, 8], [0, 0], [10, 12], [0, 0]])
     with pytest.raises(relay.RelayError, match="index-out-of-range"):
         run(np.asarray([[4]], "int32"), w)
+
+
+@pytest.mark.parametrize("shape", [(4, 6), (6, 4), (5, 5), (8, 2, 2, 3)])
+def test_orthogonal_layers_keep_lengths(shape: tuple[int, ...]) -> None:
+    for dtype, tolerance in (("float32", 1e-5), ("float64", 1e-12)):
+        w = training.orthogonal(3, shape, gain=2.0, dtype=dtype)
+        assert (w.shape, w.dtype) == (shape, dtype)
+        m = w.reshape(shape[0], -1)
+        product = m @ m.T if m.shape[0] <= m.shape[1] else m.T @ m
+        np.testing.assert_allclose(product, 4 * np.eye(len(product)), atol=tolerance)
+
+
+def test_orthogonal_layers_are_evenly_distributed() -> None:
+    """Each element has the distribution of a coordinate on the circle, and both determinants occur."""
+    found = np.array([training.orthogonal(k, (2, 2)) for k in training.split(0, 100)])
+    assert is_from(found[:, 0, 0], lambda x: 1 - np.arccos(np.clip(x, -1, 1)) / np.pi)
+    assert 20 < (np.linalg.det(found) > 0).sum() < 80
+
+
+def test_orthogonal_layer_of_a_traced_key() -> None:
+    key = relay.random.threefry_key(5).value
+    traced = relay.function(lambda k: training.orthogonal(k, (3, 4)))(key)
+    np.testing.assert_array_equal(traced, training.orthogonal(key, (3, 4)))
+    assert str(training.orthogonal(key, (3, 4), dtype="bfloat16").dtype) == "bfloat16"

@@ -10,6 +10,7 @@ from relay.optim.around import accumulated, averaged, clipped, global_norm
 from relay.optim.lion import lion
 from relay.optim.nested import apply_rule, initial_state
 from relay.optim.rule import Rule, train_step
+from relay.optim.scaled import scaled
 from relay.optim.schedule import Schedule, constant, cosine, linear, one_cycle, piecewise, warmup
 from relay.optim.sgd import sgd
 from relay.optim.tensor_rule import TensorRule, is_matrix
@@ -35,6 +36,7 @@ __all__ = [
     "lion",
     "one_cycle",
     "piecewise",
+    "scaled",
     "sgd",
     "train_step",
     "warmup",

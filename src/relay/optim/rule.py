@@ -3,10 +3,12 @@
 from abc import ABC, abstractmethod
 
 from relay.diagnostic import fail
+from relay.ir.dtype import is_float
 from relay.ir.expr import Call, Expr, Function, Grad, Let, Tuple, TupleGetItem, Var
 from relay.ir.module import IRModule
 from relay.ir.subst import substitute_type
-from relay.ir.type import FuncType, Type, TypeVar
+from relay.ir.type import DType, FuncType, TensorType, Type, TypeVar
+from relay.op.numeric import apply
 from relay.optim.tree import check_tree
 
 
@@ -24,6 +26,10 @@ class Rule(ABC):
     @abstractmethod
     def updated(self, t: Type, params: Expr, grads: Expr, state: Expr) -> tuple[Expr, Expr]:
         """The next parameters and the next state."""
+
+    def gradient_scale(self, state: Expr) -> Expr | None:
+        """What the loss is to be multiplied with before it is differentiated; None for nothing."""
+        return None
 
     def init(self, t: Type) -> Function:
         """`fn(params) -> state`.  Raises `optimizer-parameter` if `t` is not a tree of floating-point
@@ -56,11 +62,22 @@ def train_step(loss: Expr, rule: Rule, mod: IRModule | None = None) -> Function:
     params, state = Var("params", tree), Var("state", rule.state_type(tree))
     batch = tuple([Var(name, a) for name, a in zip(names, rest, strict=True)])
     varied = Var("params", tree)
-    slope = Grad("grad", Function((varied,), Call(loss, (varied, *batch)), t.ret_type))
-    both = Var("both")
-    now, then = rule.updated(tree, params, TupleGetItem(TupleGetItem(both, 1), 0), state)
-    body = Let(both, Call(slope, (params,)), Tuple((TupleGetItem(both, 0), now, then)))
+    of_params = Function((varied,), Call(loss, (varied, *batch)), t.ret_type)
+    scale, both = rule.gradient_scale(state), Var("both")
+    grads = TupleGetItem(both, 1)
+    if scale is not None:
+        grads = Call(grads, (apply("cast", scale, dtype=_dtype_of_scalar(t.ret_type)),))
+    now, then = rule.updated(tree, params, TupleGetItem(grads, 0), state)
+    pair = Call(Grad("grad" if scale is None else "vjp", of_params), (params,))
+    body = Let(both, pair, Tuple((TupleGetItem(both, 0), now, then)))
     return Function((params, state, *batch), body, None, t.type_params, constraints=t.type_constraints)
+
+
+def _dtype_of_scalar(t: Type) -> DType:
+    """The dtype of a loss that is a floating-point scalar (`optimizer-parameter`)."""
+    if not isinstance(t, TensorType) or t.shape != () or (isinstance(t.dtype, str) and not is_float(t.dtype)):
+        fail("optimizer-parameter", f"a loss that is scaled is a floating-point scalar, not {t}")
+    return t.dtype
 
 
 def _renamed(t: FuncType) -> FuncType:

@@ -1,4 +1,5 @@
-"""Functions that a training loop is composed of: first values of weights, and its state on disk.
+"""Functions that a training loop is composed of: first values of weights, dtypes of
+arithmetic, and its state on disk.
 
 >>> weights = relay.training.kaiming_normal(0, (64, 32))
 >>> relay.training.save_state("run", {"weights": weights, "optimizer": state}, step=100)
@@ -9,18 +10,22 @@ from relay.training.initial import (
     kaiming_normal,
     kaiming_uniform,
     normal,
+    orthogonal,
     split,
     truncated_normal,
     uniform,
     xavier_normal,
     xavier_uniform,
 )
+from relay.training.precision import cast
 from relay.training.store import restore_state, save_state, saved_steps
 
 __all__ = [
+    "cast",
     "kaiming_normal",
     "kaiming_uniform",
     "normal",
+    "orthogonal",
     "restore_state",
     "save_state",
     "saved_steps",

@@ -109,6 +109,28 @@ def kaiming_normal(
     return normal(key, shape, 0.0, gain / sqrt(_fans(shape)[backward]), dtype)
 
 
+def orthogonal(key: Key, shape: Sequence[int], gain: float = 1.0, dtype: str = "float32") -> Any:
+    """A layer `(out, in, ...)` that as a matrix `(out, the rest)` has orthogonal rows of the length `gain`,
+    or orthogonal columns where it has more rows.
+
+    Any such matrix is as likely as another.  Source: Saxe, McClelland and Ganguli, 2014.
+    """
+    _fans(shape)
+    rows, columns = shape[0], prod(shape[1:])
+    least = min(rows, columns)
+    wide = "float64" if dtype == "float64" else "float32"
+
+    def made(k: Any) -> Any:
+        drawn = apply("random.normal", k, (max(rows, columns), least), wide, 0.0, 1.0)[1]
+        q, r = (apply("linalg.qr", drawn)[i] for i in range(2))
+        diagonal = apply("sum", r * np.eye(least, dtype=wide), axis=0)
+        q = q * apply("where", diagonal < constant(0, wide), constant(-gain, wide), constant(gain, wide))
+        q = q if rows >= columns else apply("transpose", q)
+        return apply("cast", apply("reshape", q, newshape=tuple(shape)), dtype=dtype)
+
+    return _drawn(key, made)
+
+
 def _fans(shape: Sequence[int]) -> tuple[int, int]:
     """How many numbers each result of a layer comes from, and how many each of its inputs goes to."""
     if len(shape) < 2 or 0 in shape:
