@@ -20,6 +20,7 @@ from relay.ir.module import IRModule
 from relay.ir.walk import post_order
 from relay.transform.passes.algebra import simplify_expr
 from relay.transform.passes.canonical_cast import canonicalize_cast
+from relay.transform.passes.check_nan import check_nan
 from relay.transform.passes.common_subexpressions import eliminate_common_subexpr
 from relay.transform.passes.constant_folding import fold_constants
 from relay.transform.passes.convert_layout import convert_layout
@@ -94,6 +95,14 @@ def optimize(
                 # It leaves weights times their scales.
                 mod = RulePass(rules[fold_constants])(mod)
     return mod
+
+
+def with_nan_checks(mod: IRModule) -> IRModule:
+    """A module, its derivatives expanded, in which operators fail that make a NaN or an infinity."""
+    mod = infer(mod)
+    if any(map(has_derivative, mod.functions.values())):
+        mod = RulePass(rules[expand_grad]).run(mod)
+    return RulePass(rules[check_nan]).run(mod)
 
 
 def optimize_for_native(mod: IRModule, entries: Sequence[str], level: int | None = None) -> IRModule:

@@ -54,6 +54,7 @@ Examples:
 )
 @click.option("--profile", is_flag=True, help="Compile the program, and print where the time of a call goes.")
 @click.option("--trace", metavar="FILE", help="Like --profile, as a trace for Chrome or Perfetto (.json).")
+@click.option("--check-nan", is_flag=True, help="Fail at the first operator that makes a NaN or an infinity.")
 @click.option("--input", "more", multiple=True, metavar="VALUE", help="An input, like those of ARGS.")
 @click.argument("file")
 @click.argument("args", nargs=-1, type=click.UNPROCESSED)
@@ -66,6 +67,7 @@ def run(
     backend: str,
     profile: bool,
     trace: str | None,
+    check_nan: bool,
     more: Sequence[str],
 ) -> None:
     """Run the program in FILE (`-` is standard input; or an ONNX model, an exported program of PyTorch,
@@ -83,6 +85,9 @@ def run(
         raise click.BadParameter(f"the name must end in {', '.join(RESULTS)}", param_hint="--output")
     name = entry.removeprefix("@")
     by_name = {} if weights is None else read_weights(weights)
+    if check_nan and (profile or trace is not None or file.endswith(COMPILED)):
+        why = "a compiled program needs its source" if file.endswith(COMPILED) else "it cannot be profiled"
+        raise click.UsageError(f"--check-nan changes the program: {why}")
     if profile or trace is not None:
         if output is not None or backend != BACKENDS[0]:
             other = "--output" if output is not None else f"--backend {backend}"
@@ -95,6 +100,10 @@ def run(
         value = run_compiled(file, name, args, by_name)
     else:
         mod, main, inputs = program_of(file, name, args, by_name)
+        if check_nan:
+            from relay.pipelines import with_nan_checks
+
+            mod = with_nan_checks(mod)
         with progress("running"):
             value = evaluate(mod, name, isinstance(main, Function), inputs, backend)
     if output is None:

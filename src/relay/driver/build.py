@@ -35,6 +35,7 @@ def build(
     opt_level: int | None = None,
     threads: int | None = None,
     cache: bool = True,
+    check_nan: bool = False,
 ) -> CompiledModule: ...
 @overload
 def build(
@@ -46,6 +47,7 @@ def build(
     opt_level: int | None = None,
     threads: int | None = None,
     cache: bool = True,
+    check_nan: bool = False,
 ) -> Any: ...
 def build(
     mod: Any,
@@ -56,6 +58,7 @@ def build(
     opt_level: int | None = None,
     threads: int | None = None,
     cache: bool = True,
+    check_nan: bool = False,
 ) -> Any:
     """A module as machine code of this processor; or an expression, whose value or function is `@main`.
 
@@ -67,7 +70,8 @@ def build(
     definitions that can be called: `@main`, or where there is none, all that the module defines.
     Passes of at most `opt_level` run before, or those that `PassContext` enables.  `threads` is how many the
     loops take; `RELAY_NUM_THREADS` says it otherwise, or the number of cores.  What was compiled before comes
-    from the cache, unless `cache` is False.
+    from the cache, unless `cache` is False.  With `check_nan`, the first operator that makes a NaN or an
+    infinity fails with `not-finite`, derivatives included.
 
     Raises `unknown-target`, `unknown-input`, `argument-type`, `thread-count`, `no-native-code`, and what is
     wrong with the program.
@@ -80,10 +84,15 @@ def build(
         )
     if is_python(mod):
         options = {"entries": entries, "opt_level": opt_level, "threads": threads, "cache": cache}
+        options["check_nan"] = check_nan
         return _build_python(as_function(mod), params, options)
     mod = IRModule.from_expr(applicable(mod)) if isinstance(mod, RelayExpr) else expect_module(mod)
     if params:
         mod = with_params(mod, params)
+    if check_nan:
+        from relay.pipelines import with_nan_checks
+
+        mod = with_nan_checks(mod)
     names = named_entries(mod, entries)
     context = PassContext.current()
 
@@ -134,6 +143,7 @@ def compile(
     params: Mapping[str, Any] | None = None,
     threads: int | None = None,
     cache: bool = True,
+    check_nan: bool = False,
 ) -> CompiledModule: ...
 @overload
 def compile(
@@ -142,14 +152,20 @@ def compile(
     params: Mapping[str, Any] | None = None,
     threads: int | None = None,
     cache: bool = True,
+    check_nan: bool = False,
 ) -> Any: ...
 def compile(
-    what: Any, *, params: Mapping[str, Any] | None = None, threads: int | None = None, cache: bool = True
+    what: Any,
+    *,
+    params: Mapping[str, Any] | None = None,
+    threads: int | None = None,
+    cache: bool = True,
+    check_nan: bool = False,
 ) -> Any:
     """A function as machine code: a Relay function, an expression over its free variables, a module with
     `@main`, or a Python function as `relay.function` takes it; `relay.build` says what comes of each.
     """
-    return build(what, params=params, threads=threads, cache=cache)
+    return build(what, params=params, threads=threads, cache=cache, check_nan=check_nan)
 
 
 def load_module(path: str | Path, *, threads: int | None = None) -> CompiledModule:

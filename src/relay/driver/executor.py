@@ -25,14 +25,22 @@ EXECUTORS = ("native", "graph", "vm", "aot", *INTERPRETERS)
 PLACES = ("cpu", "llvm", "native", "c", "interpreter")
 
 
+def checks(mod: IRModule) -> IRModule:
+    """An annotated module with checks for NaN and infinity."""
+    from relay.transform.passes.check_nan import check_nan
+
+    return check_nan(mod)
+
+
 class Executor:
     """Evaluates expressions over a module; everything that is learned of it is kept between calls."""
 
-    def __init__(self, mod: IRModule) -> None:
+    def __init__(self, mod: IRModule, *, check_nan: bool = False) -> None:
         """`mod` has the definitions; `@main` is what is evaluated when no expression is given."""
         self.mod = mod
+        self.check_nan = check_nan
         self.main: TracedFunction | None = None
-        self.interpreter = Interpreter(mod)
+        self.interpreter = Interpreter(mod, prepare=checks if check_nan else None)
 
     def evaluate(
         self,
@@ -124,9 +132,9 @@ def typed_arguments(
 class NativeExecutor(Executor):
     """Evaluates expressions over a module by compiling them."""
 
-    def __init__(self, mod: IRModule) -> None:
+    def __init__(self, mod: IRModule, *, check_nan: bool = False) -> None:
         """`mod` has the definitions."""
-        super().__init__(mod)
+        super().__init__(mod, check_nan=check_nan)
         self.known: dict[Expr, tuple[dict[GlobalVar, Expr], CompiledModule]] = {}
         """What has been compiled, and the definitions as they were then."""
 
@@ -162,7 +170,7 @@ class NativeExecutor(Executor):
         mod = infer(self.mod)
         fn = mod[name]
         if not isinstance(fn, Function) or all(v.kind is Kind.Dim for v in fn.type_params):
-            return build(self.mod, entries=[name.name_hint])[name.name_hint]
+            return build(self.mod, entries=[name.name_hint], check_nan=self.check_nan)[name.name_hint]
         instances: dict[tuple[Any, ...], CompiledModule] = {}
 
         def call(*args: Any, **named: Any) -> Any:
@@ -184,7 +192,7 @@ class NativeExecutor(Executor):
             whole = self.mod.copy()
             name = GlobalVarSupply(whole).fresh_global("expression")
             whole[name] = fn
-            built = build(whole, entries=[name.name_hint])
+            built = build(whole, entries=[name.name_hint], check_nan=self.check_nan)
             self.known = {fn: (dict(self.mod.functions), built)}
         return built
 
@@ -195,13 +203,16 @@ def create_executor(
     device: Any = None,
     target: Any = None,
     params: Mapping[str, Any] | None = None,
+    *,
+    check_nan: bool = False,
 ) -> Executor:
     """An executor over `mod`, whose `evaluate` gives values and functions to call; of a Python function, one
     whose `evaluate()` is that function.
 
     `native` compiles programs to machine code, and so do the other names that people know (`graph`, `vm`,
     `aot`).  `debug`, or `interpreter`, is the reference interpreter, which gives the same values.  `params`
-    binds parameters of `@main` by name.
+    binds parameters of `@main` by name.  With `check_nan`, the first operator that makes a NaN or an infinity
+    fails with `not-finite`, derivatives included.
 
     Raises `unknown-executor`, `unknown-target`, `unknown-input`, `argument-type`.
     """
@@ -224,7 +235,7 @@ def create_executor(
         main = None if params else main
     whole = IRModule() if mod is None else expect_module(mod)
     whole = with_params(whole, params) if params else whole
-    made = Executor(whole) if kind in INTERPRETERS else NativeExecutor(whole)
+    made = (Executor if kind in INTERPRETERS else NativeExecutor)(whole, check_nan=check_nan)
     made.main = main
     return made
 
@@ -234,10 +245,15 @@ def run(
     entry: str = "main",
     args: Sequence[Any] | Mapping[str, Any] = (),
     named: Mapping[str, Any] | None = None,
+    *,
+    check_nan: bool = False,
 ) -> Any:
     """The value of the definition `entry`: of a function on `args` and `named` ones, of a constant itself.
 
-    `args` may be a dict of arguments by name.
+    `args` may be a dict of arguments by name.  With `check_nan`, the first operator that makes a NaN or an
+    infinity fails with `not-finite`.
     """
     by_position = (args,) if isinstance(args, Mapping) else args
+    if check_nan:
+        return Interpreter(mod, prepare=checks).evaluate(entry, *by_position, **(named or {}))
     return evaluate(mod, entry, *by_position, **(named or {}))

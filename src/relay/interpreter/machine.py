@@ -1,7 +1,7 @@
 """The reference interpreter: the value of an expression over the definitions of a module."""
 
 import gc
-from collections.abc import Generator, Iterable
+from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
@@ -32,11 +32,19 @@ class Interpreter:
 
     Inference runs on demand, on the definitions that are reached.  A global constant is evaluated once.
     `max_depth` is the maximum number of active calls; the default is the module's option of that name.
+    `prepare` is a pass that annotated definitions go through; it leaves alone what it has prepared already.
     """
 
-    def __init__(self, mod: IRModule | None = None, *, max_depth: int | None = None) -> None:
+    def __init__(
+        self,
+        mod: IRModule | None = None,
+        *,
+        max_depth: int | None = None,
+        prepare: Callable[[IRModule], IRModule] | None = None,
+    ) -> None:
         self.mod = IRModule() if mod is None else mod
         self.max_depth = max_depth or self.mod.options.get("max_depth") or default_depth()
+        self.prepare = prepare
         self._forget()
 
     def _forget(self) -> None:
@@ -206,7 +214,7 @@ class Interpreter:
 
             self._differentiates = False
             part = expand_grad(part, reserved=self.mod.functions)
-        self.inferred = infer(part)
+        self.inferred = infer(part) if self.prepare is None else self.prepare(infer(part))
         if self.inferred is part or self.inferred.functions is part.functions:
             self.inferred = self.inferred.copy()
         self._types = Types(self.inferred)

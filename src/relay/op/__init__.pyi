@@ -34,6 +34,7 @@ from relay.op.signatures import (
     cast as cast,
     cast_like as cast_like,
     ceil as ceil,
+    check_nan as check_nan,
     clip as clip,
     collapse_sum_like as collapse_sum_like,
     collapse_sum_to as collapse_sum_to,

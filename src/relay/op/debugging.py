@@ -140,6 +140,27 @@ class Assert(Effect):
         return ()
 
 
+@operator("check_nan")
+class CheckNan(Effect):
+    """The first operand, `result`, if the operator of that name has made no NaN or infinity of `operands`.
+
+    It has made one where there is one in the result and none of the kind in an operand.  The pass `check_nan`
+    puts it around operators.
+
+    Raises `not-finite` when the program runs.
+
+    relay> check_nan([1.0, 2.0], [0.5, 1.0], operator="multiply")
+    [1.0, 2.0]
+    """
+
+    operator: str
+    operands = ("result", "operands")
+    optional = 1
+    variadic = True
+    derivative = Derivative.PASSED_ON
+    samples = (sample("2x3 float32", "2x3 float32", operator="exp"), sample("3 int32", operator="ones"))
+
+
 def refuse_condition(t: Typing, code: str, found: Type, hint: str) -> NoReturn:
     """Report a condition that is not a scalar bool."""
     t.fail(code, f"a condition is Tensor[(), bool], found {found}", hint=hint)

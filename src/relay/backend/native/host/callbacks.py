@@ -104,7 +104,7 @@ class Callbacks:
         """
         call: Any = fn.body
         if isinstance(call.attrs, Effect):
-            return self.effect(effect_function(call.attrs), [p.type_annotation for p in call.args])
+            return self.effect(effect_function(call.attrs), fn)
         name, types = call.op.name, [p.type_annotation for p in call.args]
         result = fn.ret_type
         assert result is not None, "calls of operators have types"
@@ -124,18 +124,23 @@ class Callbacks:
                 message = f"the reference of `{name}` does not give what its type says: {misfit.message}"
                 fail("argument-type", message, fn.span, label=f"found {misfit.found}", hint=misfit.hint)
             except RelayError as error:
-                raise RelayError([replace(d, span=d.span or fn.span) for d in error.diagnostics]) from None
+                raise located(error, fn) from None
             self.give(conversion, row, value, result)
 
         return run
 
-    def effect(self, act: Callable[..., Any], types: Sequence[Type]) -> Callable[[Conversion, int], None]:
+    def effect(self, act: Callable[..., Any], fn: Function) -> Callable[[Conversion, int], None]:
         """What does what an operator with an effect does, on what is in a row."""
+        types = [p.type_annotation for p in fn.params if p.type_annotation is not None]
 
         def run(conversion: Conversion, row: int) -> None:
             known, conversion.cells = conversion.cells, conversion.given_cells()
-            act(*self.arguments(conversion, row, types))
-            conversion.cells = known
+            try:
+                act(*self.arguments(conversion, row, types))
+            except RelayError as error:
+                raise located(error, fn) from None
+            finally:
+                conversion.cells = known
 
         return run
 
@@ -154,3 +159,8 @@ class Callbacks:
         kinds = self.signature.leaves(t)
         for i, (v, kind) in enumerate(zip(conversion.leaves(value, t), kinds, strict=True)):
             write_leaf(row + 8 * i, kind, v)
+
+
+def located(error: RelayError, fn: Function) -> RelayError:
+    """What Python has raised, at the place of the call."""
+    return RelayError([replace(d, span=d.span or fn.span) for d in error.diagnostics])
