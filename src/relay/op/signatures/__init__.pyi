@@ -118,9 +118,7 @@ def ceil(data: Operand) -> Call:
     """The least whole number that is not below the element."""
 
 def check_nan(result: Operand, *operands: Operand, operator: str) -> Call:
-    """The first operand, `result`, of any type, if the operator of that name has not made a NaN or an
-    infinity of its `operands`.
-    """
+    """The first operand, `result`, if the operator of that name has made no NaN or infinity of `operands`."""
 
 def clip(a: Operand, a_min: float, a_max: float) -> Call:
     """`min(max(x, a_min), a_max)`; NaN stays. Bounds beyond an integer type's range are its own."""

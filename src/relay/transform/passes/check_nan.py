@@ -28,8 +28,7 @@ def check_nan(mod: IRModule) -> IRModule:
 
     >>> show(check_nan, "def @main(%x: float32) { log(%x) }")
     def @main(%x: float32) -> float32 {
-      %0 = log(%x);
-      check_nan(%0, %x, operator="log")
+      check_nan(log(%x), %x, operator="log")
     }
     """
     types = Types(mod)
