@@ -146,6 +146,12 @@ def cos(data: Operand) -> Call:
 def cosh(data: Operand) -> Call:
     """The hyperbolic cosine."""
 
+def cummax(data: Operand, axis: int = -1, dtype: DType = "int32") -> Call:
+    """The greatest of each element and those before it along `axis`, and where it is, the last of several."""
+
+def cummin(data: Operand, axis: int = -1, dtype: DType = "int32") -> Call:
+    """The least of each element and those before it along `axis`, and where it is, the last of several."""
+
 def cumprod(
     data: Operand, axis: int | None = None, dtype: DType | None = None, exclusive: bool | None = None
 ) -> Call:
@@ -246,6 +252,9 @@ def greater(lhs: Operand, rhs: Operand) -> Call:
 
 def greater_equal(lhs: Operand, rhs: Operand) -> Call:
     """Whether `x >= y`."""
+
+def histc(data: Operand, bins: int = 100, min: float = 0.0, max: float = 0.0) -> Call:
+    """How many elements lie in each of `bins` of equal width between `min` and `max`, the last included."""
 
 def hypot(lhs: Operand, rhs: Operand) -> Call:
     """`sqrt(x * x + y * y)`, where the squares may overflow."""
@@ -387,6 +396,9 @@ def minimum(lhs: Operand, rhs: Operand) -> Call:
 
 def mod(lhs: Operand, rhs: Operand) -> Call:
     """The remainder of `x / y`, with the sign of `x`."""
+
+def mode(data: Operand, axis: int = -1, keepdims: bool = False, dtype: DType = "int32") -> Call:
+    """The element that occurs most often along `axis`, and its last place; the least of several such."""
 
 def multiply(lhs: Operand, rhs: Operand) -> Call:
     """`x * y`."""
