@@ -23,7 +23,7 @@ def run(text: str, *operands: Any, shapes: str = "") -> list[Any]:
     )
     mod = relay.parse(f"def @main({params}) {{ {text} }}")
     executor = relay.create_executor("debug", mod=mod)
-    return [executor.evaluate()(*operands), relay.build(mod)(*operands)]
+    return [executor.evaluate()(*operands), relay.build(mod)["main"](*operands)]
 
 
 def pairs(z: Any) -> Any:
@@ -217,6 +217,6 @@ def test_what_cannot_be_transformed(text: str, code: str) -> None:
 
 def test_an_empty_axis_is_found_when_the_program_runs() -> None:
     mod = relay.parse("def @main(%x: Tensor[(n, 2), float32]) { fft.fft(%x) }")
-    for runs in (relay.build(mod), relay.create_executor("debug", mod=mod).evaluate()):
+    for runs in (relay.build(mod)["main"], relay.create_executor("debug", mod=mod).evaluate()):
         with pytest.raises(RelayError, match="one element or more"):
             runs(np.zeros((0, 2), "float32"))

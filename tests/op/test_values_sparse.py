@@ -150,6 +150,36 @@ def test_deformable_convolution_moves_each_tap() -> None:
     )
 
 
+def test_offsets_and_masks_are_in_the_order_of_torchvision() -> None:
+    """The formula of `torchvision.ops.deform_conv2d`: a group's taps lie side by side, a tap's row before its
+    column, and the mask has the order of the taps.
+    """
+    groups, kh, kw, stride, apart = 2, 2, 3, (2, 1), (1, 2)
+    x, w = RNG.normal(size=(2, 4, 7, 9)), RNG.normal(size=(6, 2, kh, kw))
+    offset = RNG.uniform(-1.5, 1.5, size=(2, 2 * groups * kh * kw, 3, 5))
+    mask = RNG.uniform(size=(2, groups * kh * kw, 3, 5))
+    attrs = {"strides": stride, "dilation": apart, "groups": 2, "deformable_groups": groups}
+    found = run("nn.deformable_conv2d", x, offset, w, mask, **attrs)
+
+    def pixel(n: int, c: int, row: float, column: float) -> float:
+        total = 0.0
+        for i in (int(np.floor(row)), int(np.floor(row)) + 1):
+            for j in (int(np.floor(column)), int(np.floor(column)) + 1):
+                if 0 <= i < 7 and 0 <= j < 9:
+                    total += x[n, c, i, j] * (1 - abs(row - i)) * (1 - abs(column - j))
+        return total
+
+    wanted = np.zeros_like(found)
+    for n, o, y, z in np.ndindex(*wanted.shape):
+        for c, i, j in np.ndindex(2, kh, kw):
+            channel = o // 3 * 2 + c
+            tap = (channel // 2 * kh + i) * kw + j
+            row = y * stride[0] + i * apart[0] + offset[n, 2 * tap, y, z]
+            column = z * stride[1] + j * apart[1] + offset[n, 2 * tap + 1, y, z]
+            wanted[n, o, y, z] += mask[n, tap, y, z] * w[o, c, i, j] * pixel(n, channel, row, column)
+    np.testing.assert_allclose(found, wanted, rtol=1e-9, atol=1e-12)
+
+
 def test_packed_products_are_those_of_plain_layouts() -> None:
     x, w = RNG.normal(size=(1, 8, 5, 6)), RNG.normal(size=(16, 8, 3, 3))
     plain = run("nn.conv2d", x, w, padding=(1, 1))
