@@ -7,8 +7,8 @@ import numpy as np
 
 from relay.interpreter.value_layout import COMMA, Piece, Role, laid_out, shortened
 from relay.ir.dtype import dtype_name, is_float
+from relay.ir.floats import shortest
 from relay.ir.type import TensorType
-from relay.text.floats import shortest
 from relay.text.names import quote
 
 MAX_SHOWN_ELEMENTS = 1000

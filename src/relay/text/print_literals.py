@@ -8,10 +8,10 @@ from numpy.typing import NDArray
 
 from relay.ir.dtype import is_float
 from relay.ir.expr import Constant
+from relay.ir.floats import shortest
 from relay.ir.same import constant_type
 from relay.ir.type import TensorType
 from relay.text import names
-from relay.text.floats import shortest
 
 MAX_INLINE_ELEMENTS = 64
 """The most elements of a tensor literal in text; larger constants go to the metadata or a weights file."""

@@ -4,7 +4,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from relay.text.floats import shortest
+from relay.ir.floats import shortest
 
 TYPES = [
     (np.float64, np.uint64),
