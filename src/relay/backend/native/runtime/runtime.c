@@ -4,3 +4,4 @@
 #include "interrupts.c"
 #include "host_entry_points.c"
 #include "digest.c"
+#include "texts.c"

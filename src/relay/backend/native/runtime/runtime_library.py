@@ -19,7 +19,10 @@ SYMBOLS = (
     "relay_enter", "relay_try", "relay_fail", "relay_outside", "relay_begin", "relay_end", "relay_stopped",
     "relay_parallel", "relay_threads", "relay_fail_at", "relay_allocate", "relay_allocate_bytes",
     "relay_free_large", "relay_give_away", "relay_forget", "relay_clear", "relay_dispose", "relay_give",
-    "relay_retain", "relay_release",
+    "relay_retain", "relay_release", "relay_text_order", "relay_text_length", "relay_text_concat",
+    "relay_text_slice", "relay_text_find", "relay_text_of_bool", "relay_text_of_int", "relay_text_of_uint",
+    "relay_text_of_float", "relay_text_is_int", "relay_text_to_int", "relay_text_is_float",
+    "relay_text_to_float",
 )  # fmt: skip
 """What programs call."""
 RELIED = 8
