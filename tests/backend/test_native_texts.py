@@ -10,6 +10,7 @@ from backend.test_native import agrees, same
 from op.operands import operands_of, samples_of
 from relay.backend.native.host.native_program import NativeProgram
 from relay.interpreter.value import is_tuple, type_of_value
+from relay.ir.dtype import to_numpy
 from relay.ir.expr import Call, Function, Op, Var
 from relay.ir.module import IRModule
 from relay.op.base import instance, registry
@@ -106,3 +107,96 @@ def test_operators_that_take_strings() -> None:
         found = program.evaluate(entry, *operands)
         assert same(found, wanted), entry
     assert {"where", "take", "concatenate", "reshape", "transpose", "equal"} <= taken
+
+
+TEXTS = """import "std/prelude"
+def @grown(%n: int64, %x: string, %more: string) -> string {
+  if (%n == 0) { %x } else { @grown(%n - 1, %x + %more, %more) }
+}
+def @main(%x: string, %y: string, %n: int64) {
+  let %grown = @grown(%n, %x, %y);
+  let %twice = (%grown + "1", %grown + "2", %y + %grown);
+  (%twice, string.length(%grown), @string_slice(%grown, 1, -1) + %x, @string_slice(%grown, 5, 9),
+   @string_find(%grown, %y, 2), @string_split(%grown, %y), @string_join([| %x, %y, %grown |], %y),
+   @pad_left(%x, 5), @pad_right(%y, 5), %grown < %twice.1, %grown == @string_slice(%twice.0, 0, -1))
+}
+"""
+
+
+def test_strings_are_made_as_the_interpreter_makes_them() -> None:
+    mod = relay.parse(TEXTS)
+    program = NativeProgram(mod)
+    words = ("", "b", "déjà vu", "\u20acx", "a\U0001f600")
+    for i, x in enumerate(words):
+        for y in words:
+            n = np.int64((0, 3, 60)[i % 3])
+            assert same(program(x, y, n), mod.evaluate("main", x, y, n)), (x, y, n)
+
+
+def test_a_string_that_grows_at_its_end_takes_the_memory_of_it() -> None:
+    grown = TEXTS.partition("def @main")[0]
+    text = (
+        grown
+        + """def @main(%n: int64) {
+      let %x = @grown(%n, "", "xyz");
+      (%x + "1", %x + "2", "xyz" + %x, string.length(%x))
+    }"""
+    )
+    count = 100_000
+    first, second, front, size = NativeProgram(relay.parse(text))(np.int64(count))
+    assert size == 3 * count
+    assert (first, second, front) == ("xyz" * count + "1", "xyz" * count + "2", "xyz" * (count + 1))
+
+
+def numbers_of(dtype: str) -> Any:
+    """Numbers of a dtype: all of few bits, and some of each size and near the powers of 2 and 10."""
+    to = to_numpy(dtype)
+    if dtype == "bool" or to.itemsize == 1:
+        return np.arange(256, dtype="uint8").astype(to) if dtype == "bool" else np.arange(-8, 8).astype(to)
+    bits = np.random.default_rng(7).integers(0, 2**63, 3000, dtype="uint64") * np.uint64(2)
+    found = bits.view(to)[: 3000 * 8 // to.itemsize]
+    if to.kind in "iu":
+        return found[:1000]
+    powers = np.concatenate(
+        [2.0 ** np.arange(-1074, 1024), 10.0 ** np.arange(-323, 309), [np.nan, 0.0, -0.0]]
+    )
+    near = np.arange(65536, dtype="uint16").view(to)[::7] if to.itemsize == 2 else found
+    with np.errstate(all="ignore"):
+        return np.concatenate([near, powers.astype(to), -powers[::50].astype(to)])
+
+
+@pytest.mark.parametrize(
+    "dtype",
+    ["bool", "int4", "int8", "uint16", "int64", "uint64", "float16", "bfloat16", "float32", "float64"],
+)
+def test_numbers_are_the_strings_that_read_back(dtype: str) -> None:
+    x = numbers_of(dtype)
+    mod = relay.parse(f"def @main(%x: Tensor[(n,), {dtype}]) {{ string.from_value(%x) }}")
+    found: Any = NativeProgram(mod)(x)
+    wanted: Any = mod.evaluate("main", x)
+    assert found.tolist() == wanted.tolist()
+    if "float" in dtype:
+        with np.errstate(all="ignore"):
+            back = np.asarray([float(s) for s in found]).astype(x.dtype)
+            assert np.array_equal(np.isnan(back), np.isnan(x))
+            assert np.array_equal(back[~np.isnan(x)], x[~np.isnan(x)])
+
+
+def test_strings_are_read_as_numbers() -> None:
+    random = np.random.default_rng(3)
+    floats = random.integers(0, 2**63, 2000, dtype="uint64").view("float64")
+    numerals = [repr(float(v)) for v in floats] + [f"{v:.25e}" for v in floats[:200]]
+    numerals += ["1e999", "-1e-999", "0." + "0" * 400 + "1e400", "1e" + "9" * 30, "0e" + "9" * 30, "5.", ".5"]
+    numerals += [".", "e5", "1e", "1e+", "++1", "٣", "1_0", " 1", "infinity", "-nan", "0" * 5000 + "7"]
+    numerals += [str(2**63 - 1), str(2**63), str(-(2**63)), str(-(2**63) - 1)]
+    mod = relay.parse("""def @main(%x: Tensor[(n,), string]) {
+      (string.is_float(%x), string.to_float(%x), string.is_int(%x), string.to_int(%x))
+    }""")
+    x = np.asarray(numerals, object)
+    wanted: Any = mod.evaluate("main", x)
+    found: Any = NativeProgram(mod)(x)
+    assert all(
+        np.array_equal(a, b, equal_nan=a.dtype.kind == "f") for a, b in zip(found, wanted, strict=True)
+    )
+    assert np.array_equal(found[1][:2000], floats, equal_nan=True)
+    assert found[3][-5:].tolist() == [7, 2**63 - 1, 0, -(2**63), 0]

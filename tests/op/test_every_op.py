@@ -86,11 +86,10 @@ def same(a: object, b: object) -> bool:
     """Whether two values are the same, type and bits; NaN is itself."""
     if isinstance(a, tuple):
         return isinstance(b, tuple) and all(same(x, y) for x, y in zip(a, b, strict=True))
-    return (
-        type(a) is type(b)
-        and array_type(a) is array_type(b)
-        and np.asarray(a).tobytes() == np.asarray(b).tobytes()
-    )
+    if type(a) is not type(b) or array_type(a) is not array_type(b):
+        return False
+    x, y = np.asarray(a), np.asarray(b)
+    return x.tolist() == y.tolist() if x.dtype == object else x.tobytes() == y.tobytes()
 
 
 @pytest.mark.parametrize("name", NAMES)

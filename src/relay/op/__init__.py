@@ -7,7 +7,7 @@ from relay.op import (
     sizes, one_hot, reshape, join, broadcast, slice, dynamic_shape, dynamic_slice, take, index, subscript,
     scatter, arrange, pad, layout, einsum, fixed_point, gradient, reduce, arg_reduce, statistics, scan, sort,
     unique, running_extremes, frequencies, random, annotation, fast, nn, qnn, image, dynamic, coordinates,
-    signal, vision, linalg, debugging,
+    signal, strings, vision, linalg, debugging,
 )  # fmt: skip
 from relay.ir.build import const
 from relay.op import op

@@ -159,6 +159,7 @@ from relay.op.signatures import (
     stop_gradient as stop_gradient,
     strided_set as strided_set,
     strided_slice as strided_slice,
+    string as string,
     subtract as subtract,
     sum as sum,
     take as take,

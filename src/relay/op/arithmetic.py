@@ -10,6 +10,7 @@ import numpy
 from relay.diagnostic import fail
 from relay.ir.dtype import bits, dtype_name, is_float, is_integer, is_signed
 from relay.ir.expr import Constant, Expr
+from relay.ir.type import TensorType, Type
 from relay.op.base import (
     FLOATING,
     NUMERIC,
@@ -26,6 +27,7 @@ from relay.op.conversion import accumulator, accumulator_name, through_wide
 from relay.op.derivative import broadcast_like, const_like, times, unbroadcast, written
 from relay.op.native import Loops, Scalars
 from relay.op.numeric import apply, narrow
+from relay.op.relation import Typing
 
 Tangents = Sequence[Expr | None]
 
@@ -56,7 +58,7 @@ class Arithmetic(Broadcast):
 
 @operator("add")
 class Add(Arithmetic):
-    """`x + y`.
+    """`x + y`; of strings it is `string.concat`, which inference puts in its place.
 
     relay> add([1, 2], 10)
     [11, 12]
@@ -66,6 +68,16 @@ class Add(Arithmetic):
     commutative = True
     ufunc = "add"
     derivative = Derivative.RULES
+    is_resolved = True
+
+    def check_dtype(self, t: Typing, operand: Type) -> None:
+        found = t.resolve(operand)
+        if not isinstance(found, TensorType) or found.dtype != "string":
+            t.dtype_in(operand, self.dtypes)
+
+    def resolved(self, types: Sequence[Type], args: Sequence[Expr]) -> Expr | None:
+        (x, *_) = types
+        return apply("string.concat", *args) if isinstance(x, TensorType) and x.dtype == "string" else None
 
     def vjp(self, g: Expr, y: Expr, lhs: Expr, rhs: Expr) -> tuple[Expr, Expr]:
         return unbroadcast(g, lhs, y), unbroadcast(g, rhs, y)

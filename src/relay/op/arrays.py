@@ -25,9 +25,11 @@ ON_SCALARS: dict[str, Callable[..., Any]] = {
 
 
 def array_type(value: Any) -> Type:
-    """The type of a run-time value: an array, a scalar, or a tuple of them."""
+    """The type of a run-time value: an array, a scalar, a string, or a tuple of them."""
     if isinstance(value, tuple):
         return TupleType([array_type(v) for v in value])  # pyright: ignore[reportUnknownVariableType]
+    if isinstance(value, str):
+        return TensorType((), "string")
     return TensorType(value.shape, dtype_name(value.dtype))
 
 

@@ -177,6 +177,10 @@ class Scalars(Protocol):
         """The bits of `x` as a number of another dtype, as wide."""
         ...
 
+    def of_strings(self, name: str, dtype: str, *xs: Any) -> Any:
+        """A function of strings by its name (`concat`, `length`), and the dtype of its result."""
+        ...
+
 
 class Indices(Scalars, Protocol):
     """Arithmetic on indices."""

@@ -85,6 +85,9 @@ class Subscript(Composite):
     def infer(self, t: Typing, data: Type, *operands: Type) -> Type:
         indices, limits = self.divided(t, operands)
         found = t.resolve(data)
+        if isinstance(found, TensorType) and found.shape == () and found.dtype == "string":
+            hint = '`@string_slice(%s, 0, 1)` of "std/string" is a part of a string'
+            t.fail("rank-mismatch", "a string has no axes to take parts of", hint=hint)
         if isinstance(found, TypeCall | FuncType | RefType):
             is_list = isinstance(found, TypeCall) and str(found.func) == "List"
             hint = '`@nth(%l, i)` of "std/list" is an element of a list' if is_list else ""

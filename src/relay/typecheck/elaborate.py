@@ -30,7 +30,7 @@ from relay.typecheck.generalize import Signature
 from relay.typecheck.literals import converted, default
 from relay.typecheck.lowered_match import lowered
 from relay.typecheck.schemes import WITHOUT_DEFAULT
-from relay.typecheck.unknown import Unknown, has_unknown, head, zonk
+from relay.typecheck.unknown import Unknown, has_unknown, zonk
 
 if TYPE_CHECKING:
     from relay.typecheck.inference import Inference
@@ -297,7 +297,7 @@ class Elaborator:
 
     def known(self, a: Expr) -> Any:
         """What is known of the type of an operand."""
-        return head(self.inf.vars.get(a) if type(a) is Var else self.inf.quick_leaf(a))
+        return self.inf.resolve(self.inf.vars.get(a) if type(a) is Var else self.inf.quick_leaf(a))
 
     def type_args(self, e: Call) -> tuple[Any, ...]:
         """What instantiates the callee; a recursive call passes the function's own parameters on."""

@@ -127,6 +127,8 @@ def _hint(m: Mismatch, expected: Term, found: Term) -> str:
     """What to do about a mismatch."""
     if m.code == "dtype-mismatch" and not {type(head(expected)), type(head(found))} - _CASTABLE:
         wanted = _part(m.a)
+        if "string" in (wanted, _part(m.b)):
+            return '`@to_string(…)` of "std/string" makes a string of a number, `@parse_int` reads one'
         to = wanted if wanted in DTYPES else "float32"
         return f"dtypes are never promoted; convert with `cast(…, {to})`"
     if isinstance(m.a, TypeCall) and isinstance(m.b, TypeCall):
@@ -165,7 +167,7 @@ def _literal_kind(m: Mismatch, subject: str) -> Fault:
 
 _NO_NUMBER = {
     "bool": "write `True` or `False`, or compare: `%x != 0`",
-    "string": 'a string is quoted: "1"',
+    "string": 'a string is quoted: "1"; `@to_string(…)` of "std/string" makes one of a number',
 }
 
 

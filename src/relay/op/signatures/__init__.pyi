@@ -28,7 +28,7 @@ def acosh(data: Operand) -> Call:
     """The inverse of `cosh`; NaN below 1."""
 
 def add(lhs: Operand, rhs: Operand) -> Call:
-    """`x + y`."""
+    """`x + y`; of strings it is `string.concat`, which inference puts in its place."""
 
 def adv_index(inputs: Operand) -> Call:
     """The first tensor of a tuple at the indices in the others, which broadcast; as `x[i, j]` in NumPy."""

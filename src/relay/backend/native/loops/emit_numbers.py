@@ -14,7 +14,14 @@ from relay.backend.native.math.lanes import Lane
 from relay.backend.native.math.minifloats import FORMATS
 from relay.backend.native.math.vector_math import divide_by_splat, emit_function
 from relay.backend.native.memory.representation import is_signed, scalar
-from relay.backend.native.memory.strings import EMPTY, compare_strings
+from relay.backend.native.memory.strings import (
+    EMPTY,
+    FROM_VALUE,
+    call_string_function,
+    compare_strings,
+    text_of_float,
+    text_of_integer,
+)
 from relay.ir.dtype import integer_range, is_float, is_integer
 from relay.ir.expr import Expr
 
@@ -190,7 +197,7 @@ class NumberEmitter:
     def compare(self, kind: str, x: Number, y: Number) -> Number:
         """`eq`, `ne`, `lt`, `le`, `gt` or `ge`; all but `ne` are False where one is NaN."""
         if x.dtype == "string":
-            return Number("bool", compare_strings(self.program, self.code, kind, x.value, y.value))
+            return Number("bool", compare_strings(self.code, kind, x.value, y.value))
         if is_float(x.dtype):
             name = "fcmp une" if kind == "ne" else f"fcmp o{kind}"
             return Number("bool", self.code.compare(name, self.widened(x), self.widened(y)))
@@ -205,6 +212,17 @@ class NumberEmitter:
         """A function of floats by its name: one of `vector_math`, or an instruction that LLVM names."""
         lanes = [Lane(self.program, self.code, self.widened(x)) for x in xs]
         return Number(xs[0].dtype, self.narrowed(emit_function(name, lanes).value, xs[0].dtype))
+
+    def of_strings(self, name: str, dtype: str, *xs: Number) -> Number:
+        """A function of strings by its name: see `relay.op.strings`."""
+        code = self.code
+        if name != FROM_VALUE:
+            return Number(dtype, call_string_function(code, name, [x.value for x in xs]))
+        (x,) = xs
+        if is_float(x.dtype):
+            return Number(dtype, text_of_float(code, code.cast("fpext", self.widened(x), "double"), x.dtype))
+        kind = "sext" if is_signed(x.dtype) else "zext"
+        return Number(dtype, text_of_integer(code, code.cast(kind, x.value, "i64"), x.dtype))
 
     # --- conversion ---
 

@@ -11,6 +11,7 @@ from relay.backend.native.loops.emit_indices import Index, IndexEmitter, value
 from relay.backend.native.loops.emit_numbers import Number, NumberEmitter, literal
 from relay.backend.native.memory.layout import TENSOR_DATA_OFFSET, TENSOR_SIZES_OFFSET, THREADS_OFFSET
 from relay.backend.native.memory.representation import SIZES, memory, scalar
+from relay.backend.native.memory.strings import STRING_FUNCTIONS
 from relay.backend.native.memory.tensors import (
     element,
     elements,
@@ -71,6 +72,8 @@ class ValueEmitter(IndexEmitter):
             return CONDITIONS[op](self, self.index(i), self.index(j)).value
         if op in OTHERS:
             return OTHERS[op](self, s)
+        if op in STRING_FUNCTIONS:
+            return self.of_strings(op, s.dtype, *map(self.number, s.args)).value
         if op in INSTRUCTIONS:
             return self.instruction(INSTRUCTIONS[op], s)
         return self.function(op, *map(self.number, s.args)).value

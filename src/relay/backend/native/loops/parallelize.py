@@ -11,7 +11,8 @@ from typing import Any
 
 from relay.backend.native.loops.builder import Builder
 from relay.backend.native.loops.cost import takes
-from relay.backend.native.loops.nodes import INDEX, Block, For, Index, Let, Statement, Var
+from relay.backend.native.loops.nodes import INDEX, Apply, Block, For, Index, Let, Statement, Var, statements
+from relay.backend.native.memory.strings import makes_strings
 
 CHUNK_NANOSECONDS = 10_000
 """Work that a chunk has at least; a loop of two such chunks is worth a second thread."""
@@ -38,9 +39,14 @@ def parallelize(b: Builder, block: Block) -> Block:
     """A function's block whose loops are on several threads where that pays."""
     found: list[Statement] = []
     for s in block.statements:
-        is_candidate = isinstance(s, For) and s.any_order and not s.carried
+        is_candidate = isinstance(s, For) and s.any_order and not s.carried and not takes_memory(s.body)
         found += parallelized(b, s) if is_candidate and isinstance(s, For) else [s]
     return Block(tuple(found), block.yields)
+
+
+def takes_memory(body: Block) -> bool:
+    """Whether an iteration makes strings: threads share the memory of a call."""
+    return any(isinstance(s, Apply) and makes_strings(s.op) for s in statements(body))
 
 
 def parallelized(b: Builder, s: For) -> Sequence[Statement]:

@@ -207,6 +207,10 @@ class ValueBuilder(IndexArithmetic):
         """The bits of `x` as a number of another dtype, as wide."""
         return self.apply("reinterpret", dtype, x)
 
+    def of_strings(self, name: str, dtype: str, *xs: ir.Value) -> ir.Value:
+        """A function of strings by its name, and the dtype of its result."""
+        return self.apply(f"text.{name}", dtype, *xs)
+
     def negation(self, c: ir.Value) -> ir.Value:
         """Whether a condition does not hold."""
         return self.bits("xor", c, self.const(True, "bool"))

@@ -83,7 +83,7 @@ class Lanes:
         if all(step == 0 for step in steps):
             return 0
         is_division = s.op in ("divide", "remainder") and not is_float(s.dtype)
-        is_text = any(
+        is_text = s.dtype == "string" or any(
             isinstance(x, ir.Var | ir.Const | ir.Apply | ir.Load) and x.dtype == "string" for x in s.args
         )
         if is_division or is_text:
