@@ -10,7 +10,7 @@ from relay.ir.expr import Expr, If
 from relay.ir.traced import Traced
 from relay.tracing.indexing import apply
 from relay.tracing.nested import as_leaf, flattened, in_trace, traced
-from relay.tracing.pytree import Tree
+from relay.tracing.pytree import Tree, same_structure
 from relay.tracing.types import TypesOfTrace, around
 
 
@@ -71,7 +71,7 @@ def results(
         made.append((around(effects, e), tree))
         has_effects = has_effects or bool(effects)
     for i, (_, tree) in enumerate(made[1:], 2):
-        if tree != made[0][1]:
+        if not same_structure(tree, made[0][1]):
             fail(
                 "structure-mismatch",
                 f"the branches of relay.{name} return different structures",

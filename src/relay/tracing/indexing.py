@@ -12,6 +12,7 @@ from relay.ir import hooks
 from relay.ir.expr import RelayExpr
 from relay.ir.traced import Traced, takes_traced
 from relay.op.base import builders
+from relay.tracing.pytree import unboxed
 
 
 @takes_traced
@@ -39,6 +40,7 @@ def subscripts(where: Any) -> list[Part]:
 
 def _subscript(part: Any) -> list[Part]:
     """One of them; a mask that is known is an array for each of its axes."""
+    part = unboxed(part)
     if part is None or part is Ellipsis:
         return [part]
     if is_integer(part):
@@ -66,7 +68,7 @@ def is_integer(x: Any) -> bool:
 def _checked(part: slice) -> slice:
     """A slice whose places are integers that are known."""
     places: list[int | None] = []
-    for p in (part.start, part.stop, part.step):
+    for p in map(unboxed, (part.start, part.stop, part.step)):
         if not (p is None or is_integer(p)):
             hint = "places known at run time are for relay.dyn.strided_slice, or relay.take"
             refuse_index(f"a slice at {p}", hint)
@@ -83,12 +85,17 @@ def refuse_index(what: Any, hint: str) -> NoReturn:
 
 def index(x: Any, where: Any) -> Any:
     """`x[where]`, as the operator `index` means it, for a traced tensor or an expression (`bad-index`)."""
-    parts = subscripts(where)
-    operands = [p.places for p in parts if isinstance(p, Gathered)]
-    return apply("index", x, *operands, items=tuple(map(_item, parts)))
+    operands, items = index_operands(where)
+    return apply("index", x, *operands, items=items)
 
 
 hooks.index = index
+
+
+def index_operands(where: Any) -> tuple[list[Any], tuple[Any, ...]]:
+    """The operands that the operator `index` takes beside the data, and its attribute (`bad-index`)."""
+    parts = subscripts(where)
+    return [p.places for p in parts if isinstance(p, Gathered)], tuple(map(_item, parts))
 
 
 def _item(part: Part) -> Any:

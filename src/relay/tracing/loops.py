@@ -10,7 +10,7 @@ from relay.ir.type import TensorType, Type
 from relay.tracing.function import as_function
 from relay.tracing.indexing import apply
 from relay.tracing.nested import as_leaf, in_trace, traced_leaf, typed_leaf
-from relay.tracing.pytree import Leaf, Tree, flatten, unflatten
+from relay.tracing.pytree import Leaf, Tree, flatten, same_structure, unflatten
 from relay.tracing.types import TypesOfTrace, around, current
 
 
@@ -40,7 +40,7 @@ class Carry:
         (`structure-mismatch`).
         """
         leaves, tree = leaves_of(value, as_leaf)
-        if tree != self.tree:
+        if not same_structure(tree, self.tree):
             self._refuse(name, str(self.tree), str(tree))
         same = [as_literal_of(e, t) for e, t in zip(leaves, self.types, strict=True)]
         found = [self.of_trace(e) for e in same]

@@ -8,7 +8,7 @@ from relay.interpreter.tensor_conversion import MisfitError, convert_tensor
 from relay.interpreter.value import FunctionValue
 from relay.ir.expr import Call, Expr, RelayExpr, Tuple, TupleGetItem, as_expr, constant
 from relay.ir.traced import Traced
-from relay.tracing.pytree import LEAF, Leaf, Tree, flatten, unflatten
+from relay.tracing.pytree import LEAF, Boxed, Leaf, Tree, flatten, unflatten
 from relay.tracing.types import TypesOfTrace, current
 from relay.tracing.value import TracedValue
 
@@ -34,7 +34,9 @@ def traced(tree: Tree, expr: Expr, types: TypesOfTrace) -> Any:
 
 
 def traced_leaf(expr: Expr, leaf: Leaf, types: TypesOfTrace) -> TracedValue:
-    """An expression as a traced value, one with a structure of its own where it is such a function."""
+    """An expression as a traced value: in its box, or with a structure where it is such a function."""
+    if leaf.box is not None:
+        return leaf.box.traced(expr, types)
     return TracedValue(expr, types) if leaf.trees is None else TracedFunctionValue(expr, types, leaf.trees)
 
 
@@ -67,7 +69,7 @@ def as_leaf(x: Any, _: str = "") -> tuple[Expr, Leaf]:
     if isinstance(x, TracedFunctionValue):
         return x.expr, Leaf(x.trees)
     made = x.as_relay() if isinstance(x, AsRelay) else as_expr(x)
-    return made, LEAF
+    return made, Leaf(box=x.box) if isinstance(x, TracedValue | Boxed) else LEAF
 
 
 def value_of_leaf(x: Any, where: str) -> tuple[Any, Leaf]:
@@ -75,6 +77,8 @@ def value_of_leaf(x: Any, where: str) -> tuple[Any, Leaf]:
     try:
         if isinstance(x, FunctionValue):
             raise MisfitError("its type is not known", "a function", "annotate the parameter")
+        if isinstance(x, Boxed):
+            return x.value, Leaf(box=x.box)
         return convert_tensor(x, None, {}), LEAF
     except MisfitError as misfit:
         fail(
@@ -90,4 +94,5 @@ def typed_leaf(x: Any, where: str) -> tuple[Expr, Leaf]:
     """An argument of a call in a trace as an expression whose type is known (`bad-argument`)."""
     if isinstance(x, Traced | RelayExpr | AsRelay):
         return as_leaf(x)
-    return constant(value_of_leaf(x, where)[0]), LEAF
+    value, leaf = value_of_leaf(x, where)
+    return constant(value), leaf

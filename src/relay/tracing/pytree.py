@@ -8,7 +8,7 @@ the fields in the order in which they are declared; `None` is the empty tuple.
 import dataclasses
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 from relay.diagnostic import caller_span, fail
 from relay.interpreter.value import is_tuple
@@ -35,11 +35,34 @@ class Instance:
 
 
 @dataclass(frozen=True)
+class Box:
+    """Classes whose instances have one tensor: of known elements, made of its value, and in a trace."""
+
+    known: Callable[[Any], Any]
+    traced: Callable[[Any, Any], Any]
+
+
+class Boxed:
+    """A tensor in a class of its own, whose `value` is the tensor as the interpreter has it."""
+
+    __slots__ = ()
+    box: ClassVar[Box]
+    value: Any
+
+
+def unboxed(x: Any) -> Any:
+    """What a box has inside; anything else as it is."""
+    return x.value if isinstance(x, Boxed) else x
+
+
+@dataclass(frozen=True)
 class Leaf:
     """A place for one value."""
 
     trees: tuple["Tree", "Tree"] | None = None
     """The structures of the arguments and of the result of a function between nested values."""
+    box: Box | None = None
+    """What the value stands in; None for NumPy's arrays and scalars."""
 
     def __str__(self) -> str:
         return "*"
@@ -166,7 +189,22 @@ def nodes(tree: Tree) -> Iterator[Tree]:
 
 def is_plain(tree: Tree) -> bool:
     """Whether values of a structure are what programs give: tuples and leaves."""
-    return all(t.trees is None if isinstance(t, Leaf) else t.kind is tuple for t in nodes(tree))
+    return all(t == LEAF if isinstance(t, Leaf) else t.kind is tuple for t in nodes(tree))
+
+
+def same_structure(a: Tree, b: Tree) -> bool:
+    """Whether two structures have the same containers, whatever the values at the leaves stand in."""
+    return a == b or run(_without_boxes(a)) == run(_without_boxes(b))
+
+
+def _without_boxes(tree: Tree) -> Generator[Any, Any, Tree]:
+    if isinstance(tree, Leaf):
+        return Leaf(tree.trees)
+    parts: list[Tree] = []
+    for part in tree.parts:
+        bare: Tree = yield _without_boxes(part)
+        parts.append(bare)
+    return Node(tree.kind, tree.keys, tuple(parts))
 
 
 def _sorted_keys(value: dict[Any, Any]) -> tuple[Any, ...]:

@@ -8,8 +8,10 @@ from typing import Any
 from relay.diagnostic import Diagnostic, RelayError, Span, fail
 from relay.interpreter.machine import Interpreter
 from relay.interpreter.value import Closure
+from relay.ir.dtype import to_numpy
 from relay.ir.expr import Expr, Function, RelayExpr, replace
 from relay.ir.module import IRModule
+from relay.ir.type import TensorType
 from relay.tracing.diagnostics import BRANCH_HINT
 from relay.tracing.nested import as_leaf, flattened, traced
 from relay.tracing.pytree import LEAF, Leaf, Node, Tree, flatten, is_plain, unflatten
@@ -62,7 +64,14 @@ class Specialised:
 
     def restored(self, value: Any) -> Any:
         """What a program gave, in the structure that the Python function returned."""
-        return value if self.is_plain else _restored(self.result, value)
+        if self.is_plain:
+            return value
+        if isinstance(value, bool | int | float):  # machine code gives numbers of Python's at rank 0
+            t = self.mod["main"].ret_type
+            assert isinstance(t, TensorType)
+            assert isinstance(t.dtype, str)
+            value = to_numpy(t.dtype).type(value)
+        return _restored(self.result, value)
 
 
 def _restored(tree: Tree, value: Any) -> Any:
@@ -70,6 +79,8 @@ def _restored(tree: Tree, value: Any) -> Any:
 
 
 def _restored_leaf(value: Any, leaf: Leaf) -> Any:
+    if leaf.box is not None:
+        return leaf.box.known(value)
     if leaf.trees is None:
         return value
     arguments, result = leaf.trees

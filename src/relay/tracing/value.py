@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Iterator
 from functools import cache
-from typing import Any, NoReturn, Self
+from typing import Any, ClassVar, NoReturn, Self
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from relay.op.base import builders, registry
 from relay.tracing.diagnostics import BRANCH_HINT, refuse
 from relay.tracing.indexing import apply, index, is_integer
 from relay.tracing.places import Places
+from relay.tracing.pytree import Box
 from relay.tracing.shapes import sizes
 from relay.tracing.types import TypesOfTrace, current
 
@@ -99,6 +100,7 @@ class TracedValue(Traced):
 
     __slots__ = ()
     types: TypesOfTrace
+    box: ClassVar[Box | None] = None
 
     def wrap(self, expr: Expr) -> Self:
         return super().wrap((current.get() or self.types).kept(expr))
