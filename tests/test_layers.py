@@ -16,7 +16,7 @@ LAYERS = [
     ("version", "diagnostic", "hints"), ("ir",), ("op",), ("text",), ("typecheck",), ("std",), ("analysis",),
     ("pattern",),
     ("transform.rewriting",), ("autodiff",), ("interpreter",), ("transform",), ("backend",),
-    ("pipelines",), ("backend.native.host",), ("driver", "tracing"),
+    ("pipelines",), ("backend.native.host",), ("driver", "tracing"), ("numpy",),
     ("optim", "testing", "training"), ("frontend",), ("errors", "cli"),
 ]  # fmt: skip
 LAYER = {name: i for i, names in enumerate(LAYERS) for name in names}
