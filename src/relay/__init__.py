@@ -58,7 +58,7 @@ _RENAMED = {
 }
 _SUBMODULES = (
     "adt", "analysis", "autodiff", "backend", "base", "build_module", "cli", "dataflow_pattern", "diagnostic",
-    "driver", "error", "expr", "frontend", "instrument", "interpreter", "ir", "loops", "op", "optim",
+    "driver", "error", "expr", "frontend", "instrument", "interpreter", "ir", "loops", "numpy", "op", "optim",
     "prelude", "qnn", "runtime", "scope_builder", "testing", "text", "training", "transform", "ty",
     "typecheck",
 )  # fmt: skip
