@@ -13,32 +13,11 @@ import numpy as np
 
 from relay.ir.dtype import rounded
 from relay.ir.expr import Constant, Function, Var
-from relay.ir.type import DimExpr, FuncType, Kind, TensorType, TupleType, Type, TypeVar
+from relay.ir.tensor_parts import tensor_parts
+from relay.ir.type import DimExpr, FuncType, Kind, TypeVar
 
 Getter = Callable[[Any], Any]
 _dtype, _shape = attrgetter("dtype"), attrgetter("shape")
-
-
-def tensor_parts(t: Type | None) -> list[tuple[tuple[int, ...], TensorType]]:
-    """The tensors of a tensor type or a (nested) tuple of such, each with the path of projections to it."""
-    found: list[tuple[tuple[int, ...], TensorType]] = []
-    stack: list[tuple[Any, Any]] = [(None, t)]
-    while stack:
-        link, part = stack.pop()
-        if isinstance(part, TensorType):
-            found.append((_path(link), part))
-        elif isinstance(part, TupleType):
-            stack += [((link, i), f) for i, f in reversed(list(enumerate(part.fields)))]
-    return found
-
-
-def _path(link: Any) -> tuple[int, ...]:
-    """A path that is kept as `(path so far, last step)`, so that going deeper costs nothing."""
-    steps: list[int] = []
-    while link is not None:
-        link, step = link
-        steps.append(step)
-    return tuple(reversed(steps))
 
 
 def sources(params: Iterable[Var]) -> dict[Any, tuple[int, Getter]]:

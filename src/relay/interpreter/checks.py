@@ -8,13 +8,13 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from relay.diagnostic import Diagnostic, RelayError, fail
-from relay.interpreter.binding import tensor_parts
 from relay.interpreter.code import Register
 from relay.interpreter.show import show
 from relay.interpreter.unit import Unit, World
 from relay.interpreter.value import is_tuple
 from relay.ir.expr import Call, Constructor, Expr, Function, GlobalVar, Match, Var
 from relay.ir.subst import substitute_type
+from relay.ir.tensor_parts import tensor_parts
 from relay.ir.type import HAS_ANY, FuncType, TensorType, TupleType, Type, TypeVar
 
 

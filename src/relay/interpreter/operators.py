@@ -5,13 +5,13 @@ from math import prod
 from typing import Any, Protocol
 
 from relay.diagnostic import Diagnostic, RelayError, fail
-from relay.interpreter.binding import tensor_parts
 from relay.interpreter.effects import effect_function
 from relay.interpreter.functions import OperatorValue
 from relay.interpreter.limits import available_memory
 from relay.interpreter.value import is_tuple, type_of_value
 from relay.ir.dtype import to_numpy
 from relay.ir.expr import Call, Expr, Op, Var
+from relay.ir.tensor_parts import tensor_parts
 from relay.ir.type import IncompleteType, TensorType, TupleType, Type
 from relay.op.base import Broadcast, Elementwise, Fusion, instance
 from relay.op.debugging import Effect

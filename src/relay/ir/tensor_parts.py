@@ -1,0 +1,27 @@
+"""The tensors inside a type."""
+
+from typing import Any
+
+from relay.ir.type import TensorType, TupleType, Type
+
+
+def tensor_parts(t: Type | None) -> list[tuple[tuple[int, ...], TensorType]]:
+    """The tensors of a tensor type or a (nested) tuple of such, each with the path of projections to it."""
+    found: list[tuple[tuple[int, ...], TensorType]] = []
+    stack: list[tuple[Any, Any]] = [(None, t)]
+    while stack:
+        link, part = stack.pop()
+        if isinstance(part, TensorType):
+            found.append((_path(link), part))
+        elif isinstance(part, TupleType):
+            stack += [((link, i), f) for i, f in reversed(list(enumerate(part.fields)))]
+    return found
+
+
+def _path(link: Any) -> tuple[int, ...]:
+    """A path that is kept as `(path so far, last step)`, so that going deeper costs nothing."""
+    steps: list[int] = []
+    while link is not None:
+        link, step = link
+        steps.append(step)
+    return tuple(reversed(steps))
