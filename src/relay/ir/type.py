@@ -102,7 +102,7 @@ def _checked_dim(d: Value) -> Dim:
 
 
 def _checked_dtype(dtype: Value) -> DType:
-    return dtype if isinstance(dtype, Type) else dtype_name(dtype)
+    return dtype if isinstance(dtype, Type) else str(dtype_name(dtype))  # an attribute has a class of its own
 
 
 class TupleType(Type):
