@@ -43,6 +43,7 @@ from relay.ir.type import UNIT, Kind, TupleType, Type, TypeCall
 from relay.ir.walk import post_order, run
 from relay.op.base import Derivative, Operator
 from relay.op.composite import Composite
+from relay.op.rounding import Copy
 
 Task = Generator[Any, Any, Any]
 
@@ -113,7 +114,8 @@ class Dualizer(Values):
                 return self.passed_on(e, b)
             case Call(op=Op()):
                 args = [self.spread(self.atom(a, b), b) for a in e.args]
-                return self.operate(e.attrs, args, self.type_of(e), name, b, self.is_kept(var))
+                t = self.type_of(e if var is None else var)
+                return self.operate(e.attrs, args, t, name, b, self.is_kept(var))
             case Call(op=Constructor() as c):
                 t = self.type_of(e)
                 assert isinstance(t, TypeCall)
@@ -165,7 +167,19 @@ class Dualizer(Values):
         if op.derivative is not Derivative.DECOMPOSITION or not any(map(varies, args)):
             return self.operator(op, args, t, name, b, is_kept)
         assert isinstance(op, Composite)
-        return self.decomposed(op, args, name, b, is_kept)
+        return self._as_type(self.decomposed(op, args, name, b, is_kept), t, name, b, is_kept)
+
+    def _as_type(self, value: Value, t: Type, name: str, b: Block, is_kept: bool) -> Value:
+        """The result of a composite operator, whose parts may know less of its sizes than it does."""
+        match value:
+            case Number() if value.type != t:
+                return self.operator(Copy(), [value], t, name, b, is_kept)
+            case Fields():
+                assert isinstance(t, TupleType)
+                parts = zip(value.values, t.fields, strict=True)
+                return Fields([self._as_type(v, u, name, b, is_kept) for v, u in parts])
+            case _:
+                return value
 
     def passed_on(self, e: Call, b: Block) -> Value:
         """An effect, on the values of the source; its result is the first operand, derivative and all."""

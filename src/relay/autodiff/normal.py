@@ -5,6 +5,7 @@ projections in the place of patterns that take tuples apart.
 from typing import Any
 
 from relay.analysis.normal_form import is_a_normal
+from relay.autodiff.coercions import with_copies
 from relay.diagnostic import fail
 from relay.ir.expr import Call, Constructor, Expr, Function, Let, Match, Op, TupleGetItem, Var
 from relay.ir.pattern import PatternTuple, PatternVar, PatternWildcard, pattern_nodes
@@ -16,11 +17,13 @@ from relay.typecheck.query import Types
 
 
 def normal(f: Function, types: Types) -> Function:
-    """A function literal in A-normal form, in which operators and constructors are only called."""
+    """A function literal in A-normal form, in which operators and constructors are only called, and types of
+    tensors change only by operators.
+    """
     made = projected(applied(f, types))
     made = made if is_a_normal(made) else anf(made, types)
     assert isinstance(made, Function)
-    return made
+    return with_copies(made, types)
 
 
 def applied(root: Expr, types: Types) -> Expr:
