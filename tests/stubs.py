@@ -16,7 +16,7 @@ from typing import Any, Literal, get_args, get_origin
 
 import relay
 from relay.ir.expr import Call, Constant
-from relay.op.attribute import DTypeName
+from relay.op.attribute import DTypeName, Size
 from relay.op.base import alias_of, attribute_types, builders, registry
 
 WIDTH = 110
@@ -32,16 +32,19 @@ Operand: TypeAlias = Expr | TupleWrapper | float | Array | Sequence[Operand]
 """An expression, a number or array as a constant, or several as a tuple."""
 DType: TypeAlias = str | np.dtype[Any] | type
 """A dtype by name, or as NumPy says it."""
+Size: TypeAlias = int | Dimension
+"""A number, or a dimension such as `n` or `2 * n`."""
 '''
 USED = {
     "collections.abc": {"Sequence"},
     "typing": {"Any", "Literal", "Protocol", "TypeAlias"},
     "relay.ir.expr": {"Call", "Constant", "Expr", "TupleWrapper"},
-    "relay.op.signatures": {"DType", "Operand"},
+    "relay.ir.type": {"Dimension"},
+    "relay.op.signatures": {"DType", "Operand", "Size"},
 }
 """Where a family finds what its functions mention."""
-GROUPS = (("collections.abc", "typing"), ("relay.ir.expr", "relay.op.signatures"))
-SPELLING = {DTypeName: "DType", Any: "Any", NoneType: "None"}
+GROUPS = (("collections.abc", "typing"), ("relay.ir.expr", "relay.ir.type", "relay.op.signatures"))
+SPELLING = {DTypeName: "DType", Size: "Size", Any: "Any", NoneType: "None"}
 
 
 def stubs() -> Iterator[tuple[str, str]]:
@@ -184,7 +187,11 @@ def _spelt(hint: Any) -> str:
         return "DType" if args == ("",) else f"Literal[{', '.join(map(_shown, args))}]"
     if get_origin(hint) in (tuple, Sequence):
         item = " | ".join(dict.fromkeys([_spelt(a) for a in args if a is not Ellipsis]))
-        return "int | Sequence[int]" if args == (int, Ellipsis) else f"Sequence[{item}]"
+        return (
+            f"{item} | Sequence[{item}]"
+            if args in ((int, Ellipsis), (Size, Ellipsis))
+            else f"Sequence[{item}]"
+        )
     if args:
         parts = [part for a in args for part in _spelt(a).split(" | ")]
         return " | ".join(dict.fromkeys(parts))

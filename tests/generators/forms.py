@@ -59,6 +59,7 @@ from relay.ir.type import (
     TypeRelation,
     TypeVar,
 )
+from relay.op.attribute import Size
 from relay.op.base import DTypeName, Operator, attribute_types
 
 KINDS = (Kind.Type, Kind.Shape, Kind.Dim, Kind.BaseType)
@@ -346,6 +347,8 @@ class Forms:
             if len(args) == 2 and args[1] is ...:
                 args = (args[0],) * rng.randint(0, 3)
             return tuple([self.attribute(a) for a in args])
+        if hint == Size:
+            return rng.randint(-5, 5)
         if hint is DTypeName:
             return rng.choice(DTYPES)
         if hint is Any:

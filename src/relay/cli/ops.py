@@ -14,7 +14,7 @@ from relay.cli.op_errors import errors
 from relay.cli.terminal import fitted
 from relay.diagnostic import did_you_mean, fail
 from relay.ir.module import IRModule
-from relay.op.attribute import DTypeName
+from relay.op.attribute import DTypeName, Size
 from relay.op.base import (
     ANY_DTYPE,
     BOOLEAN,
@@ -211,6 +211,8 @@ def word(value: Any) -> str:
 def spell(hint: Any) -> str:
     """The type of an attribute, as the manual writes it: `int | None`, `'end' | 'size'`, `(int, …)`."""
     origin, args = get_origin(hint), get_args(hint)
+    if hint == Size:
+        return "size"
     if origin in (Union, UnionType):
         return " | ".join(spell(a) for a in args)
     if origin is Literal:

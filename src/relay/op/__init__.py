@@ -10,7 +10,7 @@ from relay.op import (
     signal, strings, vision, linalg, debugging,
 )  # fmt: skip
 from relay.ir.build import const
-from relay.op import op
+from relay.op import dimension, op
 from relay.op.base import get, operator
 from relay.op.column import Column
 from relay.op.fourier import named as fourier_named

@@ -50,6 +50,7 @@ from relay.op.signatures import (
     debug as debug,
     device_copy as device_copy,
     dft as dft,
+    dim_value as dim_value,
     divide as divide,
     dyn as dyn,
     einsum as einsum,

@@ -3,13 +3,14 @@
 import typing
 from collections.abc import Sequence
 from types import EllipsisType, NoneType, UnionType
-from typing import Any, Literal, cast, get_args, get_origin
+from typing import Annotated, Any, Literal, TypeAlias, cast, get_args, get_origin
 
 import numpy
 
 from relay.diagnostic import fail
 from relay.ir.dtype import canonical, dtype_name
 from relay.ir.expr import Constant
+from relay.ir.type import HAS_ANY, HAS_INCOMPLETE, Dimension, Kind
 
 DEEPEST_ATTRIBUTE = 100
 
@@ -29,6 +30,38 @@ class DTypeName(str):
     __slots__ = ()
 
 
+Size: TypeAlias = Annotated[int, "size"]
+"""Annotation of an attribute that is a size: an integer, or until inference has seen it a dimension."""
+Sizes: TypeAlias = Size | tuple[Size, ...]
+"""One size, or several."""
+
+
+def mentions_size(hint: Any) -> bool:
+    """Whether the annotation of an attribute says that sizes may stand in it."""
+    return hint == Size or any(mentions_size(a) for a in get_args(hint))
+
+
+def parts(value: Any) -> list[Any]:
+    """The parts of an attribute that are no tuples."""
+    if not isinstance(value, tuple):
+        return [value]
+    return [part for v in cast("tuple[Any, ...]", value) for part in parts(v)]
+
+
+def is_dimension(value: Any) -> bool:
+    """Whether a value is a dimension that is no number and not unknown."""
+    return (
+        isinstance(value, Dimension)
+        and value.kind is Kind.Dim
+        and not value.flags & (HAS_ANY | HAS_INCOMPLETE)
+    )
+
+
+def is_size(value: Any) -> bool:
+    """Whether a value is an integer or a dimension."""
+    return isinstance(value, int) or is_dimension(value)
+
+
 def conform(value: Any, hint: Any, op: str, name: str) -> Any:
     """An attribute value as its annotation wants it (`attribute-type` if it cannot be)."""
     found = _conform(freeze(value), hint)
@@ -44,12 +77,14 @@ def _conform(value: Any, hint: Any) -> tuple[Any] | None:
         return (value,)
     if isinstance(value, Constant) and value.is_scalar:
         value = value.value.item()
+    if hint == Size:
+        return (value,) if is_dimension(value) else _conform(value, int)
     if origin in (typing.Union, UnionType):
         return next((r for r in (_conform(value, h) for h in args) if r is not None), None)
     if origin is Literal:
         return (value,) if value in args else None
     if origin is tuple:
-        if isinstance(value, int) and args == (int, Ellipsis):
+        if args in ((int, Ellipsis), (Size, Ellipsis)) and (isinstance(value, int) or is_dimension(value)):
             value = (value,)
         if not isinstance(value, tuple):
             return None
@@ -86,6 +121,8 @@ def _conform(value: Any, hint: Any) -> tuple[Any] | None:
 def _spell(hint: Any) -> str:
     if hint is DTypeName:
         return "a dtype"
+    if hint == Size:
+        return "a size"
     origin, args = get_origin(hint), get_args(hint)
     if origin in (typing.Union, UnionType):
         return " or ".join(_spell(a) for a in args)

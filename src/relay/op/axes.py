@@ -84,6 +84,13 @@ def attribute_fault(t: Checker, name: str, value: Any, message: str) -> NoReturn
     t.fail("attribute-value", f"`{name}` cannot be {value!r}: {message}")
 
 
+def check_sizes(t: Checker, sizes: Sequence[Dim], name: str, what: str = "a size") -> tuple[Dim, ...]:
+    """Sizes given as an attribute (`attribute-value` if one is negative)."""
+    if any(isinstance(d, int) and d < 0 for d in sizes):
+        attribute_fault(t, name, tuple(sizes), f"{what} is never negative")
+    return tuple(sizes)
+
+
 def check_indices(np: Any, indices: Any, size: int, *, negative: bool = True) -> Any:
     """Indices counted from the front; `index-out-of-range` names the first that is not within the axis."""
     least = -size if negative else 0

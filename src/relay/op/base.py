@@ -17,7 +17,7 @@ from relay.ir import hooks
 from relay.ir.dtype import DTYPES, FLOATS, INTEGERS
 from relay.ir.expr import Call, Expr, Op, RelayExpr, as_expr
 from relay.ir.traced import takes_traced
-from relay.ir.type import TensorType, TupleType, Type
+from relay.ir.type import Dimension, TensorType, TupleType, Type
 from relay.op.arrays import (
     may_have_strings,
     numpy_function,
@@ -26,7 +26,7 @@ from relay.op.arrays import (
     unboxed,
 )
 from relay.op.attribute import DTypeName as DTypeName
-from relay.op.attribute import conform, freeze
+from relay.op.attribute import conform, freeze, mentions_size, parts
 from relay.op.builder import make_builder
 from relay.op.conversion import NUMPY_ARITHMETIC, through_wide
 from relay.op.kind import Derivative as Derivative
@@ -261,6 +261,11 @@ class Operator:
         """Every attribute with its value, defaults included."""
         return {f.name: getattr(self, f.name) for f in fields(self)}  # pyright: ignore[reportArgumentType]
 
+    def dimensions(self) -> list[Dimension]:
+        """The dimensions among its attributes, in order: sizes that are no numbers."""
+        names = size_attributes(type(self))
+        return [d for name in names for d in parts(getattr(self, name)) if isinstance(d, Dimension)]
+
     def changed_attributes(self) -> dict[str, Any]:
         """The attributes that differ from their defaults, in order: what the text shows."""
         return {
@@ -415,8 +420,14 @@ def instance(name: str, attrs: Mapping[str, Any]) -> Operator:
 @cache
 def attribute_types(cls: type[Operator]) -> dict[str, Any]:
     """The attributes of an operator class with the types they are annotated with."""
-    hints = typing.get_type_hints(cls)
+    hints = typing.get_type_hints(cls, include_extras=True)
     return {f.name: hints[f.name] for f in fields(cls)}  # pyright: ignore[reportArgumentType]
+
+
+@cache
+def size_attributes(cls: type[Operator]) -> tuple[str, ...]:
+    """The attributes of an operator class that are sizes, or hold some."""
+    return tuple([name for name, hint in attribute_types(cls).items() if mentions_size(hint)])
 
 
 # --- families ---

@@ -5,6 +5,8 @@ from typing import Any
 
 from relay.ir.expr import Expr
 from relay.ir.type import TensorType, Type
+from relay.op.attribute import Size
+from relay.op.axes import check_sizes
 from relay.op.base import (
     NUMERIC,
     Array,
@@ -18,7 +20,6 @@ from relay.op.base import (
     sample,
 )
 from relay.op.conversion import accumulator, accumulator_name
-from relay.op.create import check_shape
 from relay.op.derivative import broadcast_like, const_like, masked, unbroadcast
 from relay.op.native import Loops, Scalars, View
 from relay.op.numeric import apply
@@ -43,10 +44,10 @@ class BroadcastTo(Rearrangement):
         sample("1 bfloat16", shape=(0,)),
     )
 
-    shape: tuple[int, ...]
+    shape: tuple[Size, ...]
 
     def infer(self, t: Typing, x: Type) -> Type:
-        shape = check_shape(t, self.shape)
+        shape = check_sizes(t, self.shape, "shape")
         t.equal(t.broadcast(t.tensor(x).shape, shape), shape, why="the tensor is stretched to this shape")
         return TensorType(shape, t.dtype(x))
 
@@ -123,10 +124,10 @@ class CollapseSumTo(Operator):
         sample("0x3 bfloat16", shape=(1, 3)),
     )
 
-    shape: tuple[int, ...]
+    shape: tuple[Size, ...]
 
     def infer(self, t: Typing, x: Type) -> Type:
-        shape = check_shape(t, self.shape)
+        shape = check_sizes(t, self.shape, "shape")
         t.equal(
             t.broadcast(shape, t.tensor(x).shape), t.tensor(x).shape, why="the sum is stretched to this shape"
         )

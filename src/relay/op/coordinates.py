@@ -4,11 +4,12 @@ from typing import Any
 
 import numpy
 
-from relay.ir.expr import Expr, Tuple, as_expr
-from relay.ir.type import ANY, TensorType, TupleType, Type
+from relay.ir.expr import Call, Expr, Op, Tuple, as_expr
+from relay.ir.type import ANY, Dimension, TensorType, TupleType, Type
+from relay.op.attribute import Size
+from relay.op.axes import check_sizes
 from relay.op.base import ANY_NUMBER, INTEGRAL, Derivative, operator, sample
 from relay.op.composite import Composite
-from relay.op.create import check_shape
 from relay.op.dynamic_shape import result_rank
 from relay.op.numeric import apply, dims
 from relay.op.relation import Typing
@@ -47,7 +48,7 @@ class SparseToDense(Composite):
     """
 
     dtypes = ANY_NUMBER
-    output_shape: tuple[int, ...]
+    output_shape: tuple[Size, ...]
     samples = (
         sample(POINTS, "4 float32", numpy.float32(0.5), output_shape=(4, 5)),
         sample(numpy.array([1, 3], "int32"), "2 int32", numpy.int32(0), output_shape=(5,)),
@@ -59,16 +60,16 @@ class SparseToDense(Composite):
         """As the operator; an `output_shape` that is an expression makes it `dyn.sparse_to_dense`."""
         given = (sparse_indices, sparse_values, default_value)
         xs = [as_expr(numpy.asarray(x) if isinstance(x, list) else x) for x in given]  # pyright: ignore[reportUnknownArgumentType]
-        if isinstance(output_shape, int | tuple | list):
-            shape = (output_shape,) if isinstance(output_shape, int) else tuple(output_shape)  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
-            return SparseToDense(output_shape=shape)(*xs)  # pyright: ignore[reportUnknownArgumentType]
+        if isinstance(output_shape, int | tuple | list | Dimension):
+            shape = (output_shape,) if isinstance(output_shape, int | Dimension) else tuple(output_shape)  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+            return Call(Op.get("sparse_to_dense"), tuple(xs), {"output_shape": shape})  # pyright: ignore[reportUnknownArgumentType]
         return DynSparseToDense()(xs[0], as_expr(output_shape), *xs[1:])
 
     def infer(self, t: Typing, sparse_indices: Type, sparse_values: Type, default_value: Type) -> Type:
         t.equal(t.dtype(default_value), t.dtype(sparse_values), why="all elements have one dtype")
         t.shape(default_value, rank=0, what="the value elsewhere")
         check_points(t, sparse_indices, sparse_values, len(self.output_shape))
-        return TensorType(check_shape(t, self.output_shape, "output_shape"), t.dtype(sparse_values))
+        return TensorType(check_sizes(t, self.output_shape, "output_shape"), t.dtype(sparse_values))
 
     def decompose(self, types: Any, sparse_indices: Expr, sparse_values: Expr, default_value: Expr) -> Expr:
         whole = apply("broadcast_to", default_value, shape=self.output_shape)

@@ -7,10 +7,12 @@ from typing import Any, ClassVar, Literal, cast
 import numpy
 
 from relay.diagnostic import fail
+from relay.ir.dim import least, maximum
 from relay.ir.dtype import is_integer, to_numpy
 from relay.ir.expr import Call, Constant, Expr, Op, as_expr
 from relay.ir.type import ANY, TensorType, Type
-from relay.op.axes import attribute_fault
+from relay.op.attribute import Size, is_dimension, is_size
+from relay.op.axes import attribute_fault, check_sizes
 from relay.op.base import (
     ANY_NUMBER,
     NUMERIC,
@@ -35,13 +37,6 @@ MOST_STEPS = 2.0**60
 """How many elements an `arange` may count: fewer than the bytes that 64 bits can address."""
 NO_SIZE = "`arange` has no size: a limit is NaN or infinite, or the limits are too many steps apart"
 NO_SIZE_HINT = "check the limits and the step before the call"
-
-
-def check_shape(t: Typing, shape: Sequence[int], name: str = "shape") -> tuple[int, ...]:
-    """A shape given as an attribute (`attribute-value` if a size is negative)."""
-    if any(d < 0 for d in shape):
-        attribute_fault(t, name, tuple(shape), "a size is never negative")
-    return tuple(shape)
 
 
 class Fill(Operator):
@@ -72,11 +67,11 @@ class Zeros(Fill):
     """
 
     value = 0
-    shape: tuple[int, ...]
+    shape: tuple[Size, ...]
     dtype: DTypeName
 
     def infer(self, t: Typing) -> Type:
-        return TensorType(check_shape(t, self.shape), self.dtype)
+        return TensorType(check_sizes(t, self.shape, "shape"), self.dtype)
 
     def reference(self, np: Numpy) -> Array:
         return np.zeros(self.shape, to_numpy(self.dtype))
@@ -91,11 +86,11 @@ class Ones(Fill):
     """
 
     value = 1
-    shape: tuple[int, ...]
+    shape: tuple[Size, ...]
     dtype: DTypeName
 
     def infer(self, t: Typing) -> Type:
-        return TensorType(check_shape(t, self.shape), self.dtype)
+        return TensorType(check_sizes(t, self.shape, "shape"), self.dtype)
 
     def reference(self, np: Numpy) -> Array:
         return np.ones(self.shape, to_numpy(self.dtype))
@@ -119,7 +114,7 @@ class Full(Operator):
         sample("int4", shape=(5,)),
     )
 
-    shape: tuple[int, ...] = ()
+    shape: tuple[Size, ...] = ()
     dtype: DTypeName | Literal[""] | None = None
 
     def __post_init__(self) -> None:
@@ -134,7 +129,7 @@ class Full(Operator):
 
     def infer(self, t: Typing, fill: Type) -> Type:
         t.shape(fill, rank=0, what="the value to fill with")
-        return TensorType(check_shape(t, self.shape), self.dtype or t.dtype(fill))
+        return TensorType(check_sizes(t, self.shape, "shape"), self.dtype or t.dtype(fill))
 
     def reference(self, np: Numpy, fill_value: Array) -> Array:
         value = converted(np, fill_value, self.dtype) if self.dtype else fill_value
@@ -172,9 +167,9 @@ class Arange(Operator):
         sample(numpy.float32(0.5), numpy.float32(3.25), numpy.float32(0.5)),
     )
 
-    start: int | float | None = None
-    stop: int | float | None = None
-    step: int | float | None = None
+    start: Size | float | None = None
+    stop: Size | float | None = None
+    step: Size | float | None = None
     dtype: DTypeName = DTypeName("float32")
 
     @staticmethod
@@ -286,16 +281,21 @@ def _places(y: Expr) -> Expr:
     return apply("cumsum", apply("ones_like", y), axis=0, exclusive=True)
 
 
-def _number(x: Any) -> int | float | None:
-    """A number, or the value of a scalar constant; None for an expression."""
+def _number(x: Any) -> Any:
+    """A number, the value of a scalar constant, or a dimension; None for an expression."""
     value: Any = x.value if isinstance(x, Constant) and x.is_scalar else x
     if isinstance(value, numpy.ndarray | numpy.generic):
         return cast(int | float, value.item())
-    return value if isinstance(value, int | float) else None
+    return value if isinstance(value, int | float) or is_dimension(value) else None
 
 
-def _arange_size(start: int | float, stop: Any, step: int | float) -> int:
-    """How many numbers there are."""
+def _arange_size(start: Any, stop: Any, step: Any) -> Any:
+    """How many numbers there are; `?` where dimensions leave that open."""
+    if any(is_dimension(x) for x in (start, stop, step)):
+        if not (isinstance(step, int) and step > 0 and is_size(start) and is_size(stop)):
+            return ANY
+        count = (stop - start + (step - 1)) // step
+        return count if start == 0 and least(stop) >= 0 else maximum(count, 0)
     if all(isinstance(x, int) for x in (start, stop, step)):
         return max(0, -((start - stop) // step))
     return max(0, math.ceil((stop - start) / step))

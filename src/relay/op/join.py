@@ -10,7 +10,8 @@ import numpy
 from relay.ir.dim import product
 from relay.ir.expr import Expr, Tuple, TupleGetItem, constant
 from relay.ir.type import Dim, TensorType, TupleType, Type
-from relay.op.axes import Checker, attribute_fault, axis_of
+from relay.op.attribute import Size, is_dimension
+from relay.op.axes import Checker, attribute_fault, axis_of, check_sizes
 from relay.op.base import Array, Derivative, Injective, Numpy, operator, sample
 from relay.op.derivative import rank_of, static_shape, zeros_like
 from relay.op.native import Loops, Output, View
@@ -164,7 +165,7 @@ class Split(Injective):
         sample("3 bool", indices_or_sections=(0, 3)),
     )
 
-    indices_or_sections: int | tuple[int, ...]
+    indices_or_sections: int | tuple[Size, ...]
     axis: int = 0
 
     def result_count(self, operands: Sequence[Any]) -> int | None:
@@ -185,8 +186,11 @@ class Split(Injective):
                 attribute_fault(t, "indices_or_sections", cuts, "there is at least one part")
             t.require(cuts, "divides", d, f"the axis is split into {cuts} equal parts", "split-size")
             return [d // cuts] * cuts
-        if any(b < a for a, b in zip((0, *cuts), cuts, strict=False)):
-            attribute_fault(t, "indices_or_sections", cuts, "indices count from 0 and do not decrease")
+        for a, b in zip((0, *cuts), cuts, strict=False):
+            if is_dimension(a) or is_dimension(b):
+                t.require(a, "<=", b, "indices do not decrease", "split-size")
+            elif b < a:
+                attribute_fault(t, "indices_or_sections", cuts, "indices count from 0 and do not decrease")
         if cuts:
             t.require(cuts[-1], "<=", d, "the indices lie within the axis", "split-size")
         return [b - a for a, b in zip((0, *cuts), (*cuts, d), strict=True)]
@@ -223,11 +227,10 @@ class Tile(Rearrangement):
         sample("2 bool", reps=(0,)),
     )
 
-    reps: tuple[int, ...]
+    reps: tuple[Size, ...]
 
     def infer(self, t: Typing, x: Type) -> Type:
-        if any(r < 0 for r in self.reps):
-            attribute_fault(t, "reps", self.reps, "a count is never negative")
+        check_sizes(t, self.reps, "reps", "a count")
         dims = t.shape(x)
         rank = max(len(dims), len(self.reps))
         reps = (1,) * (rank - len(self.reps)) + self.reps
@@ -268,12 +271,11 @@ class Repeat(Rearrangement):
         sample("2 bool", repeats=0, axis=0),
     )
 
-    repeats: int
+    repeats: Size
     axis: int | None = None
 
     def infer(self, t: Typing, x: Type) -> Type:
-        if self.repeats < 0:
-            attribute_fault(t, "repeats", self.repeats, "a count is never negative")
+        check_sizes(t, (self.repeats,), "repeats", "a count")
         dims = t.shape(x)
         if self.axis is None:
             return TensorType((product(dims) * self.repeats,), t.dtype(x))

@@ -8,7 +8,8 @@ import numpy
 from relay.ir.dtype import to_numpy
 from relay.ir.expr import Expr, constant
 from relay.ir.type import TensorType, Type
-from relay.op.axes import attribute_fault, axis_of
+from relay.op.attribute import Size
+from relay.op.axes import axis_of, check_sizes
 from relay.op.base import (
     ANY_NUMBER,
     INTEGRAL,
@@ -49,7 +50,7 @@ class OneHot(Operator):
         sample("0 int8", numpy.float32(1), numpy.float32(0), depth=3, axis=1),
     )
 
-    depth: int
+    depth: Size
     axis: int = -1
     dtype: DTypeName = DTypeName("float32")
 
@@ -59,8 +60,7 @@ class OneHot(Operator):
             t.shape(value, rank=0, what="a value of `one_hot`")
             if not isinstance(t.dtype(value), str):
                 t.equal(t.dtype(value), self.dtype)
-        if self.depth < 0:
-            attribute_fault(t, "depth", self.depth, "a size is never negative")
+        check_sizes(t, (self.depth,), "depth")
         shape = t.shape(indices)
         at = axis_of(t, self.axis, len(shape) + 1)
         return TensorType((*shape[:at], self.depth, *shape[at:]), self.dtype)

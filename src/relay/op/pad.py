@@ -6,6 +6,7 @@ from typing import Any, Literal
 from relay.ir.dtype import dtype_name
 from relay.ir.expr import Call, Expr, Op, as_expr
 from relay.ir.type import TensorType, Type
+from relay.op.attribute import Size, is_dimension
 from relay.op.axes import attribute_fault
 from relay.op.base import ANY_NUMBER, Array, Derivative, Fusion, Numpy, operator, sample
 from relay.op.conversion import converted
@@ -26,13 +27,8 @@ def padded(t: Typing, x: Type, widths: Widths, needed: Sequence[int]) -> Type:
     dims = t.shape(x)
     if len(widths) != len(dims):
         attribute_fault(t, "pad_width", widths, f"it has a pair of widths for each of {len(dims)} axes")
-    if any(w < 0 for pair in widths for w in pair):
-        attribute_fault(
-            t,
-            "pad_width",
-            widths,
-            "a width is never negative",
-        )
+    if any(not is_dimension(w) and w < 0 for pair in widths for w in pair):
+        attribute_fault(t, "pad_width", widths, "a width is never negative")
     for d, least in zip(dims, needed, strict=True):
         if least:
             t.require(least, "<=", d, "a border that repeats the tensor needs enough of it")
@@ -65,7 +61,7 @@ class Pad(Rearrangement):
         sample("float32", pad_width=()),
     )
 
-    pad_width: Widths
+    pad_width: tuple[tuple[Size, Size], ...]
     pad_mode: Literal["constant", "edge", "reflect"] = "constant"
 
     @staticmethod
@@ -86,11 +82,12 @@ class Pad(Rearrangement):
             # the tensor's.
             if not isinstance(t.dtype(value), str):
                 t.equal(t.dtype(value), t.dtype(x))
-        extra = {"constant": 0, "edge": 0, "reflect": 1}[self.pad_mode]
-        needed = [
-            (max(pair) + 1 if extra else 1) if max(pair) > 0 and self.pad_mode != "constant" else 0
-            for pair in self.pad_width
-        ]
+        if self.pad_mode == "constant":
+            return padded(t, x, self.pad_width, [0] * len(self.pad_width))
+        if self.dimensions():
+            attribute_fault(t, "pad_width", self.pad_width, "beside a constant border widths are numbers")
+        extra = {"edge": 0, "reflect": 1}[self.pad_mode]
+        needed = [(max(pair) + 1 if extra else 1) if max(pair) > 0 else 0 for pair in self.pad_width]
         return padded(t, x, self.pad_width, needed)
 
     def reference(self, np: Numpy, data: Array, pad_value: Array | None = None) -> Array:

@@ -8,6 +8,7 @@ import numpy
 from relay.ir.dim import product
 from relay.ir.expr import Expr
 from relay.ir.type import Dim, TensorType, Type
+from relay.op.attribute import Size, is_dimension
 from relay.op.axes import SIZES, Checker, attribute_fault, axes_of, axis_of
 from relay.op.base import Array, Derivative, Injective, Numpy, operator, sample
 from relay.op.derivative import rank_of, static_shape
@@ -63,7 +64,7 @@ def reshaped(t: Checker, dims: Sequence[Dim], newshape: Sequence[int], *, allowz
     spare_out: list[Dim] = []
     inferred: int | None = None
     at = 0
-    for code in _grouped(t, newshape):
+    for code in code_groups(t, newshape):
         match code:
             case 0 if not allowzero:
                 out.append(_take(t, dims, at, newshape))
@@ -84,7 +85,7 @@ def reshaped(t: Checker, dims: Sequence[Dim], newshape: Sequence[int], *, allowz
             case (a, b):
                 out += _split(t, _take(t, dims, at, newshape), a, b, newshape)
                 at += 1
-            case int() if code >= 0:
+            case _ if is_dimension(code) or code >= 0:
                 out.append(code)
                 spare_out.append(code)
                 spare_in += dims[at : at + 1]
@@ -111,7 +112,7 @@ def _why(dims: Sequence[Dim], newshape: Sequence[int], copies: bool) -> str:
     return f"reshape of {given} to {tuple(newshape)}{copied} keeps the number of elements"
 
 
-def _grouped(t: Checker, newshape: Sequence[int]) -> list[Any]:
+def code_groups(t: Checker, newshape: Sequence[int]) -> list[Any]:
     """The codes, with -4 and the two sizes after it as a pair."""
     codes: list[Any] = []
     rest = list(newshape)
@@ -135,7 +136,7 @@ def _take(t: Checker, dims: Sequence[Dim], at: int, newshape: Sequence[int]) -> 
 
 def _split(t: Checker, d: Dim, a: int, b: int, newshape: Sequence[int]) -> tuple[Dim, Dim]:
     """An axis as two; one of the sizes may be -1."""
-    if (a == -1 and b == -1) or a < -1 or b < -1 or 0 in (a, b):
+    if (a == -1 and b == -1) or any(not is_dimension(x) and x < 1 and x != -1 for x in (a, b)):
         attribute_fault(
             t, "newshape", tuple(newshape), "of the two sizes after -4 at least one is a positive number"
         )
@@ -150,7 +151,7 @@ def _split(t: Checker, d: Dim, a: int, b: int, newshape: Sequence[int]) -> tuple
 def _flip_codes(t: Checker, newshape: Sequence[int]) -> list[int]:
     """The codes from right to left."""
     codes: list[int] = []
-    for code in reversed(_grouped(t, newshape)):
+    for code in reversed(code_groups(t, newshape)):
         codes += [SPLIT, code[1], code[0]] if isinstance(code, tuple) else [code]
     return codes
 
@@ -179,7 +180,7 @@ class Reshape(Reshaping):
         sample("2x3x4 float32", newshape=(-4, 1, 2, -3)),
     )
 
-    newshape: tuple[int, ...]
+    newshape: tuple[Size, ...]
     allowzero: bool = False
 
     def infer(self, t: Typing, x: Type) -> Type:

@@ -6,9 +6,10 @@ from typing import Any, Literal
 
 import numpy
 
-from relay.ir.dim import maximum, minimum
+from relay.ir.dim import least, maximum, minimum, subtract
 from relay.ir.expr import Call, Constant, Expr, Op, RelayExpr, as_expr
-from relay.ir.type import Dim, TensorType, Type
+from relay.ir.type import ANY, Dim, TensorType, Type
+from relay.op.attribute import Size, is_dimension
 from relay.op.axes import SIZES, UNCHECKED, Checker, attribute_fault, axes_of, axis_of
 from relay.op.base import (
     Array,
@@ -56,6 +57,8 @@ def range_of(t: Checker, d: Dim, begin: int, end: int | None, stride: int) -> Ra
     """
     if stride == 0:
         attribute_fault(t, "strides", stride, "a stride is not 0")
+    if is_dimension(begin) or is_dimension(end):
+        return between(t, d, begin, end, stride, clips=False)
     why = f"the slice {begin}:{'' if end is None or abs(end) >= BEYOND else end} lies within the axis"
     if stride < 0:
         return _backwards(t, d, begin, end, stride, why)
@@ -88,6 +91,8 @@ def clipped(t: Checker, d: Dim, begin: int, end: int | None, stride: int) -> Ran
     """What `begin:end:stride` takes of an axis of size `d` in NumPy: only what is there."""
     if stride == 0:
         attribute_fault(t, "strides", stride, "a stride is not 0")
+    if is_dimension(begin) or is_dimension(end):
+        return between(t, d, begin, end, stride, clips=True)
     size = t.static(d)
     if size is not None:
         first, last, _ = slice(begin, end, stride).indices(size)
@@ -110,8 +115,30 @@ def clipped(t: Checker, d: Dim, begin: int, end: int | None, stride: int) -> Ran
     return Range(first, (span + (abs(stride) - 1)) // abs(stride), stride)
 
 
+def between(t: Checker, d: Dim, begin: Dim, end: Dim | None, stride: int, *, clips: bool) -> Range:
+    """What `begin:end:stride` takes of an axis of size `d` where one of the places is a dimension.
+
+    Where that may be negative, which counts from the end, the length is `?`.
+    """
+    last = d if end is None or (isinstance(end, int) and end >= BEYOND) else end
+    if stride < 0 or least(begin) < 0 or least(last) < 0:
+        return Range(begin, ANY, stride)
+    last = last if least(subtract(d, last)) >= 0 else minimum(last, d)
+    if not clips:
+        t.require(begin, "<=", last, "the slice lies within the axis", "slice-out-of-range")
+    length = (last - begin + (stride - 1)) // stride
+    return Range(begin, maximum(length, 0) if clips and begin != 0 else length, stride)
+
+
 def sized(t: Checker, d: Dim, begin: int, size: int | None) -> Range:
     """`size` elements from `begin` on, all of which must be there; -1 is all that are left."""
+    if is_dimension(begin) or is_dimension(size):
+        if size is None or (not is_dimension(size) and size < 0):
+            return between(t, d, begin, None, 1, clips=False)
+        known = least(size) >= 0
+        if known and least(begin) >= 0:
+            t.require(begin + size, "<=", d, "the slice lies within the axis", "slice-out-of-range")
+        return Range(begin, size if known else ANY, 1)
     if size is None or size < 0:
         return range_of(t, d, begin, None, 1)
     first = begin if begin >= 0 else d + begin
@@ -147,8 +174,8 @@ class StridedSlice(Rearrangement):
         sample("5x4 float32", begin=(-9, 9), end=(3, -9), strides=(2, -1), slice_mode="clip"),
     )
 
-    begin: tuple[int, ...]
-    end: tuple[int | None, ...]
+    begin: tuple[Size, ...]
+    end: tuple[Size | None, ...]
     strides: tuple[int, ...] | None = None
     axes: tuple[int, ...] | None = None
     slice_mode: SliceMode = "end"

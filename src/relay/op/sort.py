@@ -11,6 +11,7 @@ import numpy as _np
 
 from relay.ir.expr import Call, Expr, Op, RelayExpr, as_expr
 from relay.ir.type import ANY, TensorType, TupleType, Type
+from relay.op.attribute import Size, is_dimension
 from relay.op.axes import axis_of
 from relay.op.base import (
     INTEGRAL,
@@ -220,7 +221,7 @@ class TopK(_TopK):
     ([9.0, 5.0], [1, 2])
     """
 
-    k: int = 1
+    k: Size = 1
     samples = (
         sample("3x4 float32", k=2),
         sample("3x4 int32", k=0, axis=0, is_ascend=True, dtype="int64"),
@@ -231,7 +232,7 @@ class TopK(_TopK):
     def infer(self, t: Typing, data: Type) -> Type:
         shape = list(t.shape(data))
         axis = axis_of(t, self.axis, len(shape))
-        if self.k >= 1:
+        if is_dimension(self.k) or self.k >= 1:
             t.require(self.k, "<=", shape[axis], f"`topk` takes {self.k} elements along axis {axis}")
             shape[axis] = self.k
         return self.result(TensorType(shape, t.dtype(data)))

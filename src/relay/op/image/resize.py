@@ -8,11 +8,12 @@ import numpy
 from relay.ir.dtype import is_integer
 from relay.ir.expr import Expr
 from relay.ir.type import ANY, Dim, TensorType, Type
+from relay.op.attribute import Sizes
 from relay.op.axes import attribute_fault
 from relay.op.base import FLOATING, INTEGRAL, NUMERIC, family, operator, sample
 from relay.op.composite import Composite
 from relay.op.image.places import Way, interpolated, interpolation_taps
-from relay.op.nn.layout import SPATIAL, OutDType, Spatial, ntuple, per_axis, permutation, positions
+from relay.op.nn.layout import SPATIAL, OutDType, ntuple, per_axis, permutation, positions
 from relay.op.nn.ranks import DATA_LAYOUT, by_rank, for_ranks
 from relay.op.numeric import computing_dtype, dims
 from relay.op.relation import Typing
@@ -94,7 +95,7 @@ class Resize(Composite):
     """
 
     rank: ClassVar[int]
-    size: Spatial
+    size: Sizes
     roi: tuple[float, ...] | None = None
     layout: str = DATA_LAYOUT
     method: Method = "linear"

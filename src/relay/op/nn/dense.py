@@ -7,6 +7,7 @@ from typing import Any
 from relay.ir.dtype import to_numpy
 from relay.ir.expr import Expr
 from relay.ir.type import ANY, Dim, TensorType, Type
+from relay.op.attribute import Size, is_dimension
 from relay.op.base import NUMERIC, Array, Derivative, Kernel, Numpy, Precision, operator, sample
 from relay.op.derivative import rank_of, tensor_type, unbroadcast
 from relay.op.native import Loops, Product, View
@@ -30,7 +31,12 @@ def contract(t: Typing, a: Dim, b: Dim, op: str) -> None:
     t.equal(b, a, why=f"`{op}` sums over this dimension")
 
 
-def check_units(t: Typing, n: Dim, units: int | None, op: str) -> None:
+def said_units(n: Dim, units: Size | None) -> Dim:
+    """The units of a weight, as the dimension that an attribute says they are."""
+    return n if units is None or not is_dimension(units) else units
+
+
+def check_units(t: Typing, n: Dim, units: Size | None, op: str) -> None:
     """Demand that a weight has the units an attribute says."""
     if units is not None:
         same_size(t, n, units, f"`{op}` has units={units}")
@@ -107,7 +113,7 @@ class Dense(Kernel):
     """
 
     precision = Precision.ALWAYS
-    units: int | None = None
+    units: Size | None = None
     out_dtype: OutDType = ""
     dtypes = NUMERIC
     derivative = Derivative.MULTILINEAR
@@ -130,7 +136,7 @@ class Dense(Kernel):
         units, inputs = t.shape(weight, 2, "the weight")
         contract(t, shape[-1], inputs, self.name)
         check_units(t, units, self.units, self.name)
-        return TensorType((*shape[:-1], units), dtype)
+        return TensorType((*shape[:-1], said_units(units, self.units)), dtype)
 
     def reference(self, np: Numpy, data: Array, weight: Array) -> Array:
         dtype = to_numpy(self.out_dtype) if self.out_dtype else data.dtype
@@ -175,7 +181,7 @@ class MatMul(Kernel):
     """
 
     precision = Precision.ALWAYS
-    units: int | None = None
+    units: Size | None = None
     out_dtype: OutDType = ""
     transpose_a: bool = False
     transpose_b: bool = False
@@ -209,7 +215,7 @@ class MatMul(Kernel):
         contract(t, k, l, self.name)
         check_units(t, m, self.units, self.name)
         batch = t.broadcast(a[:-2], b[:-2]) if len(b) > 2 else a[:-2]
-        row, column = (n,) if len(a) > 1 else (), (m,) if len(b) > 1 else ()
+        row, column = (n,) if len(a) > 1 else (), (said_units(m, self.units),) if len(b) > 1 else ()
         return TensorType((*batch, *row, *column), dtype)
 
     def reference(self, np: Numpy, tensor_a: Array, tensor_b: Array) -> Array:

@@ -6,6 +6,7 @@ from typing import Literal
 
 from relay.ir.dtype import is_integer
 from relay.ir.type import Dim, DType, Type
+from relay.op.attribute import Sizes, is_dimension
 from relay.op.base import Array, DTypeName, Numpy
 from relay.op.relation import Typing
 
@@ -35,27 +36,27 @@ def to_layout(np: Numpy, x: Array, layout: str, wanted: str) -> Array:
     return x if layout == wanted else np.transpose(x, positions(layout, wanted))
 
 
-def per_axis(t: Typing, value: Spatial, n: int, op: str, attr: str, least: int = 1) -> tuple[int, ...]:
+def per_axis(t: Typing, value: Sizes, n: int, op: str, attr: str, least: int = 1) -> tuple[int, ...]:
     """One number for each of `n` spatial axes; `attribute-value` if there are not so many, or one is
     too small.
     """
-    several = (value,) if isinstance(value, int) else value
+    several = value if isinstance(value, tuple) else (value,)
     if len(several) not in (1, n):
         t.fail(
             "attribute-value",
             f"`{op}` has {len(several)} numbers in {attr}={several}",
             hint=f"give one number, or one for each of the {n} spatial axes",
         )
-    if any(v < least for v in several):
+    if any(not is_dimension(v) and v < least for v in several):
         t.fail(
             "attribute-value", f"`{op}` cannot have {attr}={value}", hint=f"each number is at least {least}"
         )
     return ntuple(value, n)
 
 
-def ntuple(value: Spatial, n: int) -> tuple[int, ...]:
+def ntuple(value: Sizes, n: int) -> tuple[int, ...]:
     """One number for each of `n` axes; a single one repeats."""
-    several = (value,) if isinstance(value, int) else value
+    several = value if isinstance(value, tuple) else (value,)
     return several * n if len(several) == 1 else several
 
 

@@ -6,6 +6,7 @@ from typing import Any, Literal, Protocol, TypeAlias
 import numpy as np
 
 from relay.ir.expr import Call, Expr, TupleWrapper
+from relay.ir.type import Dimension
 
 class Array(Protocol):
     """What NumPy can make an array of."""
@@ -17,6 +18,8 @@ Operand: TypeAlias = Expr | TupleWrapper | float | Array | Sequence[Operand]
 """An expression, a number or array as a constant, or several as a tuple."""
 DType: TypeAlias = str | np.dtype[Any] | type
 """A dtype by name, or as NumPy says it."""
+Size: TypeAlias = int | Dimension
+"""A number, or a dimension such as `n` or `2 * n`."""
 
 def abs(data: Operand) -> Call:
     """The absolute value; the least integer stays itself."""
@@ -102,7 +105,7 @@ def bitwise_or(lhs: Operand, rhs: Operand) -> Call:
 def bitwise_xor(lhs: Operand, rhs: Operand) -> Call:
     """The bits that are set in exactly one."""
 
-def broadcast_to(data: Operand, shape: int | Sequence[int]) -> Call:
+def broadcast_to(data: Operand, shape: Size | Sequence[Size]) -> Call:
     """The tensor stretched to `shape` as operands of arithmetic are."""
 
 def broadcast_to_like(data: Operand, broadcast_type: Operand) -> Call:
@@ -126,7 +129,7 @@ def clip(a: Operand, a_min: float, a_max: float) -> Call:
 def collapse_sum_like(data: Operand, collapse_type: Operand) -> Call:
     """As `collapse_sum_to`, to the shape of the second operand."""
 
-def collapse_sum_to(data: Operand, shape: int | Sequence[int]) -> Call:
+def collapse_sum_to(data: Operand, shape: Size | Sequence[Size]) -> Call:
     """The sum over the axes along which `shape` is stretched to the operand's shape: the transpose of
     `broadcast_to`.
     """
@@ -176,6 +179,9 @@ def dft(
     inverse: bool = False,
 ) -> Call:
     """The discrete Fourier transform along an axis, of numbers given as real and imaginary parts."""
+
+def dim_value(dim: Size) -> Call:
+    """The value of a dimension, a scalar of int64: what the name of a dimension is in an expression."""
 
 def divide(lhs: Operand, rhs: Operand) -> Call:
     """`x / y`; on integers rounded towards 0."""
@@ -233,7 +239,7 @@ def floor_divide(lhs: Operand, rhs: Operand) -> Call:
 def floor_mod(lhs: Operand, rhs: Operand) -> Call:
     """The remainder of `x / y`, with the sign of `y`."""
 
-def full(fill_value: Operand, shape: int | Sequence[int] = (), dtype: DType | None = None) -> Call:
+def full(fill_value: Operand, shape: Size | Sequence[Size] = (), dtype: DType | None = None) -> Call:
     """A tensor of `fill_value`, a scalar; its dtype is the scalar's unless `dtype` gives another."""
 
 def full_like(data: Operand, fill_value: Operand) -> Call:
@@ -426,13 +432,13 @@ def one_hot(
     indices: Operand,
     on_value: Operand,
     off_value: Operand,
-    depth: int,
+    depth: Size,
     axis: int = -1,
     dtype: DType = "float32",
 ) -> Call:
     """A new axis of size `depth` at `axis`, with `on_value` at the index and `off_value` elsewhere."""
 
-def ones(shape: int | Sequence[int], dtype: DType) -> Call:
+def ones(shape: Size | Sequence[Size], dtype: DType) -> Call:
     """A tensor of ones."""
 
 def ones_like(data: Operand) -> Call:
@@ -459,10 +465,10 @@ def rdft(
 def reinterpret(data: Operand, dtype: DType) -> Call:
     """Reinterpret the bits as another dtype of the same width (`dtype-width`)."""
 
-def repeat(data: Operand, repeats: int, axis: int | None = None) -> Call:
+def repeat(data: Operand, repeats: Size, axis: int | None = None) -> Call:
     """Each element `repeats` times in a row along `axis`; without an axis, of the flattened tensor."""
 
-def reshape(data: Operand, newshape: int | Sequence[int], allowzero: bool = False) -> Call:
+def reshape(data: Operand, newshape: Size | Sequence[Size], allowzero: bool = False) -> Call:
     """Reshape, in row-major order (`reshape-size`)."""
 
 def reshape_like(
@@ -567,7 +573,7 @@ def sparse_to_dense(
 ) -> Expr:
     """As the operator; an `output_shape` that is an expression makes it `dyn.sparse_to_dense`."""
 
-def split(data: Operand, indices_or_sections: int | Sequence[int], axis: int = 0) -> Call:
+def split(data: Operand, indices_or_sections: int | Size | Sequence[Size], axis: int = 0) -> Call:
     """A tuple of parts along `axis`: so many equal ones, or cut before each of the given indices."""
 
 def sqrt(data: Operand) -> Call:
@@ -635,7 +641,7 @@ def tan(data: Operand) -> Call:
 def tanh(data: Operand) -> Call:
     """The hyperbolic tangent."""
 
-def tile(data: Operand, reps: int | Sequence[int]) -> Call:
+def tile(data: Operand, reps: Size | Sequence[Size]) -> Call:
     """The tensor repeated as a whole, `reps[i]` times along axis `i`; the shorter of shape and `reps` is
     extended by 1s.
     """
@@ -697,7 +703,7 @@ def view_as_real(re_data: Operand, im_data: Operand) -> Call:
 def where(condition: Operand, x: Operand, y: Operand) -> Call:
     """`x` where the condition is True, else `y`; all three broadcast, and both values are evaluated."""
 
-def zeros(shape: int | Sequence[int], dtype: DType) -> Call:
+def zeros(shape: Size | Sequence[Size], dtype: DType) -> Call:
     """A tensor of zeros."""
 
 def zeros_like(data: Operand) -> Call:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from relay.ir.expr import Call
-from relay.op.signatures import DType, Operand
+from relay.op.signatures import DType, Operand, Size
 
 def affine_grid(data: Operand, target_shape: int | Sequence[int]) -> Call:
     """Where affine maps `(n, 2, 3)` take the places of an image of `target_shape`: `(n, 2, h, w)`, x
@@ -47,7 +47,7 @@ def grid_sample(
 
 def resize1d(
     data: Operand,
-    size: int | Sequence[int],
+    size: Size | Sequence[Size],
     roi: Sequence[float] | None = None,
     layout: str = "NCW",
     method: Literal["nearest_neighbor", "linear", "cubic"] = "linear",
@@ -70,7 +70,7 @@ def resize1d(
 
 def resize2d(
     data: Operand,
-    size: int | Sequence[int],
+    size: Size | Sequence[Size],
     roi: Sequence[float] | None = None,
     layout: str = "NCHW",
     method: Literal["nearest_neighbor", "linear", "cubic"] = "linear",
@@ -93,7 +93,7 @@ def resize2d(
 
 def resize3d(
     data: Operand,
-    size: int | Sequence[int],
+    size: Size | Sequence[Size],
     roi: Sequence[float] | None = None,
     layout: str = "NCDHW",
     method: Literal["nearest_neighbor", "linear", "cubic"] = "linear",

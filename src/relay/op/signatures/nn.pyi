@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 from relay.ir.expr import Call, Expr
-from relay.op.signatures import DType, Operand
+from relay.op.signatures import DType, Operand, Size
 
 from relay.op.signatures import nn_internal
 
@@ -561,7 +561,7 @@ def deformable_conv2d(
 ) -> Call:
     """`nn.conv2d` whose taps are moved by offsets `(n, 2 * groups * taps, h, w)`, rows before columns."""
 
-def dense(data: Operand, weight: Operand, units: int | None = None, out_dtype: DType = "") -> Call:
+def dense(data: Operand, weight: Operand, units: Size | None = None, out_dtype: DType = "") -> Call:
     """`data @ weight.T` for data `(..., k)` and weight `(units, k)`: `(..., units)`."""
 
 def depth_to_space(
@@ -702,7 +702,7 @@ def lrn(
 def matmul(
     tensor_a: Operand,
     tensor_b: Operand,
-    units: int | None = None,
+    units: Size | None = None,
     out_dtype: DType = "",
     transpose_a: bool = False,
     transpose_b: bool = False,

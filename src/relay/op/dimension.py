@@ -1,0 +1,37 @@
+"""The value of a dimension."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy
+
+from relay.ir.type import TensorType, Type
+from relay.op.attribute import Size
+from relay.op.base import Array, Derivative, Numpy, Operator, operator, sample
+from relay.op.native import Loops
+from relay.op.relation import Typing
+
+
+@operator("dim_value")
+class DimValue(Operator):
+    """The value of a dimension, a scalar of int64: what the name of a dimension is in an expression.
+
+    relay> dim_value(dim=3)
+    3
+    """
+
+    derivative = Derivative.ZERO
+    computes = False
+    samples = (sample(dim=3),)
+
+    dim: Size
+
+    def infer(self, t: Typing) -> Type:
+        return TensorType((), "int64")
+
+    def reference(self, np: Numpy) -> Array:
+        return numpy.int64(self.dim)
+
+    def element(self, b: Loops, index: Sequence[Any]) -> Any:
+        """The value itself."""
+        return b.const(self.dim, "int64")
