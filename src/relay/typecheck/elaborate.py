@@ -26,6 +26,7 @@ from relay.ir.expr import (
 from relay.ir.pattern import PatternLiteral, PatternOr, is_lowered, pattern_nodes, pattern_vars
 from relay.ir.type import ANY, UNIT, FuncType, Kind, TensorType, Type, TypeVar
 from relay.ir.walk import renamed_pattern, rewrite_pattern
+from relay.typecheck.dim_values import DimensionValues
 from relay.typecheck.generalize import Signature
 from relay.typecheck.literals import converted, default
 from relay.typecheck.lowered_match import lowered
@@ -119,6 +120,7 @@ class Elaborator:
         self.after: dict[Signature, dict[Kind, int]] = {}
         self.vars: dict[Var, Var] = {}
         self.done: dict[Expr, Expr] = {}
+        self.dimensions = DimensionValues(inf)
         self.alternatives: dict[Pattern, Type] = {}
         """The types of what alternatives are matched with."""
 
@@ -258,8 +260,7 @@ class Elaborator:
         env.enter()
         for name in names:
             self.names.take(name)
-        for p in fn.params:
-            self.var(p)
+        self.dimensions.enter(fn, [self.var(p) for p in fn.params])
 
     def build(self, e: Expr) -> Expr:
         """A node around its finished children."""
@@ -291,6 +292,9 @@ class Elaborator:
             found = e.attrs.resolved([self.known(a) for a in e.args], args)
             if found is not None:
                 return replace(found, span=e.span)
+        elif e.attrs.dimensions():
+            types = [self.env.type(self.known(a)) for a in e.args]
+            return self.dimensions.computed(e, types, args, self.env.type(self.inf.types[e]))
         if op is e.op and type_args is e.type_args and _same(args, e.args):
             return e
         return Call(op, args, e.attrs, type_args, span=e.span)
@@ -333,6 +337,7 @@ class Elaborator:
         if sig.needs or any(has_unknown(c) for c in constraints):
             constraints = tuple([env.type(c) for c in (*constraints, *sig.needs)])
         env.leave()
+        self.dimensions.leave()
         self.env, names, following = self.outer.pop()
         self.names.release(names)
         self.names.next = following

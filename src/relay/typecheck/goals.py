@@ -126,6 +126,16 @@ class OperatorGoal(Goal):
     def what(self) -> str:
         return self.op.name
 
+    @property
+    def unsolved(self) -> Fault | None:
+        if not self.op.dimensions():
+            return None
+        return Fault(
+            "ambiguous-type",
+            f"cannot infer the types of this use of `{self.op.name}`",
+            hint="annotate the operands: an attribute that holds a dimension needs their ranks",
+        )
+
 
 class DeferredGoal(Goal):
     """Something to look at again when unknowns are bound; dropped if they never are."""
