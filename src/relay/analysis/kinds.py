@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from relay.diagnostic import fail
-from relay.ir.expr import Call, Constant, Expr, Function, RelayExpr, Var
+from relay.ir.expr import Call, Constant, Expr, Function, Op, RelayExpr, Var
 from relay.ir.module import IRModule, TypeData
 from relay.ir.type import (
     HAS_VAR,
@@ -161,6 +161,8 @@ def annotations(e: Expr) -> list[Type]:
         case Call():
             for a in e.type_args:
                 found += a if isinstance(a, tuple) else [a]
+            if type(e.op) is Op:
+                found += e.attrs.dimensions()
         case _:
             pass
     return [t for t in found if isinstance(t, Type)]

@@ -133,7 +133,7 @@ class Comparison(TypeComparison):
         if len(xs) != len(ys):
             raise DifferError(a, b, at, f"{len(xs)} and {len(ys)} arguments")
         f, g, p, q = a.op, b.op, a.attrs, b.attrs
-        if p is not q and (type(f) is not Op or f is g):
+        if (p is not q or (type(f) is Op and p.dimensions())) and (type(f) is not Op or f is g):
             self._attrs(p, q, (at, ".attrs"))
         if a.type_args or b.type_args:
             self.values(a.type_args, b.type_args, (at, ".type_args"))
@@ -212,7 +212,12 @@ class Comparison(TypeComparison):
 
     def _attrs(self, p: Any, q: Any, at: Trail) -> None:
         mine, theirs = attributes(p), attributes(q)
-        if not same_value(mine, theirs):
+
+        def same_type(t: Any, u: Any) -> bool:
+            self.types(t, u, at)
+            return True
+
+        if not same_value(mine, theirs, same_type):
             different = [k for k in mine if k not in theirs or not same_value(mine[k], theirs[k])]
             at = (at, f"[{different[0]!r}]") if different else at
             raise DifferError(mine, theirs, at, f"attributes {show(mine)} and {show(theirs)}")

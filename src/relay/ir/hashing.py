@@ -1,6 +1,6 @@
 """A hash that structurally equal programs share, the same in every process."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from relay.ir.expr import (
@@ -162,7 +162,11 @@ class _Hashing:
         key = id(attrs)
         found = self.type_known.get(key)
         if found is None:
-            found = self.type_known[key] = value_hash(attrs.attributes())
+            found = value_hash(attrs.attributes())
+            dimensions = attrs.dimensions()
+            if dimensions:  # what their variables are called is another matter in each function
+                return hash((found, self._several(dimensions)))
+            self.type_known[key] = found
         return found
 
     def type(self, root: Any) -> int:
@@ -189,7 +193,7 @@ class _Hashing:
                 stack.pop()
         return known[root]
 
-    def _several(self, types: tuple[Any, ...]) -> int:
+    def _several(self, types: Iterable[Any]) -> int:
         return hash(tuple([self.type(t) for t in types]))
 
     def _value(self, x: Any) -> int:

@@ -1,6 +1,7 @@
 """When two constants or two attribute values are the same, and a hash that agrees with it."""
 
-from collections.abc import Mapping
+import operator
+from collections.abc import Callable, Mapping
 from typing import Any
 from zlib import crc32
 
@@ -8,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from relay.ir.expr import Constant
-from relay.ir.type import TensorType
+from relay.ir.type import TensorType, Type
 
 CHUNK_ELEMENTS = 1 << 20
 """Elements compared at once, so that a comparison needs little memory of its own."""
@@ -101,11 +102,18 @@ def text_hash(text: str) -> int:
     return crc32(text.encode("utf-8", "surrogatepass"))
 
 
-def same_value(a: Any, b: Any) -> bool:
-    """Whether two attribute values are the same by type and value, NaN included, however deeply they nest."""
+def same_value(a: Any, b: Any, same_type: Callable[[Any, Any], bool] = operator.is_) -> bool:
+    """Whether two attribute values are the same by type and value, NaN included, however deeply they nest.
+
+    `same_type` compares the dimensions among them.
+    """
     stack: list[tuple[Any, Any]] = [(a, b)]
     while stack:
         x, y = stack.pop()
+        if isinstance(x, Type) and isinstance(y, Type):
+            if not same_type(x, y):
+                return False
+            continue
         if x is y:
             continue
         x, y = _python_scalar(x), _python_scalar(y)

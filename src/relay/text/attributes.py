@@ -1,6 +1,6 @@
 """Attribute values and attribute lists as text."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, fields
 from functools import cache
 from typing import Any, cast, get_args
@@ -9,7 +9,7 @@ import numpy as np
 
 from relay.diagnostic import fail
 from relay.ir.dtype import DTYPES, dtype_name
-from relay.ir.type import Type
+from relay.ir.type import Dimension, Type
 from relay.op.base import DTypeName, Operator, attribute_types
 from relay.text import names
 from relay.text.literals import LONGEST_ATTRIBUTE
@@ -25,10 +25,10 @@ def float_text(value: float) -> str:
     return text if "." in text or "e" in text else f"{text}.0"
 
 
-def value_text(value: Any) -> str:
+def value_text(value: Any, dimension_text: Callable[[Dimension], str] | None = None) -> str:
     """An attribute value: number, string, bool, None, list, tuple, dict, dtype, nested at will.
 
-    Raises `attribute-not-printable`.
+    `dimension_text` writes the dimensions among them.  Raises `attribute-not-printable`.
     """
     kind = value.__class__
     if kind is str:
@@ -47,6 +47,8 @@ def value_text(value: Any) -> str:
             stack += reversed(_dict_pieces(cast("Mapping[Any, Any]", item)))
         elif isinstance(item, tuple | list):
             stack += reversed(_list_pieces(cast("Sequence[Any]", item)))
+        elif isinstance(item, Dimension) and dimension_text is not None:
+            out.append(dimension_text(item))
         else:
             out.append(_scalar(item))
     return "".join(out)
@@ -114,14 +116,14 @@ def _plan(cls: type[Operator]) -> tuple[tuple[str, Any, bool], ...]:
     )
 
 
-def operator_attributes(op: Operator) -> str:
+def operator_attributes(op: Operator, dimension_text: Callable[[Dimension], str] | None = None) -> str:
     """`alpha=0.1, dtype=float32` of what differs from the defaults, or nothing."""
     parts: list[str] = []
     for name, default, is_dtype in _plan(type(op)):
         value = getattr(op, name)
         if value is default or (default is not MISSING and type(value) is type(default) and value == default):
             continue
-        text = value if is_dtype and value in DTYPES else value_text(value)
+        text = value if is_dtype and value in DTYPES else value_text(value, dimension_text)
         parts.append(f"{name}={text}")
     return ", ".join(parts)
 

@@ -13,8 +13,9 @@ from relay.diagnostic import RelayError, Source, Span, fail
 from relay.ir import dim
 from relay.ir.expr import Op, RelayExpr
 from relay.op import base
+from relay.op.attribute import Size
 from relay.text.json_arrays import decode
-from relay.text.json_schema import CALL, FIELDS, IGNORED, is_reference, short_key
+from relay.text.json_schema import CALL, FIELDS, IGNORED, is_dimension, is_reference, short_key
 
 COLUMNS_PER_LINE = 1 << 20
 ELSEWHERE = frozenset(
@@ -232,9 +233,9 @@ class Reader:
         """The nodes that the attributes of an operator in node `at` refer to."""
         hints = base.attribute_types(base.registry[op])
         return [
-            self.index(v, f"`{k}` of node {at}")
+            self.index(v[1:] if is_dimension(v, hints[k]) else v, f"`{k}` of node {at}")
             for k, v in self.attrs(at).items()
-            if k in hints and is_reference(op, k, hints[k])
+            if k in hints and (is_reference(op, k, hints[k]) or is_dimension(v, hints[k]))
         ]
 
     def call_attributes(self, call: int) -> dict[str, Any]:
@@ -258,6 +259,8 @@ class Reader:
             if k not in hints:
                 if v not in ("", "0", "null", "(nullptr)") and not self._is_operand(v):
                     values[k] = v
+            elif is_dimension(v, hints[k]):
+                values[k] = self.built[self.index(v[1:])]
             elif is_reference(op, k, hints[k]):
                 found = self.built[self.index(v)]
                 if not _has_expr(found) and (found is not None or _optional(hints[k])):
@@ -282,7 +285,7 @@ class Reader:
         try:
             if hint is bool:
                 return v.lower() in ("1", "true")
-            if hint is int:
+            if hint in (int, Size):
                 return int(v)
             if hint is float:
                 return float(v)

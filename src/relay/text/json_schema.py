@@ -10,6 +10,7 @@ import typing
 from types import NoneType, UnionType
 from typing import Any, Literal, get_args, get_origin
 
+from relay.op.attribute import Size
 from relay.op.base import DTypeName
 
 FIELDS: dict[str, tuple[str, ...]] = {
@@ -64,6 +65,8 @@ IGNORED = frozenset(
     }
 )
 """Attributes that only another compiler has a use for."""
+DIMENSION_MARK = "@"
+"""Before the node of a dimension, where an attribute is a plain number otherwise."""
 KINDS = ("Type", "Dim", "BaseType", "Shape", "Constraint", "AdtHandle")
 """Kinds by number.  The format has no kind of whole shapes; it gets the number that nothing else has."""
 
@@ -76,7 +79,12 @@ def is_reference(op: str, name: str, hint: Any) -> bool:
     if origin in (typing.Union, UnionType):
         words = [a for a in args if a is not NoneType and get_origin(a) is not Literal]
         return words != [DTypeName] and words != [str]
-    return origin is not Literal and hint not in (int, float, bool, str, DTypeName)
+    return origin is not Literal and hint not in (int, Size, float, bool, str, DTypeName)
+
+
+def is_dimension(v: Any, hint: Any) -> bool:
+    """Whether the text of an attribute refers to the node of a dimension."""
+    return hint == Size and isinstance(v, str) and v.startswith(DIMENSION_MARK)
 
 
 def short_key(type_key: str) -> str:

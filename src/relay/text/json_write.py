@@ -42,7 +42,7 @@ from relay.ir.type import Type
 from relay.op.base import Operator, attribute_types
 from relay.text.json_arrays import encode
 from relay.text.json_graph import Chain, DictAttrs, Identity, Items, Node, OperatorAttrs, Pairs
-from relay.text.json_schema import is_reference
+from relay.text.json_schema import DIMENSION_MARK, is_reference
 from relay.text.json_types import TypeGraph
 
 VERSION = "0.14.0"
@@ -244,6 +244,8 @@ class Writer(TypeGraph):
         for name, v in e.op.attributes().items():
             if is_reference(e.name, name, hints[name]):
                 attrs[name] = self.text(v)
+            elif isinstance(v, Type):
+                attrs[name] = DIMENSION_MARK + self.text(v)
             else:
                 attrs[name] = _plain(v)
         name = "".join([part.capitalize() for part in e.name.rpartition(".")[2].split("_")])

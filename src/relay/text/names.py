@@ -5,6 +5,8 @@ from collections.abc import Iterable
 
 from relay.ir.dtype import ALIASES, DTYPES
 
+DIM_CALLS = ("min", "max", "broadcast")
+"""Functions of dimensions."""
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z").match
 _DOTTED = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*\Z").match
 _PATH = re.compile(

@@ -4,8 +4,10 @@ from typing import Any
 
 from relay.diagnostic import RelayError, did_you_mean
 from relay.ir.dtype import DTYPES, canonical
+from relay.ir.type import Kind
 from relay.op.base import registry
 from relay.text.literals import LONGEST_ATTRIBUTE, number, special_float
+from relay.text.names import DIM_CALLS
 from relay.text.parse_metadata import Metadata
 
 MAX_NESTING_DEPTH = 50
@@ -13,6 +15,9 @@ _WORDS: dict[str, Any] = {"True": True, "False": False, "None": None, "true": Tr
 _IN_VALUES = frozenset({"NUMBER", "STRING", "-", ","})
 """What stands in a value beside words and brackets."""
 _ENDS = frozenset({",", ")"})
+_CLOSERS = frozenset({")", "]", "}", ";"})
+_ARITHMETIC = frozenset({"NUMBER", "+", "-", "*", "/"})
+_BEFORE_SIZES = frozenset({"NAME", "NUMBER", "-", "("})
 _KEYS = frozenset({"NAME", "STRING", "let", "fn", "fun", "def", "if", "else", "match"})
 
 
@@ -26,6 +31,8 @@ class Attributes(Metadata):
     def is_value(self, i: int) -> bool:
         """Whether the argument at token `i` is written out, as the value of an attribute is."""
         kinds = self.kinds
+        if self.is_computed_size(i):
+            return True
         if kinds[i] not in ("(", "["):
             i += kinds[i] == "-"
             written = kinds[i] in ("NUMBER", "STRING") or (kinds[i] == "NAME" and not self._is_bound(i))
@@ -37,11 +44,54 @@ class Attributes(Metadata):
                 depth += 1
             elif kind in (")", "]"):
                 depth -= 1
+            elif depth and kind != "," and kinds[i - 1] in ("(", "[", ",") and self.is_computed_size(i):
+                i = self.end_of_size(i) - 1
             elif kind not in _IN_VALUES and not (kind == "NAME" and self._is_word(i)):
                 return False
             i += 1
             if depth == 0:
                 return kinds[i] in _ENDS
+
+    def is_dimension(self, i: int) -> bool:
+        """Whether the name at token `i` is that of a dimension in scope."""
+        name = self.texts[i]
+        var = self.env.get(f"'{name}")
+        return var is not None and var.kind is Kind.Dim and self.env.get(name) is None and not self.strict
+
+    def is_computed_size(self, i: int) -> bool:
+        """Whether an expression over dimensions begins at token `i`, and is all up to a comma or bracket."""
+        return self.end_of_size(i) > 0
+
+    def end_of_size(self, i: int) -> int:
+        """The token behind the expression over dimensions at token `i`; 0 where there is no such one.
+
+        What has no name of a dimension is a number, or a tuple of such.
+        """
+        kinds, texts = self.kinds, self.texts
+        if kinds[i] == "NUMBER" and kinds[i + 1] in _ENDS:
+            return 0
+        has_name = False
+        open_: list[bool] = []
+        """For each open bracket, whether commas may stand in it."""
+        while True:
+            kind = kinds[i]
+            if kind == "NAME":
+                if texts[i] in DIM_CALLS and kinds[i + 1] == "(":
+                    open_.append(True)
+                    i += 1
+                elif self.is_dimension(i):
+                    has_name = True
+                else:
+                    return 0
+            elif kind == "(":
+                open_.append(False)
+            elif kind == ")" and open_:
+                open_.pop()
+            elif kind in _CLOSERS or (kind == "," and not open_):
+                return i if has_name and not open_ else 0
+            elif kind not in _ARITHMETIC and not (kind == "," and open_[-1]):
+                return 0
+            i += 1
 
     def _is_word(self, i: int) -> bool:
         """Whether the bare name at token `i` is a value."""
@@ -57,14 +107,16 @@ class Attributes(Metadata):
         is_other = name in self.constructors or name in registry or env.get(f"%{name}") is not None
         return is_other and not self._is_word(i)
 
-    def attribute(self, into: dict[str, Any], places: dict[str, int] | None = None) -> None:
-        """`key=value` here, into a dictionary."""
+    def attribute(
+        self, into: dict[str, Any], places: dict[str, int] | None = None, *, has_sizes: bool = False
+    ) -> None:
+        """`key=value` here, into a dictionary; with `has_sizes` dimensions may stand in it."""
         i = self.i
         key = self.attribute_key()
         if key in into:
             self.fault("duplicate-attribute", f"attribute `{key}` is given twice", i)
         self.take("=")
-        into[key] = self.attribute_value()
+        into[key] = self.attribute_value(has_sizes=has_sizes)
         if places is not None:
             places[key] = i
 
@@ -73,7 +125,7 @@ class Attributes(Metadata):
         if key in into:
             self.fault("duplicate-attribute", f"attribute `{key}` is given twice", self.i)
         places[key] = self.i
-        into[key] = self.attribute_value()
+        into[key] = self.attribute_value(has_sizes=True)
 
     def attribute_key(self) -> str:
         """The name of an attribute: a word, or a string for other names."""
@@ -83,16 +135,18 @@ class Attributes(Metadata):
         self.i = i + 1
         return self.string(i) if self.kinds[i] == "STRING" else self.texts[i]
 
-    def attribute_value(self, depth: int = 0) -> Any:
+    def attribute_value(self, depth: int = 0, *, has_sizes: bool = False) -> Any:
         """The value here."""
         i, kind = self.i, self.kinds[self.i]
+        if has_sizes and kind in _BEFORE_SIZES and self.is_computed_size(i):
+            return self.type_(Kind.Dim)
         if depth > MAX_NESTING_DEPTH:
             self.fault("attribute-too-deep", f"an attribute nests at most {MAX_NESTING_DEPTH} levels", i)
         match kind:
             case "[":
-                return self._items("]", depth)[0]
+                return self._items("]", depth, has_sizes)[0]
             case "(":
-                values, is_tuple = self._items(")", depth)
+                values, is_tuple = self._items(")", depth, has_sizes)
                 return tuple(values) if is_tuple else values[0]
             case "{":
                 return self._dict(depth)
@@ -146,14 +200,14 @@ class Attributes(Metadata):
             hint=did_you_mean(name, [*_WORDS, *DTYPES]) or f'a string is quoted: "{name}"',
         )
 
-    def _items(self, closer: str, depth: int) -> tuple[list[Any], bool]:
+    def _items(self, closer: str, depth: int, has_sizes: bool) -> tuple[list[Any], bool]:
         """The values up to `closer`, and whether a comma (or nothing) makes parentheses a tuple."""
         opener = self.i
         self.i += 1
         values: list[Any] = []
         has_comma = False
         while self.kinds[self.i] != closer:
-            values.append(self.attribute_value(depth + 1))
+            values.append(self.attribute_value(depth + 1, has_sizes=has_sizes))
             if self.kinds[self.i] != ",":
                 break
             has_comma = True

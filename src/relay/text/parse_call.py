@@ -58,7 +58,7 @@ class Calls(Words):
             elif kinds[i + 1] == "=" and self.at_attribute(i):
                 self.i = i
                 attrs = {} if attrs is None else attrs
-                self.attribute(attrs, places)
+                self.attribute(attrs, places, has_sizes=type(callee) is Op)
                 i = self.i
             elif kind == "NAME" and type(callee) is Op and self.is_attributes(i):
                 self.i = i + 1

@@ -4,10 +4,10 @@ from relay.ir import dim
 from relay.ir.dtype import canonical
 from relay.ir.type import ANY, Dim, IncompleteType, Kind, TypeVar
 from relay.text.cursor import Rule
+from relay.text.names import DIM_CALLS
 from relay.text.parse_kinds import Kinds
 
 LARGEST_DIM = 2**63 - 1
-DIM_CALLS = ("min", "max", "broadcast")
 _ADDITIVE, _MULTIPLICATIVE = 1, 2
 _DIM_OPS = {"+": _ADDITIVE, "-": _ADDITIVE, "*": _MULTIPLICATIVE, "/": _MULTIPLICATIVE}
 

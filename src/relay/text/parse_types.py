@@ -22,7 +22,7 @@ from relay.ir.type import (
 )
 from relay.ir.walk import run
 from relay.text.cursor import Rule
-from relay.text.parse_dims import DIM_CALLS
+from relay.text.names import DIM_CALLS
 from relay.text.parse_kinds import CLOSERS, KIND_WORDS
 from relay.text.parse_relations import Relations
 

@@ -5,9 +5,10 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 
 from relay.diagnostic import RelayError, did_you_mean
-from relay.ir.expr import Call, Constant, Constructor, Expr, RelayExpr, Tuple
+from relay.ir.expr import Call, Constant, Constructor, Expr, Op, RelayExpr, Tuple
 from relay.ir.type import BOOL
 from relay.op.base import alias_of, get, registry
+from relay.op.dimension import DimValue
 from relay.text.cursor import Rule
 from relay.text.literals import closed, number, opened, special_float, strict_dtype
 from relay.text.other_languages import MEMBER_FORMS, MEMBERS, SHORT_NAMES
@@ -47,12 +48,16 @@ class Words(Patterns):
         return self.bare_name(i)
 
     def bare_name(self, i: int) -> Any:
-        """A local bound without sigil, a constructor, an operator, a local bound with it, in that order."""
+        """A local bound without sigil, a dimension, a constructor, an operator, a local bound with it, in
+        that order.
+        """
         name = self.texts[i]
         found = self.env.get(name)
         if found is not None:
             self.no_sigil(i)
             return found
+        if self.kinds[self.i] != "(" and self.is_dimension(i):
+            return self.dimension(i)
         constructor = self.constructors.get(name)
         if constructor is not None and special_float(name) is None:
             return self.instance_of_nullary(constructor, i)
@@ -68,6 +73,22 @@ class Words(Patterns):
             return found
         found = self._qualified(name)
         return self._unknown(i) if found is None else found
+
+    def dimension(self, i: int) -> Expr:
+        """The value of the dimension at token `i`."""
+        name = self.texts[i]
+        if name in self.constructors:
+            self._other_meaning(i, f"the constructor `{name}`", f"`{name}()` is the constructor")
+        elif name in registry or name in alias_of:
+            self._other_meaning(i, f"the operator `{name}`", f"`relay.{name}` is the operator")
+        elif self.env.get(f"%{name}") is not None:
+            self._other_meaning(i, f"the local `%{name}`", f"write %{name} for the local")
+        return Call(Op.get(DimValue.name), (), DimValue(self.env[f"'{name}"]), (), span=self.span(i))
+
+    def _other_meaning(self, i: int, other: str, hint: str) -> None:
+        """Warn that a bare name is a dimension, where it could be meant as something else."""
+        name = self.texts[i]
+        self.lint("dimension-name", f"`{name}` is the dimension here, not {other}", i, hint=hint)
 
     def _unknown(self, i: int) -> Any:
         """A bare name that means nothing yet: a free local, or before a `.` the name of a data type."""

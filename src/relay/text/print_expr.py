@@ -57,6 +57,9 @@ class ExprPrinter(Choices):
         op: Any = e.op
         if self.sugar and is_subscript(e):
             return (yield self.subscript(e, room))
+        name = self.dimension(e)
+        if name is not None:
+            return name
         more = self.call_attributes(e)
         if self.sugar and type(op) is Op and not more and not e.type_args:
             sign = INFIX.get(op.name)
@@ -73,7 +76,7 @@ class ExprPrinter(Choices):
                 return self.instance(op, [], "")
             head = self.constructor(op)
         elif type(op) in LEAVES and type(op) is not Constant:
-            head = self.leaf(op)
+            head = self.operator(op) if type(op) is Op else self.leaf(op)
         else:
             head = self.guarded(op, (yield self.part(op, room // 2)), ATOM)
             head += "()" if head[-1] != ")" and self.is_instance(op) else ""

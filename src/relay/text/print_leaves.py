@@ -5,7 +5,9 @@ from typing import Any
 
 from relay.ir.expr import Call, Constant, Constructor, GlobalVar, Op, Var
 from relay.ir.module import IRModule
+from relay.ir.type import TypeVar
 from relay.op.base import alias_of, registry
+from relay.op.dimension import DimValue
 from relay.op.places import most_operands
 from relay.op.subscript import Subscript
 from relay.text import names
@@ -100,7 +102,7 @@ class Leaves(Scopes):
                     found = self.global_texts[e.name_hint] = names.global_(e.name_hint)
                 return found
             case Op():
-                return self.operator(e)
+                return f"relay.{e.name}" if e.name in self.types.in_scope else self.operator(e)
             case Constructor():
                 return self.constructor(e) if e.inputs else self.qualified(e)
             case _:
@@ -157,6 +159,8 @@ class Leaves(Scopes):
                     return None
                 args.append(text)
         op = e.op
+        if not args and (text := self.dimension(e)) is not None:
+            return text
         more = self.call_attributes(e)
         if type(op) is Op:
             sign = INFIX.get(op.name) if self.sugar and not more and len(args) == 2 else None
@@ -199,7 +203,9 @@ class Leaves(Scopes):
         name = self.constructor(op)
         if more:
             args.append(more)
-        return f"{name}({', '.join(args)})" if args or op.inputs or "." in name else name
+        if args or op.inputs or "." in name or name in self.types.in_scope:
+            return f"{name}({', '.join(args)})"
+        return name
 
     def call_attributes(self, e: Call) -> str:
         """The attributes of a call, as `key=value` with commas between."""
@@ -208,9 +214,18 @@ class Leaves(Scopes):
             return ", ".join(attribute_list(attrs)) if attrs else ""  # pyright: ignore[reportUnknownArgumentType]
         found = self.operator_texts.get(id(attrs))
         if found is None:
-            found = self.operator_texts[id(attrs)] = (attrs, self.operator_attributes(attrs))
+            text = self.operator_attributes(attrs)
+            if attrs.dimensions():  # what their variables are called depends on where the call stands
+                return text
+            found = self.operator_texts[id(attrs)] = (attrs, text)
         return found[1]
+
+    def dimension(self, e: Call) -> str | None:
+        """The name of a dimension whose value a call is; None for any other call."""
+        op = e.attrs
+        has_name = self.sugar and isinstance(op, DimValue) and isinstance(op.dim, TypeVar)
+        return self.types(op.dim) if has_name else None
 
     def operator_attributes(self, op: Any) -> str:
         """The attributes of an operator that differ from their defaults."""
-        return operator_attributes(op)
+        return operator_attributes(op, self.types)

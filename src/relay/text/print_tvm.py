@@ -198,3 +198,5 @@ def _similar(v: Var) -> str:
 def _check_call(e: Call) -> None:
     if type(e.op) is not Op and e.attrs:
         cannot("attributes of a call that is not an operator's", e.span)
+    if type(e.op) is Op and e.attrs.dimensions():
+        cannot("dimensions as values and in attributes", e.span, "infer types first")

@@ -48,6 +48,8 @@ class TypeText:
         self.ordered: set[Type] = set()
         """Dimensions for whose parts `here` and `closed` have the texts by which they are ordered."""
         self.names: dict[Type, str] = {}
+        self.in_scope: set[str] = set()
+        """The names that type parameters have here."""
         self.fresh = names.Fresh(taken)
         self.ends: dict[int, bool] = {}
         """Whether a function type, by identity, ends in constraints."""
@@ -60,6 +62,7 @@ class TypeText:
         for p in params:
             undo.append((p, self.names.get(p)))
             self.names[p] = names.type_parameter(p.name_hint, self.fresh)
+            self.in_scope.add(self.names[p])
         self._forget()
         return undo
 
@@ -67,6 +70,7 @@ class TypeText:
         """Forget the names that `enter` gave."""
         for p, before in reversed(undo):
             self.fresh.release(self.names[p])
+            self.in_scope.discard(self.names[p])
             if before is None:
                 del self.names[p]
             else:
