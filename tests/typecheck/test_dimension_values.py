@@ -1,0 +1,309 @@
+"""Dimensions as values and in attributes: the same as with numbers in their place, in every evaluator."""
+
+import copy
+import pickle
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+
+import relay
+from relay.diagnostic import RelayError, Report
+from relay.op.attribute import mentions_size
+from relay.op.base import attribute_types, registry
+from relay.op.computed_sizes import computed
+from relay.text.json_format import load_json, save_json
+from relay.text.parser import parse_module
+
+N = 3
+X = np.arange(12, dtype="float32").reshape(3, 4) / 8 - 0.5
+CALLS = (
+    "zeros(shape=(n, 4), dtype=float32)",
+    "ones((2 * n - 1,), int32)",
+    "full(2.5, shape=(n, n + 1))",
+    "full(2.5, shape=(n,), dtype=int64)",
+    "arange(stop=n, dtype=float32)",
+    "arange(start=1, stop=2 * n, step=2, dtype=int64)",
+    "arange(start=0.5, stop=n)",
+    "arange(0, n, 1, dtype=int64)",
+    "broadcast_to(%x[0], shape=(n, 4))",
+    "collapse_sum_to(%x, shape=(n, 1))",
+    "reshape(%x, newshape=(n * 2, 2))",
+    "reshape(%x, (2, -1, n))",
+    "reshape(%x, (-4, n, -1, 0))",
+    "reshape(%x, (-4, -1, n, -2))",
+    "reshape(%x, (0, n - 1, 2))",
+    "tile(%x, reps=(n, 1))",
+    "tile(%x, reps=n)",
+    "repeat(%x, repeats=n, axis=-1)",
+    "repeat(%x, n)",
+    "split(%x, (1, n - 1), axis=1)",
+    "one_hot([0, 2], 1.0, 0.0, depth=n)",
+    "topk(%x, k=n).0",
+    "strided_slice(%x, begin=(1,), end=(n,))",
+    "strided_slice(%x, begin=(n - 2, 1), end=(n, 3), axes=(0, 1))",
+    "strided_slice(%x, begin=(0,), end=(n,), strides=(2,), axes=(1,))",
+    'strided_slice(%x, begin=(0, 0), end=(-1, n - 1), slice_mode="size")',
+    'strided_slice(%x, begin=(1, 1), end=(9, n + 9), slice_mode="clip")',
+    "nn.pad(%x, pad_width=((0, n), (n - 1, 0)))",
+    "nn.pad(%x, 1.5, pad_width=((n, 0), (0, 0)))",
+    "sparse_to_dense([[0, 1]], [2.0], 0.5, output_shape=(n, 4))",
+    "image.resize2d(reshape(%x, (1, 1, n, 4)), size=(2 * n, n))",
+    "nn.dense(%x, ones((n, 4), float32), units=n)",
+    "nn.matmul(%x, ones((4, n), float32), units=n)",
+    "%x[n - 1]",
+    "%x[:, :n]",
+    "%x / cast(n, dtype=float32)",
+    "cast(n * 2 - 1, float32)",
+    "(n, floor_divide(n, 2))",
+)
+
+
+def with_number(text: str) -> str:
+    """A program with a number for the dimension, and arithmetic on it carried out."""
+    return re.sub(r"(\d+ [*+-] )*\bn\b( [*+-] \w+)*", lambda m: str(eval(m[0], {"n": N})), text)
+
+
+def program(calls: tuple[str, ...], *, symbolic: bool) -> relay.IRModule:
+    """`@main(%x)` with the calls as a tuple; without `symbolic` a number stands for the dimension."""
+    text = f"def @main(%x: Tensor[(n, 4), float32]) {{ ({', '.join(calls)},) }}"
+    return relay.parse(text if symbolic else with_number(text))
+
+
+def leaves(value: Any) -> list[Any]:
+    return (
+        [leaf for v in value for leaf in leaves(v)]
+        if isinstance(value, tuple | list)
+        else [np.asarray(value)]
+    )
+
+
+def evaluated(mod: relay.IRModule, kind: str, *inputs: Any) -> list[Any]:
+    return leaves(relay.create_executor(kind, mod=mod).evaluate()(*inputs))
+
+
+@pytest.mark.parametrize("kind", ["interpreter", "native"])
+def test_a_dimension_is_what_the_number_is(kind: str) -> None:
+    found = evaluated(program(CALLS, symbolic=True), kind, X)
+    wanted = evaluated(program(CALLS, symbolic=False), "interpreter", X)
+    for a, b in zip(found, wanted, strict=True):
+        assert a.shape == b.shape
+        np.testing.assert_allclose(a, b, rtol=1e-6)
+
+
+@pytest.mark.parametrize("kind", ["interpreter", "native"])
+def test_derivatives_are_those_with_the_number(kind: str) -> None:
+    calls = tuple([c for c in CALLS if "%x" in c])
+    source = f"def @f(%x: Tensor[(n, 4), float32]) {{ ({', '.join(calls)},) }}"
+    source += "\ndef @main(%x: Tensor[(n, 4), float32]) { grad(@f)(%x) }"
+    found = evaluated(relay.parse(source), kind, X)
+    wanted = evaluated(relay.parse(with_number(source)), "interpreter", X)
+    for a, b in zip(found, wanted, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-5)
+
+
+# --- where they have a value --------------------------------------------------------------------------------
+
+
+def value(text: str, *inputs: Any, kind: str = "interpreter") -> Any:
+    return relay.create_executor(kind, mod=relay.parse(text)).evaluate()(*inputs)
+
+
+def codes(text: str) -> list[str]:
+    report = Report()
+    try:
+        relay.infer(parse_module(text, warnings=report))
+    except RelayError as error:
+        return list(error.codes)
+    return [d.code for d in report.warnings]
+
+
+def zeros(*shape: int) -> Any:
+    return np.zeros(shape, "float32")
+
+
+@pytest.mark.parametrize(
+    ("params", "inputs", "wanted"),
+    [
+        ("%x: Tensor[(2 * n + 1,), float32]", [zeros(7)], 3),
+        ("%x: Tensor[(4 - n,), float32]", [zeros(1)], 3),
+        ("%t: (int32, (Tensor[(5, n), float32],))", [(np.int32(1), (zeros(5, 3),))], 3),
+        ("%x: Tensor[(n + m, m), float32]", [zeros(5, 2)], 3),
+        ("%x: Tensor[(k * m + 3 * n,), float32], %y: Tensor[(k, m), float32]", [zeros(15), zeros(2, 3)], 3),
+        ("%x: Tensor[(n,), float32], %y: Tensor[(?,), float32]", [zeros(3), zeros(1)], 3),
+    ],
+)
+@pytest.mark.parametrize("kind", ["interpreter", "native"])
+def test_a_value_is_read_off_a_parameter(params: str, inputs: list[Any], wanted: int, kind: str) -> None:
+    assert int(value(f"def @main({params}) {{ n }}", *inputs, kind=kind)) == wanted
+
+
+@pytest.mark.parametrize("kind", ["interpreter", "native"])
+def test_closures_capture_what_a_dimension_of_the_function_around_needs(kind: str) -> None:
+    text = """
+    def @apply(%f: fn(float32) -> Tensor[(?,), float32]) { %f(2.0) }
+    def @main(%x: Tensor[(n,), float32]) {
+      let %f = fn<m: Dim>(%y: Tensor[(m,), float32]) { full(cast(n * m, float32), shape=(n + m,)) };
+      (@apply(fn(%v: float32) -> Tensor[(?,), float32] { full(%v, shape=(n,)) }), %f(%x), %f(%x[:1]))
+    }
+    """
+    found = value(text, zeros(3), kind=kind)
+    assert [np.asarray(v).tolist() for v in found] == [[2.0] * 3, [9.0] * 6, [3.0] * 4]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "def @main<n: Dim>() { n }",
+        "def @main<n: Dim>(%x: Tensor[(n * n,), float32]) { n }",
+        "type Row[n: Dim] { Row(Tensor[(n,), int8]) } def @main<n: Dim>(%r: Row[n]) { zeros((n,), int8) }",
+        "def @main<n: Dim>() { fn(%x: Tensor[(n,), float32]) { n } }",
+    ],
+)
+def test_a_dimension_that_nothing_determines_has_no_value(text: str) -> None:
+    assert codes(text) == ["dimension-without-value"]
+
+
+def test_an_open_operand_has_to_be_annotated_where_an_attribute_holds_a_dimension() -> None:
+    text = "def @main(%x: Tensor[(n,), float32], %y) { reshape(%y, newshape=(n, 2)) }"
+    assert codes(text) == ["ambiguous-type"]
+
+
+def test_sizes_that_do_not_fit_fail_when_the_program_runs() -> None:
+    text = "def @main(%x: Tensor[(n,), float32], %y: Tensor[(m,), float32]) { reshape(%y, newshape=(n, 2)) }"
+    for kind in ("interpreter", "native"):
+        assert np.shape(value(text, zeros(3), zeros(6), kind=kind)) == (3, 2)
+        with pytest.raises(RelayError, match="reshape-size"):
+            value(text, zeros(3), zeros(7), kind=kind)
+
+
+# --- types --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("call", "result"),
+    [
+        ("zeros(shape=(n, 4), dtype=float32)", "Tensor[(n, 4), float32]"),
+        ("reshape(%x, newshape=(n * 2, 2))", "Tensor[(2 * n, 2), float32]"),
+        ("reshape(%x, newshape=(-1, n))", "Tensor[(4, n), float32]"),
+        ("arange(stop=2 * n, dtype=int32)", "Tensor[(2 * n,), int32]"),
+        ("arange(start=1, stop=n, dtype=int32)", "Tensor[(max(0, n - 1),), int32]"),
+        ("strided_slice(tile(%x, reps=(3, 1)), begin=(n,), end=(2 * n,))", "Tensor[(n, 4), float32]"),
+        ("split(%x, (n / 2,)).1", "Tensor[(n - (n / 2), 4), float32]"),
+        ("tile(%x, reps=n)", "Tensor[(n, 4 * n), float32]"),
+    ],
+)
+def test_a_dimension_keeps_its_identity_in_the_type_of_the_result(call: str, result: str) -> None:
+    mod = relay.infer(relay.parse(f"def @main(%x: Tensor[(n, 4), float32]) {{ {call} }}"))
+    assert f"-> {result} {{" in str(mod)
+
+
+def test_every_attribute_that_is_a_size_may_be_a_dimension() -> None:
+    for cls in registry.values():
+        if any(map(mentions_size, attribute_types(cls).values())):
+            assert computed[cls] is not computed.default, cls.name
+
+
+def test_an_attribute_that_is_no_size_cannot_be_a_dimension() -> None:
+    assert codes("def @main(%x: Tensor[(n, 4), float32]) { sum(%x, axis=n) }") == ["attribute-type"]
+
+
+# --- text and other forms -----------------------------------------------------------------------------------
+
+WRITTEN = """def @main(%x: Tensor[(n, 4), float32]) {
+  let %y = n * 2;
+  (reshape(%x, (n * 2, 2)), one_hot(%y, 1.0, 0.0, n), n)
+}"""
+
+
+@pytest.mark.parametrize("inferred", [False, True])
+def test_text_json_and_pickles_keep_dimensions(inferred: bool) -> None:
+    mod = relay.parse(WRITTEN)
+    mod = relay.infer(mod) if inferred else mod
+    for other in (
+        relay.parse(str(mod)),
+        load_json(save_json(mod)),
+        pickle.loads(pickle.dumps(mod)),
+        copy.deepcopy(mod),
+        relay.parse(mod.astext(show_types=inferred)),
+    ):
+        assert relay.structural_equal(mod, other)
+        assert relay.structural_hash(mod) == relay.structural_hash(other)
+    main = mod["main"]
+    again = pickle.loads(pickle.dumps(main))
+    assert relay.structural_equal(main, again)
+
+
+def test_dimensions_are_compared_as_type_parameters_are() -> None:
+    mod = relay.parse(WRITTEN)
+    renamed = relay.parse(re.sub(r"\bn\b", "k", WRITTEN))
+    assert relay.structural_equal(mod, renamed)
+    assert relay.structural_hash(mod) == relay.structural_hash(renamed)
+    for one, other in (("zeros(shape=(n, m), dtype=int8)", "zeros(shape=(m, n), dtype=int8)"), ("n", "m")):
+        a, b = [relay.parse(f"def @main(%x: Tensor[(n, m), float32]) {{ {e} }}") for e in (one, other)]
+        assert not relay.structural_equal(a, b)
+
+
+def test_dimensions_in_attributes_are_free_where_nothing_binds_them() -> None:
+    main = relay.parse(WRITTEN)["main"]
+    (n,) = main.type_params
+    assert relay.analysis.free_type_vars(main) == []
+    assert relay.analysis.free_type_vars(main.body) == [n]
+    assert not relay.analysis.well_formed(relay.IRModule.from_expr(relay.Function([], relay.dim_value(n))))
+
+
+def test_inference_leaves_no_dimension_in_attributes_and_is_done_at_once() -> None:
+    mod = relay.infer(relay.parse(WRITTEN))
+    assert relay.infer(mod) is mod
+    assert "dim_value" not in str(mod)
+
+
+@pytest.mark.parametrize(
+    "use", ["n", "(n, abs(%x))", "n + 1", "-n", "%x[n - 1]", "%x[:n]", "if (n > 2) { n } else { 0 }"]
+)
+def test_a_bare_name_is_a_dimension(use: str) -> None:
+    assert codes(f"def @main(%x: Tensor[(n,), float32]) {{ {use} }}") == []
+
+
+def test_a_name_with_another_meaning_gets_a_warning() -> None:
+    assert codes("def @main(%x: Tensor[(n,), float32], %n: int32) { n }") == ["dimension-name"]
+    assert codes("def @main(%x: Tensor[(abs,), float32]) { (abs, abs(%x)) }") == ["dimension-name"]
+    assert codes("type M { N } def @main(%x: Tensor[(N,), float32]) { (N, N(), 1) }") == ["dimension-name"]
+    assert codes("def @main(n: int32, %x: Tensor[(n,), float32]) { n }") == ["missing-sigil", "missing-sigil"]
+
+
+def test_names_that_dimensions_hide_are_printed_so_that_they_read_back() -> None:
+    text = """
+    type M { N }
+    def @main(%x: Tensor[(N, abs), float32]) { let %f = relay.abs; (N, N(), abs, abs(%x), %f) }
+    """
+    mod = parse_module(text, warnings=Report())
+    assert relay.structural_equal(mod, parse_module(str(mod), warnings=Report()))
+
+
+def test_the_strict_dialect_has_none_of_it() -> None:
+    text = '#[version = "0.0.5"]\ndef @main(%x: Tensor[(n,), float32]) { n }'
+    assert codes(text) != []
+    with pytest.raises(RelayError, match="dialect-cannot-express"):
+        relay.parse(WRITTEN).astext(dialect="tvm")
+
+
+def test_dimensions_in_python() -> None:
+    n = relay.TypeVar("n", relay.TypeKind.ShapeVar)
+    x = relay.var("x", relay.TensorType((n, 4), "float32"))
+    body = relay.multiply(relay.reshape(x, (2 * n, 2)), relay.cast(relay.dim_value(n + 1), "float32"))
+    fn = relay.Function([x], body, None, [n])
+    found = relay.create_executor("interpreter", mod=relay.IRModule.from_expr(fn)).evaluate()(X)
+    np.testing.assert_allclose(np.asarray(found), X.reshape(6, 2) * 4)
+
+
+def test_long_programs_with_dimensions() -> None:
+    n = relay.TypeVar("n", relay.TypeKind.ShapeVar)
+    x = relay.var("x", relay.TensorType((n, 4), "float32"))
+    e: Any = x
+    for _ in range(2000):
+        e = relay.reshape(relay.reshape(e, (2 * n, 2)), (n, 4))
+    fn = relay.Function([x], e, None, [n])
+    mod = relay.infer(relay.IRModule.from_expr(fn))
+    assert relay.structural_equal(mod, relay.parse(str(mod)))
