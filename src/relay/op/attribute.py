@@ -41,11 +41,11 @@ def mentions_size(hint: Any) -> bool:
     return hint == Size or any(mentions_size(a) for a in get_args(hint))
 
 
-def parts(value: Any) -> list[Any]:
+def attribute_parts(value: Any) -> list[Any]:
     """The parts of an attribute that are no tuples."""
     if not isinstance(value, tuple):
         return [value]
-    return [part for v in cast("tuple[Any, ...]", value) for part in parts(v)]
+    return [part for v in cast("tuple[Any, ...]", value) for part in attribute_parts(v)]
 
 
 def is_dimension(value: Any) -> bool:

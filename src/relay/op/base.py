@@ -26,7 +26,7 @@ from relay.op.arrays import (
     unboxed,
 )
 from relay.op.attribute import DTypeName as DTypeName
-from relay.op.attribute import conform, freeze, mentions_size, parts
+from relay.op.attribute import attribute_parts, conform, freeze, mentions_size
 from relay.op.builder import make_builder
 from relay.op.conversion import NUMPY_ARITHMETIC, through_wide
 from relay.op.kind import Derivative as Derivative
@@ -264,7 +264,7 @@ class Operator:
     def dimensions(self) -> list[Dimension]:
         """The dimensions among its attributes, in order: sizes that are no numbers."""
         names = size_attributes(type(self))
-        return [d for name in names for d in parts(getattr(self, name)) if isinstance(d, Dimension)]
+        return [d for name in names for d in attribute_parts(getattr(self, name)) if isinstance(d, Dimension)]
 
     def changed_attributes(self) -> dict[str, Any]:
         """The attributes that differ from their defaults, in order: what the text shows."""
