@@ -214,6 +214,7 @@ from relay.op.signatures import (
     hypot as hypot,
     image as image,
     index as index,
+    index_update as index_update,
     invert_permutation as invert_permutation,
     irdft as irdft,
     isfinite as isfinite,

@@ -7,9 +7,10 @@ from typing import Any, ClassVar
 
 import numpy
 
-from relay.diagnostic import fail
+from relay.diagnostic import Span, fail
 from relay.ir.dtype import bits, dtype_name, is_float, is_integer, is_signed
 from relay.ir.expr import Constant, Expr
+from relay.ir.module import IRModule
 from relay.ir.type import TensorType, Type
 from relay.op.base import (
     FLOATING,
@@ -75,7 +76,9 @@ class Add(Arithmetic):
         if not isinstance(found, TensorType) or found.dtype != "string":
             t.dtype_in(operand, self.dtypes)
 
-    def resolved(self, types: Sequence[Type], args: Sequence[Expr]) -> Expr | None:
+    def resolved(
+        self, types: Sequence[Type], args: Sequence[Expr], mod: IRModule, span: Span | None
+    ) -> Expr | None:
         (x, *_) = types
         return apply("string.concat", *args) if isinstance(x, TensorType) and x.dtype == "string" else None
 

@@ -12,10 +12,11 @@ from typing import Any, ClassVar, TypeVar, dataclass_transform
 
 import numpy
 
-from relay.diagnostic import did_you_mean, fail
+from relay.diagnostic import Span, did_you_mean, fail
 from relay.ir import hooks
 from relay.ir.dtype import DTYPES, FLOATS, INTEGERS
 from relay.ir.expr import Call, Expr, Op, RelayExpr, as_expr
+from relay.ir.module import IRModule
 from relay.ir.traced import takes_traced
 from relay.ir.type import Dimension, TensorType, TupleType, Type
 from relay.op.arrays import (
@@ -209,8 +210,12 @@ class Operator:
         """What it is to the kernels for the derivatives of convolutions by their weights, if it is one."""
         return None
 
-    def resolved(self, types: Sequence[Type], args: Sequence[Expr]) -> Expr | None:
-        """What a call on operands of these types is, if it is not one of this operator after all."""
+    def resolved(
+        self, types: Sequence[Type], args: Sequence[Expr], mod: IRModule, span: Span | None
+    ) -> Expr | None:
+        """What a call on operands of these types is in a module, if it is not one of this operator after
+        all.
+        """
         return None
 
     def extent(self, *args: Any, **_: Any) -> Any:
@@ -256,6 +261,11 @@ class Operator:
 
     def _reference_of_strings(self, *arrays: Any) -> Any:
         return strings_unboxed(self.reference(numpy, *map(strings_boxed, arrays)))
+
+    @property
+    def spelled(self) -> str:
+        """What messages call it: its name, or the form that it has in text."""
+        return self.name
 
     def attributes(self) -> dict[str, Any]:
         """Every attribute with its value, defaults included."""

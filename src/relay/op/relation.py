@@ -65,6 +65,13 @@ class Typing(Protocol):
         """
         ...
 
+    def field(self, t: Type, name: str) -> Type:
+        """The field of that name of record type `t`; waits while `t` is unknown.
+
+        `expected-record` if it is something else, `unknown-field` if it has no such field.
+        """
+        ...
+
     def static(self, d: Dim) -> int | None:
         """The dimension as a number, or None where it is symbolic or unknown."""
         ...

@@ -5,12 +5,15 @@ from typing import Any, Literal, NamedTuple, cast
 
 import numpy
 
+from relay.diagnostic import Span
 from relay.ir.expr import Expr, TupleGetItem, constant
+from relay.ir.module import IRModule
 from relay.ir.type import ANY, Dim, FuncType, RefType, TensorType, TupleType, Type, TypeCall
 from relay.op.axes import SIZES, Checker, attribute_fault
 from relay.op.base import INTEGRAL, Array, Numpy, operator, sample
 from relay.op.composite import Composite
 from relay.op.numeric import apply, dims
+from relay.op.records import field_name, opened, read
 from relay.op.relation import Typing
 from relay.op.slice import BEYOND, clipped
 from relay.op.take import permute
@@ -18,7 +21,7 @@ from relay.op.term import Term
 
 Bound = int | Literal["%"] | None
 Slice = tuple[Bound, Bound, int | None]
-Item = int | Slice | Literal["...", "%"] | None
+Item = int | Slice | str | None
 WHOLE: Slice = (None, None, None)
 
 
@@ -55,7 +58,8 @@ class Subscript(Composite):
     An item is an integer, a slice `(begin, end, stride)`, `"..."` for the axes that no other item is for,
     `None` for a new axis, or `"%"` for the next operand: integers, or a mask of as many axes as it has.  An
     operand may also be the begin or the end of a slice.  A slice leaves out what lies beyond the axis; any
-    other index beyond it is `index-out-of-range`.  The one item of a tuple is the number of a field.
+    other index beyond it is `index-out-of-range`.  The one item of a tuple is the number of a field, that of
+    a record its name: `%l.w` is `index(%l, items=(".w",))`.
 
     relay> [[1, 2, 3], [4, 5, 6]][1, ::-1]
     [6, 5, 4]
@@ -83,6 +87,9 @@ class Subscript(Composite):
     )
 
     def infer(self, t: Typing, data: Type, *operands: Type) -> Type:
+        name = field_name(self.items)
+        if name:
+            return t.field(data, name)
         indices, limits = self.divided(t, operands)
         found = t.resolve(data)
         if isinstance(found, TensorType) and found.shape == () and found.dtype == "string":
@@ -154,6 +161,9 @@ class Subscript(Composite):
 
     def plan(self, t: Checker, rank: int, shapes: Sequence[Sequence[Dim]], masks: Sequence[bool]) -> "Plan":
         """What is taken of each axis of data of that rank; `rank-mismatch` where there are too many items."""
+        for item in self.items:
+            if isinstance(item, str) and item not in ("...", "%"):
+                attribute_fault(t, "items", self.items, f"`{item}` stands for no part of a tensor")
         if self.items.count("...") > 1:
             t.fail("attribute-value", "`...` stands for all axes that are left: it cannot occur twice")
         sizes = [len(s) if is_mask else 1 for s, is_mask in zip(shapes, masks, strict=True)]
@@ -186,10 +196,19 @@ class Subscript(Composite):
             return x.expr
         return gathered(x, [e for e in entries if not isinstance(e, int)], plan.front, indices, given)
 
-    def resolved(self, types: Sequence[Type], args: Sequence[Expr]) -> Expr | None:
+    @property
+    def spelled(self) -> str:
+        return f".{name}" if (name := field_name(self.items)) else self.name
+
+    def resolved(
+        self, types: Sequence[Type], args: Sequence[Expr], mod: IRModule, span: Span | None
+    ) -> Expr | None:
+        name = field_name(self.items)
+        if name:
+            return read(args[0], opened(types[0], mod), name, span)
         if not isinstance(types[0], TupleType):
             return None
-        return TupleGetItem(args[0], self.field(SIZES, len(types[0].fields)))
+        return TupleGetItem(args[0], self.field(SIZES, len(types[0].fields)), span=span)
 
     def reference(self, np: Numpy, data: Any, *indices: Array) -> Any:
         if isinstance(data, tuple):
@@ -227,7 +246,7 @@ def laid_out(items: Sequence[Item], counts: Sequence[int], left: int) -> Plan:
         else:
             if item is None:
                 new.append(len(entries))
-            entries.append(item or WHOLE)
+            entries.append(item if isinstance(item, tuple) else WHOLE)
             kept += 1
     neighbours = not chosen or chosen[-1] - chosen[0] < len(chosen)
     return Plan(tuple(entries), tuple(new), front if neighbours else 0)

@@ -10,6 +10,7 @@ from relay.typecheck.inference import Inference
 from relay.typecheck.kinds import name_of
 from relay.typecheck.leaves import operator_value
 from relay.typecheck.literals import fits, is_integral
+from relay.typecheck.records import decide_fields
 from relay.typecheck.schemes import instance_of
 from relay.typecheck.unknown import ERROR, Unknown, has_unknown, head, zonk
 
@@ -50,6 +51,7 @@ def _ascribed(inf: Inference, e: Expr, t: Any, written: Type, name: str) -> Any:
 
 def _generalise_nothing(inf: Inference, sig: Signature) -> None:
     """Decide what is open at the end of a definition that is not a function."""
+    decide_fields(inf, 0)
     default_literals(inf, [sig], 0)
     goals, inf.pending = [g for g in inf.pending if not g.done], []
     leftovers(inf, goals)

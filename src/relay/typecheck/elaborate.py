@@ -289,9 +289,9 @@ class Elaborator:
         if type(op) is not Op:
             type_args = self.type_args(e)
         elif e.attrs.is_resolved:
-            found = e.attrs.resolved([self.known(a) for a in e.args], args)
+            found = e.attrs.resolved([self.known(a) for a in e.args], args, self.inf.mod, e.span)
             if found is not None:
-                return replace(found, span=e.span)
+                return found if found.span is e.span else replace(found, span=e.span)
         elif e.attrs.dimensions():
             types = [self.env.type(self.known(a)) for a in e.args]
             return self.dimensions.computed(e, types, args, self.env.type(self.inf.types[e]))
@@ -300,8 +300,9 @@ class Elaborator:
         return Call(op, args, e.attrs, type_args, span=e.span)
 
     def known(self, a: Expr) -> Any:
-        """What is known of the type of an operand."""
-        return self.inf.resolve(self.inf.vars.get(a) if type(a) is Var else self.inf.quick_leaf(a))
+        """What is known of the type of an operand; all of it, if that is no tensor."""
+        found = self.inf.resolve(self.inf.vars.get(a) if type(a) is Var else self.inf.quick_leaf(a))
+        return found if type(found) is TensorType else self.env.type(found)
 
     def type_args(self, e: Call) -> tuple[Any, ...]:
         """What instantiates the callee; a recursive call passes the function's own parameters on."""

@@ -250,6 +250,8 @@ def pattern_text(root: Pattern) -> str:
                 out.append(p)
             case PatternVar(var=var):
                 out.append(f"%{var.name}")
+            case PatternConstructor(constructor=c, patterns=fields) if c.field_names:
+                stack += reversed(_named(c, fields))
             case PatternConstructor(constructor=c, patterns=fields):
                 out.append(c.name)
                 stack += reversed(_listed(fields)) if fields else ()
@@ -272,3 +274,13 @@ def _listed(fields: Sequence[Pattern], end: str = "") -> list[Any]:
     for i, f in enumerate(fields):
         parts += [", ", f] if i else [f]
     return [*parts, f"{end})"]
+
+
+def _named(c: Constructor, fields: Sequence[Pattern]) -> list[Any]:
+    """The pieces of a pattern for a record: `..` for the fields that do not matter."""
+    parts: list[Any] = []
+    for name, f in zip(c.field_names, fields, strict=True):
+        if not isinstance(f, PatternWildcard):
+            parts += [", " if parts else "", f"{name}: ", f]
+    rest = "" if len(parts) == 3 * len(fields) else ", .." if parts else ".."
+    return [f"{c.name} {{ ", *parts, rest, " }"]

@@ -48,11 +48,9 @@ def _why(inf: "Inference", e: Expr, queue: list[Expr]) -> list[Note]:
 
 
 def _phrase(e: Expr) -> str:
-    return (
-        f"the result of `{e.op.name}`"
-        if type(e) is Call and isinstance(e.op, Op | GlobalVar | Constructor)
-        else "this"
-    )
+    if type(e) is Call and isinstance(e.op, Op | GlobalVar | Constructor):
+        return f"the result of `{e.attrs.spelled if type(e.op) is Op else e.op.name}`"
+    return "this"
 
 
 def _why_var(inf: "Inference", v: Var, queue: list[Expr]) -> list[Note]:

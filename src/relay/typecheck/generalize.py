@@ -13,6 +13,7 @@ from relay.ir.type import FuncType, Kind, TypeRelation, TypeVar
 from relay.typecheck.goals import ClassGoal, Goal
 from relay.typecheck.literals import class_named, default
 from relay.typecheck.messages import show
+from relay.typecheck.records import decide_fields
 from relay.typecheck.unknown import Unknown, head, unknowns, variables, zonk
 
 if TYPE_CHECKING:
@@ -74,6 +75,7 @@ class Signature:
 def generalise(inf: "Inference", signatures: Sequence[Signature], marks: tuple[int, int]) -> list[Any]:
     """The schemes of functions bound together, given where their goals and literals begin."""
     inf.settle()
+    decide_fields(inf, marks[0])
     level = inf.level
     if len(inf.literals) > marks[1]:
         default_literals(inf, signatures, marks[1])

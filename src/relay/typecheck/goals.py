@@ -124,7 +124,7 @@ class OperatorGoal(Goal):
 
     @property
     def what(self) -> str:
-        return self.op.name
+        return self.op.spelled
 
     @property
     def unsolved(self) -> Fault | None:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 from relay.ir import dim as arithmetic
+from relay.ir.module import IRModule
 from relay.ir.type import (
     HAS_INCOMPLETE,
     Dim,
@@ -19,6 +20,7 @@ from relay.op.relation import Comparison, refutation
 from relay.typecheck import dims
 from relay.typecheck.goals import Goal, Silenced, Stuck, Wait
 from relay.typecheck.messages import Fault, describe, listed, show
+from relay.typecheck.records import field_type
 from relay.typecheck.unify import Unifier
 from relay.typecheck.unknown import ERROR, Mismatch, Term, Unknown, has_unknown, head, kind_of, unknowns, zonk
 
@@ -28,6 +30,9 @@ if TYPE_CHECKING:
 
 class Relating(Unifier):
     """Answers what the `goal` that is being tried asks; raises `Wait`, `Stuck`, `Silenced` or `Fault`."""
+
+    mod: IRModule
+    """The module whose data types are meant."""
 
     def __init__(self) -> None:
         """No goal is being tried."""
@@ -133,6 +138,10 @@ class Relating(Unifier):
         if type(t) is TypeVar:
             raise Stuck
         raise Fault("expected-tuple", f"expected a tuple, found {show(t)}")
+
+    def field(self, t: Any, name: str) -> Type:
+        """See `Typing`."""
+        return field_type(self.resolve(t), name, self.mod)
 
     def static(self, d: Any) -> int | None:
         """See `Typing`."""

@@ -266,13 +266,19 @@ def hypot(lhs: Operand, rhs: Operand) -> Call:
     """`sqrt(x * x + y * y)`, where the squares may overflow."""
 
 def index(
-    data: Operand,
-    *indices: Operand,
-    items: Sequence[int | Sequence[int | Literal["%"] | None | None] | Literal["...", "%"]],
+    data: Operand, *indices: Operand, items: Sequence[int | Sequence[int | Literal["%"] | None | None] | str]
 ) -> Call:
     """The part of `data` that `items` select, as in NumPy; `index(%x, %i, items=…)` is written `%x[1:3,
     %i]`.
     """
+
+def index_update(
+    data: Operand,
+    value: Operand,
+    *indices: Operand,
+    items: Sequence[int | Sequence[int | Literal["%"] | None | None] | str],
+) -> Call:
+    """`data` with `value`, stretched, in place of the part that `items` select: `%x with { [1:3]: %v }`."""
 
 def invert_permutation(data: Operand) -> Call:
     """The permutation that undoes the given one, which holds each of 0 to n - 1 once."""
