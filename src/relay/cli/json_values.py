@@ -1,8 +1,9 @@
 """Values as JSON, on the command line and in `.json` files.
 
 A tensor is a number, a truth value or a string, or lists of such; a tuple is the list of its fields; a `List`
-is the list of its elements.  An instance of another data type is the name of its constructor, where that has
-no fields, or an object with the name and the list of fields: `"Leaf"`, `{"Node": [1, "Leaf", "Leaf"]}`.
+is the list of its elements.  A record is an object with its fields: `{"w": [1.0], "b": 2.0}`.  An instance of
+another data type is the name of its constructor, where that has no fields, or an object with the name and the
+fields: `"Leaf"`, `{"Node": [1, "Leaf", "Leaf"]}`, `{"Node": {"left": "Leaf", "right": "Leaf"}}`.
 """
 
 import json
@@ -125,19 +126,45 @@ def chain(elements: Sequence[Expr], data: TypeData, span: Span) -> Expr:
 
 
 def constructor_of(x: Any, data: TypeData, span: Span) -> tuple[Constructor, Sequence[Any]]:
-    """The constructor that JSON names, and the fields for it."""
+    """The constructor that JSON names, or whose fields it names, and the fields for it."""
+    if is_object(x) and (c := record_of_fields(x, data)) is not None:
+        return c, [x[name] for name in c.field_names]
     known = {c.name_hint: c for c in data.constructors}
     name: Any = x
     fields: Any = []
     if is_object(x) and len(x) == 1:
         ((name, fields),) = x.items()
-    if not isinstance(name, str) or name not in known or not is_listed(fields):
-        forms = [f'{{"{n}": […]}}' if c.inputs else f'"{n}"' for n, c in known.items()]
+    c = known.get(name) if isinstance(name, str) else None
+    if c is None or not (is_listed(fields) or (is_object(fields) and c.field_names)):
         what = f"a value of `{data.header.name_hint}` is needed here, not {_kind(x)}"
-        _wrong(what, span, f"it is written {' or '.join(forms)}")
-    if len(fields) != len(known[name].inputs):
-        _wrong(f"`{name}` takes {len(known[name].inputs)} fields, not {len(fields)}", span)
-    return known[name], fields
+        _wrong(what, span, f"it is written {' or '.join(map(form, data.constructors))}")
+    if not is_listed(fields) and is_object(fields):
+        if set(fields) != set(c.field_names):
+            _wrong(f"`{c.name_hint}` has other fields than {_kind(fields)}", span, f"write {form(c)}")
+        return c, [fields[n] for n in c.field_names]
+    if len(fields) != len(c.inputs):
+        _wrong(f"`{c.name_hint}` takes {len(c.inputs)} fields, not {len(fields)}", span)
+    return c, fields
+
+
+def record_of_fields(x: dict[str, Any], data: TypeData) -> Constructor | None:
+    """The constructor whose fields an object names: of several the one with the name of the data type."""
+    found = [c for c in data.constructors if c.field_names and set(c.field_names) == set(x)]
+    named = [c for c in found if is_plain_record(c)]
+    return found[0] if len(found) == 1 else named[0] if named else None
+
+
+def is_plain_record(c: Constructor) -> bool:
+    """Whether instances are written without the name of the constructor, which is that of the data type."""
+    return bool(c.field_names) and c.name_hint == c.belong_to.name_hint
+
+
+def form(c: Constructor) -> str:
+    """How an instance is written."""
+    if not c.inputs:
+        return f'"{c.name_hint}"'
+    fields = "{" + ", ".join([f'"{n}": …' for n in c.field_names]) + "}" if c.field_names else "[…]"
+    return fields if is_plain_record(c) else f'{{"{c.name_hint}": {fields}}}'
 
 
 def tensor(x: Any, t: TensorType, span: Span) -> Constant:
@@ -183,8 +210,7 @@ def as_json(value: Any) -> str:
         elif isinstance(x, ConstructorValue) and is_of_list(x.constructor):
             stack += _bracketed("[", _elements(x), "]")
         elif isinstance(x, ConstructorValue):
-            name = json.dumps(x.constructor.name_hint)
-            stack += _bracketed(f"{{{name}: [", x.fields, "]}") if x.fields else [_Piece(name)]
+            stack += _instance(x)
         elif is_tuple(x):
             stack += _bracketed("[", x, "]")
         elif isinstance(x, str) or is_tensor(x):
@@ -204,11 +230,25 @@ class _Piece:
         self.text = text
 
 
-def _bracketed(opening: str, items: Sequence[Any], closing: str) -> list[Any]:
+def _instance(x: ConstructorValue) -> list[Any]:
+    """What is to be written of an instance, last first."""
+    c = x.constructor
+    name = json.dumps(c.name_hint)
+    if not c.field_names:
+        return _bracketed(f"{{{name}: [", x.fields, "]}") if x.fields else [_Piece(name)]
+    opening, closing = ("{", "}") if is_plain_record(c) else (f"{{{name}: {{", "}}")
+    return _bracketed(opening, x.fields, closing, [f"{json.dumps(n)}: " for n in c.field_names])
+
+
+def _bracketed(opening: str, items: Sequence[Any], closing: str, labels: Sequence[str] = ()) -> list[Any]:
     """What is to be written, last first."""
     found: list[Any] = [_Piece(closing)]
     for i, x in reversed(list(enumerate(items))):
-        found += [x, _Piece(", ")] if i else [x]
+        found.append(x)
+        if labels:
+            found.append(_Piece(labels[i]))
+        if i:
+            found.append(_Piece(", "))
     return [*found, _Piece(opening)]
 
 

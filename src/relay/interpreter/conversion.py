@@ -20,6 +20,7 @@ from relay.ir.expr import Constructor
 from relay.ir.module import TypeData
 from relay.ir.subst import substitute_type
 from relay.ir.type import FuncType, GlobalTypeVar, RefType, TensorType, TupleType, Type, TypeCall, TypeVar
+from relay.op.records import quoted, record_of
 
 Datatypes = Mapping[Any, TypeData]
 OPAQUE = (FunctionValue, RefValue, ConstructorValue)
@@ -133,9 +134,11 @@ class Conversion:
         self.stack += [(part, t, None) for part, t in zip(reversed(parts), reversed(types), strict=True)]
 
     def instance(self, x: Any, t: TypeCall) -> None:
-        """An instance of a data type; a Python list may stand for a linked one."""
+        """An instance of a data type; a Python list may stand for a linked one, a dict for a record."""
         if is_sequence(x) or is_array(x):
             x = as_list(x, t, self.datatypes)
+        elif isinstance(x, Mapping):
+            x = as_record(x, t, self.datatypes)  # pyright: ignore[reportUnknownArgumentType]
         if not isinstance(x, ConstructorValue) or x.constructor.belong_to is not t.func:
             raise MisfitError(
                 f"a value of the data type {t} is wanted",
@@ -230,6 +233,18 @@ def as_list(x: Any, t: TypeCall, datatypes: Datatypes) -> Any:
     for item in reversed(list(x)):
         value = ConstructorValue(cons, (item, value))
     return value
+
+
+def as_record(x: Mapping[Any, Any], t: TypeCall, datatypes: Datatypes) -> Any:
+    """A dict as a record, if `t` has one constructor, and the dict has its fields."""
+    data = datatypes.get(t.func)
+    c = None if data is None else record_of(data)
+    if c is None:
+        return x
+    if {*x} != {*c.field_names}:
+        message = f"a record with the fields {quoted(c.field_names)} is wanted"
+        raise MisfitError(message, f"a dict with {', '.join(map(repr, x)) or 'nothing'}")
+    return ConstructorValue(c, tuple([x[name] for name in c.field_names]))
 
 
 def type_of_argument(value: Value) -> Type | None:

@@ -1,5 +1,7 @@
 """What people write who come from other languages, and how it is written here: mostly hints of the parser."""
 
+from relay.op.base import registry
+
 SHORT_NAMES = {"mul": "multiply", "sub": "subtract", "div": "divide"}
 """Other names of operators, which the full language takes."""
 OPERATORS = {
@@ -47,3 +49,10 @@ TOKENS = {
     "|": "the logical operator is `||`; bits are combined with `bitwise_or(a, b)`",
 }
 """What other languages use a token for that is not expected here."""
+
+
+def member_hint(name: str) -> str:
+    """The operator that is meant by a member of a tensor, `%x.sum`; the empty text if there is none."""
+    operator = MEMBERS.get(name) or next((n for n in (name, f"nn.{name}") if n in registry), None)
+    form = MEMBER_FORMS.get(name, f"`{operator}(…)`")
+    return f"operators are functions: write {form}" if operator else ""

@@ -175,7 +175,8 @@ class Calls(Words):
     def type_args(self, callee: Any, i: int) -> tuple[Any, ...] | None:
         """The types of `<T1, T2>` at token `i` if a call follows; None where it is a comparison."""
         close = self.angle_partner.get(i)
-        if close is None or self.kinds[close + 1] != "(":
+        is_record = type(callee) is Constructor and close is not None and self.kinds[close + 1] == "{"
+        if close is None or (self.kinds[close + 1] != "(" and not is_record):
             return self._looks_like_types(i)
         kinds = self._kinds_of(callee)
         self.i = i + 1

@@ -93,8 +93,12 @@ class DataTypes(Bodies):
             if self.kinds[i] not in ("NAME", "GLOBAL"):
                 self.expected("a constructor or `}`", opener=opener)
             name = self.texts[i].removeprefix("@")
-            inputs = self._constructor_inputs(header, params)
-            c = Constructor(name, inputs, header, len(found), span=self.span(i))
+            named: tuple[str, ...] = ()
+            if self.kinds[i + 1] == "{":
+                named, inputs = self._named_inputs(i + 1)
+            else:
+                inputs = self._constructor_inputs(header, params)
+            c = Constructor(name, inputs, header, len(found), named, span=self.span(i))
             if name in self.constructors_here:
                 fault = self.defined_twice(f"the constructor `{name}`", i, self.constructors_here[name])
                 self.add(fault.diagnostic)
@@ -105,6 +109,23 @@ class DataTypes(Bodies):
                 self.i += 1
         self.i += 1
         return found
+
+    def _named_inputs(self, opener: int) -> tuple[tuple[str, ...], tuple[Type, ...]]:
+        """`{ w: A, b: B }`: the names and the types of the fields of a record."""
+        self.i = opener
+        self.full_language_only(opener, "records", f"{self.texts[opener - 1]}(…)")
+        self.i += 1
+        found: dict[str, tuple[int, Type]] = {}
+        while self.kinds[self.i] != "}" or not found:
+            i = self.i
+            name = self.new_field(i, found)
+            self.take(":")
+            found[name] = i, self.type_()
+            if self.kinds[self.i] not in (",", ";"):
+                break
+            self.i += 1
+        self.take("}", opener=opener)
+        return tuple(found), tuple([t for _, t in found.values()])
 
     def _constructor_inputs(self, header: GlobalTypeVar, params: list[TypeVar]) -> tuple[Type, ...]:
         """What stands behind a constructor's name: `(A, B)`, or `: (A, B) -> T`."""

@@ -8,12 +8,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from relay.ir.expr import Constant, Expr, If
+from relay.ir.expr import Constant, Constructor, Expr, If
 from relay.ir.type import BOOL, TensorType
 from relay.text.cursor import Rule
 from relay.text.literals import special_float
 from relay.text.parse_call import AFTER_OPERAND
-from relay.text.parse_subscript import Subscripts
+from relay.text.parse_record import Records
 from relay.text.parse_words import WORDS, Form
 
 
@@ -44,7 +44,7 @@ INFIX = {
 }
 PREFIXES = {"-": Level(PREFIX, "negative"), "!": Level(PREFIX, "logical_not")}
 _CANNOT_BEGIN_LINE = frozenset({*INFIX, "PROJ"} - {"-"})
-_POSTFIX = frozenset({"(", "PROJ", "<", ".", "["})
+_POSTFIX = frozenset({"(", "PROJ", "<", ".", "[", "{", "NAME"})
 _MISSING_HINTS = {
     "}": "a block ends with its result: an expression without a `;` after it, or `()`",
     "=": "a binding is `let %x = e;`",
@@ -53,7 +53,7 @@ _MISSING_HINTS = {
 }
 
 
-class Expressions(Subscripts):
+class Expressions(Records):
     """The rules of expressions within one statement."""
 
     def expression(self, by_line: bool = False) -> Rule:
@@ -92,13 +92,20 @@ class Expressions(Subscripts):
                 elif kind == "[" and not self.strict:
                     e = yield self.subscripts(e, first)
                 elif kind == ".":
-                    e = self.member(first)
+                    e = self.member(first) if self.names_type(e, first) else self.field(e, first)
                 elif (
                     kind == "<"
                     and self.ends[i - 1] == self.starts[i]
                     and (types := self.type_args(e, i)) is not None
                 ):
-                    e = yield self.call(e, first, types)
+                    if type(e) is Constructor and kinds[self.i] == "{":
+                        e = yield self.record(e, first, types)
+                    else:
+                        e = yield self.call(e, first, types)
+                elif kind == "{" and type(e) is Constructor:
+                    e = yield self.record(e, first, ())
+                elif kind == "NAME" and self.at_with(i):
+                    e = yield self.changed(e, first)
                 else:
                     break
             if type(e) is Form:

@@ -22,7 +22,7 @@ from relay.ir.type import BOOL, TensorType
 from relay.ir.walk import run
 from relay.text.cursor import Rule
 from relay.text.literals import special_float
-from relay.text.parse_types import Types
+from relay.text.parse_fields import Fields
 
 _LITERALS = frozenset({"NUMBER", "STRING", "-"})
 
@@ -34,7 +34,7 @@ class Bound(NamedTuple):
     known: dict[str, Var]
 
 
-class Patterns(Types):
+class Patterns(Fields):
     """The rules of patterns."""
 
     def pattern(self) -> Pattern:
@@ -100,6 +100,9 @@ class Patterns(Types):
             )
         constructor = self._constructor(i)
         self.i = i + 1
+        if self.kinds[self.i] == "{" and constructor.field_names:
+            fields = yield self._pattern_record(constructor, bound)
+            return PatternConstructor(constructor, fields, span=self.span(i, self.i - 1))
         fields = (yield self._pattern_fields(bound))[0] if self.kinds[self.i] == "(" else ()
         return PatternConstructor(constructor, fields, span=self.span(i, self.i - 1))
 
@@ -195,6 +198,30 @@ class Patterns(Types):
             cons = self.list_constructor("Cons", opener)
             rest = PatternConstructor(cons, (p, rest), span=self.span(opener, end))
         return rest
+
+    def _pattern_record(self, c: Constructor, bound: Bound) -> Rule:
+        """`{ w: P, .. }` behind a constructor: a pattern for each field, in the order declared."""
+        opener = self.i
+        self.i += 1
+        found: dict[str, tuple[int, Pattern]] = {}
+        rest: Pattern | None = None
+        while self.kinds[self.i] != "}" and rest is None:
+            i = self.i
+            if self.kinds[i] == "..":
+                self.i = i + 1
+                rest = PatternWildcard(span=self.span(i))
+            else:
+                name = self.known_field(c, found)
+                self.take(":")
+                found[name] = i, (yield self._pattern(bound))
+            if self.kinds[self.i] != ",":
+                break
+            self.i += 1
+        self.take("}", opener=opener)
+        missing = [name for name in c.field_names if name not in found]
+        if missing and rest is None:
+            self.missing_field(c, missing, opener - 1, "`..` stands for the fields that do not matter")
+        return tuple([found[name][1] if name in found else rest for name in c.field_names])
 
     def _pattern_fields(self, bound: Bound) -> Rule:
         opener = self.i

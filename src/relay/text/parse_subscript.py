@@ -19,10 +19,16 @@ class Subscripts(Calls):
 
     def subscripts(self, data: Any, first: int) -> Rule:
         """What stands in the brackets here, and the part of `data` that it takes."""
+        operands = [data]
+        items = yield from self.items(operands)
+        span = self.span(first, self.i - 1)
+        return Call(Op.get(Subscript.name), tuple(operands), subscript(items), (), span=span)
+
+    def items(self, operands: list[Any]) -> Rule:
+        """`[1:3, %i]`, as items; what is computed in it goes to the operands."""
         kinds, opener = self.kinds, self.i
         self.i = opener + 1
         items: list[Item] = []
-        operands = [data]
         while kinds[self.i] != "]":
             items.append((yield self._subscript(operands)))
             if kinds[self.i] == ",":
@@ -32,8 +38,7 @@ class Subscripts(Calls):
         if not items:
             self.expected("an index", hint="the first element is `%x[0]`, the whole tensor `%x`")
         self.i += 1
-        span = self.span(first, self.i - 1)
-        return Call(Op.get(Subscript.name), tuple(operands), _subscript(tuple(items)), (), span=span)
+        return tuple(items)
 
     def _subscript(self, operands: list[Any]) -> Rule:
         """An item; what is computed in it goes to the operands."""
@@ -79,5 +84,6 @@ class Subscripts(Calls):
 
 
 @lru_cache(maxsize=256)
-def _subscript(items: tuple[Item, ...]) -> Subscript:
+def subscript(items: tuple[Item, ...]) -> Subscript:
+    """The operator for some items, one object for equal ones."""
     return Subscript(items)

@@ -11,7 +11,7 @@ from relay.op.base import alias_of, get, registry
 from relay.op.dimension import DimValue
 from relay.text.cursor import Rule
 from relay.text.literals import closed, number, opened, special_float, strict_dtype
-from relay.text.other_languages import MEMBER_FORMS, MEMBERS, SHORT_NAMES
+from relay.text.other_languages import SHORT_NAMES, member_hint
 from relay.text.parse_pattern import Patterns
 
 FORMS = {"ref": 1, "ref_read": 1, "ref_write": 2, "grad": 1, "vjp": 1, "jvp": 1}
@@ -116,7 +116,7 @@ class Words(Patterns):
         """`List.@"odd name"`, of which token `first` is the name of the data type and the dot is next."""
         dot = self.i
         if dot != first + 1 or self.kinds[first] not in _NAMES:
-            self._not_a_field(dot)
+            self.not_a_field(dot)
         self.i = dot + 1
         if self.kinds[self.i] not in _NAMES:
             self.expected("the name of a constructor")
@@ -129,18 +129,15 @@ class Words(Patterns):
         self.i += 1
         return found
 
-    def _not_a_field(self, dot: int) -> NoReturn:
+    def not_a_field(self, dot: int) -> NoReturn:
         """Report the `.` at token `dot` that no number follows: what is meant is an operator, maybe."""
         name, is_name = self.texts[dot + 1], self.kinds[dot + 1] == "NAME"
-        operator = MEMBERS.get(name) or next((n for n in (name, f"nn.{name}") if n in registry), None)
         self.fault(
             "unexpected-token",
             f"`.{name}` is not a field" if is_name else "expected an index",
             dot,
             to=dot + is_name,
-            hint=f"operators are functions: write {MEMBER_FORMS.get(name, f'`{operator}(…)`')}"
-            if is_name and operator
-            else "fields have numbers: %t.0",
+            hint=(member_hint(name) if is_name else "") or "fields have numbers: %t.0",
         )
 
     def instance_of_nullary(self, e: Expr, i: int) -> Expr:

@@ -7,6 +7,7 @@ from relay.ir.vars import free_vars
 from relay.text.attributes import attribute_list
 from relay.text.layout import Multi, Text, bracketed, fill, pad
 from relay.text.print_parts import Parts
+from relay.text.print_record import Written, written
 from relay.text.print_scope import Key, Steps
 
 _STATEMENTS = frozenset({Call, If, Match, RefWrite})
@@ -34,6 +35,10 @@ class Bodies(Parts):
             if shared and e in self.shared:
                 return (yield self.shared_text(e))
             shared = True
+            if kind is Let and e.var.name_hint[:1] == "_" and self.has_records:
+                found = written(e, self.survey, (self.shared, self.graph))
+                if found is not None:
+                    return (yield self.written_record(found, self.block.room))
             if kind is LetRec:
                 yield self.let_rec(e)
             elif type(e.value) is Function and self.is_bare(e):
@@ -85,6 +90,10 @@ class Bodies(Parts):
         """Write `let P = e;` or `let P = e else { d };`."""
         raise AssertionError("a part of the printer above this one supplies it")
 
+    def written_record(self, found: Written, room: int) -> Steps:
+        """A record whose fields are in another order than they are declared in."""
+        raise AssertionError("a part of the printer above this one supplies it")
+
     # --- blocks ---------------------------------------------------------------------------------------------
 
     def scope(self, e: Any, key: Key) -> Steps:
@@ -99,6 +108,10 @@ class Bodies(Parts):
 
     def let(self, e: Let | LetRec, room: int) -> Steps:
         """A `let` that is a value: a block in braces."""
+        if type(e) is Let and e.var.name_hint[:1] == "_" and self.has_records:
+            found = written(e, self.survey, (self.shared, self.graph))
+            if found is not None:
+                return (yield self.written_record(found, room))
         around = self.enter(None)
         last = yield self.body(e, shared=False)
         self.statement("", last, "")

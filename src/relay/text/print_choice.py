@@ -225,12 +225,25 @@ class Choices(Bodies):
             tail = [] if rest is None else [", .."] if type(rest) is PatternWildcard else [", ..", rest]
             return ["[| ", *_separated(elements), *tail, " |]"]
         name = names.constructor(p.constructor.name_hint)
+        if self.is_record(p.constructor, len(inner), ""):
+            return _named_fields(name, p)
         return [name, "(", *_separated(inner), ")"] if inner else [name]
 
 
 def _enclosed(p: Pattern, kinds: Any) -> Any:
     """A pattern, in parentheses if it is of one of these kinds."""
     return ["(", p, ")"] if isinstance(p, kinds) else p
+
+
+def _named_fields(name: str, p: PatternConstructor) -> list[Any]:
+    """The pieces of a pattern for a record: `..` for the fields that do not matter."""
+    named = [
+        [f"{field}: ", q]
+        for field, q in zip(p.constructor.field_names, p.patterns, strict=True)
+        if not isinstance(q, PatternWildcard)
+    ]
+    rest = [".."] if len(named) < len(p.patterns) else []
+    return [f"{name} {{ ", *_separated([*named, *rest]), " }"]
 
 
 def _separated(several: Sequence[Any], sign: str = ", ") -> list[Any]:

@@ -3,7 +3,7 @@
 Nothing recurses: `run` drives generators that yield the generators of their parts.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from relay.ir.expr import (
@@ -23,12 +23,14 @@ from relay.ir.expr import (
     Tuple,
     TupleGetItem,
 )
+from relay.op.records import field_name
 from relay.text.layout import Multi, bracketed
 from relay.text.print_choice import Choices
-from relay.text.print_leaves import ATOM, INFIX, PREFIX, UNARY
+from relay.text.print_leaves import ATOM, INFIX, PREFIX, UNARY, labelled
 from relay.text.print_list import list_cells
+from relay.text.print_record import Written
 from relay.text.print_scope import Steps
-from relay.text.print_subscript import is_subscript, subscript_texts
+from relay.text.print_subscript import UPDATE_OPERANDS, is_subscript, is_update, subscript_texts, updates
 from relay.text.survey import LEAVES
 
 _SPECIAL = {RefCreate: "ref", RefRead: "ref_read", RefWrite: "ref_write"}
@@ -60,6 +62,8 @@ class ExprPrinter(Choices):
         name = self.dimension(e)
         if name is not None:
             return name
+        if self.sugar and is_update(e):
+            return (yield self.update(e, room))
         more = self.call_attributes(e)
         if self.sugar and type(op) is Op and not more and not e.type_args:
             sign = INFIX.get(op.name)
@@ -75,13 +79,14 @@ class ExprPrinter(Choices):
             if not e.args and not more and not e.type_args:
                 return self.instance(op, [], "")
             head = self.constructor(op)
+            if self.is_record(op, len(e.args), more):
+                return (yield self.record(e, head, room))
         elif type(op) in LEAVES and type(op) is not Constant:
             head = self.operator(op) if type(op) is Op else self.leaf(op)
         else:
             head = self.guarded(op, (yield self.part(op, room // 2)), ATOM)
             head += "()" if head[-1] != ")" and self.is_instance(op) else ""
-        if e.type_args:
-            head += f"<{', '.join([self.types.any_kind(t) for t in e.type_args])}>"
+        head += self.type_arguments(e)
         texts = yield self.parts(e.args, room - 4)
         if type(op) is Op:
             texts = self.operands(op, texts)
@@ -89,6 +94,32 @@ class ExprPrinter(Choices):
                 opening = f"{head}({more.partition('=')[2]}{', ' * bool(texts)}"
                 return self.listed(opening, e.args, texts, [], ")", room)
         return self.listed(f"{head}(", e.args, texts, [more] if more else [], ")", room)
+
+    def type_arguments(self, e: Call) -> str:
+        """`<a, b>`, or nothing."""
+        return f"<{', '.join([self.types.any_kind(t) for t in e.type_args])}>" if e.type_args else ""
+
+    def record(self, e: Call, name: str, room: int) -> Steps:
+        """`Layer { w: a, b: b }`."""
+        op: Any = e.op
+        opening = f"{name}{self.type_arguments(e)} {{"
+        return (yield self.labelled(list(zip(op.field_names, e.args, strict=True)), opening, room))
+
+    def written_record(self, found: Written, room: int) -> Steps:
+        op: Any = found.call.op
+        opening = f"{self.constructor(op)}{self.type_arguments(found.call)} {{"
+        return (yield self.labelled([*found.fields.items()], opening, room))
+
+    def labelled(self, values: Sequence[tuple[str, Any]], opening: str, room: int) -> Steps:
+        """`w: a, b: b }` behind its opening."""
+        names, parts = [name for name, _ in values], [e for _, e in values]
+        texts = yield self.parts(parts, room - 4)
+        excess = len(opening) + 1 + sum(map(len, labelled(names, texts))) + 2 * len(texts) - room
+        if excess > 0:
+            self.shorten(parts, texts, excess)
+        fields = labelled(names, texts)
+        line = f"{opening} {', '.join(fields)} }}"
+        return line if len(line) <= room else bracketed(opening, fields, "}", self.block.level, self.width)
 
     def list_(self, elements: list[Any], rest: Any, room: int) -> Steps:
         """`[| a, b, ..%rest |]`."""
@@ -98,17 +129,40 @@ class ExprPrinter(Choices):
         return text if isinstance(text, str) else Multi("[|", text.middle, "|]")
 
     def subscript(self, e: Call, room: int) -> Steps:
-        """`x[1:3, %i]`."""
+        """`x[1:3, %i]`, or `x.w`."""
+        name = field_name(e.attrs.items)
+        if name:
+            text = yield self.part(e.args[0], room - 1 - len(name))
+            return f"{self.guarded(e.args[0], text, ATOM)}.{name}"
         texts = yield self.parts(e.args, room - 4)
         excess = sum(map(len, texts)) + 8 * len(e.attrs.items) - room
         if excess > 0:
             self.shorten(e.args, texts, excess)
         opening = f"{self.guarded(e.args[0], texts[0], ATOM)}["
-        items = subscript_texts(e.attrs, e.args[1:], texts[1:])
+        items = subscript_texts(e.attrs.items, e.args[1:], texts[1:])
         line = f"{opening}{', '.join(items)}]"
         if len(line) > room and len(items) > 1:
             return bracketed(opening, items, "]", self.block.level, self.width)
         return line
+
+    def update(self, e: Call, room: int) -> Steps:
+        """`x with { b: e, [1:3]: f }`."""
+        steps = updates(e, (self.shared, self.graph))
+        data = steps[0].args[0]
+        opening = f"{self.guarded(data, (yield self.part(data, room - 8)), ATOM)} with {{"
+        places: list[str] = []
+        for step in steps:
+            others = step.args[UPDATE_OPERANDS:]
+            name = field_name(step.attrs.items)
+            items = (
+                subscript_texts(step.attrs.items, others, (yield self.parts(others, room - 8)))
+                if not name
+                else []
+            )
+            places.append(name or f"[{', '.join(items)}]")
+        return (
+            yield self.labelled([(p, s.args[1]) for p, s in zip(places, steps, strict=True)], opening, room)
+        )
 
     def tuple(self, e: Tuple, room: int) -> Steps:
         """`(a, b)`, `(a,)`, `()`."""

@@ -8,6 +8,7 @@ from relay.text import names
 from relay.text.attributes import value_text
 from relay.text.layout import Multi, broken, flatten, wrapped
 from relay.text.print_expr import ExprPrinter
+from relay.text.print_leaves import labelled
 from relay.text.print_scope import Steps
 from relay.text.survey import Survey
 
@@ -50,10 +51,21 @@ class Printer(ExprPrinter):
         head = f"type {names.type_name(data.header.name_hint)}{self.types.parameters(data.type_vars)}"
         lines = [f"extern {head}"] if data.is_extern else [f"{head} {{"]
         for c in data.constructors:
-            fields = ", ".join([self.types.argument(t) for t in c.inputs])
-            lines.append(f"  {names.constructor(c.name_hint)}{f'({fields})' if c.inputs else ''},")
+            fields = [self.types.argument(t) for t in c.inputs]
+            name = names.constructor(c.name_hint)
+            if self.is_record(c, len(fields), ""):
+                lines += self.fields(f"  {name} {{", labelled(c.field_names, fields))
+            else:
+                lines.append(f"  {name}({', '.join(fields)})," if fields else f"  {name},")
         self.types.leave(undo)
         return lines if data.is_extern else [*lines, "}"]
+
+    def fields(self, opening: str, fields: list[str]) -> list[str]:
+        """The fields of a record, on one line if there is room."""
+        line = f"{opening} {', '.join(fields)} }},"
+        if len(line) <= self.width:
+            return [line]
+        return [opening, *[f"    {field}," for field in fields], "  },"]
 
     def free_vars(self, several: list[Var]) -> list[str]:
         """`free_var %x: T;` for each."""

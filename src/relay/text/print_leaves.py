@@ -1,6 +1,6 @@
 """Leaves as text, and calls whose parts are leaves."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from relay.ir.expr import Call, Constant, Constructor, GlobalVar, Op, Var
@@ -10,6 +10,7 @@ from relay.op.base import alias_of, registry
 from relay.op.dimension import DimValue
 from relay.op.places import most_operands
 from relay.op.subscript import Subscript
+from relay.op.update import IndexUpdate
 from relay.text import names
 from relay.text.attributes import attribute_list, operator_attributes, value_text
 from relay.text.layout import Multi, Text, bracketed, pad
@@ -18,7 +19,7 @@ from relay.text.print_scope import Scopes
 from relay.text.print_types import TypeText
 from relay.text.survey import LEAVES
 
-OR, AND, EQUALITY, COMPARISON, SUM, PRODUCT, UNARY, POWER, BASE, ATOM = range(1, 11)
+LOOSE, OR, AND, EQUALITY, COMPARISON, SUM, PRODUCT, UNARY, POWER, BASE, ATOM = range(11)
 """How tightly a text binds."""
 INFIX: dict[str, tuple[str, int, int, int]] = {
     "equal": ("==", EQUALITY, COMPARISON, COMPARISON),
@@ -36,6 +37,7 @@ INFIX: dict[str, tuple[str, int, int, int]] = {
     "power": ("**", POWER, BASE, POWER),
 }
 """Operators with a sign: the sign, how tightly it binds, what it demands of its left and right side."""
+_BRACKETED = frozenset({Subscript.name, IndexUpdate.name})
 PREFIX = {"negative": "-", "logical_not": "!"}
 
 
@@ -66,7 +68,8 @@ class Leaves(Scopes):
         if self.comments:
             self.sugar = False
         self.mod = mod
-        constructors = () if mod is None else mod.constructors()
+        constructors = {} if mod is None else mod.constructors()
+        self.has_records = any(c.field_names for c in constructors.values())
         self.hidden = frozenset([name for name in constructors if is_operator(name)])
         """Operators whose names are those of constructors."""
         self.large: list[Constant] = []
@@ -168,7 +171,7 @@ class Leaves(Scopes):
                 if args[0][0] == "-" and sign[0] == "**":
                     return None
                 text = f"{args[0]} {sign[0]} {args[1]}"
-            elif (op.name in PREFIX or op.name == Subscript.name) and self.sugar:
+            elif (op.name in PREFIX or op.name in _BRACKETED) and self.sugar:
                 return None
             else:
                 args = self.operands(op, args)
@@ -201,11 +204,17 @@ class Leaves(Scopes):
     def instance(self, op: Constructor, args: list[str], more: str) -> str:
         """A constructor called with its fields."""
         name = self.constructor(op)
+        if self.is_record(op, len(args), more):
+            return f"{name} {{ {', '.join(labelled(op.field_names, args))} }}"
         if more:
             args.append(more)
         if args or op.inputs or "." in name or name in self.types.in_scope:
             return f"{name}({', '.join(args)})"
         return name
+
+    def is_record(self, op: Constructor, count: int, more: str) -> bool:
+        """Whether a call of a constructor prints with the names of its fields."""
+        return self.sugar and bool(op.field_names) and count == len(op.field_names) and not more
 
     def call_attributes(self, e: Call) -> str:
         """The attributes of a call, as `key=value` with commas between."""
@@ -229,3 +238,8 @@ class Leaves(Scopes):
     def operator_attributes(self, op: Any) -> str:
         """The attributes of an operator that differ from their defaults."""
         return operator_attributes(op, self.types)
+
+
+def labelled(names: Iterable[str], texts: Iterable[str]) -> list[str]:
+    """The fields of a record with their names."""
+    return [f"{name}: {text}" for name, text in zip(names, texts, strict=True)]

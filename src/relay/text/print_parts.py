@@ -19,8 +19,9 @@ from relay.ir.expr import (
 )
 from relay.ir.type import BOOL
 from relay.text.layout import Text, bracketed, wrapped
-from relay.text.print_leaves import AND, ATOM, BASE, INFIX, OR, PREFIX, UNARY, Leaves
+from relay.text.print_leaves import AND, ATOM, BASE, INFIX, LOOSE, OR, PREFIX, UNARY, Leaves
 from relay.text.print_scope import Steps, scope_key
+from relay.text.print_subscript import is_update
 from relay.text.survey import LEAVES
 
 _OPERANDS = frozenset({Var, Call, TupleGetItem, RefRead})
@@ -138,7 +139,7 @@ class Parts(Leaves):
                 return ATOM
             if len(e.args) == 2 and e.op.name in INFIX and not self.call_attributes(e):
                 return INFIX[e.op.name][1]
-            return UNARY if self.is_prefix(e) else ATOM
+            return UNARY if self.is_prefix(e) else LOOSE if is_update(e) else ATOM
         if type(e) is If:
             connective = self.connective(e)
             return 0 if connective is None else connective[1]

@@ -174,7 +174,7 @@ class Names(Cursor):
     def global_(self, i: int) -> Expr:
         """The global (or the constructor with an odd name) at token `i`."""
         name = self.texts[i][1:]
-        if name not in self.globals and self.kinds[i + 1] != ".":
+        if name not in self.globals and (self.kinds[i + 1] != "." or name not in self.data_kinds):
             if name in self.constructors:
                 return self.constructors[name]
             if self.checks_globals:
@@ -226,8 +226,11 @@ class Names(Cursor):
             or SHORT_NAMES.get(name)
             or next((n for n in registry if n.endswith(f".{name}")), None)
         )
+        local, _, fields = name.partition(".")
         if name in WORDS:
             hint = WORDS[name]
+        elif fields and (self.env.get(local) or self.env.get(f"%{local}")) is not None:
+            hint = f"fields are read from a local with its sigil: %{name}"
         elif name in self.globals:
             hint = f"a definition has its sigil: `@{name}`"
         elif other is not None:

@@ -18,6 +18,7 @@ from relay.ir.expr import (
 )
 from relay.ir.scope import Scope, scopes
 from relay.ir.vars import binders
+from relay.ir.walk import post_order
 
 LEAVES = frozenset({Var, GlobalVar, Op, Constructor, Constant})
 _NO_BINDER = frozenset({Call, Tuple, TupleGetItem, If})
@@ -26,7 +27,7 @@ _NO_BINDER = frozenset({Call, Tuple, TupleGetItem, If})
 class Survey:
     """Which nodes are shared and where they are evaluated; which variables are bound and which are free."""
 
-    __slots__ = ("bound", "distinct_names", "mentioned", "shared", "where")
+    __slots__ = ("bound", "distinct_names", "found_repeated", "mentioned", "root", "shared", "where")
 
     def __init__(self, root: Any) -> None:
         """Looks at every node under `root` once."""
@@ -63,6 +64,8 @@ class Survey:
                     stack.append(c)
         if type(root) is Var:
             mentioned.add(root)
+        self.root = root
+        self.found_repeated: set[Var] | None = None
         self.bound = bound
         self.mentioned = mentioned
         self.shared = shared
@@ -72,3 +75,15 @@ class Survey:
     def has_free(self) -> bool:
         """Whether some variable is free."""
         return not self.mentioned <= self.bound.keys()
+
+    @property
+    def repeated(self) -> set[Var]:
+        """The variables that are mentioned more than once."""
+        if self.found_repeated is None:
+            once: set[Var] = set()
+            self.found_repeated = set()
+            for e in post_order(self.root):
+                for c in e.children:
+                    if type(c) is Var:
+                        (self.found_repeated if c in once else once).add(c)
+        return self.found_repeated
