@@ -138,13 +138,13 @@ def constructor_of(x: Any, data: TypeData, span: Span) -> tuple[Constructor, Seq
     if c is None or not (is_listed(fields) or (is_object(fields) and c.field_names)):
         what = f"a value of `{data.header.name_hint}` is needed here, not {_kind(x)}"
         _wrong(what, span, f"it is written {' or '.join(map(form, data.constructors))}")
-    if not is_listed(fields) and is_object(fields):
-        if set(fields) != set(c.field_names):
-            _wrong(f"`{c.name_hint}` has other fields than {_kind(fields)}", span, f"write {form(c)}")
-        return c, [fields[n] for n in c.field_names]
-    if len(fields) != len(c.inputs):
-        _wrong(f"`{c.name_hint}` takes {len(c.inputs)} fields, not {len(fields)}", span)
-    return c, fields
+    if is_listed(fields):
+        if len(fields) != len(c.inputs):
+            _wrong(f"`{c.name_hint}` takes {len(c.inputs)} fields, not {len(fields)}", span)
+        return c, fields
+    if set(fields) != set(c.field_names):
+        _wrong(f"`{c.name_hint}` has other fields than {_kind(fields)}", span, f"write {form(c)}")
+    return c, [fields[n] for n in c.field_names]
 
 
 def record_of_fields(x: dict[str, Any], data: TypeData) -> Constructor | None:
