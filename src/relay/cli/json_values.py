@@ -142,7 +142,7 @@ def constructor_of(x: Any, data: TypeData, span: Span) -> tuple[Constructor, Seq
         if len(fields) != len(c.inputs):
             _wrong(f"`{c.name_hint}` takes {len(c.inputs)} fields, not {len(fields)}", span)
         return c, fields
-    if set(fields) != set(c.field_names):
+    if not is_object(fields) or set(fields) != set(c.field_names):
         _wrong(f"`{c.name_hint}` has other fields than {_kind(fields)}", span, f"write {form(c)}")
     return c, [fields[n] for n in c.field_names]
 
