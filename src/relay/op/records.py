@@ -48,7 +48,7 @@ def opened(t: Type, mod: IRModule) -> Opened:
     return Opened(c, [substitute_type(i, by) for i in c.inputs], t.args)
 
 
-def read(record: Expr, t: Opened, name: str, span: Span | None) -> Match:
+def field_of_record(record: Expr, t: Opened, name: str, span: Span | None) -> Match:
     """The `match` that a field of a record is."""
     at = t.constructor.field_names.index(name)
     var = Var(name, t.fields[at], span=span)
@@ -57,7 +57,7 @@ def read(record: Expr, t: Opened, name: str, span: Span | None) -> Match:
     return _taken_apart(record, t, patterns, var, span)
 
 
-def changed(record: Expr, t: Opened, new: Mapping[str, Expr], span: Span | None) -> Match:
+def copied_record(record: Expr, t: Opened, new: Mapping[str, Expr], span: Span | None) -> Match:
     """The `match` that a copy of a record with other fields is."""
     patterns: list[Pattern] = []
     values: list[Expr] = []

@@ -13,7 +13,7 @@ from relay.op.axes import SIZES, Checker, attribute_fault
 from relay.op.base import INTEGRAL, Array, Numpy, operator, sample
 from relay.op.composite import Composite
 from relay.op.numeric import apply, dims
-from relay.op.records import field_name, opened, read
+from relay.op.records import field_name, field_of_record, opened
 from relay.op.relation import Typing
 from relay.op.slice import BEYOND, clipped
 from relay.op.take import permute
@@ -205,7 +205,7 @@ class Subscript(Composite):
     ) -> Expr | None:
         name = field_name(self.items)
         if name:
-            return read(args[0], opened(types[0], mod), name, span)
+            return field_of_record(args[0], opened(types[0], mod), name, span)
         if not isinstance(types[0], TupleType):
             return None
         return TupleGetItem(args[0], self.field(SIZES, len(types[0].fields)), span=span)

@@ -13,7 +13,7 @@ from relay.op.axes import SIZES
 from relay.op.base import operator, sample
 from relay.op.composite import Composite
 from relay.op.numeric import SameType, apply, dims
-from relay.op.records import changed, field_name, opened
+from relay.op.records import copied_record, field_name, opened
 from relay.op.relation import Typing
 from relay.op.scattering import flattened, product_of
 from relay.op.slice import BEYOND
@@ -68,7 +68,7 @@ class IndexUpdate(SameType, Composite):
         is_open = any(type(e) is int and type(d) is not int for e, d in zip(plan.entries, sizes, strict=True))
         if not indices and not limits and not is_open:  # a place in an axis of unknown size is checked below
             return self.in_place(plan, data, value, is_scalar=not dims(types[1]))
-        places = part(numbered(data, types[0]), *operands)
+        places = part(place_numbers(data, types[0]), *operands)
         new = flattened(apply("broadcast_to_like", value, places))
         found = apply("scatter_elements", flattened(data), flattened(places), new, axis=0)
         return apply("reshape_like", found, data)
@@ -92,7 +92,7 @@ class IndexUpdate(SameType, Composite):
         self, types: Sequence[Type], args: Sequence[Expr], mod: IRModule, span: Span | None
     ) -> Expr | None:
         name = field_name(self.items)
-        return changed(args[0], opened(types[0], mod), {name: args[1]}, span) if name else None
+        return copied_record(args[0], opened(types[0], mod), {name: args[1]}, span) if name else None
 
 
 def _as_slice(entry: Any) -> Any:
@@ -101,7 +101,7 @@ def _as_slice(entry: Any) -> Any:
     return (entry, BEYOND if entry == -1 else entry + 1, None) if isinstance(entry, int) else entry
 
 
-def numbered(x: Expr, t: TensorType) -> Expr:
+def place_numbers(x: Expr, t: TensorType) -> Expr:
     """The shape of a tensor of that type with the number of each element in row-major order, as int64."""
     sizes = dims(t)
     static = [d for d in sizes if isinstance(d, int)]
