@@ -17,7 +17,7 @@ from relay.backend.native.llvm.builder import METADATA, POINTER, Code, Value
 from relay.backend.native.llvm.codegen import compile_tasks, object_code
 from relay.backend.native.llvm.modules import Module, Piece, lone_module, split_modules
 from relay.backend.native.memory.layout import BOX_OFFSET
-from relay.backend.native.memory.objects import REFERENCES, read_leaf
+from relay.backend.native.memory.objects import REFERENCES, ROUTINES, read_leaf
 from relay.backend.native.memory.representation import memory
 from relay.backend.native.memory.tensors import TENSOR, image
 from relay.backend.native.program.control import emit_definition
@@ -97,7 +97,7 @@ class Compiler:
         start = self.start(f"@{self.program.symbol(v)}", params, fn.ret_type)
         direct = ""
         can = is_returned(fn.ret_type) and all(is_direct(t) and is_readable(t) for t in params)
-        can = can and not fn.constraints and not self.program.references
+        can = can and not fn.constraints and len(self.program.references) == self.program.fallbacks
         if is_supported() and not self.functions and not self.program.keeps and can:
             direct = f"call.{start}"
             number = self.program.layouts.number(TENSOR)
@@ -175,8 +175,9 @@ class Compiler:
         p = self.program
         constants = f"@relay.constants = global [{max(1, len(p.table))} x ptr] zeroinitializer"
         references = f"@{REFERENCES} = global [{max(1, len(p.references))} x ptr] zeroinitializer"
+        routines = f"@{ROUTINES} = global [{max(1, len(p.routines))} x ptr] zeroinitializer"
         callbacks = callback_table(len(self.callbacks))
-        data = [constants, references, callbacks, p.layouts.text(), self.objects.text()]
+        data = [constants, references, routines, callbacks, p.layouts.text(), self.objects.text()]
         first = Piece("\n".join([DECLARATIONS, *data, *p.singletons.values()]))
         return split_modules(
             inline_bodies(), [first, *self.pieces], p.pieces, p.plain, self.symbols_of_kernels()
@@ -199,6 +200,7 @@ class Compiler:
             p.keeps,
             self.callbacks,
             p.references,
+            p.routines,
         )
         used = {c.belong_to for c, _ in p.cells}
         return Signature({v: d for v, d in p.definitions.items() if v in used}, parts)

@@ -10,11 +10,13 @@ from relay.backend.native.host.backtraces import with_backtrace
 from relay.backend.native.host.builtin_functions import builtin
 from relay.backend.native.host.context import Row, write_leaf
 from relay.backend.native.host.context_pool import Contexts
+from relay.backend.native.host.lapack import routine_addresses
 from relay.backend.native.host.python_objects import TABLE, address_of
 from relay.backend.native.host.values import lack_of_memory
 from relay.backend.native.llvm.builder import POINTER
 from relay.backend.native.llvm.jit import LoadedCode
 from relay.backend.native.memory.layout import OUT_OF_MEMORY, RAISED, TOO_DEEP
+from relay.backend.native.memory.objects import ROUTINES
 from relay.backend.native.memory.tensors import relocate
 from relay.backend.native.runtime.runtime_library import runtime_library
 from relay.backend.native.runtime.threads import thread_count
@@ -70,6 +72,7 @@ class NativeProgram:
         self.code = LoadedCode(artefact.codes)
         self.fill_constants(artefact.constants)
         self.fill_objects()
+        self.fill_routines()
         count = 0 if threads is None else thread_count(threads, "threads")
         self.contexts = Contexts(self.signature, self.code, count, lambda p, t: NativeFunction(self, p, t))
 
@@ -87,6 +90,15 @@ class NativeProgram:
         for i, name in enumerate(self.signature.parts.objects):
             write_leaf(table + 8 * i, POINTER, address_of(name))
 
+    def fill_routines(self) -> None:
+        """Put the addresses of LAPACK's routines where the code looks for them: without SciPy, none."""
+        names = self.signature.parts.routines
+        addresses = routine_addresses(names) if names else []
+        self.lacks_routines = 0 in addresses
+        table = self.code.global_address(ROUTINES)
+        for i, address in enumerate(addresses):
+            write_leaf(table + 8 * i, POINTER, address)
+
     def function(self, name: str) -> Callable[..., Any]:
         """An entry as a function; a builtin one where numbers and arrays go in, and one comes out."""
         entry = self.entries[name]
@@ -99,7 +111,7 @@ class NativeProgram:
         header = entry.header
         params = ", ".join([f"%{p.name}: {p.type_annotation}" for p in header.params])
         doc = f"Compiled `@{name}({params}) -> {header.ret_type}`."
-        if not entry.direct:
+        if not entry.direct or self.lacks_routines:
             slow.__name__ = slow.__qualname__ = name
             slow.__doc__ = doc
             return slow

@@ -53,6 +53,8 @@ class Parts(NamedTuple):
     """The types of functions that come in from Python."""
     references: list[Function]
     """Calls of operators that Python computes, each as a function of the operands."""
+    routines: list[str]
+    """The routines of LAPACK at each place of their table."""
 
 
 class Signature(DataTypes):
@@ -89,6 +91,7 @@ class Signature(DataTypes):
             "keeps": p.keeps,
             "callbacks": len(p.callbacks),
             "references": len(p.references),
+            "routines": p.routines,
         }
 
 
@@ -119,6 +122,7 @@ def signature_from_json(said: Mapping[str, Any]) -> Signature:
         said["keeps"],
         callbacks,
         references,
+        said["routines"],
     )
     return Signature(definitions, parts)
 

@@ -14,6 +14,8 @@ from relay.backend.native.memory.representation import SIZES, scalar
 from relay.ir.expr import constant
 from relay.ir.type import TensorType
 
+PRECISIONS = {"float32": "s", "float64": "d"}
+"""How the names of LAPACK's routines begin."""
 POLL_ITERATIONS = 1 << 16
 """Iterations of a long loop after which it looks whether the call has been interrupted."""
 
@@ -234,6 +236,24 @@ class Builder(ValueBuilder):
     def invoke(self, callee: ir.Callee, *args: ir.Operand) -> None:
         """Call a kernel."""
         self.add_statement(ir.Invoke(callee, args))
+
+    def routine(self, name: str, *args: Any) -> ir.Value:
+        """Call a routine of LAPACK; what it says of how it went, 0 where all is well."""
+        words = [ord(x) if isinstance(x, str) else x for x in args if not isinstance(x, View)]
+        p = self.write_words([*words, 0])
+        given: list[ir.Value] = []
+        at = 0
+        for x in args:
+            if isinstance(x, View):
+                assert x.data is not None
+                given.append(x.data)
+            else:
+                given.append(self.address(p, 8 * at))
+                at += 1
+        info = self.address(p, 8 * at)
+        letter = PRECISIONS[next(x.dtype for x in args if isinstance(x, View))]
+        self.add_statement(ir.CallRoutine(letter + name, (*given, info)))
+        return self.read(ir.Buffer(info, "int32", (1,), "info"), (0,))
 
     def write_words(self, words: Sequence[ir.Index]) -> ir.Value:
         """A row of words on the stack."""

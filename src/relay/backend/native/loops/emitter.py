@@ -78,6 +78,8 @@ class Emitter(ValueEmitter):
                 release(self.code, [self.value(s.value)])
             case ir.Invoke():
                 self.invoke(s)
+            case ir.CallRoutine():
+                self.call_routine(s)
             case ir.Prefetch():
                 self.prefetch(s)
             case ir.Transpose():
@@ -324,6 +326,12 @@ class Emitter(ValueEmitter):
         symbol = f"@{s.callee.name}"
         self.program.add_kernel(s.callee.name, lambda: kernel_code(self.program, self.at, s.callee).piece())
         self.code.call(VOID, symbol, [self.value(x) for x in s.args])
+
+    def call_routine(self, s: ir.CallRoutine) -> None:
+        """Call what the table of routines has."""
+        code = self.code
+        target = code.load(POINTER, self.program.routine(code, s.name))
+        code.do(f"call void {target.ref}({', '.join([str(self.value(x)) for x in s.args])})")
 
     def alternate(self, s: ir.Alternate) -> None:
         """A word of the context that changes each time."""

@@ -61,7 +61,8 @@ def invariant(s: ir.For, changing: set[Any]) -> tuple[list[ir.Statement], ir.Blo
 def is_overwritten(x: ir.Statement, block: ir.Block) -> bool:
     """Whether a block may write what a load reads."""
     return isinstance(x, ir.Load) and any(
-        isinstance(y, ir.Invoke) or (isinstance(y, ir.Store) and y.buffer.data == x.buffer.data)
+        isinstance(y, ir.Invoke | ir.CallRoutine)
+        or (isinstance(y, ir.Store) and y.buffer.data == x.buffer.data)
         for y in ir.statements(block)
     )
 

@@ -65,7 +65,10 @@ def runs(block: Sequence[ir.Statement]) -> list[list[ir.For]]:
 
 def writes(s: ir.Statement) -> bool:
     """Whether a statement may write memory."""
-    return any(isinstance(x, ir.Store | ir.Invoke | ir.Transpose) for x in ir.statements(ir.Block((s,))))
+    return any(
+        isinstance(x, ir.Store | ir.Invoke | ir.CallRoutine | ir.Transpose)
+        for x in ir.statements(ir.Block((s,)))
+    )
 
 
 def is_row(s: ir.For) -> bool:

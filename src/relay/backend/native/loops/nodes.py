@@ -258,6 +258,14 @@ class Invoke:
 
 
 @node
+class CallRoutine:
+    """Call a routine of LAPACK, whose arguments are all addresses."""
+
+    name: str
+    args: tuple[Operand, ...]
+
+
+@node
 class Prefetch:
     """Have a cache fetch what a loop along the lanes accesses of a buffer, `beyond` elements after an index;
     elsewhere, the line of that element.
@@ -305,7 +313,7 @@ class Alternate:
 
 Statement: TypeAlias = (
     Apply | Load | Global | Stack | Registers | Let | Store | For | Branch | Check | Poll | NewTensor
-    | Release | Invoke | Prefetch | Transpose | Parallel | Alternate
+    | Release | Invoke | CallRoutine | Prefetch | Transpose | Parallel | Alternate
 )  # fmt: skip
 
 
@@ -332,6 +340,7 @@ READ: dict[type, Callable[[Any], Sequence[Operand]]] = {
     NewTensor: lambda s: s.sizes,
     Release: lambda s: (s.value,),
     Invoke: lambda s: s.args,
+    CallRoutine: lambda s: s.args,
     Prefetch: lambda s: (s.buffer.data, *s.buffer.sizes, *s.index, s.beyond),
     Transpose: lambda s: (s.buffer.data,),
     Parallel: lambda s: (s.count, s.grain),

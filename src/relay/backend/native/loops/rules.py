@@ -17,4 +17,4 @@ def is_reduction(op: Operator) -> bool:
 
 def writes_whole(op: Operator) -> bool:
     """Whether an operator writes whole results."""
-    return op.native_rule is NativeRule.WHOLE
+    return op.native_rule in (NativeRule.WHOLE, NativeRule.LIBRARY)

@@ -145,6 +145,8 @@ class Printer:
                 self.line(depth, f"release {self.value(s.value)}")
             case ir.Invoke():
                 self.line(depth, f"call {s.callee.name}({self.values(s.args)})")
+            case ir.CallRoutine():
+                self.line(depth, f"call LAPACK's {s.name}({self.values(s.args)})")
             case ir.Prefetch():
                 ahead = f", {self.value(s.beyond)} ahead" if s.beyond != 0 else ""
                 how = ", to write" if s.is_written else ahead

@@ -73,6 +73,10 @@ def _statement(s: ir.Statement) -> None:
             assert isinstance(s.buffer.data, ir.Registers), "what is transposed is in registers"
         case ir.Alternate():
             assert s.result.dtype == "bool", "an alternation is a truth value"
+        case ir.CallRoutine():
+            assert all(isinstance(x, ir.Value) and x.dtype == ir.ADDRESS for x in s.args), (
+                "routines take addresses"
+            )
         case ir.Invoke() | _:
             pass
 

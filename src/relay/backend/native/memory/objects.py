@@ -17,6 +17,8 @@ EXTERNAL = 1
 LAYOUT = "{ i32, i32, ptr }"
 REFERENCES = "relay.references"
 """The table of the functions of Python that compute operators without native code."""
+ROUTINES = "relay.routines"
+"""The table of the routines of LAPACK, empty where there is no LAPACK."""
 
 
 @dataclass(frozen=True)

@@ -36,6 +36,7 @@ from relay.backend.native.program.program import (
     result_type,
 )
 from relay.backend.native.program.python_calls import effect_called, reference_called
+from relay.backend.native.program.routines import routines_called
 from relay.backend.native.program.splitting import PIECE
 from relay.ir.expr import (
     Call,
@@ -199,7 +200,9 @@ class Definition(Atoms):
         """An operator."""
         if e.attrs.native_rule is NativeRule.EFFECT:
             return self.effect(e)
-        if e.attrs.native_rule in (NativeRule.REFERENCE, NativeRule.LIBRARY):
+        if e.attrs.native_rule is NativeRule.LIBRARY:
+            return routines_called(self.program, self.code, e, self.atom)
+        if e.attrs.native_rule is NativeRule.REFERENCE:
             given = [v for a in e.args for v in self.atom(a)]
             return reference_called(self.program, self.code, e, given)
         return emit_call(self.program, self.code, e, self.atom)

@@ -10,6 +10,7 @@ from relay.backend.native.loops.emit_numbers import literal
 from relay.backend.native.memory.datatypes import DataTypes
 from relay.backend.native.memory.layout import RESULTS_OFFSET, TENSOR_DATA_OFFSET
 from relay.backend.native.memory.objects import (
+    ROUTINES,
     Layout,
     header,
     layout,
@@ -91,7 +92,13 @@ class Program(DataTypes):
         self.watch: Instrumentation | None = None
         """Notes when groups of operators begin and end, if the program is profiled."""
         self.references: list[Function] = []
-        """Calls of operators without native code, which Python computes by their references."""
+        """Calls of operators that Python computes by their references: without native code, or for want of
+        routines.
+        """
+        self.fallbacks = 0
+        """How many of them are called only where there are no routines."""
+        self.routines: list[str] = []
+        """The routines of LAPACK that it calls."""
         self.results = 0
         """The most leaves that a result has that come back through the context."""
         self.keeps = False
@@ -136,6 +143,13 @@ class Program(DataTypes):
         if e not in self.places:
             self.places[e] = self.placed([e])
         return code.load(POINTER, self.place(code, self.places[e]))
+
+    def routine(self, code: Code, name: str) -> Value:
+        """Where the program has the address of a routine of LAPACK; that is 0 where there is none."""
+        if name not in self.routines:
+            self.routines.append(name)
+        table = code.refer(f"@{ROUTINES}")
+        return Value(POINTER, f"getelementptr (i8, ptr {table}, i64 {8 * self.routines.index(name)})")
 
     def placed(self, row: Sequence[Constant | Packed]) -> int:
         """The place of the first of some constants that come next in the table."""
