@@ -104,7 +104,7 @@ class Operator:
     native_rule: ClassVar[NativeRule] = NativeRule.REFERENCE
     """How machine code computes it, by the rules that the class has."""
     routines: ClassVar[tuple[str, ...]] = ()
-    """The routines of LAPACK that compute it in machine code."""
+    """The routines of LAPACK that `compute` calls."""
     is_pointwise: ClassVar[bool] = False
     """Whether its rule `element` reads operands, as they broadcast, at the index of the element alone."""
     computes_in_float64: ClassVar[bool] = False

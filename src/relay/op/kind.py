@@ -71,7 +71,8 @@ class NativeRule(Enum):
     DECOMPOSITION = "decompose"
     """The composite is expanded."""
     LIBRARY = "routines"
-    """Compiled programs call the reference in Python."""
+    """`compute(b, out, *views)` by routines of LAPACK; where there is none, compiled programs call the
+    reference in Python."""
     EFFECT = "effect"
     """It is done by Python, or is a test that fails; the value, if there is one, is the first operand."""
     REFERENCE = "reference"

@@ -353,6 +353,14 @@ class Loops(Indices, Protocol):
         """An array that is known, in memory."""
         ...
 
+    def routine(self, name: str, *args: Any) -> Any:
+        """Call one of an operator's `routines` of LAPACK, without the letter for its precision.
+
+        Arguments are letters, indices and rooms, whose elements LAPACK takes column by column; the result is
+        what it says in `info`: 0 where all is well.
+        """
+        ...
+
     def room(self, dtype: str, sizes: Sequence[Index]) -> Output:
         """A tensor to work in, which ends with the operator; for `compute`, outside of loops."""
         ...

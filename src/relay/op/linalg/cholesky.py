@@ -8,6 +8,7 @@ import numpy as _np
 from relay.ir.expr import Expr
 from relay.ir.type import Type
 from relay.op.base import Array, Derivative, Numpy, operator, sample
+from relay.op.linalg.lapack import column_stride, copy_matrix, succeeded, take_part, unless_bad, working_dtype
 from relay.op.linalg.matrices import (
     Matrix,
     MatrixOperator,
@@ -17,6 +18,7 @@ from relay.op.linalg.matrices import (
     square_sizes,
     symmetrised,
 )
+from relay.op.native import Index, Loops, Output, View
 from relay.op.numeric import SameType
 from relay.op.relation import Typing
 
@@ -72,3 +74,28 @@ class Cholesky(SameType, MatrixOperator):
         middle = middle.divided_by(factor.T, self.upper, is_left=False)
         found = factor @ middle.halved_lower
         return (found.T if self.upper else found).whole
+
+    def compute(self, b: Loops, out: Output, a: View) -> None:
+        """By `potrf`, in place."""
+        *stack, n, _ = a.sizes
+        room = b.room(working_dtype(a), [n, n])
+        half = b.const(0.5, room.dtype)
+
+        def one(lead: Sequence[Index]) -> None:
+            def element(i: Index, j: Index) -> Any:
+                x, y = (b.cast(a.at([*lead, *place]), room.dtype) for place in ((i, j), (j, i)))
+                return b.add(b.multiply(half, x), b.multiply(half, y))
+
+            def factor() -> None:
+                b.require(succeeded(b, b.routine("potrf", "L", n, room, column_stride(b, n))), *NOT_POSITIVE)
+                zero = b.const(0, room.dtype)
+
+                def kept(index: Sequence[Index]) -> Any:
+                    i, j = reversed(index) if self.upper else index
+                    return b.select(b.is_less(i, j), zero, room.at([j, i]))
+
+                take_part(b, out, lead, kept)
+
+            unless_bad(b, copy_matrix(b, room, element), [out], lead, factor)
+
+        b.nest(stack, one)

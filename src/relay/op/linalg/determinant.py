@@ -1,6 +1,6 @@
 """Determinants."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as _np
@@ -9,9 +9,37 @@ from relay.ir.expr import Expr
 from relay.ir.type import TensorType, TupleType, Type
 from relay.op.base import Array, Derivative, Numpy, operator, sample
 from relay.op.derivative import rank_of, times
+from relay.op.linalg.lapack import column_stride, copy_matrix, unless_bad, working_dtype
 from relay.op.linalg.matrices import Matrix, MatrixOperator, finite, identity_like, poisoned, square_sizes
+from relay.op.native import Index, Loops, Output, View
 from relay.op.numeric import apply
 from relay.op.relation import Typing
+
+
+def eliminated(
+    b: Loops, outs: Sequence[Output], a: View, compute: Callable[[Sequence[Index], Output, Output], None]
+) -> None:
+    """Call `compute(lead, factors, rows)` for each matrix after `getrf`: its factors, and which row came in
+    the place of each, from 1.  Results of a matrix that is not finite are NaN.
+    """
+    *stack, n, _ = a.sizes
+    room, rows = b.room(working_dtype(a), [n, n]), b.room("int32", [n])
+
+    def one(lead: Sequence[Index]) -> None:
+        def factor() -> None:
+            b.routine("getrf", n, n, room, column_stride(b, n), rows)
+            compute(lead, room, rows)
+
+        is_good = copy_matrix(b, room, lambda i, j: a.at([*lead, i, j]))
+        unless_bad(b, is_good, outs, lead, factor)
+
+    b.nest(stack, one)
+
+
+def with_sign(b: Loops, rows: Output, i: Index, x: Any) -> Any:
+    """`x`, negative where another row came in the place of row `i`."""
+    is_own = b.is_same(b.as_index(rows.at([i])), b.plus(i, 1))
+    return b.select(is_own, x, b.negative(x))
 
 
 @operator("linalg.det")
@@ -38,6 +66,18 @@ class Det(MatrixOperator):
     def reference(self, np: Numpy, a: Array) -> Array:
         x, bad = finite(np, a)
         return poisoned(np, np.asarray(np.linalg.det(x)), bad, a.dtype)
+
+    def compute(self, b: Loops, out: Output, a: View) -> None:
+        """The product of the diagonal of a factor."""
+
+        def product(lead: Sequence[Index], factors: Output, rows: Output) -> None:
+            def step(i: Index, totals: Sequence[Any]) -> Sequence[Any]:
+                return [b.multiply(totals[0], with_sign(b, rows, i, factors.at([i, i])))]
+
+            found = b.loop(rows.sizes[0], [b.const(1, factors.dtype)], step)[0]
+            out.put(lead, b.cast(found, out.dtype))
+
+        eliminated(b, [out], a, product)
 
     def vjp(self, g: Expr, y: Expr, a: Expr) -> tuple[Expr]:
         return (times(over_matrices(times(g, y), rank_of(y)), inverse_transposed(a)),)
@@ -74,6 +114,27 @@ class SlogDet(MatrixOperator):
     def reference(self, np: Numpy, a: Array) -> Any:
         x, bad = finite(np, a)
         return tuple([poisoned(np, np.asarray(part), bad, a.dtype) for part in np.linalg.slogdet(x)])
+
+    def compute(self, b: Loops, outs: Sequence[Output], a: View) -> None:
+        """The signs and logarithms of the diagonal of a factor."""
+
+        def parts(lead: Sequence[Index], factors: Output, rows: Output) -> None:
+            zero, one = (b.const(x, factors.dtype) for x in (0, 1))
+
+            def step(i: Index, totals: Sequence[Any]) -> Sequence[Any]:
+                sign, logarithm = totals
+                x = factors.at([i, i])
+                is_negative = b.compare("lt", x, zero)
+                size = b.select(is_negative, b.negative(x), x)
+                sign = with_sign(b, rows, i, b.select(is_negative, b.negative(sign), sign))
+                sign = b.select(b.compare("eq", x, zero), zero, sign)
+                return [sign, b.add(logarithm, b.function("log", size))]
+
+            found = b.loop(rows.sizes[0], [one, zero], step)
+            for out, x in zip(outs, found, strict=True):
+                out.put(lead, b.cast(x, out.dtype))
+
+        eliminated(b, outs, a, parts)
 
     def vjp(self, g: Any, y: Any, a: Expr) -> tuple[Expr | None]:
         return (None if g[1] is None else times(over_matrices(g[1], rank_of(y[1])), inverse_transposed(a)),)

@@ -100,6 +100,19 @@ def refusing(code: str, message: str, hint: str, f: Callable[..., Any], *args: A
         fail(code, message, hint=hint)
 
 
+def converged(np: Numpy, f: Callable[..., Any], x: Array) -> tuple[Any, ...]:
+    """The parts of `f(x)` for a function of `numpy.linalg` that iterates: NaN for a matrix on which it does
+    not converge, of which NumPy says no more than that there is one.
+    """
+    try:
+        return tuple(f(x))
+    except np.linalg.LinAlgError:
+        if x.ndim == 2:
+            return tuple([np.full_like(part, _np.nan) for part in f(np.eye(*x.shape, dtype=x.dtype))])
+        rows = [converged(np, f, row) for row in x]
+        return tuple([np.stack(parts) for parts in zip(*rows, strict=True)])
+
+
 SINGULAR = (
     "singular-matrix", "the matrix is singular, or one of the stack is",
     "`linalg.lstsq` takes a matrix of any rank",

@@ -10,7 +10,17 @@ from relay.ir.expr import Expr
 from relay.ir.type import TensorType, TupleType, Type
 from relay.op.base import Array, Derivative, Numpy, operator, sample
 from relay.op.derivative import rank_of, zeros_like
+from relay.op.linalg.lapack import (
+    BLOCK,
+    column_stride,
+    copy_matrix,
+    take_part,
+    take_room,
+    unless_bad,
+    working_dtype,
+)
 from relay.op.linalg.matrices import Matrix, MatrixOperator, finite, is_tall, matrix_sizes, poisoned
+from relay.op.native import Index, Loops, Output, View
 from relay.op.numeric import apply
 from relay.op.relation import Typing
 
@@ -46,6 +56,30 @@ class QR(MatrixOperator):
     def reference(self, np: Numpy, a: Array) -> Any:
         x, bad = finite(np, a)
         return tuple([poisoned(np, part, bad, a.dtype) for part in np.linalg.qr(x)])
+
+    def compute(self, b: Loops, outs: Sequence[Output], a: View) -> None:
+        """By `geqrf`, which leaves `r` above the diagonal, and `orgqr`."""
+        *stack, m, n = a.sizes
+        q, r = outs
+        k, size = q.sizes[-1], b.times(b.larger(n, 1), BLOCK)
+        room, scales = b.room(working_dtype(a), [n, m]), b.room(working_dtype(a), [k])
+        work, ld = b.room(working_dtype(a), [size]), column_stride(b, m)
+
+        def one(lead: Sequence[Index]) -> None:
+            def upper(index: Sequence[Index]) -> Any:
+                i, j = index
+                return b.select(b.is_less(j, i), b.const(0, room.dtype), room.at([j, i]))
+
+            def factor() -> None:
+                b.routine("geqrf", m, n, room, ld, scales, work, size)
+                take_part(b, r, lead, upper)
+                b.routine("orgqr", m, k, k, room, ld, scales, work, size)
+                take_room(b, q, lead, room)
+
+            is_good = copy_matrix(b, room, lambda i, j: a.at([*lead, i, j]))
+            unless_bad(b, is_good, outs, lead, factor)
+
+        b.nest(stack, one)
 
     # `q` is that of the first k columns, and r = q.T @ a.  Source: Roberts and Roberts, 2020.
 

@@ -12,6 +12,7 @@ from relay.op.base import Array, Derivative, Numpy, operator, sample
 from relay.op.composite import Composite
 from relay.op.conversion import accumulator
 from relay.op.derivative import rank_of, tensor_type, unbroadcast
+from relay.op.linalg.lapack import column_stride, copy_matrix, succeeded, take_part, unless_bad, working_dtype
 from relay.op.linalg.matrices import (
     MATRIX_DTYPES,
     SINGULAR,
@@ -24,6 +25,7 @@ from relay.op.linalg.matrices import (
     square_sizes,
     system_type,
 )
+from relay.op.native import Index, Loops, Output, View
 from relay.op.numeric import apply, dims
 from relay.op.relation import Typing
 
@@ -49,6 +51,43 @@ class System(MatrixOperator):
     def is_transposed(self) -> bool:
         """Whether the matrix of the system is the transpose of `a`."""
         return False
+
+    def coefficient(self, b: Loops, i: Index, j: Index, x: Any) -> Any:
+        """The element of the matrix of the system, given that of `a`."""
+        return x
+
+    def eliminate(self, b: Loops, matrix: Output, right: Output, rows: Output) -> Any:
+        """Solve a system in place, with a room for the order of rows; what LAPACK says of it."""
+        raise AssertionError(f"{self.name} says how its systems are solved")
+
+    def compute(self, b: Loops, out: Output, a: View, right: View) -> None:
+        """One system after the other."""
+        n, is_vector = a.sizes[-1], len(right.sizes) == 1
+        k = 1 if is_vector else right.sizes[-1]
+        matrix, sides = b.room(working_dtype(a), [n, n]), b.room(working_dtype(a), [k, n])
+        rows = b.room("int32", [n])
+
+        def one(lead: Sequence[Index]) -> None:
+            of_a = b.stretched(lead, a.sizes[:-2])
+            of_b = () if is_vector else b.stretched(lead, right.sizes[:-2])
+
+            def element(i: Index, j: Index) -> Any:
+                return self.coefficient(b, i, j, b.cast(a.at([*of_a, i, j]), matrix.dtype))
+
+            def side(index: Sequence[Index]) -> None:
+                j, i = index
+                x = right.at([i] if is_vector else [*of_b, i, j])
+                sides.put([j, i], b.cast(x, sides.dtype))
+
+            def solve() -> None:
+                b.require(succeeded(b, self.eliminate(b, matrix, sides, rows)), *SINGULAR)
+                take_part(b, out, lead, lambda at: sides.at([0 if is_vector else at[1], at[0]]))
+
+            is_good = copy_matrix(b, matrix, element)
+            b.nest(sides.sizes, side)
+            unless_bad(b, is_good, [out], lead, solve)
+
+        b.nest(out.sizes[: len(out.sizes) - (1 if is_vector else 2)], one)
 
     def vjp(self, g: Expr, y: Expr, a: Expr, b: Expr) -> tuple[Expr, Expr]:
         given, x = as_matrix(g, b), as_matrix(y, b)
@@ -104,6 +143,12 @@ class Solve(System):
         x, bad = finite(np, a)
         found = refusing(*SINGULAR, np.linalg.solve, x, accumulator(b))
         return poisoned(np, found, per_system(np, bad, b, found), a.dtype)
+
+    def eliminate(self, b: Loops, matrix: Output, right: Output, rows: Output) -> Any:
+        """By `gesv`."""
+        n, k = matrix.sizes[0], right.sizes[0]
+        ld = column_stride(b, n)
+        return b.routine("gesv", n, k, matrix, ld, rows, right, ld)
 
     def solved(self, a: Expr, b: Matrix, transposed: bool) -> Matrix:
         """Of `a` or its transpose."""
@@ -168,6 +213,21 @@ class TriangularSolve(System):
             i = np.arange(a.shape[-1])
             half[..., i, i] = 1
         return half
+
+    def coefficient(self, b: Loops, i: Index, j: Index, x: Any) -> Any:
+        """Zero in the half that is not read."""
+        is_other = b.is_less(i, j) if self.lower else b.is_less(j, i)
+        kept = b.select(is_other, b.const(0, x), x)
+        return b.select(b.is_same(i, j), b.const(1, x), kept) if self.unit_diagonal else kept
+
+    def eliminate(self, b: Loops, matrix: Output, right: Output, rows: Output) -> Any:
+        """By `trtrs`."""
+        n, k = matrix.sizes[0], right.sizes[0]
+        side, turn = "L" if self.lower else "U", "T" if self.transpose_a else "N"
+        diagonal = "U" if self.unit_diagonal else "N"
+        return b.routine(
+            "trtrs", side, turn, diagonal, n, k, matrix, column_stride(b, n), right, column_stride(b, n)
+        )
 
     def is_transposed(self) -> bool:
         """As `transpose_a` says."""

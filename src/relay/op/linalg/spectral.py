@@ -6,6 +6,7 @@ of the values alone is finite.
 """
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as _np
@@ -15,10 +16,20 @@ from relay.ir.expr import Expr
 from relay.ir.type import DType, TensorType, TupleType, Type
 from relay.op.base import Array, Derivative, Numpy, operator, sample
 from relay.op.derivative import rank_of, times, total
+from relay.op.linalg.lapack import (
+    BLOCK,
+    column_stride,
+    copy_matrix,
+    succeeded,
+    take_room,
+    unless_bad,
+    working_dtype,
+)
 from relay.op.linalg.matrices import (
     Matrix,
     MatrixOperator,
     column_matrices,
+    converged,
     finite,
     identity_like,
     is_tall,
@@ -28,6 +39,7 @@ from relay.op.linalg.matrices import (
     square_sizes,
     symmetrised,
 )
+from relay.op.native import Index, Loops, Output, View
 from relay.op.numeric import apply, scalar
 from relay.op.relation import Typing
 
@@ -76,7 +88,47 @@ class EigH(MatrixOperator):
 
     def reference(self, np: Numpy, a: Array) -> Any:
         x, bad = finite(np, a)
-        return tuple([poisoned(np, part, bad, a.dtype) for part in np.linalg.eigh(symmetrised(np, x))])
+        parts = converged(np, np.linalg.eigh, symmetrised(np, x))
+        return tuple([poisoned(np, part, bad, a.dtype) for part in parts])
+
+    def compute(self, b: Loops, outs: Sequence[Output], a: View) -> None:
+        """By `syevd`, which leaves the vectors in the place of the matrix."""
+        *stack, n, _ = a.sizes
+        values, vectors = outs
+        dtype, half = working_dtype(a), b.const(0.5, working_dtype(a))
+        square = b.times(n, n)
+        size = b.plus(b.plus(1, b.times(n, 6 + BLOCK)), b.times(square, 2))
+        room, found = b.room(dtype, [n, n]), b.room(dtype, [n])
+        work, places = b.room(dtype, [size]), b.room("int32", [b.plus(3, b.times(n, 5))])
+
+        def one(lead: Sequence[Index]) -> None:
+            def element(i: Index, j: Index) -> Any:
+                x, y = (b.cast(a.at([*lead, *place]), dtype) for place in ((i, j), (j, i)))
+                return b.add(b.multiply(half, x), b.multiply(half, y))
+
+            def take() -> None:
+                take_room(b, values, lead, found)
+                take_room(b, vectors, lead, room)
+
+            def factor() -> None:
+                info = b.routine(
+                    "syevd",
+                    "V",
+                    "L",
+                    n,
+                    room,
+                    column_stride(b, n),
+                    found,
+                    work,
+                    size,
+                    places,
+                    places.sizes[0],
+                )
+                unless_bad(b, succeeded(b, info), outs, lead, take)
+
+            unless_bad(b, copy_matrix(b, room, element), outs, lead, factor)
+
+        b.nest(stack, one)
 
     def vjp(self, g: Any, y: Any, a: Expr) -> tuple[Expr]:
         gw, gv = g
@@ -127,8 +179,33 @@ class SVD(MatrixOperator):
 
     def reference(self, np: Numpy, a: Array) -> Any:
         x, bad = finite(np, a)
-        parts = np.linalg.svd(x, full_matrices=False)
+        parts = converged(np, partial(np.linalg.svd, full_matrices=False), x)
         return tuple([poisoned(np, part, bad, a.dtype) for part in parts])
+
+    def compute(self, b: Loops, outs: Sequence[Output], a: View) -> None:
+        """By `gesdd`."""
+        *stack, m, n = a.sizes
+        dtype, k, ld = working_dtype(a), outs[1].sizes[-1], column_stride(b, m)
+        linear = b.plus(b.times(k, 7), b.times(b.plus(m, n), 1 + BLOCK))
+        size = b.plus(b.plus(1, linear), b.times(b.times(k, k), 4))
+        room, u, s, vh = (b.room(dtype, sizes) for sizes in ([n, m], [k, m], [k], [n, k]))
+        work, places = b.room(dtype, [size]), b.room("int32", [b.times(k, 8)])
+
+        def one(lead: Sequence[Index]) -> None:
+            def take() -> None:
+                for out, found in zip(outs, (u, s, vh), strict=True):
+                    take_room(b, out, lead, found)
+
+            def factor() -> None:
+                info = b.routine(
+                    "gesdd", "S", m, n, room, ld, s, u, ld, vh, column_stride(b, k), work, size, places
+                )
+                unless_bad(b, succeeded(b, info), outs, lead, take)
+
+            is_good = copy_matrix(b, room, lambda i, j: a.at([*lead, i, j]))
+            unless_bad(b, is_good, outs, lead, factor)
+
+        b.nest(stack, one)
 
     def vjp(self, g: Any, y: Any, a: Expr) -> tuple[Expr]:
         gu, gs, gvh = g
