@@ -14,7 +14,7 @@ from relay.ir.type import Kind, TensorType, TupleType, TypeVar
 from relay.op.arrays import array_type
 
 TOLERANCE = {"float32": 2e-5, "float64": 1e-11}
-STACKS = [(), (3,), (2, 0), (2, 3)]
+STACKS = [(), (2, 0), (2, 3)]
 rng = np.random.default_rng(3)
 
 
@@ -40,7 +40,7 @@ def both(name: str, *operands: np.ndarray, **attrs: Any) -> Any:
     tolerance = TOLERANCE.get(str(operands[0].dtype), 2e-2)
     parts = zip(found, compiled, strict=True) if isinstance(found, tuple) else [(found, compiled)]
     for a, b in parts:
-        assert array_type(np.asarray(a)) is array_type(np.asarray(b))
+        assert np.ndim(a) == 0 or array_type(a) is array_type(b)
         np.testing.assert_allclose(*(np.asarray(x, "float64") for x in (a, b)), tolerance, tolerance)
     return found
 
@@ -49,9 +49,16 @@ def close(found: Any, expected: Any, dtype: str) -> None:
     np.testing.assert_allclose(found, expected, TOLERANCE[dtype], TOLERANCE[dtype])
 
 
-@pytest.mark.parametrize("dtype", TOLERANCE)
-@pytest.mark.parametrize("stack", STACKS)
-@pytest.mark.parametrize("n", [1, 4])
+@pytest.mark.parametrize(
+    ("stack", "n", "dtype"),
+    [
+        ((), 1, "float32"),
+        ((), 4, "float64"),
+        ((2, 0), 4, "float64"),
+        ((2, 3), 4, "float32"),
+        ((3,), 0, "float32"),
+    ],
+)
 def test_square_matrices_as_in_numpy(stack: tuple[int, ...], n: int, dtype: str) -> None:
     a, x = positive(*stack, n, n, dtype=dtype), normal(*stack, n, n, dtype=dtype)
     close(both("linalg.cholesky", a), np.linalg.cholesky(a), dtype)
@@ -66,9 +73,11 @@ def test_square_matrices_as_in_numpy(stack: tuple[int, ...], n: int, dtype: str)
     close(a @ vectors / n, vectors * values[..., None, :] / n, dtype)
 
 
-@pytest.mark.parametrize("dtype", TOLERANCE)
 @pytest.mark.parametrize("stack", STACKS)
-@pytest.mark.parametrize(("m", "n"), [(4, 4), (5, 2), (2, 5), (1, 3), (0, 2)])
+@pytest.mark.parametrize(
+    ("m", "n", "dtype"),
+    [(4, 4, "float32"), (5, 2, "float64"), (2, 5, "float64"), (1, 3, "float32"), (0, 2, "float64")],
+)
 def test_factors_of_matrices_of_any_shape(stack: tuple[int, ...], m: int, n: int, dtype: str) -> None:
     a = normal(*stack, m, n, dtype=dtype)
     k = min(m, n)
@@ -83,23 +92,21 @@ def test_factors_of_matrices_of_any_shape(stack: tuple[int, ...], m: int, n: int
     close(vh @ np.swapaxes(vh, -1, -2), np.broadcast_to(np.eye(k), (*stack, k, k)), dtype)
 
 
-@pytest.mark.parametrize("dtype", TOLERANCE)
 @pytest.mark.parametrize(
     ("a", "b"),
     [((3, 3), (3,)), ((3, 3), (3, 2)), ((2, 3, 3), (3,)), ((2, 3, 3), (3, 2)), ((3, 3), (2, 3, 4)),
      ((2, 1, 3, 3), (5, 3, 2)), ((0, 3, 3), (3, 2)), ((1, 1), (1,)), ((3, 3), (3, 0)), ((0, 0), (0, 2))],
 )  # fmt: skip
-def test_systems_as_in_numpy(a: tuple[int, ...], b: tuple[int, ...], dtype: str) -> None:
+def test_systems_as_in_numpy(a: tuple[int, ...], b: tuple[int, ...]) -> None:
+    dtype = "float32" if len(b) == 1 else "float64"
     x, y = normal(*a, dtype=dtype) + 3 * np.eye(a[-1], dtype=dtype), normal(*b, dtype=dtype)
     close(both("linalg.solve", x, y), np.linalg.solve(x, y), dtype)
-    for lower in (False, True):
-        half = np.tril(x) if lower else np.triu(x)
-        found = both("linalg.triangular_solve", x, y, lower=lower)
-        close(found, np.linalg.solve(half, y), dtype)
-        found = both("linalg.triangular_solve", x, y, lower=lower, transpose_a=True, unit_diagonal=True)
-        ones = half / 1
-        ones[..., range(a[-1]), range(a[-1])] = 1
-        close(found, np.linalg.solve(np.swapaxes(ones, -1, -2), y), dtype)
+    found = both("linalg.triangular_solve", x, y, lower=True)
+    close(found, np.linalg.solve(np.tril(x), y), dtype)
+    found = both("linalg.triangular_solve", x, y, transpose_a=True, unit_diagonal=True)
+    ones = np.triu(x)
+    ones[..., range(a[-1]), range(a[-1])] = 1
+    close(found, np.linalg.solve(np.swapaxes(ones, -1, -2), y), dtype)
 
 
 @pytest.mark.parametrize(("m", "n"), [(5, 3), (3, 5), (3, 3), (1, 1), (4, 0)])
