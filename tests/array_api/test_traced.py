@@ -162,6 +162,19 @@ def test_symbolic_sizes() -> None:
     assert counts.tolist() == [2, 4]
 
 
+def test_parts_are_set_as_in_arrays_of_known_elements() -> None:
+    x, i = xp.asarray(X), xp.asarray([1, 0])
+    for f in (
+        lambda x, i: x.at[i].set(xp.asarray([1, 2, 3])),
+        lambda x, i: x.at[x > 0].add(1),
+        lambda x, i: x.at[0].set(np.float32(3)),
+        lambda x, i: xp.zeros(3).at[i].set(7),
+        lambda x, i: x[xp.sum(x) > 0],
+        lambda x, i: x.at[xp.asarray(X > 0)].set(xp.asarray(0)),
+    ):
+        np.testing.assert_array_equal(np.asarray(relay.function(f)(x, i)), np.asarray(f(x, i)))
+
+
 def test_what_only_a_run_can_tell() -> None:
     for ask in (bool, int, float, lambda x: x.__setitem__(0, 1.0), np.asarray):
         with pytest.raises(RelayError, match="traced-control-flow"):

@@ -8,8 +8,8 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from relay.interpreter.value import is_array, is_sequence, is_tuple
-from relay.tracing.pytree import Box, Boxed, unboxed
+from relay.interpreter.value import is_array, is_sequence
+from relay.tracing.pytree import Box, Boxed
 from relay.tracing.value import TracedValue
 
 CPU = "cpu"
@@ -110,6 +110,14 @@ class ArrayMethods:
     def mT(self) -> Any:  # noqa: N802 - the standard's name
         """The transposes of a stack of matrices."""
         return namespace().matrix_transpose(self)
+
+    def __getitem__(self, where: Any) -> Any:
+        return sys.modules["relay.numpy.manipulation"].index(self, where)
+
+    @property
+    def at(self) -> "Places":
+        """`x.at[i].set(v)` is a copy of `x` with `v` at `x[i]`; `.add(v)` adds to what is there."""
+        return Places(self)
 
     def __bool__(self) -> bool:
         return builtins.bool(self._python_number("bool"))
@@ -221,16 +229,8 @@ class Array(ArrayMethods, Boxed):
     def __iter__(self) -> Iterator[Any]:
         return iter([self[i] for i in range(len(self))])
 
-    def __getitem__(self, where: Any) -> Any:
-        return sys.modules["relay.numpy.manipulation"].index(self, where)
-
     def __setitem__(self, where: Any, value: Any) -> None:
         self.value = self.at[where].set(value).value
-
-    @property
-    def at(self) -> "Places":
-        """`x.at[i].set(v)` is a copy of `x` with `v` at `x[i]`; `.add(v)` adds to what is there."""
-        return Places(self)
 
     def tolist(self) -> Any:
         """The elements as Python's numbers, in lists."""
@@ -293,11 +293,11 @@ class TracedArray(ArrayMethods, TracedValue):  # pyright: ignore[reportIncompati
 
 
 class Places:
-    """`x.at` of an array of known elements, to be indexed."""
+    """`x.at`, to be indexed."""
 
     __slots__ = ("_x",)
 
-    def __init__(self, x: Array) -> None:
+    def __init__(self, x: Any) -> None:
         """`x` is the array."""
         self._x = x
 
@@ -306,30 +306,22 @@ class Places:
 
 
 class Place:
-    """`x.at[where]`: a part of an array, to be changed in a copy."""
+    """`x.at[where]`: a part of an array, to be changed in a copy, in the dtype of the array."""
 
     __slots__ = ("_where", "_x")
 
-    def __init__(self, x: Array, where: Any) -> None:
-        """`where` is what NumPy takes for an index."""
+    def __init__(self, x: Any, where: Any) -> None:
+        """`where` is what NumPy takes for an index, or has arrays of the namespace in it."""
         self._x = x
-        parts = where if is_tuple(where) else (where,)
-        self._where: Any = tuple([unboxed(p) for p in parts])
+        self._where = where
 
-    def set(self, v: Any) -> Array:
+    def set(self, v: Any) -> Any:
         """The array with `v` there, stretched to the part.  Where an index is twice, the last one stays."""
-        changed = self._copy()
-        changed[self._where] = np.asarray(v)
-        return Array(changed[()])
+        return sys.modules["relay.numpy.manipulation"].changed(self._x, self._where, v, "update")
 
-    def add(self, v: Any) -> Array:
+    def add(self, v: Any) -> Any:
         """The array with `v` added there; where an index is twice, both are added."""
-        changed = self._copy()
-        np.add.at(changed, self._where, np.asarray(v, changed.dtype))
-        return Array(changed[()])
-
-    def _copy(self) -> Any:
-        return np.array(self._x.value)
+        return sys.modules["relay.numpy.manipulation"].changed(self._x, self._where, v, "add")
 
 
 BOX = Box(Array, TracedArray)

@@ -149,6 +149,8 @@ def is_number(x: Any) -> bool:
 
 def common(*xs: Any) -> list[AnyArray]:
     """Arrays and numbers as arrays of one dtype, that to which they promote (`TypeError` if to none)."""
+    if all(isinstance(x, Array) for x in xs) and all(x.dtype is xs[0].dtype for x in xs):
+        return [*xs]
     dtype = common_dtype(xs)
     return [number(x, dtype) if is_number(x) else cast(array(x), dtype) for x in xs]
 

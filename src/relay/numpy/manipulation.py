@@ -5,10 +5,28 @@ from typing import Any
 
 import numpy as np
 
-from relay.interpreter.value import is_sequence
+from relay.interpreter.value import is_sequence, is_tuple
+from relay.ir.expr import as_expr
+from relay.ir.traced import first_traced
 from relay.numpy import dtypes
-from relay.numpy.call import AnyArray, array, axes_of, axis_of, call, cast, common, created, number
+from relay.numpy.array import Array, TracedArray
+from relay.numpy.call import (
+    AnyArray,
+    array,
+    axes_of,
+    axis_of,
+    call,
+    cast,
+    common,
+    created,
+    is_number,
+    number,
+)  # fmt: skip
 from relay.tracing.indexing import index_operands
+from relay.tracing.nested import in_trace
+from relay.tracing.places import How
+from relay.tracing.places import changed as changed_in_trace
+from relay.tracing.pytree import unboxed
 from relay.tracing.shapes import sizes
 
 Axes = int | tuple[int, ...]
@@ -166,14 +184,31 @@ def index(x: Any, where: Any) -> AnyArray:
     return call("index", given, *operands, items=items)
 
 
+def changed(x: AnyArray, where: Any, v: Any, how: How) -> AnyArray:
+    """A copy of an array with `v`, in its dtype, at `x[where]`, or added to it (`bad-index`)."""
+    value = number(v, x.dtype) if is_number(v) else cast(array(v), x.dtype)
+    parts = tuple([unboxed(p) for p in where]) if is_tuple(where) else unboxed(where)
+    traced = first_traced((x, value, parts))
+    if traced is not None:
+        data = TracedArray(as_expr(unboxed(x)), in_trace(traced))
+        return changed_in_trace(data, parts, unboxed(value), how)
+    copied = np.array(x.value)
+    with np.errstate(all="ignore"):
+        if how == "add":
+            np.add.at(copied, parts, value.value)
+        else:
+            copied[parts] = value.value
+    return Array(copied[()])
+
+
 def take(x: Any, indices: Any, /, *, axis: int | None = None) -> AnyArray:
     """The parts of an array along an axis at these places (`index-out-of-range`)."""
     given = array(x)
     if axis is None and given.ndim != 1:
         raise ValueError(f"an array of rank {given.ndim} needs an axis to take from")
-    places = array(indices)
+    at = array(indices)
     lead = (slice(None),) * axis_of(axis or 0, given.ndim)
-    return index(given, (*lead, places))
+    return index(given, (*lead, at))
 
 
 def take_along_axis(x: Any, indices: Any, /, *, axis: int = -1) -> AnyArray:
