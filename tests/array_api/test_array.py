@@ -154,6 +154,9 @@ def test_what_python_asks() -> None:
     )
     assert (len(X), X.size, X.ndim, X.shape, [r.tolist() for r in X]) == (2, 6, 2, (2, 3), X.tolist())
     assert repr(xp.asarray([1.5])) == "Array([1.5], float32)"
+    assert f"{xp.asarray(1.5):.2f} {X[0]}" == "1.50 [1. 2. 3.]"
+    assert (xp.add.__name__, xp.remainder.__name__, xp.bitwise_left_shift.__name__) == (
+        "add", "remainder", "bitwise_left_shift")  # fmt: skip
     equal(pickle.loads(pickle.dumps(X)), np.asarray(X))
     equal(copy.deepcopy(X), np.asarray(X))
     with pytest.raises(TypeError, match="unhashable"):

@@ -270,6 +270,9 @@ class Array(ArrayMethods, Boxed):
         """The kind and number of its device, as DLPack has them."""
         return np.asarray(self.value).__dlpack_device__()
 
+    def __format__(self, spec: str) -> str:
+        return format(str(self) if self.ndim else self.value.item(), spec)
+
     def __repr__(self) -> str:
         return (
             f"Array({np.array2string(np.asarray(self.value), separator=', ', prefix='Array(')}, {self.dtype})"

@@ -72,7 +72,9 @@ def of_bits(on_bools: str, operator: str, doc: str) -> Callable[[Any, Any], AnyA
             raise TypeError(f"{operator} is of integers and truth values, not of {a.dtype}")
         return call(on_bools if a.dtype == dtypes.bool and on_bools else operator, a, b)
 
-    return _documented(function, operator, doc)
+    function = _documented(function, operator, doc)
+    function.__name__ = function.__qualname__ = f"bitwise_{operator.removeprefix('bitwise_')}"
+    return function
 
 
 def classifying(operator: str, on_integers: bool, doc: str) -> Callable[[Any], AnyArray]:
@@ -87,7 +89,12 @@ def classifying(operator: str, on_integers: bool, doc: str) -> Callable[[Any], A
     return _documented(function, operator, doc)
 
 
+NAMES = {"floor_mod": "remainder", "power": "pow"}
+"""What the standard calls an operator of another name."""
+
+
 def _documented(function: Any, operator: str, doc: str) -> Any:
+    function.__name__ = function.__qualname__ = NAMES.get(operator, operator)
     function.__doc__ = f"{doc}  The operator `{operator}`."
     return function
 

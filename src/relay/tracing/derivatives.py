@@ -149,9 +149,12 @@ def by_tensors(
     """A derivative that is made of the function's types, of a Python function where they are known."""
     if not is_python(f):
         return derivative(f, argnum, mod)
-    return derived(
-        as_function(f), name, lambda a: a.in_tree(LEAF, Call(derivative(a.function, argnum, mod), a.args))
-    )
+
+    def found(a: Application) -> Any:
+        tree = a.made.result if isinstance(a.made.result, Leaf) else LEAF
+        return a.in_tree(tree, Call(derivative(a.function, argnum, mod), a.args))
+
+    return derived(as_function(f), name, found)
 
 
 def gradient(f: Any, mod: IRModule | None = None, mode: Any = "higher_order") -> Function:
