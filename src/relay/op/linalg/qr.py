@@ -96,20 +96,22 @@ class QR(MatrixOperator):
             square = gq.T @ q
         lower = square.triangle(upper=False, k=-1)
         copied = square.triangle(upper=False) + lower.T
-        leading = (gq - q @ copied).divided_by(self.leading(r, q, a).T, upper=True, is_left=False)
+        leading = (gq - q @ copied).divided_by(self.leading_columns(r, q, a).T, upper=True, is_left=False)
         found = self.widened(leading, a)
         return (found if gr is None else apply("add", found, (q @ gr).whole),)
 
     def jvp(self, dxs: Sequence[Any], y: Any, a: Expr) -> Any:
         q, r, da = Matrix.of(y[0]), Matrix.of(y[1]), Matrix.of(dxs[0])
-        moved = self.leading(da, q, a).divided_by(self.leading(r, q, a), upper=True, is_left=False)
+        moved = self.leading_columns(da, q, a).divided_by(
+            self.leading_columns(r, q, a), upper=True, is_left=False
+        )
         inner = q.T @ moved
         lower = inner.triangle(upper=False, k=-1)
         dq = q @ (lower - lower.T - inner) + moved
         return dq.whole, (dq.T @ Matrix.of(a) + q.T @ da).triangle(upper=True).whole
 
     @staticmethod
-    def leading(x: Matrix, q: Matrix, a: Expr) -> Matrix:
+    def leading_columns(x: Matrix, q: Matrix, a: Expr) -> Matrix:
         """The first `k` columns."""
         return x if is_tall(a) else x.made(apply("slice_like", x.whole, q.expr, axes=(-1,)))
 
