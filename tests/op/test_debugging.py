@@ -101,6 +101,17 @@ def test_an_assertion_fails_at_its_place(backend: str):
     assert (found.span.line, found.span.column) == (2, 7)
 
 
+def test_compiled_programs_write_data_of_which_they_make_the_empty_kind_alone(
+    capsys: pytest.CaptureFixture[str],
+):
+    text = """
+    import "std/list"
+    import "std/option"
+    def @main(%x: int32) { trace("{} {}", ([||] : List[Option[int32]]), (None : Option[(int32, int32)])); %x }"""
+    assert run(text, 1, backend="native") == 1
+    assert capsys.readouterr().err == "Nil None\n"
+
+
 def test_a_compiled_program_in_a_file_writes_and_fails(tmp_path, capsys: pytest.CaptureFixture[str]):
     text = 'def @main(%x: float32) { assert(%x > 0f, "positive"); trace("x is {}", %x) }'
     built = relay.build(relay.parse(text, "traced.relay"))

@@ -70,6 +70,8 @@ class Compiler:
         for v, e in functions.items():
             if not is_fused(e):
                 emit_definition(self.program, v, graph)
+        for p in [p for fn in self.program.references for p in fn.params]:
+            self.program.note_layouts(p.type_annotation)
         headers = [self.header(name) for name in entries]
         out, self.callbacks = self.crossing(headers)
         self.functions = {t: self.start(None, t.arg_types, t.ret_type) for t in out}
