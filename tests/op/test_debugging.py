@@ -107,7 +107,10 @@ def test_compiled_programs_write_data_of_which_they_make_the_empty_kind_alone(
     text = """
     import "std/list"
     import "std/option"
-    def @main(%x: int32) { trace("{} {}", ([||] : List[Option[int32]]), (None : Option[(int32, int32)])); %x }"""
+    def @main(%x: int32) {
+      trace("{} {}", ([||] : List[Option[int32]]), (None : Option[(int32, int32)]));
+      %x
+    }"""
     assert run(text, 1, backend="native") == 1
     assert capsys.readouterr().err == "Nil None\n"
 

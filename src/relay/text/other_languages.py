@@ -14,7 +14,7 @@ _CONDITIONAL = "a conditional is `if (c) { … } else if (d) { … } else { … 
 _FUNCTION = "a function is `fn (%x) { … }`"
 _LOOP = 'a loop is a function that calls itself, or `@iterate` of "std/iterate", `@foldl` of "std/list"'
 _NO_RESULT = "no result is `()`"
-_PRINT = "programs are pure: return what is to be seen, and `relay run` prints it"
+_PRINT = '`trace("x is {}", %x)` writes values while the program runs; `relay run` prints the result'
 WORDS = {
     "and": "write `a && b` for conditions, `logical_and(a, b)` for tensors",
     "or": "write `a || b` for conditions, `logical_or(a, b)` for tensors",

@@ -133,8 +133,12 @@ def _hint(m: Mismatch, expected: Term, found: Term) -> str:
         return f"dtypes are never promoted; convert with `cast(…, {to})`"
     if isinstance(m.a, TypeCall) and isinstance(m.b, TypeCall):
         return f"only a constructor of `{show(m.a.func)}` makes one; `match` takes a `{show(m.b.func)}` apart"
+    data = [show(t.func) for t in (head(expected), head(found)) if isinstance(t, TypeCall)]
     if _is_list(head(expected)) and isinstance(tensor := head(found), TensorType) and tensor.shape != ():
         return "a list is `[| a, b |]`; `[a, b]` is a tensor"
+    if m.code == "type-mismatch" and len(data) == 1:
+        whole = f"a constructor of `{data[0]}` makes one"
+        return whole if isinstance(head(expected), TypeCall) else f"`match` takes a `{data[0]}` apart"
     if isinstance(m.a, DimExpr | DimCall) or isinstance(m.b, DimExpr | DimCall):
         return "a size that is known only at run time is written `?`"
     return ""

@@ -14,7 +14,7 @@ from relay.ir.pattern import (
     pattern_nodes,
 )
 from relay.ir.subst import substitute_type
-from relay.ir.type import Kind, TensorType, TupleType, TypeCall, TypeVar
+from relay.ir.type import GlobalTypeVar, Kind, TensorType, TupleType, TypeCall, TypeVar
 from relay.typecheck.exhaustive import coverage, pattern_text
 from relay.typecheck.leaves import constant
 from relay.typecheck.literals import literal_class
@@ -93,6 +93,18 @@ def _type_literal(inf: "Inference", p: PatternLiteral, t: Any, data: Expr) -> No
 FLOAT_HINT = "floats are compared by a guard: `%x if (%x == 0.5) => …`"
 
 
+def _constructors_hint(inf: "Inference", t: Any) -> str:
+    """What patterns for a type are like."""
+    t = inf.resolve(t)
+    if isinstance(t, TensorType | TupleType):
+        return "a tuple is matched by `(%a, %b)`" if isinstance(t, TupleType) else "match it with `_` or `%x`"
+    data = t.func if isinstance(t, TypeCall) else None
+    decl = inf.mod.type_definitions.get(data) if isinstance(data, GlobalTypeVar) else None
+    names = [f"`{c.name}`" for c in decl.constructors] if decl is not None else []
+    shown = [*names[:6], "…"] if len(names) > 6 else names
+    return f"the constructors of `{show(data)}` are {', '.join(shown)}" if shown else ""
+
+
 def _field_types(inf: "Inference", p: PatternConstructor, t: Any, data: Expr) -> list[Any]:
     """The types of a constructor's fields where its data type has type `t`."""
     c = p.constructor
@@ -126,6 +138,7 @@ def _field_types(inf: "Inference", p: PatternConstructor, t: Any, data: Expr) ->
             f.code,
             f"`{c.name}` belongs to `{decl.header.name}`, but what is matched is {show(t)}",
             p,
+            hint=_constructors_hint(inf, t),
             operands=(data,),
         )
         return wrong
