@@ -113,7 +113,7 @@ def call(cls: type[Operator]) -> str:
     names = [x if i < required else f"{x}?" for i, x in enumerate(cls.operands)]
     if cls.variadic:
         names[-1] = f"{names[-1].rstrip('?')}…"
-    return f"{cls.name}({', '.join([*attribute_order(cls)[: cls.leading], *names])})"
+    return f"{cls.name}({', '.join([*attribute_order(cls)[: cls.attributes_first], *names])})"
 
 
 def first_sentence(cls: type[Operator]) -> str:
@@ -154,7 +154,9 @@ def operator_page(cls: type[Operator]) -> str:
 
 def heading(cls: type[Operator]) -> list[str]:
     """The call with its attributes and their defaults, filled to the width."""
-    given = [f"{name}={'…' if d is MISSING else word(d)}" for name, d in defaults(cls)[cls.leading :]]
+    given = [
+        f"{name}={'…' if d is MISSING else word(d)}" for name, d in defaults(cls)[cls.attributes_first :]
+    ]
     between = ", " if given and cls.operands else ""
     return filled(f"{call(cls).removesuffix(')')}{between}{', '.join(given)})", indent="    ")
 

@@ -137,7 +137,7 @@ class Operator:
     """Factor on the tolerance that tests allow against values from outside."""
     aliases: ClassVar[tuple[str, ...]] = ()
     impure: ClassVar[bool] = False
-    leading: ClassVar[int] = 0
+    attributes_first: ClassVar[int] = 0
     """How many attributes stand before the operands where calls give them by position."""
     is_resolved: ClassVar[bool] = False
     """Whether inference may replace a call by what its operands' types say it is, by `resolved`."""
@@ -419,7 +419,9 @@ def instance(name: str, attrs: Mapping[str, Any]) -> Operator:
             fail(
                 "missing-attribute",
                 f"`{name}` needs the attribute `{f.name}`",
-                hint=f'write {name}("{f.name}", …)' if cls.leading else f"write {name}(…, {f.name}=…)",
+                hint=f'write {name}("{f.name}", …)'
+                if cls.attributes_first
+                else f"write {name}(…, {f.name}=…)",
             )
     made = cls(**values)
     if not attrs:

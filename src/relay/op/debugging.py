@@ -71,7 +71,7 @@ class Trace(Effect):
     """
 
     label: str
-    leading = 1
+    attributes_first = 1
     operands = ("values",)
     optional = 1
     variadic = True

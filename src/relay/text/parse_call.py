@@ -100,7 +100,7 @@ class Calls(Words):
         if self.strict and op.name != "cast":
             return inf, 0
         cls = registry[op.name]
-        return most_operands(cls), cls.leading
+        return most_operands(cls), cls.attributes_first
 
     def key_of(self, op: Op, unnamed: int) -> str:
         """The attribute that the next argument without a name gives; the empty text where there is none."""

@@ -199,7 +199,7 @@ class Leaves(Scopes):
 
     def leads(self, op: Op) -> bool:
         """Whether the attributes of an operator are written before its operands, without the first name."""
-        return self.sugar and op.name in registry and bool(registry[op.name].leading)
+        return self.sugar and op.name in registry and bool(registry[op.name].attributes_first)
 
     def instance(self, op: Constructor, args: list[str], more: str) -> str:
         """A constructor called with its fields."""
