@@ -174,3 +174,18 @@ def test_derivatives_of_polymorphic_functions() -> None:
     out = verified(passes.monomorphize(mod))
     assert inner_polymorphic(out) == 0
     assert "grad(@sq_1)" in str(out)
+
+
+def test_copies_know_the_rank_where_sizes_are_parameters_or_unknown() -> None:
+    text = (
+        "def @f<s: Shape, t: BaseType>(%a: Tensor[s, t]) -> Tensor[s, t] { %a }\n"
+        "def @main<n: Dim>(%a: Tensor[(?, 3), float32], %b: Tensor[(n, 2 * n, 3, n), float32]) {\n"
+        "  (@f(%a), @f(%b))\n"
+        "}"
+    )
+    out = specialised(text, np.ones((2, 3), np.float32), np.ones((1, 2, 3, 1), np.float32))
+    found = sorted(str(f.checked_type) for v, f in out.items() if v.name_hint.startswith("f_"))
+    assert found == [
+        "fn(Tensor[(?, 3), float32]) -> Tensor[(?, 3), float32]",
+        "fn<d0: Dim, d1: Dim>(Tensor[(d0, d1, 3, d0), float32]) -> Tensor[(d0, d1, 3, d0), float32]",
+    ]

@@ -14,11 +14,11 @@ def monomorphize(
 ) -> IRModule:
     """Specialise each polymorphic function for its uses: one copy for each combination of type arguments.
 
-    A size that is only known at run time stays a parameter of the copy, and so does each type parameter of
-    an entry function (`@main` unless others are named).  A function that calls itself at ever larger types
-    stays polymorphic, as does one that already has `max_instances` copies, for its other uses.  Definitions
-    whose uses all have copies are removed.  A module without polymorphism is left alone; any other is
-    converted to A-normal form.
+    A size that is only known at run time stays a parameter of the copy, also in the place of a shape, whose
+    rank copies know; and so does each type parameter of an entry function (`@main` unless others are named).
+    A function that calls itself at ever larger types stays polymorphic, as does one that already has
+    `max_instances` copies, for its other uses.  Definitions whose uses all have copies are removed.  A module
+    without polymorphism is left alone; any other is converted to A-normal form.
 
     >>> show(monomorphize, "def @id(%x) { %x } def @main(%y: int32) { (@id(%y), @id(True)) }")
     def @main(%y: int32) -> (int32, bool) {

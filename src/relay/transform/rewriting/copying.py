@@ -19,7 +19,7 @@ from relay.ir.expr import (
 )
 from relay.ir.pattern import PatternVar
 from relay.ir.subst import substitute_type
-from relay.ir.type import HAS_VAR, TensorType, Type, TypeVar
+from relay.ir.type import HAS_VAR, FuncType, TensorType, Type, TypeVar
 from relay.ir.vars import binders
 from relay.ir.walk import post_order, rewrite_pattern
 
@@ -72,8 +72,19 @@ class Copy:
             return tuple([self.type(d) for d in t]) if isinstance(t, tuple) else t  # pyright: ignore[reportUnknownVariableType]
         found = self.known.get(t)
         if found is None:
-            found = self.known[t] = substitute_type(t, self.types)
+            found = self.known[t] = self.scheme(substitute_type(t, self.types), t)
         return found
+
+    def scheme(self, made: Any, t: Type) -> Any:
+        """A type with types put in, that of a polymorphic function with the parameters that it has in the
+        copy.
+        """
+        if not isinstance(t, FuncType) or not any(p in self.types for p in t.type_params):
+            return made
+        params = [self.types.get(p, p) for p in t.type_params]
+        if not all(isinstance(p, TypeVar) for p in params):
+            return made
+        return FuncType(made.arg_types, made.ret_type, params, made.type_constraints)
 
     def node(self, e: Expr, children: tuple[Expr, ...]) -> Expr:
         """One node around copies of its parts."""

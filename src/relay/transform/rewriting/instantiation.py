@@ -3,12 +3,14 @@
 from typing import Any
 
 from relay.ir.type import FuncType, RefType, TensorType, TupleType, Type, TypeCall, TypeVar
+from relay.typecheck.instances import solved_args
 
 
 def instance_args(scheme: FuncType, instance: Type) -> tuple[Any, ...] | None:
     """What to put in for the type parameters of `scheme` to get `instance`; None if that does not say it.
 
-    Dimension expressions do not say what their parameters are, unless these stand alone elsewhere.
+    Dimension expressions do not say what their parameters are, unless these stand alone elsewhere.  What no
+    parameter or result says, constraints may.
     """
     wanted = set(scheme.type_params)
     found: dict[TypeVar, Any] = {}
@@ -22,7 +24,9 @@ def instance_args(scheme: FuncType, instance: Type) -> tuple[Any, ...] | None:
         elif s is not t and (id(s), id(t)) not in seen:
             seen.add((id(s), id(t)))
             stack += _parts(s, t)
-    return tuple([found[p] for p in scheme.type_params]) if len(found) == len(wanted) else None
+    if len(found) == len(wanted):
+        return tuple([found[p] for p in scheme.type_params])
+    return solved_args(scheme, instance) if scheme.type_constraints else None
 
 
 def _parts(s: Any, t: Any) -> list[tuple[Any, Any]]:

@@ -2,7 +2,8 @@
 
 from collections import deque
 from collections.abc import Iterable, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, cast
 
 from relay.analysis.call_graph import CallGraph
 from relay.analysis.normal_form import ATOMS
@@ -24,7 +25,7 @@ from relay.ir.expr import (
 )
 from relay.ir.module import IRModule
 from relay.ir.supply import GlobalVarSupply
-from relay.ir.type import HAS_ANY, HAS_VAR, FuncType, Type, TypeVar
+from relay.ir.type import ANY, HAS_ANY, HAS_VAR, Dim, FuncType, Kind, Type, TypeVar
 from relay.ir.walk import post_order, run
 from relay.transform.rewriting.anf_conversion import anf_module
 from relay.transform.rewriting.chains import Chain, Task, in_turn, link
@@ -70,6 +71,13 @@ _GENERIC = (Op, Constructor)
 KEEP = object()
 """In the place of a type argument that is not put in."""
 Key = tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class Size:
+    """In the place of a size in a shape that is put in: which of those that the copy takes it is."""
+
+    number: int
 
 
 class _Monomorphiser:
@@ -133,7 +141,10 @@ class _Monomorphiser:
 
     def copy(self, fn: Function, key: Key) -> Function:
         """A function with the types of `key` put in."""
-        copy = Copy({p: a for p, a in zip(fn.type_params, key, strict=True) if a is not KEEP})
+        sizes: dict[Size, TypeVar] = {}
+        copy = Copy(
+            {p: with_sizes(a, sizes) for p, a in zip(fn.type_params, key, strict=True) if a is not KEEP}
+        )
         kept = [p for p, a in zip(fn.type_params, key, strict=True) if a is KEEP]
         copy.types.update({p: TypeVar(p.name_hint, p.kind) for p in kept})
         params, body, result = copy.function(fn)
@@ -143,7 +154,7 @@ class _Monomorphiser:
             params=params,
             body=body,
             ret_type=result,
-            type_params=tuple([copy.types[p] for p in kept]),
+            type_params=(*[copy.types[p] for p in kept], *sizes.values()),
             constraints=tuple([c for c in constraints if c.args is None or c.flags & HAS_VAR]),
         )
 
@@ -152,7 +163,8 @@ class _Monomorphiser:
         if name in self.derivatives:
             return self.derivative(name, args)
         fn = self.functions.get(name)
-        key = tuple([a if is_closed_type(a) else KEEP for a in args])
+        sizes: dict[Dim, Size] = {}
+        key = tuple([a if is_closed_type(a) else without_sizes(a, sizes) for a in args])
         if fn is None or name in self.growing or all(a is KEEP for a in key):
             return self.itself(name, args)
         known = self.instances.setdefault(name, {})
@@ -160,7 +172,7 @@ class _Monomorphiser:
             if len(known) >= self.max_instances:
                 return self.itself(name, args)
             known[key] = self.new_name(name, fn, key)
-        return known[key], tuple([a for a, k in zip(args, key, strict=True) if k is KEEP])
+        return known[key], (*[a for a, k in zip(args, key, strict=True) if k is KEEP], *sizes)
 
     def derivative(self, name: Expr, args: Sequence[Any]) -> tuple[Expr, tuple[Any, ...]]:
         """The derivative of the copy of a function."""
@@ -353,6 +365,30 @@ def is_closed_type(arg: Any) -> bool:
     if isinstance(arg, tuple):
         return all(map(is_closed_type, arg))  # pyright: ignore[reportUnknownArgumentType]
     return not isinstance(arg, Type) or not arg.flags & (HAS_VAR | HAS_ANY)
+
+
+def without_sizes(arg: Any, sizes: dict[Dim, Size]) -> Any:
+    """A shape with numbers in the place of sizes that are parameters; `KEEP` for anything else.
+
+    A copy knows how many axes there are, and takes the sizes.
+    """
+    if not isinstance(arg, tuple):
+        return KEEP
+    dims = cast("tuple[Dim, ...]", arg)
+    return tuple(
+        [d if not isinstance(d, Type) or d is ANY else sizes.setdefault(d, Size(len(sizes))) for d in dims]
+    )
+
+
+def with_sizes(arg: Any, sizes: dict[Size, TypeVar]) -> Any:
+    """What `without_sizes` was given, with new parameters for sizes."""
+    if not isinstance(arg, tuple):
+        return arg
+    dims = cast("tuple[Dim | Size, ...]", arg)
+    for d in dims:
+        if isinstance(d, Size) and d not in sizes:
+            sizes[d] = TypeVar(f"d{d.number}", Kind.Dim)
+    return tuple([sizes[d] if isinstance(d, Size) else d for d in dims])
 
 
 def grows(e: Expr) -> bool:
