@@ -12,7 +12,7 @@ OPERATORS = {
 """What other languages call the operators, where the spelling is not near enough."""
 _CONDITIONAL = "a conditional is `if (c) { … } else if (d) { … } else { … }`"
 _FUNCTION = "a function is `fn (%x) { … }`"
-_LOOP = 'a loop is a function that calls itself, or `@iterate` of "std/iterate", `@foldl` of "std/list"'
+_LOOP = 'a loop is a function that calls itself, or `@while_loop`, `@fori`, `@scan` of "std/loop"'
 _NO_RESULT = "no result is `()`"
 _PRINT = '`trace("x is {}", %x)` writes values while the program runs; `relay run` prints the result'
 WORDS = {
