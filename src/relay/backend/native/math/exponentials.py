@@ -74,13 +74,20 @@ def scaled_at_once(x: Lane, n: Lane) -> Lane:
 
 
 def exp(x: Lane, rest: Lane | None = None, doublings: int = 0) -> Lane:
-    """`exp(x + rest) * 2 ** doublings`."""
-    x = clamp(x, *(bound - doublings * LN2 for bound in EXP_RANGE[x.kind]))
+    """`exp(x + rest) * 2 ** doublings`.
+
+    Where that is 0, nothing is computed that underflows to it: processors take a hundred cycles for such a
+    number, and masked attention scores have one in two.
+    """
+    least, greatest = (bound - doublings * LN2 for bound in EXP_RANGE[x.kind])
+    is_zero = x.compare("olt", least)
+    x = x.const(0.0).choose(is_zero, held_below(x, greatest))
     high, low = LN2_PARTS[x.kind]
     whole, n = x.nearest(1 / LN2)
     r = whole.fma(-low, whole.fma(-high, x))
     r = r if rest is None else r + rest
-    return ldexp(r.polynomial((1.0, 1.0, *exp_rest(x))), whole, n, doublings)
+    found = ldexp(r.polynomial((1.0, 1.0, *exp_rest(x))), whole, n, doublings)
+    return x.const(0.0).choose(is_zero, found)
 
 
 def exp_rest(x: Lane) -> Sequence[float]:
