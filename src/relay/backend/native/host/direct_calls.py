@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from relay.backend.native.host.python_objects import Objects
+from relay.backend.native.host.python_objects import ARRAY_DATA, Objects
 from relay.backend.native.host.values import SHARED
 from relay.backend.native.llvm.builder import POINTER, Code, Value, integer
 from relay.backend.native.llvm.modules import Piece
@@ -31,7 +31,7 @@ from relay.ir.type import ANY, TensorType, Type, TypeVar
 
 TYPE_AT, FLOAT_AT, ITEMS_AT = 8, 16, 24
 """Offsets in Python's objects: the type, the number of a float, the items of a tuple."""
-ARRAY_DATA, ARRAY_RANK, ARRAY_DIMS, ARRAY_DESCR, ARRAY_FLAGS = 16, 24, 32, 56, 64
+ARRAY_RANK, ARRAY_DIMS, ARRAY_DESCR, ARRAY_FLAGS = 24, 32, 56, 64
 """Offsets in NumPy's arrays."""
 READABLE = 0x1 | 0x100
 """Flags of an array in C order whose elements are aligned."""

@@ -3,13 +3,14 @@
 import ctypes
 import struct
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import cache, partial
 from math import prod
 from typing import Any, NamedTuple, NoReturn, cast
 
 import numpy as np
 
 from relay.backend.native.host.context import read_leaf, write_leaf
+from relay.backend.native.host.python_objects import elements_of
 from relay.backend.native.math.minifloats import FORMATS
 from relay.backend.native.memory.layout import TENSOR_DATA_OFFSET, TENSOR_SIZES_OFFSET
 from relay.backend.native.memory.objects import EXTERNAL, Layout, header, layout
@@ -31,6 +32,8 @@ BY_BITS = frozenset(map(to_numpy, ("bfloat16", *FORMATS)))
 """Dtypes whose numbers are held as their bits."""
 SHARED = 4096
 """Bytes from which a result is given away instead of copied."""
+HEAD = struct.Struct("<QQ")
+"""A tensor's header and the address of its elements, which are its first two parts."""
 TAG = 6
 """Where the tag of an object is."""
 
@@ -181,15 +184,18 @@ class Conversion:
         x = np.asarray(x)
         if x.dtype == object:
             x = np.asarray(self.texts(texts_of(x)), "int64").reshape(x.shape)
-        x = np.require(storage_array(x), requirements=("C", "A"))
-        start = elements_at(x.ndim)
+        x = storage_array(x)
+        flags = x.flags
+        if not (flags.c_contiguous and flags.aligned):
+            x = np.require(x, requirements=("C", "A"))
+        at, start = elements_of(x), elements_at(x.ndim)
         p = self.allocate_bytes(start + (x.nbytes if lent is None else 0)) or out_of_memory()
-        write_leaf(p, "ptr", header(self.program.layouts.number(TENSOR), 0 if lent is None else EXTERNAL))
-        write_leaf(p + TENSOR_DATA_OFFSET, "ptr", p + start if lent is None else x.ctypes.data)
-        for i, d in enumerate(x.shape):
-            write_leaf(p + TENSOR_SIZES_OFFSET + 8 * i, "i64", d)
+        first = header(self.program.layouts.number(TENSOR), 0 if lent is None else EXTERNAL)
+        ctypes.memmove(p, HEAD.pack(first, p + start if lent is None else at), HEAD.size)
+        if x.ndim:
+            ctypes.memmove(p + TENSOR_SIZES_OFFSET, struct.pack(f"<{x.ndim}q", *x.shape), 8 * x.ndim)
         if lent is None:
-            ctypes.memmove(p + start, x.ctypes.data, x.nbytes)
+            ctypes.memmove(p + start, at, x.nbytes)
         else:
             lent.append(x)
         return p
@@ -248,8 +254,8 @@ class Conversion:
 
     def shape(self, p: int, t: TensorType) -> list[int]:
         """The sizes of a tensor."""
-        rank, first = len(cast("tuple[Any, ...]", t.shape)), p + TENSOR_SIZES_OFFSET
-        return [read_leaf(first + 8 * i, "i64") for i in range(rank)]
+        rank = len(cast("tuple[Any, ...]", t.shape))
+        return list(struct.unpack(f"<{rank}q", ctypes.string_at(p + TENSOR_SIZES_OFFSET, 8 * rank)))
 
     def can_be_given(self, p: int, t: TensorType) -> bool:
         """Whether a tensor is large, nobody else has it, and NumPy has numbers like those it holds."""
@@ -273,7 +279,7 @@ class Conversion:
         shape = self.shape(p, t)
         kind = to_numpy(str(t.dtype))
         made = np.empty(shape, "int64" if kind.kind == "O" else SUBBYTE_STORAGE.get(kind, kind))
-        ctypes.memmove(made.ctypes.data, read_leaf(p + TENSOR_DATA_OFFSET, "ptr"), made.nbytes)
+        ctypes.memmove(elements_of(made), read_leaf(p + TENSOR_DATA_OFFSET, "ptr"), made.nbytes)
         if kind.kind == "O":
             return np.asarray([text_at(at) for at in made.reshape(-1).tolist()], object).reshape(shape)
         return made if made.dtype == kind else made.astype(kind)
@@ -294,15 +300,21 @@ class Given:
 
     def __init__(self, memory: int | None, data: int, shape: Sequence[int], kind: str) -> None:
         """`data` is where elements of that kind begin in it."""
-        make = ctypes.pythonapi.PyCapsule_New
-        make.restype, make.argtypes = ctypes.py_object, [ctypes.c_void_p] * 3
-        self.memory: Any = make(memory, None, runtime_library().forget)
+        self.memory: Any = new_capsule()(memory, None, runtime_library().forget)
         self.__array_interface__ = {
             "data": (data, False),
             "shape": tuple(shape),
             "typestr": kind,
             "version": 3,
         }
+
+
+@cache
+def new_capsule() -> Any:
+    """CPython's function that makes an object of an address."""
+    make = ctypes.pythonapi.PyCapsule_New
+    make.restype, make.argtypes = ctypes.py_object, [ctypes.c_void_p] * 3
+    return make
 
 
 def no_memory(p: int) -> int | None:
