@@ -24,6 +24,7 @@ machine; only ratios carry over to others. A ratio meets its bar if the lower en
 pip install 'relay-ir[bench]'
 python benchmarks/peers.py          # models, compared with ONNX Runtime, OpenVINO, PyTorch, inductor and JAX
 python benchmarks/digits.py         # an epoch of examples/train_digits.py, compared with PyTorch
+python benchmarks/text.py           # a step of examples/train_text.py, compared with PyTorch
 python benchmarks/costs.py          # calls, compile times, memory
 python benchmarks/control.py        # recursion, loops, trees and lists, compared with C and CPython
 python benchmarks/kernels.py        # single products and convolutions, as fractions of the machine's peak
@@ -57,6 +58,11 @@ the L1 cache. Convolutions, `taps channels-filters@side/stride`, have a bias and
 """
 
 
+TEXT = """A transformer of two blocks of width 64, 16 rows of 64 characters a step, from the same weights on
+the same batches. The losses are the mean of the last 20 of 300 steps, Relay's and the peer's.
+"""
+
+
 def page(data: dict[str, Any]) -> str:
     """The page."""
     parts = [HEAD, environment(data.get("machine", {}))]
@@ -67,6 +73,8 @@ def page(data: dict[str, Any]) -> str:
         parts += [failures(models), "\n![Ratios of the best peer's time to Relay's](performance.png)\n"]
     if "digits" in data:
         parts.append(digits_table(data["digits"]))
+    if "text" in data:
+        parts.append(text_table(data["text"]))
     if "calls" in data:
         parts.append(calls_table(data["calls"]))
     if "control" in data:
@@ -158,6 +166,19 @@ def digits_table(found: dict[str, Any]) -> str:
         rows.append([threads, *times, f"{r['ratio']:.2f} ({r['low']:.2f}-{r['high']:.2f})", e["date"]])
     heads = ["threads", "Relay, ms", "PyTorch, ms", "PyTorch / Relay", "date"]
     return f"\n## An epoch of `examples/train_digits.py`\n\n{table(heads, rows)}"
+
+
+def text_table(found: dict[str, Any]) -> str:
+    """Training the transformer."""
+    rows: list[list[str]] = []
+    for threads, e in sorted(found.items()):
+        for peer, r in e["ratios"].items():
+            times = [f"{1e3 * e['seconds'][system]:.1f}" for system in ("Relay", peer)]
+            losses = [f"{e['losses'][system]:.3f}" for system in ("Relay", peer)]
+            ratio = f"{r['ratio']:.2f} ({r['low']:.2f}-{r['high']:.2f})"
+            rows.append([threads, peer, *times, ratio, " / ".join(losses), e["date"]])
+    heads = ["threads", "peer", "Relay, ms", "peer, ms", "peer / Relay", "losses", "date"]
+    return f"\n## A step of `examples/train_text.py`\n\n{TEXT}\n{table(heads, rows)}"
 
 
 def calls_table(calls: dict[str, Any]) -> str:
