@@ -210,7 +210,7 @@ def test_type_that_is_not_known_is_explained(use: Any, message: str) -> None:
             lambda x: x.shape,
             "only a tensor has a shape, and this is (float32, float32)",
         ),
-        ("Tensor[(n, m), float32]", lambda x: x.reshape(*x.shape, 1), "leaves more than one size open"),
+        ("Tensor[(?, ?), float32]", lambda x: x.reshape(*x.shape, 1), "leaves more than one size open"),
     ],
 )
 def test_what_a_type_does_not_say_is_explained(annotation: str, use: Any, message: str) -> None:

@@ -8,6 +8,7 @@ import numpy as np
 from relay.ir import hooks
 from relay.ir.leaf import Op, constant, literal
 from relay.ir.node import RelayExpr, listed, node, place, set_field, several
+from relay.ir.symbol import Dimension
 from relay.ir.traced import Traced, takes_traced
 
 if TYPE_CHECKING:
@@ -180,7 +181,7 @@ class TupleWrapper(metaclass=_IsTuple):
 
 def as_expr(value: Any) -> "Expr":
     """An expression as it is; a list or tuple as a `Tuple`, a number as an open literal, an array as a
-    constant.
+    constant, a dimension as its value.
 
     Raises `TypeError` for anything else.
     """
@@ -190,6 +191,8 @@ def as_expr(value: Any) -> "Expr":
         return value.tuple_value
     if isinstance(value, Traced):
         return value.expr
+    if isinstance(value, Dimension):
+        return Call(Op.get("dim_value"), (), {"dim": value})
     if isinstance(value, list | tuple):
         return Tuple(_exprs(value))  # pyright: ignore[reportUnknownArgumentType]
     if isinstance(value, bool | np.generic | np.ndarray):

@@ -28,6 +28,8 @@ pickle_node: Callable[..., tuple[Any, ...]] = _unfilled
 """`__reduce__` of an expression or a module; filled by `relay.text`."""
 dim_arithmetic: Callable[..., Any] = _unfilled
 """`a op b` on dimensions; filled by `relay.ir.dim`."""
+dim_number: Callable[..., Any] = _unfilled
+"""The value of a dimension as a scalar of some dtype; filled by `relay.op`."""
 dim_rebuild: Callable[..., Any] = _unfilled
 """A dimension expression around other atoms; filled by `relay.ir.dim`."""
 canonical_func_type: Callable[..., Any] = _unfilled

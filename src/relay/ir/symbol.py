@@ -1,5 +1,7 @@
 """What stands for something: type parameters, unknowns of inference, `?`, and dimensions made of these."""
 
+from typing import Any as Operand
+
 from relay.ir import hooks
 from relay.ir.type_base import (
     HAS_ANY,
@@ -17,33 +19,60 @@ from relay.ir.type_base import (
 
 
 class Dimension(Type):
-    """What has dimension arithmetic: `n + 1`, `2 * n`, `n // 2` build dimension expressions."""
+    """What has dimension arithmetic: `n + 1`, `2 * n`, `n // 2` build dimension expressions.
+
+    Beside expressions it is a number: `n * x` is an expression, and so are `n / 2` and `n ** 0.5`, which are
+    float32.
+    """
 
     __slots__ = ()
 
     def __add__(self, other: "Dim") -> "Dim":
-        return hooks.dim_arithmetic("+", self, other)
+        return _arithmetic("+", self, other)
 
     def __radd__(self, other: "Dim") -> "Dim":
-        return hooks.dim_arithmetic("+", other, self)
+        return _arithmetic("+", other, self)
 
     def __sub__(self, other: "Dim") -> "Dim":
-        return hooks.dim_arithmetic("-", self, other)
+        return _arithmetic("-", self, other)
 
     def __rsub__(self, other: "Dim") -> "Dim":
-        return hooks.dim_arithmetic("-", other, self)
+        return _arithmetic("-", other, self)
 
     def __mul__(self, other: "Dim") -> "Dim":
-        return hooks.dim_arithmetic("*", self, other)
+        return _arithmetic("*", self, other)
 
     def __rmul__(self, other: "Dim") -> "Dim":
-        return hooks.dim_arithmetic("*", other, self)
+        return _arithmetic("*", other, self)
 
     def __floordiv__(self, other: "Dim") -> "Dim":
-        return hooks.dim_arithmetic("/", self, other)
+        return _arithmetic("/", self, other)
 
     def __rfloordiv__(self, other: "Dim") -> "Dim":
-        return hooks.dim_arithmetic("/", other, self)
+        return _arithmetic("/", other, self)
+
+    def __truediv__(self, other: Operand) -> Operand:
+        return _float_arithmetic("divide", self, other)
+
+    def __rtruediv__(self, other: Operand) -> Operand:
+        return _float_arithmetic("divide", other, self)
+
+    def __pow__(self, other: Operand) -> Operand:
+        return _float_arithmetic("power", self, other)
+
+
+def _float_arithmetic(name: str, *operands: Operand) -> Operand:
+    """An operator on dimensions as numbers of float32."""
+    return hooks.binary(
+        name, *[hooks.dim_number(x, "float32") if isinstance(x, Dimension) else x for x in operands]
+    )
+
+
+def _arithmetic(op: str, a: Operand, b: Operand) -> "Dim":
+    """`a op b`; what is no dimension is left to the other side."""
+    if isinstance(a, int | Dimension) and isinstance(b, int | Dimension):
+        return hooks.dim_arithmetic(op, a, b)
+    return NotImplemented
 
 
 Dim = int | Dimension

@@ -17,7 +17,7 @@ from relay.ir import hooks
 from relay.ir.dtype import DTYPES, FLOATS, INTEGERS
 from relay.ir.expr import Call, Expr, Op, RelayExpr, as_expr
 from relay.ir.module import IRModule
-from relay.ir.traced import takes_traced
+from relay.ir.traced import current, takes_traced
 from relay.ir.type import Dimension, TensorType, TupleType, Type
 from relay.op.arrays import (
     may_have_strings,
@@ -518,8 +518,18 @@ class Kernel(Operator):
 
 def binary(name: str, *operands: Any) -> Expr:
     """What `x + y` on expressions builds."""
-    if not any(isinstance(o, RelayExpr) for o in operands):
+    expr = next((o for o in operands if isinstance(o, RelayExpr)), None)
+    if expr is None:
         raise TypeError(f"{name} of {operands!r} is not an expression")
+    trace = current.get()
+    if trace is not None and any(isinstance(o, Dimension) for o in operands):
+        t = trace.get(expr)
+        dtype = t.dtype if isinstance(t, TensorType) and isinstance(t.dtype, str) else "int64"
+
+        def number(o: Any) -> Any:
+            return builders["cast"](builders["dim_value"](o), dtype=dtype) if isinstance(o, Dimension) else o
+
+        operands = tuple(map(number, operands))
     return builders[name](*operands)
 
 

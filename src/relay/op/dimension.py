@@ -5,9 +5,10 @@ from typing import Any
 
 import numpy
 
+from relay.ir import hooks
 from relay.ir.type import TensorType, Type
-from relay.op.attribute import Size
-from relay.op.base import Array, Derivative, Numpy, Operator, operator, sample
+from relay.op.attribute import Size, is_dimension
+from relay.op.base import Array, Derivative, Numpy, Operator, builders, operator, sample
 from relay.op.native import Loops
 from relay.op.relation import Typing
 
@@ -35,3 +36,14 @@ class DimValue(Operator):
     def element(self, b: Loops, index: Sequence[Any]) -> Any:
         """The value itself."""
         return b.const(self.dim, "int64")
+
+
+def dim_number(d: Any, dtype: str) -> Any:
+    """The value of a dimension, a scalar of some dtype; what is none stays as it is."""
+    if not is_dimension(d):
+        return d
+    value = builders["dim_value"](d)
+    return value if dtype == "int64" else builders["cast"](value, dtype=dtype)
+
+
+hooks.dim_number = dim_number

@@ -1,5 +1,6 @@
 """`x[where]`: Python's subscripts as those of the operator `index`, which means them."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from types import EllipsisType
 from typing import Any, NoReturn
@@ -11,14 +12,31 @@ from relay.interpreter.value import is_tuple
 from relay.ir import hooks
 from relay.ir.expr import RelayExpr
 from relay.ir.traced import Traced, takes_traced
+from relay.ir.type import Dimension, TensorType
+from relay.op.attribute import is_dimension
 from relay.op.base import builders
+from relay.op.dimension import dim_number
 from relay.tracing.pytree import unboxed
 
 
-@takes_traced
 def apply(name: str, *operands: Any, **attrs: Any) -> Any:
-    """A call of the operator of that name, on traced values, numbers and arrays."""
+    """A call of the operator of that name, on traced values, numbers, arrays, and dimensions as numbers."""
+    if any(isinstance(x, Dimension) for x in operands):
+        operands = with_numbers(operands)
+    return _applied(name, *operands, **attrs)
+
+
+@takes_traced
+def _applied(name: str, *operands: Any, **attrs: Any) -> Any:
     return builders[name](*operands, **attrs)
+
+
+def with_numbers(operands: Sequence[Any]) -> tuple[Any, ...]:
+    """Operands with dimensions as numbers of the dtype of the first that is traced, where that is known."""
+    one = next((x for x in operands if isinstance(x, Traced)), None)
+    t = None if one is None else one.types.get(one.expr)
+    dtype = t.dtype if isinstance(t, TensorType) and isinstance(t.dtype, str) else "int64"
+    return tuple([dim_number(x, dtype) for x in operands])
 
 
 @dataclass(frozen=True)
@@ -49,6 +67,8 @@ def _subscript(part: Any) -> list[Part]:
         return [_checked(part)]
     if isinstance(part, Traced | RelayExpr):
         return [Gathered(part)]
+    if is_dimension(part):
+        return [Gathered(dim_number(part, "int64"))]
     if isinstance(part, np.ndarray | list | np.bool_ | bool):
         array = np.asarray(part, "int64") if isinstance(part, list) and not part else np.asarray(part)
         if array.dtype == np.bool_ and array.ndim:
@@ -66,13 +86,15 @@ def is_integer(x: Any) -> bool:
 
 
 def _checked(part: slice) -> slice:
-    """A slice whose places are integers that are known."""
-    places: list[int | None] = []
+    """A slice whose places are integers that are known, or `Gathered` scalars, and whose step is known."""
+    places: list[int | Gathered | None] = []
     for p in map(unboxed, (part.start, part.stop, part.step)):
-        if not (p is None or is_integer(p)):
-            hint = "places known at run time are for relay.dyn.strided_slice, or relay.take"
-            refuse_index(f"a slice at {p}", hint)
-        places.append(None if p is None else int(p))
+        if p is None or is_integer(p):
+            places.append(None if p is None else int(p))
+        elif len(places) < 2 and (is_dimension(p) or isinstance(p, Traced | RelayExpr)):
+            places.append(Gathered(dim_number(p, "int64")))
+        else:
+            refuse_index(f"a slice at {p}", "places are integers, and a step is known while tracing")
     if places[2] == 0:
         refuse_index("a slice of step 0", "a step is not 0")
     return slice(*places)
@@ -95,21 +117,30 @@ hooks.index = index
 def index_operands(where: Any) -> tuple[list[Any], tuple[Any, ...]]:
     """The operands that the operator `index` takes beside the data, and its attribute (`bad-index`)."""
     parts = subscripts(where)
-    return [p.places for p in parts if isinstance(p, Gathered)], tuple(map(_item, parts))
+    places: list[Part] = [
+        p for part in parts for p in (_slice_places(part) if isinstance(part, slice) else (part,))
+    ]
+    return [p.places for p in places if isinstance(p, Gathered)], tuple(map(_item, parts))
+
+
+def _slice_places(part: slice) -> tuple[Any, Any, Any]:
+    """Begin, end and step of a slice."""
+    return part.start, part.stop, part.step
 
 
 def _item(part: Part) -> Any:
     """A subscript as the operator has it."""
-    if isinstance(part, Gathered):
-        return "%"
     if isinstance(part, slice):
-        return part.start, part.stop, part.step
-    return "..." if part is Ellipsis else part
+        return tuple(map(_item, _slice_places(part)))
+    return "%" if isinstance(part, Gathered) else "..." if part is Ellipsis else part
 
 
 def by_axis(x: Any, where: Any) -> list[int | slice | Gathered]:
     """What stands for each axis of `x`, new ones left out; slices of all for the axes that are left."""
     parts = [p for p in subscripts(where) if p is not None]
+    for p in parts:
+        if isinstance(p, slice) and any(isinstance(b, Gathered) for b in _slice_places(p)):
+            refuse_index("a slice whose places are computed", "places where elements are set are known")
     at = next((i for i, p in enumerate(parts) if p is Ellipsis), len(parts))
     found: list[Any] = [p for p in parts if p is not Ellipsis]
     return [*found[:at], *[slice(None)] * (x.ndim - len(found)), *found[at:]]

@@ -1,22 +1,26 @@
-"""Shapes for `x.reshape(…)`, symbolic dimensions among them."""
+"""Shapes for `x.reshape(…)`, dimensions among them."""
 
 from typing import Any
 
 from relay.diagnostic import caller_span, fail
 from relay.interpreter.value import is_sequence
-from relay.ir.type import Type
+from relay.ir.type import ANY
+from relay.op.attribute import is_dimension
 from relay.tracing.indexing import is_integer
 
 
 def sizes(x: Any, given: tuple[Any, ...]) -> tuple[int, ...]:
-    """A shape as `reshape` takes it: one size may be symbolic, and is then what the others leave.
+    """A shape as `reshape` takes it: a single size that is no number is what the others leave.
 
-    What is not an integer is left for `reshape` to refuse.  Raises `traced-type` where two sizes would have
-    to be found.
+    What is neither an integer nor a dimension is left for `reshape` to refuse.  Raises `traced-type` where
+    two sizes would have to be found.
     """
     whole = given[0] if len(given) == 1 and is_sequence(given[0]) else given
     shape: list[Any] = [*whole]
-    open_axes = [i for i, d in enumerate(shape) if isinstance(d, Type) or d == -1]
+    open_axes = [i for i, d in enumerate(shape) if d is ANY or (is_integer(d) and d == -1)]
+    symbolic = [i for i, d in enumerate(shape) if is_dimension(d)]
+    if not open_axes and len(symbolic) == 1:
+        open_axes = symbolic
     if len(open_axes) > 1:
         fail(
             "traced-type",

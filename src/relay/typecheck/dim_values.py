@@ -143,13 +143,18 @@ class DimensionValues:
                 break
         raise UndeterminedError(v)
 
-    def computed(self, e: Call, types: Sequence[Any], args: Sequence[Expr], result: Type) -> Expr:
-        """A call with dimensions in attributes as one without, whose type is said where it needs to be."""
+    def computed(self, e: Call, types: Sequence[Any], args: Sequence[Expr], result: Type) -> Expr | None:
+        """A call with dimensions in attributes as one without, whose type is said where it needs to be.
+
+        None if the dimensions are free, in an open expression.
+        """
         try:
             with derived_nodes():
                 derive_from(e.span)
                 found = replace(computed[e.attrs](e.attrs, self.value, types, args), span=e.span)
         except UndeterminedError as error:
+            if self.inf.is_open and not any(error.var in fn.type_params for fn, _ in self.open):
+                return None
             name = error.var.name_hint
             self.inf.diagnose(
                 "dimension-without-value",

@@ -294,7 +294,9 @@ class Elaborator:
                 return found if found.span is e.span else replace(found, span=e.span)
         elif e.attrs.dimensions():
             types = [self.env.type(self.known(a)) for a in e.args]
-            return self.dimensions.computed(e, types, args, self.env.type(self.inf.types[e]))
+            found = self.dimensions.computed(e, types, args, self.env.type(self.inf.types[e]))
+            if found is not None:
+                return found
         if op is e.op and type_args is e.type_args and _same(args, e.args):
             return e
         return Call(op, args, e.attrs, type_args, span=e.span)
