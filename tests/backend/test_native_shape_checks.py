@@ -31,6 +31,12 @@ PROGRAMS = {
     "several": f"""
         def @f(%t: Tensor[(k,), int32], %u: Tensor[(k - 2,), int32]) {{ sum(%t) + sum(%u) }}
         def @main(%x: {OWN}) {{ @f(unique(%x).0, unique([1, 1]).0) }}""",
+    "multiple": f"""
+        def @f(%t: Tensor[(3 * k,), int32]) {{ sum(%t) }}
+        def @main(%x: {OWN}) {{ @f(unique(%x).0) }}""",
+    "no less than none": f"""
+        def @f(%t: Tensor[(k + 2,), int32]) {{ sum(%t) }}
+        def @main(%x: {OWN}) {{ @f(unique(%x).0) }}""",
     "data": f"""
         type Box {{ Box(Tensor[(3,), int32]) }}
         def @main(%x: {OWN}) {{ match (Box(unique(%x).0)) {{ Box(%t) => sum(%t) }} }}""",

@@ -34,9 +34,9 @@ def sources(params: Iterable[Var]) -> dict[Any, tuple[int, Getter]]:
                 for axis, d in enumerate(tensor.shape):
                     if isinstance(d, TypeVar):
                         found.setdefault(d, (i, _through(path, _size(axis))))
-                    elif isinstance(d, DimExpr) and len(d.terms) == 1 and len(d.terms[0][0]) == 1:
-                        (((atom,), factor),) = d.terms
-                        composed.setdefault(atom, (i, _through(path, _solved(axis, factor, d.constant))))
+                    elif isinstance(d, DimExpr) and d.linear is not None:
+                        atom, factor, constant = d.linear
+                        composed.setdefault(atom, (i, _through(path, _solved(axis, factor, constant))))
     return {**composed, **found}
 
 

@@ -15,7 +15,7 @@ from relay.interpreter.value import is_tuple
 from relay.ir.expr import Call, Constructor, Expr, Function, GlobalVar, Match, Var
 from relay.ir.subst import substitute_type
 from relay.ir.tensor_parts import tensor_parts
-from relay.ir.type import HAS_ANY, FuncType, TensorType, TupleType, Type, TypeVar
+from relay.ir.type import HAS_ANY, DimExpr, FuncType, TensorType, TupleType, Type, TypeVar
 
 
 def has_shape(t: Type | None) -> bool:
@@ -194,10 +194,24 @@ def shape_fits(part: TensorType, value: Any, env: dict[TypeVar, Any]) -> bool:
         if isinstance(d, TypeVar):
             d = env.setdefault(d, size)
         elif isinstance(d, Type):
-            d = substitute_type(d, env)
+            known = substitute_type(d, env)
+            if isinstance(known, DimExpr) and not solved(known, size, env):
+                return False
+            d = known
         if isinstance(d, int) and d != size:
             return False
     return True
+
+
+def solved(d: DimExpr, size: int, env: dict[TypeVar, Any]) -> bool:
+    """Whether a dimension can be a size; where it is `a * n + b`, `n` is bound to what makes it that."""
+    if d.linear is None:
+        return True
+    n, factor, constant = d.linear
+    found, rest = divmod(size - constant, factor)
+    if isinstance(n, TypeVar) and rest == 0 and found >= 0:
+        env[n] = found
+    return rest == 0 and found >= 0
 
 
 def no_match(e: Match) -> Callable[[Any], None]:

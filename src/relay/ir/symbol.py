@@ -168,6 +168,14 @@ class DimExpr(Dimension):
     def children(self) -> tuple[Type, ...]:
         return tuple(atom for monomial, _ in self.terms for atom in monomial)
 
+    @property
+    def linear(self) -> tuple[Dimension, int, int] | None:
+        """`(n, a, b)` of `a * n + b`, which an atom `n` can be computed from; None for anything else."""
+        if len(self.terms) != 1 or len(self.terms[0][0]) != 1:
+            return None
+        (((atom,), factor),) = self.terms
+        return atom, factor, self.constant
+
     def rebuild(self, children: tuple[Dim, ...], /) -> Dim:  # pyright: ignore[reportIncompatibleMethodOverride]
         return hooks.dim_rebuild(self, children)
 

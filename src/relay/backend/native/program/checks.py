@@ -13,7 +13,7 @@ from relay.backend.native.memory.representation import parts_of
 from relay.interpreter.checks import spell_shape, variables
 from relay.ir.expr import Call
 from relay.ir.subst import substitute_type
-from relay.ir.type import ANY, HAS_ANY, Dim, FuncType, Kind, TensorType, Type, TypeVar
+from relay.ir.type import ANY, HAS_ANY, Dim, DimExpr, FuncType, Kind, TensorType, Type, TypeVar
 
 
 def sizes_of(code: Code, t: Type, row: Sequence[Value]) -> Iterator[tuple[TypeVar, Value]]:
@@ -74,9 +74,24 @@ def check(b: IndexEmitter, whose: str, t: Type, static: Type, row: Sequence[Valu
         for i, (d, e) in enumerate(dim_pairs(x, y)):
             if d is ANY or d == e:
                 continue
+            found = size(b.code, v, i)
             if isinstance(d, TypeVar) and d not in b.values:
-                b.values[d] = size(b.code, v, i)
-            elif all(p in b.values for p in variables(d)):
-                fits = b.is_same(size(b.code, v, i), b.size(d))
+                b.values[d] = found
+                continue
+            if isinstance(d, DimExpr):
+                solve(b, d, found)
+            if all(p in b.values for p in variables(d)):
                 shape = spell_shape(dims(cast("TensorType", x)))
+                fits = b.is_same(found, b.size(d))
+                for n in variables(d):
+                    fits = b.bits("and", fits, b.is_less(-1, b.values[n]))
                 b.require(fits, "shape-check", f"{whose} does not have the shape {shape}")
+
+
+def solve(b: IndexEmitter, d: DimExpr, found: Value) -> None:
+    """Bind `n` of `a * n + b` to what makes it nearly a size, if nothing has bound it."""
+    if d.linear is None:
+        return
+    n, factor, constant = d.linear
+    if isinstance(n, TypeVar) and n not in b.values:
+        b.values[n] = b.quotient(b.minus(found, constant), factor)
