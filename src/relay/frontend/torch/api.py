@@ -6,12 +6,13 @@ from typing import Any
 from relay.diagnostic import derived_nodes, fail
 from relay.frontend.support import definition
 from relay.frontend.torch import exporting
-from relay.frontend.torch.arrays import array_of
+from relay.frontend.torch.arrays import array_of, held_value
+from relay.frontend.torch.complex_value import Complex, is_complex
 from relay.frontend.torch.graph import Importer, Scope
 from relay.frontend.torch.program import Params, Signature, TorchProgram
 from relay.frontend.torch.report import check_supported
 from relay.frontend.torch.symbols import Symbols, dtype_of
-from relay.frontend.value import Value, constant
+from relay.frontend.value import Value
 from relay.ir.collector import paused
 from relay.ir.expr import Expr, Tuple, Var
 from relay.ir.type import TensorType
@@ -89,8 +90,10 @@ class Inputs:
                 )
             return getattr(spec.arg, "value", traced)
         assert traced is not None
-        t = TensorType(self.symbols.shape(traced.shape), dtype_of(traced.dtype))
-        return self.parameter(spec.arg.name, t)
+        shape, dtype = self.symbols.shape(traced.shape), dtype_of(traced.dtype)
+        if is_complex(traced):
+            return Complex.of(self.parameter(spec.arg.name, TensorType((*shape, 2), dtype)))
+        return self.parameter(spec.arg.name, TensorType(shape, dtype))
 
     def parameter(self, name: str, t: TensorType, user: bool = True) -> Value:
         """A parameter of `@main`."""
@@ -111,10 +114,11 @@ class Inputs:
         changes = spec.target in self.mutated
         is_weight = spec.kind.name in WEIGHTS and array.dtype.kind in "fV"
         if not changes and (self.freeze or not is_weight):
-            return constant(array)
+            return held_value(tensor)
         self.weights[spec.target] = array
         self.state.append((spec.target, tensor))
-        return self.parameter(spec.target, TensorType(array.shape, dtype_of(tensor.dtype)), user=False)
+        found = self.parameter(spec.target, TensorType(array.shape, dtype_of(tensor.dtype)), user=False)
+        return Complex.of(found) if tensor.is_complex() else found
 
 
 def imported(program: Any, symbols: Symbols, freeze_params: bool) -> TorchProgram:
@@ -131,6 +135,7 @@ def imported(program: Any, symbols: Symbols, freeze_params: bool) -> TorchProgra
     users = list(program.graph_signature.user_inputs)
     for spec, value, fx in zip(program.graph_signature.output_specs, results, nodes, strict=True):
         traced = fx.meta.get("val") if hasattr(fx, "meta") else None
+        value = value.pairs if isinstance(value, Complex) else value
         match spec.kind.name:
             case "BUFFER_MUTATION" | "PARAMETER_MUTATION":
                 updates.append((value, traced, inputs.tensors[spec.target]))

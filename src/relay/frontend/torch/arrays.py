@@ -5,8 +5,10 @@ from typing import Any, cast
 import numpy as np
 
 from relay.diagnostic import fail
+from relay.frontend.torch.complex_value import Complex
 from relay.frontend.torch.library import pytorch
 from relay.frontend.torch.symbols import dtype_of
+from relay.frontend.value import Value, constant
 from relay.ir.dtype import dtype_name, to_numpy
 
 CARRIERS = {1: "uint8", 2: "int16"}
@@ -14,10 +16,14 @@ CARRIERS = {1: "uint8", 2: "int16"}
 
 
 def array_of(tensor: Any) -> np.ndarray[Any, Any]:
-    """A tensor as an array of the same memory (`torch-type`); one of another device is copied."""
+    """A tensor as an array of the same memory (`torch-type`); one of another device is copied.
+
+    Complex numbers are pairs along a last axis.
+    """
     torch = pytorch()
 
     t = tensor.detach().cpu()
+    t = torch.view_as_real(t.resolve_conj()) if t.is_complex() else t
     if t.is_sparse or t.layout != torch.strided:
         t = t.to_dense()
     if t.is_conj() or t.is_neg():
@@ -27,6 +33,12 @@ def array_of(tensor: Any) -> np.ndarray[Any, Any]:
         carrier = getattr(torch, CARRIERS[t.element_size()])
         return np.from_dlpack(t.contiguous().view(carrier)).view(to_numpy(dtype))
     return np.from_dlpack(t.view(torch.uint8)).view(bool) if dtype == "bool" else np.from_dlpack(t)
+
+
+def held_value(tensor: Any) -> Value | Complex:
+    """A tensor as a constant."""
+    found = constant(array_of(tensor))
+    return Complex.of(found) if tensor.is_complex() else found
 
 
 def as_tensor(x: Any) -> Any:
@@ -39,6 +51,8 @@ def as_tensor(x: Any) -> Any:
         message = f"the module takes a tensor or a NumPy array here, not {type(x).__name__}"
         fail("argument-type", message, hint="`torch.as_tensor` makes one")
     array = np.asarray(cast(Any, x))
+    if array.dtype.kind == "c":
+        return torch.from_numpy(array)
     return tensor_of(array, torch.empty(0, dtype=getattr(torch, dtype_name(array.dtype))))
 
 
@@ -53,6 +67,8 @@ def tensor_of(value: Any, like: Any) -> Any:
 
     array = np.asarray(value)
     array = np.ascontiguousarray(array) if array.ndim else array
+    if like.dtype.is_complex:
+        return torch.view_as_complex(torch.from_numpy(array if array.flags.writeable else array.copy()))
     name = str(like.dtype).removeprefix("torch.")
     if array.dtype.kind == "V" or not hasattr(np, name):
         carrier = CARRIERS[array.dtype.itemsize]

@@ -133,12 +133,3 @@ def linspace(node: Node, start: Any, end: Any, steps: int) -> Value:
 def eye(node: Node, rows: int, columns: int | None = None) -> Value:
     """Ones on the diagonal, zeros elsewhere."""
     return constant(np.eye(rows, columns), node.dtype)
-
-
-@converts("aten.complex", "aten.polar", "aten.view_as_complex")
-def complex_numbers(node: Node, *_: Any) -> Value:
-    """Complex numbers have no dtype."""
-    return node.fail(
-        "there is no dtype for complex numbers",
-        hint="compute with real and imaginary parts as two tensors",
-    )

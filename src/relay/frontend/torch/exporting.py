@@ -52,11 +52,46 @@ CAUSES = "torch.export.export(module, inputs) says more; draft_export shows ever
 def in_known_operators(program: Any) -> Any:
     """The program as it is if all its operators are known and none changes its operands, else decomposed."""
     registry.load_families()
+    refuse_transforms(program)
     for _ in range(MAX_DECOMPOSITIONS):
         if not any(_must_decompose(fx) for fx in all_nodes(program.graph_module)):
             break
-        program = program.run_decompositions(decompositions(program))
+        program = decomposed(program)
     return program
+
+
+def decomposed(program: Any) -> Any:
+    """The program in operators that PyTorch's table decomposes it to (`torch-unsupported`)."""
+    try:
+        return program.run_decompositions(decompositions(program))
+    except Exception as error:  # what it raises is not a type of its own
+        said = str(error).strip().partition("\n")[0] or type(error).__name__
+        fail("torch-unsupported", f"PyTorch cannot decompose the operators of the program: {said}")
+
+
+def refuse_transforms(program: Any) -> None:
+    """Refuse what PyTorch exports of `jacrev` and its like: programs of tensors of that moment
+    (`torch-unsupported`).
+    """
+    found = [fx.name for fx in all_nodes(program.graph_module) if is_of_functorch(fx.target)]
+    if found:
+        fail(
+            "torch-unsupported",
+            f"torch.export does not trace `torch.func` (`grad`, `jacrev`, `vmap`): it left `{found[0]}`",
+            hint="import the function and take its derivative: relay.grad, relay.jacobian, relay.hessian",
+        )
+
+
+def is_of_functorch(target: Any) -> bool:
+    """Whether a function of a graph is one that PyTorch's transforms are made of."""
+    named = getattr(target, "__module__", None) or ""
+    return "functorch" in named or getattr(target, "__name__", "") in TRANSFORMS
+
+
+TRANSFORMS = (
+    "_unwrap_for_grad", "_wrap_for_grad", "_add_batch_dim", "_remove_batch_dim", "_vmap_increment_nesting",
+    "_grad_increment_nesting", "_jvp_increment_nesting",
+)  # fmt: skip
 
 
 MAX_DECOMPOSITIONS = 3

@@ -6,14 +6,18 @@ from typing import Any
 from relay.diagnostic import Diagnostic, RelayError, Source, Span, derive_from, fail
 from relay.frontend.bindings import Bindings
 from relay.frontend.torch import registry
+from relay.frontend.torch.complex_value import Complex, converter_of_complex, has_complex, is_complex
 from relay.frontend.torch.node import Node
 from relay.frontend.torch.symbols import Size, Symbols, dtype_of, size_of
-from relay.frontend.value import NeedsValueError, Value, call, constant, fields
+from relay.frontend.value import NeedsValueError, Value, call, fields
 from relay.ir.module import IRModule
 from relay.ir.type import ANY, Dim, TensorType, TupleType
 
 CONTRADICTIONS = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 """What converters raise for arguments that they are not made for."""
+
+
+AS_PAIRS = "compute with torch.view_as_real(x), pairs along a last axis"
 
 
 class Importer:
@@ -69,9 +73,9 @@ class Scope:
         found: Any = self.module
         for part in path.split("."):
             found = getattr(found, part)
-        from relay.frontend.torch.arrays import array_of
+        from relay.frontend.torch.arrays import held_value
 
-        return constant(array_of(found)) if hasattr(found, "dtype") else found
+        return held_value(found) if hasattr(found, "dtype") else found
 
     def placed(self, fx: Any) -> Any:
         """Convert a node; faults are at its place."""
@@ -93,8 +97,12 @@ class Scope:
     def converted(self, fx: Any) -> Any:
         """The result of a node, bound to a variable."""
         rule = registry.find(fx.target) or registry.find_in_place(fx.target)
-        assert rule is not None, "checked before"
         operands, options = self.arguments(fx)
+        if has_complex(operands):
+            rule = converter_of_complex(registry.name_of(fx.target), rule)
+            if rule is None:
+                Node(fx, self, options).fail("it is not converted for complex numbers", hint=AS_PAIRS)
+        assert rule is not None, "checked before"
         found = rule(Node(fx, self, options), *operands)
         if type(found) is Value and isinstance(found.type, TupleType):
             found = fields(found)
@@ -108,6 +116,11 @@ class Scope:
 
     def bound(self, name: str, value: Any, traced: Any) -> Any:
         """A result as a variable, of the dtype and the sizes that PyTorch traced."""
+        if isinstance(value, Value) and is_complex(traced):
+            value = Complex(value, call("zeros_like", value))
+        if isinstance(value, Complex):
+            parts = (("real", value.real), ("imag", value.imaginary))
+            return Complex(*[self.bound(f"{name}.{part}", v, None) for part, v in parts])
         if not isinstance(value, Value):
             return value
         sized: TensorType | None = None

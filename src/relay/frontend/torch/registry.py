@@ -10,9 +10,9 @@ values for tensors, `Size`s for symbolic numbers, lists, numbers, None; to a val
 F = TypeVar("F", bound=Converter)
 
 FAMILIES = (
-    "arithmetic", "arrange", "attention", "backward", "control", "convolution", "create", "elementwise",
-    "index", "linear", "normalization", "pad", "pooling", "recurrent", "reduction", "resize", "scatter",
-    "shape", "sizes", "sorting", "unused",
+    "arithmetic", "arrange", "attention", "backward", "complex_numbers", "control", "convolution", "create",
+    "elementwise", "fourier", "frequencies", "index", "linear", "normalization", "pad", "pooling",
+    "recurrent", "reduction", "resize", "scan", "scatter", "shape", "sizes", "sorting", "unused",
 )  # fmt: skip
 
 converters: dict[str, Converter] = {}

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from relay.diagnostic import fail
+from relay.frontend.torch.complex_value import PARTS
 from relay.frontend.torch.library import pytorch
 from relay.frontend.value import Value
 from relay.ir.dtype import canonical
@@ -16,14 +17,11 @@ INT64 = TensorType((), "int64")
 
 
 def dtype_of(torch_dtype: Any) -> str:
-    """The dtype of that name (`torch-type`)."""
+    """The dtype of that name, of the parts of complex numbers (`torch-type`)."""
     name = str(torch_dtype).removeprefix("torch.")
-    if canonical(name) is None or name.startswith("complex"):
-        fail(
-            "torch-type",
-            f"there is no dtype for PyTorch's {name}",
-            hint="complex numbers are pairs in a last axis of 2: torch.view_as_real",
-        )
+    name = PARTS.get(name, name)
+    if canonical(name) is None:
+        fail("torch-type", f"there is no dtype for PyTorch's {name}", hint="convert it first: x.float()")
     return name
 
 
