@@ -86,3 +86,75 @@ def test_arrays_are_taken_for_tensors():
     with pytest.raises(RelayError, match="takes a tensor or a NumPy array here, not str") as error:
         program("x")
     assert error.value.codes == ("argument-type",)
+
+
+class Spectrum(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("filter", torch.tensor([1.0, 1 - 1j, 0.5j]))
+
+    def forward(self, x):
+        return {"there": torch.fft.fft(x) * self.filter, "size": x.abs()}
+
+
+@pytest.mark.parametrize("freeze", [True, False])
+def test_complex_inputs_weights_and_results(freeze):
+    x = torch.tensor([1 + 1j, 2.0, -3j])
+    program = from_pytorch(Spectrum(), (x,), freeze_params=freeze)
+    wanted = Spectrum()(x)
+    for found in (
+        program(x),
+        program(x.numpy()),
+        program.interpret(x),
+        program(x.conj().clone().conj()),
+    ):
+        for name in wanted:
+            torch.testing.assert_close(found[name], wanted[name])
+    assert str(program.mod["main"].params[0].type_annotation) == "Tensor[(3, 2), float32]"
+
+
+def test_complex_numbers_of_symbolic_shapes():
+    class Filter(torch.nn.Module):
+        def forward(self, x):
+            return torch.fft.fft(torch.fft.fft(x) * 2j).real
+
+    program = from_pytorch(Filter(), (torch.ones(4, 5),), dynamic_shapes=({0: Dim("n"), 1: Dim("m")},))
+    x = torch.randn(3, 7)
+    torch.testing.assert_close(program(x), Filter()(x), rtol=1e-4, atol=1e-4)
+
+
+def test_a_scan_over_a_symbolic_number_of_rows():
+    from torch._higher_order_ops.scan import scan
+
+    class Sums(torch.nn.Module):
+        def forward(self, x, w):
+            return scan(lambda c, y: (c + y @ w, c * y), torch.zeros(2), x)
+
+    w = torch.randn(2, 2)
+    program = from_pytorch(Sums(), (torch.ones(4, 2), w), dynamic_shapes=({0: Dim("n", min=2)}, None))
+    for n in (2, 3, 20):
+        x = torch.randn(n, 2)
+        for found in (program(x, w), program.interpret(x, w)):
+            for a, b in zip(found, Sums()(x, w), strict=True):
+                torch.testing.assert_close(a, b)
+
+
+@pytest.mark.parametrize(
+    ("function", "message"),
+    [
+        (lambda x: torch.func.jacrev(lambda y: (y * y).sum(-1))(x), "does not trace `torch.func`"),
+        (
+            lambda x: torch.fft.fft(x).sqrt().real,
+            "`aten.sqrt.default`: it is not converted for complex",
+        ),
+        (lambda x: torch.fft.fft(x).cumprod(0).real, "complex numbers"),
+        (lambda x: (torch.fft.fft(x) ** 0.5).real, "complex numbers"),
+    ],
+)
+def test_what_is_not_converted_is_one_diagnostic(function, message):
+    from frontend.torch_operands import Calling
+
+    with pytest.raises(RelayError, match=message) as found:
+        from_pytorch(Calling(function), (torch.ones(3, 4),))
+    assert {d.code for d in found.value.diagnostics} == {"torch-unsupported"}
+    assert len(found.value.diagnostics) == 1

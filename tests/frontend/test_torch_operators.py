@@ -17,7 +17,7 @@ NAMES = [f"{family}: {name}" for family, name, *_ in CASES]
 
 
 def results(x):
-    return x if isinstance(x, tuple | list) else (x,)
+    return [v for part in x for v in results(part)] if isinstance(x, tuple | list) else [x]
 
 
 def imported(case):

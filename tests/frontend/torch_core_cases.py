@@ -42,6 +42,8 @@ OPERANDS: dict[str, tuple[Any, ...]] = {
     "_adaptive_avg_pool3d.default": (VOLUME, [2, 2, 3]),
     "_cdist_forward.default": (p(3, 4), p(5, 4), 2.0, None),
     "_embedding_bag.default": (p(5, 3), whole(6, below=5), torch.tensor([0, 2]), False, 1),
+    "_fft_c2r.default": (torch.view_as_complex(p(3, 5, 2)), [1], 1, 8),
+    "_fft_r2c.default": (p(3, 7), [0, 1], 2, True),
     "_local_scalar_dense.default": (torch.tensor(3),),
     "_log_softmax.default": (p(3, 4), 1, False),
     "_native_batch_norm_legit.default": (IMAGE, p(3), p(3), p(3), p(3), True, 0.1, 1e-5),
