@@ -66,6 +66,11 @@ def _modules(a: IRModule, b: IRModule, map_free_vars: bool) -> None:
             {v.name_hint: d for v, d in a.type_definitions.items()},
             {v.name_hint: d for v, d in b.type_definitions.items()},
         ),
+        (
+            "type ",
+            {v.name_hint: d for v, d in a.aliases.items()},
+            {v.name_hint: d for v, d in b.aliases.items()},
+        ),
     ):
         for name in [*mine, *(n for n in theirs if n not in mine)]:
             at = (None, f"{what}{name}")

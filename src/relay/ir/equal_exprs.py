@@ -2,6 +2,7 @@
 
 from typing import Any, ClassVar
 
+from relay.ir.alias import TypeAlias
 from relay.ir.equal_types import OPEN_TYPE, TypeComparison
 from relay.ir.expr import (
     Call,
@@ -43,6 +44,10 @@ class Comparison(TypeComparison):
 
     def run(self, a: Any, b: Any, at: Trail) -> None:
         """Compare two of anything; raises at the first difference."""
+        if isinstance(a, TypeAlias) and isinstance(b, TypeAlias):
+            self.bind_type_params(a, b, a.type_vars, b.type_vars, at)
+            self.types(a.type, b.type, at)
+            return
         if isinstance(a, TypeData) and isinstance(b, TypeData):
             return self._type_data(a, b, at)
         if isinstance(a, Pattern) and isinstance(b, Pattern):

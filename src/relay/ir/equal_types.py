@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from relay.ir.alias import expanded
 from relay.ir.mismatch import DifferError, Trail, show
 from relay.ir.same import same_value
 from relay.ir.subst import map_type
@@ -53,7 +54,8 @@ class TypeComparison:
                 self.types(x, y, (at, f"[{i}]"))
 
     def types(self, a: Any, b: Any, at: Trail) -> None:
-        """Compare two types, shapes, dimensions or dtypes."""
+        """Compare two types, shapes, dimensions or dtypes; an alias is what it stands for."""
+        a, b = expanded(a), expanded(b)
         if a is b and not (isinstance(a, Type) and a.flags & OPEN_TYPE):
             return
         if not self._same_type(a, b):

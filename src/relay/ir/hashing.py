@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from relay.ir.alias import expanded
 from relay.ir.expr import (
     Call,
     Clause,
@@ -173,6 +174,7 @@ class _Hashing:
         """The hash of a type, shape, dimension or dtype."""
         if root is None:
             return 0
+        root = expanded(root)
         if not isinstance(root, Type):
             return self._several(root) if isinstance(root, tuple) else self._value(root)  # pyright: ignore[reportUnknownArgumentType]
         known = self.type_known

@@ -162,6 +162,8 @@ class Constructor(RelayExpr):
     belong_to: GlobalTypeVar
     tag: int = 0
     field_names: tuple[str, ...] = ()
+    written: tuple[Type, ...] = several(converter=listed, default=())
+    """The types of the fields as they print, where an alias is in them."""
 
     def __post_init__(self) -> None:
         keep_listed(self, "inputs")

@@ -6,6 +6,7 @@ from typing import Any
 
 from relay.diagnostic import Span, did_you_mean, fail
 from relay.ir import hooks
+from relay.ir.alias import TypeAlias
 from relay.ir.expect import expect_expr
 from relay.ir.expr import Constructor, Expr, Function, GlobalVar, Node, RelayExpr, node
 from relay.ir.node import keep_listed, listed, several
@@ -55,6 +56,7 @@ class IRModule:
     """Definitions by name (functions, and constants that are evaluated once) and data types by name.
 
     `imports` print as themselves, and `imported` names the definitions and types that came with them.
+    `aliases` are names for types, which stand for what they say wherever they are written.
     `attrs` are the module's own metadata, `options` the global configuration of the program.
     A definition is an immutable expression; `mod["f"] = fn` replaces it, and what was inferred of definitions
     that do not reach it stays.
@@ -69,10 +71,19 @@ class IRModule:
     imported: set[str] = field(default_factory=set[str])
     facts: dict[str, Any] = field(default_factory=dict[str, Any])
     """What inference remembers about definitions, by its own keys; never part of the program."""
+    aliases: dict[GlobalTypeVar, TypeAlias] = field(default_factory=dict[GlobalTypeVar, TypeAlias])
 
     def __post_init__(self) -> None:
         """The module has dictionaries of its own; definitions may be given by name."""
-        for name in ("functions", "type_definitions", "attrs", "options", "constant_types", "facts"):
+        for name in (
+            "functions",
+            "type_definitions",
+            "attrs",
+            "options",
+            "constant_types",
+            "facts",
+            "aliases",
+        ):
             setattr(self, name, dict(getattr(self, name) or ()))
         if any(isinstance(v, str) for v in self.functions):
             self.functions = {_global_var(v): e for v, e in self.functions.items()}
@@ -197,6 +208,7 @@ class IRModule:
             self._replace_types(other.type_definitions)
             self._replace(other.functions)
             self.constant_types.update(other.constant_types)
+            self.aliases.update(other.aliases)
         else:
             self._replace({_global_var(v): e for v, e in other.items()})
 
@@ -215,6 +227,7 @@ class IRModule:
             list(self.imports),
             set(self.imported),
             dict(self.facts),
+            dict(self.aliases),
         )
 
     def __copy__(self) -> "IRModule":

@@ -200,18 +200,18 @@ class TypeCall(Type):
             found = super().__new__(cls)
             set_field(found, "func", func)
             set_field(found, "args", args)
-            set_field(found, "flags", func.flags | flags_of(_spread(args)) | HAS_OBJECT)
+            set_field(found, "flags", func.flags | flags_of(spread(args)) | HAS_OBJECT)
             found = intern(key, found)
         assert isinstance(found, TypeCall)
         return found
 
     @property
     def children(self) -> tuple[Type, ...]:
-        return (self.func, *[a for a in _spread(self.args) if isinstance(a, Type)])
+        return (self.func, *[a for a in spread(self.args) if isinstance(a, Type)])
 
     def rebuild(self, children: tuple[Value, ...], /) -> Type:
         func, *rest = children
-        return TypeCall(func, _unspread(self.args, rest))
+        return TypeCall(func, unspread(self.args, rest))
 
 
 class TypeRelation(Type):
@@ -240,17 +240,17 @@ class TypeRelation(Type):
             set_field(found, "name", name)
             set_field(found, "args", args)
             set_field(found, "attrs", pairs)
-            set_field(found, "flags", flags_of(_spread(args or ())))
+            set_field(found, "flags", flags_of(spread(args or ())))
             found = intern(key, found)
         assert isinstance(found, TypeRelation)
         return found
 
     @property
     def children(self) -> tuple[Type, ...]:
-        return tuple([a for a in _spread(self.args or ()) if isinstance(a, Type)])
+        return tuple([a for a in spread(self.args or ()) if isinstance(a, Type)])
 
     def rebuild(self, children: tuple[Value, ...], /) -> Type:
-        args = None if self.args is None else _unspread(self.args, list(children))
+        args = None if self.args is None else unspread(self.args, list(children))
         return TypeRelation(self.name, args, self.attrs)
 
 
@@ -264,7 +264,7 @@ def _hashable(attr: Value) -> Value:
     return tuple([_hashable(a) for a in attr]) if isinstance(attr, list | tuple) else attr  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
 
 
-def _spread(args: Iterable[Value]) -> list[Value]:
+def spread(args: Iterable[Value]) -> list[Value]:
     """`args` with shapes (tuples of dimensions) flattened."""
     flat: list[Value] = []
     for a in args:
@@ -275,8 +275,8 @@ def _spread(args: Iterable[Value]) -> list[Value]:
     return flat
 
 
-def _unspread(args: tuple[Value, ...], types: list[Value]) -> tuple[Value, ...]:
-    """The inverse of `_spread`, with the types replaced in order."""
+def unspread(args: tuple[Value, ...], types: list[Value]) -> tuple[Value, ...]:
+    """The inverse of `spread`, with the types replaced in order."""
     replaced = iter(types)
 
     def one(a: Value) -> Value:

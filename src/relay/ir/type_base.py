@@ -33,6 +33,8 @@ HAS_OBJECT = 16
 """A function, a reference, a data type, or what may stand for one: values that are not tensors."""
 HAS_ERROR = 32
 """What inference puts where a fault was."""
+HAS_ALIAS = 64
+"""A type that is written by an alias."""
 
 
 class Type:

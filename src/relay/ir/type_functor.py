@@ -2,6 +2,7 @@
 
 from typing import Any, Generic, TypeVar
 
+from relay.ir.alias import AliasCall
 from relay.ir.functor import DeepVisits
 from relay.ir.module import TypeData
 from relay.ir.type import (
@@ -31,6 +32,7 @@ METHODS: dict[type, str] = {
     FuncType: "visit_func_type", TupleType: "visit_tuple_type", TypeRelation: "visit_type_relation",
     RefType: "visit_ref_type", GlobalTypeVar: "visit_global_type_var", TypeCall: "visit_type_call",
     TypeData: "visit_type_data", AnyDim: "visit_any", DimExpr: "visit_dim_expr", DimCall: "visit_dim_call",
+    AliasCall: "visit_alias_call",
 }  # fmt: skip
 
 
@@ -56,6 +58,10 @@ class TypeFunctor(DeepVisits, Generic[R]):
     visit_type_var = visit_incomplete_type = visit_global_type_var = visit_any = default
     visit_tensor_type = visit_func_type = visit_tuple_type = visit_type_relation = default
     visit_ref_type = visit_type_call = visit_type_data = visit_dim_expr = visit_dim_call = default
+
+    def visit_alias_call(self, t: AliasCall, /) -> R:
+        """What the alias stands for."""
+        return self.visit(t.target)
 
 
 class TypeVisitor(TypeFunctor[None]):

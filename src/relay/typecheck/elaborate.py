@@ -24,7 +24,8 @@ from relay.ir.expr import (
     replace,
 )
 from relay.ir.pattern import PatternLiteral, PatternOr, is_lowered, pattern_nodes, pattern_vars
-from relay.ir.type import ANY, UNIT, FuncType, Kind, TensorType, Type, TypeVar
+from relay.ir.type import ANY, HAS_INCOMPLETE, UNIT, FuncType, Kind, TensorType, Type, TypeVar
+from relay.ir.type_base import HAS_ALIAS
 from relay.ir.walk import renamed_pattern, rewrite_pattern
 from relay.typecheck.dim_values import DimensionValues
 from relay.typecheck.generalize import Signature
@@ -206,7 +207,7 @@ class Elaborator:
     def var(self, v: Var, sig: Signature | None = None) -> Var:
         """The annotated form of a binder (or of a free variable)."""
         written = v.type_annotation
-        if written is not None and not has_unknown(written):
+        if written is not None and not written.flags & TO_FILL:
             new = v
         else:
             t = self.env.type(self.inf.vars[v]) if sig is None else self.scheme(sig)
@@ -333,7 +334,7 @@ class Elaborator:
         body = self.get(fn.body)
         params = tuple([self.vars[p] for p in fn.params])
         ret = fn.ret_type
-        if ret is None or has_unknown(ret):
+        if ret is None or ret.flags & TO_FILL:
             ret = env.type(sig.mono.ret_type)
         added = tuple([sig.final[p] for p in sig.added])
         constraints = fn.constraints
@@ -393,6 +394,8 @@ class Elaborator:
 
 
 _LEAVES = frozenset({Var, GlobalVar, Op, Constructor})
+TO_FILL = HAS_INCOMPLETE | HAS_ALIAS
+"""Types as written with these flags are replaced by what inference found."""
 
 
 def _same(xs: Sequence[Any], ys: Sequence[Any]) -> bool:

@@ -3,6 +3,7 @@
 from collections.abc import Generator, Sequence
 from typing import Any
 
+from relay.ir.alias import expanded
 from relay.ir.expr import Expr, Function, GlobalVar, Var
 from relay.ir.type import HAS_ANY, FuncType, Kind, TypeVar
 from relay.typecheck.generalize import Signature, generalise
@@ -63,7 +64,7 @@ def signature(inf: Inference, fn: Function) -> Signature:
 
 def _declare(inf: Inference, binder: Var | GlobalVar, sig: Signature) -> None:
     """What a function is inside its own group: its declared type if that is complete, else monomorphic."""
-    written = binder.type_annotation if isinstance(binder, Var) else None
+    written = expanded(binder.type_annotation) if isinstance(binder, Var) else None
     if isinstance(written, FuncType) and not has_unknown(written):
         t: Any = inf.annotation(written, binder, polymorphic=True)
     elif sig.is_annotated:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Generator, Iterable, Sequence
 from typing import Any
 
 from relay.diagnostic import Note, Report
+from relay.ir.alias import expanded
 from relay.ir.expr import Call, Constant, Constructor, Expr, GlobalVar, Match, Op, Pattern, Var
 from relay.ir.module import IRModule
 from relay.ir.scope import Scope, scopes
@@ -218,6 +219,7 @@ class Inference(Solver):
 
     def annotation(self, t: Type, at: Any, *, polymorphic: bool = False) -> Any:
         """A type as written, with each `_` a new unknown."""
+        t = expanded(t)
         if t not in self.kinds_seen and not self.is_well_kinded(t, at, polymorphic):
             return ERROR
         if not t.flags & HAS_INCOMPLETE:

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from relay.diagnostic import RelayError
+from relay.ir.alias import expanded
 from relay.ir.expr import Expr, Function
 from relay.ir.subst import substitute_type
 from relay.ir.type import FuncType, IncompleteType, Kind, TensorType, Type, TypeRelation, TypeVar
@@ -31,8 +32,8 @@ def declared_type(fn: Function) -> FuncType | None:
         t = p.type_annotation
         if t is None or has_unknown(t):
             return None
-        params.append(t)
-    return FuncType(params, fn.ret_type, fn.type_params, fn.constraints)
+        params.append(expanded(t))
+    return FuncType(params, expanded(fn.ret_type), fn.type_params, fn.constraints)
 
 
 def instance_of(inf: "Inference", t: FuncType, e: Expr | None) -> FuncType:

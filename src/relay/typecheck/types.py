@@ -5,6 +5,7 @@ from contextlib import suppress
 from typing import Any
 
 from relay.diagnostic import Diagnostic, RelayError, fail
+from relay.ir.alias import expanded
 from relay.ir.expr import (
     Call,
     Constant,
@@ -121,7 +122,7 @@ class Types:
             t = e.type_annotation
             if t is None or t.flags & HAS_INCOMPLETE:
                 raise Unannotated(e)
-            return t
+            return expanded(t)
         t = self.known.get(e)
         if t is None:
             find = _LEAVES.get(type(e))

@@ -74,7 +74,7 @@ class Converter:
         types = self.rewriter(answer)
         for c in data.constructors:
             inputs = tuple([types(t) for t in c.inputs])
-            self.constructors[c] = replace(c, inputs=inputs)
+            self.constructors[c] = replace(c, inputs=inputs, written=())
         made = tuple([self.constructors[c] for c in data.constructors])
         return TypeData(data.header, (*data.type_vars, answer), made, data.is_extern, span=data.span)
 
