@@ -107,12 +107,19 @@ class Cursor:
         raise ParseError(Diagnostic(code, message, span, label, notes, hint), at)
 
     def mistake(
-        self, code: str, message: str, at: int, *, to: int | None = None, label: str = "", hint: str = ""
+        self,
+        code: str,
+        message: str,
+        at: int,
+        *,
+        to: int | None = None,
+        label: str = "",
+        hint: str = "",
+        notes: tuple[Note, ...] = (),
     ) -> None:
         """Report an error at token `at` (up to token `to`) and go on."""
-        self.add(
-            Diagnostic(code, message, self.here(at) if to is None else self.span(at, to), label, (), hint)
-        )
+        span = self.here(at) if to is None else self.span(at, to)
+        self.add(Diagnostic(code, message, span, label, notes, hint))
 
     def defined_twice(self, what: str, at: int, first: int) -> ParseError:
         """The fault that token `at` defines again what token `first` defines."""

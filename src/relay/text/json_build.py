@@ -5,6 +5,7 @@ from typing import Any, cast
 
 import numpy as np
 
+from relay.ir.alias import AliasCall, TypeAlias
 from relay.ir.dtype import dtype_name
 from relay.ir.expr import (
     Call,
@@ -198,7 +199,8 @@ def _constructor(r: Reader, i: int) -> Constructor:
     inputs, data = _several(Type, r, i, "inputs"), _of(GlobalTypeVar, r, i, "belong_to")
     names = tuple([str(name) for name in cast("list[str]", r.get(i, "field_names") or ())])
     try:
-        return Constructor(r.name(i), inputs, data, 0, names, span=r.span(i))
+        written = _several(Type, r, i, "written") if r.get(i, "written") else ()
+        return Constructor(r.name(i), inputs, data, 0, names, written, span=r.span(i))
     except ValueError as error:
         bad(f"node {i}: {error}")
 
@@ -258,6 +260,11 @@ def _make_module(r: Reader, i: int) -> IRModule:
         if not isinstance(data, TypeData):
             bad(f"`type_definitions` of node {i} has an item that is not a data type")
         mod.type_definitions[header if isinstance(header, GlobalTypeVar) else data.header] = data
+    aliases: Any = r.get(i, "aliases") or ()
+    for alias in aliases:
+        if not isinstance(alias, TypeAlias):
+            bad(f"`aliases` of node {i} has an item that is not an alias")
+        mod.aliases[alias.header] = alias
     constant_types: Any = r.get(i, "constant_types") or {}
     mod.constant_types.update(constant_types)
     mod.imports += [Import(str(path)) for path in r.get(i, "imports") or ()]
@@ -296,6 +303,11 @@ MAKERS: Makers = {
     "PatternOr": lambda r, i: PatternOr(_several(Pattern, r, i, "patterns"), span=r.span(i)),
     "PatternAs": lambda r, i: PatternAs(
         _of(Pattern, r, i, "pattern"), _of(Var, r, i, "var"), span=r.span(i)),
+    "TypeAlias": lambda r, i: TypeAlias(
+        _of(GlobalTypeVar, r, i, "header"), _several(TypeVar, r, i, "type_vars"), _of(Type, r, i, "type"),
+        span=r.span(i)),
+    "AliasCall": lambda r, i: AliasCall(
+        _of(GlobalTypeVar, r, i, "func"), _type_args(r, i, "args"), _of(Type, r, i, "target")),
     "Constructor": _constructor, "TypeData": _type_data, "TensorType": _tensor,
     "TupleType": lambda r, i: TupleType(_several(Type, r, i, "fields")),
     "RefType": lambda r, i: RefType(_of(Type, r, i, "value")),

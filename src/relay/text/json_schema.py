@@ -23,7 +23,8 @@ FIELDS: dict[str, tuple[str, ...]] = {
     "RefCreate": ("value",), "RefRead": ("ref",), "RefWrite": ("ref", "value"), "Grad": ("function",),
     "PatternWildcard": (), "PatternVar": ("var",), "PatternConstructor": ("constructor", "patterns"),
     "PatternTuple": ("patterns",), "PatternLiteral": ("value",), "PatternOr": ("patterns",),
-    "PatternAs": ("pattern", "var"), "Constructor": ("inputs", "belong_to", "field_names"),
+    "PatternAs": ("pattern", "var"), "Constructor": ("inputs", "belong_to", "field_names", "written"),
+    "TypeAlias": ("header", "type_vars", "type"), "AliasCall": ("func", "args", "target"),
     "TypeData": ("header", "type_vars", "constructors"),
     "TensorType": ("shape", "base"), "TupleType": ("fields",), "RefType": ("value",),
     "RelayRefType": ("value",),
@@ -36,6 +37,7 @@ FIELDS: dict[str, tuple[str, ...]] = {
     "DictAttrs": ("__dict__",), "Span": ("source_name",), "SourceName": (), "SequentialSpan": ("spans",),
     "IRModule": (
         "functions", "type_definitions", "attrs", "options", "constant_types", "imports", "imported",
+        "aliases",
     ),
     "Module": ("functions", "type_definitions", "attrs"),
 }  # fmt: skip

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from relay.ir.alias import AliasCall
 from relay.ir.type import Any as AnyDim
 from relay.ir.type import (
     DimCall,
@@ -50,6 +51,8 @@ class TypeGraph(Graph):
                 return self.make("relay.RefType", {"span": "0"}, value=t.value)
             case TypeCall():
                 return self.make("TypeCall", {"span": "0"}, func=t.func, args=t.args)
+            case AliasCall():
+                return self.make("relay.AliasCall", {"span": "0"}, func=t.func, args=t.args, target=t.target)
             case TypeVar():
                 return self.make(
                     "TypeVar", {"kind": str(_kind_number(t)), "span": "0"}, name_hint=t.name_hint

@@ -7,6 +7,7 @@ from typing import Any, cast
 import numpy as np
 
 from relay.diagnostic import fail
+from relay.ir.alias import TypeAlias
 from relay.ir.expr import (
     Call,
     Clause,
@@ -96,7 +97,8 @@ class Writer(TypeGraph):
             case Op():
                 return {"type_key": "Op", "repr_str": e.name}
             case Constructor():
-                named = {"field_names": e.field_names} if e.field_names else {}
+                named: dict[str, Any] = {"field_names": e.field_names} if e.field_names else {}
+                named |= {"written": e.written} if e.written else {}
                 return self.make(
                     "relay.Constructor",
                     {"tag": str(e.tag), **_NODE},
@@ -186,9 +188,15 @@ class Writer(TypeGraph):
                     type_vars=e.type_vars,
                     constructors=e.constructors,
                 )
+            case TypeAlias():
+                return self.make(
+                    "relay.TypeAlias", {"span": "0"}, header=e.header, type_vars=e.type_vars, type=e.type
+                )
             case IRModule():
+                aliases: dict[str, Any] = {"aliases": list(e.aliases.values())} if e.aliases else {}
                 return self.make(
                     "IRModule",
+                    **aliases,
                     functions=Pairs(e.functions),
                     type_definitions=Pairs(e.type_definitions),
                     attrs=DictAttrs(e.attrs) if e.attrs else None,

@@ -1,28 +1,18 @@
 """Data types in text: first their names and kinds, then their constructors."""
 
+from operator import is_
+
+from relay.ir.alias import expanded
 from relay.ir.dtype import canonical
 from relay.ir.expr import Constructor
 from relay.ir.module import TypeData
 from relay.ir.type import GlobalTypeVar, Type, TypeCall, TypeVar
-from relay.text.parse_body import Bodies
+from relay.text.parse_alias import Aliases
 from relay.text.parse_types import BUILT_IN_TYPES
 
 
-class DataTypes(Bodies):
+class DataTypes(Aliases):
     """The rules of data types."""
-
-    item_starts: frozenset[int]
-    """The tokens where items begin."""
-
-    def next_item(self, i: int) -> int:
-        i += 1 if self.kinds[i] != "END" else 0
-        while (
-            self.kinds[i] != "END"
-            and i not in self.item_starts
-            and not (self.kinds[i] == "def" and self.kinds[i + 1] == "GLOBAL")
-        ):
-            i += 1
-        return i
 
     def declare_data(self, i: int) -> None:
         """The name and the kinds of a data type; what follows is parsed when all names are known."""
@@ -50,10 +40,12 @@ class DataTypes(Bodies):
         self.headers[i] = self.type_params()
         self.data_kinds[name] = tuple([p.kind for p in self.headers[i]])
         self.leave(mark)
+        if self.kinds[self.i] == "=":
+            self.aliases_here[name] = self.i + 1
 
     def data_type(self, i: int) -> None:
         """`type List[A] { … }`, `data Nat { … }`, `extern type Storage`."""
-        if i not in self.headers:
+        if i not in self.headers or self.texts[i + 1].removeprefix("@") in self.aliases_here:
             self.i = self.next_item(i)
             return
         is_extern = self.is_word(i, "extern")
@@ -66,7 +58,7 @@ class DataTypes(Bodies):
             self.i = self._behind_params(self.i)
         for p in params:
             self.bind(f"'{p.name_hint}", p)
-        self.data_type_declared = header.name_hint, params
+        self.data_type_declared = header.name_hint, params, "{ … }"
         try:
             constructors = [] if is_extern else self._constructors(header, params)
         finally:
@@ -98,7 +90,9 @@ class DataTypes(Bodies):
                 named, inputs = self._named_inputs(i + 1)
             else:
                 inputs = self._constructor_inputs(header, params)
-            c = Constructor(name, inputs, header, len(found), named, span=self.span(i))
+            plain = tuple([expanded(t) for t in inputs])
+            written = () if all(map(is_, plain, inputs)) else inputs
+            c = Constructor(name, plain, header, len(found), named, written, span=self.span(i))
             if name in self.constructors_here:
                 fault = self.defined_twice(f"the constructor `{name}`", i, self.constructors_here[name])
                 self.add(fault.diagnostic)

@@ -133,7 +133,7 @@ class Dimensions(Kinds):
             return "a dimension that occurs only in the result is unknown to the caller: write `?`"
         if self.data_type_declared is None:
             return f"declare it: fn<{name}: Dim>(…), or write `?`"
-        data, params = self.data_type_declared
+        data, params, rest = self.data_type_declared
         kinds = ["" if p.kind is Kind.Type else f": {p.kind.value}" for p in params]
         known = [p.name_hint + kind for p, kind in zip(params, kinds, strict=True)]
-        return f"declare it: type {data}[{', '.join([*known, f'{name}: Dim'])}] {{ … }}, or write `?`"
+        return f"declare it: type {data}[{', '.join([*known, f'{name}: Dim'])}] {rest}, or write `?`"

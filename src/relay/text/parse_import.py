@@ -45,6 +45,13 @@ class Imports(DataTypes):
             if isinstance(value, Function) and value.type_params:
                 self.param_kinds[var.name_hint] = tuple([p.kind for p in value.type_params])
         mod.constant_types.update(other.constant_types)
+        for header, alias in other.aliases.items():
+            name = header.name_hint
+            if mod.aliases.get(header, alias) is not alias:
+                self.mistake("duplicate-name", f"the type `{name}` is defined in two imported modules", i)
+            mod.aliases[header] = alias
+            mod.imported.add(name)
+            self.data_kinds[name] = tuple([p.kind for p in alias.type_vars])
         for header, data in other.type_definitions.items():
             name = header.name_hint
             known = mod.type_definitions.get(header)

@@ -34,16 +34,19 @@ class Items(Imports):
         starts = self._item_starts()
         self.item_starts = frozenset(starts)
         self.attributes: dict[str, tuple[int, dict[str, Any]]] = {}
-        self.done: dict[int, int] = {}
+        self.done = {}
         for words, rule in (
             (("import",), self.import_),
             (("type", "data", "extern"), self.declare_data),
+            (("type",), self.alias),
             (("type", "data", "extern"), self.data_type),
             (("attributes", "options"), self._attributes),
         ):
-            for i in starts:
-                if self.kinds[i] == "NAME" and self.texts[i] in words:
+            named = [i for i in starts if self.kinds[i] == "NAME" and self.texts[i] in words]
+            for i in self.alias_order(named) if rule == self.alias else named:
+                if rule != self.data_type or not self.is_alias_item(i):
                     self._attempt(rule, i)
+        self.sort_aliases()
         self._declare_functions(starts)
         self.i = 0
         while self.kinds[self.i] != "END":

@@ -142,15 +142,25 @@ class Types(Relations):
             self._unknown_type(i, kind)
         self.i = i + 1
         header = GlobalTypeVar(name)
-        if self.kinds[self.i] in ("[", "<"):
+        if self.kinds[self.i] in ("[", "<") and (kinds or not self.on_new_line(self.i)):
             args = yield self._arguments(kinds, name)
-        elif kind is Kind.AdtHandle:
+        elif kind is Kind.AdtHandle and not self.is_alias(name):
             return header
         elif kinds:
             self._arity(name, kinds, i, i)
         else:
             args = ()
+        if self.is_alias(name):
+            alias = self.mod.aliases.get(header)  # there is none where the alias itself is wrong
+            found: Type = IncompleteType(Kind.Type) if alias is None else alias(args)
+            return self.of_kind(found, Kind.Type, kind, i)
         return self.of_kind(TypeCall(header, args), Kind.Type, kind, i)
+
+    def is_alias(self, name: str) -> bool:
+        """Whether a name of a type is that of an alias."""
+        return name in self.aliases_here or (
+            name not in self.types_here and GlobalTypeVar(name) in self.mod.aliases
+        )
 
     def _unknown_type(self, i: int, kind: Kind | None) -> NoReturn:
         name = self.source_text(i)

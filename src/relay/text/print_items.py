@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from relay.ir.alias import TypeAlias
 from relay.ir.expr import Function, GlobalVar, Var
 from relay.ir.module import IRModule, TypeData
 from relay.text import names
@@ -45,13 +46,25 @@ class Printer(ExprPrinter):
         self.statement("", text, "")
         return self.block.lines
 
+    def is_own(self, alias: TypeAlias, mod: IRModule) -> bool:
+        """Whether the text of a module declares an alias."""
+        return type(self).sugar and alias.header.name_hint not in mod.imported
+
+    def alias(self, alias: TypeAlias) -> str:
+        """The line of an alias."""
+        undo = self.types.enter(alias.type_vars)
+        head = f"type {names.type_name(alias.header.name_hint)}{self.types.parameters(alias.type_vars)}"
+        line = f"{head} = {self.types(alias.type)}"
+        self.types.leave(undo)
+        return line
+
     def type_data(self, data: TypeData) -> list[str]:
         """The lines of a data type."""
         undo = self.types.enter(data.type_vars)
         head = f"type {names.type_name(data.header.name_hint)}{self.types.parameters(data.type_vars)}"
         lines = [f"extern {head}"] if data.is_extern else [f"{head} {{"]
         for c in data.constructors:
-            fields = [self.types.argument(t) for t in c.inputs]
+            fields = [self.types.argument(t) for t in c.written or c.inputs]
             name = names.constructor(c.name_hint)
             if self.is_record(c, len(fields), ""):
                 lines += self.fields(f"  {name} {{", labelled(c.field_names, fields))
@@ -82,6 +95,8 @@ class Printer(ExprPrinter):
         short = [f"import {names.quote(i.path)}" for i in mod.imports]
         short += self.settings("attributes", mod.attrs) + self.settings("options", mod.options)
         items += [short] if short else []
+        aliases = [self.alias(a) for a in mod.aliases.values() if self.is_own(a, mod)]
+        items += [aliases] if aliases else []
         own = [d for d in mod.type_definitions.values() if d.header.name_hint not in mod.imported]
         items += [self.type_data(d) for d in own]
         defined = [(v, f) for v, f in mod.functions.items() if v.name_hint not in mod.imported]

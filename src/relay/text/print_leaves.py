@@ -75,7 +75,9 @@ class Leaves(Scopes):
         self.large: list[Constant] = []
         self.large_index: dict[Any, int] = {}
         self.keep = keep or self.keep_in_metadata
-        self.types = self.type_printer([] if mod is None else [t.name_hint for t in mod.type_definitions])
+        types = () if mod is None else (*mod.type_definitions, *mod.aliases)
+        self.types = self.type_printer([t.name_hint for t in types])
+        self.types.aliases = None if mod is None and type(self).sugar else types if type(self).sugar else ()
         self.operator_texts: dict[int, tuple[Any, str]] = {}
         self.global_texts: dict[str, str] = {}
 

@@ -6,10 +6,11 @@ is put in parentheses wherever something may follow it; the terms of a dimension
 that the text does not depend on the age of its variables.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from typing import Any, NoReturn, TypeVar, cast
 
 from relay.diagnostic import fail
+from relay.ir.alias import AliasCall
 from relay.ir.type import (
     HAS_BINDER,
     HAS_VAR,
@@ -51,6 +52,8 @@ class TypeText:
         self.in_scope: set[str] = set()
         """The names that type parameters have here."""
         self.fresh = names.Fresh(taken)
+        self.aliases: Container[GlobalTypeVar] | None = None
+        """The aliases by which types print that are written by them; None for all."""
         self.ends: dict[int, bool] = {}
         """Whether a function type, by identity, ends in constraints."""
 
@@ -190,6 +193,10 @@ class TypeText:
                 return [func, *_listed("[", [self._guarded(a) for a in args], "]")] if args else [func]
             case TypeCall(func=func, args=args):
                 return [func, *_listed("[", [self._of_any_kind(a) for a in args], "]")]
+            case AliasCall() if self.aliases is None or t.func in self.aliases:
+                return self._open(TypeCall(t.func, t.args))
+            case AliasCall(target=target):
+                return [target]
             case FuncType():
                 return self._function(t)
             case TypeRelation():

@@ -51,8 +51,8 @@ class Names(Cursor):
         self.implicit: dict[str, TypeVar] | None = None
         """Where parameter types declare dimensions, those declared so far."""
         self.in_result = False
-        self.data_type_declared: tuple[str, Sequence[TypeVar]] | None = None
-        """The name and the parameters of the data type whose constructors are read."""
+        self.data_type_declared: tuple[str, Sequence[TypeVar], str] | None = None
+        """The name and the parameters of the data type or alias that is read, and how it goes on."""
         self.plain: dict[str, tuple[Op, Any]] = {}
         """Operators that were called without attributes."""
         self.depth = 0
@@ -63,12 +63,15 @@ class Names(Cursor):
         self.imported_here: set[str] = set()
         self.types_here: dict[str, int] = {}
         self.constructors_here: dict[str, int] = {}
+        self.aliases_here: dict[str, int] = {}
+        """The aliases of this text, each with the token where its type begins."""
         self.headers: dict[int, list[TypeVar]] = {}
         """Names that this text declares, and by token the type parameters of its data types."""
         self.globals: set[str] = {v.name_hint for v in mod.functions}
         self.constructors: dict[str, Constructor] = mod.constructors()
         self.data_kinds: dict[str, tuple[Kind, ...]] = {
-            t.name_hint: tuple([p.kind for p in d.type_vars]) for t, d in mod.type_definitions.items()
+            t.name_hint: tuple([p.kind for p in d.type_vars])
+            for t, d in (*mod.type_definitions.items(), *mod.aliases.items())
         }
 
     # --- entering and leaving -------------------------------------------------------------------------------
