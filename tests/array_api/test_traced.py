@@ -157,6 +157,20 @@ def test_symbolic_sizes() -> None:
     def centred(x: "Tensor[(n, 3), float64]"):  # noqa: F821 - a Relay type
         return xp.permute_dims(x - xp.mean(x, axis=0), (1, 0)), xp.unique_counts(xp.sign(x)).counts
 
+    @relay.function
+    def sizes(x: "Tensor[(n, 3), float64]"):  # noqa: F821 - a Relay type
+        n = x.shape[0]
+        mean = xp.sum(x, axis=0) / n
+        assert (x * n).dtype == xp.float64
+        assert (xp.astype(x, xp.float32) * n).dtype == xp.float32
+        rows = xp.arange(n) + xp.arange(1, n + 1) + xp.zeros(n, dtype=xp.int64)
+        return mean, xp.var(x, axis=0, correction=1), xp.roll(x, 3, axis=0), rows, xp.full((n, 2), 7)
+
+    mean, variance, rolled, rows, sevens = sizes(X)
+    np.testing.assert_allclose(np.asarray(mean), X.mean(axis=0))
+    np.testing.assert_allclose(np.asarray(variance), X.var(axis=0, ddof=1))
+    np.testing.assert_array_equal(np.asarray(rolled), np.roll(X, 3, axis=0))
+    assert (rows.tolist(), sevens.tolist()) == ([1, 3], [[7, 7], [7, 7]])
     y, counts = centred(X)
     np.testing.assert_allclose(np.asarray(y), (X - X.mean(0)).T)
     assert counts.tolist() == [2, 4]

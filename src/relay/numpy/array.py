@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from relay.interpreter.value import is_array, is_sequence
+from relay.ir.symbol import Dimension
 from relay.tracing.pytree import Box, Boxed
 from relay.tracing.value import TracedValue
 
@@ -53,7 +54,7 @@ def binary(name: str, *, swapped: bool = False) -> Callable[[Any, Any], Any]:
 
 
 def _is_operand(x: Any) -> bool:
-    return isinstance(x, Boxed | TracedValue | int | float | complex | np.ndarray | np.generic)
+    return isinstance(x, Boxed | TracedValue | int | float | complex | np.ndarray | np.generic | Dimension)
 
 
 def by_kind(on_bools: str, on_integers: str) -> tuple[Callable[[Any, Any], Any], ...]:

@@ -14,6 +14,7 @@ from relay.interpreter.operators import refuse, too_large
 from relay.interpreter.value import is_tensor
 from relay.ir.dtype import dtype_name
 from relay.ir.expr import Call, Expr, Op, RelayExpr, TupleGetItem, Var, as_expr
+from relay.ir.symbol import Dimension
 from relay.ir.traced import Traced
 from relay.ir.type import TensorType, TupleType
 from relay.numpy import dtypes
@@ -116,7 +117,7 @@ def _checked(name: str, attrs: tuple[tuple[str, Any], ...], keys: tuple[Any, ...
 
 
 def array(x: Any) -> AnyArray:
-    """An array, a traced value, an array of NumPy's or a number as an array of the namespace."""
+    """An array, a traced value, an array of NumPy's, a number or a dimension as an array of the namespace."""
     if isinstance(x, Array | TracedArray):
         return x
     if isinstance(x, Traced):
@@ -127,13 +128,17 @@ def array(x: Any) -> AnyArray:
         return Array(own)
     if isinstance(x, int | float | complex):
         return number(x, dtypes.of_number(x))
+    if isinstance(x, Dimension):
+        return _recorded(_call("dim_value", (), {"dim": x}), in_trace(), None)
     if isinstance(x, RelayExpr):
         return TracedArray(x, in_trace())  # pyright: ignore[reportArgumentType]
     raise TypeError(f"an array is wanted, not {type(x).__name__}: relay.numpy.asarray makes one")
 
 
-def number(x: Any, dtype: DType) -> Array:
-    """A number as an array of rank 0 (`OverflowError` where an integer is out of range)."""
+def number(x: Any, dtype: DType) -> AnyArray:
+    """A number or a dimension as an array of rank 0 (`OverflowError` where an integer is out of range)."""
+    if isinstance(x, Dimension):
+        return cast(array(x), dtype)
     if isinstance(x, int) and dtypes.is_integral(dtype):
         limits = dtypes.iinfo(dtype)
         if not limits.min <= x <= limits.max:
@@ -143,8 +148,8 @@ def number(x: Any, dtype: DType) -> Array:
 
 
 def is_number(x: Any) -> bool:
-    """Whether it is a number of Python's, which takes the dtype of what it meets."""
-    return isinstance(x, int | float | complex) and not isinstance(x, np.generic)
+    """Whether it is a number of Python's or a dimension, which takes the dtype of what it meets."""
+    return isinstance(x, int | float | complex | Dimension) and not isinstance(x, np.generic)
 
 
 def common(*xs: Any) -> list[AnyArray]:

@@ -8,6 +8,7 @@ import numpy as np
 
 from relay.interpreter.value import is_sequence, is_tensor
 from relay.ir.dtype import dtype_name
+from relay.ir.symbol import Dimension
 from relay.numpy import dtypes
 from relay.numpy.array import Array, check_device, frozen
 from relay.numpy.call import AnyArray, array, call, cast, common, common_dtype, created, number
@@ -187,6 +188,8 @@ def arange(
     low, high = (0, start) if stop is None else (start, stop)
     if step == 0:
         raise ValueError("the step of arange is not 0")
+    if isinstance(low, Dimension) or isinstance(high, Dimension):
+        return _up_to(low, high, step, dtype)
     is_real = any(isinstance(x, float) for x in (low, high, step))
     if is_real or (dtype is not None and dtypes.is_floating(dtypes.checked_dtype(dtype))):
         count = max(0, math.ceil((high - low) / step))
@@ -200,6 +203,14 @@ def arange(
         return places
     scaled = places if step == 1 else call("multiply", places, number(step, wanted))
     return scaled if low == 0 else call("add", scaled, number(low, wanted))
+
+
+def _up_to(low: Any, high: Any, step: Any, dtype: Any) -> AnyArray:
+    """The integers from `low` up to `high`, one of them a dimension."""
+    if step != 1:
+        raise ValueError(f"arange of dimensions takes steps of 1, not {step}")
+    ones = full((high - low,), 1, dtype=dtypes.int64 if dtype is None else dtype)
+    return call("add", call("cumsum", ones, axis=0, exclusive=True), cast(array(low), ones.dtype))
 
 
 def _steps(start: float, step: float, count: int) -> AnyArray:

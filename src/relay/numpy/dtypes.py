@@ -122,6 +122,8 @@ def of_number(value: Any, dtype: DType | None = None) -> DType:
         return dtype if dtype is not None and kind == "real floating" else DEFAULT_FLOAT
     if dtype is not None and kind != "bool":
         return dtype
+    if not isinstance(value, int):  # a dimension
+        return int64
     return DEFAULT_INTEGER if -(2**31) <= value < 2**31 else int64 if value < 2**63 else uint64
 
 

@@ -12,7 +12,7 @@ class NamespaceInfo:
 
     def capabilities(self) -> dict[str, Any]:
         """What arrays may be indexed and made with."""
-        return {"boolean indexing": True, "data-dependent shapes": True, "max dimensions": None}
+        return {"boolean indexing": True, "data-dependent shapes": True, "max dimensions": 64}
 
     def default_device(self) -> str:
         """The one device."""

@@ -92,11 +92,20 @@ def qr(x: Any, /, *, mode: str = "reduced") -> QR:
     if mode not in ("reduced", "complete"):
         raise ValueError(f"a mode is 'reduced' or 'complete', not {mode!r}")
     given = floating(x)
-    rows, columns = given.shape[ROWS:]
-    if mode == "reduced" or rows <= columns:
-        return QR(*call("linalg.qr", given, results=2))
-    basis = _completed(given)
-    return QR(basis, triu(matmul(matrix_transpose(basis), given)))
+    if mode == "complete":
+        rows, columns = _known_sides(given)
+        if rows > columns:
+            basis = _completed(given)
+            return QR(basis, triu(matmul(matrix_transpose(basis), given)))
+    return QR(*call("linalg.qr", given, results=2))
+
+
+def _known_sides(x: AnyArray) -> tuple[int, int]:
+    """How many rows and columns matrices have, which a basis is completed by."""
+    rows, columns = x.shape[ROWS:]
+    if not isinstance(rows, int) or not isinstance(columns, int):
+        raise ValueError(f"a basis is completed for matrices of known sizes, not {rows} by {columns}")
+    return rows, columns
 
 
 def _completed(x: AnyArray) -> AnyArray:
@@ -114,7 +123,7 @@ def svd(x: Any, /, *, full_matrices: bool = True) -> SVD:
     given = floating(x)
     u, s, vh = call("linalg.svd", given, results=3)
     if full_matrices:
-        rows, columns = given.shape[ROWS:]
+        rows, columns = _known_sides(given)
         u = _with_rest(u) if rows > columns else u
         vh = matrix_transpose(_with_rest(matrix_transpose(vh))) if columns > rows else vh
     return SVD(u, s, vh)

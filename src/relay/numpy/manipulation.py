@@ -22,6 +22,8 @@ from relay.numpy.call import (
     is_number,
     number,
 )  # fmt: skip
+from relay.numpy.creation import arange
+from relay.numpy.elementwise import remainder, subtract
 from relay.tracing.indexing import index_operands
 from relay.tracing.nested import in_trace
 from relay.tracing.places import How
@@ -130,9 +132,11 @@ def roll(x: Any, /, shift: Axes, *, axis: Axes | None = None) -> AnyArray:
 
 def _rolled(x: AnyArray, shift: int, axis: int) -> AnyArray:
     size = x.shape[axis]
+    lead = (slice(None),) * axis
+    if not isinstance(size, int):
+        return take(x, remainder(subtract(arange(size), shift), size), axis=axis)
     if not size or not shift % size:
         return x
-    lead = (slice(None),) * axis
     at = -(shift % size)
     return concat([index(x, (*lead, slice(at, None))), index(x, (*lead, slice(None, at)))], axis=axis)
 

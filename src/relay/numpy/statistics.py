@@ -5,7 +5,7 @@ from typing import Any
 
 from relay.numpy import dtypes
 from relay.numpy.call import AnyArray, array, axes_of, axis_of, call, cast, common, floating, number
-from relay.numpy.elementwise import truths
+from relay.numpy.elementwise import maximum, subtract, truths
 from relay.numpy.manipulation import concat, index
 
 Axis = int | tuple[int, ...] | None
@@ -70,13 +70,14 @@ def var(x: Any, /, *, axis: Axis = None, correction: float = 0.0, keepdims: bool
     axes = axes_of(axis, given.ndim)
     if not correction:
         return _reduced("variance", given, axes, keepdims)
-    sizes = [given.shape[a] for a in axes]
-    if [d for d in sizes if not isinstance(d, int)]:
-        raise ValueError("a correction needs axes of known sizes")
     beside = call("subtract", given, _reduced("mean", given, axes, True))
     total = _reduced("sum", call("multiply", beside, beside), axes, keepdims)
-    left = math.prod(sizes) - correction
-    return call("divide", total, number(float(left if left > 0 else 0), given.dtype))
+    size: Any = math.prod([given.shape[a] for a in axes])
+    if isinstance(size, int):
+        left = number(float(size - correction if size > correction else 0), given.dtype)
+    else:
+        left = maximum(subtract(cast(array(size), given.dtype), float(correction)), 0.0)
+    return call("divide", total, left)
 
 
 def std(x: Any, /, *, axis: Axis = None, correction: float = 0.0, keepdims: bool = False) -> AnyArray:
