@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import relay
-from relay.cli.json_values import as_json, expression
+from relay.cli.json_values import as_json, value_of_json
 from relay.diagnostic import Source, Span
 from relay.interpreter.machine import evaluate
 from support import cli
@@ -71,7 +71,7 @@ def test_tensors_of_any_dtype() -> None:
         ("main", "[1, 2.5]", "numbers of int32 are needed here, not `2.5`"),
         ("main", '[1, "a"]', 'numbers of int32 are needed here, not `"a"`'),
         ("main", "[true]", "numbers of int32 are needed here, not `true`"),
-        ("main", "[[1, 2]]", "expected List[int32], found List[Tensor[(2,), int32]]"),
+        ("main", "[[1, 2]]", "a tensor of type int32 is needed here, not one of shape (2,)"),
         ("main", "[99999999999]", "`99999999999` is beyond the numbers of int32"),
         ("main", "[1,", "this is not JSON: Expecting value at column 4"),
         ("main", '{"Cons": [1]}', "`Cons` takes 2 fields, not 1"),
@@ -79,7 +79,11 @@ def test_tensors_of_any_dtype() -> None:
         ("double", '{"Nod": [1.5]}', 'it is written "Leaf" or {"Node": […]}'),
         ("pairs", "[[1]]", "a list of 2 fields is needed here, not a list of 1"),
         ("pairs", "[[1, [[2], 3]]]", "the lists of a tensor have different lengths"),
-        ("pairs", "[[1, [2, 3, 4]]]", "the sizes are 2 and 3"),
+        (
+            "pairs",
+            "[[1, [2, 3, 4]]]",
+            "Tensor[(2,), int8] is needed here, not one of shape (3,)",
+        ),
         ("main", "[" * 100_000, "this JSON is nested too deep"),
     ],
 )
@@ -117,7 +121,7 @@ def test_numbers_come_back_to_the_bit() -> None:
         x = np.random.default_rng(0).normal(scale=30, size=100)
         array = abs(x).astype(relay.ir.dtype.to_numpy(dtype))
         t = relay.TensorType((100,), dtype)
-        again = evaluate(relay.IRModule(), expression(json.loads(as_json(array)), t, relay.IRModule(), SPAN))
+        again = value_of_json(json.loads(as_json(array)), t, relay.IRModule(), SPAN)
         assert np.array_equal(np.asarray(again), array), dtype
 
 

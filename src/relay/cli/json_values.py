@@ -15,7 +15,7 @@ import numpy as np
 from relay.diagnostic import Span, fail
 from relay.interpreter.value import ConstructorValue, is_tensor, is_tuple
 from relay.ir.dtype import dtype_name, is_float, rounded, to_numpy
-from relay.ir.expr import Call, Constant, Constructor, Expr, Tuple
+from relay.ir.expr import Constructor
 from relay.ir.module import IRModule, TypeData
 from relay.ir.subst import substitute_type
 from relay.ir.type import GlobalTypeVar, TensorType, TupleType, Type, TypeCall
@@ -51,12 +51,12 @@ def is_object(x: Any) -> TypeGuard[dict[str, Any]]:
     return isinstance(x, dict)
 
 
-def expression(data: Any, t: Type | None, mod: IRModule, span: Span) -> Expr:
-    """The expression of a value of JSON for a parameter of a type (`bad-json-value`)."""
-    made: list[Expr] = []
+def value_of_json(data: Any, t: Type | None, mod: IRModule, span: Span) -> Any:
+    """The value of JSON for a parameter of a type (`bad-json-value`)."""
+    made: list[Any] = []
     stack: list[Callable[[], None]] = []
 
-    def join(count: int, whole: Callable[[Sequence[Expr]], Expr]) -> None:
+    def join(count: int, whole: Whole) -> None:
         fields = made[len(made) - count :]
         del made[len(made) - count :]
         made.append(whole(fields))
@@ -73,7 +73,7 @@ def expression(data: Any, t: Type | None, mod: IRModule, span: Span) -> Expr:
     return made[0]
 
 
-Whole = Callable[[Sequence[Expr]], Expr]
+Whole = Callable[[Sequence[Any]], Any]
 
 
 def parts(
@@ -87,7 +87,7 @@ def parts(
             _wrong(
                 f"a list of {len(t.fields)} fields is needed here, not {_kind(x)}", span, f"the type is {t}"
             )
-        return t.fields, lambda fields: Tuple(tuple(fields), span=span), x
+        return t.fields, tuple, x
     header, args = (t.func, t.args) if isinstance(t, TypeCall) else (t, ())
     if not isinstance(header, GlobalTypeVar) or header not in mod.type_definitions:
         _wrong(f"a value of type {t} cannot be given as JSON", span, "write it as in the language")
@@ -95,10 +95,10 @@ def parts(
     by = dict(zip(data.type_vars, args, strict=False))
     if is_list(data) and is_listed(x):
         element = substitute_type(data.constructors[0].inputs[0], by)
-        return [element] * len(x), lambda found: chain(found, data, span), x
+        return [element] * len(x), lambda found: chain(found, data), x
     c, fields = constructor_of(x, data, span)
     types = [substitute_type(i, by) for i in c.inputs]
-    return types, lambda found: Call(c, tuple(found), span=span), fields
+    return types, lambda found: ConstructorValue(c, tuple(found)), fields
 
 
 def is_list(data: TypeData) -> bool:
@@ -116,12 +116,12 @@ def is_of_list(c: Constructor) -> bool:
     return c.belong_to == (rest.func if isinstance(rest, TypeCall) else rest)
 
 
-def chain(elements: Sequence[Expr], data: TypeData, span: Span) -> Expr:
+def chain(elements: Sequence[Any], data: TypeData) -> ConstructorValue:
     """A list of elements."""
     cell, end = data.constructors
-    found = Call(end, (), span=span)
+    found = ConstructorValue(end, ())
     for e in reversed(elements):
-        found = Call(cell, (e, found), span=span)
+        found = ConstructorValue(cell, (e, found))
     return found
 
 
@@ -167,12 +167,14 @@ def form(c: Constructor) -> str:
     return fields if is_plain_record(c) else f'{{"{c.name_hint}": {fields}}}'
 
 
-def tensor(x: Any, t: TensorType, span: Span) -> Constant:
+def tensor(x: Any, t: TensorType, span: Span) -> Any:
     """A tensor of numbers, in the dtype of a type (`bad-json-value`)."""
     try:
         given = np.asarray(x)
     except ValueError:
         _wrong("the lists of a tensor have different lengths", span)
+    if not is_of_shape(given.shape, t):
+        _wrong(f"a tensor of type {t} is needed here, not one of shape {given.shape}", span)
     dtype = t.dtype if isinstance(t.dtype, str) else DTYPES.get(given.dtype.kind, "")
     takes = "U" if dtype == "string" else "b" if dtype == "bool" else "iuf" if is_float(dtype) else "iu"
     if given.size and given.dtype.kind not in takes:
@@ -181,7 +183,15 @@ def tensor(x: Any, t: TensorType, span: Span) -> Constant:
         found = rounded(given, to_numpy(dtype))
     if "f" not in takes and not np.array_equal(found, given):
         _wrong(f"{_kind(x)} is beyond the numbers of {dtype}", span)
-    return Constant(found, TensorType(given.shape, dtype), span=span)
+    return found[()]
+
+
+def is_of_shape(found: tuple[int, ...], t: TensorType) -> bool:
+    """Whether a shape has the rank of a type, and the sizes that it knows."""
+    if not isinstance(t.shape, tuple):
+        return True
+    known = zip(t.shape, found, strict=False)
+    return len(t.shape) == len(found) and all(not isinstance(d, int) or d == n for d, n in known)
 
 
 def _kind(x: Any) -> str:

@@ -18,7 +18,20 @@ from relay.diagnostic import Report, Source, Span, did_you_mean, fail
 from relay.ir.dtype import dtype_name
 from relay.ir.expr import Call, Expr, Function, GlobalVar, Tuple, Var, replace
 from relay.ir.module import IRModule
-from relay.ir.type import FuncType, GlobalTypeVar, Kind, RefType, TensorType, TupleType, Type, TypeCall
+from relay.ir.subst import map_type
+from relay.ir.type import (
+    ANY,
+    HAS_VAR,
+    FuncType,
+    GlobalTypeVar,
+    Kind,
+    RefType,
+    TensorType,
+    TupleType,
+    Type,
+    TypeCall,
+    TypeVar,
+)
 from relay.ir.vars import free_vars
 from relay.ir.walk import post_order
 
@@ -259,8 +272,14 @@ def command(mod: IRModule, entry: str, inputs: Sequence[Input]) -> tuple[Expr, l
         if x.array is None:
             t = declared[i].type_annotation if i < len(declared) else None
             name = f"<input {i + 1}>"
-            is_json = x.is_json or reads_as_json(x.text, t)
-            args.append(json_input(x, name, t, mod) if is_json else literal(x.text, name, mod))
+            if not x.is_json and not reads_as_json(x.text, t):
+                args.append(literal(x.text, name, mod))
+                continue
+            value = json_input(x, name, t, mod)
+            param = Var(x.origin, type_of_json(value, t), span=span)
+            params.append(param)
+            args.append(param)
+            arrays.append(value)
             continue
         if i < len(declared):
             check_dtype(x.array, declared[i], x.origin, span)
@@ -288,12 +307,25 @@ def reads_as_json(text: str, t: Type | None) -> bool:
     return isinstance(t, TypeCall | GlobalTypeVar) and text[:1] in ("[", "{") and text[:2] != "[|"
 
 
-def json_input(x: Input, source_name: str, t: Type | None, mod: IRModule) -> Expr:
-    """An input in JSON, for a parameter of a type (`bad-json-value`)."""
-    from relay.cli.json_values import expression, parsed
+def json_input(x: Input, source_name: str, t: Type | None, mod: IRModule) -> Any:
+    """The value of an input in JSON, for a parameter of a type (`bad-json-value`)."""
+    from relay.cli.json_values import parsed, value_of_json
 
     span = Span(Source(x.origin if x.is_json else source_name, x.text), 0, len(x.text.rstrip()))
-    return expression(parsed(x.text, span), t, mod, span)
+    return value_of_json(parsed(x.text, span), t, mod, span)
+
+
+def type_of_json(value: Any, t: Type | None) -> Type | None:
+    """The type of a value that JSON gave for a parameter of type `t`: its sizes are those of the value, or in
+    a data type unknown.
+    """
+    if t is None or not t.flags & HAS_VAR:
+        return t
+    if isinstance(t, TensorType):
+        from relay.interpreter.value import type_of_value
+
+        return type_of_value(value)
+    return map_type(t, lambda leaf: ANY if isinstance(leaf, TypeVar) and leaf.kind is Kind.Dim else leaf)
 
 
 def literal(text: str, source_name: str, mod: IRModule) -> Expr:
