@@ -46,6 +46,7 @@ CASES: list[Any] = [
     ("FastGelu", (ROWS, ROW), {}),
     ("QuickGelu", (X,), {"alpha": 1.5}),
     ("FusedMatMul", (X, X), {"transB": 1, "alpha": 0.25}),
+    ("Inverse", (X,), {}),
     ("SkipLayerNormalization", (ROWS[None], ROWS[None] * 2, ROW, ROW + 1, ROW - 1), {"epsilon": 1e-5}),
 ]
 

@@ -147,6 +147,12 @@ def quick_gelu(node: Node, x: Value) -> Value:
     return call("nn.silu", x, alpha=node.float("alpha", 1.702))
 
 
+@converts("Inverse", domain=CONTRIBUTED)
+def inverse(node: Node, x: Value) -> Value:
+    """The inverse of each square matrix."""
+    return call("linalg.inv", x)
+
+
 @converts("FusedMatMul", domain=CONTRIBUTED)
 def fused_matmul(node: Node, a: Value, b: Value) -> Value:
     """The product of matrices, of which either may be transposed, times a number."""
