@@ -9,6 +9,8 @@ from relay.frontend.torch.node import all_nodes
 from relay.frontend.torch.unused import DRAWS
 
 NONE = "nothing"
+COMPLEX = ("aten.linalg_eig", "aten.linalg_eigvals", "aten._linalg_eigvals")
+"""Operators that make complex numbers of real ones."""
 
 
 def unsupported(module: Any) -> dict[str, list[str]]:
@@ -39,6 +41,8 @@ def reason_against(name: str) -> str:
     """Why an operator is left out on purpose, and what to do instead."""
     if name.rpartition(".")[0] in DRAWS or name in DRAWS:
         return "it uses PyTorch's generator, which cannot be reproduced: pass the numbers as an input"
+    if name.rpartition(".")[0] in COMPLEX:
+        return "its results are complex numbers, and `linalg` has real ones alone, for symmetric matrices `linalg.eigh`"
     return ""
 
 
