@@ -42,7 +42,7 @@ def reason_against(name: str) -> str:
     if name.rpartition(".")[0] in DRAWS or name in DRAWS:
         return "it uses PyTorch's generator, which cannot be reproduced: pass the numbers as an input"
     if name.rpartition(".")[0] in COMPLEX:
-        return "its results are complex numbers, and `linalg` has real ones alone, for symmetric matrices `linalg.eigh`"
+        return "its results are complex numbers, and `linalg` is of real ones; symmetric matrices have `eigh`"
     return ""
 
 
