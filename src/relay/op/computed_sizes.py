@@ -168,6 +168,8 @@ def _collapsed(op: CollapseSumTo, values: Values, types: Sequence[Any], args: Se
 @rule(Reshape)
 def _reshaped(op: Reshape, values: Values, types: Sequence[Any], args: Sequence[Expr]) -> Expr:
     """Codes are replaced by the sizes that they stand for, but for -1, whose size may be 0 by 0."""
+    if all(is_dimension(code) or code > 0 or code == -1 for code in op.newshape):
+        return apply("dyn.reshape", args[0], vector(op.newshape, values), allowzero=True)
     rest = TypeVar("rest", Kind.Dim)
     own = [TypeVar("axis", Kind.Dim) for _ in dims(types[0])]
     codes: list[Any] = []

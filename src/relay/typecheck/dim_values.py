@@ -10,6 +10,7 @@ from relay.ir.tensor_parts import tensor_parts
 from relay.ir.type import HAS_VAR, Dim, Dimension, DimExpr, Type, TypeVar
 from relay.ir.walk import type_post_order
 from relay.op.computed_sizes import axis_size, computed, dimension_value
+from relay.op.dimension import DimValue
 
 if TYPE_CHECKING:
     from relay.typecheck.inference import Inference
@@ -117,6 +118,8 @@ class DimensionValues:
         self.inf = inf
         self.open: list[tuple[Function, Sequence[Var]]] = []
         self.determined: dict[Function, Determined] = {}
+        self.values: dict[TypeVar, Expr] = {}
+        """The values of variables of functions that are open: one node for all uses."""
 
     def enter(self, fn: Function, params: Sequence[Var]) -> None:
         """Inside a function; its parameters as they are in the result."""
@@ -124,7 +127,10 @@ class DimensionValues:
 
     def leave(self) -> None:
         """Outside the function that was entered last."""
-        self.determined.pop(self.open.pop()[0], None)
+        fn, _ = self.open.pop()
+        if self.determined.pop(fn, None) is not None:
+            for v in fn.type_params:
+                self.values.pop(v, None)
 
     def value(self, d: Dim) -> Expr:
         """The value of a dimension here, a scalar of int64."""
@@ -132,6 +138,8 @@ class DimensionValues:
 
     def variable(self, v: TypeVar) -> Expr:
         """The value of a dimension variable, by the parameters of the function that binds it."""
+        if v in self.values:
+            return self.values[v]
         for fn, params in reversed(self.open):
             if v in fn.type_params:
                 known = self.determined.get(fn)
@@ -139,6 +147,7 @@ class DimensionValues:
                     known = self.determined[fn] = Determined(params)
                 found = known.value(v)
                 if found is not None:
+                    self.values[v] = found
                     return found
                 break
         raise UndeterminedError(v)
@@ -151,7 +160,7 @@ class DimensionValues:
         try:
             with derived_nodes():
                 derive_from(e.span)
-                found = replace(computed[e.attrs](e.attrs, self.value, types, args), span=e.span)
+                found = computed[e.attrs](e.attrs, self.value, types, args)
         except UndeterminedError as error:
             if self.inf.is_open and not any(error.var in fn.type_params for fn, _ in self.open):
                 return None
@@ -164,6 +173,6 @@ class DimensionValues:
             )
             return e
         if not result.flags & HAS_VAR:
-            return found
+            return found if isinstance(e.attrs, DimValue) else replace(found, span=e.span)
         var = Var("sized", result, span=e.span)
-        return Let(var, found, var, span=e.span)
+        return Let(var, replace(found, span=e.span), var, span=e.span)
