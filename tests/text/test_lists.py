@@ -83,3 +83,20 @@ def test_a_long_list_goes_through(length):
     elements = ", ".join(map(str, range(length)))
     mod = parse_module(f"{HEADER}def @main() {{ [| {elements} |] }}")
     assert relay.structural_equal(parse_module(str(mod)), mod)
+
+
+def test_lists_print_as_lists_after_inference():
+    mod = parse_module(
+        HEADER
+        + "def @main(%x: int32, %r: List[List[int32]]) {"
+        + " [| [| 1, %x |], Nil, ..[| @f(Cons(%x, Nil)), [| 2 |], ..%r |] |] }"
+        + "def @f<a>(%l: List[a]) -> List[a] { %l }"
+    )
+    inferred = relay.transform.InferType()(mod)
+    text = str(inferred)
+    assert "[|<int32> 1i32, %x |]" in text
+    assert "@f<int32>([|<int32> %x |])" in text
+    assert "Cons<" not in text
+    assert relay.structural_equal(parse_module(text), inferred)
+    pair = parse_expression("[|<(int32, bool)> (1, True), ..Nil<(int32, bool)>() |]", mod=STD)
+    assert pair.type_args == pair.args[1].type_args

@@ -75,7 +75,7 @@ class ExprPrinter(Choices):
         if type(op) is Constructor:
             cells = list_cells(e, (self.shared, self.graph)) if self.sugar else None
             if cells is not None:
-                return (yield self.list_(*cells, room))
+                return (yield self.list_(*cells, f"[|{self.type_arguments(e)}", room))
             if not e.args and not more and not e.type_args:
                 return self.instance(op, [], "")
             head = self.constructor(op)
@@ -121,12 +121,12 @@ class ExprPrinter(Choices):
         line = f"{opening} {', '.join(fields)} }}"
         return line if len(line) <= room else bracketed(opening, fields, "}", self.block.level, self.width)
 
-    def list_(self, elements: list[Any], rest: Any, room: int) -> Steps:
-        """`[| a, b, ..%rest |]`."""
+    def list_(self, elements: list[Any], rest: Any, opening: str, room: int) -> Steps:
+        """`[| a, b, ..%rest |]`, or `[|<T> a, b |]`."""
         texts = yield self.parts(elements, room - 6)
         more = [] if rest is None else [f"..{yield self.part(rest, room - 6)}"]
-        text = self.listed("[| ", elements, texts, more, " |]", room)
-        return text if isinstance(text, str) else Multi("[|", text.middle, "|]")
+        text = self.listed(f"{opening} ", elements, texts, more, " |]", room)
+        return text if isinstance(text, str) else Multi(opening, text.middle, "|]")
 
     def subscript(self, e: Call, room: int) -> Steps:
         """`x[1:3, %i]`, or `x.w`."""

@@ -17,23 +17,24 @@ def list_cells(e: Call, named: tuple[Container[Any], ...]) -> tuple[list[Any], A
     """
     elements: list[Any] = []
     rest: Any = e
-    while _is_plain(rest, "Cons", 2, e.op) and (rest is e or not any(rest in names for names in named)):
+    while _is_plain(rest, "Cons", 2, e) and (rest is e or not any(rest in names for names in named)):
         elements.append(rest.args[0])
         rest = rest.args[1]
-    if elements and _is_plain(rest, "Nil", 0, e.op) and not any(rest in names for names in named):
+    if elements and _is_plain(rest, "Nil", 0, e) and not any(rest in names for names in named):
         return elements, None
     return (elements, rest) if len(elements) >= LIST_WITH_REST else None
 
 
-def _is_plain(e: Any, name: str, count: int, like: Any) -> bool:
-    """Whether `e` is an instance made by a constructor of that name, without type arguments."""
+def _is_plain(e: Any, name: str, count: int, like: Call) -> bool:
+    """Whether `e` is an instance made by a constructor of that name, of the type of `like`."""
     return (
         type(e) is Call
         and type(e.op) is Constructor
         and e.op.name_hint == name
         and len(e.args) == len(e.op.inputs) == count
-        and e.op.belong_to == like.belong_to
-        and not e.type_args
+        and type(like.op) is Constructor
+        and e.op.belong_to == like.op.belong_to
+        and e.type_args == like.type_args
         and not e.attrs
     )
 
