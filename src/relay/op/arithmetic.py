@@ -13,6 +13,7 @@ from relay.ir.expr import Constant, Expr
 from relay.ir.module import IRModule
 from relay.ir.type import TensorType, Type
 from relay.op.base import (
+    ANY_NUMBER,
     FLOATING,
     NUMERIC,
     Array,
@@ -70,6 +71,7 @@ class Add(Arithmetic):
     ufunc = "add"
     derivative = Derivative.RULES
     is_resolved = True
+    settled_dtypes = ANY_NUMBER
 
     def check_dtype(self, t: Typing, operand: Type) -> None:
         found = t.resolve(operand)

@@ -139,8 +139,14 @@ class Operator:
     impure: ClassVar[bool] = False
     attributes_first: ClassVar[int] = 0
     """How many attributes stand before the operands where calls give them by position."""
+    has_dimensions: ClassVar[bool] = False
+    """Whether there are dimensions among the attributes; instances that have some say so."""
     is_resolved: ClassVar[bool] = False
-    """Whether inference may replace a call by what its operands' types say it is, by `resolved`."""
+    """Whether inference may replace a call: by what its operands' types say it is, by `resolved`, or, of an
+    instance that `has_dimensions`, by one that computes these.
+    """
+    settled_dtypes: ClassVar[frozenset[str]] = frozenset()
+    """The dtypes of the result at which a call stays what it is: `resolved` is not asked."""
     results: ClassVar[int | None] = None
     """How many fields a tuple result has, where that is fixed; None for a result that is not a tuple."""
 
@@ -165,9 +171,13 @@ class Operator:
 
     def __post_init__(self) -> None:
         for f in fields(self):  # pyright: ignore[reportArgumentType]
-            value = getattr(self, f.name)
+            value: Any = getattr(self, f.name)
             if isinstance(value, list):
-                object.__setattr__(self, f.name, freeze(value))
+                value = freeze(value)
+                object.__setattr__(self, f.name, value)
+            if isinstance(value, tuple | Dimension) and has_dimension(value):
+                object.__setattr__(self, "has_dimensions", True)
+                object.__setattr__(self, "is_resolved", True)
 
     def infer(self, t: Typing, *types: Any, **_: Any) -> Type:
         """The type of the result; by default from `signature`."""
@@ -273,7 +283,7 @@ class Operator:
 
     def dimensions(self) -> list[Dimension]:
         """The dimensions among its attributes, in order: sizes that are no numbers."""
-        names = size_attributes(type(self))
+        names = size_attributes(type(self)) if self.has_dimensions else ()
         return [d for name in names for d in attribute_parts(getattr(self, name)) if isinstance(d, Dimension)]
 
     def changed_attributes(self) -> dict[str, Any]:
@@ -301,6 +311,11 @@ class Operator:
     def __call__(self, *operands: Any) -> Call:
         """A call of this operator: `LeakyRelu(alpha=0.1)(x)`."""
         return Call(Op.get(self.name), tuple([as_expr(x) for x in operands]), self)
+
+
+def has_dimension(value: Any) -> bool:
+    """Whether a dimension that is no number is part of an attribute."""
+    return any(isinstance(d, Dimension) for d in attribute_parts(value))
 
 
 def _refused(self: Operator, name: str, *_: Any) -> None:

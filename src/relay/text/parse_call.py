@@ -28,6 +28,8 @@ from relay.text.parse_words import FORMS, Form, Words
 
 AFTER_OPERAND = frozenset({",", ")", ";", "}", "]", "|]"})
 """What ends an operand for certain."""
+VALUES = frozenset({"(", "[", "-", "NUMBER", "STRING", "NAME"})
+"""What the value of an attribute begins with."""
 
 
 class Calls(Words):
@@ -49,7 +51,6 @@ class Calls(Words):
         attrs: dict[str, Any] | None = None
         places: dict[str, int] = {}
         unnamed = 0
-        most, leading = self.places(callee) if type(callee) is Op else (inf, 0)
         while (kind := kinds[i]) != ")":
             if kind == "LOCAL" and kinds[i + 1] in AFTER_OPERAND:
                 found = env.get(self.texts[i])
@@ -65,9 +66,10 @@ class Calls(Words):
                 attrs = {**(attrs or {}), **self.stored_attributes(i, callee.name)}
                 i = self.i
             elif (
-                (len(args) >= most or (kind == "STRING" and unnamed < leading and not (args or attrs)))
-                and self.is_value(i)
-                and (key := self.key_of(callee, unnamed))
+                kind in VALUES
+                and (kind != "NAME" or kinds[i + 1] != "(")
+                and type(callee) is Op
+                and (key := self.unnamed_key(callee, i, len(args), attrs, unnamed))
             ):
                 self.i = i
                 attrs = {} if attrs is None else attrs
@@ -102,8 +104,14 @@ class Calls(Words):
         cls = registry[op.name]
         return most_operands(cls), cls.attributes_first
 
-    def key_of(self, op: Op, unnamed: int) -> str:
-        """The attribute that the next argument without a name gives; the empty text where there is none."""
+    def unnamed_key(self, op: Op, i: int, count: int, attrs: dict[str, Any] | None, unnamed: int) -> str:
+        """The attribute that the argument at token `i` gives without a name, behind `count` operands and
+        `unnamed` such attributes; the empty text where it is an operand.
+        """
+        most, first = self.places(op)
+        leads = self.kinds[i] == "STRING" and unnamed < first and not (count or attrs)
+        if not (count >= most or leads) or not self.is_value(i):
+            return ""
         order = attribute_order(registry[op.name])
         return order[unnamed] if unnamed < len(order) else ""
 

@@ -23,7 +23,10 @@ from relay.ir.expr import (
     Tuple,
     TupleGetItem,
 )
+from relay.op.dimension import DimValue
 from relay.op.records import field_name
+from relay.op.subscript import Subscript
+from relay.op.update import IndexUpdate
 from relay.text.layout import Multi, bracketed
 from relay.text.print_choice import Choices
 from relay.text.print_leaves import ATOM, INFIX, PREFIX, UNARY, labelled
@@ -33,6 +36,8 @@ from relay.text.print_scope import Steps
 from relay.text.print_subscript import UPDATE_OPERANDS, is_subscript, is_update, subscript_texts, updates
 from relay.text.survey import LEAVES
 
+FORMS = frozenset({Subscript, IndexUpdate, DimValue})
+"""Operators whose calls may have a form of their own."""
 _SPECIAL = {RefCreate: "ref", RefRead: "ref_read", RefWrite: "ref_write"}
 
 
@@ -57,13 +62,13 @@ class ExprPrinter(Choices):
     def call(self, e: Call, room: int) -> Steps:
         """A call, or the sign that stands for it."""
         op: Any = e.op
-        if self.sugar and is_subscript(e):
-            return (yield self.subscript(e, room))
-        name = self.dimension(e)
-        if name is not None:
-            return name
-        if self.sugar and is_update(e):
-            return (yield self.update(e, room))
+        if type(e.attrs) in FORMS and self.sugar:
+            if is_subscript(e):
+                return (yield self.subscript(e, room))
+            if (name := self.dimension(e)) is not None:
+                return name
+            if is_update(e):
+                return (yield self.update(e, room))
         more = self.call_attributes(e)
         if self.sugar and type(op) is Op and not more and not e.type_args:
             sign = INFIX.get(op.name)
@@ -89,7 +94,7 @@ class ExprPrinter(Choices):
         head += self.type_arguments(e)
         texts = yield self.parts(e.args, room - 4)
         if type(op) is Op:
-            texts = self.operands(op, texts)
+            texts = self.operands(op, texts) if len(texts) > self.most_operands[op.name] else texts
             if more and self.leads(op):
                 opening = f"{head}({more.partition('=')[2]}{', ' * bool(texts)}"
                 return self.listed(opening, e.args, texts, [], ")", room)

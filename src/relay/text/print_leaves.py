@@ -1,6 +1,8 @@
 """Leaves as text, and calls whose parts are leaves."""
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from math import inf
 from typing import Any
 
 from relay.ir.expr import Call, Constant, Constructor, GlobalVar, Op, Var
@@ -46,6 +48,15 @@ def is_operator(name: str) -> bool:
     return name in registry or name in alias_of
 
 
+class MostOperands(dict[str, float]):
+    """How many arguments of an operator are operands, by its name, as far as that has been asked."""
+
+    def __missing__(self, name: str) -> float:
+        cls = registry.get(name)
+        found = self[name] = inf if cls is None else most_operands(cls)
+        return found
+
+
 class Leaves(Scopes):
     """Prints leaves and calls of leaves."""
 
@@ -67,6 +78,7 @@ class Leaves(Scopes):
         self.comments = show_types or show_spans
         if self.comments:
             self.sugar = False
+        self.most_operands = MostOperands() if self.sugar else defaultdict[str, float](lambda: inf)
         self.mod = mod
         constructors = {} if mod is None else mod.constructors()
         self.has_records = any(c.field_names for c in constructors.values())
@@ -176,7 +188,7 @@ class Leaves(Scopes):
             elif (op.name in PREFIX or op.name in _BRACKETED) and self.sugar:
                 return None
             else:
-                args = self.operands(op, args)
+                args = self.operands(op, args) if len(args) > self.most_operands[op.name] else args
                 if more:
                     args = [more.partition("=")[2], *args] if self.leads(op) else [*args, more]
                 text = f"{self.operator(op)}({', '.join(args)})"
@@ -194,9 +206,7 @@ class Leaves(Scopes):
         """The arguments of an operator; those that it has no place for in braces, so that they read back as
         such and not as attributes.
         """
-        cls = registry.get(op.name)
-        if cls is None or not self.sugar or len(texts) <= (most := most_operands(cls)):
-            return texts
+        most = self.most_operands[op.name]
         return [t if i < most or t[0] == "%" else f"{{{t}}}" for i, t in enumerate(texts)]
 
     def leads(self, op: Op) -> bool:

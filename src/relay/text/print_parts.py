@@ -18,6 +18,7 @@ from relay.ir.expr import (
     Var,
 )
 from relay.ir.type import BOOL
+from relay.op.update import IndexUpdate
 from relay.text.layout import Text, bracketed, wrapped
 from relay.text.print_leaves import AND, ATOM, BASE, INFIX, LOOSE, OR, PREFIX, UNARY, Leaves
 from relay.text.print_scope import Steps, scope_key
@@ -139,7 +140,9 @@ class Parts(Leaves):
                 return ATOM
             if len(e.args) == 2 and e.op.name in INFIX and not self.call_attributes(e):
                 return INFIX[e.op.name][1]
-            return UNARY if self.is_prefix(e) else LOOSE if is_update(e) else ATOM
+            if type(e.attrs) is IndexUpdate and is_update(e):
+                return LOOSE
+            return UNARY if self.is_prefix(e) else ATOM
         if type(e) is If:
             connective = self.connective(e)
             return 0 if connective is None else connective[1]

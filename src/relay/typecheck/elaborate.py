@@ -290,17 +290,23 @@ class Elaborator:
         if type(op) is not Op:
             type_args = self.type_args(e)
         elif e.attrs.is_resolved:
-            found = e.attrs.resolved([self.known(a) for a in e.args], args, self.inf.mod, e.span)
-            if found is not None:
-                return found if found.span is e.span else replace(found, span=e.span)
-        elif e.attrs.dimensions():
-            types = [self.env.type(self.known(a)) for a in e.args]
-            found = self.dimensions.computed(e, types, args, self.env.type(self.inf.types[e]))
-            if found is not None:
-                return found
+            t = self.inf.types[e]
+            if type(t) is not TensorType or t.dtype not in e.attrs.settled_dtypes:
+                found = self.resolved(e, args)
+                if found is not None:
+                    return found
         if op is e.op and type_args is e.type_args and _same(args, e.args):
             return e
         return Call(op, args, e.attrs, type_args, span=e.span)
+
+    def resolved(self, e: Call, args: tuple[Expr, ...]) -> Expr | None:
+        """What a call of an operator is, by the types of its operands or with its dimensions computed."""
+        op: Any = e.attrs
+        if op.has_dimensions and not op.__class__.is_resolved:
+            types = [self.env.type(self.known(a)) for a in e.args]
+            return self.dimensions.computed(e, types, args, self.env.type(self.inf.types[e]))
+        found = op.resolved([self.known(a) for a in e.args], args, self.inf.mod, e.span)
+        return found if found is None or found.span is e.span else replace(found, span=e.span)
 
     def known(self, a: Expr) -> Any:
         """What is known of the type of an operand; all of it, if that is no tensor."""
