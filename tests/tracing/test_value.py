@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import relay
+from relay.ir.traced import Traced, untraced
 
 X = np.arange(6, dtype="float32").reshape(2, 3) - 2
 N = np.array([[7, -3, 2], [1, 5, -6]], "int32")
@@ -240,3 +241,15 @@ def test_division_of_integers_is_refused() -> None:
         assert "x // y rounds down" in error.value.diagnostics[0].hint
     assert relay.function(lambda x: x // 2 + relay.divide(-x, 2))(np.array([3])).tolist() == [0]
     assert "/" in str(relay.function(lambda x: x / 2))
+
+
+def test_operands_may_nest_deep() -> None:
+    x = relay.var("x", shape=(), dtype="float32")
+    deep: Any = Traced(x, None)
+    for _ in range(100_000):
+        deep = [deep, ()]
+    found = untraced(deep)
+    for _ in range(100_000):
+        found, rest = found
+        assert rest == ()
+    assert found is x

@@ -34,14 +34,14 @@ class Traced:
 
 
 def first_traced(values: Iterable[Any]) -> Traced | None:
-    """The first traced value among these, in lists and tuples too."""
-    for v in values:
+    """The first traced value among some values, and in lists and tuples of them."""
+    pending = list(values)[::-1]
+    while pending:
+        v = pending.pop()
         if isinstance(v, Traced):
             return v
         if isinstance(v, list | tuple):
-            found = first_traced(v)  # pyright: ignore[reportUnknownArgumentType]
-            if found is not None:
-                return found
+            pending += reversed(v)  # pyright: ignore[reportUnknownArgumentType]
     return None
 
 
@@ -51,7 +51,19 @@ def untraced(value: Any) -> Any:
         return value.expr
     if not isinstance(value, list | tuple) or first_traced(value) is None:  # pyright: ignore[reportUnknownArgumentType]
         return value  # pyright: ignore[reportUnknownVariableType]
-    return tuple([untraced(v) for v in value])  # pyright: ignore[reportUnknownVariableType]
+    done: list[Any] = []
+    stack: list[tuple[Any, bool]] = [(value, False)]
+    while stack:
+        v, ready = stack.pop()
+        if ready:
+            first = len(done) - len(v)
+            done[first:] = [tuple(done[first:])]
+        elif isinstance(v, list | tuple):
+            stack.append((v, True))  # pyright: ignore[reportUnknownArgumentType]
+            stack += [(x, False) for x in reversed(v)]  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+        else:
+            done.append(v.expr if isinstance(v, Traced) else v)
+    return done[0]
 
 
 def takes_traced(build: F) -> F:
