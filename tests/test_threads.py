@@ -40,6 +40,7 @@ SAFE = {
         "alias_of": REGISTERED,
         "_default_instances": "a cache of operators, which compare by value",
         "relations": REGISTERED,
+        "computed": REGISTERED,
     },
     "text": {"_standard": "a cache; `setdefault` by a string is atomic, so all get one module"},
     "transform": {
