@@ -8,8 +8,9 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import ml_dtypes
 import numpy as np
@@ -140,6 +141,38 @@ def test_a_newer_format_is_named(tmp_path: Path) -> None:
     (made / STRUCTURE).write_text(json.dumps({**said, "format": 2}))
     with pytest.raises(relay.RelayError, match="reads format 1"):
         restore_state(tmp_path)
+
+
+@dataclass
+class Layer:
+    w: Any
+    b: Any
+    name: str = field(default="dense", metadata={"static": True})
+
+
+class Pair(NamedTuple):
+    first: Any
+    second: Any
+
+
+def test_dataclasses_and_named_tuples_come_back_in_the_structure_of_another_state(tmp_path: Path) -> None:
+    state = {"layers": [Layer(np.ones(2), None, "last")], "pair": Pair(1, (2.5, {"z": 1, "a": "x"}))}
+    save_state(tmp_path, state, step=1)
+    plain, _ = restore_state(tmp_path)
+    assert plain["pair"] == {"first": 1, "second": (2.5, {"z": 1, "a": "x"})}
+    assert sorted(plain["layers"][0]) == ["b", "w"]
+    like = {"layers": [Layer(0, 0, "last")], "pair": Pair(0, (0, {"a": 0, "z": 0}))}
+    found, step = restore_state(tmp_path, like=like)
+    assert step == 1
+    assert found["pair"] == state["pair"]
+    assert isinstance(found["pair"], Pair)
+    assert (found["layers"][0].name, found["layers"][0].w.tolist()) == ("last", [1, 1])
+    for wrong in ({"layers": [], "pair": Pair(0, 0)}, {"layers": [Layer(0, 0)]}, [0, 0], Layer(0, 0)):
+        with pytest.raises(relay.RelayError, match="another structure than `like` at `state"):
+            restore_state(tmp_path, like=wrong)
+    save_state(tmp_path, {"n": 3}, step=2)
+    with pytest.raises(relay.RelayError, match=r"at `state\['n'\]`"):
+        restore_state(tmp_path, like={"n": (1, 2)})
 
 
 def test_nothing_saved_is_a_diagnostic_that_lists_the_steps(tmp_path: Path) -> None:

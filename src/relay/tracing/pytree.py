@@ -148,11 +148,11 @@ def _flatten(
     kind, keys, parts = found
     done: list[tuple[Any, Tree]] = []
     for i, part in enumerate(parts):
-        done.append((yield _flatten(part, leaf, name + _place(kind, keys, i))))
+        done.append((yield _flatten(part, leaf, name + place_of(kind, keys, i))))
     return tuple([d[0] for d in done]), Node(kind, keys, tuple([d[1] for d in done]))
 
 
-def _place(kind: Any, keys: tuple[Any, ...], i: int) -> str:
+def place_of(kind: Any, keys: tuple[Any, ...], i: int) -> str:
     """How Python reaches a part."""
     if kind in (tuple, list):
         return f"[{i}]"

@@ -20,7 +20,7 @@ import numpy as np
 from relay.diagnostic import fail
 from relay.ir.dtype import dtype_name
 from relay.text.weights import KNOWN
-from relay.training.structure import Entry, flatten, unflatten
+from relay.training.structure import Entry, flatten, in_structure, unflatten
 
 STRUCTURE, ARRAYS = "state.json", "arrays.safetensors"
 TEMPORARY, REMOVED = ".saving", ".removing"
@@ -40,10 +40,10 @@ class Save:
 def save_state(path: str | Path, state: Any, *, step: int, keep: int = 3) -> Path:
     """Save the state of a training run in the directory `path`, and return the directory of this save.
 
-    `state` is made of NumPy arrays, numbers, texts and None, in dicts, tuples and lists: weights, optimiser
-    state, random keys.  The last `keep` saves stay.  A save is there as a whole or not at all, also when
-    the process is killed or the power fails.  One process at a time saves to a directory.  Raises
-    `state-value` for what cannot be saved, `cannot-write`.
+    `state` is made of NumPy arrays, numbers, texts and None, in dicts, tuples, lists, dataclasses and named
+    tuples: weights, optimiser state, random keys.  The last `keep` saves stay.  A save is there as a whole or
+    not at all, also when the process is killed or the power fails.  One process at a time saves to a
+    directory.  Raises `state-value` for what cannot be saved, `cannot-write`.
     """
     if keep < 1 or step < 0:
         fail("state-value", f"step={step}, keep={keep}: a step is at least 0, and at least one save is kept")
@@ -69,10 +69,12 @@ def save_state(path: str | Path, state: Any, *, step: int, keep: int = 3) -> Pat
     return final
 
 
-def restore_state(path: str | Path, *, step: int | None = None) -> tuple[Any, int]:
+def restore_state(path: str | Path, *, step: int | None = None, like: Any = None) -> tuple[Any, int]:
     """The state that `save_state` saved last (or last at `step`), and the step it was saved at.
 
     Arrays are NumPy's, bit for bit what was saved; tuples, lists, dicts and numbers are of their types.
+    Dataclasses and named tuples come back as dicts of their fields, or in the containers of `like`, a state
+    of the same structure.
     Raises `bad-state` where there is none, or where a file of it is missing or damaged.
     """
     root = Path(path)
@@ -85,10 +87,14 @@ def restore_state(path: str | Path, *, step: int | None = None) -> tuple[Any, in
         fail("bad-state", f"`{root}` has {wanted}", hint=there)
     save = chosen[-1]
     try:
-        return _read(save), save.step
+        state = _read(save)
     except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
         why = (error.strerror if isinstance(error, OSError) else None) or str(error)
         _damaged(save, why, [other.step for other in found if other != save])
+    try:
+        return (state if like is None else in_structure(state, like)), save.step
+    except ValueError as error:
+        fail("bad-state", f"the state in `{save.path}` {error}", hint="without `like=` it comes as dicts")
 
 
 def saved_steps(path: str | Path) -> list[int]:

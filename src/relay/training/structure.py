@@ -4,13 +4,15 @@ Entries are in postfix order, so that no depth of nesting overflows a stack: the
 dict come before it, and it says how many they are or how they are called.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from typing import Any, NoReturn, cast
 
 import numpy as np
 
 from relay.diagnostic import fail
 from relay.ir.dtype import DTYPES, dtype_name, to_numpy
+from relay.ir.walk import run
+from relay.tracing.pytree import LEAF, Node, parts_of, place_of
 
 Entry = list[Any]
 """`["tuple", 2]`, `["list", 2]`, `["dict", ["a", "b"]]`, `["array", dtype, shape]`, `["number", dtype]` (a
@@ -39,9 +41,39 @@ def flatten(state: Any) -> tuple[list[Entry], list[np.ndarray[Any, Any]]]:
         elif type(value) in (tuple, list):
             pending.append((None, [type(value).__name__, len(value)]))
             pending += [(part, None) for part in reversed(value)]
+        elif value is not None and (found := parts_of(value)) is not None:
+            _, names, fields = found  # of a dataclass or a named tuple
+            pending.append((None, ["dict", list(names)]))
+            pending += [(part, None) for part in reversed(fields)]
         else:
             entries.append(_leaf(value, arrays))
     return entries, arrays
+
+
+def in_structure(state: Any, like: Any) -> Any:
+    """A state in the containers of another: dicts that were dataclasses or named tuples are that again.
+
+    Raises `ValueError` where the two differ.
+    """
+    return run(_in_structure(state, like, "state"))
+
+
+def _in_structure(state: Any, like: Any, place: str) -> Generator[Any, Any, Any]:
+    found = parts_of(like)
+    if found is None or like is None:
+        return state
+    kind, names, parts = found
+    has_names, needs_names = issubclass(type(state), dict), bool(names) or kind is dict
+    given: list[Any] = list(state) if type(state) in (tuple, list) else []
+    if has_names:
+        given = [state[name] for name in names if name in state]
+    fits = has_names and len(state) == len(names) if needs_names else type(state) is kind
+    if not fits or len(given) != len(parts):
+        raise ValueError(f"has another structure than `like` at `{place}`")
+    made: list[Any] = []
+    for i, (part, wanted) in enumerate(zip(given, parts, strict=True)):
+        made.append((yield _in_structure(part, wanted, f"{place}{place_of(kind, names, i)}")))
+    return Node(kind, names, (LEAF,) * len(made)).built(made)
 
 
 def _leaf(value: Any, arrays: list[np.ndarray[Any, Any]]) -> Entry:
@@ -65,7 +97,7 @@ def _refuse(what: str) -> NoReturn:
     fail(
         "state-value",
         f"{what} cannot be saved",
-        hint="a state is made of arrays, numbers, texts and None, in dicts, tuples and lists",
+        hint="a state is made of arrays, numbers, texts and None, in dicts, tuples, lists and dataclasses",
     )
 
 
