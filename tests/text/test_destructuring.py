@@ -92,3 +92,34 @@ def test_a_fault_in_the_value_is_the_only_one():
     with pytest.raises(relay.RelayError) as caught:
         parse_module("def @main() { let (%a, %b) = 1 +; %a + %b }")
     assert list(caught.value.codes) == ["unexpected-token"]
+
+
+PARAMETERS = """def @first((%a, (%b, _)): (float32, (float32, int32)), %x: float32) {
+  let %f = fn ((%c, %d)) { %c - %d };
+  %f((%a * %x, %b))
+}
+"""
+
+
+def test_patterns_of_parameters_are_printed_where_they_stood():
+    mod = parse_module(PARAMETERS)
+    assert PARAMETERS in str(mod)
+    inferred = relay.infer(mod)
+    assert "let" in str(inferred)
+    assert "let (" not in str(inferred)
+    assert relay.structural_equal(parse_module(str(inferred)), inferred)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "fn (%arg0) { let (%a, %b) = %arg0; (%a, %arg0) }",
+        "fn (%arg0, %a) { let (%a, %b) = %arg0; %a }",
+        "fn (%x) { let (%a, %b) = %x; %a }",
+        "fn (%arg0, %arg1) { let (%b, _) = %arg1; let (%a, _) = %arg0; %a + %b }",
+    ],
+)
+def test_other_bindings_of_parameters_stay_in_the_body(text):
+    e = relay.parse_expr(text)
+    assert "let (%a" in str(e)
+    assert relay.structural_equal(relay.parse_expr(str(e)), e)

@@ -60,7 +60,7 @@ class Functions(Literals):
             i, kind = self.i, self.kinds[self.i]
             if kind != "LOCAL" and self.at_attribute(i):
                 self.attribute(attrs)
-            elif kind in ("(", "[|") or (self.kinds[i + 1] == "(" and self.is_constructor(i)):
+            elif kind in ("(", "[|") or (self.kinds[i + 1] in ("(", "{") and self.is_constructor(i)):
                 patterns.append(self._pattern_param(seen, len(params)))
                 params.append(patterns[-1][0])
             else:

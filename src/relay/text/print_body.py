@@ -1,8 +1,9 @@
 """Bodies as text: statements, blocks and functions."""
 
+from collections.abc import Mapping
 from typing import Any
 
-from relay.ir.expr import Call, Function, If, Let, LetRec, Match, RefWrite
+from relay.ir.expr import Call, Function, If, Let, LetRec, Match, Pattern, RefWrite
 from relay.ir.vars import free_vars
 from relay.text.attributes import attribute_list
 from relay.text.layout import Multi, Text, bracketed, fill, pad
@@ -90,6 +91,19 @@ class Bodies(Parts):
         """Write `let P = e;` or `let P = e else { d };`."""
         raise AssertionError("a part of the printer above this one supplies it")
 
+    def parameter_patterns(self, e: Function) -> list[Match]:
+        """Each `match` that prints as a parameter, from the outermost on."""
+        raise AssertionError("a part of the printer above this one supplies it")
+
+    def pattern(self, root: Pattern) -> str:
+        """A pattern; binds its variables."""
+        raise AssertionError("a part of the printer above this one supplies it")
+
+    def goes_on(self, key: Key) -> None:
+        """The scope of `key` is written into the current block."""
+        if self.survey.where is not None:
+            self.open.setdefault(key, []).append(self.block)
+
     def written_record(self, found: Written, room: int) -> Steps:
         """A record whose fields are in another order than they are declared in."""
         raise AssertionError("a part of the printer above this one supplies it")
@@ -123,8 +137,11 @@ class Bodies(Parts):
         """`fn (%x: T) -> R { body }`; `start` is what stands before the parameters."""
         around = self.enter((e, 0))
         undo = self.types.enter(e.type_params)
-        head = self.header(e, start, room)
-        last = yield self.body(e.body)
+        patterns = self.parameter_patterns(e)
+        head = self.header(e, start, room, {m.data: m.clauses[0].lhs for m in patterns})
+        for m in patterns:
+            self.goes_on((m, 1))
+        last = yield self.body(patterns[-1].clauses[0].rhs if patterns else e.body)
         self.types.leave(undo)
         inner = self.block
         if (
@@ -147,9 +164,14 @@ class Bodies(Parts):
         """The attributes of a function, as `key=value`."""
         return attribute_list(e.attrs)
 
-    def header(self, e: Function, start: str, room: int) -> Text:
-        """`fn<a>(%x: T, key=1) -> R where C`; binds the parameters."""
-        params = self.bind_group(e.params) + self.attribute_list(e)
+    def header(self, e: Function, start: str, room: int, patterns: Mapping[Any, Pattern]) -> Text:
+        """`fn<a>(%x: T, (%y, %z), key=1) -> R where C`; binds the parameters, and what patterns bind."""
+        params = self.bind_group(e.params)
+        for i, v in enumerate(e.params):
+            if v in patterns:
+                type_ = "" if v.type_annotation is None else f": {self.types(v.type_annotation)}"
+                params[i] = self.pattern(patterns[v]) + type_
+        params += self.attribute_list(e)
         result = ""
         if e.ret_type is not None:
             text = self.types(e.ret_type)

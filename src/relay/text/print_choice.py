@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from relay.ir.expr import If, Let, LetRec, Match, Pattern, Tuple
+from relay.ir.expr import Function, If, Let, LetRec, Match, Pattern, Tuple
 from relay.ir.pattern import (
     PatternAs,
     PatternConstructor,
@@ -133,8 +133,32 @@ class Choices(Bodies):
                 before = [] if isinstance(data, str) else [data.middle, self.block.margin + data.last]
                 data = Multi(data if isinstance(data, str) else data.first, [*before, inside], "}")
         self.statement(f"let {self.pattern(first.lhs)} = ", data, ";")
-        if self.survey.where is not None:
-            self.open.setdefault((e, 1), []).append(self.block)
+        self.goes_on((e, 1))
+
+    def parameter_patterns(self, e: Function) -> list[Match]:
+        """The `match`es that a body begins with, of parameters in their order that nothing else mentions and
+        that have the names which parsing gives.
+        """
+        found: list[Match] = []
+        body, taken = e.body, {v.name_hint for v in e.params}
+        for i, v in enumerate(e.params):
+            if v.name_hint == f"arg{i}" and type(body) is Match and body.data is v:
+                if not self._is_parameter(body, taken):
+                    break
+                found.append(body)
+                body = body.clauses[0].rhs
+        return found
+
+    def _is_parameter(self, e: Match, taken: set[str]) -> bool:
+        """Whether a `match` of a parameter may print as it; its names, which become taken, must be free."""
+        if len(e.clauses) > 1 or e in self.shared or not self.is_destructuring(e):
+            return False
+        (clause,) = e.clauses
+        bound = {v.name_hint for v in pattern_vars(clause.lhs)}
+        if e.data in self.survey.repeated or bound & taken:
+            return False
+        taken |= bound
+        return True
 
     # --- match ----------------------------------------------------------------------------------------------
 
