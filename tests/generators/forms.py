@@ -160,7 +160,8 @@ class Forms:
                 if name not in taken and name != head.name_hint:
                     taken.add(name)
                     inputs = [self.type_(Scope((), params), 2) for _ in range(self.rng.randint(0, 3))]
-                    cases.append(Constructor(name, tuple(inputs), head, len(cases)))
+                    named = tuple([f"f{i}" for i in range(len(inputs))]) if self.rng.random() < 0.3 else ()
+                    cases.append(Constructor(name, tuple(inputs), head, len(cases), named))
             data = self.mod[head] = TypeData(head, params, tuple(cases))
             self.constructors += [(c, data) for c in data.constructors]
         if (

@@ -179,6 +179,10 @@ class TvmPrinter(Printer):
     def type_data(self, data: TypeData) -> list[str]:
         try:
             plain_name(data.header.name_hint, "the data type", data.span, names.type_name)
+            for c in data.constructors:
+                if c.field_names:
+                    what = f"the names of the fields of `{c.name_hint}`"
+                    cannot(what, c.span, f"leave them out: `{c.name_hint}({', '.join('…' * len(c.inputs))})`")
             return super().type_data(data)
         except RelayError as error:
             return self.unwritten(error, data.span)
