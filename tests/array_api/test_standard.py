@@ -2,6 +2,7 @@
 
 import inspect
 
+import numpy as np
 import pytest
 
 from array_api.cases import CASES, xp
@@ -75,3 +76,19 @@ def test_signatures_are_those_of_array_api_strict(name: str) -> None:
 
 
 NOT_OURS = frozenset({"kwargs"})
+
+
+def test_promotion_is_that_of_array_api_strict() -> None:
+    """Where the strict namespace promotes two dtypes, it is to the dtype that ours gives."""
+    strict = pytest.importorskip("array_api_strict", reason="needs array-api-strict, of the test extra")
+    names = [*xp.__array_namespace_info__().dtypes()]
+    for a in names:
+        for b in names:
+            try:
+                theirs = strict.result_type(getattr(strict, a), getattr(strict, b))
+            except TypeError:
+                continue
+            found = xp.result_type(getattr(xp, a), getattr(xp, b))
+            assert found == np.dtype(str(theirs).rpartition(".")[2]), (a, b)
+            made = xp.ones(2, dtype=a), xp.ones((1, 2), dtype=b)
+            assert xp.where(xp.asarray(True), *made).dtype == found

@@ -13,6 +13,7 @@ import relay
 xp = relay.numpy
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("library", ["scipy", "sklearn"])
 def test_libraries_agree_with_themselves_on_numpy(library: str) -> None:
     pytest.importorskip(library, reason=f"needs {library}, which `.ci/run-extras array-api` installs")
