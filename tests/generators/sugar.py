@@ -12,6 +12,11 @@ from typing import Any
 import numpy as np
 
 INT, FLOAT, BOOL = "int32", "float32", "bool"
+HEADER = """import "std/list"
+import "std/option"
+type Layer { Layer { w: Tensor[(2,), float32], k: int32 } }
+def @average(%v: Tensor[(m,), float32]) -> float32 { sum(%v) / cast(m, float32) }
+"""
 
 
 @dataclass(frozen=True)
@@ -79,7 +84,7 @@ def sugared_program(seed: int, size: int = 24) -> Program:
     head = ", ".join([f"{name}: {t}" for name, t in params])
     result = w.type_(2)
     body = w.block(result, Scope(tuple(params)), size)
-    text = f'import "std/list"\nimport "std/option"\ndef @main({head}) -> {result} {body}\n'
+    text = f"{HEADER}def @main({head}) -> {result} {body}\n"
     return Program(seed, text, tuple([value_of(t, rng) for t in types]))
 
 
@@ -152,7 +157,9 @@ class Writer:
         rng = self.rng
         if size <= 0:
             return rng.choice([str(rng.randint(0, 9)), f"(-{rng.randint(1, 9)})", f"{rng.randint(0, 9)}i32"])
-        form = rng.randint(0, 4)
+        form = rng.randint(0, 6)
+        if form >= 5:
+            return f"{self.record(scope, size)}.k"
         if form == 0:
             return f"@length({self.expr(Many(rng.choice([INT, FLOAT])), scope, size)})"
         if form == 1:
@@ -166,7 +173,9 @@ class Writer:
         rng = self.rng
         if size <= 0:
             return f"{rng.uniform(0, 2):.2f}" + rng.choice(["", "f"])
-        form = rng.randint(0, 5)
+        form = rng.randint(0, 6)
+        if form == 6:
+            return f"@average({self.expr(Tensor((rng.randint(1, 3),)), scope, size)})"
         if form == 0:
             n = rng.randint(1, 3)
             a, b = self.pair(Tensor((n,)), scope, size)
@@ -183,10 +192,22 @@ class Writer:
         a, b = self.pair(FLOAT, scope, size)
         return f"{rng.choice(['mul', 'sub'])}({a}, {b})" if form == 4 else f"({a} {rng.choice('+-*')} {b})"
 
+    def record(self, scope: Scope, size: int) -> str:
+        """A record, made or changed."""
+        w, k = self.expr(Tensor((2,)), scope, size // 2), self.expr(INT, scope, size // 2)
+        fields = [f"w: {w}", f"k: {k}"]
+        self.rng.shuffle(fields)
+        made = f"Layer {{ {', '.join(fields)} }}"
+        if self.rng.random() < 0.5:
+            return made
+        return f"({made} with {{ k: {self.expr(INT, scope, size // 3)} }})"
+
     def bool_(self, scope: Scope, size: int) -> str:
         if size <= 0:
             return self.rng.choice(["True", "False"])
-        form = self.rng.randint(0, 2)
+        form = self.rng.randint(0, 3)
+        if form == 3:
+            return f'("{self.rng.choice("ab")}" + "b" {self.rng.choice(["==", "<"])} "ab")'
         if form == 0:
             return f"({' && '.join(self.pair(BOOL, scope, size))})"
         if form == 1:
@@ -213,7 +234,12 @@ class Writer:
         rng = self.rng
         if size <= 0:
             return self.literal(t.shape)
-        form = rng.randint(0, 6)
+        form = rng.randint(0, 7)
+        if form == 7:
+            if t.shape == (2,):
+                return f"{self.record(scope, size)}.w"
+            part = self.expr(Tensor((1, *t.shape[1:])), scope, size // 2)
+            return f"({self.expr(t, scope, size // 2)} with {{ [:1]: {part} }})"
         if form == 0 and len(t.shape) >= 2:
             k = rng.randint(1, 3)
             a = self.expr(Tensor((*t.shape[:-1], k)), scope, size // 2)
