@@ -25,6 +25,7 @@ SAFE = {
     "diagnostic": {"_python_sources": "a cache; `setdefault` by a string is atomic, so all see one source"},
     "frontend": {
         "ACTIVATIONS": REGISTERED,
+        "on_complex": REGISTERED,
         "writers": REGISTERED,
         "converters": REGISTERED,
         "_types": "a cache of types: equal keys give one type, in whatever order",

@@ -151,10 +151,10 @@ class Choices(Bodies):
 
     def _is_parameter(self, e: Match, taken: set[str]) -> bool:
         """Whether a `match` of a parameter may print as it; its names, which become taken, must be free."""
-        if len(e.clauses) > 1 or e in self.shared or not self.is_destructuring(e):
+        first, *others = e.clauses
+        if others or e in self.shared or not self.is_destructuring(e):
             return False
-        (clause,) = e.clauses
-        bound = {v.name_hint for v in pattern_vars(clause.lhs)}
+        bound = {v.name_hint for v in pattern_vars(first.lhs)}
         if e.data in self.survey.repeated or bound & taken:
             return False
         taken |= bound
