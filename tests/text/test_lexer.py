@@ -135,6 +135,13 @@ def test_strings_end_on_their_line(text: str) -> None:
     assert codes(text)[0] == "unterminated-string"
 
 
+def test_what_closes_the_line_of_an_unclosed_string_is_no_part_of_it() -> None:
+    found, report = tokens('f("ab, c );\n%y')
+    assert [d.code for d in report.diagnostics] == ["unterminated-string"]
+    assert found.texts[:6] == ["f", "(", '"ab, c"', ")", ";", "%y"]
+    assert found.starts[3:5] == [9, 10]
+
+
 def test_comments_end() -> None:
     assert codes("1 /* /* */") == ["unterminated-comment"]
 

@@ -244,6 +244,7 @@ def lex(source: Source, report: Report) -> Tokens:
 def _second_look(tokens: Tokens, report: Report) -> None:
     """Unquote names, take file attributes out, report what is not a token."""
     drop: set[int] = set()
+    behind: dict[int, int] = {}
     for i, kind in enumerate(tokens.kinds):
         if kind not in ("QUOTED", "FILE", "BAD"):
             continue
@@ -261,7 +262,8 @@ def _second_look(tokens: Tokens, report: Report) -> None:
                 span,
                 hint='close it with `"`; a newline inside is written `\\n`',
             )
-            tokens.texts[i] += '"'
+            behind[i] = tokens.starts[i] + max(len(piece.rstrip(_CLOSERS)), piece.index('"') + 1)
+            tokens.texts[i] = piece[: behind[i] - tokens.starts[i]] + '"'
             tokens.kinds[i] = "STRING" if piece[0] == '"' else "LOCAL" if piece[0] == "%" else "GLOBAL"
             continue
         if kind == "BAD" and len(piece) > 1 and piece[0] == "'":
@@ -292,6 +294,28 @@ def _second_look(tokens: Tokens, report: Report) -> None:
         several: Any = (tokens.kinds, tokens.texts, tokens.starts, tokens.ends)
         for values in several:
             values[:] = [v for i, v in enumerate(values) if i not in drop]
+    elif behind:
+        _close(tokens, behind)
+
+
+_CLOSERS = " \t;,)}]"
+
+
+def _close(tokens: Tokens, behind: dict[int, int]) -> None:
+    """Strings that are not closed end before what closes their line, which is tokens of its own from the
+    offsets in `behind` on: one fault leads to no other.
+    """
+    found: list[tuple[str, str, int, int]] = []
+    for i, token in enumerate(zip(tokens.kinds, tokens.texts, tokens.starts, tokens.ends, strict=True)):
+        found.append(token)
+        if i in behind:
+            kind, text, start, end = token
+            found[-1] = (kind, text, start, behind[i])
+            line = tokens.source.text[behind[i] : end]
+            found += [(c, c, behind[i] + k, behind[i] + k + 1) for k, c in enumerate(line) if c not in " \t"]
+    several: Any = (tokens.kinds, tokens.texts, tokens.starts, tokens.ends)
+    for values, column in zip(several, zip(*found, strict=True), strict=True):
+        values[:] = column
 
 
 MOST_ERRORS = 100
