@@ -153,3 +153,9 @@ def test_depth_is_no_limit(text):
     mod = parse_module(TYPES + f"def @main(%n: Node) {{ {text} }}")
     assert relay.structural_equal(parse_module(str(mod)), mod)
     assert relay.transform.InferType()(mod)["main"].ret_type is not None
+
+
+def test_records_of_one_name_differ_between_modules():
+    for type_ in ("Tensor[(2,), float32]", "float32"):
+        mod = parse_module(f"type Box {{ Box {{ w: {type_} }} }} def @main(%b: Box) {{ %b.w }}")
+        assert str(relay.infer(mod)["main"].ret_type) == type_

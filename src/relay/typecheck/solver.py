@@ -7,7 +7,7 @@ from typing import Any
 from relay.diagnostic import Diagnostic, RelayError, Report
 from relay.ir.expr import Call, Expr
 from relay.ir.type import HAS_INCOMPLETE, Kind, Type, TypeVar
-from relay.ir.type_base import HAS_ERROR
+from relay.ir.type_base import HAS_ERROR, HAS_OBJECT
 from relay.op.base import Operator
 from relay.op.places import computed_hint
 from relay.typecheck.goals import ClassGoal, DeferredGoal, Givens, Goal, OperatorGoal, Silenced, Stuck, Wait
@@ -16,7 +16,9 @@ from relay.typecheck.relating import Relating
 from relay.typecheck.unknown import ERROR, Mismatch, Unknown, head, unknowns, zonk
 
 _memo: dict[tuple[Operator, tuple[Type, ...]], Type] = {}
-"""What operators make of closed types: relations are functional, so one process needs to ask once."""
+"""What operators make of closed types of tensors and tuples: relations are functional, so one process needs to
+ask once.  A data type of a name may be another one in the next module.
+"""
 MEMO_SIZE = 200_000
 
 
@@ -69,7 +71,7 @@ class Solver(Relating):
         if not goal.done or goal.entailed:
             return out
         result = head(out)
-        if not is_open and needs == self.needs and said == len(self.report.diagnostics):
+        if not flags & (HAS_INCOMPLETE | HAS_ERROR | HAS_OBJECT) and needs == self.needs and said == len(self.report.diagnostics):
             result = zonk(result)
             if not result.flags & (HAS_INCOMPLETE | HAS_ERROR):
                 remember_result(op, types, result)
