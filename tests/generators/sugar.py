@@ -101,6 +101,10 @@ def value_of(t: Any, rng: Random) -> Any:
     return tuple([value_of(f, rng) for f in t.fields])
 
 
+LARGEST = 200
+"""The most elements of what a subscript takes a part of, which would get ever larger in subscripts of it."""
+
+
 class Writer:
     """Writes expressions by their types."""
 
@@ -299,9 +303,9 @@ class Writer:
             parts.pop()
         if len(parts) < len(shape) and all(p != "None" for p in parts) and rng.random() < 0.3:
             parts.append("...")
-        whole = self.expr(Tensor(tuple(shape)), scope, size) if shape else "1.0f"
-        if not shape or not parts:
+        if not shape or not parts or np.prod(shape) > LARGEST:
             return self.literal(t.shape)
+        whole = self.expr(Tensor(tuple(shape)), scope, size)
         return f"{whole}[{', '.join(parts)}]"
 
     # --- what has any type

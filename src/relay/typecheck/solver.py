@@ -16,8 +16,8 @@ from relay.typecheck.relating import Relating
 from relay.typecheck.unknown import ERROR, Mismatch, Unknown, head, unknowns, zonk
 
 _memo: dict[tuple[Operator, tuple[Type, ...]], Type] = {}
-"""What operators make of closed types of tensors and tuples: relations are functional, so one process needs to
-ask once.  A data type of a name may be another one in the next module.
+"""What operators make of closed types of tensors and tuples: relations are functional, so one process needs
+to ask once.  A data type of a name may be another one in the next module.
 """
 MEMO_SIZE = 200_000
 
@@ -58,8 +58,8 @@ class Solver(Relating):
         flags = 0
         for a in types:
             flags |= a.flags
-        is_open = flags & (HAS_INCOMPLETE | HAS_ERROR)
-        found = None if is_open else remembered(op, types)
+        is_kept = not flags & (HAS_INCOMPLETE | HAS_ERROR | HAS_OBJECT)
+        found = remembered(op, types) if is_kept else None
         if found is not None:
             return found
         if not self.takes(op, len(types), call):
@@ -71,7 +71,7 @@ class Solver(Relating):
         if not goal.done or goal.entailed:
             return out
         result = head(out)
-        if not flags & (HAS_INCOMPLETE | HAS_ERROR | HAS_OBJECT) and needs == self.needs and said == len(self.report.diagnostics):
+        if is_kept and needs == self.needs and said == len(self.report.diagnostics):
             result = zonk(result)
             if not result.flags & (HAS_INCOMPLETE | HAS_ERROR):
                 remember_result(op, types, result)

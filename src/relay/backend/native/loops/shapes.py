@@ -65,6 +65,10 @@ class Demands:
         assert isinstance(t, TupleType)
         return t.fields
 
+    def field(self, t: Type, name: str) -> NoReturn:
+        """Fields by name are gone after inference."""
+        raise AssertionError(name)
+
     def static(self, d: Dim) -> int | None:
         """A known dimension."""
         return d if isinstance(d, int) else None
