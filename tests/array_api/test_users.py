@@ -16,7 +16,7 @@ xp = relay.numpy
 @pytest.mark.long
 @pytest.mark.parametrize("library", ["scipy", "sklearn"])
 def test_libraries_agree_with_themselves_on_numpy(library: str) -> None:
-    pytest.importorskip(library, reason=f"needs {library}, which `.ci/run-extras array-api` installs")
+    pytest.importorskip(library, reason=f"needs {library}, which `.ci/run-extras scipy` installs")
     program = Path(__file__).with_name("users.py")
     done = subprocess.run([sys.executable, program, library], capture_output=True, text=True, check=False,
                           env={**os.environ, "OMP_NUM_THREADS": "1"})  # fmt: skip
