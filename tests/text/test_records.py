@@ -139,18 +139,19 @@ def test_constructors_from_python_have_names():
             relay.Constructor("P", [parse_type("int32")], header, 0, names)
 
 
-@pytest.mark.long
+@pytest.mark.parametrize("depth", [1_000, pytest.param(100_000, marks=pytest.mark.long)])
 @pytest.mark.parametrize(
-    "text",
+    ("of", "first", "last", "closing"),
     [
-        "Node { value: 1, next: " * 100_000 + "End" + " }" * 100_000,
-        "%n" + ".next" * 100_000,
-        "%n" + " with { value: 1 }" * 100_000,
-        "%n with { next: " * 100_000 + "End" + " }" * 100_000,
+        ("Node", "Node { value: 1, next: ", "End", " }"),
+        ("Ring", "", "%n", ".next"),
+        ("Ring", "", "%n", " with { value: 1 }"),
+        ("Ring", "%n with { next: ", "%n", " }"),
     ],
 )
-def test_depth_is_no_limit(text):
-    mod = parse_module(TYPES + f"def @main(%n: Node) {{ {text} }}")
+def test_depth_is_no_limit(of, first, last, closing, depth):
+    ring = "type Ring { Ring { value: int32, next: Ring } } "
+    mod = parse_module(TYPES + ring + f"def @main(%n: {of}) {{ {first * depth}{last}{closing * depth} }}")
     assert relay.structural_equal(parse_module(str(mod)), mod)
     assert relay.transform.InferType()(mod)["main"].ret_type is not None
 
