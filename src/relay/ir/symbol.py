@@ -69,7 +69,7 @@ def _float_arithmetic(name: str, *operands: Operand) -> Operand:
 
 
 def _arithmetic(op: str, a: Operand, b: Operand) -> "Dim":
-    """`a op b`; what is no dimension is left to the other side."""
+    """`a op b`; what is not a dimension is left to the other side."""
     if isinstance(a, int | Dimension) and isinstance(b, int | Dimension):
         return hooks.dim_arithmetic(op, a, b)
     return NotImplemented

@@ -10,6 +10,7 @@ import numpy as np
 
 from relay.interpreter.value import is_array, is_sequence
 from relay.ir.symbol import Dimension
+from relay.tracing.places import Places
 from relay.tracing.pytree import Box, Boxed
 from relay.tracing.value import TracedValue
 
@@ -118,7 +119,7 @@ class ArrayMethods:
     @property
     def at(self) -> "Places":
         """`x.at[i].set(v)` is a copy of `x` with `v` at `x[i]`; `.add(v)` adds to what is there."""
-        return Places(self)
+        return Places(self, sys.modules["relay.numpy.manipulation"].changed)
 
     def __bool__(self) -> bool:
         return builtins.bool(self._python_number("bool"))
@@ -137,7 +138,7 @@ class ArrayMethods:
 
     def _python_number(self, kind: str) -> Any:
         """The number of an array of rank 0, which Python asks for."""
-        raise NotImplementedError
+        raise AssertionError("each kind of array has its own")
 
     # --- methods that people know, by the functions of the namespace
 
@@ -294,38 +295,6 @@ class TracedArray(ArrayMethods, TracedValue):  # pyright: ignore[reportIncompati
     def _python_number(self, kind: str) -> NoReturn:
         TracedValue.__bool__(self) if kind == "bool" else TracedValue.__int__(self)
         raise AssertionError
-
-
-class Places:
-    """`x.at`, to be indexed."""
-
-    __slots__ = ("_x",)
-
-    def __init__(self, x: Any) -> None:
-        """`x` is the array."""
-        self._x = x
-
-    def __getitem__(self, where: Any) -> "Place":
-        return Place(self._x, where)
-
-
-class Place:
-    """`x.at[where]`: a part of an array, to be changed in a copy, in the dtype of the array."""
-
-    __slots__ = ("_where", "_x")
-
-    def __init__(self, x: Any, where: Any) -> None:
-        """`where` is what NumPy takes for an index, or has arrays of the namespace in it."""
-        self._x = x
-        self._where = where
-
-    def set(self, v: Any) -> Any:
-        """The array with `v` there, stretched to the part.  Where an index is twice, the last one stays."""
-        return sys.modules["relay.numpy.manipulation"].changed(self._x, self._where, v, "update")
-
-    def add(self, v: Any) -> Any:
-        """The array with `v` added there; where an index is twice, both are added."""
-        return sys.modules["relay.numpy.manipulation"].changed(self._x, self._where, v, "add")
 
 
 BOX = Box(Array, TracedArray)

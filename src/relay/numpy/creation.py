@@ -24,7 +24,7 @@ def asarray(obj: Any, /, *, dtype: Any = None, device: Any = None, copy: bool | 
     Python's integers become int32 (int64 if one does not fit), its floats float32, unless `dtype` says
     otherwise.  The elements of NumPy's arrays are shared unless `copy` is true: do not write them.
 
-    Raises `TypeError` for what is no array, `OverflowError` for integers out of range, `ValueError` where
+    Raises `TypeError` for what is not an array, `OverflowError` for integers out of range, `ValueError` where
     `copy=False` cannot be.
     """
     check_device(device)

@@ -49,7 +49,7 @@ def attribute_parts(value: Any) -> list[Any]:
 
 
 def is_dimension(value: Any) -> bool:
-    """Whether a value is a dimension that is no number and not unknown."""
+    """Whether a value is a symbolic dimension: neither a number nor unknown."""
     return (
         isinstance(value, Dimension)
         and value.kind is Kind.Dim

@@ -314,7 +314,7 @@ class Operator:
 
 
 def has_dimension(value: Any) -> bool:
-    """Whether a dimension that is no number is part of an attribute."""
+    """Whether an attribute has a symbolic dimension in it."""
     return any(isinstance(d, Dimension) for d in attribute_parts(value))
 
 

@@ -12,7 +12,7 @@ from relay.tracing.pytree import LEAF
 def initial_state(rule: Rule, params: Any) -> Any:
     """The state of a rule to begin with, for parameters that are a nested value of arrays or traced values.
 
-    Raises `optimizer-parameter` for what is no floating-point tensor.
+    Raises `optimizer-parameter` for what is not a floating-point tensor.
     """
 
     def begun(params: Any) -> Any:
@@ -29,7 +29,7 @@ def apply_rule(rule: Rule, params: Any, grads: Any, state: Any) -> tuple[Any, An
     """Parameters and state after a step down the gradients, which have the structure of the parameters.
 
     On arrays it runs at once; in a function that is traced it is a part of that.  Raises
-    `optimizer-parameter` for what is no floating-point tensor.
+    `optimizer-parameter` for what is not a floating-point tensor.
     """
 
     def stepped(params: Any, grads: Any, state: Any) -> Any:

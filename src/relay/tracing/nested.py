@@ -65,7 +65,7 @@ class AsRelay(Protocol):
 
 
 def as_leaf(x: Any, _: str = "") -> tuple[Expr, Leaf]:
-    """A leaf as an expression, and its structure; `TypeError` for what is no expression."""
+    """A leaf as an expression, and its structure; `TypeError` for what is not an expression."""
     if isinstance(x, TracedFunctionValue):
         return x.expr, Leaf(x.trees)
     made = x.as_relay() if isinstance(x, AsRelay) else as_expr(x)

@@ -1,6 +1,7 @@
 """`x.at[where].set(v)` and `.add(v)`: copies of a tensor with other values at an index of NumPy's."""
 
 import math
+from collections.abc import Callable
 from typing import Any, Literal, cast
 
 import numpy as np
@@ -12,38 +13,42 @@ from relay.op.slice import BEYOND
 from relay.tracing.indexing import apply, by_axis, index
 
 How = Literal["update", "add"]
+Change = Callable[[Any, Any, Any, How], Any]
+"""`x` with a value at an index, or added to it."""
 
 
 class Places:
     """`x.at`, to be indexed."""
 
-    __slots__ = ("_x",)
+    __slots__ = ("_change", "_x")
 
-    def __init__(self, x: Any) -> None:
-        """`x` is the traced tensor."""
+    def __init__(self, x: Any, change: Change) -> None:
+        """`x` is a tensor, traced or not, and `change` makes its copies."""
         self._x = x
+        self._change = change
 
     def __getitem__(self, where: Any) -> "Place":
-        return Place(self._x, where)
+        return Place(self._x, where, self._change)
 
 
 class Place:
-    """`x.at[where]`: a part of a traced tensor, to be changed in a copy."""
+    """`x.at[where]`: a part of a tensor, to be changed in a copy, in the dtype of the tensor."""
 
-    __slots__ = ("_where", "_x")
+    __slots__ = ("_change", "_where", "_x")
 
-    def __init__(self, x: Any, where: Any) -> None:
+    def __init__(self, x: Any, where: Any, change: Change) -> None:
         """`where` is what NumPy takes for an index."""
         self._x = x
         self._where = where
+        self._change = change
 
     def set(self, v: Any) -> Any:
         """The tensor with `v` there, stretched to the part.  Where an index is twice, the last one stays."""
-        return changed(self._x, self._where, v, "update")
+        return self._change(self._x, self._where, v, "update")
 
     def add(self, v: Any) -> Any:
         """The tensor with `v` added there; where an index is twice, both are added."""
-        return changed(self._x, self._where, v, "add")
+        return self._change(self._x, self._where, v, "add")
 
 
 def changed(x: Any, where: Any, v: Any, how: How) -> Any:

@@ -10,7 +10,7 @@ from relay.tracing.indexing import is_integer
 
 
 def sizes(x: Any, given: tuple[Any, ...]) -> tuple[int, ...]:
-    """A shape as `reshape` takes it: a single size that is no number is what the others leave.
+    """A shape as `reshape` takes it: a single symbolic size is what the others leave.
 
     What is neither an integer nor a dimension is left for `reshape` to refuse.  Raises `traced-type` where
     two sizes would have to be found.

@@ -16,7 +16,7 @@ from relay.ir.type import Dim, TensorType, TupleType, Type
 from relay.op.base import builders, registry
 from relay.tracing.diagnostics import BRANCH_HINT, refuse
 from relay.tracing.indexing import apply, index, is_integer
-from relay.tracing.places import Places
+from relay.tracing.places import Places, changed
 from relay.tracing.pytree import Box
 from relay.tracing.shapes import sizes
 from relay.tracing.types import TypesOfTrace, current
@@ -192,7 +192,7 @@ class TracedValue(Traced):
     @property
     def at(self) -> "Places":
         """`x.at[i].set(v)` is a copy of `x` with `v` at `x[i]`; `.add(v)` adds to what is there."""
-        return Places(self)
+        return Places(self, changed)
 
     def __setitem__(self, where: Any, value: Any) -> NoReturn:
         refuse("traced values do not change", "`x = x.at[i].set(v)` is a copy with another value at `x[i]`")
