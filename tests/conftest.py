@@ -38,7 +38,7 @@ def _compiled_programs_are_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(autouse=True)
 def _registrations_end_with_the_test() -> Iterator[None]:
     """Operators and relations that a test registers are gone after it."""
-    from relay.op.base import alias_of, builders, registry
+    from relay.op.registry import alias_of, builders, registry
     from relay.op.relation import relations
 
     tables = (registry, builders, alias_of, relations)

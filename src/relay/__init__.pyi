@@ -88,6 +88,7 @@ from relay.ir.expr import (
     Tuple as Tuple,
     TupleGetItem as TupleGetItem,
     TupleWrapper as TupleWrapper,
+    VMap as VMap,
     Var as Var,
     replace as replace,
 )
@@ -137,8 +138,9 @@ from relay.ir.type_functor import (
 )
 from relay.ir.vars import all_vars as all_vars, bound_vars as bound_vars, free_vars as free_vars
 from relay.ir.walk import fold as fold, post_order as post_order, rewrite as rewrite
-from relay.op.base import Operator as Operator, operator as operator
+from relay.op.base import Operator as Operator
 from relay.op.column import Column as Column
+from relay.op.registry import operator as operator
 from relay.op.relation import relation as relation
 from relay.op.signatures import (
     abs as abs,

@@ -13,7 +13,7 @@ from relay.ir.dtype import INTEGERS, integer_range, to_numpy
 from relay.ir.expr import Call, Function, Op, Var
 from relay.ir.module import IRModule
 from relay.op.arrays import array_type
-from relay.op.base import instance
+from relay.op.registry import instance
 
 PAIRED = (
     "add", "subtract", "multiply", "maximum", "minimum", "divide", "floor_divide", "trunc_divide", "mod",

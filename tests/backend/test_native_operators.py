@@ -11,7 +11,7 @@ from relay.ir.dtype import is_float
 from relay.ir.expr import Call, Function, Op, Var
 from relay.ir.module import IRModule
 from relay.op.arrays import array_type
-from relay.op.base import instance, registry
+from relay.op.registry import instance, registry
 
 TOLERANCE = {"float64": 1e-12, "float32": 2e-6, "float16": 2e-3, "bfloat16": 1.6e-2}
 TOLERANCE |= {f"float8_e4m3{kind}": 0.03 for kind in ("fn", "fnuz")}

@@ -10,17 +10,10 @@ import relay
 from relay.analysis.lints import lint
 from relay.backend.native.host.native_program import NativeProgram
 from relay.diagnostic import RelayError, fail
-from relay.op.base import (
-    FLOATING,
-    Derivative,
-    Elementwise,
-    Operator,
-    alias_of,
-    builders,
-    operator,
-    registry,
-    sample,
-)
+from relay.op.base import FLOATING, Operator, sample
+from relay.op.family import Elementwise
+from relay.op.kind import Derivative
+from relay.op.registry import alias_of, builders, operator, registry
 
 
 @pytest.fixture(autouse=True)

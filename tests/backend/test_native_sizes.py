@@ -15,7 +15,7 @@ from relay.ir.expr import Call, Function, Op, Var
 from relay.ir.module import IRModule
 from relay.ir.type import ANY, TensorType, TupleType, Type
 from relay.op.arrays import array_type
-from relay.op.base import instance, registry
+from relay.op.registry import instance, registry
 
 NAMES = (
     "reshape", "expand_dims", "strided_slice", "sliding_window", "nn.pad", "nn.mirror_pad", "concatenate",

@@ -13,7 +13,7 @@ from relay.interpreter.value import is_tuple, type_of_value
 from relay.ir.dtype import to_numpy
 from relay.ir.expr import Call, Function, Op, Var
 from relay.ir.module import IRModule
-from relay.op.base import instance, registry
+from relay.op.registry import instance, registry
 
 WORDS = ["", "a", "b", "ab", "é", "ß", "\u20ac", "\U0001f600", "a\0b", "\ud800", "x" * 1000]
 

@@ -8,7 +8,7 @@ import relay
 from relay.cli.explain import pages
 from relay.cli.op_errors import errors
 from relay.cli.ops import operator_page, operator_table
-from relay.op.base import alias_of, registry
+from relay.op.registry import alias_of, registry
 from support import cli
 
 NAMES = sorted(registry)

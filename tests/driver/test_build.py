@@ -387,7 +387,9 @@ def test_a_program_from_the_cache_does_not_load_the_compiler(folder: Path) -> No
 
 
 def test_programs_with_operators_of_the_user_are_not_kept(folder: Path) -> None:
-    from relay.op.base import Derivative, Elementwise, operator
+    from relay.op.family import Elementwise
+    from relay.op.kind import Derivative
+    from relay.op.registry import operator
 
     @operator("my.twice_over")
     class Twice(Elementwise):

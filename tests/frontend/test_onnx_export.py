@@ -12,7 +12,7 @@ from op.operands import operands_of, samples_of
 from op.test_every_op import module_of
 from relay import testing
 from relay.diagnostic import RelayError
-from relay.op.base import instance, registry
+from relay.op.registry import instance, registry
 from support import cli
 
 pytestmark = pytest.mark.onnx

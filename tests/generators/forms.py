@@ -59,8 +59,9 @@ from relay.ir.type import (
     TypeRelation,
     TypeVar,
 )
-from relay.op.attribute import Size
-from relay.op.base import DTypeName, Operator, attribute_types
+from relay.op.attribute import DTypeName, Size, attribute_types
+from relay.op.base import Operator
+from relay.op.registry import registry
 
 KINDS = (Kind.Type, Kind.Shape, Kind.Dim, Kind.BaseType)
 INFIX = (
@@ -319,9 +320,7 @@ class Forms:
 
     def operator_call(self, scope: Scope, size: int) -> Expr:
         """Any operator, with the attributes of a sample or random ones."""
-        from relay.op import base
-
-        cls = base.registry[self.rng.choice(sorted(base.registry))]
+        cls = registry[self.rng.choice(sorted(registry))]
         count = len(cls.operands) - self.rng.randint(0, cls.optional)
         return Call(Op.get(cls.name), tuple(self.split(scope, size, count)), self.attributes(cls))
 

@@ -152,7 +152,7 @@ def test_large_filled_constant_takes_no_memory() -> None:
 
 
 def test_interrupt_says_where_the_program_was(monkeypatch: pytest.MonkeyPatch) -> None:
-    from relay.op.base import registry
+    from relay.op.registry import registry
 
     def interrupted(*_: object) -> object:
         raise KeyboardInterrupt

@@ -11,8 +11,9 @@ from relay.ir import dim as arithmetic
 from relay.ir.dtype import dtype_name
 from relay.ir.type import ANY, IncompleteType, Kind, TensorType, TupleType, Type
 from relay.op.arrays import array_type
+from relay.op.attribute import attribute_types, conform
 from relay.op.axes import holds
-from relay.op.base import attribute_types, conform, instance, registry
+from relay.op.registry import instance, registry
 
 
 class Concrete:

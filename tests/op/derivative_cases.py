@@ -13,7 +13,9 @@ from relay.ir.dtype import dtype_name, is_float
 from relay.ir.expr import Var, constant
 from relay.ir.type import Kind, TensorType, Type, TypeVar
 from relay.op.arrays import array_type
-from relay.op.base import DTypeName, Operator, Sample, attribute_types, instance, registry
+from relay.op.attribute import DTypeName, attribute_types
+from relay.op.base import Operator, Sample
+from relay.op.registry import instance, registry
 
 STEP = 1e-4
 """Of central differences of fourth order: their error is near `STEP ** 4` times the fifth derivative."""

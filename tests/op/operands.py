@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from relay.ir.dtype import bits, is_float, is_integer, is_signed, to_numpy
-from relay.op.base import Broadcast, Elementwise, Operator, Sample, sample
+from relay.op.base import Operator, Sample, sample
+from relay.op.family import Broadcast, Elementwise
 from relay.op.rounding import Predicate
 
 

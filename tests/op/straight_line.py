@@ -13,8 +13,9 @@ from op.concrete import Concrete
 from relay.ir.expr import Call, Constant, Expr, Op, Tuple, TupleGetItem, Var
 from relay.ir.type import TupleType, Type
 from relay.ir.walk import post_order
-from relay.op.base import Derivative, Operator
+from relay.op.base import Operator
 from relay.op.derivative import fields_of, is_zero_tangent, jvp, total, type_of, vjp
+from relay.op.kind import Derivative
 
 Key = tuple[Var, int | None]
 

@@ -7,8 +7,8 @@ from op.concrete import Concrete, decomposed, infer
 from op.operands import operands_of
 from relay.ir.type import Kind, TensorType, TupleType, Type, TypeVar
 from relay.op.arrays import array_type
-from relay.op.base import instance, registry
 from relay.op.composite import Composite
+from relay.op.registry import instance, registry
 
 KNOWN: dict[str, dict[int, tuple[int, ...]]] = {
     # a shape that is an operand: how many sizes it has is the rank of the result

@@ -8,9 +8,11 @@ import pytest
 from op.derivative_cases import Derivatives, as_sampled, cases, derivatives_of, difference, dot, seeded_floats
 from op.straight_line import atom_type, key_of, leaves
 from relay.op.arrays import array_type
-from relay.op.base import Derivative, Elementwise, operator, registry
 from relay.op.derivative import const_like, times, total
+from relay.op.family import Elementwise
+from relay.op.kind import Derivative
 from relay.op.numeric import apply
+from relay.op.registry import operator, registry
 
 DIFFERENTIABLE = sorted(n for n, cls in registry.items() if cls.derivative is not Derivative.ZERO)
 CONSTANT = sorted({n for n, cls in registry.items() if cls.derivative is Derivative.ZERO} - {"stop_gradient"})

@@ -9,7 +9,8 @@ import relay
 from op.derivative_cases import Case, cases, derivatives_of, floating, rebuilt
 from op.straight_line import atom_type, leaves
 from relay.ir.expr import Call, Expr, Function, Op, Tuple, TupleGetItem, Var
-from relay.op.base import Derivative, registry
+from relay.op.kind import Derivative
+from relay.op.registry import registry
 
 DIFFERENTIABLE = sorted(n for n, cls in registry.items() if cls.derivative is not Derivative.ZERO)
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from op.derivative_cases import Case, derivatives_of, random_like
-from relay.op.base import instance
+from relay.op.registry import instance
 
 torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.torch

@@ -12,7 +12,9 @@ from relay.ir.equal import structural_equal
 from relay.ir.expr import Call, Function, Op, Var
 from relay.ir.module import IRModule
 from relay.op.arrays import array_type, unboxed
-from relay.op.base import Derivative, Operator, Sample, builders, instance, registry
+from relay.op.base import Operator, Sample
+from relay.op.kind import Derivative
+from relay.op.registry import builders, instance, registry
 
 NAMES = sorted(registry)
 

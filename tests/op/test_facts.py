@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 
 import relay
-from relay.op.base import NativeRule, Operator, alias_of, registry
+from relay.op.base import Operator
 from relay.op.composite import Composite
+from relay.op.kind import NativeRule
+from relay.op.registry import alias_of, registry
 
 ROOT = Path(relay.__file__).parent
 NAMES = {*registry, *alias_of}
@@ -100,7 +102,7 @@ def test_every_operator_has_a_native_rule_or_a_decomposition():
 
 
 def test_rules_are_told_from_methods_along_the_classes():
-    class Numbers(relay.op.base.Elementwise):
+    class Numbers(relay.op.family.Elementwise):
         pass
 
     class Twice(Numbers):

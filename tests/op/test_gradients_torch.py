@@ -9,9 +9,9 @@ import pytest
 from op.straight_line import Line, key_of, leaves
 from relay.ir.expr import Var
 from relay.op.arrays import array_type
-from relay.op.base import instance
 from relay.op.derivative import const_like, times, total
 from relay.op.numeric import apply
+from relay.op.registry import instance
 
 torch = pytest.importorskip("torch")
 from torch.nn import functional  # noqa: E402

@@ -13,8 +13,8 @@ import pytest
 
 import relay
 from relay.ir.dtype import FLOATS, bits, to_numpy
-from relay.op.base import registry
 from relay.op.math import Smooth
+from relay.op.registry import registry
 
 FLOAT32_ERROR = 2.0**-21
 """The relative error allowed before the last rounding: four units in the last place of float32."""

@@ -8,7 +8,10 @@ import pytest
 from op.concrete import Concrete
 from relay.diagnostic import RelayError
 from relay.ir.type import Kind, TensorType, TupleType, TypeVar
-from relay.op.base import FLOATING, Derivative, DTypeName, Operator, alias_of, builders, operator, registry
+from relay.op.attribute import DTypeName
+from relay.op.base import FLOATING, Operator
+from relay.op.kind import Derivative
+from relay.op.registry import alias_of, builders, operator, registry
 from relay.op.signature import Signature
 
 N = TypeVar("n", Kind.Dim)

@@ -9,7 +9,7 @@ from op.straight_line import Line, key_of
 from relay.ir.expr import Var
 from relay.ir.type import Kind, TensorType, TypeVar
 from relay.op.arrays import array_type
-from relay.op.base import instance
+from relay.op.registry import instance
 
 pytestmark = pytest.mark.onnx
 rng = np.random.default_rng(11)

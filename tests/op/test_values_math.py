@@ -14,7 +14,7 @@ from op.operands import random_array
 from relay.diagnostic import RelayError
 from relay.ir.dtype import bits, integer_range, is_signed, to_numpy
 from relay.ir.type import TensorType
-from relay.op.base import registry
+from relay.op.registry import registry
 
 SHAPES = ((), (0, 3), (3, 5), (1, 7, 1))
 EPSILON = {"float64": 1e-14, "float32": 1e-6, "float16": 2e-3, "bfloat16": 2e-2, "float8_e5m2": 0.26}

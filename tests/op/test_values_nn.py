@@ -11,7 +11,7 @@ from relay.diagnostic import RelayError
 from relay.ir.dim import floor_divide
 from relay.ir.expr import TupleGetItem, Var
 from relay.ir.type import IncompleteType, Kind, TensorType, TypeVar
-from relay.op.base import builders, instance
+from relay.op.registry import builders, instance
 
 pytestmark = pytest.mark.onnx
 rng = np.random.default_rng(11)

@@ -9,9 +9,9 @@ import relay
 from op.concrete import infer, run
 from relay.diagnostic import RelayError
 from relay.ir.type import TensorType, TupleType
-from relay.op.base import builders
 from relay.op.random import KEY, random_key
 from relay.op.random_words import TOP, UINT64_MAX
+from relay.op.registry import builders
 from relay.op.threefry import split_key, threefry
 
 PI = [0x243F6A8885A308D3, 0x13198A2E03707344, 0xA4093822299F31D0, 0x082EFA98EC4E6C89]

@@ -8,7 +8,7 @@ from op.concrete import infer, run, symbolic
 from relay.diagnostic import RelayError
 from relay.ir.expr import Var
 from relay.ir.type import ANY, Kind, TensorType, TupleType, TypeVar
-from relay.op.base import builders
+from relay.op.registry import builders
 
 rng = np.random.default_rng(3)
 SHAPES = [((7,), 0), ((3, 5), 1), ((3, 5), 0), ((2, 3, 4), -2), ((0,), 0), ((3, 0), 1)]

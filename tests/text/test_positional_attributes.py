@@ -7,8 +7,9 @@ import pytest
 
 import relay
 from relay.diagnostic import RelayError
-from relay.op.base import attribute_types, builders, registry
+from relay.op.attribute import attribute_types
 from relay.op.places import attribute_order
+from relay.op.registry import builders, registry
 from relay.text.json_format import load_json, save_json
 
 X = "%x: Tensor[(2, 3), float32]"

@@ -79,8 +79,9 @@ def test_results_that_others_use_keep_their_type():
 
 
 def test_the_choice_of_an_operator_of_ones_own_can_be_entered():
-    from relay.op.base import Derivative, Elementwise, operator
-    from relay.op.kind import Precision
+    from relay.op.family import Elementwise
+    from relay.op.kind import Derivative, Precision
+    from relay.op.registry import operator
 
     @operator("test.twice")
     class Twice(Elementwise):

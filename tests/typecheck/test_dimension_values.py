@@ -10,9 +10,9 @@ import pytest
 
 import relay
 from relay.diagnostic import RelayError, Report
-from relay.op.attribute import mentions_size
-from relay.op.base import attribute_types, registry
+from relay.op.attribute import attribute_types, mentions_size
 from relay.op.computed_sizes import computed
+from relay.op.registry import registry
 from relay.text.json_format import load_json, save_json
 from relay.text.parser import parse_module
 

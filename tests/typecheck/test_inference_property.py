@@ -11,7 +11,7 @@ from relay.ir.expr import Call, Expr, Function, GlobalVar, Let, Op, Var
 from relay.ir.module import IRModule
 from relay.ir.type import HAS_INCOMPLETE
 from relay.ir.walk import post_order
-from relay.op.base import registry
+from relay.op.registry import registry
 from relay.typecheck.check import check
 from relay.typecheck.infer import infer
 

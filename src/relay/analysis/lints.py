@@ -6,7 +6,8 @@ from relay.diagnostic import Diagnostic, Span
 from relay.ir.expr import Call, Expr, Function, GlobalVar, Grad, Let
 from relay.ir.module import IRModule
 from relay.ir.walk import post_order
-from relay.op.base import NativeRule, Operator
+from relay.op.base import Operator
+from relay.op.kind import NativeRule
 from relay.op.nn.dropout import Dropout
 
 

@@ -41,8 +41,9 @@ from relay.ir.subst import substitute_type
 from relay.ir.supply import GlobalVarSupply
 from relay.ir.type import UNIT, Kind, TupleType, Type, TypeCall
 from relay.ir.walk import post_order, run
-from relay.op.base import Derivative, Operator
+from relay.op.base import Operator
 from relay.op.composite import Composite
+from relay.op.kind import Derivative
 from relay.op.rounding import Copy
 
 Task = Generator[Any, Any, Any]

@@ -43,8 +43,9 @@ from relay.ir.expr import (
 from relay.ir.supply import GlobalVarSupply
 from relay.ir.type import UNIT, FuncType, TensorType, TupleType, Type
 from relay.ir.walk import run
-from relay.op.base import Derivative, Operator
+from relay.op.base import Operator
 from relay.op.derivative import vjp
+from relay.op.kind import Derivative
 
 Sums = dict[Number, list[Expr]]
 

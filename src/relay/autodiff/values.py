@@ -97,6 +97,6 @@ class Block:
 
 def call(name: str, *operands: Any) -> Expr:
     """A call of an operator with its default attributes."""
-    from relay.op.base import instance
+    from relay.op.registry import instance
 
     return instance(name, {})(*operands)

@@ -14,20 +14,10 @@ from relay.cli.op_errors import errors
 from relay.cli.terminal import fitted
 from relay.diagnostic import did_you_mean, fail
 from relay.ir.module import IRModule
-from relay.op.attribute import DTypeName, Size
-from relay.op.base import (
-    ANY_DTYPE,
-    BOOLEAN,
-    FLOATING,
-    INTEGRAL,
-    NUMERIC,
-    Operator,
-    alias_of,
-    attribute_types,
-    builders,
-    registry,
-)
+from relay.op.attribute import DTypeName, Size, attribute_types
+from relay.op.base import ANY_DTYPE, BOOLEAN, FLOATING, INTEGRAL, NUMERIC, Operator
 from relay.op.places import attribute_order
+from relay.op.registry import alias_of, builders, registry
 
 SETS = {
     ANY_DTYPE: "any",

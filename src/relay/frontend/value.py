@@ -17,7 +17,7 @@ from relay.ir.module import IRModule
 from relay.ir.type import ANY, Dim, TensorType, TupleType, Type
 from relay.ir.walk import rewrite
 from relay.op.arrays import unboxed
-from relay.op.base import instance
+from relay.op.registry import instance
 from relay.typecheck.infer import infer_expr
 
 Array = np.ndarray[Any, Any]

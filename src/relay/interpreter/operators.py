@@ -13,8 +13,10 @@ from relay.ir.dtype import to_numpy
 from relay.ir.expr import Call, Expr, Op, Var
 from relay.ir.tensor_parts import tensor_parts
 from relay.ir.type import IncompleteType, TensorType, TupleType, Type
-from relay.op.base import Broadcast, Elementwise, Fusion, instance
 from relay.op.debugging import Effect
+from relay.op.family import Broadcast, Elementwise
+from relay.op.kind import Fusion
+from relay.op.registry import instance
 
 UNKNOWN = IncompleteType()
 

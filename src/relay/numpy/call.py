@@ -20,7 +20,7 @@ from relay.ir.type import TensorType, TupleType
 from relay.numpy import dtypes
 from relay.numpy.array import Array, TracedArray, frozen
 from relay.numpy.dtypes import DType
-from relay.op.base import instance
+from relay.op.registry import instance
 from relay.tracing.nested import in_trace
 from relay.tracing.pytree import Boxed
 from relay.tracing.types import TypesOfTrace, current

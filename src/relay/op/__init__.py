@@ -10,8 +10,7 @@ from relay.op import (
     coordinates, signal, strings, vision, linalg, debugging,
 )  # fmt: skip
 from relay.ir.build import const
-from relay.op import dimension, op
-from relay.op.base import get, operator
+from relay.op import dimension, infix, op
 from relay.op.column import Column
 from relay.op.fourier import named as fourier_named
 from relay.op.fourier import pairs as fourier_pairs
@@ -29,6 +28,7 @@ from relay.op.qnn import arithmetic as qnn_arithmetic
 from relay.op.qnn import convert as qnn_convert
 from relay.op.qnn import functions as qnn_functions
 from relay.op.qnn import product as qnn_product
+from relay.op.registry import get, operator
 from relay.op.relation import relation
 from relay.op.vision import anchors, nms, regions, suppression
 

@@ -2,8 +2,8 @@
 
 from relay.ir.build import const as const
 from relay.op import op as op
-from relay.op.base import get as get, operator as operator
 from relay.op.column import Column as Column
+from relay.op.registry import get as get, operator as operator
 from relay.op.relation import relation as relation
 from relay.op.signatures import (
     abs as abs,

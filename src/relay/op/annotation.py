@@ -3,9 +3,12 @@
 from typing import Any
 
 from relay.ir.expr import Expr
-from relay.op.base import Array, Derivative, Elementwise, Fusion, Numpy, operator, sample
+from relay.op.base import Array, Numpy, sample
+from relay.op.family import Elementwise
+from relay.op.kind import Derivative, Fusion
 from relay.op.native import Scalars
 from relay.op.numeric import apply
+from relay.op.registry import operator
 
 PLACES = (sample("2x3 float32"), sample("bool"), sample("0 int32"))
 

@@ -8,11 +8,14 @@ import numpy
 
 from relay.ir.dtype import is_float, to_numpy
 from relay.ir.type import Type
-from relay.op.base import NUMERIC, Array, Derivative, Numpy, family, operator, sample
+from relay.op.base import NUMERIC, Array, Numpy, sample
 from relay.op.conversion import accumulator, accumulator_name
+from relay.op.family import family
+from relay.op.kind import Derivative
 from relay.op.native import Scalars
 from relay.op.numeric import checked_axes, greatest_value, least_value
 from relay.op.reduce import AxisReduction
+from relay.op.registry import operator
 from relay.op.relation import Typing
 
 

@@ -12,23 +12,14 @@ from relay.ir.dtype import bits, dtype_name, is_float, is_integer, is_signed
 from relay.ir.expr import Constant, Expr
 from relay.ir.module import IRModule
 from relay.ir.type import TensorType, Type
-from relay.op.base import (
-    ANY_NUMBER,
-    FLOATING,
-    NUMERIC,
-    Array,
-    Broadcast,
-    Derivative,
-    Domain,
-    Numpy,
-    Precision,
-    operator,
-    sample,
-)
+from relay.op.base import ANY_NUMBER, FLOATING, NUMERIC, Array, Domain, Numpy, sample
 from relay.op.conversion import accumulator, accumulator_name, through_wide
 from relay.op.derivative import broadcast_like, const_like, times, unbroadcast, written
+from relay.op.family import Broadcast
+from relay.op.kind import Derivative, Precision
 from relay.op.native import Loops, Scalars
 from relay.op.numeric import apply, narrow
+from relay.op.registry import operator
 from relay.op.relation import Typing
 
 Tangents = Sequence[Expr | None]

@@ -10,10 +10,12 @@ from relay.ir.dim import minimum
 from relay.ir.expr import Expr, constant
 from relay.ir.type import Dim, TensorType, Type
 from relay.op.axes import attribute_fault, axes_of, axis_of
-from relay.op.base import ANY_NUMBER, INTEGRAL, Array, Derivative, Fusion, Numpy, Operator, operator, sample
+from relay.op.base import ANY_NUMBER, INTEGRAL, Array, Numpy, Operator, sample
 from relay.op.derivative import zeros_like
+from relay.op.kind import Derivative, Fusion
 from relay.op.native import Loops, View
 from relay.op.numeric import apply
+from relay.op.registry import operator
 from relay.op.relation import Typing
 from relay.op.reshape import Rearrangement, shaped_like
 from relay.op.scattering import flattened, numbered, zeros_in_a_row

@@ -2,8 +2,10 @@
 
 import typing
 from collections.abc import Sequence
+from dataclasses import fields
+from functools import cache
 from types import EllipsisType, NoneType, UnionType
-from typing import Annotated, Any, Literal, TypeAlias, cast, get_args, get_origin
+from typing import Annotated, Any, Literal, TypeAlias, cast, get_args, get_origin, get_type_hints
 
 import numpy
 
@@ -39,6 +41,19 @@ Sizes: TypeAlias = Size | tuple[Size, ...]
 def mentions_size(hint: Any) -> bool:
     """Whether the annotation of an attribute says that sizes may stand in it."""
     return hint == Size or any(mentions_size(a) for a in get_args(hint))
+
+
+@cache
+def attribute_types(cls: type[Any]) -> dict[str, Any]:
+    """The attributes of an operator class with the types they are annotated with."""
+    hints = get_type_hints(cls, include_extras=True)
+    return {f.name: hints[f.name] for f in fields(cls)}
+
+
+@cache
+def size_attributes(cls: type[Any]) -> tuple[str, ...]:
+    """The attributes of an operator class that are sizes, or hold some."""
+    return tuple([name for name, hint in attribute_types(cls).items() if mentions_size(hint)])
 
 
 def attribute_parts(value: Any) -> list[Any]:

@@ -1,23 +1,16 @@
-"""Operators: a class with its attributes as fields and its rules as methods; families supply what they
-know.
-"""
+"""Operators: a class with its attributes as fields and its rules as methods."""
 
-import inspect
-import typing
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, FrozenInstanceError, dataclass, fields
-from functools import cache
 from math import inf
-from typing import Any, ClassVar, TypeVar, dataclass_transform
+from typing import Any, ClassVar
 
 import numpy
 
-from relay.diagnostic import Span, did_you_mean, fail
-from relay.ir import hooks
+from relay.diagnostic import Span
 from relay.ir.dtype import DTYPES, FLOATS, INTEGERS
-from relay.ir.expr import Call, Expr, Op, RelayExpr, as_expr
+from relay.ir.expr import Call, Expr, Op, as_expr
 from relay.ir.module import IRModule
-from relay.ir.traced import current, takes_traced
 from relay.ir.type import Dimension, TensorType, TupleType, Type
 from relay.op.arrays import (
     may_have_strings,
@@ -27,22 +20,17 @@ from relay.op.arrays import (
     unboxed,
 )
 from relay.op.attribute import DTypeName as DTypeName
-from relay.op.attribute import attribute_parts, conform, freeze, mentions_size
-from relay.op.builder import make_builder
-from relay.op.conversion import NUMPY_ARITHMETIC, through_wide
-from relay.op.kind import Derivative as Derivative
-from relay.op.kind import Fusion as Fusion
-from relay.op.kind import NativeRule as NativeRule
-from relay.op.kind import Precision as Precision
-from relay.op.native import Loops, Product, View, WeightProduct, WindowProduct
-from relay.op.relation import Typing, relations
+from relay.op.attribute import attribute_parts, freeze, size_attributes
+from relay.op.conversion import NUMPY_ARITHMETIC
+from relay.op.kind import Derivative, Fusion, NativeRule, Precision
+from relay.op.native import Product, WeightProduct, WindowProduct
+from relay.op.relation import Typing
 from relay.op.signature import Signature
 
 Array = Any
 Numpy = Any
 Interval = tuple[float, float]
 Domain = Interval | Mapping[str, Interval]
-C = TypeVar("C", bound="type[Operator]")
 
 FLOATING = frozenset(FLOATS)
 INTEGRAL = frozenset(INTEGERS)
@@ -327,226 +315,3 @@ Operator.__setattr__ = Operator.__delattr__ = _refused
 
 def _same(a: Any, b: Any) -> bool:
     return type(a) is type(b) and a == b
-
-
-registry: dict[str, type[Operator]] = {}
-"""Operator classes by text name (aliases are in `alias_of`)."""
-alias_of: dict[str, str] = {}
-builders: dict[str, Callable[..., Expr]] = {}
-"""A lower-case builder per operator and alias, by dotted path: `builders["nn.dense"](x, w, units=4)`."""
-
-
-@dataclass_transform(frozen_default=True)
-def family(cls: C) -> C:
-    """A class whose fields are attributes of operators, which `Operator` compares and shows."""
-    if len(cls.__bases__) == 1 and "__annotations__" not in cls.__dict__:
-        return cls  # it has the fields of the class above it, and to make its methods anew takes a while
-    return dataclass(frozen=True, repr=False, eq=False)(cls)  # pyright: ignore[reportReturnType]
-
-
-@dataclass_transform(frozen_default=True)
-def operator(name: str) -> Callable[[C], C]:
-    """Register an operator class under its text name and make its builder."""
-
-    def register(cls: C) -> C:
-        cls = family(cls)
-        cls.name = name
-        if "relation_name" not in _declared(cls):
-            cls.relation_name = name
-        _name_operands(cls)
-        if cls.derivative is None:
-            raise TypeError(f"operator {name}: say `derivative = Derivative.…` (ZERO if there is none)")
-        if cls.signature is not None:
-            Signature.of(cls.signature).check(name, len(cls.operands), cls.optional, cls.variadic)
-        for rule in cls.derivative.methods:
-            if not hasattr(cls, rule):
-                raise TypeError(f"operator {name}: {cls.derivative} needs the method `{rule}`")
-        registry[name] = cls
-        make = getattr(cls, "builder", None) or make_builder(cls, instance)
-        for path in (name, *cls.__dict__.get("aliases", ())):
-            builders[path] = make
-            if path != name:
-                alias_of[path] = name
-        return cls
-
-    return register
-
-
-def _declared(cls: type) -> set[str]:
-    """Attributes that a class or a family above it sets, `Operator` itself left out."""
-    return {
-        name
-        for base in cls.__mro__
-        if base not in (Operator, object)
-        for name in base.__dict__
-        if not (name == "relation_name" and base.__dict__.get("name"))
-    }
-
-
-def _name_operands(cls: type[Operator]) -> None:
-    """Read the operands' names off the rule that has them as parameters, unless a class says them."""
-    bases = [c for c in cls.__mro__ if issubclass(c, Operator) and c is not Operator]
-    if any("operands" in c.__dict__ and (c is cls or not c.name) for c in bases):
-        return
-    own = cls.reference if cls.reference is not Operator.reference else None
-    rule = getattr(cls, "decompose", None) if getattr(cls, "decompose", None) is not None else own
-    assert rule is not None, f"{cls.__name__} needs `reference` or `decompose`"
-    params = list(inspect.signature(rule).parameters.values())[2:]
-    cls.operands = tuple([p.name for p in params])
-    cls.optional = sum(p.default is not p.empty for p in params)
-    cls.variadic = any(p.kind is p.VAR_POSITIONAL for p in params)
-
-
-def get(name: str) -> Op:
-    """The leaf of a registered operator (`unknown-operator` with near names)."""
-    found = alias_of.get(name, name)
-    if found not in registry:
-        near = did_you_mean(name, [*registry, *alias_of])
-        fail("unknown-operator", f"there is no operator `{name}`", hint=near)
-    return Op.get(found)
-
-
-_default_instances: dict[type[Operator], Operator] = {}
-"""The instance of a class with its default attributes."""
-
-
-def instance(name: str, attrs: Mapping[str, Any]) -> Operator:
-    """The operator of that name with these attributes.
-
-    Raises `unknown-operator`, `unknown-attribute`, `missing-attribute`, `attribute-type`.
-    """
-    cls = registry.get(alias_of.get(name, name)) or registry[get(name).name]
-    if not attrs and cls in _default_instances:
-        return _default_instances[cls]
-    known = attribute_types(cls)
-    values: dict[str, Any] = {}
-    for key, value in attrs.items():
-        if key not in known:
-            fail(
-                "unknown-attribute",
-                f"`{name}` has no attribute `{key}`",
-                hint=did_you_mean(key, known)
-                or (f"its attributes are {', '.join(known)}" if known else "it has none"),
-            )
-        values[key] = conform(value, known[key], name, key)
-    for f in fields(cls):  # pyright: ignore[reportArgumentType]
-        if f.name not in values and f.default is MISSING and f.default_factory is MISSING:
-            fail(
-                "missing-attribute",
-                f"`{name}` needs the attribute `{f.name}`",
-                hint=f'write {name}("{f.name}", …)'
-                if cls.attributes_first
-                else f"write {name}(…, {f.name}=…)",
-            )
-    made = cls(**values)
-    if not attrs:
-        _default_instances[cls] = made
-    return made
-
-
-@cache
-def attribute_types(cls: type[Operator]) -> dict[str, Any]:
-    """The attributes of an operator class with the types they are annotated with."""
-    hints = typing.get_type_hints(cls, include_extras=True)
-    return {f.name: hints[f.name] for f in fields(cls)}  # pyright: ignore[reportArgumentType]
-
-
-@cache
-def size_attributes(cls: type[Operator]) -> tuple[str, ...]:
-    """The attributes of an operator class that are sizes, or hold some."""
-    return tuple([name for name, hint in attribute_types(cls).items() if mentions_size(hint)])
-
-
-# --- families ---
-
-
-class Elementwise(Operator):
-    """One operand; the result has its type.  `ufunc` or `reference` says how an element is computed."""
-
-    fusion = Fusion.ELEMENTWISE
-    relation_name = "Identity"
-    is_pointwise = True
-
-    def reference(self, np: Numpy, data: Array) -> Array:
-        return through_wide(getattr(np, self.ufunc), data)
-
-    def relate(self, t: Typing, args: Sequence[Type], out: Type) -> None:
-        (x,) = args
-        t.equal(out, x)
-        t.tensor(x)
-        self.check_dtype(t, x)
-
-    def element(self, b: Loops, index: Sequence[Any], data: View) -> Any:
-        """An element of the result, by `native`."""
-        return self.native(b, data.at(index))  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType, reportUnknownVariableType]
-
-    def extent(self, b: Loops, data: View) -> Sequence[Any]:
-        """The shape of the result is the operand's."""
-        return data.sizes
-
-
-class Broadcast(Operator):
-    """Two operands of one dtype whose shapes broadcast; comparisons set `relation_name =
-    "BroadcastCompare"`.
-    """
-
-    fusion = Fusion.BROADCAST
-    relation_name = "Broadcast"
-    is_pointwise = True
-
-    def reference(self, np: Numpy, lhs: Array, rhs: Array) -> Array:
-        return through_wide(getattr(np, self.ufunc), lhs, rhs)
-
-    def relate(self, t: Typing, args: Sequence[Type], out: Type) -> None:
-        x, y = args
-        relations[self.relation_name](t, x, y, out)
-        self.check_dtype(t, x)
-
-    def element(self, b: Loops, index: Sequence[Any], *views: View) -> Any:
-        """An element of the result, by `native`."""
-        return self.native(b, *[x.at(b.spread(index, x)) for x in views])  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType, reportUnknownVariableType]
-
-    def extent(self, b: Loops, *views: View) -> Sequence[Any]:
-        """The shape that all operands broadcast to."""
-        return b.broadcast([x.sizes for x in views])
-
-
-class Injective(Operator):
-    """Each element of the result is one element of an operand, elsewhere."""
-
-    fusion = Fusion.INJECTIVE
-    computes = False
-    precision = Precision.FOLLOW
-
-
-class Reduction(Operator):
-    """Combines elements along axes."""
-
-    fusion = Fusion.REDUCTION
-
-
-class Kernel(Operator):
-    """A loop nest of its own."""
-
-    fusion = Fusion.KERNEL
-
-
-def binary(name: str, *operands: Any) -> Expr:
-    """What `x + y` on expressions builds."""
-    expr = next((o for o in operands if isinstance(o, RelayExpr)), None)
-    if expr is None:
-        raise TypeError(f"{name} of {operands!r} is not an expression")
-    trace = current.get()
-    if trace is not None and any(isinstance(o, Dimension) for o in operands):
-        t = trace.get(expr)
-        dtype = t.dtype if isinstance(t, TensorType) and isinstance(t.dtype, str) else "int64"
-
-        def number(o: Any) -> Any:
-            return builders["cast"](builders["dim_value"](o), dtype=dtype) if isinstance(o, Dimension) else o
-
-        operands = tuple(map(number, operands))
-    return builders[name](*operands)
-
-
-hooks.operator_instance = instance
-hooks.binary = takes_traced(binary)

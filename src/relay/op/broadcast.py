@@ -7,22 +7,14 @@ from relay.ir.expr import Expr
 from relay.ir.type import TensorType, Type
 from relay.op.attribute import Size
 from relay.op.axes import check_sizes
-from relay.op.base import (
-    NUMERIC,
-    Array,
-    Broadcast,
-    Derivative,
-    Fusion,
-    Numpy,
-    Operator,
-    Precision,
-    operator,
-    sample,
-)
+from relay.op.base import NUMERIC, Array, Numpy, Operator, sample
 from relay.op.conversion import accumulator, accumulator_name
 from relay.op.derivative import broadcast_like, const_like, masked, unbroadcast
+from relay.op.family import Broadcast
+from relay.op.kind import Derivative, Fusion, Precision
 from relay.op.native import Loops, Scalars, View
 from relay.op.numeric import apply
+from relay.op.registry import operator
 from relay.op.relation import Typing
 from relay.op.reshape import Rearrangement
 

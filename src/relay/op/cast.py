@@ -8,21 +8,15 @@ import numpy
 from relay.ir.dtype import bits, dtype_name, to_numpy
 from relay.ir.expr import Expr
 from relay.ir.type import DType, Type
+from relay.op.attribute import DTypeName
 from relay.op.axes import SIZES, Checker
-from relay.op.base import (
-    Array,
-    Derivative,
-    DTypeName,
-    Elementwise,
-    Fusion,
-    Numpy,
-    Operator,
-    operator,
-    sample,
-)
+from relay.op.base import Array, Numpy, Operator, sample
 from relay.op.conversion import converted
 from relay.op.derivative import cast_back
+from relay.op.family import Elementwise
+from relay.op.kind import Derivative, Fusion
 from relay.op.native import Loops, Scalars, View
+from relay.op.registry import operator
 from relay.op.relation import Typing
 
 CASTS = (

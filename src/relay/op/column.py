@@ -2,7 +2,8 @@
 
 from typing import Generic, TypeVar
 
-from relay.op.base import Operator, registry
+from relay.op.base import Operator
+from relay.op.registry import registry
 
 V = TypeVar("V")
 

@@ -2,9 +2,12 @@
 
 from typing import Any
 
-from relay.op.base import ANY_DTYPE, Array, Broadcast, Derivative, Numpy, operator, sample
+from relay.op.base import ANY_DTYPE, Array, Numpy, sample
 from relay.op.conversion import wide
+from relay.op.family import Broadcast
+from relay.op.kind import Derivative
 from relay.op.native import Scalars
+from relay.op.registry import operator
 
 PAIRS = (
     sample("3x5 float32", "3x5 float32"),

@@ -7,7 +7,8 @@ from relay.ir.expr import Call, Constant, Expr, Op, Tuple, TupleGetItem, Var
 from relay.ir.type import TupleType, Type
 from relay.ir.walk import post_order
 from relay.op.arrays import array_type
-from relay.op.base import Derivative, Numpy, Operator
+from relay.op.base import Numpy, Operator
+from relay.op.kind import Derivative
 from relay.op.relation import Typing
 
 

@@ -15,7 +15,7 @@ from relay.ir.type import Dim, DimCall, Dimension, DimExpr, Kind, TypeVar
 from relay.ir.walk import type_post_order
 from relay.op.attribute import is_dimension
 from relay.op.axes import UNCHECKED
-from relay.op.base import Operator, instance
+from relay.op.base import Operator
 from relay.op.broadcast import BroadcastTo, CollapseSumTo
 from relay.op.column import Column
 from relay.op.coordinates import SparseToDense
@@ -28,6 +28,7 @@ from relay.op.nn.layout import SPATIAL, ntuple, positions
 from relay.op.numeric import apply, dims, scalar
 from relay.op.one_hot import OneHot
 from relay.op.pad import Pad
+from relay.op.registry import instance
 from relay.op.reshape import SPLIT, Reshape, code_groups, reshaped
 from relay.op.slice import BEYOND, StridedSlice
 from relay.op.sort import TopK

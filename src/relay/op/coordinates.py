@@ -8,10 +8,12 @@ from relay.ir.expr import Call, Expr, Op, Tuple, as_expr
 from relay.ir.type import ANY, Dimension, TensorType, TupleType, Type
 from relay.op.attribute import Size
 from relay.op.axes import check_sizes
-from relay.op.base import ANY_NUMBER, INTEGRAL, Derivative, operator, sample
+from relay.op.base import ANY_NUMBER, INTEGRAL, sample
 from relay.op.composite import Composite
 from relay.op.dynamic_shape import result_rank
+from relay.op.kind import Derivative
 from relay.op.numeric import apply, dims
+from relay.op.registry import operator
 from relay.op.relation import Typing
 from relay.op.term import Term, iota, term
 

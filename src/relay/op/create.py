@@ -11,26 +11,16 @@ from relay.ir.dim import least, maximum
 from relay.ir.dtype import is_integer, to_numpy
 from relay.ir.expr import Call, Constant, Expr, Op, as_expr
 from relay.ir.type import ANY, TensorType, Type
-from relay.op.attribute import Size, is_dimension, is_size
+from relay.op.attribute import DTypeName, Size, is_dimension, is_size
 from relay.op.axes import attribute_fault, check_sizes
-from relay.op.base import (
-    ANY_NUMBER,
-    NUMERIC,
-    Array,
-    Derivative,
-    DTypeName,
-    Elementwise,
-    Fusion,
-    Numpy,
-    Operator,
-    Precision,
-    operator,
-    sample,
-)
+from relay.op.base import ANY_NUMBER, NUMERIC, Array, Numpy, Operator, sample
 from relay.op.conversion import converted
 from relay.op.derivative import broadcast_like, cast_back, tensor_type, times, total
+from relay.op.family import Elementwise
+from relay.op.kind import Derivative, Fusion, Precision
 from relay.op.native import Index, Loops, Scalars, View
 from relay.op.numeric import apply
+from relay.op.registry import operator
 from relay.op.relation import Typing
 
 MOST_STEPS = 2.0**60

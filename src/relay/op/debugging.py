@@ -9,18 +9,10 @@ from typing import Any, ClassVar, NoReturn
 from relay.diagnostic import fail
 from relay.ir.expr import Call, Expr, Op, as_expr
 from relay.ir.type import BOOL, UNIT, TensorType, Type
-from relay.op.base import (
-    ANY_NUMBER,
-    BOOLEAN,
-    Array,
-    Derivative,
-    Numpy,
-    Operator,
-    family,
-    instance,
-    operator,
-    sample,
-)
+from relay.op.base import ANY_NUMBER, BOOLEAN, Array, Numpy, Operator, sample
+from relay.op.family import family
+from relay.op.kind import Derivative
+from relay.op.registry import instance, operator
 from relay.op.relation import Typing
 
 

@@ -22,7 +22,8 @@ from typing import Any, cast
 from relay.ir.dtype import is_float
 from relay.ir.expr import Constant, Expr, TupleGetItem, Var
 from relay.ir.type import HAS_ANY, DType, TensorType, TupleType, Type
-from relay.op.base import Derivative, Operator
+from relay.op.base import Operator
+from relay.op.kind import Derivative
 from relay.op.numeric import apply, scalar
 
 

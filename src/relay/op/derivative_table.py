@@ -1,6 +1,8 @@
 """The table of derivatives in the manual, written from the registry."""
 
-from relay.op.base import Derivative, Operator, registry
+from relay.op.base import Operator
+from relay.op.kind import Derivative
+from relay.op.registry import registry
 
 HEAD = """# Derivatives of operators
 

@@ -8,8 +8,10 @@ import numpy
 from relay.ir import hooks
 from relay.ir.type import TensorType, Type
 from relay.op.attribute import Size, is_dimension
-from relay.op.base import Array, Derivative, Numpy, Operator, builders, operator, sample
+from relay.op.base import Array, Numpy, Operator, sample
+from relay.op.kind import Derivative
 from relay.op.native import Loops
+from relay.op.registry import builders, operator
 from relay.op.relation import Typing
 
 

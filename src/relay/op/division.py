@@ -15,11 +15,13 @@ from relay.ir.dtype import INTEGERS, dtype_name, is_integer
 from relay.ir.expr import Expr
 from relay.ir.type import TensorType, Type
 from relay.op.arithmetic import Arithmetic, Tangents, any_true
-from relay.op.base import Array, Derivative, Domain, Numpy, Precision, operator, sample
+from relay.op.base import Array, Domain, Numpy, sample
 from relay.op.conversion import NUMPY_ARITHMETIC, accumulator_name, through_wide
 from relay.op.derivative import const_like, times, unbroadcast
+from relay.op.kind import Derivative, Precision
 from relay.op.native import Scalars
 from relay.op.numeric import apply
+from relay.op.registry import operator
 
 ONES = {t: numpy.ones(3, t) for t in ("float32", "int32", "uint8", "float16")}
 DIVISIONS = (

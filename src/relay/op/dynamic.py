@@ -6,14 +6,17 @@ import numpy
 
 from relay.ir.expr import Expr, as_expr
 from relay.ir.type import ANY, TensorType, Type
+from relay.op.attribute import DTypeName
 from relay.op.axes import axis_of
-from relay.op.base import ANY_NUMBER, FLOATING, INTEGRAL, Derivative, DTypeName, operator, sample
+from relay.op.base import ANY_NUMBER, FLOATING, INTEGRAL, sample
 from relay.op.composite import Composite
 from relay.op.dynamic_shape import result_rank
 from relay.op.image.places import Way
 from relay.op.image.resize import resized
+from relay.op.kind import Derivative
 from relay.op.nn.layout import SPATIAL, permutation, positions
 from relay.op.numeric import apply, dims
+from relay.op.registry import operator
 from relay.op.relation import Typing
 from relay.op.term import Term, iota, size_of, term
 

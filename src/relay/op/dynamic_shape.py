@@ -8,9 +8,11 @@ import numpy
 from relay.ir.expr import Expr
 from relay.ir.type import ANY, TensorType, Type
 from relay.op.axes import SIZES
-from relay.op.base import INTEGRAL, Array, Fusion, Numpy, operator, sample
+from relay.op.base import INTEGRAL, Array, Numpy, sample
+from relay.op.kind import Fusion
 from relay.op.native import Index, Loops, View
 from relay.op.numeric import apply
+from relay.op.registry import operator
 from relay.op.relation import Typing
 from relay.op.reshape import Rearrangement, Reshaping
 

@@ -9,10 +9,12 @@ from relay.ir.expr import Call, Constant, Expr, Op, RelayExpr, as_expr, constant
 from relay.ir.type import ANY, Dim, TensorType, Type
 from relay.op.arrays import array_type
 from relay.op.axes import SIZES, attribute_fault
-from relay.op.base import INTEGRAL, Array, Derivative, Numpy, Operator, operator, sample
+from relay.op.base import INTEGRAL, Array, Numpy, Operator, sample
 from relay.op.derivative import const_like, zeros_like
+from relay.op.kind import Derivative
 from relay.op.native import Index, Loops, Output, View
 from relay.op.numeric import apply
+from relay.op.registry import operator
 from relay.op.relation import Typing
 from relay.op.reshape import Rearrangement
 from relay.op.slice import BEYOND, SliceMode, clipped, range_of, sized

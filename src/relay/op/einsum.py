@@ -10,12 +10,15 @@ from typing import Any
 from relay.ir.expr import Expr
 from relay.ir.type import Dim, TensorType, Type
 from relay.op.axes import SIZES, UNCHECKED, Checker, attribute_fault
-from relay.op.base import NUMERIC, Array, Derivative, Kernel, Numpy, operator, sample
+from relay.op.base import NUMERIC, Array, Numpy, sample
 from relay.op.conversion import accumulator, accumulator_name
 from relay.op.derivative import const_like, rank_of, static_shape, total
+from relay.op.family import Kernel
 from relay.op.join import same_fields
+from relay.op.kind import Derivative
 from relay.op.native import Index, Loops, View
 from relay.op.numeric import apply
+from relay.op.registry import operator
 from relay.op.relation import Typing
 
 REST = "..."

@@ -11,12 +11,13 @@ from typing import Any
 import numpy
 
 from relay.ir.expr import Expr
-from relay.op.base import Array, Numpy, operator
+from relay.op.base import Array, Numpy
 from relay.op.conversion import through_float64
 from relay.op.derivative import const_like, times
 from relay.op.math import Smooth
 from relay.op.native import Scalars
 from relay.op.numeric import apply
+from relay.op.registry import operator
 
 
 @operator("erf")

@@ -2,10 +2,11 @@
 
 from typing import Any
 
-from relay.op.base import operator, sample
+from relay.op.base import sample
 from relay.op.error_function import Erf
 from relay.op.math import Exp
 from relay.op.native import Scalars
+from relay.op.registry import operator
 from relay.op.trigonometry import Tanh
 
 SAMPLES = (sample("3x5 float32"), sample("float64"), sample("4 float16"))

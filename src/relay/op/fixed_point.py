@@ -7,9 +7,12 @@ import numpy
 
 from relay.ir.type import Type
 from relay.op.axes import axes_of
-from relay.op.base import Array, Derivative, Elementwise, Fusion, Numpy, Operator, operator, sample
+from relay.op.base import Array, Numpy, Operator, sample
+from relay.op.family import Elementwise
+from relay.op.kind import Derivative, Fusion
 from relay.op.logic import left_shifted, right_shifted
 from relay.op.native import Loops, Scalars, View
+from relay.op.registry import operator
 from relay.op.relation import Typing
 
 BITS = 31

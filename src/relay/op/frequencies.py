@@ -6,10 +6,13 @@ import numpy
 
 from relay.ir.expr import Expr, Tuple, TupleGetItem
 from relay.ir.type import TensorType, TupleType, Type
+from relay.op.attribute import DTypeName
 from relay.op.axes import attribute_fault, axis_of
-from relay.op.base import FLOATING, NUMERIC, Derivative, DTypeName, operator, sample
+from relay.op.base import FLOATING, NUMERIC, sample
 from relay.op.composite import Composite
+from relay.op.kind import Derivative
 from relay.op.numeric import apply, computing_dtype, dims, widened
+from relay.op.registry import operator
 from relay.op.relation import Typing
 from relay.op.slice import BEYOND
 from relay.op.term import Term, term

@@ -2,8 +2,11 @@
 
 from typing import Any
 
-from relay.op.base import Array, Derivative, Elementwise, Numpy, operator, sample
+from relay.op.base import Array, Numpy, sample
+from relay.op.family import Elementwise
+from relay.op.kind import Derivative
 from relay.op.native import Scalars
+from relay.op.registry import operator
 
 
 @operator("stop_gradient")

@@ -8,22 +8,14 @@ import numpy
 from relay.ir.expr import Expr, constant
 from relay.ir.type import ANY, Dim, TensorType, Type
 from relay.op.axes import attribute_fault, axis_of, check_indices, placed_index
-from relay.op.base import (
-    BOOLEAN,
-    INTEGRAL,
-    NUMERIC,
-    Array,
-    Derivative,
-    Injective,
-    Numpy,
-    Operator,
-    operator,
-    sample,
-)
+from relay.op.base import BOOLEAN, INTEGRAL, NUMERIC, Array, Numpy, Operator, sample
 from relay.op.conversion import wide
 from relay.op.derivative import rank_of, tensor_type, total, zeros_like
+from relay.op.family import Injective
+from relay.op.kind import Derivative
 from relay.op.native import Index, Loops, Output, View
 from relay.op.numeric import apply, dims
+from relay.op.registry import operator
 from relay.op.relation import Typing
 from relay.op.reshape import Rearrangement
 

@@ -12,10 +12,13 @@ from relay.ir.expr import Expr, Tuple, TupleGetItem, constant
 from relay.ir.type import Dim, TensorType, TupleType, Type
 from relay.op.attribute import Size, is_dimension
 from relay.op.axes import Checker, attribute_fault, axis_of, check_sizes
-from relay.op.base import Array, Derivative, Injective, Numpy, operator, sample
+from relay.op.base import Array, Numpy, sample
 from relay.op.derivative import rank_of, static_shape, zeros_like
+from relay.op.family import Injective
+from relay.op.kind import Derivative
 from relay.op.native import Loops, Output, View
 from relay.op.numeric import apply
+from relay.op.registry import operator
 from relay.op.relation import Typing
 from relay.op.reshape import SPLIT, Rearrangement, shaped_like, with_type_of
 from relay.op.slice import BEYOND

@@ -10,9 +10,11 @@ from relay.ir.dim import product
 from relay.ir.expr import Expr
 from relay.ir.type import Dim, TensorType, Type
 from relay.op.axes import SIZES, UNCHECKED, Checker, attribute_fault
-from relay.op.base import ANY_NUMBER, Array, Derivative, Numpy, operator, sample
+from relay.op.base import ANY_NUMBER, Array, Numpy, sample
+from relay.op.kind import Derivative
 from relay.op.native import Loops, View
 from relay.op.numeric import apply
+from relay.op.registry import operator
 from relay.op.relation import Typing
 from relay.op.reshape import MERGED, SPLIT, Rearrangement, with_type_of
 

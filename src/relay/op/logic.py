@@ -3,17 +3,12 @@
 from typing import Any
 
 from relay.ir.dtype import bits, is_signed
-from relay.op.base import (
-    BOOLEAN,
-    INTEGRAL,
-    Broadcast,
-    Derivative,
-    Elementwise,
-    operator,
-    sample,
-)
+from relay.op.base import BOOLEAN, INTEGRAL, sample
 from relay.op.conversion import accumulator_name
+from relay.op.family import Broadcast, Elementwise
+from relay.op.kind import Derivative
 from relay.op.native import Scalars
+from relay.op.registry import operator
 
 TRUTHS = (
     sample("3x5 bool", "3x5 bool"),

@@ -5,21 +5,14 @@ from typing import Any
 
 from relay.ir.dtype import is_float, is_signed
 from relay.ir.expr import Expr
-from relay.op.base import (
-    FLOATING,
-    NUMERIC,
-    Array,
-    Derivative,
-    Elementwise,
-    Numpy,
-    Precision,
-    operator,
-    sample,
-)
+from relay.op.base import FLOATING, NUMERIC, Array, Numpy, sample
 from relay.op.conversion import accumulator
 from relay.op.derivative import const_like, times
+from relay.op.family import Elementwise
+from relay.op.kind import Derivative, Precision
 from relay.op.native import Scalars
 from relay.op.numeric import apply, narrow
+from relay.op.registry import operator
 
 REAL = (
     sample("3x5 float32"),

@@ -9,7 +9,7 @@ from typing import Any
 from relay.diagnostic import did_you_mean
 from relay.ir.expr import Expr
 from relay.ir.traced import takes_traced
-from relay.op.base import builders
+from relay.op.registry import builders
 
 BUILTIN_MODULES = ("relay.op",)
 

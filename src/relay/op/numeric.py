@@ -11,7 +11,8 @@ from relay.ir.dtype import FLOATS, dtype_name, is_float, rounded, to_numpy
 from relay.ir.expr import Constant, Expr
 from relay.ir.type import Dim, DType, TensorType, Type
 from relay.op.axes import axes_of
-from relay.op.base import Array, Numpy, Operator, builders
+from relay.op.base import Array, Numpy, Operator
+from relay.op.registry import builders
 from relay.op.relation import Typing
 
 Axis = int | tuple[int, ...] | None

@@ -8,24 +8,15 @@ import numpy
 from relay.ir.dtype import to_numpy
 from relay.ir.expr import Expr, constant
 from relay.ir.type import TensorType, Type
-from relay.op.attribute import Size
+from relay.op.attribute import DTypeName, Size
 from relay.op.axes import axis_of, check_sizes
-from relay.op.base import (
-    ANY_NUMBER,
-    INTEGRAL,
-    Array,
-    Derivative,
-    DTypeName,
-    Fusion,
-    Numpy,
-    Operator,
-    operator,
-    sample,
-)
+from relay.op.base import ANY_NUMBER, INTEGRAL, Array, Numpy, Operator, sample
 from relay.op.conversion import converted
 from relay.op.derivative import cast_back, const_like, masked, tensor_type
+from relay.op.kind import Derivative, Fusion
 from relay.op.native import Loops, View
 from relay.op.numeric import apply
+from relay.op.registry import operator
 from relay.op.relation import Typing
 
 

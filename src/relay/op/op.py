@@ -1,5 +1,5 @@
 """`relay.op.op.get`: where people know it."""
 
-from relay.op.base import get
+from relay.op.registry import get
 
 __all__ = ["get"]

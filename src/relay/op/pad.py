@@ -8,11 +8,13 @@ from relay.ir.expr import Call, Expr, Op, as_expr
 from relay.ir.type import TensorType, Type
 from relay.op.attribute import Size, is_dimension
 from relay.op.axes import attribute_fault
-from relay.op.base import ANY_NUMBER, Array, Derivative, Fusion, Numpy, operator, sample
+from relay.op.base import ANY_NUMBER, Array, Numpy, sample
 from relay.op.conversion import converted
 from relay.op.derivative import cast_back, const_like, is_floating, tensor_type, written
+from relay.op.kind import Derivative, Fusion
 from relay.op.native import Index, Loops, View
 from relay.op.numeric import apply
+from relay.op.registry import operator
 from relay.op.relation import Typing
 from relay.op.reshape import Rearrangement
 from relay.op.scattering import scattered

@@ -4,7 +4,9 @@ import inspect
 from functools import cache
 from math import inf
 
-from relay.op.base import Operator, attribute_types, builders, registry
+from relay.op.attribute import attribute_types
+from relay.op.base import Operator
+from relay.op.registry import builders, registry
 
 
 @cache

@@ -18,13 +18,16 @@ from relay.ir.expr import Call, Constant, Expr, Op, TupleGetItem, as_expr, const
 from relay.ir.type import TensorType, TupleType, Type
 from relay.op import random_words
 from relay.op.arithmetic import lesser
+from relay.op.attribute import DTypeName
 from relay.op.axes import attribute_fault
-from relay.op.base import FLOATING, Array, Derivative, DTypeName, Numpy, Operator, operator, sample
+from relay.op.base import FLOATING, Array, Numpy, Operator, sample
 from relay.op.conversion import accumulator
 from relay.op.derivative import broadcast_like, const_like, times, total
+from relay.op.kind import Derivative
 from relay.op.native import Loops, Output, View
 from relay.op.numeric import apply, narrow
 from relay.op.random_words import TOP, UINT64_MAX
+from relay.op.registry import operator
 from relay.op.relation import Typing
 from relay.op.threefry import draw_words, split_key
 

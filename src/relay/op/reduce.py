@@ -13,23 +13,15 @@ from relay.ir.dtype import to_numpy
 from relay.ir.expr import Expr
 from relay.ir.type import DType, TensorType, Type
 from relay.op.arithmetic import greater, lesser
-from relay.op.base import (
-    BOOLEAN,
-    NUMERIC,
-    Array,
-    Derivative,
-    Numpy,
-    Operator,
-    Reduction,
-    family,
-    operator,
-    sample,
-)
+from relay.op.base import BOOLEAN, NUMERIC, Array, Numpy, Operator, sample
 from relay.op.composite import Composite
 from relay.op.conversion import accumulator, accumulator_name
 from relay.op.derivative import broadcast_like, rank_of, times
+from relay.op.family import Reduction, family
+from relay.op.kind import Derivative
 from relay.op.native import Scalars
 from relay.op.numeric import Axis, apply, axes_named, checked_axes, greatest_value, least_value, narrow
+from relay.op.registry import operator
 from relay.op.relation import Typing
 
 

@@ -10,10 +10,13 @@ from relay.ir.expr import Expr
 from relay.ir.type import Dim, TensorType, Type
 from relay.op.attribute import Size, is_dimension
 from relay.op.axes import SIZES, Checker, attribute_fault, axes_of, axis_of
-from relay.op.base import Array, Derivative, Injective, Numpy, operator, sample
+from relay.op.base import Array, Numpy, sample
 from relay.op.derivative import rank_of, static_shape
+from relay.op.family import Injective
+from relay.op.kind import Derivative
 from relay.op.native import Loops, View
 from relay.op.numeric import apply
+from relay.op.registry import operator
 from relay.op.relation import Typing
 
 

@@ -8,24 +8,15 @@ from typing import Any
 from relay.ir.dtype import dtype_name, integer_range, is_integer, is_signed
 from relay.ir.expr import Expr
 from relay.ir.type import Type
-from relay.op.base import (
-    FLOATING,
-    NUMERIC,
-    Array,
-    Derivative,
-    Elementwise,
-    Fusion,
-    Numpy,
-    Operator,
-    Precision,
-    operator,
-    sample,
-)
+from relay.op.base import FLOATING, NUMERIC, Array, Numpy, Operator, sample
 from relay.op.conversion import accumulator_name, through_wide
 from relay.op.derivative import const_like, masked
+from relay.op.family import Elementwise
+from relay.op.kind import Derivative, Fusion, Precision
 from relay.op.math import NUMBERS, REAL
 from relay.op.native import Scalars
 from relay.op.numeric import apply
+from relay.op.registry import operator
 from relay.op.relation import Typing, relation, relations
 
 

@@ -8,12 +8,16 @@ import numpy
 from relay.ir.dtype import is_float, to_numpy
 from relay.ir.expr import Expr
 from relay.ir.type import TensorType, TupleType, Type
+from relay.op.attribute import DTypeName
 from relay.op.axes import axis_of
-from relay.op.base import NUMERIC, Array, Derivative, DTypeName, Numpy, Operator, family, operator, sample
+from relay.op.base import NUMERIC, Array, Numpy, Operator, sample
 from relay.op.conversion import accumulator, accumulator_name
 from relay.op.derivative import zeros_like
+from relay.op.family import family
+from relay.op.kind import Derivative
 from relay.op.native import Index, Loops, Output, View
 from relay.op.numeric import apply, greatest_value, least_value, narrow
+from relay.op.registry import operator
 from relay.op.relation import Typing
 from relay.op.scan import scan_axis
 

@@ -7,23 +7,16 @@ from typing import Any
 from relay.ir.dim import product
 from relay.ir.expr import Expr
 from relay.ir.type import TensorType, Type
+from relay.op.attribute import DTypeName
 from relay.op.axes import axis_of
-from relay.op.base import (
-    FLOATING,
-    NUMERIC,
-    Array,
-    Derivative,
-    DTypeName,
-    Numpy,
-    Operator,
-    family,
-    operator,
-    sample,
-)
+from relay.op.base import FLOATING, NUMERIC, Array, Numpy, Operator, sample
 from relay.op.conversion import accumulator, accumulator_name
 from relay.op.derivative import cast_back, tensor_type, times
+from relay.op.family import family
+from relay.op.kind import Derivative
 from relay.op.native import Loops, Output, View
 from relay.op.numeric import SameType, apply, dims, narrow
+from relay.op.registry import operator
 from relay.op.relation import Typing
 from relay.op.reshape import shaped_like
 

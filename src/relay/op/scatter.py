@@ -9,12 +9,14 @@ import numpy
 from relay.ir.expr import Expr
 from relay.ir.type import TensorType, Type
 from relay.op.axes import axis_of, check_indices, placed_index
-from relay.op.base import ANY_NUMBER, INTEGRAL, Array, Derivative, Numpy, Operator, operator, sample
+from relay.op.base import ANY_NUMBER, INTEGRAL, Array, Numpy, Operator, sample
 from relay.op.conversion import accumulator, accumulator_name
 from relay.op.derivative import const_like, times, written, zeros_like
 from relay.op.index import as_index, coordinates_of, indices_along, place_along
+from relay.op.kind import Derivative
 from relay.op.native import Loops, Output, View
 from relay.op.numeric import apply
+from relay.op.registry import operator
 from relay.op.relation import Typing
 from relay.op.scattering import numbered
 

@@ -8,9 +8,10 @@ from relay.ir.dim import floor_divide
 from relay.ir.expr import Expr, TupleGetItem
 from relay.ir.type import TensorType, Type
 from relay.op.axes import attribute_fault
-from relay.op.base import FLOATING, operator, sample
+from relay.op.base import FLOATING, sample
 from relay.op.composite import Composite
 from relay.op.numeric import apply
+from relay.op.registry import operator
 from relay.op.relation import Typing
 from relay.op.term import Term, term
 

@@ -5,16 +5,11 @@ from typing import Any
 
 from relay.ir.dtype import to_numpy
 from relay.ir.type import TensorType, Type
-from relay.op.base import (
-    Array,
-    Derivative,
-    DTypeName,
-    Numpy,
-    Operator,
-    operator,
-    sample,
-)
+from relay.op.attribute import DTypeName
+from relay.op.base import Array, Numpy, Operator, sample
+from relay.op.kind import Derivative
 from relay.op.native import Index, Loops, View
+from relay.op.registry import operator
 from relay.op.relation import Typing
 
 

@@ -11,18 +11,13 @@ from relay.ir.expr import Call, Constant, Expr, Op, RelayExpr, as_expr
 from relay.ir.type import ANY, Dim, TensorType, Type
 from relay.op.attribute import Size, is_dimension
 from relay.op.axes import SIZES, UNCHECKED, Checker, attribute_fault, axes_of, axis_of
-from relay.op.base import (
-    Array,
-    Derivative,
-    Injective,
-    Numpy,
-    builders,
-    operator,
-    sample,
-)
+from relay.op.base import Array, Numpy, sample
 from relay.op.derivative import rank_of, static_shape, zeros_like
+from relay.op.family import Injective
+from relay.op.kind import Derivative
 from relay.op.native import Loops, View
 from relay.op.numeric import apply
+from relay.op.registry import builders, operator
 from relay.op.relation import Typing
 from relay.op.reshape import Rearrangement
 from relay.op.scattering import scattered

@@ -11,25 +11,16 @@ import numpy as _np
 
 from relay.ir.expr import Call, Expr, Op, RelayExpr, as_expr
 from relay.ir.type import ANY, TensorType, TupleType, Type
-from relay.op.attribute import Size, is_dimension
+from relay.op.attribute import DTypeName, Size, is_dimension
 from relay.op.axes import axis_of
-from relay.op.base import (
-    INTEGRAL,
-    NUMERIC,
-    Array,
-    Derivative,
-    DTypeName,
-    Numpy,
-    Operator,
-    builders,
-    family,
-    operator,
-    sample,
-)
+from relay.op.base import INTEGRAL, NUMERIC, Array, Numpy, Operator, sample
 from relay.op.conversion import accumulator
 from relay.op.derivative import zeros_like
+from relay.op.family import family
+from relay.op.kind import Derivative
 from relay.op.native import Index, Loops, Output, View
 from relay.op.numeric import SameType, apply, narrow
+from relay.op.registry import builders, operator
 from relay.op.relation import Typing
 from relay.op.sorting import is_before, sort_lines
 

@@ -6,9 +6,11 @@ from typing import Any
 from relay.ir.dtype import dtype_name, is_float
 from relay.ir.expr import Expr, Tuple
 from relay.ir.type import TensorType, TupleType, Type
-from relay.op.base import FLOATING, NUMERIC, Array, Derivative, Numpy, family, operator, sample
+from relay.op.base import FLOATING, NUMERIC, Array, Numpy, sample
 from relay.op.conversion import accumulator
 from relay.op.derivative import const_like, tensor_type, times
+from relay.op.family import family
+from relay.op.kind import Derivative
 from relay.op.numeric import (
     Axis,
     apply,
@@ -23,6 +25,7 @@ from relay.op.numeric import (
     widened,
 )
 from relay.op.reduce import AxisComposite, Weighing
+from relay.op.registry import operator
 from relay.op.relation import Typing
 
 

@@ -12,20 +12,11 @@ import numpy
 from relay.ir.dtype import dtype_name, integer_range, is_float
 from relay.ir.floats import shortest
 from relay.ir.type import Type
-from relay.op.base import (
-    ANY_DTYPE,
-    INTEGRAL,
-    Array,
-    Broadcast,
-    Derivative,
-    Fusion,
-    Numpy,
-    Operator,
-    Precision,
-    operator,
-    sample,
-)
+from relay.op.base import ANY_DTYPE, INTEGRAL, Array, Numpy, Operator, sample
+from relay.op.family import Broadcast
+from relay.op.kind import Derivative, Fusion, Precision
 from relay.op.native import Scalars
+from relay.op.registry import operator
 from relay.op.relation import Typing
 
 STRING = frozenset({"string"})

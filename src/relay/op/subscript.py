@@ -10,10 +10,11 @@ from relay.ir.expr import Expr, TupleGetItem, constant
 from relay.ir.module import IRModule
 from relay.ir.type import ANY, Dim, FuncType, RefType, TensorType, TupleType, Type, TypeCall
 from relay.op.axes import SIZES, Checker, attribute_fault
-from relay.op.base import INTEGRAL, Array, Numpy, operator, sample
+from relay.op.base import INTEGRAL, Array, Numpy, sample
 from relay.op.composite import Composite
 from relay.op.numeric import apply, dims
 from relay.op.records import field_name, field_of_record, opened
+from relay.op.registry import operator
 from relay.op.relation import Typing
 from relay.op.slice import BEYOND, clipped
 from relay.op.take import permute

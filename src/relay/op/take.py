@@ -9,11 +9,12 @@ from relay.ir.dim import product
 from relay.ir.expr import Expr, constant
 from relay.ir.type import TensorType, Type
 from relay.op.axes import attribute_fault, axis_of, check_indices, out_of_range, placed_index
-from relay.op.base import INTEGRAL, Array, Numpy, operator, sample
+from relay.op.base import INTEGRAL, Array, Numpy, sample
 from relay.op.derivative import rank_of, tensor_type, zeros_like
 from relay.op.index import as_index, axis_positions
 from relay.op.native import Loops, View
 from relay.op.numeric import apply, dims
+from relay.op.registry import operator
 from relay.op.relation import Typing
 from relay.op.reshape import Rearrangement, shaped_like
 from relay.op.scattering import zeros_in_a_row

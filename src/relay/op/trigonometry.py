@@ -4,11 +4,12 @@ import math
 from typing import Any
 
 from relay.ir.expr import Expr
-from relay.op.base import Precision, operator
 from relay.op.derivative import const_like, times
+from relay.op.kind import Precision
 from relay.op.math import Smooth
 from relay.op.native import Scalars
 from relay.op.numeric import apply
+from relay.op.registry import operator
 
 
 @operator("sin")

@@ -7,18 +7,12 @@ import numpy as _np
 
 from relay.ir.expr import Expr
 from relay.ir.type import ANY, TensorType, TupleType, Type
-from relay.op.base import (
-    NUMERIC,
-    Array,
-    Derivative,
-    Numpy,
-    Operator,
-    operator,
-    sample,
-)
+from relay.op.base import NUMERIC, Array, Numpy, Operator, sample
 from relay.op.conversion import accumulator
+from relay.op.kind import Derivative
 from relay.op.native import Index, Loops, Output, View
 from relay.op.numeric import apply, narrow
+from relay.op.registry import operator
 from relay.op.relation import Typing
 from relay.op.sort import scatter_cotangent
 from relay.op.sorting import is_before, ordering

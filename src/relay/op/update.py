@@ -10,10 +10,11 @@ from relay.ir.expr import Expr, constant
 from relay.ir.module import IRModule
 from relay.ir.type import TensorType, Type
 from relay.op.axes import SIZES
-from relay.op.base import operator, sample
+from relay.op.base import sample
 from relay.op.composite import Composite
 from relay.op.numeric import SameType, apply, dims
 from relay.op.records import copied_record, field_name, opened
+from relay.op.registry import operator
 from relay.op.relation import Typing
 from relay.op.scattering import flattened, product_of
 from relay.op.slice import BEYOND

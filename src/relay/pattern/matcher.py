@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 from relay.ir.expr import Call, Expr, Function, Let, Op, Var
 from relay.ir.walk import post_order, run
 from relay.op.attribute import freeze
-from relay.op.base import Fusion, registry
+from relay.op.kind import Fusion
+from relay.op.registry import registry
 
 if TYPE_CHECKING:
     from relay.pattern.patterns import CallPattern, DFPattern, DominatorPattern, NodeMap

@@ -14,7 +14,7 @@ from relay.ir.expr import Call, Constant, Expr, Function, If, Let, Tuple, TupleG
 from relay.ir.type import TensorType, Type
 from relay.ir.vars import free_vars
 from relay.ir.walk import post_order
-from relay.op.base import get
+from relay.op.registry import get
 from relay.pattern.matcher import Matcher, Task, has_attributes, match
 from relay.pattern.partition import partition
 

@@ -10,7 +10,8 @@ import numpy as np
 from relay.diagnostic import fail
 from relay.ir.dtype import DTYPES, dtype_name
 from relay.ir.type import Dimension, Type
-from relay.op.base import DTypeName, Operator, attribute_types
+from relay.op.attribute import DTypeName, attribute_types
+from relay.op.base import Operator
 from relay.text import names
 from relay.text.literals import LONGEST_ATTRIBUTE
 

@@ -54,7 +54,7 @@ from relay.ir.type import (
     TypeRelation,
     TypeVar,
 )
-from relay.op import base
+from relay.op import registry
 from relay.text.json_read import Makers, Reader, bad, dimension
 from relay.text.json_schema import KINDS
 
@@ -111,7 +111,7 @@ def _op(r: Reader, i: int) -> Op:
     name = r.nodes[i].get("repr_str") or r.nodes[i].get("global_key")
     if not isinstance(name, str):
         bad(f"node {i} is an operator without a name")
-    return base.get(name)
+    return registry.get(name)
 
 
 def _call(r: Reader, i: int) -> Call:

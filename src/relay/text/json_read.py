@@ -12,8 +12,8 @@ from typing import Any, NoReturn, cast
 from relay.diagnostic import RelayError, Source, Span, fail
 from relay.ir import dim
 from relay.ir.expr import Op, RelayExpr
-from relay.op import base
-from relay.op.attribute import Size
+from relay.op.attribute import Size, attribute_types
+from relay.op.registry import registry
 from relay.text.json_arrays import decode
 from relay.text.json_schema import CALL, FIELDS, IGNORED, is_dimension, is_reference, short_key
 
@@ -231,7 +231,7 @@ class Reader:
 
     def references(self, at: int, op: str) -> list[int]:
         """The nodes that the attributes of an operator in node `at` refer to."""
-        hints = base.attribute_types(base.registry[op])
+        hints = attribute_types(registry[op])
         return [
             self.index(v[1:] if is_dimension(v, hints[k]) else v, f"`{k}` of node {at}")
             for k, v in self.attrs(at).items()
@@ -251,7 +251,7 @@ class Reader:
 
     def operator_attributes(self, at: int, op: str) -> dict[str, Any]:
         """The attributes of an operator in node `at`, all they refer to being built."""
-        hints = base.attribute_types(base.registry[op])
+        hints = attribute_types(registry[op])
         values: dict[str, Any] = {}
         for k, v in self.attrs(at).items():
             if k in IGNORED:

@@ -10,8 +10,7 @@ import typing
 from types import NoneType, UnionType
 from typing import Any, Literal, get_args, get_origin
 
-from relay.op.attribute import Size
-from relay.op.base import DTypeName
+from relay.op.attribute import DTypeName, Size
 
 FIELDS: dict[str, tuple[str, ...]] = {
     "Var": ("vid", "type_annotation"), "Id": (), "GlobalVar": (), "Constant": ("shape", "strings", "base"),

@@ -40,7 +40,8 @@ from relay.ir.pattern import (
 )
 from relay.ir.same import constant_type
 from relay.ir.type import Type
-from relay.op.base import Operator, attribute_types
+from relay.op.attribute import attribute_types
+from relay.op.base import Operator
 from relay.text.json_arrays import encode
 from relay.text.json_graph import Chain, DictAttrs, Identity, Items, Node, OperatorAttrs, Pairs
 from relay.text.json_schema import DIMENSION_MARK, is_reference

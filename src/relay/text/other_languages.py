@@ -1,6 +1,6 @@
 """What people write who come from other languages, and how it is written here: mostly hints of the parser."""
 
-from relay.op.base import registry
+from relay.op.registry import registry
 
 SHORT_NAMES = {"mul": "multiply", "sub": "subtract", "div": "divide"}
 """Other names of operators, which the full language takes."""

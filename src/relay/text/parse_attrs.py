@@ -5,7 +5,7 @@ from typing import Any
 from relay.diagnostic import RelayError, did_you_mean
 from relay.ir.dtype import DTYPES, canonical
 from relay.ir.type import Kind
-from relay.op.base import registry
+from relay.op.registry import registry
 from relay.text.literals import LONGEST_ATTRIBUTE, number, special_float
 from relay.text.names import DIM_CALLS
 from relay.text.parse_metadata import Metadata

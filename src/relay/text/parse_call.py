@@ -21,8 +21,9 @@ from relay.ir.expr import (
     Var,
 )
 from relay.ir.type import FuncType, Kind
-from relay.op.base import attribute_types, get, instance, registry
+from relay.op.attribute import attribute_types
 from relay.op.places import attribute_order, computed_hint, most_operands
+from relay.op.registry import get, instance, registry
 from relay.text.cursor import ParseError, Rule
 from relay.text.parse_words import FORMS, Form, Words
 

@@ -11,7 +11,7 @@ from relay.diagnostic import RelayError, Span
 from relay.ir.dtype import canonical, is_float, rounded, to_numpy
 from relay.ir.expr import Call, Constant, Tuple
 from relay.ir.type import Kind, TensorType, TypeVar
-from relay.op.base import get, instance
+from relay.op.registry import get, instance
 from relay.text.cursor import Rule
 from relay.text.literals import MOST_AXES, fits, folded, number, open_dtype, special_float, strict_dtype
 from relay.text.parse_list import Lists

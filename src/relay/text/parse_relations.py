@@ -7,7 +7,7 @@ from typing import Any
 
 from relay.diagnostic import did_you_mean
 from relay.ir.type import Kind, Type, TypeRelation, TypeVar
-from relay.op.base import alias_of, registry
+from relay.op.registry import alias_of, registry
 from relay.op.relation import relations
 from relay.text.parse_dims import Dimensions
 from relay.text.parse_kinds import CLOSERS, KIND_WORDS

@@ -7,8 +7,8 @@ import numpy as np
 from relay.diagnostic import RelayError, did_you_mean
 from relay.ir.expr import Call, Constant, Constructor, Expr, Op, RelayExpr, Tuple
 from relay.ir.type import BOOL
-from relay.op.base import alias_of, get, registry
 from relay.op.dimension import DimValue
+from relay.op.registry import alias_of, get, registry
 from relay.text.cursor import Rule
 from relay.text.literals import closed, number, opened, special_float, strict_dtype
 from relay.text.other_languages import SHORT_NAMES, member_hint

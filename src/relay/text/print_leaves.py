@@ -8,9 +8,9 @@ from typing import Any
 from relay.ir.expr import Call, Constant, Constructor, GlobalVar, Op, Var
 from relay.ir.module import IRModule
 from relay.ir.type import TypeVar
-from relay.op.base import alias_of, registry
 from relay.op.dimension import DimValue
 from relay.op.places import most_operands
+from relay.op.registry import alias_of, registry
 from relay.op.subscript import Subscript
 from relay.op.update import IndexUpdate
 from relay.text import names

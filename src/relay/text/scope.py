@@ -11,7 +11,7 @@ from relay.ir.expr import Constructor, Expr, GlobalVar, Op, Var
 from relay.ir.module import IRModule
 from relay.ir.type import Kind, TypeVar
 from relay.ir.vars import free_vars
-from relay.op.base import alias_of, registry
+from relay.op.registry import alias_of, registry
 from relay.text.cursor import Cursor
 from relay.text.imports import Loader
 from relay.text.lexer import Tokens

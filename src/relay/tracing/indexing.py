@@ -14,8 +14,8 @@ from relay.ir.expr import RelayExpr
 from relay.ir.traced import Traced, takes_traced
 from relay.ir.type import Dimension, TensorType
 from relay.op.attribute import is_dimension
-from relay.op.base import builders
 from relay.op.dimension import dim_number
+from relay.op.registry import builders
 from relay.tracing.pytree import unboxed
 
 

@@ -13,7 +13,7 @@ from relay.ir.dtype import to_numpy
 from relay.ir.expr import Call, Expr, TupleGetItem, as_expr
 from relay.ir.traced import Traced
 from relay.ir.type import Dim, TensorType, TupleType, Type
-from relay.op.base import builders, registry
+from relay.op.registry import builders, registry
 from relay.tracing.diagnostics import BRANCH_HINT, refuse
 from relay.tracing.indexing import apply, index, is_integer
 from relay.tracing.places import Places, changed

@@ -9,9 +9,10 @@ from relay.diagnostic import did_you_mean
 from relay.ir.dtype import DTYPES
 from relay.ir.expr import Expr
 from relay.ir.type import TensorType, TypeRelation, TypeVar
-from relay.op.base import Operator, registry
-from relay.op.base import instance as operator_instance
+from relay.op.base import Operator
 from relay.op.composite import Composite
+from relay.op.registry import instance as operator_instance
+from relay.op.registry import registry
 from relay.op.relation import relations
 from relay.typecheck.literals import class_named
 from relay.typecheck.messages import Fault

@@ -122,7 +122,7 @@ def _kinds_of_arguments(t: TypeCall, mod: IRModule, complain: Complain) -> list[
 
 def check_relation(c: TypeRelation, complain: Complain) -> None:
     """Report a constraint whose relation nobody registered."""
-    from relay.op.base import alias_of, registry
+    from relay.op.registry import alias_of, registry
     from relay.op.relation import relations
 
     if c.name not in relations and c.name not in registry and c.name not in alias_of:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 from relay.diagnostic import RelayError
 from relay.ir.expr import Call, Constant, Constructor, Op, Var
 from relay.ir.type import HAS_INCOMPLETE, FuncType, Kind, TensorType, TypeVar
-from relay.op.base import instance as operator_instance
+from relay.op.registry import instance as operator_instance
 from relay.typecheck.goals import BROADCASTS
 from relay.typecheck.literals import literal_class
 from relay.typecheck.unknown import ERROR, Unknown, head

@@ -29,7 +29,7 @@ from relay.ir.pattern import (
 )
 from relay.ir.type import BOOL, FuncType, Type
 from relay.ir.walk import rebuild_pattern, renamed_pattern, run
-from relay.op.base import get, instance
+from relay.op.registry import get, instance
 from relay.typecheck.exhaustive import analyse
 
 Steps = Generator[Any, Any, Any]

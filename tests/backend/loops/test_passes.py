@@ -20,7 +20,7 @@ from relay.backend.native.loops.value_builder import Scope
 from relay.backend.native.loops.vectorize import vectorize
 from relay.backend.native.loops.verify import verify
 from relay.ir.expr import Tuple
-from relay.op.base import registry
+from relay.op.registry import registry
 
 N, M, SHORT = 1024, 256, 8
 SUM: Any = registry["sum"](axis=(1,))

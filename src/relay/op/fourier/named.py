@@ -8,11 +8,13 @@ from relay.ir.dim import floor_divide
 from relay.ir.expr import Expr, TupleGetItem, constant
 from relay.ir.type import Dim, TensorType, Type
 from relay.op.axes import UNCHECKED, Checker, attribute_fault, axes_of
-from relay.op.base import FLOATING, family, operator, sample
+from relay.op.base import FLOATING, sample
 from relay.op.composite import Composite
+from relay.op.family import family
 from relay.op.fourier.pairs import pair_shape
 from relay.op.fourier.transform import Norm
 from relay.op.numeric import apply, dims
+from relay.op.registry import operator
 from relay.op.relation import Typing
 
 Sizes = tuple[int, ...] | None

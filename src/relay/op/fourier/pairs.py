@@ -4,9 +4,11 @@ from typing import Any
 
 from relay.ir.expr import Expr, Tuple, TupleGetItem
 from relay.ir.type import Dim, TensorType, TupleType, Type
-from relay.op.base import NUMERIC, Derivative, operator, sample
+from relay.op.base import NUMERIC, sample
 from relay.op.composite import Composite
+from relay.op.kind import Derivative
 from relay.op.numeric import apply, dims
+from relay.op.registry import operator
 from relay.op.relation import Typing
 from relay.op.reshape import with_type_of
 

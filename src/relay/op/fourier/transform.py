@@ -7,13 +7,16 @@ from relay.ir.dim import floor_divide
 from relay.ir.expr import Expr, TupleGetItem
 from relay.ir.type import Dim, TensorType, TupleType, Type
 from relay.op.axes import attribute_fault, axis_of
-from relay.op.base import FLOATING, Array, Derivative, Numpy, Operator, family, operator, sample
+from relay.op.base import FLOATING, Array, Numpy, Operator, sample
+from relay.op.family import family
 from relay.op.fourier.butterfly import Pair
 from relay.op.fourier.open_length import transform as run_transform
 from relay.op.fourier.passes import Places, Read, Transforms, Write
 from relay.op.fourier.real import from_half, to_half
+from relay.op.kind import Derivative
 from relay.op.native import Index, Loops, Output, View
 from relay.op.numeric import apply, computing_dtype, narrow
+from relay.op.registry import operator
 from relay.op.relation import Typing
 from relay.op.reshape import with_type_of
 

@@ -10,12 +10,14 @@ from relay.ir.expr import Expr
 from relay.ir.type import ANY, Dim, TensorType, Type
 from relay.op.attribute import Sizes
 from relay.op.axes import attribute_fault
-from relay.op.base import FLOATING, INTEGRAL, NUMERIC, family, operator, sample
+from relay.op.base import FLOATING, INTEGRAL, NUMERIC, sample
 from relay.op.composite import Composite
+from relay.op.family import family
 from relay.op.image.places import Way, interpolated, interpolation_taps
 from relay.op.nn.layout import SPATIAL, OutDType, ntuple, per_axis, permutation, positions
 from relay.op.nn.ranks import DATA_LAYOUT, by_rank, for_ranks
 from relay.op.numeric import computing_dtype, dims
+from relay.op.registry import operator
 from relay.op.relation import Typing
 from relay.op.term import Term, size_of, term
 

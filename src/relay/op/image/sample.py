@@ -9,11 +9,12 @@ import numpy
 from relay.ir.expr import Expr
 from relay.ir.type import TensorType, Type
 from relay.op.axes import attribute_fault
-from relay.op.base import FLOATING, INTEGRAL, operator, sample
+from relay.op.base import FLOATING, INTEGRAL, sample
 from relay.op.composite import Composite
 from relay.op.image.places import Way, cubic_term
 from relay.op.nn.layout import OutDType, Spatial, checked_pads, ntuple, pads, per_axis, permutation, positions
 from relay.op.numeric import apply, computing_dtype, dims, scalar
+from relay.op.registry import operator
 from relay.op.relation import Typing
 from relay.op.term import Term, iota, size_of, term
 

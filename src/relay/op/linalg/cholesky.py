@@ -7,7 +7,8 @@ import numpy as _np
 
 from relay.ir.expr import Expr
 from relay.ir.type import Type
-from relay.op.base import Array, Derivative, Numpy, operator, sample
+from relay.op.base import Array, Numpy, sample
+from relay.op.kind import Derivative
 from relay.op.linalg.lapack import column_stride, copy_matrix, succeeded, take_part, unless_bad, working_dtype
 from relay.op.linalg.matrices import (
     Matrix,
@@ -20,6 +21,7 @@ from relay.op.linalg.matrices import (
 )
 from relay.op.native import Index, Loops, Output, View
 from relay.op.numeric import SameType
+from relay.op.registry import operator
 from relay.op.relation import Typing
 
 NOT_POSITIVE = (

@@ -7,12 +7,14 @@ import numpy as _np
 
 from relay.ir.expr import Expr
 from relay.ir.type import TensorType, TupleType, Type
-from relay.op.base import Array, Derivative, Numpy, operator, sample
+from relay.op.base import Array, Numpy, sample
 from relay.op.derivative import rank_of, times
+from relay.op.kind import Derivative
 from relay.op.linalg.lapack import column_stride, copy_matrix, unless_bad, working_dtype
 from relay.op.linalg.matrices import Matrix, MatrixOperator, finite, identity_like, poisoned, square_sizes
 from relay.op.native import Index, Loops, Output, View
 from relay.op.numeric import apply
+from relay.op.registry import operator
 from relay.op.relation import Typing
 
 

@@ -7,9 +7,10 @@ import numpy as _np
 
 from relay.ir.expr import Expr, TupleGetItem
 from relay.ir.type import TensorType, Type
-from relay.op.base import Derivative, operator, sample
+from relay.op.base import sample
 from relay.op.composite import Composite
 from relay.op.derivative import rank_of, unbroadcast
+from relay.op.kind import Derivative
 from relay.op.linalg.matrices import (
     MATRIX_DTYPES,
     Matrix,
@@ -19,6 +20,7 @@ from relay.op.linalg.matrices import (
 )
 from relay.op.linalg.solve import as_matrix
 from relay.op.numeric import apply, dims, scalar
+from relay.op.registry import operator
 from relay.op.relation import Typing
 from relay.op.term import settled, size_of, term
 

@@ -8,9 +8,10 @@ import numpy as _np
 from relay.diagnostic import fail
 from relay.ir.expr import Expr, constant
 from relay.ir.type import ANY, Dim, DType, TensorType, Type
-from relay.op.base import Array, Kernel, Numpy
+from relay.op.base import Array, Numpy
 from relay.op.conversion import accumulator
 from relay.op.derivative import rank_of, tensor_type, times
+from relay.op.family import Kernel
 from relay.op.numeric import apply, dims, narrow, scalar
 from relay.op.relation import Typing
 

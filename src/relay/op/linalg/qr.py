@@ -8,8 +8,9 @@ import numpy as _np
 from relay.ir.dim import minimum
 from relay.ir.expr import Expr
 from relay.ir.type import TensorType, TupleType, Type
-from relay.op.base import Array, Derivative, Numpy, operator, sample
+from relay.op.base import Array, Numpy, sample
 from relay.op.derivative import rank_of, zeros_like
+from relay.op.kind import Derivative
 from relay.op.linalg.lapack import (
     BLOCK,
     column_stride,
@@ -22,6 +23,7 @@ from relay.op.linalg.lapack import (
 from relay.op.linalg.matrices import Matrix, MatrixOperator, finite, is_tall, matrix_sizes, poisoned
 from relay.op.native import Index, Loops, Output, View
 from relay.op.numeric import apply
+from relay.op.registry import operator
 from relay.op.relation import Typing
 
 

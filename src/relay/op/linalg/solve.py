@@ -8,10 +8,11 @@ import numpy as _np
 from relay.diagnostic import fail
 from relay.ir.expr import Expr
 from relay.ir.type import ANY, Type
-from relay.op.base import Array, Derivative, Numpy, operator, sample
+from relay.op.base import Array, Numpy, sample
 from relay.op.composite import Composite
 from relay.op.conversion import accumulator
 from relay.op.derivative import rank_of, tensor_type, unbroadcast
+from relay.op.kind import Derivative
 from relay.op.linalg.lapack import column_stride, copy_matrix, succeeded, take_part, unless_bad, working_dtype
 from relay.op.linalg.matrices import (
     MATRIX_DTYPES,
@@ -27,6 +28,7 @@ from relay.op.linalg.matrices import (
 )
 from relay.op.native import Index, Loops, Output, View
 from relay.op.numeric import apply, dims
+from relay.op.registry import operator
 from relay.op.relation import Typing
 
 

@@ -14,8 +14,9 @@ import numpy as _np
 from relay.ir.dim import minimum
 from relay.ir.expr import Expr
 from relay.ir.type import DType, TensorType, TupleType, Type
-from relay.op.base import Array, Derivative, Numpy, operator, sample
+from relay.op.base import Array, Numpy, sample
 from relay.op.derivative import rank_of, times, total
+from relay.op.kind import Derivative
 from relay.op.linalg.lapack import (
     BLOCK,
     column_stride,
@@ -41,6 +42,7 @@ from relay.op.linalg.matrices import (
 )
 from relay.op.native import Index, Loops, Output, View
 from relay.op.numeric import apply, scalar
+from relay.op.registry import operator
 from relay.op.relation import Typing
 
 

@@ -6,25 +6,16 @@ from typing import Any, ClassVar
 from relay.ir.expr import Expr
 from relay.ir.type import TensorType, Type
 from relay.op.axes import axis_of
-from relay.op.base import (
-    FLOATING,
-    NUMERIC,
-    Array,
-    Derivative,
-    Elementwise,
-    Fusion,
-    Numpy,
-    Precision,
-    family,
-    operator,
-    sample,
-)
+from relay.op.base import FLOATING, NUMERIC, Array, Numpy, sample
 from relay.op.composite import Composite
 from relay.op.conversion import accumulator, accumulator_name
 from relay.op.derivative import const_like, rank_of, tensor_type, times, total
+from relay.op.family import Elementwise, family
+from relay.op.kind import Derivative, Fusion, Precision
 from relay.op.native import Loops, Scalars, View
 from relay.op.nn.cotangent import reshaped_like
 from relay.op.numeric import SameType, along_channels, apply, dims, narrow, narrowed, widened
+from relay.op.registry import operator
 from relay.op.relation import Typing
 
 

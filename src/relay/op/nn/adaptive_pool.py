@@ -3,8 +3,10 @@
 from collections.abc import Callable, Sequence
 
 from relay.ir.type import Dim
-from relay.op.base import FLOATING, Array, Numpy, Precision, family, sample
+from relay.op.base import FLOATING, Array, Numpy, sample
 from relay.op.conversion import accumulator
+from relay.op.family import family
+from relay.op.kind import Precision
 from relay.op.native import Index, Loops
 from relay.op.nn.layout import Spatial, ntuple, per_axis
 from relay.op.nn.loops import Line

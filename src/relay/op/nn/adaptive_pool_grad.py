@@ -1,6 +1,7 @@
 """The operators for the derivatives of adaptive pooling."""
 
-from relay.op.base import family, sample
+from relay.op.base import sample
+from relay.op.family import family
 from relay.op.nn.adaptive_pool import Parts
 from relay.op.nn.pool_rules import AverageGradient, MaxGradient, MaxTangent
 from relay.op.nn.ranks import by_rank, for_ranks

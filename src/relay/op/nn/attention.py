@@ -7,10 +7,11 @@ import numpy
 
 from relay.ir.expr import Constant, Expr
 from relay.ir.type import Dim, TensorType, Type
-from relay.op.base import FLOATING, operator, sample
+from relay.op.base import FLOATING, sample
 from relay.op.composite import Composite
 from relay.op.nn.dense import contract
 from relay.op.numeric import apply, computing_dtype, count, dims, scalar, widened
+from relay.op.registry import operator
 from relay.op.relation import Typing
 
 

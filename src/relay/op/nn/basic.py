@@ -7,22 +7,15 @@ from relay.ir.dim import maximum
 from relay.ir.expr import Expr
 from relay.ir.type import TensorType, Type
 from relay.op.axes import axis_of
-from relay.op.base import (
-    NUMERIC,
-    Array,
-    Derivative,
-    Fusion,
-    Injective,
-    Numpy,
-    Precision,
-    operator,
-    sample,
-)
+from relay.op.base import NUMERIC, Array, Numpy, sample
 from relay.op.conversion import accumulator, accumulator_name
 from relay.op.derivative import tensor_type
+from relay.op.family import Injective
+from relay.op.kind import Derivative, Fusion, Precision
 from relay.op.native import Loops, View
 from relay.op.nn.cotangent import reshaped_like
 from relay.op.numeric import SameType, apply, dims, narrow
+from relay.op.registry import operator
 from relay.op.relation import Typing
 
 

@@ -6,11 +6,14 @@ from relay.ir.dim import floor_divide
 from relay.ir.dtype import bits as width_of
 from relay.ir.expr import Expr, constant
 from relay.ir.type import TensorType, Type
+from relay.op.attribute import DTypeName
 from relay.op.axes import attribute_fault, axis_of
-from relay.op.base import INTEGRAL, Derivative, DTypeName, instance, operator, sample
+from relay.op.base import INTEGRAL, sample
 from relay.op.composite import Composite
+from relay.op.kind import Derivative
 from relay.op.nn.layout import Spatial
 from relay.op.numeric import apply, dims
+from relay.op.registry import instance, operator
 from relay.op.relation import Typing
 from relay.op.term import Term
 

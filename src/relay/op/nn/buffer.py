@@ -5,9 +5,10 @@ from typing import Any
 from relay.ir.expr import Expr
 from relay.ir.type import Type
 from relay.op.axes import axis_of
-from relay.op.base import operator, sample
+from relay.op.base import sample
 from relay.op.composite import Composite
 from relay.op.numeric import apply, dims
+from relay.op.registry import operator
 from relay.op.relation import Typing
 
 

@@ -7,9 +7,10 @@ import numpy as _np
 from relay.ir.expr import Expr
 from relay.ir.type import DType, TensorType, Type
 from relay.op.axes import attribute_fault, axis_of
-from relay.op.base import FLOATING, INTEGRAL, operator, sample
+from relay.op.base import FLOATING, INTEGRAL, sample
 from relay.op.composite import Composite
 from relay.op.numeric import apply, computing_dtype, dims, narrowed, scalar, widened
+from relay.op.registry import operator
 from relay.op.relation import Typing
 
 

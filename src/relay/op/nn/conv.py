@@ -8,7 +8,9 @@ from relay.ir.dim import floor_divide
 from relay.ir.dtype import to_numpy
 from relay.ir.expr import Expr
 from relay.ir.type import Dim, TensorType, Type
-from relay.op.base import NUMERIC, Array, Derivative, Kernel, Numpy, Precision, family, sample
+from relay.op.base import NUMERIC, Array, Numpy, sample
+from relay.op.family import Kernel, family
+from relay.op.kind import Derivative, Precision
 from relay.op.native import Index, Loops, View, WindowProduct
 from relay.op.nn.contract import common_type, matmul
 from relay.op.nn.conv_rules import Convolved, Part, with_one_filter_each, with_several_filters

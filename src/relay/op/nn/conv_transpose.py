@@ -9,7 +9,9 @@ from typing import Any
 from relay.ir.dtype import to_numpy
 from relay.ir.expr import Expr
 from relay.ir.type import Dim, TensorType, Type
-from relay.op.base import Array, Numpy, Precision, family, sample
+from relay.op.base import Array, Numpy, sample
+from relay.op.family import family
+from relay.op.kind import Precision
 from relay.op.native import Index, Loops, View, WindowProduct
 from relay.op.nn.contract import common_type, matmul
 from relay.op.nn.conv import Convolution

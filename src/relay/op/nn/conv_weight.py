@@ -7,7 +7,8 @@ from relay.ir.dim import floor_divide
 from relay.ir.dtype import to_numpy
 from relay.ir.expr import Expr
 from relay.ir.type import Dim, TensorType, Type
-from relay.op.base import Array, Numpy, family, sample
+from relay.op.base import Array, Numpy, sample
+from relay.op.family import family
 from relay.op.native import Loops, View, WeightProduct
 from relay.op.nn.contract import common_type, matmul
 from relay.op.nn.conv import Convolution, slices

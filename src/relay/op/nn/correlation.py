@@ -6,10 +6,11 @@ from relay.ir.dim import floor_divide
 from relay.ir.expr import Expr
 from relay.ir.type import Dim, TensorType, Type
 from relay.op.axes import attribute_fault
-from relay.op.base import FLOATING, operator, sample
+from relay.op.base import FLOATING, sample
 from relay.op.composite import Composite
 from relay.op.nn.layout import Spatial, checked_pads, pads
 from relay.op.numeric import apply
+from relay.op.registry import operator
 from relay.op.relation import Typing
 from relay.op.term import Term
 

@@ -6,11 +6,12 @@ import numpy
 
 from relay.ir.expr import Expr
 from relay.ir.type import TensorType, Type
-from relay.op.base import FLOATING, instance, operator, sample
+from relay.op.base import FLOATING, sample
 from relay.op.composite import Composite
 from relay.op.image.sample import sampled
 from relay.op.nn.layout import OutDType, Spatial, ntuple, pads, positions
 from relay.op.numeric import apply, dims
+from relay.op.registry import instance, operator
 from relay.op.relation import Typing
 from relay.op.term import Term, counted_along, term
 

@@ -8,14 +8,17 @@ from relay.ir.dtype import to_numpy
 from relay.ir.expr import Expr
 from relay.ir.type import ANY, Dim, TensorType, Type
 from relay.op.attribute import Size, is_dimension
-from relay.op.base import NUMERIC, Array, Derivative, Kernel, Numpy, Precision, operator, sample
+from relay.op.base import NUMERIC, Array, Numpy, sample
 from relay.op.derivative import rank_of, tensor_type, unbroadcast
+from relay.op.family import Kernel
+from relay.op.kind import Derivative, Precision
 from relay.op.native import Loops, Product, View
 from relay.op.nn.contract import product
 from relay.op.nn.cotangent import into, meeting, reshaped_like, rows
 from relay.op.nn.layout import OutDType, result_dtype, same_size
 from relay.op.nn.loops import sum_type, times_added
 from relay.op.numeric import apply, dims
+from relay.op.registry import operator
 from relay.op.relation import Typing
 
 

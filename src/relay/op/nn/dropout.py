@@ -7,12 +7,14 @@ from relay.ir.expr import Call, Expr, Op, TupleGetItem, as_expr
 from relay.ir.type import TupleType, Type
 from relay.op import random_words
 from relay.op.axes import attribute_fault
-from relay.op.base import FLOATING, Array, Derivative, Numpy, Operator, Precision, builders, operator, sample
+from relay.op.base import FLOATING, Array, Numpy, Operator, sample
 from relay.op.conversion import accumulator, accumulator_name
 from relay.op.derivative import tensor_type
+from relay.op.kind import Derivative, Precision
 from relay.op.native import Loops, Output, View
 from relay.op.numeric import apply, computing_dtype, narrow, narrowed, scalar, widened
 from relay.op.random import check_key, random_key
+from relay.op.registry import builders, operator
 from relay.op.relation import Typing
 from relay.op.threefry import draw_words
 

@@ -6,9 +6,10 @@ import numpy as _np
 
 from relay.ir.expr import Expr
 from relay.ir.type import TensorType, Type
-from relay.op.base import FLOATING, INTEGRAL, operator, sample
+from relay.op.base import FLOATING, INTEGRAL, sample
 from relay.op.composite import Composite
 from relay.op.numeric import apply, dims, scalar
+from relay.op.registry import operator
 from relay.op.relation import Typing
 
 

@@ -4,8 +4,10 @@ from typing import Any, ClassVar
 
 from relay.ir.expr import Expr
 from relay.ir.type import Type
-from relay.op.base import NUMERIC, Precision, family, sample
+from relay.op.base import NUMERIC, sample
 from relay.op.composite import Composite
+from relay.op.family import family
+from relay.op.kind import Precision
 from relay.op.nn.layout import SPATIAL, positions
 from relay.op.nn.ranks import DATA_LAYOUT, by_rank, for_ranks
 from relay.op.nn.window import Channels

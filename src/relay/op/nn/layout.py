@@ -6,8 +6,8 @@ from typing import Literal
 
 from relay.ir.dtype import is_integer
 from relay.ir.type import Dim, DType, Type
-from relay.op.attribute import Sizes, is_dimension
-from relay.op.base import Array, DTypeName, Numpy
+from relay.op.attribute import DTypeName, Sizes, is_dimension
+from relay.op.base import Array, Numpy
 from relay.op.relation import Typing
 
 Spatial = int | tuple[int, ...]

@@ -8,14 +8,17 @@ from functools import partial
 from typing import Any, Literal
 
 from relay.ir.expr import Expr
-from relay.op.base import FLOATING, Array, Derivative, Elementwise, Numpy, Precision, family, operator, sample
+from relay.op.base import FLOATING, Array, Numpy, sample
 from relay.op.conversion import accumulator, accumulator_name, through_float64
 from relay.op.derivative import const_like, times
 from relay.op.error_function import ndtr
+from relay.op.family import Elementwise, family
+from relay.op.kind import Derivative, Precision
 from relay.op.math import REAL, logistic
 from relay.op.native import Scalars
 from relay.op.nn.activation import where_positive
 from relay.op.numeric import apply, narrow
+from relay.op.registry import operator
 
 CUBE = 0.044715
 """The factor of the cube in the approximation of gelu by the hyperbolic tangent."""

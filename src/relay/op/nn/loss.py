@@ -7,11 +7,12 @@ import numpy as _np
 from relay.ir.expr import Expr
 from relay.ir.type import TensorType, Type
 from relay.op.axes import check_indices
-from relay.op.base import FLOATING, INTEGRAL, Array, Numpy, operator, sample
+from relay.op.base import FLOATING, INTEGRAL, Array, Numpy, sample
 from relay.op.composite import Composite
 from relay.op.conversion import accumulator
 from relay.op.nn.class_loss import counted_labels
 from relay.op.numeric import apply, computing_dtype, count, narrow, narrowed, scalar, widened
+from relay.op.registry import operator
 from relay.op.relation import Typing
 
 

@@ -5,7 +5,7 @@ from typing import Any
 from relay.ir.expr import Expr
 from relay.ir.type import Type
 from relay.op.axes import axis_of
-from relay.op.base import FLOATING, Array, Numpy, operator, sample
+from relay.op.base import FLOATING, Array, Numpy, sample
 from relay.op.composite import Composite
 from relay.op.conversion import accumulator
 from relay.op.nn.layout import SPATIAL
@@ -22,6 +22,7 @@ from relay.op.numeric import (
     scalar,
     widened,
 )
+from relay.op.registry import operator
 from relay.op.relation import Typing
 
 

@@ -7,9 +7,11 @@ import numpy as _np
 from relay.ir.expr import Expr, Tuple
 from relay.ir.type import Dim, TensorType, TupleType, Type
 from relay.op.axes import axis_of
-from relay.op.base import FLOATING, Array, Numpy, Precision, family, operator, sample
+from relay.op.base import FLOATING, Array, Numpy, sample
 from relay.op.composite import Composite
 from relay.op.conversion import accumulator
+from relay.op.family import family
+from relay.op.kind import Precision
 from relay.op.numeric import (
     SameType,
     along_channels,
@@ -21,6 +23,7 @@ from relay.op.numeric import (
     scalar,
     widened,
 )
+from relay.op.registry import operator
 from relay.op.relation import Typing
 from relay.op.statistics import moments
 

@@ -4,10 +4,12 @@ from typing import Any
 
 from relay.ir.expr import Expr
 from relay.ir.type import TensorType, Type
-from relay.op.base import NUMERIC, family, instance, operator, sample
+from relay.op.base import NUMERIC, sample
 from relay.op.composite import Composite
+from relay.op.family import family
 from relay.op.nn.layout import OutDType, Spatial
 from relay.op.numeric import apply
+from relay.op.registry import instance, operator
 from relay.op.relation import Typing
 
 

@@ -7,9 +7,10 @@ import numpy as _np
 from relay.ir.expr import Expr
 from relay.ir.type import DType, TensorType, Type
 from relay.op.axes import attribute_fault
-from relay.op.base import FLOATING, operator, sample
+from relay.op.base import FLOATING, sample
 from relay.op.composite import Composite
 from relay.op.numeric import apply, computing_dtype, narrowed, scalar, widened
+from relay.op.registry import operator
 from relay.op.relation import Typing
 
 _CHANCES = _np.asarray([[0.0, 0.25, 0.75], [1.0, 0.0, 0.0]], "float32")

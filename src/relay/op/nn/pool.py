@@ -8,8 +8,10 @@ import numpy
 from relay.ir.dtype import dtype_name, is_integer, to_numpy
 from relay.ir.expr import Expr
 from relay.ir.type import Type
-from relay.op.base import NUMERIC, Array, Derivative, Numpy, Precision, family, sample
+from relay.op.base import NUMERIC, Array, Numpy, sample
 from relay.op.conversion import accumulator, accumulator_name
+from relay.op.family import family
+from relay.op.kind import Derivative, Precision
 from relay.op.native import Index, Loops, View
 from relay.op.nn.loops import reading, seen
 from relay.op.nn.ranks import by_rank, for_ranks

@@ -5,9 +5,11 @@ from typing import Any
 
 from relay.ir.expr import Expr
 from relay.ir.type import Type
-from relay.op.base import FLOATING, Array, Derivative, Numpy, family
+from relay.op.base import FLOATING, Array, Numpy
 from relay.op.conversion import accumulator, accumulator_name
 from relay.op.derivative import tensor_type
+from relay.op.family import family
+from relay.op.kind import Derivative
 from relay.op.native import Index, Loops, Output, View
 from relay.op.nn.cotangent import reshaped_like
 from relay.op.nn.layout import to_layout

@@ -4,8 +4,9 @@ import re
 from dataclasses import dataclass, fields
 from typing import Any, TypeVar
 
-from relay.op.base import Operator, operator
+from relay.op.base import Operator
 from relay.op.nn.layout import SPATIAL
+from relay.op.registry import operator
 
 C = TypeVar("C", bound="type[Operator]")
 

@@ -9,13 +9,15 @@ import numpy
 from relay.ir.expr import Call, Expr, Op, Tuple, as_expr, constant
 from relay.ir.type import Dim, TensorType, TupleType, Type
 from relay.op.axes import attribute_fault, check_indices, placed_index
-from relay.op.base import ANY_NUMBER, INTEGRAL, NUMERIC, Array, Derivative, Numpy, Operator, operator, sample
+from relay.op.base import ANY_NUMBER, INTEGRAL, NUMERIC, Array, Numpy, Operator, sample
 from relay.op.composite import Composite
 from relay.op.conversion import accumulator, accumulator_name
 from relay.op.derivative import tensor_type
+from relay.op.kind import Derivative
 from relay.op.native import Index, Loops, View
 from relay.op.nn.loops import times_added
 from relay.op.numeric import apply, dims, narrow
+from relay.op.registry import operator
 from relay.op.relation import Typing
 
 INDICES, INDPTR = numpy.array([0, 2, 1, 0], "int32"), numpy.array([0, 2, 2, 3, 4], "int32")

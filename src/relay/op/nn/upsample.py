@@ -10,14 +10,17 @@ from relay.ir.dim import floor_divide
 from relay.ir.dtype import is_integer
 from relay.ir.expr import Expr
 from relay.ir.type import Dim, TensorType, Type
-from relay.op.base import FLOATING, NUMERIC, Array, Derivative, Numpy, Operator, family, operator, sample
+from relay.op.base import FLOATING, NUMERIC, Array, Numpy, Operator, sample
 from relay.op.conversion import accumulator, accumulator_name
 from relay.op.derivative import tensor_type
+from relay.op.family import family
+from relay.op.kind import Derivative
 from relay.op.native import Index, Loops, Output, View
 from relay.op.nn.cotangent import reshaped_like
 from relay.op.nn.layout import SPATIAL, permutation, positions
 from relay.op.nn.resampling import source_taps
 from relay.op.numeric import apply, dims, narrow
+from relay.op.registry import operator
 from relay.op.relation import Typing
 
 Coordinates = Literal["half_pixel", "align_corners", "asymmetric"]

@@ -7,8 +7,9 @@ from typing import Any, ClassVar
 from relay.ir.dim import floor_divide, minimum
 from relay.ir.expr import Expr
 from relay.ir.type import Dim, TensorType, Type
-from relay.op.base import Array, Kernel, Numpy, Operator, family
+from relay.op.base import Array, Numpy, Operator
 from relay.op.derivative import tensor_type
+from relay.op.family import Kernel, family
 from relay.op.native import Index, Loops, View
 from relay.op.nn.layout import (
     SPATIAL,

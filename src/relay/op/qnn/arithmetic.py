@@ -6,8 +6,9 @@ import numpy
 
 from relay.ir.expr import Expr
 from relay.ir.type import TensorType, Type
-from relay.op.base import INTEGRAL, family, instance, operator, sample
+from relay.op.base import INTEGRAL, sample
 from relay.op.composite import Composite
+from relay.op.family import family
 from relay.op.nn.layout import Spatial
 from relay.op.numeric import apply, dims
 from relay.op.qnn.scales import (
@@ -20,6 +21,7 @@ from relay.op.qnn.scales import (
     laid,
     requantised,
 )
+from relay.op.registry import instance, operator
 from relay.op.relation import Typing
 from relay.op.term import Term
 

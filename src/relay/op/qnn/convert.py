@@ -7,8 +7,9 @@ import numpy
 
 from relay.ir.expr import Expr
 from relay.ir.type import Type
+from relay.op.attribute import DTypeName
 from relay.op.axes import attribute_fault
-from relay.op.base import FLOATING, INTEGRAL, DTypeName, operator, sample
+from relay.op.base import FLOATING, INTEGRAL, sample
 from relay.op.composite import Composite
 from relay.op.numeric import dims
 from relay.op.qnn.scales import (
@@ -21,6 +22,7 @@ from relay.op.qnn.scales import (
     quantised,
     requantised,
 )
+from relay.op.registry import operator
 from relay.op.relation import Typing
 from relay.op.term import Term
 

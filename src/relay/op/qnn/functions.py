@@ -7,9 +7,10 @@ import numpy
 from relay.ir.expr import Expr
 from relay.ir.type import Type
 from relay.op.axes import axis_of
-from relay.op.base import INTEGRAL, operator, sample
+from relay.op.base import INTEGRAL, sample
 from relay.op.composite import Composite
 from relay.op.qnn.scales import bounded, centred, check_number, laid, quantised, requantised
+from relay.op.registry import operator
 from relay.op.relation import Typing
 from relay.op.term import Term
 

@@ -6,11 +6,13 @@ import numpy
 
 from relay.ir.expr import Expr
 from relay.ir.type import Type
-from relay.op.base import INTEGRAL, DTypeName, instance, operator, sample
+from relay.op.attribute import DTypeName
+from relay.op.base import INTEGRAL, sample
 from relay.op.composite import Composite
 from relay.op.nn.layout import Spatial
 from relay.op.numeric import apply
 from relay.op.qnn.scales import centred, check_scale
+from relay.op.registry import instance, operator
 from relay.op.relation import Typing
 
 INT32 = DTypeName("int32")

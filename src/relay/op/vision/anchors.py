@@ -8,9 +8,10 @@ import numpy
 from relay.ir.expr import Expr, Tuple
 from relay.ir.type import TensorType, TupleType, Type
 from relay.op.axes import attribute_fault
-from relay.op.base import FLOATING, operator, sample
+from relay.op.base import FLOATING, sample
 from relay.op.composite import Composite
 from relay.op.numeric import apply
+from relay.op.registry import operator
 from relay.op.relation import Typing
 from relay.op.term import Term, counted_along, iota, size_of, term
 from relay.op.vision.nms import column, front_first, kept_of, picked

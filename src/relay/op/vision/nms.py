@@ -7,9 +7,10 @@ import numpy
 from relay.ir.expr import Call, Expr, Op, Tuple, as_expr
 from relay.ir.type import TensorType, TupleType, Type
 from relay.op.axes import attribute_fault
-from relay.op.base import FLOATING, INTEGRAL, operator, sample
+from relay.op.base import FLOATING, INTEGRAL, sample
 from relay.op.composite import Composite
 from relay.op.numeric import apply
+from relay.op.registry import operator
 from relay.op.relation import Typing
 from relay.op.term import Term, counted_along, iota, term
 from relay.op.vision.suppression import BOXES

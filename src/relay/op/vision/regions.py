@@ -10,11 +10,12 @@ from relay.ir.dim import floor_divide
 from relay.ir.expr import Expr
 from relay.ir.type import TensorType, Type
 from relay.op.axes import attribute_fault
-from relay.op.base import FLOATING, Array, Numpy, operator, sample
+from relay.op.base import FLOATING, Array, Numpy, sample
 from relay.op.composite import Composite
 from relay.op.native import Index, Loops, View
 from relay.op.nn.layout import Spatial, ntuple, per_axis, permutation, positions
 from relay.op.numeric import computing_dtype, dims
+from relay.op.registry import operator
 from relay.op.relation import Typing
 from relay.op.reshape import Rearrangement
 from relay.op.scattering import scattered

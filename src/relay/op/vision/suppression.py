@@ -7,9 +7,11 @@ import numpy
 
 from relay.ir.dtype import dtype_name, to_numpy
 from relay.ir.type import TensorType, Type
-from relay.op.base import BOOLEAN, FLOATING, INTEGRAL, Array, Derivative, Numpy, Operator, operator, sample
+from relay.op.base import BOOLEAN, FLOATING, INTEGRAL, Array, Numpy, Operator, sample
 from relay.op.conversion import accumulator_name
+from relay.op.kind import Derivative
 from relay.op.native import Index, Loops, Output, View
+from relay.op.registry import operator
 from relay.op.relation import Typing
 
 BOXES = numpy.array(

@@ -10,7 +10,8 @@ from relay.diagnostic import RelayError
 from relay.ir.dtype import to_numpy
 from relay.ir.expr import Constant, Expr, Tuple
 from relay.ir.type import TensorType, TupleType, Type
-from relay.op.base import Fusion, Operator
+from relay.op.base import Operator
+from relay.op.kind import Fusion
 
 MAX_BYTES = 16_384
 """How large a result may be, unless its operands are larger together."""

@@ -8,11 +8,12 @@ from relay.diagnostic import fail
 from relay.ir.expr import Call, Expr, Function
 from relay.ir.module import IRModule
 from relay.ir.walk import post_order
-from relay.op.base import Operator, registry
+from relay.op.base import Operator
 from relay.op.nn.conv import Conv, Convolution
 from relay.op.nn.conv_transpose import Conv2DTranspose
 from relay.op.nn.conv_weight import ConvBackwardWeight
 from relay.op.nn.layout import SPATIAL, positions
+from relay.op.registry import registry
 from relay.transform.passes.layout_propagation import Turned, Turning
 from relay.transform.passes.layout_rules import Rule, turning
 from relay.transform.rewriting.anf_conversion import anf

@@ -5,8 +5,8 @@ from relay.diagnostic import derive_from, derived_nodes
 from relay.ir.expr import Call, Constant, Expr, Let, Op, Tuple, TupleGetItem, Var
 from relay.ir.module import IRModule
 from relay.ir.walk import post_order, rewrite
-from relay.op.base import registry
 from relay.op.composite import Composite, as_operand
+from relay.op.registry import registry
 from relay.transform.rewriting.example import show as show
 from relay.transform.rewriting.forms import ANF
 from relay.transform.rewriting.registry import module_pass

@@ -6,8 +6,8 @@ from relay.diagnostic import fail
 from relay.ir.expr import Call, Expr, Op
 from relay.ir.module import IRModule
 from relay.ir.walk import run
-from relay.op.base import get
 from relay.op.qnn.convert import Dequantize, Quantize
+from relay.op.registry import get
 from relay.transform.passes.quantized_arithmetic import Affine, Integers, is_known
 from relay.transform.passes.quantized_rules import PRODUCTS, taken_product
 from relay.transform.rewriting.example import show as show

@@ -12,9 +12,10 @@ from relay.ir.expr import Call, Tuple
 from relay.ir.type import TensorType, TupleType
 from relay.op.arg_reduce import ArgMax, ArgMin
 from relay.op.axes import UNCHECKED
-from relay.op.base import Broadcast, Elementwise, Operator
+from relay.op.base import Operator
 from relay.op.broadcast import CollapseSumTo, Where
 from relay.op.column import Column
+from relay.op.family import Broadcast, Elementwise
 from relay.op.join import Concatenate, Split
 from relay.op.layout import DepthToSpace, SpaceToDepth
 from relay.op.nn.activation import AlongAxis, PRelu

@@ -11,7 +11,8 @@ from relay.ir.expr import replace as replaced
 from relay.ir.module import IRModule
 from relay.ir.type import TensorType, TupleType, Type
 from relay.ir.walk import post_order
-from relay.op.base import Operator, Precision
+from relay.op.base import Operator
+from relay.op.kind import Precision
 from relay.transform.passes.expand_composites import composite_rules
 from relay.transform.passes.precision import Choices
 from relay.transform.rewriting.anf_conversion import anf

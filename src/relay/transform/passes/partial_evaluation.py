@@ -30,7 +30,8 @@ from relay.ir.module import IRModule
 from relay.ir.pattern import PatternVar
 from relay.ir.type import HAS_ANY, FuncType, TupleType, TypeCall, TypeVar
 from relay.ir.walk import rewrite_pattern, run
-from relay.op.base import Operator, instance
+from relay.op.base import Operator
+from relay.op.registry import instance
 from relay.transform.passes.constant_evaluation import evaluated, shape_alone
 from relay.transform.passes.inlining import is_open
 from relay.transform.passes.partial_result import Result

@@ -4,7 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from relay.diagnostic import fail
-from relay.op.base import Operator, Precision, get
+from relay.op.base import Operator
+from relay.op.kind import Precision
+from relay.op.registry import get
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from relay.ir.dtype import bits, integer_range
 from relay.ir.expr import Call, Expr, Tuple
 from relay.op.arithmetic import Add, Multiply, Subtract
 from relay.op.arrange import Reverse
-from relay.op.base import Operator, registry
+from relay.op.base import Operator
 from relay.op.broadcast import BroadcastTo
 from relay.op.error_function import Erf
 from relay.op.index import Gather, GatherND
@@ -29,6 +29,7 @@ from relay.op.nn.global_pool import (
 )
 from relay.op.nn.pool import AvgPool2D, MaxPool
 from relay.op.pad import Pad
+from relay.op.registry import registry
 from relay.op.reshape import BatchFlatten, ExpandDims, Reshape, Squeeze, Transpose
 from relay.op.rounding import Clip
 from relay.op.slice import StridedSlice

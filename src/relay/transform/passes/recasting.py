@@ -8,7 +8,7 @@ from relay.diagnostic import fail
 from relay.ir.expr import Call, Expr, Op, Tuple
 from relay.ir.type import TensorType, Type
 from relay.ir.walk import post_order
-from relay.op.base import get
+from relay.op.registry import get
 from relay.transform.rewriting.rewriter import call, call_of
 from relay.typecheck.infer import infer_expr
 from relay.typecheck.types import Types

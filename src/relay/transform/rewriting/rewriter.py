@@ -14,7 +14,8 @@ from relay.ir.module import IRModule
 from relay.ir.scope import Scope, scopes
 from relay.ir.type import TensorType, Type
 from relay.ir.walk import post_order
-from relay.op.base import Operator, instance
+from relay.op.base import Operator
+from relay.op.registry import instance
 from relay.transform.rewriting.anf_conversion import anf
 from relay.transform.rewriting.definitions import with_definitions
 from relay.transform.rewriting.forms import ANF

@@ -24,7 +24,7 @@ from relay.diagnostic import RelayError
 from relay.ir.expr import Expr, GlobalVar, Op
 from relay.ir.module import IRModule
 from relay.ir.walk import post_order
-from relay.op.base import registry
+from relay.op.registry import registry
 from relay.transform.rewriting.context import PassContext
 
 if TYPE_CHECKING:

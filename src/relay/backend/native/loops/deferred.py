@@ -13,7 +13,7 @@ from relay.backend.native.loops.rules import is_pointwise, is_reduction, writes_
 from relay.backend.native.loops.views import View
 from relay.ir.expr import Call, Expr
 from relay.ir.type import TensorType
-from relay.op.base import Fusion
+from relay.op.kind import Fusion
 
 NAMED_OPERATORS = 8
 """Operators that a nest of loops is called by, at most."""

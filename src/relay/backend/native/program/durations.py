@@ -9,7 +9,7 @@ from relay.backend.native.program.program import Program
 from relay.ir.expr import Call, Constructor, Expr, Function, GlobalVar, Op
 from relay.ir.type import TensorType, Type
 from relay.ir.walk import post_order
-from relay.op.base import Fusion
+from relay.op.kind import Fusion
 
 ELEMENT_NS, STEP_NS = 1.0, 2.0
 """Nanoseconds for an element of a tensor, and for any other operation."""

@@ -15,7 +15,7 @@ from relay.backend.native.memory.representation import parts_of
 from relay.ir.expr import Call, Constant, Expr, Function, GlobalVar, Op, Var
 from relay.ir.type import TensorType, Type
 from relay.ir.walk import post_order
-from relay.op.base import Fusion
+from relay.op.kind import Fusion
 
 MAX_EVENTS = 1 << 16
 """Events that are recorded at most."""

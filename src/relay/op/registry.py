@@ -1,0 +1,126 @@
+"""Operators by name: classes are registered, and found with their attributes."""
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, fields
+from typing import Any, TypeVar, dataclass_transform
+
+from relay.diagnostic import did_you_mean, fail
+from relay.ir import hooks
+from relay.ir.expr import Expr, Op
+from relay.op.attribute import attribute_types, conform
+from relay.op.base import Operator
+from relay.op.builder import make_builder
+from relay.op.family import family
+from relay.op.signature import Signature
+
+C = TypeVar("C", bound=type[Operator])
+
+registry: dict[str, type[Operator]] = {}
+"""Operator classes by text name (aliases are in `alias_of`)."""
+alias_of: dict[str, str] = {}
+builders: dict[str, Callable[..., Expr]] = {}
+"""A lower-case builder per operator and alias, by dotted path: `builders["nn.dense"](x, w, units=4)`."""
+
+
+@dataclass_transform(frozen_default=True)
+def operator(name: str) -> Callable[[C], C]:
+    """Register an operator class under its text name and make its builder."""
+
+    def register(cls: C) -> C:
+        cls = family(cls)
+        cls.name = name
+        if "relation_name" not in _declared(cls):
+            cls.relation_name = name
+        _name_operands(cls)
+        if cls.derivative is None:
+            raise TypeError(f"operator {name}: say `derivative = Derivative.…` (ZERO if there is none)")
+        if cls.signature is not None:
+            Signature.of(cls.signature).check(name, len(cls.operands), cls.optional, cls.variadic)
+        for rule in cls.derivative.methods:
+            if not hasattr(cls, rule):
+                raise TypeError(f"operator {name}: {cls.derivative} needs the method `{rule}`")
+        registry[name] = cls
+        make = getattr(cls, "builder", None) or make_builder(cls, instance)
+        for path in (name, *cls.__dict__.get("aliases", ())):
+            builders[path] = make
+            if path != name:
+                alias_of[path] = name
+        return cls
+
+    return register
+
+
+def _declared(cls: type) -> set[str]:
+    """Attributes that a class or a family above it sets, `Operator` itself left out."""
+    return {
+        name
+        for base in cls.__mro__
+        if base not in (Operator, object)
+        for name in base.__dict__
+        if not (name == "relation_name" and base.__dict__.get("name"))
+    }
+
+
+def _name_operands(cls: type[Operator]) -> None:
+    """Read the operands' names off the rule that has them as parameters, unless a class says them."""
+    bases = [c for c in cls.__mro__ if issubclass(c, Operator) and c is not Operator]
+    if any("operands" in c.__dict__ and (c is cls or not c.name) for c in bases):
+        return
+    own = cls.reference if cls.reference is not Operator.reference else None
+    rule = getattr(cls, "decompose", None) if getattr(cls, "decompose", None) is not None else own
+    assert rule is not None, f"{cls.__name__} needs `reference` or `decompose`"
+    params = list(inspect.signature(rule).parameters.values())[2:]
+    cls.operands = tuple([p.name for p in params])
+    cls.optional = sum(p.default is not p.empty for p in params)
+    cls.variadic = any(p.kind is p.VAR_POSITIONAL for p in params)
+
+
+def get(name: str) -> Op:
+    """The leaf of a registered operator (`unknown-operator` with near names)."""
+    found = alias_of.get(name, name)
+    if found not in registry:
+        near = did_you_mean(name, [*registry, *alias_of])
+        fail("unknown-operator", f"there is no operator `{name}`", hint=near)
+    return Op.get(found)
+
+
+_default_instances: dict[type[Operator], Operator] = {}
+"""The instance of a class with its default attributes."""
+
+
+def instance(name: str, attrs: Mapping[str, Any]) -> Operator:
+    """The operator of that name with these attributes.
+
+    Raises `unknown-operator`, `unknown-attribute`, `missing-attribute`, `attribute-type`.
+    """
+    cls = registry.get(alias_of.get(name, name)) or registry[get(name).name]
+    if not attrs and cls in _default_instances:
+        return _default_instances[cls]
+    known = attribute_types(cls)
+    values: dict[str, Any] = {}
+    for key, value in attrs.items():
+        if key not in known:
+            fail(
+                "unknown-attribute",
+                f"`{name}` has no attribute `{key}`",
+                hint=did_you_mean(key, known)
+                or (f"its attributes are {', '.join(known)}" if known else "it has none"),
+            )
+        values[key] = conform(value, known[key], name, key)
+    for f in fields(cls):  # pyright: ignore[reportArgumentType]
+        if f.name not in values and f.default is MISSING and f.default_factory is MISSING:
+            fail(
+                "missing-attribute",
+                f"`{name}` needs the attribute `{f.name}`",
+                hint=f'write {name}("{f.name}", …)'
+                if cls.attributes_first
+                else f"write {name}(…, {f.name}=…)",
+            )
+    made = cls(**values)
+    if not attrs:
+        _default_instances[cls] = made
+    return made
+
+
+hooks.operator_instance = instance
