@@ -22,7 +22,7 @@ from typing import Any
 
 import relay
 from relay.analysis import post_order_visit
-from relay.autodiff.expand import expand_grad
+from relay.expansion.expand import expand_grad
 from relay.ir.equal import structural_equal
 from relay.ir.expr import Call, Expr, Function, Grad, Let, Op, TupleGetItem, Var
 from relay.ir.module import IRModule

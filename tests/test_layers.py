@@ -15,7 +15,8 @@ ROOT = Path(relay.__file__).parent
 LAYERS = [
     ("version", "diagnostic", "hints"), ("ir",), ("op",), ("text",), ("typecheck",), ("std",), ("analysis",),
     ("pattern",),
-    ("transform.rewriting",), ("autodiff",), ("interpreter",), ("transform",), ("backend",),
+    ("transform.rewriting",), ("autodiff",), ("expansion",), ("interpreter",),
+    ("transform",), ("backend",),
     ("pipelines",), ("backend.native.host",), ("driver", "tracing"), ("numpy",),
     ("optim", "testing", "training"), ("frontend",), ("errors", "cli"),
 ]  # fmt: skip

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import relay
-from relay.autodiff.expand import expand_grad
+from relay.expansion.expand import expand_grad
 
 LIST = "type List[a] { Cons(a, List[a]), Nil }\n"
 

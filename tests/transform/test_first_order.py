@@ -10,7 +10,7 @@ from relay.ir.expr import Function
 from relay.ir.module import IRModule
 from relay.ir.type import FuncType
 from relay.ir.walk import post_order, type_post_order
-from relay.transform.passes.captures import is_partial_application
+from relay.transform.rewriting.captures import is_partial_application
 from relay.typecheck.types import Types
 from transform.cases import outcome, program, verified
 

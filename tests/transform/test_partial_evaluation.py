@@ -6,7 +6,7 @@ import pytest
 import relay
 import relay.transform as passes
 from generators.programs import random_program
-from relay.autodiff.expand import expand_grad
+from relay.expansion.expand import expand_grad
 from relay.interpreter.value import ConstructorValue
 from relay.ir.expr import Call, Constructor, Function, GlobalVar, If, Match, Op, RefCreate, RefRead, RefWrite
 from relay.ir.expr import Tuple as TupleNode

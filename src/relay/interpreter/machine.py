@@ -210,7 +210,7 @@ class Interpreter:
         part.functions = {**self.inferred.functions, **found}
         part.type_definitions = {**self.inferred.type_definitions, **part.type_definitions}
         if self._differentiates:
-            from relay.autodiff.expand import expand_grad
+            from relay.expansion.expand import expand_grad
 
             self._differentiates = False
             part = expand_grad(part, reserved=self.mod.functions)

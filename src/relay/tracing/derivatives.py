@@ -8,7 +8,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from relay.autodiff import api, custom
+from relay.autodiff import custom
+from relay.expansion import api
 from relay.ir import build
 from relay.ir.expr import Call, Expr, Function, Grad, Tuple, TupleGetItem, Var
 from relay.ir.expr import replace as replace_node

@@ -10,7 +10,7 @@ _NAMES = {
     "relay.transform.rewriting.context": "PassContext PassInfo PassInstrument",
     "relay.transform.rewriting.instruments": "PassTimingInstrument PrintAfter PrintIR Verify pass_instrument",
     "relay.transform.rewriting.pipeline": "Pass RulePass Sequential parse_pipeline",
-    "relay.autodiff.gradient": "gradient",
+    "relay.expansion.gradient": "gradient",
     "relay.transform.rewriting.user_passes": "FunctionPass ModulePass function_pass"
     " module_pass=user_module_pass",
     "relay.transform.expression_passes": "Defunctionalization FoldConstantExpr InferTypeLocal"

@@ -23,13 +23,13 @@ from relay.ir.subst import substitute_type
 from relay.ir.supply import GlobalVarSupply
 from relay.ir.type import ANY, FuncType, Kind, TupleType, Type, TypeCall
 from relay.ir.walk import post_order, type_post_order
-from relay.transform.passes.captures import is_partial_application
 from relay.transform.passes.closure_types import Closures, ClosureTypes, refuse
 from relay.transform.passes.eta import eta_expand
 from relay.transform.passes.expand_grad import without_derivatives
 from relay.transform.passes.lambda_lifting import lambda_lift
 from relay.transform.passes.monomorphize import monomorphize
 from relay.transform.passes.unused_functions import remove_unused_functions
+from relay.transform.rewriting.captures import is_partial_application
 from relay.transform.rewriting.definitions import with_definitions, without_definitions
 from relay.transform.rewriting.example import show as show
 from relay.transform.rewriting.forms import ANF

@@ -38,7 +38,7 @@ def expand_grad(mod: IRModule) -> IRModule:
     """
     if not any(map(has_derivative, mod.functions.values())):
         return mod
-    from relay.autodiff.expand import expand_grad as expand
+    from relay.expansion.expand import expand_grad as expand
 
     return expand(mod)
 

@@ -50,7 +50,7 @@ def prepared(mod: IRModule) -> IRModule:
     Branches, closures and references that depend on no input are evaluated.  Composite operators that ONNX
     has stay; others are written as what they are composed of.
     """
-    from relay.autodiff.expand import expand_grad
+    from relay.expansion.expand import expand_grad
     from relay.transform.passes.defuse_ops import defuse_ops
     from relay.transform.passes.inlining import inline
     from relay.transform.passes.partial_evaluation import partial_evaluate

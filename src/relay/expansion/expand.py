@@ -12,8 +12,8 @@ from relay.autodiff.closing import Closing
 from relay.autodiff.dual_types import DualTypes
 from relay.autodiff.forward import Forward
 from relay.autodiff.reverse import Reverse
-from relay.autodiff.specialize import differentiated_type, specialize_grads
 from relay.diagnostic import derive_from, derived_nodes, fail
+from relay.expansion.specialize import differentiated_type, specialize_grads
 from relay.ir.collector import paused
 from relay.ir.expr import Call, Expr, Function, GlobalVar, Grad, GradKind, Let, Op, Tuple, Var
 from relay.ir.module import IRModule

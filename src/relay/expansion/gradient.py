@@ -2,8 +2,8 @@
 
 from typing import Literal
 
-from relay.autodiff.expand import expand_grad
 from relay.diagnostic import fail
+from relay.expansion.expand import expand_grad
 from relay.ir.expr import Call, Expr, Function, Grad, Var
 from relay.ir.module import IRModule
 from relay.ir.type import FuncType

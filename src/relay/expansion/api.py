@@ -7,8 +7,8 @@ import math
 
 import numpy as np
 
-from relay.autodiff.gradient import function_type, gradient, parameters
 from relay.diagnostic import fail
+from relay.expansion.gradient import function_type, gradient, parameters
 from relay.ir.dtype import to_numpy
 from relay.ir.expr import Call, Expr, Function, Grad, Tuple, TupleGetItem, constant
 from relay.ir.module import IRModule
