@@ -23,7 +23,7 @@ from relay.dataflow_pattern import (
     rewrite,
     wildcard,
 )
-from relay.pattern.patterns import FunctionPattern
+from relay.pattern.nodes import FunctionPattern
 
 x = relay.var("x", shape=(2, 3))
 y = relay.var("y", shape=(2, 3))

@@ -9,6 +9,7 @@ from abc import abstractmethod
 from collections.abc import Generator, Iterator, Sequence
 from typing import Any
 
+from relay.autodiff.dual_pattern import dual_pattern, pattern_types
 from relay.autodiff.dual_types import DualTypes, is_floating
 from relay.autodiff.dual_values import Values, holds_more_than_tensors, varies
 from relay.autodiff.normal import normal
@@ -28,6 +29,7 @@ from relay.ir.expr import (
     LetRec,
     Match,
     Op,
+    Pattern,
     RefCreate,
     RefRead,
     RefWrite,
@@ -36,8 +38,7 @@ from relay.ir.expr import (
     Var,
     replace,
 )
-from relay.ir.pattern import PatternConstructor, PatternTuple, PatternVar, PatternWildcard, pattern_nodes
-from relay.ir.subst import substitute_type
+from relay.ir.pattern import PatternVar, pattern_nodes
 from relay.ir.supply import GlobalVarSupply
 from relay.ir.type import UNIT, Kind, TupleType, Type, TypeCall
 from relay.ir.walk import post_order, run
@@ -295,45 +296,16 @@ class Dualizer(Values):
             Match(data, tuple(clauses), e.complete, span=e.span), self.type_of(e), name, b, is_last
         )
 
-    def pattern(self, root: Any, t: Type, b: Block) -> Any:
+    def pattern(self, root: Pattern, t: Type, b: Block) -> Pattern:
         """A pattern on a source value of type `t` as one on the dual value; its variables are opened in
         `b`.
         """
-        of: dict[Any, Type] = {root: t}
-        new: dict[Any, Any] = {}
-        nodes = list(pattern_nodes(root))
-        for p in nodes:
-            match p:
-                case PatternTuple(patterns):
-                    whole = of[p]
-                    assert isinstance(whole, TupleType)
-                    of.update(zip(patterns, whole.fields, strict=True))
-                case PatternConstructor(c, patterns):
-                    whole = of[p]
-                    assert isinstance(whole, TypeCall)
-                    data = self.mod.type_definitions[c.belong_to]
-                    by = dict(zip(data.type_vars, whole.args, strict=True))
-                    of.update(zip(patterns, [substitute_type(f, by) for f in c.inputs], strict=True))
-                case _:
-                    pass
-        for p in reversed(nodes):
-            match p:
-                case PatternTuple(patterns):
-                    new[p] = PatternTuple(tuple([new[q] for q in patterns]), span=p.span)
-                case PatternConstructor(c, patterns):
-                    whole = of[p]
-                    assert isinstance(whole, TypeCall)
-                    dual = self.types.constructor(c, whole)
-                    new[p] = PatternConstructor(dual, tuple([new[q] for q in patterns]), span=p.span)
-                case PatternVar(var):
-                    made = Var(var.name_hint, self.types.dual(of[p]), span=var.span)
-                    new[p] = PatternVar(made, span=p.span)
-                case _:
-                    new[p] = PatternWildcard(span=p.span)
-        for p in nodes:
-            if isinstance(p, PatternVar):
-                self.env[p.var] = self.open(new[p].var, of[p], b)
-        return new[root]
+        types = pattern_types(root, t, self.mod)
+        new = dual_pattern(root, types, self.types)
+        for p, q in zip(pattern_nodes(root), pattern_nodes(new), strict=True):
+            if isinstance(p, PatternVar) and isinstance(q, PatternVar):
+                self.env[p.var] = self.open(q.var, types[p], b)
+        return new
 
     # --- functions ---
 

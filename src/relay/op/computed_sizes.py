@@ -29,7 +29,8 @@ from relay.op.numeric import apply, dims, scalar
 from relay.op.one_hot import OneHot
 from relay.op.pad import Pad
 from relay.op.registry import instance
-from relay.op.reshape import SPLIT, Reshape, code_groups, reshaped
+from relay.op.reshape import Reshape
+from relay.op.reshape_codes import SPLIT, code_groups, reshaped
 from relay.op.slice import BEYOND, StridedSlice
 from relay.op.sort import TopK
 from relay.op.term import Term, iota

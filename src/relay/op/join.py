@@ -20,7 +20,8 @@ from relay.op.native import Loops, Output, View
 from relay.op.numeric import apply
 from relay.op.registry import operator
 from relay.op.relation import Typing
-from relay.op.reshape import SPLIT, Rearrangement, shaped_like, with_type_of
+from relay.op.reshape import Rearrangement, shaped_like, with_type_of
+from relay.op.reshape_codes import SPLIT
 from relay.op.slice import BEYOND
 
 

@@ -16,7 +16,8 @@ from relay.op.native import Loops, View
 from relay.op.numeric import apply
 from relay.op.registry import operator
 from relay.op.relation import Typing
-from relay.op.reshape import MERGED, SPLIT, Rearrangement, with_type_of
+from relay.op.reshape import Rearrangement, with_type_of
+from relay.op.reshape_codes import MERGED, SPLIT
 
 ImageLayout = Literal["NCHW", "NHWC"]
 

@@ -1,4 +1,4 @@
-"""Patterns over expressions: what a part of a program may look like.
+"""Patterns over expressions: what a part of a program may look like, and how patterns combine.
 
 >>> conv = is_op("nn.conv2d")(wildcard(), is_constant())
 >>> act = is_op("nn.relu")(conv) | is_op("sigmoid")(conv)
@@ -10,10 +10,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
 from relay.ir.equal import structural_equal
-from relay.ir.expr import Call, Constant, Expr, Function, If, Let, Tuple, TupleGetItem, Var, as_expr
+from relay.ir.expr import Call, Expr, as_expr
 from relay.ir.type import TensorType, Type
-from relay.ir.vars import free_vars
-from relay.ir.walk import post_order
 from relay.op.registry import get
 from relay.pattern.matcher import Matcher, Task, has_attributes, match
 from relay.pattern.partition import partition
@@ -136,29 +134,6 @@ class ExprPattern(DFPattern):
         return e is self.expr or (type(e) is type(self.expr) and structural_equal(e, self.expr))
 
 
-class VarPattern(DFPattern):
-    """A variable, of that name unless the name is empty."""
-
-    def __init__(self, name_hint: str = "") -> None:
-        self.name = name_hint
-
-    def describe(self, inner: Sequence[str]) -> str:
-        return f'is_var("{self.name}")' if self.name else "is_var()"
-
-    def attempt(self, matcher: Matcher, e: Expr) -> Task | bool:
-        return isinstance(e, Var) and self.name in ("", e.name_hint)
-
-
-class ConstantPattern(DFPattern):
-    """Any constant."""
-
-    def describe(self, inner: Sequence[str]) -> str:
-        return "is_constant()"
-
-    def attempt(self, matcher: Matcher, e: Expr) -> Task | bool:
-        return isinstance(e, Constant)
-
-
 class WildcardPattern(DFPattern):
     """Anything; or what it is redirected to, so that patterns can be recursive."""
 
@@ -211,89 +186,6 @@ class CallPattern(DFPattern):
 
     def attempt(self, matcher: Matcher, e: Expr) -> Task | bool:
         return isinstance(e, Call) and matcher.call(self, e)
-
-
-class FunctionPattern(DFPattern):
-    """A function; with any parameters if `params` is None."""
-
-    def __init__(self, params: Sequence[DFPattern] | None, body: DFPattern) -> None:
-        self.params = None if params is None else tuple(params)
-        self.body = body
-
-    @property
-    def children(self) -> tuple[DFPattern, ...]:
-        return (*(self.params or ()), self.body)
-
-    def interior(self, node_map: "NodeMap") -> Iterable[Expr]:
-        for function in node_map[self]:
-            free = set(free_vars(function))
-            yield from [e for e in post_order(function) if e not in free]
-
-    def attempt(self, matcher: Matcher, e: Expr) -> Task | bool:
-        if not isinstance(e, Function):
-            return False
-        if self.params is None:
-            return matcher.visit(self.body, e.body)
-        return matcher.every((*self.params, self.body), (*e.params, e.body))
-
-
-class IfPattern(DFPattern):
-    """A conditional."""
-
-    def __init__(self, cond: DFPattern, true_branch: DFPattern, false_branch: DFPattern) -> None:
-        self.parts = (cond, true_branch, false_branch)
-
-    @property
-    def children(self) -> tuple[DFPattern, ...]:
-        return self.parts
-
-    def attempt(self, matcher: Matcher, e: Expr) -> Task | bool:
-        return isinstance(e, If) and matcher.every(self.parts, e.children)
-
-
-class LetPattern(DFPattern):
-    """A `let`."""
-
-    def __init__(self, var: DFPattern, value: DFPattern, body: DFPattern) -> None:
-        self.parts = (var, value, body)
-
-    @property
-    def children(self) -> tuple[DFPattern, ...]:
-        return self.parts
-
-    def attempt(self, matcher: Matcher, e: Expr) -> Task | bool:
-        return isinstance(e, Let) and matcher.every(self.parts, (e.var, e.value, e.body))
-
-
-class TuplePattern(DFPattern):
-    """A tuple; with any fields if `fields` is None."""
-
-    def __init__(self, fields: Sequence[DFPattern] | None = None) -> None:
-        self.fields = None if fields is None else tuple(fields)
-
-    @property
-    def children(self) -> tuple[DFPattern, ...]:
-        return self.fields or ()
-
-    def attempt(self, matcher: Matcher, e: Expr) -> Task | bool:
-        return isinstance(e, Tuple) and (self.fields is None or matcher.every(self.fields, e.fields))
-
-
-class TupleGetItemPattern(DFPattern):
-    """A field of a tuple; any field if `index` is None."""
-
-    def __init__(self, tuple_value: DFPattern, index: int | None = None) -> None:
-        self.tuple_value = tuple_value
-        self.index = index
-
-    @property
-    def children(self) -> tuple[DFPattern, ...]:
-        return (self.tuple_value,)
-
-    def attempt(self, matcher: Matcher, e: Expr) -> Task | bool:
-        if not isinstance(e, TupleGetItem) or self.index not in (None, e.index):
-            return False
-        return matcher.visit(self.tuple_value, e.tuple_value)
 
 
 class AltPattern(DFPattern):
@@ -423,16 +315,6 @@ def as_pattern(x: Any) -> DFPattern:
     return wildcard() if x is None else is_expr(as_expr(x))
 
 
-def is_var(name: str = "") -> VarPattern:
-    """A variable, of that name if one is given."""
-    return VarPattern(name)
-
-
-def is_constant() -> ConstantPattern:
-    """Any constant."""
-    return ConstantPattern()
-
-
 def is_expr(expr: Expr) -> ExprPattern:
     """Exactly this expression, up to renaming."""
     return ExprPattern(expr)
@@ -441,26 +323,6 @@ def is_expr(expr: Expr) -> ExprPattern:
 def is_op(op_name: str) -> OpPattern:
     """The operator of that name, to be called: `is_op("add")(a, b)`.  Raises `unknown-operator`."""
     return OpPattern(op_name)
-
-
-def is_tuple(fields: Sequence[DFPattern] | None = None) -> TuplePattern:
-    """A tuple of these fields; of any without them."""
-    return TuplePattern(None if fields is None else [as_pattern(f) for f in fields])
-
-
-def is_tuple_get_item(tuple_value: DFPattern, index: int | None = None) -> TupleGetItemPattern:
-    """That field of a tuple; any without an index."""
-    return TupleGetItemPattern(tuple_value, index)
-
-
-def is_if(cond: DFPattern, true_branch: DFPattern, false_branch: DFPattern) -> IfPattern:
-    """A conditional."""
-    return IfPattern(cond, true_branch, false_branch)
-
-
-def is_let(var: DFPattern, value: DFPattern, body: DFPattern) -> LetPattern:
-    """A `let`."""
-    return LetPattern(var, value, body)
 
 
 def wildcard() -> WildcardPattern:

@@ -24,88 +24,18 @@ from relay.ir.expr import (
     replace,
 )
 from relay.ir.pattern import PatternLiteral, PatternOr, is_lowered, pattern_nodes, pattern_vars
-from relay.ir.type import ANY, HAS_INCOMPLETE, UNIT, FuncType, Kind, TensorType, Type, TypeVar
+from relay.ir.type import HAS_INCOMPLETE, FuncType, TensorType, Type
 from relay.ir.type_base import HAS_ALIAS
 from relay.ir.walk import renamed_pattern, rewrite_pattern
 from relay.typecheck.dim_values import DimensionValues
 from relay.typecheck.generalize import Signature
-from relay.typecheck.literals import converted, default
+from relay.typecheck.literals import converted
 from relay.typecheck.lowered_match import lowered
-from relay.typecheck.schemes import WITHOUT_DEFAULT
-from relay.typecheck.unknown import Unknown, has_unknown, zonk
+from relay.typecheck.naming import Naming
+from relay.typecheck.unknown import has_unknown
 
 if TYPE_CHECKING:
     from relay.typecheck.inference import Inference
-
-_POOLS = {
-    Kind.Type: ("abcdefghijklmnopqrstuvwxyz", "t"),
-    Kind.Dim: ("nmklpq", "d"),
-    Kind.Shape: (["s"], "s"),
-    Kind.BaseType: (["bt"], "bt"),
-    Kind.AdtHandle: (["h"], "h"),
-    Kind.Constraint: (["r"], "r"),
-}
-_DEFAULTS: dict[Kind, Any] = {Kind.Type: UNIT, Kind.Shape: (), Kind.Dim: ANY, Kind.BaseType: "float32"}
-
-
-def close(v: Unknown) -> Any:
-    """What an unknown becomes that nothing decides and nothing depends on."""
-    return default(v.allowed, []) if v.kind is Kind.BaseType else _DEFAULTS[v.kind]
-
-
-class _Names:
-    """Names for type parameters: a, b, …; n, m, …; s, s1, …; bt, bt1, ….
-
-    Those of enclosing functions are taken.
-    """
-
-    def __init__(self) -> None:
-        self.taken: dict[str, int] = {}
-        self.next = dict.fromkeys(_POOLS, 0)
-
-    def take(self, name: str) -> None:
-        self.taken[name] = self.taken.get(name, 0) + 1
-
-    def release(self, names: list[str]) -> None:
-        for name in names:
-            self.taken[name] -= 1
-
-    def fresh(self, kind: Kind) -> str:
-        """The next name of a kind that is free."""
-        pool, stem = _POOLS[kind]
-        while True:
-            i = self.next[kind]
-            self.next[kind] = i + 1
-            name = pool[i] if i < len(pool) else f"{stem}{i - len(pool) + 1}"
-            if not self.taken.get(name):
-                return name
-
-
-class _Env:
-    """How placeholders are called here: by names that all share and, while it is entered, some of its own."""
-
-    __slots__ = ("cache", "hidden", "own", "rename")
-
-    def __init__(self, rename: dict[TypeVar, Any], own: dict[TypeVar, Any]) -> None:
-        self.rename = rename
-        self.own = own
-        self.hidden: list[dict[TypeVar, Any]] = []
-        self.cache: dict[Any, Any] = {}
-
-    def enter(self) -> None:
-        rename = self.rename
-        self.hidden.append({p: rename.get(p, p) for p in self.own})
-        rename.update(self.own)
-
-    def leave(self) -> None:
-        self.rename.update(self.hidden.pop())
-
-    def type(self, t: Any) -> Any:
-        if isinstance(t, Type):
-            found = self.cache.get(t)
-            if found is not None:
-                return found
-        return zonk(t, self.rename, self.cache, close)
 
 
 class Elaborator:
@@ -114,56 +44,12 @@ class Elaborator:
     def __init__(self, inf: "Inference") -> None:
         """`inf` has solved the definition's group."""
         self.inf = inf
-        self.env = _Env({}, {})
-        self.names = _Names()
-        self.outer: list[tuple[_Env, list[str], dict[Kind, int]]] = []
-        self.envs: dict[Signature, _Env] = {}
-        self.after: dict[Signature, dict[Kind, int]] = {}
+        self.naming = Naming(inf)
         self.vars: dict[Var, Var] = {}
         self.done: dict[Expr, Expr] = {}
         self.dimensions = DimensionValues(inf)
         self.alternatives: dict[Pattern, Type] = {}
         """The types of what alternatives are matched with."""
-
-    # --- names of type parameters -------------------------------------------------------------------------
-
-    def name(self, sig: Signature) -> _Env:
-        """Give the type parameters that a function was generalised with their names."""
-        known = self.envs.get(sig)
-        if known is not None:
-            return known
-        env = self.env
-        if sig.others:
-            env = _Env(env.rename, {p: self.closed(p) for p in sig.others})
-        own = env.own if sig.others else env.rename
-        if sig.added:
-            names = self.names
-            before, declared = dict(names.next), [p.name for p in sig.type_params]
-            for name in declared:
-                names.take(name)
-            for p in sig.added:
-                own[p] = sig.final[p] = TypeVar(names.fresh(p.kind), p.kind)
-            names.release(declared)
-            self.after[sig] = names.next
-            names.next = before
-        self.envs[sig] = env
-        return env
-
-    def closed(self, p: TypeVar) -> Any:
-        """What a type parameter of another function of the group is where nothing decides it."""
-        if p.kind in WITHOUT_DEFAULT:
-            return p
-        return default(self.inf.classes.get(p), []) if p.kind is Kind.BaseType else _DEFAULTS[p.kind]
-
-    def scheme(self, sig: Signature) -> FuncType:
-        """The type of a bound function, its parameters named."""
-        env = self.name(sig)
-        env.enter()
-        found = env.type(sig.scheme)
-        env.leave()
-        return found
-
-    # --- the walk -----------------------------------------------------------------------------------------
 
     def run(self, root: Expr) -> Expr:
         """The definition with everything filled in."""
@@ -210,7 +96,7 @@ class Elaborator:
         if written is not None and not written.flags & TO_FILL:
             new = v
         else:
-            t = self.env.type(self.inf.vars[v]) if sig is None else self.scheme(sig)
+            t = self.naming.type(self.inf.vars[v]) if sig is None else self.naming.scheme(sig)
             new = v if t is written else Var(v.name_hint, t, span=v.span)
         self.vars[v] = new
         return new
@@ -252,15 +138,7 @@ class Elaborator:
 
     def open_function(self, fn: Function) -> None:
         sig = self.inf.signatures[fn]
-        own = self.env
-        env = self.name(sig)
-        names = [p.name for p in (*sig.type_params, *sig.final.values())]
-        self.outer.append((own, names, self.names.next))
-        self.names.next = dict(self.after.get(sig, self.names.next)) if names else self.names.next
-        self.env = env
-        env.enter()
-        for name in names:
-            self.names.take(name)
+        self.naming.enter(sig)
         self.dimensions.enter(fn, [self.var(p) for p in fn.params])
 
     def build(self, e: Expr) -> Expr:
@@ -303,15 +181,15 @@ class Elaborator:
         """What a call of an operator is, by the types of its operands or with its dimensions computed."""
         op: Any = e.attrs
         if op.has_dimensions and not op.__class__.is_resolved:
-            types = [self.env.type(self.known(a)) for a in e.args]
-            return self.dimensions.computed(e, types, args, self.env.type(self.inf.types[e]))
+            types = [self.naming.type(self.known(a)) for a in e.args]
+            return self.dimensions.computed(e, types, args, self.naming.type(self.inf.types[e]))
         found = op.resolved([self.known(a) for a in e.args], args, self.inf.mod, e.span)
         return found if found is None or found.span is e.span else replace(found, span=e.span)
 
     def known(self, a: Expr) -> Any:
         """What is known of the type of an operand; all of it, if that is no tensor."""
         found = self.inf.resolve(self.inf.vars.get(a) if type(a) is Var else self.inf.quick_leaf(a))
-        return found if type(found) is TensorType else self.env.type(found)
+        return found if type(found) is TensorType else self.naming.type(found)
 
     def type_args(self, e: Call) -> tuple[Any, ...]:
         """What instantiates the callee; a recursive call passes the function's own parameters on."""
@@ -321,36 +199,32 @@ class Elaborator:
             if sig is None:
                 return e.type_args
             found = (*sig.type_params, *sig.added)
-            new = tuple([self.env.rename.get(p, p) for p in found])
+            new = tuple([self.naming.parameter(p) for p in found])
         else:
-            new = tuple([self.env.type(t) for t in found])
+            new = tuple([self.naming.type(t) for t in found])
         return e.type_args if new == e.type_args else new
 
     def constant(self, c: Constant) -> Constant:
         v = self.inf.constant_dtype.get(c)
         if v is None:
             return c
-        dtype = self.env.type(v)
+        dtype = self.naming.type(v)
         t = TensorType(c.value.shape, dtype)
         return Constant(converted(c, dtype) if isinstance(dtype, str) else c.value, t, span=c.span)
 
     def function(self, fn: Function) -> Expr:
         sig = self.inf.signatures[fn]
-        env = self.env
         body = self.get(fn.body)
         params = tuple([self.vars[p] for p in fn.params])
         ret = fn.ret_type
         if ret is None or ret.flags & TO_FILL:
-            ret = env.type(sig.mono.ret_type)
+            ret = self.naming.type(sig.mono.ret_type)
         added = tuple([sig.final[p] for p in sig.added])
         constraints = fn.constraints
         if sig.needs or any(has_unknown(c) for c in constraints):
-            constraints = tuple([env.type(c) for c in (*constraints, *sig.needs)])
-        env.leave()
+            constraints = tuple([self.naming.type(c) for c in (*constraints, *sig.needs)])
+        self.naming.leave()
         self.dimensions.leave()
-        self.env, names, following = self.outer.pop()
-        self.names.release(names)
-        self.names.next = following
         if (
             body is fn.body
             and ret is fn.ret_type
@@ -377,8 +251,8 @@ class Elaborator:
         t = self.inf.matched.get(e)
         if t is not None:
             whole = Match(data, tuple(clauses), e.complete, span=e.span)
-            result = self.env.type(self.inf.types[e])
-            return lowered(whole, self.env.type(t), result, self.alternatives, self.inf.mod)
+            result = self.naming.type(self.inf.types[e])
+            return lowered(whole, self.naming.type(t), result, self.alternatives, self.inf.mod)
         if data is e.data and _same(clauses, e.clauses):
             return e
         return Match(data, tuple(clauses), e.complete, span=e.span)
@@ -391,7 +265,7 @@ class Elaborator:
         new = renamed_pattern(root if plain else rewrite_pattern(root, self.literal), self.vars.__getitem__)
         for old, p in () if plain else zip(pattern_nodes(root), pattern_nodes(new), strict=True):
             if isinstance(old, PatternOr):
-                self.alternatives[p] = self.env.type(self.inf.matched[old])
+                self.alternatives[p] = self.naming.type(self.inf.matched[old])
         return new
 
     def literal(self, p: Pattern) -> Pattern | None:

@@ -11,10 +11,10 @@ from relay.ir.expr import Constant, Constructor, Expr, GlobalVar, Let, LetRec, O
 from relay.ir.module import IRModule
 from relay.ir.type import Type
 from relay.ir.walk import post_order
-from relay.typecheck.elaborate import Elaborator
 from relay.typecheck.infer import infer_expr, recent, type_of_global
 from relay.typecheck.inference import Inference
 from relay.typecheck.leaves import constant
+from relay.typecheck.naming import Naming
 from relay.typecheck.session import Session
 from relay.typecheck.types import Types, Unannotated
 
@@ -69,8 +69,8 @@ class _View:
     types: Types
     owners: dict[Expr, GlobalVar] = field(default_factory=dict[Expr, GlobalVar])
     """The definition that each node belongs to; filled in when inference has to be asked."""
-    insides: dict[GlobalVar, tuple[Inference, Elaborator]] = field(
-        default_factory=dict[GlobalVar, tuple[Inference, Elaborator]]
+    insides: dict[GlobalVar, tuple[Inference, Naming]] = field(
+        default_factory=dict[GlobalVar, tuple[Inference, Naming]]
     )
 
 
@@ -103,9 +103,9 @@ def _inferred(e: Expr, mod: IRModule) -> Type | None:
             session.need([v])
             session.report.check()
             session.keep()
-    inf, elaborator = view.insides[v]
+    inf, naming = view.insides[v]
     found = _found(inf, e)
-    return None if found is None else elaborator.env.type(found)
+    return None if found is None else naming.type(found)
 
 
 def _found(inf: Inference, e: Expr) -> Any:

@@ -16,6 +16,7 @@ from relay.typecheck.elaborate import Elaborator
 from relay.typecheck.functions import group
 from relay.typecheck.graph import Scan, components, scan
 from relay.typecheck.inference import Inference
+from relay.typecheck.naming import Naming
 from relay.typecheck.schemes import declared_type
 from relay.typecheck.unknown import ERROR, has_unknown, zonk
 
@@ -45,7 +46,7 @@ class Session:
         self.report = Report()
         self.facts: dict[GlobalVar, Fact] = {}
         self.scans: dict[GlobalVar, Scan] = {}
-        self.insides: dict[GlobalVar, tuple[Inference, Elaborator]] | None = None
+        self.insides: dict[GlobalVar, tuple[Inference, Naming]] | None = None
         """If not None, what was found about the parts of the definitions that were inferred."""
         known, data = mod.facts.get(FACTS, ({}, None))
         self.known: dict[GlobalVar, Fact] = known if data == mod.type_definitions else {}
@@ -154,12 +155,12 @@ class Session:
         elaborator = Elaborator(inf)
         annotated = elaborator.run(e)
         if self.insides is not None:
-            self.insides[v] = inf, elaborator
+            self.insides[v] = inf, elaborator.naming
         declared = declared_type(annotated) if isinstance(annotated, Function) else None
         sig = inf.signatures.get(e)
         if declared is None and sig is not None:
-            return annotated, elaborator.scheme(sig)
-        return annotated, declared or elaborator.env.type(t)
+            return annotated, elaborator.naming.scheme(sig)
+        return annotated, declared or elaborator.naming.type(t)
 
     def constant(self, inf: Inference, v: GlobalVar, e: Expr, count: int) -> Any:
         """A definition of a group with a global constant: it does not depend on itself."""
@@ -196,7 +197,7 @@ class Session:
         inf = Inference(self.mod, self.report, self.lookup)
         value_type(inf, op, None)
         self.report.check()
-        return Elaborator(inf).scheme(inf.signatures[op])
+        return Naming(inf).scheme(inf.signatures[op])
 
     # --- results ------------------------------------------------------------------------------------------
 
