@@ -27,7 +27,7 @@ from relay.ir.expr import (
 )
 from relay.ir.mismatch import DifferError, Trail, show
 from relay.ir.module import TypeData
-from relay.ir.pattern import PatternAs, PatternConstructor, PatternLiteral, PatternVar
+from relay.ir.pattern import BINDING, PatternConstructor, PatternLiteral
 from relay.ir.same import attributes, constant_type, same_constant, same_value
 from relay.ir.type import Type
 
@@ -233,8 +233,8 @@ class Comparison(TypeComparison):
             p, q, at = stack.pop()
             if type(p) is not type(q):
                 raise DifferError(p, q, at, f"{show(p)} and {show(q)}")
-            if isinstance(p, PatternVar | PatternAs):
-                assert isinstance(q, PatternVar | PatternAs)
+            if isinstance(p, BINDING):
+                assert isinstance(q, BINDING)
                 self.bind(p.var, q.var, at)
             elif isinstance(p, PatternLiteral) and isinstance(q, PatternLiteral):
                 self._constant(p.value, q.value, at)

@@ -22,7 +22,7 @@ from relay.ir.expr import (
     Var,
 )
 from relay.ir.module import IRModule, TypeData
-from relay.ir.pattern import PatternAs, PatternConstructor, PatternLiteral, PatternVar, pattern_nodes
+from relay.ir.pattern import BINDING, PatternConstructor, PatternLiteral, pattern_nodes
 from relay.ir.same import constant_hash, constant_type, text_hash, value_hash
 from relay.ir.type import (
     DimCall,
@@ -94,7 +94,7 @@ class _Hashing:
         parts: list[int] = []
         for p in pattern_nodes(root):
             parts.append(text_hash(type(p).__name__) + len(p.children))
-            if isinstance(p, PatternVar | PatternAs):
+            if isinstance(p, BINDING):
                 parts.append(self.bind(p.var))
             elif isinstance(p, PatternLiteral):
                 parts.append(self.fields(p.value))

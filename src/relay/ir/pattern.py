@@ -84,6 +84,10 @@ class PatternAs(Pattern):
         return (self.pattern,)
 
 
+BINDING = PatternVar | PatternAs
+"""The patterns that bind a variable, their `var`."""
+
+
 def pattern_nodes(root: Pattern) -> Iterator[Pattern]:
     """Every pattern under `root`, outside in, left to right."""
     stack = [root]
@@ -99,7 +103,7 @@ def pattern_vars(root: Pattern) -> list[Var]:
     stack = [root]
     while stack:
         p = stack.pop()
-        if isinstance(p, PatternVar | PatternAs):
+        if isinstance(p, BINDING):
             found.append(p.var)
         stack += p.children[:1] if isinstance(p, PatternOr) else reversed(p.children)
     return found

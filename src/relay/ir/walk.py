@@ -4,7 +4,7 @@ from collections.abc import Callable, Generator, Iterator
 from typing import Any, TypeVar
 
 from relay.ir.expr import Expr, Pattern, Var
-from relay.ir.pattern import PatternAs, PatternConstructor, PatternOr, PatternTuple, PatternVar
+from relay.ir.pattern import BINDING, PatternAs, PatternConstructor, PatternOr, PatternTuple, PatternVar
 from relay.ir.type import Type
 
 R = TypeVar("R")
@@ -94,7 +94,7 @@ def renamed_pattern(root: Pattern, name: Callable[[Var], Var]) -> Pattern:
     """`root` binding `name(v)` in place of each variable `v`."""
 
     def rule(p: Pattern) -> Pattern | None:
-        if not isinstance(p, PatternVar | PatternAs):
+        if not isinstance(p, BINDING):
             return None
         v = name(p.var)
         if v is p.var:

@@ -21,6 +21,7 @@ from relay.ir.expr import (
     LetRec,
     Match,
     Op,
+    Pattern,
     RefCreate,
     RefRead,
     RefWrite,
@@ -29,22 +30,13 @@ from relay.ir.expr import (
     Var,
 )
 from relay.ir.module import IRModule, TypeData
-from relay.ir.pattern import (
-    PatternAs,
-    PatternConstructor,
-    PatternLiteral,
-    PatternOr,
-    PatternTuple,
-    PatternVar,
-    PatternWildcard,
-)
 from relay.ir.same import constant_type
 from relay.ir.type import Type
 from relay.op.attribute import attribute_types
 from relay.op.base import Operator
 from relay.text.json_arrays import encode
 from relay.text.json_graph import Chain, DictAttrs, Identity, Items, Node, OperatorAttrs, Pairs
-from relay.text.json_schema import DIMENSION_MARK, is_reference
+from relay.text.json_schema import DIMENSION_MARK, FIELDS, is_reference
 from relay.text.json_types import TypeGraph
 
 VERSION = "0.14.0"
@@ -108,8 +100,6 @@ class Writer(TypeGraph):
                     belong_to=e.belong_to,
                     **named,
                 )
-            case Tuple():
-                return self.make("relay.Tuple", _NODE, fields=e.fields)
             case TupleGetItem():
                 return self.make(
                     "relay.TupleGetItem", {"index": str(e.index), **_NODE}, tuple_value=e.tuple_value
@@ -125,14 +115,6 @@ class Writer(TypeGraph):
                     attrs=DictAttrs(e.attrs) if e.attrs else None,
                     constraints=e.constraints,
                 )
-            case Let():
-                return self.make("relay.Let", _NODE, var=e.var, value=e.value, body=e.body)
-            case LetRec():
-                return self.make("relay.LetRec", _NODE, vars=e.vars, values=e.values, body=e.body)
-            case If():
-                return self.make(
-                    "relay.If", _NODE, cond=e.cond, true_branch=e.true_branch, false_branch=e.false_branch
-                )
             case Match():
                 return self.make(
                     "relay.Match", {"complete": str(int(e.complete)), **_NODE}, data=e.data, clauses=e.clauses
@@ -141,16 +123,17 @@ class Writer(TypeGraph):
                 if e.guard is None:
                     return self.make("relay.Clause", lhs=e.lhs, rhs=e.rhs)
                 return self.make("relay.Clause", lhs=e.lhs, rhs=e.rhs, guard=e.guard)
-            case RefCreate():
-                return self.make("relay.RefCreate", _NODE, value=e.value)
-            case RefRead():
-                return self.make("relay.RefRead", _NODE, ref=e.ref)
-            case RefWrite():
-                return self.make("relay.RefWrite", _NODE, ref=e.ref, value=e.value)
+            case Let() | LetRec() | If() | Tuple() | RefCreate() | RefRead() | RefWrite():
+                return self.plain(e, _NODE)
             case Grad():
                 return self.make("relay.Grad", {"kind": e.kind, **_NODE}, function=e.function)
             case _:
                 return self.other(e)
+
+    def plain(self, e: Any, more: Mapping[str, str]) -> Node:
+        """A node whose fields are those of the format, by the same names."""
+        kind = type(e).__name__
+        return self.make(f"relay.{kind}", more, **{name: getattr(e, name) for name in FIELDS[kind]})
 
     def attrs(self, e: Call) -> DictAttrs | OperatorAttrs | None:
         """The attributes of a call; one node for one operator instance."""
@@ -165,22 +148,8 @@ class Writer(TypeGraph):
     def other(self, e: Any) -> Node:
         """Patterns, data types, modules, attributes and plain values."""
         match e:
-            case PatternWildcard():
-                return self.make("relay.PatternWildcard", {"span": "0"})
-            case PatternVar():
-                return self.make("relay.PatternVar", {"span": "0"}, var=e.var)
-            case PatternConstructor():
-                return self.make(
-                    "relay.PatternConstructor", {"span": "0"}, constructor=e.constructor, patterns=e.patterns
-                )
-            case PatternTuple():
-                return self.make("relay.PatternTuple", {"span": "0"}, patterns=e.patterns)
-            case PatternLiteral():
-                return self.make("relay.PatternLiteral", {"span": "0"}, value=e.value)
-            case PatternOr():
-                return self.make("relay.PatternOr", {"span": "0"}, patterns=e.patterns)
-            case PatternAs():
-                return self.make("relay.PatternAs", {"span": "0"}, pattern=e.pattern, var=e.var)
+            case Pattern():
+                return self.plain(e, {"span": "0"})
             case TypeData():
                 return self.make(
                     "relay.TypeData",

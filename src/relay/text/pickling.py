@@ -29,7 +29,7 @@ from relay.ir.expr import (
     Var,
 )
 from relay.ir.module import Import, IRModule, TypeData
-from relay.ir.pattern import PatternAs, PatternLiteral, PatternVar
+from relay.ir.pattern import BINDING, PatternLiteral
 from relay.ir.same import constant_type
 from relay.ir.type import TensorType, Type
 from relay.text.json_build import read_json
@@ -164,7 +164,7 @@ def _places(root: Any) -> Iterator[Node]:
         match e:
             case Pattern():
                 stack += reversed(e.children)
-                if isinstance(e, PatternVar | PatternAs):
+                if isinstance(e, BINDING):
                     stack.append(e.var)
                 elif isinstance(e, PatternLiteral):
                     stack.append(e.value)
