@@ -8,8 +8,10 @@ promote dtypes as the standard says.
 
 from math import e as e, inf as inf, nan as nan, pi as pi
 
-from relay.numpy import fft as fft, linalg as linalg
-from relay.numpy.array import VERSIONS, Array as Array
+from relay.numpy import (
+    creation, elementwise, fft as fft, linalg as linalg, linear_algebra, manipulation, searching, statistics,
+)  # fmt: skip
+from relay.numpy.array import VERSIONS, Array as Array, functions as _functions
 from relay.numpy.creation import (
     arange as arange, asarray as asarray, astype as astype, broadcast_arrays as broadcast_arrays,
     broadcast_shapes as broadcast_shapes, broadcast_to as broadcast_to, empty as empty, empty_like as
@@ -61,3 +63,6 @@ from relay.numpy.statistics import (
 newaxis = None
 """A new axis, in an index."""
 __array_api_version__ = VERSIONS[-1]
+
+for _part in (creation, elementwise, linear_algebra, manipulation, searching, statistics):
+    _functions.update(vars(_part))

@@ -2,8 +2,8 @@
 
 import builtins
 import operator
-import sys
 from collections.abc import Callable, Iterator
+from importlib import import_module
 from typing import Any, NoReturn
 
 import numpy as np
@@ -19,10 +19,8 @@ CPU = "cpu"
 VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12", "2025.12")
 """Versions of the standard, the newest last, which the namespace follows."""
 
-
-def namespace() -> Any:
-    """The module `relay.numpy`, which has the functions that operators and methods stand for."""
-    return sys.modules["relay.numpy"]
+functions: dict[str, Callable[..., Any]] = {}
+"""What operators and methods stand for, by name; functions need arrays, so the package enters them here."""
 
 
 def check_device(device: Any) -> None:
@@ -48,7 +46,7 @@ def binary(name: str, *, swapped: bool = False) -> Callable[[Any, Any], Any]:
     def method(self: Any, other: Any) -> Any:
         if not _is_operand(other):
             return NotImplemented
-        f = getattr(namespace(), name)
+        f = functions[name]
         return f(other, self) if swapped else f(self, other)
 
     return method
@@ -67,7 +65,7 @@ def reduction(name: str) -> Callable[..., Any]:
     """A method that reduces axes with a function."""
 
     def method(self: Any, axis: Any = None, keepdims: bool = False) -> Any:
-        return getattr(namespace(), name)(self, axis=axis, keepdims=keepdims)
+        return functions[name](self, axis=axis, keepdims=keepdims)
 
     method.__name__ = name
     method.__doc__ = f"`relay.numpy.{name}` along `axis`."
@@ -75,7 +73,7 @@ def reduction(name: str) -> Callable[..., Any]:
 
 
 class ArrayMethods:
-    """The operators, attributes and methods of the standard, by the functions of the namespace."""
+    """The operators, attributes and methods of the standard, by the functions of `relay.numpy`."""
 
     __slots__ = ()
     __array_priority__ = 1000  # NumPy's arrays leave `a + x` to these
@@ -87,7 +85,7 @@ class ArrayMethods:
         """`relay.numpy` (`ValueError` for a version of the standard that it does not follow)."""
         if api_version is not None and api_version not in VERSIONS:
             raise ValueError(f"relay.numpy follows the versions {', '.join(VERSIONS)}, not {api_version!r}")
-        return namespace()
+        return import_module("relay.numpy")
 
     @property
     def device(self) -> str:
@@ -106,20 +104,20 @@ class ArrayMethods:
         """The transpose of a matrix (`ValueError` for any other rank)."""
         if self.ndim != 2:
             raise ValueError(f"x.T is of matrices, not of rank {self.ndim}; x.mT is of stacks of them")
-        return namespace().matrix_transpose(self)
+        return functions["matrix_transpose"](self)
 
     @property
     def mT(self) -> Any:  # noqa: N802 - the standard's name
         """The transposes of a stack of matrices."""
-        return namespace().matrix_transpose(self)
+        return functions["matrix_transpose"](self)
 
     def __getitem__(self, where: Any) -> Any:
-        return sys.modules["relay.numpy.manipulation"].index(self, where)
+        return functions["index"](self, where)
 
     @property
     def at(self) -> "Places":
         """`x.at[i].set(v)` is a copy of `x` with `v` at `x[i]`; `.add(v)` adds to what is there."""
-        return Places(self, sys.modules["relay.numpy.manipulation"].changed)
+        return Places(self, functions["changed"])
 
     def __bool__(self) -> bool:
         return builtins.bool(self._python_number("bool"))
@@ -140,7 +138,7 @@ class ArrayMethods:
         """The number of an array of rank 0, which Python asks for."""
         raise AssertionError("each kind of array has its own")
 
-    # --- methods that people know, by the functions of the namespace
+    # --- methods that people know, by `functions`
 
     sum, prod = reduction("sum"), reduction("prod")
     mean, std, var = reduction("mean"), reduction("std"), reduction("var")
@@ -150,11 +148,11 @@ class ArrayMethods:
 
     def astype(self, dtype: Any) -> Any:
         """The values in another dtype."""
-        return namespace().astype(self, dtype)
+        return functions["astype"](self, dtype)
 
     def reshape(self, *shape: Any) -> Any:
         """The elements in another shape, given as a tuple or size by size; -1 is what is left."""
-        return namespace().reshape(self, shape[0] if len(shape) == 1 and is_sequence(shape[0]) else shape)
+        return functions["reshape"](self, shape[0] if len(shape) == 1 and is_sequence(shape[0]) else shape)
 
     def flatten(self) -> Any:
         """The elements on one axis."""
@@ -165,12 +163,12 @@ class ArrayMethods:
     def transpose(self, *axes: Any) -> Any:
         """The axes in another order, given as a tuple or one by one; without one, in reverse."""
         order = axes[0] if len(axes) == 1 and is_sequence(axes[0]) else axes
-        return namespace().permute_dims(self, order or tuple(reversed(range(self.ndim))))
+        return functions["permute_dims"](self, order or tuple(reversed(range(self.ndim))))
 
     def squeeze(self, axis: Any = None) -> Any:
         """Without these axes, or all, of size 1."""
         ones = tuple([i for i, d in enumerate(self.shape) if d == 1])
-        return namespace().squeeze(self, ones if axis is None else axis)
+        return functions["squeeze"](self, ones if axis is None else axis)
 
     # --- operators
 
@@ -193,16 +191,16 @@ class ArrayMethods:
     __hash__ = None  # pyright: ignore[reportAssignmentType]
 
     def __neg__(self) -> Any:
-        return namespace().negative(self)
+        return functions["negative"](self)
 
     def __pos__(self) -> Any:
         return self
 
     def __abs__(self) -> Any:
-        return namespace().abs(self)
+        return functions["abs"](self)
 
     def __invert__(self) -> Any:
-        return namespace().bitwise_invert(self)
+        return functions["bitwise_invert"](self)
 
 
 class Array(ArrayMethods, Boxed):
