@@ -106,7 +106,7 @@ class Span:
         if column is not None:
             source = SourceName("<unknown>") if source is None else source
             start, end = start * SourceName.WIDTH + column, end * SourceName.WIDTH + end_column
-        if not isinstance(source, Source):
+        if type(source) is not Source and not isinstance(source, Source):
             raise TypeError(f"the source of a span is a Source or a SourceName, not {source!r:.80}")
         self.source = source
         self.start = start

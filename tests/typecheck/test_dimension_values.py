@@ -298,12 +298,32 @@ def test_dimensions_in_python() -> None:
     np.testing.assert_allclose(np.asarray(found), X.reshape(6, 2) * 4)
 
 
-def test_long_programs_with_dimensions() -> None:
+def long_program(kind: str, depth: int) -> relay.IRModule:
+    """A chain of calls that use a dimension."""
     n = relay.TypeVar("n", relay.TypeKind.ShapeVar)
     x = relay.var("x", relay.TensorType((n, 4), "float32"))
     e: Any = x
-    for _ in range(2000):
-        e = relay.reshape(relay.reshape(e, (2 * n, 2)), (n, 4))
-    fn = relay.Function([x], e, None, [n])
-    mod = relay.infer(relay.IRModule.from_expr(fn))
-    assert relay.structural_equal(mod, relay.parse(str(mod)))
+    bound: list[tuple[Any, Any]] = []
+    for i in range(depth):
+        if kind == "attributes":
+            e = relay.reshape(e, (n, 4) if i % 2 else (2 * n, 2))
+        else:
+            e = relay.add(e, relay.cast(relay.dim_value(n), "float32"))
+        if kind == "lets":
+            bound.append((relay.var(f"v{i}"), e))
+            e = bound[-1][0]
+    for var, value in reversed(bound):
+        e = relay.Let(var, value, e)
+    return relay.IRModule.from_expr(relay.Function([x], e, None, [n]))
+
+
+@pytest.mark.parametrize("kind", ["values", "lets", "attributes"])
+@pytest.mark.parametrize("depth", [1_000, pytest.param(100_000, marks=pytest.mark.long)])
+def test_long_programs_with_dimensions(kind: str, depth: int) -> None:
+    mod = long_program(kind, depth)
+    inferred = relay.infer(mod)
+    assert relay.infer(inferred) is inferred
+    for m in (mod, inferred):
+        for other in (relay.parse(str(m)), load_json(save_json(m)), pickle.loads(pickle.dumps(m))):
+            assert relay.structural_equal(m, other)
+            assert relay.structural_hash(m) == relay.structural_hash(other)

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import accumulate, compress
+from itertools import accumulate, compress, islice
 from typing import Any
 
 from relay.diagnostic import Report, Source, Span, did_you_mean, readable
@@ -74,9 +74,12 @@ class _Kinds(dict[str, str | None]):
 
     def __missing__(self, piece: str) -> str | None:
         kind = self[piece] = _token_kind(piece)
-        if kind in ("QUOTED", "FILE", "BAD"):
+        if kind in _ODD:
             self.odd = True
         return kind
+
+
+_ODD = frozenset({"QUOTED", "FILE", "BAD"})
 
 
 _PUNCTUATION_MARKS = frozenset(
@@ -89,12 +92,12 @@ _PUNCTUATION_MARKS = frozenset(
 
 def _token_kind(piece: str) -> str | None:
     first = piece[0]
-    if first in " \t\n\r\f\v\ufeff" or piece.startswith("//"):
-        return None
     if first in "%@" and len(piece) > 1:
         if piece[1] == '"':
             return "QUOTED" if _WHOLE_STRING.match(piece, 1) else "BAD"
         return "GRAPH" if piece[1].isdigit() else "LOCAL" if first == "%" else "GLOBAL"
+    if first in " \t\n\r\f\v\ufeff" or piece.startswith("//"):
+        return None
     if first == "#":
         return "FILE" if piece.startswith("#[") and re.match(r"#\[\s*[A-Za-z_]", piece) else None
     if first == '"':
@@ -223,14 +226,13 @@ def lex(source: Source, report: Report) -> Tokens:
     kinds = _Kinds()
     found = list(map(kinds.__getitem__, pieces))
     offsets = list(accumulate(map(len, pieces), initial=start))
-    keep = [k is not None for k in found]
     tokens = Tokens(
         source,
         strict,
-        [k for k in found if k is not None],
-        list(compress(pieces, keep)),
-        list(compress(offsets, keep)),
-        list(compress(offsets[1:], keep)),
+        list(filter(None, found)),
+        list(compress(pieces, found)),
+        list(compress(offsets, found)),
+        list(compress(islice(offsets, 1, None), found)),
     )
     if kinds.odd:
         _second_look(tokens, report)
@@ -246,7 +248,7 @@ def _second_look(tokens: Tokens, report: Report) -> None:
     drop: set[int] = set()
     behind: dict[int, int] = {}
     for i, kind in enumerate(tokens.kinds):
-        if kind not in ("QUOTED", "FILE", "BAD"):
+        if kind not in _ODD:
             continue
         piece = tokens.texts[i]
         if kind == "QUOTED":

@@ -18,17 +18,20 @@ class Bindings(Destructuring):
     """The rules of bindings."""
 
     def let(self, done: list[Statement], is_value: bool, by_line: bool) -> Rule:
+        """The rule for the binding whose `let` is here."""
         i = self.i + 1
-        if self.is_word(i, "rec") and self.kinds[i + 1] in ("LOCAL", "NAME") and not self.strict:
-            return (yield from self._let_rec(done))
-        if self.begins_pattern(i):
-            return (yield from self.let_pattern(done, i - 1, by_line))
-        if self.kinds[i] == "NAME" and self.texts[i] != "_":
-            self.no_sigil(i)
-        elif self.kinds[i] != "LOCAL" and self.texts[i] != "_":
-            self.i = i
-            self.expected("a local", hint=_NO_LOCAL.get(self.kinds[i], ""))
-        return (yield from self.binding(done, i - 1, i, is_value, by_line))
+        kind = self.kinds[i]
+        if kind != "LOCAL":
+            if self.is_word(i, "rec") and self.kinds[i + 1] in ("LOCAL", "NAME") and not self.strict:
+                return self._let_rec(done)
+            if self.begins_pattern(i):
+                return self.let_pattern(done, i - 1, by_line)
+            if kind == "NAME" and self.texts[i] != "_":
+                self.no_sigil(i)
+            elif self.texts[i] != "_":
+                self.i = i
+                self.expected("a local", hint=_NO_LOCAL.get(kind, ""))
+        return self.binding(done, i - 1, i, is_value, by_line)
 
     def binding(self, done: list[Statement], start: int, i: int, is_value: bool, by_line: bool) -> Rule:
         """`%x: T = e;`, of which token `i` is the name."""

@@ -5,7 +5,7 @@ A chain of bindings is a list until its result is known, then folded from the en
 
 from typing import Any
 
-from relay.ir.expr import Expr, Let, LetRec, Pattern, Tuple, Var
+from relay.ir.expr import Expr, Let, LetRec, Tuple, Var
 from relay.ir.type import Type
 from relay.text.cursor import ParseError, Rule
 from relay.text.parse_binding import Bindings
@@ -68,11 +68,13 @@ class Bodies(Bindings):
             self.open_blocks.discard(self.block)
             self.block = outer
         for s in reversed(done):
-            if isinstance(s.var, Pattern):
+            kind = s.var.__class__
+            if kind is Var:
+                result = Let(s.var, s.value, result, span=self.span(s.start, s.last))
+            elif kind is tuple:
+                result = LetRec(s.var, s.value, result, span=self.span(s.start, s.last))
+            else:
                 result = self.matched(s, result)
-                continue
-            node: Any = LetRec if s.var.__class__ is tuple else Let
-            result = node(s.var, s.value, result, span=self.span(s.start, s.last))
         return result
 
     def _statement(self, done: list[Statement], is_value: bool, by_line: bool, opener: int | None) -> Rule:

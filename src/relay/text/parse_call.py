@@ -57,6 +57,9 @@ class Calls(Words):
                 found = env.get(self.texts[i])
                 args.append(self.local(i) if found is None else found)
                 i += 1
+            elif kind == "GRAPH" and kinds[i + 1] in AFTER_OPERAND:
+                args.append(self.graph_node(i))
+                i += 1
             elif kinds[i + 1] == "=" and self.at_attribute(i):
                 self.i = i
                 attrs = {} if attrs is None else attrs

@@ -58,7 +58,7 @@ class Expressions(Records):
 
     def expression(self, by_line: bool = False) -> Rule:
         """The expression here; `by_line` lets it end where a line does (after a graph binding)."""
-        kinds = self.kinds
+        kinds, env = self.kinds, self.env
         i = self.i
         if kinds[i + 1] in AFTER_OPERAND and kinds[i] == "LOCAL":
             self.i = i + 1
@@ -68,22 +68,27 @@ class Expressions(Records):
         while True:
             first = i = self.i
             kind = kinds[i]
-            if kind in PREFIXES and not self._at_negative_number(i):
-                waiting.append((kind, PREFIXES[kind], i))
-                self.i = i + 1
-                continue
             if kind == "LOCAL":
                 self.i = i + 1
-                e = self.local(i)
+                e = env.get(self.texts[i])
+                if e is None:
+                    e = self.local(i)
+            elif kind == "GRAPH":
+                self.i = i + 1
+                e = self.graph_node(i)
             elif kind == "NAME" and self.texts[i] not in WORDS:
                 self.i = i + 1
                 e = self.bare_name(i)
+            elif kind in PREFIXES and not self._at_negative_number(i):
+                waiting.append((kind, PREFIXES[kind], i))
+                self.i = i + 1
+                continue
             else:
                 e = yield self._operand(by_line)
             while True:
                 i = self.i
                 kind = kinds[i]
-                if kind in AFTER_OPERAND or kind not in _POSTFIX or (by_line and self.on_new_line(i)):
+                if kind not in _POSTFIX or (by_line and self.on_new_line(i)):
                     break
                 if kind == "(":
                     e = yield self.call(e, first, ())
@@ -195,8 +200,6 @@ class Expressions(Records):
                 return (yield from self.word(i))
             case "NUMBER":
                 return self.number(i, i)
-            case "GRAPH":
-                return self.graph_node(i)
             case "GLOBAL":
                 return self.instance_of_nullary(self.global_(i), i)
             case "(":

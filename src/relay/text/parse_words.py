@@ -61,7 +61,9 @@ class Words(Patterns):
         constructor = self.constructors.get(name)
         if constructor is not None and special_float(name) is None:
             return self.instance_of_nullary(constructor, i)
-        if name in registry or name in alias_of:
+        if name in registry:
+            return Op.get(name)
+        if name in alias_of:
             return get(name)
         if name in SHORT_NAMES and not self.strict:
             return get(SHORT_NAMES[name])

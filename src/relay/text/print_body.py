@@ -36,7 +36,7 @@ class Bodies(Parts):
             if shared and e in self.shared:
                 return (yield self.shared_text(e))
             shared = True
-            if kind is Let and e.var.name_hint[:1] == "_" and self.has_records:
+            if self.has_records and kind is Let and e.var.name_hint[:1] == "_":
                 found = written(e, self.survey, (self.shared, self.graph))
                 if found is not None:
                     return (yield self.written_record(found, self.block.room))

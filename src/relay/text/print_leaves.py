@@ -231,10 +231,10 @@ class Leaves(Scopes):
     def call_attributes(self, e: Call) -> str:
         """The attributes of a call, as `key=value` with commas between."""
         attrs = e.attrs
-        if isinstance(attrs, Mapping):
-            return ", ".join(attribute_list(attrs)) if attrs else ""  # pyright: ignore[reportUnknownArgumentType]
         found = self.operator_texts.get(id(attrs))
         if found is None:
+            if isinstance(attrs, Mapping):
+                return ", ".join(attribute_list(attrs)) if attrs else ""  # pyright: ignore[reportUnknownArgumentType]
             text = self.operator_attributes(attrs)
             if attrs.dimensions():  # what their variables are called depends on where the call stands
                 return text

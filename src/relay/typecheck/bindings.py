@@ -15,12 +15,15 @@ from relay.typecheck.places import result_place
 from relay.typecheck.schemes import constrained, demand, instance_of, instantiate
 from relay.typecheck.unknown import ERROR
 
+_BINDINGS = (Let, LetRec)
+"""Made once: `Let | LetRec` in a loop would be made anew for each binding."""
+
 
 @rule(Let, LetRec)
 def let(inf: Inference, first: Let | LetRec, want: Any) -> Rule:
     """A chain of bindings, in a flat loop."""
     e: Expr = first
-    while isinstance(e, Let | LetRec) and (e is first or not inf.homes or e not in inf.homes):
+    while isinstance(e, _BINDINGS) and (e is first or not inf.homes or e not in inf.homes):
         if isinstance(e, LetRec):
             yield from _let_rec(inf, e)
         else:

@@ -58,7 +58,10 @@ class Elaborator:
         while stack:
             e, ready = stack.pop()
             if ready:
-                done[e] = self.close_let(e) if type(e) is Let else self.build(e)
+                if type(e) is Call:
+                    done[e] = self.call(e)
+                else:
+                    done[e] = self.close_let(e) if type(e) is Let else self.build(e)
             elif type(e) in _LEAVES or e in done:
                 continue
             elif type(e) is Constant:
@@ -70,7 +73,8 @@ class Elaborator:
                     stack.append((e.value, False))
                 self.open_let(e)
             elif type(e) is Call:
-                below = [(a, False) for a in e.children if type(a) not in _LEAVES and a not in done]
+                children = e.args if type(e.op) is Op else e.children
+                below = [(a, False) for a in children if type(a) not in _LEAVES and a not in done]
                 if below:
                     stack.append((e, True))
                     below.reverse()
@@ -146,8 +150,6 @@ class Elaborator:
         match e:
             case Function():
                 return self.function(e)
-            case Call():
-                return self.call(e)
             case LetRec():
                 several = tuple([self.vars[v] for v in e.vars])
                 values, body = tuple([self.get(v) for v in e.values]), self.get(e.body)
