@@ -51,6 +51,11 @@ MISTAKES = {
     ),
     "a product": ("def @f(%a: Tensor[(2, 2), float32]) { %a @a }", "`a @ b`, with white space"),
     "single quotes": ("def @f() { 'abc' }", 'write `"abc"`'),
+    "bits": ("def @f(%x: int32) { %x & 3 }", "`bitwise_and(a, b)`"),
+    "a caret": ("def @f(%x: int32) { %x ^ 3 }", "a power is `**`"),
+    "a field without a sigil": ("type L { L { w: int32 } }\nlet l = L(1); l.w", "%l.w"),
+    "a length": (f"def @f({X}) {{ len(%x) }}", "`shape_of(%x)[0]`"),
+    "an import": ("import std.list\n1", 'import "std/list"'),
     "a call of a result": (
         "def @f(%x: float32) { %x }\ndef @g() { @f(1.0)(2.0) }",
         "is called, but it is float32",

@@ -13,7 +13,7 @@ HINTS = {
     "duplicate-name": "give one of them another name",
     "expected-function": "functions, operators and constructors can be called",
     "expected-tensor": "a field of a tuple is `e.0`, the content of a reference `ref_read(e)`",
-    "expected-tuple": "only tuples have fields; parts of a tensor are `take` and `strided_slice`",
+    "expected-tuple": "only tuples have fields; parts of a tensor are `%x[i]` and `%x[1:3]`",
     "grad-not-expanded": "call it from `@main` with a function that is known, which is then differentiated",
     "index-out-of-range": "indices count from 0, negative ones from the end",
     "kind-mismatch": "a tensor has its shape and its dtype: Tensor[(2, 3), float32]",

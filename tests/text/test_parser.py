@@ -623,3 +623,9 @@ def test_spans_cover_what_is_written() -> None:
     assert text[e.body.span.start : e.body.span.end] == "if (%x)"
     assert spans["TupleGetItem"] == "%t.0"
     assert text[e.body.false_branch.span.start : e.body.false_branch.span.end] == "[1, %b]"
+
+
+@pytest.mark.parametrize(("name", "meant"), [("float", "float32"), ("double", "float64"), ("int", "int32")])
+def test_types_of_other_languages_have_a_suggestion(name, meant):
+    with pytest.raises(RelayError, match=f"did you mean `{meant}`"):
+        parse_module(f"def @f(%x: {name}) {{ %x }}")

@@ -335,3 +335,8 @@ def test_quantised_operators_are_written_as_arithmetic() -> None:
     assert not [name for name in relay.analysis.list_op_freqs(lean) if name.startswith("qnn.")]
     x = np.array([3, 4, 200], "uint8")
     assert relay.testing.run_as_python(lean["main"], lean)(x).tolist() == [0.0, 0.5, 30.75]
+
+
+def test_a_name_that_is_near_that_of_a_pass_has_a_suggestion() -> None:
+    with pytest.raises(AttributeError, match="did you mean `FoldConstant`"):
+        _ = relay.transform.FoldConst

@@ -278,7 +278,10 @@ def _second_look(tokens: Tokens, report: Report) -> None:
             )
             tokens.texts[i], tokens.kinds[i] = quoted, "STRING"
             continue
-        drop.add(i)
+        if kind == "BAD" and piece in _INFIX:
+            tokens.texts[i] = tokens.kinds[i] = _INFIX[piece]
+        else:
+            drop.add(i)
         if len(report.diagnostics) > MOST_ERRORS:
             continue
         if kind == "FILE":
@@ -322,12 +325,16 @@ def _close(tokens: Tokens, behind: dict[int, int]) -> None:
 
 MOST_ERRORS = 100
 _CHARACTER_HINTS = {
-    "&": "the logical operator is `&&`",
+    "&": "the logical operator is `&&`; bits are combined with `bitwise_and(a, b)`",
     "'": 'strings are in double quotes: `"…"`',
     "^": "a power is `**`; bits are combined with `bitwise_xor(a, b)`",
     "\\": "a function is `fn (%x) { … }`",
     "~": "bits are inverted with `bitwise_not(x)`, a truth value with `!`",
 }
+
+
+_INFIX = {"&": "&&", "^": "**"}
+"""What an infix operator of other languages is read as: one fault leads to no other."""
 
 
 def _character(piece: str) -> str:

@@ -24,6 +24,9 @@ WORDS = {
     "print": _PRINT, "println": _PRINT,
     "lambda": _FUNCTION, "function": _FUNCTION, "func": _FUNCTION,
     "var": "a binding is `let %x = e;`", "const": "a binding is `let %x = e;`",
+    "len": "the first size of a tensor is `shape_of(%x)[0]`, of a list `@length(%l)`",
+    "from": 'definitions of another module: `import "std/list"`',
+    "import": 'definitions of another module: `import "std/list"`',
     "None": _NO_RESULT, "null": _NO_RESULT,
     "switch": "cases are told apart by `match (e) { pattern => e, … }`",
     "case": "a clause of a `match` is `pattern => e`",
@@ -31,6 +34,15 @@ WORDS = {
     "struct": "a data type is `type T { Constructor(A, B), … }`",
 }  # fmt: skip
 """Words of other languages that are not words here."""
+TYPES = {
+    "float": "float32",
+    "double": "float64",
+    "half": "float16",
+    "int": "int32",
+    "long": "int64",
+    "str": "string",
+}
+"""What other languages call the types of numbers."""
 MEMBERS = {
     "shape": "shape_of", "size": "ndarray_size", "T": "transpose", "astype": "cast", "dot": "nn.matmul",
     "matmul": "nn.matmul", "view": "reshape", "permute": "transpose",
@@ -41,7 +53,7 @@ MEMBER_FORMS = {
     "dot": "`%a @ %b`", "matmul": "`%a @ %b`",
 }  # fmt: skip
 """What is written instead, where that is more than the operator."""
-INDEXING = "parts of a tensor are `take` and `strided_slice`, of a tuple `%t.0`, of a list `@nth(%l, i)`"
+INDEXING = "parts of a tensor are `%x[i]` and `%x[1:3]`, of a tuple `%t.0`, of a list `@nth(%l, i)`"
 TOKENS = {
     "=>": _FUNCTION,
     "->": "a function type is `fn(A, B) -> C`",

@@ -6,6 +6,7 @@ from typing import Any, NoReturn
 
 from relay.diagnostic import Span, did_you_mean
 from relay.ir.expr import Call, Constant, Constructor, Expr, Function, GlobalVar, Let, Op, Var
+from relay.op.records import quoted
 from relay.op.subscript import Item, Subscript
 from relay.op.update import IndexUpdate
 from relay.text.cursor import Rule
@@ -13,6 +14,8 @@ from relay.text.other_languages import member_hint
 from relay.text.parse_subscript import Subscripts, subscript
 from relay.text.parse_words import Form
 
+MOST_RECORDS = 3
+"""How many records a hint shows the fields of."""
 _AT_ANY_TIME = frozenset({Var, GlobalVar, Op, Constructor, Constant, Function})
 
 
@@ -88,10 +91,17 @@ class Records(Subscripts):
         return self.known_fields
 
     def _unknown_field(self, name: str, dot: int) -> NoReturn:
-        near = "" if member_hint(name) else did_you_mean(name, self.field_names())
-        if near:
-            self.fault("unknown-field", f"no record has a field `{name}`", dot, to=dot + 1, hint=near)
+        hint = "" if member_hint(name) else self._fields_hint(name)
+        if hint:
+            self.fault("unknown-field", f"no record has a field `{name}`", dot, to=dot + 1, hint=hint)
         self.not_a_field(dot)
+
+    def _fields_hint(self, name: str) -> str:
+        """A field with a similar name, else the records and their fields, as far as there are any."""
+        records = [c for c in self.constructors.values() if c.field_names]
+        several = [f"`{c.name_hint}` has {quoted(c.field_names)}" for c in records[:MOST_RECORDS]]
+        several += ["…"] if len(records) > MOST_RECORDS else []
+        return did_you_mean(name, self.field_names()) or "; ".join(several)
 
     # --- copies ---------------------------------------------------------------------------------------------
 
@@ -112,7 +122,7 @@ class Records(Subscripts):
             else:
                 name = self.new_field(i, places)
                 if name not in self.field_names():
-                    hint = did_you_mean(name, self.field_names()) or "a part of a tensor is `[1:3]: %v`"
+                    hint = self._fields_hint(name) or "a part of a tensor is `[1:3]: %v`"
                     self.fault("unknown-field", f"no record has a field `{name}`", i, hint=hint)
                 places[name] = i, None
                 items = (f".{name}",)

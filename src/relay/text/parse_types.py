@@ -23,6 +23,7 @@ from relay.ir.type import (
 from relay.ir.walk import run
 from relay.text.cursor import Rule
 from relay.text.names import DIM_CALLS
+from relay.text.other_languages import TYPES
 from relay.text.parse_kinds import CLOSERS, KIND_WORDS
 from relay.text.parse_relations import Relations
 
@@ -175,7 +176,7 @@ class Types(Relations):
         hint = did_you_mean(name, known) if len(known) < 2000 else ""
         hint = (
             self.home_hint(name, i)
-            or hint
+            or (f"did you mean `{TYPES[name]}`?" if name in TYPES else hint)
             or f"declare it: a type parameter is fn<{name}: {(kind or Kind.Type).value}>(…), a data type "
             f"is `type {name} {{ … }}`"
         )

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from relay.diagnostic import Report, did_you_mean
+from relay.ir.dtype import DTYPES
 from relay.ir.expr import Constructor, Expr, GlobalVar, Op, Var
 from relay.ir.module import IRModule
 from relay.ir.type import Kind, TypeVar
@@ -232,7 +233,9 @@ class Names(Cursor):
         local, _, fields = name.partition(".")
         if name in WORDS:
             hint = WORDS[name]
-        elif fields and (self.env.get(local) or self.env.get(f"%{local}")) is not None:
+        elif name in DTYPES:
+            hint = f"a dtype is an attribute: `dtype={name}`"
+        elif fields and any(self.env.get(known) is not None for known in (local, f"%{local}")):
             hint = f"fields are read from a local with its sigil: %{name}"
         elif name in self.globals:
             hint = f"a definition has its sigil: `@{name}`"

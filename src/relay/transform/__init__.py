@@ -48,7 +48,7 @@ def _pass(name: str) -> Any:
         return spelling(registry.registry[registry.public_names[name]])
     if name in registry.registry:
         return registry.registry[name].run
-    raise AttributeError(f"module 'relay.transform' has no attribute {name!r}")
+    raise AttributeError(import_module("relay.op.namespace").missing_attribute(__name__, name, __dir__()))
 
 
 def __dir__() -> list[str]:

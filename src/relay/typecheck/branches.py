@@ -56,7 +56,14 @@ def match(inf: Inference, e: Match, want: Any) -> Rule:
         types.append(t)
     if not patterns_fail:
         check_clauses(inf, e)
-    return _joined(inf, types, [c.rhs for c in e.clauses], e, want, "the clauses of this `match`")
+    what = "what follows this `let` and its `else` block" if _is_let(e) else "the clauses of this `match`"
+    return _joined(inf, types, [c.rhs for c in e.clauses], e, want, what)
+
+
+def _is_let(e: Match) -> bool:
+    """Whether a `match` is written `let P = e else { d };`: its last pattern is placed at the `else`."""
+    place = e.clauses[-1].lhs.span if len(e.clauses) > 1 else None
+    return place is not None and place.source.text[place.start : place.end] == "else"
 
 
 def _joined(inf: Inference, types: list[Any], branches: Sequence[Expr], e: Expr, want: Any, what: str) -> Any:

@@ -39,8 +39,7 @@ def call(inf: Inference, e: Call, want: Any) -> Rule:
             ta = yield a
         found.append(ta)
         if p is not None and p is not ta:
-            what = f"argument {i + 1} of {called(callee)}"
-            inf.agree(p, ta, place(a, e), what, operands=(callee, a))
+            inf.agree(p, ta, place(a, e), _argument(callee, i), operands=(callee, a))
     if type(t) is not FuncType:
         return _unknown_callee(inf, t, found, e)
     if params is None:
@@ -78,6 +77,13 @@ def _parameters(inf: Inference, e: Call, t: Any) -> tuple[Any, ...] | None:
     message = f"{called(e.op)} takes {counted(len(t.arg_types), 'argument')}, found {len(e.args)}"
     inf.diagnose("arity", message, e, hint=f"its type is {show(t)}")
     return None
+
+
+def _argument(callee: Expr, i: int) -> str:
+    """An argument in a sentence: of a record a field."""
+    if type(callee) is Constructor and callee.field_names:
+        return f"the field `{callee.field_names[i]}` of `{callee.name}`"
+    return f"argument {i + 1} of {called(callee)}"
 
 
 def _unknown_callee(inf: Inference, t: Any, found: list[Any], e: Call) -> Any:

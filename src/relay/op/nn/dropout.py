@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from relay.ir.expr import Call, Expr, Op, TupleGetItem, as_expr
-from relay.ir.type import TupleType, Type
+from relay.ir.type import TensorType, TupleType, Type
 from relay.op import random_words
 from relay.op.axes import attribute_fault
 from relay.op.base import FLOATING, Array, Numpy, Operator, sample
@@ -56,6 +56,10 @@ class Dropout(Operator):
             attribute_fault(t, "rate", self.rate, "it is a share, from 0 to 1")
         t.dtype_in(data, FLOATING, "the data")
         if key is not None:
+            known = t.resolve(key)
+            if isinstance(known, TensorType) and known.shape == ():
+                hint = "without a key the rate has its name: `rate=0.5`"
+                t.fail("rank-mismatch", "the second operand of `nn.dropout` is a random key", hint=hint)
             check_key(t, key)
         return TupleType([data, data])
 
