@@ -29,6 +29,7 @@ BY_POSITION = {
     "clip(%x, 0, inf)": "clip(%x, a_min=0.0, a_max=inff64)",
     "strided_slice(%x, (0,), (2,), (1,))": "strided_slice(%x, begin=(0,), end=(2,), strides=(1,))",
     'topk(%x, 2, -1, "values")': 'topk(%x, ret_type="values", k=2)',
+    "arange(0, 6, 2, int32)": "arange(0, 6, 2, dtype=int32)",
     "transpose(%x, (1, 0),)": "transpose(%x, axes=(1, 0))",
 }
 STRICT = '#[version = "0.0.5"]\n'

@@ -165,6 +165,18 @@ def test_a_dimension_that_nothing_determines_has_no_value(text: str) -> None:
     assert codes(text) == ["dimension-without-value"]
 
 
+@pytest.mark.parametrize(
+    "sizes", ["((n + 1) * 2, 2)", "((2 * (n + 1)), 2)", "[(n + 1) * 2, 2]", "((n + 1) * 4)"]
+)
+def test_a_size_without_a_name_may_begin_with_parentheses(sizes: str) -> None:
+    unnamed, named = [
+        relay.parse(f"def @main(%x: Tensor[(n + 1, 4), float32]) {{ reshape(%x, {name}{sizes}) }}")
+        for name in ("", "newshape=")
+    ]
+    relay.assert_structural_equal(unnamed, named)
+    assert value(unnamed.astext(), zeros(3, 4), kind="interpreter").size == 12
+
+
 def test_an_open_operand_has_to_be_annotated_where_an_attribute_holds_a_dimension() -> None:
     text = "def @main(%x: Tensor[(n,), float32], %y) { reshape(%y, newshape=(n, 2)) }"
     assert codes(text) == ["ambiguous-type"]

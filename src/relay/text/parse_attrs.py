@@ -18,6 +18,7 @@ _ENDS = frozenset({",", ")"})
 _CLOSERS = frozenset({")", "]", "}", ";"})
 _ARITHMETIC = frozenset({"NUMBER", "+", "-", "*", "/"})
 _BEFORE_SIZES = frozenset({"NAME", "NUMBER", "-", "("})
+_BEFORE_ITEMS = frozenset({"(", "[", ","})
 _KEYS = frozenset({"NAME", "STRING", "let", "fn", "fun", "def", "if", "else", "match"})
 
 
@@ -40,12 +41,13 @@ class Attributes(Metadata):
         depth = 0
         while True:
             kind = kinds[i]
-            if kind in ("(", "["):
+            begins_size = kind in _BEFORE_SIZES and kinds[i - 1] in _BEFORE_ITEMS
+            if begins_size and 0 < depth <= MAX_NESTING_DEPTH and (end := self.end_of_size(i)):
+                i = end - 1
+            elif kind in ("(", "["):
                 depth += 1
             elif kind in (")", "]"):
                 depth -= 1
-            elif depth and kind != "," and kinds[i - 1] in ("(", "[", ",") and self.is_computed_size(i):
-                i = self.end_of_size(i) - 1
             elif kind not in _IN_VALUES and not (kind == "NAME" and self._is_word(i)):
                 return False
             i += 1

@@ -116,7 +116,9 @@ class Calls(Words):
         leads = self.kinds[i] == "STRING" and unnamed < first and not (count or attrs)
         if not (count >= most or leads) or not self.is_value(i):
             return ""
-        order = attribute_order(registry[op.name])
+        cls = registry[op.name]
+        given = cls.operands[:count]  # `arange` has attributes of the names of operands
+        order = [name for name in attribute_order(cls) if name not in given]
         return order[unnamed] if unnamed < len(order) else ""
 
     def operator_call(self, name: str, args: tuple[Any, ...], first: int, last: int) -> Expr:
