@@ -95,6 +95,8 @@ def _conform(value: Any, hint: Any) -> tuple[Any] | None:
     if hint == Size:
         return (value,) if is_dimension(value) else _conform(value, int)
     if origin in (typing.Union, UnionType):
+        if value == "" and {DTypeName, NoneType} <= set(args):  # how version 0.0.5 writes None
+            return (None,)
         return next((r for r in (_conform(value, h) for h in args) if r is not None), None)
     if origin is Literal:
         return (value,) if value in args else None

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from typing import Any, ClassVar, Literal, cast
+from typing import Any, ClassVar, cast
 
 import numpy
 
@@ -105,12 +105,7 @@ class Full(Operator):
     )
 
     shape: tuple[Size, ...] = ()
-    dtype: DTypeName | Literal[""] | None = None
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.dtype == "":  # how version 0.0.5 writes None
-            object.__setattr__(self, "dtype", None)
+    dtype: DTypeName | None = None
 
     def check_made(self, t: Typing, args: Sequence[Type]) -> None:
         """A string fills a tensor of strings, and a number one of numbers."""

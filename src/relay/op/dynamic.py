@@ -82,7 +82,7 @@ class DynFull(Composite):
     [[7], [7]]
     """
 
-    dtype: DTypeName | Literal[""] | None = None
+    dtype: DTypeName | None = None
     samples = (
         sample("float32", numpy.array([2, 3])),
         sample("int32", numpy.array([4], "int32"), dtype="float64"),
