@@ -84,6 +84,17 @@ def test_sums_stay_in_registers_where_rows_are_not_packed(target: str, how: dict
         assert not re.search(r"\(%rsp\).*mm|mm.*\(%rsp\)|q\d+.*\[sp\b", inner), (rows, width)
 
 
+@pytest.mark.parametrize("target", [t for t in TARGETS if TARGETS[t][3].has_masks])
+def test_a_row_is_read_up_to_the_last_column_by_a_mask(target: str) -> None:
+    machine, adds = TARGETS[target][3], TARGETS[target][4]
+    for rows, width in shapes(machine)[:-1]:
+        tile = Tile(machine, "float32", rows, width, is_full=False, reads_part=True)
+        inner = inner_loop(target, tile, adds)
+        assert len(re.findall(adds, inner)) == rows * width, (rows, width)
+        assert len(re.findall(r"%zmm\d+ \{%k\d\}", inner)) == width, (rows, width)
+        assert not re.search(r"\(%rsp\)", inner), (rows, width)
+
+
 PAIRS_ADDED = {
     "avx512": r"vpmaddwd",
     "avx512vnni": r"vpdpwssd|vpmaddwd",

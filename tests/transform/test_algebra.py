@@ -247,6 +247,33 @@ CASES: dict[str, list[tuple[str, str, str]]] = {
             "nn.matmul(%x, transpose(%y, axes=(1, 0, 2)))",
         ),
     ],
+    "nn.matmul(x, y) => x * y": [
+        (
+            "%x: Tensor[(2, 3, 1), float32], %y: Tensor[(1, 4), float32]",
+            "%x @ %y",
+            "%x * %y",
+        ),
+        (
+            "%x: Tensor[(2, 1, 3), float32], %y: Tensor[(2, 1, 4), float32]",
+            "nn.matmul(%x, %y, transpose_a=True)",
+            "expand_dims(squeeze(%x, axis=(1,)), axis=2) * %y",
+        ),
+        (
+            "%x: Tensor[(n, 1, 3), float32], %y: Tensor[(n, 1, 4), float32]",
+            "nn.matmul(%x, %y, transpose_a=True)",
+            "expand_dims(squeeze(%x, axis=(1,)), axis=2) * %y",
+        ),
+        (
+            "%x: Tensor[(3, 1), float32], %y: Tensor[(4, 1), float32]",
+            "nn.dense(%x, %y)",
+            "%x * expand_dims(squeeze(%y, axis=(1,)), axis=0)",
+        ),
+        (
+            "%x: Tensor[(3, 1), int8], %y: Tensor[(1, 4), int8]",
+            'nn.matmul(%x, %y, out_dtype="int32")',
+            'nn.matmul(%x, %y, out_dtype="int32")',
+        ),
+    ],
     "reshape or transpose of broadcast_to(scalar)": [
         (
             "%y: float32",

@@ -4,8 +4,10 @@ from relay.ir.expr import Call, Expr, replace
 from relay.ir.type import HAS_ANY, Dim, TensorType
 from relay.op.arithmetic import Multiply
 from relay.op.axes import SIZES
-from relay.op.nn.dense import MatMul
-from relay.op.reshape import Reshape, Transpose
+from relay.op.native import Product
+from relay.op.nn.dense import BatchMatMul, Dense, MatMul
+from relay.op.reshape import ExpandDims, Reshape, Squeeze, Transpose
+from relay.transform.passes.algebra_numbers import ZERO_SIGN, dtype_of
 from relay.transform.rewriting.rewriter import Rewriter, call
 from relay.transform.rewriting.rulebook import Rulebook
 
@@ -67,3 +69,32 @@ def _transposed_in_product(w: Rewriter, e: Call) -> Expr | None:
     is_same = axes == tuple(range(len(shape)))
     turned = inner[1][0] if is_same else call(Transpose(axes=axes), inner[1], e)
     return call(replace(e.attrs, transpose_b=not e.attrs.transpose_b), (x, turned), e)
+
+
+@PRODUCTS.rule("nn.matmul(x, y) => x * y where the sum is of one product; likewise nn.dense, nn.batch_matmul",
+               MatMul, BatchMatMul, Dense, but=ZERO_SIGN)  # fmt: skip
+def _outer_product(w: Rewriter, e: Call) -> Expr | None:
+    product: Product = e.attrs.product()
+    x, y = e.args
+    first, second = _rank(w, x), _rank(w, y)
+    if min(first, second) < 2 or any(dtype_of(w, a) != dtype_of(w, e) for a in e.args):
+        return None
+    t = w.types(x)
+    assert isinstance(t, TensorType)
+    assert isinstance(t.shape, tuple)
+    if t.shape[-2 if product.transpose_a else -1] != 1:
+        return None
+    x = _axis_moved(x, first - 2, first - 1, e) if product.transpose_a else x
+    y = _axis_moved(y, second - 1, second - 2, e) if product.transpose_b else y
+    return call(Multiply(), (x, y), e)
+
+
+def _rank(w: Rewriter, e: Expr) -> int:
+    """The rank of a tensor; -1 if it is open."""
+    t = w.types(e)
+    return len(t.shape) if isinstance(t, TensorType) and isinstance(t.shape, tuple) else -1
+
+
+def _axis_moved(x: Expr, begin: int, end: int, source: Call) -> Expr:
+    """`x` with an axis of size 1 at another place."""
+    return call(ExpandDims(axis=end), (call(Squeeze(axis=(begin,)), (x,), source),), source)

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from math import lcm
 
 from relay.backend.native.kernels.attention_recognition import Attention
-from relay.backend.native.kernels.blocks import PRODUCT_NANOSECONDS, Blocks, Factor
+from relay.backend.native.kernels.blocks import PRODUCT_NANOSECONDS, Blocks
+from relay.backend.native.kernels.operands import Factor
 from relay.backend.native.kernels.ranges import ranges_with_buffer
 from relay.backend.native.kernels.tile import CACHE_LINE_BYTES, PACKED_PITCH
 from relay.backend.native.loops.builder import Builder

@@ -81,6 +81,8 @@ class Shape:
         """Whether all rows go over one panel after the other, rather than a block of rows over all panels."""
         self.first_pitch: Index | None = None
         """Numbers between two rows of the first operand, where tiles read it as it is."""
+        self.reads_part = False
+        """Whether the last panel is read where it is, and ends with the result's columns."""
         self.lines: Lines | None = None
         """How rows of the first operand lie, where tiles read them as they overlap."""
         self.back: Value | None = None

@@ -1,234 +1,31 @@
-"""Products of matrices, block by block: what is packed, and which tiles are computed in what order.
+"""Products of matrices, block by block: which tiles are computed, in what order, by which threads.
 
-The second operand is read as panels of as many columns as a tile has, the first as rows of at most `DEEPEST`
-numbers, which stay in the second level of the cache while all panels of a block go over them.
+The second operand is read as panels of as many columns as a tile has, the first as rows of at most
+`MAX_TILE_DEPTH` numbers, which stay in the second level of the cache while all panels of a block go over
+them.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
-from relay.backend.native.kernels.block_shape import COLUMNS, Shape
-from relay.backend.native.kernels.packing import Packing, PairPacking
-from relay.backend.native.kernels.ranges import ranges
+from relay.backend.native.kernels.block_shape import COLUMNS
+from relay.backend.native.kernels.operands import MOVED_NANOSECONDS, First, Operands, Second
 from relay.backend.native.kernels.sums import Tail
-from relay.backend.native.kernels.tile import CACHE_LINE_BYTES, PACKED_PITCH, Tile, sets_for
+from relay.backend.native.kernels.tile import CACHE_LINE_BYTES, Tile, sets_for
 from relay.backend.native.loops.nodes import Index, Value
 from relay.backend.native.loops.parallelize import ONE_RANGE_EACH
-from relay.backend.native.memory.representation import SIZES, scalar
 
-STRIP_ROWS = 16
-"""Rows of the second operand that are moved at once: as many streams as a processor follows."""
-PRODUCT_NANOSECONDS, MOVED_NANOSECONDS = 0.02, 0.1
-"""Nanoseconds for a product that is added, and for a number that is moved."""
-
-First = Callable[[Index, Index, Index], Value]
-"""Where packed rows of the first operand begin: the round, the first row, how many."""
-Second = Callable[[Index, Index], tuple[Value, Index]]
-"""Where a row of a panel begins, and how far the next row is: the panel, the row."""
+PRODUCT_NANOSECONDS = 0.02
+"""Nanoseconds for a product that is added."""
 Rest = tuple[Index, Index, Value, Index, Index, Value]
 """What a stack of tiles takes besides: the pitch of a panel, its depth, the result, the pitch of that, the
 columns that are left, and whether sums add to what is there.
 """
 
 
-@dataclass(frozen=True)
-class Factor:
-    """An operand: where its matrix begins, its dtype, and whether it is transposed in memory."""
-
-    data: Value
-    dtype: str
-    is_transposed: bool
-    pitch: Index | None = None
-    """Numbers from a row in memory to the next one, if more than it has."""
-
-
-class Blocks(Shape):
+class Blocks(Operands):
     """The computation of a product."""
-
-    # --- packing buffers ---
-
-    def is_row(self, x: Factor) -> bool:
-        """Whether the first operand is read where it is."""
-        return self.rows == 1 and x.dtype == self.dtype
-
-    def is_read_in_place(self, y: Factor) -> bool:
-        """Whether the whole panels of the second operand are read where they are: few rows do not repay
-        moving them.
-        """
-        few = isinstance(self.rows, int) and self.rows <= 2 * self.height
-        return few and not y.is_transposed and y.dtype == self.dtype
-
-    def buffer_sizes(self, x: Factor | None, y: Factor | None) -> tuple[Index, Index]:
-        """How many numbers operands have when they are packed, those that are not before and have to be."""
-        b = self.b
-        first: Index = 0
-        if x is not None and self.is_row(x):
-            self.deep, self.rounds = self.depth, 1
-        elif x is not None:
-            first = b.times(b.times(self.rounds, self.rows), PACKED_PITCH)
-        if y is None:
-            return first, 0
-        panels = 1 if self.is_read_in_place(y) else self.panels
-        return first, b.times(b.times(panels, self.depth), self.width)
-
-    def allocate(self, x: Factor | None, y: Factor | None) -> None:
-        """Allocate the buffers to pack operands into; outside of loops."""
-        first, second = self.buffer_sizes(x, y)
-        if first != 0:
-            self.first = self.b.room(self.step.element_dtype, [first]).data
-        if y is not None:
-            self.second = self.b.room(self.step.element_dtype, [second]).data
-
-    # --- packing ---
-
-    def pack(
-        self,
-        x: Factor,
-        place: Index,
-        pitch: Index,
-        to: Value,
-        to_pitch: int,
-        sizes: tuple[Index, Index],
-        filled: Index,
-        is_across: bool = False,
-    ) -> None:
-        """Move a part of an operand; `sizes` are those it has in memory, of which the first is that of the
-        summed dimension if pairs of it go across rows.
-        """
-        b = self.b
-        how = Packing(self.machine, x.dtype, self.step.number_dtype, x.is_transposed)
-        if self.step.group > 1:
-            how = PairPacking(self.machine, x.dtype, self.step.number_dtype, x.is_transposed, is_across)
-        source = self.address(x.data, place, SIZES[scalar(x.dtype)])
-        b.invoke(how, source, pitch, to, to_pitch, *sizes, filled)
-
-    def pack_first(self, x: Factor) -> First:
-        """All rows of the first operand, round after round."""
-        if self.first is None:
-            return lambda r, top, rows: x.data
-        b, to = self.b, self.first
-
-        def share(begin: Index, end: Index) -> None:
-            at = b.times(begin, PACKED_PITCH)
-            self.pack_rows(x, (begin, b.minus(end, begin)), self.address(to, at, self.size), self.rows)
-
-        self.ranges(self.rows, share, MOVED_NANOSECONDS, self.depth)
-        return lambda r, top, rows: self.row(to, b.plus(b.times(r, self.rows), top))
-
-    def pack_rows(self, x: Factor, rows: tuple[Index, Index], to: Value, apart: Index) -> None:
-        """Some rows of the first operand, the first of them and how many; those of a round so many rows from
-        those of the one before.
-        """
-        b, (top, count) = self.b, rows
-
-        def one(r: Index, _: Any) -> None:
-            k = b.times(r, self.deep)
-            k, deep = self.numbers(k, b.smaller(self.deep, b.minus(self.depth, k)))
-            at = self.address(to, b.times(b.times(r, apart), PACKED_PITCH), self.size)
-            if x.is_transposed:
-                pitch = self.rows if x.pitch is None else x.pitch
-                self.pack(x, b.plus(b.times(k, pitch), top), pitch, at, PACKED_PITCH, (deep, count), 0, True)
-            else:
-                pitch = self.length if x.pitch is None else x.pitch
-                self.pack(x, b.plus(b.times(top, pitch), k), pitch, at, PACKED_PITCH, (count, deep), 0)
-
-        self.each(self.rounds, one)
-
-    def pack_second(self, y: Factor) -> Second:
-        """The panels of the second operand; where a row of one begins, and how far the next row is."""
-        if not self.is_read_in_place(y):
-            return self.pack_panels(y)
-        b, to = self.b, self.second
-        assert to is not None
-        whole = b.quotient(self.columns, self.width)
-        if whole != self.panels:
-            self.pack_panel(y, whole, to, (0, self.depth))
-
-        def place(p: Index, k: Index) -> tuple[Value, Index]:
-            here = b.plus(b.times(k, self.columns), b.times(p, self.width))
-            inside = self.address(y.data, here, self.size)
-            if whole == self.panels:
-                return inside, self.columns
-            is_last = b.is_same(p, whole)
-            last = self.address(to, b.times(k, self.width), self.size)
-            return b.select(is_last, last, inside), b.choose(is_last, self.width, self.columns)
-
-        return place
-
-    def pack_panels(self, y: Factor) -> Second:
-        """All of them, moved."""
-        b, to = self.b, self.second
-        assert to is not None
-        size = b.times(self.depth, self.width)
-
-        def panel(p: Index, _: Any) -> None:
-            self.pack_panel(y, p, self.address(to, b.times(p, size), self.size), (0, self.depth))
-
-        def strip(s: Index, _: Any) -> None:
-            k = b.times(s, STRIP_ROWS)
-            rows = b.smaller(STRIP_ROWS, b.minus(self.depth, k))
-
-            def part(p: Index, _: Any) -> None:
-                at = b.plus(b.times(p, size), b.times(k, self.width))
-                self.pack_panel(y, p, self.address(to, at, self.size), (k, rows))
-
-            self.each(self.panels, part)
-
-        if y.is_transposed:
-            self.shared(self.panels, b.times(self.depth, self.width), panel)
-        else:
-            self.shared(self.parts(self.depth, STRIP_ROWS), b.times(STRIP_ROWS, self.columns), strip)
-        return self.packed(to)
-
-    def pack_panel(self, y: Factor, p: Index, to: Value, rows: tuple[Index, Index]) -> None:
-        """Some rows of a panel, the first of them and how many."""
-        b, (k, count) = self.b, self.numbers(*rows)
-        j = b.times(p, self.width)
-        n = b.smaller(self.width, b.minus(self.columns, j))
-        if y.is_transposed:
-            pitch = self.length if y.pitch is None else y.pitch
-            self.pack(y, b.plus(b.times(j, pitch), k), pitch, to, self.width, (n, count), self.width)
-        else:
-            pitch = self.columns if y.pitch is None else y.pitch
-            self.pack(y, b.plus(b.times(k, pitch), j), pitch, to, self.width, (count, n), self.width, True)
-
-    def packed(self, data: Value) -> Second:
-        """Where a row of a panel begins, and how far the next row is."""
-        b = self.b
-
-        def place(p: Index, k: Index) -> tuple[Value, Index]:
-            row = b.plus(b.times(p, self.depth), k)
-            return self.address(data, b.times(row, self.width), self.size), self.width
-
-        return place
-
-    # --- the product ---
-
-    def each(self, n: Index, body: Callable[[Index, Any], None]) -> None:
-        """Run `body(i, ())` for `i` from 0 to `n`; without a loop where that is once."""
-        if n == 1:
-            body(0, ())
-        elif n != 0:
-            self.b.loop(n, (), body)
-
-    def shared(self, n: Index, moved: Index, body: Callable[[Index, Any], None]) -> None:
-        """Run `body(i, ())` for `i` from 0 to `n` on several threads; each moves so many numbers."""
-        b = self.b
-
-        def share(begin: Index, end: Index) -> None:
-            self.each(b.minus(end, begin), lambda i, _: body(b.plus(begin, i), ()))
-
-        self.ranges(n, share, MOVED_NANOSECONDS, moved)
-
-    def ranges(self, n: Index, body: Callable[[Index, Index], None], takes: float, inner: Index) -> None:
-        """Run `body(begin, end)` for ranges that make up the one from 0 to `n`, on several threads if these
-        share a product; one of the iterations takes so many nanoseconds, `inner` times.
-        """
-        if self.is_shared:
-            ranges(self.b, n, body, takes, inner)
-        elif n != 0:
-            body(0, n)
 
     def multiply(self, first: First, second: Second, out: Value, tail: Tail | None) -> None:
         """Write a product; each part of it goes to `tail` when it is complete."""
@@ -360,12 +157,6 @@ class Blocks(Shape):
         again = b.choose(is_last, following, left)
         return b.choose(is_end, again, following), b.choose(is_end, further, k)
 
-    def row(self, first: Value, i: Index) -> Value:
-        """Where a row begins, as tiles read it."""
-        packed = PACKED_PITCH if self.lines is None else self.lines.pitch
-        pitch = packed if self.first_pitch is None else self.first_pitch
-        return self.address(first, self.b.times(i, pitch), self.size)
-
     def stack_of_tiles(
         self,
         shape: tuple[Index, int],
@@ -418,7 +209,10 @@ class Blocks(Shape):
     def tile(self, height: int, vectors: int) -> Tile:
         """A shape of tile."""
         is_packed = self.first_pitch is None
-        shape = Tile(self.machine, self.dtype, height, vectors, is_packed, is_full=self.is_full)
+        shape = Tile(
+            self.machine, self.dtype, height, vectors, is_packed,
+            is_full=self.is_full, reads_part=self.reads_part,
+        )  # fmt: skip
         if self.lines is None:
             return replace(shape, sets=sets_for(height, self.vectors))
         return replace(shape, pitch=self.lines.pitch, has_runs=True)

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from typing import Any, cast
 
 from relay.backend.native.kernels.block_shape import ROWS
-from relay.backend.native.kernels.blocks import MOVED_NANOSECONDS, Blocks, Factor, First, Second
+from relay.backend.native.kernels.blocks import Blocks
+from relay.backend.native.kernels.operands import MOVED_NANOSECONDS, Factor, First, Second
 from relay.backend.native.kernels.overlapped import Overlapped
 from relay.backend.native.kernels.packed_constants import Filters
 from relay.backend.native.kernels.packing import Packing

@@ -4,7 +4,8 @@ from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any
 
-from relay.backend.native.kernels.blocks import Blocks, Factor
+from relay.backend.native.kernels.blocks import Blocks
+from relay.backend.native.kernels.operands import Factor, First
 from relay.backend.native.kernels.packed_constants import Panels
 from relay.backend.native.kernels.ranges import ranges_with_buffer
 from relay.backend.native.kernels.sums import Put, Sums, Weight
@@ -72,10 +73,11 @@ class Matrices(Sums):
         x = self.factor(self.x, self.product.transpose_a, ())
         y = None if packed else self.factor(self.y, self.product.transpose_b, ())
         if self.are_several():
-            self.several(x, y, lambda index: self.one(index, packed, out, put))
+            self.several(x, y, lambda first, index: self.one(index, first, packed, out, put))
             return
         self.blocks.allocate(None if self.reads_in_place else x, y)
-        b.nest(self.stack, lambda index: self.one(index, packed, out, put))
+        first = self.first(()) if self.is_one_first else None
+        b.nest(self.stack, lambda index: self.one(index, first, packed, out, put))
 
     def are_several(self) -> bool:
         """Whether threads share the matrices, rather than each of them: there are enough, none takes long."""
@@ -86,8 +88,12 @@ class Matrices(Sums):
             ENOUGH_PIECES if is_long else ENOUGH_MATRICES
         )
 
-    def several(self, x: Factor, y: Factor | None, body: Callable[[Sequence[Index]], None]) -> None:
-        """Run `body(index)` for the matrices of a stack, which threads share: each has buffers for one."""
+    def several(
+        self, x: Factor, y: Factor | None, body: Callable[[First | None, Sequence[Index]], None]
+    ) -> None:
+        """Run `body(first, index)` for the matrices of a stack, which threads share: each has buffers for
+        one, and packs the first operand once if that is the same for all.
+        """
         b, blocks = self.b, self.blocks
         first, second = blocks.buffer_sizes(x, y)
         blocks.is_shared = False
@@ -96,21 +102,38 @@ class Matrices(Sums):
         def share(begin: Index, end: Index, at: Value) -> None:
             blocks.first = None if first == 0 else at
             blocks.second = None if y is None else blocks.address(at, first, blocks.size)
-            b.loop(b.minus(end, begin), (), lambda i, _: body(b.unravelled(b.plus(begin, i), self.stack)))
+            packed = self.first(()) if self.is_one_first else None
+            b.loop(
+                b.minus(end, begin),
+                (),
+                lambda i, _: body(packed, b.unravelled(b.plus(begin, i), self.stack)),
+            )
 
         takes, steps = blocks.takes(blocks.rows)
         inner = b.times(steps, blocks.panels)
         ranges_with_buffer(b, b.count(self.stack), share, (self.sums, whole), takes, inner)
 
-    def one(self, stack: Sequence[Index], packed: Value | None, out: View, put: Put | None) -> None:
-        """One matrix of a stack."""
+    @property
+    def is_one_first(self) -> bool:
+        """Whether the first operand is the same matrix for the whole stack."""
+        return bool(self.stack) and all(d == 1 for d in self.x.sizes[:-2])
+
+    def first(self, stack: Sequence[Index]) -> First:
+        """The first operand of a matrix of a stack, as tiles read it."""
         b, blocks = self.b, self.blocks
         x = self.factor(self.x, self.product.transpose_a, stack)
 
         def in_place(r: Index, top: Index, rows: Index) -> Value:
             return blocks.row(blocks.address(x.data, b.times(r, blocks.deep), blocks.size), top)
 
-        first = in_place if self.reads_in_place else blocks.pack_first(x)
+        return in_place if self.reads_in_place else blocks.pack_first(x)
+
+    def one(
+        self, stack: Sequence[Index], first: First | None, packed: Value | None, out: View, put: Put | None
+    ) -> None:
+        """One matrix of a stack; what of the operands is the same for all may be packed already."""
+        b, blocks = self.b, self.blocks
+        first = self.first(stack) if first is None else first
         if packed is None:
             second = blocks.pack_second(self.factor(self.y, self.product.transpose_b, stack))
         else:

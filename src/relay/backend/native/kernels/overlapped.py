@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from relay.backend.native.kernels.block_shape import MAX_DEPTH_IN_PLACE, Lines
-from relay.backend.native.kernels.blocks import MOVED_NANOSECONDS, First
+from relay.backend.native.kernels.operands import MOVED_NANOSECONDS, First
 from relay.backend.native.kernels.packing import Packing
 from relay.backend.native.kernels.ranges import ranges
 from relay.backend.native.loops.nodes import Buffer, Index, Value

@@ -58,13 +58,16 @@ class Tile:
     """Whether the result has all of its columns; else a call says how many there are."""
     sets: int = 1
     """How many sets of sums there are, which are added up at the end."""
+    reads_part: bool = False
+    """Whether rows of the second operand have no more columns than the result has."""
 
     @property
     def name(self) -> str:
         """The symbol of its code."""
         how = f".runs.{self.pitch}" if self.has_runs else "" if self.is_packed else ".open"
         sets = "" if self.sets == 1 else f"x{self.sets}"
-        return f"relay.tile.{self.dtype}.{self.rows}x{self.width}{sets}{how}{'' if self.is_full else '.part'}"
+        part = "" if self.is_full else ".cut" if self.reads_part else ".part"
+        return f"relay.tile.{self.dtype}.{self.rows}x{self.width}{sets}{how}{part}"
 
     @property
     def step(self) -> InnerStep:
@@ -206,7 +209,7 @@ class TileBuilder:
 
             self.vectors(add)
 
-        self.vectors(column)
+        self.vectors(column, self.there if self.tile.reads_part else None)
         b.unrolled(self.tile.rows, rows)
 
     def add_sets(self) -> None:
@@ -247,18 +250,22 @@ class TileBuilder:
 
     # --- results ---
 
+    @property
+    def there(self) -> Index:
+        """How many columns there are, of a tile that need not have all."""
+        return self.b.smaller(self.more[-1], self.tile.columns)
+
     def write_results(self) -> None:
         """Write the sums: as many columns as there are."""
         b, tile = self.b, self.tile
         if tile.is_full:
             self.write_columns(None)
             return
-        *_, columns = self.more
-        count = b.smaller(columns, tile.columns)
+        count = self.there
         if tile.machine.has_masks:
             self.write_columns(count)
             return
-        is_part = b.is_less(columns, tile.columns)
+        is_part = b.is_less(self.more[-1], tile.columns)
         b.when(is_part, lambda: self.write_columns(count), lambda: self.write_columns(None))
 
     def write_columns(self, count: Index | None) -> None:

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from relay.backend.native.kernels.block_shape import ROWS
-from relay.backend.native.kernels.blocks import Blocks, Factor, First
+from relay.backend.native.kernels.blocks import Blocks
 from relay.backend.native.kernels.convolutions import Convolutions
+from relay.backend.native.kernels.operands import Factor, First
 from relay.backend.native.kernels.sums import Put, Sums
 from relay.backend.native.kernels.tile import MAX_TILE_DEPTH, PACKED_PITCH
 from relay.backend.native.kernels.windows import Windows

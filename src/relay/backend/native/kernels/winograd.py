@@ -8,9 +8,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from relay.backend.native.kernels.block_shape import NARROW_TILE_COST, WORK_PIECES
-from relay.backend.native.kernels.blocks import MOVED_NANOSECONDS, PRODUCT_NANOSECONDS, Blocks
+from relay.backend.native.kernels.blocks import PRODUCT_NANOSECONDS, Blocks
 from relay.backend.native.kernels.convolutions import matrix_of
 from relay.backend.native.kernels.filters import TAPS, FilterTransform
+from relay.backend.native.kernels.operands import MOVED_NANOSECONDS
 from relay.backend.native.kernels.packed_constants import FilterPoints
 from relay.backend.native.kernels.ranges import ranges
 from relay.backend.native.kernels.sums import Put, Sums, Weight
