@@ -145,3 +145,17 @@ def test_more_elements_than_64_bits_count_are_out_of_memory() -> None:
     assert program(np.zeros(1, "float32"), np.array([2, 3])).shape == (2, 3)
     with pytest.raises(relay.RelayError, match="out-of-memory"):
         program(np.zeros(1, "float32"), np.array([2**31, 2**31 + 1]))
+
+
+@pytest.mark.parametrize(
+    ("body", "shape"),
+    [
+        ("reshape(%x, newshape=(n, 3, 0), allowzero=True)", "n, 0, 3"),
+        ("where(less(%x, 0.0), sum(ones_like(%x), axis=1, keepdims=True), exp(%x) + 1.0)", "n, 0"),
+    ],
+)
+def test_axes_without_elements_beside_an_axis_of_open_size(body: str, shape: str) -> None:
+    mod = relay.infer(relay.parse(f"def @main(%x: Tensor[({shape}), float32]) {{ {body} }}"))
+    x = np.zeros([5 if d == "n" else int(d) for d in shape.split(", ")], "float32")
+    found = NativeProgram(mod, ["main"]).evaluate("main", x)
+    assert found.shape == relay.run(mod, "main", [x]).shape

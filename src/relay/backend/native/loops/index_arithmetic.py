@@ -75,9 +75,9 @@ class IndexArithmetic(ABC):
         return found
 
     def unravelled(self, position: Index, sizes: Sequence[Index]) -> list[Index]:
-        """The index of the element with that number."""
+        """The index of the element with that number; any number where no element has one."""
         found: list[Index] = []
-        for d in reversed(sizes[1:]):
+        for d in [d if d != 0 else 1 for d in reversed(sizes[1:])]:
             found.append(self.rest(position, d))
             position = self.quotient(position, d)
         return [position, *reversed(found)] if sizes else []

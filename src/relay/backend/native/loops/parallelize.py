@@ -23,8 +23,10 @@ ONE_RANGE_EACH = 0
 
 
 def grain_for(b: Builder, nanoseconds: float, inner: Index = 1) -> Index:
-    """How many iterations a chunk has, if each is `inner` steps of so many nanoseconds."""
-    steps = max(1, round(CHUNK_NANOSECONDS / nanoseconds))
+    """How many iterations a chunk has, if each is `inner` steps of so many nanoseconds; none, with nothing in
+    them, take 0.
+    """
+    steps = max(1, round(CHUNK_NANOSECONDS / nanoseconds)) if nanoseconds else 1
     if isinstance(inner, int):
         return max(1, -(-steps // max(1, inner)))
     return b.plus(b.quotient(steps, b.larger(inner, 1)), 1)
