@@ -207,6 +207,80 @@ def test_arrays_of_open_sizes_are_read_where_they_are() -> None:
     assert x[0] == 1
 
 
+def test_tuples_come_out_directly_as_the_long_way_makes_them() -> None:
+    program = NativeProgram(
+        relay.parse("""
+    def @main(%x: Tensor[(n, 4), float32], %k: int64, %b: bool) {
+      (%x + 1f, (cast(%k, "uint8"), (), (%x,), %b), %k, %x, cast(%k, "float64"), cast(%x, "float16"),
+       (cast(%k, "uint64"), cast(%k, "float32"), cast(%x, "int8"), %x[0]))
+    }
+    """)
+    )
+    assert program.entries["main"].direct
+    f = program.function("main")
+    for n in (1, 3, 1000):
+        x = np.arange(4.0 * n, dtype="float32").reshape(n, 4) % 100
+        found, wanted = f(x, 200, True), program.evaluate("main", x, 200, True)
+        assert repr(found) == repr(wanted)
+        assert found[0].flags.writeable
+        np.testing.assert_array_equal(found[3], x)
+        assert not any(np.shares_memory(a, b) for a, b in [(found[3], x), (found[3], found[1][2][0])])
+        counts = sys.getrefcount(x), sys.getrefcount(x.dtype)
+        for _ in range(10):
+            f(x, 200, True)
+        assert counts == (sys.getrefcount(x), sys.getrefcount(x.dtype))
+    y = np.ones((1000, 4), "float32")
+    same = f(y, 1, False)
+    same[3][:] = 5
+    assert (same[1][2][0] == 1).all()
+    assert (y == 1).all()
+
+
+def test_one_large_tensor_twice_in_a_tuple_is_two_arrays() -> None:
+    f = function("def @main(%x: Tensor[(n,), float32]) { let %y = %x + 1f; (%y, (%y, ()), %y) }")
+    first, (second, unit), third = f(np.zeros(5000, "float32"))
+    first[:] = 7
+    second[:] = 8
+    assert (third == 1).all()
+    assert (first == 7).all()
+    assert unit == ()
+    assert function("def @main(%x: float32) { () }")(1.0) == ()
+
+
+def test_results_of_many_parts_go_the_long_way() -> None:
+    fields = ", ".join(["%x"] * 200)
+    program = NativeProgram(relay.parse(f"def @main(%x: Tensor[(2,), float32]) {{ ({fields}) }}"))
+    assert not program.entries["main"].direct
+    assert len(program.function("main")(np.ones(2, "float32"))) == 200
+
+
+def test_failures_in_tuples_are_raised() -> None:
+    f = function("def @main(%x: int32, %y: int32) { (%x, %x / %y) }")
+    with pytest.raises(relay.RelayError) as found:
+        f(1, 0)
+    assert found.value.codes == ("divide-by-zero",)
+    assert f(7, 2) == (7, 3)
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="address space is limited as on Linux")
+def test_no_memory_for_a_part_of_a_tuple_is_an_error() -> None:
+    code = """
+import resource
+import numpy as np
+import relay
+f = relay.build(relay.parse("def @main(%x: Tensor[(n,), float32]) { (1f, %x, (%x, 2f)) }"))["main"]
+x = np.ones(100_000_000, "float32")
+pages = int(open("/proc/self/statm").read().split()[0])
+resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize() + 100_000_000, resource.RLIM_INFINITY))
+try:
+    f(x)
+except MemoryError:
+    print(f(x[:2]))
+"""
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert ran.stdout.startswith("(np.float32(1.0), array([1., 1.]"), ran.stderr
+
+
 def test_large_tensors_in_tuples_are_lent_and_given_away() -> None:
     mod = relay.parse("""
     import "std/list"

@@ -27,7 +27,7 @@ from relay.backend.native.memory.objects import EXTERNAL, header, read_leaf
 from relay.backend.native.memory.representation import memory
 from relay.backend.native.memory.tensors import SUBBYTE_STORAGE, elements_at
 from relay.ir.dtype import FLOATS, is_float, to_numpy
-from relay.ir.type import ANY, TensorType, Type, TypeVar
+from relay.ir.type import ANY, TensorType, TupleType, Type, TypeVar
 
 TYPE_AT, FLOAT_AT, ITEMS_AT = 8, 16, 24
 """Offsets in Python's objects: the type, the number of a float, the items of a tuple."""
@@ -36,7 +36,7 @@ ARRAY_RANK, ARRAY_DIMS, ARRAY_DESCR, ARRAY_FLAGS = 24, 32, 56, 64
 READABLE = 0x1 | 0x100
 """Flags of an array in C order whose elements are aligned."""
 WRITEABLE = 0x400
-NEW_FROM_DESCR, SET_BASE = 94, 282
+NEW_SCALAR, NEW_FROM_DESCR, SET_BASE = 60, 94, 282
 """Places in the table of NumPy's functions."""
 
 DECLARATIONS = """
@@ -44,6 +44,7 @@ declare i64 @PyLong_AsLongLongAndOverflow(ptr, ptr)
 declare ptr @PyLong_FromLongLong(i64)
 declare ptr @PyFloat_FromDouble(double)
 declare ptr @PyBool_FromLong(i64)
+declare ptr @PyTuple_New(i64)
 declare ptr @PyObject_Vectorcall(ptr, ptr, i64, ptr)
 declare ptr @PyCapsule_New(ptr, ptr, ptr)
 declare void @relay_begin(ptr)
@@ -64,6 +65,8 @@ declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
 PYTHON_NUMBERS = frozenset(["bool", "int32", "int64", "float32", "float64"])
 """The dtypes of results that are Python's own numbers; a number of any other is NumPy's."""
 SHORT_FLOATS = frozenset(FLOATS) - {"float32", "float64"}
+MAX_PARTS = 64
+"""How many values a result consists of at most that is made here: the code grows with them."""
 
 
 def is_direct(t: Type | None) -> bool:
@@ -75,8 +78,24 @@ def is_direct(t: Type | None) -> bool:
 
 
 def is_returned(t: Type | None) -> bool:
-    """Whether a result of a type is made here: an array, or a number of a dtype that Python's stand for."""
+    """Whether a result of a type is made here: an array, a number of a dtype that Python's stand for, or a
+    tuple of arrays, numbers and tuples.
+    """
+    if isinstance(t, TupleType):
+        parts = parts_of(t)
+        return len(parts) <= MAX_PARTS and all(isinstance(p, TupleType) or is_direct(p) for p in parts)
     return isinstance(t, TensorType) and is_direct(t) and (t.shape != () or t.dtype in PYTHON_NUMBERS)
+
+
+def parts_of(t: TupleType) -> list[Type]:
+    """The types of what a tuple consists of, tuples inside of it too, up to one more than are made here."""
+    found: list[Type] = []
+    pending = [*t.fields]
+    while pending and len(found) <= MAX_PARTS:
+        part = pending.pop()
+        found.append(part)
+        pending += part.fields if isinstance(part, TupleType) else ()
+    return found
 
 
 def is_readable(t: Type | None) -> bool:
@@ -141,7 +160,6 @@ class Entry:
         failed = self.entered()
         code.branch(code.compare("icmp eq", failed, integer(0, 32)), "done", "failed", likely=True)
         code.block("done")
-        assert isinstance(self.result, TensorType)
         found = self.returned(box, self.result)
         code.do(f"call void @relay_give({self.context}, i64 1)")
         code.do(f"ret {found}")
@@ -260,8 +278,11 @@ class Entry:
             code.store(found, code.at(p, TENSOR_SIZES_OFFSET + 8 * i))
         return p
 
-    def returned(self, box: Value, t: TensorType) -> Value:
+    def returned(self, box: Value, t: Type | None) -> Value:
         """The result as a Python object."""
+        if isinstance(t, TupleType):
+            return self.new_tuple(box, t)
+        assert isinstance(t, TensorType)
         code, dtype = self.code, str(t.dtype)
         if t.shape != ():
             return self.new_array(code.load(POINTER, box), t)
@@ -274,6 +295,52 @@ class Entry:
         number = code.load(f"i{8 * to_numpy(dtype).itemsize}", box)
         whole = number if number.type == "i64" else code.cast("sext", number, "i64")
         return code.set(POINTER, f"call ptr @PyLong_FromLongLong({whole})")
+
+    def new_tuple(self, box: Value, t: TupleType) -> Value:
+        """A tuple of the values in the box; null where there is no memory, which Python has said then.
+
+        Each part is put into its tuple as soon as it is made, so that one that cannot be made leaves the
+        outer tuple alone to be dropped.
+        """
+        code = self.code
+        whole = code.set(POINTER, f"call ptr @PyTuple_New(i64 {len(t.fields)})")
+        lost, end, at = code.label(), code.label(), 0
+        self.expect_made(whole, lost)
+        pending = slots(whole, t)
+        while pending:
+            within, i, part = pending.pop()
+            if isinstance(part, TupleType):
+                made = code.set(POINTER, f"call ptr @PyTuple_New(i64 {len(part.fields)})")
+                pending += slots(made, part)
+            else:
+                assert isinstance(part, TensorType)
+                made = self.part(code.at(box, 8 * at), part)
+                at += 1
+            self.expect_made(made, lost)
+            code.store(made, code.at(within, ITEMS_AT + 8 * i))
+        first = code.here
+        code.jump(end)
+        code.block(lost)
+        code.do(f"call void @Py_DecRef({whole})")
+        second = code.here
+        code.jump(end)
+        code.block(end)
+        return code.join([([whole], first), ([Value(POINTER, "null")], second)])[0]
+
+    def part(self, leaf: Value, t: TensorType) -> Value:
+        """A tensor in a tuple: an array, or a number of NumPy's."""
+        code = self.code
+        if t.shape != ():
+            return self.new_array(code.load(POINTER, leaf), t)
+        descr = self.object(f"dtype:{t.dtype}")
+        return code.set(POINTER, f"call ptr {self.function(NEW_SCALAR)}({leaf}, {descr}, ptr null)")
+
+    def expect_made(self, made: Value, lost: str) -> None:
+        """Go to `lost` where there is no object."""
+        label = self.code.label()
+        is_made = self.code.compare("icmp ne", made, Value(POINTER, "null"))
+        self.code.branch(is_made, label, lost, likely=True)
+        self.code.block(label)
 
     def new_array(self, p: Value, t: TensorType) -> Value:
         """A tensor as an array: a copy of its elements, or, if they are many and nobody else has them,
@@ -322,3 +389,8 @@ class Entry:
         code.jump(end)
         code.block(end)
         return code.join([([shared], first), ([copied], refused), ([copied], second)])[0]
+
+
+def slots(within: Value, t: TupleType) -> list[tuple[Value, int, Type]]:
+    """The places of a new tuple, last first: the tuple, the number and the type."""
+    return [(within, i, part) for i, part in reversed(list(enumerate(t.fields)))]

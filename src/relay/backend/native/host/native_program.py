@@ -100,7 +100,9 @@ class NativeProgram:
             write_leaf(table + 8 * i, POINTER, address)
 
     def function(self, name: str) -> Callable[..., Any]:
-        """An entry as a function; a builtin one where numbers and arrays go in, and one comes out."""
+        """An entry as a function; a builtin one where numbers and arrays go in, and one or tuples of them
+        come out.
+        """
         entry = self.entries[name]
 
         def slow(*args: Any, **named: Any) -> Any:
