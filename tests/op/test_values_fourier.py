@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import relay
+import relay.numpy as rnp
 from relay.diagnostic import RelayError
 
 RNG = np.random.default_rng(0)
@@ -220,3 +221,39 @@ def test_an_empty_axis_is_found_when_the_program_runs() -> None:
     for runs in (relay.build(mod)["main"], relay.create_executor("debug", mod=mod).evaluate()):
         with pytest.raises(RelayError, match="one element or more"):
             runs(np.zeros((0, 2), "float32"))
+
+
+@pytest.mark.parametrize("norm", ["backward", "forward", "ortho"])
+@pytest.mark.parametrize("n", [None, 4, 9])
+@pytest.mark.parametrize("axis", [-1, 0])
+def test_transforms_of_numbers_that_mirror_each_other(norm: Any, n: int | None, axis: int) -> None:
+    rng = np.random.default_rng(3)
+    z, x = rng.normal(size=(3, 5)) + 1j * rng.normal(size=(3, 5)), rng.normal(size=(3, 7))
+
+    def both(z: Any, x: Any) -> Any:
+        return relay.fft.hfft(z, n=n, axis=axis, norm=norm), relay.fft.ihfft(x, n=n, axis=axis, norm=norm)
+
+    for f in (relay.function(both), relay.compile(both)):
+        real, half = f(pairs(z), x)
+        np.testing.assert_allclose(real, np.fft.hfft(z, n, axis, norm), atol=1e-12)
+        np.testing.assert_allclose(half, pairs(np.fft.ihfft(x, n, axis, norm)), atol=1e-12)
+    weights = np.arange(1.0, real.size + 1).reshape(real.shape)
+    slope = relay.grad(lambda z: (relay.fft.hfft(z, n=n, axis=axis, norm=norm) * weights).sum())(pairs(z))[1][
+        0
+    ]
+    for step in (1.0, 1j):
+        at = np.zeros_like(z)
+        at[1, 2] = step
+        wanted = (np.fft.hfft(at, n, axis, norm) * weights).sum()
+        np.testing.assert_allclose(slope[1, 2, int(step == 1j)], wanted, atol=1e-9)
+
+
+def test_frequencies_are_moved_and_differentiated_in_traces() -> None:
+    x = np.arange(5.0)
+
+    def moved(x: Any) -> Any:
+        return (rnp.fft.fftshift(x) * rnp.fft.fftfreq(5, dtype=rnp.float64)).sum()
+
+    value, slope = relay.value_and_grad(moved, 0)(x)
+    assert np.isclose(value, (np.fft.fftshift(x) * np.fft.fftfreq(5)).sum())
+    np.testing.assert_allclose(slope, np.fft.ifftshift(np.fft.fftfreq(5)))

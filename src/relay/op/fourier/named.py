@@ -1,5 +1,6 @@
 """Fourier transforms of complex numbers as pairs: an axis behind the others holds real and imaginary part."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy
@@ -285,3 +286,47 @@ class IRFFTN(SeveralAxes):
     gives_pairs = False
     is_inverse = True
     samples = (sample("2x3x4x2 float32"), sample("3x4x2 float64", s=(4, 3)))
+
+
+SWAPPED: dict[Norm, Norm] = {"backward": "forward", "forward": "backward", "ortho": "ortho"}
+"""The norm of the transform in the other direction that is divided by as much."""
+
+
+def conjugated(pairs: Expr, dtype: Any) -> Expr:
+    """The complex conjugates of pairs."""
+    return apply("multiply", pairs, constant([1, -1], dtype))
+
+
+@operator("fft.hfft")
+class HFFT(OneAxis):
+    """The Fourier transform of complex numbers that mirror each other, of which pairs are the first half.
+
+    Its terms are real: those of `fft.irfft` of the conjugates, but for what is divided.  Without `n` there is
+    an even number of them.
+
+    relay> fft.hfft([[1.0, 0.0], [2.0, 1.0], [3.0, 0.0]])
+    [8.0, 0.0, 0.0, -4.0]
+    """
+
+    gives_pairs = False
+    samples = (sample("3x5x2 float32"), sample("3x4x2 float64", n=5, axis=0, norm="ortho"))
+
+    def decompose(self, types: Any, data: Expr) -> Expr:
+        other = replace(self, norm=SWAPPED[self.norm])
+        return Transform.decompose(other, types, conjugated(data, types[0].dtype))
+
+
+@operator("fft.ihfft")
+class IHFFT(OneAxis):
+    """The inverse of `fft.hfft`: pairs from real numbers, cut or filled up with zeros to `n` of them.
+
+    relay> fft.ihfft([8.0, 0.0, 0.0, -4.0])
+    [[1.0, -0.0], [2.0, 1.0], [3.0, -0.0]]
+    """
+
+    takes_pairs = False
+    samples = (sample("3x5 float32"), sample("8x2 float64", n=6, axis=0, norm="forward"))
+
+    def decompose(self, types: Any, data: Expr) -> Expr:
+        other = replace(self, norm=SWAPPED[self.norm])
+        return conjugated(Transform.decompose(other, types, data), types[0].dtype)

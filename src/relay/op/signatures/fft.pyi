@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from relay.ir.expr import Call
-from relay.op.signatures import Operand
+from relay.op.signatures import Operand, Size
 
 def fft(
     data: Operand,
@@ -30,6 +30,14 @@ def fftn(
 ) -> Call:
     """The Fourier transform of complex numbers along `axes`, cut or filled up with zeros to sizes `s`."""
 
+def hfft(
+    data: Operand,
+    n: Size | None = None,
+    axis: int = -1,
+    norm: Literal["backward", "ortho", "forward"] = "backward",
+) -> Call:
+    """The Fourier transform of complex numbers that mirror each other, of which pairs are the first half."""
+
 def ifft(
     data: Operand,
     n: int | None = None,
@@ -53,6 +61,14 @@ def ifftn(
     norm: Literal["backward", "ortho", "forward"] = "backward",
 ) -> Call:
     """The inverse of `fft.fftn`, of pairs."""
+
+def ihfft(
+    data: Operand,
+    n: Size | None = None,
+    axis: int = -1,
+    norm: Literal["backward", "ortho", "forward"] = "backward",
+) -> Call:
+    """The inverse of `fft.hfft`: pairs from real numbers, cut or filled up with zeros to `n` of them."""
 
 def irfft(
     data: Operand,
