@@ -294,8 +294,40 @@ def test_the_nuclear_norm_of_a_matrix_of_zeros_has_a_finite_gradient() -> None:
     assert np.all(np.isfinite(gradient("sum(linalg.svd(%a).1)", np.zeros((2, 2)))))
 
 
-def test_the_gradient_of_a_determinant_is_the_cofactors() -> None:
-    a = positive(3, 3)
-    close(gradient("linalg.det(%a)", a), np.linalg.det(a) * np.linalg.inv(a).T, "float64")
+def cofactors(a: np.ndarray) -> np.ndarray:
+    """What the determinant changes by with each element: the determinant without its row and column."""
+    minors = [[np.delete(np.delete(a, i, 0), j, 1) for j in range(len(a))] for i in range(len(a))]
+    signs = (-1.0) ** np.add.outer(range(len(a)), range(len(a)))
+    return signs * np.asarray([[np.linalg.det(x) for x in row] for row in minors])
+
+
+MATRICES = {
+    "two rows of one direction": np.asarray([[1.0, 2.0], [2.0, 4.0]]),
+    "rank 2 of 3": np.arange(1.0, 10.0).reshape(3, 3),
+    "no pivot": np.asarray([[0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [0.0, 0.0, 0.0]]),
+    "rank 1 of 3": np.diag([1.0, 0.0, 0.0]),
+    "zeros": np.zeros((2, 2)),
+    "one zero": np.zeros((1, 1)),
+    "regular": np.asarray([[1.0, 2.0], [3.0, 4.0]]),
+}
+
+
+@pytest.mark.parametrize("a", MATRICES.values(), ids=MATRICES)
+def test_the_gradient_of_a_determinant_is_the_cofactors(a: np.ndarray) -> None:
+    close(gradient("linalg.det(%a)", a), cofactors(a), "float64")
+    mod = relay.parse(f"""def @main(%a: Tensor[{a.shape}, float64], %d: Tensor[{a.shape}, float64]) {{
+      (linalg.adjugate(%a), jvp(fn (%b) {{ linalg.det(%b) }})((%a,), (%d,)).1)
+    }}""")
+    moved = np.cos(np.arange(a.size)).reshape(a.shape)
+    for adjugate, slope in (mod.evaluate("main", a, moved), relay.build(mod)(a, moved)):
+        close(adjugate, cofactors(a).T, "float64")
+        close(slope, np.sum(cofactors(a) * moved), "float64")
+
+
+def test_the_second_derivative_of_a_determinant_is_that_of_its_terms() -> None:
+    body = "sum(grad(fn (%b) { linalg.det(%b) })(%a).1.0 * %a * %a)"
+    a, b, c, d = 1.0, 2.0, 3.0, 5.0
+    expected = [[d * d + 2 * a * d, -c * c - 2 * b * c], [-b * b - 2 * b * c, a * a + 2 * a * d]]
+    close(gradient(body, np.asarray([[a, b], [c, d]])), np.asarray(expected), "float64")
     with pytest.raises(RelayError, match="singular"):
-        gradient("linalg.det(%a)", np.zeros((2, 2)))
+        gradient(body, MATRICES["two rows of one direction"])

@@ -5,15 +5,25 @@ from typing import Any
 
 import numpy as _np
 
-from relay.ir.expr import Expr
+from relay.ir.expr import Expr, TupleGetItem
 from relay.ir.type import TensorType, TupleType, Type
 from relay.op.base import Array, Numpy, sample
-from relay.op.derivative import rank_of, times
+from relay.op.composite import Composite
+from relay.op.derivative import rank_of, tensor_type, times
 from relay.op.kind import Derivative
 from relay.op.linalg.lapack import column_stride, copy_matrix, unless_bad, working_dtype
-from relay.op.linalg.matrices import Matrix, MatrixOperator, finite, identity_like, poisoned, square_sizes
+from relay.op.linalg.matrices import (
+    MATRIX_DTYPES,
+    Matrix,
+    MatrixOperator,
+    finite,
+    identity_like,
+    poisoned,
+    row_matrices,
+    square_sizes,
+)
 from relay.op.native import Index, Loops, Output, View
-from relay.op.numeric import apply
+from relay.op.numeric import apply, scalar
 from relay.op.registry import operator
 from relay.op.relation import Typing
 
@@ -48,7 +58,7 @@ def with_sign(b: Loops, rows: Output, i: Index, x: Any) -> Any:
 class Det(MatrixOperator):
     """The determinants of matrices `(..., n, n)`: `(...)`; 0 for a singular matrix.
 
-    The derivative at a singular matrix is refused (`singular-matrix`).
+    The derivative at a singular matrix is right, higher ones are refused there (`singular-matrix`).
 
     relay> linalg.det([[2.0, 1.0], [1.0, 3.0]])
     5.0
@@ -82,10 +92,69 @@ class Det(MatrixOperator):
         eliminated(b, [out], a, product)
 
     def vjp(self, g: Expr, y: Expr, a: Expr) -> tuple[Expr]:
-        return (times(over_matrices(times(g, y), rank_of(y)), inverse_transposed(a)),)
+        cofactors = Matrix(apply("linalg.adjugate", a), rank_of(a), tensor_type(a).dtype).T
+        return (times(over_matrices(g, rank_of(y)), cofactors.whole),)
 
     def jvp(self, dxs: Sequence[Any], y: Expr, a: Expr) -> Expr:
-        return times(y, trace(apply("linalg.solve", a, dxs[0])))
+        return apply("einsum", (apply("linalg.adjugate", a), dxs[0]), equation="...ij,...ji->...")
+
+
+@operator("linalg.adjugate")
+class Adjugate(Composite):
+    """The adjugates of matrices `(..., n, n)`: the cofactors, transposed, which `det` changes by.
+
+    The product of a matrix and its adjugate is its determinant times the identity.
+
+    Singular matrices have one, too.  Its derivative has the inverse of the matrix in it and is refused for
+    them (`singular-matrix`): it is made of minors of order n - 2 there, which it cannot give.
+
+    Source: Stewart, "On the Adjugate Matrix", 1998.
+
+    relay> linalg.adjugate([[1.0, 2.0], [2.0, 4.0]])
+    [[4.0, -2.0], [-2.0, 1.0]]
+    """
+
+    dtypes = MATRIX_DTYPES
+    derivative = Derivative.RULES
+    samples = (
+        sample(_np.asarray([[2, 1, 0], [1, -3, 1], [0, 2, 4]], "float32")),
+        sample(_np.asarray([[[2, 1], [1, -3]], [[1, 4], [-1, 3]]], "float64")),
+        sample("0x2x2 float32"),
+    )
+
+    def infer(self, t: Typing, a: Type) -> Type:
+        square_sizes(t, a, self.name)
+        return t.tensor(a)
+
+    def decompose(self, types: Any, a: Expr) -> Expr:
+        """For `a = u @ s @ vh` it is `adjugate(vh) @ adjugate(s) @ adjugate(u)`: each of the outer ones is
+        transposed, times its determinant, and that of `s` has products of the other values.
+        """
+        (given,) = types
+        dtype = given.dtype if given.dtype in ("float32", "float64") else "float32"
+        wide = a if dtype is given.dtype else apply("cast", a, dtype=dtype)
+        parts = apply("linalg.svd", wide)
+        rank = len(given.shape)
+        u, vh = (Matrix(TupleGetItem(parts, i), rank, dtype) for i in (0, 2))
+        s = apply("expand_dims", TupleGetItem(parts, 1), axis=-2)
+        own = apply("cast", identity_like(u.whole), dtype="bool")
+        others = apply("prod", apply("where", own, scalar(1, dtype), s), axis=-1)
+        turned = times(*[apply("sign", apply("linalg.det", x.whole)) for x in (u, vh)])
+        found = vh.T * row_matrices(others, rank, dtype) @ u.T
+        found = times(over_matrices(turned, rank - 2), found.whole)
+        return found if dtype is given.dtype else apply("cast", found, dtype=given.dtype)
+
+    def vjp(self, g: Expr, y: Expr, a: Expr) -> tuple[Expr]:
+        cotangent = Matrix.of(g)
+        both = apply("einsum", (g, y), equation="...ij,...ij->...")
+        diagonal = times(over_matrices(both, rank_of(a) - 2), identity_like(a))
+        inner = cotangent.made(diagonal) - cotangent @ Matrix.of(y).T
+        return (apply("linalg.solve", Matrix.of(a).T.whole, inner.whole),)
+
+    def jvp(self, dxs: Sequence[Any], y: Expr, a: Expr) -> Expr:
+        moved = apply("linalg.solve", a, dxs[0])
+        stretched = times(over_matrices(trace(moved), rank_of(a) - 2), y)
+        return (Matrix.of(a).made(stretched) - Matrix.of(a).made(moved) @ Matrix.of(y)).whole
 
 
 @operator("linalg.slogdet")

@@ -3,6 +3,9 @@
 from relay.ir.expr import Call
 from relay.op.signatures import Operand
 
+def adjugate(a: Operand) -> Call:
+    """The adjugates of matrices `(..., n, n)`: the cofactors, transposed, which `det` changes by."""
+
 def cholesky(a: Operand, upper: bool = False) -> Call:
     """The lower triangular `l` with `l @ l.T == a`, for symmetric positive definite matrices `(..., n,
     n)`.
