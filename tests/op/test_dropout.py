@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import relay
-from relay.op.random import random_key
+from relay.op.random_keys import random_key
 from relay.op.threefry import draw_words
 
 PROGRAM = """

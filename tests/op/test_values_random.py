@@ -9,7 +9,7 @@ import relay
 from op.concrete import infer, run
 from relay.diagnostic import RelayError
 from relay.ir.type import TensorType, TupleType
-from relay.op.random import KEY, random_key
+from relay.op.random_keys import KEY, random_key
 from relay.op.random_words import TOP, UINT64_MAX
 from relay.op.registry import builders
 from relay.op.threefry import split_key, threefry

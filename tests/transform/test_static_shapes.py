@@ -28,6 +28,10 @@ CASES = [
         'strided_slice(%x, begin=(1, 0), end=(2, -1), strides=(1, 1), slice_mode="size")',
     ),
     ('dyn.topk(%x, 9, ret_type="values")', 'topk(%x, ret_type="values", k=6)'),
+    (
+        "dyn.random.threefry_generate(random.threefry_key(seed=1), [2, 3])",
+        "random.threefry_generate(random.threefry_key(seed=1), out_shape=(2, 3))",
+    ),
     ("arange(1, 10, 4, dtype=int32)", "arange(start=1, stop=10, step=4, dtype=int32)"),
     (
         "let %n = take(shape_of(%x), 1); let %r = arange(0, %n, 1, dtype=int32); %r + abs(%r)",

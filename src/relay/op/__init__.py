@@ -6,8 +6,8 @@ from relay.op import (
     math, error_function, trigonometry, rounding, arithmetic, division, compare, logic, cast, create,
     sizes, one_hot, reshape, join, broadcast, slice, dynamic_shape, dynamic_slice, take, index, subscript,
     update, scatter, arrange, pad, layout, einsum, fixed_point, gradient, reduce, arg_reduce, statistics,
-    scan, sort, unique, running_extremes, frequencies, random, annotation, fast, nn, qnn, image, dynamic,
-    coordinates, signal, strings, vision, linalg, debugging,
+    scan, sort, unique, running_extremes, frequencies, random_keys, random, annotation, fast, nn, qnn, image,
+    dynamic, coordinates, signal, strings, vision, linalg, debugging,
 )  # fmt: skip
 from relay.ir.build import const
 from relay.op import dimension, infix, op

@@ -12,26 +12,23 @@ from typing import Any
 
 import numpy
 
-from relay.diagnostic import fail
 from relay.ir.dtype import to_numpy
-from relay.ir.expr import Call, Constant, Expr, Op, TupleGetItem, as_expr, constant
+from relay.ir.expr import Call, Expr, Op, TupleGetItem, as_expr, constant
 from relay.ir.type import TensorType, TupleType, Type
 from relay.op import random_words
 from relay.op.arithmetic import lesser
 from relay.op.attribute import DTypeName
-from relay.op.axes import attribute_fault
 from relay.op.base import FLOATING, Array, Numpy, Operator, sample
 from relay.op.conversion import accumulator
 from relay.op.derivative import broadcast_like, const_like, times, total
 from relay.op.kind import Derivative
 from relay.op.native import Loops, Output, View
 from relay.op.numeric import apply, narrow
-from relay.op.random_words import TOP, UINT64_MAX
+from relay.op.random_keys import KEY, check_key, random_key, sizes_of
 from relay.op.registry import operator
 from relay.op.relation import Typing
-from relay.op.threefry import draw_words, split_key
+from relay.op.threefry import draw_words
 
-KEY = TensorType((10,), "uint64")
 BITS = {"float16": 10, "bfloat16": 7, "float32": 23, "float64": 52}
 
 
@@ -39,112 +36,6 @@ def unit_floats(words: Array, dtype: str) -> Array:
     """Words as floats from 0 up to 1, 1 left out."""
     bits = BITS[dtype]
     return (words >> numpy.uint64(64 - bits)).astype("float64") / 2.0**bits
-
-
-def check_key(t: Typing, key: Type) -> None:
-    """Demand a key."""
-    t.equal(key, KEY, why="a key is ten words of uint64, as `random.threefry_key` makes them")
-
-
-def random_key(seed: int) -> Array:
-    """The key of a seed from 0 to 2**256 - 1 (`attribute-value` for another)."""
-    if not 0 <= seed < 2**256:
-        fail("attribute-value", f"`seed` cannot be {seed}: a seed goes from 0 to 2**256 - 1")
-    return numpy.asarray([*[seed >> (64 * i) & UINT64_MAX for i in range(4)], 0, 0, 0, 0, TOP, 0], "uint64")
-
-
-@operator("random.threefry_key")
-class ThreefryKey(Operator):
-    """The key of a seed from 0 to 2**256 - 1: ten words of uint64.
-
-    relay> random.threefry_key(seed=7)
-    [7, 0, 0, 0, 0, 0, 0, 0, 9223372036854775808, 0]
-    """
-
-    seed: int
-    derivative = Derivative.ZERO
-    samples = (sample(seed=0), sample(seed=2**256 - 1))
-
-    def infer(self, t: Typing) -> Type:
-        if not 0 <= self.seed < 2**256:
-            attribute_fault(t, "seed", self.seed, "a seed goes from 0 to 2**256 - 1")
-        return KEY
-
-    def reference(self, np: Numpy) -> Array:
-        return random_key(self.seed)
-
-    @staticmethod
-    def builder(seed: int) -> Constant:
-        """The key of a seed from 0 to 2**256 - 1, as a constant."""
-        return constant(random_key(seed))
-
-    def compute(self, b: Loops, out: Output) -> None:
-        """Write the key."""
-        random_words.write(out, [b.const(int(w), "uint64") for w in random_key(self.seed)])
-
-
-@operator("random.threefry_generate")
-class ThreefryGenerate(Operator):
-    """`(new_key, words)`: random uint64 of shape `out_shape`, and the key to go on with.
-
-    Source: Salmon, Moraes, Dror and Shaw, 2011.
-
-    relay> random.threefry_generate(Constant(1, (10,), uint64), out_shape=(1,)).1
-    [14749052437769182381]
-    """
-
-    out_shape: tuple[int, ...]
-    derivative = Derivative.ZERO
-    results = 2
-    samples = (
-        sample(random_key(1), out_shape=(2, 4)),
-        sample(random_key(2), out_shape=(5,)),
-        sample(random_key(3), out_shape=(0,)),
-        sample(random_key(3), out_shape=()),
-    )
-
-    def infer(self, t: Typing, key: Type) -> Type:
-        check_key(t, key)
-        return TupleType([KEY, TensorType(self.out_shape, "uint64")])
-
-    def reference(self, np: Numpy, key: Array) -> Any:
-        words, rest = draw_words(key, prod(self.out_shape))
-        return rest, words.reshape(self.out_shape)
-
-    @staticmethod
-    def builder(key: Any, shape: Sequence[int]) -> Call:
-        """`random.threefry_generate(key, shape)`: the pair of a new key and random uint64 of that shape."""
-        return Call(Op.get("random.threefry_generate"), (as_expr(key),), {"out_shape": _shape(shape)})
-
-    def compute(self, b: Loops, outs: Sequence[Output], key: View) -> None:
-        """Write the next key and the words."""
-        rest, out = outs
-        words = random_words.emit_draw(b, rest, key, prod(self.out_shape))
-        b.nest(out.sizes, lambda index: out.put(index, words.at([b.position(index, out.sizes)])))
-
-
-@operator("random.threefry_split")
-class ThreefrySplit(Operator):
-    """Two keys whose numbers have nothing to do with one another.  Source: Claessen and Palka, 2013.
-
-    relay> random.threefry_split(Constant(1, (10,), uint64)).1
-    [1, 1, 1, 1, 1, 1, 1, 1, 0, 9223372036854775808]
-    """
-
-    derivative = Derivative.ZERO
-    results = 2
-    samples = (sample(random_key(1)),)
-
-    def infer(self, t: Typing, key: Type) -> Type:
-        check_key(t, key)
-        return TupleType([KEY, KEY])
-
-    def reference(self, np: Numpy, key: Array) -> Any:
-        return split_key(key)
-
-    def compute(self, b: Loops, outs: Sequence[Output], key: View) -> None:
-        """Write the two keys."""
-        random_words.emit_split_key(b, outs[0], outs[1], key)
 
 
 @operator("random.uniform")
@@ -365,11 +256,7 @@ def _standard(op: Uniform | Normal, key: Expr) -> Expr:
     return TupleGetItem(_drawn(op.name, key, op.out_shape, op.out_dtype, 0.0, 1.0), 1)
 
 
-def _shape(shape: Any) -> tuple[int, ...]:
-    return (shape,) if isinstance(shape, int) else tuple(shape)
-
-
 def _drawn(name: str, key: Any, shape: Sequence[int], dtype: str, *parameters: Any) -> Call:
     """A call of `uniform` or `normal`, whose parameters are expressions or numbers."""
     xs: list[Expr] = [constant(p, dtype) if isinstance(p, int | float) else as_expr(p) for p in parameters]
-    return Call(Op.get(name), (as_expr(key), *xs), {"out_shape": _shape(shape), "out_dtype": dtype})
+    return Call(Op.get(name), (as_expr(key), *xs), {"out_shape": sizes_of(shape), "out_dtype": dtype})

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from relay.op.native import Loops, Output, View
+from relay.op.native import Index, Loops, Output, View
 
 ROTATIONS = ((14, 16), (52, 57), (23, 40), (5, 37), (25, 33), (46, 12), (58, 22), (32, 32))
 PARITY = 0x1BD11BDAA9FC1A22
@@ -41,15 +41,15 @@ def rotated(b: Loops, x: Any, places: int) -> Any:
     return b.bits("or", up, down)
 
 
-def read(b: Loops, key: View) -> list[Any]:
-    """The ten words of a key."""
-    return [key.at([i]) for i in range(10)]
+def read(b: Loops, key: View, row: Sequence[Index] = ()) -> list[Any]:
+    """The ten words of a key, which may be a row among others."""
+    return [key.at([*row, i]) for i in range(10)]
 
 
-def write(out: Output, state: Sequence[Any]) -> None:
-    """A key of ten words."""
+def write(out: Output, state: Sequence[Any], row: Sequence[Index] = ()) -> None:
+    """A key of ten words, which may be a row among others."""
     for i, w in enumerate(state):
-        out.put([i], w)
+        out.put([*row, i], w)
 
 
 def changed(b: Loops, c: Any, state: Sequence[Any], other: Any) -> Sequence[Any]:
@@ -92,10 +92,14 @@ def with_room(b: Loops, state: Sequence[Any], n: Any) -> Sequence[Any]:
     return changed(b, b.both(full, b.negation(ended)), new, moved)
 
 
-def emit_words(b: Loops, state: Sequence[Any], n: Any) -> Output:
-    """`n` random words (and up to three more, as blocks have four) of a state that has room for them."""
+def room_for(b: Loops, n: Index) -> Output:
+    """Room for `n` words, and up to three more, as blocks have four."""
+    return b.room("uint64", [b.times(4, b.larger(b.quotient(b.plus(n, 3), 4), 1))])
+
+
+def emit_words(b: Loops, words: Output, state: Sequence[Any], n: Index) -> None:
+    """Put `n` random words, and those that the last block has beyond, of a state that has room for them."""
     blocks = b.quotient(b.plus(n, 3), 4)
-    words = b.room("uint64", [b.times(4, b.larger(blocks, 1))])
 
     def block(i: Any, totals: Sequence[Any]) -> Sequence[Any]:
         number = b.as_number(i, "uint64")
@@ -105,29 +109,34 @@ def emit_words(b: Loops, state: Sequence[Any], n: Any) -> Output:
         return totals
 
     b.loop(blocks, (), block)
+
+
+def emit_draw(b: Loops, rest: Output, key: View, n: Index) -> Output:
+    """`n` random words, as `emit_words` puts them; the key to go on with is written."""
+    words = room_for(b, n)
+    emit_row(b, words, rest, key, n)
     return words
 
 
-def emit_draw(b: Loops, rest: Output, key: View, n: int) -> Output:
-    """`n` random words, as `emit_words` gives them; the key to go on with is written."""
-    state = with_room(b, read(b, key), n)
-    words = emit_words(b, state, n)
-    write(rest, [*state[:6], word(b, 0), b.add(state[7], word(b, n)), *state[8:]])
-    return words
+def emit_row(b: Loops, words: Output, rest: Output, key: View, n: Index, row: Sequence[Index] = ()) -> None:
+    """Put `n` random words of a key, which may be a row among others, and write the one to go on with."""
+    state = with_room(b, read(b, key, row), n)
+    emit_words(b, words, state, n)
+    write(rest, [*state[:6], word(b, 0), b.add(state[7], b.as_number(n, "uint64")), *state[8:]], row)
 
 
-def emit_split_key(b: Loops, left: Output, right: Output, key: View) -> None:
+def emit_split_key(b: Loops, left: Output, right: Output, key: View, row: Sequence[Index] = ()) -> None:
     """The two keys of a split."""
 
     def hashed(s: Sequence[Any]) -> Sequence[Any]:
         return renewed(b, cipher(b, s[:4], s[4:8]))
 
-    first = read(b, key)
+    first = read(b, key, row)
     state = changed(b, are_all_zero(b, *first[8:]), first, hashed)
     place = next_place(b, state[8], state[9])
     path = [b.bits("or", state[4], state[8]), b.bits("or", state[5], state[9])]
-    write(left, [*state[:8], *place])
-    write(right, [*state[:4], *path, *state[6:8], *place])
+    write(left, [*state[:8], *place], row)
+    write(right, [*state[:4], *path, *state[6:8], *place], row)
 
 
 def emit_unit(b: Loops, x: Any, bits: int) -> Any:

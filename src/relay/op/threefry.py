@@ -23,7 +23,10 @@ from relay.op.random_words import PARITY, ROTATIONS, TOP, UINT64_MAX
 def threefry(key: Sequence[Any], counter: Sequence[Any], rounds: int = 20) -> list[Array]:
     """The four words of the cipher for a key of four words and counters of four words, scalars or arrays."""
     schedule: list[Any] = [numpy.uint64(k) for k in key]
-    schedule.append(numpy.bitwise_xor.reduce([*schedule, numpy.uint64(PARITY)]))
+    parity: Any = numpy.uint64(PARITY)
+    for k in schedule:
+        parity = parity ^ k
+    schedule.append(parity)
     with numpy.errstate(over="ignore"):
         words: list[Any] = [
             numpy.atleast_1d(numpy.asarray(w, "uint64")) + k for w, k in zip(counter, schedule, strict=False)
@@ -48,13 +51,19 @@ def _rotated(x: Array, bits: int) -> Array:
 
 
 def draw_words(key: Array, n: int) -> tuple[Array, Array]:
-    """`n` random words, and the key to go on with."""
-    state = _with_room([int(w) for w in key], n)
+    """`n` random words, and the key to go on with.
+
+    Of keys `(..., 10)` it gives words `(..., n)` and a key for each.
+    """
+    states = [_with_room(key_words, n) for key_words in key.reshape(-1, 10).tolist()]
+    rest: Array = numpy.asarray(states, "uint64").reshape(-1, 10)
+    columns = [rest[:, i : i + 1] for i in range(8)]
     blocks = numpy.arange(-(-n // 4), dtype="uint64")
     with numpy.errstate(over="ignore"):
-        words = threefry(state[:4], [numpy.uint64(w) + blocks for w in state[4:8]])
-    state[6], state[7] = 0, state[7] + n
-    return numpy.stack(words, axis=1).reshape(-1)[:n], numpy.asarray(state, "uint64")
+        words = threefry(columns[:4], [w + blocks for w in columns[4:]])
+        found = numpy.stack(words, axis=2).reshape(len(rest), 4 * len(blocks))[:, :n]
+        rest[:, 6], rest[:, 7] = 0, rest[:, 7] + numpy.uint64(n)
+    return found.reshape(*key.shape[:-1], n), rest.reshape(key.shape)
 
 
 def _with_room(state: list[int], n: int) -> list[int]:
@@ -74,11 +83,16 @@ def _next_place(high: int, low: int) -> tuple[int, int]:
 
 
 def split_key(key: Array) -> tuple[Array, Array]:
-    """Two keys whose numbers have nothing to do with one another."""
-    state = [int(w) for w in key]
+    """Two keys whose numbers have nothing to do with one another; of keys `(..., 10)` two for each."""
+    pairs = [_two_keys(key_words) for key_words in key.reshape(-1, 10).tolist()]
+    both = numpy.asarray(pairs, "uint64").reshape(*key.shape[:-1], 2, 10)
+    return both[..., 0, :], both[..., 1, :]
+
+
+def _two_keys(state: list[int]) -> tuple[list[int], list[int]]:
     if state[8] == state[9] == 0:
         state = [*[int(w[0]) for w in threefry(state[:4], state[4:8])], 0, 0, 0, 0, TOP, 0]
     place = _next_place(*state[8:])
     left = [*state[:8], *place]
     right = [*state[:4], state[4] | state[8], state[5] | state[9], *state[6:8], *place]
-    return numpy.asarray(left, "uint64"), numpy.asarray(right, "uint64")
+    return left, right

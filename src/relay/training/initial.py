@@ -15,7 +15,7 @@ from relay.driver.executor import create_executor
 from relay.ir.expr import Function, RelayExpr, constant
 from relay.ir.traced import Traced
 from relay.op.numeric import apply
-from relay.op.random import random_key
+from relay.op.random_keys import random_key
 from relay.op.threefry import split_key
 
 Key = Any

@@ -13,7 +13,7 @@ from relay.op.derivative import tensor_type
 from relay.op.kind import Derivative, Precision
 from relay.op.native import Loops, Output, View
 from relay.op.numeric import apply, computing_dtype, narrow, narrowed, scalar, widened
-from relay.op.random import check_key, random_key
+from relay.op.random_keys import check_key, random_key
 from relay.op.registry import builders, operator
 from relay.op.relation import Typing
 from relay.op.threefry import draw_words
@@ -118,7 +118,8 @@ class Dropout(Operator):
             b.fill(out[1], lambda _: one if key is None else none)
             return
         n = b.count(data.sizes)
-        words = random_words.emit_words(b, random_words.with_room(b, random_words.read(b, key), n), n)
+        words = random_words.room_for(b, n)
+        random_words.emit_words(b, words, random_words.with_room(b, random_words.read(b, key), n), n)
         acc, least = accumulator_name(data.dtype), b.const(self.threshold, "uint64")
 
         def keep(index: Sequence[Any]) -> None:

@@ -5,11 +5,13 @@ from typing import Any, Literal
 from relay.ir.expr import Call, Expr
 from relay.op.signatures import DType, Operand
 
-from relay.op.signatures import dyn_image, dyn_nn
+from relay.op.signatures import dyn_image, dyn_nn, dyn_random
 
 image = dyn_image
 
 nn = dyn_nn
+
+random = dyn_random
 
 def broadcast_to(data: Operand, shape: Operand) -> Call:
     """The tensor stretched as operands of arithmetic are, to a shape that is a tensor of rank 1."""

@@ -20,6 +20,7 @@ from relay.op.dynamic_shape import DynBroadcastTo, DynReshape
 from relay.op.dynamic_slice import DynStridedSlice
 from relay.op.join import Concatenate, Stack
 from relay.op.pad import Pad
+from relay.op.random_keys import DynThreefryGenerate
 from relay.op.reduce import Prod, Sum
 from relay.op.reshape import ExpandDims, Reshape, ReshapeLike, Squeeze
 from relay.op.sizes import NdarraySize, ShapeOf
@@ -112,6 +113,15 @@ def _shape(w: Rewriter, e: Call) -> Expr | None:
     if isinstance(e.attrs, DynReshape):
         return call_of("reshape", (x,), e, newshape=sizes, allowzero=e.attrs.allowzero)
     return call_of("broadcast_to", (x,), e, shape=sizes)
+
+
+@STATIC.rule("dyn.random.threefry_generate(key, shape) => random.threefry_generate(key)", DynThreefryGenerate)
+def _words(w: Rewriter, e: Call) -> Expr | None:
+    key, shape = e.args
+    value = constant_value(w, shape)
+    if value is None or any(d < 0 for d in value.tolist()):
+        return None
+    return call_of("random.threefry_generate", (key,), e, out_shape=tuple(value.tolist()))
 
 
 @STATIC.rule("dyn.topk(x, k) => topk(x)", DynTopK)
