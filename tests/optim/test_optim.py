@@ -211,3 +211,29 @@ def test_training_steps_lower_the_loss(backend: str) -> None:
     assert losses[-1] < 1e-3 < losses[0]
     np.testing.assert_allclose(params[0], [[1.0, -2.0, 0.5]], atol=0.05)
     np.testing.assert_allclose(state[1][0], [[1.0, -2.0, 0.5]], atol=0.05)
+
+
+def test_steps_are_counted_beyond_the_whole_numbers_of_float32() -> None:
+    rates = optim.linear(1.0, 0.0, 2**25)
+    assert rates(2**24) == 0.5
+    late = optim.piecewise([1.0, 2.0], [2**24 + 1])
+    assert [late(2**24), late(2**24 + 1)] == [1.0, 2.0]
+    tree = relay.parse_type("(Tensor[(2,), float32],)")
+    rule = optim.sgd(late)
+    update = relay.create_executor().evaluate(rule.update(tree))
+    params, state = (np.zeros(2, "float32"),), (np.int32(2**24),)
+    for rate in (1, 2, 2):
+        before, (params, state) = params, update(params, (np.ones(2, "float32"),), state)
+        np.testing.assert_array_equal(params[0], before[0] - rate)
+    assert state == (2**24 + 3,)
+    assert update(params, params, (np.int32(2**31 - 1),))[1] == (2**31 - 1,)
+
+
+def test_the_state_of_another_rule_is_refused() -> None:
+    params = {"w": np.ones(2, "float32")}
+    older = (np.float32(3), (params["w"],), (params["w"],))
+    for state, message in ((older, "has int32"), (optim.initial_state(optim.sgd(0.1), params), "the state")):
+        with pytest.raises(relay.RelayError) as error:
+            optim.apply_rule(optim.adam(0.1), params, params, state)
+        assert error.value.codes == ("optimizer-parameter",)
+        assert message in str(error.value)

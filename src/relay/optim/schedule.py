@@ -2,8 +2,10 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from math import pi
+from math import ceil, floor, pi
 from typing import Any
+
+import numpy as np
 
 from relay.diagnostic import fail
 from relay.driver.executor import create_executor
@@ -11,23 +13,26 @@ from relay.ir.expr import Expr, Function, Var
 from relay.ir.type import scalar_type
 from relay.op.numeric import apply, scalar
 
-F32 = scalar_type("float32")
+STEPS = "int32"
+"""The dtype in which steps are counted: floats of 32 bits stand still at 2**24."""
 
 
 @dataclass(frozen=True)
 class Schedule:
     """A rate as a function of the number of steps done before, which is 0 in the first step.
 
-    `rate` takes and gives a scalar float32 expression; `schedule(step)` is the number that it is at a step.
+    `rate` takes the number, a scalar int32 expression, and gives a scalar float32 one; `schedule(step)` is
+    what it gives at a step.
     """
 
     rate: Callable[[Expr], Expr]
 
     def __call__(self, step: int) -> float:
         """The rate at a step."""
-        done = Var("step", F32)
-        run: Any = create_executor("debug").evaluate(Function((done,), self.rate(done), F32))
-        return float(run(float(step)))
+        done = Var("step", scalar_type(STEPS))
+        rate = Function((done,), self.rate(done), scalar_type("float32"))
+        run: Any = create_executor("debug").evaluate(rate)
+        return float(run(np.asarray(step, STEPS)))
 
 
 def constant(value: float) -> Schedule:
@@ -58,9 +63,9 @@ def warmup(then: Schedule, steps: int, start: float = 0.0) -> Schedule:
     _check_counts(steps)
 
     def rate(step: Expr) -> Expr:
-        first = then.rate(_number(0))
+        first = then.rate(_steps(0))
         rising = _number(start) + (first - _number(start)) * _part(step, 0, steps)
-        later = apply("maximum", step - _number(steps), _number(0))
+        later = apply("maximum", step - _steps(steps), _steps(0))
         return apply("where", _is_before(step, steps), rising, then.rate(later))
 
     return Schedule(rate)
@@ -106,7 +111,7 @@ def one_cycle(
     def rate(step: Expr) -> Expr:
         up = _along_cosine(start, peak, _part(step, 0, top))
         down = _along_cosine(peak, start / end_divisor, _part(step, top, steps - 1))
-        return apply("where", apply("less", step, _number(top)), up, down)
+        return apply("where", _is_before(step, ceil(top)), up, down)
 
     return Schedule(rate)
 
@@ -118,14 +123,23 @@ def rate_at(rate: "float | Schedule", step: Expr, dtype: Any) -> Expr:
     return scalar(rate, dtype)
 
 
+def next_step(done: Expr) -> Expr:
+    """One step more, and the greatest number there is from there on."""
+    return apply("minimum", done, _steps(np.iinfo(STEPS).max - 1)) + _steps(1)
+
+
+def _steps(count: int) -> Expr:
+    return scalar(count, STEPS)
+
+
 def _number(value: float) -> Expr:
     return scalar(value, "float32")
 
 
 def _part(step: Expr, begin: float, end: float) -> Expr:
     """How much of the way from one step to another is done, from 0 to 1."""
-    done = (step - _number(begin)) / _number(end - begin)
-    return apply("clip", done, a_min=0.0, a_max=1.0)
+    since = apply("cast", step - _steps(floor(begin)), dtype="float32") - _number(begin - floor(begin))
+    return apply("clip", since / _number(end - begin), a_min=0.0, a_max=1.0)
 
 
 def _along_cosine(start: float, end: float, part: Expr) -> Expr:
@@ -134,7 +148,7 @@ def _along_cosine(start: float, end: float, part: Expr) -> Expr:
 
 
 def _is_before(step: Expr, boundary: int) -> Expr:
-    return apply("less", step, _number(boundary))
+    return apply("less", step, _steps(boundary))
 
 
 def _check_counts(steps: int) -> None:

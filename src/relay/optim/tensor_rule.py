@@ -10,7 +10,7 @@ from relay.ir.expr import Expr, Tuple, TupleGetItem
 from relay.ir.type import TensorType, TupleType, Type, scalar_type
 from relay.op.numeric import apply, dims, scalar
 from relay.optim.rule import Rule
-from relay.optim.schedule import Schedule, rate_at
+from relay.optim.schedule import STEPS, Schedule, next_step, rate_at
 from relay.optim.tree import leaves, rebuilt, rebuilt_type
 
 Rate = float | Schedule
@@ -44,7 +44,7 @@ class Step:
 
 
 class TensorRule(Rule):
-    """The state is the number of steps (float32) and, for each slot, a tree of what is remembered."""
+    """The state is the number of steps (int32) and, for each slot, a tree of what is remembered."""
 
     learning_rate: Rate
     weight_decay: float
@@ -64,17 +64,15 @@ class TensorRule(Rule):
 
     def state_type(self, t: Type) -> Type:
         kinds = [self.slots(leaf) for leaf, _ in leaves(t)]
-        return TupleType(
-            (scalar_type("float32"), *[rebuilt_type(t, slot) for slot in zip(*kinds, strict=True)])
-        )
+        return TupleType((scalar_type(STEPS), *[rebuilt_type(t, slot) for slot in zip(*kinds, strict=True)]))
 
     def initial(self, t: Type, params: Expr) -> Expr:
         found = [self.begin(p, leaf) for leaf, (p,) in leaves(t, params)]
-        return Tuple((scalar(0, "float32"), *[rebuilt(t, slot) for slot in zip(*found, strict=True)]))
+        return Tuple((scalar(0, STEPS), *[rebuilt(t, slot) for slot in zip(*found, strict=True)]))
 
     def updated(self, t: Type, params: Expr, grads: Expr, state: Expr) -> tuple[Expr, Expr]:
         done = TupleGetItem(state, 0)
-        number = done + scalar(1, "float32")
+        number = next_step(done)
         trees = [TupleGetItem(state, 1 + i) for i in range(self._slot_count(t))]
         now: list[Expr] = []
         kept: list[tuple[Expr, ...]] = []
