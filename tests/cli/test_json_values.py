@@ -1,6 +1,8 @@
 """Values of data types as JSON: inputs of `relay run`, and results in `.json` files."""
 
 import json
+import re
+import time
 from pathlib import Path
 
 import numpy as np
@@ -39,6 +41,31 @@ def test_lists_and_data_types_are_inputs(backend: str) -> None:
     assert ran.output == cli("run", "p.relay", "--backend", backend, "[| 1, 2, 3 |]").output
     ran = cli("run", "p.relay", "--backend", backend, "--entry", "double", json.dumps(TREE))
     assert ran.output.strip() == "Node(3.0, Leaf, Node(0.2, Leaf, Leaf))"
+
+
+def test_lists_of_numbers_are_converted_together() -> None:
+    mod = relay.infer(relay.parse('import "std/list"\ndef @main(%x: List[float32], %n: List[uint8]) { %x }'))
+    floats, numbers = [p.type_annotation for p in mod["main"].params]
+    begin = time.process_time()
+    found = value_of_json([*range(100_000), 0.1, 1e60, -1], floats, mod, SPAN)
+    assert time.process_time() - begin < 1
+    for n in range(100_000):
+        assert found.fields[0] == n
+        found = found.fields[1]
+    last = [found.fields[0], found.fields[1].fields[0]]
+    assert last == [np.float32(0.1), np.inf]
+    assert {type(x) for x in last} == {np.float32}
+    assert type(value_of_json([255], numbers, mod, SPAN).fields[0]) is np.uint8
+    assert not value_of_json([], numbers, mod, SPAN).fields
+    for wrong, message in (
+        ([0] * 9 + [256], "`256` is beyond"),
+        ([0, True], "`true`"),
+        ([1, 2.0], "`2.0`"),
+        ([1, [2]], "shape"),
+        ([10**30], "numbers of uint8 are needed"),
+    ):
+        with pytest.raises(relay.RelayError, match=re.escape(message)):
+            value_of_json(wrong, numbers, mod, SPAN)
 
 
 @pytest.mark.parametrize(

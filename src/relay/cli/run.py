@@ -15,6 +15,7 @@ from relay.cli.models import EXPORTED, SUFFIX, input_names, read_exported, read_
 from relay.cli.outputs import RESULTS, save
 from relay.cli.progress import progress
 from relay.diagnostic import Report, Source, Span, did_you_mean, fail
+from relay.ir.collector import paused
 from relay.ir.dtype import dtype_name
 from relay.ir.expr import Call, Expr, Function, GlobalVar, Tuple, Var, replace
 from relay.ir.module import IRModule
@@ -200,7 +201,7 @@ def run_compiled(file: str, entry: str, args: Sequence[str], by_name: Mapping[st
     inputs = arrange([p.name_hint for p in header.params], args, by_name)
     mod = IRModule(type_definitions=dict(built.program.signature.definitions))
     values = converted(mod, entry, header, inputs)
-    with progress("running"):
+    with progress("running"), paused():
         return built.program.evaluate(entry, *values)
 
 
@@ -239,8 +240,9 @@ def evaluate(
 
     main, mentions = mod[entry], [e for e in post_order(call) if e == GlobalVar(entry)]
     if isinstance(main, Function) and takes_data(main) and len(mentions) == 1:
-        values = converted(mod, entry, main, inputs)
-        return build(mod, entries=[entry]).program.evaluate(entry, *values)
+        with paused():  # long lists are made, of which none is a cycle
+            values = converted(mod, entry, main, inputs)
+            return build(mod, entries=[entry]).program.evaluate(entry, *values)
     fn = call if isinstance(call, Function) else Function((), call, span=call.span)
     return NativeExecutor(mod).apply(fn, tuple(arrays))
 
