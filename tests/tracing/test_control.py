@@ -1,6 +1,7 @@
 """Branches and loops of traced functions."""
 # ruff: noqa: F821 - annotations in quotes are Relay types
 
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -140,6 +141,47 @@ def test_scan_over_nested_values(run: Runner) -> None:
     np.testing.assert_allclose(last["h"], h, rtol=1e-6)
     assert last["n"] == 5
     assert all_["y"].tolist() == [0, 2, 4, 6, 8]
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize("count", [0, 1, 2, 7, 64])
+def test_scan_of_any_number_of_rounds(count: int, reverse: bool) -> None:
+    def f(x: "Tensor[(n, m), float32]", c: "float32"):
+        rounds = relay.scan(lambda c, row: (c / 2 + row[0], (c * row, row.sum())), c, x, reverse=reverse)
+        assert str(rounds[1][0].shape) == "(n, m)"
+        return rounds
+
+    x = np.arange(3.0 * count, dtype="float32").reshape(count, 3) % 7
+    c, rows, sums = np.float32(2), np.empty_like(x), x.sum(1)
+    for i in reversed(range(count)) if reverse else range(count):
+        rows[i] = c * x[i]
+        c = c / 2 + x[i, 0]
+    for g in (relay.function(f), relay.compile(f)):
+        last, (products, found) = g(x, np.float32(2))
+        np.testing.assert_allclose(last, c, rtol=1e-6)
+        np.testing.assert_allclose(products, rows, rtol=1e-6)
+        np.testing.assert_array_equal(found, sums)
+
+    def total(run: Any) -> Any:
+        return lambda x, c: run(x, c)[1][0].sum()
+
+    open_size = relay.value_and_grad(total(relay.function(f)), (0, 1))(x, np.float32(2))
+    known = relay.value_and_grad(
+        lambda x, c: relay.scan(lambda c, r: (c / 2 + r[0], c * r), c, x, reverse=reverse)[1].sum(), (0, 1)
+    )(x, np.float32(2))
+    for a, b in zip(open_size[1], known[1], strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-5)
+
+
+def test_scan_of_thousands_of_rounds_copies_no_buffer_in_each() -> None:
+    @relay.compile
+    def f(x: "Tensor[(n, 1000), float32]"):
+        return relay.scan(lambda c, row: (c + row[0], row * c), 0.0, x)[1]
+
+    x = np.ones((8000, 1000), "float32")
+    begin = time.process_time()
+    assert f(x)[-1, 0] == 7999
+    assert time.process_time() - begin < 5, "a copy of all results in each round takes 20 s"
 
 
 def test_scan_without_rows_or_results() -> None:

@@ -2,7 +2,8 @@
 
 Where the number of rounds is known, blocks of 1, 2, 4, … rounds are local functions, each of which calls the
 one before twice and joins what they give: every element is copied as often as the number of rounds has bits.
-Where it is not known, each round gives a copy of a buffer with its result.
+Where it is not known, a recursive function runs the first half of the rounds and then the other, and joins
+what they give: no element is copied more often.
 """
 
 from collections.abc import Callable, Sequence
@@ -11,7 +12,7 @@ from typing import Any
 
 from relay.diagnostic import caller_span, fail
 from relay.ir.expr import Call, Expr, Function, If, Let, Tuple, TupleGetItem, Var, constant
-from relay.ir.type import Dim, TensorType, Type
+from relay.ir.type import ANY, Dim, TensorType, TupleType, Type
 from relay.tracing.function import as_function
 from relay.tracing.indexing import apply
 from relay.tracing.loops import Carry, carried, leaves_of
@@ -45,10 +46,7 @@ def scan(
     count = rounds(given.types, length)
     last = number(count - 1) if isinstance(count, int) else apply("subtract", size_of(rows[0]), number(1))
     one = traced_round(f, carry, given, rows, last if reverse else None)
-    if isinstance(count, int):
-        made = doubled(one, first, count)
-    else:
-        made = buffered(one, first, rows[0], given.types[0])
+    made = doubled(one, first, count) if isinstance(count, int) else halved(one, first, rows[0])
     made = of_trace.done(made) if one.effects else made
     fields = [TupleGetItem(made, i) for i in range(len(first) + len(one.results))]
     return carry.value(fields[: len(first)]), one.result.value(fields[len(first) :])
@@ -70,13 +68,6 @@ def rounds(types: Sequence[Type], length: int | None) -> Dim:
 def number(n: int) -> Expr:
     """A number of rounds."""
     return constant(n, "int32")
-
-
-def last_of(rows: Sequence[Expr], count: Dim) -> Expr:
-    """The number of the last round."""
-    if isinstance(count, int):
-        return number(count - 1)
-    return apply("subtract", size_of(rows[0]), number(1))
 
 
 def size_of(x: Expr) -> Expr:
@@ -186,36 +177,36 @@ def doubled(one: Round, first: Sequence[Expr], count: int) -> Expr:
     return body
 
 
-def buffered(one: Round, first: Sequence[Expr], rows: Expr, of_rows: Type) -> Expr:
-    """A round for each row, however many there are; each puts its results into buffers."""
-    step, loop, i = Var("round"), Var("rounds"), Var("i", one.index.type_annotation)
-    count, params = size_of(rows), one.copies()
-    buffers = [buffer(rows, of_rows, t) for t in one.result.types]
-    size = shape_of(of_rows)[0]
-    held = tuple([Var("buffer", TensorType((size, *shape_of(t)), dtype_of(t))) for t in one.result.types])
-    made = Call(step, (i, *params))
-    at = i if one.last is None else apply("subtract", one.last, i)
-    point = apply("reshape", at, newshape=(1, 1))
+def halved(one: Round, first: Sequence[Expr], rows: Expr) -> Expr:
+    """A round for each row, however many there are: a recursive function runs one half and then the other."""
+    step, runs = Var("round"), Var("rounds")
+    i, n, params = Var("i", one.index.type_annotation), Var("n", one.index.type_annotation), one.copies()
+    carried = [p.type_annotation for p in params]
+    stacked = [TensorType((ANY, *sizes_of(t)), dtype_of(t)) for t in one.result.types]
+    whole = TupleType([t for t in (*carried, *stacked) if t is not None])
+    half = apply("right_shift", n, number(1))
+    low = Call(runs, (i, half, *params))
+    state = [TupleGetItem(low, k) for k in range(len(params))]
+    high = Call(runs, (apply("add", i, half), apply("subtract", n, half), *state))
+    several = If(apply("less", n, number(1)), Tuple((*params, *one.empty())), one.both(low, high))
+    body = If(apply("equal", n, number(1)), Call(step, (i, *params)), several)
+    function = Function((i, n, *params), body, whole)
+    made = Var("results", whole)
     kept = [TupleGetItem(made, k) for k in range(len(params))]
-    put = [
-        apply("scatter_nd", b, point, TupleGetItem(made, len(params) + k), mode="update")
-        for k, b in enumerate(held)
-    ]
-    again = Call(loop, (apply("add", i, number(1)), *kept, *put))
-    body = If(apply("less", i, count), again, Tuple((*params, *held)))
-    function = Function((i, *params, *held), body)
-    start = Call(loop, (number(0), *first, *buffers))
-    return Let(step, one.function(), Let(loop, function, start))
+    results = [as_many(TupleGetItem(made, len(params) + k), rows) for k in range(len(one.results))]
+    start = Let(made, Call(runs, (number(0), size_of(rows), *first)), Tuple((*kept, *results)))
+    return Let(step, one.function(), Let(runs, function, start))
 
 
-def buffer(rows: Expr, of_rows: Type, t: Type) -> Expr:
-    """Zeros for as many results of a type as there are rows (`traced-type`)."""
+def as_many(x: Expr, rows: Expr) -> Expr:
+    """Results for as many rows as there are, which the type says then."""
+    return apply("reshape_like", x, rows, lhs_begin=0, lhs_end=1, rhs_begin=0, rhs_end=1)
+
+
+def sizes_of(t: Type) -> tuple[Dim, ...]:
+    """The sizes of a result, which are needed where there are no rounds (`traced-type`)."""
     shape = shape_of(t)
-    if not all(isinstance(d, int) for d in shape):
+    if any(d is ANY for d in shape):
         message = f"relay.scan along an axis of unknown size gives results of known sizes, not {t}"
         fail("traced-type", message, caller_span(), hint="annotate the parameters with numbers for the sizes")
-    others = tuple(range(1, len(shape_of(of_rows))))
-    line = apply("sum", rows, axis=others) if others else rows
-    zeros = apply("zeros_like", apply("cast", line, dtype=dtype_of(t)))
-    stood = apply("reshape", zeros, newshape=(-1, *(1 for _ in shape)))
-    return apply("add", stood, apply("zeros", shape=(1, *shape), dtype=dtype_of(t)))
+    return shape
