@@ -212,13 +212,47 @@ def test_index_out_of_range_is_found_when_it_runs() -> None:
         assert error.value.codes == ("index-out-of-range",)
 
 
-def test_any_index_of_symbolic_axes_is_refused_where_places_are_counted() -> None:
-    def f(x: "Tensor[(n, 3), float32]"):
-        return x.at[[0, 1]].set(0)
+@pytest.mark.parametrize("size", ["n", "?"])
+@pytest.mark.parametrize(
+    "where", [s[[2, 0, 2]], s[::-1], s[:, [1, 0]], s[J, 1:], s[X[0, :, 0] > 3], s[J[:1]]]
+)
+@pytest.mark.parametrize("how", ["set", "add"])
+def test_any_index_of_axes_of_open_size_is_set(size: str, where: Any, how: str) -> None:
+    def f(x: Any, v: Any) -> Any:
+        return getattr(x.at[where], how)(v)
 
-    with pytest.raises(relay.RelayError) as error:
-        relay.function(f)
-    assert error.value.codes == ("bad-index",)
+    x = X[0]
+    f.__annotations__ = {"x": f"Tensor[({size}, 4), float32]", "v": "float32"}
+    expected = x.copy()
+    if how == "set":
+        expected[where] = 7
+    else:
+        np.add.at(expected, where, 7)
+    for run in (relay.function(f), relay.compile(f)):
+        np.testing.assert_array_equal(run(x, np.float32(7)), expected)
+    _, (by_x, by_v) = relay.grad(f)(x, np.float32(7))
+    kept = np.ones_like(x)
+    kept[where] = how == "add"
+    np.testing.assert_array_equal(by_x, kept)
+    assert (
+        by_v == x[where].size if how == "add" else by_v == np.unique(np.arange(12).reshape(3, 4)[where]).size
+    )
+
+
+def test_places_of_axes_of_open_size_may_be_computed() -> None:
+    @relay.function
+    def f(x: "Tensor[(n, 3), float32]", i: "Tensor[(k,), int32]", v: "Tensor[(k, 3), float32]"):
+        return x.at[i].add(v), x.at[i].set(v), x.at[i[0] : i[1]].set(-1), x.at[i[0] :, 1].add(x[i[0] :, 0])
+
+    x, i, v = X[:, :, :3].reshape(-1, 3), np.array([1, 3, 1], "int32"), X.reshape(-1, 3)[:3]
+    added, put, between, column = (x.copy() for _ in range(4))
+    np.add.at(added, i, v)
+    put[i] = v
+    between[1:3] = -1
+    column[1:, 1] += x[1:, 0]
+    for run in (f, relay.compile(f)):
+        for found, expected in zip(run(x, i, v), (added, put, between, column), strict=True):
+            np.testing.assert_array_equal(found, expected)
 
 
 @pytest.mark.parametrize(

@@ -133,14 +133,3 @@ def _item(part: Part) -> Any:
     if isinstance(part, slice):
         return tuple(map(_item, _slice_places(part)))
     return "%" if isinstance(part, Gathered) else "..." if part is Ellipsis else part
-
-
-def by_axis(x: Any, where: Any) -> list[int | slice | Gathered]:
-    """What stands for each axis of `x`, new ones left out; slices of all for the axes that are left."""
-    parts = [p for p in subscripts(where) if p is not None]
-    for p in parts:
-        if isinstance(p, slice) and any(isinstance(b, Gathered) for b in _slice_places(p)):
-            refuse_index("a slice whose places are computed", "places where elements are set are known")
-    at = next((i for i, p in enumerate(parts) if p is Ellipsis), len(parts))
-    found: list[Any] = [p for p in parts if p is not Ellipsis]
-    return [*found[:at], *[slice(None)] * (x.ndim - len(found)), *found[at:]]

@@ -1,16 +1,14 @@
 """`x.at[where].set(v)` and `.add(v)`: copies of a tensor with other values at an index of NumPy's."""
 
-import math
 from collections.abc import Callable
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 import numpy as np
 
-from relay.diagnostic import caller_span, fail
 from relay.ir.expr import constant
 from relay.ir.traced import Traced
-from relay.op.slice import BEYOND
-from relay.tracing.indexing import apply, by_axis, index
+from relay.op.update import place_numbers
+from relay.tracing.indexing import Gathered, apply, index, index_operands, subscripts
 
 How = Literal["update", "add"]
 Change = Callable[[Any, Any, Any, How], Any]
@@ -55,11 +53,13 @@ def changed(x: Any, where: Any, v: Any, how: How) -> Any:
     """`x` with `v` at `x[where]`, or added to it (`bad-index`, `index-out-of-range`)."""
     if _is_mask(where, x) and _is_scalar(v):
         return apply("where", where, apply("add", x, v) if how == "add" else v, x)
-    index(x, where).tensor_type("a part")  # what no tensor takes is refused here
-    axes = by_axis(x, where)
-    if all(isinstance(i, int) or (isinstance(i, slice) and (i.step or 1) > 0) for i in axes):
-        return _changed_part(x, where, v, how)
-    return _scattered(x, where, v, how)
+    seen = index(x, where)
+    seen.tensor_type("a part")  # what no tensor takes is refused here
+    if how == "add" and any(isinstance(p, Gathered) for p in subscripts(where)):
+        return _scattered(x, where, v)
+    operands, items = index_operands(where)
+    new = apply("add", seen, v) if how == "add" else as_of(x, v)
+    return apply("index_update", x, new, *operands, items=items)
 
 
 def _is_mask(where: Any, x: Any) -> bool:
@@ -75,43 +75,14 @@ def _is_scalar(v: Any) -> bool:
     return isinstance(v, int | float) or getattr(v, "ndim", None) == 0
 
 
-def _changed_part(x: Any, where: Any, v: Any, how: How) -> Any:
-    """For integers and slices that go forwards: the new part in the place of what is there."""
-    seen = index(x, where)
-    new = apply("add", seen, v) if how == "add" else apply("broadcast_to_like", as_of(x, v), seen)
-    kept = [slice(i, None if i == -1 else i + 1) if isinstance(i, int) else i for i in by_axis(x, where)]
-    if not kept:
-        return apply("reshape_like", new, x)
-    bounds = [_bounds(cast("slice", r), d) for r, d in zip(kept, x.shape, strict=True)]
-    begin, end, strides = (np.asarray(b, "int64") for b in zip(*bounds, strict=True))
-    return apply("strided_set", x, apply("reshape_like", new, index(x, tuple(kept))), begin, end, strides)
-
-
-def _bounds(r: slice, d: Any) -> tuple[int, int, int]:
-    """Begin, end and step of a slice of an axis of size `d`, which may be symbolic."""
-    if isinstance(d, int):
-        begin, end, step = r.indices(d)
-        return begin, max(begin, end), step
-    return r.start or 0, BEYOND if r.stop is None else r.stop, r.step or 1
-
-
-def _scattered(x: Any, where: Any, v: Any, how: How) -> Any:
-    """For any index: the same index of the places of all elements says which are meant."""
-    if not all(isinstance(d, int) for d in x.shape):
-        hint = "slices that go forwards, integers, and masks with a scalar work on any size"
-        fail(
-            "bad-index",
-            f"an axis of {x.type} has no known size, and its places are counted",
-            caller_span(),
-            hint=hint,
-        )
-    count = math.prod(x.shape)
-    every = constant(np.arange(count, dtype="int64").reshape(x.shape))
-    places = index(x.wrap(every), where)
+def _scattered(x: Any, where: Any, v: Any) -> Any:
+    """`x` with `v` added where an index may name a place twice: the same index of the numbers of all
+    elements says which are meant.
+    """
+    places = index(x.wrap(place_numbers(x.expr, x.type)), where)
     v = apply("broadcast_to_like", as_of(x, v), places)
-    flat = [apply("reshape", e, newshape=(-1,)) if count else e for e in (x, places, v)]
-    new = apply("scatter_elements", *flat, axis=0, reduction=how)
-    return apply("reshape", new, newshape=x.shape, allowzero=True)
+    flat = [apply("reshape", e, newshape=(-1,)) for e in (x, places, v)]
+    return apply("reshape_like", apply("scatter_elements", *flat, axis=0, reduction="add"), x)
 
 
 def as_of(x: Any, v: Any) -> Any:
