@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import relay
+from relay.ir.expr import as_expr
 from relay.tracing import function as tracing
 from relay.tracing.pytree import LEAF, Leaf, Node, flatten, unflatten
 
@@ -250,3 +251,67 @@ def f(p: dict[str, np.ndarray], x: np.ndarray, y: "float64") -> np.ndarray:
     scope: dict[str, Any] = {}
     exec(source, scope)
     assert scope["f"]({"w": ONES}, ONES, 2).tolist() == [3, 3, 3]
+
+
+def test_deep_nesting_is_as_safe_as_none() -> None:
+    deep: Any = ONES
+    for _ in range(100_000):
+        deep = (deep,)
+
+    def sum_inside(d: Any) -> Any:
+        while isinstance(d, tuple):
+            d = d[0]
+        return d.sum()
+
+    assert relay.function(sum_inside)(deep) == 3
+    tree, again = leaves(deep)[1], leaves(deep)[1]
+    assert tree == again
+    assert hash(tree) == hash(again)
+    assert str(tree) == "(" * 100_000 + "*" + ",)" * 100_000
+    assert leaves([deep])[1] != leaves((deep,))[1]
+    assert isinstance(as_expr(deep), relay.Tuple)
+
+
+def test_a_place_deep_inside_is_named() -> None:
+    deep: Any = {"w": [1.0, print]}
+    for _ in range(3):
+        deep = (deep,)
+    with pytest.raises(relay.RelayError, match=r"`d\[0\]\[0\]\[0\]\['w'\]\[1\]` cannot be given"):
+        relay.function(lambda d: 1.0)(deep)
+
+
+RECORDS = """
+type Layer[o: Dim, i: Dim] { Layer { w: Tensor[(o, i), float32], b: Tensor[(o,), float32] } }
+def @main(%w: Tensor[(2, 3), float32], %b: Tensor[(2,), float32]) { (Layer { w: %w, b: %b }, 1f) }
+"""
+
+
+def test_records_are_nested_values() -> None:
+    given = relay.build(relay.parse(RECORDS))(np.ones((2, 3), "float32"), np.zeros(2, "float32"))
+    layer = given[0]
+
+    def apply(params: Any, x: Any) -> Any:
+        return {"y": params[0].w @ x + params[0].b, "layer": params[0], "twice": (params[0].w * 2,)}
+
+    for f in (relay.function(apply), relay.compile(apply)):
+        found = f(given, ONES)
+        np.testing.assert_array_equal(found["y"], [3, 3])
+        assert found["layer"] == layer
+        np.testing.assert_array_equal(found["layer"].w, layer.w)
+    slope = relay.grad(lambda layer, x: (layer.w @ x + layer.b).sum())(layer, ONES)[1][0]
+    np.testing.assert_array_equal(slope.w, np.ones((2, 3)))
+    np.testing.assert_array_equal(slope.b, np.ones(2))
+    assert str(leaves(given)[1]) == "(Layer { w: *, b: * }, *)"
+    last = relay.function(lambda layer: relay.fori(0, 3, lambda i, layer: layer, layer))(layer)
+    assert last == layer
+    with pytest.raises(AttributeError, match="`Layer` has no field `v`; its fields are w, b"):
+        relay.function(lambda layer: layer.v)(layer)
+
+
+def test_a_record_type_in_an_annotation_is_explained() -> None:
+    def f(layer: "Dense[2, 3]", x: Any) -> Any:  # noqa: F821 - a Relay type
+        return layer
+
+    with pytest.raises(relay.RelayError, match="there is no type `Dense`") as error:
+        relay.function(f)
+    assert error.value.diagnostics[0].hint.startswith("a parameter without an annotation takes records")

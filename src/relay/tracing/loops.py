@@ -10,7 +10,7 @@ from relay.ir.type import TensorType, Type
 from relay.tracing.function import as_function
 from relay.tracing.indexing import apply
 from relay.tracing.nested import as_leaf, in_trace, traced_leaf, typed_leaf
-from relay.tracing.pytree import Leaf, Tree, flatten, same_structure, unflatten
+from relay.tracing.pytree import Leaf, Tree, Where, flatten, same_structure, unflatten
 from relay.tracing.types import TypesOfTrace, around, current
 
 
@@ -58,11 +58,11 @@ class Carry:
         )
 
 
-def leaves_of(value: Any, leaf: Callable[[Any, str], tuple[Expr, Leaf]]) -> tuple[list[Expr], Tree]:
+def leaves_of(value: Any, leaf: Callable[[Any, Where], tuple[Expr, Leaf]]) -> tuple[list[Expr], Tree]:
     """The leaves of a nested value as expressions, and its structure."""
     found: list[Expr] = []
 
-    def kept(x: Any, where: str) -> tuple[Expr, Leaf]:
+    def kept(x: Any, where: Where) -> tuple[Expr, Leaf]:
         e, tree = leaf(x, where)
         found.append(e)
         return e, tree

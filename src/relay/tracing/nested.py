@@ -6,9 +6,9 @@ from typing import Any, Protocol, runtime_checkable
 from relay.diagnostic import caller_span, fail
 from relay.interpreter.tensor_conversion import MisfitError, convert_tensor
 from relay.interpreter.value import FunctionValue
-from relay.ir.expr import Call, Expr, RelayExpr, Tuple, TupleGetItem, as_expr, constant
+from relay.ir.expr import Call, Expr, RelayExpr, TupleGetItem, as_expr, constant
 from relay.ir.traced import Traced
-from relay.tracing.pytree import LEAF, Boxed, Leaf, Tree, flatten, unflatten
+from relay.tracing.pytree import LEAF, Boxed, Leaf, Tree, Where, flatten, unflatten
 from relay.tracing.types import TypesOfTrace, current
 from relay.tracing.value import TracedValue
 
@@ -45,14 +45,10 @@ def in_trace(value: Any = None) -> TypesOfTrace:
     return current.get() or (value.types if isinstance(value, Traced) else TypesOfTrace())
 
 
-def flattened(value: Any, leaf: Callable[[Any, str], tuple[Expr, Leaf]], name: str) -> tuple[Expr, Tree]:
+def flattened(value: Any, leaf: Callable[[Any, Where], tuple[Expr, Leaf]], name: str) -> tuple[Expr, Tree]:
     """A nested value as an expression of tuples, and its structure."""
     parts, tree = flatten(value, leaf, name)
-    return _tuple(parts), tree
-
-
-def _tuple(parts: Any) -> Expr:
-    return Tuple(tuple([_tuple(p) for p in parts])) if isinstance(parts, tuple) else parts  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+    return as_expr(parts), tree
 
 
 @runtime_checkable
@@ -64,7 +60,7 @@ class AsRelay(Protocol):
         ...
 
 
-def as_leaf(x: Any, _: str = "") -> tuple[Expr, Leaf]:
+def as_leaf(x: Any, _: Where = "") -> tuple[Expr, Leaf]:
     """A leaf as an expression, and its structure; `TypeError` for what is not an expression."""
     if isinstance(x, TracedFunctionValue):
         return x.expr, Leaf(x.trees)
@@ -72,7 +68,7 @@ def as_leaf(x: Any, _: str = "") -> tuple[Expr, Leaf]:
     return made, Leaf(box=x.box) if isinstance(x, TracedValue | Boxed) else LEAF
 
 
-def value_of_leaf(x: Any, where: str) -> tuple[Any, Leaf]:
+def value_of_leaf(x: Any, where: Where) -> tuple[Any, Leaf]:
     """An argument that is no container as a value (`bad-argument`)."""
     try:
         if isinstance(x, FunctionValue):
@@ -90,7 +86,7 @@ def value_of_leaf(x: Any, where: str) -> tuple[Any, Leaf]:
         )
 
 
-def typed_leaf(x: Any, where: str) -> tuple[Expr, Leaf]:
+def typed_leaf(x: Any, where: Where) -> tuple[Expr, Leaf]:
     """An argument of a call in a trace as an expression whose type is known (`bad-argument`)."""
     if isinstance(x, Traced | RelayExpr | AsRelay):
         return as_leaf(x)

@@ -1,18 +1,18 @@
-"""Nested Python values: tuples, lists, dicts, named tuples and dataclasses around leaves.
+"""Nested Python values: tuples, lists, dicts, named tuples, dataclasses and records around leaves.
 
 Their structure is a `Tree`, which is a key of what is kept for it.  In Relay each container is a tuple: of a
 dict the values in the order of their **sorted** keys, so that equal dicts have one structure; of a dataclass
-the fields in the order in which they are declared; `None` is the empty tuple.
+or a record the fields in the order in which they are declared; `None` is the empty tuple.
 """
 
 import dataclasses
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, cast
 
 from relay.diagnostic import caller_span, fail
-from relay.interpreter.value import is_tuple
-from relay.ir.expr import RelayExpr
+from relay.interpreter.value import ConstructorValue, is_tuple
+from relay.ir.expr import Constructor, RelayExpr
 from relay.ir.walk import run
 
 STATIC = "static"
@@ -68,27 +68,73 @@ class Leaf:
         return "*"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Node:
     """A container: what makes it of its parts, and their structures."""
 
     kind: Any
     keys: tuple[Any, ...]
     parts: tuple["Tree", ...]
+    known_hash: list[int] = field(default_factory=list[int], init=False, repr=False)
+    """Its hash, once that has been asked for: of the parts it is needed again for the whole."""
+
+    def __eq__(self, other: object) -> bool:
+        pairs: list[tuple[Any, Any]] = [(self, other)]
+        while pairs:
+            a, b = pairs.pop()
+            if a is b:
+                continue
+            if not isinstance(a, Node) or not isinstance(b, Node):
+                if isinstance(a, Node) or isinstance(b, Node) or a != b:
+                    return False
+            elif a.kind != b.kind or a.keys != b.keys or len(a.parts) != len(b.parts):
+                return False
+            else:
+                pairs += zip(a.parts, b.parts, strict=True)
+        return True
+
+    def __hash__(self) -> int:
+        pending = [] if self.known_hash else [self]
+        while pending:
+            top = pending[-1]
+            new = [p for p in top.parts if isinstance(p, Node) and not p.known_hash]
+            if new:
+                pending += new
+            else:
+                pending.pop()
+                top.known_hash[:] = [hash((top.kind, top.keys, top.parts))]
+        return self.known_hash[0]
 
     def __str__(self) -> str:
         """The container with `*` for each leaf."""
-        shown = [str(p) for p in self.parts]
-        if self.kind is dict:
-            return f"{{{', '.join([f'{k!r}: {p}' for k, p in zip(self.keys, shown, strict=True)])}}}"
-        if self.kind is list:
-            return f"[{', '.join(shown)}]"
-        if self.kind is tuple:
-            return f"({', '.join(shown)}{',' if len(shown) == 1 else ''})"
-        if self.kind is None:
-            return "None"
+        said: list[str] = []
+        pending: list[Tree | str] = [self]
+        while pending:
+            x = pending.pop()
+            if isinstance(x, Node):
+                pending += reversed(x.written())
+            else:
+                said.append(str(x))
+        return "".join(said)
+
+    def written(self) -> "list[Tree | str]":
+        """What its text consists of."""
         kind = self.kind.kind if isinstance(self.kind, Instance) else self.kind
-        return f"{kind.__name__}({', '.join(shown)})"
+        if isinstance(kind, Constructor):
+            return [*self.in_brackets(f"{kind.name_hint} {{ ", kind.field_names), " }"]
+        if kind is None:
+            return ["None"]
+        brackets = {dict: "{}", list: "[]", tuple: "()"}.get(kind)
+        opening, closing = brackets or (f"{kind.__name__}(", ")")
+        inside = self.in_brackets(opening, [repr(k) for k in self.keys] if kind is dict else ())
+        return [*inside, "," if kind is tuple and len(self.parts) == 1 else "", closing]
+
+    def in_brackets(self, opening: str, names: Sequence[str]) -> "list[Tree | str]":
+        """The parts behind an opening bracket, each with its name if there are names."""
+        found: list[Tree | str] = [opening]
+        for i, part in enumerate(self.parts):
+            found += [", " if i else "", f"{names[i]}: " if names else "", part]
+        return found
 
     def built(self, parts: Sequence[Any]) -> Any:
         """The container of these parts."""
@@ -100,6 +146,8 @@ class Node:
             return tuple(parts)
         if self.kind is list:
             return [*parts]
+        if isinstance(self.kind, Constructor):
+            return ConstructorValue(self.kind, tuple(parts))
         if hasattr(self.kind, "_make"):
             return self.kind._make(parts)
         made = self.kind if isinstance(self.kind, Instance) else Instance(self.kind, ())
@@ -120,6 +168,8 @@ def parts_of(value: Any) -> tuple[Any, tuple[Any, ...], Sequence[Any]] | None:
     if kind is dict:
         keys = _sorted_keys(value)
         return dict, keys, [value[k] for k in keys]
+    if isinstance(value, ConstructorValue) and value.constructor.field_names:
+        return value.constructor, value.constructor.field_names, value.fields
     if is_tuple(value) and hasattr(value, "_make"):
         return kind, value._fields, value  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType, reportUnknownVariableType]
     if dataclasses.is_dataclass(value) and not isinstance(value, type | RelayExpr):
@@ -130,17 +180,46 @@ def parts_of(value: Any) -> tuple[Any, tuple[Any, ...], Sequence[Any]] | None:
     return None
 
 
-def flatten(value: Any, leaf: Callable[[Any, str], tuple[Any, Leaf]], name: str) -> tuple[Any, Tree]:
+class Path:
+    """Where a part of a nested value is, as `params["w"][0]`: written out only where a diagnostic says it."""
+
+    __slots__ = ("before", "i", "keys", "kind")
+
+    def __init__(self, before: "Where", kind: Any, keys: tuple[Any, ...], i: int) -> None:
+        """Part `i` of a container with these keys, which is at `before`."""
+        self.before, self.kind, self.keys, self.i = before, kind, keys, i
+
+    def __str__(self) -> str:
+        steps: list[str] = []
+        at: Where = self
+        while isinstance(at, Path):
+            steps.append(at.step())
+            at = at.before
+        return at + "".join(reversed(steps))
+
+    def step(self) -> str:
+        """How Python reaches the part from the container."""
+        if self.kind in (tuple, list):
+            return f"[{self.i}]"
+        key = self.keys[self.i]
+        return f"[{key!r}]" if self.kind is dict else f".{key}"
+
+
+Where = Path | str
+"""A place in a nested value; a name for the whole."""
+
+
+def flatten(value: Any, leaf: Callable[[Any, Where], tuple[Any, Leaf]], name: Where) -> tuple[Any, Tree]:
     """A nested value as nested tuples of what `leaf` makes of its leaves, and its structure.
 
-    `leaf` is given each leaf and where it is, as `params["w"][0]`, and gives a value and its structure.
-    Raises what `leaf` raises, and `bad-argument` for dicts whose keys have no order.
+    `leaf` is given each leaf and where it is, and gives a value and its structure.  Raises what `leaf`
+    raises, and `bad-argument` for dicts whose keys have no order.
     """
     return run(_flatten(value, leaf, name))
 
 
 def _flatten(
-    value: Any, leaf: Callable[[Any, str], tuple[Any, Leaf]], name: str
+    value: Any, leaf: Callable[[Any, Where], tuple[Any, Leaf]], name: Where
 ) -> Generator[Any, Any, tuple[Any, Tree]]:
     found = parts_of(value)
     if found is None:
@@ -148,15 +227,8 @@ def _flatten(
     kind, keys, parts = found
     done: list[tuple[Any, Tree]] = []
     for i, part in enumerate(parts):
-        done.append((yield _flatten(part, leaf, name + place_of(kind, keys, i))))
+        done.append((yield _flatten(part, leaf, Path(name, kind, keys, i))))
     return tuple([d[0] for d in done]), Node(kind, keys, tuple([d[1] for d in done]))
-
-
-def place_of(kind: Any, keys: tuple[Any, ...], i: int) -> str:
-    """How Python reaches a part."""
-    if kind in (tuple, list):
-        return f"[{i}]"
-    return f"[{keys[i]!r}]" if kind is dict else f".{keys[i]}"
 
 
 def unflatten(

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, get_origin
 
-from relay.diagnostic import Note, PythonSource, RelayError, Span, fail
+from relay.diagnostic import Diagnostic, Note, PythonSource, RelayError, Span, fail
 from relay.ir.dtype import canonical
 from relay.ir.expr import Function, Var
 from relay.ir.expr import replace as replace_node
@@ -99,13 +99,21 @@ def header_of(python: Callable[..., Any]) -> Header:
         fn = _parse_header([p.name for p in asked], types, returns, span)
     except RelayError as error:
         where = (Note(f"in the annotations of `{name_of(python)}`", span),)
-        raise RelayError([replace(d, notes=(*d.notes, *where)) for d in error.diagnostics]) from None
+        raise RelayError([_in_annotation(d, where) for d in error.diagnostics]) from None
     of_kind = {p.kind: v for p, v in zip(asked, fn.params, strict=True)}
     rest, others = of_kind.get(inspect.Parameter.VAR_POSITIONAL), of_kind.get(inspect.Parameter.VAR_KEYWORD)
     params = tuple([v for v in fn.params if v is not rest and v is not others])
     by_name = tuple([p.name for p in asked if p.kind is p.KEYWORD_ONLY])
     fn = replace_node(fn, params=params)
     return Header(name_of(python), fn, chosen, span, by_name, rest, others)
+
+
+def _in_annotation(d: Diagnostic, where: tuple[Note, ...]) -> Diagnostic:
+    """What is wrong in an annotation, where nothing can be declared."""
+    hint = d.hint
+    if d.code == "unknown-type" and hint.startswith("declare it"):
+        hint = "a parameter without an annotation takes records, as any nested values"
+    return replace(d, notes=(*d.notes, *where), hint=hint)
 
 
 def _check(

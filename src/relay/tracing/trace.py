@@ -14,7 +14,7 @@ from relay.ir.module import IRModule
 from relay.ir.type import TensorType
 from relay.tracing.diagnostics import BRANCH_HINT
 from relay.tracing.nested import as_leaf, flattened, traced
-from relay.tracing.pytree import LEAF, Leaf, Node, Tree, flatten, is_plain, unflatten
+from relay.tracing.pytree import LEAF, Leaf, Node, Tree, Where, flatten, is_plain, unflatten
 from relay.tracing.signature import Header, line_of
 from relay.tracing.types import TypesOfTrace, around, current
 from relay.typecheck.infer import infer
@@ -125,12 +125,13 @@ def _result(value: Any, header: Header) -> tuple[Expr, Tree]:
             "bad-signature", f"`{name}` returns Python's {value}, whatever its arguments are", span, hint=hint
         )
 
-    def leaf(x: Any, where: str) -> tuple[Expr, Leaf]:
+    def leaf(x: Any, where: Where) -> tuple[Expr, Leaf]:
         try:
             return as_leaf(x)
         except TypeError:
+            at = str(where).removeprefix(RESULT)
             hint = "return an expression, a number, an array, or a tuple, list, dict or dataclass of these"
-            what = f"{x!r:.80}" if where == RESULT else f"{x!r:.80} at {where.removeprefix(RESULT)}"
+            what = f"{x!r:.80} at {at}" if at else f"{x!r:.80}"
             fail("bad-signature", f"`{name}` returns {what}, which is not an expression", span, hint=hint)
 
     return flattened(value, leaf, RESULT)

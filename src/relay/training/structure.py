@@ -12,7 +12,7 @@ import numpy as np
 from relay.diagnostic import fail
 from relay.ir.dtype import DTYPES, dtype_name, to_numpy
 from relay.ir.walk import run
-from relay.tracing.pytree import LEAF, Node, parts_of, place_of
+from relay.tracing.pytree import LEAF, Node, Path, Where, parts_of
 
 Entry = list[Any]
 """`["tuple", 2]`, `["list", 2]`, `["dict", ["a", "b"]]`, `["array", dtype, shape]`, `["number", dtype]` (a
@@ -58,7 +58,7 @@ def in_structure(state: Any, like: Any) -> Any:
     return run(_in_structure(state, like, "state"))
 
 
-def _in_structure(state: Any, like: Any, place: str) -> Generator[Any, Any, Any]:
+def _in_structure(state: Any, like: Any, place: Where) -> Generator[Any, Any, Any]:
     found = parts_of(like)
     if found is None or like is None:
         return state
@@ -72,7 +72,7 @@ def _in_structure(state: Any, like: Any, place: str) -> Generator[Any, Any, Any]
         raise ValueError(f"has another structure than `like` at `{place}`")
     made: list[Any] = []
     for i, (part, wanted) in enumerate(zip(given, parts, strict=True)):
-        made.append((yield _in_structure(part, wanted, f"{place}{place_of(kind, names, i)}")))
+        made.append((yield _in_structure(part, wanted, Path(place, kind, names, i))))
     return Node(kind, names, (LEAF,) * len(made)).built(made)
 
 
