@@ -280,6 +280,30 @@ def test_use_of_a_traced_value_in_python_is_explained(use: object, what: str) ->
     assert "lambda x: " in d.span.source.line_text(d.span.line)
 
 
+@pytest.mark.parametrize(
+    ("use", "code", "what"),
+    [
+        (lambda x: x + "a", "dtype-mismatch", "`add`: expected float32, found string"),
+        (lambda x: x >= "a", "dtype-mismatch", "found string"),
+        (lambda x: x.at[()].set("a"), "dtype-mismatch", "found string"),
+        (lambda x: np.add(x, "a"), "dtype-mismatch", "found string"),
+        (lambda x: x + b"a", "bad-argument", "b'a' is not an expression"),
+        (lambda x: {} * x, "bad-argument", "{} is not an expression"),
+        (lambda x: x + 1j, "bad-argument", "1j is not an expression"),
+    ],
+)
+def test_operand_that_is_no_number_is_explained(use: object, code: str, what: str) -> None:
+    d = refused(lambda: relay.function(use)(np.float32(1)), code)
+    assert what in d.message
+    assert d.span is not None
+    assert d.span.source_name == __file__
+
+
+def test_texts_are_operands() -> None:
+    assert relay.function(lambda name: "Dear " + name + "!")("Ada") == "Dear Ada!"
+    assert relay.function(lambda name: name == "Ada")("Ada")
+
+
 def test_recursion_is_explained() -> None:
     def make() -> None:
         def factorial(n: "int32") -> "int32":

@@ -253,3 +253,8 @@ def test_operands_may_nest_deep() -> None:
         found, rest = found
         assert rest == ()
     assert found is x
+
+
+def test_a_format_of_numbers_needs_a_number():
+    with pytest.raises(relay.RelayError, match="number of a traced value"):
+        relay.function(lambda x: f"{x:.2f}")(1.0)

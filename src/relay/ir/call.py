@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
+from relay.diagnostic import caller_span
 from relay.ir import hooks
 from relay.ir.leaf import Op, constant, literal
 from relay.ir.node import RelayExpr, listed, node, place, set_field, several
@@ -180,28 +181,55 @@ class TupleWrapper(metaclass=_IsTuple):
 
 
 def as_expr(value: Any) -> "Expr":
-    """An expression as it is; a list or tuple as a `Tuple`, a number as an open literal, an array as a
-    constant, a dimension as its value.
+    """An expression as it is; a list or tuple as a `Tuple`, a number as an open literal, an array or a text
+    as a constant, a dimension as its value.
 
     Raises `TypeError` for anything else.
     """
     if isinstance(value, RelayExpr):
         return value  # pyright: ignore[reportReturnType]
+    return _nested(value) if isinstance(value, list | tuple) else _single(value)
+
+
+def _nested(value: Any) -> "Expr":
+    done: list[Expr] = []
+    stack: list[tuple[Any, bool]] = [(value, False)]
+    while stack:
+        v, ready = stack.pop()
+        if ready:
+            first = len(done) - len(v)
+            done[first:] = [Tuple(tuple(done[first:]))]
+        elif isinstance(v, list | tuple):
+            stack.append((v, True))  # pyright: ignore[reportUnknownArgumentType]
+            stack += [(x, False) for x in reversed(v)]  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+        else:
+            done.append(v if isinstance(v, RelayExpr) else _single(v))  # pyright: ignore[reportArgumentType]
+    return done[0]
+
+
+class NotAnOperandError(TypeError):
+    """Something that is no expression, nor becomes one, where one is expected: at `span`."""
+
+    def __init__(self, value: Any) -> None:
+        """`value` is what is there."""
+        super().__init__(f"{value!r:.80} is not an expression, a number, a text or an array")
+        self.span = caller_span()
+
+
+def _single(value: Any) -> "Expr":
     if type(value) is TupleWrapper:
         return value.tuple_value
     if isinstance(value, Traced):
         return value.expr
     if isinstance(value, Dimension):
         return Call(Op.get("dim_value"), (), {"dim": value})
-    if isinstance(value, list | tuple):
-        return Tuple(_exprs(value))  # pyright: ignore[reportUnknownArgumentType]
-    if isinstance(value, bool | np.generic | np.ndarray):
+    if isinstance(value, bool | str | np.generic | np.ndarray):
         return constant(value)
     if isinstance(value, int | float):
         return literal(value)
     if hasattr(value, "__array__"):
         return constant(np.asarray(value))
-    raise TypeError(f"{value!r} is not an expression, a number or an array")
+    raise NotAnOperandError(value)
 
 
 def _exprs(values: Sequence[Any]) -> tuple["Expr", ...]:

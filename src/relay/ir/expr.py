@@ -9,7 +9,7 @@ and from here the rest of the package imports them.
 
 from typing import TYPE_CHECKING, TypeAlias
 
-from relay.ir.call import Call, Tuple, TupleGetItem, TupleWrapper, as_expr
+from relay.ir.call import Call, NotAnOperandError, Tuple, TupleGetItem, TupleWrapper, as_expr
 from relay.ir.control import (
     Clause,
     Function,
@@ -29,9 +29,9 @@ from relay.ir.node import Node, Pattern, RelayExpr, node, replace
 
 __all__ = [
     "Call", "Clause", "Constant", "Constructor", "Expr", "Function", "GlobalVar", "Grad", "GradKind", "If",
-    "Let", "LetRec", "Match", "Node", "Op", "Pattern", "RefCreate", "RefRead", "RefWrite", "RelayExpr",
-    "TempExpr", "Tuple", "TupleGetItem", "TupleWrapper", "Var", "as_expr", "constant", "literal", "node",
-    "replace",
+    "Let", "LetRec", "Match", "Node", "NotAnOperandError", "Op", "Pattern", "RefCreate", "RefRead",
+    "RefWrite", "RelayExpr", "TempExpr", "Tuple", "TupleGetItem", "TupleWrapper", "Var",
+    "as_expr", "constant", "literal", "node", "replace",
 ]  # fmt: skip
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from relay.diagnostic import Diagnostic, RelayError, Span, fail
 from relay.interpreter.machine import Interpreter
 from relay.interpreter.value import Closure
 from relay.ir.dtype import to_numpy
-from relay.ir.expr import Expr, Function, RelayExpr, replace
+from relay.ir.expr import Expr, Function, NotAnOperandError, RelayExpr, replace
 from relay.ir.module import IRModule
 from relay.ir.type import TensorType
 from relay.tracing.diagnostics import BRANCH_HINT
@@ -127,6 +127,8 @@ def _result(value: Any, header: Header) -> tuple[Expr, Tree]:
 
     def leaf(x: Any, where: Where) -> tuple[Expr, Leaf]:
         try:
+            if isinstance(x, str):  # as an f-string has it, which knows no values: an operand may be one
+                raise TypeError
             return as_leaf(x)
         except TypeError:
             at = str(where).removeprefix(RESULT)
@@ -162,6 +164,9 @@ def _explained(error: Exception, header: Header) -> BaseException:
         message, hint = UNTRACEABLE[inner.f_code.co_name]
         inner, line = frames[-2]
         return _refusal(message, line_of(inner.f_code.co_filename, line), hint)
+    if isinstance(error, NotAnOperandError):
+        hint = "operands are traced values, expressions, numbers, texts and arrays"
+        return RelayError(Diagnostic("bad-argument", str(error), error.span, hint=hint))
     if isinstance(error, TypeError) and re.search(rf"'({'|'.join(NODES)})'", str(error)):
         message = f"Python cannot use a traced value: {error}"
         hint = "use the operators of Relay: relay.sin(…) for numpy.sin(…), relay.shape_of(…) for len(…)"
@@ -169,7 +174,7 @@ def _explained(error: Exception, header: Header) -> BaseException:
     return error
 
 
-NODES = ["TracedValue", *[c.__name__ for c in RelayExpr.__subclasses__()]]
+NODES = [r"Traced\w+", *[c.__name__ for c in RelayExpr.__subclasses__()]]
 
 
 def _refusal(message: str, span: Span | None, hint: str) -> RelayError:

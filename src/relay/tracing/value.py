@@ -240,6 +240,11 @@ class TracedValue(Traced):
 
     __int__ = __float__ = __index__ = __complex__ = _number
 
+    def __format__(self, spec: str, /) -> str:
+        if spec:
+            self._number()
+        return str(self)
+
     def __array__(self, *_: Any, **__: Any) -> NoReturn:
         refuse("NumPy cannot use a traced value", "use the operators of Relay: relay.sin(x) for numpy.sin(x)")
 
