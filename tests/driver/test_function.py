@@ -1,6 +1,8 @@
 """`relay.function`: traced Python functions."""
 # ruff: noqa: F821, F722 - annotations in quotes are Relay types
 
+import pickle
+
 import numpy as np
 import pytest
 
@@ -336,3 +338,12 @@ def test_typing_error_in_an_annotation_names_the_function() -> None:
     d = refused(lambda: relay.function(f), "unknown-type")
     assert d.notes[-1].message == "in the annotations of `f`"
     assert d.hint == "did you mean `Tensor`?"
+
+
+@relay.function
+def doubled(x):
+    return 2 * x
+
+
+def test_a_pickle_names_the_function():
+    assert pickle.loads(pickle.dumps(doubled)) is doubled

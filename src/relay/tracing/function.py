@@ -42,9 +42,13 @@ class TracedFunction:
         self._kept: OrderedDict[Any, Specialised] = OrderedDict()
         self._lock = Lock()
         self.__name__ = self.__qualname__ = header.name
-        self.__doc__ = python.__doc__
+        self.__doc__, self.__module__ = python.__doc__, python.__module__
         if header.is_annotated:
             self.general()
+
+    def __reduce__(self) -> str:
+        """A pickle names it, as it does a Python function."""
+        return self.python.__qualname__
 
     @property
     def mod(self) -> IRModule:
