@@ -1,4 +1,5 @@
 import numpy as np
+import pytest
 
 import relay
 import relay.transform as passes
@@ -189,3 +190,29 @@ def test_copies_know_the_rank_where_sizes_are_parameters_or_unknown() -> None:
         "fn(Tensor[(?, 3), float32]) -> Tensor[(?, 3), float32]",
         "fn<d0: Dim, d1: Dim>(Tensor[(d0, d1, 3, d0), float32]) -> Tensor[(d0, d1, 3, d0), float32]",
     ]
+
+
+LOOP = """def @loop[A](%n: int32, %f: fn(A) -> A, %x: A) -> A {
+  if (%n == 0) { %x } else { @loop(%n - 1, %f, %f(%x)) }
+}
+def @main(%x: Tensor[(n,), float32]) { let %y: Tensor[SIZE, float32] = %x; @loop(3, STEP, STATE) }
+"""
+
+
+@pytest.mark.parametrize("size", ["(n,)", "(?,)"])
+@pytest.mark.parametrize(
+    ("state", "step"),
+    [
+        ("(%y, 0.0)", "fn (%a: (T, float32)) -> (T, float32) { (%a.0 * 2.0, %a.1 + sum(%a.0)) }"),
+        ("((%y,), ref(%y))", "fn (%a: ((T,), ref(T))) -> ((T,), ref(T)) { ((ref_read(%a.1) * 2.0,), %a.1) }"),
+    ],
+)
+def test_copies_for_values_with_sizes_that_are_not_known_have_machine_code(size, state, step):
+    t = f"Tensor[{size}, float32]"
+    text = LOOP.replace("SIZE", size).replace("STEP", step.replace("T", t)).replace("STATE", state)
+    mod = program(text)
+    assert polymorphic(passes.monomorphize(mod)) in ([], ["main"], ["main", "loop_1"])
+    x = np.array([1, 2, 3], np.float32)
+    want = relay.create_executor("debug", mod=mod).evaluate()(x)
+    found = relay.build(mod, cache=False)(x)
+    assert repr(found) == repr(want)

@@ -2,11 +2,11 @@
 
 from collections import deque
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 from relay.analysis.call_graph import CallGraph
 from relay.analysis.normal_form import ATOMS
+from relay.analysis.polymorphic_recursion import growing_definitions, growing_functions
 from relay.ir.expr import (
     Call,
     Constructor,
@@ -25,7 +25,7 @@ from relay.ir.expr import (
 )
 from relay.ir.module import IRModule
 from relay.ir.supply import GlobalVarSupply
-from relay.ir.type import ANY, HAS_ANY, HAS_VAR, Dim, FuncType, Kind, Type, TypeVar
+from relay.ir.type import HAS_VAR, Dim, FuncType, Type, TypeVar
 from relay.ir.walk import post_order, run
 from relay.transform.rewriting.anf_conversion import anf_module
 from relay.transform.rewriting.chains import Chain, Task, in_turn, link
@@ -33,6 +33,7 @@ from relay.transform.rewriting.copying import Copy
 from relay.transform.rewriting.definitions import with_definitions, without_definitions
 from relay.transform.rewriting.expected_types import wanted_of_children
 from relay.transform.rewriting.forms import ANF, TYPED
+from relay.transform.rewriting.instance_keys import KEEP, Key, is_closed_type, with_sizes, without_sizes
 from relay.transform.rewriting.instantiation import instance_args
 from relay.typecheck.query import Types
 from relay.typecheck.schemes import declared_type
@@ -66,18 +67,6 @@ def _is_polymorphic(e: Expr) -> bool:
 
 _GENERIC = (Op, Constructor)
 """What may be polymorphic where it is not a callee."""
-
-
-KEEP = object()
-"""In the place of a type argument that is not put in."""
-Key = tuple[Any, ...]
-
-
-@dataclass(frozen=True)
-class Size:
-    """In the place of a size in a shape that is put in: which of those that the copy takes it is."""
-
-    number: int
 
 
 class _Monomorphiser:
@@ -141,7 +130,7 @@ class _Monomorphiser:
 
     def copy(self, fn: Function, key: Key) -> Function:
         """A function with the types of `key` put in."""
-        sizes: dict[Size, TypeVar] = {}
+        sizes: dict[TypeVar, TypeVar] = {}
         copy = Copy(
             {p: with_sizes(a, sizes) for p, a in zip(fn.type_params, key, strict=True) if a is not KEEP}
         )
@@ -163,7 +152,7 @@ class _Monomorphiser:
         if name in self.derivatives:
             return self.derivative(name, args)
         fn = self.functions.get(name)
-        sizes: dict[Dim, Size] = {}
+        sizes: dict[Dim, TypeVar] = {}
         key = tuple([a if is_closed_type(a) else without_sizes(a, sizes) for a in args])
         if fn is None or name in self.growing or all(a is KEEP for a in key):
             return self.itself(name, args)
@@ -358,81 +347,3 @@ def bind_instances(made: dict[Var, Function], body: Expr, source: Let | LetRec |
 def is_polymorphic(t: Type | None) -> bool:
     """Whether a type is that of a polymorphic function."""
     return isinstance(t, FuncType) and bool(t.type_params)
-
-
-def is_closed_type(arg: Any) -> bool:
-    """Whether a type argument can be put in: it has no parameter and no unknown size."""
-    if isinstance(arg, tuple):
-        return all(map(is_closed_type, arg))  # pyright: ignore[reportUnknownArgumentType]
-    return not isinstance(arg, Type) or not arg.flags & (HAS_VAR | HAS_ANY)
-
-
-def without_sizes(arg: Any, sizes: dict[Dim, Size]) -> Any:
-    """A shape with numbers in the place of sizes that are parameters; `KEEP` for anything else.
-
-    A copy knows how many axes there are, and takes the sizes.
-    """
-    if not isinstance(arg, tuple):
-        return KEEP
-    dims = cast("tuple[Dim, ...]", arg)
-    return tuple(
-        [d if not isinstance(d, Type) or d is ANY else sizes.setdefault(d, Size(len(sizes))) for d in dims]
-    )
-
-
-def with_sizes(arg: Any, sizes: dict[Size, TypeVar]) -> Any:
-    """What `without_sizes` was given, with new parameters for sizes."""
-    if not isinstance(arg, tuple):
-        return arg
-    dims = cast("tuple[Dim | Size, ...]", arg)
-    for d in dims:
-        if isinstance(d, Size) and d not in sizes:
-            sizes[d] = TypeVar(f"d{d.number}", Kind.Dim)
-    return tuple([sizes[d] if isinstance(d, Size) else d for d in dims])
-
-
-def grows(e: Expr) -> bool:
-    """Whether a call's type arguments are made of type parameters, not merely some of them."""
-    return type(e) is Call and any(
-        isinstance(a, Type) and bool(a.flags & HAS_VAR) and not isinstance(a, TypeVar) for a in e.type_args
-    )
-
-
-def growing_definitions(mod: IRModule) -> set[Expr]:
-    """The definitions that reach themselves at types made of their own type parameters."""
-    found: set[Expr] = set()
-    graph = CallGraph(mod)
-    for group in graph.components():
-        if graph.is_recursive(group[0]):
-            inside = set[Expr](group)
-            calls = (e for v in group for e in post_order(mod.functions[v]) if grows(e))
-            if any(type(e) is Call and e.op in inside for e in calls):
-                found.update(inside)
-    return found
-
-
-def growing_functions(root: Expr) -> set[Expr]:
-    """The local functions under `root` that reach themselves at types made of type parameters."""
-    found: set[Expr] = set()
-    inside: dict[Expr, tuple[Var, ...]] = {}
-    stack: list[tuple[Expr, tuple[Var, ...]]] = [(root, ())]
-    seen: set[Expr] = set()
-    while stack:
-        e, leaving = stack.pop()
-        for v in leaving:
-            inside.pop(v, None)
-        if e in seen:
-            continue
-        seen.add(e)
-        if type(e) is Call and e.op in inside and grows(e):
-            found.update(inside[e.op])
-        names = (
-            e.vars if type(e) is LetRec else (e.var,) if type(e) is Let and type(e.value) is Function else ()
-        )
-        if names:
-            inside.update(dict.fromkeys(names, names))
-            *values, body = e.children
-            stack += [(body, names), *[(f, ()) for f in values]]
-        else:
-            stack += [(c, ()) for c in e.children]
-    return found
