@@ -28,3 +28,25 @@ def test_a_type_parameter_is_no_relation():
         relay.parse("def @f<r: Constraint>(%x: float32) where r { %x }")
     assert caught.value.codes == ("unknown-relation",)
     assert "`r` is a type parameter" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "body",
+    ["take(%x, %i, axis=0)", "take(%x, 0, axis=0)", "let %g = fn (%j) { take(%x, %j, axis=0) }; %g(%i)"],
+)
+def test_a_relation_of_parameters_of_kind_type_is_assumed(body):
+    mod = relay.parse(
+        f"def @row<Xs, X>(%x: Xs, %i: int32) -> X where take(Xs, int32, X, axis=0) {{ {body} }}\n"
+        "def @main() { (@row([[1, 2], [3, 4]], 0), @row([5, 6], 0)) }"
+    )
+    found = relay.create_executor("debug", mod=mod).evaluate()()
+    assert [x.tolist() for x in found] == [[1, 2], 5]
+
+
+def test_what_an_assumed_relation_contradicts_is_a_diagnostic():
+    header = (
+        "def @f<Xs, X>(%x: Xs, %i: int32) -> X where take(Xs, int32, Xs, axis=0), take(Xs, int32, X, axis=0)"
+    )
+    with pytest.raises(relay.RelayError) as error:
+        relay.infer(relay.parse(f"{header} {{ let %y: float32 = take(%x, %i, axis=0); %y }}"))
+    assert "type-mismatch" in error.value.codes

@@ -27,7 +27,8 @@ class Rearrangement(Injective):
     derivative = Derivative.TRANSPOSE
 
     def relate(self, t: Typing, args: Sequence[Type], out: Type) -> None:
-        t.equal(t.dtype(out), t.dtype(args[0]))
+        dtype = t.dtype(args[0])  # waits for the operand before it says anything of the result
+        t.equal(t.dtype(out), dtype)
         super().relate(t, args, out)
 
 

@@ -110,12 +110,7 @@ class Solver(Relating):
         saved = self.level, self.cause, self.goal, self.givens
         self.level, self.cause, self.goal, self.givens = goal.level, goal.call, goal, goal.givens
         try:
-            goal.run(self)
-            goal.done = True
-        except Wait as wait:
-            self._park(goal, wait.on)
-        except Stuck:
-            self._park(goal, unknowns(goal.types))
+            self._advance(goal)
         except Silenced:
             self._give_up(goal)
         except Fault as fault:
@@ -131,11 +126,22 @@ class Solver(Relating):
         finally:
             self.level, self.cause, self.goal, self.givens = saved
 
+    def _advance(self, goal: Goal) -> None:
+        """Run a goal, or park it.  On types that are parameters an operator could only spoil its result."""
+        if any(type(head(t)) is TypeVar for t in goal.types) and self._entailed(goal):
+            return
+        try:
+            goal.run(self)
+            goal.done = True
+        except Wait as wait:
+            self._park(goal, wait.on)
+        except Stuck:
+            self._park(goal, unknowns(goal.types))
+
     def _park(self, goal: Goal, on: Iterable[Unknown]) -> None:
+        if self._entailed(goal):
+            return
         if goal.givens is not None and not goal.is_given:
-            if self._entailed(goal):
-                goal.done = goal.entailed = True
-                return
             on = unknowns(goal.types)
         if goal.parked is None:
             goal.parked = set()
@@ -148,9 +154,9 @@ class Solver(Relating):
                     v.waiting.append(goal)
 
     def _entailed(self, goal: Goal) -> bool:
-        """Whether a declared constraint says what is asked: same relation, same inputs, so same result."""
+        """Finish a goal if a declared constraint says it: same relation, same inputs, so same result."""
         givens = goal.givens
-        if not goal.outputs:
+        if not goal.outputs or goal.is_given:
             return False
         wanted = [zonk(t) for t in goal.types]
         while givens is not None:
@@ -160,6 +166,7 @@ class Solver(Relating):
             known = [zonk(t) for t in given.types]
             if known[:-1] == wanted[:-1]:
                 self.unify(goal.types[-1], given.types[-1])
+                goal.done = goal.entailed = True
                 return True
         return False
 
