@@ -284,3 +284,12 @@ def test_random_programs(seeds: range) -> None:
         new_value, new_work = outcome(out, given.args)
         assert new_value == value, f"seed {seed}"
         assert new_work <= work, f"seed {seed}"
+
+
+def test_shapes_that_an_operator_refuses_are_no_error_of_numpy() -> None:
+    mod = relay.parse(
+        "def @set(%x: Tensor[(n,), float32], %y: Tensor[(m,), float32]) { %x with { [1:]: %y } }\n"
+        "def @main() { @set([1.0, 2.0], [1.0, 2.0]) }"
+    )
+    with pytest.raises(relay.RelayError, match="what is set is stretched to the part"):
+        relay.build(mod, cache=False)()

@@ -29,13 +29,14 @@ def evaluated(
 ) -> Expr | None:
     """The value of an operator call `e` of type `t` as an expression.
 
-    None if it is too large or too much work, or fails: then it is left to fail when it runs.
+    None if it is too large or too much work, or fails: then it is left to fail when it runs.  NumPy refuses
+    operands whose shapes the types left open and the operator does not take.
     """
     if not is_affordable(op, operands, t, max_bytes, max_work):
         return None
     try:
         return constant_of(op.evaluate(*operands), t, e)
-    except (RelayError, MemoryError):
+    except (RelayError, MemoryError, ValueError):
         return None
 
 
