@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from relay.analysis.effects import Effect
-from relay.analysis.normal_form import ATOMS
 from relay.ir.expr import (
     Call,
     Clause,
@@ -27,9 +26,8 @@ from relay.ir.expr import (
     replace,
 )
 from relay.ir.module import IRModule
-from relay.ir.pattern import PatternVar
-from relay.ir.type import HAS_ANY, FuncType, TupleType, TypeCall, TypeVar
-from relay.ir.walk import rewrite_pattern, run
+from relay.ir.type import HAS_ANY, TypeVar
+from relay.ir.walk import run
 from relay.op.base import Operator
 from relay.op.registry import instance
 from relay.transform.passes.constant_evaluation import evaluated, shape_alone
@@ -45,7 +43,6 @@ from relay.transform.passes.partial_values import (
     Value,
     assigned,
     concrete_value,
-    hinted,
     known_value,
     matches,
 )
@@ -54,7 +51,6 @@ from relay.transform.rewriting.copying import Copy
 from relay.transform.rewriting.definitions import with_definitions, without_definitions
 from relay.transform.rewriting.example import show as show
 from relay.transform.rewriting.forms import ANF
-from relay.transform.rewriting.instantiation import instance_args
 from relay.transform.rewriting.purity import Purity
 from relay.transform.rewriting.registry import module_pass
 from relay.typecheck.query import Types
@@ -67,6 +63,7 @@ def partial_evaluate(
     max_size: int = 20,
     max_local_size: int = 200,
     max_unroll: int = 200,
+    max_growth: int = 2_000,
     max_nodes: int = 200_000,
 ) -> IRModule:
     """Evaluate the program as far as its values are known at compile time, and leave the rest.
@@ -74,14 +71,15 @@ def partial_evaluate(
     Functions, tuples, instances of data types and references that are created in the program are known
     where they are used: calls become the bodies of their callees, fields, cells and contents are forwarded,
     and known conditions and matches are resolved.  Nothing is evaluated twice, because every computed value
-    is bound before it is used, and effects stay in their order; a write stays, and `dead_code` removes it
-    with its reference if nobody reads that.
+    is bound before it is used, and effects stay in their order.  A write to a reference that is made here
+    goes where the next one comes before anybody could read it; `dead_code` removes the last with its
+    reference if nobody reads that.
 
     A call of a non-recursive function is unfolded where the body has at most `max_size` nodes
     (`max_local_size` for inner functions), has one call, or takes functions or references that are known.  A
-    loop over known data is unrolled if it ends within `max_unroll` iterations.  At most about `max_nodes`
-    statements are added altogether.  Definitions that `@main` no longer reaches are removed, unless other
-    definitions use them.
+    loop over known data is unrolled if it ends within `max_unroll` iterations.  One call adds at most about
+    `max_growth` statements, unless it is the only one of its function, and all together at most about
+    `max_nodes`.  Definitions that `@main` no longer reaches are removed, unless other definitions use them.
 
     Source: Jones, Gomard and Sestoft, "Partial Evaluation and Automatic Program Generation", 1993.
 
@@ -94,7 +92,7 @@ def partial_evaluate(
       %x * %x3
     }
     """
-    return _Evaluator(mod, Policy(mod, max_size, max_local_size, max_unroll, max_nodes)).module()
+    return _Evaluator(mod, Policy(mod, max_size, max_local_size, max_unroll, max_growth, max_nodes)).module()
 
 
 class _Evaluator:
@@ -293,10 +291,10 @@ class _Evaluator:
             if found is None:
                 break
             if found:
-                for v, value in assigned(c.lhs, data, lambda whole, i: self.field(whole, i, chain)):
+                for v, value in assigned(c.lhs, data, lambda whole, i: self.result.field(whole, i, chain)):
                     self.result.bind(v, value, frame, chain)
                 return (yield self.statements(c.rhs, frame, chain))
-        patterns = [self.pattern(c, data, frame) for c in e.clauses]
+        patterns = [self.result.pattern(c, data, frame) for c in e.clauses]
         parts = yield self.branches([c.rhs for c in e.clauses], frame)
         whole = self.around(e, (data.atom, *parts), frame)
         if frame.own:
@@ -304,30 +302,6 @@ class _Evaluator:
         assert isinstance(whole, Match)
         clauses = [Clause(p, c.rhs, span=c.span) for p, c in zip(patterns, whole.clauses, strict=True)]
         return Value(replace(whole, clauses=tuple(clauses)))
-
-    def field(self, whole: Value, index: int, chain: Chain) -> Value:
-        """A field of a tuple."""
-        if isinstance(whole.static, tuple):
-            return whole.static[index]
-        t = self.types(whole.atom)
-        assert isinstance(t, TupleType)
-        var = Var("x", t.fields[index], span=whole.atom.span)
-        chain.let(var, TupleGetItem(whole.atom, index, span=whole.atom.span))
-        return Value(var)
-
-    def pattern(self, clause: Clause, data: Value, frame: Frame) -> Any:
-        """The pattern of a clause that may be taken; its variables have values now."""
-        new: dict[Var, Var] = {}
-        for v, value in hinted(clause, data).items():
-            t = frame.type(v.type_annotation)
-            new[v] = self.result.name(v, t, frame)
-            is_known = value is not None and type(value.atom) in ATOMS and self.result.is_name(value.atom, t)
-            frame.vars[v] = value if value is not None and is_known else Value(new[v])
-        if frame.own:
-            return clause.lhs
-        return rewrite_pattern(
-            clause.lhs, lambda p: PatternVar(new[p.var], span=p.span) if isinstance(p, PatternVar) else None
-        )
 
     # --- calls ---
 
@@ -356,27 +330,14 @@ class _Evaluator:
         if frame.own and parts == e.children:
             return e
         attrs = e.attrs if parts[0] is e.op else None
-        return Call(parts[0], parts[1:], attrs, self.type_args(e, callee, frame), span=e.span)
-
-    def type_args(self, e: Call, callee: Value, frame: Frame) -> tuple[Any, ...]:
-        """The type arguments of a call; those of a polymorphic callee that comes as a value are implied."""
-        op = callee.atom
-        if op is e.op or e.type_args or type(op) is Op:
-            return frame.types(e.type_args)
-        t = frame.type(self.types(e.op))
-        assert isinstance(t, FuncType)
-        if type(op) is Constructor:
-            return t.ret_type.args if isinstance(t.ret_type, TypeCall) else ()
-        scheme = self.types(op)
-        assert isinstance(scheme, FuncType)
-        return (instance_args(scheme, t) or ()) if scheme.type_params else ()
+        return Call(parts[0], parts[1:], attrs, self.result.type_args(e, callee, frame), span=e.span)
 
     def unfolded(self, e: Call, callee: Value, args: Sequence[Value], frame: Frame, chain: Chain) -> Task:
         """The value of a function body in the place of a call; None if the call is to stay."""
         target = callee.static
         assert isinstance(target, Closure)
         fn = target.function
-        type_args = self.type_args(e, callee, frame)
+        type_args = self.result.type_args(e, callee, frame)
         if len(type_args) != len(fn.type_params) or any(map(is_open, type_args)):
             self.policy.refuse(fn)
             return None

@@ -1,27 +1,33 @@
 """The result of partial evaluation in the making: chains whose bindings stay if something mentions them."""
 
 from collections.abc import Callable, Sequence
-from typing import cast
+from typing import Any, cast
 
 from relay.analysis.normal_form import ATOMS
 from relay.ir.bind import substitute
 from relay.ir.expr import (
     Call,
+    Clause,
     Constructor,
     Expr,
     Function,
+    If,
     Let,
     LetRec,
+    Match,
     Op,
     RefCreate,
     RefRead,
+    RefWrite,
     Tuple,
     TupleGetItem,
     Var,
 )
-from relay.ir.type import HAS_ANY, FuncType, Type
+from relay.ir.pattern import PatternVar
+from relay.ir.type import HAS_ANY, FuncType, TupleType, Type, TypeCall
 from relay.ir.vars import free_vars
-from relay.transform.passes.partial_values import Closure, Frame, Value
+from relay.ir.walk import rewrite_pattern
+from relay.transform.passes.partial_values import Closure, Frame, Value, hinted
 from relay.transform.rewriting.chains import Chain, Task, link
 from relay.transform.rewriting.copying import Copy
 from relay.transform.rewriting.instantiation import instance_args
@@ -39,6 +45,8 @@ class Result:
         """What the result mentions."""
         self.waiting: dict[Var, list[Closure]] = {}
         """Functions whose bodies are gone through if they are mentioned, by the first name."""
+        self.cells: set[Expr] = set()
+        """Variables bound to references that are made here."""
 
     # --- bindings ---
 
@@ -53,6 +61,8 @@ class Result:
         if type(value.atom) is Function:
             assert isinstance(static, Closure)
             self.waiting[made] = [static]
+        elif type(value.atom) is RefCreate:
+            self.cells.add(made)
         elif type(value.atom) in ATOMS:
             static = None
         chain.let(made, value.atom, source)
@@ -86,12 +96,54 @@ class Result:
             return True
         return isinstance(found, FuncType) and isinstance(t, FuncType) and bool(instance_args(found, t))
 
+    def field(self, whole: Value, index: int, chain: Chain) -> Value:
+        """A field of a tuple."""
+        if isinstance(whole.static, tuple):
+            return whole.static[index]
+        t = self.types(whole.atom)
+        assert isinstance(t, TupleType)
+        var = Var("x", t.fields[index], span=whole.atom.span)
+        chain.let(var, TupleGetItem(whole.atom, index, span=whole.atom.span))
+        return Value(var)
+
+    def pattern(self, clause: Clause, data: Value, frame: Frame) -> Any:
+        """The pattern of a clause that may be taken; its variables have values now."""
+        new: dict[Var, Var] = {}
+        for v, value in hinted(clause, data).items():
+            t = frame.type(v.type_annotation)
+            new[v] = self.name(v, t, frame)
+            is_known = value is not None and type(value.atom) in ATOMS and self.is_name(value.atom, t)
+            frame.vars[v] = value if value is not None and is_known else Value(new[v])
+        if frame.own:
+            return clause.lhs
+        return rewrite_pattern(
+            clause.lhs, lambda p: PatternVar(new[p.var], span=p.span) if isinstance(p, PatternVar) else None
+        )
+
+    def type_args(self, e: Call, callee: Value, frame: Frame) -> tuple[Any, ...]:
+        """The type arguments of a call; those of a polymorphic callee that comes as a value are implied."""
+        op = callee.atom
+        if op is e.op or e.type_args or type(op) is Op:
+            return frame.types(e.type_args)
+        t = frame.type(self.types(e.op))
+        assert isinstance(t, FuncType)
+        if type(op) is Constructor:
+            return t.ret_type.args if isinstance(t.ret_type, TypeCall) else ()
+        scheme = self.types(op)
+        assert isinstance(scheme, FuncType)
+        return (instance_args(scheme, t) or ()) if scheme.type_params else ()
+
     # --- what is needed ---
 
     def finish(self, chain: Chain, body: Expr) -> Task:
-        """Close a chain from its end: what is needed of it is known then."""
+        """Close a chain from its end: what is needed of it is known then.
+
+        A write goes with what it writes where the next one to the same reference comes before anybody could
+        read it: a function that is only written, as each of the steps on a tape, is not gone through.
+        """
         body = self.tail(chain, body)
         self.mention(body)
+        overwritten: set[Expr] = set()
         for names, values, source in reversed(chain.bindings):
             closures = self.waiting.pop(names[0], None)
             if closures is not None:
@@ -99,7 +151,14 @@ class Result:
                 if names:
                     body = link(names, values, body, source)
             elif names[0] in self.mentioned or not self.is_droppable(values[0]):
-                self.mention(values[0])
+                value = values[0]
+                if type(value) is RefWrite and value.ref in self.cells:
+                    if value.ref in overwritten and names[0] not in self.mentioned:
+                        continue
+                    overwritten.add(value.ref)
+                elif may_read(value):
+                    overwritten.clear()
+                self.mention(value)
                 body = link(names, values, body, source)
         return body
 
@@ -151,3 +210,14 @@ class Result:
         inner = copy.of(fn)
         values: dict[Var, Expr] = {v: frame.find(v).atom for v in free}
         return substitute(inner, values) if values else inner
+
+
+def may_read(e: Expr) -> bool:
+    """Whether a statement may read a reference: itself, in what it calls, or to show it (`trace`)."""
+    match e:
+        case Call(op=Op()):
+            return e.attrs.impure
+        case Call():
+            return not isinstance(e.op, Constructor)
+        case _:
+            return isinstance(e, RefRead | If | Match)

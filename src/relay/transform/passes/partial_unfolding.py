@@ -3,13 +3,16 @@
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from relay.analysis.call_graph import CallGraph
 from relay.analysis.uses import recursive_lets
 from relay.ir.expr import Expr, Function, GlobalVar, Let, LetRec
 from relay.ir.module import IRModule
 from relay.ir.walk import post_order
-from relay.transform.passes.partial_values import Value, has_constants, is_code, is_smaller
+from relay.transform.passes.partial_values import Closure, Value, has_constants, is_code, is_smaller
+
+Kind: TypeAlias = tuple[Function, tuple[Function | bool, ...]]
 
 MOST_REFUSALS = 3
 """Loops of one function over data in the same parameters that did not end, after which no other is tried."""
@@ -24,6 +27,10 @@ class Activation:
     """How many unknown conditions it is under."""
     first: "Activation | None"
     """The first run of the same function that is under way; None for that itself."""
+    least: int = 0
+    """How much of the budget has to be left when the first run is over."""
+    floor: int = 0
+    """How much had to be left before."""
     count: int = 0
     """How many runs have followed the first."""
     is_refused: bool = False
@@ -34,14 +41,24 @@ class Policy:
     """Facts about the functions of a module, and the budget that is left."""
 
     def __init__(
-        self, mod: IRModule, max_size: int, max_local_size: int, max_unroll: int, max_nodes: int
+        self,
+        mod: IRModule,
+        max_size: int,
+        max_local_size: int,
+        max_unroll: int,
+        max_growth: int,
+        max_nodes: int,
     ) -> None:
-        """`max_nodes` statements may be added, all calls together."""
+        """`max_growth` statements may be added by one call, `max_nodes` by all together."""
         self.mod = mod
         self.max_size = max_size
         self.max_local_size = max_local_size
         self.max_unroll = max_unroll
+        self.max_growth = max_growth
         self.left = max_nodes
+        """How many statements may still be added."""
+        self.floor = 0
+        """What is to be left of that after the calls under way."""
         self.branches = 0
         """How many unknown conditions the statement at hand is under."""
         self.names: dict[Expr, Expr] = {}
@@ -51,7 +68,7 @@ class Policy:
         self.recursive: set[Expr] = set()
         """Functions that reach themselves by name."""
         self.active: dict[Function, list[Activation]] = {}
-        self.refusals: Counter[tuple[Function, tuple[bool, ...]]] = Counter()
+        self.refusals: Counter[Kind] = Counter()
         self.sizes: dict[Function, int] = {}
         self.graph = graph = CallGraph(mod)
         for v, e in mod.functions.items():
@@ -95,30 +112,48 @@ class Policy:
 
     def enter(self, fn: Function, args: Sequence[Value]) -> Activation | None:
         """A run of `fn` in the place of a call; None if the call is to stay."""
-        if not self.is_open(fn) or self.left <= 0:
+        if not self.is_open(fn) or self.left <= self.floor:
             self.refuse(fn)
             return None
         running = self.active.get(fn)
-        if running:
-            made = self.follow(running[-1], args)
-        elif fn in self.recursive:
-            wanted = any(map(has_constants, args)) and self.refusals[kind(fn, args)] < MOST_REFUSALS
-            made = Activation(args, self.branches, None) if wanted else None
-        else:
-            made = Activation(args, self.branches, None) if self.is_wanted(fn, args) else None
+        made = self.follow(running[-1], args) if running else self.first(fn, args)
         if made is None:
             self.refuse(fn)
         else:
             self.active.setdefault(fn, []).append(made)
         return made
 
+    def first(self, fn: Function, args: Sequence[Value]) -> Activation | None:
+        """A run of a function that is not under way, if its call is better gone.
+
+        A body with several calls may add no more than `max_growth` to the place of one; that it is too long
+        is known when it has added so much.
+        """
+        is_loop = fn in self.recursive
+        is_wanted = any(map(has_constants, args)) if is_loop else self.is_wanted(fn, args)
+        if not is_wanted or self.refusals[kind(fn, args)] >= MOST_REFUSALS:
+            return None
+        is_free = bool(self.said(fn)) or self.is_only_use(fn)
+        least = 0 if is_free else self.left - self.max_growth
+        made = Activation(args, self.branches, None, least, self.floor)
+        self.floor = max(self.floor, least)
+        return made
+
     def leave(self, fn: Function, activation: Activation) -> bool:
-        """A run is over; returns whether it may stay."""
+        """A run is over; returns whether it may stay.
+
+        Where those around it have added too much as well, it is theirs to be left.
+        """
         self.active[fn].pop()
-        if activation.first is None and activation.is_refused and fn in self.recursive:
-            self.refusals[kind(fn, activation.args)] += 1
-            return False
-        return True
+        if activation.first is not None:
+            return True
+        self.floor = activation.floor
+        is_to_blame = self.left > self.floor
+        is_too_long = is_to_blame and self.left <= activation.least
+        is_endless = activation.is_refused and fn in self.recursive
+        if is_to_blame:
+            self.refusals[kind(fn, activation.args)] += MOST_REFUSALS if is_too_long else is_endless
+        return not is_too_long and not is_endless
 
     def refuse(self, fn: Function) -> None:
         """A call stays: a loop that it is part of does not vanish."""
@@ -143,19 +178,23 @@ class Policy:
 
     def is_wanted(self, fn: Function, args: Sequence[Value]) -> bool:
         """Whether a call of a function that does not reach itself is better gone."""
-        name = self.names.get(fn)
-        is_definition = type(name) is GlobalVar
-        is_only_use = name is not None and self.uses[name] == 1
-        if self.said(fn) or (is_only_use and (not is_definition or "main" in self.mod)):
+        if self.said(fn) or self.is_only_use(fn):
             return True
-        limit = self.max_size if is_definition else self.max_local_size
+        limit = self.max_size if type(self.names.get(fn)) is GlobalVar else self.max_local_size
         return self.size(fn) <= limit or any(map(is_code, args))
+
+    def is_only_use(self, fn: Function) -> bool:
+        """Whether a call of a function is the only one, so that its body moves there."""
+        name = self.names.get(fn)
+        if name is None or self.uses[name] != 1:
+            return False
+        return type(name) is not GlobalVar or "main" in self.mod
 
     def said(self, fn: Function) -> object:
         """What the function itself says of inlining."""
         return fn.attrs.get("inline", fn.attrs.get("Inline"))
 
 
-def kind(fn: Function, args: Sequence[Value]) -> tuple[Function, tuple[bool, ...]]:
-    """Loops that are alike: a function and the parameters that data is known of."""
-    return fn, tuple(map(has_constants, args))
+def kind(fn: Function, args: Sequence[Value]) -> Kind:
+    """Loops that are alike: a function, the parameters that data is known of, and the functions given."""
+    return fn, tuple([a.static.function if type(a.static) is Closure else has_constants(a) for a in args])
