@@ -132,6 +132,25 @@ def test_compiled_derivative_of_a_polymorphic_function() -> None:
     assert built(X[:2])[1][0].tolist() == [1, -2]
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_derivatives_of_a_function_without_types_are_those_at_the_arguments(dtype: str) -> None:
+    general = relay.function(lambda x: relay.sin(x) * x).function
+    x = np.asarray([0.5, 2.0], dtype)
+    slope = np.sin(x) + x * np.cos(x)
+    for found in (
+        relay.grad(general)(x)[1][0],
+        relay.vjp(general)(x)[1](np.ones_like(x))[0],
+        relay.jvp(general)((x,), (np.ones_like(x),))[1],
+    ):
+        assert found.dtype == dtype
+        np.testing.assert_allclose(found, slope, rtol=1e-6)
+    assert relay.grad(general)(0.0) == (0, (0,))
+    with pytest.raises(relay.RelayError, match="annotate parameters with their dtype"):
+        relay.build(relay.grad(general))
+    with pytest.raises(relay.RelayError, match="takes 1 argument, not 2"):
+        relay.grad(general)(x, x)
+
+
 def test_derivatives_of_derivatives() -> None:
     def cube(x: Any) -> Any:
         return x * x * x

@@ -75,7 +75,7 @@ class DualTypes:
             fail(
                 "unknown-grad-target",
                 f"whether {t} has a derivative depends on its dtype, which is a type parameter here",
-                hint="give the dtype, or let the recursion keep its dtypes",
+                hint="annotate parameters with their dtype, or let the recursion keep its dtypes",
             )
         return isinstance(t, FuncType) or is_floating(t)
 

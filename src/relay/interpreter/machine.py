@@ -16,12 +16,21 @@ from relay.interpreter.functions import ConstructorFunction, OperatorValue
 from relay.interpreter.limits import default_depth
 from relay.interpreter.loop import Cell, execute
 from relay.interpreter.lower import lower_constant, lower_function
-from relay.interpreter.value import Closure, FunctionValue, Value, is_array, is_tuple
+from relay.interpreter.value import (
+    Closure,
+    FunctionValue,
+    Value,
+    is_array,
+    is_tensor,
+    is_tuple,
+    type_of_value,
+)
 from relay.ir import hooks
-from relay.ir.expr import Constructor, Expr, Function, GlobalVar, Grad
+from relay.ir.expr import Call, Constructor, Expr, Function, GlobalVar, Grad, Var
 from relay.ir.module import IRModule
-from relay.ir.type import Type
+from relay.ir.type import FuncType, Kind, Type
 from relay.ir.walk import post_order
+from relay.typecheck.query import type_of
 
 EXPRESSION = GlobalVar("<expression>", span=None)
 """The name under which an expression that is not a definition is inferred."""
@@ -295,8 +304,19 @@ def evaluate(mod: IRModule, what: Expr | str, /, *args: Any, **named: Any) -> An
 
 
 def applied(function: Expr, args: tuple[Any, ...]) -> Any:
-    """The value of a function that needs no definitions on arguments from Python."""
-    return Interpreter().evaluate(function, *args)
+    """The value of a function that needs no definitions on arguments from Python.
+
+    A derivative depends on dtypes: that of a function of any is taken at those of the arguments.
+    """
+    interpreter, t = Interpreter(), type_of(function)
+    if isinstance(t, FuncType) and any(p.kind is Kind.BaseType for p in t.type_params):
+        by_type = Function([Var("x", a, span=function.span) for a in t.arg_types], function, t.ret_type)
+        code = Code("the derivative", by_type, len(by_type.params))
+        args = tuple(convert_arguments(code, arrange(code, args, {}), interpreter)[0])
+        if all(is_tensor(x) or is_tuple(x) for x in args):
+            params = [Var("x", type_of_value(x), span=function.span) for x in args]
+            function = Function(params, Call(function, params, span=function.span))
+    return interpreter.evaluate(function, *args)
 
 
 hooks.evaluate = evaluate
