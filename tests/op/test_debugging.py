@@ -180,6 +180,22 @@ def test_a_checkpointed_function_writes_once(backend: str, capsys: pytest.Captur
     assert capsys.readouterr().err == "u: 4.0\nhere\ng: 12.0\n"
 
 
+@backends
+def test_functions_around_a_checkpointed_one_write_once(backend: str, capsys: pytest.CaptureFixture[str]):
+    text = """
+    def @f(%x: float32) -> float32 {
+      let %down = fn (%n: int32, %a: float32) -> float32 {
+        if (%n == 0) { trace("down", %a * %a) } else { %down(%n - 1, %a) }
+      };
+      let %twice = fn (%a: float32) -> float32 { %down(2, %a) };
+      let %k = fn (%a: float32, checkpoint=1) -> float32 { %twice(%a) * %a };
+      %k(%x)
+    }
+    def @main(%x: float32) { grad(@f)(%x) }"""
+    assert run(text, 2.0, backend=backend) == (8, (12,))
+    assert capsys.readouterr().err == "down: 4.0\n"
+
+
 @pytest.mark.parametrize("inference", [False, True])
 @pytest.mark.parametrize("e", ['trace("a {}, {}", 1, "b")', 'trace("x")', 'assert(True, "{} \\"m\\"\\n")'])
 def test_text_goes_round(e: str, inference: bool):

@@ -189,7 +189,7 @@ class Reverse(Dualizer):
         if not f.attrs.get(CHECKPOINT):
             return made
         assert f.ret_type is not None
-        quiet = self.quiet.of(f)
+        quiet = self.quiet.of(f, self.literals)
         again = made if quiet is f else (yield super().function(quiet))
         return run_again(made, again, f.ret_type, self.structure)
 
