@@ -15,6 +15,7 @@ from relay.op.computed_sizes import computed
 from relay.op.registry import registry
 from relay.text.json_format import load_json, save_json
 from relay.text.parser import parse_module
+from relay.typecheck.check import check
 
 N = 3
 X = np.arange(12, dtype="float32").reshape(3, 4) / 8 - 0.5
@@ -139,6 +140,58 @@ def test_a_value_is_read_off_a_parameter(params: str, inputs: list[Any], wanted:
     assert int(value(f"def @main({params}) {{ n }}", *inputs, kind=kind)) == wanted
 
 
+DATA_TYPES = """
+type Layer[o: Dim, i: Dim] { Layer { w: Tensor[(o, i), float32], b: Tensor[(o,), float32] } }
+type Net[h: Dim, d: Dim] { Net { size: int32, layers: (Layer[h, d], Layer[1, 2 * h]) } }
+type Box[A] { Box(A, A) }
+type Chain[n: Dim] { Chain(Option[Chain[n]], Box[Tensor[(n + 1,), float32]]) }
+type Option[A] { Some(A), None_ }
+"""
+
+
+@pytest.mark.parametrize(
+    ("params", "argument", "wanted"),
+    [
+        ("%l: Layer[n, d]", "Layer { w: ones((3, 2), float32), b: ones((3,), float32) }", [3, 2]),
+        (
+            "%l: (int32, Net[n, d])",
+            "(1, Net { size: 1, layers: (Layer { w: ones((3, 2), float32), b: ones((3,), float32) }, "
+            "Layer { w: ones((1, 6), float32), b: ones((1,), float32) }) })",
+            [3, 2],
+        ),
+        (
+            "%l: Box[Layer[n, d]]",
+            "{ let %l = Layer { w: ones((3, 2), float32), b: ones((3,), float32) }; Box(%l, %l) }",
+            [3, 2],
+        ),
+        (
+            "%c: (Chain[n], Box[Chain[d]])",
+            "(Chain(None_, Box(ones((4,), float32), ones((4,), float32))), "
+            "{ let %c = Chain(None_, Box(ones((3,), float32), ones((3,), float32))); Box(%c, %c) })",
+            [3, 2],
+        ),
+    ],
+)
+@pytest.mark.parametrize("kind", ["interpreter", "native"])
+def test_a_value_is_read_off_a_data_type_of_one_constructor(
+    params: str, argument: str, wanted: list[int], kind: str
+) -> None:
+    text = f"{DATA_TYPES} def @f<n: Dim, d: Dim>({params}) {{ (n, d, zeros((n, d), float32)) }}"
+    text += f" def @main() {{ @f({argument}) }}"
+    n, d, made = value(text, kind=kind)
+    assert [int(n), int(d)] == wanted
+    assert np.shape(made) == tuple(wanted)
+    mod = relay.infer(relay.parse(text))
+    check(mod)
+    assert relay.structural_equal(mod, relay.parse(str(mod)))
+
+
+def test_a_tensor_is_preferred_to_a_data_type() -> None:
+    text = "type Row[n: Dim] { Row(Tensor[(n,), int8]) }"
+    text += "def @main(%r: Row[n], %t: (Tensor[(2, n), int8],)) { n }"
+    assert "match" not in str(relay.infer(relay.parse(text)))
+
+
 @pytest.mark.parametrize("kind", ["interpreter", "native"])
 def test_closures_capture_what_a_dimension_of_the_function_around_needs(kind: str) -> None:
     text = """
@@ -157,7 +210,11 @@ def test_closures_capture_what_a_dimension_of_the_function_around_needs(kind: st
     [
         "def @main<n: Dim>() { n }",
         "def @main<n: Dim>(%x: Tensor[(n * n,), float32]) { n }",
-        "type Row[n: Dim] { Row(Tensor[(n,), int8]) } def @main<n: Dim>(%r: Row[n]) { zeros((n,), int8) }",
+        "type Row[n: Dim] { Row(Tensor[(n,), int8]), No } def @main<n: Dim>(%r: Row[n]) { ones((n,), int8) }",
+        "type Row[n: Dim] { Row(fn(Tensor[(n,), int8]) -> int8) } def @main<n: Dim>(%r: Row[n]) { n }",
+        "type Row[n: Dim] { Row(int8, Row[n]) } def @main<n: Dim>(%r: Row[n]) { n }",
+        "type Row[A] { Row(int8, Row[(A, A)]) }"
+        "def @main<n: Dim>(%r: Row[fn(Tensor[(n,), int8]) -> int8]) { n }",
         "def @main<n: Dim>() { fn(%x: Tensor[(n,), float32]) { n } }",
     ],
 )

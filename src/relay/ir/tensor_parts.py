@@ -12,15 +12,15 @@ def tensor_parts(t: Type | None) -> list[tuple[tuple[int, ...], TensorType]]:
     while stack:
         link, part = stack.pop()
         if isinstance(part, TensorType):
-            found.append((_path(link), part))
+            found.append((whole_path(link), part))
         elif isinstance(part, TupleType):
             stack += [((link, i), f) for i, f in reversed(list(enumerate(part.fields)))]
     return found
 
 
-def _path(link: Any) -> tuple[int, ...]:
+def whole_path(link: Any) -> tuple[Any, ...]:
     """A path that is kept as `(path so far, last step)`, so that going deeper costs nothing."""
-    steps: list[int] = []
+    steps: list[Any] = []
     while link is not None:
         link, step = link
         steps.append(step)

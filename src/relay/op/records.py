@@ -30,7 +30,7 @@ def record_of(data: TypeData) -> Constructor | None:
 
 
 class Opened(NamedTuple):
-    """A record type: its constructor, the types of the fields, the type arguments."""
+    """A data type of one constructor: that, the types of the fields, the type arguments."""
 
     constructor: Constructor
     fields: list[Any]
@@ -38,19 +38,22 @@ class Opened(NamedTuple):
 
 
 def opened(t: Type, mod: IRModule) -> Opened:
-    """A type of which inference has found that it is a record's."""
+    """A type of which inference has found that it is that of a data type of one constructor."""
     assert isinstance(t, TypeCall)
     assert isinstance(t.func, GlobalTypeVar)
     data = mod.type_definitions[t.func]
-    c = record_of(data)
-    assert c is not None
+    (c,) = data.constructors
     by = dict(zip(data.type_vars, t.args, strict=True))
     return Opened(c, [substitute_type(i, by) for i in c.inputs], t.args)
 
 
 def field_of_record(record: Expr, t: Opened, name: str, span: Span | None) -> Match:
     """The `match` that a field of a record is."""
-    at = t.constructor.field_names.index(name)
+    return taken(record, t, t.constructor.field_names.index(name), name, span)
+
+
+def taken(record: Expr, t: Opened, at: int, name: str, span: Span | None) -> Match:
+    """The `match` that takes one field, by the name of a variable."""
     var = Var(name, t.fields[at], span=span)
     patterns: list[Pattern] = [PatternWildcard(span=span) for _ in t.fields]
     patterns[at] = PatternVar(var, span=span)

@@ -1,22 +1,43 @@
 """The values of dimensions: where the tensors among a function's parameters determine them."""
 
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from relay.diagnostic import derive_from, derived_nodes
 from relay.ir import dim
 from relay.ir.expr import Call, Expr, Function, Let, TupleGetItem, Var, replace
-from relay.ir.tensor_parts import tensor_parts
-from relay.ir.type import HAS_VAR, Dim, Dimension, DimExpr, Type, TypeVar
+from relay.ir.module import IRModule
+from relay.ir.tensor_parts import whole_path
+from relay.ir.type import (
+    HAS_VAR,
+    Dim,
+    Dimension,
+    DimExpr,
+    GlobalTypeVar,
+    TensorType,
+    TupleType,
+    Type,
+    TypeCall,
+    TypeVar,
+)
 from relay.ir.walk import type_post_order
 from relay.op.computed_sizes import axis_size, computed, dimension_value
 from relay.op.dimension import DimValue
+from relay.op.records import opened, taken
 
 if TYPE_CHECKING:
     from relay.typecheck.inference import Inference
 
-Place = tuple[Var, tuple[int, ...], int]
-"""An axis of a tensor in a parameter: the parameter, the projections to the tensor, the axis."""
+Place = tuple[Var, tuple[Any, ...], int]
+"""An axis of a tensor in a parameter: the parameter, the steps to the tensor, the axis.
+
+A step is the number of a field of a tuple, or that of a field of a data type with the type, which is opened.
+"""
+
+
+MOST_OPENED = 1000
+"""How many data types are looked into for sizes: one may lead to ever new ones."""
 
 
 def dim_variables(d: Dim) -> set[TypeVar]:
@@ -27,19 +48,18 @@ def dim_variables(d: Dim) -> set[TypeVar]:
 class Determined:
     """The dimension dim_variables that some parameters determine, as expressions of these."""
 
-    def __init__(self, params: Sequence[Var]) -> None:
-        """The parameters have their types."""
+    def __init__(self, params: Sequence[Var], mod: IRModule) -> None:
+        """The parameters have their types; `mod` has the data types."""
         self.solved: dict[TypeVar, tuple[Place, Dim, TypeVar]] = {}
         """For each variable the size it is found by: the axis, and what it is in terms of `whole` there."""
         open_: list[tuple[Place, Dim]] = []
-        for param in params:
-            for path, tensor in tensor_parts(param.type_annotation):
-                for axis, d in enumerate(tensor.shape if isinstance(tensor.shape, tuple) else ()):
-                    place = param, path, axis
-                    if isinstance(d, TypeVar):
-                        self.solved.setdefault(d, (place, d, d))
-                    elif isinstance(d, DimExpr):
-                        open_.append((place, d))
+        for param, path, tensor in _tensors(params, mod):
+            for axis, d in enumerate(tensor.shape if isinstance(tensor.shape, tuple) else ()):
+                place = param, path, axis
+                if isinstance(d, TypeVar):
+                    self.solved.setdefault(d, (place, d, d))
+                elif isinstance(d, DimExpr):
+                    open_.append((place, d))
         self._solve(open_)
 
     def _solve(self, sizes: list[tuple[Place, Dim]]) -> None:
@@ -77,11 +97,45 @@ class Determined:
         return known[wanted]
 
 
+def _tensors(params: Sequence[Var], mod: IRModule) -> Iterator[tuple[Var, tuple[Any, ...], TensorType]]:
+    """The tensors in parameters: in tuples first, then in data types of one constructor, outer ones first.
+
+    Each type is looked into once, as the same type has the same sizes.
+    """
+    data: deque[tuple[Var, Any, TypeCall]] = deque()
+    seen: set[Type] = set()
+    opened_types = 0
+    waiting: list[tuple[Var, Any, Any]] = [(param, None, param.type_annotation) for param in reversed(params)]
+    while waiting or (data and opened_types < MOST_OPENED):
+        if not waiting:
+            param, link, call = data.popleft()
+            t = opened(call, mod)
+            opened_types += 1
+            waiting = [(param, (link, (i, t)), f) for i, f in enumerate(t.fields)][::-1]
+            continue
+        param, link, part = waiting.pop()
+        if isinstance(part, TensorType):
+            yield param, whole_path(link), part
+        elif part in seen:
+            continue
+        elif isinstance(part, TupleType):
+            seen.add(part)
+            waiting += [(param, (link, i), f) for i, f in enumerate(part.fields)][::-1]
+        elif isinstance(part, TypeCall) and isinstance(part.func, GlobalTypeVar):
+            seen.add(part)
+            found = mod.type_definitions.get(part.func)
+            if found is not None and len(found.constructors) == 1:
+                data.append((param, link, part))
+
+
 def _tensor(place: Place) -> tuple[Expr, int]:
     var, path, axis = place
     found: Expr = var
-    for index in path:
-        found = TupleGetItem(found, index)
+    for step in path:
+        if isinstance(step, int):
+            found = TupleGetItem(found, step)
+        else:
+            found = taken(found, step[1], step[0], "field", var.span)
     return found, axis
 
 
@@ -144,7 +198,7 @@ class DimensionValues:
             if v in fn.type_params:
                 known = self.determined.get(fn)
                 if known is None:
-                    known = self.determined[fn] = Determined(params)
+                    known = self.determined[fn] = Determined(params, self.inf.mod)
                 found = known.value(v)
                 if found is not None:
                     self.values[v] = found
