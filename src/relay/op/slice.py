@@ -121,8 +121,10 @@ def between(t: Checker, d: Dim, begin: Dim, end: Dim | None, stride: int, *, cli
     last = last if least(subtract(d, last)) >= 0 else minimum(last, d)
     if not clips:
         t.require(begin, "<=", last, "the slice lies within the axis", "slice-out-of-range")
-    length = (last - begin + (stride - 1)) // stride
-    return Range(begin, maximum(length, 0) if clips and begin != 0 else length, stride)
+    span = subtract(last, begin)
+    if clips and least(span) < 0:
+        span = maximum(span, 0)
+    return Range(begin, (span + (stride - 1)) // stride, stride)
 
 
 def sized(t: Checker, d: Dim, begin: int, size: int | None) -> Range:

@@ -6,12 +6,13 @@ from typing import Any, Literal, NamedTuple, cast
 import numpy
 
 from relay.diagnostic import Span
-from relay.ir.expr import Expr, TupleGetItem, constant
+from relay.ir.expr import Call, Expr, TupleGetItem, constant
 from relay.ir.module import IRModule
 from relay.ir.type import ANY, Dim, FuncType, RefType, TensorType, TupleType, Type, TypeCall
 from relay.op.axes import SIZES, Checker, attribute_fault
 from relay.op.base import INTEGRAL, Array, Numpy, sample
 from relay.op.composite import Composite
+from relay.op.dimension import DimValue
 from relay.op.numeric import apply, dims
 from relay.op.records import field_name, field_of_record, opened
 from relay.op.registry import operator
@@ -146,6 +147,26 @@ class Subscript(Composite):
             attribute_fault(t, "items", self.items, f"the operands behind the data are {len(operands)}")
         pairs = list(zip(operands, is_bound, strict=True))
         return [x for x, bound in pairs if not bound], [x for x, bound in pairs if bound]
+
+    def with_sizes(self, operands: Sequence[Expr]) -> tuple["Subscript", list[int]]:
+        """With dimensions for bounds of slices that are the values of these, and the numbers of the operands
+        that are left: so the type of the part knows the dimensions.
+        """
+        left: list[int] = []
+        given = iter(enumerate(operands))
+
+        def part(item: Any, is_bound: bool) -> Any:
+            if isinstance(item, tuple):
+                return tuple([part(n, True) for n in cast("tuple[Any, ...]", item)])
+            if item != "%":
+                return item
+            k, operand = next(given)
+            if is_bound and type(operand) is Call and isinstance(operand.attrs, DimValue):
+                return operand.attrs.dim
+            left.append(k)
+            return item
+
+        return Subscript(tuple([part(item, False) for item in self.items])), left
 
     def field(self, t: Checker, count: int) -> int:
         """The number of the field that it takes of a tuple."""

@@ -226,7 +226,12 @@ class DimensionValues:
                 hint=f"pass it: a parameter `%{name}: int64`, or a tensor with an axis of size `{name}`",
             )
             return e
-        if not result.flags & HAS_VAR:
-            return found if isinstance(e.attrs, DimValue) else replace(found, span=e.span)
-        var = Var("sized", result, span=e.span)
-        return Let(var, replace(found, span=e.span), var, span=e.span)
+        return found if isinstance(e.attrs, DimValue) else sized(replace(found, span=e.span), result)
+
+
+def sized(e: Expr, result: Type) -> Expr:
+    """An expression whose type is said where it has dimensions that the expression does not show."""
+    if not result.flags & HAS_VAR:
+        return e
+    var = Var("sized", result, span=e.span)
+    return Let(var, e, var, span=e.span)

@@ -27,7 +27,8 @@ from relay.ir.pattern import PatternLiteral, PatternOr, is_lowered, pattern_node
 from relay.ir.type import HAS_INCOMPLETE, FuncType, TensorType, Type
 from relay.ir.type_base import HAS_ALIAS
 from relay.ir.walk import renamed_pattern, rewrite_pattern
-from relay.typecheck.dim_values import DimensionValues
+from relay.op.subscript import Subscript
+from relay.typecheck.dim_values import DimensionValues, sized
 from relay.typecheck.generalize import Signature
 from relay.typecheck.literals import converted
 from relay.typecheck.lowered_match import lowered
@@ -186,6 +187,9 @@ class Elaborator:
             types = [self.naming.type(self.known(a)) for a in e.args]
             return self.dimensions.computed(e, types, args, self.naming.type(self.inf.types[e]))
         found = op.resolved([self.known(a) for a in e.args], args, self.inf.mod, e.span)
+        if found is None and type(op) is Subscript and len(op.with_sizes(e.args[1:])[1]) < len(e.args) - 1:
+            found = replace(e, args=args)
+            return sized(found, self.naming.type(self.inf.types[e]))
         return found if found is None or found.span is e.span else replace(found, span=e.span)
 
     def known(self, a: Expr) -> Any:

@@ -6,6 +6,7 @@ from relay.diagnostic import RelayError
 from relay.ir.expr import Call, Constant, Constructor, Op, Var
 from relay.ir.type import HAS_INCOMPLETE, FuncType, Kind, TensorType, TypeVar
 from relay.op.registry import instance as operator_instance
+from relay.op.subscript import Subscript
 from relay.typecheck.goals import BROADCASTS
 from relay.typecheck.literals import literal_class
 from relay.typecheck.unknown import ERROR, Unknown, head
@@ -83,12 +84,21 @@ def operator_call(inf: "Inference", e: Call, args: tuple[Any, ...]) -> Any:
     op = e.attrs
     if len(args) == 2 and op.relation_name in BROADCASTS:
         args = _same_dtype(inf, args, e)
+    if type(op) is Subscript and len(args) > 1 and _has_rank(args[0]):
+        op, left = op.with_sizes(e.args[1:])
+        args = (args[0], *[args[k + 1] for k in left])
     if e.type_args:
         inf.diagnose("type-args", f"`{op.name}` takes no type arguments", e)
     t = inf.apply(op, args, e)
     if inf.queue:
         inf.settle()
     return t
+
+
+def _has_rank(t: Any) -> bool:
+    """Whether a type is that of tensors of a known rank."""
+    found = head(t)
+    return type(found) is TensorType and isinstance(found.shape, tuple)
 
 
 def _same_dtype(inf: "Inference", args: tuple[Any, ...], e: Call) -> tuple[Any, ...]:
