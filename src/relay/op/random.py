@@ -8,16 +8,16 @@ Muller, 1958), where `v` follows all of `u`, rounded to the dtype before it is s
 
 from collections.abc import Sequence
 from math import pi, prod
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy
 
 from relay.ir.dtype import to_numpy
 from relay.ir.expr import Call, Expr, Op, TupleGetItem, as_expr, constant
-from relay.ir.type import TensorType, TupleType, Type
+from relay.ir.type import DType, TensorType, TupleType, Type
 from relay.op import random_words
 from relay.op.arithmetic import lesser
-from relay.op.attribute import DTypeName
+from relay.op.attribute import DTypeName, Size, is_dimension
 from relay.op.base import FLOATING, Array, Numpy, Operator, sample
 from relay.op.conversion import accumulator
 from relay.op.derivative import broadcast_like, const_like, times, total
@@ -27,6 +27,8 @@ from relay.op.numeric import apply, narrow
 from relay.op.random_keys import KEY, check_key, random_key, sizes_of
 from relay.op.registry import operator
 from relay.op.relation import Typing
+from relay.op.slice import BEYOND
+from relay.op.term import Term, term
 from relay.op.threefry import draw_words
 
 BITS = {"float16": 10, "bfloat16": 7, "float32": 23, "float64": 52}
@@ -38,8 +40,24 @@ def unit_floats(words: Array, dtype: str) -> Array:
     return (words >> numpy.uint64(64 - bits)).astype("float64") / 2.0**bits
 
 
+def units(words: Expr, bits: int) -> Term:
+    """Words as float64 from 0 up to 1, 1 left out."""
+    return (Term(words, "uint64") >> (64 - bits)).cast("float64") * 2.0**-bits
+
+
+class Draw(Operator):
+    """Numbers of a shape and two scalar parameters: `values` says them in terms of random words."""
+
+    words_shape: ClassVar[tuple[int, ...]] = ()
+    """The axes that words have before those of the numbers."""
+
+    def values(self, words: Expr, rank: int, *parameters: Expr) -> Expr:
+        """The numbers, of that rank, from words that may have more axes in front, as parameters may."""
+        raise AssertionError(f"{self.name} does not say what it draws")
+
+
 @operator("random.uniform")
-class Uniform(Operator):
+class Uniform(Draw):
     """`(new_key, values)`: values of shape `out_shape`, evenly between scalars `low` and `high` (left out).
 
     Each is the top bits of a word of `random.threefry_generate` (23 of them for float32) as a fraction.
@@ -48,7 +66,7 @@ class Uniform(Operator):
     [0.7995477]
     """
 
-    out_shape: tuple[int, ...]
+    out_shape: tuple[Size, ...]
     out_dtype: DTypeName = "float32"  # pyright: ignore[reportAssignmentType]
     derivative = Derivative.RULES
     results = 2
@@ -75,6 +93,10 @@ class Uniform(Operator):
         span = narrow(accumulator(high) - accumulator(low), dtype)
         grown = narrow(accumulator(x) * accumulator(span), dtype)
         return rest, narrow(accumulator(grown) + accumulator(low), dtype)
+
+    def values(self, words: Expr, rank: int, *parameters: Expr) -> Expr:
+        low, high = (Term(p, self.out_dtype) for p in parameters)
+        return (units(words, BITS[self.out_dtype]).cast(self.out_dtype) * (high - low) + low).expr
 
     def vjp(self, g: Any, y: Any, key: Expr, low: Expr, high: Expr) -> tuple[Expr | None, ...]:
         of_high = apply("sum", times(g[1], _standard(self, key)))
@@ -108,7 +130,7 @@ class Uniform(Operator):
 
 
 @operator("random.normal")
-class Normal(Operator):
+class Normal(Draw):
     """`(new_key, values)`: values of shape `out_shape`, normal with scalars `mean` and standard
     deviation `scale`.
 
@@ -118,7 +140,7 @@ class Normal(Operator):
     [0.0, 0.0]
     """
 
-    out_shape: tuple[int, ...]
+    out_shape: tuple[Size, ...]
     out_dtype: DTypeName = "float32"  # pyright: ignore[reportAssignmentType]
     derivative = Derivative.RULES
     results = 2
@@ -145,6 +167,15 @@ class Normal(Operator):
         x = (np.sqrt(-2 * np.log(1 - u)) * np.cos(2 * np.pi * v)).astype(dtype)
         grown = narrow(accumulator(x) * accumulator(scale), dtype)
         return rest, narrow(accumulator(grown) + accumulator(mean), dtype)
+
+    words_shape = (2,)
+
+    def values(self, words: Expr, rank: int, *parameters: Expr) -> Expr:
+        mean, scale = (Term(p, self.out_dtype) for p in parameters)
+        both = units(words, BITS["float64"])
+        u, v = (both.of("take", term(k, "int64"), axis=-1 - rank) for k in (0, 1))
+        standard = ((1.0 - u).of("log") * -2.0).of("sqrt") * (v * (2 * pi)).of("cos")
+        return (standard.cast(self.out_dtype) * scale + mean).expr
 
     def vjp(self, g: Any, y: Any, key: Expr, mean: Expr, scale: Expr) -> tuple[Expr | None, ...]:
         return None, apply("sum", g[1]), apply("sum", times(g[1], _standard(self, key)))
@@ -191,7 +222,7 @@ class Multinomial(Operator):
     [1, 1, 1]
     """
 
-    num_samples: int = 1
+    num_samples: Size = 1
     derivative = Derivative.ZERO
     results = 2
     samples = (
@@ -203,7 +234,7 @@ class Multinomial(Operator):
         check_key(t, key)
         t.dtype_in(probs, FLOATING, "the probabilities")
         shape = t.shape(probs)
-        if not shape or self.num_samples < 1:
+        if not shape or (not is_dimension(self.num_samples) and self.num_samples < 1):
             t.fail(
                 "attribute-value" if shape else "rank-mismatch",
                 "`random.multinomial` has nothing to draw",
@@ -219,6 +250,14 @@ class Multinomial(Operator):
         at = unit_floats(words, "float64").reshape(len(rows), self.num_samples) * sums[:, -1:]
         found = np.minimum((sums[:, None, :] <= at[:, :, None]).sum(axis=2), probs.shape[-1] - 1)
         return rest, found.astype("int32").reshape(*probs.shape[:-1], self.num_samples)
+
+    def places(self, words: Expr, probs: Expr, dtype: DType) -> Expr:
+        """The indices by random words: places of draws among the running sums of a row."""
+        sums = Term(probs, dtype).cast("float64").of("cumsum", axis=-1)
+        whole = sums.of("strided_slice", begin=(-1,), end=(BEYOND,), axes=(-1,))
+        found = sums.of("searchsorted", units(words, BITS["float64"]) * whole, to="int32", right=True)
+        count = Term(apply("sum", apply("ones_like", sums.expr), axis=-1, keepdims=True), "float64")
+        return found.of("minimum", count.cast("int32") - 1).expr
 
     def compute(self, b: Loops, outs: Sequence[Output], key: View, probs: View) -> None:
         """Write the next key and the indices."""

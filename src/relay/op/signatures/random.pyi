@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from relay.ir.expr import Call, Constant
-from relay.op.signatures import Operand
+from relay.op.signatures import Operand, Size
 
-def multinomial(key: Operand, probs: Operand, num_samples: int = 1) -> Call:
+def multinomial(key: Operand, probs: Operand, num_samples: Size = 1) -> Call:
     """`(new_key, indices)`: `num_samples` int32 indices for each row of `probs` `(..., n)`."""
 
 def normal(key: Any, shape: Sequence[int], dtype: str = "float32", mean: Any = 0.0, scale: Any = 1.0) -> Call:
