@@ -10,7 +10,7 @@ from relay.op import (
     dynamic, coordinates, signal, strings, vision, linalg, debugging,
 )  # fmt: skip
 from relay.ir.build import const
-from relay.op import computed_draws, dimension, infix, op
+from relay.op import computed_draws, computed_windows, dimension, infix, op
 from relay.op.column import Column
 from relay.op.fourier import named as fourier_named
 from relay.op.fourier import pairs as fourier_pairs

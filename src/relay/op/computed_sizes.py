@@ -21,16 +21,14 @@ from relay.op.column import Column
 from relay.op.coordinates import SparseToDense
 from relay.op.create import Arange, Fill, Full
 from relay.op.dimension import DimValue
-from relay.op.image.resize import Resize, resized, way_of
 from relay.op.join import Repeat, Split, Tile
 from relay.op.nn.dense import Dense, MatMul
-from relay.op.nn.layout import SPATIAL, ntuple, positions
 from relay.op.numeric import apply, dims, scalar
 from relay.op.one_hot import OneHot
-from relay.op.pad import Pad
+from relay.op.pad import MIRROR, MirrorPad, Pad, with_border
 from relay.op.registry import instance
-from relay.op.reshape import Reshape
-from relay.op.reshape_codes import SPLIT, code_groups, reshaped
+from relay.op.reshape import Reshape, ReverseReshape
+from relay.op.reshape_codes import SPLIT, code_groups, flipped_codes, reshaped
 from relay.op.slice import BEYOND, StridedSlice
 from relay.op.sort import TopK
 from relay.op.term import Term, iota
@@ -169,18 +167,42 @@ def _collapsed(op: CollapseSumTo, values: Values, types: Sequence[Any], args: Se
 
 @rule(Reshape)
 def _reshaped(op: Reshape, values: Values, types: Sequence[Any], args: Sequence[Expr]) -> Expr:
-    """Codes are replaced by the sizes that they stand for, but for -1, whose size may be 0 by 0."""
     if all(is_dimension(code) or code > 0 or code == -1 for code in op.newshape):
         return apply("dyn.reshape", args[0], vector(op.newshape, values), allowzero=True)
-    rest = TypeVar("rest", Kind.Dim)
-    own = [TypeVar("axis", Kind.Dim) for _ in dims(types[0])]
+    own = _axes(types)
+    sizes = reshaped(UNCHECKED, own, _with_rest(op.newshape), allowzero=op.allowzero)
+    return _to_sizes(args[0], own, sizes, values)
+
+
+@rule(ReverseReshape)
+def _reversed(op: ReverseReshape, values: Values, types: Sequence[Any], args: Sequence[Expr]) -> Expr:
+    own = _axes(types)
+    codes = _with_rest(flipped_codes(UNCHECKED, op.newshape))
+    return _to_sizes(args[0], own, reshaped(UNCHECKED, own[::-1], codes, allowzero=False)[::-1], values)
+
+
+LEFT_OVER = TypeVar("rest", Kind.Dim)
+"""Stands for the size -1 in a new shape, which may be 0 by 0."""
+
+
+def _axes(types: Sequence[Any]) -> list[TypeVar]:
+    """A variable for each axis of the operand."""
+    return [TypeVar("axis", Kind.Dim) for _ in dims(types[0])]
+
+
+def _with_rest(newshape: Sequence[Any]) -> list[Any]:
+    """The codes of a new shape, with a variable for the size that is left over."""
     codes: list[Any] = []
-    for code in code_groups(UNCHECKED, op.newshape):
-        codes += (SPLIT, *code) if isinstance(code, tuple) else (rest if code == -1 else code,)
-    sizes = reshaped(UNCHECKED, own, codes, allowzero=op.allowzero)
-    known = {p: axis_size(args[0], i) for i, p in enumerate(own)}
-    known[rest] = number(-1)
-    return apply("dyn.reshape", args[0], vector(sizes, with_more(values, known)), allowzero=True)
+    for code in code_groups(UNCHECKED, newshape):
+        codes += (SPLIT, *code) if isinstance(code, tuple) else (LEFT_OVER if code == -1 else code,)
+    return codes
+
+
+def _to_sizes(x: Expr, own: Sequence[TypeVar], sizes: Sequence[Dim], values: Values) -> Expr:
+    """A tensor in a shape of its own sizes and others."""
+    known = {p: axis_size(x, i) for i, p in enumerate(own)}
+    known[LEFT_OVER] = number(-1)
+    return apply("dyn.reshape", x, vector(sizes, with_more(values, known)), allowzero=True)
 
 
 def with_more(values: Values, known: Mapping[TypeVar, Expr]) -> Values:
@@ -248,24 +270,31 @@ def _sliced(op: StridedSlice, values: Values, types: Sequence[Any], args: Sequen
 
 @rule(Pad)
 def _padded(op: Pad, values: Values, types: Sequence[Any], args: Sequence[Expr]) -> Expr:
+    if op.pad_mode != "constant":
+        return _repeating(args[0], op.pad_width, op.pad_mode, values)
     widths = apply("stack", tuple([vector(pair, values) for pair in op.pad_width]), axis=0)
     border = apply("cast_like", args[1], args[0]) if len(args) > 1 else scalar(0, types[0].dtype)
     return apply("dyn.nn.pad", args[0], widths, border)
+
+
+@rule(MirrorPad)
+def _mirrored(op: MirrorPad, values: Values, types: Sequence[Any], args: Sequence[Expr]) -> Expr:
+    return _repeating(args[0], op.pad_width, op.mode.lower(), values)
+
+
+def _repeating(x: Expr, widths: Sequence[tuple[Dim, Dim]], kind: str, values: Values) -> Expr:
+    """A tensor with a border of itself."""
+    for axis, pair in enumerate(widths):
+        if pair != (0, 0):
+            size, before, after = (Term(e, "int64") for e in (axis_size(x, axis), *map(values, pair)))
+            x = with_border(x, axis, size, before, after, MIRROR[kind])
+    return x
 
 
 @rule(SparseToDense)
 def _dense(op: SparseToDense, values: Values, types: Sequence[Any], args: Sequence[Expr]) -> Expr:
     operands = (args[0], vector(op.output_shape, values), *args[1:])
     return Call(Op.get("dyn.sparse_to_dense"), operands, {})
-
-
-@rule(Resize)
-def _resized(op: Resize, values: Values, types: Sequence[Any], args: Sequence[Expr]) -> Expr:
-    x = Term(args[0], types[0].dtype)
-    outs = [Term(values(d), "int64") if is_dimension(d) else d for d in ntuple(op.size, op.rank)]
-    axes = positions(op.layout, SPATIAL[op.rank])
-    found = resized(x, types, axes, outs, way_of(op.attributes()), op.roi or ())
-    return found.cast(op.out_dtype or str(x.dtype)).expr
 
 
 @rule(Dense, MatMul)

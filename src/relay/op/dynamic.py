@@ -16,6 +16,7 @@ from relay.op.image.resize import resized
 from relay.op.kind import Derivative
 from relay.op.nn.layout import SPATIAL, permutation, positions
 from relay.op.numeric import apply, dims
+from relay.op.pad import MIRROR, with_border
 from relay.op.registry import operator
 from relay.op.relation import Typing
 from relay.op.term import Term, iota, size_of, term
@@ -280,12 +281,7 @@ class DynPad(Composite):
         found = data
         for axis in range(rank):
             size, first, last = (Term(item(v.expr, axis), "int64") for v in (sizes, before, after))
-            place = iota(first + size + last) - first
-            if self.pad_mode == "reflect":
-                place = place.of("abs")
-                end = (size - 1) * 2
-                place = (place < size).where(place, end - place)
-            found = apply("take", found, place.of("maximum", 0).of("minimum", size - 1).expr, axis=axis)
+            found = with_border(found, axis, size, first, last, MIRROR[self.pad_mode])
         return found
 
 

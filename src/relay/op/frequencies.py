@@ -2,11 +2,9 @@
 
 from typing import Any
 
-import numpy
-
 from relay.ir.expr import Expr, Tuple, TupleGetItem
 from relay.ir.type import TensorType, TupleType, Type
-from relay.op.attribute import DTypeName
+from relay.op.attribute import DTypeName, Size, is_dimension
 from relay.op.axes import attribute_fault, axis_of
 from relay.op.base import FLOATING, NUMERIC, sample
 from relay.op.composite import Composite
@@ -15,7 +13,7 @@ from relay.op.numeric import apply, computing_dtype, dims, widened
 from relay.op.registry import operator
 from relay.op.relation import Typing
 from relay.op.slice import BEYOND
-from relay.op.term import Term, term
+from relay.op.term import Term, iota, term
 
 
 @operator("mode")
@@ -72,7 +70,7 @@ class Histc(Composite):
     [0.0, 2.0, 1.0, 0.0]
     """
 
-    bins: int = 100
+    bins: Size = 100
     min: float = 0.0
     max: float = 0.0
     dtypes = FLOATING
@@ -85,7 +83,7 @@ class Histc(Composite):
     )
 
     def infer(self, t: Typing, data: Type) -> Type:
-        if self.bins < 1:
+        if not is_dimension(self.bins) and self.bins < 1:
             attribute_fault(t, "bins", self.bins, "there is a bin")
         if self.min > self.max:
             attribute_fault(t, "min", self.min, f"it is greater than `max`, {self.max}")
@@ -95,10 +93,12 @@ class Histc(Composite):
         dtype = computing_dtype(types[0].dtype)
         x = Term(widened(apply("reshape", data, newshape=(-1,)), types[0].dtype), dtype)
         low, high = self.limits(x)
-        place = ((x - low) * float(self.bins) / (high - low)).of("floor").of("minimum", float(self.bins - 1))
+        bins: int | Term = self.bins
+        count = term(bins, str(dtype))
+        place = ((x - low) * count / (high - low)).of("floor").of("minimum", count - 1.0)
         counted = (x >= low) & (x <= high)
         place = counted.where(place, x.of("zeros_like")).cast("int64")
-        none = term(numpy.zeros(self.bins), "int64")
+        none = iota(bins).of("zeros_like")
         found = none.of("scatter_elements", place, counted.cast("int64"), axis=0, reduction="add")
         return found.cast(types[0].dtype).expr
 

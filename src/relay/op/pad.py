@@ -1,11 +1,12 @@
 """Borders around a tensor."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
+from relay.ir.dim import maximum, minimum
 from relay.ir.dtype import dtype_name
 from relay.ir.expr import Call, Expr, Op, as_expr
-from relay.ir.type import TensorType, Type
+from relay.ir.type import Dim, TensorType, Type
 from relay.op.attribute import Size, is_dimension
 from relay.op.axes import attribute_fault
 from relay.op.base import ANY_NUMBER, Array, Numpy, sample
@@ -19,20 +20,33 @@ from relay.op.relation import Typing
 from relay.op.reshape import Rearrangement
 from relay.op.scattering import scattered
 from relay.op.slice import BEYOND
+from relay.op.term import Term, iota
 
-Widths = tuple[tuple[int, int], ...]
+Widths = tuple[tuple[Size, Size], ...]
 """How much to add before and after each axis."""
 
 
-def padded(t: Typing, x: Type, widths: Widths, needed: Sequence[int]) -> Type:
-    """The type of `x` with a border; an axis with one has at least the size that `needed` asks of it."""
+NEEDED: dict[str, Callable[[Dim], Dim]] = {
+    "constant": lambda width: 0,
+    "edge": lambda width: minimum(width, 1),
+    "reflect": lambda width: width + minimum(width, 1),
+    "symmetric": lambda width: width,
+}
+"""How many elements an axis has at least, by how wide a border of a kind is."""
+MIRROR = {"edge": None, "reflect": -1, "symmetric": 0}
+"""How `inner` finds the element that stands for a place of a border of a kind."""
+
+
+def padded(t: Typing, x: Type, widths: Widths, needed: Callable[[Dim], Dim]) -> Type:
+    """The type of `x` with a border; an axis has the size that `needed` asks of it by its wider border."""
     dims = t.shape(x)
     if len(widths) != len(dims):
         attribute_fault(t, "pad_width", widths, f"it has a pair of widths for each of {len(dims)} axes")
     if any(not is_dimension(w) and w < 0 for pair in widths for w in pair):
         attribute_fault(t, "pad_width", widths, "a width is never negative")
-    for d, least in zip(dims, needed, strict=True):
-        if least:
+    for d, pair in zip(dims, widths, strict=True):
+        least = needed(maximum(*pair))
+        if least != 0:
             t.require(least, "<=", d, "a border that repeats the tensor needs enough of it")
     return TensorType(
         [before + d + after for d, (before, after) in zip(dims, widths, strict=True)], t.dtype(x)
@@ -63,7 +77,7 @@ class Pad(Rearrangement):
         sample("float32", pad_width=()),
     )
 
-    pad_width: tuple[tuple[Size, Size], ...]
+    pad_width: Widths
     pad_mode: Literal["constant", "edge", "reflect"] = "constant"
 
     @staticmethod
@@ -84,13 +98,7 @@ class Pad(Rearrangement):
             # the tensor's.
             if not isinstance(t.dtype(value), str):
                 t.equal(t.dtype(value), t.dtype(x))
-        if self.pad_mode == "constant":
-            return padded(t, x, self.pad_width, [0] * len(self.pad_width))
-        if self.dimensions():
-            attribute_fault(t, "pad_width", self.pad_width, "beside a constant border widths are numbers")
-        extra = {"edge": 0, "reflect": 1}[self.pad_mode]
-        needed = [(max(pair) + 1 if extra else 1) if max(pair) > 0 else 0 for pair in self.pad_width]
-        return padded(t, x, self.pad_width, needed)
+        return padded(t, x, self.pad_width, NEEDED[self.pad_mode])
 
     def reference(self, np: Numpy, data: Array, pad_value: Array | None = None) -> Array:
         if self.pad_mode != "constant":
@@ -127,7 +135,7 @@ class Pad(Rearrangement):
         """An element of the tensor, or of the border."""
         place = [b.minus(i, before) for i, (before, _) in zip(index, self.pad_width, strict=True)]
         if self.pad_mode != "constant":
-            mirror = -1 if self.pad_mode == "reflect" else None
+            mirror = MIRROR[self.pad_mode]
             return data.at([inner(b, i, d, mirror) for i, d in zip(place, data.sizes, strict=True)])
         inside = [
             b.is_within(i, d)
@@ -161,10 +169,7 @@ class MirrorPad(Rearrangement):
     mode: Literal["SYMMETRIC", "REFLECT"] = "SYMMETRIC"
 
     def infer(self, t: Typing, x: Type) -> Type:
-        more = self.mode == "REFLECT"
-        return padded(
-            t, x, self.pad_width, [max(pair) + more if max(pair) > 0 else 0 for pair in self.pad_width]
-        )
+        return padded(t, x, self.pad_width, NEEDED[self.mode.lower()])
 
     def reference(self, np: Numpy, data: Array) -> Array:
         if data.size == 0:
@@ -181,7 +186,7 @@ class MirrorPad(Rearrangement):
         place = [b.minus(i, before) for i, (before, _) in zip(index, self.pad_width, strict=True)]
         if 0 in data.sizes:
             return b.const(0, data.dtype)
-        mirror = -1 if self.mode == "REFLECT" else 0
+        mirror = MIRROR[self.mode.lower()]
         return data.at([inner(b, i, d, mirror) for i, d in zip(place, data.sizes, strict=True)])
 
 
@@ -195,3 +200,18 @@ def inner(b: Loops, i: Index, d: Index, mirror: int | None) -> Index:
         return b.smaller(b.larger(i, 0), last)
     front = b.larger(i, b.minus(-1 - mirror, i))
     return b.smaller(front, b.minus(b.plus(b.times(2, last), 1 + mirror), front))
+
+
+def with_border(x: Expr, axis: int, size: Term, before: Term, after: Term, mirror: int | None) -> Expr:
+    """`x` with a border along an axis whose size and widths are computed (`index-out-of-range`).
+
+    `mirror` is that of `inner`.
+    """
+    place, last = iota(before + size + after) - before, size - 1
+    if mirror is None:
+        place = place.of("maximum", 0).of("minimum", last)
+    else:
+        front = place.of("maximum", -place + (-1 - mirror))
+        place = front.of("minimum", last * 2 + (1 + mirror) - front)
+        place = (place < 0).where(size, place)
+    return apply("take", x, place.expr, axis=axis)

@@ -107,7 +107,7 @@ class ReverseReshape(Reshaping):
         sample("float32", newshape=(1,)),
     )
 
-    newshape: tuple[int, ...]
+    newshape: tuple[Size, ...]
 
     def infer(self, t: Typing, x: Type) -> Type:
         dims = tuple(reversed(t.shape(x)))

@@ -344,13 +344,15 @@ class SlidingWindow(Injective):
     )
 
     axis: int
-    window_shape: tuple[int, ...]
+    window_shape: tuple[Size, ...]
     strides: tuple[int, ...]
 
     def infer(self, t: Typing, x: Type) -> Type:
         dims = t.shape(x)
         at = axis_of(t, self.axis, len(dims))
-        if len(self.window_shape) != len(dims) - at or any(w < 1 for w in self.window_shape):
+        if len(self.window_shape) != len(dims) - at or any(
+            not is_dimension(w) and w < 1 for w in self.window_shape
+        ):
             attribute_fault(
                 t,
                 "window_shape",

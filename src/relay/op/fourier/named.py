@@ -1,5 +1,6 @@
 """Fourier transforms of complex numbers as pairs: an axis behind the others holds real and imaginary part."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -7,7 +8,8 @@ import numpy
 
 from relay.ir.dim import floor_divide
 from relay.ir.expr import Expr, TupleGetItem, constant
-from relay.ir.type import Dim, TensorType, Type
+from relay.ir.type import TensorType, Type
+from relay.op.attribute import Size
 from relay.op.axes import UNCHECKED, Checker, attribute_fault, axes_of
 from relay.op.base import FLOATING, sample
 from relay.op.composite import Composite
@@ -17,8 +19,7 @@ from relay.op.fourier.transform import Norm
 from relay.op.numeric import apply, dims
 from relay.op.registry import operator
 from relay.op.relation import Typing
-
-Sizes = tuple[int, ...] | None
+from relay.op.term import Term, iota, size_of, term
 
 
 @family
@@ -40,7 +41,7 @@ class Transform(Composite):
         if not axes:
             t.fail("rank-mismatch", "there is no axis to transform along")
         for a, n in zip(axes, sizes, strict=True):
-            if n is not None and n < 1:
+            if isinstance(n, int) and n < 1:
                 attribute_fault(t, "n", n, "a transform is of one element or more")
             t.require(1, "<=", shape[a], "a transform is of one element or more")
             shape[a] = shape[a] if n is None else n
@@ -59,7 +60,7 @@ class Transform(Composite):
         for a, n in zip(axes, sizes, strict=True):
             if n is not None:
                 is_half = not self.gives_pairs and a == axes[-1]
-                data = fitted(data, shape, a, n // 2 + 1 if is_half else n)
+                data = fitted(data, types[0], a, half(n) + 1 if is_half else n)
         if self.takes_pairs:
             found = apply("view_as_complex", data)
         else:
@@ -70,12 +71,31 @@ class Transform(Composite):
             parts = (TupleGetItem(found, 0), TupleGetItem(found, 1))
         if self.gives_pairs:
             return apply("view_as_real", *parts)
-        return apply("irdft", *parts, axis=axes[-1], norm=norm, length=sizes[-1])
+        return real_line(parts, sizes[-1], axis=axes[-1], norm=norm)
 
 
-def fitted(x: Expr, shape: tuple[Dim, ...], axis: int, n: int) -> Expr:
-    """A tensor cut or filled up with zeros to a size along an axis."""
+def half(n: "int | Term") -> "int | Term":
+    """Half of a size, rounded down."""
+    return n.of("floor_divide", 2) if isinstance(n, Term) else n // 2
+
+
+def real_line(parts: Sequence[Expr], length: "int | Term | None", axis: int, **attrs: Any) -> Expr:
+    """`irdft` of a length that is a number, a scalar, or the even one."""
+    if not isinstance(length, Term):
+        return apply("irdft", *parts, axis=axis, length=length, **attrs)
+    like = apply("take", parts[0], iota(length).of("zeros_like").expr, axis=axis)
+    return apply("irdft", *parts, like, axis=axis, **attrs)
+
+
+def fitted(x: Expr, t: Any, axis: int, n: "int | Term") -> Expr:
+    """A tensor cut or filled up with zeros to a size along an axis, which has the size that a type says."""
+    shape = dims(t)
     size = shape[axis]
+    if isinstance(n, Term):
+        place, last = iota(n), term(size_of(x, t, axis), "int64") - 1
+        there = (place <= last).of("expand_dims", axis=1, num_newaxis=len(shape) - 1 - axis)
+        found = apply("take", x, place.of("minimum", last).expr, axis=axis)
+        return apply("where", there.expr, found, apply("zeros_like", found))
     known = size if isinstance(size, int) else 0
     if known < n:
         width = [(0, n - known if a == axis else 0) for a in range(len(shape))]
@@ -89,7 +109,7 @@ def fitted(x: Expr, shape: tuple[Dim, ...], axis: int, n: int) -> Expr:
 class OneAxis(Transform):
     """Along one axis, cut or filled up with zeros to `n` elements."""
 
-    n: int | None = None
+    n: Size | None = None
     axis: int = -1
     norm: Norm = "backward"
 
@@ -101,8 +121,8 @@ class OneAxis(Transform):
 class SeveralAxes(Transform):
     """Along some axes, the last ones if it is said how many, cut or filled up with zeros to sizes `s`."""
 
-    s: Sizes = None
-    axes: Sizes = None
+    s: tuple[Size, ...] | None = None
+    axes: tuple[int, ...] | None = None
     norm: Norm = "backward"
 
     def wanted(self, t: Checker, rank: int) -> tuple[tuple[int, ...], tuple[int | None, ...]]:
@@ -117,8 +137,8 @@ class SeveralAxes(Transform):
 class TwoAxes(SeveralAxes):
     """Along two axes."""
 
-    s: Sizes = None
-    axes: Sizes = (-2, -1)
+    s: tuple[Size, ...] | None = None
+    axes: tuple[int, ...] | None = (-2, -1)
     norm: Norm = "backward"
 
 

@@ -6,6 +6,7 @@ from typing import Any, Literal
 from relay.ir.dim import floor_divide
 from relay.ir.expr import Expr, TupleGetItem
 from relay.ir.type import Dim, TensorType, TupleType, Type
+from relay.op.attribute import Size, is_dimension
 from relay.op.axes import attribute_fault, axis_of
 from relay.op.base import FLOATING, Array, Numpy, Operator, sample
 from relay.op.family import family
@@ -163,7 +164,7 @@ class IRDFT(Fourier):
     [1.0, 2.0, 3.0, 4.0]
     """
 
-    length: int | None = None
+    length: Size | None = None
     axis: int = -1
     norm: Norm = "backward"
     halved: bool = False
@@ -183,7 +184,7 @@ class IRDFT(Fourier):
             shape[axis] = t.shape(like, len(shape), "the tensor like the result")[axis]
         elif self.length is None:
             shape[axis] = 2 * (terms - 1)
-        elif self.length < 1:
+        elif not is_dimension(self.length) and self.length < 1:
             attribute_fault(t, "length", self.length, "a transform is of one element or more")
         else:
             shape[axis] = self.length

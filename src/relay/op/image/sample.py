@@ -8,6 +8,7 @@ import numpy
 
 from relay.ir.expr import Expr
 from relay.ir.type import TensorType, Type
+from relay.op.attribute import Size, Sizes, is_dimension
 from relay.op.axes import attribute_fault
 from relay.op.base import FLOATING, INTEGRAL, sample
 from relay.op.composite import Composite
@@ -31,29 +32,32 @@ class AffineGrid(Composite):
     [[[[-1.0, 1.0]], [[-0.5, -0.5]]]]
     """
 
-    target_shape: tuple[int, ...]
+    target_shape: tuple[Size, ...]
     dtypes = FLOATING
     samples = (sample("2x2x3 float32", target_shape=(3, 4)), sample("1x2x3 float32", target_shape=(1, 2)))
 
     def infer(self, t: Typing, data: Type) -> Type:
         n, *matrix = t.shape(data, 3, "the maps")
         t.equal(tuple(matrix), (2, 3), why="an affine map of the plane is a matrix of 2 by 3")
-        if len(self.target_shape) != 2 or min(self.target_shape) < 1:
+        if len(self.target_shape) != 2 or any(not is_dimension(d) and d < 1 for d in self.target_shape):
             attribute_fault(t, "target_shape", self.target_shape, "it is a height and a width")
         return TensorType((n, 2, *self.target_shape), t.dtype(data))
 
     def decompose(self, types: Any, data: Expr) -> Expr:
-        h, w = self.target_shape
-        ys, xs = (_ends(n) for n in (h, w))
-        rows: list[Any] = [*numpy.meshgrid(xs, ys), numpy.ones((h, w))]
-        base = numpy.stack(rows).reshape(3, h * w)
-        found = apply("nn.matmul", data, term(base, str(types[0].dtype)).expr)
-        return apply("reshape", found, newshape=(0, 0, h, w))
+        dtype = str(computing_dtype(types[0].dtype))
+        ys, xs = (_ends(n).cast(dtype) for n in self.target_shape)
+        maps = Term(data, types[0].dtype).cast(dtype)
+        columns = [maps.of("take", term(k, "int64"), axis=2) for k in range(3)]
+        x, y, one = [c.of("expand_dims", axis=2, num_newaxis=2) for c in columns]
+        return (x * xs + y * ys.of("expand_dims", axis=1) + one).cast(str(types[0].dtype)).expr
 
 
-def _ends(n: int) -> numpy.ndarray[Any, Any]:
-    """`n` places from -1 to 1; one place is -1."""
-    return numpy.linspace(-1, 1, n)
+def _ends(n: "int | Term") -> Term:
+    """So many places from -1 to 1; one place is -1."""
+    if isinstance(n, int):
+        return term(numpy.linspace(-1, 1, n), "float64")
+    last = (n - 1).of("maximum", 1).cast("float64")
+    return iota(n).cast("float64") * 2.0 / last - 1.0
 
 
 def place_in(x: Term, size: "int | Term", aligned: bool) -> Term:
@@ -199,7 +203,7 @@ class CropAndResize(Composite):
     [[[[1.0, 2.0]]]]
     """
 
-    crop_size: Spatial
+    crop_size: Sizes
     layout: str = "NCHW"
     method: Literal["bilinear", "nearest_neighbor"] = "bilinear"
     extrapolation_value: float = 0.0
@@ -243,13 +247,17 @@ class CropAndResize(Composite):
         return found.of("transpose", axes=back).cast(self.out_dtype or str(dtype)).expr
 
 
-def crop_line(start: Term, end: Term, size: "int | Term", out: int) -> Term:
+def crop_line(start: Term, end: Term, size: "int | Term", out: "int | Term") -> Term:
     """Places `(regions, out)` between two parts of an axis, ends included; a single one is the middle."""
     last = term(size, str(start.dtype)) - 1.0
     first, stop = (v.of("expand_dims", axis=1) * last for v in (start, end))
-    if out == 1:
-        return (first + stop) * 0.5
-    return first + (stop - first) * (iota(out).cast(str(start.dtype)) / float(out - 1))
+    middle = (first + stop) * 0.5
+    if isinstance(out, int):
+        if out == 1:
+            return middle
+        return first + (stop - first) * (iota(out).cast(str(start.dtype)) / float(out - 1))
+    parts = iota(out).cast(str(start.dtype)) / (out - 1).of("maximum", 1).cast(str(start.dtype))
+    return out.equals(1).where(middle, first + (stop - first) * parts)
 
 
 def regions(

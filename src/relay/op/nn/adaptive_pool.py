@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from relay.ir.type import Dim
+from relay.op.attribute import Sizes
 from relay.op.base import FLOATING, Array, Numpy, sample
 from relay.op.conversion import accumulator
 from relay.op.family import family
@@ -98,6 +99,7 @@ class AdaptiveMaxPool(Greatest, Parts):
     [[[[[3.0]]]]]
     """
 
+    output_size: Sizes | None = None
     precision = Precision.FOLLOW
     samples = by_rank(
         (sample("2x3x7 float32", output_size=3), sample("2x3x7 float32")),
@@ -123,6 +125,7 @@ class AdaptiveAvgPool(Average, Parts):
     [[[[[2.0]]]]]
     """
 
+    output_size: Sizes | None = None
     precision = Precision.FOLLOW
     dtypes = FLOATING
     samples = by_rank(

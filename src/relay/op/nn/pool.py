@@ -8,13 +8,14 @@ import numpy
 from relay.ir.dtype import dtype_name, is_integer, to_numpy
 from relay.ir.expr import Expr
 from relay.ir.type import Type
+from relay.op.attribute import Sizes
 from relay.op.base import NUMERIC, Array, Numpy, sample
 from relay.op.conversion import accumulator, accumulator_name
 from relay.op.family import family
 from relay.op.kind import Derivative, Precision
 from relay.op.native import Index, Loops, View
 from relay.op.nn.loops import reading, seen
-from relay.op.nn.ranks import by_rank, for_ranks
+from relay.op.nn.ranks import by_rank, each_axis, for_ranks
 from relay.op.nn.window import Pooling, Sliding, slide
 from relay.op.numeric import apply, least_value
 from relay.op.relation import Typing
@@ -108,6 +109,7 @@ class MaxPool(Greatest, SlidingPool):
     [[[[[3.0]]]]]
     """
 
+    pool_size: Sizes = each_axis(1)
     precision = Precision.FOLLOW
     samples = by_rank(
         (
@@ -141,6 +143,7 @@ class AvgPool(Average, SlidingPool):
     [[[[[2.0]]]]]
     """
 
+    pool_size: Sizes = each_axis(1)
     count_include_pad: bool = False
     precision = Precision.FOLLOW
     dtypes = NUMERIC

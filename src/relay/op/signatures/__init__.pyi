@@ -137,7 +137,7 @@ def collapse_sum_to(data: Operand, shape: Size | Sequence[Size]) -> Call:
 def concatenate(data: Operand, axis: int = 0) -> Call:
     """The tensors of a tuple one after another along `axis`; their other sizes are equal."""
 
-def contrib_reverse_reshape(data: Operand, newshape: int | Sequence[int]) -> Call:
+def contrib_reverse_reshape(data: Operand, newshape: Size | Sequence[Size]) -> Call:
     """As `reshape`, with the codes read from right to left."""
 
 def copy(data: Operand) -> Call:
@@ -259,7 +259,7 @@ def greater(lhs: Operand, rhs: Operand) -> Call:
 def greater_equal(lhs: Operand, rhs: Operand) -> Call:
     """Whether `x >= y`."""
 
-def histc(data: Operand, bins: int = 100, min: float = 0.0, max: float = 0.0) -> Call:
+def histc(data: Operand, bins: Size = 100, min: float = 0.0, max: float = 0.0) -> Call:
     """How many elements lie in each of `bins` of equal width between `min` and `max`, the last included."""
 
 def hypot(lhs: Operand, rhs: Operand) -> Call:
@@ -289,7 +289,7 @@ def irdft(
     like: Operand | None = None,
     axis: int = -1,
     norm: Literal["backward", "ortho", "forward"] = "backward",
-    length: int | None = None,
+    length: Size | None = None,
     halved: bool = False,
 ) -> Call:
     """The inverse of `rdft`: the real numbers whose transform has these terms, from 0 to `n // 2`."""
@@ -492,7 +492,7 @@ def reshape_like(
 def reverse(data: Operand, axis: int) -> Call:
     """The elements in opposite order along `axis`."""
 
-def reverse_reshape(data: Operand, newshape: int | Sequence[int]) -> Call:
+def reverse_reshape(data: Operand, newshape: Size | Sequence[Size]) -> Call:
     """As `reshape`, with the codes read from right to left."""
 
 def reverse_sequence(data: Operand, seq_lengths: Operand, seq_axis: int = 1, batch_axis: int = 0) -> Call:
@@ -559,7 +559,7 @@ def slice_like(data: Operand, shape_like: Operand, axes: int | Sequence[int] = (
     """The leading part along `axes` (all of them) that has the sizes of the second operand."""
 
 def sliding_window(
-    data: Operand, axis: int, window_shape: int | Sequence[int], strides: int | Sequence[int]
+    data: Operand, axis: int, window_shape: Size | Sequence[Size], strides: int | Sequence[int]
 ) -> Call:
     """Windows of `window_shape` that slide over the axes from `axis` on, `strides` apart."""
 

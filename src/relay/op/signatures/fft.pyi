@@ -8,7 +8,7 @@ from relay.op.signatures import Operand, Size
 
 def fft(
     data: Operand,
-    n: int | None = None,
+    n: Size | None = None,
     axis: int = -1,
     norm: Literal["backward", "ortho", "forward"] = "backward",
 ) -> Call:
@@ -16,7 +16,7 @@ def fft(
 
 def fft2(
     data: Operand,
-    s: int | Sequence[int] | None = None,
+    s: Size | Sequence[Size] | None = None,
     axes: int | Sequence[int] | None = (-2, -1),
     norm: Literal["backward", "ortho", "forward"] = "backward",
 ) -> Call:
@@ -24,7 +24,7 @@ def fft2(
 
 def fftn(
     data: Operand,
-    s: int | Sequence[int] | None = None,
+    s: Size | Sequence[Size] | None = None,
     axes: int | Sequence[int] | None = None,
     norm: Literal["backward", "ortho", "forward"] = "backward",
 ) -> Call:
@@ -40,7 +40,7 @@ def hfft(
 
 def ifft(
     data: Operand,
-    n: int | None = None,
+    n: Size | None = None,
     axis: int = -1,
     norm: Literal["backward", "ortho", "forward"] = "backward",
 ) -> Call:
@@ -48,7 +48,7 @@ def ifft(
 
 def ifft2(
     data: Operand,
-    s: int | Sequence[int] | None = None,
+    s: Size | Sequence[Size] | None = None,
     axes: int | Sequence[int] | None = (-2, -1),
     norm: Literal["backward", "ortho", "forward"] = "backward",
 ) -> Call:
@@ -56,7 +56,7 @@ def ifft2(
 
 def ifftn(
     data: Operand,
-    s: int | Sequence[int] | None = None,
+    s: Size | Sequence[Size] | None = None,
     axes: int | Sequence[int] | None = None,
     norm: Literal["backward", "ortho", "forward"] = "backward",
 ) -> Call:
@@ -72,7 +72,7 @@ def ihfft(
 
 def irfft(
     data: Operand,
-    n: int | None = None,
+    n: Size | None = None,
     axis: int = -1,
     norm: Literal["backward", "ortho", "forward"] = "backward",
 ) -> Call:
@@ -80,7 +80,7 @@ def irfft(
 
 def irfft2(
     data: Operand,
-    s: int | Sequence[int] | None = None,
+    s: Size | Sequence[Size] | None = None,
     axes: int | Sequence[int] | None = (-2, -1),
     norm: Literal["backward", "ortho", "forward"] = "backward",
 ) -> Call:
@@ -88,7 +88,7 @@ def irfft2(
 
 def irfftn(
     data: Operand,
-    s: int | Sequence[int] | None = None,
+    s: Size | Sequence[Size] | None = None,
     axes: int | Sequence[int] | None = None,
     norm: Literal["backward", "ortho", "forward"] = "backward",
 ) -> Call:
@@ -96,7 +96,7 @@ def irfftn(
 
 def rfft(
     data: Operand,
-    n: int | None = None,
+    n: Size | None = None,
     axis: int = -1,
     norm: Literal["backward", "ortho", "forward"] = "backward",
 ) -> Call:
@@ -104,7 +104,7 @@ def rfft(
 
 def rfft2(
     data: Operand,
-    s: int | Sequence[int] | None = None,
+    s: Size | Sequence[Size] | None = None,
     axes: int | Sequence[int] | None = (-2, -1),
     norm: Literal["backward", "ortho", "forward"] = "backward",
 ) -> Call:
@@ -112,7 +112,7 @@ def rfft2(
 
 def rfftn(
     data: Operand,
-    s: int | Sequence[int] | None = None,
+    s: Size | Sequence[Size] | None = None,
     axes: int | Sequence[int] | None = None,
     norm: Literal["backward", "ortho", "forward"] = "backward",
 ) -> Call:

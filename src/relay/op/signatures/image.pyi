@@ -6,7 +6,7 @@ from typing import Literal
 from relay.ir.expr import Call
 from relay.op.signatures import DType, Operand, Size
 
-def affine_grid(data: Operand, target_shape: int | Sequence[int]) -> Call:
+def affine_grid(data: Operand, target_shape: Size | Sequence[Size]) -> Call:
     """Where affine maps `(n, 2, 3)` take the places of an image of `target_shape`: `(n, 2, h, w)`, x
     first.
     """
@@ -15,7 +15,7 @@ def crop_and_resize(
     data: Operand,
     boxes: Operand,
     box_indices: Operand,
-    crop_size: int | Sequence[int],
+    crop_size: Size | Sequence[Size],
     layout: str = "NCHW",
     method: Literal["bilinear", "nearest_neighbor"] = "bilinear",
     extrapolation_value: float = 0.0,

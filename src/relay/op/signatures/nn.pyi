@@ -11,7 +11,7 @@ from relay.op.signatures import nn_internal
 internal = nn_internal
 
 def adaptive_avg_pool1d(
-    data: Operand, output_size: int | Sequence[int] | None = None, layout: str = "NCW", out_layout: str = ""
+    data: Operand, output_size: Size | Sequence[Size] | None = None, layout: str = "NCW", out_layout: str = ""
 ) -> Call:
     """The mean of each of `output_size` parts of data `(n, c, w)`; None leaves the size."""
 
@@ -25,7 +25,10 @@ def adaptive_avg_pool1d_grad(
     """The cotangent of the data of `nn.adaptive_avg_pool1d`, from that of its result."""
 
 def adaptive_avg_pool2d(
-    data: Operand, output_size: int | Sequence[int] | None = None, layout: str = "NCHW", out_layout: str = ""
+    data: Operand,
+    output_size: Size | Sequence[Size] | None = None,
+    layout: str = "NCHW",
+    out_layout: str = "",
 ) -> Call:
     """The mean of each of `output_size` parts of data `(n, c, h, w)`; None leaves the size."""
 
@@ -39,7 +42,10 @@ def adaptive_avg_pool2d_grad(
     """The cotangent of the data of `nn.adaptive_avg_pool2d`, from that of its result."""
 
 def adaptive_avg_pool3d(
-    data: Operand, output_size: int | Sequence[int] | None = None, layout: str = "NCDHW", out_layout: str = ""
+    data: Operand,
+    output_size: Size | Sequence[Size] | None = None,
+    layout: str = "NCDHW",
+    out_layout: str = "",
 ) -> Call:
     """The mean of each of `output_size` parts of data `(n, c, d, h, w)`; None leaves the size."""
 
@@ -53,7 +59,7 @@ def adaptive_avg_pool3d_grad(
     """The cotangent of the data of `nn.adaptive_avg_pool3d`, from that of its result."""
 
 def adaptive_max_pool1d(
-    data: Operand, output_size: int | Sequence[int] | None = None, layout: str = "NCW", out_layout: str = ""
+    data: Operand, output_size: Size | Sequence[Size] | None = None, layout: str = "NCW", out_layout: str = ""
 ) -> Call:
     """The greatest element of each of `output_size` parts of data `(n, c, w)`; None leaves the size."""
 
@@ -76,7 +82,10 @@ def adaptive_max_pool1d_tangent(
     """The tangent of the result of `nn.adaptive_max_pool1d`, from that of its data."""
 
 def adaptive_max_pool2d(
-    data: Operand, output_size: int | Sequence[int] | None = None, layout: str = "NCHW", out_layout: str = ""
+    data: Operand,
+    output_size: Size | Sequence[Size] | None = None,
+    layout: str = "NCHW",
+    out_layout: str = "",
 ) -> Call:
     """The greatest element of each of `output_size` parts of data `(n, c, h, w)`; None leaves the size."""
 
@@ -99,7 +108,10 @@ def adaptive_max_pool2d_tangent(
     """The tangent of the result of `nn.adaptive_max_pool2d`, from that of its data."""
 
 def adaptive_max_pool3d(
-    data: Operand, output_size: int | Sequence[int] | None = None, layout: str = "NCDHW", out_layout: str = ""
+    data: Operand,
+    output_size: Size | Sequence[Size] | None = None,
+    layout: str = "NCDHW",
+    out_layout: str = "",
 ) -> Call:
     """The greatest element of each of `output_size` parts of data `(n, c, d, h, w)`; None leaves the size."""
 
@@ -134,7 +146,7 @@ def attention(
 
 def avg_pool1d(
     data: Operand,
-    pool_size: int | Sequence[int] = (1,),
+    pool_size: Size | Sequence[Size] = (1,),
     strides: int | Sequence[int] = (1,),
     dilation: int | Sequence[int] = (1,),
     padding: int | Sequence[int] = (0,),
@@ -161,7 +173,7 @@ def avg_pool1d_grad(
 
 def avg_pool2d(
     data: Operand,
-    pool_size: int | Sequence[int] = (1, 1),
+    pool_size: Size | Sequence[Size] = (1, 1),
     strides: int | Sequence[int] = (1, 1),
     dilation: int | Sequence[int] = (1, 1),
     padding: int | Sequence[int] = (0, 0),
@@ -188,7 +200,7 @@ def avg_pool2d_grad(
 
 def avg_pool3d(
     data: Operand,
-    pool_size: int | Sequence[int] = (1, 1, 1),
+    pool_size: Size | Sequence[Size] = (1, 1, 1),
     strides: int | Sequence[int] = (1, 1, 1),
     dilation: int | Sequence[int] = (1, 1, 1),
     padding: int | Sequence[int] = (0, 0, 0),
@@ -711,7 +723,7 @@ def matmul(
 
 def max_pool1d(
     data: Operand,
-    pool_size: int | Sequence[int] = (1,),
+    pool_size: Size | Sequence[Size] = (1,),
     strides: int | Sequence[int] = (1,),
     dilation: int | Sequence[int] = (1,),
     padding: int | Sequence[int] = (0,),
@@ -749,7 +761,7 @@ def max_pool1d_tangent(
 
 def max_pool2d(
     data: Operand,
-    pool_size: int | Sequence[int] = (1, 1),
+    pool_size: Size | Sequence[Size] = (1, 1),
     strides: int | Sequence[int] = (1, 1),
     dilation: int | Sequence[int] = (1, 1),
     padding: int | Sequence[int] = (0, 0),
@@ -787,7 +799,7 @@ def max_pool2d_tangent(
 
 def max_pool3d(
     data: Operand,
-    pool_size: int | Sequence[int] = (1, 1, 1),
+    pool_size: Size | Sequence[Size] = (1, 1, 1),
     strides: int | Sequence[int] = (1, 1, 1),
     dilation: int | Sequence[int] = (1, 1, 1),
     padding: int | Sequence[int] = (0, 0, 0),
@@ -824,7 +836,7 @@ def max_pool3d_tangent(
     """The tangent of the result of `nn.max_pool3d`, from that of its data `(n, c, d, h, w)`."""
 
 def mirror_pad(
-    data: Operand, pad_width: Sequence[Sequence[int]], mode: Literal["SYMMETRIC", "REFLECT"] = "SYMMETRIC"
+    data: Operand, pad_width: Sequence[Sequence[Size]], mode: Literal["SYMMETRIC", "REFLECT"] = "SYMMETRIC"
 ) -> Call:
     """A border of the tensor mirrored at its edges."""
 

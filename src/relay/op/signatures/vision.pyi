@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 from relay.ir.expr import Call, Expr
-from relay.op.signatures import Operand
+from relay.op.signatures import Operand, Size
 
 def all_class_non_max_suppression(
     boxes: Any,
@@ -101,7 +101,7 @@ def regular_non_max_suppression(
 def roi_align(
     data: Operand,
     rois: Operand,
-    pooled_size: int | Sequence[int],
+    pooled_size: Size | Sequence[Size],
     spatial_scale: float = 1.0,
     sample_ratio: int = -1,
     layout: str = "NCHW",
@@ -113,7 +113,7 @@ def roi_align(
 def roi_pool(
     data: Operand,
     rois: Operand,
-    pooled_size: int | Sequence[int],
+    pooled_size: Size | Sequence[Size],
     spatial_scale: float = 1.0,
     layout: str = "NCHW",
 ) -> Call:

@@ -9,11 +9,12 @@ import numpy
 from relay.ir.dim import floor_divide
 from relay.ir.expr import Expr
 from relay.ir.type import TensorType, Type
+from relay.op.attribute import Sizes
 from relay.op.axes import attribute_fault
 from relay.op.base import FLOATING, Array, Numpy, sample
 from relay.op.composite import Composite
 from relay.op.native import Index, Loops, View
-from relay.op.nn.layout import Spatial, ntuple, per_axis, permutation, positions
+from relay.op.nn.layout import ntuple, per_axis, permutation, positions
 from relay.op.numeric import computing_dtype, dims
 from relay.op.registry import operator
 from relay.op.relation import Typing
@@ -27,7 +28,7 @@ ROIS = numpy.array(
 """Image, first corner (x, y) and last corner."""
 
 
-def region_type(t: Typing, data: Type, rois: Type, pooled: Spatial, layout: str, op: str) -> TensorType:
+def region_type(t: Typing, data: Type, rois: Type, pooled: Sizes, layout: str, op: str) -> TensorType:
     """The type of regions `(n, 5)` brought to one size."""
     t.dtype_in(data, FLOATING, "the data")
     t.equal(t.dtype(rois), t.dtype(data), why="data and regions have one dtype")
@@ -72,7 +73,7 @@ class RoiAlign(Composite):
     [[[[2.5]]]]
     """
 
-    pooled_size: Spatial
+    pooled_size: Sizes
     spatial_scale: float = 1.0
     sample_ratio: int = -1
     layout: str = "NCHW"
@@ -106,7 +107,7 @@ class RoiAlign(Composite):
         length = end - start
         if not self.aligned:
             length = length.of("maximum", 1.0)
-        size = length / float(cells)
+        size = length / term(cells, str(length.dtype))
         if self.sample_ratio > 0:
             number = size * 0.0 + float(self.sample_ratio)
             most = iota(self.sample_ratio)
@@ -169,7 +170,7 @@ class RoiPool(Composite):
     [[[[1.0, 2.0]]]]
     """
 
-    pooled_size: Spatial
+    pooled_size: Sizes
     spatial_scale: float = 1.0
     layout: str = "NCHW"
     samples = (
@@ -199,7 +200,7 @@ class RoiPool(Composite):
         """Which places along rows (`k` 0) or columns each cell of a region sees: `(regions, cells, size)`."""
         cells = ntuple(self.pooled_size, 2)[k]
         start, end = ((region_field(boxes, c) * self.spatial_scale + 0.5).of("floor") for c in (2 - k, 4 - k))
-        step = (end - start + 1.0).of("maximum", 1.0) / float(cells)
+        step = (end - start + 1.0).of("maximum", 1.0) / term(cells, str(start.dtype))
         first, step = (v.of("expand_dims", axis=1) for v in (start, step))
         cell = iota(cells).cast(str(step.dtype))
         begin = (step * cell).of("floor") + first
