@@ -114,6 +114,11 @@ def test_records_come_back_from_text_json_and_pickles():
             assert again.get_constructor("Layer", "Layer").field_names == ("w", "b")
 
 
+def test_a_pattern_with_too_few_fields_prints():
+    mod = parse_module(f"{TYPES} def @main(%l: Layer[2, 3]) {{ match (%l) {{ Layer(%w) => %w }} }}")
+    assert "Layer(%w)" in str(mod)
+
+
 def test_names_of_fields_make_a_type_another():
     other = parse_module(TYPES.replace("value", "key"))
     assert not relay.structural_equal(other, MOD)
@@ -137,6 +142,56 @@ def test_constructors_from_python_have_names():
     for names in (("x", "y"), ("x y",), ("",)):
         with pytest.raises(ValueError, match="field"):
             relay.Constructor("P", [parse_type("int32")], header, 0, names)
+
+
+FIELDS = """type Two { Two { l: Layer[2, 3], n: int32 } }
+type L = Layer[2, 3]
+type Box[a] { Box { v: a } }
+def @main(%t: Two, %l: L, %any: Layer[?, 3], %p: (int32, (Box[Box[bool]], Two))) {
+  let %x = %p.1.0.v;
+  (%t.l.w * 2.0 + %l.w, %any.b, %p.1.1.n, -%t.n, if (%x.v && !%x.v) { %t.l } else { %l })
+}
+def @copies(%t: Two, %w: Layer[2, 3], %b: Tensor[(2,), float32]) {
+  %0 = sin(%b);
+  let %both = %w with { b: %0 + %0, w: %t.l.w };
+  (%t with { n: 3, l: %both with { b: %b } }, (%w with { b: -%b }).b, (%w with { b: %b }) with { b: %b })
+}
+"""
+
+
+def test_fields_and_copies_print_so_after_inference():
+    mod = relay.infer(parse_module(TYPES + FIELDS))
+    text = str(mod)
+    assert "let %x: Box[bool] = %p.1.0.v;" in text
+    assert "%t.l.w * 2f + %l.w, %any.b, %p.1.1.n, -%t.n" in text
+    assert "if (%x.v && !%x.v)" in text
+    assert "%0 = sin(%b);\n  let %both: Layer[2, 3] = %w with { b: %0 + %0, w: %t.l.w };" in text
+    assert "%t with { n: 3i32, l: %both with { b: %b } }" in text
+    assert "(%w with { b: -%b }).b" in text
+    assert "(%w with { b: %b }) with { b: %b }" in text
+    assert "match" not in text
+    assert relay.structural_equal(parse_module(text), mod)
+    assert str(parse_module(text)) == text
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "@own(%l).w",
+        "match? (%l) { Layer { w: %w, .. } => %w }",
+        "match (%l) { Layer { w: %w, b: %b } => %w }",
+        "match (%l) { Layer { w: (%w: Tensor[(2, 3), float32]), .. } => %l }",
+        "match (%l) { Layer { w: %w, .. } => Layer { w: %w, b: sum(%w, axis=1) } }",
+        "match (%l) { Layer { w: %w, b: %b } => Layer { w: %w, b: [0.0, 1.0] } }",
+        "match (%l) { Layer { .. } => Layer { w: %l.w, b: [0.0, 1.0] } }",
+        "match (%l) { Layer { w: %w, .. } if (True) => %w, Layer { w: %w, .. } => %w }",
+    ],
+)
+def test_what_reads_as_no_field_prints_as_a_match(body):
+    source = f"{TYPES} def @own(%l: Layer[2, 3]) {{ %l }} def @main(%l: Layer[2, 3]) {{ {body} }}"
+    mod = relay.infer(parse_module(source))
+    assert relay.structural_equal(parse_module(str(mod)), mod)
+    assert str(parse_module(str(mod))) == str(mod)
 
 
 @pytest.mark.parametrize("depth", [1_000, pytest.param(100_000, marks=pytest.mark.long)])

@@ -6,7 +6,7 @@ from typing import Any, NoReturn
 
 from relay.diagnostic import Span, did_you_mean
 from relay.ir.expr import Call, Constant, Constructor, Expr, Function, GlobalVar, Let, Op, Var
-from relay.op.records import quoted
+from relay.op.records import annotated_record, copied_record, field_name, field_of_record, quoted
 from relay.op.subscript import Item, Subscript
 from relay.op.update import IndexUpdate
 from relay.text.cursor import Rule
@@ -69,17 +69,21 @@ class Records(Subscripts):
         return is_name and e.name_hint in self.data_kinds and e.name_hint not in self.globals
 
     def field(self, e: Any, first: int) -> Expr:
-        """`.w` or `.w.v`: a field of a record, which inference finds."""
+        """`.w` or `.w.v`: a field of a record, which inference finds where annotations do not say it."""
         dot = self.i
         names = self.texts[dot + 1].split(".")
         if self.kinds[dot + 1] != "NAME":
             self.not_a_field(dot)
         end = self.starts[dot + 1] - 1
         for name in names:
-            if name not in self.field_names():
-                self._unknown_field(name, dot)
             end += 1 + len(name)
             span = Span(self.source, self.starts[first], end)
+            record = annotated_record(e, self.mod)
+            if record is not None and name in record.constructor.field_names:
+                e = field_of_record(e, record, name, span)
+                continue
+            if record is None and name not in self.field_names():
+                self._unknown_field(name, dot)
             e = Call(Op.get(Subscript.name), (e,), subscript((f".{name}",)), (), span=span)
         self.i = dot + 2
         return e
@@ -129,7 +133,12 @@ class Records(Subscripts):
             self.take(":")
             value = yield self.expression()
             span = self.span(first, self.i - 1)
-            e = Call(Op.get(IndexUpdate.name), (e, value, *operands), update(items), (), span=span)
+            name = field_name(items)
+            record = annotated_record(e, self.mod) if name else None
+            if record is not None and name in record.constructor.field_names:
+                e = copied_record(e, record, {name: value}, span)
+            else:
+                e = Call(Op.get(IndexUpdate.name), (e, value, *operands), update(items), (), span=span)
             if self.kinds[self.i] == ",":
                 self.i += 1
             elif self.kinds[self.i] != "}":

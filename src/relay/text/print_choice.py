@@ -105,9 +105,9 @@ class Choices(Bodies):
             c.guard is not None for c in e.clauses
         ):
             return False
-        return self._may_fail(first.lhs) == bool(others) and all(
-            type(c.lhs) is PatternWildcard for c in others
-        )
+        if self._may_fail(first.lhs) != bool(others) or self.taken_field(e) or self.changed_field(e):
+            return False
+        return all(type(c.lhs) is PatternWildcard for c in others)
 
     def _may_fail(self, pattern: Pattern) -> bool:
         """Whether some value may not match."""

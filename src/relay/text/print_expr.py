@@ -137,8 +137,7 @@ class ExprPrinter(Choices):
         """`x[1:3, %i]`, or `x.w`."""
         name = field_name(e.attrs.items)
         if name:
-            text = yield self.part(e.args[0], room - 1 - len(name))
-            return f"{self.guarded(e.args[0], text, ATOM)}.{name}"
+            return (yield self.field(e.args[0], name, room))
         texts = yield self.parts(e.args, room - 4)
         excess = sum(map(len, texts)) + 8 * len(e.attrs.items) - room
         if excess > 0:
@@ -168,6 +167,24 @@ class ExprPrinter(Choices):
         return (
             yield self.labelled([(p, s.args[1]) for p, s in zip(places, steps, strict=True)], opening, room)
         )
+
+    def match(self, e: Match, room: int) -> Steps:
+        """`e.w`, `e with { b: f, w: g }`, or a `match` written out."""
+        name = self.taken_field(e)
+        if name:
+            return (yield self.field(e.data, name, room))
+        new: dict[str, Any] = {}
+        data: Any = e
+        while (name := self.changed_field(data)) and name not in new:
+            if data is not e and (data in self.shared or data in self.graph):
+                break
+            new[name] = data.clauses[0].rhs.args[data.clauses[0].lhs.constructor.field_names.index(name)]
+            self.goes_on((data, 1))
+            data = data.data
+        if not new:
+            return (yield super().match(e, room))
+        opening = f"{self.guarded(data, (yield self.part(data, room - 8)), ATOM)} with {{"
+        return (yield self.labelled([*new.items()][::-1], opening, room))
 
     def tuple(self, e: Tuple, room: int) -> Steps:
         """`(a, b)`, `(a,)`, `()`."""

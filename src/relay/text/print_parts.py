@@ -17,7 +17,9 @@ from relay.ir.expr import (
     TupleGetItem,
     Var,
 )
+from relay.ir.pattern import pattern_vars
 from relay.ir.type import BOOL
+from relay.op.records import changed_field, taken_field
 from relay.op.update import IndexUpdate
 from relay.text.layout import Text, bracketed, wrapped
 from relay.text.print_leaves import AND, ATOM, BASE, INFIX, LOOSE, OR, PREFIX, UNARY, Leaves
@@ -146,7 +148,28 @@ class Parts(Leaves):
         if type(e) is If:
             connective = self.connective(e)
             return 0 if connective is None else connective[1]
-        return 0 if isinstance(e, Match | Function) else ATOM
+        if type(e) is Match:
+            return ATOM if self.taken_field(e) else 0
+        return 0 if type(e) is Function else ATOM
+
+    def taken_field(self, e: Match) -> str:
+        """The name of the field if a `match` prints as `%l.w`, else the empty text."""
+        return taken_field(e, self.mod) if self.has_records and self.sugar and self.mod is not None else ""
+
+    def changed_field(self, e: Any) -> str:
+        """The name of the field if an expression is a `match` that prints as `%l with { w: e }`, else the
+        empty text.
+        """
+        if type(e) is not Match or not self.has_records or not self.sugar or self.mod is None:
+            return ""
+        name = changed_field(e, self.mod)
+        is_used = bool(name) and any(v in self.survey.repeated for v in pattern_vars(e.clauses[0].lhs))
+        return "" if is_used else name
+
+    def field(self, record: Any, name: str, room: int) -> Steps:
+        """`record.name`."""
+        text = yield self.part(record, room - 1 - len(name))
+        return f"{self.guarded(record, text, ATOM)}.{name}"
 
     def connective(self, e: If) -> tuple[str, int, RelayExpr] | None:
         """The sign, strength and right side of an `if` that prints as `a && b` or `a || b`."""
