@@ -1,22 +1,16 @@
-"""Random well-typed programs as people write them: in text, with all short forms of the language.
+"""Expressions and statements of random programs, by their types, with the short forms of the language."""
 
-`python -m generators.sugar --seed 3`, in `tests/`, prints one.
-"""
-
-import argparse
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
 from typing import Any
 
 import numpy as np
 
-INT, FLOAT, BOOL = "int32", "float32", "bool"
-HEADER = """import "std/list"
-import "std/option"
-type Layer { Layer { w: Tensor[(2,), float32], k: int32 } }
-def @average(%v: Tensor[(m,), float32]) -> float32 { sum(%v) / cast(m, float32) }
-"""
+from generators.sizes import Definition
+
+INT, FLOAT, BOOL, STRING = "int32", "float32", "bool", "string"
+TEXTS = ("", "a", "ab", "b,a", "12", "-7", "1.5", "é\\n", "x y", "{}")
 
 
 @dataclass(frozen=True)
@@ -66,53 +60,25 @@ class Scope:
         return [name for name, u in self.vars if u == t]
 
 
-@dataclass(frozen=True)
-class Program:
-    """A program in text, whose `@main` takes `args`."""
-
-    seed: int
-    text: str
-    args: tuple[Any, ...]
-
-
-def sugared_program(seed: int, size: int = 24) -> Program:
-    """A well-typed program of about `size` nodes, and arguments for its `@main`."""
-    rng = Random(seed)
-    w = Writer(rng)
-    types = [w.type_(1) for _ in range(rng.randint(1, 3))]
-    params = [(f"%p{i}", t) for i, t in enumerate(types)]
-    head = ", ".join([f"{name}: {t}" for name, t in params])
-    result = w.type_(2)
-    body = w.block(result, Scope(tuple(params)), size)
-    text = f"{HEADER}def @main({head}) -> {result} {body}\n"
-    return Program(seed, text, tuple([value_of(t, rng) for t in types]))
-
-
-def value_of(t: Any, rng: Random) -> Any:
-    """A value of a type of parameters, as Python gives it."""
-    if t == INT:
-        return np.int32(rng.randint(-3, 5))
-    if t == FLOAT:
-        return np.float32(round(rng.uniform(-2, 2), 2))
-    if t == BOOL:
-        return np.bool_(rng.random() < 0.5)
-    if isinstance(t, Tensor):
-        return np.random.default_rng(rng.randint(0, 999)).normal(size=t.shape).round(2).astype("float32")
-    return tuple([value_of(f, rng) for f in t.fields])
-
+Form = Callable[["Writer", Any, Scope, int], str | None]
+"""Writes an expression of a type; None where it has none of that type."""
 
 LARGEST = 200
 """The most elements of what a subscript takes a part of, which would get ever larger in subscripts of it."""
 
 
 class Writer:
-    """Writes expressions by their types."""
+    """Writes expressions by their types; `more` has forms by the type, or the class of types."""
 
-    def __init__(self, rng: Random) -> None:
+    def __init__(
+        self, rng: Random, more: Mapping[Any, Sequence[Form]], definitions: Sequence[Definition]
+    ) -> None:
         self.rng = rng
+        self.more = more
+        self.definitions = definitions
+        self.bindings = 0
         self.anything: list[Callable[[Any, Scope, int], str]] = [
-            self.field, self.conditional, self.match_int, self.match_bool, self.match_tuple, self.match_list,
-            self.match_list, self.applied, self.applied, self.traced, self.braces, self.braces, self.option,
+            self.field, self.conditional, self.applied, self.applied, self.traced, self.braces, self.braces,
             self.bound, self.bound,
         ]  # fmt: skip
 
@@ -125,7 +91,7 @@ class Writer:
             return Product(tuple([self.type_(depth - 1) for _ in range(self.rng.randint(1, 3))]))
         if form < 0.6:
             return Tensor(tuple([self.rng.randint(1, 3) for _ in range(self.rng.randint(1, 3))]))
-        return self.rng.choice([INT, INT, FLOAT, BOOL])
+        return self.rng.choice([INT, INT, INT, FLOAT, FLOAT, BOOL, STRING])
 
     def local(self) -> str:
         """A name, which may hide another."""
@@ -144,6 +110,8 @@ class Writer:
             return self.rng.choice(known)
         if size > 2 and self.rng.random() < 0.45:
             return self.rng.choice(self.anything)(t, scope, size - 1)
+        if size > 2 and self.rng.random() < 0.5 and (text := self.other(t, scope, size - 1)):
+            return text
         if isinstance(t, Tensor):
             return self.tensor(t, scope, size - 1)
         if isinstance(t, Product):
@@ -151,7 +119,14 @@ class Writer:
             return f"({', '.join(fields)}{',' * (len(fields) == 1)})"
         if isinstance(t, Many):
             return self.list_(t, scope, size)
-        return {INT: self.int_, FLOAT: self.float_, BOOL: self.bool_}[t](scope, size - 1)
+        return {INT: self.int_, FLOAT: self.float_, BOOL: self.bool_, STRING: self.string_}[t](
+            scope, size - 1
+        )
+
+    def other(self, t: Any, scope: Scope, size: int) -> str | None:
+        """An expression of one of the other forms."""
+        forms = [*self.more.get(t if isinstance(t, str) else type(t), ()), *self.more[object]]
+        return self.rng.choice(forms)(self, t, scope, size)
 
     def pair(self, t: Any, scope: Scope, size: int) -> tuple[str, str]:
         """Two expressions of a type."""
@@ -219,6 +194,9 @@ class Writer:
         a, b = self.pair(INT, scope, size)
         return f"({a} {self.rng.choice(['<', '<=', '==', '!=', '>'])} {b})"
 
+    def string_(self, scope: Scope, size: int) -> str:
+        return f'"{self.rng.choice(TEXTS)}"'
+
     def list_(self, t: Many, scope: Scope, size: int) -> str:
         count = self.rng.randint(0, 3)
         items = [self.expr(t.item, scope, size // (count + 1)) for _ in range(count)]
@@ -239,7 +217,7 @@ class Writer:
         if size <= 0:
             return self.literal(t.shape)
         form = rng.randint(0, 7)
-        if form == 7:
+        if form == 7 and t.shape:
             if t.shape == (2,):
                 return f"{self.record(scope, size)}.w"
             part = self.expr(Tensor((1, *t.shape[1:])), scope, size // 2)
@@ -252,8 +230,8 @@ class Writer:
             return self.subscript(t, scope, size)
         if form == 3:
             other = Tensor((int(np.prod(t.shape)),)) if rng.random() < 0.5 else Tensor(t.shape[::-1])
-            sizes = ", ".join(map(str, t.shape))
-            return f"reshape({self.expr(other, scope, size)}, ({sizes},))"
+            sizes = "".join([f"{n}, " for n in t.shape])
+            return f"reshape({self.expr(other, scope, size)}, ({sizes}))"
         if form == 4:
             axis = rng.randint(0, len(t.shape))
             other = Tensor((*t.shape[:axis], rng.randint(1, 3), *t.shape[axis:]))
@@ -266,7 +244,7 @@ class Writer:
 
     def literal(self, shape: tuple[int, ...]) -> str:
         """Numbers in brackets, or a tensor of ones."""
-        if self.rng.random() < 0.3:
+        if shape and self.rng.random() < 0.3:
             return f"ones(({', '.join(map(str, shape))},), float32)"
         if not shape:
             return f"{self.rng.uniform(-1, 1):.2f}f"
@@ -381,89 +359,3 @@ class Writer:
         body = self.block(t, scope.inside((a, u), (b, v)), size // 2)
         given = self.expr(Product((u, v)), scope, size // 2)
         return f"(fn (({a}, {b}): {Product((u, v))}) -> {t} {body})({given})"
-
-    def clauses(self, data: str, several: Sequence[tuple[str, str]]) -> str:
-        """A match, in one of its two forms."""
-        if self.rng.random() < 0.3:
-            body = " ".join([f"case {p} {{ {e} }}" for p, e in several])
-            return f"(match({data}) {{ {body} }})"
-        body = ", ".join([f"{p} => {e}" for p, e in several])
-        return f"(match ({data}) {{ {body} }})"
-
-    def guard(self, scope: Scope, size: int) -> str:
-        return f" if ({self.expr(BOOL, scope, size)})" if self.rng.random() < 0.4 else ""
-
-    def match_int(self, t: Any, scope: Scope, size: int) -> str:
-        """Literals, alternatives and a name."""
-        n = size // 5
-        several = [
-            (f"0{self.guard(scope, n)}", self.expr(t, scope, n)),
-            (f"1 | -2 | {self.rng.randint(3, 6)}", self.expr(t, scope, n)),
-        ]
-        name = self.local()
-        last = self.rng.choice(["_", name, f"_ as {name}"])
-        inner = scope if last == "_" else scope.inside((name, INT))
-        if last != "_":
-            several.append((f"{last} if ({name} > 2)", self.expr(t, inner, n)))
-        return self.clauses(self.expr(INT, scope, n), [*several, (last, self.expr(t, inner, n))])
-
-    def match_bool(self, t: Any, scope: Scope, size: int) -> str:
-        a, b = self.pair(t, scope, size // 2)
-        first = self.rng.choice(["True", "(True, _)", "(True, True)"])
-        if first == "True":
-            return self.clauses(self.expr(BOOL, scope, size // 3), [("True", a), ("False", b)])
-        data = self.expr(Product((BOOL, BOOL)), scope, size // 3)
-        return self.clauses(data, [(first, a), ("(False, _)" if "_" in first else "_", b)])
-
-    def match_tuple(self, t: Any, scope: Scope, size: int) -> str:
-        """A tuple taken apart, with a name for a part."""
-        u, v = self.type_(0), self.type_(0)
-        a, b, c = self.names(3)
-        data = self.expr(Product((INT, Product((u, v)))), scope, size // 3)
-        inner = scope.inside((a, u), (b, v), (c, Product((u, v))))
-        lhs = f"({{}}, ({a}, {b}) as {c})"
-        first = (lhs.format("0 | 1") + self.guard(inner, size // 5), self.expr(t, inner, size // 4))
-        return self.clauses(data, [first, (lhs.format("_"), self.expr(t, inner, size // 4))])
-
-    def match_list(self, t: Any, scope: Scope, size: int) -> str:
-        """List patterns, nested, with guards and alternatives."""
-        item = self.type_(0)
-        n, (a, b, c) = size // 5, self.names(3)
-        one, more = scope.inside((a, item)), scope.inside((a, item), (b, item), (c, Many(item)))
-        two = self.rng.choice([f"[| {a}, {b}, ..{c} |]", f"Cons({a}, [| {b}, ..{c} |])"])
-        several = [
-            (two + self.guard(more, n), self.expr(t, more, n)),
-            (self.rng.choice([f"[| {a} |]", f"[| {a} |] | [| {a}, _, .._ |]"]), self.expr(t, one, n)),
-            self.rest(t, item, c, scope, n),
-        ]
-        return self.clauses(self.expr(Many(item), scope, n), several)
-
-    def rest(self, t: Any, item: Any, name: str, scope: Scope, size: int) -> tuple[str, str]:
-        """A clause for every other list."""
-        lhs = self.rng.choice(["_", f"_ as {name}", name])
-        return lhs, self.expr(t, scope if lhs == "_" else scope.inside((name, Many(item))), size)
-
-    def option(self, t: Any, scope: Scope, size: int) -> str:
-        """An option that is made and taken apart."""
-        name = self.local()
-        made = f"Some({self.expr(t, scope, size // 3)})"
-        data = f"(if ({self.expr(BOOL, scope, 2)}) {{ {made} }} else {{ None }})"
-        other = self.expr(t, scope, size // 3)
-        if self.rng.random() < 0.5:
-            return f"{{ let Some({name}) = {data} else {{ {other} }}; {name} }}"
-        return self.clauses(data, [(f"Some({name})", name), ("None", other)])
-
-
-def main() -> None:
-    """Print a program: `--seed`, `--size`."""
-    parser = argparse.ArgumentParser(description=main.__doc__)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--size", type=int, default=24)
-    options = parser.parse_args()
-    program = sugared_program(options.seed, options.size)
-    print(program.text)
-    print(f"// {program.args}")
-
-
-if __name__ == "__main__":
-    main()
