@@ -16,7 +16,7 @@ _NAMES = {
     "relay.ir.type": "ANY BOOL UNIT Any Dim DimCall DimExpr FuncType GlobalTypeVar IncompleteType Kind"
     " RefType Shape TensorType TupleType Type TypeCall TypeKind TypeRelation TypeVar scalar_type",
     "relay.ir.expr": "Call Clause Constant Constructor Function GlobalVar Grad If Let LetRec Match Op Pattern"
-    " RefCreate RefRead RefWrite RelayExpr TempExpr Tuple TupleGetItem TupleWrapper Var replace",
+    " RefCreate RefRead RefWrite RelayExpr TempExpr Tuple TupleGetItem TupleWrapper VMap Var replace",
     "relay.ir.pattern": "PatternAs PatternConstructor PatternLiteral PatternOr PatternTuple PatternVar"
     " PatternWildcard",
     "relay.ir.module": "IRModule Import TypeData",

@@ -32,6 +32,7 @@ from relay.ir.expr import (
     Tuple,
     TupleGetItem,
     Var,
+    VMap,
     constant,
 )
 from relay.ir.module import IRModule, TypeData
@@ -125,7 +126,7 @@ class Forms:
             self.operator_call,
             self.call, self.call, self.function, self.let, self.let, self.let_function, self.let_rec,
             self.branch,
-            self.condition, self.match, self.match, self.reference, self.grad, self.list_,
+            self.condition, self.match, self.match, self.reference, self.transformed, self.list_,
         ]  # fmt: skip
 
     # --- modules ----------------------------------------------------------------------------------------
@@ -500,5 +501,8 @@ class Forms:
         a, b = self.split(scope, size, 2)
         return RefWrite(a, b)
 
-    def grad(self, scope: Scope, size: int) -> Expr:
+    def transformed(self, scope: Scope, size: int) -> Expr:
+        if self.rng.random() < 0.3:
+            in_axes = self.rng.choice([0, 1, -1, (0, None), ((1, None), 0)])
+            return VMap(self.expr(scope, size), in_axes, self.rng.choice([0, 1, None]))
         return Grad(self.rng.choice(["grad", "vjp", "jvp"]), self.expr(scope, size))

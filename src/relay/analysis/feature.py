@@ -24,6 +24,7 @@ from relay.ir.expr import (
     Tuple,
     TupleGetItem,
     Var,
+    VMap,
 )
 from relay.ir.module import IRModule
 from relay.ir.walk import post_order
@@ -52,6 +53,7 @@ class Feature(Enum):
     fLetRec = 16
     """Some local function calls itself, or several call one another."""
     fGrad = 17
+    fVMap = 18
 
 
 _OF_NODE: dict[type, Feature] = {
@@ -59,7 +61,7 @@ _OF_NODE: dict[type, Feature] = {
     TupleGetItem: Feature.fTupleGetItem, Function: Feature.fFunction, Op: Feature.fOp, Call: Feature.fCall,
     Let: Feature.fLet, If: Feature.fIf, RefCreate: Feature.fRefCreate, RefRead: Feature.fRefRead,
     RefWrite: Feature.fRefWrite, Constructor: Feature.fConstructor, Match: Feature.fMatch,
-    LetRec: Feature.fLetRec, Grad: Feature.fGrad,
+    LetRec: Feature.fLetRec, Grad: Feature.fGrad, VMap: Feature.fVMap,
 }  # fmt: skip
 
 

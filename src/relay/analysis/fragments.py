@@ -20,6 +20,7 @@ from relay.ir.expr import (
     RefRead,
     RefWrite,
     Var,
+    VMap,
 )
 from relay.ir.module import IRModule
 from relay.ir.walk import post_order
@@ -73,7 +74,7 @@ def _resolve(callee: Expr, bound: dict[Var, Expr]) -> Expr:
         match callee:
             case Var() if callee in bound:
                 callee = bound[callee]
-            case Grad():
+            case Grad() | VMap():
                 callee = callee.function
             case Let():
                 callee = callee.body

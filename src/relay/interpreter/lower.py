@@ -44,6 +44,7 @@ from relay.ir.expr import (
     Tuple,
     TupleGetItem,
     Var,
+    VMap,
 )
 from relay.ir.type import TypeVar
 from relay.ir.walk import run
@@ -218,10 +219,10 @@ class Lowering:
             case RefWrite():
                 cell, value = yield from self.values(unit, (e.ref, e.value))
                 return unit.emit(e.span, op.WRITE, None, cell, value)
-            case Grad():
+            case Grad() | VMap():
                 return unit.failure(
                     Diagnostic(
-                        "unknown-grad-target",
+                        "unknown-grad-target" if isinstance(e, Grad) else "batch-function",
                         f"`{e.kind}` of a function that is known only when the program runs",
                         e.span,
                         hint="call the definition around it from a program that passes a known function",

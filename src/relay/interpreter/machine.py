@@ -26,7 +26,7 @@ from relay.interpreter.value import (
     type_of_value,
 )
 from relay.ir import hooks
-from relay.ir.expr import Call, Constructor, Expr, Function, GlobalVar, Grad, Var
+from relay.ir.expr import Call, Constructor, Expr, Function, GlobalVar, Grad, Var, VMap
 from relay.ir.module import IRModule
 from relay.ir.type import FuncType, Kind, Type
 from relay.ir.walk import post_order
@@ -235,7 +235,7 @@ class Interpreter:
         stack = list(roots)
         while stack:
             for e in post_order(stack.pop()):
-                if type(e) is Grad:
+                if type(e) in (Grad, VMap):
                     self._differentiates = True
                 if isinstance(e, GlobalVar) and e not in found and e not in self._sources:
                     if e not in self.mod.functions:

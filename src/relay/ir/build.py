@@ -4,9 +4,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from relay.diagnostic import Span
+from relay.ir.axes import Axes, expect_axes
 from relay.ir.dtype import dtype_name
 from relay.ir.expect import expect_expr
-from relay.ir.expr import Constant, Expr, Grad, RelayExpr, Var, constant
+from relay.ir.expr import Constant, Expr, Grad, RelayExpr, Var, VMap, constant
 from relay.ir.type import Dim, DType, TensorType, Type
 
 
@@ -51,6 +52,15 @@ def grad(function: Expr) -> Grad:
 def vjp(function: Expr) -> Grad:
     """`vjp(f)`: a function from f's arguments to its value and the function that pulls cotangents back."""
     return Grad("vjp", expect_expr(function))
+
+
+def vmap(function: Expr, in_axes: Axes = 0, out_axes: Axes = 0) -> VMap:
+    """`vmap(f, in_axes, out_axes)`: a function of one example as one of many, whose rows lie along an axis.
+
+    `in_axes` is an axis for every argument, or a tuple with one for each; None shares an argument among the
+    rows.  `out_axes` says where the rows of the result lie.
+    """
+    return VMap(expect_expr(function), expect_axes(in_axes, "in_axes"), expect_axes(out_axes, "out_axes"))
 
 
 def jvp(function: Expr) -> Grad:

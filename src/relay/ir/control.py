@@ -2,9 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from relay.ir import hooks
+from relay.ir.axes import Axes
 from relay.ir.call import NO_ATTRS
 from relay.ir.leaf import Var
 from relay.ir.node import (
@@ -262,6 +263,42 @@ class Grad(RelayExpr):
     def summary(self) -> str:
         """The kind."""
         return f"Grad {self.kind}"
+
+
+@node
+class VMap(RelayExpr):
+    """`vmap(f, in_axes=…, out_axes=…)`: a function of one example, known at compile time, as one of many.
+
+    `in_axes` says along which axis the rows of the arguments lie, for all of them or for each; None shares
+    an argument among the rows.  `out_axes` says where those of the result do.
+    """
+
+    function: "Expr"
+    in_axes: Axes = 0
+    out_axes: Axes = 0
+
+    kind: ClassVar[str] = "vmap"
+    """What it is called in text, as derivatives have it."""
+
+    @property
+    def children(self) -> tuple["Expr", ...]:
+        return (self.function,)
+
+    def rebuild(self, children: tuple["Expr", ...], /) -> "Expr":
+        (function,) = children
+        return VMap(function, self.in_axes, self.out_axes, span=self.span)
+
+    @property
+    def changed_axes(self) -> dict[str, Axes]:
+        """The axes that are not 0, by name: what the text shows."""
+        axes = {"in_axes": self.in_axes, "out_axes": self.out_axes}
+        return {name: a for name, a in axes.items() if a != 0}
+
+    def __call__(self, *args: Any, **attrs: Any) -> Any:
+        """On numbers and arrays, their value; on expressions, a call."""
+        if not args or attrs or any(map(_is_staged, args)):
+            return hooks.call(self, args, attrs)
+        return hooks.apply(self, args)
 
 
 def _is_staged(x: Any) -> bool:

@@ -24,6 +24,7 @@ from relay.ir.expr import (
     Tuple,
     TupleGetItem,
     Var,
+    VMap,
 )
 from relay.ir.mismatch import DifferError, Trail, show
 from relay.ir.module import TypeData
@@ -206,6 +207,11 @@ class Comparison(TypeComparison):
             raise DifferError(a, b, at, f"`{a.kind}` and `{b.kind}`")
         self.stack.append((a.function, b.function, (at, ".function")))
 
+    def _vmap(self, a: VMap, b: VMap, at: Trail) -> None:
+        if (a.in_axes, a.out_axes) != (b.in_axes, b.out_axes):
+            raise DifferError(a, b, at, f"axes {a.changed_axes} and {b.changed_axes}")
+        self.stack.append((a.function, b.function, (at, ".function")))
+
     def _children(self, a: Any, b: Any, at: Trail) -> None:
         self._push(a.children, b.children, at, "fields" if type(a) is Tuple else "children")
 
@@ -273,6 +279,7 @@ class Comparison(TypeComparison):
         Match: _match,
         TupleGetItem: _item,
         Grad: _grad,
+        VMap: _vmap,
         Tuple: _children,
         If: _children,
         RefCreate: _children,

@@ -23,6 +23,7 @@ from relay.ir.control import (
     RefRead,
     RefWrite,
     TempExpr,
+    VMap,
 )
 from relay.ir.leaf import Constant, Constructor, GlobalVar, Op, Var, constant, literal
 from relay.ir.node import Node, Pattern, RelayExpr, node, replace
@@ -30,7 +31,7 @@ from relay.ir.node import Node, Pattern, RelayExpr, node, replace
 __all__ = [
     "Call", "Clause", "Constant", "Constructor", "Expr", "Function", "GlobalVar", "Grad", "GradKind", "If",
     "Let", "LetRec", "Match", "Node", "NotAnOperandError", "Op", "Pattern", "RefCreate", "RefRead",
-    "RefWrite", "RelayExpr", "TempExpr", "Tuple", "TupleGetItem", "TupleWrapper", "Var",
+    "RefWrite", "RelayExpr", "TempExpr", "Tuple", "TupleGetItem", "TupleWrapper", "VMap", "Var",
     "as_expr", "constant", "literal", "node", "replace",
 ]  # fmt: skip
 
@@ -53,6 +54,7 @@ if TYPE_CHECKING:
         | RefRead
         | RefWrite
         | Grad
+        | VMap
         | TempExpr
     )
 else:

@@ -29,6 +29,7 @@ from relay.ir.expr import (
     Tuple,
     TupleGetItem,
     Var,
+    VMap,
     replace,
 )
 from relay.ir.pattern import pattern_vars
@@ -42,6 +43,7 @@ METHODS: dict[type, str] = {
     Call: "visit_call", Function: "visit_function", Let: "visit_let", LetRec: "visit_let_rec", If: "visit_if",
     Match: "visit_match",
     RefCreate: "visit_ref_create", RefRead: "visit_ref_read", RefWrite: "visit_ref_write", Grad: "visit_grad",
+    VMap: "visit_vmap",
 }  # fmt: skip
 LEVELS_BETWEEN_LOOKS = 16
 """How many nested visits may pass before the stack is measured again: a visit takes a handful of frames."""

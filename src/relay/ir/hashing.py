@@ -20,6 +20,7 @@ from relay.ir.expr import (
     RelayExpr,
     TupleGetItem,
     Var,
+    VMap,
 )
 from relay.ir.module import IRModule, TypeData
 from relay.ir.pattern import BINDING, PatternConstructor, PatternLiteral, pattern_nodes
@@ -153,6 +154,8 @@ class _Hashing:
                 return text_hash(e.name)
             case Grad():
                 return text_hash(e.kind)
+            case VMap():
+                return hash((e.in_axes, e.out_axes))
             case _:
                 return 0
 
@@ -231,6 +234,6 @@ class _Hashing:
 _KINDS = {
     kind: i
     for i, kind in enumerate(
-        (Call, Let, LetRec, Function, Match, TupleGetItem, Constant, GlobalVar, Constructor, Op, Grad)
+        (Call, Let, LetRec, Function, Match, TupleGetItem, Constant, GlobalVar, Constructor, Op, Grad, VMap)
     )
 }

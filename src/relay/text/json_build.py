@@ -1,11 +1,14 @@
 """What each node of the JSON format becomes."""
 
+import json
 from collections.abc import Sequence
 from typing import Any, cast
 
 import numpy as np
 
+from relay.diagnostic import RelayError
 from relay.ir.alias import AliasCall, TypeAlias
+from relay.ir.axes import expect_axes
 from relay.ir.dtype import dtype_name
 from relay.ir.expr import (
     Call,
@@ -29,6 +32,7 @@ from relay.ir.expr import (
     Tuple,
     TupleGetItem,
     Var,
+    VMap,
 )
 from relay.ir.module import Import, IRModule, TypeData
 from relay.ir.pattern import (
@@ -195,6 +199,19 @@ def _grad(r: Reader, i: int) -> Grad:
     return Grad(kind, _expr(r, i, "function"), span=r.span(i))
 
 
+def _vmap(r: Reader, i: int) -> VMap:
+    axes = [_axes(r, i, name) for name in ("in_axes", "out_axes")]
+    return VMap(_expr(r, i, "function"), *axes, span=r.span(i))
+
+
+def _axes(r: Reader, i: int, name: str) -> Any:
+    """Axes as JSON in a text, in which tuples are lists."""
+    try:
+        return expect_axes(json.loads(str(r.plain(i, name, "0"))), name)
+    except (ValueError, RecursionError, RelayError):
+        bad(f"node {i} has no axes in `{name}`")
+
+
 def _constructor(r: Reader, i: int) -> Constructor:
     inputs, data = _several(Type, r, i, "inputs"), _of(GlobalTypeVar, r, i, "belong_to")
     names = tuple([str(name) for name in cast("list[str]", r.get(i, "field_names") or ())])
@@ -294,6 +311,7 @@ MAKERS: Makers = {
     "RefRead": lambda r, i: RefRead(_expr(r, i, "ref"), span=r.span(i)),
     "RefWrite": lambda r, i: RefWrite(_expr(r, i, "ref"), _expr(r, i, "value"), span=r.span(i)),
     "Grad": _grad,
+    "VMap": _vmap,
     "PatternWildcard": lambda r, i: PatternWildcard(span=r.span(i)),
     "PatternVar": lambda r, i: PatternVar(_of(Var, r, i, "var"), span=r.span(i)),
     "PatternConstructor": lambda r, i: PatternConstructor(

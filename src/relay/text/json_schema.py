@@ -20,6 +20,7 @@ FIELDS: dict[str, tuple[str, ...]] = {
     "If": ("cond", "true_branch", "false_branch"), "Match": ("data", "clauses"),
     "Clause": ("lhs", "rhs", "guard"),
     "RefCreate": ("value",), "RefRead": ("ref",), "RefWrite": ("ref", "value"), "Grad": ("function",),
+    "VMap": ("function",),
     "PatternWildcard": (), "PatternVar": ("var",), "PatternConstructor": ("constructor", "patterns"),
     "PatternTuple": ("patterns",), "PatternLiteral": ("value",), "PatternOr": ("patterns",),
     "PatternAs": ("pattern", "var"), "Constructor": ("inputs", "belong_to", "field_names", "written"),

@@ -28,6 +28,7 @@ from relay.ir.expr import (
     Tuple,
     TupleGetItem,
     Var,
+    VMap,
 )
 from relay.ir.module import IRModule, TypeData
 from relay.ir.same import constant_type
@@ -127,6 +128,9 @@ class Writer(TypeGraph):
                 return self.plain(e, _NODE)
             case Grad():
                 return self.make("relay.Grad", {"kind": e.kind, **_NODE}, function=e.function)
+            case VMap():
+                axes = {name: json.dumps(a) for name, a in e.changed_axes.items()}
+                return self.make("relay.VMap", {**axes, **_NODE}, function=e.function)
             case _:
                 return self.other(e)
 

@@ -4,7 +4,8 @@ from dataclasses import replace
 from math import inf
 from typing import Any
 
-from relay.diagnostic import RelayError
+from relay.diagnostic import RelayError, did_you_mean
+from relay.ir.axes import expect_axes
 from relay.ir.dtype import canonical
 from relay.ir.expr import (
     Call,
@@ -19,6 +20,7 @@ from relay.ir.expr import (
     RefWrite,
     TupleGetItem,
     Var,
+    VMap,
 )
 from relay.ir.type import FuncType, Kind
 from relay.op.attribute import attribute_types
@@ -166,7 +168,7 @@ class Calls(Words):
             raise self._without_attribute(error, name, count, first, last) from None
 
     def _form(self, name: str, args: list[Any], attrs: dict[str, Any] | None, first: int, last: int) -> Expr:
-        if len(args) != FORMS[name] or attrs:
+        if len(args) != FORMS[name] or (attrs and name != "vmap"):
             n = FORMS[name]
             self.fault(
                 "argument-count",
@@ -183,8 +185,23 @@ class Calls(Words):
                 return RefRead(args[0], span=span)
             case "ref_write":
                 return RefWrite(args[0], args[1], span=span)
+            case "vmap":
+                return self._vmap(args[0], attrs or {}, first, last)
             case _:
                 return Grad(name, args[0], span=span)  # pyright: ignore[reportArgumentType]
+
+    def _vmap(self, function: Any, attrs: dict[str, Any], first: int, last: int) -> VMap:
+        """`vmap(f, in_axes=…, out_axes=…)`."""
+        known = ("in_axes", "out_axes")
+        wrong = next((key for key in attrs if key not in known), None)
+        if wrong is not None:
+            hint = did_you_mean(wrong, known) or "it takes `in_axes` and `out_axes`"
+            self.fault("unknown-attribute", f"`vmap` has no attribute `{wrong}`", first, to=last, hint=hint)
+        try:
+            axes = [expect_axes(attrs.get(name, 0), name) for name in known]
+        except RelayError as error:
+            raise self.located(error, first, last) from None
+        return VMap(function, *axes, span=self.span(first, last))
 
     def type_args(self, callee: Any, i: int) -> tuple[Any, ...] | None:
         """The types of `<T1, T2>` at token `i` if a call follows; None where it is a comparison."""

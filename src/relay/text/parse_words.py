@@ -14,7 +14,7 @@ from relay.text.literals import closed, number, opened, special_float, strict_dt
 from relay.text.other_languages import SHORT_NAMES, member_hint
 from relay.text.parse_pattern import Patterns
 
-FORMS = {"ref": 1, "ref_read": 1, "ref_write": 2, "grad": 1, "vjp": 1, "jvp": 1}
+FORMS = {"ref": 1, "ref_read": 1, "ref_write": 2, "grad": 1, "vjp": 1, "jvp": 1, "vmap": 1}
 """Words that are called like operators, and how many operands they take."""
 OPERATORS = "relay."
 """What may stand before the name of an operator, and has to where a constructor has that name."""

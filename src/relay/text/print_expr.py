@@ -22,11 +22,13 @@ from relay.ir.expr import (
     RefWrite,
     Tuple,
     TupleGetItem,
+    VMap,
 )
 from relay.op.dimension import DimValue
 from relay.op.records import field_name
 from relay.op.subscript import Subscript
 from relay.op.update import IndexUpdate
+from relay.text.attributes import value_text
 from relay.text.layout import Multi, bracketed
 from relay.text.print_choice import Choices
 from relay.text.print_leaves import ATOM, INFIX, PREFIX, UNARY, labelled
@@ -57,6 +59,7 @@ class ExprPrinter(Choices):
         RefRead: "special",
         RefWrite: "special",
         Grad: "special",
+        VMap: "vmap",
     }
 
     def call(self, e: Call, room: int) -> Steps:
@@ -201,3 +204,9 @@ class ExprPrinter(Choices):
         name = e.kind if isinstance(e, Grad) else _SPECIAL[type(e)]
         texts = yield self.parts(e.children, room - 4)
         return self.listed(f"{name}(", e.children, texts, [], ")", room)
+
+    def vmap(self, e: VMap, room: int) -> Steps:
+        """`vmap(f, in_axes=(0, None))`."""
+        texts = yield self.parts(e.children, room - 4)
+        axes = [f"{name}={value_text(a)}" for name, a in e.changed_axes.items()]
+        return self.listed("vmap(", e.children, texts, axes, ")", room)

@@ -26,6 +26,7 @@ from relay.ir.expr import (
     Op,
     Pattern,
     Var,
+    VMap,
     replace,
 )
 from relay.ir.module import IRModule, TypeData
@@ -147,7 +148,7 @@ class TvmPrinter(Printer):
         yield
 
     def special(self, e: Any, room: int) -> Steps:
-        if isinstance(e, Grad):
+        if isinstance(e, Grad | VMap):
             cannot(f"`{e.kind}`", e.span)
         return super().special(e, room)
 

@@ -7,7 +7,7 @@ from typing import NoReturn, TypeAlias
 
 from relay.diagnostic import RelayError, caller_span, fail
 from relay.ir import traced
-from relay.ir.expr import Call, Expr, Function, Grad, Let, LetRec, Match, Op, Tuple, Var
+from relay.ir.expr import Call, Expr, Function, Grad, Let, LetRec, Match, Op, Tuple, Var, VMap
 from relay.ir.type import UNIT, Type
 from relay.ir.vars import free_vars
 from relay.typecheck.infer import infer_expr
@@ -148,4 +148,4 @@ def _untyped(v: Var) -> NoReturn:
 
 def _is_asked(e: Expr) -> bool:
     """Whether the type of an expression is learned along with others: functions have too general ones."""
-    return bool(e.children) and not isinstance(e, Function | Grad)
+    return bool(e.children) and not isinstance(e, Function | Grad | VMap)

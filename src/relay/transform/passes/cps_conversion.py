@@ -20,6 +20,7 @@ from relay.ir.expr import (
     Op,
     Pattern,
     Var,
+    VMap,
     replace,
 )
 from relay.ir.module import IRModule, TypeData
@@ -260,7 +261,7 @@ class _Definition:
                 if isinstance(e.op, Constructor) and e.op.belong_to in self.to.functional:
                     type_args.append(self.answer)
                 return Call(self.atom(e.op), args, e.attrs, tuple(type_args), span=e.span)
-            case Grad():
+            case Grad() | VMap():
                 fail("grad-not-expanded", f"`{e.kind}` has no continuation-passing form", e.span)
             case _:
                 parts = tuple([self.atom(c) for c in e.children])

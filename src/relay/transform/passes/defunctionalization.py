@@ -15,6 +15,7 @@ from relay.ir.expr import (
     Op,
     Pattern,
     Var,
+    VMap,
     replace,
 )
 from relay.ir.module import IRModule
@@ -199,7 +200,7 @@ class _Converter:
                 pairs = zip(e.clauses, parts[1:], strict=True)
                 clauses = [Clause(self.pattern(c.lhs, t), rhs, span=c.span) for c, rhs in pairs]
                 return Match(parts[0], tuple(clauses), e.complete, span=e.span)
-            case Grad():
+            case Grad() | VMap():
                 fail("grad-not-expanded", f"`{e.kind}` has no first-order form", e.span)
             case _:
                 assert not isinstance(e, LetRec), "lambda_lift leaves no recursive functions inside"
