@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from relay.ir.expr import Call, Constructor, Expr, Function, GlobalVar, Grad, Let, LetRec, Op, Var
+from relay.ir.expr import Call, Constructor, Expr, Function, GlobalVar, Grad, Let, LetRec, Op, Var, VMap
 from relay.ir.type import HAS_ANY, FuncType, TypeVar
 from relay.typecheck.functions import group
 from relay.typecheck.generalize import Signature, generalise
@@ -38,9 +38,11 @@ def let(inf: Inference, first: Let | LetRec, want: Any) -> Rule:
                     inf.types[value] = t
                 elif k is Var or k is GlobalVar or k is Constructor:
                     t = inf.raw(value)
-                elif k is Grad:
+                elif k is Grad or k is VMap:
                     inf.raw_wanted.add(value)
                     t = yield value
+                    if value in inf.batched_rows:
+                        inf.raw_wanted.discard(value)
                 elif k is Op:
                     t = _operator(inf, var, value)  # pyright: ignore[reportArgumentType]
                 else:

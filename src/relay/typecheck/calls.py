@@ -54,6 +54,9 @@ def _instance(inf: Inference, e: Call, t: Any) -> tuple[Any, list[TypeRelation]]
     callee = e.op
     if inf.monomorphic and isinstance(callee, Var | GlobalVar) and callee in inf.monomorphic:
         inf.mono_calls[e] = inf.monomorphic[callee]
+    if callee in inf.batched_rows:
+        inf.type_args[e] = (inf.batched_rows[callee][0],)  # pyright: ignore[reportArgumentType]
+        return t, []
     if type(t) is FuncType and t.type_params:
         made, constraints, inf.type_args[e] = instantiate(inf, t, e, e.type_args)
         return made, constraints

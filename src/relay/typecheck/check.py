@@ -25,6 +25,7 @@ from relay.ir.expr import (
     RefWrite,
     TempExpr,
     Var,
+    VMap,
 )
 from relay.ir.module import IRModule, expect_module
 from relay.ir.pattern import PatternConstructor, PatternTuple, PatternVar, pattern_vars
@@ -180,6 +181,9 @@ class _Checker:
             case Grad():
                 if not isinstance(self.types(e.function), FuncType):
                     self.error("unknown-grad-target", f"`{e.kind}` needs a function", e)
+            case VMap():
+                if not isinstance(self.types(e.function), FuncType):
+                    self.error("batch-function", "`vmap` needs a function", e)
             case Var() | GlobalVar() | Op():
                 pass
             case _:

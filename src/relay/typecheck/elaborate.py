@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from operator import is_
 from typing import TYPE_CHECKING, Any
 
+from relay.diagnostic import Span
 from relay.ir.expr import (
     Call,
     Clause,
@@ -21,6 +22,7 @@ from relay.ir.expr import (
     Op,
     Pattern,
     Var,
+    VMap,
     replace,
 )
 from relay.ir.pattern import PatternLiteral, PatternOr, is_lowered, pattern_nodes, pattern_vars
@@ -159,6 +161,8 @@ class Elaborator:
                 return LetRec(several, values, body, span=e.span)
             case Match():
                 return self.match(e)
+            case VMap():
+                return self.vmap(e)
             case _:
                 old = e.children
                 new = tuple([self.get(c) for c in old])
@@ -179,6 +183,21 @@ class Elaborator:
         if op is e.op and type_args is e.type_args and _same(args, e.args):
             return e
         return Call(op, args, e.attrs, type_args, span=e.span)
+
+    def vmap(self, e: VMap) -> Expr:
+        """A batched function; one that is not called, for one number of rows, as a function that calls it."""
+        f = self.get(e.function)
+        instance = self.inf.batched_instances.get(e)
+        if e not in self.inf.batched_rows:
+            return e if f is e.function else VMap(f, e.in_axes, e.out_axes, span=e.span)
+        rows, t = self.inf.batched_rows[e]
+        if instance is not None:
+            f = calling(f, self.naming.type(t), tuple([self.naming.type(a) for a in instance]), e.span)
+        made = VMap(f, e.in_axes, e.out_axes, span=e.span)
+        if e in self.inf.raw_wanted:
+            return made
+        whole = self.naming.type(self.inf.types[e])
+        return calling(made, whole, (self.naming.type(rows),), e.span)
 
     def resolved(self, e: Call, args: tuple[Expr, ...]) -> Expr | None:
         """What a call of an operator is, by the types of its operands or with its dimensions computed."""
@@ -282,6 +301,12 @@ class Elaborator:
 _LEAVES = frozenset({Var, GlobalVar, Op, Constructor})
 TO_FILL = HAS_INCOMPLETE | HAS_ALIAS
 """Types as written with these flags are replaced by what inference found."""
+
+
+def calling(f: Expr, t: Any, type_args: tuple[Any, ...], span: Span | None) -> Function:
+    """A function of type `t` that calls an instance of another."""
+    params = tuple([Var("x", a, span=span) for a in t.arg_types])
+    return Function(params, Call(f, params, None, type_args, span=span), t.ret_type, span=span)
 
 
 def _same(xs: Sequence[Any], ys: Sequence[Any]) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 
 from relay.diagnostic import Note, Report
 from relay.ir.alias import expanded
-from relay.ir.expr import Call, Constant, Constructor, Expr, GlobalVar, Match, Op, Pattern, Var
+from relay.ir.expr import Call, Constant, Constructor, Expr, GlobalVar, Match, Op, Pattern, Var, VMap
 from relay.ir.module import IRModule
 from relay.ir.scope import Scope, scopes
 from relay.ir.subst import map_type
@@ -57,6 +57,11 @@ class Inference(Solver):
         self.matched: dict[Match | Pattern, Any] = {}
         """The types of what is matched, by the matches and alternatives that are to be lowered."""
         self.type_args: dict[Call, tuple[Any, ...]] = {}
+        self.batched_rows: dict[VMap, tuple[Any, Any]] = {}
+        """How many rows the calls of a `vmap` have, and the type of its function, where there is one number.
+        """
+        self.batched_instances: dict[VMap, tuple[Any, ...]] = {}
+        """The type arguments of the functions of these."""
         self.required: list[tuple[Unknown, TypeVar, Expr | None]] = []
         """What something has to decide, because its kind has no default."""
         self.monomorphic: dict[Any, Signature] = {}

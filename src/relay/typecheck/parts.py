@@ -2,14 +2,16 @@
 
 from typing import Any
 
-from relay.ir.expr import Expr, Grad, RefCreate, RefRead, RefWrite, Tuple, TupleGetItem
+from relay.ir.expr import Expr, Grad, RefCreate, RefRead, RefWrite, Tuple, TupleGetItem, VMap
 from relay.ir.type import HAS_ANY, UNIT, FuncType, Kind, RefType, TupleType, TypeVar
 from relay.typecheck.goals import DeferredGoal, Goal
 from relay.typecheck.grads import GradGoal, grad_type
 from relay.typecheck.inference import Inference, Rule, rule
-from relay.typecheck.messages import counted, show
+from relay.typecheck.messages import Fault, counted, show
 from relay.typecheck.places import place
+from relay.typecheck.schemes import demand, instantiate
 from relay.typecheck.unknown import ERROR, Unknown, head
+from relay.typecheck.vmaps import VMapGoal, is_known, polymorphic_vmap_type
 
 
 @rule(Tuple)
@@ -115,5 +117,32 @@ def grad(inf: Inference, e: Grad, want: Any) -> Rule:
         inf.post(DeferredGoal(lambda s: goal.check_params(s, t), (), e))
         return grad_type(e.kind, t)
     inf.post(goal)
+    inf.settle()
+    return head(out)
+
+
+@rule(VMap)
+def vmap(inf: Inference, e: VMap, want: Any) -> Rule:
+    """A batched function: for any number of rows where all is known of the function, else for one number."""
+    t = inf.raw(e.function)
+    if t is None:
+        inf.raw_wanted.add(e.function)
+        t = inf.types.get(e.function)
+    if t is None:
+        t = yield e.function
+    t = head(t)
+    if type(t) is FuncType and is_known(t):
+        try:
+            return polymorphic_vmap_type(e, t)
+        except Fault as fault:
+            inf.diagnose(fault.code, fault.message, e, hint=fault.hint)
+            return ERROR
+    if type(t) is FuncType and t.type_params:
+        t, constraints, inf.batched_instances[e] = instantiate(inf, t, e)
+        demand(inf, constraints, t, e)
+    rows = inf.fresh_of(Kind.Dim)
+    out = inf.fresh_of(Kind.Type)
+    inf.batched_rows[e] = (rows, t)
+    inf.post(VMapGoal(e, t, rows, out))
     inf.settle()
     return head(out)

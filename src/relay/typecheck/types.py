@@ -25,6 +25,7 @@ from relay.ir.expr import (
     Tuple,
     TupleGetItem,
     Var,
+    VMap,
 )
 from relay.ir.module import IRModule
 from relay.ir.subst import substitute_type
@@ -39,8 +40,9 @@ from relay.typecheck.schemes import declared_type
 from relay.typecheck.session import Session
 from relay.typecheck.solver import Solver, remembered
 from relay.typecheck.unknown import ERROR, Mismatch, has_unknown, head, zonk
+from relay.typecheck.vmaps import polymorphic_vmap_type
 
-_NAMED = (Var, GlobalVar, Constructor, Function, Grad)
+_NAMED = (Var, GlobalVar, Constructor, Function, Grad, VMap)
 """Callees whose calls say their type arguments."""
 
 
@@ -160,6 +162,11 @@ class Types:
                 if not isinstance(t, FuncType):
                     raise Unannotated(e)
                 return grad_type(kind, t)
+            case VMap(function=f):
+                t = self.here(f)
+                if not isinstance(t, FuncType):
+                    raise Unannotated(e)
+                return polymorphic_vmap_type(e, t)
             case _:
                 fail("temporary-node", f"{type(e).__name__} belongs to a pass and has no type", e.span)
 
