@@ -19,7 +19,6 @@ from relay.op.arrays import (
     strings_unboxed,
     unboxed,
 )
-from relay.op.attribute import DTypeName as DTypeName
 from relay.op.attribute import attribute_parts, freeze, size_attributes
 from relay.op.conversion import NUMPY_ARITHMETIC
 from relay.op.kind import Derivative, Fusion, NativeRule, Precision
@@ -213,6 +212,12 @@ class Operator:
     ) -> Expr | None:
         """What a call on operands of these types is in a module, if it is not one of this operator after
         all.
+        """
+        return None
+
+    def batch(self, *args: Any, **_: Any) -> Any:
+        """`batch(n, which, *xs)`: one expression for the calls of `n` rows, as `relay.op.batching` says; None
+        where rows are computed one by one.
         """
         return None
 

@@ -48,6 +48,23 @@ class Derivative(Enum):
                 return ()
 
 
+class Batching(Enum):
+    """How one call computes the rows of many."""
+
+    POINTWISE = "pointwise"
+    """It reads its operands at the index of the element: they broadcast row by row."""
+    SAME = "the same attributes"
+    """It takes tensors with more axes in front."""
+    SHIFTED = "axes shifted"
+    """The axes among its attributes are one further behind."""
+    FOLDED = "folded"
+    """The rows are one behind the other along an axis that it treats place by place."""
+    RULE = "rule"
+    """By a rule of its own."""
+    PARTS = "parts"
+    """By the rules of the operators that it is made of."""
+
+
 class Precision(Enum):
     """What becomes of a call in mixed precision."""
 
