@@ -11,7 +11,8 @@ from relay.ir.expr import Expr, constant
 from relay.ir.type import Dim, TensorType, Type
 from relay.op.axes import attribute_fault, axes_of, axis_of
 from relay.op.base import ANY_NUMBER, INTEGRAL, Array, Numpy, Operator, sample
-from relay.op.derivative import zeros_like
+from relay.op.batching import axis_moved, merged, row_rank, same, shifted, stretched, with_row_rank
+from relay.op.derivative import const_like, zeros_like
 from relay.op.kind import Derivative, Fusion
 from relay.op.native import Loops, View
 from relay.op.numeric import apply
@@ -29,6 +30,7 @@ class Reverse(Rearrangement):
     [3, 2, 1]
     """
 
+    batch = shifted
     samples = (sample("3x4 float32", axis=1), sample("3 int4", axis=-1), sample("0x3 bool", axis=0))
 
     axis: int
@@ -82,6 +84,16 @@ class ReverseSequence(Rearrangement):
         found = np.take_along_axis(x, at.reshape(at.shape + (1,) * (x.ndim - 2)), 1)
         return np.moveaxis(found, (0, 1), (self.batch_axis, self.seq_axis))
 
+    def batch(self, n: Dim, which: Sequence[Any], data: Expr, seq_lengths: Expr) -> Expr:
+        rank = row_rank(data, which[0])
+        line, batch = (a % rank for a in (self.seq_axis, self.batch_axis))
+        if not which[1]:
+            return replace(self, seq_axis=line + 1, batch_axis=batch + 1)(data, seq_lengths)
+        rows = axis_moved(stretched(n, data, which[0]), rank + 1, batch + 1, 1)
+        behind = line if line > batch else line + 1
+        found = ReverseSequence(seq_axis=behind, batch_axis=0)(merged(rows), merged(seq_lengths))
+        return axis_moved(apply("reshape_like", found, rows), rank + 1, 1, batch + 1)
+
     def transpose(self, g: Expr, data: Expr, seq_lengths: Expr) -> tuple[Expr | None, ...]:
         return self(g, seq_lengths), None
 
@@ -133,6 +145,16 @@ class SequenceMask(Rearrangement):
         mask = valid.reshape(valid.shape + (1,) * (data.ndim - 2))
         return np.where(mask, data, np.asarray(self.mask_value).astype(data.dtype))
 
+    def batch(self, n: Dim, which: Sequence[Any], data: Expr, valid_length: Expr) -> Expr:
+        rank = row_rank(data, which[0])
+        axis = self.axis + which[0]
+        ones = apply("ones_like", apply("cast", data, dtype="int64"))
+        places = apply("cumsum", ones, axis=axis, exclusive=True)
+        lengths = apply("expand_dims", apply("cast", valid_length, dtype="int64"), axis=self.axis + which[1])
+        if rank > 2:
+            lengths = apply("expand_dims", lengths, axis=2 + which[1], num_newaxis=rank - 2)
+        return apply("where", apply("less", places, lengths), data, const_like(self.mask_value, data))
+
     def vjp(self, g: Expr, y: Expr, data: Expr, valid_length: Expr) -> tuple[Expr | None, ...]:
         return replace(self, mask_value=0.0)(g, valid_length), None
 
@@ -175,6 +197,15 @@ class Trilu(Rearrangement):
         kept = above >= int(k) if self.upper else above <= int(k)
         return np.where(kept, data, np.zeros_like(data))
 
+    def batch(self, n: Dim, which: Sequence[Any], data: Expr, k: Expr) -> Expr:
+        if not which[1]:
+            return self(data, k)
+        ones = apply("ones_like", apply("cast", data, dtype="int64"))
+        rows, columns = (apply("cumsum", ones, axis=axis) for axis in (-2, -1))
+        edge = apply("cast", with_row_rank(k, row_rank(data, which[0])), dtype="int64")
+        kept = "greater_equal" if self.upper else "less_equal"
+        return apply("where", apply(kept, apply("subtract", columns, rows), edge), data, const_like(0, data))
+
     def transpose(self, g: Expr, data: Expr, k: Expr) -> tuple[Expr | None, ...]:
         return self(g, k), None
 
@@ -205,6 +236,7 @@ class MatrixSetDiag(Operator):
     """
 
     fusion = Fusion.INJECTIVE
+    batch = same
     derivative = Derivative.TRANSPOSE
     samples = (
         sample("3x4 float32", "3 float32"),

@@ -4,12 +4,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from relay.ir.expr import Expr
-from relay.ir.type import TensorType, Type
+from relay.ir.type import Dim, TensorType, Type
 from relay.op.attribute import Size
 from relay.op.axes import check_sizes
 from relay.op.base import NUMERIC, Array, Numpy, Operator, sample
+from relay.op.batching import row_rank, stretched, with_row_rank
 from relay.op.conversion import accumulator, accumulator_name
-from relay.op.derivative import broadcast_like, const_like, masked, unbroadcast
+from relay.op.derivative import broadcast_like, const_like, masked, rank_of, unbroadcast
 from relay.op.family import Broadcast
 from relay.op.kind import Derivative, Fusion, Precision
 from relay.op.native import Loops, Scalars, View
@@ -46,6 +47,9 @@ class BroadcastTo(Rearrangement):
     def reference(self, np: Numpy, data: Array) -> Array:
         return np.broadcast_to(data, self.shape)
 
+    def batch(self, n: Dim, which: Sequence[Any], data: Expr) -> Expr:
+        return apply("broadcast_to", with_row_rank(data, len(self.shape)), shape=(n, *self.shape))
+
     def transpose(self, g: Expr, data: Expr) -> tuple[Expr, ...]:
         return (unbroadcast(g, data, g),)
 
@@ -77,6 +81,9 @@ class BroadcastToLike(Rearrangement):
 
     def reference(self, np: Numpy, data: Array, broadcast_type: Array) -> Array:
         return np.broadcast_to(data, broadcast_type.shape)
+
+    def batch(self, n: Dim, which: Sequence[Any], data: Expr, broadcast_type: Expr) -> Expr:
+        return self(with_row_rank(data, rank_of(broadcast_type)), stretched(n, broadcast_type, False))
 
     def transpose(self, g: Expr, data: Expr, broadcast_type: Expr) -> tuple[Expr | None, ...]:
         return unbroadcast(g, data, g), None
@@ -128,6 +135,11 @@ class CollapseSumTo(Operator):
     def reference(self, np: Numpy, data: Array) -> Array:
         return collapsed(np, data, self.shape)
 
+    def batch(self, n: Dim, which: Sequence[Any], data: Expr) -> Expr:
+        extra = row_rank(data, True) - len(self.shape)
+        found = apply("collapse_sum_to", data, shape=(n, *(1,) * extra, *self.shape))
+        return without_axes(found, extra)
+
     def transpose(self, g: Expr, data: Expr) -> tuple[Expr, ...]:
         return (broadcast_like(g, data, g),)
 
@@ -163,6 +175,12 @@ class CollapseSumLike(Operator):
 
     def reference(self, np: Numpy, data: Array, collapse_type: Array) -> Array:
         return collapsed(np, data, collapse_type.shape)
+
+    def batch(self, n: Dim, which: Sequence[Any], data: Expr, collapse_type: Expr) -> Expr:
+        extra, like = row_rank(data, True) - rank_of(collapse_type), stretched(n, collapse_type, False)
+        if not extra:
+            return self(data, like)
+        return without_axes(self(data, apply("expand_dims", like, axis=1, num_newaxis=extra)), extra)
 
     def transpose(self, g: Expr, data: Expr, collapse_type: Expr) -> tuple[Expr | None, ...]:
         return broadcast_like(g, data, g), None
@@ -231,3 +249,8 @@ def collapsed_element(b: Loops, index: Sequence[Any], data: View) -> Any:
 
     zero = b.const(0, accumulator_name(data.dtype))
     return b.cast(b.fold(sizes, [zero], step)[0], data.dtype)
+
+
+def without_axes(y: Expr, count: int) -> Expr:
+    """Rows without their first axes, of size 1."""
+    return apply("squeeze", y, axis=tuple(range(1, count + 1))) if count else y

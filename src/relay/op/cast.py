@@ -7,14 +7,15 @@ import numpy
 
 from relay.ir.dtype import bits, dtype_name, to_numpy
 from relay.ir.expr import Expr
-from relay.ir.type import DType, Type
+from relay.ir.type import Dim, DType, Type
 from relay.op.attribute import DTypeName
 from relay.op.axes import SIZES, Checker
 from relay.op.base import Array, Numpy, Operator, sample
+from relay.op.batching import by
 from relay.op.conversion import converted
 from relay.op.derivative import cast_back
 from relay.op.family import Elementwise
-from relay.op.kind import Derivative, Fusion
+from relay.op.kind import Batching, Derivative, Fusion
 from relay.op.native import Loops, Scalars, View
 from relay.op.registry import operator
 from relay.op.relation import Typing
@@ -105,6 +106,10 @@ class CastLike(Conversion):
 
     def reference(self, np: Numpy, data: Array, dtype_like: Array) -> Array:
         return Cast(dtype=DTypeName(dtype_name(dtype_like.dtype))).reference(np, data)
+
+    @by(Batching.SAME)
+    def batch(self, n: Dim, which: Sequence[Any], data: Expr, dtype_like: Expr) -> Expr:
+        return self(data, dtype_like)
 
     def transpose(self, g: Expr, data: Expr, dtype_like: Expr) -> tuple[Expr | None, ...]:
         return cast_back(g, data), None

@@ -10,12 +10,13 @@ from relay.diagnostic import fail
 from relay.ir.dim import least, maximum
 from relay.ir.dtype import is_integer, to_numpy
 from relay.ir.expr import Call, Constant, Expr, Op, as_expr
-from relay.ir.type import ANY, TensorType, Type
+from relay.ir.type import ANY, Dim, TensorType, Type
 from relay.op.attribute import DTypeName, Size, is_dimension, is_size
 from relay.op.axes import attribute_fault, check_sizes
 from relay.op.base import ANY_NUMBER, NUMERIC, Array, Numpy, Operator, sample
+from relay.op.batching import stretched, with_row_rank
 from relay.op.conversion import converted
-from relay.op.derivative import broadcast_like, cast_back, tensor_type, times, total
+from relay.op.derivative import broadcast_like, cast_back, rank_of, tensor_type, times, total
 from relay.op.family import Elementwise
 from relay.op.kind import Derivative, Fusion, Precision
 from relay.op.native import Index, Loops, Scalars, View
@@ -119,6 +120,10 @@ class Full(Operator):
     def reference(self, np: Numpy, fill_value: Array) -> Array:
         value = converted(np, fill_value, self.dtype) if self.dtype else fill_value
         return np.broadcast_to(np.asarray(value), self.shape)
+
+    def batch(self, n: Dim, which: Sequence[Any], fill_value: Expr) -> Expr:
+        found = apply("broadcast_to", with_row_rank(fill_value, len(self.shape)), shape=(n, *self.shape))
+        return apply("cast", found, dtype=self.dtype) if self.dtype else found
 
     def transpose(self, g: Expr, fill_value: Expr) -> tuple[Expr, ...]:
         return (cast_back(apply("sum", g), fill_value, tensor_type(g).dtype),)
@@ -353,6 +358,10 @@ class FullLike(Operator):
 
     def reference(self, np: Numpy, data: Array, fill_value: Array) -> Array:
         return np.broadcast_to(np.asarray(fill_value), data.shape)
+
+    def batch(self, n: Dim, which: Sequence[Any], data: Expr, fill_value: Expr) -> Expr:
+        value = with_row_rank(fill_value, rank_of(data))
+        return apply("broadcast_to_like", value, stretched(n, data, False))
 
     def transpose(self, g: Expr, data: Expr, fill_value: Expr) -> tuple[Expr | None, ...]:
         return None, apply("sum", g)

@@ -8,10 +8,11 @@ from typing import Any, ClassVar, NoReturn
 
 from relay.diagnostic import fail
 from relay.ir.expr import Call, Expr, Op, as_expr
-from relay.ir.type import BOOL, UNIT, TensorType, Type
+from relay.ir.type import BOOL, UNIT, Dim, TensorType, Type
 from relay.op.base import ANY_NUMBER, BOOLEAN, Array, Numpy, Operator, sample
 from relay.op.family import family
 from relay.op.kind import Derivative
+from relay.op.numeric import apply
 from relay.op.registry import instance, operator
 from relay.op.relation import Typing
 
@@ -130,6 +131,9 @@ class Assert(Effect):
         if not condition:
             fail(*self.failure)
         return ()
+
+    def batch(self, n: Dim, which: Sequence[Any], condition: Expr) -> Expr:
+        return self(apply("all", condition))
 
 
 @operator("check_nan")

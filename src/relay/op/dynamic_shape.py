@@ -6,9 +6,10 @@ from typing import Any
 import numpy
 
 from relay.ir.expr import Expr
-from relay.ir.type import ANY, TensorType, Type
+from relay.ir.type import ANY, Dim, TensorType, Type
 from relay.op.axes import SIZES
 from relay.op.base import INTEGRAL, Array, Numpy, sample
+from relay.op.batching import in_front, row_shape, with_row_rank
 from relay.op.kind import Fusion
 from relay.op.native import Index, Loops, View
 from relay.op.numeric import apply
@@ -69,6 +70,11 @@ class DynReshape(Reshaping):
             SIZES.fail("reshape-size", f"cannot reshape a tensor of shape {own} to {tuple(wanted)}")
         return np.reshape(data, tuple(full))
 
+    def batch(self, n: Dim, which: Sequence[Any], data: Expr, newshape: Expr) -> Expr | None:
+        if which[1]:
+            return None  # each row would have a shape of its own
+        return self(data, in_front(n if self.allowzero else 0, newshape))
+
     def extent(self, b: Loops, data: View, newshape: View) -> Sequence[Index]:
         """The sizes, the codes among them replaced."""
         (count,) = newshape.sizes
@@ -117,6 +123,13 @@ class DynBroadcastTo(Rearrangement):
         if min(wanted, default=0) < 0 or any(d not in (1, w) for d, w in pairs):
             SIZES.fail("broadcast-mismatch", f"cannot stretch a tensor of shape {data.shape} to {wanted}")
         return np.broadcast_to(data, wanted)
+
+    def batch(self, n: Dim, which: Sequence[Any], data: Expr, shape: Expr) -> Expr | None:
+        if which[1]:
+            return None  # each row would have a shape of its own
+        (rank,) = row_shape(shape, False)
+        assert isinstance(rank, int)
+        return self(with_row_rank(data, rank), in_front(n, shape))
 
     def transpose(self, g: Expr, data: Expr, shape: Expr) -> tuple[Expr | None, ...]:
         return apply("collapse_sum_like", g, data), None

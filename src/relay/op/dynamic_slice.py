@@ -10,8 +10,9 @@ from relay.ir.type import ANY, Dim, TensorType, Type
 from relay.op.arrays import array_type
 from relay.op.axes import SIZES, attribute_fault
 from relay.op.base import INTEGRAL, Array, Numpy, Operator, sample
+from relay.op.batching import by, in_front, row_rank, stretched, with_row_rank
 from relay.op.derivative import const_like, zeros_like
-from relay.op.kind import Derivative
+from relay.op.kind import Batching, Derivative
 from relay.op.native import Index, Loops, Output, View
 from relay.op.numeric import apply
 from relay.op.registry import operator
@@ -75,6 +76,15 @@ class StridedSet(Operator):
             )
         out[at] = v
         return out
+
+    @by(Batching.SHIFTED)
+    def batch(self, n: Dim, which: Sequence[Any], data: Expr, v: Expr, *places: Expr) -> Expr | None:
+        if any(which[2:]):
+            return None  # each row would have places of its own
+        rows = stretched(n, data, which[0])
+        part = with_row_rank(v, row_rank(data, which[0])) if which[1] else v
+        ends = [in_front(first, p) for first, p in zip((0, BEYOND, 1), places, strict=True)]
+        return self(rows, part, *ends)
 
     def transpose(
         self, g: Expr, data: Expr, v: Expr, begin: Expr, end: Expr, strides: Expr
@@ -164,6 +174,13 @@ class DynStridedSlice(Rearrangement):
             return data[tuple([sized(SIZES, d, b, n).slice for d, b, n, _ in places])]
         rule = clipped if self.slice_mode == "clip" else range_of
         return data[tuple([rule(SIZES, d, b, e, s).slice for d, b, e, s in places])]
+
+    @by(Batching.SHIFTED)
+    def batch(self, n: Dim, which: Sequence[Any], data: Expr, *places: Expr) -> Expr | None:
+        if any(which[1:]):
+            return None  # each row would have a shape of its own
+        whole = (0, -1 if self.slice_mode == "size" else BEYOND, 1)
+        return self(data, *[in_front(first, p) for first, p in zip(whole, places, strict=True)])
 
     def transpose(
         self, g: Expr, data: Expr, begin: Expr, end: Expr, strides: Expr

@@ -1,6 +1,7 @@
 """Elements by index: gathering them, and scattering others into their places."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy
@@ -9,6 +10,7 @@ from relay.ir.expr import Expr, constant
 from relay.ir.type import ANY, Dim, TensorType, Type
 from relay.op.axes import attribute_fault, axis_of, check_indices, placed_index
 from relay.op.base import BOOLEAN, INTEGRAL, NUMERIC, Array, Numpy, Operator, sample
+from relay.op.batching import aligned, axis_moved, row_numbers, row_rank, row_shape, shifted, stretched
 from relay.op.conversion import wide
 from relay.op.derivative import rank_of, tensor_type, total, zeros_like
 from relay.op.family import Injective
@@ -37,6 +39,7 @@ class Gather(Rearrangement):
 
     rereads = True
     builder_order = ("data", "axis", "indices")
+    batch = shifted
     samples = (
         sample("3x4 float32", numpy.array([[0, 3, -1], [1, 1, 2]]), axis=1),
         sample("3 int4", numpy.array([2, 0, 1, 1], "int32"), axis=0),
@@ -117,6 +120,21 @@ class GatherND(Rearrangement):
         at = (*grid[:batch], *coordinates)
         return data[at] if at else np.broadcast_to(data, (*points.shape[1:], *data.shape))
 
+    def batch(self, n: Dim, which: Sequence[Any], data: Expr, indices: Expr) -> Expr:
+        count, shared = row_rank(indices, which[1]), self.batch_dims
+        points = axis_moved(stretched(n, indices, which[1]), count + 1, 0, 1 if which[0] else shared + 1)
+        if which[0]:
+            return replace(self, batch_dims=shared + 1)(data, points)
+        found = self(data, points)
+        return axis_moved(found, self.result_rank(data, indices, which) + 1, shared, 0)
+
+    def result_rank(self, data: Expr, indices: Expr, which: Sequence[Any]) -> int:
+        """The rank of the result of a row."""
+        sizes = row_shape(indices, which[1])
+        depth = sizes[0] if isinstance(sizes[0], int) else self.index_rank
+        assert isinstance(depth, int)
+        return len(sizes) - 1 + row_rank(data, which[0]) - self.batch_dims - depth
+
     def transpose(self, g: Expr, data: Expr, indices: Expr) -> tuple[Expr | None, ...]:
         depth = rank_of(data) - self.batch_dims - (rank_of(g) - (rank_of(indices) - 1))
         if depth == 0:
@@ -191,6 +209,16 @@ class AdvIndex(Injective):
             tuple([check_indices(np, as_index(i), d) for i, d in zip(indices, x.shape, strict=False)])
         ]
 
+    def batch(self, n: Dim, which: Sequence[Any], inputs: tuple[Expr, ...]) -> Expr:
+        (data, *indices), (is_batched, *others) = inputs, which[0]
+        if not indices:
+            return data
+        rows = aligned(others, indices)
+        if is_batched:
+            rank = max([row_rank(x, w) for x, w in zip(indices, others, strict=True)])
+            rows.insert(0, row_numbers(n, rank))
+        return self((data, *rows))
+
     def transpose(self, g: Expr, inputs: tuple[Expr, ...]) -> tuple[tuple[Expr | None, ...]]:
         data, *indices = inputs
         if not indices:
@@ -242,6 +270,9 @@ class UnravelIndex(Operator):
             .reshape((len(sizes), *indices.shape))
             .astype(indices.dtype)
         )
+
+    def batch(self, n: Dim, which: Sequence[Any], indices: Expr, shape: Expr) -> Expr | None:
+        return None if which[1] else axis_moved(self(indices, shape), row_rank(indices, True) + 2, 1, 0)
 
     def compute(self, b: Loops, out: Output, indices: View, shape: View) -> None:
         """Each place divided by the sizes, from the last."""
@@ -330,6 +361,14 @@ class InvertPermutation(Operator):
         out = np.zeros_like(data)
         out[at] = np.arange(len(data)).astype(data.dtype)
         return out
+
+    def batch(self, n: Dim, which: Sequence[Any], data: Expr) -> Expr:
+        # A negative number is no place, which `scatter_elements` would count from the end.
+        wide = apply("cast", data, dtype="int64")
+        size = apply("sum", apply("ones_like", wide), axis=1, keepdims=True)
+        places = apply("where", apply("less", wide, constant(0, "int64")), size, wide)
+        numbers = apply("cumsum", apply("ones_like", wide), axis=1, exclusive=True)
+        return apply("scatter_elements", data, places, apply("cast_like", numbers, data), axis=1)
 
     def compute(self, b: Loops, out: Output, data: View) -> None:
         """Each place goes to where its number says."""

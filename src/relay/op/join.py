@@ -1,7 +1,8 @@
 """Several tensors as one, one as several, and repetition."""
 
 from collections.abc import Sequence
-from functools import partial
+from dataclasses import replace
+from functools import partial, reduce
 from itertools import accumulate
 from typing import Any, Literal
 
@@ -13,9 +14,17 @@ from relay.ir.type import Dim, TensorType, TupleType, Type
 from relay.op.attribute import Size, is_dimension
 from relay.op.axes import Checker, attribute_fault, axis_of, check_sizes
 from relay.op.base import Array, Numpy, sample
+from relay.op.batching import (
+    behind_rows,
+    by,
+    row_rank,
+    shifted,
+    stretched,
+    with_row_rank,
+)
 from relay.op.derivative import rank_of, static_shape, zeros_like
 from relay.op.family import Injective
-from relay.op.kind import Derivative
+from relay.op.kind import Batching, Derivative
 from relay.op.native import Loops, Output, View
 from relay.op.numeric import apply
 from relay.op.registry import operator
@@ -71,6 +80,11 @@ class Concatenate(Injective):
 
     def reference(self, np: Numpy, data: tuple[Array, ...]) -> Array:
         return np.concatenate(data, self.axis)
+
+    @by(Batching.SHIFTED)
+    def batch(self, n: Dim, which: Sequence[Any], data: tuple[Expr, ...]) -> Expr:
+        axis = behind_rows(self.axis, row_rank(data[0], which[0][0]))
+        return Concatenate(axis=axis)(stretched(n, data, which[0]))
 
     def transpose(self, g: Expr, data: tuple[Expr, ...]) -> tuple[tuple[Expr, ...]]:
         axis = self.axis % rank_of(g)
@@ -141,6 +155,11 @@ class Stack(Injective):
     def reference(self, np: Numpy, data: tuple[Array, ...]) -> Array:
         return np.stack(data, self.axis)
 
+    @by(Batching.SHIFTED)
+    def batch(self, n: Dim, which: Sequence[Any], data: tuple[Expr, ...]) -> Expr:
+        axis = behind_rows(self.axis, row_rank(data[0], which[0][0]) + 1)
+        return Stack(axis=axis)(stretched(n, data, which[0]))
+
     def transpose(self, g: Expr, data: tuple[Expr, ...]) -> tuple[tuple[Expr, ...]]:
         axis = self.axis % rank_of(g)
         return (tuple([apply("take", g, constant(i), axis=axis) for i in range(len(data))]),)
@@ -161,6 +180,7 @@ class Split(Injective):
     ([1, 2], [3], [4, 5])
     """
 
+    batch = shifted
     derivative = Derivative.TRANSPOSE
     samples = (
         sample("6x3 float32", indices_or_sections=3),
@@ -245,6 +265,12 @@ class Tile(Rearrangement):
     def reference(self, np: Numpy, data: Array) -> Array:
         return np.tile(data, self.reps)
 
+    @by(Batching.SHIFTED)
+    def batch(self, n: Dim, which: Sequence[Any], data: Expr) -> Expr:
+        rank = max(row_rank(data, True), len(self.reps))
+        reps = (*(1,) * (rank + 1 - len(self.reps)), *self.reps)
+        return Tile(reps=reps)(with_row_rank(data, rank))
+
     def transpose(self, g: Expr, data: Expr) -> tuple[Expr, ...]:
         if 0 in self.reps:
             return (zeros_like(data),)
@@ -289,6 +315,12 @@ class Repeat(Rearrangement):
     def reference(self, np: Numpy, data: Array) -> Array:
         return np.repeat(data, self.repeats, self.axis)
 
+    @by(Batching.SHIFTED)
+    def batch(self, n: Dim, which: Sequence[Any], data: Expr) -> Expr:
+        if self.axis is None:
+            return replace(self, axis=1)(apply("reshape", data, newshape=(0, -1)))
+        return replace(self, axis=behind_rows(self.axis, row_rank(data, True)))(data)
+
     def transpose(self, g: Expr, data: Expr) -> tuple[Expr, ...]:
         if self.repeats == 0:
             return (zeros_like(data),)
@@ -326,6 +358,11 @@ class Meshgrid(Injective):
 
     indexing: Literal["ij", "xy"] = "ij"
 
+    def axes(self, count: int) -> list[int]:
+        """The axis along which each tensor varies."""
+        axes = list(range(count))
+        return [1, 0, *axes[2:]] if self.indexing == "xy" and count > 1 else axes
+
     def result_count(self, operands: Sequence[Any]) -> int | None:
         return len(operands[0].fields) if isinstance(operands[0], Tuple) else None
 
@@ -344,16 +381,26 @@ class Meshgrid(Injective):
     def reference(self, np: Numpy, data: tuple[Array, ...]) -> tuple[Array, ...]:
         return tuple(np.meshgrid(*[numpy.atleast_1d(x) for x in data], indexing=self.indexing))
 
+    def batch(self, n: Dim, which: Sequence[Any], data: tuple[Expr, ...]) -> tuple[Expr, ...]:
+        count, axes = len(data), self.axes(len(data))
+        lines: list[Expr] = []
+        for x, is_batched, axis in zip(data, which[0], axes, strict=True):
+            front = (0,) if is_batched else ()
+            sizes = (*front, *(1,) * axis, -1, *(1,) * (count - 1 - axis))
+            lines.append(apply("reshape", x, newshape=sizes))
+        # A choice that is none has the shape of both sides.
+        whole = reduce(lambda x, y: apply("where", constant(True), x, y), lines)
+        return tuple([apply("broadcast_to_like", line, whole) for line in lines])
+
     def transpose(self, g: tuple[Expr, ...], data: tuple[Expr, ...]) -> tuple[tuple[Expr, ...]]:
-        exchanged = {0: 1, 1: 0} if self.indexing == "xy" and len(data) > 1 else {}
-        sums = [apply("sum", d, axis=exchanged.get(i, i), exclude=True) for i, d in enumerate(g)]
+        axes = self.axes(len(data))
+        sums = [apply("sum", d, axis=axis, exclude=True) for d, axis in zip(g, axes, strict=True)]
         return (tuple([d if rank_of(x) else shaped_like(d, x) for d, x in zip(sums, data, strict=True)]),)
 
     def compute(self, b: Loops, out: Sequence[Output], data: Sequence[View]) -> None:
         """Each tensor along its own axis."""
-        exchanged = {0: 1, 1: 0} if self.indexing == "xy" and len(data) > 1 else {}
-        for i, (grid, x) in enumerate(zip(out, data, strict=True)):
-            spread_along(b, grid, x, exchanged.get(i, i))
+        for grid, x, axis in zip(out, data, self.axes(len(data)), strict=True):
+            spread_along(b, grid, x, axis)
 
 
 def copy_part(b: Loops, out: Output, x: View, axis: int, begin: Any) -> None:

@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from string import ascii_uppercase
 from typing import Any, Literal
 
 from relay.ir.dim import product
@@ -11,13 +12,14 @@ from relay.ir.expr import Expr
 from relay.ir.type import Dim, TensorType, Type
 from relay.op.axes import SIZES, UNCHECKED, Checker, attribute_fault
 from relay.op.base import ANY_NUMBER, Array, Numpy, sample
+from relay.op.batching import axis_moved, folded, merged, row_rank, split
 from relay.op.kind import Derivative
 from relay.op.native import Loops, View
 from relay.op.numeric import apply
 from relay.op.registry import operator
 from relay.op.relation import Typing
 from relay.op.reshape import Rearrangement, with_type_of
-from relay.op.reshape_codes import MERGED, SPLIT
+from relay.op.reshape_codes import MERGED, REST, SPLIT
 
 ImageLayout = Literal["NCHW", "NHWC"]
 
@@ -131,6 +133,10 @@ class LayoutTransform(Rearrangement):
         first, split, last = self.plan(SIZES, data.shape)
         return np.transpose(np.reshape(np.transpose(data, first), split), last)
 
+    def batch(self, n: Dim, which: Sequence[Any], data: Expr) -> Expr:
+        row = next(a for a in ascii_uppercase if a not in self.src_layout.upper())
+        return LayoutTransform(src_layout=row + self.src_layout, dst_layout=row + self.dst_layout)(data)
+
     def transpose(self, g: Expr, data: Expr) -> tuple[Expr, ...]:
         return (with_type_of(apply("layout_transform", g, self.dst_layout, self.src_layout), data),)
 
@@ -161,6 +167,7 @@ class SpaceToDepth(Rearrangement):
     [[[[1]], [[2]], [[3]], [[4]]]]
     """
 
+    batch = folded
     samples = (
         sample("1x2x4x6 float32", block_size=2),
         sample("1x4x2x3 int4", block_size=2, layout="NHWC"),
@@ -216,6 +223,7 @@ class DepthToSpace(Rearrangement):
     [[[[1, 2], [3, 4]]]]
     """
 
+    batch = folded
     samples = (
         sample("1x8x2x3 float32", block_size=2),
         sample("1x8x2x3 float32", block_size=2, mode="CRD"),
@@ -310,6 +318,12 @@ class SpaceToBatchND(Rearrangement):
         x = np.transpose(x, (*range(2, 2 * m + 1, 2), 0, *range(1, 2 * m + 1, 2), *rest))
         return x.reshape(x.shape[m] * int(product(x.shape[:m])), *x.shape[m + 1 :])  # pyright: ignore[reportArgumentType]
 
+    def batch(self, n: Dim, which: Sequence[Any], data: Expr) -> Expr:
+        rank, block = row_rank(data, True), product(self.block_shape)
+        found = apply("reshape", self(merged(data)), newshape=(SPLIT, block, -1, REST))
+        found = apply("reshape", found, newshape=(0, SPLIT, n, -1, REST))
+        return apply("reshape", axis_moved(found, rank + 2, 0, 1), newshape=(0, MERGED, REST))
+
     def vjp(self, g: Expr, y: Expr, data: Expr) -> tuple[Expr, ...]:
         return (with_type_of(apply("nn.batch_to_space_nd", g, self.block_shape, self.paddings), data),)
 
@@ -377,6 +391,12 @@ class BatchToSpaceND(Rearrangement):
         x = x.reshape(batch, *sizes, *data.shape[m + 1 :])
         kept = [slice(before, d - after) for d, (before, after) in zip(sizes, self.crops, strict=True)]
         return x[(slice(None), *kept)]
+
+    def batch(self, n: Dim, which: Sequence[Any], data: Expr) -> Expr:
+        rank, block = row_rank(data, True), product(self.block_shape)
+        blocks = apply("reshape", data, newshape=(0, SPLIT, block, -1, REST))
+        rows = apply("reshape", axis_moved(blocks, rank + 2, 1, 0), newshape=(0, MERGED, REST))
+        return split(self(merged(rows)), n)
 
     def transpose(self, g: Expr, data: Expr) -> tuple[Expr, ...]:
         return (with_type_of(apply("nn.space_to_batch_nd", g, self.block_shape, self.crops), data),)

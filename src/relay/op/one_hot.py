@@ -1,19 +1,21 @@
 """Indices as rows with one value that differs."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy
 
 from relay.ir.dtype import to_numpy
 from relay.ir.expr import Expr, constant
-from relay.ir.type import TensorType, Type
+from relay.ir.type import Dim, TensorType, Type
 from relay.op.attribute import DTypeName, Size
 from relay.op.axes import axis_of, check_sizes
 from relay.op.base import ANY_NUMBER, INTEGRAL, Array, Numpy, Operator, sample
+from relay.op.batching import behind_rows, by, row_rank, with_row_rank
 from relay.op.conversion import converted
 from relay.op.derivative import cast_back, const_like, masked, tensor_type
-from relay.op.kind import Derivative, Fusion
+from relay.op.kind import Batching, Derivative, Fusion
 from relay.op.native import Loops, View
 from relay.op.numeric import apply
 from relay.op.registry import operator
@@ -62,6 +64,16 @@ class OneHot(Operator):
         hit = np.expand_dims(np.asarray(indices).astype(numpy.int64), at) == places
         on, off = (converted(np, v, self.dtype) for v in (on_value, off_value))
         return np.where(hit, on, off).astype(to_numpy(self.dtype))
+
+    @by(Batching.SHIFTED)
+    def batch(self, n: Dim, which: Sequence[Any], indices: Expr, *values: Expr) -> Expr:
+        rank = row_rank(indices, which[0]) + 1
+        shifted = replace(self, axis=behind_rows(self.axis, rank)) if which[0] else self
+        if not any(which[1:]):
+            return shifted(indices, *values)
+        hit = replace(shifted, dtype=DTypeName("bool"))(indices, constant(True), constant(False))
+        spread = [with_row_rank(v, rank) if w else v for v, w in zip(values, which[1:], strict=True)]
+        return apply("where", hit, *[apply("cast", v, dtype=self.dtype) for v in spread])
 
     def vjp(self, g: Expr, y: Expr, indices: Expr, *values: Expr) -> tuple[Expr | None, ...]:
         hit = apply(

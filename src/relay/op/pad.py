@@ -1,6 +1,7 @@
 """Borders around a tensor."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, Literal
 
 from relay.ir.dim import maximum, minimum
@@ -10,9 +11,10 @@ from relay.ir.type import Dim, TensorType, Type
 from relay.op.attribute import Size, is_dimension
 from relay.op.axes import attribute_fault
 from relay.op.base import ANY_NUMBER, Array, Numpy, sample
+from relay.op.batching import by, stretched, with_row_rank
 from relay.op.conversion import converted
 from relay.op.derivative import cast_back, const_like, is_floating, tensor_type, written
-from relay.op.kind import Derivative, Fusion
+from relay.op.kind import Batching, Derivative, Fusion
 from relay.op.native import Index, Loops, View
 from relay.op.numeric import apply
 from relay.op.registry import operator
@@ -114,6 +116,18 @@ class Pad(Rearrangement):
         out[tuple([slice(b, b + d) for d, (b, _) in zip(data.shape, self.pad_width, strict=True)])] = data
         return out
 
+    @by(Batching.SHIFTED)
+    def batch(self, n: Dim, which: Sequence[Any], data: Expr, *pad_value: Expr) -> Expr:
+        wider = replace(self, pad_width=((0, 0), *self.pad_width))
+        if not any(which[1:]):
+            return wider(data, *pad_value)
+        if self.pad_mode != "constant":
+            return wider(stretched(n, data, which[0]))
+        plain = wider if which[0] else self
+        inside = plain(apply("cast", apply("ones_like", data), dtype="bool"))
+        border = apply("cast_like", with_row_rank(pad_value[0], len(self.pad_width)), data)
+        return apply("where", inside, plain(data), border)
+
     def vjp(self, g: Expr, y: Expr, data: Expr, pad_value: Expr | None = None) -> tuple[Expr | None, ...]:
         if self.pad_mode != "constant":
             return scattered(g, self, data), *([] if pad_value is None else [None])
@@ -177,6 +191,10 @@ class MirrorPad(Rearrangement):
                 [b + d + a for d, (b, a) in zip(data.shape, self.pad_width, strict=True)], data.dtype
             )
         return np.pad(data, self.pad_width, mode=self.mode.lower())
+
+    @by(Batching.SHIFTED)
+    def batch(self, n: Dim, which: Sequence[Any], data: Expr) -> Expr:
+        return replace(self, pad_width=((0, 0), *self.pad_width))(data)
 
     def transpose(self, g: Expr, data: Expr) -> tuple[Expr, ...]:
         return (scattered(g, self, data),)

@@ -5,20 +5,22 @@ keeps reduced axes with size 1.  NaN propagates.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy
 
 from relay.ir.dtype import to_numpy
 from relay.ir.expr import Expr
-from relay.ir.type import DType, TensorType, Type
+from relay.ir.type import Dim, DType, TensorType, Type
 from relay.op.arithmetic import greater, lesser
 from relay.op.base import BOOLEAN, NUMERIC, Array, Numpy, Operator, sample
+from relay.op.batching import all_stretched, behind_rows, by, row_rank
 from relay.op.composite import Composite
 from relay.op.conversion import accumulator, accumulator_name
 from relay.op.derivative import broadcast_like, rank_of, times
 from relay.op.family import Reduction, family
-from relay.op.kind import Derivative
+from relay.op.kind import Batching, Derivative
 from relay.op.native import Scalars
 from relay.op.numeric import Axis, apply, axes_named, checked_axes, greatest_value, least_value, narrow
 from relay.op.registry import operator
@@ -60,6 +62,12 @@ class Along(Operator):
         for first, count in runs(axes):
             y = apply("expand_dims", y, axis=first, num_newaxis=count)
         return y
+
+    @by(Batching.SHIFTED)
+    def batch(self, n: Dim, which: Sequence[Any], *xs: Expr) -> Expr:
+        rank = row_rank(xs[0], which[0])
+        axes = behind_rows(self.axes(rank), rank)
+        return replace(self, axis=axes, exclude=False)(*all_stretched(n, which, xs))
 
 
 def runs(axes: Sequence[int]) -> list[tuple[int, int]]:

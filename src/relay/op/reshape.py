@@ -1,6 +1,7 @@
 """Reshaping, transposing, and adding or dropping axes."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy
@@ -9,11 +10,12 @@ from relay.ir.dim import product
 from relay.ir.expr import Expr
 from relay.ir.type import Dim, TensorType, Type
 from relay.op.attribute import Size
-from relay.op.axes import SIZES, Checker, attribute_fault, axes_of, axis_of
+from relay.op.axes import SIZES, UNCHECKED, Checker, attribute_fault, axes_of, axis_of
 from relay.op.base import Array, Numpy, sample
+from relay.op.batching import behind_rows, by, in_front, is_unknown, row_rank, row_shape, some_row
 from relay.op.derivative import rank_of, static_shape
 from relay.op.family import Injective
-from relay.op.kind import Derivative
+from relay.op.kind import Batching, Derivative
 from relay.op.native import Loops, View
 from relay.op.numeric import apply
 from relay.op.registry import operator
@@ -91,6 +93,9 @@ class Reshape(Reshaping):
     def reference(self, np: Numpy, data: Array) -> Array:
         return np.reshape(data, reshaped(SIZES, data.shape, self.newshape, allowzero=self.allowzero))
 
+    def batch(self, n: Dim, which: Sequence[Any], data: Expr) -> Expr:
+        return replace(self, newshape=(n if self.allowzero else 0, *self.newshape))(data)
+
 
 @operator("contrib_reverse_reshape")
 class ReverseReshape(Reshaping):
@@ -118,6 +123,14 @@ class ReverseReshape(Reshaping):
     def reference(self, np: Numpy, data: Array) -> Array:
         codes = flipped_codes(SIZES, self.newshape)
         return np.reshape(data, reshaped(SIZES, data.shape[::-1], codes, allowzero=False)[::-1])
+
+    def batch(self, n: Dim, which: Sequence[Any], data: Expr) -> Expr:
+        own, codes = row_shape(data, True), flipped_codes(UNCHECKED, self.newshape)
+        found = reshaped(UNCHECKED, own[::-1], codes, allowzero=False)[::-1]
+        if any(map(is_unknown, found)):
+            sizes = apply("shape_of", self(some_row(data)), dtype="int64")
+            return apply("dyn.reshape", data, in_front(n, sizes), allowzero=True)
+        return apply("reshape", data, newshape=(n, *found), allowzero=True)
 
 
 @operator("reshape_like")
@@ -160,6 +173,11 @@ class ReshapeLike(Reshaping):
 
     def reference(self, np: Numpy, data: Array, shape_like: Array) -> Array:
         return np.reshape(data, self.target(SIZES, data.shape, shape_like.shape))
+
+    @by(Batching.SHIFTED)
+    def batch(self, n: Dim, which: Sequence[Any], data: Expr, shape_like: Expr) -> Expr:
+        first, last = _range(SIZES, "lhs", self.lhs_begin, self.lhs_end, row_rank(data, True))
+        return replace(self, lhs_begin=first + 1, lhs_end=last + 1)(data, shape_like)
 
 
 def _range(t: Checker, side: str, begin: int, end: int | None, rank: int) -> tuple[int, int]:
@@ -207,6 +225,11 @@ class Transpose(Rearrangement):
     def reference(self, np: Numpy, data: Array) -> Array:
         return np.transpose(data, self.order(SIZES, data.ndim))
 
+    @by(Batching.SHIFTED)
+    def batch(self, n: Dim, which: Sequence[Any], data: Expr) -> Expr:
+        rank = row_rank(data, True)
+        return Transpose(axes=(0, *behind_rows(self.order(SIZES, rank), rank)))(data)
+
     def transpose(self, g: Expr, data: Expr) -> tuple[Expr, ...]:
         order = self.order(SIZES, rank_of(data))
         return (apply("transpose", g, axes=[order.index(i) for i in range(len(order))]),)
@@ -244,6 +267,10 @@ class ExpandDims(Reshaping):
     def reference(self, np: Numpy, data: Array) -> Array:
         at = self.axis % (data.ndim + 1)
         return np.reshape(data, (*data.shape[:at], *(1,) * self.num_newaxis, *data.shape[at:]))
+
+    @by(Batching.SHIFTED)
+    def batch(self, n: Dim, which: Sequence[Any], data: Expr) -> Expr:
+        return replace(self, axis=behind_rows(self.axis, row_rank(data, True) + 1))(data)
 
 
 @operator("squeeze")
@@ -300,6 +327,11 @@ class Squeeze(Reshaping):
 
         return squeeze
 
+    @by(Batching.SHIFTED)
+    def batch(self, n: Dim, which: Sequence[Any], data: Expr) -> Expr:
+        gone = self.dropped(UNCHECKED, row_shape(data, True))
+        return Squeeze(axis=behind_rows(gone, row_rank(data, True)))(data)
+
 
 @operator("nn.batch_flatten")
 class BatchFlatten(Reshaping):
@@ -321,3 +353,6 @@ class BatchFlatten(Reshaping):
 
     def reference(self, np: Numpy, data: Array) -> Array:
         return np.reshape(data, (data.shape[0], int(numpy.prod(data.shape[1:], dtype=numpy.int64))))
+
+    def batch(self, n: Dim, which: Sequence[Any], data: Expr) -> Expr:
+        return apply("reshape", data, newshape=(0, 0, -1))

@@ -11,6 +11,7 @@ from relay.ir.type import TensorType, TupleType, Type
 from relay.op.attribute import DTypeName
 from relay.op.axes import axis_of
 from relay.op.base import NUMERIC, Array, Numpy, Operator, sample
+from relay.op.batching import shifted
 from relay.op.conversion import accumulator, accumulator_name
 from relay.op.derivative import zeros_like
 from relay.op.family import family
@@ -30,6 +31,7 @@ class RunningExtreme(Operator):
     dtype: DTypeName = "int32"  # pyright: ignore[reportAssignmentType]
     results = 2
     dtypes = NUMERIC
+    batch = shifted
     derivative = Derivative.RULES
     kind: ClassVar[str]
     """How an element compares with the extreme before it that takes its place."""

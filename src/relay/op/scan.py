@@ -1,19 +1,21 @@
 """Running sums and products along an axis, and linear recurrences."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import reduce
 from typing import Any
 
 from relay.ir.dim import product
 from relay.ir.expr import Expr
-from relay.ir.type import TensorType, Type
+from relay.ir.type import Dim, TensorType, Type
 from relay.op.attribute import DTypeName
 from relay.op.axes import axis_of
 from relay.op.base import FLOATING, NUMERIC, Array, Numpy, Operator, sample
+from relay.op.batching import behind_rows, by, row_rank, shifted
 from relay.op.conversion import accumulator, accumulator_name
 from relay.op.derivative import cast_back, tensor_type, times
 from relay.op.family import family
-from relay.op.kind import Derivative
+from relay.op.kind import Batching, Derivative
 from relay.op.native import Loops, Output, View
 from relay.op.numeric import SameType, apply, dims, narrow
 from relay.op.registry import operator
@@ -62,6 +64,12 @@ class Scan(Operator):
         """A cotangent of what `prepared` makes as one of the operand."""
         g = shaped_like(g, data) if self.axis is None else g
         return g if self.dtype is None else cast_back(g, data, self.dtype)
+
+    @by(Batching.SHIFTED)
+    def batch(self, n: Dim, which: Sequence[Any], data: Expr) -> Expr:
+        if self.axis is None:
+            return replace(self, axis=1)(apply("reshape", data, newshape=(0, -1)))
+        return replace(self, axis=behind_rows(self.axis, row_rank(data, True)))(data)
 
     def extent(self, b: Loops, data: View) -> Sequence[Any]:
         """The operand's shape, or as one axis."""
@@ -159,14 +167,14 @@ class CumProd(Scan):
 
     def vjp(self, g: Expr, y: Expr, data: Expr) -> tuple[Expr, ...]:
         x, axis = self.prepared(data), self.axis or 0
-        later = shifted(g, axis, tensor_type(y), -1) if self.exclusive else g
+        later = moved(g, axis, tensor_type(y), -1) if self.exclusive else g
         after = apply("linear_scan", x, later, axis=axis, reverse=True)
         return (self.restored(times(self.before(x), after), data),)
 
     def jvp(self, dxs: Sequence[Any], y: Expr, data: Expr) -> Expr:
         x, axis = self.prepared(data), self.axis or 0
         found = apply("linear_scan", x, times(self.before(x), self.prepared(dxs[0])), axis=axis)
-        return shifted(found, axis, tensor_type(y), 1) if self.exclusive else found
+        return moved(found, axis, tensor_type(y), 1) if self.exclusive else found
 
     def before(self, x: Expr) -> Expr:
         """The product of all elements before each one."""
@@ -177,7 +185,7 @@ class CumProd(Scan):
         self.run(b, out, data, 1, b.multiply)
 
 
-def shifted(x: Expr, axis: int, t: TensorType, by: int) -> Expr:
+def moved(x: Expr, axis: int, t: TensorType, by: int) -> Expr:
     """`x`, of type `t`, one place later (`by=1`) or earlier (-1) along an axis; the place left over is 0."""
     widths = [(0, 0)] * len(dims(t))
     widths[axis] = (1, 0) if by > 0 else (0, 1)
@@ -199,6 +207,7 @@ class LinearScan(SameType):
     axis: int = -1
     reverse: bool = False
     dtypes = FLOATING
+    batch = shifted
     derivative = Derivative.RULES
     samples = (
         sample("3x4 float32", "3x4 float32"),
@@ -221,14 +230,14 @@ class LinearScan(SameType):
     def vjp(self, g: Expr, y: Expr, decay: Expr, data: Expr) -> tuple[Expr, Expr]:
         back = apply("linear_scan", decay, g, axis=self.axis, reverse=not self.reverse)
         later, earlier = (y, back) if self.reverse else (back, y)
-        return times(later, shifted(earlier, self.axis, tensor_type(y), 1)), back
+        return times(later, moved(earlier, self.axis, tensor_type(y), 1)), back
 
     def jvp(self, dxs: Sequence[Any], y: Expr, decay: Expr, data: Expr) -> Expr:
         faster, more = dxs
         if faster is not None:
-            other = y if self.reverse else shifted(y, self.axis, tensor_type(y), 1)
+            other = y if self.reverse else moved(y, self.axis, tensor_type(y), 1)
             change = times(faster, other)
-            change = shifted(change, self.axis, tensor_type(y), -1) if self.reverse else change
+            change = moved(change, self.axis, tensor_type(y), -1) if self.reverse else change
             more = change if more is None else apply("add", more, change)
         return self(decay, more)
 

@@ -7,9 +7,10 @@ from typing import Any, Literal
 import numpy
 
 from relay.ir.expr import Expr
-from relay.ir.type import TensorType, Type
+from relay.ir.type import Dim, TensorType, Type
 from relay.op.axes import axis_of, check_indices, placed_index
 from relay.op.base import ANY_NUMBER, INTEGRAL, Array, Numpy, Operator, sample
+from relay.op.batching import axis_moved, row_numbers, row_rank, shifted, stretched
 from relay.op.conversion import accumulator, accumulator_name
 from relay.op.derivative import const_like, times, written, zeros_like
 from relay.op.index import as_index, coordinates_of, indices_along, place_along
@@ -137,6 +138,7 @@ class ScatterElements(Scatter):
     [10, 2, 30]
     """
 
+    batch = shifted
     samples = (
         sample("3x4 float32", numpy.array([[0, 3], [1, -1]]), "2x2 float32", axis=1, reduction="add"),
         sample("3 int4", numpy.array([2, 0, 2]), "3 int4"),
@@ -231,6 +233,15 @@ class ScatterND(Scatter):
 
     def put(self, data: Expr, indices: Expr, updates: Expr, how: Reduction) -> Expr:
         return replace(self, mode=how)(data, indices, updates)
+
+    def batch(self, n: Dim, which: Sequence[Any], data: Expr, indices: Expr, updates: Expr) -> Expr:
+        rank = row_rank(indices, which[1])
+        points = apply("cast", axis_moved(stretched(n, indices, which[1]), rank + 1, 0, 1), dtype="int64")
+        front = apply("expand_dims", row_numbers(n, rank - 1), axis=0)
+        first = apply("strided_slice", points, begin=(0,), end=(1,))
+        numbers = apply("broadcast_to_like", front, first)
+        every = [stretched(n, x, w) for x, w in ((data, which[0]), (updates, which[2]))]
+        return self(every[0], apply("concatenate", (numbers, points)), every[1])
 
     def compute(self, b: Loops, out: Output, data: View, indices: View, updates: View) -> None:
         """Each update goes to its point."""

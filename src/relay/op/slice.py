@@ -1,7 +1,7 @@
 """Regular parts of a tensor: every so many elements between two places of an axis."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy
@@ -12,9 +12,10 @@ from relay.ir.type import ANY, Dim, TensorType, Type
 from relay.op.attribute import Size, is_dimension
 from relay.op.axes import SIZES, UNCHECKED, Checker, attribute_fault, axes_of, axis_of
 from relay.op.base import Array, Numpy, sample
+from relay.op.batching import behind_rows, by, row_rank, shifted
 from relay.op.derivative import rank_of, static_shape, zeros_like
 from relay.op.family import Injective
-from relay.op.kind import Derivative
+from relay.op.kind import Batching, Derivative
 from relay.op.native import Loops, View
 from relay.op.numeric import apply
 from relay.op.registry import builders, operator
@@ -220,6 +221,12 @@ class StridedSlice(Rearrangement):
         taken = self.ranges(SIZES, data.shape)
         return data[tuple([taken[i].slice if i in taken else slice(None) for i in range(data.ndim)])]
 
+    @by(Batching.SHIFTED)
+    def batch(self, n: Dim, which: Sequence[Any], data: Expr) -> Expr:
+        count = max(len(self.begin), len(self.end))
+        axes = tuple(range(count)) if self.axes is None else self.axes
+        return replace(self, axes=behind_rows(axes, row_rank(data, True)))(data)
+
     def transpose(self, g: Expr, data: Expr) -> tuple[Expr, ...]:
         sizes, places = static_shape(data), self.places(rank_of(data))
         if not places:
@@ -311,6 +318,14 @@ class SliceLike(Rearrangement):
     def reference(self, np: Numpy, data: Array, shape_like: Array) -> Array:
         return data[tuple([slice(d) for d in self.target(SIZES, data.shape, shape_like.shape)])]
 
+    @by(Batching.SHIFTED)
+    def batch(self, n: Dim, which: Sequence[Any], data: Expr, shape_like: Expr) -> Expr:
+        axes = self.axes or tuple(range(rank_of(shape_like)))
+        if not axes:
+            return data
+        like = apply("expand_dims", shape_like, axis=0)
+        return SliceLike(axes=tuple([a + 1 if a >= 0 else a for a in axes]))(data, like)
+
     def transpose(self, g: Expr, data: Expr, shape_like: Expr) -> tuple[Expr | None, ...]:
         sizes, rank = static_shape(data), rank_of(data)
         if not rank:
@@ -336,6 +351,7 @@ class SlidingWindow(Injective):
     """
 
     rereads = True
+    batch = shifted
     derivative = Derivative.TRANSPOSE
     samples = (
         sample("2x3x8x9 float32", axis=1, window_shape=(3, 4, 5), strides=(1, 2, 3)),

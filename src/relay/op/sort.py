@@ -10,14 +10,15 @@ from typing import Any, Literal
 import numpy as _np
 
 from relay.ir.expr import Call, Expr, Op, RelayExpr, as_expr
-from relay.ir.type import ANY, TensorType, TupleType, Type
+from relay.ir.type import ANY, Dim, TensorType, TupleType, Type
 from relay.op.attribute import DTypeName, Size, is_dimension
 from relay.op.axes import axis_of
 from relay.op.base import INTEGRAL, NUMERIC, Array, Numpy, Operator, sample
+from relay.op.batching import all_stretched, behind_rows, by, row_rank, shifted, stretched
 from relay.op.conversion import accumulator
 from relay.op.derivative import zeros_like
 from relay.op.family import family
-from relay.op.kind import Derivative
+from relay.op.kind import Batching, Derivative
 from relay.op.native import Index, Loops, Output, View
 from relay.op.numeric import SameType, apply, narrow
 from relay.op.registry import builders, operator
@@ -45,6 +46,7 @@ class Sort(SameType):
     axis: int = -1
     is_ascend: bool = True
     dtypes = NUMERIC
+    batch = shifted
     derivative = Derivative.RULES
     samples = (sample("3x4 float32"), sample("3x4 int32", axis=0, is_ascend=False), sample("0 float32"))
 
@@ -89,6 +91,7 @@ class ArgSort(Operator):
     is_ascend: bool = True
     dtype: DTypeName = "int32"  # pyright: ignore[reportAssignmentType]
     dtypes = NUMERIC
+    batch = shifted
     derivative = Derivative.ZERO
     samples = (sample("3x4 float32"), sample("3x4 int32", axis=0, is_ascend=False, dtype="int64"))
 
@@ -134,6 +137,12 @@ class _TopK(Operator):
         values = np.take_along_axis(data, indices, axis=axis)
         indices = narrow(indices, self.dtype)
         return {"both": (values, indices), "values": values, "indices": indices}[self.ret_type]
+
+    @by(Batching.SHIFTED)
+    def batch(self, n: Dim, which: Sequence[Any], data: Expr, *k: Expr) -> Expr | None:
+        if not which[0] or any(which[1:]):
+            return None  # each row would have a length of its own
+        return replace(self, axis=behind_rows(self.axis, row_rank(data, True)))(data, *k)
 
     def vjp(self, g: Any, y: Any, data: Expr, *k: Expr) -> tuple[Expr | None, ...]:
         given = g[0] if self.ret_type == "both" else g
@@ -266,6 +275,8 @@ class SearchSorted(Operator):
     samples = (
         sample(_np.asarray([1.0, 3.0, 5.0]), "2x3 float64"),
         sample(_np.asarray([[1, 3, 5], [2, 2, 4]]), "2x4 int64", right=True),
+        sample("0x3 float32", "0x2 float32"),
+        sample("2x0 int32", "2x3 int32"),
     )
 
     def infer(self, t: Typing, sorted_sequence: Type, values: Type) -> Type:
@@ -284,11 +295,19 @@ class SearchSorted(Operator):
         sequence, x = accumulator(sorted_sequence), accumulator(values)
         if sequence.ndim == 1:
             return narrow(np.searchsorted(sequence, x, side=side), self.dtype)
-        rows = sequence.reshape(-1, sequence.shape[-1])
-        found = [
-            np.searchsorted(row, v, side=side) for row, v in zip(rows, x.reshape(len(rows), -1), strict=True)
-        ]
+        count = _np.prod(x.shape[:-1], dtype=int)
+        rows, values = (a.reshape(count, a.shape[-1]) for a in (sequence, x))
+        found = [np.searchsorted(row, v, side=side) for row, v in zip(rows, values, strict=True)]
         return narrow(np.reshape(np.asarray(found, "int64"), x.shape), self.dtype)
+
+    def batch(self, n: Dim, which: Sequence[Any], sorted_sequence: Expr, values: Expr) -> Expr:
+        if row_rank(sorted_sequence, which[0]) > 1:
+            return self(*all_stretched(n, which, (sorted_sequence, values)))
+        if not which[0]:
+            return self(sorted_sequence, values)
+        rows = stretched(n, values, which[1])
+        flat = apply("reshape", rows, newshape=(0, -1))
+        return apply("reshape_like", self(sorted_sequence, flat), rows)
 
     def element(self, b: Loops, index: Sequence[Any], sorted_sequence: View, values: View) -> Any:
         """Half of what is left at a time."""

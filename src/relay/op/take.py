@@ -1,15 +1,17 @@
 """Parts of a tensor along an axis, by index."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy
 
 from relay.ir.dim import product
 from relay.ir.expr import Expr, constant
-from relay.ir.type import TensorType, Type
+from relay.ir.type import Dim, TensorType, Type
 from relay.op.axes import attribute_fault, axis_of, check_indices, out_of_range, placed_index
 from relay.op.base import INTEGRAL, Array, Numpy, sample
+from relay.op.batching import axis_moved, row_rank, stretched
 from relay.op.derivative import rank_of, tensor_type, zeros_like
 from relay.op.index import as_index, axis_positions
 from relay.op.native import Loops, View
@@ -93,6 +95,24 @@ class Take(Rearrangement):
         if size == 0 and indices.size:
             out_of_range(indices.reshape(-1)[0], 0)
         return indices % max(size, 1) if self.mode == "wrap" else np.clip(indices, 0, max(size - 1, 0))
+
+    def batch(self, n: Dim, which: Sequence[Any], data: Expr, indices: Expr) -> Expr:
+        if self.axis is None:
+            if not which[0]:
+                return self(data, indices)
+            flat = apply("reshape", data, newshape=(0, -1))
+            return replace(self, axis=1, batch_dims=int(which[1]))(flat, indices)
+        at = self.axis % row_rank(data, which[0])
+        count = row_rank(indices, which[1])
+        shared = self.batch_dims % (count + 1)
+        if which[0]:
+            if shared and not which[1]:
+                indices = stretched(n, indices, False)
+            together = shared + 1 if shared or which[1] else 0
+            return replace(self, axis=at + 1, batch_dims=together)(data, indices)
+        rank = rank_of(data) + count - shared
+        found = replace(self, axis=at, batch_dims=shared)(data, axis_moved(indices, count + 1, 0, shared))
+        return axis_moved(found, rank, at, 0)
 
     def transpose(self, g: Expr, data: Expr, indices: Expr) -> tuple[Expr | None, ...]:
         if self.axis is None:
