@@ -135,6 +135,13 @@ class Einsum(Kernel):
         )
         return np.asarray(found).astype(data[0].dtype)
 
+    def batch(self, n: Dim, which: Sequence[Any], data: tuple[Expr, ...]) -> Expr:
+        equation = self.parsed(SIZES, len(data))
+        used = {a for term in equation.operands for a in term}
+        row = next(a for a in ascii_letters if a not in used)
+        terms = [(row, *term) if w else term for term, w in zip(equation.operands, which[0], strict=True)]
+        return Einsum(equation=Equation(tuple(terms), (row, *equation.result)).text())(data)
+
     def vjp(self, g: Expr, y: Expr, data: tuple[Expr, ...]) -> tuple[tuple[Expr, ...]]:
         equation = self.parsed(SIZES, len(data))
         return (tuple([cotangent(equation, i, g, data) for i in range(len(data))]),)

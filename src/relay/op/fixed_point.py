@@ -1,15 +1,18 @@
 """Multiplication of integers by fractions: the arithmetic that quantised networks are made of."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy
 
-from relay.ir.type import Type
+from relay.ir.expr import Expr
+from relay.ir.type import Dim, Type
 from relay.op.axes import axes_of
 from relay.op.base import Array, Numpy, Operator, sample
+from relay.op.batching import all_stretched, behind_rows, by, row_rank
 from relay.op.family import Elementwise
-from relay.op.kind import Derivative, Fusion
+from relay.op.kind import Batching, Derivative, Fusion
 from relay.op.logic import left_shifted, right_shifted
 from relay.op.native import Loops, Scalars, View
 from relay.op.registry import operator
@@ -119,6 +122,13 @@ class FixedPointMultiplyPerAxis(Operator):
         for place, size in zip(places, scale.shape, strict=True):
             shape[place] = size
         return np.asarray(scale).astype(numpy.int64).reshape(shape)
+
+    @by(Batching.SHIFTED)
+    def batch(self, n: Dim, which: Sequence[Any], data: Expr, *scales: Expr) -> Expr:
+        axes = behind_rows(self.axes, row_rank(data, which[0]))
+        if not any(which[1:]):
+            return replace(self, axes=axes)(data, *scales)
+        return replace(self, axes=(0, *axes))(*all_stretched(n, which, (data, *scales)))
 
     def extent(self, b: Loops, data: View, *scales: View) -> Sequence[Any]:
         """The operand's shape."""

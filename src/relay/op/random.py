@@ -14,13 +14,14 @@ import numpy
 
 from relay.ir.dtype import to_numpy
 from relay.ir.expr import Call, Expr, Op, TupleGetItem, as_expr, constant
-from relay.ir.type import DType, TensorType, TupleType, Type
+from relay.ir.type import Dim, DType, TensorType, TupleType, Type
 from relay.op import random_words
 from relay.op.arithmetic import lesser
 from relay.op.attribute import DTypeName, Size, is_dimension
 from relay.op.base import FLOATING, Array, Numpy, Operator, sample
+from relay.op.batching import row_shape, stretched, with_row_rank
 from relay.op.conversion import accumulator
-from relay.op.derivative import broadcast_like, const_like, times, total
+from relay.op.derivative import broadcast_like, const_like, tensor_type, times, total
 from relay.op.kind import Derivative
 from relay.op.native import Loops, Output, View
 from relay.op.numeric import apply, narrow
@@ -54,6 +55,18 @@ class Draw(Operator):
     def values(self, words: Expr, rank: int, *parameters: Expr) -> Expr:
         """The numbers, of that rank, from words that may have more axes in front, as parameters may."""
         raise AssertionError(f"{self.name} does not say what it draws")
+
+    def batch(self, n: Dim, which: Sequence[Any], key: Expr, *parameters: Expr) -> tuple[Expr, Expr]:
+        sizes = self["out_shape"]
+        words = apply("random.threefry_generate", key, (*self.words_shape, *sizes))
+        rest, drawn = TupleGetItem(words, 0), TupleGetItem(words, 1)
+        spread = [
+            with_row_rank(p, len(sizes)) if w else p for p, w in zip(parameters, which[1:], strict=True)
+        ]
+        values = self.values(drawn, len(sizes), *spread)
+        if not which[0]:
+            rest = apply("broadcast_to", rest, shape=(n, 10))
+        return rest, values
 
 
 @operator("random.uniform")
@@ -250,6 +263,15 @@ class Multinomial(Operator):
         at = unit_floats(words, "float64").reshape(len(rows), self.num_samples) * sums[:, -1:]
         found = np.minimum((sums[:, None, :] <= at[:, :, None]).sum(axis=2), probs.shape[-1] - 1)
         return rest, found.astype("int32").reshape(*probs.shape[:-1], self.num_samples)
+
+    def batch(self, n: Dim, which: Sequence[Any], key: Expr, probs: Expr) -> tuple[Expr, Expr]:
+        sizes = (*row_shape(probs, which[1])[:-1], self.num_samples)
+        words = apply("random.threefry_generate", key, sizes)
+        rest, drawn = TupleGetItem(words, 0), TupleGetItem(words, 1)
+        if not which[0]:
+            rest = apply("broadcast_to", rest, shape=(n, 10))
+            drawn = apply("broadcast_to", drawn, shape=(n, *sizes))
+        return rest, self.places(drawn, stretched(n, probs, which[1]), tensor_type(probs).dtype)
 
     def places(self, words: Expr, probs: Expr, dtype: DType) -> Expr:
         """The indices by random words: places of draws among the running sums of a row."""

@@ -7,14 +7,15 @@ from typing import Any
 import numpy
 
 from relay.diagnostic import fail
-from relay.ir.expr import Call, Constant, Op, as_expr, constant
+from relay.ir.expr import Call, Constant, Expr, Op, as_expr, constant
 from relay.ir.type import ANY, Dim, TensorType, TupleType, Type
 from relay.op import random_words
 from relay.op.attribute import Size, is_size
 from relay.op.axes import SIZES, attribute_fault, check_sizes
 from relay.op.base import Array, Numpy, Operator, sample
+from relay.op.batching import by, same
 from relay.op.dynamic_shape import result_rank, size_at
-from relay.op.kind import Derivative
+from relay.op.kind import Batching, Derivative
 from relay.op.native import Index, Loops, Output, View
 from relay.op.random_words import TOP, UINT64_MAX
 from relay.op.registry import operator
@@ -112,6 +113,10 @@ class ThreefryGenerate(Operator):
         words, rest = draw_words(key, prod(self.out_shape))
         return rest, words.reshape((*key.shape[:-1], *self.out_shape))
 
+    @by(Batching.SAME)
+    def batch(self, n: Dim, which: Sequence[Any], key: Expr) -> Expr:
+        return self(key)
+
     @staticmethod
     def builder(key: Any, shape: Sequence[int]) -> Call:
         """`random.threefry_generate(key, shape)`: the pair of a new key and random uint64 of that shape."""
@@ -163,6 +168,10 @@ class DynThreefryGenerate(Operator):
         words, rest = draw_words(key, prod(sizes))
         return rest, words.reshape((*key.shape[:-1], *sizes))
 
+    @by(Batching.SAME)
+    def batch(self, n: Dim, which: Sequence[Any], key: Expr, shape: Expr) -> Expr | None:
+        return None if which[1] else self(key, shape)  # each row would have a shape of its own
+
     def extent(self, b: Loops, key: View, shape: View) -> Any:
         """The sizes."""
         (count,) = shape.sizes
@@ -195,6 +204,8 @@ class ThreefrySplit(Operator):
 
     def reference(self, np: Numpy, key: Array) -> Any:
         return split_key(key)
+
+    batch = same
 
     def compute(self, b: Loops, outs: Sequence[Output], key: View) -> None:
         """Write the two keys."""

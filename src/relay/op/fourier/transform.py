@@ -9,6 +9,7 @@ from relay.ir.type import Dim, TensorType, TupleType, Type
 from relay.op.attribute import Size, is_dimension
 from relay.op.axes import attribute_fault, axis_of
 from relay.op.base import FLOATING, Array, Numpy, Operator, sample
+from relay.op.batching import shifted
 from relay.op.family import family
 from relay.op.fourier.butterfly import Pair
 from relay.op.fourier.open_length import transform as run_transform
@@ -32,6 +33,7 @@ class Fourier(Operator):
 
     axis: int = -1
     norm: Norm = "backward"
+    batch = shifted
     dtypes = FLOATING
     derivative = Derivative.TRANSPOSE
 

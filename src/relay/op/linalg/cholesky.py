@@ -8,6 +8,7 @@ import numpy as _np
 from relay.ir.expr import Expr
 from relay.ir.type import Type
 from relay.op.base import Array, Numpy, sample
+from relay.op.batching import same
 from relay.op.kind import Derivative
 from relay.op.linalg.lapack import column_stride, copy_matrix, succeeded, take_part, unless_bad, working_dtype
 from relay.op.linalg.matrices import (
@@ -44,6 +45,7 @@ class Cholesky(SameType, MatrixOperator):
     upper: bool = False
     derivative = Derivative.RULES
     routines = ("potrf",)
+    batch = same
     samples = (
         sample(_np.asarray([[4, 1, 0.5], [1, 3, -1], [0.5, -1, 2]], "float32")),
         sample(_np.asarray([[[2, 0.5], [0.5, 1]], [[3, -1], [-1, 4]]], "float64"), upper=True),

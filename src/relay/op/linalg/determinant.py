@@ -8,6 +8,7 @@ import numpy as _np
 from relay.ir.expr import Expr, TupleGetItem
 from relay.ir.type import TensorType, TupleType, Type
 from relay.op.base import Array, Numpy, sample
+from relay.op.batching import same
 from relay.op.composite import Composite
 from relay.op.derivative import rank_of, tensor_type, times
 from relay.op.kind import Derivative
@@ -66,6 +67,7 @@ class Det(MatrixOperator):
 
     derivative = Derivative.RULES
     routines = ("getrf",)
+    batch = same
     samples = (
         sample(_np.asarray([[2, 1, 0], [1, -3, 1], [0, 2, 4]], "float32")),
         sample(_np.asarray([[[2, 1], [1, -3]], [[1, 4], [-1, 3]]], "float64")),
@@ -116,6 +118,7 @@ class Adjugate(Composite):
 
     dtypes = MATRIX_DTYPES
     derivative = Derivative.RULES
+    batch = same
     samples = (
         sample(_np.asarray([[2, 1, 0], [1, -3, 1], [0, 2, 4]], "float32")),
         sample(_np.asarray([[[2, 1], [1, -3]], [[1, 4], [-1, 3]]], "float64")),
@@ -172,6 +175,7 @@ class SlogDet(MatrixOperator):
     takes_no_zeros = True
     results = 2
     routines = ("getrf",)
+    batch = same
     samples = (
         sample(_np.asarray([[2, 1, 0], [1, -3, 1], [0, 2, 4]], "float32")),
         sample(_np.asarray([[[2, 1], [1, -3]], [[1, 4], [-1, 3]]], "float64")),

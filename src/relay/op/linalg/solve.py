@@ -7,8 +7,9 @@ import numpy as _np
 
 from relay.diagnostic import fail
 from relay.ir.expr import Expr
-from relay.ir.type import ANY, Type
+from relay.ir.type import ANY, Dim, Type
 from relay.op.base import Array, Numpy, sample
+from relay.op.batching import axis_moved, row_rank, row_shape, same, split_along, with_row_rank
 from relay.op.composite import Composite
 from relay.op.conversion import accumulator
 from relay.op.derivative import rank_of, tensor_type, unbroadcast
@@ -41,6 +42,22 @@ class System(MatrixOperator):
         sizes = square_sizes(t, a, self.name)
         t.equal(t.dtype(b), t.dtype(a), why="both operands have one dtype")
         return system_type(t, sizes[-1], sizes, b, self.name)
+
+    def batch(self, n: Dim, which: Sequence[Any], a: Expr, b: Expr) -> Expr:
+        first, second = row_rank(a, which[0]), row_rank(b, which[1])
+        if not which[1]:
+            return self(a if second == 1 else with_row_rank(a, max(first, second)), b)
+        if not which[0]:  # the rows are more columns, so that each matrix is factored once
+            beside = axis_moved(b, second + 1, 0, second)
+            if second == 1:
+                return axis_moved(self(a, beside), first, first - 1, 0)
+            found = self(a, apply("reshape", beside, newshape=(*(0,) * (second - 1), -3)))
+            return split_along(found, n, row_shape(b, True)[-1], first, first - 1)
+        if second == 1:
+            column = with_row_rank(apply("expand_dims", b, axis=-1), first, 2)
+            return apply("squeeze", self(a, column), axis=(-1,))
+        rank = max(first, second)
+        return self(with_row_rank(a, rank), with_row_rank(b, rank))
 
     def solved(self, a: Expr, b: Matrix, transposed: bool) -> Matrix:
         """The solutions for other right sides, or of the transposed systems."""
@@ -275,6 +292,7 @@ class Inv(Composite):
     """
 
     dtypes = MATRIX_DTYPES
+    batch = same
     samples = (
         sample(_np.asarray([[2, 1, 0], [1, -3, 1], [0, 2, 4]], "float32")),
         sample(_np.asarray([[[2, 1], [1, -3]], [[1, 4], [-1, 3]]], "float64")),

@@ -15,6 +15,7 @@ from relay.ir.dim import minimum
 from relay.ir.expr import Expr
 from relay.ir.type import DType, TensorType, TupleType, Type
 from relay.op.base import Array, Numpy, sample
+from relay.op.batching import same
 from relay.op.derivative import rank_of, times, total
 from relay.op.kind import Derivative
 from relay.op.linalg.lapack import (
@@ -78,6 +79,7 @@ class EigH(MatrixOperator):
     takes_no_zeros = True
     results = 2
     routines = ("syevd",)
+    batch = same
     samples = (
         sample(_np.asarray([[4, 1, 0.5], [1, 3, -1], [0.5, -1, 2]], "float32")),
         sample(_np.asarray([[[2, 0.5], [0.5, 1]], [[3, -1], [-1, 7]]], "float64")),
@@ -167,6 +169,7 @@ class SVD(MatrixOperator):
     takes_no_zeros = True
     results = 3
     routines = ("gesdd",)
+    batch = same
     samples = (
         sample(_np.asarray([[4, 1, 0.5], [1, 2, -1], [0.5, -1, 1]], "float32")),
         sample(_np.asarray([[[2, 0.5], [0.5, 1], [-1, 0.25]], [[3, -1], [-1, 7], [2, 2]]], "float64")),

@@ -4,14 +4,15 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from relay.ir.expr import Expr
-from relay.ir.type import TensorType, Type
+from relay.ir.type import Dim, TensorType, Type
 from relay.op.axes import axis_of
 from relay.op.base import FLOATING, NUMERIC, Array, Numpy, sample
+from relay.op.batching import along_channels_of_rows, behind_rows, by, row_rank, shifted
 from relay.op.composite import Composite
 from relay.op.conversion import accumulator, accumulator_name
 from relay.op.derivative import const_like, rank_of, tensor_type, times, total
 from relay.op.family import Elementwise, family
-from relay.op.kind import Derivative, Fusion, Precision
+from relay.op.kind import Batching, Derivative, Fusion, Precision
 from relay.op.native import Loops, Scalars, View
 from relay.op.nn.cotangent import reshaped_like
 from relay.op.numeric import SameType, along_channels, apply, dims, narrow, narrowed, widened
@@ -24,6 +25,7 @@ class AlongAxis(SameType, Composite):
     """A composite that normalises along one axis and keeps the type."""
 
     axis: int = -1
+    batch = shifted
     dtypes = FLOATING
     derivative = Derivative.RULES
 
@@ -214,6 +216,14 @@ class PRelu(SameType):
         x = accumulator(data)
         slope = accumulator(alpha).reshape((-1,) + (1,) * (x.ndim - 1 - self.axis % x.ndim))
         return narrow(np.where(x > 0, x, slope * x), data.dtype)
+
+    @by(Batching.SHIFTED)
+    def batch(self, n: Dim, which: Sequence[Any], data: Expr, alpha: Expr) -> Expr:
+        rank = row_rank(data, which[0])
+        if which[1]:
+            slope = along_channels_of_rows(alpha, self.axis, rank)
+            return where_positive(data, data, apply("multiply", slope, data))
+        return PRelu(axis=behind_rows(self.axis, rank))(data, alpha)
 
     def vjp(self, g: Expr, y: Expr, data: Expr, alpha: Expr) -> tuple[Expr, Expr]:
         """A slope of the channel's where the data is not positive, and what falls there is the slope's."""

@@ -1,17 +1,19 @@
 """Small parts of networks: bias, dilation."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from relay.ir.dim import maximum
 from relay.ir.expr import Expr
-from relay.ir.type import TensorType, Type
+from relay.ir.type import Dim, TensorType, Type
 from relay.op.axes import axis_of
 from relay.op.base import NUMERIC, Array, Numpy, sample
+from relay.op.batching import along_channels_of_rows, behind_rows, by, row_rank
 from relay.op.conversion import accumulator, accumulator_name
 from relay.op.derivative import tensor_type
 from relay.op.family import Injective
-from relay.op.kind import Derivative, Fusion, Precision
+from relay.op.kind import Batching, Derivative, Fusion, Precision
 from relay.op.native import Loops, View
 from relay.op.nn.cotangent import reshaped_like
 from relay.op.numeric import SameType, apply, dims, narrow
@@ -53,6 +55,13 @@ class BiasAdd(SameType):
         return narrow(
             x + accumulator(bias).reshape((-1,) + (1,) * (x.ndim - 1 - self.axis % x.ndim)), data.dtype
         )
+
+    @by(Batching.SHIFTED)
+    def batch(self, n: Dim, which: Sequence[Any], data: Expr, bias: Expr) -> Expr:
+        rank = row_rank(data, which[0])
+        if which[1]:
+            return apply("add", data, along_channels_of_rows(bias, self.axis, rank))
+        return BiasAdd(axis=behind_rows(self.axis, rank))(data, bias)
 
     def transpose(self, g: Expr, data: Expr, bias: Expr) -> tuple[Expr, Expr]:
         """All of it to the data, and to the bias its sum for each channel."""
@@ -99,6 +108,10 @@ class Dilate(Injective):
         out = np.full(shape, self.dilation_value, data.dtype)
         out[tuple([slice(None, None, s) for s in self.strides])] = data
         return out
+
+    @by(Batching.SHIFTED)
+    def batch(self, n: Dim, which: Sequence[Any], data: Expr) -> Expr:
+        return replace(self, strides=(1, *self.strides))(data)
 
     def vjp(self, g: Expr, y: Expr, data: Expr) -> tuple[Expr]:
         """The places of the data."""

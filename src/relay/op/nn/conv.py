@@ -13,6 +13,7 @@ from relay.op.family import Kernel, family
 from relay.op.kind import Derivative, Precision
 from relay.op.native import Index, Loops, View, WindowProduct
 from relay.op.nn.contract import common_type, matmul
+from relay.op.nn.conv_batch import batch_of_convolution
 from relay.op.nn.conv_rules import Convolved, Part, with_one_filter_each, with_several_filters
 from relay.op.nn.layout import (
     SPATIAL,
@@ -154,6 +155,7 @@ class Conv(Convolution):
     kernel_layout: str = KERNEL_LAYOUT
     out_layout: str = ""
     out_dtype: OutDType = ""
+    batch = batch_of_convolution
     precision = Precision.ALWAYS
     samples = by_rank(
         (
@@ -279,9 +281,8 @@ class Conv(Convolution):
         outer, inner = b.unravelled(filter_, (filters, inputs)) if is_split else (filter_, None)
         begin = 0
         if a["groups"] > 1:
-            begin = (
-                outer if is_split else b.times(b.quotient(filter_, b.quotient(filters, a["groups"])), inputs)
-            )
+            per_group = b.quotient(b.times(filters, inputs) if is_split else filters, a["groups"])
+            begin = b.times(b.quotient(filter_, per_group), 1 if is_split else inputs)
         lines = self.lines(b, place, data, weight)
         out = a["out_dtype"] or data.dtype
         acc = sum_type(out, data.dtype, weight.dtype)

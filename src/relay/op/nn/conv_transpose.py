@@ -15,6 +15,7 @@ from relay.op.kind import Precision
 from relay.op.native import Index, Loops, View, WindowProduct
 from relay.op.nn.contract import common_type, matmul
 from relay.op.nn.conv import Convolution
+from relay.op.nn.conv_batch import batch_of_transposed
 from relay.op.nn.conv_rules import Convolved, Part, transposed_layout
 from relay.op.nn.layout import (
     SPATIAL,
@@ -62,6 +63,7 @@ class ConvTranspose(Convolution):
     out_layout: str = ""
     output_padding: Spatial = each_axis(0)
     out_dtype: OutDType = ""
+    batch = batch_of_transposed
     precision = Precision.ALWAYS
     samples = by_rank(
         (

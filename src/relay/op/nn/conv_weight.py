@@ -12,6 +12,7 @@ from relay.op.family import family
 from relay.op.native import Loops, View, WeightProduct
 from relay.op.nn.contract import common_type, matmul
 from relay.op.nn.conv import Convolution, slices
+from relay.op.nn.conv_batch import batch_of_backward_weight
 from relay.op.nn.conv_rules import Convolved, Part, largest_window
 from relay.op.nn.layout import (
     SPATIAL,
@@ -60,6 +61,7 @@ class ConvBackwardWeight(Convolution):
     data_layout: str = DATA_LAYOUT
     kernel_layout: str = KERNEL_LAYOUT
     out_dtype: OutDType = ""
+    batch = batch_of_backward_weight
     samples = by_rank(
         (
             sample("2x4x6 float32", "2x3x8 float32"),

@@ -17,6 +17,7 @@ from relay.op.nn.contract import product
 from relay.op.nn.cotangent import into, meeting, reshaped_like, rows
 from relay.op.nn.layout import OutDType, result_dtype, same_size
 from relay.op.nn.loops import sum_type, times_added
+from relay.op.nn.product_batch import batch_of_batch_matmul, batch_of_dense, batch_of_matmul
 from relay.op.numeric import apply, dims
 from relay.op.registry import operator
 from relay.op.relation import Typing
@@ -119,6 +120,7 @@ class Dense(Kernel):
     units: Size | None = None
     out_dtype: OutDType = ""
     dtypes = NUMERIC
+    batch = batch_of_dense
     derivative = Derivative.MULTILINEAR
     samples = (
         sample("3x4 float32", "5x4 float32"),
@@ -189,6 +191,7 @@ class MatMul(Kernel):
     transpose_a: bool = False
     transpose_b: bool = False
     dtypes = NUMERIC
+    batch = batch_of_matmul
     derivative = Derivative.MULTILINEAR
     samples = (
         sample("3x4 float32", "4x5 float32"),
@@ -262,6 +265,7 @@ class BatchMatMul(Kernel):
     transpose_a: bool = False
     transpose_b: bool = True
     dtypes = NUMERIC
+    batch = batch_of_batch_matmul
     derivative = Derivative.MULTILINEAR
     samples = (
         sample("2x3x4 float32", "2x5x4 float32"),

@@ -6,6 +6,7 @@ from relay.ir.expr import Expr
 from relay.ir.type import Type
 from relay.op.axes import axis_of
 from relay.op.base import FLOATING, Array, Numpy, sample
+from relay.op.batching import shifted
 from relay.op.composite import Composite
 from relay.op.conversion import accumulator
 from relay.op.nn.layout import SPATIAL
@@ -36,6 +37,7 @@ class L2Normalize(SameType, Composite):
 
     eps: float
     axis: int | tuple[int, ...] | None = None
+    batch = shifted
     dtypes = FLOATING
     samples = (
         sample("3x4 float32", eps=1e-6, axis=1),
@@ -72,6 +74,7 @@ class LRN(SameType, Composite):
 
     size: int = 5
     axis: int = 1
+    batch = shifted
     bias: float = 2.0
     alpha: float = 1e-05
     beta: float = 0.75

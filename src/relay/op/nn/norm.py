@@ -1,5 +1,7 @@
 """Normalisations: data less a mean, divided by a deviation, scaled and shifted for each channel."""
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as _np
@@ -8,10 +10,11 @@ from relay.ir.expr import Expr, Tuple
 from relay.ir.type import Dim, TensorType, TupleType, Type
 from relay.op.axes import axis_of
 from relay.op.base import FLOATING, Array, Numpy, sample
+from relay.op.batching import behind_rows, by, folded, row_rank
 from relay.op.composite import Composite
 from relay.op.conversion import accumulator
 from relay.op.family import family
-from relay.op.kind import Precision
+from relay.op.kind import Batching, Precision
 from relay.op.numeric import (
     SameType,
     along_channels,
@@ -206,6 +209,12 @@ class LayerNorm(_Affine):
         self.check(t, data, gamma, beta, self.axis)
         return data
 
+    @by(Batching.SHIFTED)
+    def batch(self, n: Dim, which: Sequence[Any], data: Expr, *vectors: Expr) -> Expr | None:
+        if any(which[1:]):
+            return None
+        return replace(self, axis=behind_rows(self.axis, row_rank(data, True)))(data, *vectors)
+
     def decompose(self, types: Any, data: Expr, gamma: Expr, beta: Expr) -> Expr:
         dtype, rank = types[0].dtype, len(dims(types[0]))
         y = normalised(
@@ -243,6 +252,12 @@ class RmsNorm(SameType, Composite):
         if gamma is not None:
             per_channel(t, data, channels, self.name, gamma=gamma)
         return data
+
+    @by(Batching.SHIFTED)
+    def batch(self, n: Dim, which: Sequence[Any], data: Expr, *vectors: Expr) -> Expr | None:
+        if any(which[1:]):
+            return None
+        return replace(self, axis=behind_rows(self.axis, row_rank(data, True)))(data, *vectors)
 
     def decompose(self, types: Any, data: Expr, gamma: Expr | None = None) -> Expr:
         dtype, rank = types[0].dtype, len(dims(types[0]))
@@ -286,6 +301,12 @@ class InstanceNorm(_Affine):
     def over(self, rank: int) -> tuple[int, ...]:
         """The axes of the statistics."""
         return tuple([a for a in range(1, rank) if a != self.axis % rank])
+
+    @by(Batching.FOLDED)
+    def batch(self, n: Dim, which: Sequence[Any], data: Expr, *vectors: Expr) -> Expr | None:
+        if any(which[1:]) or self.axis % row_rank(data, True) == 0:
+            return None
+        return folded(self, n, which, data, *vectors)
 
     def decompose(self, types: Any, data: Expr, gamma: Expr, beta: Expr) -> Expr:
         dtype, rank = types[0].dtype, len(dims(types[0]))
@@ -333,6 +354,12 @@ class GroupNorm(_Affine):
         """The axes of the statistics, when the channels have become two axes, groups and channels within."""
         group = self.axis % rank
         return tuple([a for a in range(1, rank + 1) if a != group])
+
+    @by(Batching.FOLDED)
+    def batch(self, n: Dim, which: Sequence[Any], data: Expr, *vectors: Expr) -> Expr | None:
+        if any(which[1:]) or self.axis % row_rank(data, True) == 0:
+            return None
+        return folded(self, n, which, data, *vectors)
 
     def decompose(self, types: Any, data: Expr, gamma: Expr, beta: Expr) -> Expr:
         dtype, rank = types[0].dtype, len(dims(types[0]))

@@ -73,6 +73,10 @@ class PoolingGradient(PoolingRule):
         t.equal(out_grad, self.pooled(t, data), why="`out_grad` is like the data pooled")
         return data
 
+    def layouts(self, count: int) -> tuple[list[str], str]:
+        (_, own), pooled = super().layouts(count)
+        return [pooled, own], own
+
     def most_seeing(self, b: Loops, data: View, out_grad: View) -> list[Index]:
         """How many windows see a place at most, along each spatial axis."""
         space, counts = self.spaces(data, out_grad)

@@ -11,10 +11,11 @@ from relay.ir.dtype import is_integer
 from relay.ir.expr import Expr
 from relay.ir.type import Dim, TensorType, Type
 from relay.op.base import FLOATING, NUMERIC, Array, Numpy, Operator, sample
+from relay.op.batching import by, folded_along
 from relay.op.conversion import accumulator, accumulator_name
 from relay.op.derivative import tensor_type
 from relay.op.family import family
-from relay.op.kind import Derivative
+from relay.op.kind import Batching, Derivative
 from relay.op.native import Index, Loops, Output, View
 from relay.op.nn.cotangent import reshaped_like
 from relay.op.nn.layout import SPATIAL, permutation, positions
@@ -135,6 +136,11 @@ class Resampling(Operator):
         for place, scale in zip(self.spatial, self.scales(), strict=True):
             found[place] = scaled_size(found[place], scale)
         return found
+
+    @by(Batching.FOLDED)
+    def batch(self, n: Dim, which: Sequence[Any], *xs: Expr) -> Expr:
+        items = self.attributes()["layout"].index("N")
+        return folded_along(self, n, which, xs, [items for _ in xs], items)
 
     @property
     def spatial(self) -> tuple[int, ...]:

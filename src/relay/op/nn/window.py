@@ -8,8 +8,10 @@ from relay.ir.dim import floor_divide, minimum
 from relay.ir.expr import Expr
 from relay.ir.type import Dim, TensorType, Type
 from relay.op.base import Array, Numpy, Operator
+from relay.op.batching import by, folded_along
 from relay.op.derivative import tensor_type
 from relay.op.family import Kernel, family
+from relay.op.kind import Batching
 from relay.op.native import Index, Loops, View
 from relay.op.nn.layout import (
     SPATIAL,
@@ -70,6 +72,16 @@ class Pooling(Channels, Kernel):
     def averaging(self, np: Numpy, space: Sequence[int]) -> list[Array]:
         """For each spatial axis the part of each place in the mean of each window, `(windows, places)`."""
         raise AssertionError(f"{self.name} does not say what its means are of")
+
+    def layouts(self, count: int) -> tuple[list[str], str]:
+        """The layouts of so many operands, and that of the result."""
+        a = self.attributes()
+        return [a["layout"]] * count, a["out_layout"] or a["layout"]
+
+    @by(Batching.FOLDED)
+    def batch(self, n: Dim, which: Sequence[Any], *xs: Expr) -> Expr:
+        given, made = self.layouts(len(xs))
+        return folded_along(self, n, which, xs, [layout.index("N") for layout in given], made.index("N"))
 
     def pooled(self, t: Typing, data: Type) -> TensorType:
         """The type that data has with a window's element in place of each window."""

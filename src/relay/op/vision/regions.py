@@ -12,6 +12,7 @@ from relay.ir.type import TensorType, Type
 from relay.op.attribute import Sizes
 from relay.op.axes import attribute_fault
 from relay.op.base import FLOATING, Array, Numpy, sample
+from relay.op.batching import folded
 from relay.op.composite import Composite
 from relay.op.native import Index, Loops, View
 from relay.op.nn.layout import ntuple, per_axis, permutation, positions
@@ -222,6 +223,7 @@ class YoloReorg(Rearrangement):
     """
 
     stride: int = 1
+    batch = folded
     samples = (sample("2x8x4x6 float32", stride=2), sample("1x9x3x3 int32", stride=3))
 
     def infer(self, t: Typing, data: Type) -> Type:
