@@ -1,0 +1,1 @@
+"""Batching: programs of one example as programs of many (`vmap`)."""

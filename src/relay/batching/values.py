@@ -1,0 +1,127 @@
+"""What a variable of the source stands for while its program is batched, and how calls pass it on."""
+
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from relay.ir.expr import Expr, Function, Var
+from relay.ir.type import Dim, TensorType, Type
+
+
+@dataclass(frozen=True, eq=False)
+class Shared:
+    """A value that is the same for every row; nothing in it is batched."""
+
+    expr: Expr
+    type: Type
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """A tensor with the rows along a new first axis; `type` is that of one row."""
+
+    expr: Expr
+    type: TensorType
+
+
+@dataclass(frozen=True, eq=False)
+class Fields:
+    """A tuple whose fields are known one by one."""
+
+    values: "tuple[Value, ...]"
+
+
+@dataclass(frozen=True, eq=False)
+class Closure:
+    """A function that is known: its literal, and the values of what it captures."""
+
+    function: Function
+    captured: "dict[Var, Value]"
+
+
+@dataclass(frozen=True, eq=False)
+class Packed:
+    """A value of a data type, or a function that is not known, with all that is in it batched."""
+
+    expr: Expr
+    type: Type
+
+
+@dataclass(frozen=True, eq=False)
+class Cell:
+    """A reference made for every row: one reference to what is batched, of `outer` rows.
+
+    `index` says which of its rows are those of here; None if they are all.
+    """
+
+    expr: Expr
+    type: Type
+    outer: Dim
+    index: Expr | None
+
+
+Value: TypeAlias = Shared | Rows | Fields | Closure | Packed | Cell
+
+SHARED = "shared"
+ROWS = "rows"
+PACKED = "packed"
+WHOLE_CELL, PART_CELL = "whole cell", "part of a cell"
+
+Pattern: TypeAlias = Any
+"""What of a value is batched: one of the words above; of a tuple a tuple of patterns; of a function that is
+known its literal and the patterns of what it captures.
+"""
+
+
+@dataclass(frozen=True)
+class Known:
+    """The pattern of a function that is known."""
+
+    function: Function
+    captured: tuple[tuple[Var, Pattern], ...]
+
+
+def pattern_of(value: Value) -> Pattern:
+    """The pattern of a value whose tuples are spread."""
+    match value:
+        case Shared():
+            return SHARED
+        case Rows():
+            return ROWS
+        case Fields():
+            return tuple([pattern_of(v) for v in value.values])
+        case Closure():
+            return Known(value.function, tuple([(v, pattern_of(x)) for v, x in value.captured.items()]))
+        case Packed():
+            return PACKED
+        case Cell():
+            return WHOLE_CELL if value.index is None else PART_CELL
+
+
+def joined(a: Pattern, b: Pattern, *, is_mixed: bool = False) -> Pattern:
+    """What values of both patterns have in common; functions are not known any more.
+
+    Where rows come from both (`is_mixed`), nothing is the same for all of them.
+    """
+    if isinstance(a, tuple) and isinstance(b, tuple):
+        return tuple([joined(x, y, is_mixed=is_mixed) for x, y in zip(a, b, strict=True)])  # pyright: ignore
+    if a == b == SHARED and not is_mixed:
+        return SHARED
+    if {a, b} <= {SHARED, ROWS}:
+        return ROWS
+    return a if a == b and a in (PACKED, WHOLE_CELL, PART_CELL) else PACKED
+
+
+def settled(pattern: Pattern) -> Pattern:
+    """The pattern of a result: functions are passed as values."""
+    if isinstance(pattern, tuple):
+        return tuple([settled(p) for p in pattern])  # pyright: ignore
+    return PACKED if isinstance(pattern, Known) else pattern
+
+
+def is_unbatched(pattern: Pattern) -> bool:
+    """Whether nothing in a value is batched."""
+    if isinstance(pattern, tuple):
+        return all(map(is_unbatched, pattern))  # pyright: ignore
+    if isinstance(pattern, Known):
+        return all(is_unbatched(p) for _, p in pattern.captured)
+    return pattern == SHARED
