@@ -1,0 +1,437 @@
+"""The batched program, statement by statement.
+
+The source is annotated, in A-normal form, and its functions are lifted.  A block of the source becomes a
+block of the result; each definition gets a copy for each pattern of arguments that it is called with.  What a
+call gives is assumed to be shared by all rows at first; where it turns out not to be, all is done again with
+what is known then, until nothing changes.
+"""
+
+from collections.abc import Generator, Sequence
+from typing import Any
+
+from relay.autodiff.closing import caller_of
+from relay.autodiff.normal import normal
+from relay.autodiff.values import Block
+from relay.batching.branches import is_cheap
+from relay.batching.context import Context, operands, source_type
+from relay.batching.data import batched_pattern, constructed
+from relay.batching.operators import batched
+from relay.batching.references import made_cell, read_cell, written_cell
+from relay.batching.row_loops import RowLoops
+from relay.batching.types import BatchedTypes
+from relay.batching.values import (
+    Cell,
+    Closure,
+    Fields,
+    Known,
+    Packed,
+    Pattern,
+    Rows,
+    Shared,
+    Value,
+    joined,
+    pattern_of,
+    settled,
+)
+from relay.diagnostic import derive_from, fail
+from relay.ir.expr import (
+    Call,
+    Clause,
+    Constant,
+    Constructor,
+    Expr,
+    Function,
+    GlobalVar,
+    Grad,
+    If,
+    Let,
+    Match,
+    Op,
+    RefCreate,
+    RefRead,
+    RefWrite,
+    Tuple,
+    TupleGetItem,
+    Var,
+)
+from relay.ir.module import IRModule
+from relay.ir.subst import substitute_type
+from relay.ir.supply import GlobalVarSupply
+from relay.ir.type import UNIT, FuncType, Kind, TensorType, TupleType, Type, TypeVar
+from relay.ir.vars import free_vars
+from relay.ir.walk import post_order, run, type_post_order
+from relay.op.base import Operator
+from relay.op.batching import any_batched
+from relay.op.broadcast import Where
+from relay.op.debugging import Effect
+from relay.op.derivative import fields_of
+from relay.typecheck.types import Types
+
+Task = Generator[Any, Any, Any]
+Key = tuple[GlobalVar, tuple[Pattern, ...]]
+
+
+class NeedsPartitionError(Exception):
+    """A condition differs from row to row, and one of its branches must not be run for all."""
+
+
+class Batcher(Context):
+    """Batches the functions of a module."""
+
+    def __init__(self, source: IRModule, mod: IRModule, supply: GlobalVarSupply, rows: int | None) -> None:
+        """`source` has the lifted definitions, `mod` gets the batched ones; `rows` is their number, if it is
+        known and the same everywhere.
+        """
+        super().__init__(BatchedTypes(mod), supply, Types(source))
+        self.source = source
+        self.mod = mod
+        self.fixed_rows = rows
+        self.sources: dict[GlobalVar, Function] = {}
+        self.callers: dict[GlobalVar, Function] = {}
+        self.around: dict[Function, tuple[TypeVar, ...]] = {}
+        self.copies: dict[Key, GlobalVar] = {}
+        self.results: dict[Key, Pattern] = {}
+        self.made: dict[GlobalVar, Function] = {}
+        self.waiting: list[Key] = []
+        self.is_settled = True
+        self.loops = RowLoops(self)
+        self.type_params: tuple[TypeVar, ...] = ()
+        self.functions: dict[Expr, Function] = {}
+        """What has become of functions that differ from row to row."""
+        self.branches: dict[Expr, tuple[GlobalVar, list[Var]]] = {}
+        """The definitions that branches have become, with what they take."""
+
+    def define(self) -> bool:
+        """Define the copies that were asked for, and those that they ask for; whether all assumptions of
+        what calls give were right.
+        """
+        while self.waiting:
+            key = self.waiting.pop()
+            self.made[self.copies[key]] = run(self.copy(key))
+        return self.is_settled
+
+    def begin(self) -> None:
+        """Forget what was made, but not what is known of results."""
+        self.made.clear()
+        self.loops.made.clear()
+        self.waiting.clear()
+        self.is_settled = True
+
+    # --- definitions ---
+
+    def definition(self, name: GlobalVar) -> Function:
+        """A definition of the source as this needs it."""
+        if name not in self.sources:
+            f = self.source.functions[name]
+            assert isinstance(f, Function)
+            self.sources[name] = normal(f, self.type_of)
+        return self.sources[name]
+
+    def copy(self, key: Key) -> Task:
+        """The batched copy of a definition."""
+        name, patterns = key
+        f = self.definition(name)
+        assert f.ret_type is not None
+        own: tuple[TypeVar, ...] = ()
+        params: list[Var] = []
+        self.more_params = []
+        if self.fixed_rows is None:
+            own = (TypeVar("b", Kind.Dim),)
+            self.rows = own[0]
+            params.append(Var("rows", TensorType((self.rows,), "int64")))
+            self.witness = params[0]
+        else:
+            self.rows, self.witness = self.fixed_rows, None
+        self.type_params = f.type_params
+        for p, pattern in zip(f.params, patterns, strict=True):
+            self.env[p] = self.received(pattern, self.type_of(p), p.name_hint, params)
+        around = [v for v in self.type_params_around(patterns) if v not in f.type_params]
+        own = (*own, *self.more_params, *around, *f.type_params)
+        b = Block()
+        value = yield self.block(f.body, b)
+        pattern = settled(joined(self.results[key], pattern_of(value)))
+        if pattern != self.results[key]:
+            self.results[key] = pattern
+            self.is_settled = False
+        body = b.finish(self.pack(self.coerced(value, pattern, b), b))
+        result = self.type_at(pattern, f.ret_type, self.rows)
+        kept = {k: v for k, v in f.attrs.items() if k == "inline"}
+        return Function(tuple(params), body, result, own, kept, f.constraints, span=f.span)
+
+    def call_copy(
+        self, name: GlobalVar, args: Sequence[Value], type_args: Sequence[Any], t: Type, hint: str, b: Block
+    ) -> Value:
+        """A call of the copy of a definition for the patterns of these arguments."""
+        key = (name, tuple([pattern_of(a) for a in args]))
+        if key not in self.copies:
+            self.copies[key] = self.supply.fresh_global(f"{name.name_hint}_vmap")
+            self.results[key] = self.least(t)
+        made = self.copies[key]
+        if made not in self.made:
+            self.made[made] = Function((), Tuple(()))
+            self.waiting.append(key)
+        passed = [e for a in args for e in self.flattened(a)]
+        more = [d for a in args for d in self.outer_rows(a)]
+        own = self.definition(name).type_params
+        more += [v for v in self.type_params_around(key[1]) if v not in own]
+        if self.fixed_rows is None:
+            assert self.witness is not None
+            passed, more = [self.witness, *passed], [self.rows, *more]
+        pattern = self.results[key]
+        result = self.type_at(pattern, t, self.rows)
+        call = Call(made, tuple(passed), None, (*more, *type_args))
+        return self.open(b.bind(call, result, hint), pattern, t, b)
+
+    def type_params_around(self, patterns: Sequence[Pattern]) -> list[TypeVar]:
+        """The type parameters that the types of known functions mention, of the definitions that they are
+        from.
+        """
+        found: dict[TypeVar, None] = {}
+        stack = list(patterns)
+        while stack:
+            pattern = stack.pop()
+            if isinstance(pattern, Known):
+                stack += [p for _, p in pattern.captured]
+                if pattern.function not in self.around:
+                    self.around[pattern.function] = type_params_in(pattern.function, self.type_of)
+                found.update(dict.fromkeys(self.around[pattern.function]))
+            elif isinstance(pattern, tuple):
+                stack += pattern  # pyright: ignore[reportUnknownVariableType]
+        return list(found)
+
+    def body(self, name: GlobalVar, args: Sequence[Value], b: Block) -> Task:
+        """The value of a definition that stands here itself, for these arguments."""
+        f = self.definition(name)
+        self.type_params = f.type_params
+        self.env.update(zip(f.params, args, strict=True))
+        return (yield self.block(f.body, b))
+
+    # --- statements ---
+
+    def block(self, e: Expr, b: Block) -> Task:
+        """Go through a block; the result is its value."""
+        while isinstance(e, Let):
+            self.env[e.var] = yield self.statement(e.value, e.var, b)
+            e = e.body
+        return (yield self.statement(e, None, b))
+
+    def statement(self, e: Expr, var: Var | None, b: Block) -> Task:
+        """The value of one right-hand side."""
+        name = "y" if var is None else var.name_hint
+        derive_from(e.span)
+        match e:
+            case Var() | Constant() | GlobalVar():
+                return self.value(e, b)
+            case Tuple(fields):
+                return Fields(tuple([self.value(f, b) for f in fields]))
+            case TupleGetItem(whole, index):
+                found = self.value(whole, b)
+                assert isinstance(found, Fields)
+                return found.values[index]
+            case Call(op=Op()):
+                t = self.type_of(e if var is None else var)
+                return self.operate(e.attrs, [self.value(a, b) for a in e.args], t, name, b)
+            case Call(op=Constructor() as c):
+                return constructed(self, c, [self.value(a, b) for a in e.args], self.type_of(e), e, name, b)
+            case Call():
+                args = [self.value(a, b) for a in e.args]
+                return (yield self.call(self.value(e.op, b), args, e.type_args, self.type_of(e), e, name, b))
+            case Function():
+                return Closure(e, {v: self.env[v] for v in free_vars(e)})
+            case Grad(kind=kind, function=function):
+                f, t = self.value(function, b), self.type_of(e)
+                assert isinstance(f, Closure)
+                made = Grad(kind, self.packed_closure(f, b).expr, span=e.span)
+                return Packed(b.bind(made, self.types.batched(t, self.rows), name), t)
+            case If():
+                return (yield self.branching(e, name, b))
+            case Match():
+                return (yield self.match(e, name, b))
+            case RefCreate() | RefRead() | RefWrite():
+                return self.reference(e, name, b)
+            case Let():
+                return (yield self.block(e, b))
+            case _:
+                raise AssertionError(f"{e!r} where a statement was expected")
+
+    def value(self, e: Expr, b: Block) -> Value:
+        """The value of an atom."""
+        match e:
+            case Var():
+                return self.env[e]
+            case GlobalVar() if isinstance(self.source.functions[e], Function):
+                if e not in self.callers:
+                    t = self.type_of(e)
+                    assert isinstance(t, FuncType)
+                    self.callers[e] = caller_of(e, t)
+                return Closure(self.callers[e], {})
+            case Tuple(fields):
+                return Fields(tuple([self.value(f, b) for f in fields]))
+            case _:
+                return self.shared(e, self.type_of(e), b)
+
+    def operate(self, op: Operator, args: Sequence[Value], t: Type, name: str, b: Block) -> Value:
+        """A call of an operator."""
+        if isinstance(op, Effect) and op.passes_on:
+            return self.effect(op, args, t, b)
+        xs, which = operands(args)
+        if not any(map(any_batched, which)):
+            made = op(*[self.pack(a, b) for a in args])
+            return self.shared(b.bind(made, t, name), t, b)
+        found = batched(op, self.rows, which, xs, lambda e: self.bound(e, b))
+        if found is None:
+            found = self.loops.call(op, args, t, keeps=True, b=b)
+        whole = Tuple(fields_of(found)) if isinstance(found, tuple) else found
+        return self.open(b.bind(whole, self.types.batched(t, self.rows), name), self.full(t), t, b)
+
+    def effect(self, op: Operator, args: Sequence[Value], t: Type, b: Block) -> Value:
+        """An effect whose value is its first operand: it happens for each row."""
+        self.loops.call(op, args, t, keeps=False, b=b)
+        return args[0] if args else self.shared(Tuple(()), UNIT, b)
+
+    def bound(self, e: Expr, b: Block) -> Any:
+        """The atom of an expression; of a tuple a Python tuple."""
+        if not isinstance(e, Var | Constant | TupleGetItem):
+            e = b.bind(e, self.type_of(e), "t")
+        t = self.type_of(e)
+        if isinstance(t, TupleType):
+            return tuple([self.bound(b.bind(TupleGetItem(e, i), f, "t"), b) for i, f in enumerate(t.fields)])
+        return e
+
+    def call(
+        self, f: Value, args: Sequence[Value], type_args: Sequence[Any], t: Type, e: Call, name: str, b: Block
+    ) -> Task:
+        """A call of a function."""
+        match f:
+            case Closure():
+                body = f.function.body
+                self.env.update(f.captured)
+                self.env.update(zip(f.function.params, args, strict=True))
+                if not (isinstance(body, Call) and isinstance(body.op, GlobalVar)):
+                    return (yield self.block(body, b))
+                by = dict(zip(f.function.type_params, type_args, strict=False))
+                given = [substitute_type(a, by) if isinstance(a, Type) else a for a in body.type_args]
+                values = [self.value(a, b) for a in body.args]
+                return self.call_copy(body.op, values, given, t, name, b)
+            case Packed(type=FuncType() as of):
+                full = [self.coerced(a, self.full(u), b) for a, u in zip(args, of.arg_types, strict=True)]
+                packed = [self.atom(a, self.full(u), b) for a, u in zip(full, of.arg_types, strict=True)]
+                made = Call(f.expr, tuple(packed))
+                return self.open(b.bind(made, self.types.batched(t, self.rows), name), self.full(t), t, b)
+            case _:
+                fail(
+                    "batch-function",
+                    "`vmap` of code that calls a function that is not statically known",
+                    span=e.span,
+                    hint="use `vmap` where the function is known, or pass it as a parameter of a definition",
+                )
+
+    def packed_closure(self, value: Closure, b: Block) -> Packed:
+        """A function that is known as a value: of what is batched in every part."""
+        f = value.function
+        t = source_type(value)
+        assert isinstance(t, FuncType)
+        params: list[Var] = [
+            Var(p.name_hint, self.types.batched(u, self.rows))
+            for p, u in zip(f.params, t.arg_types, strict=True)
+        ]
+        inside = Block()
+        args = [self.open(p, self.full(u), u, inside) for p, u in zip(params, t.arg_types, strict=True)]
+        at = Call(f, f.params, span=f.span)
+        found = run(self.call(value, args, (), t.ret_type, at, "y", inside))
+        body = self.pack(self.coerced(found, self.full(t.ret_type), inside), inside)
+        made = Function(tuple(params), inside.finish(body), self.types.batched(t.ret_type, self.rows))
+        return Packed(b.bind(made, self.types.batched(t, self.rows), "f"), t)
+
+    # --- control flow ---
+
+    def branching(self, e: If, name: str, b: Block) -> Task:
+        """An `if`."""
+        cond = self.value(e.cond, b)
+        if isinstance(cond, Rows):
+            if all(map(is_cheap, (e.true_branch, e.false_branch))):
+                return (yield self.selected(cond, e, name, b))
+            return (yield self.partition(cond, e, name, b))
+        assert isinstance(cond, Shared)
+        yes, no = Block(), Block()
+        values = (yield self.block(e.true_branch, yes)), (yield self.block(e.false_branch, no))
+        t = self.type_of(e)
+        pattern = settled(joined(pattern_of(values[0]), pattern_of(values[1])))
+        branches = [
+            inside.finish(self.pack(self.coerced(v, pattern, inside), inside))
+            for v, inside in zip(values, (yes, no), strict=True)
+        ]
+        made = If(cond.expr, *branches, span=e.span)
+        return self.open(b.bind(made, self.type_at(pattern, t, self.rows), name), pattern, t, b)
+
+    def selected(self, cond: Rows, e: If, name: str, b: Block) -> Task:
+        """An `if` whose branches both run for all rows: they cannot fail, and cost little."""
+        values = (yield self.block(e.true_branch, b)), (yield self.block(e.false_branch, b))
+        t = self.type_of(e)
+        full = self.full(t)
+        return self._selected(cond, [self.coerced(v, full, b) for v in values], name, b)
+
+    def _selected(self, cond: Rows, values: Sequence[Value], name: str, b: Block) -> Value:
+        first = values[0]
+        if isinstance(first, Fields):
+            parts = zip(*[v.values for v in values if isinstance(v, Fields)], strict=True)
+            return Fields(tuple([self._selected(cond, p, name, b) for p in parts]))
+        assert isinstance(first, Rows)
+        return self.operate(Where(), [cond, *values], first.type, name, b)
+
+    def partition(self, cond: Rows, e: If, name: str, b: Block) -> Task:
+        """An `if` on a condition that differs from row to row."""
+        raise NeedsPartitionError
+        yield
+
+    def match(self, e: Match, name: str, b: Block) -> Task:
+        """A match: the structure of what is matched is one for all rows."""
+        of = self.type_of(e.data)
+        data = self.value(e.data, b)
+        pattern = pattern_of(data)
+        is_shared = pattern == self.least(of) and not isinstance(data, Closure | Cell)
+        if not is_shared:
+            data = self.coerced(data, self.full(of), b)
+        atom = self.atom(data, self.least(of) if is_shared else self.full(of), b)
+        blocks: list[Block] = []
+        values: list[Value] = []
+        sides: list[Any] = []
+        for c in e.clauses:
+            blocks.append(Block())
+            sides.append(batched_pattern(self, c.lhs, of, is_shared, blocks[-1]))
+            values.append((yield self.block(c.rhs, blocks[-1])))
+        t = self.type_of(e)
+        result = settled(pattern_of(values[0])) if values else self.least(t)
+        for v in values[1:]:
+            result = settled(joined(result, pattern_of(v)))
+        clauses = [
+            Clause(lhs, inside.finish(self.pack(self.coerced(v, result, inside), inside)), span=c.span)
+            for c, lhs, v, inside in zip(e.clauses, sides, values, blocks, strict=True)
+        ]
+        made = Match(atom, tuple(clauses), e.complete, span=e.span)
+        return self.open(b.bind(made, self.type_at(result, t, self.rows), name), result, t, b)
+
+    # --- references ---
+
+    def reference(self, e: Expr, name: str, b: Block) -> Value:
+        """Making, reading and writing references."""
+        match e:
+            case RefCreate(value):
+                return made_cell(self, self.value(value, b), self.type_of(e), name, b)
+            case RefRead(ref):
+                return read_cell(self, self.value(ref, b), self.type_of(e), name, b)
+            case RefWrite(ref, value):
+                return written_cell(self, self.value(ref, b), self.value(value, b), e.span, b)
+            case _:
+                raise AssertionError(e)
+
+
+def type_params_in(f: Function, type_of: Types) -> tuple[TypeVar, ...]:
+    """The type parameters that the types in a function mention, but its own."""
+    found: dict[TypeVar, None] = {}
+    for e in post_order(f):
+        types = [type_of(e)] if isinstance(e, Var) else list(e.type_args) if isinstance(e, Call) else []
+        for t in types:
+            if isinstance(t, Type):
+                found.update(dict.fromkeys([v for v in type_post_order(t) if isinstance(v, TypeVar)]))
+    return tuple([v for v in found if v not in f.type_params])
