@@ -15,7 +15,7 @@ ROOT = Path(relay.__file__).parent
 LAYERS = [
     ("version", "diagnostic", "hints"), ("ir",), ("op",), ("text",), ("typecheck",), ("std",), ("analysis",),
     ("pattern",),
-    ("transform.rewriting",), ("autodiff",), ("expansion",), ("interpreter",),
+    ("transform.rewriting",), ("autodiff",), ("batching",), ("expansion",), ("interpreter",),
     ("transform",), ("backend",),
     ("pipelines",), ("backend.native.host",), ("driver", "tracing"), ("numpy",),
     ("optim", "testing", "training"), ("frontend",), ("errors", "cli"),

@@ -4,7 +4,7 @@ Derivatives inside of what is differentiated are expanded first, so that derivat
 """
 
 import warnings
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from relay.analysis.effects import Effects
 from relay.analysis.lints import identity_dropouts
@@ -12,20 +12,24 @@ from relay.autodiff.closing import Closing
 from relay.autodiff.dual_types import DualTypes
 from relay.autodiff.forward import Forward
 from relay.autodiff.reverse import Reverse
+from relay.batching.root import Batching
 from relay.diagnostic import derive_from, derived_nodes, fail
-from relay.expansion.specialize import differentiated_type, specialize_grads
+from relay.expansion.specialize import differentiated_type, specialize_grads, target_type
 from relay.ir.collector import paused
-from relay.ir.expr import Call, Expr, Function, GlobalVar, Grad, GradKind, Let, Op, Tuple, Var
+from relay.ir.expr import Call, Expr, Function, GlobalVar, Grad, GradKind, Let, Op, Tuple, Var, VMap
 from relay.ir.module import IRModule
 from relay.ir.subst import substitute_type
 from relay.ir.supply import GlobalVarSupply
-from relay.ir.type import TupleType
+from relay.ir.type import Any, FuncType, TupleType
 from relay.ir.walk import post_order, rewrite
 from relay.transform.rewriting.anf_conversion import anf_module
 from relay.transform.rewriting.defusion import defused
 from relay.transform.rewriting.monomorphisation import is_monomorphic, monomorphic
 from relay.typecheck.infer import infer
 from relay.typecheck.query import Types
+
+EXPANDED = (Grad, VMap)
+"""The nodes that are expanded."""
 
 
 def expand_grad(mod: IRModule, reserved: Iterable[GlobalVar] = ()) -> IRModule:
@@ -46,7 +50,8 @@ def expand_grad(mod: IRModule, reserved: Iterable[GlobalVar] = ()) -> IRModule:
     for name in set(reserved) - set(mod.functions):
         supply.reserve_global(name)
     with derived_nodes(), paused():
-        return _expanded(_with_known_dtypes(_unfused(infer(mod))), supply)
+        known = _with_known_dtypes(_unfused(infer(mod)))
+        return _expanded(known.map_functions(_at_its_calls), supply)
 
 
 def _unfused(mod: IRModule) -> IRModule:
@@ -61,8 +66,9 @@ def _with_known_dtypes(mod: IRModule) -> IRModule:
     """
     if is_monomorphic(mod):
         return anf_module(mod)
+    mod = mod.map_functions(_at_its_calls)
     types = Types(mod)
-    mod = mod.map_functions(lambda f: rewrite(_at_its_calls(f), lambda e: _at_its_types(e, types)))
+    mod = mod.map_functions(lambda f: rewrite(f, lambda e: _at_its_types(e, types)))
     instances = monomorphic(infer(mod))
     if not mod.functions.keys() <= instances.functions.keys():
         instances = instances.copy()
@@ -71,15 +77,17 @@ def _with_known_dtypes(mod: IRModule) -> IRModule:
 
 
 def _at_its_calls(root: Expr) -> Expr:
-    """`root` with derivatives of operators that have a name in the place of that name where it is called."""
+    """`root` with `vmap`s and derivatives of operators that have a name in the place of that name where it is
+    called.
+    """
     order = list(post_order(root))
-    named = {e.var: e.value for e in order if type(e) is Let and type(e.value) is Grad}
-    named = {v: g for v, g in named.items() if type(g.function) is Op}
+    named = {e.var: e.value for e in order if type(e) is Let and type(e.value) in (Grad, VMap)}
+    named = {v: g for v, g in named.items() if type(g) is VMap or type(g.function) is Op}  # pyright: ignore
     passed_on = {c for e in order for c in (e.args if type(e) is Call else e.children)}
 
     def rule(e: Expr) -> Expr | None:
         if type(e) is Call and e.op in named:
-            return Call(named[e.op], e.args, span=e.span)  # pyright: ignore[reportArgumentType]
+            return Call(named[e.op], e.args, None, e.type_args, span=e.span)  # pyright: ignore[reportArgumentType]
         return e.body if type(e) is Let and e.var in named and e.var not in passed_on else None
 
     return rewrite(root, rule) if named else root
@@ -89,9 +97,11 @@ def _at_its_types(e: Expr, types: Types) -> Expr | None:
     """A call of the derivative of something polymorphic, as that of a function of the types it is called
     at.
     """
-    if not (isinstance(e, Call) and isinstance(e.op, Grad)):
+    if not (isinstance(e, Call) and isinstance(e.op, Grad | VMap)):
         return None
     g = e.op
+    if isinstance(g, VMap):
+        return _of_known_types(e, g, types)
     if isinstance(g.function, Op):
         given = e.args[0] if g.kind == "jvp" else Tuple(e.args)
         whole = types(given)
@@ -108,10 +118,27 @@ def _at_its_types(e: Expr, types: Types) -> Expr | None:
     return Call(Grad(g.kind, f, span=g.span), e.args, span=e.span)
 
 
+def _of_known_types(e: Call, g: VMap, types: Types) -> Expr | None:
+    """A call of `vmap` of something polymorphic as that of a function of the types it is called at."""
+    if len(e.type_args) < 2:
+        return None
+    rows, *type_args = e.type_args
+    t = types(g.function)
+    assert isinstance(t, FuncType)
+    by = dict(zip(t.type_params, type_args, strict=True))
+    params = tuple([Var("x", substitute_type(a, by), span=e.span) for a in t.arg_types])
+    body = Call(g.function, params, None, tuple(type_args), span=e.span)
+    f = Function(params, body, substitute_type(t.ret_type, by), span=e.span)
+    return Call(VMap(f, g.in_axes, g.out_axes, span=g.span), e.args, None, (rows,), span=e.span)
+
+
 def _expanded(mod: IRModule, supply: GlobalVarSupply) -> IRModule:
     """The annotated module, expanded round by round."""
     mod, generic = specialize_grads(mod, supply)
     pending = with_grads(mod)
+    if any(type(x) is VMap for e in pending.values() for x in post_order(e)):
+        mod = _Round(mod.copy(), pending, supply).partition([v for v in pending if v not in generic])
+        pending = with_grads(mod)
     while known := [v for v in pending if v not in generic]:
         this = _Round(mod.copy(), pending, supply)
         mod = infer(this.expand(known))
@@ -121,7 +148,7 @@ def _expanded(mod: IRModule, supply: GlobalVarSupply) -> IRModule:
 
 def with_grads(mod: IRModule) -> dict[GlobalVar, Expr]:
     """The definitions that have derivatives in them."""
-    return {v: e for v, e in mod.functions.items() if any(type(x) is Grad for x in post_order(e))}
+    return {v: e for v, e in mod.functions.items() if any(type(x) in EXPANDED for x in post_order(e))}
 
 
 class _Round:
@@ -133,6 +160,7 @@ class _Round:
         self.pending = pending
         self.forward = Forward(DualTypes(mod, "jvp"), supply)
         self.reverse = Reverse(DualTypes(mod, "vjp"), supply)
+        self.batching = Batching(mod, supply)
         self.type_of = Types(mod)
         self.effects = Effects(mod)
         self.done: set[GlobalVar] = set()
@@ -152,22 +180,69 @@ class _Round:
         self.reverse.define_waiting()
         return self.mod
 
+    def partition(self, names: Collection[GlobalVar]) -> IRModule:
+        """The module with those `vmap`s expanded that have derivatives inside, and conditions that differ
+        from row to row: what is differentiated is batched first, since rows do not go different ways on a
+        tape.
+        """
+        is_changed = False
+        for name in names:
+            closing = Closing(self.pending[name], self.type_of, self.effects)
+            order = list(post_order(self.pending[name]))
+            new: dict[Expr, Expr] = {}
+            for e in order:
+                if not isinstance(e, VMap):
+                    continue
+                f, captured, unknown = closing.closed(
+                    closing.literal(e.function, target_type(e, self.type_of))
+                )
+                inside = {type(x) for x in self._reached(f)}
+                if unknown is None and Grad in inside and VMap not in inside:
+                    made = self.batching.partitioned(e, f, captured)
+                    if made is not None:
+                        new[e] = made
+            if new:
+                is_changed = True
+                self.mod[name] = replaced(self.pending[name], new)
+        return infer(self.mod) if is_changed else self.mod
+
+    def _reached(self, root: Expr) -> Iterator[Expr]:
+        """The nodes of an expression, and of the definitions that it uses."""
+        seen: set[GlobalVar] = set()
+        stack: list[Expr] = [root]
+        while stack:
+            for x in post_order(stack.pop()):
+                yield x
+                if isinstance(x, GlobalVar) and x not in seen:
+                    seen.add(x)
+                    stack.append(self.mod.functions[x])
+
     def _expansions(self, name: GlobalVar, definition: Expr) -> dict[Expr, Expr]:
         """The derivatives of a definition that can be expanded now."""
         closing = Closing(definition, self.type_of, self.effects)
         new: dict[Expr, Expr] = {}
         left = False
-        for e in post_order(definition):
-            if type(e) is Grad:
+        order = list(post_order(definition))
+        calls: dict[VMap, list[Call]] = {}
+        for e in order:
+            if isinstance(e, Call) and isinstance(e.op, VMap):
+                calls.setdefault(e.op, []).append(e)
+        for e in order:
+            if isinstance(e, Grad | VMap):
                 f, captured, unknown = closing.closed(
-                    closing.literal(e.function, differentiated_type(e, self.type_of))
+                    closing.literal(e.function, target_type(e, self.type_of))
                 )
                 if unknown is not None:
                     report_unknown(e, unknown)
-                if self._is_ready(f):
-                    new[e] = self._expanded(e.kind, f, captured)
-                else:
+                if not self._is_ready(f):
                     left = True
+                elif isinstance(e, Grad):
+                    new[e] = self._expanded(e.kind, f, captured)
+                elif e not in calls:
+                    new[e] = self.batching.root(e, f, captured, None)
+                else:
+                    for at in calls[e]:
+                        new.update(self._batched_call(at, e, f, captured))
         if not left:
             self.done.add(name)
         return new
@@ -176,23 +251,25 @@ class _Round:
         derive_from(f.span)
         return self.forward.root(f, captured) if kind == "jvp" else self.reverse.root(kind, f, captured)
 
+    def _batched_call(self, at: Call, e: VMap, f: Function, captured: list[Var]) -> dict[Expr, Expr]:
+        """What becomes of a call of a `vmap`, of a known number of rows, or of the `vmap`."""
+        derive_from(e.span)
+        rows = at.type_args[0]
+        if len(at.type_args) > 1 or isinstance(rows, Any):
+            return {e: self.batching.root(e, f, captured, None)}
+        return {at: Call(self.batching.root(e, f, captured, rows), at.args, span=at.span)}
+
     def _is_ready(self, f: Function) -> bool:
         """Whether no derivative is left in a function and in all that it calls."""
-        seen: set[GlobalVar] = set()
-        stack: list[Expr] = [f]
-        while stack:
-            for x in post_order(stack.pop()):
-                if isinstance(x, Grad) or (isinstance(x, GlobalVar) and x in self.pending):
-                    return False
-                if isinstance(x, GlobalVar) and x not in seen:
-                    seen.add(x)
-                    stack.append(self.mod.functions[x])
-        return True
+        return not any(
+            isinstance(x, Grad | VMap) or (isinstance(x, GlobalVar) and x in self.pending)
+            for x in self._reached(f)
+        )
 
     def _report_cycle(self) -> None:
         for definition in self.pending.values():
             for e in post_order(definition):
-                if isinstance(e, Grad):
+                if isinstance(e, Grad | VMap):
                     fail(
                         "unknown-grad-target",
                         "cannot expand the derivative of a function that differentiates itself",
@@ -201,10 +278,10 @@ class _Round:
                     )
 
 
-def report_unknown(e: Grad, v: Var) -> None:
-    """Report a derivative of something that calls a function nobody knows."""
+def report_unknown(e: Grad | VMap, v: Var) -> None:
+    """Report a derivative or `vmap` of something that calls a function nobody knows."""
     fail(
-        "unknown-grad-target",
+        "unknown-grad-target" if isinstance(e, Grad) else "batch-function",
         f"`{e.kind}` of code that calls `%{v.name_hint}`, a function that is not statically known",
         span=e.span,
         hint="take the derivative where the function is known, or pass it as a parameter of a definition",

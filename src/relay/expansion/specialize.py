@@ -14,7 +14,7 @@ from relay.autodiff.local import inlined_at_calls
 from relay.diagnostic import fail
 from relay.ir.bind import renew
 from relay.ir.equal import structural_equal
-from relay.ir.expr import Call, Expr, Function, GlobalVar, Grad, Let, Op, Var
+from relay.ir.expr import Call, Expr, Function, GlobalVar, Grad, Let, Op, Var, VMap
 from relay.ir.hashing import structural_hash
 from relay.ir.module import IRModule
 from relay.ir.subst import substitute_type
@@ -87,8 +87,8 @@ class _Specializer:
     def _targets(self, f: Expr) -> Iterator[tuple[Expr, FuncType]]:
         """The functions that must be known in a definition, with their types."""
         for e in post_order(f):
-            if isinstance(e, Grad):
-                yield e.function, differentiated_type(e, self.type_of)
+            if isinstance(e, Grad | VMap):
+                yield e.function, target_type(e, self.type_of)
             elif isinstance(e, Call) and isinstance(e.op, GlobalVar):
                 for i in self.needs.get(e.op, ()):
                     yield e.args[i], self._given(e, i)
@@ -200,6 +200,15 @@ def specialized_copy(definition: Any, which: Sequence[int], functions: Sequence[
         )
     rest = [p for i, p in enumerate(f.params) if i not in which]
     return Function((*captured, *rest), body, f.ret_type, f.type_params, f.attrs, f.constraints, span=f.span)
+
+
+def target_type(e: Grad | VMap, type_of: Types) -> FuncType:
+    """The type of what is differentiated or batched."""
+    if isinstance(e, Grad):
+        return differentiated_type(e, type_of)
+    t = type_of(e.function)
+    assert isinstance(t, FuncType)
+    return t
 
 
 def differentiated_type(e: Grad, type_of: Types) -> FuncType:

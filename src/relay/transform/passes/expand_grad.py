@@ -1,6 +1,6 @@
 """Derivatives written out: as a pass over a module."""
 
-from relay.ir.expr import Expr, GlobalVar, Grad
+from relay.ir.expr import Expr, GlobalVar, Grad, VMap
 from relay.ir.module import IRModule
 from relay.ir.walk import post_order
 from relay.transform.passes.to_anf import to_anf
@@ -45,7 +45,7 @@ def expand_grad(mod: IRModule) -> IRModule:
 
 def has_derivative(definition: Expr) -> bool:
     """Whether a derivative is still to be written out."""
-    return any(type(e) is Grad for e in post_order(definition))
+    return any(type(e) in (Grad, VMap) for e in post_order(definition))
 
 
 def without_derivatives(mod: IRModule) -> IRModule:

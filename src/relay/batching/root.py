@@ -1,0 +1,179 @@
+"""`vmap(f)` as a function of batched values: rows are brought to the front, `f` is batched, and results go
+where `out_axes` says.
+"""
+
+from relay.autodiff.values import Block
+from relay.batching.batcher import Batcher, NeedsPartitionError, type_params_in
+from relay.batching.partition import Partitioner
+from relay.batching.values import Fields, Pattern, Rows, Value, pattern_of
+from relay.diagnostic import fail
+from relay.ir.axes import Axes
+from relay.ir.expr import Expr, Function, GlobalVar, Tuple, TupleGetItem, Var, VMap, replace
+from relay.ir.module import IRModule
+from relay.ir.supply import GlobalVarSupply
+from relay.ir.type import Dim, Kind, TensorType, TupleType, Type, TypeVar
+from relay.ir.walk import post_order, run
+from relay.op.derivative import fields_of
+from relay.op.numeric import apply
+from relay.transform.rewriting.anf_conversion import anf_module
+from relay.transform.rewriting.lifting import lifted
+from relay.typecheck.infer import infer
+from relay.typecheck.types import Types
+from relay.typecheck.vmaps import batched, checked_axes, field_axes, one_axis, position
+
+ROOT = "vmap"
+
+
+class Batching:
+    """Expands the `vmap`s of one module."""
+
+    def __init__(self, mod: IRModule, supply: GlobalVarSupply) -> None:
+        """`mod` is annotated; it gets the batched definitions, and must not be shared."""
+        self.mod = mod
+        self.supply = supply
+
+    def root(self, e: VMap, f: Function, captured: list[Var], rows: Dim | None) -> Function:
+        """`fn(xs) { … }` for a function literal whose free variables are `captured`; of any number of rows
+        unless `rows` are given.
+        """
+        name = self.supply.fresh_global(ROOT)
+        source = self._lifted(name, self._closed(f, captured))
+        try:
+            return self._expanded(e, f, captured, rows, name, source, is_partitioned=False)
+        except NeedsPartitionError:
+            return self._expanded(e, f, captured, rows, name, source, is_partitioned=True)
+
+    def partitioned(self, e: VMap, f: Function, captured: list[Var]) -> Function | None:
+        """As `root`, if a condition differs from row to row; else None."""
+        name = self.supply.fresh_global(ROOT)
+        source = self._lifted(name, self._closed(f, captured))
+        try:
+            scratch = Batching(self.mod.copy(), self.supply)
+            scratch._expanded(e, f, captured, 1, name, source, is_partitioned=False)
+        except NeedsPartitionError:
+            return self._expanded(e, f, captured, None, name, source, is_partitioned=True)
+        return None
+
+    def _closed(self, f: Function, captured: list[Var]) -> Function:
+        """A function with what it captures, and the type parameters around it, as its own."""
+        params = (*captured, *f.params)
+        whole = Function(params, f.body, f.ret_type, f.type_params, {}, f.constraints, span=f.span)
+        around = type_params_in(whole, Types(self.mod))
+        return replace(whole, type_params=(*around, *f.type_params))
+
+    def _lifted(self, name: GlobalVar, f: Function) -> IRModule:
+        """The function, and what it calls, without functions inside."""
+        part = self.mod.copy()
+        part.functions = {name: f}
+        stack: list[Expr] = [f]
+        while stack:
+            for x in post_order(stack.pop()):
+                if isinstance(x, GlobalVar) and x not in part.functions:
+                    part.functions[x] = self.mod.functions[x]
+                    stack.append(self.mod.functions[x])
+        return lifted(anf_module(infer(part)), self.supply)
+
+    def _expanded(
+        self,
+        e: VMap,
+        f: Function,
+        captured: list[Var],
+        rows: Dim | None,
+        name: GlobalVar,
+        source: IRModule,
+        *,
+        is_partitioned: bool,
+    ) -> Function:
+        fixed = rows if isinstance(rows, int) and not is_partitioned else None
+        kind = Partitioner if is_partitioned else Batcher
+        this = kind(source, self.mod, self.supply, fixed)
+        while True:
+            this.begin()
+            made = self._function(this, e, f, captured, rows, name)
+            if this.define():
+                break
+        this.maps.define_waiting()
+        for v, definition in (this.made | this.loops.made).items():
+            self.mod[v] = definition
+        return made
+
+    def _function(
+        self, this: Batcher, e: VMap, f: Function, captured: list[Var], rows: Dim | None, name: GlobalVar
+    ) -> Function:
+        own = TypeVar("b", Kind.Dim)
+        free = (own,) if rows is None else ()
+        this.rows = own if rows is None else rows
+        b = Block()
+        axes = checked_axes(e, len(f.params))
+        types: list[Type] = [this.type_of(p) for p in f.params]
+        params = tuple([Var(p.name_hint, batched(a, t, this.rows), span=p.span)
+                        for p, a, t in zip(f.params, axes, types, strict=True)])  # fmt: skip
+        args: list[Value] = [this.shared(v, this.type_of(v), b) for v in captured]
+        args += [self._moved(this, p, t, a, b) for p, t, a in zip(params, types, axes, strict=True)]
+        if this.fixed_rows is None:
+            counted = apply("zeros", shape=(this.rows,), dtype="int64")
+            this.witness = b.bind(counted, TensorType((this.rows,), "int64"), "rows")
+        assert f.ret_type is not None
+        value = run(this.body(name, args, b))
+        pattern = _pattern(this, e.out_axes, f.ret_type)
+        value = this.coerced(value, pattern, b)
+        if pattern_of(value) != pattern:
+            fail("batch-axes", f"`out_axes` is {e.out_axes}, but the result differs from row to row",
+                 e.span, hint="None is for results that are the same for all rows")  # fmt: skip
+        result = self._placed(this, this.atom(value, pattern, b), f.ret_type, e.out_axes, b)
+        out = batched(e.out_axes, f.ret_type, this.rows)
+        return Function(
+            params, b.finish(result), out, (*free, *f.type_params), {}, f.constraints, span=e.span
+        )
+
+    def _moved(self, this: Batcher, x: Expr, t: Type, axes: Axes, b: Block) -> Value:
+        """A parameter with its rows in front."""
+        if axes is None:
+            return this.shared(x, t, b)
+        if isinstance(t, TupleType):
+            several = field_axes(axes, len(t.fields))
+            parts = [
+                self._moved(this, b.bind(TupleGetItem(x, i), batched(a, f, this.rows), "x"), f, a, b)
+                for i, (f, a) in enumerate(zip(t.fields, several, strict=True))
+            ]
+            return Fields(tuple(parts))
+        axis = one_axis(axes, t)
+        if isinstance(t, TensorType):
+            return Rows(_with_axis_moved(x, t, axis, 0, this, b), t)
+        if axis != 0:
+            raise AssertionError
+        return this.open(x, this.full(t), t, b)
+
+    def _placed(self, this: Batcher, x: Expr, t: Type, axes: Axes, b: Block) -> Expr:
+        """A result with its rows where they are wanted."""
+        if isinstance(t, TupleType):
+            several = field_axes(axes, len(t.fields))
+            patterns = fields_of(_pattern(this, axes, t))
+            parts = [
+                self._placed(this, b.bind(TupleGetItem(x, i), this.type_at(p, f, this.rows), "y"), f, a, b)
+                for i, (p, f, a) in enumerate(zip(patterns, t.fields, several, strict=True))
+            ]
+            return b.bind(Tuple(tuple(parts)), batched(axes, t, this.rows), "y")
+        if isinstance(t, TensorType) and axes is not None:
+            return _with_axis_moved(x, t, 0, one_axis(axes, t), this, b)
+        return x
+
+
+def _pattern(this: Batcher, axes: Axes, t: Type) -> Pattern:
+    """What of a result is batched."""
+    if isinstance(t, TupleType) and axes is not None:
+        several = field_axes(axes, len(t.fields))
+        return tuple([_pattern(this, a, f) for a, f in zip(several, t.fields, strict=True)])
+    return this.least(t) if axes is None else this.full(t)
+
+
+def _with_axis_moved(x: Expr, t: TensorType, source: int, target: int, this: Batcher, b: Block) -> Expr:
+    """A batched tensor with the axis of its rows in another place."""
+    assert isinstance(t.shape, tuple)
+    rank = len(t.shape) + 1
+    at, to = position(source, rank), position(target, rank)
+    if at == to:
+        return x
+    order = [i for i in range(rank) if i != at]
+    order.insert(to, at)
+    return b.bind(apply("transpose", x, axes=tuple(order)), batched(to, t, this.rows), "x")
