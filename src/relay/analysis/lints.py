@@ -1,19 +1,22 @@
 """Programs that are right but probably not meant so."""
 
+from collections.abc import Iterator
+
 from relay.analysis.effects import Effect, Effects
 from relay.analysis.normal_form import shared_across_scopes
 from relay.diagnostic import Diagnostic, Span
-from relay.ir.expr import Call, Expr, Function, GlobalVar, Grad, Let
+from relay.ir.expr import Call, Expr, Function, GlobalVar, Grad, Let, VMap
 from relay.ir.module import IRModule
 from relay.ir.walk import post_order
 from relay.op.base import Operator
+from relay.op.batching_table import BY_ROWS
 from relay.op.kind import NativeRule
 from relay.op.nn.dropout import Dropout
 
 
 def lint(mod: IRModule) -> list[Diagnostic]:
-    """Warnings (`shared-effect`, `identity-dropout`) and notes (`python-operator`, once for each operator)
-    about a module.
+    """Warnings (`shared-effect`, `identity-dropout`) and notes (`python-operator` and `row-by-row`, once for
+    each operator) about a module.
     """
     effects = Effects(mod)
     shared = [e for definition in mod.functions.values() for e in shared_across_scopes(definition)]
@@ -25,6 +28,7 @@ def lint(mod: IRModule) -> list[Diagnostic]:
     calls = [e for definition in mod.functions.values() for e in post_order(definition) if type(e) is Call]
     first = {e.op: e for e in reversed(calls) if has_reference_alone(e.attrs)}
     found += [_identity_dropout(e.span) for e in identity_dropouts(mod)]
+    found += [_row_by_row(e.attrs.name, e.span) for e in row_by_row(mod)]
     return found + [_python_operator(e.attrs.name, e.span) for e in reversed(first.values())]
 
 
@@ -36,25 +40,48 @@ def has_reference_alone(op: object) -> bool:
 def identity_dropouts(mod: IRModule) -> list[Call]:
     """The calls of `nn.dropout` without a key in what is differentiated, where it was meant to drop."""
     nodes = [e for definition in mod.functions.values() for e in post_order(definition)]
-    pending: list[Expr] = [e.function for e in nodes if type(e) is Grad]
-    if not pending:
-        return []
-    bound: dict[Expr, Expr] = {e.var: e.value for e in nodes if type(e) is Let}
+    reached = _reached([e.function for e in nodes if type(e) is Grad], nodes, mod)
+    return [
+        e
+        for e in reached
+        if isinstance(e, Call) and isinstance(e.attrs, Dropout) and len(e.args) == 1 and e.attrs.rate
+    ]
+
+
+def row_by_row(mod: IRModule) -> list[Call]:
+    """The first call of each operator that is batched, and has no rule for many rows with some operands."""
+    nodes = [e for definition in mod.functions.values() for e in post_order(definition)]
+    first: dict[str, Call] = {}
+    for e in _reached([e.function for e in nodes if type(e) is VMap], nodes, mod):
+        op = e.attrs if isinstance(e, Call) else None
+        if isinstance(e, Call) and isinstance(op, Operator) and op.name in BY_ROWS and not op.impure:
+            first.setdefault(op.name, e)
+    return list(first.values())
+
+
+def _reached(pending: list[Expr], nodes: list[Expr], mod: IRModule) -> Iterator[Expr]:
+    """What functions consist of, with what is bound to the variables and names in them."""
+    bound: dict[Expr, Expr] = {e.var: e.value for e in nodes if type(e) is Let} if pending else {}
     seen: set[Expr] = set()
-    found: list[Call] = []
     while pending:
         e = pending.pop()
         if e in seen:
             continue
         seen.add(e)
+        yield e
         pending += e.children
         if e in bound:
             pending.append(bound[e])
         elif isinstance(e, GlobalVar) and e in mod.functions:
             pending.append(mod.functions[e])
-        elif isinstance(e, Call) and isinstance(e.attrs, Dropout) and len(e.args) == 1 and e.attrs.rate:
-            found.append(e)
-    return found
+
+
+def _row_by_row(name: str, span: Span | None) -> Diagnostic:
+    return Diagnostic(
+        "row-by-row",
+        f"`{name}` may be computed row by row under `vmap`",
+        span, BY_ROWS[name], hint="share these operands, with None in `in_axes`", severity="note",
+    )  # fmt: skip
 
 
 def _identity_dropout(span: Span | None) -> Diagnostic:
