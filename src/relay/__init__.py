@@ -47,6 +47,7 @@ _NAMES = {
     "relay.tracing.branches": "cond switch",
     "relay.tracing.loops": "fori while_loop",
     "relay.tracing.scans": "scan",
+    "relay.tracing.batching": "vmap",
     "relay.tracing.derivatives": "checkpoint custom_vjp grad gradient hessian jacobian jvp"
     " value_and_grad vjp",
 }

@@ -331,6 +331,7 @@ from relay.text.api import (
 from relay.text.json_format import load_json as load_json, save_json as save_json
 from relay.text.param_dict import load_param_dict as load_param_dict, save_param_dict as save_param_dict
 from relay.text.weights import load as load, save as save
+from relay.tracing.batching import vmap as vmap
 from relay.tracing.branches import cond as cond, switch as switch
 from relay.tracing.derivatives import (
     checkpoint as checkpoint,

@@ -14,12 +14,11 @@ from relay.ir import build
 from relay.ir.expr import Call, Expr, Function, Grad, Tuple, TupleGetItem, Var
 from relay.ir.expr import replace as replace_node
 from relay.ir.module import IRModule
-from relay.ir.subst import substitute_type
-from relay.ir.type import TupleType, TypeVar
+from relay.ir.type import TupleType
 from relay.op.numeric import apply
 from relay.tracing.function import Application, TracedFunction, as_function, is_python
 from relay.tracing.pytree import LEAF, Leaf, Node, Tree
-from relay.tracing.signature import Header
+from relay.tracing.signature import renamed
 
 Argnums = int | Sequence[int] | None
 """Which arguments: one, several, or all."""
@@ -228,19 +227,3 @@ def derived(f: TracedFunction, name: str, python: Callable[[Application], Any]) 
         return python(f.applied(args, chosen))
 
     return TracedFunction(run, renamed(f.header, name))
-
-
-def renamed(header: Header, name: str) -> Header:
-    """The header of what is made of a function: its result has another type, its type parameters are its
-    own.
-    """
-    fn = header.function
-    own = {v: TypeVar(v.name_hint, v.kind) for v in fn.type_params}
-    params = [
-        p
-        if p.type_annotation is None
-        else Var(p.name_hint, substitute_type(p.type_annotation, own), span=p.span)
-        for p in fn.params
-    ]
-    fn = replace_node(fn, params=tuple(params), ret_type=None, type_params=tuple(own.values()))
-    return replace(header, name=f"{name}({header.name})", function=fn)

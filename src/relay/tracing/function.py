@@ -27,6 +27,10 @@ MAX_KEPT = 128
 """How many specialisations of one function are kept; the one that was used longest ago goes first."""
 
 
+Retyped = Callable[[Header, Sequence[Tree], Sequence[Type | None]], list[Type | None]]
+"""The types that a function is traced for, by its header, and the structures and types of its arguments."""
+
+
 class TracedFunction:
     """A Relay function made from a Python one.
 
@@ -134,11 +138,16 @@ class TracedFunction:
         count = len(self.header.function.params)
         return self.specialised(self.header, (LEAF,) * count, (None,) * count)
 
-    def applied(self, args: Sequence[Any], chosen: Mapping[str, Any]) -> "Application":
-        """The function on traced values, to be called, or differentiated and called."""
-        return self._applied(*self.arranged(args, chosen))
+    def applied(
+        self, args: Sequence[Any], chosen: Mapping[str, Any], retyped: Retyped | None = None
+    ) -> "Application":
+        """The function on traced values, to be called, or differentiated and called.
 
-    def _applied(self, header: Header, given: Sequence[Any]) -> "Application":
+        `retyped` says for which types it is traced where these are not those of the arguments.
+        """
+        return self._applied(*self.arranged(args, chosen), retyped)
+
+    def _applied(self, header: Header, given: Sequence[Any], retyped: Retyped | None = None) -> "Application":
         first = next((x for x in map(_first_staged, given) if isinstance(x, Traced)), None)
         is_tracing = first is not None or current.get() is not None
         of_trace = in_trace(first)
@@ -151,6 +160,8 @@ class TracedFunction:
             exprs.append(e)
             trees.append(tree if closed else LEAF)
             types.append(of_trace.get(e) if closed else None)
+        if retyped is not None:
+            types = retyped(header, trees, types)
         made = self.specialised(header, trees, types)
         return Application(made, tuple(exprs), of_trace if is_tracing else None)
 

@@ -10,7 +10,8 @@ from relay.diagnostic import Diagnostic, Note, PythonSource, RelayError, Span, f
 from relay.ir.dtype import canonical
 from relay.ir.expr import Function, Var
 from relay.ir.expr import replace as replace_node
-from relay.ir.type import Type
+from relay.ir.subst import substitute_type
+from relay.ir.type import Type, TypeVar
 
 
 def name_of(python: Callable[..., Any]) -> str:
@@ -80,6 +81,22 @@ class Header:
 def _like(p: Var, name: str) -> Var:
     """A parameter of that name, annotated as another is."""
     return Var(name, p.type_annotation, span=p.span)
+
+
+def renamed(header: Header, name: str) -> Header:
+    """The header of what is made of a function: its result has another type, its type parameters are its
+    own.
+    """
+    fn = header.function
+    own = {v: TypeVar(v.name_hint, v.kind) for v in fn.type_params}
+    params = [
+        p
+        if p.type_annotation is None
+        else Var(p.name_hint, substitute_type(p.type_annotation, own), span=p.span)
+        for p in fn.params
+    ]
+    fn = replace_node(fn, params=tuple(params), ret_type=None, type_params=tuple(own.values()))
+    return replace(header, name=f"{name}({header.name})", function=fn)
 
 
 def header_of(python: Callable[..., Any]) -> Header:
