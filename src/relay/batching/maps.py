@@ -1,10 +1,11 @@
-"""Maps over batched values by their type: one row for each, some of the rows, rows of two batches together.
+"""Maps over batched values by their type: one row for each, one or some of the rows, rows of two batches
+together.
 
 Tensors and tuples are mapped in place, data types by generated recursive functions.
 """
 
 from collections.abc import Sequence
-from typing import Any, Literal, NoReturn
+from typing import Any, NoReturn
 
 from relay.autodiff.values import Block
 from relay.batching.types import BatchedTypes
@@ -45,7 +46,6 @@ from relay.ir.walk import type_post_order
 from relay.op.batching import stretched
 from relay.op.numeric import apply, scalar
 
-Kind_ = Literal["stretch", "take", "merge"]
 INDEX = "int64"
 DIFFERENT = "rows of one value of a data type differ in structure"
 
@@ -67,6 +67,10 @@ class Maps:
         """The rows of a value that an index names."""
         return self.apply("take", [x], t, (before, rows), index, b)
 
+    def row(self, x: Expr, t: Type, rows: Dim, at: Expr, b: Block) -> Expr:
+        """One row of a value, at a scalar index."""
+        return self.apply("row", [x], t, (rows,), at, b)
+
     def merge(
         self, xs: Sequence[Expr], t: Type, before: tuple[Dim, Dim], place: Expr, rows: Dim, b: Block
     ) -> Expr:
@@ -87,10 +91,10 @@ class Maps:
             return self._call(kind, xs, t, rows, by, b)
         if not isinstance(t, TensorType):
             refuse(t, xs[0].span)
-        return b.bind(self._tensor(kind, xs, t, rows[-1], by), self.types.batched(t, rows[-1]), "x")
+        return b.bind(self._tensor(kind, xs, t, rows[-1], by), self.result_type(kind, t, rows), "x")
 
     def _tensor(self, kind: str, xs: Sequence[Expr], t: TensorType, rows: Dim, by: Expr | None) -> Expr:
-        if kind == "take":
+        if kind in ("take", "row"):
             assert by is not None
             return apply("take", xs[0], by, axis=0)
         if kind == "merge":
@@ -113,7 +117,7 @@ class Maps:
         for i, f in enumerate(t.fields):
             inner = [b.bind(TupleGetItem(x, i), self.source_type(kind, j, f, rows)) for j, x in enumerate(xs)]
             parts.append(self.apply(kind, inner, f, rows, by, b))
-        return b.bind(Tuple(tuple(parts)), self.types.batched(t, rows[-1]))
+        return b.bind(Tuple(tuple(parts)), self.result_type(kind, t, rows))
 
     def source_type(self, kind: str, i: int, t: Type, rows: tuple[Dim, ...]) -> Type:
         """The type of an argument of a map."""
@@ -121,6 +125,8 @@ class Maps:
 
     def result_type(self, kind: str, t: Type, rows: tuple[Dim, ...]) -> Type:
         """The type of what a map gives."""
+        if kind == "row":
+            return t
         return UNIT if kind == "same" else self.types.batched(t, rows[-1])
 
     def _call(
@@ -146,7 +152,7 @@ class Maps:
 
     def _function(self, kind: str, t: TypeCall, static: Any) -> Function:
         """`fn(x, …) { match (x) { C(a, …) => C(map(a), …), … } }`."""
-        count = {"stretch": 1, "take": 2, "merge": 3, "same": 0}[kind]
+        count = {"stretch": 1, "row": 1, "take": 2, "merge": 3, "same": 0}[kind]
         free = tuple([TypeVar(f"b{i}", Kind.Dim) for i in range(0 if static else count)])
         rows: tuple[Dim, ...] = free if static is None else static
         xs = [
@@ -154,7 +160,7 @@ class Maps:
         ]
         by: tuple[Var, ...] = ()
         if kind != "same" and not (kind == "stretch" and static is not None):
-            by = (Var("by", TensorType((rows[-1],), INDEX)),)
+            by = (Var("by", TensorType(() if kind == "row" else (rows[-1],), INDEX)),)
         clauses = tuple(
             [self._clause(kind, t, c, fields, xs, rows, by) for c, fields in self.types.fields(t)]
         )
@@ -178,9 +184,9 @@ class Maps:
             self.apply(kind, [names[j] for names in taken], f, rows, by[0] if by else None, b)
             for j, f in enumerate(fields)
         ]
-        plain = kind in ("stretch", "same")
-        source = c if plain else self.types.constructor(c)
-        out: Expr = Tuple(()) if kind == "same" else Call(self.types.constructor(c), tuple(results))
+        source = c if kind in ("stretch", "same") else self.types.constructor(c)
+        made = c if kind == "row" else self.types.constructor(c)
+        out: Expr = Tuple(()) if kind == "same" else Call(made, tuple(results))
         body = b.finish(out)
         if len(xs) == 2:
             checked = Block()

@@ -14,6 +14,7 @@ from relay.batching.batcher import Batcher, Task
 from relay.batching.branches import calling_result, is_total
 from relay.batching.maps import INDEX, refuse
 from relay.batching.values import Closure, Pattern, Rows, Value, joined, pattern_of, settled
+from relay.diagnostic import Span
 from relay.ir.expr import Expr, Function, GlobalVar, If, Tuple, TupleGetItem, Var
 from relay.ir.type import ANY, BOOL, Dim, FuncType, RefType, TensorType, TupleType, Type
 from relay.ir.vars import free_vars
@@ -50,7 +51,7 @@ class Partitioner(Batcher):
             with self.at(ANY, index):
                 packed.append(self.atom(self.coerced(v, pattern, mixed), pattern, mixed))
         place = _places(mask, others, self.rows, mixed)
-        merged = self._merged(packed, pattern, t, place, mixed)
+        merged = self._merged(packed, pattern, t, place, e.span, mixed)
         yes, no = [x.finish(self.pack(self.coerced(v, pattern, x), x)) for x, v in whole]
         made = _three_ways(cond.expr, yes, no, mixed.finish(merged), is_total(e.true_branch), b)
         return self.open(b.bind(made, self.type_at(pattern, t, self.rows), name), pattern, t, b)
@@ -104,18 +105,19 @@ class Partitioner(Batcher):
         finally:
             self.rows, self.witness = before
 
-    def _merged(self, parts: Sequence[Expr], pattern: Pattern, t: Type, place: Expr, b: Block) -> Expr:
+    def _merged(
+        self, parts: Sequence[Expr], pattern: Pattern, t: Type, place: Expr, span: Span | None, b: Block
+    ) -> Expr:
         """The rows of both branches in their order."""
         if isinstance(t, TupleType):
             fields: list[Expr] = []
             for i, (p, f) in enumerate(zip(fields_of(pattern), t.fields, strict=True)):
                 of = self.type_at(p, f, ANY)
-                fields.append(
-                    self._merged([b.bind(TupleGetItem(x, i), of, "x") for x in parts], p, f, place, b)
-                )
+                inner = [b.bind(TupleGetItem(x, i), of, "x") for x in parts]
+                fields.append(self._merged(inner, p, f, place, span, b))
             return b.bind(Tuple(tuple(fields)), self.type_at(pattern, t, self.rows), "y")
         if isinstance(t, RefType):
-            refuse(t, None)
+            refuse(t, span)
         return self.maps.merge(parts, t, (ANY, ANY), place, self.rows, b)
 
 

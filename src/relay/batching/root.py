@@ -11,8 +11,8 @@ from relay.ir.axes import Axes
 from relay.ir.expr import Expr, Function, GlobalVar, Tuple, TupleGetItem, Var, VMap, replace
 from relay.ir.module import IRModule
 from relay.ir.supply import GlobalVarSupply
-from relay.ir.type import Dim, Kind, TensorType, TupleType, Type, TypeVar
-from relay.ir.walk import post_order, run
+from relay.ir.type import Dim, GlobalTypeVar, Kind, TensorType, TupleType, Type, TypeVar
+from relay.ir.walk import post_order, run, type_post_order
 from relay.op.derivative import fields_of
 from relay.op.numeric import apply
 from relay.transform.rewriting.anf_conversion import anf_module
@@ -106,6 +106,9 @@ class Batching:
         b = Block()
         axes = checked_axes(e, len(f.params))
         types: list[Type] = [this.type_of(p) for p in f.params]
+        assert f.ret_type is not None
+        for a, t in zip((*axes, e.out_axes), (*types, f.ret_type), strict=True):
+            _expect_parameters(this, a, t, e)
         params = tuple([Var(p.name_hint, batched(a, t, this.rows), span=p.span)
                         for p, a, t in zip(f.params, axes, types, strict=True)])  # fmt: skip
         args: list[Value] = [this.shared(v, this.type_of(v), b) for v in captured]
@@ -113,7 +116,6 @@ class Batching:
         if this.fixed_rows is None:
             counted = apply("zeros", shape=(this.rows,), dtype="int64")
             this.witness = b.bind(counted, TensorType((this.rows,), "int64"), "rows")
-        assert f.ret_type is not None
         value = run(this.body(name, args, b))
         pattern = _pattern(this, e.out_axes, f.ret_type)
         value = this.coerced(value, pattern, b)
@@ -137,11 +139,8 @@ class Batching:
                 for i, (f, a) in enumerate(zip(t.fields, several, strict=True))
             ]
             return Fields(tuple(parts))
-        axis = one_axis(axes, t)
         if isinstance(t, TensorType):
-            return Rows(_with_axis_moved(x, t, axis, 0, this, b), t)
-        if axis != 0:
-            raise AssertionError
+            return Rows(_with_axis_moved(x, t, one_axis(axes, t), 0, this, b), t)
         return this.open(x, this.full(t), t, b)
 
     def _placed(self, this: Batcher, x: Expr, t: Type, axes: Axes, b: Block) -> Expr:
@@ -157,6 +156,29 @@ class Batching:
         if isinstance(t, TensorType) and axes is not None:
             return _with_axis_moved(x, t, 0, one_axis(axes, t), this, b)
         return x
+
+
+def _expect_parameters(this: Batcher, axes: Axes, t: Type, e: VMap) -> None:
+    """Report an argument or a result of a data type whose tensors have types of their own: with the rows it
+    is of another type, which has no name outside.
+    """
+    stack: list[tuple[Axes, Type]] = [(axes, t)]
+    while stack:
+        axes, t = stack.pop()
+        if axes is None:
+            continue
+        if isinstance(t, TupleType):
+            stack += zip(field_axes(axes, len(t.fields)), t.fields, strict=True)
+            continue
+        for part in type_post_order(t):
+            if isinstance(part, GlobalTypeVar) and this.types.has_twin(part):
+                name = part.name_hint
+                fail(
+                    "batch-type",
+                    f"`{name}` fixes the types of its tensors, which have one axis more in many rows",
+                    e.span,
+                    hint=f"make these types parameters, `type {name}[T]`, or pass the tensors themselves",
+                )
 
 
 def _pattern(this: Batcher, axes: Axes, t: Type) -> Pattern:

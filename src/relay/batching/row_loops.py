@@ -9,8 +9,8 @@ from typing import Any
 
 from relay.autodiff.values import Block
 from relay.batching.context import Context, source_type
-from relay.batching.values import Fields, Rows, Shared, Value
-from relay.diagnostic import fail
+from relay.batching.maps import refuse
+from relay.batching.values import Fields, Packed, Rows, Shared, Value
 from relay.ir.expr import Call, Expr, Function, GlobalVar, If, Tuple, TupleGetItem, Var
 from relay.ir.type import ANY, BOOL, UNIT, Kind, TensorType, TupleType, Type, TypeVar
 from relay.op.base import Operator
@@ -99,9 +99,11 @@ class RowLoops:
             case Rows(type=t):
                 params.append(Var("x", self.context.types.batched(t, rows)))
                 return b.bind(apply("take", params[-1], at, axis=0), t, "x")
+            case Packed(type=t):
+                params.append(Var("x", self.context.types.batched(t, rows)))
+                return self.context.maps.row(params[-1], t, rows, at, b)
             case _:
-                t = source_type(value)
-                fail("batch-operator", f"a value of type {t} has no row of its own here")
+                refuse(source_type(value), None)
 
 
 def shape_of(value: Value) -> Any:

@@ -98,6 +98,7 @@ def batched(axes: Axes, root: Type, rows: Dim) -> Type:
         at = position(axis, len(shape) + 1)
         return TensorType((*shape[:at], rows, *shape[at:]), t.dtype)
     if isinstance(t, TypeCall) and isinstance(t.func, GlobalTypeVar):
+        expect_first(axis, t)
         return TypeCall(t.func, [batched(axis, a, rows) if is_type(a) else a for a in t.args])
     refuse(t)
 
@@ -114,6 +115,7 @@ def row_type(axis: int, t: Type, sizes: list[Dim]) -> Type:
         case TupleType():
             return TupleType([row_type(axis, f, sizes) for f in t.fields])
         case TypeCall(func=GlobalTypeVar()):
+            expect_first(axis, t)
             return TypeCall(t.func, [row_type(axis, a, sizes) if is_type(a) else a for a in t.args])
         case _:
             refuse(t)
@@ -133,6 +135,16 @@ def rows_axis(axis: int, shape: tuple[Dim, ...]) -> int:
             hint="share it with None in `in_axes`",
         )
     return position(axis, len(shape))
+
+
+def expect_first(axis: int, t: TypeCall) -> None:
+    """Report rows of a value of a data type along another axis than the first."""
+    if axis != 0:
+        raise Fault(
+            "batch-axes",
+            f"the rows of a value of type {show(t)} lie along axis 0 of its tensors, not {axis}",
+            hint="transpose its tensors",
+        )
 
 
 def refuse(t: Type) -> NoReturn:
@@ -181,6 +193,8 @@ def position(axis: int, rank: int) -> int:
 
 class VMapGoal(Goal):
     """The batched form of a function whose type may not be known yet."""
+
+    outputs = 3
 
     def __init__(self, e: VMap, f: Any, rows: Any, out: Any) -> None:
         super().__init__("", (f, rows, out), (), e)
@@ -235,6 +249,7 @@ class RowsGoal(Goal):
     """That one type is the batched form of another, for a number of rows that all arguments share."""
 
     __slots__ = ("axes", "place", "sizes")
+    outputs = 3
 
     def __init__(self, e: VMap, axes: Axes, types: tuple[Any, Any, Any], place: str, sizes: Any) -> None:
         """`types` are a row's, the number of rows, and the batched one; `sizes` notes who said which."""
@@ -289,6 +304,7 @@ class RowsGoal(Goal):
             if isinstance(many, TensorType):
                 raise Wait(head(many.shape))
             refuse(many)
+        expect_first(axis, many)
         args: list[Any] = []
         for a in many.args:
             args.append(t.fresh() if is_type(a) else a)
@@ -301,7 +317,11 @@ class RowsGoal(Goal):
         size, rows = head(size), zonk(self.types[1])
         if isinstance(size, int) and isinstance(rows, int) and size != rows:
             other = next((place for place, d in self.sizes if zonk(d) == rows), "another")
-            raise Fault("batch-size", f"{self.place} of `vmap` has {size} rows, {other} has {rows}")
+            raise Fault(
+                "batch-size",
+                f"{self.place} of `vmap` has {size} rows, {other} has {rows}",
+                hint="all that is batched has the same number of rows; None in `in_axes` shares an argument",
+            )
         self.sizes.append((self.place, size))
         t.unify(self.types[1], size)
 
