@@ -215,6 +215,8 @@ void relay_clear(struct context *ctx)
     }
     ctx->has_small = 0;
     ctx->bump = ctx->bump_end = NULL;
+    ctx->last_record = NULL;
+    ctx->recorded_bytes = 0;
     memset(ctx->free_objects, 0, sizeof ctx->free_objects);
 }
 

@@ -72,6 +72,13 @@ INLINED(size_t, times, size_t bytes, size_t size)
     return product;
 }
 
+/* Make a tensor have its elements, which may be those of a call that was recorded. */
+INLINED(void, force, struct context *ctx, struct tensor *p)
+{
+    if (__builtin_expect(!p->data, 0))
+        relay_flush(ctx);
+}
+
 /* Free an object that holds no references any more. */
 INLINED(void, shell, struct context *ctx, void *object, size_t bytes)
 {

@@ -1,6 +1,6 @@
 /* What Python relies on: `make runtime` writes these numbers to `memory/layout.py`, in capitals. */
 
-#include "runtime.h"
+#include "batches.h"
 
 #define CONSTANT(name, value) const int64_t name = value;
 #define OFFSET(field) CONSTANT(field##_offset, offsetof(struct context, field))
@@ -28,6 +28,7 @@ OFFSET(shallow)
 OFFSET(turn)
 OFFSET(results)
 
+CONSTANT(record_values_offset, offsetof(struct record, values))
 CONSTANT(endless_bytes, ENDLESS_BYTES)
 CONSTANT(stack_guard_bytes, STACK_GUARD_BYTES)
 CONSTANT(threads_max, THREADS_MAX)

@@ -83,6 +83,8 @@ struct context {
     uintptr_t shallow;  /* how far the stack may grow before `is_deep` is set */
     int64_t is_deep;
     int64_t turn; /* whether the last weight that no cache holds was read from its end */
+    struct record *last_record; /* of the calls that are to be made together, */
+    size_t recorded_bytes;      /* and the bytes of their results */
     int64_t unused;
     struct free_object *free_objects[SMALL_BYTES_MAX / OBJECT_GRAIN_BYTES + 1];
     struct block *free_blocks[SIZE_CLASSES];
@@ -115,6 +117,11 @@ void relay_free_large(struct context *ctx, void *object) NOTHROW;
 void relay_dispose(struct context *ctx, struct object *object) NOTHROW;
 void relay_clear(struct context *ctx);
 _Noreturn void relay_fail_at(struct context *ctx, int64_t site) NOTHROW;
+
+/* batches.c */
+struct block_code;
+struct record *relay_record(struct context *ctx, const struct block_code *code) NOTHROW;
+void relay_flush(struct context *ctx) NOTHROW;
 
 /* interrupts.c */
 int64_t relay_poll(struct context *ctx);

@@ -15,6 +15,9 @@ PROCESSORS = ("aarch64", "x86_64")
 NOT_INLINED = """
 declare void @relay_retain(ptr) nounwind
 declare void @relay_release(ptr, ptr) nounwind
+declare ptr @relay_record(ptr, ptr) nounwind
+declare ptr @relay_stack(ptr, ptr, i64, i64, i64, i64, i64) nounwind
+declare void @relay_unstack(ptr, i64, i64, ptr) nounwind
 """
 
 
