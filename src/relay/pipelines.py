@@ -15,9 +15,11 @@ from relay.backend.native.program.outline_fused_groups import outline_fused_grou
 from relay.backend.native.program.reserved_attrs import strip_reserved_attrs
 from relay.backend.native.program.splitting import split_long_definitions
 from relay.backend.native.program.unresolved_type_params import instantiate_entries
+from relay.diagnostic import fail
 from relay.ir.expr import Call, Constant, Expr, Function, Let, Op, Tuple, TupleGetItem, Var
 from relay.ir.module import IRModule
-from relay.ir.walk import post_order
+from relay.ir.type import FuncType
+from relay.ir.walk import post_order, type_post_order
 from relay.transform.passes.algebra import simplify_expr
 from relay.transform.passes.canonical_cast import canonicalize_cast
 from relay.transform.passes.check_nan import check_nan
@@ -30,6 +32,7 @@ from relay.transform.passes.expand_grad import expand_grad, has_derivative
 from relay.transform.passes.fusion import fuse_ops
 from relay.transform.passes.lambda_lifting import lambda_lift
 from relay.transform.passes.monomorphize import monomorphize
+from relay.transform.passes.outline_blocks import BATCH, DYNAMIC, outline_blocks
 from relay.transform.passes.parallel_batch_matmul import combine_parallel_batch_matmul
 from relay.transform.passes.parallel_conv2d import combine_parallel_conv2d
 from relay.transform.passes.parallel_dense import combine_parallel_dense
@@ -40,8 +43,9 @@ from relay.transform.passes.scale_forward import fold_scale_axis
 from relay.transform.passes.simplify_inference import simplify_inference
 from relay.transform.passes.static_shapes import dynamic_to_static
 from relay.transform.passes.unused_functions import reached, remove_unused_functions
+from relay.transform.rewriting.anf_conversion import anf_module
 from relay.transform.rewriting.context import PassContext
-from relay.transform.rewriting.definitions import without_definitions
+from relay.transform.rewriting.definitions import with_definitions, without_definitions
 from relay.transform.rewriting.example import show as show
 from relay.transform.rewriting.pipeline import RulePass
 from relay.transform.rewriting.registry import module_pass, rules
@@ -56,10 +60,52 @@ DEFAULT: tuple[PassFunction, ...] = (
     dead_code,
 )  # fmt: skip
 TRAINING: tuple[PassFunction, ...] = (expand_grad, *DEFAULT)
+
+
+@module_pass("batch_blocks", opt_level=0)
+def batch_blocks(mod: IRModule, *, entry_functions: Sequence[str] = ("main",)) -> IRModule:
+    """Make blocks of operators definitions whose calls are recorded and made together, if an entry function
+    has the attribute `batch="dynamic"`.
+
+    A block is what a function computes on tensors of known shapes between two calls.  It becomes a
+    definition, whose attributes name the definitions that compute many of its calls at once.  Programs that
+    take or give functions are left alone.
+
+    >>> show(batch_blocks, '''
+    ... def @twice(%x: Tensor[(2,), float32], %n: int32) -> Tensor[(2,), float32] {
+    ...   if (%n == 0) { %x } else { let %y = @twice(%x, %n - 1); tanh(%y) * %y }
+    ... }
+    ... def @main(%x: Tensor[(2,), float32], %n: int32, batch="dynamic") { @twice(%x, %n) }
+    ... ''')
+    """
+    entries = [mod.get_global_var(name) for name in entry_functions]
+    if not any(map(is_batched, [mod.functions[v] for v in entries])):
+        return mod
+    mod, rows = outline_blocks(anf_module(mod), entries)
+    if not rows.functions:
+        return mod
+    names = tuple([v.name_hint for v in rows.functions])
+    made = RulePass(rules[optimize], {"entry_functions": names})(infer(rows))
+    return with_definitions(mod, made.functions)
+
+
+def is_batched(definition: Expr) -> bool:
+    """Whether calls of an entry function are batched as they run (`attribute-value`)."""
+    if not isinstance(definition, Function):
+        return False
+    batch = definition.attrs.get(BATCH)
+    if batch not in (None, DYNAMIC):
+        hint = f'write batch="{DYNAMIC}", or omit it'
+        fail("attribute-value", f'`batch` is "{DYNAMIC}", not {batch!r}', definition.span, hint=hint)
+    types = [*[p.type_annotation for p in definition.params], definition.ret_type]
+    has_functions = any(isinstance(p, FuncType) for t in types if t is not None for p in type_post_order(t))
+    return batch == DYNAMIC and not has_functions
+
+
 NATIVE: tuple[PassFunction, ...] = (
     instantiate_entries, strip_reserved_attrs, globals_to_thunks, expand_grad, remove_unused_functions,
-    monomorphize, expand_operators, fuse_ops, join_attention, outline_fused_groups, eta_expand, lambda_lift,
-    split_long_definitions,
+    monomorphize, batch_blocks, expand_operators, fuse_ops, join_attention, outline_fused_groups, eta_expand,
+    lambda_lift, split_long_definitions,
 )  # fmt: skip
 OPTIONS: Mapping[PassFunction, Mapping[str, Any]] = {
     fuse_ops: {"lone": True},

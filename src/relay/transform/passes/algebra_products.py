@@ -1,11 +1,13 @@
 """Rules that bring rearrangements and products of matrices together: attention as frameworks export it."""
 
+from relay.ir.dtype import FLOATS
 from relay.ir.expr import Call, Expr, replace
 from relay.ir.type import HAS_ANY, Dim, TensorType
 from relay.op.arithmetic import Multiply
 from relay.op.axes import SIZES
 from relay.op.native import Product
 from relay.op.nn.dense import BatchMatMul, Dense, MatMul
+from relay.op.reduce import Sum
 from relay.op.reshape import ExpandDims, Reshape, Squeeze, Transpose
 from relay.transform.passes.algebra_numbers import ZERO_SIGN, dtype_of
 from relay.transform.rewriting.rewriter import Rewriter, call
@@ -87,6 +89,30 @@ def _outer_product(w: Rewriter, e: Call) -> Expr | None:
     x = _axis_moved(x, first - 2, first - 1, e) if product.transpose_a else x
     y = _axis_moved(y, second - 1, second - 2, e) if product.transpose_b else y
     return call(Multiply(), (x, y), e)
+
+
+@PRODUCTS.rule("sum(x * y, axis=0) => nn.matmul(x, y) where x has columns and y rows for each of many", Sum)
+def _sum_of_outer_products(w: Rewriter, e: Call) -> Expr | None:
+    op: Sum = e.attrs  # pyright: ignore[reportAssignmentType]
+    inner = w.parts(e.args[0], Multiply)
+    if not inner or op.keepdims or not w.is_only_here(e.args[0]):
+        return None
+    for x, y in (inner[1], inner[1][::-1]):
+        columns, rows = w.types(x), w.types(y)
+        if not (isinstance(columns, TensorType) and isinstance(rows, TensorType)):
+            continue
+        if not (is_stack(columns) and is_stack(rows)) or columns.dtype not in FLOATS:
+            continue
+        (b, m, one), (c, other, n) = columns.shape, rows.shape  # pyright: ignore
+        if one == other == 1 and 1 not in (m, n) and b == c and op.axes(3) == (0,):
+            first = call(Squeeze(axis=(2,)), (x,), e)
+            return call(MatMul(transpose_a=True), (first, call(Squeeze(axis=(1,)), (y,), e)), e)
+    return None
+
+
+def is_stack(t: TensorType) -> bool:
+    """Whether a tensor is a stack of matrices whose sizes are said."""
+    return isinstance(t.shape, tuple) and len(t.shape) == 3 and not t.flags & HAS_ANY
 
 
 def _rank(w: Rewriter, e: Expr) -> int:
