@@ -6,6 +6,7 @@ from relay.backend.native.llvm.modules import Piece
 from relay.backend.native.memory.objects import release
 from relay.backend.native.program.program import Program, emit_return, result_type
 from relay.backend.native.program.python_calls import python_call
+from relay.backend.native.program.recording import flush
 from relay.ir.type import FuncType
 
 
@@ -21,6 +22,7 @@ def callback(program: Program, number: int, t: FuncType) -> Piece:
     me = Value(POINTER, "%me")
     result = program.leaves(t.ret_type)
     code = Code(f"callback.{number}", result_type(result), [me, *params])
+    flush(program, code)
     target = code.load(POINTER, code.at(me, CLOSURE.offsets[1]))
     found = python_call(code, [me, *params], target, result)
     release(code, [me, *params])

@@ -26,6 +26,7 @@ from relay.backend.native.program.group_code import define_group
 from relay.backend.native.program.groups import is_fused
 from relay.backend.native.program.instrumentation import Instrumentation
 from relay.backend.native.program.program import Program, call_leaves, result_type
+from relay.backend.native.program.recording import LAUNCHES, emitted, flush, operators_of
 from relay.backend.native.runtime.kept_kernels import KeptKernels
 from relay.backend.native.runtime.parallel_map import parallel_map
 from relay.backend.native.runtime.source import inline_bodies
@@ -64,6 +65,9 @@ class Compiler:
         """Code that Python calls."""
         graph = CallGraph(self.program.mod)
         functions = {v: e for v, e in self.program.mod.functions.items() if isinstance(e, Function)}
+        if self.program.records:
+            needed = emitted(self.program.mod, [self.program.mod.get_global_var(name) for name in entries])
+            functions = {v: e for v, e in functions.items() if v in needed}
         for v, e in functions.items():
             if is_fused(e):
                 define_group(self.program, v, e)
@@ -151,6 +155,7 @@ class Compiler:
             target = code.load(POINTER, code.at(args[0], 8)).ref
         leaves = p.leaves(result)
         found = call_leaves(p, code, code.call(result_type(leaves), target, args), leaves)
+        flush(p, code)
         for i, v in enumerate(found):
             code.store(code.cast("zext", v, memory(v.type)), code.at(box, 8 * i))
         code.do("ret void")
@@ -179,7 +184,8 @@ class Compiler:
         references = f"@{REFERENCES} = global [{max(1, len(p.references))} x ptr] zeroinitializer"
         routines = f"@{ROUTINES} = global [{max(1, len(p.routines))} x ptr] zeroinitializer"
         callbacks = callback_table(len(self.callbacks))
-        data = [constants, references, routines, callbacks, p.layouts.text(), self.objects.text()]
+        launches = f"@{LAUNCHES} = global [{max(1, 2 * len(p.blocks))} x i64] zeroinitializer"
+        data = [constants, launches, references, routines, callbacks, p.layouts.text(), self.objects.text()]
         first = Piece("\n".join([DECLARATIONS, *data, *p.singletons.values()]))
         return split_modules(
             inline_bodies(), [first, *self.pieces], p.pieces, p.plain, self.symbols_of_kernels()
@@ -203,6 +209,7 @@ class Compiler:
             self.callbacks,
             p.references,
             p.routines,
+            [operators_of(p, v) for v in p.blocks],
         )
         used = {c.belong_to for c, _ in p.cells}
         return Signature({v: d for v, d in p.definitions.items() if v in used}, parts)

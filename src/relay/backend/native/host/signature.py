@@ -55,6 +55,8 @@ class Parts(NamedTuple):
     """Calls of operators that Python computes, each as a function of the operands."""
     routines: list[str]
     """The routines of LAPACK at each place of their table."""
+    blocks: list[str]
+    """The blocks whose calls are recorded, by the names of their operators."""
 
 
 class Signature(DataTypes):
@@ -92,6 +94,7 @@ class Signature(DataTypes):
             "callbacks": len(p.callbacks),
             "references": len(p.references),
             "routines": p.routines,
+            "blocks": p.blocks,
         }
 
 
@@ -123,6 +126,7 @@ def signature_from_json(said: Mapping[str, Any]) -> Signature:
         callbacks,
         references,
         said["routines"],
+        said["blocks"],
     )
     return Signature(definitions, parts)
 

@@ -8,6 +8,7 @@ from relay.backend.native.loops.emit_indices import IndexEmitter
 from relay.backend.native.memory.objects import release, retain
 from relay.backend.native.memory.representation import is_scalar
 from relay.backend.native.program.checks import check, may_misfit, required_types
+from relay.backend.native.program.closures import static_closure
 from relay.backend.native.program.program import Program, result_type
 from relay.interpreter.checks import spelled
 from relay.ir.expr import Call, Constant, Expr, Function, GlobalVar, Var
@@ -50,7 +51,7 @@ class Atoms:
         if isinstance(e, GlobalVar):
             t = self.types(e)
             assert isinstance(t, FuncType)
-            return [self.program.static_closure(self.code, e, t)]
+            return [static_closure(self.program, self.code, e, t)]
         raise AssertionError(f"{e!r} has been eta-expanded")
 
     def program_constant(self, e: Constant) -> Sequence[Value]:

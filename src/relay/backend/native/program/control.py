@@ -21,6 +21,7 @@ from relay.backend.native.memory.objects import (
 )
 from relay.backend.native.program.atoms import Atoms, Dying
 from relay.backend.native.program.checks import may_misfit, sizes_of
+from relay.backend.native.program.closures import closure_layout, static_closure, wrapper
 from relay.backend.native.program.global_thunks import CYCLIC, ONCE
 from relay.backend.native.program.instrumentation import Instrumentation
 from relay.backend.native.program.lazy_globals import lazy_global
@@ -30,12 +31,12 @@ from relay.backend.native.program.ownership import Block, Ownership
 from relay.backend.native.program.program import (
     Program,
     call_leaves,
-    closure_layout,
     emit_return,
     emit_tail_call,
     result_type,
 )
 from relay.backend.native.program.python_calls import effect_called, reference_called
+from relay.backend.native.program.recording import flush, force, is_block, record_call
 from relay.backend.native.program.routines import routines_called
 from relay.backend.native.program.splitting import PIECE
 from relay.ir.expr import (
@@ -120,7 +121,7 @@ class Definition(Atoms):
     def tail(self, e: Expr, gone: Dying, is_tail: bool) -> Task:
         """What a block ends in."""
         # Groups do not recur, and LLVM loses arguments on the stack where a jump leaves an aligned frame.
-        is_group = isinstance(e, Call) and e.op in self.program.callees
+        is_group = isinstance(e, Call) and (e.op in self.program.callees or self.is_recorded(e))
         fits = not is_tail or not may_misfit(self.returned, self.types(e))
         if (
             is_tail
@@ -198,6 +199,7 @@ class Definition(Atoms):
 
     def operator(self, e: Call) -> Sequence[Value]:
         """An operator."""
+        self.force(e)
         if e.attrs.native_rule is NativeRule.EFFECT:
             return self.effect(e)
         if e.attrs.native_rule is NativeRule.LIBRARY:
@@ -211,6 +213,7 @@ class Definition(Atoms):
         """An operator with an effect: a test, or what Python does; its value is the first operand, if any."""
         code, op = self.code, e.attrs
         if op.failure is None:
+            flush(self.program, code)
             effect_called(self.program, code, e, [v for a in e.args for v in self.atom(a)])
         else:
             holds, fails = code.label(), code.label()
@@ -247,9 +250,25 @@ class Definition(Atoms):
 
     def call(self, e: Call, gone: Dying) -> list[Value]:
         """Call a definition or a closure."""
+        if self.is_recorded(e):
+            assert isinstance(e.op, GlobalVar)
+            operands = self.taken(e.args, gone)
+            self.drop(gone)
+            return record_call(self.program, self.code, e.op, operands)
+        if e.op in self.program.callees:
+            self.force(e)
         target, args, leaves = self.callee(e, gone)
         self.drop(gone)
         return call_leaves(self.program, self.code, self.code.call(result_type(leaves), target, args), leaves)
+
+    def is_recorded(self, e: Call) -> bool:
+        """Whether a call is recorded, to be made later with others."""
+        return isinstance(e.op, GlobalVar) and is_block(self.program.mod.functions[e.op])
+
+    def force(self, e: Call) -> None:
+        """Make the calls first that were recorded and make an operand."""
+        for a in e.args:
+            force(self.program, self.code, self.types(a), self.atom(a))
 
     def tail_call(self, e: Call, gone: Dying) -> None:
         """Go on with a definition or a closure."""
@@ -280,8 +299,8 @@ class Definition(Atoms):
         t = self.types(fn)
         assert isinstance(t, FuncType)
         if not held:
-            return [self.program.static_closure(self.code, inner.op, t)]
-        inside = self.program.wrapper(inner.op, [self.types(a) for a in held], t)
+            return [static_closure(self.program, self.code, inner.op, t)]
+        inside = wrapper(self.program, inner.op, [self.types(a) for a in held], t)
         values = self.taken(held, gone)
         of = closure_layout([v.type for v in values])
         address = self.code.set(

@@ -100,15 +100,19 @@ class Instrumentation:
         types = self.program.types
         fn = self.program.mod.functions[e.op] if isinstance(e.op, GlobalVar) else None
         calls = [x for x in (post_order(fn.body) if isinstance(fn, Function) else [e]) if isinstance(x, Call)]
-        names = [x.attrs.name.removeprefix("nn.") for x in calls]
-        label = " ".join(names[:MAX_NAMED_OPERATORS]) + (
-            f" … ({len(names)})" if len(names) > MAX_NAMED_OPERATORS else ""
-        )
+        label = names_of(calls)
         where = f"@{e.op.name_hint} " if isinstance(e.op, GlobalVar) else ""
         if not all(t.is_closed for x in calls for y in (x, *x.args) for t in tensor_types(types(y))):
             return Group(where + label, None, None)
         moved = sum(map(tensor_bytes, tensor_types(types(e)))) + bytes_read(calls, types)
         return Group(where + label, sum([flop_count(x, types) for x in calls]), moved)
+
+
+def names_of(calls: Sequence[Call]) -> str:
+    """Some operators by their names."""
+    names = [x.attrs.name.removeprefix("nn.") for x in calls]
+    more = f" … ({len(names)})" if len(names) > MAX_NAMED_OPERATORS else ""
+    return " ".join(names[:MAX_NAMED_OPERATORS]) + more
 
 
 def bytes_read(calls: Sequence[Call], types: Any) -> float:

@@ -4,6 +4,7 @@ from relay.backend.native.llvm.builder import Code, Value, integer
 from relay.backend.native.llvm.modules import Piece
 from relay.backend.native.memory.objects import layout, read_object, retain, write_object
 from relay.backend.native.program.program import Program, call_leaves, emit_return, result_type
+from relay.backend.native.program.recording import flush
 
 FLAG_BYTES = 8
 """Bytes before the value, for the flag that says whether it has been evaluated."""
@@ -19,6 +20,7 @@ def lazy_global(program: Program, symbol: str, compute: str, leaves: tuple[str, 
     code.branch(is_there, "again", "first")
     code.block("first")
     found = call_leaves(program, code, code.call(result_type(leaves), f"@{compute}", ()), leaves)
+    flush(program, code)
     write_object(code, of, room, found)
     code.store(integer(1), room)
     code.jump("again")

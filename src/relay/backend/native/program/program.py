@@ -15,8 +15,6 @@ from relay.backend.native.memory.objects import (
     header,
     layout,
     read_object,
-    release,
-    retain,
     write_object,
 )  # fmt: skip
 from relay.backend.native.memory.strings import load_string
@@ -26,7 +24,7 @@ from relay.backend.native.program.nests import Nest
 from relay.backend.native.runtime.kept_kernels import KeptKernels
 from relay.ir.expr import Constant, Expr, Function, GlobalVar
 from relay.ir.module import IRModule
-from relay.ir.type import FuncType, Type
+from relay.transform.passes.outline_blocks import ROWS
 from relay.typecheck.query import Types
 
 IN_REGISTERS = 2
@@ -101,6 +99,10 @@ class Program(DataTypes):
         """The routines of LAPACK that it calls."""
         self.results = 0
         """The most leaves that a result has that come back through the context."""
+        self.records = any(isinstance(e, Function) and ROWS in e.attrs for e in mod.functions.values())
+        """Whether there are blocks whose calls are recorded,"""
+        self.blocks: list[GlobalVar] = []
+        """and those that are called."""
         self.keeps = False
         """Whether there are values that stay from one call to the next."""
 
@@ -179,38 +181,6 @@ class Program(DataTypes):
             self.singletons[name] = f"{name} = internal global [2 x i64] [i64 {word}, i64 0], align 16"
         return Value(POINTER, code.refer(name))
 
-    def static_closure(self, code: Code, v: GlobalVar, t: FuncType) -> Value:
-        """A closure over a definition that takes nothing along."""
-        name = f"@{quoted(f'closure.{v.name_hint}')}"
-        if name not in self.singletons:
-            target = self.wrapper(v, (), t).name
-            word = header(self.layouts.number(layout(["i64"])), count=0)
-            self.singletons[name] = (
-                f"{name} = internal global {{ i64, ptr }} {{ i64 {word}, ptr @{target} }}, align 16"
-            )
-        return Value(POINTER, code.refer(name))
-
-    def wrapper(self, v: GlobalVar, captured: Sequence[Type], t: FuncType) -> Code:
-        """Code for a closure: it takes itself, then the arguments, and calls a definition with what it
-        holds.
-        """
-        self.wrappers += 1
-        name = quoted(f"partial.{self.wrappers}.{v.name_hint}")
-        leaves = [x for a in t.arg_types for x in self.leaves(a)]
-        me = Value(POINTER, "%me")
-        params = [Value(x, f"%p{i}") for i, x in enumerate(leaves)]
-        result = self.leaves(t.ret_type)
-        code = Code(name, result_type(result), [me, *params])
-        held = [x for c in captured for x in self.leaves(c)]
-        of = closure_layout(held)
-        values = read_object(code, of, me, ["i64", *held])[1:]
-        retain(code, values)
-        release(code, [me])
-        target, first = self.callee(code, v)
-        emit_tail_call(code, result_type(result), target, [*first, *values, *params])
-        self.pieces.append(code.piece())
-        return code
-
 
 def call_leaves(program: Program, code: Code, found: Value | None, leaves: Sequence[str]) -> list[Value]:
     """The leaves of a call's result."""
@@ -240,11 +210,6 @@ def emit_return(program: Program, code: Code, kinds: Sequence[str], leaves: Sequ
         write_object(code, results_layout(kinds), CONTEXT, leaves)
         program.results = max(program.results, len(leaves))
         code.do("ret void")
-
-
-def closure_layout(held: Sequence[str]) -> Layout:
-    """A closure: the address of its code, then what it holds."""
-    return layout(["i64", *held])
 
 
 def emit_tail_call(code: Code, result: str, target: str, args: Sequence[Value]) -> None:

@@ -5,12 +5,13 @@ from relay.backend.native.program.splitting import PIECE
 from relay.ir.expr import Expr, Function, replace
 from relay.ir.module import IRModule
 from relay.ir.walk import post_order, rewrite
+from relay.transform.passes.outline_blocks import ROWS, SHARED, SUM
 from relay.transform.rewriting.definitions import with_definitions
 from relay.transform.rewriting.defusion import defused
 from relay.transform.rewriting.example import show as show
 from relay.transform.rewriting.registry import module_pass
 
-RESERVED = ("Primitive", "Compiler", ONCE, CYCLIC, PIECE)
+RESERVED = ("Primitive", "Compiler", ONCE, CYCLIC, PIECE, ROWS, SUM, SHARED)
 
 
 @module_pass("strip_reserved_attrs", opt_level=0)
