@@ -36,6 +36,9 @@ KINDS = ("plan", "loops", "llvm", "asm")
 @click.option(
     "--weights", metavar="FILE", help="A .safetensors or .npz file of parameters, which become constants."
 )
+@click.option(
+    "--batch", type=click.Choice(["dynamic"]), help="Compute operators of many calls of a function together."
+)
 @click.argument("file")
 def compile_module(
     file: str,
@@ -45,6 +48,7 @@ def compile_module(
     kernels: bool,
     entry: Sequence[str],
     weights: str | None,
+    batch: str | None,
 ) -> None:
     """Compile the program in FILE (`-` is standard input) to machine code of this processor.
 
@@ -62,7 +66,7 @@ def compile_module(
     if output is not None and not output.endswith(COMPILED):
         other = "; `relay export` writes ONNX models" if output.endswith(".onnx") else ""
         raise click.BadParameter(f"the name must end in {COMPILED}{other}", param_hint="--output")
-    from relay.driver.build import build, named_entries
+    from relay.driver.build import build, named_entries, with_batching
     from relay.typecheck.infer import infer
 
     warnings = Report()
@@ -72,13 +76,14 @@ def compile_module(
         click.echo(diagnostic.render() + "\n", err=True)
     if weights is not None:
         mod = with_weights(mod, weights)
+    names = named_entries(mod, entry or None)
+    if batch is not None:
+        mod = with_batching(mod, names, batch)
     if emit is not None:
-        click.echo(
-            intermediate_code(mod, named_entries(mod, entry or None), emit, machine, kernels).rstrip("\n")
-        )
+        click.echo(intermediate_code(mod, names, emit, machine, kernels).rstrip("\n"))
         return
     with progress("compiling"):
-        built = build(mod, entries=entry or None)
+        built = build(mod, entries=names)
     built.export_library(output or str(Path(file).with_suffix(COMPILED)))
 
 

@@ -69,6 +69,9 @@ Examples:
 @click.option("--profile", is_flag=True, help="Compile the program, and print where the time of a call goes.")
 @click.option("--trace", metavar="FILE", help="Like --profile, as a trace for Chrome or Perfetto (.json).")
 @click.option("--check-nan", is_flag=True, help="Fail at the first operator that makes a NaN or an infinity.")
+@click.option(
+    "--batch", type=click.Choice(["dynamic"]), help="Compute operators of many calls of a function together."
+)
 @click.option("--input", "more", multiple=True, metavar="VALUE", help="An input, like those of ARGS.")
 @click.argument("file")
 @click.argument("args", nargs=-1, type=click.UNPROCESSED)
@@ -82,6 +85,7 @@ def run(
     profile: bool,
     trace: str | None,
     check_nan: bool,
+    batch: str | None,
     more: Sequence[str],
 ) -> None:
     """Run the program in FILE (`-` is standard input; or an ONNX model, an exported program of PyTorch,
@@ -102,11 +106,13 @@ def run(
     if check_nan and (profile or trace is not None or file.endswith(COMPILED)):
         why = "a compiled program needs its source" if file.endswith(COMPILED) else "it cannot be profiled"
         raise click.UsageError(f"--check-nan changes the program: {why}")
+    if batch is not None and (file.endswith(COMPILED) or backend != BACKENDS[0]):
+        raise click.UsageError("--batch is for programs that are compiled here")
     if profile or trace is not None:
         if output is not None or backend != BACKENDS[0]:
             other = "--output" if output is not None else f"--backend {backend}"
             raise click.UsageError(f"--profile and --trace print no value: omit {other}")
-        profiled(file, name, args, by_name, trace)
+        profiled(file, name, args, by_name, trace, batch)
         return
     if file.endswith(COMPILED):
         if backend != BACKENDS[0]:
@@ -118,6 +124,10 @@ def run(
             from relay.pipelines import with_nan_checks
 
             mod = with_nan_checks(mod)
+        if batch is not None:
+            from relay.driver.build import with_batching
+
+            mod = with_batching(mod, [name], batch)
         with progress("running"):
             value = evaluate(mod, name, isinstance(main, Function), inputs, backend)
     if output is None:
@@ -166,7 +176,12 @@ def program_of(
 
 
 def profiled(
-    file: str, entry: str, args: Sequence[str], by_name: Mapping[str, Input], trace: str | None
+    file: str,
+    entry: str,
+    args: Sequence[str],
+    by_name: Mapping[str, Input],
+    trace: str | None,
+    batch: str | None,
 ) -> None:
     """Show where the time of a call goes, and write a trace if there is a file for it."""
     from relay.driver.build import build, load_module
@@ -183,7 +198,7 @@ def profiled(
         header = main if isinstance(main, Function) else Function((), main, span=main.span)
         if not takes_data(header):
             raise click.UsageError("--profile calls functions of numbers, tensors and data types")
-        built = build(mod, entries=[entry])
+        built = build(mod, entries=[entry], batch=batch)
     values = converted(mod, entry, header, inputs)
     with progress("running"):
         found = built.profile(*values, entry=entry, repeat=PROFILED_CALLS)

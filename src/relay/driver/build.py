@@ -10,10 +10,11 @@ from relay.backend.native.host.compiled_module import CompiledModule, callable_m
 from relay.diagnostic import did_you_mean, fail
 from relay.driver.arguments import first_word, with_params
 from relay.driver.compiled_function import CompiledFunction
-from relay.ir.expr import Expr, Function, Grad, RelayExpr
+from relay.ir.expr import Expr, Function, Grad, RelayExpr, replace
 from relay.ir.module import IRModule, expect_module
 from relay.ir.type import FuncType
 from relay.tracing.function import TracedFunction, as_function, is_python
+from relay.transform.passes.outline_blocks import BATCH
 from relay.transform.rewriting.context import PassContext
 from relay.typecheck.infer import infer
 from relay.typecheck.query import type_of
@@ -36,6 +37,7 @@ def build(
     threads: int | None = None,
     cache: bool = True,
     check_nan: bool = False,
+    batch: str | None = None,
 ) -> CompiledModule: ...
 @overload
 def build(
@@ -48,6 +50,7 @@ def build(
     threads: int | None = None,
     cache: bool = True,
     check_nan: bool = False,
+    batch: str | None = None,
 ) -> Any: ...
 def build(
     mod: Any,
@@ -59,6 +62,7 @@ def build(
     threads: int | None = None,
     cache: bool = True,
     check_nan: bool = False,
+    batch: str | None = None,
 ) -> Any:
     """A module as machine code of this processor; or an expression, whose value or function is `@main`.
 
@@ -71,10 +75,12 @@ def build(
     Passes of at most `opt_level` run before, or those that `PassContext` enables.  `threads` is how many the
     loops take; `RELAY_NUM_THREADS` says it otherwise, or the number of cores.  What was compiled before comes
     from the cache, unless `cache` is False.  With `check_nan`, the first operator that makes a NaN or an
-    infinity fails with `not-finite`, derivatives included.
+    infinity fails with `not-finite`, derivatives included.  With `batch="dynamic"`, operators of many calls
+    of a function, such as those on the nodes of trees, are computed together; it is the attribute `batch` of
+    the entries.
 
-    Raises `unknown-target`, `unknown-input`, `argument-type`, `thread-count`, `no-native-code`, and what is
-    wrong with the program.
+    Raises `attribute-value`, `unknown-target`, `unknown-input`, `argument-type`, `thread-count`,
+    `no-native-code`, and what is wrong with the program.
     """
     if first_word(target) not in TARGETS:
         fail(
@@ -84,7 +90,7 @@ def build(
         )
     if is_python(mod):
         options = {"entries": entries, "opt_level": opt_level, "threads": threads, "cache": cache}
-        options["check_nan"] = check_nan
+        options |= {"check_nan": check_nan, "batch": batch}
         return _build_python(as_function(mod), params, options)
     mod = IRModule.from_expr(applicable(mod)) if isinstance(mod, RelayExpr) else expect_module(mod)
     if params:
@@ -94,6 +100,8 @@ def build(
 
         mod = with_nan_checks(mod)
     names = named_entries(mod, entries)
+    if batch is not None:
+        mod = with_batching(mod, names, batch)
     context = PassContext.current()
 
     def again() -> "InstrumentedProgram":
@@ -101,6 +109,20 @@ def build(
             return compile_instrumented(mod, names, opt_level)
 
     return callable_module(compile_cached(mod, names, opt_level, cache), threads, mod, again)
+
+
+def with_batching(mod: IRModule, entries: Sequence[str], batch: Any) -> IRModule:
+    """The module with the attribute of its entries that says how calls are batched (`attribute-value`)."""
+    from relay.pipelines import is_batched
+
+    out = mod.copy()
+    for name in entries:
+        v = out.get_global_var(name)
+        f = out.functions[v]
+        if isinstance(f, Function):
+            out.functions[v] = replace(f, attrs={**f.attrs, BATCH: batch})
+            is_batched(out.functions[v])
+    return out
 
 
 def _build_python(f: TracedFunction, params: Mapping[str, Any] | None, options: Mapping[str, Any]) -> Any:
@@ -144,6 +166,7 @@ def compile(
     threads: int | None = None,
     cache: bool = True,
     check_nan: bool = False,
+    batch: str | None = None,
 ) -> CompiledModule: ...
 @overload
 def compile(
@@ -153,6 +176,7 @@ def compile(
     threads: int | None = None,
     cache: bool = True,
     check_nan: bool = False,
+    batch: str | None = None,
 ) -> Any: ...
 def compile(
     what: Any,
@@ -161,11 +185,12 @@ def compile(
     threads: int | None = None,
     cache: bool = True,
     check_nan: bool = False,
+    batch: str | None = None,
 ) -> Any:
     """A function as machine code: a Relay function, an expression over its free variables, a module with
     `@main`, or a Python function as `relay.function` takes it; `relay.build` says what comes of each.
     """
-    return build(what, params=params, threads=threads, cache=cache, check_nan=check_nan)
+    return build(what, params=params, threads=threads, cache=cache, check_nan=check_nan, batch=batch)
 
 
 def load_module(path: str | Path, *, threads: int | None = None) -> CompiledModule:

@@ -12,6 +12,7 @@ from relay.ir.expr import Function
 from relay.ir.module import IRModule
 
 if TYPE_CHECKING:
+    from relay.backend.native.host.launches import Launches
     from relay.backend.native.host.profile import InstrumentedProgram, Profile
     from relay.backend.native.host.timing import BenchmarkResult
 
@@ -96,6 +97,14 @@ class CompiledModule:
         if self.again is None:
             return run_profiled(InstrumentedProgram(self.artefact, ()), name, args, repeat, self.threads)
         return run_profiled(self.again(), name, args, repeat, self.threads)
+
+    def launches(self) -> "Launches":
+        """How many calls of blocks of operators became how many launches, since this was last asked; for a
+        program built with `batch="dynamic"`.  `print` shows a table.
+        """
+        from relay.backend.native.host.launches import take_launches
+
+        return take_launches(self.program)
 
     def default(self) -> str:
         """The entry that is called without a name."""
