@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 from relay.diagnostic import Diagnostic, Note, RelayError, Report, Span, readable
 from relay.text.lexer import MOST_ERRORS, Tokens
 from relay.text.literals import short
-from relay.text.other_languages import TOKENS, WORDS
+from relay.text.other_languages import FLOOR_DIVISION, TOKENS, WORDS
 
 Rule = Generator[Any, Any, Any]
 
@@ -175,6 +175,10 @@ class Cursor:
     def _guess(self, what: str) -> str:
         """A hint by what was found, and `what` was expected."""
         kind, i = self.kinds[self.i], self.i
+        if self.is_commented_out(what, i):
+            return FLOOR_DIVISION
+        if kind == "PROJ" and what == "an expression":
+            return f"write `0{self.source_text(i)}`"
         if kind in ("LOCAL", "GRAPH") and i and self.kinds[i - 1] in _CAN_END and not self.on_new_line(i):
             return "the remainder operator `%` is followed by white space"
         if i and self.kinds[i - 1] in _CAN_END and not self.on_new_line(i):
@@ -185,6 +189,12 @@ class Cursor:
         if kind == "=":
             return "equality is `==`; a binding begins with `let`"
         return _FORMS.get(what, "")
+
+    def is_commented_out(self, what: str, i: int) -> bool:
+        """Whether `what` is missing before token `i` because it is behind a `//` that was meant to divide."""
+        between = self.source.text[self.ends[i - 1] : self.starts[i]] if i else ""
+        line = between.partition("\n")[0].lstrip()
+        return line.startswith("//") and any(c in line for c in what if c in ";,)]}")
 
     def take(self, kind: str, *, what: str = "", opener: int | None = None) -> int:
         """Step over a token of that kind; its index."""

@@ -54,7 +54,7 @@ class Loader:
         for short in standard_names():
             module = self.load(STANDARD + short, span)
             if module is not None and name in _own_names(module):
-                return f'it is in the standard library: import "{STANDARD}{short}"'
+                return f'`{name}` is in the standard library: import "{STANDARD}{short}"'
         return ""
 
     def _standard(self, name: str, span: Span) -> IRModule | None:

@@ -8,10 +8,16 @@ OPERATORS = {
     "pow": "power", "neg": "negative",
     "eq": "equal", "concat": "concatenate", "matmul": "nn.matmul", "dot": "nn.matmul",
     "linear": "nn.dense", "array": "Constant", "true": "True", "false": "False",
+    "cat": "concatenate", "vstack": "concatenate", "hstack": "concatenate",
+    "flatten": "nn.batch_flatten", "unsqueeze": "expand_dims", "expand": "broadcast_to",
+    "permute": "transpose", "swapaxes": "transpose", "nonzero": "argwhere", "select": "where",
+    "tril": "trilu", "triu": "trilu",
+    "rand": "random.uniform", "randn": "random.normal",
 }  # fmt: skip
 """What other languages call the operators, where the spelling is not near enough."""
 _CONDITIONAL = "a conditional is `if (c) { … } else if (d) { … } else { … }`"
 _FUNCTION = "a function is `fn (%x) { … }`"
+_IDENTITY = "the identity of `n` rows is `one_hot(arange(n, dtype=int64), 1.0, 0.0, depth=n)`"
 _LOOP = 'a loop is a function that calls itself, or `@while_loop`, `@fori`, `@scan` of "std/loop"'
 _NO_RESULT = "no result is `()`"
 _PRINT = '`trace("x is {}", %x)` writes values while the program runs; `relay run` prints the result'
@@ -24,6 +30,13 @@ WORDS = {
     "print": _PRINT, "println": _PRINT,
     "lambda": _FUNCTION, "function": _FUNCTION, "func": _FUNCTION,
     "var": "a binding is `let %x = e;`", "const": "a binding is `let %x = e;`",
+    "eye": _IDENTITY, "identity": _IDENTITY,
+    "square": "a square is `%x * %x`, or `%x ** 2.0`",
+    "norm": "a norm is `sqrt(sum(%x * %x))`",
+    "head": 'the first element of a list is `@hd(%l)` of "std/list"',
+    "tail": 'a list without its first element is `@tl(%l)` of "std/list"',
+    "fold": 'lists are folded by `@foldl` and `@foldr` of "std/list"',
+    "str": 'a number is written as a string by `@to_string` of "std/string"',
     "len": "the first size of a tensor is `shape_of(%x)[0]`, of a list `@length(%l)`",
     "from": 'definitions of another module: `import "std/list"`',
     "import": 'definitions of another module: `import "std/list"`',
@@ -61,6 +74,8 @@ TOKENS = {
     "|": "the logical operator is `||`; bits are combined with `bitwise_or(a, b)`",
 }
 """What other languages use a token for that is not expected here."""
+
+FLOOR_DIVISION = "`//` begins a comment; `floor_divide(a, b)` rounds down, and so does `/` of dimensions"
 
 
 def member_hint(name: str) -> str:

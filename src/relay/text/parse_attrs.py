@@ -8,6 +8,7 @@ from relay.ir.type import Kind
 from relay.op.registry import registry
 from relay.text.literals import LONGEST_ATTRIBUTE, number, special_float
 from relay.text.names import DIM_CALLS
+from relay.text.other_languages import FLOOR_DIVISION
 from relay.text.parse_metadata import Metadata
 
 MAX_NESTING_DEPTH = 50
@@ -195,12 +196,9 @@ class Attributes(Metadata):
         special = special_float(name)
         if special is not None:
             return special[0]
-        self.fault(
-            "attribute-value",
-            f"`{name}` is not a value of an attribute",
-            i,
-            hint=did_you_mean(name, [*_WORDS, *DTYPES]) or f'a string is quoted: "{name}"',
-        )
+        hint = did_you_mean(name, [*_WORDS, *DTYPES]) or f'a string is quoted: "{name}"'
+        hint = FLOOR_DIVISION if self.is_commented_out("`)`", self.i) else hint
+        self.fault("attribute-value", f"`{name}` is not a value of an attribute", i, hint=hint)
 
     def _items(self, closer: str, depth: int, has_sizes: bool) -> tuple[list[Any], bool]:
         """The values up to `closer`, and whether a comma (or nothing) makes parentheses a tuple."""

@@ -134,6 +134,9 @@ class Words(Patterns):
     def not_a_field(self, dot: int) -> NoReturn:
         """Report the `.` at token `dot` that no number follows: what is meant is an operator, maybe."""
         name, is_name = self.texts[dot + 1], self.kinds[dot + 1] == "NAME"
+        if self.kinds[dot - 1] == "NUMBER" and self.ends[dot - 1] == self.starts[dot]:
+            hint = f"write `{self.texts[dot - 1]}.0`"
+            self.fault("unexpected-token", "a number has digits behind its point", dot - 1, to=dot, hint=hint)
         self.fault(
             "unexpected-token",
             f"`.{name}` is not a field" if is_name else "expected an index",

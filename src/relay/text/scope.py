@@ -225,11 +225,9 @@ class Names(Cursor):
             "jvp",
             "return",
         ]
-        other = (
-            OPERATORS.get(name)
-            or SHORT_NAMES.get(name)
-            or next((n for n in registry if n.endswith(f".{name}")), None)
-        )
+        other = OPERATORS.get(name) or SHORT_NAMES.get(name)
+        home = "" if other else self.home_hint(name, i) or self.home_hint(f"@{name}", i)
+        other = other or next((n for n in registry if n.endswith(f".{name}")), None)
         local, _, fields = name.partition(".")
         if name in WORDS:
             hint = WORDS[name]
@@ -239,10 +237,12 @@ class Names(Cursor):
             hint = f"fields are read from a local with its sigil: %{name}"
         elif name in self.globals:
             hint = f"a definition has its sigil: `@{name}`"
+        elif home:
+            hint = home
         elif other is not None:
             hint = f"did you mean `{other}`?"
         else:
-            hint = self.home_hint(name, i) or did_you_mean(name, known)
+            hint = did_you_mean(name, known)
         if not hint:
             hint = self.near_local(f"%{name}") if not is_called else ""
         self.fault("unknown-name", f"there is no operator, constructor or local `{name}`", i, hint=hint)
