@@ -58,6 +58,14 @@ def test_a_module_is_called_with_arrays_by_place_or_name() -> None:
     assert codes(lambda: built["mian"]) == ("unknown-global",)
 
 
+def test_an_attribute_that_is_an_entry_says_how_entries_are_reached() -> None:
+    built = relay.build(relay.parse("def @train(%x: float32) { %x * 2.0 }"))
+    with pytest.raises(AttributeError, match=r'its entry `@train` is `built\["train"\]`'):
+        _ = built.train
+    with pytest.raises(AttributeError, match=r"has no attribute `main`$"):
+        _ = built.main
+
+
 def test_params_become_part_of_the_program() -> None:
     mod = relay.parse(ADD)
     assert relay.build(mod, "llvm", params={"w": [1, 2, 3]})(ONES).tolist() == [2, 3, 4]

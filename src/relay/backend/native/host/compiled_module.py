@@ -55,6 +55,11 @@ class CompiledModule:
             self.functions[name] = self.program.function(name)
         return self.functions[name]
 
+    def __getattr__(self, name: str) -> NoReturn:
+        is_entry = not name.startswith("_") and name in self.entries
+        where = f'; its entry `@{name}` is `built["{name}"]`' if is_entry else ""
+        raise AttributeError(f"a compiled program has no attribute `{name}`{where}")
+
     def unknown(self, name: str) -> NoReturn:
         """Report a name that no entry has."""
         listing = ", ".join([f"`@{n}`" for n in self.entries])
