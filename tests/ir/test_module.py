@@ -219,7 +219,8 @@ def test_nodes_are_immutable():
 
 def test_a_name_that_is_nearly_right_is_suggested():
     for owner, name, near in (
-        (relay.nn, "desne", "dense"), (relay, "reshap", "reshape"),
+        (relay.nn, "desne", "dense"), (relay, "softmax", "relay.nn.softmax"), (relay.nn, "sum", "relay.sum"),
+        (relay, "reshap", "reshape"),
         (relay, "creat_executor", "create_executor"), (relay.op.image, "resize2", "resize2d"),
     ):  # fmt: skip
         with pytest.raises(AttributeError, match=f"has no attribute '{name}'; did you mean `{near}`"):

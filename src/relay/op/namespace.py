@@ -43,7 +43,10 @@ def install() -> None:
 
 def missing_attribute(module: str, name: str, known: Iterable[str]) -> str:
     """What to say of a name that a module does not have."""
-    hint = "" if name.startswith("__") else did_you_mean(name, known)
+    hint = ""
+    if not name.startswith("__"):
+        elsewhere = next((path for path in builders if path.rpartition(".")[2] == name), None)
+        hint = f"did you mean `relay.{elsewhere}`?" if elsewhere else did_you_mean(name, known)
     return f"module {module!r} has no attribute {name!r}{'; ' + hint if hint else ''}"
 
 
