@@ -92,6 +92,8 @@ def _argument(callee: Expr, i: int) -> str:
 def _unknown_callee(inf: Inference, t: Any, found: list[Any], e: Call) -> Any:
     """The type of a call of something that is not known to be a function."""
     if t is ERROR:
+        for argument in found:
+            inf.silence(argument)
         return ERROR
     if type(t) is Unknown:
         out = inf.fresh_of(Kind.Type)
