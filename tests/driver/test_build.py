@@ -66,6 +66,15 @@ def test_an_attribute_that_is_an_entry_says_how_entries_are_reached() -> None:
         _ = built.main
 
 
+@pytest.mark.parametrize("use", [relay.compile, relay.hessian, lambda f: relay.grad(f)(ONES)])
+def test_a_function_without_its_module_is_one_error_that_says_so(use: Any) -> None:
+    rounds = "@fori(0, 3, fn (%i, %y) { %y * %x }, %x)"
+    text = f'import "std/loop"\ndef @f(%x: Tensor[(3,), float32]) -> float32 {{ sum({rounds}) }}'
+    with pytest.raises(relay.RelayError, match="no module is given that defines `@fori`") as error:
+        use(relay.parse(text)["f"])
+    assert error.value.codes == ("unknown-global",)
+
+
 def test_params_become_part_of_the_program() -> None:
     mod = relay.parse(ADD)
     assert relay.build(mod, "llvm", params={"w": [1, 2, 3]})(ONES).tolist() == [2, 3, 4]

@@ -16,7 +16,9 @@ from relay.ir.type import FuncType
 from relay.tracing.function import TracedFunction, as_function, is_python
 from relay.transform.passes.outline_blocks import BATCH
 from relay.transform.rewriting.context import PassContext
+from relay.typecheck.graph import scan
 from relay.typecheck.infer import infer
+from relay.typecheck.messages import undefined
 from relay.typecheck.query import type_of
 
 if TYPE_CHECKING:
@@ -92,7 +94,7 @@ def build(
         options = {"entries": entries, "opt_level": opt_level, "threads": threads, "cache": cache}
         options |= {"check_nan": check_nan, "batch": batch}
         return _build_python(as_function(mod), params, options)
-    mod = IRModule.from_expr(applicable(mod)) if isinstance(mod, RelayExpr) else expect_module(mod)
+    mod = _module_of(mod) if isinstance(mod, RelayExpr) else expect_module(mod)
     if params:
         mod = with_params(mod, params)
     if check_nan:
@@ -130,6 +132,15 @@ def _build_python(f: TracedFunction, params: Mapping[str, Any] | None, options: 
     if f.header.is_annotated and f.general().is_plain:
         return build(f.mod, params=params, **options)
     return CompiledFunction(f, lambda mod: build(mod, **options), params)
+
+
+def _module_of(e: Any) -> IRModule:
+    """A module whose `@main` is an expression, which mentions no definitions (`unknown-global`)."""
+    e = applicable(e)
+    for v in scan(e).globals:
+        message, hint = undefined(v.name, ())
+        fail("unknown-global", message, v.span, hint=hint)
+    return IRModule.from_expr(e)
 
 
 def applicable(e: Any) -> Expr:

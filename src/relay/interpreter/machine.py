@@ -245,14 +245,10 @@ class Interpreter:
         return found
 
     def _unknown(self, e: GlobalVar) -> None:
-        from relay.diagnostic import did_you_mean
+        from relay.typecheck.messages import undefined
 
-        fail(
-            "unknown-global",
-            f"the module has no `@{e.name}`",
-            e.span,
-            hint=did_you_mean(e.name, [v.name_hint for v in self.mod.functions]),
-        )
+        message, hint = undefined(e.name, [v.name_hint for v in self.mod.functions])
+        fail("unknown-global", message, e.span, hint=hint)
 
     def _run(self, code: Code, frame: list[Any]) -> Value:
         with quiet():

@@ -3,6 +3,7 @@
 from collections.abc import Collection
 from typing import Any
 
+from relay.diagnostic import did_you_mean
 from relay.ir.dtype import DTYPES
 from relay.ir.subst import map_type
 from relay.ir.type import (
@@ -30,6 +31,14 @@ class Fault(Exception):  # noqa: N818
     def __init__(self, code: str, message: str, label: str = "", hint: str = "") -> None:
         super().__init__(code, message)
         self.code, self.message, self.label, self.hint = code, message, label, hint
+
+
+def undefined(name: str, known: Collection[str]) -> tuple[str, str]:
+    """The fault that no definition has that name, and its hint: `known` ones are those of the module."""
+    if known:
+        return f"the module has no `@{name}`", did_you_mean(name, known)
+    hint = "an expression defines nothing: `relay.create_executor(mod=mod).evaluate(e)` takes those of `mod`"
+    return f"no module is given that defines `@{name}`", hint
 
 
 def show(t: Term | None) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from relay.diagnostic import Diagnostic, Report, did_you_mean
+from relay.diagnostic import Diagnostic, Report
 from relay.ir.expr import Expr, Function, GlobalVar, Op
 from relay.ir.module import IRModule
 from relay.ir.type import Type
@@ -16,6 +16,7 @@ from relay.typecheck.elaborate import Elaborator
 from relay.typecheck.functions import group
 from relay.typecheck.graph import Scan, components, scan
 from relay.typecheck.inference import Inference
+from relay.typecheck.messages import undefined
 from relay.typecheck.naming import Naming
 from relay.typecheck.schemes import declared_type
 from relay.typecheck.unknown import ERROR, has_unknown, zonk
@@ -88,8 +89,8 @@ class Session:
         """The type of a definition of another group."""
         t = self.dependency(v)
         if t is None:
-            hint = did_you_mean(v.name, [g.name for g in self.mod.functions])
-            self.report.error("unknown-global", f"the module has no `@{v.name}`", at.span, hint=hint)
+            message, hint = undefined(v.name, [g.name for g in self.mod.functions])
+            self.report.error("unknown-global", message, at.span, hint=hint)
             return ERROR
         return t
 

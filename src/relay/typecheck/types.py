@@ -200,7 +200,7 @@ class Types:
                 self.globals[v] = t
                 return t
         hint = "a module knows the types of its definitions: `mod.type_of(e)`"
-        if self.modules:
+        if any(mod.functions for mod in self.modules):
             fail("unknown-global", f"the module has no `@{v.name}`", v.span, hint=hint)
         fail("unknown-global", f"no module is given that defines `@{v.name}`", v.span, hint=hint)
 
