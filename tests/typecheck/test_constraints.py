@@ -50,3 +50,14 @@ def test_what_an_assumed_relation_contradicts_is_a_diagnostic():
     with pytest.raises(relay.RelayError) as error:
         relay.infer(relay.parse(f"{header} {{ let %y: float32 = take(%x, %i, axis=0); %y }}"))
     assert "type-mismatch" in error.value.codes
+
+
+def test_a_fault_leads_to_no_constraint_that_is_missing():
+    text = """
+    import "std/loop"
+    def @last(%xs: Tensor[(n, 2), float32]) -> float32 {
+      sum(@scan(fn (%a, %x) { (%a * %x, ()) }, ones(shape=(2,), dtype=float32), %xs).0)
+    }"""
+    with pytest.raises(relay.RelayError) as error:
+        relay.infer(relay.parse(text))
+    assert error.value.codes == ("type-mismatch",)

@@ -197,6 +197,7 @@ def _quantify(inf: "Inference", sig: Signature, own: list[Goal], level: int) -> 
     reached = _reach(inf, order, own, level) if own else []
     names = set(sig.type_params)
     needs: list[TypeRelation] = []
+    is_faulty = inf.failed
     for g in reached:
         g.done = True
         if g.is_given:
@@ -205,7 +206,7 @@ def _quantify(inf: "Inference", sig: Signature, own: list[Goal], level: int) -> 
             inf.fault(g.unsolved, g)
             continue
         needs.append(g.constraint())
-        if sig.is_annotated:
+        if sig.is_annotated and not is_faulty:
             _missing(inf, sig, g)
     new: list[TypeVar] = []
     for v in order:
