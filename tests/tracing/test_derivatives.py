@@ -230,3 +230,13 @@ def test_attribute_of_one_program_is_explained() -> None:
         _ = compiled.export_library
     with pytest.raises(AttributeError, match="no attribute `nothing`"):
         _ = compiled.nothing
+
+
+@pytest.mark.parametrize(("rule", "said"), [
+    (lambda x, y, g: g * x, "gives no tuple for 1 argument"),
+    (lambda x, y, g: (g * x, g), "gives 2 cotangents for 1 argument"),
+])  # fmt: skip
+def test_a_rule_that_gives_no_tuple_of_cotangents_is_told_so(rule, said):
+    with pytest.raises(relay.RelayError, match=f"the rule of `custom_vjp` {said}") as error:
+        relay.grad(relay.custom_vjp(lambda x: x.sum(), rule))(X)
+    assert error.value.codes == ("type-mismatch",)

@@ -9,16 +9,18 @@ from dataclasses import replace
 from typing import Any
 
 from relay.autodiff import custom
+from relay.diagnostic import fail
 from relay.expansion import api
 from relay.ir import build
 from relay.ir.expr import Call, Expr, Function, Grad, Tuple, TupleGetItem, Var
 from relay.ir.expr import replace as replace_node
 from relay.ir.module import IRModule
-from relay.ir.type import TupleType
+from relay.ir.type import TensorType, TupleType
 from relay.op.numeric import apply
 from relay.tracing.function import Application, TracedFunction, as_function, is_python
 from relay.tracing.pytree import LEAF, Leaf, Node, Tree
 from relay.tracing.signature import renamed
+from relay.typecheck.query import type_of
 
 Argnums = int | Sequence[int] | None
 """Which arguments: one, several, or all."""
@@ -187,7 +189,7 @@ def custom_vjp(f: Any, rule: Any, mod: IRModule | None = None) -> Any:
     of cotangents of the arguments.  Both are Python functions, or expressions over the definitions of `mod`;
     a cotangent that is None in Python is zero.
 
-    Raises `unknown-grad-target` if `f` is not a function.
+    Raises `unknown-grad-target` if `f` is not a function, `type-mismatch` if a rule gives no such tuple.
     """
     if not is_python(f):
         return custom.custom_vjp(f, rule, mod)
@@ -197,11 +199,28 @@ def custom_vjp(f: Any, rule: Any, mod: IRModule | None = None) -> Any:
         y = a.result(Call(a.function, a.args))
         xs = [a.argument(i, e) for i, e in enumerate(a.args)]
         b = of_rule.applied((*xs, y, y), {})
+        _check_cotangents(b, len(a.args), of_rule)
         if isinstance(b.made.result, Node) and any(is_none(part) for part in b.made.result.parts):
             b = derived(of_rule, "custom_vjp", with_zeros).applied((*xs, y, y), {})
         return a.result(Call(custom.custom_vjp(a.function, b.function, mod), a.args))
 
     return derived(as_function(f), "custom_vjp", with_rule)
+
+
+def _check_cotangents(b: Application, count: int, rule: TracedFunction) -> None:
+    """A rule gives a tuple of `count` cotangents (`type-mismatch`)."""
+    tree = b.made.result
+    gives = len(tree.parts) if isinstance(tree, Node) else 0
+    is_tensor = not isinstance(tree, Node) and isinstance(type_of(b.made.function.body), TensorType)
+    if gives == count or not (gives or is_tensor):
+        return
+    fail(
+        "type-mismatch",
+        f"the rule of `custom_vjp` gives {f'{gives} cotangents' if gives else 'no tuple'} for {count}"
+        f" argument{'s' if count > 1 else ''}",
+        rule.header.span,
+        hint="it returns a cotangent for each, in a tuple: `(g,)` for one; None stands for zeros",
+    )
 
 
 def is_none(tree: Tree) -> bool:
