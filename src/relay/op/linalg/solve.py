@@ -9,7 +9,7 @@ from relay.diagnostic import fail
 from relay.ir.expr import Expr
 from relay.ir.type import ANY, Dim, Type
 from relay.op.base import Array, Numpy, sample
-from relay.op.batching import axis_moved, row_rank, row_shape, same, split_along, with_row_rank
+from relay.op.batching import axis_moved, merged_along, row_rank, row_shape, same, split_along, with_row_rank
 from relay.op.composite import Composite
 from relay.op.conversion import accumulator
 from relay.op.derivative import rank_of, tensor_type, unbroadcast
@@ -48,11 +48,10 @@ class System(MatrixOperator):
         if not which[1]:
             return self(a if second == 1 else with_row_rank(a, max(first, second)), b)
         if not which[0]:  # the rows are more columns, so that each matrix is factored once
-            beside = axis_moved(b, second + 1, 0, second)
             if second == 1:
-                return axis_moved(self(a, beside), first, first - 1, 0)
-            found = self(a, apply("reshape", beside, newshape=(*(0,) * (second - 1), -3)))
-            return split_along(found, n, row_shape(b, True)[-1], first, first - 1)
+                return axis_moved(self(a, axis_moved(b, 2, 0, 1)), first, first - 1, 0)
+            rank, found = max(first, second), self(a, merged_along(b, second, second - 1))
+            return split_along(found, n, row_shape(b, True)[-1], rank, rank - 1)
         if second == 1:
             column = with_row_rank(apply("expand_dims", b, axis=-1), first, 2)
             return apply("squeeze", self(a, column), axis=(-1,))
