@@ -1,6 +1,7 @@
 """The products of a convolution's data and the cotangents of its results: cotangents of its weight."""
 
 from collections.abc import Sequence
+from math import prod
 from typing import Any
 
 from relay.ir.dim import floor_divide
@@ -205,7 +206,7 @@ def correlate(
 
 def _rows(np: Numpy, x: Array, batch: int, groups: int, channels: int) -> Array:
     """`(n, groups * channels, ...)` as `(groups, channels, n * ...)`."""
-    places = x.size // max(1, batch * groups * channels)
+    places = prod(x.shape[2:])
     split = x.reshape(batch, groups, channels, places)
     return np.moveaxis(split, 0, 2).reshape(groups, channels, batch * places)
 
