@@ -25,7 +25,8 @@ from relay.op.nn.layout import SPATIAL, ntuple, pads, positions
 from relay.op.nn.product_batch import one_axis
 from relay.op.numeric import apply
 
-Padding = Sequence[tuple[int, int]]
+Widths = Sequence[tuple[Dim, Dim]]
+"""How much is added or cut off before and after each spatial axis."""
 
 
 def batch_of_convolution(self: Any, n: Dim, which: Sequence[Any], data: Expr, weight: Expr) -> Expr | None:
@@ -64,14 +65,11 @@ def batch_of_transposed(self: Any, n: Dim, which: Sequence[Any], data: Expr, wei
     w = axis_moved(w, rank + 2, 3, 2)
     for i in range(self.rank):
         w = apply("reverse", w, axis=4 + i)
-    ways = zip(
-        taps, ntuple(self.dilation, self.rank), pads(self.padding, self.rank),
-        ntuple(self.output_padding, self.rank), strict=True,
-    )  # fmt: skip
-    padding = [((k - 1) * r - lo, (k - 1) * r - hi + extra) for k, r, (lo, hi), extra in ways]
+    ways = zip(taps, ntuple(self.dilation, self.rank), ntuple(self.output_padding, self.rank), strict=True)
+    border = [((k - 1) * r, (k - 1) * r + extra) for k, r, extra in ways]
     steps = dict(zip(axes, ntuple(self.strides, self.rank), strict=True))
     apart = apply("nn.dilate", data, strides=(1, *[steps.get(letter, 1) for letter in self.data_layout]))
-    return convolved(self, apart, w, taps, padding, 1)
+    return convolved(self, apart, w, taps, border, 1, pads(self.padding, self.rank))
 
 
 def batch_of_backward_weight(self: Any, n: Dim, which: Sequence[Any], grad: Expr, data: Expr) -> Expr | None:
@@ -113,12 +111,12 @@ def over_items(self: Any, n: Dim, which: Sequence[Any], data: Expr, weight: Expr
     return folded_along(self, n, which, (data, weight), axes, out.index("N"))
 
 
-def convolved(self: Any, data: Expr, w: Expr, taps: Sequence[Dim], padding: Padding, strides: Any) -> Expr:
-    """Convolutions by filters `(rows, groups, filters, channels, taps...)`, with padding that may be less
-    than none.
-    """
+def convolved(
+    self: Any, data: Expr, w: Expr, taps: Sequence[Dim], padding: Widths, strides: Any, cut: Widths = ()
+) -> Expr:
+    """Convolutions by filters `(rows, groups, filters, channels, taps...)` of what `windows` sees."""
     rank = self.rank
-    seen = windows(self, data, taps, padding, ntuple(strides, rank))
+    seen = windows(self, data, taps, padding, ntuple(strides, rank), cut)
     found = apply(
         "nn.matmul", one_axis(w, 3, 1 + rank), columns(seen, rank), out_dtype=self.out_dtype
     )  # (rows, groups, filters, items * places)
@@ -127,16 +125,21 @@ def convolved(self: Any, data: Expr, w: Expr, taps: Sequence[Dim], padding: Padd
     return reordered(found, self.data_axes, self.out_layout or self.data_layout)
 
 
-def windows(self: Any, data: Expr, taps: Sequence[Dim], padding: Padding, strides: Sequence[int]) -> Expr:
-    """What windows see: `(rows, groups, channels, taps..., items, places...)`."""
+def windows(
+    self: Any, data: Expr, taps: Sequence[Dim], padding: Widths, strides: Sequence[int], cut: Widths = ()
+) -> Expr:
+    """What windows see: `(rows, groups, channels, taps..., items, places...)`.  The data is padded, and then
+    as much of it is cut off as `cut` says.
+    """
     rank = self.rank
     axes = range(3, 3 + rank)
     x = reordered(data, self.data_layout, self.data_axes)
-    if any(lo > 0 or hi > 0 for lo, hi in padding):
-        more = [(max(lo, 0), max(hi, 0)) for lo, hi in padding]
+    ends = zip(padding, cut or [(0, 0)] * rank, strict=True)
+    more, less = zip(*[zip(*map(net, p, c), strict=True) for p, c in ends], strict=True)
+    if any(w != 0 for pair in more for w in pair):
         x = apply("nn.pad", x, pad_width=((0, 0), (0, 0), (0, 0), *more))
-    if any(lo < 0 or hi < 0 for lo, hi in padding):
-        begin, end = zip(*[(max(-lo, 0), min(hi, 0) or None) for lo, hi in padding], strict=True)
+    if any(w != 0 for pair in less for w in pair):
+        begin, end = zip(*[(lo, -hi or None) for lo, hi in less], strict=True)
         x = apply("strided_slice", x, begin=begin, end=end, axes=tuple(axes))
     dilation = ntuple(self.dilation, rank)
     extents = tuple([(k - 1) * r + 1 for k, r in zip(taps, dilation, strict=True)])
@@ -147,6 +150,15 @@ def windows(self: Any, data: Expr, taps: Sequence[Dim], padding: Padding, stride
     x = with_groups(x, 2, self.groups)
     places, seen = range(4, 4 + rank), range(4 + rank, 4 + 2 * rank)
     return apply("transpose", x, axes=(0, 2, 3, *seen, 1, *places))
+
+
+def net(padding: Dim, cut: Dim) -> tuple[Dim, Dim]:
+    """What to pad and what to cut off where both are to be done at one end: one of them, where the widths are
+    numbers.
+    """
+    if not isinstance(padding, int) or not isinstance(cut, int):
+        return padding, cut
+    return max(padding - cut, 0), max(cut - padding, 0)
 
 
 def columns(seen: Expr, rank: int) -> Expr:
