@@ -23,11 +23,13 @@ from relay.op.relation import Typing
 from relay.op.threefry import draw_words, split_key
 
 KEY = TensorType((10,), "uint64")
+OF_KEY = "ten words of uint64, as `random.threefry_key` makes them"
+"""What a key is, in messages."""
 
 
 def check_key(t: Typing, key: Type) -> None:
     """Demand a key."""
-    t.equal(key, KEY, why="a key is ten words of uint64, as `random.threefry_key` makes them")
+    t.equal(key, KEY, why=f"a key is {OF_KEY}")
 
 
 def random_key(seed: int) -> Array:
@@ -44,7 +46,7 @@ def rows_of_keys(t: Typing, keys: Type) -> tuple[Dim, ...]:
         check_key(t, keys)
         return ()
     rows = found.shape[:-1]
-    t.equal(keys, key_type(rows), why="a key is ten words of uint64, as `random.threefry_key` makes them")
+    t.equal(keys, key_type(rows), why=f"a key is {OF_KEY}")
     return rows
 
 

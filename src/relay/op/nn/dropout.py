@@ -13,7 +13,7 @@ from relay.op.derivative import tensor_type
 from relay.op.kind import Derivative, Precision
 from relay.op.native import Loops, Output, View
 from relay.op.numeric import apply, computing_dtype, narrow, narrowed, scalar, widened
-from relay.op.random_keys import check_key, random_key
+from relay.op.random_keys import OF_KEY, check_key, random_key
 from relay.op.registry import builders, operator
 from relay.op.relation import Typing
 from relay.op.threefry import draw_words
@@ -59,7 +59,8 @@ class Dropout(Operator):
             known = t.resolve(key)
             if isinstance(known, TensorType) and known.shape == ():
                 hint = "without a key the rate has its name: `rate=0.5`"
-                t.fail("rank-mismatch", "the second operand of `nn.dropout` is a random key", hint=hint)
+                message = f"the second operand of `{self.name}` is a random key: {OF_KEY}"
+                t.fail("rank-mismatch", message, hint=hint)
             check_key(t, key)
         return TupleType([data, data])
 
