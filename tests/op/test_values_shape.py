@@ -127,6 +127,7 @@ RESHAPES = [
     ((2, 3, 4), (2, -4, -1, 3, -2), (2, 1, 3, 4)), ((2, 3, 4), (1, -1), (1, 24)), ((24,), (2, -4, 3, 4),
     None),
     ((2, 6, 4), (0, -4, 2, -1, 0), (2, 2, 3, 4)), ((12, 2), (-4, -1, 4, 0), (3, 4, 2)),
+    ((2, 0), (0, -4, 3, 0), (2, 3, 0)), ((0, 2), (-4, 0, 5, 0), (0, 5, 2)),
 ]  # fmt: skip
 
 
@@ -152,6 +153,7 @@ def test_reverse_reshape_reads_the_codes_from_the_right(shape: Any, newshape: An
     "attribute-value"),
     ((0, 0, 0), "attribute-value"), ((-3, -3), "attribute-value"), ((-4, 2), "attribute-value"),
     ((-4, -1, -1, 0), "attribute-value"), ((-4, 3, -1, 0), "reshape-size"), ((-1, 0, 0), "attribute-value"),
+    ((-4, -1, 0, 0), "attribute-value"), ((-4, 2, -5, 0), "attribute-value"), ((-4, 0, 5, 0), "reshape-size"),
 ])  # fmt: skip
 def test_reshape_refuses(newshape: tuple[int, ...], code: str) -> None:
     assert type_code("reshape", tensor(2, 3), newshape=newshape) == code

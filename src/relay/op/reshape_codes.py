@@ -91,11 +91,11 @@ def _take(t: Checker, dims: Sequence[Dim], at: int, newshape: Sequence[int]) -> 
 
 def _split(t: Checker, d: Dim, a: int, b: int, newshape: Sequence[int]) -> tuple[Dim, Dim]:
     """An axis as two; one of the sizes may be -1."""
-    if (a == -1 and b == -1) or any(not is_dimension(x) and x < 1 and x != -1 for x in (a, b)):
-        attribute_fault(
-            t, "newshape", tuple(newshape), "of the two sizes after -4 at least one is a positive number"
-        )
-    if a == -1 or b == -1:
+    is_open = a == -1 or b == -1
+    if any(not is_dimension(x) and x < -1 for x in (a, b)) or (is_open and {a, b} <= {-1, 0}):
+        message = "after -4 come two sizes, of which one may be -1 beside a positive one"
+        attribute_fault(t, "newshape", tuple(newshape), message)
+    if is_open:
         known = b if a == -1 else a
         t.require(known, "divides", d, f"an axis is split by {known}", "reshape-size")
         return (d // known, b) if a == -1 else (a, d // known)
