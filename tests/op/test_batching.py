@@ -18,7 +18,7 @@ from relay.ir.module import IRModule
 from relay.ir.type import Kind, TensorType, TupleType, Type, TypeVar
 from relay.ir.walk import post_order
 from relay.op.arrays import array_type, unboxed
-from relay.op.base import Operator, Sample
+from relay.op.base import Operator, Sample, sample
 from relay.op.batching_table import BY_ROWS
 from relay.op.composite import Composite, as_operand
 from relay.op.derivative import fields_of
@@ -27,6 +27,7 @@ from relay.op.registry import instance, registry
 from relay.typecheck.types import Types
 
 ROWS = 3
+STACK = np.asarray([[[2, 1], [1, -3]], [[1, 4], [-1, 3]]], "float64")
 NAMES = sorted(registry)
 PENDING = ("nn", "image", "vision", "qnn", "linalg", "fourier")
 """Packages of operators of which some have no rule yet."""
@@ -220,11 +221,7 @@ def test_sizes_may_be_symbolic(name: str) -> None:
             agree(found, expected(op, which, rows), (s, which))
 
 
-FOLDED = ("nn.batch_to_space_nd", "nn.depth_to_space", "nn.space_to_batch_nd", "nn.space_to_depth")
-"""Operators whose rows are one behind the other, which say how many there are by dividing."""
-
-
-@pytest.mark.parametrize("name", [n for n in NAMES if n not in FOLDED])
+@pytest.mark.parametrize("name", NAMES)
 def test_there_may_be_no_rows(name: str) -> None:
     for s in registry[name].samples:
         op, rows, n = instance(name, s.attrs), rows_of(name, s), TypeVar("n", Kind.Dim)
@@ -246,6 +243,39 @@ def without_rows(x: Any, is_batched: Any) -> Any:
     return x[:0] if is_batched else x
 
 
+ODD = [
+    ("linalg.solve", sample(STACK, "2 float64")),
+    ("linalg.solve", sample(STACK[:, None], "1x2x3 float64")),
+    ("linalg.triangular_solve", sample(STACK, "2x2x3 float64", lower=True)),
+    ("nn.conv1d_transpose", sample("1x3x5 float32", "3x2x1 float32", strides=2, padding=(2, 1))),
+    ("nn.conv2d_transpose", sample("1x2x4x4 float32", "2x3x2x2 float32", padding=(2, 1), strides=3,
+                                   dilation=2, output_padding=(2, 1))),
+    ("nn.conv2d_transpose", sample("1x4x3x3 float32", "4x2x3x3 float32", groups=2, strides=2, padding=1)),
+    ("nn.conv2d", sample("2x4x5x6 float32", "4x1x3x2 float32", groups=4, strides=2, dilation=(1, 2))),
+    ("nn.conv2d_backward_weight", sample("2x4x3x3 float32", "2x4x5x5 float32", groups=2)),
+]  # fmt: skip
+"""Calls beside the samples of operators: systems of vectors, less padding than none, and groups."""
+
+
+@pytest.mark.parametrize(("name", "s"), ODD)
+@pytest.mark.parametrize("count", [0, ROWS])
+@pytest.mark.parametrize("is_known", [True, False])
+def test_rows_and_sizes_may_be_known_or_not(name: str, s: Sample, count: int, is_known: bool) -> None:
+    op, rows = instance(name, s.attrs), rows_of(name, s)
+    types, sizes = open_types(s, op, rows[0])
+    assert sizes
+    n = count if is_known else TypeVar("n", Kind.Dim)
+    for which in choices(rows[0]):
+        f = batched_function(op, n, sizes, types, which)
+        assert f is not None
+        values = [stacked(w, [r[i] for r in rows]) for i, w in enumerate(which)]
+        wanted = expected(op, which, rows)
+        if not count:
+            values = [without_rows(x, w) for x, w in zip(values, which, strict=True)]
+            wanted = without_rows(wanted, True)
+        agree(relay.run(relay.infer(IRModule.from_expr(f)), "main", values), wanted, (s, which))
+
+
 @pytest.mark.parametrize("name", [n for n in NAMES if not registry[n].is_pointwise])
 def test_a_batched_call_in_machine_code_is_the_stack_of_rows(name: str) -> None:
     mod, cases = IRModule(), list[Any]()
@@ -263,11 +293,12 @@ def test_a_batched_call_in_machine_code_is_the_stack_of_rows(name: str) -> None:
 
 
 def batched_function(op: Operator, n: Any, sizes: Any, types: Any, which: Any) -> Function | None:
-    """A function of the rows of all operands; None where there is no rule."""
+    """A function of `n` rows of all operands, a number or a dimension; None where there is no rule."""
     params = tuple([Var("x", batched_type(t, w, n)) for t, w in zip(types, which, strict=True)])
     b = Block()
     made = batched(op, n, which, tuple(map(value_of, params)), lambda e: bound(e, b))
-    return None if made is None else Function(params, b.finish(packed(made)), None, (n, *sizes))
+    free = (n, *sizes) if isinstance(n, TypeVar) else tuple(sizes)
+    return None if made is None else Function(params, b.finish(packed(made)), None, free)
 
 
 def open_types(s: Sample, op: Operator, row: list[Any]) -> tuple[list[Type], tuple[TypeVar, ...]]:

@@ -168,8 +168,8 @@ def merged(x: Expr) -> Expr:
     return merged_along(x, 1, 0)
 
 
-def split(y: Expr, n: Dim, size: Dim | None = None) -> Expr:
-    """The inverse of `merged`: `n` rows of a size, where that is known, along the first axis."""
+def split(y: Expr, n: Dim, size: Dim) -> Expr:
+    """The inverse of `merged`: `n` rows of a size along the first axis."""
     return split_along(y, n, size, 1, 0)
 
 
@@ -179,17 +179,17 @@ def merged_along(x: Expr, rank: int, axis: int) -> Expr:
     return apply("reshape", moved, newshape=(*(0,) * axis, -3, -2))
 
 
-def split_along(y: Expr, n: Dim, size: Dim | None, rank: int, axis: int) -> Expr:
-    """The inverse of `merged_along`: `n` rows of that rank, of a size along their axis where it is known."""
+def split_along(y: Expr, n: Dim, size: Dim, rank: int, axis: int) -> Expr:
+    """The inverse of `merged_along`: `n` rows of that rank, of a size along their axis."""
     found = apply("reshape", y, newshape=(*(0,) * axis, *split_sizes(n, size), -2))
     return axis_moved(found, rank + 1, axis, 0)
 
 
-def split_sizes(n: Dim, size: Dim | None) -> tuple[Dim, ...]:
+def split_sizes(n: Dim, size: Dim) -> tuple[Dim, ...]:
     """The codes of `reshape` that split an axis into `n` parts of a size; there may be none at run time."""
     if isinstance(size, int) and size > 0:
         return -4, -1, size
-    return -4, n, -1 if size is None or size == 0 or is_unknown(size) else size
+    return -4, n, -1 if is_unknown(size) else size
 
 
 def axis_moved(x: Expr, rank: int, begin: int, end: int) -> Expr:

@@ -7,12 +7,12 @@ from functools import cache
 from string import ascii_uppercase
 from typing import Any, Literal
 
-from relay.ir.dim import product
+from relay.ir.dim import floor_divide, product
 from relay.ir.expr import Expr
 from relay.ir.type import Dim, TensorType, Type
 from relay.op.axes import SIZES, UNCHECKED, Checker, attribute_fault
 from relay.op.base import ANY_NUMBER, Array, Numpy, sample
-from relay.op.batching import axis_moved, folded, merged, row_rank, split
+from relay.op.batching import axis_moved, folded, merged, row_rank, row_shape, split, split_sizes
 from relay.op.kind import Derivative
 from relay.op.native import Loops, View
 from relay.op.numeric import apply
@@ -319,9 +319,9 @@ class SpaceToBatchND(Rearrangement):
         return x.reshape(x.shape[m] * int(product(x.shape[:m])), *x.shape[m + 1 :])  # pyright: ignore[reportArgumentType]
 
     def batch(self, n: Dim, which: Sequence[Any], data: Expr) -> Expr:
-        rank, block = row_rank(data, True), product(self.block_shape)
+        rank, block, size = row_rank(data, True), product(self.block_shape), row_shape(data, True)[0]
         found = apply("reshape", self(merged(data)), newshape=(SPLIT, block, -1, REST))
-        found = apply("reshape", found, newshape=(0, SPLIT, n, -1, REST))
+        found = apply("reshape", found, newshape=(0, *split_sizes(n, size), REST))
         return apply("reshape", axis_moved(found, rank + 2, 0, 1), newshape=(0, MERGED, REST))
 
     def vjp(self, g: Expr, y: Expr, data: Expr) -> tuple[Expr, ...]:
@@ -396,7 +396,7 @@ class BatchToSpaceND(Rearrangement):
         rank, block = row_rank(data, True), product(self.block_shape)
         blocks = apply("reshape", data, newshape=(0, SPLIT, block, -1, REST))
         rows = apply("reshape", axis_moved(blocks, rank + 2, 1, 0), newshape=(0, MERGED, REST))
-        return split(self(merged(rows)), n)
+        return split(self(merged(rows)), n, floor_divide(row_shape(data, True)[0], block))
 
     def transpose(self, g: Expr, data: Expr) -> tuple[Expr, ...]:
         return (with_type_of(apply("nn.space_to_batch_nd", g, self.block_shape, self.crops), data),)
