@@ -15,7 +15,7 @@ from relay.backend.native.host.native_program import NativeProgram
 from relay.batching.operators import batched
 from relay.ir.expr import Call, Constant, Expr, Function, Tuple, TupleGetItem, Var
 from relay.ir.module import IRModule
-from relay.ir.type import Kind, TensorType, TupleType, Type, TypeVar
+from relay.ir.type import ANY, Kind, TensorType, TupleType, Type, TypeVar
 from relay.ir.walk import post_order
 from relay.op.arrays import array_type, unboxed
 from relay.op.base import Operator, Sample, sample
@@ -233,6 +233,16 @@ def test_there_may_be_no_rows(name: str) -> None:
             found = relay.run(relay.infer(IRModule.from_expr(f)), "main", values)
             wanted = expected(op, which, rows)
             agree(found, without_rows(wanted, _all(wanted, True)), (s, which))
+
+
+@pytest.mark.parametrize(("name", "data", "weight"), [
+    ("nn.conv2d", (1, 2, 4, 4), (3, 2, ANY, 2)),
+    ("nn.conv2d_transpose", (1, 2, 4, 4), (2, 3, 2, ANY)),
+    ("nn.conv2d_backward_weight", (1, 2, ANY, 3), (1, 2, 4, 4)),
+])  # fmt: skip
+def test_windows_of_unknown_size_have_no_rule(name: str, data: Any, weight: Any) -> None:
+    types = [TensorType(data, "float32"), TensorType(weight, "float32")]
+    assert batched_function(instance(name, {}), TypeVar("n", Kind.Dim), (), types, (True, True)) is None
 
 
 def without_rows(x: Any, is_batched: Any) -> Any:

@@ -2,7 +2,7 @@
 
 Where one operand is the same for all rows, the rows of the other are items of one batch, or channels: one
 call of the operator.  Where both are batched, a convolution is a product of stacks of matrices, one of which
-has what windows see.
+has what windows see; there is no rule where the sizes of windows are `?`.
 """
 
 from collections.abc import Sequence
@@ -15,6 +15,7 @@ from relay.ir.type import Dim
 from relay.op.batching import (
     axis_moved,
     folded_along,
+    is_unknown,
     merged_along,
     row_shape,
     split_along,
@@ -38,6 +39,8 @@ def batch_of_convolution(self: Any, n: Dim, which: Sequence[Any], data: Expr, we
     (channels,) = of_letters(row_shape(data, which[0]), self.data_layout, "C")
     is_multiple = groups > 1 and channels == groups and inputs != 1
     if which[0]:
+        if any(map(is_unknown, taps)):
+            return None
         w = reordered(weight, layout, self.kernel_axes)
         w = apply("expand_dims", w, axis=3) if is_multiple else with_groups(w, 1, groups)
         return convolved(self, data, w, taps, pads(self.padding, self.rank), self.strides)
@@ -61,6 +64,8 @@ def batch_of_transposed(self: Any, n: Dim, which: Sequence[Any], data: Expr, wei
         found = replace(self, channels=None)(data, merged_along(weight, rank, layout.index("O")))
         to = (self.out_layout or self.data_layout).index("C")
         return rows_of_channels(found, n, filters, rank, to, self.groups)
+    if any(map(is_unknown, taps)):
+        return None
     w = with_groups(reordered(weight, layout, self.kernel_axes), 1, self.groups)
     w = axis_moved(w, rank + 2, 3, 2)
     for i in range(self.rank):
@@ -94,6 +99,8 @@ def batch_of_backward_weight(self: Any, n: Dim, which: Sequence[Any], grad: Expr
         if self.kernel_size is None
         else ntuple(self.kernel_size, self.rank)
     )
+    if any(map(is_unknown, taps)):
+        return None
     seen = windows(self, data, taps, pads(self.padding, self.rank), strides)
     given = with_groups(reordered(grad, self.grad_layout, "CN" + spatial), 1, groups)
     found = apply(
