@@ -251,3 +251,21 @@ def test_derivative_of_a_function_of_any_size(f: str) -> None:
     x, g = np.linspace(-1, 1, 6).reshape(3, 2), np.ones((3, 2))
     for found in value(text, x, g):
         np.testing.assert_allclose(found, 1 - np.tanh(x) ** 2)
+
+
+def test_functions_that_differentiate_a_parameter_are_called_at_symbolic_sizes() -> None:
+    text = """
+    def @product<n: Dim, bt: BaseType>(
+      %f: fn(Tensor[(n,), bt]) -> Tensor[(), bt], %x: Tensor[(n,), bt], %v: Tensor[(n,), bt]
+    ) -> Tensor[(n,), bt] {
+      jvp(fn (%y: Tensor[(n,), bt]) -> Tensor[(n,), bt] { grad(%f)(%y).1.0 })((%x,), (%v,)).1
+    }
+    def @main(%x: Tensor[(n,), float64], %y: Tensor[(m,), float64]) {
+      (@product(fn (%z) { sum(%z * %z * %z) * sum(%x) }, %x, %x),
+       @product(fn (%z) { sum(%z * %z) * sum(%x) }, %y, %y))
+    }
+    """
+    x, y = np.array([1.0, 2.0]), np.array([1.0, 2.0, 3.0])
+    by_x, by_y = value(text, x, y)
+    np.testing.assert_allclose(by_x, 6 * x * x * x.sum())
+    np.testing.assert_allclose(by_y, 2 * y * x.sum())

@@ -9,19 +9,20 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from relay.analysis.effects import Effects
+from relay.analysis.kinds import free_type_vars
 from relay.autodiff.closing import Closing, holds_function
 from relay.autodiff.local import inlined_at_calls
 from relay.diagnostic import fail
-from relay.ir.bind import renew
 from relay.ir.equal import structural_equal
-from relay.ir.expr import Call, Expr, Function, GlobalVar, Grad, Let, Op, Var, VMap
+from relay.ir.expr import Call, Expr, Function, GlobalVar, Grad, Let, Op, Var, VMap, replace
 from relay.ir.hashing import structural_hash
 from relay.ir.module import IRModule
 from relay.ir.subst import substitute_type
 from relay.ir.supply import GlobalVarSupply
-from relay.ir.type import FuncType
+from relay.ir.type import ANY, FuncType, TypeVar
 from relay.ir.walk import post_order
 from relay.transform.rewriting.anf_conversion import anf_module
+from relay.transform.rewriting.copying import Copy, fresh_copy
 from relay.transform.rewriting.definitions import with_definitions
 from relay.typecheck.infer import infer
 from relay.typecheck.query import Types
@@ -47,7 +48,7 @@ class _Specializer:
         self.mod = mod
         self.supply = supply
         self.needs: dict[GlobalVar, set[int]] = {}
-        self.copies: dict[GlobalVar, list[tuple[int, list[Function], GlobalVar]]] = {}
+        self.copies: dict[GlobalVar, list[tuple[Any, list[Function], GlobalVar]]] = {}
         self.analyse()
 
     def analyse(self) -> None:
@@ -150,20 +151,19 @@ class _Specializer:
                 Function((*outside, *f.params), f.body, f.ret_type, attrs={"captured": len(outside)})
             )
             captured += outside
-        copy = self._copy(e.op, which, functions, mod, made)
+        copy = self._copy(e, which, functions, mod, made)
         rest = [a for i, a in enumerate(kept.args) if i not in which]
         return Call(copy, (*captured, *rest), span=e.span)
 
     def _copy(
-        self,
-        name: GlobalVar,
-        which: Sequence[int],
-        functions: list[Function],
-        mod: IRModule,
-        made: list[GlobalVar],
+        self, e: Call, which: Sequence[int], functions: list[Function], mod: IRModule, made: list[GlobalVar]
     ) -> GlobalVar:
-        """The copy for these functions, each with what it captures as its first parameters."""
-        key = hash(tuple([structural_hash(f) for f in functions]))
+        """The copy that a call with these functions is one of, each with what it captures as its first
+        parameters.
+        """
+        name = e.op
+        assert isinstance(name, GlobalVar)
+        key = (e.type_args, *[structural_hash(f) for f in functions])
         known = self.copies.setdefault(name, [])
         for other, before, copy in known:
             if other == key and all(map(structural_equal, before, functions)):
@@ -177,29 +177,36 @@ class _Specializer:
             )
         copy = self.supply.fresh_global(f"{name.name_hint}_of")
         known.append((key, functions, copy))
-        mod[copy] = specialized_copy(mod.functions[name], which, functions)
+        mod[copy] = specialized_copy(mod.functions[name], e.type_args, which, functions)
         made.append(copy)
         return copy
 
 
-def specialized_copy(definition: Any, which: Sequence[int], functions: Sequence[Function]) -> Expr:
-    """A definition without the parameters `which`: `functions` are defined inside, what they capture is
-    passed.
+def specialized_copy(
+    definition: Any, type_args: Sequence[Any], which: Sequence[int], functions: Sequence[Function]
+) -> Expr:
+    """A definition without the parameters `which`, at the types that it is called at: `functions` are defined
+    inside, what they capture is passed.  The type parameters around the call are those of the copy.
     """
-    f: Any = renew(definition)
-    body, captured = f.body, list[Var]()
+    by = dict(zip(definition.type_params, type_args, strict=True))
+    kept = {p: TypeVar(p.name_hint, p.kind) for p, a in by.items() if a is ANY}
+    types = Copy(by | kept)
+    params, body, ret_type = types.function(definition)
+    captured = list[Var]()
     for i, known in reversed(list(zip(which, functions, strict=True))):
-        made: Any = renew(known)
+        made: Any = fresh_copy(known)
         n = made.attrs["captured"]
         captured[:0] = made.params[:n]
         body = Let(
-            f.params[i],
+            params[i],
             Function(made.params[n:], made.body, made.ret_type, span=known.span),
             body,
             span=known.span,
         )
-    rest = [p for i, p in enumerate(f.params) if i not in which]
-    return Function((*captured, *rest), body, f.ret_type, f.type_params, f.attrs, f.constraints, span=f.span)
+    rest = [p for i, p in enumerate(params) if i not in which]
+    needs = [types.type(c) for c in definition.constraints]
+    f = Function((*captured, *rest), body, ret_type, (), definition.attrs, needs, span=definition.span)
+    return fresh_copy(replace(f, type_params=tuple(free_type_vars(f))))
 
 
 def target_type(e: Grad | VMap, type_of: Types) -> FuncType:
