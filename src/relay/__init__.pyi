@@ -339,6 +339,7 @@ from relay.tracing.derivatives import (
     grad as grad,
     gradient as gradient,
     hessian as hessian,
+    hvp as hvp,
     jacobian as jacobian,
     jvp as jvp,
     value_and_grad as value_and_grad,

@@ -212,7 +212,7 @@ def test_names_say_what_was_made() -> None:
 
 def test_function_without_a_derivative_is_refused() -> None:
     with pytest.raises(relay.RelayError) as error:
-        relay.jacobian(lambda x: (x, x))(X)
+        relay.jacobian(relay.argwhere)(X)
     assert error.value.codes == ("jacobian-shape",)
 
 
@@ -240,3 +240,57 @@ def test_a_rule_that_gives_no_tuple_of_cotangents_is_told_so(rule, said):
     with pytest.raises(relay.RelayError, match=f"the rule of `custom_vjp` {said}") as error:
         relay.grad(relay.custom_vjp(lambda x: x.sum(), rule))(X)
     assert error.value.codes == ("type-mismatch",)
+
+
+def squared(p: Any, x: Any) -> Any:
+    return ((x * p["w"]).sum() + p["b"]) ** 2
+
+
+def test_second_derivatives_of_nested_values() -> None:
+    p = {"w": X, "b": np.float32(1)}
+    found = relay.hessian(squared)(p, X)
+    np.testing.assert_allclose(found["w"]["w"], 2 * np.outer(X, X))
+    np.testing.assert_allclose(found["b"]["w"], 2 * X)
+    assert found["b"]["b"] == 2
+    v = {"w": np.ones_like(X), "b": np.float32(3)}
+    for run in (relay.hvp(squared), relay.compile(relay.hvp(squared))):
+        product = run(p, X, v)
+        np.testing.assert_allclose(product["w"], 2 * X * (X.sum() + 3))
+        assert product["b"] == 2 * (X.sum() + 3)
+
+
+@pytest.mark.parametrize("mode", [None, "forward", "reverse"])
+def test_jacobian_of_nested_values_has_both_structures(mode: Any) -> None:
+    def f(p: Any) -> Any:
+        return {"y": p["w"] * p["b"], "s": [p["w"].sum()]}
+
+    found = relay.jacobian(f, mode=mode)({"w": X, "b": np.float32(2)})
+    np.testing.assert_allclose(found["y"]["w"], 2 * np.eye(3))
+    np.testing.assert_allclose(found["y"]["b"], X)
+    np.testing.assert_allclose(found["s"][0]["w"], [1, 1, 1])
+    assert found["s"][0]["b"] == 0
+
+
+def test_second_derivatives_of_annotated_functions_have_symbolic_sizes() -> None:
+    @relay.function
+    def f(x: "Tensor[(n,), float32]", s: "float32"):
+        return (x**3).sum() * s
+
+    assert str(relay.hessian(f).function.ret_type) == "Tensor[(n, n), float32]"
+    product = relay.compile(relay.hvp(f))
+    for x in (X, X[:2]):
+        np.testing.assert_allclose(relay.compile(relay.hessian(f))(x, 2.0), np.diag(12 * x))
+        np.testing.assert_allclose(product(x, 2.0, x), 12 * x * x)
+
+
+def test_vector_of_a_product_goes_behind_the_arguments() -> None:
+    total = relay.hvp(lambda *xs: (xs[0] ** 3).sum() * xs[1])
+    np.testing.assert_allclose(total(X, 2.0, X), 12 * X * X)
+    named = relay.hvp(lambda v, *, s, n=2: (v**3).sum() * s * n)
+    np.testing.assert_allclose(named(X, X, s=2.0, n=3), 36 * X * X)
+    with pytest.raises(relay.RelayError, match="takes 3 arguments, not 2"):
+        relay.hvp(squared)({"w": X, "b": 1.0}, X)
+    with pytest.raises(relay.RelayError, match=r"has structure \*, and the argument"):
+        relay.hvp(squared)({"w": X, "b": np.float32(1)}, X, X)
+    with pytest.raises(ValueError, match="argnum is from 0 to 1, not 2"):
+        relay.hvp(squared, 2)

@@ -4,22 +4,24 @@ Of a Python function, decorated or not, each of these gives a function of the sa
 with arrays, to compile, and to differentiate again.  Arguments, results and gradients are nested values.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import replace
 from typing import Any
 
 from relay.autodiff import custom
-from relay.diagnostic import fail
+from relay.diagnostic import caller_span, fail
 from relay.expansion import api
 from relay.ir import build
 from relay.ir.expr import Call, Expr, Function, Grad, Tuple, TupleGetItem, Var
 from relay.ir.expr import replace as replace_node
 from relay.ir.module import IRModule
 from relay.ir.type import TensorType, TupleType
+from relay.ir.walk import run
 from relay.op.numeric import apply
 from relay.tracing.function import Application, TracedFunction, as_function, is_python
-from relay.tracing.pytree import LEAF, Leaf, Node, Tree
-from relay.tracing.signature import renamed
+from relay.tracing.nested import flattened, typed_leaf
+from relay.tracing.pytree import Leaf, Node, Tree, same_structure
+from relay.tracing.signature import Header, renamed
 from relay.typecheck.query import type_of
 
 Argnums = int | Sequence[int] | None
@@ -106,7 +108,7 @@ def jvp(f: Any) -> Any:
         return build.jvp(f)
     target = as_function(f)
 
-    def run(primals: Any, tangents: Any, **chosen: Any) -> Any:
+    def pushed(primals: Any, tangents: Any, **chosen: Any) -> Any:
         a, b = target.applied(primals, chosen), target.applied(tangents, chosen)
         both = Call(Grad("jvp", a.function), (Tuple(a.args), Tuple(b.args)))
         return a.result(TupleGetItem(both, 0)), a.result(TupleGetItem(both, 1))
@@ -115,7 +117,7 @@ def jvp(f: Any) -> Any:
     fn = header.function
     t = _tuple_of(fn.params)
     params = tuple([Var(n, t, span=header.span) for n in ("primals", "tangents")])
-    return TracedFunction(run, replace(header, function=replace_node(fn, params=params)))
+    return TracedFunction(pushed, replace(header, function=replace_node(fn, params=params)))
 
 
 def _tuple_of(params: Sequence[Var]) -> TupleType | None:
@@ -124,39 +126,110 @@ def _tuple_of(params: Sequence[Var]) -> TupleType | None:
     return None if None in types else TupleType(types)  # pyright: ignore[reportArgumentType]
 
 
-def jacobian(f: Any, argnum: int = 0, mod: IRModule | None = None) -> Any:
+def jacobian(f: Any, argnum: int = 0, mod: IRModule | None = None, mode: api.Mode | None = None) -> Any:
     """The function from f's arguments to the derivative of its result by argument `argnum`.
 
-    For `f: fn(…, Tensor[s, t], …) -> Tensor[r, t]` the derivative is a tensor of shape `(*r, *s)`; `r` and
-    `s` must be static.  Reverse mode: one pull back for each element of the result.
+    For a tensor of shape `s` as the argument and one of shape `r` as the result it is a tensor of shape
+    `(*r, *s)`, of the dtype of the one that `mode` goes from; sizes may be symbolic.  Of nested values it has
+    the structure of the result, with that of the argument in the place of each tensor.  `mode="forward"` is a
+    `vmap` of `jvp` over the elements of the argument, `mode="reverse"` one of `vjp` over those of the result;
+    the default is that of fewer rows.
 
-    Raises `jacobian-shape`, and what `vjp` raises.
+    Raises `jacobian-shape`, `ValueError` for no such argument or mode, and what `jvp` and `vjp` raise.
     """
-    return by_tensors(api.jacobian, "jacobian", f, argnum, mod)
+    if not is_python(f):
+        return api.jacobian(f, argnum, mod, mode)
+
+    def found(a: Application) -> Any:
+        made = api.jacobian(a.function, argnum, mod, mode)
+        return a.in_tree(in_each_leaf(a.made.result, a.made.arguments[argnum]), Call(made, a.args))
+
+    return derived(as_function(f), "jacobian", found)
 
 
 def hessian(f: Any, argnum: int = 0, mod: IRModule | None = None) -> Any:
     """The function from f's arguments to the second derivative of its scalar result by argument `argnum`.
 
-    For `f: fn(…, Tensor[s, t], …) -> Tensor[(), t]` it is a tensor of shape `(*s, *s)`; `s` must be static.
+    For an argument of shape `s` it is a tensor of shape `(*s, *s)` and the argument's dtype, whose sizes may
+    be symbolic; of a nested value it has that structure twice.  It is the Jacobian in forward mode of the
+    gradient, so where the result is not one scalar, that of the sum of its elements.
 
     Raises `jacobian-shape`, and what `grad` raises.
     """
-    return by_tensors(api.hessian, "hessian", f, argnum, mod)
-
-
-def by_tensors(
-    derivative: Callable[..., Function], name: str, f: Any, argnum: int, mod: IRModule | None
-) -> Any:
-    """A derivative that is made of the function's types, of a Python function where they are known."""
     if not is_python(f):
-        return derivative(f, argnum, mod)
+        return api.hessian(f, argnum, mod)
 
     def found(a: Application) -> Any:
-        tree = a.made.result if isinstance(a.made.result, Leaf) else LEAF
-        return a.in_tree(tree, Call(derivative(a.function, argnum, mod), a.args))
+        made = api.hessian(a.function, argnum, mod)
+        tree = a.made.arguments[argnum]
+        return a.in_tree(in_each_leaf(tree, tree), Call(made, a.args))
 
-    return derived(as_function(f), name, found)
+    return derived(as_function(f), "hessian", found)
+
+
+def hvp(f: Any, argnum: int = 0, mod: IRModule | None = None) -> Any:
+    """The function from f's arguments, and a vector behind them, to the product of the Hessian of f's scalar
+    result by argument `argnum` with the vector.
+
+    The vector and the product have the structure, shapes and dtypes of the argument.  The Hessian is not
+    made: a call costs a few times what one of `f` does.
+
+    Raises what `grad` and `jvp` raise, `ValueError` for no such argument.
+    """
+    if not is_python(f):
+        return api.hvp(f, argnum, mod)
+    target = as_function(f)
+
+    def product(*args: Any, **chosen: Any) -> Any:
+        *xs, v = args
+        a = target.applied(xs, chosen)
+        made = api.hvp(a.function, argnum, mod)
+        vector, of_v = flattened(v, typed_leaf, "v")
+        tree = a.made.arguments[argnum]
+        if not same_structure(tree, of_v):
+            fail(
+                "bad-argument",
+                f"the vector of `hvp({target.header.name})` has structure {of_v}, and the argument {tree}",
+                caller_span(),
+                hint="give it the containers of the argument",
+            )
+        return a.argument(argnum, Call(made, (*a.args, vector)))
+
+    header = with_vector(renamed(target.header, "hvp"), argnum)
+    return TracedFunction(product, header)
+
+
+def with_vector(header: Header, argnum: int) -> Header:
+    """The header with one more argument by position, of the type of argument `argnum`."""
+    if header.rest is not None:
+        return header
+    params = header.function.params
+    at = len(params) - len(header.by_name)
+    if not 0 <= argnum < at:
+        raise ValueError(f"argnum is from 0 to {at - 1}, not {argnum}")
+    name = "v"
+    while any(p.name_hint == name for p in params):
+        name += "_"
+    v = Var(name, params[argnum].type_annotation, span=header.span)
+    fn = replace_node(header.function, params=(*params[:at], v, *params[at:]))
+    return replace(header, function=fn)
+
+
+def in_each_leaf(outer: Tree, inner: Tree) -> Tree:
+    """A structure with another in each of its places; what these stand in is what either says."""
+    return run(_in_each_leaf(outer, inner))
+
+
+def _in_each_leaf(outer: Tree, inner: Tree) -> Generator[Any, Any, Tree]:
+    if isinstance(outer, Leaf) and isinstance(inner, Leaf):
+        return Leaf(box=outer.box or inner.box)
+    parts: list[Tree] = []
+    tree = outer if isinstance(outer, Node) else inner
+    assert isinstance(tree, Node)
+    for part in tree.parts:
+        made: Tree = yield _in_each_leaf(*((part, inner) if tree is outer else (outer, part)))
+        parts.append(made)
+    return Node(tree.kind, tree.keys, tuple(parts))
 
 
 def gradient(f: Any, mod: IRModule | None = None, mode: Any = "higher_order") -> Function:
@@ -242,7 +315,7 @@ def zeros_like(e: Expr) -> Expr:
 def derived(f: TracedFunction, name: str, python: Callable[[Application], Any]) -> TracedFunction:
     """A function that takes what `f` takes: what `python` makes of the application of `f`."""
 
-    def run(*args: Any, **chosen: Any) -> Any:
+    def made(*args: Any, **chosen: Any) -> Any:
         return python(f.applied(args, chosen))
 
-    return TracedFunction(run, renamed(f.header, name))
+    return TracedFunction(made, renamed(f.header, name))
