@@ -27,6 +27,9 @@ from relay.typecheck.unknown import ERROR, Unknown, head, zonk
 if TYPE_CHECKING:
     from relay.typecheck.solver import Solver
 
+LONGEST_PLACE = 60
+"""From how many characters on the name of a place says nothing of the fields inside."""
+
 
 def vmap_type(e: VMap, f: FuncType, rows: Dim) -> FuncType:
     """The type of `vmap` of a function of type `f`, of which all is known, for a number of rows."""
@@ -176,7 +179,8 @@ def one_axis(axes: Axes, t: Any) -> int:
     if isinstance(t, Unknown):
         raise Wait(t)
     if not isinstance(axes, int):
-        raise Fault("batch-axes", f"axes of a tuple for a value of type {show(t)}", hint="give one axis")
+        what = "a tensor" if isinstance(t, TensorType) else f"a value of type {show(t)}"
+        raise Fault("batch-axes", f"axes of a tuple for {what}", hint="give one axis, or None to share it")
     return axes
 
 
@@ -211,7 +215,9 @@ class VMapGoal(Goal):
             raise Fault(
                 "batch-function",
                 f"`vmap` needs a function, found {show(f)}",
-                hint="declare the parameter as a function: `%f: fn(…) -> …`" if type(f) is TypeVar else "",
+                hint="declare the parameter as a function: `%f: fn(…) -> …`"
+                if type(f) is TypeVar
+                else "write the function itself: `vmap(@f)`, `vmap(fn (%x) { … })`",
             )
         sizes: list[Any] = []
         params: list[Any] = []
@@ -257,36 +263,39 @@ class RowsGoal(Goal):
         self.axes, self.place, self.sizes = axes, place, sizes
 
     def run(self, t: "Solver") -> None:
-        stack: list[tuple[Axes, Any, Any]] = [(self.axes, self.types[0], self.types[2])]
-        while stack:
-            axes, row, many = stack.pop()
-            row, many = head(row), head(many)
-            if row is ERROR or many is ERROR:
-                raise Silenced
-            if axes is None:
-                t.unify(row, many)
-            elif isinstance(row, TupleType) or isinstance(many, TupleType):
-                count = len(row.fields if isinstance(row, TupleType) else many.fields)
-                rows = TupleType([t.fresh() for _ in range(count)]) if isinstance(row, Unknown) else row
-                whole = TupleType([t.fresh() for _ in range(count)]) if isinstance(many, Unknown) else many
-                t.unify(row, rows)
-                t.unify(many, whole)
-                if not isinstance(rows, TupleType) or not isinstance(whole, TupleType):
-                    raise Fault("type-mismatch", f"{self.place} of `vmap` is {show(many)}, a row {show(row)}")
-                if len(whole.fields) != count:
-                    t.unify(rows, whole)
-                several = field_axes(axes, count)
-                stack += list(zip(several, rows.fields, whole.fields, strict=True))
-            else:
-                self._leaf(t, axes, row, many)
+        axes, row, many = self.axes, head(self.types[0]), head(self.types[2])
+        if row is ERROR or many is ERROR:
+            raise Silenced
+        if axes is None:
+            t.unify(row, many)
+        elif isinstance(row, TupleType) or isinstance(many, TupleType):
+            self._fields(t, axes, row, many)
+        else:
+            self._leaf(t, axes, row, many)
+
+    def _fields(self, t: "Solver", axes: Axes, row: Any, many: Any) -> None:
+        """Relate the fields of tuples, each by itself."""
+        count = len(row.fields if isinstance(row, TupleType) else many.fields)
+        rows = TupleType([t.fresh() for _ in range(count)]) if isinstance(row, Unknown) else row
+        whole = TupleType([t.fresh() for _ in range(count)]) if isinstance(many, Unknown) else many
+        t.unify(row, rows)
+        t.unify(many, whole)
+        if not isinstance(rows, TupleType) or not isinstance(whole, TupleType):
+            raise Fault("type-mismatch", f"{self.place} of `vmap` is {show(many)}, a row {show(row)}")
+        if len(whole.fields) != count:
+            t.unify(rows, whole)
+        several = zip(field_axes(axes, count), rows.fields, whole.fields, strict=True)
+        for i, (a, one, all_) in enumerate(several):
+            place = f"field {i} of {self.place}" if len(self.place) < LONGEST_PLACE else self.place
+            t.post(RowsGoal(self.call, a, (one, self.types[1], all_), place, self.sizes))  # pyright: ignore[reportArgumentType]
 
     def _leaf(self, t: "Solver", axes: Axes, row: Any, many: Any) -> None:
         """Relate what is not a tuple."""
         shape: Shape | None = head(many.shape) if isinstance(many, TensorType) else None
         if isinstance(shape, tuple):
             at = rows_axis(one_axis(axes, many), shape)
-            self._size(t, shape[at])
             t.unify(row, TensorType((*shape[:at], *shape[at + 1 :]), many.dtype))
+            self._size(t, shape[at])
         elif isinstance(row, Unknown):
             if isinstance(many, Unknown):
                 raise Wait(row, many)
