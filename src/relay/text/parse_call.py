@@ -33,6 +33,8 @@ AFTER_OPERAND = frozenset({",", ")", ";", "}", "]", "|]"})
 """What ends an operand for certain."""
 VALUES = frozenset({"(", "[", "-", "NUMBER", "STRING", "NAME"})
 """What the value of an attribute begins with."""
+AXES = ("in_axes", "out_axes")
+"""The attributes of `vmap`, in the order in which they may be given without names."""
 
 
 class Calls(Words):
@@ -74,7 +76,6 @@ class Calls(Words):
             elif (
                 kind in VALUES
                 and (kind != "NAME" or kinds[i + 1] != "(")
-                and type(callee) is Op
                 and (key := self.unnamed_key(callee, i, len(args), attrs, unnamed))
             ):
                 self.i = i
@@ -110,10 +111,13 @@ class Calls(Words):
         cls = registry[op.name]
         return most_operands(cls), cls.attributes_first
 
-    def unnamed_key(self, op: Op, i: int, count: int, attrs: dict[str, Any] | None, unnamed: int) -> str:
+    def unnamed_key(self, op: Any, i: int, count: int, attrs: dict[str, Any] | None, unnamed: int) -> str:
         """The attribute that the argument at token `i` gives without a name, behind `count` operands and
         `unnamed` such attributes; the empty text where it is an operand.
         """
+        if type(op) is not Op:
+            is_axes = type(op) is Form and op.name == "vmap" and count == 1 and unnamed < len(AXES)
+            return AXES[unnamed] if is_axes and self.is_value(i) else ""
         most, first = self.places(op)
         leads = self.kinds[i] == "STRING" and unnamed < first and not (count or attrs)
         if not (count >= most or leads) or not self.is_value(i):
@@ -173,9 +177,10 @@ class Calls(Words):
             self.fault(
                 "argument-count",
                 f"`{name}` takes {n} operand{'s' * (n != 1)}"
-                + (" and no attributes" if attrs else f", {len(args)} given"),
+                + (" and no attributes" if attrs and name != "vmap" else f", {len(args)} given"),
                 first,
                 to=last,
+                hint="what it makes is called: `vmap(f, in_axes=…)(x)`" if name == "vmap" and args else "",
             )
         span = self.span(first, last)
         match name:
@@ -192,13 +197,12 @@ class Calls(Words):
 
     def _vmap(self, function: Any, attrs: dict[str, Any], first: int, last: int) -> VMap:
         """`vmap(f, in_axes=…, out_axes=…)`."""
-        known = ("in_axes", "out_axes")
-        wrong = next((key for key in attrs if key not in known), None)
+        wrong = next((key for key in attrs if key not in AXES), None)
         if wrong is not None:
-            hint = did_you_mean(wrong, known) or "it takes `in_axes` and `out_axes`"
+            hint = did_you_mean(wrong, AXES) or "it takes `in_axes` and `out_axes`"
             self.fault("unknown-attribute", f"`vmap` has no attribute `{wrong}`", first, to=last, hint=hint)
         try:
-            axes = [expect_axes(attrs.get(name, 0), name) for name in known]
+            axes = [expect_axes(attrs.get(name, 0), name) for name in AXES]
         except RelayError as error:
             raise self.located(error, first, last) from None
         return VMap(function, *axes, span=self.span(first, last))

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from relay.ir.expr import Call, Constructor, Expr, GlobalVar, Op, Var
+from relay.ir.expr import Call, Constructor, Expr, GlobalVar, Op, Var, VMap
 from relay.ir.type import HAS_ANY, FuncType, Kind, TypeRelation, TypeVar
 from relay.typecheck.inference import Inference, Rule, rule
 from relay.typecheck.leaves import operator_call
@@ -10,6 +10,8 @@ from relay.typecheck.messages import counted, show
 from relay.typecheck.places import place
 from relay.typecheck.schemes import demand, instantiate
 from relay.typecheck.unknown import ERROR, Unknown, has_unknown, head
+
+_ROWS = "`in_axes` says where the rows of each argument lie; None in it shares one"
 
 
 @rule(Call)
@@ -39,7 +41,9 @@ def call(inf: Inference, e: Call, want: Any) -> Rule:
             ta = yield a
         found.append(ta)
         if p is not None and p is not ta:
-            inf.agree(p, ta, place(a, e), _argument(callee, i), operands=(callee, a))
+            shape_hint = _ROWS if type(callee) is VMap else ""
+            what = _argument(callee, i)
+            inf.agree(p, ta, place(a, e), what, shape_hint=shape_hint, operands=(callee, a))
     if type(t) is not FuncType:
         return _unknown_callee(inf, t, found, e)
     if params is None:
@@ -116,5 +120,7 @@ def called(e: Expr) -> str:
             return f"`{e.name}`"
         case Call():
             return "the result of the call"
+        case VMap():
+            return "the `vmap`"
         case _:
             return "the function"

@@ -204,9 +204,12 @@ class Inference(Solver):
         *,
         strict: bool = False,
         hint: str = "",
+        shape_hint: str = "",
         operands: Sequence[Expr] | None = None,
     ) -> bool:
-        """Unify, or report at an expression that `what` should be `expected`."""
+        """Unify, or report at an expression that `what` should be `expected`; `shape_hint` is for shapes that
+        differ.
+        """
         if expected is found:
             return True
         self.cause = at
@@ -216,6 +219,8 @@ class Inference(Solver):
             f = self.describe(m, expected, found)
             message = f"{what}: {f.message}" if what else f.message
             about = (at,) if operands is None else operands
+            if f.code in ("shape-mismatch", "rank-mismatch"):
+                hint = hint or shape_hint
             self.diagnose(f.code, message, at, label=f.label, hint=hint or f.hint, operands=about)
             return False
         if self.queue:
