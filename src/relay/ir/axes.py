@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from relay.diagnostic import fail
+from relay.diagnostic import Span, fail
 
 Axes = int | None | tuple["Axes", ...]
 """One axis for every tensor of a value, None for what all rows share, or axes for a tuple's fields."""
@@ -10,14 +10,15 @@ DEEPEST_AXES = 16
 """How deep axes may nest."""
 
 
-def expect_axes(value: Any, name: str, depth: int = 0) -> Axes:
+def expect_axes(value: Any, name: str, span: Span | None = None, depth: int = 0) -> Axes:
     """`value` as axes, with lists as tuples (`attribute-type`)."""
     if isinstance(value, list | tuple) and depth < DEEPEST_AXES:
-        return tuple([expect_axes(v, name, depth + 1) for v in value])  # pyright: ignore[reportUnknownVariableType]
+        return tuple([expect_axes(v, name, span, depth + 1) for v in value])  # pyright: ignore[reportUnknownVariableType]
     if value is None or (isinstance(value, int) and not isinstance(value, bool)):
         return value
     hint = "for example in_axes=(0, None)" if name == "in_axes" else "for example out_axes=0"
-    fail("attribute-type", f"`{name}` of `vmap` is an axis, None, or a tuple of these", hint=hint)
+    message = f"`{name}` of `vmap` is an axis, None, or a tuple of these, not {value!r:.40}"
+    fail("attribute-type", message, span, hint=hint)
 
 
 def axes_by_part(axes: Axes, count: int) -> tuple[Axes, ...] | None:

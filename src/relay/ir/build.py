@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from relay.diagnostic import Span
+from relay.diagnostic import Span, caller_span
 from relay.ir.axes import Axes, expect_axes
 from relay.ir.dtype import dtype_name
 from relay.ir.expect import expect_expr
@@ -60,7 +60,9 @@ def vmap(function: Expr, in_axes: Axes = 0, out_axes: Axes = 0) -> VMap:
     `in_axes` is an axis for every argument, or a tuple with one for each; None shares an argument among the
     rows.  `out_axes` says where the rows of the result lie.
     """
-    return VMap(expect_expr(function), expect_axes(in_axes, "in_axes"), expect_axes(out_axes, "out_axes"))
+    span = caller_span()
+    axes = expect_axes(in_axes, "in_axes", span), expect_axes(out_axes, "out_axes", span)
+    return VMap(expect_expr(function), *axes)
 
 
 def jvp(function: Expr) -> Grad:

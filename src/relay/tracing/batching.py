@@ -121,7 +121,7 @@ def _placed(
 ) -> Generator[Any, Any, Placed]:
     """`axes`, which may stand for all parts of a value, for each part of it; its sizes go to `sizes`."""
     if axes is None or parts_of(axes) is None:
-        axes = expect_axes(axes, name)
+        axes = expect_axes(axes, name, caller_span())
     if axes is None:
         return Placed(None, t)
     if isinstance(tree, Node) or isinstance(t, TupleType):
@@ -135,7 +135,7 @@ def _placed(
         row = None if t is None else TupleType([p.row for p in parts])  # pyright: ignore[reportArgumentType]
         return Placed(axes if isinstance(axes, int) else tuple([p.axes for p in parts]), row)
     if t is None:
-        return Placed(expect_axes(axes, name), None)
+        return Placed(expect_axes(axes, name, caller_span()), None)
     if not isinstance(axes, int):
         fail("batch-axes", f"`{name}` has {_described(axes)} for `{where}`, which is one value of type {t}",
              caller_span(), hint="give it one axis, or None to share it")  # fmt: skip
@@ -143,7 +143,7 @@ def _placed(
 
 
 def _row(axis: int, t: Type, where: Where, sizes: list[Size]) -> Type:
-    """The type of one row of a value that is no tuple."""
+    """The type of one row of a value that is not a tuple."""
     try:
         found: list[Dim] = []
         row = row_type(axis, t, found)
