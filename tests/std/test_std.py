@@ -153,7 +153,9 @@ def test_iterate_runs_in_constant_space() -> None:
     assert value("@iterate(fn(%x: int32) { %x + 1 }, 100000)(0)") == 100_000
 
 
-@pytest.mark.parametrize("name", ["option", "list", "tree", "nat", "iterate", "tensor_list", "prelude"])
+@pytest.mark.parametrize(
+    "name", ["option", "list", "tree", "nat", "iterate", "tensor_list", "derivatives", "prelude"]
+)
 def test_module_can_be_imported_by_itself(name: str) -> None:
     check(infer(parse_module(f'import "std/{name}"\n1')))
 

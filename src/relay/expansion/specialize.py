@@ -95,9 +95,9 @@ class _Specializer:
                     yield e.args[i], self._given(e, i)
 
     def _given(self, e: Call, i: int) -> FuncType:
-        """The type of a function that is passed; of an operator, which has many, what is asked for."""
+        """The type of a function that is passed; of one with a name that has many types, what is asked for."""
         t = self.type_of(e.args[i])
-        if isinstance(e.args[i], Op):
+        if isinstance(e.args[i], Op | GlobalVar):
             wanted: Any = self.type_of(e.op)
             by = dict(zip(wanted.type_params, e.type_args, strict=False))
             t = substitute_type(wanted.arg_types[i], by)
