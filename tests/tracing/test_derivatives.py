@@ -162,6 +162,13 @@ def test_derivatives_of_derivatives() -> None:
     assert relay.value_and_grad(inner, 0)(2.0) == (8, 8)
 
 
+def test_tangents_of_a_function_of_any_number_of_arguments() -> None:
+    product = lambda *xs: xs[0] * xs[1]  # noqa: E731 - a function of a line
+    assert relay.jvp(product)((2.0, 3.0), (1.0, 10.0)) == (6, 23)
+    slope = lambda x: relay.value_and_grad(lambda *xs: xs[0] * xs[0] * xs[0], 0)(x)[1]  # noqa: E731
+    assert relay.jvp(slope)((2.0,), (1.0,)) == (12, 12)
+
+
 def test_untraced_parameters_go_through_derivatives() -> None:
     def power(x: Any, n: int = 2) -> Any:
         return x**n

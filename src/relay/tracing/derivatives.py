@@ -115,9 +115,10 @@ def jvp(f: Any) -> Any:
 
     header = renamed(target.header, "jvp")
     fn = header.function
-    t = _tuple_of(fn.params)
+    t = None if header.is_open else _tuple_of(fn.params)
     params = tuple([Var(n, t, span=header.span) for n in ("primals", "tangents")])
-    return TracedFunction(pushed, replace(header, function=replace_node(fn, params=params)))
+    fn = replace_node(fn, params=params)
+    return TracedFunction(pushed, replace(header, function=fn, by_name=(), rest=None, others=None))
 
 
 def _tuple_of(params: Sequence[Var]) -> TupleType | None:
