@@ -1,7 +1,8 @@
 """A hundred functions under `vmap`, in JAX and in Relay: each is written once, over the library it is given.
 
 Of each the rows of `vmap(f)`, the gradients of the rows, and the gradient of the sum over the rows are
-compared: in float64 by the interpreter, to 1e-8 of the greatest value, and in float32 as machine code, to 2e-4.
+compared: in float64 by the interpreter, to 1e-8 of the greatest value, and in float32 as machine code, to
+2e-4 of it.
 """
 
 from collections.abc import Callable
