@@ -39,11 +39,11 @@ def batch_of_convolution(self: Any, n: Dim, which: Sequence[Any], data: Expr, we
     (channels,) = of_letters(row_shape(data, which[0]), self.data_layout, "C")
     is_multiple = groups > 1 and channels == groups and inputs != 1
     if which[0]:
-        if any(map(is_unknown, taps)):
+        if any(map(is_unknown, (channels, *taps))):
             return None
         w = reordered(weight, layout, self.kernel_axes)
         w = apply("expand_dims", w, axis=3) if is_multiple else with_groups(w, 1, groups)
-        return convolved(self, data, w, taps, pads(self.padding, self.rank), self.strides)
+        return convolved(self, data, channels, w, taps, pads(self.padding, self.rank), self.strides)
     op, to = replace(self, channels=None), (self.out_layout or self.data_layout).index("C")
     if is_multiple:
         found = op(data, merged_along(weight, rank, layout.index("I")))
@@ -64,7 +64,8 @@ def batch_of_transposed(self: Any, n: Dim, which: Sequence[Any], data: Expr, wei
         found = replace(self, channels=None)(data, merged_along(weight, rank, layout.index("O")))
         to = (self.out_layout or self.data_layout).index("C")
         return rows_of_channels(found, n, filters, rank, to, self.groups)
-    if any(map(is_unknown, taps)):
+    (channels,) = of_letters(row_shape(data, True), self.data_layout, "C")
+    if any(map(is_unknown, (channels, *taps))):
         return None
     w = with_groups(reordered(weight, layout, self.kernel_axes), 1, self.groups)
     w = axis_moved(w, rank + 2, 3, 2)
@@ -74,7 +75,7 @@ def batch_of_transposed(self: Any, n: Dim, which: Sequence[Any], data: Expr, wei
     border = [((k - 1) * r, (k - 1) * r + extra) for k, r, extra in ways]
     steps = dict(zip(axes, ntuple(self.strides, self.rank), strict=True))
     apart = apply("nn.dilate", data, strides=(1, *[steps.get(letter, 1) for letter in self.data_layout]))
-    return convolved(self, apart, w, taps, border, 1, pads(self.padding, self.rank))
+    return convolved(self, apart, channels, w, taps, border, 1, pads(self.padding, self.rank))
 
 
 def batch_of_backward_weight(self: Any, n: Dim, which: Sequence[Any], grad: Expr, data: Expr) -> Expr | None:
@@ -99,16 +100,17 @@ def batch_of_backward_weight(self: Any, n: Dim, which: Sequence[Any], grad: Expr
         if self.kernel_size is None
         else ntuple(self.kernel_size, self.rank)
     )
-    if any(map(is_unknown, taps)):
+    if any(map(is_unknown, (channels, *taps))):
         return None
-    seen = windows(self, data, taps, pads(self.padding, self.rank), strides)
-    given = with_groups(reordered(grad, self.grad_layout, "CN" + spatial), 1, groups)
+    seen = windows(self, data, channels, taps, pads(self.padding, self.rank), strides)
+    given = with_groups(reordered(grad, self.grad_layout, f"N{spatial}C"), 2 + self.rank, groups)
+    given = axis_moved(given, 4 + self.rank, 2 + self.rank, 1)
     found = apply(
-        "nn.matmul", one_axis(given, 3, 1 + self.rank), columns(seen, self.rank), transpose_b=True,
+        "nn.matmul", one_axis(given, 2, 1 + self.rank), rows_of_places(seen, self.rank), transpose_a=True,
         out_dtype=self.out_dtype,
     )  # fmt: skip
-    found = apply("reshape_like", found, seen, lhs_begin=3, rhs_begin=2, rhs_end=3 + self.rank)
-    return reordered(one_axis(found, 1, 2), self.kernel_axes, self.kernel_layout)
+    found = apply("reshape_like", found, seen, lhs_begin=3, rhs_begin=3 + self.rank)
+    return reordered(one_axis(found, 1, 2), f"O{spatial}I", self.kernel_layout)
 
 
 def over_items(self: Any, n: Dim, which: Sequence[Any], data: Expr, weight: Expr) -> Expr:
@@ -119,44 +121,48 @@ def over_items(self: Any, n: Dim, which: Sequence[Any], data: Expr, weight: Expr
 
 
 def convolved(
-    self: Any, data: Expr, w: Expr, taps: Sequence[Dim], padding: Widths, strides: Any, cut: Widths = ()
-) -> Expr:
+    self: Any, data: Expr, channels: Dim, w: Expr, taps: Sequence[Dim], padding: Widths, strides: Any,
+    cut: Widths = (),
+) -> Expr:  # fmt: skip
     """Convolutions by filters `(rows, groups, filters, channels, taps...)` of what `windows` sees."""
     rank = self.rank
-    seen = windows(self, data, taps, padding, ntuple(strides, rank), cut)
+    seen = windows(self, data, channels, taps, padding, ntuple(strides, rank), cut)
+    filters = one_axis(axis_moved(w, rank + 4, 3, rank + 3), 3, 1 + rank)
     found = apply(
-        "nn.matmul", one_axis(w, 3, 1 + rank), columns(seen, rank), out_dtype=self.out_dtype
-    )  # (rows, groups, filters, items * places)
-    found = apply("reshape_like", found, seen, lhs_begin=3, rhs_begin=3 + rank)
-    found = one_axis(axis_moved(found, rank + 4, 3, 1), 2, 2)
-    return reordered(found, self.data_axes, self.out_layout or self.data_layout)
+        "nn.matmul", rows_of_places(seen, rank), filters, transpose_b=True, out_dtype=self.out_dtype
+    )  # (rows, groups, items * places, filters)
+    found = apply("reshape_like", found, seen, lhs_begin=2, lhs_end=3, rhs_begin=2, rhs_end=3 + rank)
+    found = one_axis(axis_moved(found, rank + 4, 1, rank + 2), rank + 2, 2)
+    return reordered(found, f"N{SPATIAL[rank]}C", self.out_layout or self.data_layout)
 
 
 def windows(
-    self: Any, data: Expr, taps: Sequence[Dim], padding: Widths, strides: Sequence[int], cut: Widths = ()
-) -> Expr:
-    """What windows see: `(rows, groups, channels, taps..., items, places...)`.  The data is padded, and then
-    as much of it is cut off as `cut` says.
+    self: Any, data: Expr, channels: Dim, taps: Sequence[Dim], padding: Widths, strides: Sequence[int],
+    cut: Widths = (),
+) -> Expr:  # fmt: skip
+    """What windows see: `(rows, groups, items, places..., taps..., channels)`; the channels of neighbouring
+    taps lie beside each other, as they do in data with the channels last.  The data is padded, and then as
+    much of it is cut off as `cut` says.
     """
     rank = self.rank
-    axes = range(3, 3 + rank)
-    x = reordered(data, self.data_layout, self.data_axes)
+    axes = range(2, 2 + rank)
+    x = reordered(data, self.data_layout, f"N{SPATIAL[rank]}C")
     ends = zip(padding, cut or [(0, 0)] * rank, strict=True)
     more, less = zip(*[zip(*map(net, p, c), strict=True) for p, c in ends], strict=True)
     if any(w != 0 for pair in more for w in pair):
-        x = apply("nn.pad", x, pad_width=((0, 0), (0, 0), (0, 0), *more))
+        x = apply("nn.pad", x, pad_width=((0, 0), (0, 0), *more, (0, 0)))
     if any(w != 0 for pair in less for w in pair):
         begin, end = zip(*[(lo, -hi or None) for lo, hi in less], strict=True)
         x = apply("strided_slice", x, begin=begin, end=end, axes=tuple(axes))
     dilation = ntuple(self.dilation, rank)
     extents = tuple([(k - 1) * r + 1 for k, r in zip(taps, dilation, strict=True)])
-    x = apply("sliding_window", x, axis=3, window_shape=extents, strides=tuple(strides))
+    x = apply("sliding_window", x, axis=2, window_shape=(*extents, channels), strides=(*strides, 1))
+    x = apply("squeeze", x, axis=(2 + rank,))
     if any(r > 1 for r in dilation):
         every = {"begin": (0,) * rank, "end": (None,) * rank, "strides": dilation}
         x = apply("strided_slice", x, **every, axes=tuple([a + rank for a in axes]))
-    x = with_groups(x, 2, self.groups)
-    places, seen = range(4, 4 + rank), range(4 + rank, 4 + 2 * rank)
-    return apply("transpose", x, axes=(0, 2, 3, *seen, 1, *places))
+    last = 2 + 2 * rank
+    return axis_moved(with_groups(x, last, self.groups), last + 2, last, 1)
 
 
 def net(padding: Dim, cut: Dim) -> tuple[Dim, Dim]:
@@ -168,8 +174,8 @@ def net(padding: Dim, cut: Dim) -> tuple[Dim, Dim]:
     return max(padding - cut, 0), max(cut - padding, 0)
 
 
-def columns(seen: Expr, rank: int) -> Expr:
-    """What windows see as matrices, a column for each place: `(rows, groups, channels * taps, places)`."""
+def rows_of_places(seen: Expr, rank: int) -> Expr:
+    """What windows see as matrices, a row for each place: `(..., items * places, taps * channels)`."""
     return one_axis(one_axis(seen, 2, 1 + rank), 3, 1 + rank)
 
 
