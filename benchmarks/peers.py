@@ -31,7 +31,7 @@ from typing import Any
 
 import numpy as np
 from peer_models import MODELS, model
-from peer_systems import PACKAGES, SYSTEMS, environment, results
+from peer_systems import PACKAGES, SYSTEMS, Run, environment, results
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
@@ -52,15 +52,24 @@ READERS = ("ONNX Runtime", "OpenVINO")
 JSON = Path(__file__).with_name("performance.json")
 
 
+Prepare = Callable[[str, str, int], Run]
+"""Prepares what is measured, by its name, for a system and a number of threads."""
+
+
+def of_model(name: str, system: str, threads: int) -> Run:
+    """A call of a model."""
+    return SYSTEMS[system](model(name), threads)
+
+
 class Worker:
     """A process with one system, for one model after another."""
 
-    def __init__(self, system: str, threads: int) -> None:
+    def __init__(self, system: str, threads: int, prepare: Prepare = of_model) -> None:
         context = multiprocessing.get_context("spawn")
         self.pipe, theirs = context.Pipe()
         before = dict(os.environ)
         os.environ.update(environment(threads))
-        self.process = context.Process(target=work, args=(theirs, system, threads), daemon=True)
+        self.process = context.Process(target=work, args=(theirs, system, threads, prepare), daemon=True)
         self.process.start()
         os.environ.clear()
         os.environ.update(before)
@@ -84,7 +93,7 @@ class Worker:
         self.process.join()
 
 
-def work(pipe: Connection, system: str, threads: int) -> None:
+def work(pipe: Connection, system: str, threads: int, prepare: Prepare) -> None:
     """Prepare a model and send its results, or take a turn, as the messages say."""
     cpus = sorted(os.sched_getaffinity(0))
     run, number = None, 0
@@ -103,7 +112,7 @@ def work(pipe: Connection, system: str, threads: int) -> None:
             continue
         os.sched_setaffinity(0, cpus[:threads])
         try:
-            run = SYSTEMS[system](model(message), threads)
+            run = prepare(message, system, threads)
             found = results(run())
             before = busy()
             number = calls_of_a_turn(run)
@@ -155,7 +164,7 @@ def calls_of_a_turn(run: Callable[[], Any]) -> int:
     return count
 
 
-def prepared(name: str, workers: dict[str, Worker]) -> dict[str, str]:
+def prepared(name: str, workers: dict[str, Worker], tolerance: float) -> dict[str, str]:
     """Have every system prepare a model; how those failed that did, or gave another result than the first."""
     for worker in workers.values():
         worker.send(name)
@@ -167,7 +176,7 @@ def prepared(name: str, workers: dict[str, Worker]) -> dict[str, str]:
             failed[system] = answer
             continue
         wanted = answer if wanted is None else wanted
-        wrong = difference(answer, wanted, model(name).tolerance)
+        wrong = difference(answer, wanted, tolerance)
         if wrong:
             failed[system] = wrong
     return failed
@@ -217,7 +226,7 @@ def measured(
     """The entry of a model: times of each system, and the ratio to the best peer."""
     if model(name).trains:
         workers = {s: w for s, w in workers.items() if s not in READERS}
-    failed = prepared(name, workers)
+    failed = prepared(name, workers, model(name).tolerance)
     with alone():
         times = take_rounds({s: w for s, w in workers.items() if s not in failed}, rounds, tick)
     entry: dict[str, Any] = {
