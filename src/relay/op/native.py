@@ -300,6 +300,10 @@ class Indices(Scalars, Protocol):
 class Loops(Indices, Protocol):
     """Loops and choices."""
 
+    def at_reshaped(self, x: View, index: Sequence[Index], sizes: Sequence[Index]) -> Any:
+        """The element of a tensor that has `index` in the shape `sizes`."""
+        ...
+
     def where(self, c: Any, yes: Callable[[], Any], no: Callable[[], Any]) -> Any:
         """The number that one of two computes; the other does not run."""
         ...

@@ -44,7 +44,7 @@ class Reshaping(Rearrangement):
 
     def element(self, b: Loops, index: Sequence[Any], data: View, *like: View) -> Any:
         """The element with the same number in the order of memory."""
-        return data.at(b.reshaped(index, b.sizes, data.sizes))
+        return b.at_reshaped(data, index, b.sizes)
 
 
 def shaped_like(g: Expr, x: Expr) -> Expr:

@@ -281,6 +281,12 @@ class Builder(ValueBuilder):
 
     # --- threads ---
 
+    def at_reshaped(self, x: Any, index: Sequence[ir.Index], sizes: Sequence[ir.Index]) -> ir.Value:
+        """The element of a tensor that has `index` in the shape `sizes`."""
+        if isinstance(x, View):
+            return x.at_place(index, sizes)
+        return x.at(self.reshaped(index, sizes, x.sizes))
+
     def parallel(
         self, count: ir.Index, grain: ir.Index, body: Callable[[ir.Index, ir.Index, ir.Index], None]
     ) -> None:

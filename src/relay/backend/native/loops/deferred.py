@@ -164,6 +164,15 @@ def build_loops(b: Builder, outs: Mapping[Deferred, View]) -> None:
         build_concatenation(b, first, outs[first])
         return
 
+    if len(outs) == 1 and first.sizes:
+        x, out = in_own_shape(first), outs[first]
+
+        def move(index: tuple[Index, ...], _: Any) -> None:
+            out.put_place(index, x.sizes, x.at(index))
+
+        b.for_each(x.sizes, (), move, any_order=True)
+        return
+
     def put(index: tuple[Index, ...], _: Any) -> None:
         for x, out in outs.items():
             out.put(index, x.at(index))
@@ -172,6 +181,13 @@ def build_loops(b: Builder, outs: Mapping[Deferred, View]) -> None:
         b.for_each(first.sizes, (), put, any_order=True)
     else:
         put((), ())
+
+
+def in_own_shape(x: Deferred) -> Deferred:
+    """What a tensor is that others are but reshaped from: its loops take no division."""
+    while x.call.attrs.keeps_order and isinstance(x.views[0], Deferred) and x.views[0].sizes:
+        x = x.views[0]
+    return x
 
 
 def build_concatenation(b: Builder, x: Deferred, out: View) -> None:

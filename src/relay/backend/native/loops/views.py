@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, cast
 
+from relay.backend.native.loops.index_arithmetic import aligned_axes
 from relay.backend.native.loops.nodes import INDEX, Buffer, Index, Release, Store, Value
 from relay.ir.type import TensorType, TupleType, Type
 
@@ -42,9 +43,28 @@ class View:
             return self.b.read(self.buffer, index)
         return self.b.once((self.data, *index), lambda: self.b.read(self.buffer, index))
 
+    def at_place(self, index: Sequence[Index], sizes: Sequence[Index]) -> Value:
+        """The element at an index in another shape of as many elements: axes that this has split are read as
+        one, which takes no division.
+        """
+        if self.data is None:
+            return self.found
+        groups = aligned_axes(sizes, self.sizes)
+        own = tuple([self.b.count(self.sizes[k:n]) for _, _, k, n in groups])
+        at = [self.b.position(index[i:j], sizes[i:j]) for i, j, _, _ in groups]
+        buffer = Buffer(self.data, self.dtype, own, self.name)
+        if self.is_written:
+            return self.b.read(buffer, at)
+        return self.b.once((self.data, own, *at), lambda: self.b.read(buffer, at))
+
     def put(self, index: Sequence[Index], x: Value) -> None:
         """Write an element."""
         self.b.add_statement(Store(self.buffer, tuple(index), x))
+
+    def put_place(self, index: Sequence[Index], sizes: Sequence[Index], x: Value) -> None:
+        """Write the element that has an index in another shape of as many elements."""
+        assert self.data is not None
+        self.b.add_statement(Store(Buffer(self.data, self.dtype, tuple(sizes), self.name), tuple(index), x))
 
     def leaf(self) -> Value:
         """What the program goes on with: the object, or the number that was written."""
