@@ -4,7 +4,7 @@ Each system has a process of its own, on as many processors as it has threads; t
 `peers.py`.  Results are compared first.  What is reported is the ratio of JAX's time to Relay's in the same
 round: its median, with a 95% bootstrap interval.
 
-    python benchmarks/batching.py [gradients] [hessians] [--threads 1,2] [--rounds 30] [--json performance.json]
+    python benchmarks/batching.py [gradients] [hessians] [--threads 1,2] [--rounds 30] [--json FILE]
 """
 
 import argparse
@@ -58,7 +58,12 @@ class InRelay:
     def chosen(self, x: Any, i: Any) -> Any:
         return self.relay.take(x, i, axis=0)
 
+    def image(self, x: Any) -> Any:
+        """An image given with channels first, as it is wanted here."""
+        return x
+
     def flat(self, x: Any) -> Any:
+        """All of an image, channel by channel."""
         return self.relay.reshape(x, (-1,))
 
     def conv(self, x: Any, w: Any, bias: Any) -> Any:
@@ -99,7 +104,7 @@ class InRelay:
 
 
 class InJax:
-    """The same by JAX; convolutions with channels last, which is quicker here."""
+    """The same by JAX; images with channels last, which is quicker there."""
 
     def __init__(self) -> None:
         self.jax: Any = import_module("jax")
@@ -117,15 +122,19 @@ class InJax:
     def chosen(self, x: Any, i: Any) -> Any:
         return x[i]
 
+    def image(self, x: Any) -> Any:
+        return x.transpose(1, 2, 0)
+
     def flat(self, x: Any) -> Any:
-        return x.reshape(-1)
+        return x.transpose(2, 0, 1).reshape(-1)
 
     def conv(self, x: Any, w: Any, bias: Any) -> Any:
-        y = self.jax.lax.conv_general_dilated(x[None], w, (1, 1), [(1, 1), (1, 1)])
-        return y[0] + bias[:, None, None]
+        names = ("NHWC", "OIHW", "NHWC")
+        y = self.jax.lax.conv_general_dilated(x[None], w, (1, 1), [(1, 1), (1, 1)], dimension_numbers=names)
+        return y[0] + bias
 
     def pool(self, x: Any) -> Any:
-        return self.jax.lax.reduce_window(x, -np.inf, self.jax.lax.max, (1, 2, 2), (1, 2, 2), "VALID")
+        return self.jax.lax.reduce_window(x, -np.inf, self.jax.lax.max, (2, 2, 1), (2, 2, 1), "VALID")
 
     def gradients(self, loss: Any) -> Any:
         return self.jax.vmap(self.jax.grad(lambda p, x, y: loss(self, p, x, y)), (None, 0, 0))
@@ -161,6 +170,7 @@ def mlp_loss(u: Any, p: Any, x: Any, y: Any) -> Any:
 
 
 def conv_loss(u: Any, p: Any, x: Any, y: Any) -> Any:
+    x = u.image(x)
     for w, bias in zip(p[:-2:2], p[1:-2:2], strict=True):
         x = u.pool(u.relu(u.conv(x, w, bias)))
     return -u.chosen(u.log_softmax(u.apply(p[-2], u.flat(x)) + p[-1]), y)
