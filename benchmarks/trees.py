@@ -1,11 +1,11 @@
-"""Programs over trees: Relay batching them as they run, beside Relay call by call, PyTorch by levels, and JAX on
-padded trees.
+"""Programs over trees: Relay batching them as they run, beside Relay call by call, PyTorch by levels, and JAX
+on padded trees.
 
-PyTorch gets the nodes of each level as index arrays, and JAX the nodes of each level of each tree, padded to the
-most that a tree has, both before the clock starts; Relay finds them while it runs.  Each system has a process
-of its own, on as many processors as it has threads; they take turns.  Results are compared first.  What is
-reported is the ratio of each peer's time to that of Relay's batched program in the same round: its median,
-with a 95% bootstrap interval.
+PyTorch gets the nodes of each level as index arrays, and JAX the nodes of each level of each tree, padded to
+the most that a tree has, both before the clock starts; Relay finds them while it runs.  Each system has a
+process of its own, on as many processors as it has threads; they take turns.  Results are compared first.
+What is reported is the ratio of each peer's time to that of Relay's batched program in the same round: its
+median, with a 95% bootstrap interval.
 
     python benchmarks/trees.py [--only TEXT] [--threads 1,2] [--rounds 30] [--json FILE]
 """
@@ -49,7 +49,9 @@ def @forest(%k: int32, %roots: Tensor[(t,), int32], %xs: Tensor[(n, 1, {size}), 
 }
 """
 LSTM = """
-def @cell(%x: Tensor[(1, 300), float32], %h: Tensor[(1, 150), float32], %c: Tensor[(1, 150), float32], {params}) {
+def @cell(
+  %x: Tensor[(1, 300), float32], %h: Tensor[(1, 150), float32], %c: Tensor[(1, 150), float32], {params}
+) {
   let (%in, %out, %content) = split(nn.dense(%x, %iou) + %iou_bias + nn.dense(%h, %iou_h), 3, 1);
   let %memory = sigmoid(%in) * tanh(%content) + %c;
   (sigmoid(%out) * tanh(%memory), %memory)
@@ -277,8 +279,8 @@ def jax_program(case: Case) -> Run:
 
 
 def padded(forest: Forest) -> tuple[Any, list[Any], Any]:
-    """The vectors of each tree, its nodes and their children by levels, and its root; a last node of each tree
-    stands for those that there are not.
+    """The vectors of each tree, its nodes and their children by levels, and its root; a last node of each
+    tree stands for those that there are not.
     """
     ends = [*forest.roots[1:], len(forest.left)]
     most = max([e - r for r, e in zip(forest.roots, ends, strict=True)])

@@ -2,6 +2,7 @@
 
 import threading
 from random import Random
+from runpy import run_path
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import relay
 from relay.driver.build import with_batching
 from relay.interpreter.value import ConstructorValue
 from relay.testing import treelstm
+from support import ROOT
 
 SIZE = 4
 
@@ -63,7 +65,7 @@ def test_a_tree_is_computed_level_by_level() -> None:
     assert {(r.operators, r.calls, r.launches) for r in found.rows} == {
         ("matmul tanh", 64, 1),
         ("multiply subtract", 63, 6),
-        ("matmul add tanh … (4)", 63, 6),
+        ("multiply matmul add … (4)", 63, 6),
     }
     assert str(found).splitlines()[-1].split() == ["190", "13", "in", "all"]
 
@@ -369,3 +371,8 @@ def test_what_batch_may_be() -> None:
         relay.build(mod, batch="static")
     assert "no calls are recorded" in str(relay.build(mod).launches())
     assert with_batching(mod, ["main"], "dynamic")["main"].attrs["batch"] == "dynamic"
+
+
+def test_the_picture_of_launches_is_current() -> None:
+    found = run_path(str(ROOT / "benchmarks" / "launches_picture.py"))
+    assert found["PICTURE"].read_text() == found["picture"]()

@@ -95,7 +95,7 @@ class _Specializer:
                     yield e.args[i], self._given(e, i)
 
     def _given(self, e: Call, i: int) -> FuncType:
-        """The type of a function that is passed; of one with a name that has many types, what is asked for."""
+        """The type of a function that is passed; of a name with many types, the one asked for."""
         t = self.type_of(e.args[i])
         if isinstance(e.args[i], Op | GlobalVar):
             wanted: Any = self.type_of(e.op)

@@ -58,11 +58,12 @@ def emitted(mod: IRModule, entries: Sequence[GlobalVar]) -> set[GlobalVar]:
 
 def operators_of(program: Program, v: GlobalVar) -> str:
     """The operators of a block, for people."""
-    pending, calls = [v], list[Call]()
-    while pending:
-        nodes = list(post_order(program.mod.functions[pending.pop()]))
-        calls += [e for e in nodes if isinstance(e, Call) and isinstance(e.op, Op)]
-        pending += [e.op for e in nodes if isinstance(e, Call) and isinstance(e.op, GlobalVar)]
+    calls: list[Call] = []
+    order = [v]
+    for x in order:
+        nodes = [e for e in post_order(program.mod.functions[x]) if isinstance(e, Call)]
+        calls += [e for e in nodes if isinstance(e.op, Op)]
+        order += [e.op for e in nodes if isinstance(e.op, GlobalVar)]
     return names_of(calls)
 
 
