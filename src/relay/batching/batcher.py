@@ -12,7 +12,7 @@ from typing import Any
 from relay.autodiff.closing import caller_of
 from relay.autodiff.normal import normal
 from relay.autodiff.values import Block
-from relay.batching.branches import is_cheap
+from relay.batching.branches import is_cheap, is_numeric
 from relay.batching.context import Context, operands, source_type
 from relay.batching.data import batched_pattern, constructed
 from relay.batching.operators import batched
@@ -30,6 +30,7 @@ from relay.batching.values import (
     Shared,
     Value,
     joined,
+    known_functions,
     pattern_of,
     settled,
 )
@@ -69,6 +70,10 @@ from relay.typecheck.types import Types
 
 Task = Generator[Any, Any, Any]
 Key = tuple[GlobalVar, tuple[Pattern, ...]]
+
+
+MOST_NESTED = 8
+"""How deep functions capture each other that are known: each depth asks for copies of its own."""
 
 
 class NeedsPartitionError(Exception):
@@ -134,6 +139,7 @@ class Batcher(Context):
         assert f.ret_type is not None
         own: tuple[TypeVar, ...] = ()
         params: list[Var] = []
+        self.env = {}
         self.more_params = []
         if self.fixed_rows is None:
             own = (TypeVar("b", Kind.Dim),)
@@ -203,7 +209,7 @@ class Batcher(Context):
         """The value of a definition that stands here itself, for these arguments."""
         f = self.definition(name)
         self.type_params = f.type_params
-        self.env.update(zip(f.params, args, strict=True))
+        self.env = dict(zip(f.params, args, strict=True))
         return (yield self.block(f.body, b))
 
     # --- statements ---
@@ -237,7 +243,7 @@ class Batcher(Context):
                 args = [self.value(a, b) for a in e.args]
                 return (yield self.call(self.value(e.op, b), args, e.type_args, self.type_of(e), e, name, b))
             case Function():
-                return Closure(e, {v: self.env[v] for v in free_vars(e)})
+                return self.closure(e, b)
             case Grad(kind=kind, function=function):
                 f, t = self.value(function, b), self.type_of(e)
                 assert isinstance(f, Closure)
@@ -269,6 +275,17 @@ class Batcher(Context):
                 return Fields(tuple([self.value(f, b) for f in fields]))
             case _:
                 return self.shared(e, self.type_of(e), b)
+
+    def closure(self, f: Function, b: Block) -> Closure:
+        """A function with what it captures: functions that would nest without end are not known in it."""
+        captured: dict[Var, Value] = {}
+        for v in free_vars(f):
+            value = self.env[v]
+            functions, depth = known_functions(value)
+            if f in functions or depth > MOST_NESTED:
+                value = self.coerced(value, settled(pattern_of(value)), b)
+            captured[v] = value
+        return Closure(f, captured)
 
     def operate(self, op: Operator, args: Sequence[Value], t: Type, name: str, b: Block) -> Value:
         """A call of an operator."""
@@ -305,13 +322,16 @@ class Batcher(Context):
         match f:
             case Closure():
                 body = f.function.body
-                self.env.update(f.captured)
-                self.env.update(zip(f.function.params, args, strict=True))
+                outside = self.env
+                self.env = {**f.captured, **dict(zip(f.function.params, args, strict=True))}
                 if not (isinstance(body, Call) and isinstance(body.op, GlobalVar)):
-                    return (yield self.block(body, b))
+                    value = yield self.block(body, b)
+                    self.env = outside
+                    return value
                 by = dict(zip(f.function.type_params, type_args, strict=False))
                 given = [substitute_type(a, by) if isinstance(a, Type) else a for a in body.type_args]
                 values = [self.value(a, b) for a in body.args]
+                self.env = outside
                 return self.call_copy(body.op, values, given, t, name, b)
             case Packed(type=FuncType() as of):
                 full = [self.coerced(a, self.full(u), b) for a, u in zip(args, of.arg_types, strict=True)]
@@ -349,7 +369,7 @@ class Batcher(Context):
         """An `if`."""
         cond = self.value(e.cond, b)
         if isinstance(cond, Rows):
-            if all(map(is_cheap, (e.true_branch, e.false_branch))):
+            if is_numeric(self.type_of(e)) and all(map(is_cheap, (e.true_branch, e.false_branch))):
                 return (yield self.selected(cond, e, name, b))
             return (yield self.partition(cond, e, name, b))
         assert isinstance(cond, Shared)

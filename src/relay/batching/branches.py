@@ -1,8 +1,8 @@
 """What is asked of a branch before it is run for rows that would not run it."""
 
 from relay.ir.expr import Call, Constant, Constructor, Expr, GlobalVar, Let, Op, Tuple, TupleGetItem, Var
-from relay.ir.type import FuncType
-from relay.ir.walk import post_order
+from relay.ir.type import FuncType, Kind, TensorType, TupleType, Type
+from relay.ir.walk import post_order, type_post_order
 
 MOST_SELECTED = 16
 """How many operators a branch may have that is run for all rows, whether they need it or not."""
@@ -24,6 +24,12 @@ def is_cheap(branch: Expr) -> bool:
             case _:
                 return False
     return True
+
+
+def is_numeric(t: Type) -> bool:
+    """Whether values of type `t` are tensors and tuples of these: one of two is selected in place."""
+    parts = type_post_order(t)
+    return all(isinstance(p, TensorType | TupleType) for p in parts if p.kind is Kind.Type)
 
 
 def is_total(branch: Expr) -> bool:

@@ -13,7 +13,7 @@ from relay.autodiff.values import Block
 from relay.batching.batcher import Batcher, Task
 from relay.batching.branches import calling_result, is_total
 from relay.batching.maps import INDEX, refuse
-from relay.batching.values import Closure, Pattern, Rows, Value, joined, pattern_of, settled
+from relay.batching.values import Pattern, Rows, Value, joined, pattern_of, settled
 from relay.diagnostic import Span
 from relay.ir.expr import Expr, Function, GlobalVar, If, Tuple, TupleGetItem, Var
 from relay.ir.type import ANY, BOOL, Dim, FuncType, RefType, TensorType, TupleType, Type
@@ -27,8 +27,7 @@ class Partitioner(Batcher):
 
     def partition(self, cond: Rows, e: If, name: str, b: Block) -> Task:
         if isinstance(self.type_of(e), FuncType) and is_pure(e, self.source):
-            f = self.chosen_function(e)
-            return Closure(f, {v: self.env[v] for v in free_vars(f)})
+            return self.closure(self.chosen_function(e), b)
         branches = [self._definition(x) for x in (e.true_branch, e.false_branch)]
         t = self.type_of(e)
         whole: list[tuple[Block, Value]] = []

@@ -97,6 +97,22 @@ def pattern_of(value: Value) -> Pattern:
             return WHOLE_CELL if value.index is None else PART_CELL
 
 
+def known_functions(value: Value) -> tuple[set[Function], int]:
+    """The known functions in a value, and how deep they capture each other."""
+    found: set[Function] = set()
+    deepest = 0
+    stack = [(value, 0)]
+    while stack:
+        v, depth = stack.pop()
+        deepest = max(deepest, depth)
+        if isinstance(v, Fields):
+            stack += [(x, depth) for x in v.values]
+        elif isinstance(v, Closure):
+            found.add(v.function)
+            stack += [(x, depth + 1) for x in v.captured.values()]
+    return found, deepest
+
+
 def joined(a: Pattern, b: Pattern, *, is_mixed: bool = False) -> Pattern:
     """What values of both patterns have in common; functions are not known any more.
 
