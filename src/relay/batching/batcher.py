@@ -6,7 +6,7 @@ call gives is assumed to be shared by all rows at first; where it turns out not 
 what is known then, until nothing changes.
 """
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from typing import Any
 
 from relay.autodiff.closing import caller_of
@@ -67,6 +67,7 @@ from relay.op.broadcast import Where
 from relay.op.debugging import Effect
 from relay.op.derivative import fields_of
 from relay.typecheck.types import Types
+from relay.typecheck.vmaps import is_type
 
 Task = Generator[Any, Any, Any]
 Key = tuple[GlobalVar, tuple[Pattern, ...]]
@@ -168,25 +169,57 @@ class Batcher(Context):
         self, name: GlobalVar, args: Sequence[Value], type_args: Sequence[Any], t: Type, hint: str, b: Block
     ) -> Value:
         """A call of the copy of a definition for the patterns of these arguments."""
+        f = self.definition(name)
+        assert f.ret_type is not None
+        by = dict(zip(f.type_params, type_args, strict=True))
+        args = [self.passed(a, self.type_of(p), by, b) for a, p in zip(args, f.params, strict=True)]
         key = (name, tuple([pattern_of(a) for a in args]))
         if key not in self.copies:
             self.copies[key] = self.supply.fresh_global(f"{name.name_hint}_vmap")
-            self.results[key] = self.least(t)
+            self.results[key] = self.least(f.ret_type)
         made = self.copies[key]
         if made not in self.made:
             self.made[made] = Function((), Tuple(()))
             self.waiting.append(key)
         passed = [e for a in args for e in self.flattened(a)]
         more = [d for a in args for d in self.outer_rows(a)]
-        own = self.definition(name).type_params
-        more += [v for v in self.type_params_around(key[1]) if v not in own]
+        more += [v for v in self.type_params_around(key[1]) if v not in by]
+        more += [self.types.batched(a, self.rows) if is_type(a) else a for a in type_args]
         if self.fixed_rows is None:
             assert self.witness is not None
             passed, more = [self.witness, *passed], [self.rows, *more]
-        pattern = self.results[key]
+        pattern = self.instance(self.results[key], f.ret_type, t)
         result = self.type_at(pattern, t, self.rows)
-        call = Call(made, tuple(passed), None, (*more, *type_args))
+        call = Call(made, tuple(passed), None, tuple(more))
         return self.open(b.bind(call, result, hint), pattern, t, b)
+
+    def passed(self, value: Value, t: Type, by: Mapping[TypeVar, Any], b: Block) -> Value:
+        """A value as an argument of a parameter of type `t`, whose type parameters have arguments: packed
+        where these say what it is.
+        """
+        if isinstance(value, Closure):
+            around = self.type_params_around([pattern_of(value)])
+            if any(by.get(v, v) is not v for v in around):
+                value = self.packed_closure(value, b)
+        if not self.types.is_open(t):
+            return value
+        if isinstance(t, TupleType):
+            assert isinstance(value, Fields)
+            parts = zip(value.values, t.fields, strict=True)
+            return Fields(tuple([self.passed(v, f, by, b) for v, f in parts]))
+        full = self.full(source_type(value))
+        value = self.coerced(value, full, b)
+        return value if isinstance(value, Cell) else Packed(self.atom(value, full, b), t)
+
+    def instance(self, pattern: Pattern, declared: Type, t: Type) -> Pattern:
+        """The pattern of a result of type `t` where the one of its definition is `declared`."""
+        if not self.types.is_open(declared):
+            return pattern
+        if isinstance(declared, TupleType):
+            assert isinstance(t, TupleType)
+            parts = zip(pattern, declared.fields, t.fields, strict=True)
+            return tuple([self.instance(p, d, f) for p, d, f in parts])
+        return self.full(t)
 
     def type_params_around(self, patterns: Sequence[Pattern]) -> list[TypeVar]:
         """The type parameters that the types of known functions mention, of the definitions that they are
@@ -410,6 +443,7 @@ class Batcher(Context):
         data = self.value(e.data, b)
         pattern = pattern_of(data)
         is_shared = pattern == self.least(of) and not isinstance(data, Closure | Cell)
+        is_shared = is_shared and not self.types.is_open(of)
         if not is_shared:
             data = self.coerced(data, self.full(of), b)
         atom = self.atom(data, self.least(of) if is_shared else self.full(of), b)

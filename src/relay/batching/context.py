@@ -61,7 +61,7 @@ class Context:
             return tuple([self.least(f) for f in t.fields])
         if isinstance(t, RefType):
             return WHOLE_CELL
-        return PACKED if isinstance(t, FuncType) else SHARED
+        return PACKED if isinstance(t, FuncType) or self.types.is_open(t) else SHARED
 
     def type_at(self, pattern: Pattern, t: Type, rows: Dim) -> Type:
         """The type of a packed value of a pattern."""

@@ -20,7 +20,11 @@ def constructed(
     wanted = [f for k, fields in this.types.fields(t) if k is c or k == c for f in fields]
     patterns = [pattern_of(a) for a in args]
     has_state = any(isinstance(p, FuncType | RefType) for f in wanted for p in type_post_order(f))
-    if not has_state and all(p == this.least(f) for p, f in zip(patterns, wanted, strict=True)):
+    if (
+        not has_state
+        and not this.types.is_open(t)
+        and all(p == this.least(f) for p, f in zip(patterns, wanted, strict=True))
+    ):
         made = Call(
             c,
             tuple([this.atom(a, this.least(f), b) for a, f in zip(args, wanted, strict=True)]),

@@ -207,13 +207,14 @@ def type_params_of(t: Type) -> tuple[TypeVar, ...]:
 
 def refuse(t: Type, span: Span | None) -> NoReturn:
     """Report a value that cannot be taken row by row."""
-    what = "a function that is not statically known" if isinstance(t, FuncType) else "a reference"
-    code = "batch-function" if isinstance(t, FuncType) else "batch-reference"
-    fail(
-        code,
-        f"{what} depends on the row, in a value of type {t}",
-        span=span,
-        hint="call it, or read it, before the rows go different ways"
-        if isinstance(t, RefType)
-        else "let the rows share it, or call it where it is known",
-    )
+    match t:
+        case FuncType():
+            code, what = "batch-function", "a function that is not statically known"
+            hint = "let the rows share it, or call it where it is known"
+        case RefType():
+            code, what = "batch-reference", "a reference"
+            hint = "call it, or read it, before the rows go different ways"
+        case _:
+            code, what = "batch-type", "a value whose type is a parameter"
+            hint = "let a recursion whose types grow go the same way for all rows"
+    fail(code, f"{what} depends on the row, in a value of type {t}", span=span, hint=hint)

@@ -64,7 +64,9 @@ class RowLoops:
         value = one.bind(op(*operands), t, "y")
         result = this.types.batched(t, ANY) if keeps else UNIT
         few = one.finish(
-            _leaf_by_leaf(lambda x: apply("expand_dims", x, axis=0), [value], t, one) if keeps else Tuple(())
+            _leaf_by_leaf(lambda *xs: apply("expand_dims", xs[0], axis=0), [value], t, one)
+            if keeps
+            else Tuple(())
         )
         many = Block()
         half = many.bind(apply("floor_divide", count, scalar(2, "int64")), INDEX, "half")

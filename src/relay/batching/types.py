@@ -12,6 +12,7 @@ from relay.ir.module import IRModule, TypeData
 from relay.ir.subst import substitute_type
 from relay.ir.supply import NameSupply
 from relay.ir.type import (
+    HAS_VAR,
     Dim,
     FuncType,
     GlobalTypeVar,
@@ -38,10 +39,16 @@ class BatchedTypes:
 
     def is_inert(self, t: Type) -> bool:
         """Whether values of type `t` hold no tensor, and no function: they are the same for all rows."""
-        return not any(
+        return not self.is_open(t) and not any(
             isinstance(p, TensorType | FuncType | RefType)
             or (isinstance(p, TypeCall) and isinstance(p.func, GlobalTypeVar) and self.has_twin(p.func))
             for p in type_post_order(t)
+        )
+
+    def is_open(self, t: Type) -> bool:
+        """Whether type parameters are in `t`; they stand for the types of what is batched."""
+        return bool(t.flags & HAS_VAR) and any(
+            isinstance(p, TypeVar) and p.kind is Kind.Type for p in type_post_order(t)
         )
 
     def has_twin(self, header: GlobalTypeVar) -> bool:
