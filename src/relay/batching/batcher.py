@@ -2,8 +2,8 @@
 
 The source is annotated, in A-normal form, and its functions are lifted.  A block of the source becomes a
 block of the result; each definition gets a copy for each pattern of arguments that it is called with.  What a
-call gives is assumed to be shared by all rows at first; where it turns out not to be, all is done again with
-what is known then, until nothing changes.
+call gives is assumed to be shared by all rows at first; where it turns out not to be, what calls it is done
+again with what is known then, until nothing changes.
 """
 
 from collections.abc import Generator, Mapping, Sequence
@@ -98,7 +98,10 @@ class Batcher(Context):
         self.copies: dict[Key, GlobalVar] = {}
         self.results: dict[Key, Pattern] = {}
         self.made: dict[GlobalVar, Function] = {}
-        self.waiting: list[Key] = []
+        self.waiting: dict[Key, None] = {}
+        self.calls: dict[Key, dict[Key | None, None]] = {}
+        """What calls each copy, None for the function that is batched."""
+        self.caller: Key | None = None
         self.is_settled = True
         self.loops = RowLoops(self)
         self.type_params: tuple[TypeVar, ...] = ()
@@ -108,20 +111,27 @@ class Batcher(Context):
         """The definitions that branches have become, with what they take."""
 
     def define(self) -> bool:
-        """Define the copies that were asked for, and those that they ask for; whether all assumptions of
-        what calls give were right.
+        """Define the copies that were asked for, and those that they ask for; whether the function that is
+        batched assumed of their results what they are.
         """
+        self.is_settled = True
         while self.waiting:
-            key = self.waiting.pop()
-            self.made[self.copies[key]] = run(self.copy(key))
+            self.caller, _ = self.waiting.popitem()
+            self.made[self.copies[self.caller]] = run(self.copy(self.caller))
+        self.caller = None
         return self.is_settled
 
-    def begin(self) -> None:
-        """Forget what was made, but not what is known of results."""
-        self.made.clear()
-        self.loops.made.clear()
-        self.waiting.clear()
-        self.is_settled = True
+    def reached(self, root: Expr) -> dict[GlobalVar, Function]:
+        """The definitions made that an expression needs: what was assumed on the way asked for others too."""
+        made = self.made | self.loops.made
+        found: set[GlobalVar] = set()
+        stack = [root]
+        while stack:
+            for e in post_order(stack.pop()):
+                if isinstance(e, GlobalVar) and e in made and e not in found:
+                    found.add(e)
+                    stack.append(made[e])
+        return {v: f for v, f in made.items() if v in found}
 
     # --- definitions ---
 
@@ -159,7 +169,8 @@ class Batcher(Context):
         pattern = settled(joined(self.results[key], pattern_of(value)))
         if pattern != self.results[key]:
             self.results[key] = pattern
-            self.is_settled = False
+            self.is_settled = self.is_settled and None not in self.calls[key]
+            self.waiting.update(dict.fromkeys([k for k in self.calls[key] if k is not None]))
         body = b.finish(self.pack(self.coerced(value, pattern, b), b))
         result = self.type_at(pattern, f.ret_type, self.rows)
         kept = {k: v for k, v in f.attrs.items() if k == "inline"}
@@ -177,10 +188,12 @@ class Batcher(Context):
         if key not in self.copies:
             self.copies[key] = self.supply.fresh_global(f"{name.name_hint}_vmap")
             self.results[key] = self.least(f.ret_type)
+            self.calls[key] = {}
+        self.calls[key][self.caller] = None
         made = self.copies[key]
         if made not in self.made:
             self.made[made] = Function((), Tuple(()))
-            self.waiting.append(key)
+            self.waiting[key] = None
         passed = [e for a in args for e in self.flattened(a)]
         more = [d for a in args for d in self.outer_rows(a)]
         more += [v for v in self.type_params_around(key[1]) if v not in by]

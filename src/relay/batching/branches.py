@@ -13,7 +13,13 @@ def is_cheap(branch: Expr) -> bool:
     which cannot fail.
     """
     count = 0
-    for e in post_order(branch):
+    seen: set[Expr] = set()
+    stack = [branch]
+    while stack:
+        e = stack.pop()
+        if e in seen:
+            continue
+        seen.add(e)
         match e:
             case Call(op=Op()):
                 count += 1
@@ -23,6 +29,7 @@ def is_cheap(branch: Expr) -> bool:
                 pass
             case _:
                 return False
+        stack += e.children
     return True
 
 

@@ -88,12 +88,11 @@ class Batching:
         kind = Partitioner if is_partitioned else Batcher
         this = kind(source, self.mod, self.supply, fixed)
         while True:
-            this.begin()
             made = self._function(this, e, f, captured, rows, name)
             if this.define():
                 break
         this.maps.define_waiting()
-        for v, definition in (this.made | this.loops.made).items():
+        for v, definition in this.reached(made).items():
             self.mod[v] = definition
         return made
 
