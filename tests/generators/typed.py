@@ -74,6 +74,9 @@ Writer = Callable[[Type, Scope, int], Expr]
 class Typed:
     """Writes the definitions of one module; every expression is asked for by its type."""
 
+    least_params = 0
+    """How many parameters `@main` has at least."""
+
     def __init__(self, rng: Random, size: int) -> None:
         self.rng = rng
         self.size = size
@@ -92,7 +95,7 @@ class Typed:
         self.generic_helpers()
         for i in range(self.rng.randint(1, 4)):
             self.helper(f"helper{i}")
-        params = [self.fresh(self.value_type(1)) for _ in range(self.rng.randint(0, 3))]
+        params = [self.fresh(self.value_type(1)) for _ in range(self.rng.randint(self.least_params, 3))]
         result = self.type_(2)
         self.mod["main"] = self.lambda_(params, result, Scope(), self.size)
         return self.mod
@@ -242,7 +245,10 @@ class Typed:
         return Let(x, value, self.expr(t, scope.inside([x]), size // 2))
 
     def branch(self, t: Type, scope: Scope, size: int) -> Expr:
-        cond = self.expr(BOOL, scope, size // 3)
+        return self.chosen(self.expr(BOOL, scope, size // 3), t, scope, size)
+
+    def chosen(self, cond: Expr, t: Type, scope: Scope, size: int) -> Expr:
+        """What a condition chooses."""
         return If(cond, self.expr(t, scope.inside(), size // 3), self.expr(t, scope.inside(), size // 3))
 
     def project(self, t: Type, scope: Scope, size: int) -> Expr:
@@ -271,8 +277,12 @@ class Typed:
         var, params, _, counts = self.rng.choice(fitting)
         args = [self.expr(p, scope, size // len(params)) for p in params]
         if counts:
-            args[0] = constant(self.rng.randint(0, 3))
+            args[0] = self.rounds(3, scope)
         return Call(var, tuple(args))
+
+    def rounds(self, most: int, scope: Scope) -> Expr:
+        """How often something is repeated."""
+        return constant(self.rng.randint(0, most))
 
     def match_data(self, t: Type, scope: Scope, size: int) -> Expr:
         """A match with a case for each constructor; the full one may be taken apart further."""
@@ -351,7 +361,7 @@ class Typed:
         step = self.expr(t, scope.inside([n, acc], loops=1), size // 2)
         fewer = Call(Op.get("subtract"), (n, constant(1)))
         body = If(Call(Op.get("less_equal"), (n, constant(0))), acc, Call(f, (fewer, step)))
-        start = Call(f, (constant(self.rng.randint(0, 4)), self.expr(t, scope, size // 2)))
+        start = Call(f, (self.rounds(4, scope), self.expr(t, scope, size // 2)))
         return Let(f, Function((n, acc), body, t), start)
 
     def even_odd(self, t: Type, scope: Scope, size: int) -> Expr:
@@ -367,7 +377,7 @@ class Typed:
             step = self.expr(t, scope.inside([n, acc], loops=1), size // 3)
             stop = Call(Op.get("less_equal"), (n, constant(0)))
             values.append(Function((n, acc), If(stop, acc, Call(other, (fewer, step))), t))
-        start = Call(names[0], (constant(self.rng.randint(0, 4)), self.expr(t, scope, size // 3)))
+        start = Call(names[0], (self.rounds(4, scope), self.expr(t, scope, size // 3)))
         return LetRec(tuple(names), tuple(values), start)
 
 
