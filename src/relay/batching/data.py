@@ -19,7 +19,8 @@ def constructed(
     assert isinstance(t, TypeCall)
     wanted = [f for k, fields in this.types.fields(t) if k is c or k == c for f in fields]
     patterns = [pattern_of(a) for a in args]
-    has_state = any(isinstance(p, FuncType | RefType) for f in wanted for p in type_post_order(f))
+    parts = [f for _, fields in this.types.fields(t) for f in fields]
+    has_state = any(isinstance(p, FuncType | RefType) for f in parts for p in type_post_order(f))
     if (
         not has_state
         and not this.types.is_open(t)
