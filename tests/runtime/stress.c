@@ -41,9 +41,10 @@ void *PyCapsule_GetPointer(void *capsule, const char *name) { return name ? NULL
 
 /* --- contexts --- */
 
-static const uint32_t first_offset[] = {8}, both_offsets[] = {8, 16};
-enum { TENSOR, CONS, PAIR }; /* `next` alone, `left` and `right` */
-static const struct layout layouts[] = {{0, 0, NULL}, {16, 1, first_offset}, {32, 2, both_offsets}};
+static const uint32_t first_offset[] = {8}, both_offsets[] = {8, 16}, row_owner[] = {32}, part_owner[] = {40};
+enum { TENSOR, CONS, PAIR, ROW, PART }; /* `next` alone, `left` and `right`; a row of a tensor, several rows */
+static const struct layout layouts[] = {
+    {0, 0, NULL}, {16, 1, first_offset}, {32, 2, both_offsets}, {0, 1, row_owner}, {0, 1, part_owner}};
 
 struct node {
     struct object header;
@@ -166,6 +167,132 @@ static void *exchange_blocks(void *argument)
             relay_forget(relay_give_away(ctx, new_tensor(ctx, (size_t)1 << size)));
     free_context(ctx);
     return argument;
+}
+
+/* --- recorded calls --- */
+
+enum { ELEMENTS = 3, ROW_BYTES = 8 * ELEMENTS };
+
+static uint64_t head_of(int layout)
+{
+    struct object head = {1, layout, 0};
+    uint64_t word;
+    memcpy(&word, &head, sizeof word);
+    return word;
+}
+
+/* `a + 2 * b + n` of each record, for a number n. */
+static void run_rows_of(struct context *ctx, struct record **rows, int64_t count)
+{
+    struct tensor *a = relay_stack(ctx, rows, count, 0, 2, head_of(TENSOR), head_of(PART));
+    struct tensor *b = relay_stack(ctx, rows, count, 1, 2, head_of(TENSOR), head_of(PART));
+    struct tensor *n = relay_stack(ctx, rows, count, 2, 1, head_of(TENSOR), head_of(PART));
+    struct tensor *out = new_tensor(ctx, count * ROW_BYTES + 64);
+    uint64_t *to = out->data = (char *)out + 64, *xs = a->data, *ys = b->data, *numbers = n->data;
+    for (int64_t i = 0; i < ELEMENTS * count; i++)
+        to[i] = xs[i] + 2 * ys[i] + numbers[i / ELEMENTS];
+    relay_unstack(rows, count, 3, out);
+    release(ctx, &out->header);
+    release(ctx, &a->header);
+    release(ctx, &b->header);
+    release(ctx, &n->header);
+}
+
+/* The first operand of the first record, and what all of a chain add to it. */
+static void run_sum(struct context *ctx, struct record **rows, int64_t count)
+{
+    struct tensor *out = new_tensor(ctx, ROW_BYTES + 64);
+    uint64_t *to = out->data = (char *)out + 64;
+    memcpy(to, rows[0]->values[0].tensor->data, ROW_BYTES);
+    struct tensor *b = relay_stack(ctx, rows, count, 1, 2, head_of(TENSOR), head_of(PART));
+    for (int64_t i = 0; i < ELEMENTS * count; i++)
+        to[i % ELEMENTS] += 2 * ((uint64_t *)b->data)[i] + rows[i / ELEMENTS]->values[2].bits;
+    relay_unstack(rows + count - 1, 1, 3, out);
+    release(ctx, &out->header);
+    release(ctx, &b->header);
+}
+
+static int64_t block_counts[2];
+static const struct block_code block = {
+    run_rows_of, run_sum, 0, 3, 1, block_counts,
+    {{ROW_BYTES, 32, ROW}, {ROW_BYTES, 32, ROW}, {8, 0, 0}, {ROW_BYTES, 32, ROW}}};
+
+static struct tensor *record_row(struct context *ctx, struct tensor *a, struct tensor *b, uint64_t n)
+{
+    struct tensor *made = allocate(ctx, 48);
+    struct record *r = relay_record(ctx, &block);
+    retain(&a->header);
+    retain(&b->header);
+    made->header = (struct object){2, ROW, 0};
+    made->data = NULL;
+    made->bytes = 48;
+    *(struct record **)((char *)made + 32) = r;
+    r->values[0].tensor = a;
+    r->values[1].tensor = b;
+    r->values[2].bits = n;
+    r->values[3].tensor = made;
+    return made;
+}
+
+/* Records calls on what others give, adds up long sums, drops and reads at random. */
+static void record_calls(struct context *ctx)
+{
+    enum { HELD = 40 };
+    struct tensor *held[HELD] = {0};
+    uint64_t wanted[HELD];
+    uint32_t state = 7;
+    for (int step = 0; step < 100 * HELD; step++) {
+        uint32_t at = random_below(&state, HELD), a = random_below(&state, HELD), b = random_below(&state, HELD);
+        int32_t length = random_below(&state, 3) ? 1 : random_below(&state, 3 * CHAIN_MIN);
+        if (!held[a] || !held[b]) {
+            if (held[at])
+                release(ctx, &held[at]->header);
+            held[at] = new_tensor(ctx, 64 + ROW_BYTES);
+            held[at]->data = (char *)held[at] + 64;
+            for (int i = 0; i < ELEMENTS; i++)
+                ((uint64_t *)held[at]->data)[i] = step;
+            wanted[at] = step;
+            continue;
+        }
+        struct tensor *made = held[a];
+        uint64_t value = wanted[a];
+        retain(&made->header);
+        for (int32_t i = 0; i < length; i++) {
+            struct tensor *next = record_row(ctx, made, held[b], i);
+            release(ctx, &made->header);
+            made = next;
+            value += 2 * wanted[b] + i;
+        }
+        if (random_below(&state, 9) == 0) {
+            force(ctx, made);
+            for (int i = 0; i < ELEMENTS; i++)
+                CHECK(((uint64_t *)made->data)[i] == value);
+        }
+        if (held[at])
+            release(ctx, &held[at]->header);
+        held[at] = made;
+        wanted[at] = value;
+        if (random_below(&state, 5) == 0) {
+            release(ctx, &held[at]->header);
+            held[at] = NULL;
+        }
+    }
+    relay_flush(ctx);
+    for (int i = 0; i < HELD; i++)
+        if (held[i]) {
+            CHECK(*(uint64_t *)held[i]->data == wanted[i]);
+            release(ctx, &held[i]->header);
+        }
+    CHECK(block_counts[1] < block_counts[0] / 2);
+}
+
+static void test_records(void)
+{
+    struct context *ctx = new_context(NULL);
+    ctx->limit = 0;
+    record_calls(ctx);
+    CHECK(!ctx->large && !ctx->last_record);
+    free_context(ctx);
 }
 
 /* --- parallel loops --- */
@@ -301,6 +428,7 @@ int main(void)
 {
     relay_start(pthread_self(), 2);
     test_objects();
+    test_records();
     run_threads(exchange_blocks, CALLERS);
     run_threads(run_loops, CALLERS);
     run_threads(run_loops, 1);

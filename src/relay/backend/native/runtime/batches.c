@@ -1,9 +1,10 @@
 /* Dynamic batching: calls of blocks of operators are recorded, and made later, those of one block together.
 
    A recorded call has made the objects of its results, whose `data` is NULL until the call is made.  Then they
-   are rows of one tensor, which they own together; before, the record stands in the place of that owner.  Where a value is read, and at the end of a call of the program, all
-   records are run: by depth, which is one more than that of the deepest operand, and at each depth the calls of
-   one block as one (Looks et al., 2017; Neubig et al., 2017).
+   are rows of one tensor, which they own together; before, the record stands in the place of that owner.  Where a
+   value is read, and at the end of a call of the program, all records are run: by depth, which is one more than
+   that of the deepest operand, and at each depth the calls of one block as one (Looks et al., 2017; Neubig et
+   al., 2017).
 
    Blocks that add to their first operand, as those do that sum gradients up, form chains: long ones, of which
    nothing else reads what lies between, are run as one sum. */
