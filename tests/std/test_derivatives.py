@@ -39,6 +39,13 @@ def test_sizes_may_be_symbolic() -> None:
         np.testing.assert_allclose(product, 12 * X**3 + 2 * X.sum())
 
 
+def test_reverse_mode_goes_through_calls_and_branches_at_symbolic_sizes() -> None:
+    body = "(@jacrev(fn (%y) { @powers(%y, 2) }, %x), @hessian(fn (%y) { sum(@powers(%y, 1)) }, %x))"
+    for jacobian, hessian in values(body, "n"):
+        np.testing.assert_allclose(jacobian, np.diag(4 * X**3), atol=1e-12)
+        np.testing.assert_allclose(hessian, np.diag([2.0, 2.0, 2.0]), atol=1e-12)
+
+
 def test_hessian_and_its_product() -> None:
     want = np.diag(12 * X**2) + 2
     for whole, product in values("(@hessian(@f, %x), @hvp(@f, %x, %x))"):

@@ -193,6 +193,16 @@ def test_a_value_is_read_off_a_parameter(params: str, inputs: list[Any], wanted:
     assert int(value(f"def @main({params}) {{ n }}", *inputs, kind=kind)) == wanted
 
 
+@pytest.mark.parametrize("kind", ["interpreter", "native"])
+def test_a_value_is_read_off_what_a_reference_holds(kind: str) -> None:
+    text = """
+    def @f<n: Dim, d: Dim>(%r: ref((int32, Tensor[(n, d), float32]))) { (n, zeros((d, n), float32)) }
+    def @main(%x: Tensor[(n, 2), float32]) { @f(ref((1, %x))) }
+    """
+    size, made = value(text, zeros(3, 2), kind=kind)
+    assert (int(size), made.shape) == (3, (2, 3))
+
+
 DATA_TYPES = """
 type Layer[o: Dim, i: Dim] { Layer { w: Tensor[(o, i), float32], b: Tensor[(o,), float32] } }
 type Net[h: Dim, d: Dim] { Net { size: int32, layers: (Layer[h, d], Layer[1, 2 * h]) } }

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from relay.diagnostic import derive_from, derived_nodes
 from relay.ir import dim
-from relay.ir.expr import Call, Expr, Function, Let, TupleGetItem, Var, replace
+from relay.ir.expr import Call, Expr, Function, Let, RefRead, TupleGetItem, Var, replace
 from relay.ir.module import IRModule
 from relay.ir.tensor_parts import whole_path
 from relay.ir.type import (
@@ -15,6 +15,7 @@ from relay.ir.type import (
     Dimension,
     DimExpr,
     GlobalTypeVar,
+    RefType,
     TensorType,
     TupleType,
     Type,
@@ -32,21 +33,22 @@ if TYPE_CHECKING:
 Place = tuple[Var, tuple[Any, ...], int]
 """An axis of a tensor in a parameter: the parameter, the steps to the tensor, the axis.
 
-A step is the number of a field of a tuple, or that of a field of a data type with the type, which is opened.
+A step is the number of a field of a tuple, or that of a field of a data type with the type, which is opened, or
+`CONTENT` of a reference.
 """
-
+CONTENT = "content"
 
 MOST_OPENED = 1000
 """How many data types are looked into for sizes: one may lead to ever new ones."""
 
 
 def dim_variables(d: Dim) -> set[TypeVar]:
-    """The dimension dim_variables inside a dimension."""
+    """The variables inside a dimension."""
     return {v for v in type_post_order(d) if isinstance(v, TypeVar)} if isinstance(d, Dimension) else set()
 
 
 class Determined:
-    """The dimension dim_variables that some parameters determine, as expressions of these."""
+    """The dimension variables that some parameters determine, as expressions of these."""
 
     def __init__(self, params: Sequence[Var], mod: IRModule) -> None:
         """The parameters have their types; `mod` has the data types."""
@@ -98,17 +100,21 @@ class Determined:
 
 
 def _tensors(params: Sequence[Var], mod: IRModule) -> Iterator[tuple[Var, tuple[Any, ...], TensorType]]:
-    """The tensors in parameters: in tuples first, then in data types of one constructor, outer ones first.
+    """The tensors in parameters: in tuples first, then in references and in data types of one constructor,
+    outer ones first.
 
     Each type is looked into once, as the same type has the same sizes.
     """
-    data: deque[tuple[Var, Any, TypeCall]] = deque()
+    data: deque[tuple[Var, Any, TypeCall | RefType]] = deque()
     seen: set[Type] = set()
     opened_types = 0
     waiting: list[tuple[Var, Any, Any]] = [(param, None, param.type_annotation) for param in reversed(params)]
     while waiting or (data and opened_types < MOST_OPENED):
         if not waiting:
             param, link, call = data.popleft()
+            if isinstance(call, RefType):
+                waiting = [(param, (link, CONTENT), call.value)]
+                continue
             t = opened(call, mod)
             opened_types += 1
             waiting = [(param, (link, (i, t)), f) for i, f in enumerate(t.fields)][::-1]
@@ -121,6 +127,9 @@ def _tensors(params: Sequence[Var], mod: IRModule) -> Iterator[tuple[Var, tuple[
         elif isinstance(part, TupleType):
             seen.add(part)
             waiting += [(param, (link, i), f) for i, f in enumerate(part.fields)][::-1]
+        elif isinstance(part, RefType):
+            seen.add(part)
+            data.append((param, link, part))
         elif isinstance(part, TypeCall) and isinstance(part.func, GlobalTypeVar):
             seen.add(part)
             found = mod.type_definitions.get(part.func)
@@ -134,6 +143,8 @@ def _tensor(place: Place) -> tuple[Expr, int]:
     for step in path:
         if isinstance(step, int):
             found = TupleGetItem(found, step)
+        elif step is CONTENT:
+            found = RefRead(found, span=var.span)
         else:
             found = taken(found, step[1], step[0], "field", var.span)
     return found, axis
