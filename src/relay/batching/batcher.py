@@ -84,13 +84,16 @@ class NeedsPartitionError(Exception):
 class Batcher(Context):
     """Batches the functions of a module."""
 
-    def __init__(self, source: IRModule, mod: IRModule, supply: GlobalVarSupply, rows: int | None) -> None:
+    def __init__(
+        self, source: IRModule, mod: IRModule, supply: GlobalVarSupply, rows: int | None, *, may_select: bool
+    ) -> None:
         """`source` has the lifted definitions, `mod` gets the batched ones; `rows` is their number, if it is
-        known and the same everywhere.
+        known and the same everywhere.  Cheap branches run for all rows if it `may_select` among their values.
         """
         super().__init__(BatchedTypes(mod), supply, Types(source))
         self.source = source
         self.mod = mod
+        self.may_select = may_select
         self.fixed_rows = rows
         self.sources: dict[GlobalVar, Function] = {}
         self.callers: dict[GlobalVar, Function] = {}
@@ -415,7 +418,8 @@ class Batcher(Context):
         """An `if`."""
         cond = self.value(e.cond, b)
         if isinstance(cond, Rows):
-            if is_numeric(self.type_of(e)) and all(map(is_cheap, (e.true_branch, e.false_branch))):
+            is_cheaper = self.may_select and all(map(is_cheap, (e.true_branch, e.false_branch)))
+            if is_cheaper and is_numeric(self.type_of(e)):
                 return (yield self.selected(cond, e, name, b))
             return (yield self.partition(cond, e, name, b))
         assert isinstance(cond, Shared)

@@ -27,10 +27,15 @@ ROOT = "vmap"
 class Batching:
     """Expands the `vmap`s of one module."""
 
-    def __init__(self, mod: IRModule, supply: GlobalVarSupply) -> None:
-        """`mod` is annotated; it gets the batched definitions, and must not be shared."""
+    def __init__(self, mod: IRModule, supply: GlobalVarSupply, *, may_select: bool) -> None:
+        """`mod` is annotated; it gets the batched definitions, and must not be shared.
+
+        Branches that are cheap may run for all rows only where nothing is differentiated: what a row does not
+        choose may be infinite, and its derivative NaN even times 0.
+        """
         self.mod = mod
         self.supply = supply
+        self.may_select = may_select
 
     def root(self, e: VMap, f: Function, captured: list[Var], rows: Dim | None) -> Function:
         """`fn(xs) { … }` for a function literal whose free variables are `captured`; of any number of rows
@@ -48,7 +53,7 @@ class Batching:
         name = self.supply.fresh_global(ROOT)
         source = self._lifted(name, self._closed(f, captured))
         try:
-            scratch = Batching(self.mod.copy(), self.supply)
+            scratch = Batching(self.mod.copy(), self.supply, may_select=False)
             scratch._expanded(e, f, captured, 1, name, source, is_partitioned=False)
         except NeedsPartitionError:
             return self._expanded(e, f, captured, None, name, source, is_partitioned=True)
@@ -86,7 +91,7 @@ class Batching:
     ) -> Function:
         fixed = rows if isinstance(rows, int) and not is_partitioned else None
         kind = Partitioner if is_partitioned else Batcher
-        this = kind(source, self.mod, self.supply, fixed)
+        this = kind(source, self.mod, self.supply, fixed, may_select=self.may_select)
         while True:
             made = self._function(this, e, f, captured, rows, name)
             if this.define():

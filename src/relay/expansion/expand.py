@@ -160,7 +160,8 @@ class _Round:
         self.pending = pending
         self.forward = Forward(DualTypes(mod, "jvp"), supply)
         self.reverse = Reverse(DualTypes(mod, "vjp"), supply)
-        self.batching = Batching(mod, supply)
+        is_plain = not any(type(x) is Grad for e in pending.values() for x in post_order(e))
+        self.batching = Batching(mod, supply, may_select=is_plain)
         self.type_of = Types(mod)
         self.effects = Effects(mod)
         self.done: set[GlobalVar] = set()

@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 Place = tuple[Var, tuple[Any, ...], int]
 """An axis of a tensor in a parameter: the parameter, the steps to the tensor, the axis.
 
-A step is the number of a field of a tuple, or that of a field of a data type with the type, which is opened, or
-`CONTENT` of a reference.
+A step is the number of a field of a tuple, or that of a field of a data type with the type, which is opened,
+or `CONTENT` of a reference.
 """
 CONTENT = "content"
 
