@@ -45,3 +45,17 @@ def test_derivatives_are_those_of_the_rows(f):
     ):
         for found in given(body, X, W):
             np.testing.assert_allclose(found, change, rtol=1e-5, atol=1e-6)
+
+
+def test_rows_of_rows_in_either_order():
+    header = "def @main(%x: Tensor[(3, 2), float32], %w: Tensor[(4, 2), float32])"
+    bodies = (
+        "vmap(fn (%x, %w) { vmap(@g, in_axes=(None, 0))(%x, %w) }, in_axes=(0, None))(%x, %w)",
+        "vmap(fn (%w, %x) { vmap(@g, in_axes=(0, None))(%x, %w) }, in_axes=(0, None), out_axes=1)(%w, %x)",
+    )
+    many = np.stack([W, W * 2, -W, W + 1])
+    want = [[given("@g(%x, %w)", x, w)[0] for w in many] for x in X[::2]]
+    for body in bodies:
+        mod = relay.parse(f"{LIBRARY} {header} {{ {body} }}")
+        for found in (relay.run(mod, "main", [X, many]), relay.build(mod)(X, many)):
+            np.testing.assert_allclose(found[::2], want, rtol=1e-5)

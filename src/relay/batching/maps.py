@@ -103,6 +103,8 @@ class Maps:
         if isinstance(rows, AnySize):
             assert by is not None
             return apply("take", apply("expand_dims", xs[0], axis=0), apply("zeros_like", by), axis=0)
+        if isinstance(rows, int) and type_params_of(t):  # sizes that no parameter of a map need have
+            return apply("repeat", apply("expand_dims", xs[0], axis=0), repeats=rows, axis=0)
         x = xs[0] if isinstance(xs[0], Constant) else Var("x", t)
         made = stretched(rows, x, False)
         if x is xs[0]:
