@@ -138,3 +138,19 @@ def test_one_of_two_functions_or_lists_is_chosen_by_name(use):
 
     for found in both(text, FOUR):
         np.testing.assert_allclose(found, [row(a) for a in FOUR])
+
+
+def test_a_list_without_numbers_is_the_same_for_all_rows():
+    text = """
+    import "std/list"
+    def @units(%x: float32, %l: List[()]) -> List[()] {
+      if (%x > 9.0) { %l } else {
+        match (%l) { Nil => @units(%x + 5.0, Nil), Cons(_, _) => @units(10.0, %l) }
+      }
+    }
+    def @main(%x: Tensor[(4,), float32]) {
+      vmap(fn (%x) { match (@units(%x * 4.0, Cons((), Nil))) { Nil => %x, Cons(_, _) => %x + 1.0 } })(%x)
+    }
+    """
+    for found in both(text, FOUR):
+        np.testing.assert_allclose(found, FOUR + 1)

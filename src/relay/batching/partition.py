@@ -13,7 +13,7 @@ from relay.autodiff.values import Block
 from relay.batching.batcher import Batcher, Task
 from relay.batching.branches import calling_result, is_total
 from relay.batching.maps import INDEX, refuse
-from relay.batching.values import Pattern, Rows, Value, joined, pattern_of, settled
+from relay.batching.values import Pattern, Rows, Value
 from relay.diagnostic import Span
 from relay.ir.expr import Expr, Function, GlobalVar, If, Tuple, TupleGetItem, Var
 from relay.ir.type import ANY, BOOL, Dim, FuncType, RefType, TensorType, TupleType, Type
@@ -43,8 +43,6 @@ class Partitioner(Batcher):
             with self.at(ANY, index) as outer:
                 parts.append((index, self._called(branch, outer, t, name, mixed)))
         pattern = self.full(t)
-        for v in (*[v for _, v in whole], *[v for _, v in parts]):
-            pattern = settled(joined(pattern, pattern_of(v), is_mixed=True))
         packed: list[Expr] = []
         for index, v in parts:
             with self.at(ANY, index):

@@ -113,14 +113,11 @@ def known_functions(value: Value) -> tuple[set[Function], int]:
     return found, deepest
 
 
-def joined(a: Pattern, b: Pattern, *, is_mixed: bool = False) -> Pattern:
-    """What values of both patterns have in common; functions are not known any more.
-
-    Where rows come from both (`is_mixed`), nothing is the same for all of them.
-    """
+def joined(a: Pattern, b: Pattern) -> Pattern:
+    """What values of both patterns have in common; functions are not known any more."""
     if isinstance(a, tuple) and isinstance(b, tuple):
-        return tuple([joined(x, y, is_mixed=is_mixed) for x, y in zip(a, b, strict=True)])  # pyright: ignore
-    if a == b == SHARED and not is_mixed:
+        return tuple([joined(x, y) for x, y in zip(a, b, strict=True)])  # pyright: ignore
+    if a == b == SHARED:
         return SHARED
     if {a, b} <= {SHARED, ROWS}:
         return ROWS
