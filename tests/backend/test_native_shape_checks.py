@@ -86,3 +86,25 @@ def test_relations_that_an_entry_demands_hold_for_its_arguments() -> None:
         refusals.append(str(refused.value))
     assert "argument-type" in refusals[0]
     assert refusals[0] == refusals[1]
+
+
+@pytest.mark.parametrize("wrong", [False, True])
+def test_a_function_that_calls_itself_at_another_size_checks_that_size(wrong: bool) -> None:
+    text = """
+    def @f<b: Dim>(%r: Tensor[(b,), int64], %n: Tensor[(b,), int32], %k: int32) -> Tensor[(?,), int32] {
+      if (%k == 0) { %n } else {
+        let %index: Tensor[(?,), int64] = cast(reshape(argwhere(%n > 3), newshape=(-1,)), dtype=int64);
+        let %x: Tensor[(?,), int32] = take(%n, %index, axis=0);
+        @f<?>(%index, X, %k - 1)
+      }
+    }
+    def @main(%x: Tensor[(n,), int32]) { @f(cast(%x, dtype=int64), %x, 1) }
+    """
+    mod = relay.parse(text.replace("X", "%n" if wrong else "%x"))
+    x = np.array([6, 7, 2], "int32")
+    for run in (lambda: relay.run(mod, "main", [x]), lambda: relay.build(mod)(x)):
+        if wrong:
+            with pytest.raises(relay.RelayError, match=r"has the shape \(3,\), not \(b,\)"):
+                run()
+        else:
+            np.testing.assert_array_equal(run(), [6, 7])

@@ -70,9 +70,16 @@ def check_arguments(world: World, unit: Unit, e: Call, args: tuple[Register, ...
     statics = [world.type_of(a) for a in e.args]
     differ = any(s is not None and has_shape(r) and s != r for s, r in zip(statics, required, strict=False))
     if differ or _related(scheme.arg_types, unknown):
-        closed = {p: t for p, t in by.items() if p not in unknown}
+        closed = {p: unbound(p) if p in unknown else t for p, t in by.items()}
         what = "the argument" if len(args) == 1 else "an argument"
         emit(unit, tuple([substitute_type(t, closed) for t in scheme.arg_types]), args, what, spelled(e.op))
+
+
+def unbound(p: TypeVar) -> TypeVar:
+    """A type parameter of a callee that only its arguments tell: another one than that of the caller, if a
+    function calls itself.
+    """
+    return TypeVar(p.name_hint, p.kind)
 
 
 def spelled(callee: Expr) -> str:

@@ -10,7 +10,7 @@ from relay.backend.native.llvm.builder import Code, Value
 from relay.backend.native.loops.emit_indices import IndexEmitter
 from relay.backend.native.memory.layout import TENSOR_SIZES_OFFSET
 from relay.backend.native.memory.representation import parts_of
-from relay.interpreter.checks import spell_shape, variables
+from relay.interpreter.checks import spell_shape, unbound, variables
 from relay.ir.expr import Call
 from relay.ir.subst import substitute_type
 from relay.ir.type import ANY, HAS_ANY, Dim, DimExpr, FuncType, Kind, TensorType, Type, TypeVar
@@ -56,7 +56,7 @@ def dim_pairs(t: Type, static: Type) -> list[tuple[Dim, Dim]]:
 def required_types(call: Call, callee: FuncType) -> tuple[Type, ...]:
     """The types that arguments must have; dimensions stay parameters that nobody knows before the call."""
     given = dict(zip(callee.type_params, call.type_args, strict=False))
-    known = {p: t for p, t in given.items() if p.kind is Kind.Type or not has_any(t)}
+    known = {p: t if p.kind is Kind.Type or not has_any(t) else unbound(p) for p, t in given.items()}
     return tuple([substitute_type(t, known) for t in callee.arg_types])
 
 
