@@ -6,11 +6,14 @@ from typing import Any
 import numpy
 
 from relay.ir.dtype import dtype_name, to_numpy
-from relay.ir.type import TensorType, Type
+from relay.ir.expr import Expr
+from relay.ir.type import Dim, TensorType, Type
 from relay.op.base import BOOLEAN, FLOATING, INTEGRAL, Array, Numpy, Operator, sample
+from relay.op.batching import all_stretched, by, merged, row_rank, row_shape, split, stretched
 from relay.op.conversion import accumulator_name
-from relay.op.kind import Derivative
+from relay.op.kind import Batching, Derivative
 from relay.op.native import Index, Loops, Output, View
+from relay.op.numeric import apply
 from relay.op.registry import operator
 from relay.op.relation import Typing
 
@@ -50,7 +53,7 @@ class GreedySuppression(Operator):
 
     A box is kept that is `alive`, as long as fewer than `limit` are (a negative limit is none), unless one
     that was kept before, of the same group, overlaps it by more than `iou_threshold` (or as much, with
-    `inclusive`).  Corners may stand in any order.
+    `inclusive`).  Corners may stand in any order.  The threshold and the limit are numbers, or `(n,)`.
 
     relay> vision.greedy_suppression(ones(shape=(1, 2, 4), dtype="float32"), [[0, 0]], [[True, True]], 0.5, 1)
     [[True, False]]
@@ -63,6 +66,7 @@ class GreedySuppression(Operator):
             BOXES, numpy.zeros((1, 6), "int32"), numpy.ones((1, 6), bool), numpy.float32(0.5), numpy.int32(9)
         ),
         sample("2x7x4 float32", "2x7 int32", "2x7 bool", numpy.float32(0.1), numpy.int64(3), inclusive=True),
+        sample("2x5x4 float32", "2x5 int32", "2x5 bool", numpy.array([0.1, 0.3]), numpy.array([3, 1])),
         sample("1x0x4 float32", "1x0 int32", "1x0 bool", numpy.float32(0.1), numpy.int64(3)),
     )
 
@@ -79,7 +83,8 @@ class GreedySuppression(Operator):
         for x in (groups, alive):
             t.equal(t.shape(x, 2, "what is said of boxes"), (n, count), why="it is said of each box")
         for x in (iou_threshold, limit):
-            t.shape(x, rank=0, what="a threshold or a limit")
+            if t.shape(x) != ():
+                t.equal(t.shape(x), (n,), why="there is one for all boxes, or one for each of the `n`")
         return TensorType((n, count), "bool")
 
     def reference(
@@ -88,18 +93,35 @@ class GreedySuppression(Operator):
         x = boxes.astype(to_numpy(accumulator_name(dtype_name(boxes.dtype))))
         corners = np.concatenate([np.minimum(x[..., :2], x[..., 2:]), np.maximum(x[..., :2], x[..., 2:])], -1)
         kept = np.array(alive)
-        most = int(limit) if limit >= 0 else kept.shape[1]
-        edge = x.dtype.type(iou_threshold)
-        for row, own, group in zip(kept, corners, groups, strict=True):
+        most = np.broadcast_to(np.where(limit >= 0, limit, kept.shape[1]), len(kept))
+        edges = np.broadcast_to(iou_threshold.astype(x.dtype), len(kept))
+        for row, own, group, edge, room in zip(kept, corners, groups, edges, most, strict=True):
             count = 0
             for i in range(len(row)):
-                row[i] = row[i] and count < most
+                row[i] = row[i] and count < room
                 if row[i]:
                     count += 1
                     part = overlaps(np, own[i], own[i + 1 :])
                     over = part >= edge if self.inclusive else part > edge
                     row[i + 1 :] &= ~(over & (group[i + 1 :] == group[i]))
         return kept
+
+    @by(Batching.FOLDED)
+    def batch(
+        self, n: Dim, which: Sequence[bool], boxes: Expr, groups: Expr, alive: Expr, *numbers: Expr
+    ) -> Expr:
+        whole = all_stretched(n, which[:3], (boxes, groups, alive))
+        of_images = apply("any", whole[2], axis=2)
+
+        def of_each(x: Expr, is_batched: bool) -> Expr:
+            if row_rank(x, is_batched):
+                return merged(stretched(n, x, is_batched))
+            if not is_batched:
+                return x
+            return merged(apply("broadcast_to_like", apply("expand_dims", x, axis=1), of_images))
+
+        rest = [of_each(x, w) for x, w in zip(numbers, which[3:], strict=True)]
+        return split(self(*map(merged, whole), *rest), n, row_shape(boxes, which[0])[0])
 
     def extent(self, b: Loops, boxes: View, *rest: View) -> Sequence[Index]:
         """A truth value for each box."""
@@ -111,8 +133,6 @@ class GreedySuppression(Operator):
         """Each box that is kept strikes out those after it."""
         rows, count = boxes.sizes[:2]
         wide = accumulator_name(boxes.dtype)
-        edge, most = b.cast(iou_threshold.at(()), wide), b.cast(limit.at(()), "int64")
-        most = b.select(b.compare("lt", most, b.const(0, most)), b.as_number(count, "int64"), most)
         corners = b.room(wide, [*boxes.sizes[:2], 4])
 
         def ordered(index: Sequence[Index]) -> None:
@@ -123,7 +143,7 @@ class GreedySuppression(Operator):
                 corners.put([*index, k + 2], b.select(below, x, y))
             out.put(index, alive.at(index))
 
-        def strike(row: Index, i: Index, j: Index) -> None:
+        def strike(row: Index, edge: Any, i: Index, j: Index) -> None:
             one, other = ([corners.at([row, at, k]) for k in range(4)] for at in (i, j))
             part = overlap(b, one, other)
             over = b.compare("ge" if self.inclusive else "gt", part, edge)
@@ -131,6 +151,10 @@ class GreedySuppression(Operator):
             b.when(b.both(over, same), lambda: out.put([row, j], b.const(False, "bool")))
 
         def through(row: Index) -> None:
+            edge = b.cast(iou_threshold.at(b.spread([row], iou_threshold)), wide)
+            most = b.cast(limit.at(b.spread([row], limit)), "int64")
+            most = b.select(b.compare("lt", most, b.const(0, most)), b.as_number(count, "int64"), most)
+
             def step(i: Index, totals: Sequence[Any]) -> Sequence[Any]:
                 kept = b.both(out.at([row, i]), b.compare("lt", totals[0], most))
                 out.put([row, i], kept)
@@ -138,7 +162,7 @@ class GreedySuppression(Operator):
 
                 def later(index: Sequence[Index]) -> None:
                     j = b.plus(first, index[0])
-                    b.when(out.at([row, j]), lambda: strike(row, i, j))
+                    b.when(out.at([row, j]), lambda: strike(row, edge, i, j))
 
                 b.when(kept, lambda: b.nest([b.minus(count, first)], later))
                 return [b.add(totals[0], b.cast(kept, "int64"))]
