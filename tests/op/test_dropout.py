@@ -163,3 +163,32 @@ def test_dropout_without_a_key_warns_where_it_is_differentiated() -> None:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             relay.transform.expand_grad(mod)
+
+
+UNKNOWN = """
+def @both(%x: Tensor[(n, ?), float32], %key: Tensor[(n, 10), uint64]) {
+  vmap(fn (%x, %key) { nn.dropout(%x, %key, rate=0.25) })(%x, %key)
+}
+def @keys(%x: Tensor[(?,), float32], %key: Tensor[(n, 10), uint64]) {
+  vmap(fn (%x, %key) { nn.dropout(%x, %key, rate=0.25) }, in_axes=(None, 0))(%x, %key)
+}
+def @data(%x: Tensor[(n, ?), float32], %key: Tensor[(10,), uint64]) {
+  vmap(fn (%x, %key) { nn.dropout(%x, %key, rate=0.25) }, in_axes=(0, None))(%x, %key)
+}
+"""
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_rows_of_unknown_size_are_dropped_by_their_keys(backend: str) -> None:
+    mod = relay.parse(UNKNOWN)
+    executor = relay.create_executor(backend, mod=mod)
+    x = np.random.default_rng(0).normal(size=(3, 5)).astype("float32")
+    keys = np.stack([random_key(seed) for seed in range(3)])
+    for name, data, key, masks in (
+        ("both", x, keys, [kept_of((5,), seed, 0.25) for seed in range(3)]),
+        ("keys", x[0], keys, [kept_of((5,), seed, 0.25) for seed in range(3)]),
+        ("data", x, keys[0], [kept_of((5,), 0, 0.25)] * 3),
+    ):
+        y, mask = executor.evaluate(mod.get_global_var(name))(data, key)
+        np.testing.assert_array_equal(mask, np.stack(masks).astype("float32"))
+        np.testing.assert_array_equal(y, np.where(masks, data * np.float32(1 / 0.75), 0))

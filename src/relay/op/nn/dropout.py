@@ -4,10 +4,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from relay.ir.expr import Call, Expr, Op, TupleGetItem, as_expr
-from relay.ir.type import TensorType, TupleType, Type
+from relay.ir.type import Dim, TensorType, TupleType, Type
 from relay.op import random_words
 from relay.op.axes import attribute_fault
 from relay.op.base import FLOATING, Array, Numpy, Operator, sample
+from relay.op.batching import is_unknown, row_shape, some_row, stretched
 from relay.op.conversion import accumulator, accumulator_name
 from relay.op.derivative import tensor_type
 from relay.op.kind import Derivative, Precision
@@ -83,6 +84,23 @@ class Dropout(Operator):
         return narrow(
             np.where(kept, x * x.dtype.type(self.growth), x.dtype.type(0)), data.dtype
         ), kept.astype(data.dtype)
+
+    def batch(self, n: Dim, which: Sequence[bool], data: Expr, key: Expr | None = None) -> Any:
+        """By the words of the key of each row, or of the one for all: then they share a mask."""
+        if key is None:
+            return self(data)
+        if self.rate == 1:
+            none = apply("zeros_like", stretched(n, data, which[0]))
+            return none, none
+        dtype, shape = tensor_type(data).dtype, row_shape(data, which[0])
+        if any(map(is_unknown, shape)):
+            sizes = apply("shape_of", some_row(data) if which[0] else data)
+            words = TupleGetItem(apply("dyn.random.threefry_generate", key, sizes), 1)
+        else:
+            words = TupleGetItem(apply("random.threefry_generate", key, shape), 1)
+        kept = apply("greater_equal", words, scalar(self.threshold, "uint64"))
+        mask = apply("cast", kept, dtype=dtype)
+        return self._dropped(data, mask, data), mask if which[1] else apply("broadcast_to_like", mask, data)
 
     def vjp(self, g: Sequence[Expr | None], y: Any, data: Expr, key: Expr | None = None) -> Any:
         """That of the data, dropped and scaled alike; the mask is constant."""
