@@ -2,6 +2,7 @@
 
 import itertools
 from collections.abc import Sequence
+from math import prod
 from typing import Any, cast
 
 import numpy
@@ -90,6 +91,7 @@ class SparseDense(Operator):
         sample("2x3 float32", "4 float32", INDICES, INDPTR),
         sample("2x4 float32", "3x2x2 float32", *ROWS_OF_BLOCKS),
         sample("5x3 float32", "4 float32", INDICES, INDPTR, sparse_lhs=True),
+        sample("0x3 float32", "4 float32", INDICES, INDPTR),
     )
     builder = staticmethod(sparse_builder("nn.sparse_dense"))
 
@@ -111,13 +113,15 @@ class SparseDense(Operator):
         _, high, wide = blocks.shape
         columns = check_indices(np, weight_indices, data.shape[-1] // wide, negative=False)
         ends = check_indices(np, weight_indptr, len(blocks) + 1, negative=False)
-        parts = accumulator(data).reshape(-1, data.shape[-1] // wide, wide)
+        *lead, size = data.shape
+        parts = accumulator(data).reshape(prod(lead), size // wide, wide)
         out = np.zeros((len(ends) - 1, high, parts.shape[0]), parts.dtype)
         for row, (begin, end) in enumerate(itertools.pairwise(ends.tolist())):
             for place in range(begin, end):
                 out[row] += blocks[place] @ parts[:, columns[place]].T
-        found = narrow(out.reshape(-1, parts.shape[0]), data.dtype)
-        return found if self.sparse_lhs else found.T.reshape(*data.shape[:-1], -1)
+        rows = (len(ends) - 1) * high
+        found = narrow(out.reshape(rows, len(parts)), data.dtype)
+        return found if self.sparse_lhs else found.T.reshape(*lead, rows)
 
     def transpose(
         self, g: Expr, data: Expr, weight_data: Expr, weight_indices: Expr, weight_indptr: Expr
