@@ -245,6 +245,14 @@ def test_windows_of_unknown_size_have_no_rule(name: str, data: Any, weight: Any)
     assert batched_function(instance(name, {}), TypeVar("n", Kind.Dim), (), types, (True, True)) is None
 
 
+def test_sparse_matrices_of_rows_have_no_rule_where_the_size_of_blocks_is_unknown() -> None:
+    op, places = instance("nn.sparse_dense", {}), [TensorType((3,), "int32")] * 2
+    types = [TensorType((2, 4), "float32"), TensorType((3, ANY, 2), "float32"), *places]
+    n = TypeVar("n", Kind.Dim)
+    assert batched_function(op, n, (), types, (False, True, False, False)) is None
+    assert batched_function(op, n, (), types, (True, False, False, False)) is not None
+
+
 def without_rows(x: Any, is_batched: Any) -> Any:
     """An operand without its rows, if it has any."""
     if isinstance(is_batched, tuple):

@@ -212,3 +212,24 @@ def test_shapes_that_are_known_at_run_time() -> None:
         [-1, 5],
         [5, -1],
     ]
+
+
+MATRICES = """
+def @main(%x: Tensor[(n, 2, 3), float32], %w: Tensor[(n, 4), float32], %at: Tensor[(n, 4), int32],
+          %ends: Tensor[(n, 3), int32]) {
+  vmap(fn (%x, %w, %at, %ends) { nn.sparse_dense(%x, %w, %at, %ends) })(%x, %w, %at, %ends)
+}
+"""
+
+
+@pytest.mark.parametrize("backend", ["debug", "native"])
+def test_a_sparse_matrix_for_each_row_has_its_own_places(backend: str) -> None:
+    f = relay.create_executor(backend, mod=relay.parse(MATRICES)).evaluate()
+    x, w = (RNG.normal(size=s).astype("float32") for s in ((3, 2, 3), (3, 4)))
+    at = np.array([[0, 2, 1, 0], [1, 1, 2, 0], [2, 2, 0, 1]], "int32")
+    ends = np.array([[0, 2, 4], [1, 2, 3], [2, 2, 2]], "int32")  # some elements are in no row
+    rows = [run("nn.sparse_dense", *each) for each in zip(x, w, at, ends, strict=True)]
+    np.testing.assert_allclose(f(x, w, at, ends), rows, rtol=1e-6)
+    at[1, 1] = 3  # a column of the next row's data, if they were not told apart
+    with pytest.raises(relay.RelayError, match="index-out-of-range"):
+        f(x, w, at, ends)

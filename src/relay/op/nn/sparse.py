@@ -17,6 +17,7 @@ from relay.op.derivative import tensor_type
 from relay.op.kind import Derivative
 from relay.op.native import Index, Loops, View
 from relay.op.nn.loops import times_added
+from relay.op.nn.sparse_batch import batch_of_sparse_dense
 from relay.op.numeric import apply, dims, narrow
 from relay.op.registry import operator
 from relay.op.relation import Typing
@@ -122,6 +123,8 @@ class SparseDense(Operator):
         rows = (len(ends) - 1) * high
         found = narrow(out.reshape(rows, len(parts)), data.dtype)
         return found if self.sparse_lhs else found.T.reshape(*lead, rows)
+
+    batch = batch_of_sparse_dense
 
     def transpose(
         self, g: Expr, data: Expr, weight_data: Expr, weight_indices: Expr, weight_indptr: Expr
