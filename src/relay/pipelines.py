@@ -77,6 +77,32 @@ def batch_blocks(mod: IRModule, *, entry_functions: Sequence[str] = ("main",)) -
     ... }
     ... def @main(%x: Tensor[(2,), float32], %n: int32, batch="dynamic") { @twice(%x, %n) }
     ... ''')
+    def @twice(%x: Tensor[(2,), float32], %n: int32) -> Tensor[(2,), float32] {
+      let %x1: bool = %n == 0i32;
+      if (%x1) {
+        %x
+      } else {
+        let %x2: int32 = %n - 1i32;
+        let %y: Tensor[(2,), float32] = @twice(%x, %x2);
+        let %y: Tensor[(2,), float32] = @block(%y);
+        %y
+      }
+    }
+    <BLANKLINE>
+    def @main(%x: Tensor[(2,), float32], %n: int32, batch="dynamic") -> Tensor[(2,), float32] {
+      @twice(%x, %n)
+    }
+    <BLANKLINE>
+    def @block(%y: Tensor[(2,), float32], Rows="block_rows", Shared=0) -> Tensor[(2,), float32] {
+      let %x3: Tensor[(2,), float32] = tanh(%y);
+      let %y: Tensor[(2,), float32] = %x3 * %y;
+      %y
+    }
+    <BLANKLINE>
+    def @block_rows<b: Dim>(%y: Tensor[(b, 2), float32]) -> Tensor[(b, 2), float32] {
+      let %t: Tensor[(b, 2), float32] = tanh(%y);
+      %t * %y
+    }
     """
     entries = [mod.get_global_var(name) for name in entry_functions]
     if not any(map(is_batched, [mod.functions[v] for v in entries])):

@@ -247,6 +247,28 @@ CASES: dict[str, list[tuple[str, str, str]]] = {
             "nn.matmul(%x, transpose(%y, axes=(1, 0, 2)))",
         ),
     ],
+    "sum(x * y, axis=0) => nn.matmul(x, y)": [
+        (
+            "%x: Tensor[(n, 3, 1), float32], %y: Tensor[(n, 1, 4), float32]",
+            "sum(%x * %y, axis=0)",
+            "nn.matmul(squeeze(%x, axis=(2,)), squeeze(%y, axis=(1,)), transpose_a=True)",
+        ),
+        (
+            "%x: Tensor[(2, 1, 4), float32], %y: Tensor[(2, 3, 1), float32]",
+            "sum(%x * %y, axis=0)",
+            "nn.matmul(squeeze(%y, axis=(2,)), squeeze(%x, axis=(1,)), transpose_a=True)",
+        ),
+        (
+            "%x: Tensor[(2, 3, 1), float32], %y: Tensor[(2, 1, 4), float32]",
+            "sum(%x * %y, axis=1)",
+            "sum(%x * %y, axis=1)",
+        ),
+        (
+            "%x: Tensor[(2, 3, 1), int32], %y: Tensor[(2, 1, 4), int32]",
+            "sum(%x * %y, axis=0)",
+            "sum(%x * %y, axis=0)",
+        ),
+    ],
     "nn.matmul(x, y) => x * y": [
         (
             "%x: Tensor[(2, 3, 1), float32], %y: Tensor[(1, 4), float32]",
