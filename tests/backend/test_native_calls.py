@@ -303,3 +303,30 @@ def test_large_tensors_in_tuples_are_lent_and_given_away() -> None:
     results[0][0][:] = 0
     np.testing.assert_array_equal(results[1][0], x + x)
     np.testing.assert_array_equal(f((x, y), 7)[0], x + x)
+
+
+def test_arguments_on_the_stack_reach_functions_that_are_called_in_tail_position() -> None:
+    names = [f"%w{i}" for i in range(7)]
+    params, args = ", ".join([f"{w}: Tensor[(3, 3), float32]" for w in names]), ", ".join(names)
+    vector = "Tensor[(3,), float32]"
+    text = f"""
+    def @cell(%x: {vector}, %h: {vector}, %c: {vector}, {params}) {{
+      let %memory = tanh(%w0 @ %x + %w1 @ %h) * sigmoid(%w2 @ %x) + %w3 @ %c;
+      (sigmoid(%w4 @ %x - %w5 @ %h) * tanh(%w6 @ %memory), %memory)
+    }}
+    def @visit(%n: int32, %x: {vector}, {params}) -> ({vector}, {vector}) {{
+      if (%n <= 1) {{ @cell(%x, %x, zeros(shape=(3,), dtype=float32), {args}) }} else {{
+        let (%h, %c) = @visit(%n / 2, %x * 0.5, {args});
+        let (%g, %d) = @visit(%n - %n / 2, 1.0 - %x, {args});
+        @cell(%x, %h + %g, tanh(%w0 @ %c) * %d, {args})
+      }}
+    }}
+    def @main(%n: int32, %x: {vector}, {params}) {{ @visit(%n, %x, {args}) }}
+    """
+    rng = np.random.default_rng(0)
+    given = [rng.standard_normal(3).astype("float32")]
+    given += [rng.standard_normal((3, 3)).astype("float32") for _ in names]
+    mod = relay.parse(text)
+    found, wanted = relay.build(mod)(9, *given), relay.run(mod, "main", [9, *given])
+    for a, b in zip(found, wanted, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-5)

@@ -322,7 +322,7 @@ class Code:
         given = [CONTEXT, *args]
         if target[0] == "@" and target not in self.symbols:
             self.symbols[target] = declaration(target, result, given, convention)
-        how = "musttail call" if is_tail else "call"
+        how = "tail call" if is_tail else "call"  # LLVM 22 drops arguments on the stack of `musttail`
         text = f"{how} {convention} {result} {target}({', '.join([str(a) for a in given])})"
         if result == VOID:
             self.do(text)
