@@ -24,6 +24,8 @@ from relay.op.relation import Typing
 
 INDICES, INDPTR = numpy.array([0, 2, 1, 0], "int32"), numpy.array([0, 2, 2, 3, 4], "int32")
 """Four rows of three columns with four elements: two in the first row, none in the second."""
+IN_NO_ROW = numpy.array([1, 2, 2, 3], "int32")
+"""Three rows with two of these elements: the first and the last one are in none."""
 LAST = 2**31 - 1
 MATRIX = 3
 """Tensors of a sparse matrix."""
@@ -45,11 +47,23 @@ def check_sparse_matrix(t: Typing, data: Type, indices: Type, indptr: Type) -> D
 
 
 def rows_of(indptr: Expr, indices: Expr) -> Expr:
-    """The row of each element, as int64."""
+    """The row of each element, as int64; a row that there is not for elements in no row."""
     ones = apply("ones_like", apply("cast", indices, dtype="int64"))
-    places = apply("cumsum", ones, axis=0, exclusive=True)
-    found = apply("searchsorted", apply("cast", indptr, dtype="int64"), places, right=True, dtype="int64")
-    return apply("subtract", found, ones)
+    ends, places = apply("cast", indptr, dtype="int64"), places_of(indices)
+    return apply("subtract", apply("searchsorted", ends, places, right=True, dtype="int64"), ones)
+
+
+def places_of(indices: Expr) -> Expr:
+    """The place of each element, as int64."""
+    ones = apply("ones_like", apply("cast", indices, dtype="int64"))
+    return apply("cumsum", ones, axis=0, exclusive=True)
+
+
+def is_in_a_row(indptr: Expr, indices: Expr) -> Expr:
+    """Whether each element is in a row: others count for nothing."""
+    ends, places = apply("cast", indptr, dtype="int64"), places_of(indices)
+    behind = apply("greater_equal", places, apply("min", ends))
+    return apply("logical_and", behind, apply("less", places, apply("max", ends)))
 
 
 def tensors_of(given: Sequence[Any]) -> list[Expr]:
@@ -93,6 +107,7 @@ class SparseDense(Operator):
         sample("2x4 float32", "3x2x2 float32", *ROWS_OF_BLOCKS),
         sample("5x3 float32", "4 float32", INDICES, INDPTR, sparse_lhs=True),
         sample("0x3 float32", "4 float32", INDICES, INDPTR),
+        sample("2x3 float32", "4 float32", INDICES, IN_NO_ROW),
     )
     builder = staticmethod(sparse_builder("nn.sparse_dense"))
 
@@ -136,6 +151,8 @@ class SparseDense(Operator):
         lines = in_groups(flat, high)
         parts = in_groups(apply("reverse_reshape", data, newshape=(-1, 0)), wide)
         at = apply("take", lines, rows, axis=1)  # (m, elements, high)
+        inside = apply("expand_dims", is_in_a_row(weight_indptr, weight_indices), axis=1)
+        at = apply("where", inside, at, apply("zeros_like", at))
         seen = apply("take", parts, weight_indices, axis=1)  # (m, elements, wide)
         d_blocks = apply("einsum", (at, seen), equation="mzr,mzc->zrc")
         back = apply("einsum", (at, blocks), equation="mzr,zrc->zmc")
@@ -223,7 +240,10 @@ class SparseAdd(Composite):
     """
 
     dtypes = ANY_NUMBER
-    samples = (sample("4x3 float32", "4 float32", INDICES, INDPTR),)
+    samples = (
+        sample("4x3 float32", "4 float32", INDICES, INDPTR),
+        sample("3x3 float32", "4 float32", INDICES, IN_NO_ROW),
+    )
     builder = staticmethod(sparse_builder("nn.sparse_add"))
 
     def infer(
@@ -238,9 +258,10 @@ class SparseAdd(Composite):
     def decompose(
         self, types: Any, dense_data: Expr, sparse_data: Expr, sparse_indices: Expr, sparse_indptr: Expr
     ) -> Expr:
-        rows = rows_of(sparse_indptr, sparse_indices)
+        inside, rows = is_in_a_row(sparse_indptr, sparse_indices), rows_of(sparse_indptr, sparse_indices)
+        rows, added = (apply("where", inside, x, apply("zeros_like", x)) for x in (rows, sparse_data))
         points = apply("stack", (rows, apply("cast", sparse_indices, dtype="int64")), axis=0)
-        return apply("scatter_nd", dense_data, points, sparse_data, mode="add")
+        return apply("scatter_nd", dense_data, points, added, mode="add")
 
 
 @operator("nn.sparse_transpose")
