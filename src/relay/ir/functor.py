@@ -100,7 +100,8 @@ class ExprFunctor(DeepVisits, Generic[R]):
     visit_constant = visit_var = visit_global_var = visit_op = visit_constructor = default
     visit_tuple = visit_tuple_getitem = visit_call = visit_function = default
     visit_let = visit_let_rec = visit_if = visit_match = default
-    visit_ref_create = visit_ref_read = visit_ref_write = visit_grad = visit_temp = default
+    visit_ref_create = visit_ref_read = visit_ref_write = visit_temp = default
+    visit_grad = visit_vmap = default
 
 
 class ExprVisitor(ExprFunctor[None]):
@@ -156,7 +157,7 @@ class ExprVisitor(ExprFunctor[None]):
             self.visit(child)
 
     visit_tuple = visit_tuple_getitem = visit_call = visit_if = _children
-    visit_ref_create = visit_ref_read = visit_ref_write = visit_grad = _children
+    visit_ref_create = visit_ref_read = visit_ref_write = visit_grad = visit_vmap = _children
 
 
 class ExprMutator(ExprFunctor[Expr]):
@@ -174,7 +175,7 @@ class ExprMutator(ExprFunctor[Expr]):
 
     visit_constant = visit_var = visit_global_var = visit_op = visit_constructor = visit_temp = _leaf
     visit_tuple = visit_tuple_getitem = visit_call = visit_if = _rebuilt
-    visit_ref_create = visit_ref_read = visit_ref_write = visit_grad = _rebuilt
+    visit_ref_create = visit_ref_read = visit_ref_write = visit_grad = visit_vmap = _rebuilt
 
     def visit_binder(self, var: Var) -> Var:
         """What a variable becomes where it is bound: what `visit_var` makes of it, if that is a variable."""
