@@ -22,6 +22,7 @@ from relay.batching.values import (
     Shared,
     Value,
 )
+from relay.ir.deep import with_room
 from relay.ir.expr import Constant, Expr, GlobalVar, Tuple, TupleGetItem, Var
 from relay.ir.supply import GlobalVarSupply
 from relay.ir.type import Dim, FuncType, Kind, RefType, TensorType, TupleType, Type, TypeVar
@@ -45,6 +46,7 @@ class Context:
         """A tensor with an element for each row, where their number is symbolic."""
         self.more_params: list[TypeVar] = []
 
+    @with_room
     def full(self, t: Type) -> Pattern:
         """The pattern of a value in which all is batched."""
         if isinstance(t, TupleType):
@@ -55,6 +57,7 @@ class Context:
             return WHOLE_CELL
         return SHARED if self.types.is_inert(t) else PACKED
 
+    @with_room
     def least(self, t: Type) -> Pattern:
         """The pattern of a value of which nothing is known to be batched."""
         if isinstance(t, TupleType):
@@ -63,6 +66,7 @@ class Context:
             return WHOLE_CELL
         return PACKED if isinstance(t, FuncType) or self.types.is_open(t) else SHARED
 
+    @with_room
     def type_at(self, pattern: Pattern, t: Type, rows: Dim) -> Type:
         """The type of a packed value of a pattern."""
         if isinstance(pattern, tuple):
@@ -70,6 +74,7 @@ class Context:
             return TupleType([self.type_at(p, f, rows) for p, f in zip(pattern, t.fields, strict=True)])  # pyright: ignore
         return t if pattern == SHARED else self.types.batched(t, rows)
 
+    @with_room
     def open(self, expr: Expr, pattern: Pattern, t: Type, b: Block) -> Value:
         """A packed value of a pattern, with the fields of tuples apart."""
         if isinstance(t, TupleType):
@@ -85,6 +90,7 @@ class Context:
             return Rows(expr, t)
         return Packed(expr, t) if pattern == PACKED else Cell(expr, t, self.rows, None)
 
+    @with_room
     def shared(self, expr: Expr, t: Type, b: Block) -> Value:
         """A value that all rows share."""
         if isinstance(t, TupleType):
@@ -96,6 +102,7 @@ class Context:
             return Fields(tuple([self.shared(e, f, b) for e, f in fields]))
         return Shared(expr, t)
 
+    @with_room
     def coerced(self, value: Value, pattern: Pattern, b: Block) -> Value:
         """A value with more of it batched."""
         if isinstance(value, Fields):
@@ -116,6 +123,7 @@ class Context:
         """A function that is known as a value."""
         raise AssertionError("said by the batcher")
 
+    @with_room
     def pack(self, value: Value, b: Block) -> Expr:
         """A value without functions that are known, as one expression."""
         match value:
@@ -135,6 +143,7 @@ class Context:
 
     # --- what calls pass on ---
 
+    @with_room
     def flattened(self, value: Value) -> list[Expr]:
         """What a call passes on of a value."""
         match value:
@@ -147,6 +156,7 @@ class Context:
             case _:
                 return [value.expr]
 
+    @with_room
     def outer_rows(self, value: Value) -> list[Dim]:
         """The numbers of rows that a call passes on, beside that of its own rows."""
         match value:
@@ -159,6 +169,7 @@ class Context:
             case _:
                 return []
 
+    @with_room
     def received(self, pattern: Pattern, t: Type, name: str, params: list[Var]) -> Value:
         """The value of a parameter of that pattern; what it takes goes to `params`."""
 
@@ -186,6 +197,7 @@ class Context:
             return Rows(made, t)
         return Packed(made, t) if pattern == PACKED else Cell(made, t, self.rows, None)
 
+    @with_room
     def taken(self, value: Value, index: Expr, rows: Dim, b: Block) -> Value:
         """The rows of a value that an index names."""
         match value:
@@ -210,6 +222,7 @@ class Context:
                 return Packed(self.maps.take(value.expr, value.type, self.rows, index, rows, b), value.type)
 
 
+@with_room
 def source_type(value: Value) -> Type:
     """The type of a value in the source."""
     match value:
@@ -229,6 +242,7 @@ def operands(values: Sequence[Value]) -> tuple[list[Any], list[Any]]:
     return [x for x, _ in pairs], [w for _, w in pairs]
 
 
+@with_room
 def _operand(value: Value) -> tuple[Any, Any]:
     match value:
         case Fields(values):

@@ -10,6 +10,7 @@ from typing import Any, NoReturn
 from relay.autodiff.values import Block
 from relay.batching.types import BatchedTypes
 from relay.diagnostic import Span, fail
+from relay.ir.deep import with_room
 from relay.ir.expr import (
     Call,
     Clause,
@@ -112,6 +113,7 @@ class Maps:
         inner = made.args[0]  # pyright: ignore
         return made.rebuild((made.op, inner.rebuild((inner.op, xs[0]))))  # pyright: ignore
 
+    @with_room
     def _tuple(
         self, kind: str, xs: Sequence[Expr], t: TupleType, rows: tuple[Dim, ...], by: Expr | None, b: Block
     ) -> Expr:

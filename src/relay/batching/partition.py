@@ -15,6 +15,7 @@ from relay.batching.branches import calling_result, is_total
 from relay.batching.maps import INDEX, refuse
 from relay.batching.values import Pattern, Rows, Value
 from relay.diagnostic import Span
+from relay.ir.deep import with_room
 from relay.ir.expr import Expr, Function, GlobalVar, If, Tuple, TupleGetItem, Var
 from relay.ir.type import ANY, BOOL, Dim, FuncType, RefType, TensorType, TupleType, Type
 from relay.ir.vars import free_vars
@@ -102,6 +103,7 @@ class Partitioner(Batcher):
         finally:
             self.rows, self.witness = before
 
+    @with_room
     def _merged(
         self, parts: Sequence[Expr], pattern: Pattern, t: Type, place: Expr, span: Span | None, b: Block
     ) -> Expr:

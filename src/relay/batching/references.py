@@ -5,6 +5,7 @@ from relay.batching.context import Context
 from relay.batching.maps import refuse
 from relay.batching.values import Cell, Shared, Value
 from relay.diagnostic import Span, fail
+from relay.ir.deep import with_room
 from relay.ir.expr import Expr, RefCreate, RefRead, RefWrite, Tuple, TupleGetItem
 from relay.ir.type import UNIT, Dim, RefType, TensorType, TupleType, Type
 from relay.op.numeric import apply
@@ -47,6 +48,7 @@ def written_cell(this: Context, cell: Value, value: Value, span: Span | None, b:
     return this.shared(b.bind(RefWrite(cell.expr, held), UNIT, "_"), UNIT, b)
 
 
+@with_room
 def _replaced(this: Context, held: Expr, t: Type, index: Expr, rows: Expr, outer: Dim, b: Block) -> Expr:
     """What a reference holds, with the rows that an index names replaced."""
     if isinstance(t, TupleType):

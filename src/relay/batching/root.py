@@ -8,6 +8,7 @@ from relay.batching.partition import Partitioner
 from relay.batching.values import Fields, Pattern, Rows, Value, pattern_of
 from relay.diagnostic import fail
 from relay.ir.axes import Axes
+from relay.ir.deep import with_room
 from relay.ir.expr import Expr, Function, GlobalVar, Tuple, TupleGetItem, Var, VMap, replace
 from relay.ir.module import IRModule
 from relay.ir.supply import GlobalVarSupply
@@ -132,6 +133,7 @@ class Batching:
             params, b.finish(result), out, (*free, *f.type_params), {}, f.constraints, span=e.span
         )
 
+    @with_room
     def _moved(self, this: Batcher, x: Expr, t: Type, axes: Axes, b: Block) -> Value:
         """A parameter with its rows in front."""
         if axes is None:
@@ -147,6 +149,7 @@ class Batching:
             return Rows(_with_axis_moved(x, t, one_axis(axes, t), 0, this, b), t)
         return this.open(x, this.full(t), t, b)
 
+    @with_room
     def _placed(self, this: Batcher, x: Expr, t: Type, axes: Axes, b: Block) -> Expr:
         """A result with its rows where they are wanted."""
         if isinstance(t, TupleType):
@@ -185,6 +188,7 @@ def _expect_parameters(this: Batcher, axes: Axes, t: Type, e: VMap) -> None:
                 )
 
 
+@with_room
 def _pattern(this: Batcher, axes: Axes, t: Type) -> Pattern:
     """What of a result is batched."""
     if isinstance(t, TupleType) and axes is not None:

@@ -11,6 +11,7 @@ from relay.autodiff.values import Block
 from relay.batching.context import Context, source_type
 from relay.batching.maps import refuse
 from relay.batching.values import Fields, Packed, Rows, Shared, Value
+from relay.ir.deep import with_room
 from relay.ir.expr import Call, Expr, Function, GlobalVar, If, Tuple, TupleGetItem, Var
 from relay.ir.type import ANY, BOOL, UNIT, Kind, TensorType, TupleType, Type, TypeVar
 from relay.op.base import Operator
@@ -90,6 +91,7 @@ class RowLoops:
         own = () if isinstance(rows, int) else (rows,)
         return Function((begin, count, *params), body, result, own)
 
+    @with_room
     def _row(self, value: Value, at: Var, rows: Any, params: list[Var], b: Block) -> Expr:
         """The operand of one row."""
         match value:
@@ -108,6 +110,7 @@ class RowLoops:
                 refuse(source_type(value), None)
 
 
+@with_room
 def shape_of(value: Value) -> Any:
     """What of a value a loop depends on: which parts are batched, and their types."""
     if isinstance(value, Fields):
@@ -115,6 +118,7 @@ def shape_of(value: Value) -> Any:
     return type(value), source_type(value)
 
 
+@with_room
 def _leaf_by_leaf(f: Callable[..., Expr], xs: Sequence[Expr], t: Type, b: Block) -> Expr:
     """A function of tensors, for each field of tuples."""
     if not isinstance(t, TupleType):

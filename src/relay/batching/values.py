@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from relay.ir.deep import with_room
 from relay.ir.expr import Expr, Function, Var
 from relay.ir.type import Dim, TensorType, Type
 
@@ -80,6 +81,7 @@ class Known:
     captured: tuple[tuple[Var, Pattern], ...]
 
 
+@with_room
 def pattern_of(value: Value) -> Pattern:
     """The pattern of a value whose tuples are spread."""
     match value:
@@ -113,6 +115,7 @@ def known_functions(value: Value) -> tuple[set[Function], int]:
     return found, deepest
 
 
+@with_room
 def joined(a: Pattern, b: Pattern) -> Pattern:
     """What values of both patterns have in common; functions are not known any more."""
     if isinstance(a, tuple) and isinstance(b, tuple):
@@ -124,6 +127,7 @@ def joined(a: Pattern, b: Pattern) -> Pattern:
     return a if a == b and a in (PACKED, WHOLE_CELL, PART_CELL) else PACKED
 
 
+@with_room
 def settled(pattern: Pattern) -> Pattern:
     """The pattern of a result: functions are passed as values."""
     if isinstance(pattern, tuple):
@@ -131,6 +135,7 @@ def settled(pattern: Pattern) -> Pattern:
     return PACKED if isinstance(pattern, Known) else pattern
 
 
+@with_room
 def is_unbatched(pattern: Pattern) -> bool:
     """Whether nothing in a value is batched."""
     if isinstance(pattern, tuple):

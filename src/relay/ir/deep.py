@@ -9,9 +9,11 @@ import sys
 import threading
 from collections.abc import Callable
 from contextvars import copy_context
-from typing import Any, TypeVar
+from functools import wraps
+from typing import Any, TypeVar, cast
 
 R = TypeVar("R")
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 def is_half_used() -> bool:
@@ -26,6 +28,16 @@ def is_half_used() -> bool:
 def call_with_room(f: Callable[[Any], R], x: Any) -> R:
     """`f(x)`, on a fresh stack where the present one is half used up."""
     return _on_fresh_stack(f, x) if is_half_used() else f(x)
+
+
+def with_room(f: F) -> F:
+    """A function that calls itself as deeply as a type or value nests, with the stack that it needs."""
+
+    @wraps(f)
+    def called(*args: Any, **named: Any) -> Any:
+        return _on_fresh_stack(lambda _: f(*args, **named), None) if is_half_used() else f(*args, **named)
+
+    return cast("F", called)
 
 
 def _on_fresh_stack(f: Callable[[Any], R], x: Any) -> R:

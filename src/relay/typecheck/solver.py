@@ -97,6 +97,12 @@ class Solver(Relating):
         if not goal.done:
             self.pending.append(goal)
 
+    def enqueue(self, goal: Goal) -> None:
+        """Try a goal when the present one is done, so that goals do not nest as types do."""
+        goal.level, goal.givens = self.level, self.givens
+        self.pending.append(goal)
+        self.queue.append(goal)
+
     def settle(self) -> None:
         """Try again every goal whose unknowns have been bound."""
         while self.queue:

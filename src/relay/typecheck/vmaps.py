@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from relay.diagnostic import fail
 from relay.ir.axes import Axes, axes_by_part, names_an_axis
+from relay.ir.deep import with_room
 from relay.ir.expr import VMap
 from relay.ir.type import (
     Dim,
@@ -85,6 +86,7 @@ def argument_axes(e: VMap, count: int) -> tuple[Axes, ...]:
     return axes
 
 
+@with_room
 def batched(axes: Axes, root: Type, rows: Dim) -> Type:
     """The type of the values of many rows, by that of one."""
     t = head(root)
@@ -106,6 +108,7 @@ def batched(axes: Axes, root: Type, rows: Dim) -> Type:
     refuse(t)
 
 
+@with_room
 def row_type(axis: int, t: Type, sizes: list[Dim]) -> Type:
     """The type of one row of values of type `t`; the numbers of rows of its tensors go to `sizes`."""
     match t:
@@ -287,7 +290,7 @@ class RowsGoal(Goal):
         several = zip(field_axes(axes, count), rows.fields, whole.fields, strict=True)
         for i, (a, one, all_) in enumerate(several):
             place = f"field {i} of {self.place}" if len(self.place) < LONGEST_PLACE else self.place
-            t.post(RowsGoal(self.call, a, (one, self.types[1], all_), place, self.sizes))  # pyright: ignore[reportArgumentType]
+            t.enqueue(RowsGoal(self.call, a, (one, self.types[1], all_), place, self.sizes))  # pyright: ignore[reportArgumentType]
 
     def _leaf(self, t: "Solver", axes: Axes, row: Any, many: Any) -> None:
         """Relate what is not a tuple."""
@@ -318,7 +321,7 @@ class RowsGoal(Goal):
         for a in many.args:
             args.append(t.fresh() if is_type(a) else a)
             if is_type(a):
-                t.post(RowsGoal(self.call, axis, (args[-1], self.types[1], a), self.place, self.sizes))  # pyright: ignore[reportArgumentType]
+                t.enqueue(RowsGoal(self.call, axis, (args[-1], self.types[1], a), self.place, self.sizes))  # pyright: ignore[reportArgumentType]
         return TypeCall(many.func, args)
 
     def _size(self, t: "Solver", size: Any) -> None:
