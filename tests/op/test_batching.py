@@ -94,6 +94,17 @@ def choices(operands: list[Any]) -> Iterator[tuple[Any, ...]]:
             yield which
 
 
+def first_and_last(operands: list[Any]) -> list[tuple[Any, ...]]:
+    """The last operand alone, and all: what is tried but in long tests."""
+    found = [*choices(operands)]
+    return found if len(found) < 2 else [found[0], found[-1]]
+
+
+CHOICES = pytest.mark.parametrize(
+    "choose", [first_and_last, pytest.param(choices, marks=pytest.mark.long)], ids=["some", "every"]
+)
+
+
 def _all(x: Any, value: bool) -> Any:
     return tuple([_all(f, value) for f in fields_of(x)]) if isinstance(x, tuple) else value
 
@@ -198,13 +209,14 @@ def test_a_batched_call_is_the_stack_of_rows(name: str) -> None:
             agree(line.run(xs, values, made), expected(op, which, rows), (s, which))
 
 
+@CHOICES
 @pytest.mark.parametrize("name", NAMES)
-def test_sizes_may_be_symbolic(name: str) -> None:
+def test_sizes_may_be_symbolic(name: str, choose: Any) -> None:
     """The number of rows, and the sizes of a row as far as the operator allows it."""
     for s in registry[name].samples:
         op, rows, n = instance(name, s.attrs), rows_of(name, s), TypeVar("n", Kind.Dim)
         types, sizes = open_types(s, op, rows[0])
-        for which in choices(rows[0]):
+        for which in choose(rows[0]):
             f = batched_function(op, n, sizes, types, which)
             if f is None:
                 without_rule(op, types_of_rows(rows), (s, which))
@@ -214,11 +226,12 @@ def test_sizes_may_be_symbolic(name: str) -> None:
             agree(found, expected(op, which, rows), (s, which))
 
 
+@CHOICES
 @pytest.mark.parametrize("name", NAMES)
-def test_there_may_be_no_rows(name: str) -> None:
+def test_there_may_be_no_rows(name: str, choose: Any) -> None:
     for s in registry[name].samples:
         op, rows, n = instance(name, s.attrs), rows_of(name, s), TypeVar("n", Kind.Dim)
-        for which in choices(rows[0]):
+        for which in choose(rows[0]):
             f = batched_function(op, n, (), types_of_rows(rows), which)
             if f is None or (name == "dyn.reshape" and -1 in rows[0][1]):  # of no elements -1 is a size of 0
                 continue
@@ -287,12 +300,13 @@ def test_rows_and_sizes_may_be_known_or_not(name: str, s: Sample, count: int, is
         agree(relay.run(relay.infer(IRModule.from_expr(f)), "main", values), wanted, (s, which))
 
 
+@CHOICES
 @pytest.mark.parametrize("name", [n for n in NAMES if not registry[n].is_pointwise])
-def test_a_batched_call_in_machine_code_is_the_stack_of_rows(name: str) -> None:
+def test_a_batched_call_in_machine_code_is_the_stack_of_rows(name: str, choose: Any) -> None:
     mod, cases = IRModule(), list[Any]()
     for s in registry[name].samples:
         op, rows, n = instance(name, s.attrs), rows_of(name, s), TypeVar("n", Kind.Dim)
-        for which in choices(rows[0]):
+        for which in choose(rows[0]):
             f = batched_function(op, n, (), types_of_rows(rows), which)
             if f is not None:
                 mod[f"f{len(cases)}"] = f
