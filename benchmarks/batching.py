@@ -78,13 +78,18 @@ class InRelay:
 
     def gradients(self, loss: Any) -> Any:
         """The gradients by the weights for each example."""
-        slope = lambda p, x, y: self.relay.value_and_grad(lambda p: loss(self, p, x, y), 0)(p)[1]  # noqa: E731
+
+        def slope(p: Any, x: Any, y: Any) -> Any:
+            return self.relay.value_and_grad(lambda p: loss(self, p, x, y), 0)(p)[1]
+
         return self.relay.vmap(slope, (None, 0, 0))
 
     def hessian(self, f: Any) -> Any:
         """Forward over reverse: a tangent for each parameter."""
         relay = self.relay
-        slope = lambda w, x, y: relay.value_and_grad(lambda w: f(self, w, x, y), 0)(w)[1]  # noqa: E731
+
+        def slope(w: Any, x: Any, y: Any) -> Any:
+            return relay.value_and_grad(lambda w: f(self, w, x, y), 0)(w)[1]
 
         def whole(w: Any, x: Any, y: Any) -> Any:
             def column(v: Any) -> Any:

@@ -77,7 +77,7 @@ class SharedValues:
 
     def _callee(self, e: Expr) -> Function | None:
         """The function that a callee is, if that is known."""
-        found = self.mod.functions.get(e) if isinstance(e, GlobalVar) else self.bound.get(e, e)  # pyright: ignore
+        found = self.mod.functions.get(e) if isinstance(e, GlobalVar) else self.bound.get(e, e)  # pyright: ignore[reportUnknownVariableType, reportCallIssue, reportArgumentType]
         return found if isinstance(found, Function) else None
 
     def _escaped(self) -> set[Function]:

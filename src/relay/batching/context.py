@@ -71,7 +71,7 @@ class Context:
         """The type of a packed value of a pattern."""
         if isinstance(pattern, tuple):
             assert isinstance(t, TupleType)
-            return TupleType([self.type_at(p, f, rows) for p, f in zip(pattern, t.fields, strict=True)])  # pyright: ignore
+            return TupleType([self.type_at(p, f, rows) for p, f in zip(pattern, t.fields, strict=True)])  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
         return t if pattern == SHARED else self.types.batched(t, rows)
 
     @with_room
@@ -231,7 +231,7 @@ def source_type(value: Value) -> Type:
         case Closure():
             f = value.function
             assert f.ret_type is not None
-            return FuncType([p.type_annotation for p in f.params], f.ret_type)  # pyright: ignore
+            return FuncType([p.type_annotation for p in f.params], f.ret_type)  # pyright: ignore[reportArgumentType]
         case _:
             return value.type
 

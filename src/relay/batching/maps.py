@@ -110,8 +110,8 @@ class Maps:
         made = stretched(rows, x, False)
         if x is xs[0]:
             return made
-        inner = made.args[0]  # pyright: ignore
-        return made.rebuild((made.op, inner.rebuild((inner.op, xs[0]))))  # pyright: ignore
+        inner = made.args[0]
+        return made.rebuild((made.op, inner.rebuild((inner.op, xs[0]))))
 
     @with_room
     def _tuple(

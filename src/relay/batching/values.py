@@ -119,7 +119,7 @@ def known_functions(value: Value) -> tuple[set[Function], int]:
 def joined(a: Pattern, b: Pattern) -> Pattern:
     """What values of both patterns have in common; functions are not known any more."""
     if isinstance(a, tuple) and isinstance(b, tuple):
-        return tuple([joined(x, y) for x, y in zip(a, b, strict=True)])  # pyright: ignore
+        return tuple([joined(x, y) for x, y in zip(a, b, strict=True)])  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
     if a == b == SHARED:
         return SHARED
     if {a, b} <= {SHARED, ROWS}:
@@ -131,7 +131,7 @@ def joined(a: Pattern, b: Pattern) -> Pattern:
 def settled(pattern: Pattern) -> Pattern:
     """The pattern of a result: functions are passed as values."""
     if isinstance(pattern, tuple):
-        return tuple([settled(p) for p in pattern])  # pyright: ignore
+        return tuple([settled(p) for p in pattern])  # pyright: ignore[reportUnknownVariableType]
     return PACKED if isinstance(pattern, Known) else pattern
 
 
@@ -139,7 +139,7 @@ def settled(pattern: Pattern) -> Pattern:
 def is_unbatched(pattern: Pattern) -> bool:
     """Whether nothing in a value is batched."""
     if isinstance(pattern, tuple):
-        return all(map(is_unbatched, pattern))  # pyright: ignore
+        return all(map(is_unbatched, pattern))  # pyright: ignore[reportUnknownArgumentType]
     if isinstance(pattern, Known):
         return all(is_unbatched(p) for _, p in pattern.captured)
     return pattern == SHARED

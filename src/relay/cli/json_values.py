@@ -192,7 +192,7 @@ def tensor(x: Any, t: TensorType, span: Span) -> Any:
 def scalars(x: list[Any], t: Type) -> list[Any] | None:
     """The elements of a list of numbers, converted together: one by one they take 20 times as long.
 
-    None where they are to be looked at one by one, as where one of them is no number of the type.
+    None where one of them is not a number of the dtype: the caller then checks each for its own message.
     """
     if not isinstance(t, TensorType) or t.shape != () or not isinstance(t.dtype, str):
         return None

@@ -58,7 +58,7 @@ def jacobian(f: Expr, argnum: int = 0, mod: IRModule | None = None, mode: Mode |
         found = [list(_leaves(this.row(i, results[i], by, out), by)) for i in range(len(results))]
     shaped = [
         [
-            apply("reshape", block, newshape=(*r.shape, *s.shape), allowzero=True)  # pyright: ignore
+            apply("reshape", block, newshape=(*r.shape, *s.shape), allowzero=True)  # pyright: ignore[reportGeneralTypeIssues]
             for block, s in zip(blocks_of_result, sources, strict=True)
         ]
         for blocks_of_result, r in zip(found, results, strict=True)

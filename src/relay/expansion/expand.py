@@ -76,13 +76,17 @@ def _with_known_dtypes(mod: IRModule) -> IRModule:
     return instances
 
 
+def _is_at_calls(e: Expr) -> bool:
+    """Whether an expression is a `vmap` or the derivative of an operator."""
+    return isinstance(e, VMap) or (isinstance(e, Grad) and isinstance(e.function, Op))
+
+
 def _at_its_calls(root: Expr) -> Expr:
     """`root` with `vmap`s and derivatives of operators that have a name in the place of that name where it is
     called.
     """
     order = list(post_order(root))
-    named = {e.var: e.value for e in order if type(e) is Let and type(e.value) in (Grad, VMap)}
-    named = {v: g for v, g in named.items() if type(g) is VMap or type(g.function) is Op}  # pyright: ignore
+    named = {e.var: e.value for e in order if type(e) is Let and _is_at_calls(e.value)}
     passed_on = {c for e in order for c in (e.args if type(e) is Call else e.children)}
 
     def rule(e: Expr) -> Expr | None:

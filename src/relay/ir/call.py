@@ -208,7 +208,7 @@ def _nested(value: Any) -> "Expr":
 
 
 class NotAnOperandError(TypeError):
-    """Something that is no expression, nor becomes one, where one is expected: at `span`."""
+    """The error for an argument that is not an expression and cannot be converted to one, at `span`."""
 
     def __init__(self, value: Any) -> None:
         """`value` is what is there."""

@@ -363,7 +363,7 @@ class InvertPermutation(Operator):
         return out
 
     def batch(self, n: Dim, which: Sequence[Any], data: Expr) -> Expr:
-        # A negative number is no place, which `scatter_elements` would count from the end.
+        # A negative index is out of range here; `scatter_elements` would count it from the end.
         wide = apply("cast", data, dtype="int64")
         size = apply("sum", apply("ones_like", wide), axis=1, keepdims=True)
         places = apply("where", apply("less", wide, constant(0, "int64")), size, wide)

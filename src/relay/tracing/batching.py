@@ -124,8 +124,10 @@ def _placed(
         axes = expect_axes(axes, name, caller_span())
     if axes is None:
         return Placed(None, t)
-    if isinstance(tree, Node) or isinstance(t, TupleType):
-        node = tree if isinstance(tree, Node) else Node(tuple, (), (LEAF,) * len(t.fields))  # pyright: ignore
+    node = tree if isinstance(tree, Node) else None
+    if node is None and isinstance(t, TupleType):
+        node = Node(tuple, (), (LEAF,) * len(t.fields))
+    if node is not None:
         entries = [axes] * len(node.parts) if isinstance(axes, int) else _entries(axes, node, where, name)
         types = t.fields if isinstance(t, TupleType) else (None,) * len(node.parts)
         parts: list[Placed] = []

@@ -103,7 +103,7 @@ def _sum_of_outer_products(w: Rewriter, e: Call) -> Expr | None:
             continue
         if not (is_stack(columns) and is_stack(rows)) or columns.dtype not in FLOATS:
             continue
-        (b, m, one), (c, other, n) = columns.shape, rows.shape  # pyright: ignore
+        (b, m, one), (c, other, n) = columns.shape, rows.shape  # pyright: ignore[reportUnknownVariableType, reportGeneralTypeIssues]
         if one == other == 1 and 1 not in (m, n) and b == c and op.axes(3) == (0,):
             first = call(Squeeze(axis=(2,)), (x,), e)
             return call(MatMul(transpose_a=True), (first, call(Squeeze(axis=(1,)), (y,), e)), e)

@@ -38,7 +38,7 @@ def size_place(number: int) -> TypeVar:
 def is_closed_type(arg: Any) -> bool:
     """Whether a type argument can be put in as it is: it has no parameter, and is not an unknown size.
 
-    An unknown size in a type of values is no obstacle: a value of that type is all that a copy knows of it.
+    A type of a value may have an unknown size: the copy then knows that type and no more.
     """
     if isinstance(arg, tuple):
         return all(map(is_closed_type, arg))  # pyright: ignore[reportUnknownArgumentType]
