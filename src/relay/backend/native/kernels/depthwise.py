@@ -13,7 +13,7 @@ from typing import Any, cast
 from relay.backend.native.kernels.ranges import each
 from relay.backend.native.llvm.machine import host
 from relay.backend.native.loops.builder import Builder
-from relay.backend.native.loops.cost import COMPUTED_NANOSECONDS, COSTS, MOVED_NANOSECONDS, VECTOR_BYTES
+from relay.backend.native.loops.cost import COMPUTED_NANOSECONDS, COSTS, MOVED_NANOSECONDS
 from relay.backend.native.loops.deferred import Deferred, below
 from relay.backend.native.loops.nodes import Index, Value
 from relay.backend.native.loops.views import View
@@ -74,7 +74,7 @@ class Strips:
         self.weight = copy(weight)
         self.weight.sizes = [*self.taps, self.filters]
         self.sums = sum_type(x.dtype, self.data.dtype, weight.dtype)
-        self.lanes = VECTORS_OF_CHANNELS * VECTOR_BYTES // SIZES[scalar(self.sums)]
+        self.lanes = VECTORS_OF_CHANNELS * host().vector // SIZES[scalar(self.sums)]
         while self.lanes >= 2 * self.filters and self.lanes > 1:
             self.lanes //= 2
         self.share = self.filters
