@@ -82,9 +82,13 @@ PARAMS = (
 """Where numbers come from and go, `WORDS`, the first tile, counted through all images, and how many, the
 first channel and how many.
 """
-WORDS = ("image", "row", "place", "height", "width", "down", "across", "top", "left", "point", "tile")
-"""Bytes from an image, a row and a place of the tensor to the next one; its height and width; tiles below and
-beside each other; padding before it; bytes from a point, and from a tile of points, to the next one.
+WORDS = (
+    "image", "row", "place", "height", "width", "apart_down", "apart_across", "down", "across", "top", "left",
+    "point", "tile",
+)  # fmt: skip
+"""Bytes from an image, a row and a place of the tensor to the next one; its height and width; how many rows
+and places apart those of a tile are; tiles below and beside each other of which no place lies between those
+of another; padding before the tensor; bytes from a point, and from a tile of points, to the next one.
 """
 
 
@@ -132,14 +136,20 @@ class TransformBuilder:
     def tile(self, i: Index, number: Index) -> None:
         """One tile: all of its channels."""
         b, w = self.b, self.words
-        image, y, x = b.unravelled(number, [0, w["down"], w["across"]])
-        y, x = (b.minus(b.times(n, self.how.size), before) for n, before in ((y, w["top"]), (x, w["left"])))
-        tensor = self.source if self.how.of_data else self.to
-        for n, pitch in ((image, w["image"]), (y, w["row"]), (x, w["place"])):
+        apart = w["apart_down"], w["apart_across"]
+        image, *phases, y, x = b.unravelled(number, [0, *apart, w["down"], w["across"]])
+        along = zip(phases, apart, (y, x), ("top", "left"), ("height", "width"), strict=True)
+        (top, y, height), (left, x, width) = [
+            self.begin_of_tile(phase, step, n, (w[before], w[size])) for phase, step, n, before, size in along
+        ]
+        self.counts = height, width
+        self.steps = b.times(apart[0], w["row"]), b.times(apart[1], w["place"])
+        tensor = b.address(self.source if self.how.of_data else self.to, b.times(image, w["image"]))
+        for n, pitch in ((top, w["row"]), (left, w["place"]), (y, self.steps[0]), (x, self.steps[1])):
             tensor = b.address(tensor, b.times(n, pitch))
         tensor = b.address(tensor, b.times(self.begin, self.size))
         points = b.address(self.to if self.how.of_data else self.source, b.times(i, w["tile"]))
-        is_inside = b.both(*self.fits(y, w["height"]), *self.fits(x, w["width"]))
+        is_inside = b.both(*self.fits(y, height), *self.fits(x, width))
         rounds = b.quotient(b.plus(self.channels, self.lanes - 1), self.lanes)
 
         def vector(v: Index, _: object) -> None:
@@ -150,8 +160,8 @@ class TransformBuilder:
             place, at = b.address(tensor, shift), b.address(points, shift)
             is_direct = b.both(is_inside, is_whole)
             here = b.select(is_direct, place, self.patch)
-            row = b.choose(is_direct, w["row"], self.edge * self.bytes)
-            column = b.choose(is_direct, w["place"], self.bytes)
+            row = b.choose(is_direct, self.steps[0], self.edge * self.bytes)
+            column = b.choose(is_direct, self.steps[1], self.bytes)
             is_apart = b.negation(is_direct)
             if self.how.of_data:
                 b.when(is_apart, lambda: self.move_patch((y, x), place, count))
@@ -164,6 +174,19 @@ class TransformBuilder:
 
         b.loop(rounds, (), vector)
 
+    def begin_of_tile(
+        self, phase: Index, apart: Index, n: Index, along: tuple[Index, Index]
+    ) -> tuple[Index, Index, Index]:
+        """Where tile `n` of a phase begins along an axis with so much padding and so many elements: the first
+        element of those that are `apart`, the number among these, and how many there are.
+        """
+        b, (before, size) = self.b, along
+        first = b.minus(phase, before)
+        start = b.rest(b.plus(b.rest(first, apart), apart), apart)
+        padding = b.quotient(b.minus(start, first), apart)
+        count = b.quotient(b.plus(b.minus(size, start), b.minus(apart, 1)), apart)
+        return start, b.minus(b.times(n, self.how.size), padding), count
+
     def fits(self, at: Index, n: Index) -> list[Value]:
         """Whether an edge of a tile lies on the tensor."""
         b = self.b
@@ -171,17 +194,15 @@ class TransformBuilder:
 
     def move_patch(self, begin: tuple[Index, Index], place: Value, count: Index) -> None:
         """Move elements between the tensor, as far as they lie on it, and the patch; the others are 0."""
-        b, w, how = self.b, self.words, self.how
+        b, how, (down, across) = self.b, self.how, self.steps
 
         def one(k: Index, _: object) -> None:
             i, j = b.quotient(k, self.edge), b.rest(k, self.edge)
             patch = Buffer(b.address(self.patch, b.times(k, self.bytes)), how.dtype, (self.lanes,))
-            at = b.address(b.address(place, b.times(i, w["row"])), b.times(j, w["place"]))
+            at = b.address(b.address(place, b.times(i, down)), b.times(j, across))
             tensor = Buffer(at, how.dtype, (count,))
-            there = [
-                b.is_within(b.plus(first, n), w[size])
-                for first, n, size in zip(begin, (i, j), ("height", "width"), strict=True)
-            ]
+            along = zip(begin, (i, j), self.counts, strict=True)
+            there = [b.is_within(b.plus(first, n), size) for first, n, size in along]
             if how.of_data:
                 b.vector(self.lanes, lambda c: b.write(patch, (c,), b.const(0, how.dtype)))
             source, to = (tensor, patch) if how.of_data else (patch, tensor)

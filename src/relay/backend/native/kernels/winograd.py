@@ -5,6 +5,7 @@ with them, and the part of the result that these make.
 """
 
 from collections.abc import Sequence
+from math import prod
 from typing import Any
 
 from relay.backend.native.kernels.block_shape import NARROW_TILE_COST, WORK_PIECES
@@ -48,7 +49,8 @@ def size_of_tiles(c: WindowProduct, views: Sequence[Any], sizes: Sequence[Index]
     numbers = [*sizes, data.sizes[-1]]
     if (
         taps != [TAPS, TAPS]
-        or {*c.strides, *c.dilation, c.groups} != {1}
+        or {*c.strides, c.groups} != {1}
+        or (c.is_transposed and set(c.dilation) != {1})
         or {dtype, data.dtype, weight.dtype} != {"float32"}
         or not all(isinstance(n, int) and n for n in numbers)
     ):
@@ -62,7 +64,9 @@ def size_of_tiles(c: WindowProduct, views: Sequence[Any], sizes: Sequence[Index]
     }
     for size in PAIRS:
         points = (size + TAPS - 1) ** 2
-        tiles = images * -(-height // size) * -(-width // size)
+        tiles = images * prod([
+            apart * -(-n // (apart * size)) for n, apart in zip((height, width), c.dilation, strict=True)
+        ])  # fmt: skip
         each = PRODUCT_NANOSECONDS * channels * filters + TRANSFORMED_NANOSECONDS * (channels + filters)
         count = points * channels * filters
         costs[size] = points * tiles * each + STREAMED_NANOSECONDS * max(0, 4 * count - CACHE_BYTES)
@@ -90,8 +94,14 @@ class Winograd(Sums):
         self.size = size
         self.points = (size + TAPS - 1) ** 2
         images, height, width, filters = self.sizes
-        self.grid: list[Index] = [images, *[b.quotient(b.plus(n, size - 1), size) for n in (height, width)]]
-        """Images, and tiles below and beside each other in one."""
+        tiles_along = [
+            b.quotient(b.plus(n, apart * size - 1), apart * size)
+            for n, apart in zip((height, width), c.dilation, strict=True)
+        ]
+        self.grid: list[Index] = [images, *c.dilation, *tiles_along]
+        """Images, phases along both axes, and tiles below and beside each other in one: taps that are `d`
+        places apart see every `d`-th place, from one of the first `d` on.
+        """
         self.channels = self.x.sizes[-1]
         tiles = b.count(self.grid)
         narrow = 1.0 if known(tiles) <= FEW_TILES else NARROW_TILE_COST
@@ -258,16 +268,24 @@ class Winograd(Sums):
         b, (top, count), (left, n) = self.b, tiles, columns
 
         def tile(t: Index, _: Any) -> None:
-            image, *places = b.unravelled(b.plus(top, t), self.grid)
-            begins = [b.times(i, self.size) for i in places]
+            image, *phases, y, x = b.unravelled(b.plus(top, t), self.grid)
+            apart = self.convolution.dilation
+            begins = [b.times(i, self.size) for i in (y, x)]
+            wholes = [
+                b.quotient(b.plus(b.minus(d, phase), step - 1), step)
+                for d, phase, step in zip(self.sizes[1:3], phases, apart, strict=True)
+            ]
             counts = [
-                b.smaller(self.size, b.minus(d, begin))
-                for d, begin in zip(self.sizes[1:3], begins, strict=True)
+                b.larger(0, b.smaller(self.size, b.minus(d, begin)))
+                for d, begin in zip(wholes, begins, strict=True)
             ]
 
             def row(i: Index, _: Any) -> None:
                 def place(j: Index, _: Any) -> None:
-                    index = [image, b.plus(begins[0], i), b.plus(begins[1], j)]
+                    index = [image, *[
+                        b.plus(b.times(b.plus(begin, k), step), phase)
+                        for begin, k, step, phase in zip(begins, (i, j), apart, phases, strict=True)
+                    ]]  # fmt: skip
                     self.along(n, self.blocks.unit, lambda k: put((*index, b.plus(left, k))))
 
                 b.loop(counts[1], (), place)
