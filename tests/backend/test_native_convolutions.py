@@ -9,6 +9,7 @@ import relay
 from relay.backend.native.host.compiler import Compiler
 from relay.backend.native.host.native_program import NativeProgram
 from relay.backend.native.kernels import block_shape
+from relay.backend.native.kernels.grouped import Grouped
 from relay.backend.native.llvm.machine import AVX2, NEON, Machine
 from relay.ir.dtype import to_numpy
 
@@ -43,6 +44,29 @@ CASES: dict[str, Case] = {
     "three axes": (3, "1x5x6x7x4", "3x3x3x4x20", {"padding": 1, "strides": (1, 2, 1)}),
     "three axes, grouped": (3, "1x4x4x4x16", "2x2x2x8x16", {"groups": 2}),
 }
+SMALL_GROUPS: dict[str, Case] = {
+    "two channels": (2, "1x9x9x16", "3x3x2x16", {"groups": 8, "padding": 1}),
+    "four channels": (2, "2x13x7x32", "3x3x4x32", {"groups": 8, "padding": 1}),
+    "eight channels": (2, "1x28x28x64", "3x3x8x64", {"groups": 8, "padding": 1}),
+    "more filters than channels": (2, "1x7x7x32", "3x3x4x128", {"groups": 8, "padding": 1}),
+    "fewer filters than channels": (2, "1x6x5x64", "3x3x16x32", {"groups": 4, "padding": 1}),
+    "panels": (2, "1x7x7x96", "3x3x32x96", {"groups": 3, "padding": 1}),
+    "12 channels": (2, "1x8x9x48", "3x3x12x48", {"groups": 4, "padding": 1}),
+    "strides": (2, "2x15x14x32", "3x3x8x32", {"groups": 4, "padding": 1, "strides": 2}),
+    "uneven": (2, "1x14x9x32", "2x5x8x32", {"groups": 4, "padding": (0, 3, 2, 1), "strides": (3, 1)}),
+    "dilated": (2, "1x11x13x32", "3x3x8x32", {"groups": 4, "padding": (2, 3), "dilation": (2, 3)}),
+    "dilated far": (2, "1x5x4x32", "3x3x8x32", {"groups": 4, "padding": 6, "dilation": 6}),
+    "dilated down, strides": (
+        2,
+        "1x9x9x32",
+        "3x2x8x32",
+        {"groups": 4, "dilation": (2, 1), "strides": (2, 2)},
+    ),
+    "more padding than kernel": (2, "1x3x3x32", "3x3x8x32", {"groups": 4, "padding": 5, "strides": 2}),
+    "several blocks": (2, "1x70x60x32", "3x3x8x32", {"groups": 4, "padding": 1}),
+    "one axis": (1, "2x37x32", "5x8x32", {"groups": 4, "padding": 2}),
+    "no images": (2, "0x4x4x32", "3x3x8x32", {"groups": 4, "padding": 1}),
+}
 TRANSPOSED: dict[str, Case] = {
     "plain": (2, "1x5x5x6", "3x3x6x10", {}),
     "strides": (2, "2x5x4x9", "4x4x9x8", {"strides": 2, "padding": 1}),
@@ -62,6 +86,10 @@ FEWER_PRODUCTS: dict[str, tuple[int, Case]] = {
     "deep": (2, (2, "1x5x5x300", "3x3x300x50", {"padding": 1})),
     "turned": (4, (2, "1x13x12x32", "3x3x32x33", {"padding": (0, 1, 2, 1)})),
     "few places": (2, (2, "3x4x4x64", "3x3x64x64", {})),
+    "dilated": (4, (2, "2x21x19x32", "3x3x32x48", {"padding": 2, "dilation": 2})),
+    "dilated, no padding": (4, (2, "1x23x26x32", "3x3x32x33", {"dilation": (2, 3)})),
+    "dilated, little padding": (4, (2, "1x25x27x32", "3x3x32x32", {"padding": (1, 4, 5, 2), "dilation": 3})),
+    "dilated far": (2, (2, "4x8x8x64", "3x3x64x64", {"padding": 4, "dilation": 4})),
 }
 rng = np.random.default_rng(0)
 
@@ -132,6 +160,32 @@ def test_convolutions_with_fewer_products(name: str) -> None:
     mod, args = layer(case)
     assert f"@relay.patches.{size}" in "".join([p.text for p in Compiler(mod).program.pieces])
     check(mod, args)
+
+
+@pytest.mark.parametrize("is_constant", [True, False])
+@pytest.mark.parametrize("name", list(SMALL_GROUPS))
+def test_convolutions_of_small_groups(name: str, is_constant: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    used: list[Grouped] = []
+    monkeypatch.setattr(Grouped, "write", lambda s, *a, f=Grouped.write: (used.append(s), f(s, *a))[1])
+    mod, args = layer(SMALL_GROUPS[name], is_constant=is_constant)
+    check(mod, args)
+    assert used
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float64"])
+def test_small_groups_of_other_dtypes(dtype: str) -> None:
+    check(*layer(SMALL_GROUPS["eight channels"], dtype), dtype)
+
+
+def test_what_follows_a_convolution_of_small_groups() -> None:
+    mod, (x, w) = layer(SMALL_GROUPS["several blocks"], is_constant=False)
+    function = mod["main"]
+    bias = relay.const(numbers("32", "float32"))
+    y = relay.nn.relu(function.body + bias) * relay.sigmoid(bias)
+    whole = relay.IRModule.from_expr(relay.Function(function.params, y))
+    check(whole, [x, w])
+    one, two = (NativeProgram(whole, threads=n)(x, w) for n in (1, 2))
+    assert one.tobytes() == two.tobytes()
 
 
 def test_transposed_convolutions_with_fewer_products() -> None:

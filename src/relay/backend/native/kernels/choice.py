@@ -68,22 +68,34 @@ def sums_of(b: Builder, call: Call, views: Sequence[Any], shapes: Sequence[Seque
 
         return WeightGradients(b, kernel.convolution, views, shapes[0], dtype)
     if isinstance(kernel, WindowProduct):
-        return windows(b, kernel, views, shapes[0], dtype)
+        types = [cast("TensorType", b.program.types(e)) for e in (call, *call.args)]
+        return windows(b, kernel, views, shapes[0], types)
     from relay.backend.native.kernels.matrices import Matrices
 
     return Matrices(b, kernel, views, shapes[0], dtype)
 
 
 def windows(
-    b: Builder, kernel: WindowProduct, views: Sequence[Any], sizes: Sequence[Index], dtype: str
+    b: Builder,
+    kernel: WindowProduct,
+    views: Sequence[Any],
+    sizes: Sequence[Index],
+    types: Sequence[TensorType],
 ) -> Sums:
-    """A convolution as the kernel computes it that is best at it."""
+    """A convolution as the kernel computes it that is best at it; the types are those of the result and of
+    the operands.
+    """
     from relay.backend.native.kernels.convolutions import Convolutions
+    from relay.backend.native.kernels.grouped import Grouped, groups_of
     from relay.backend.native.kernels.phases import Phases, has_phases
     from relay.backend.native.kernels.winograd import Winograd, size_of_tiles
 
+    dtype = str(types[0].dtype)
     if has_phases(kernel, views[1]):
         return Phases(b, kernel, views, sizes, dtype)
+    groups = groups_of(kernel, types)
+    if groups:
+        return Grouped(b, kernel, views, sizes, dtype, groups)
     size = size_of_tiles(kernel, views, sizes, dtype)
     if size:
         return Winograd(b, kernel, views, sizes, dtype, size)

@@ -5,6 +5,7 @@ from typing import Any, cast
 
 from relay.backend.native.kernels.block_shape import ROWS
 from relay.backend.native.kernels.blocks import Blocks
+from relay.backend.native.kernels.grouped import groups_of
 from relay.backend.native.kernels.operands import MOVED_NANOSECONDS, Factor, First, Second
 from relay.backend.native.kernels.overlapped import Overlapped
 from relay.backend.native.kernels.packed_constants import Filters
@@ -35,12 +36,14 @@ WEIGHT_NANOSECONDS = 1.0
 
 def is_convolved(c: WindowProduct, types: Sequence[TensorType]) -> bool:
     """Whether kernels compute a convolution with these types of result, data and weight: the channels come
-    last, and are not too few for each group.
+    last, and each group has enough of them, or few enough for `Grouped`.
     """
     wanted = f"N{SPATIAL[len(c.strides)]}C"
     if c.data_layout != wanted or c.out_layout != wanted:
         return False
     if c.groups == 1:
+        return True
+    if groups_of(c, types):
         return True
     last = [cast("tuple[Dim, ...]", t.shape)[-1] for t in types[:2]]
     return all(isinstance(n, int) and n >= MIN_FILTERS * c.groups for n in last)

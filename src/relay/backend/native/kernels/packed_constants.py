@@ -85,6 +85,31 @@ class Filters(Packed):
 
 
 @dataclass(frozen=True)
+class MergedFilters(Filters):
+    """Filters of small groups: a matrix for each set of neighbouring groups, zeros between these."""
+
+    merged: int = 1
+    """How many groups a set has."""
+
+    def rows(self) -> Any:
+        rows = super().rows()
+        m, taps = self.merged, self.count_of_taps
+        several = rows.reshape(-1, m, taps, rows.shape[1] // taps, rows.shape[2])
+        sets, _, _, channels, filters = several.shape
+        whole = np.zeros((sets, taps, m, channels, m, filters), rows.dtype)
+        for i in range(m):
+            whole[:, :, i, :, i] = several[:, i]
+        return whole.reshape(sets, taps * m * channels, m * filters)
+
+    @property
+    def count_of_taps(self) -> int:
+        """The taps of a window."""
+        c = self.convolution
+        sizes = zip(c.kernel_layout, self.weight.value.shape, strict=True)
+        return prod([n for letter, n in sizes if letter not in c.channels])
+
+
+@dataclass(frozen=True)
 class FilterPoints(Packed):
     """Filters of 3 by 3 taps as points: a matrix of channels and filters for each."""
 
