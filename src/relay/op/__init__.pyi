@@ -48,6 +48,8 @@ from relay.op.signatures import (
     cumprod as cumprod,
     cumsum as cumsum,
     debug as debug,
+    dequantize_blocks as dequantize_blocks,
+    dequantize_groups as dequantize_groups,
     device_copy as device_copy,
     dft as dft,
     dim_value as dim_value,

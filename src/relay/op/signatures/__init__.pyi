@@ -168,6 +168,38 @@ def cumsum(
 def debug(data: Operand) -> Call:
     """The operand: a place where a debugger may look at it."""
 
+def dequantize_blocks(
+    data: Operand,
+    format: Literal[
+        "q8_0",
+        "q4_0",
+        "q4_1",
+        "q5_0",
+        "q5_1",
+        "q2_k",
+        "q3_k",
+        "q4_k",
+        "q5_k",
+        "q6_k",
+        "iq4_nl",
+        "iq4_xs",
+    ] = "q4_0",
+    dtype: DType = "float32",
+) -> Call:
+    """The numbers that blocks of a GGUF file stand for: `(..., bytes)`, uint8, to `(..., k)`."""
+
+def dequantize_groups(
+    data: Operand,
+    scale: Operand,
+    zero_point: Operand | None = None,
+    bits: int = 4,
+    group: int = 32,
+    dtype: DType = "float32",
+) -> Call:
+    """`(q - zero_point) * scale` of the numbers `q` of so many bits in `data`, with a scale for each
+    group.
+    """
+
 def device_copy(data: Operand, src_device: str = "", dst_device: str = "") -> Call:
     """The operand, copied from one device to another; backends of one device have nothing to do."""
 
