@@ -17,7 +17,7 @@ from relay.backend.native.loops.free_values import free_values
 from relay.backend.native.memory.layout import THREADS_OFFSET, TURN_OFFSET
 from relay.backend.native.memory.objects import release
 from relay.backend.native.memory.representation import SIZES, scalar
-from relay.backend.native.memory.tensors import loop, new_tensor
+from relay.backend.native.memory.tensors import loop, tensor_in_place
 from relay.ir.dtype import FLOATS
 from relay.ir.expr import Expr
 
@@ -73,7 +73,8 @@ class Emitter(ValueEmitter):
                 self.env[s], self.has_registers = {}, True
             case ir.NewTensor():
                 sizes = [value(self.index(d)) for d in s.sizes]
-                self.env[s.result] = new_tensor(self.code, self.program.layouts, s.type, sizes)
+                places = [(self.value(p.value), p.axes) for p in s.places]
+                self.env[s.result] = tensor_in_place(self.code, self.program.layouts, s.type, sizes, places)
             case ir.Release():
                 release(self.code, [self.value(s.value)])
             case ir.Invoke():

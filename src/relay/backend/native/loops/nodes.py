@@ -210,12 +210,25 @@ class Poll:
 
 
 @node
+class Place:
+    """A tensor whose memory another may take, if nobody else has it and it has the sizes of the other along
+    some axes, which are not known to be equal; it has those along all others.
+    """
+
+    value: Value
+    axes: tuple[int, ...] = ()
+
+
+@node
 class NewTensor:
-    """A new tensor, its elements not yet written."""
+    """A new tensor, its elements not yet written: the first of the places that can be taken, with one more
+    reference, if there is one.
+    """
 
     result: Var
     type: TensorType
     sizes: tuple[Index, ...]
+    places: tuple[Place, ...] = ()
 
 
 @node
@@ -337,7 +350,7 @@ READ: dict[type, Callable[[Any], Sequence[Operand]]] = {
     For: lambda s: (*s.extents, *s.inits, *s.scratch),
     Branch: lambda s: s.conditions,
     Check: lambda s: (s.condition,),
-    NewTensor: lambda s: s.sizes,
+    NewTensor: lambda s: (*s.sizes, *[p.value for p in s.places]),
     Release: lambda s: (s.value,),
     Invoke: lambda s: s.args,
     CallRoutine: lambda s: s.args,

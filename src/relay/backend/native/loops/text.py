@@ -140,7 +140,9 @@ class Printer:
             case ir.Poll():
                 self.line(depth, "poll for interrupts")
             case ir.NewTensor():
-                self.line(depth, f"{self.name(s.result, 'out')} = new {s.type.dtype}[{self.values(s.sizes)}]")
+                places = self.values([p.value for p in s.places])
+                made = f"{self.name(s.result, 'out')} = new {s.type.dtype}[{self.values(s.sizes)}]"
+                self.line(depth, f"{made}, or in place of {places}" if places else made)
             case ir.Release():
                 self.line(depth, f"release {self.value(s.value)}")
             case ir.Invoke():

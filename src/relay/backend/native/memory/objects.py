@@ -14,6 +14,8 @@ from relay.backend.native.memory.representation import POINTER, SIZES, memory
 
 EXTERNAL = 1
 """The tag of a tensor whose elements belong to a Python object, which outlives the call."""
+DONATED = 4
+"""The tag of a tensor whose elements are in an array that the caller gives up: they may be overwritten."""
 LAYOUT = "{ i32, i32, ptr }"
 REFERENCES = "relay.references"
 """The table of the functions of Python that compute operators without native code."""

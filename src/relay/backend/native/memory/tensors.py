@@ -18,7 +18,7 @@ from relay.backend.native.memory.layout import (
     TENSOR_DATA_OFFSET,
     TENSOR_SIZES_OFFSET,
 )
-from relay.backend.native.memory.objects import Layout, Layouts, header, of_memory, read_leaf
+from relay.backend.native.memory.objects import DONATED, Layout, Layouts, header, of_memory, read_leaf
 from relay.backend.native.memory.representation import POINTER, SIZES, memory, scalar
 from relay.backend.native.memory.strings import lay_out, texts_of
 from relay.ir.dtype import to_numpy
@@ -59,6 +59,40 @@ def new_tensor(code: Code, layouts: Layouts, t: TensorType, dims: Sequence[Value
     for i, d in enumerate(dims):
         code.store(d, code.at(p, TENSOR_SIZES_OFFSET + 8 * i))
     return p
+
+
+def tensor_in_place(
+    code: Code,
+    layouts: Layouts,
+    t: TensorType,
+    dims: Sequence[Value],
+    places: Sequence[tuple[Value, Sequence[int]]],
+) -> Value:
+    """A new tensor; or the first of some others that nobody else has and that has the new one's sizes along
+    some axes, with one more reference.
+    """
+    if not places:
+        return new_tensor(code, layouts, t, dims)
+    own, end = integer(header(layouts.number(TENSOR))), code.label()
+    arrivals: list[tuple[list[Value], str]] = []
+    for p, axes in places:
+        fits, other = code.label(), code.label()
+        may_take = code.compare(
+            "icmp eq", code.op("and", code.load("i64", p), integer(~(DONATED << 48))), own
+        )
+        for i in axes:
+            size = code.load("i64", code.at(p, TENSOR_SIZES_OFFSET + 8 * i))
+            may_take = code.op("and", may_take, code.compare("icmp eq", size, dims[i]))
+        code.branch(may_take, fits, other)
+        code.block(fits)
+        code.store(integer(2, 32), p)
+        arrivals.append(([p], code.here))
+        code.jump(end)
+        code.block(other)
+    arrivals.append(([new_tensor(code, layouts, t, dims)], code.here))
+    code.jump(end)
+    code.block(end)
+    return code.join(arrivals)[0]
 
 
 def is_constant(v: Value) -> bool:

@@ -16,6 +16,7 @@ from relay.backend.native.loops.cost import lanes_for
 from relay.backend.native.loops.deferred import Deferred, may_wait, rows_of
 from relay.backend.native.loops.merge_axes import apart_axes
 from relay.backend.native.loops.nodes import Block, Index
+from relay.backend.native.loops.reuse import Tensor, reuse_operands
 from relay.backend.native.loops.rules import is_pointwise, is_reduction, writes_whole
 from relay.backend.native.loops.schedule import schedule
 from relay.backend.native.loops.strides import sizes_of
@@ -110,7 +111,13 @@ class Group:
             if x not in found:
                 b.add_statement(ir.Release(x))
         given = [v for row in self.params for v in row]
-        return schedule(b, Block(self.scope.built().statements, tuple(found)), given)
+        block = reuse_operands(Block(self.scope.built().statements, tuple(found)), self.tensors())
+        return schedule(b, block, given)
+
+    def tensors(self) -> list[Tensor]:
+        """The tensors that it takes."""
+        views = [x for p in self.fn.params for x in views_in(self.views[p])]
+        return [Tensor(x.found, x.dtype, x.sizes) for x in views if x.sizes]
 
     def sized(self, view: Any, t: Type) -> Any:
         """What an operand is read through; calls have seen to it that its sizes are those of its type."""

@@ -1,0 +1,159 @@
+"""Results in the memory of operands that end with the group: where that is legal, and which they are.
+
+    out = new float32[n]                     out = new float32[n], or p if nobody else has it
+    for i in n { out[i] = exp(p[i]) }   =>   for i in n { out[i] = exp(p[i]) }
+
+Whether anybody else has the operand, its reference count says at run time (Reinking, Xie, de Moura and
+Leijen, 2021).  It may give its memory to a result of its dtype and shape if each element is read before it is
+written: in statements before the first that writes, or, where one statement does both, in each iteration on
+its own, if iterations read and write different elements: each index of the loop stands at one axis of all
+accesses.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from relay.backend.native.loops import nodes as ir
+
+READ, WRITE, UNKNOWN = 1, 2, 4
+"""What a statement does to a tensor: it reads elements, writes some, or has its address for anything."""
+MAX_CHOICES = 3
+"""Operands that a result may be written to, at most."""
+PLACES = frozenset({"data", "offset"})
+"""Functions whose result is a place in the memory of their first operand."""
+
+
+@dataclass(frozen=True, eq=False)
+class Tensor:
+    """A tensor that a function is given, or makes."""
+
+    value: ir.Value
+    dtype: str
+    sizes: Sequence[ir.Index]
+
+    def could_be(self, other: "Tensor") -> bool:
+        """Whether it may have the dtype and the shape of another."""
+        return (
+            self.dtype == other.dtype != "string"
+            and len(self.sizes) == len(other.sizes) > 0
+            and all(
+                d == n or not (isinstance(d, int) and isinstance(n, int))
+                for d, n in zip(self.sizes, other.sizes, strict=True)
+            )
+        )
+
+    def place_of(self, other: "Tensor") -> ir.Place:
+        """The place that another may take, which could have its shape."""
+        pairs = enumerate(zip(self.sizes, other.sizes, strict=True))
+        return ir.Place(self.value, tuple([i for i, (d, n) in pairs if d != n]))
+
+
+def reuse_operands(block: ir.Block, given: Iterable[Tensor]) -> ir.Block:
+    """A function's block, whose new tensors name those that they may take the place of, among `given` and
+    those that the function makes.
+    """
+    known = [x for x in given if x.value not in block.yields]
+    found: list[ir.Statement] = []
+    uses: Uses | None = None
+    for s in block.statements:
+        if isinstance(s, ir.NewTensor):
+            made = Tensor(s.result, str(s.type.dtype), s.sizes)
+            choices = [x for x in known if x.could_be(made)]
+            if choices:
+                uses = uses or Uses(block)
+                legal = [x for x in choices if uses.may_take(made, x, block.statements)]
+                s = replace(s, places=tuple([x.place_of(made) for x in legal[:MAX_CHOICES]]))
+            if made.value not in block.yields:
+                known.append(made)
+        found.append(s)
+    return block if uses is None else ir.Block(tuple(found), block.yields)
+
+
+class Uses:
+    """What each statement of a function does to each tensor, by the values that tensors are."""
+
+    def __init__(self, block: ir.Block) -> None:
+        """Of all statements of a function's block."""
+        self.roots: dict[ir.Value, ir.Value] = {}
+        """The tensor in whose memory an address is."""
+        self.of: dict[ir.Statement, dict[ir.Value, int]] = {}
+        for s in block.statements:
+            self.note(s)
+
+    def note(self, s: ir.Statement) -> dict[ir.Value, int]:
+        """What a statement does, those inside of it included."""
+        own: dict[ir.Value, int] = {}
+        inner = [(self.note(x), x) for block in ir.blocks(s) for x in block.statements]
+        for uses, _ in inner:
+            for x, use in uses.items():
+                own[x] = own.get(x, 0) | use
+        for block in ir.blocks(s):
+            self.add(own, block.yields, UNKNOWN)
+        match s:
+            case ir.Apply() if s.op in PLACES and isinstance(s.args[0], ir.Value):
+                self.roots[s] = self.roots.get(s.args[0], s.args[0])
+            case ir.Load():
+                self.add(own, (s.buffer.data,), READ)
+            case ir.Store():
+                self.add(own, (s.buffer.data,), WRITE)
+                self.add(own, (s.value,), UNKNOWN)
+            case ir.Let() if not isinstance(s.value, int):
+                self.roots[s.result] = self.roots.get(s.value, s.value)
+            case ir.NewTensor() | ir.Release() | ir.Prefetch() | ir.Apply(op="size"):
+                pass
+            case _:
+                self.add(own, ir.operands(s), UNKNOWN)
+        self.of[s] = own
+        return own
+
+    def add(self, own: dict[ir.Value, int], values: Iterable[ir.Operand], use: int) -> None:
+        """Note a use of those among some values that are tensors or in their memory."""
+        for x in values:
+            if not isinstance(x, int) and x.dtype in (ir.OBJECT, ir.ADDRESS):
+                root = self.roots.get(x, x)
+                own[root] = own.get(root, 0) | use
+
+    def may_take(self, out: Tensor, p: Tensor, statements: Sequence[ir.Statement]) -> bool:
+        """Whether `out` may be in the memory of `p` as far as some statements go, one after the other."""
+        is_written = False
+        for s in statements:
+            uses = self.of[s]
+            reads, writes = uses.get(p.value, 0), uses.get(out.value, 0)
+            if reads & WRITE:
+                # What the function has written itself is there when it is read.
+                if is_written or writes:
+                    return False
+                continue
+            if reads and (is_written or (writes and not self.may_take_within(out, p, s))):
+                return False
+            is_written = is_written or bool(writes)
+        return True
+
+    def may_take_within(self, out: Tensor, p: Tensor, s: ir.Statement) -> bool:
+        """Whether it may as far as one statement goes, that reads `p` and writes `out`."""
+        if isinstance(s, ir.Branch):
+            return all(self.may_take(out, p, block.statements) for block in s.blocks)
+        if not isinstance(s, ir.For):
+            return False
+        uses = self.of[s]
+        if (uses[p.value] | uses[out.value]) & UNKNOWN:
+            return False
+        accesses = [
+            x for x in ir.statements(s.body)
+            if isinstance(x, ir.Load | ir.Store) and self.root(x.buffer.data) in (p.value, out.value)
+        ]  # fmt: skip
+        shapes = {self.shape(x.buffer, out, p) for x in accesses}
+        axes = range(len(accesses[0].index))
+        return len(shapes) == 1 and all(
+            n == 1 or any(all(x.index[a] is i for x in accesses) for a in axes)
+            for i, n in zip(s.indices, s.extents, strict=True)
+        ) and self.may_take(out, p, s.body.statements)  # fmt: skip
+
+    def root(self, x: ir.Value) -> ir.Value:
+        """The tensor that a place in memory belongs to."""
+        return self.roots.get(x, x)
+
+    def shape(self, buffer: ir.Buffer, out: Tensor, p: Tensor) -> tuple[ir.Index, ...]:
+        """In which shape elements are counted; theirs are the same where one takes the other's place."""
+        is_result = self.root(buffer.data) is out.value and buffer.sizes == tuple(out.sizes)
+        return tuple(p.sizes) if is_result else buffer.sizes
