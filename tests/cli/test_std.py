@@ -5,7 +5,7 @@ import re
 import pytest
 
 import relay
-from relay.cli.manual import EXAMPLE
+from relay.cli.manual import CONTINUED, EXAMPLE
 from relay.cli.std import Entry, entries, page
 from relay.interpreter.show import show
 from relay.text.imports import standard_names
@@ -31,7 +31,8 @@ def test_page_has_a_true_example(entry: Entry) -> None:
     assert text.startswith(entry.name)
     assert max(map(len, text.splitlines())) <= 120
     assert len(text.split("Import:")[0].split("\n\n")[1]) > 10, "it says what the function does"
-    found = re.findall(rf"^  {EXAMPLE}(.*)\n((?:  (?!: |{EXAMPLE}).*\n)+)  : (.*)$", text, re.MULTILINE)
+    typed, printed = rf"{EXAMPLE}(.*\n(?:  {CONTINUED}.*\n)*)", rf"((?:  (?!: |{EXAMPLE}).*\n)+)"
+    found = re.findall(rf"^  {typed}{printed}  : (.*)$", text, re.MULTILINE)
     assert found
     for typed, printed, _ in found:
         program = f'import "std/prelude"\nimport "{entry.module}"\ndef @main() {{ {typed} }}'

@@ -5,6 +5,8 @@ import textwrap
 from relay.ir.module import IRModule
 
 EXAMPLE = "relay> "
+CONTINUED = " " * len(EXAMPLE)
+"""What the further lines of an example begin with."""
 LINE_CHARS = 100
 
 
@@ -37,10 +39,10 @@ def examples(lines: list[str], mod: IRModule) -> list[str]:
     typed = ""
     for line in [*lines, EXAMPLE]:
         if typed and (line.startswith(EXAMPLE) or not line):
-            shown.append(f"  : {typed}")
+            shown.append(f"  : {type_of_example(typed, mod)}")
             typed = ""
-        if line.startswith(EXAMPLE) and line != EXAMPLE:
-            typed = type_of_example(line.removeprefix(EXAMPLE), mod)
+        if line.startswith((EXAMPLE, CONTINUED)):
+            typed += line[len(EXAMPLE) :] + "\n"
         if line != EXAMPLE:
             shown.append(f"  {line}".rstrip())
     return shown

@@ -11,6 +11,7 @@ from relay.diagnostic import did_you_mean, fail
 from relay.text.imports import STANDARD, standard_names, standard_text
 
 COMMENT, FUNCTION, DATA_TYPE = "//", "def @", "type "
+CONSTRUCTOR = re.compile(r"^  (\w+)", re.MULTILINE)
 PARAMETER = re.compile(r"%\w+")
 
 
@@ -92,7 +93,7 @@ def joined(header: list[str]) -> str:
 
 def constructors(e: Entry) -> list[str]:
     """The names of the constructors of a data type."""
-    return [line.strip().rstrip(",").partition("(")[0] for line in e.signature.splitlines()[1:-1]]
+    return CONSTRUCTOR.findall(e.signature)
 
 
 # --- the table
