@@ -1,5 +1,7 @@
 """Products of small integers by kernels, which add up in int32, against NumPy's in int64."""
 
+from collections.abc import Iterator
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
@@ -9,6 +11,9 @@ import pytest
 import relay
 from relay.backend.native.host.compiler import Compiler
 from relay.backend.native.host.native_program import NativeProgram
+from relay.backend.native.kernels import inner_steps
+from relay.backend.native.kernels.inner_steps import InnerStep, inner_step
+from relay.backend.native.llvm import machine
 
 SIZES = [
     (1, 1, 1),
@@ -114,3 +119,58 @@ def test_stacks_on_threads(sizes: tuple[int, int, int, int], transposed: tuple[b
     for threads in (1, 2):
         f: Any = relay.build(relay.parse(text), threads=threads)
         np.testing.assert_array_equal(f(turned(x, a), turned(y, b)), exact(x, y) * 3)
+
+
+def bytes_added(b: Any, total: Any, x: Any, y: Any) -> Any:
+    """What `vpdpbusd` does, by plain arithmetic: four unsigned bytes times four signed ones."""
+    for i in range(4):
+        low = b.bits("and", b.bits("lshr", x, b.const(8 * i, "int32")), b.const(255, "int32"))
+        high = b.bits("ashr", b.bits("shl", y, b.const(24 - 8 * i, "int32")), b.const(24, "int32"))
+        total = b.add(total, b.multiply(low, high))
+    return total
+
+
+@pytest.fixture
+def bytes_in_fours(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A machine with an instruction for bytes, made up of others."""
+    step = InnerStep("int32", "uint8", "int8", 4, bytes_added, instruction="bytes")
+    here = machine.host()
+    monkeypatch.setattr(inner_steps, "STEPS", (step, *inner_steps.STEPS))
+    inner_step.cache_clear()
+    token = machine._chosen.set(replace(here, instructions=("bytes", *here.instructions)))
+    yield
+    machine._chosen.reset(token)
+    inner_step.cache_clear()
+
+
+@pytest.mark.usefixtures("bytes_in_fours")
+@pytest.mark.parametrize("transposed", [(False, False), (False, True), (True, False)])
+def test_bytes_are_multiplied_in_fours(transposed: tuple[bool, bool]) -> None:
+    a, b = transposed
+    how = f'transpose_a={a}, transpose_b={b}, out_dtype="int32"'
+    sizes = [(1, 784, 10), (14, 257, 32), (5, 402, 33), (171, 43, 70)]
+    mod = relay.parse(
+        "\n".join(
+            f"def @f{i}(%x: Tensor[{(k, m) if a else (m, k)}, uint8], "
+            f"%y: Tensor[{(n, k) if b else (k, n)}, int8]) {{ nn.matmul(%x, %y, {how}) }}"
+            for i, (m, k, n) in enumerate(sizes)
+        )
+    )
+    names = [f"f{i}" for i in range(len(sizes))]
+    program = NativeProgram(mod, names)
+    assert "@relay.tile.int32.uint8.int8" in "".join([p.text for p in Compiler(mod, names).program.pieces])
+    for i, (m, k, n) in enumerate(sizes):
+        x, y = numbers(m, k, dtype="uint8"), numbers(k, n, dtype="int8")
+        found = program.evaluate(f"f{i}", turned(x, a), turned(y, b))
+        np.testing.assert_array_equal(found, exact(x, y))
+
+
+@pytest.mark.usefixtures("bytes_in_fours")
+@pytest.mark.parametrize("depth", [40, 43])
+def test_weights_of_bytes_are_packed_in_fours(depth: int) -> None:
+    weight = numbers(70, depth, dtype="int8")
+    x = relay.var("x", shape=(9, depth), dtype="uint8")
+    sums = relay.nn.dense(x, relay.const(weight), out_dtype="int32")
+    mod = relay.IRModule.from_expr(relay.Function([x], sums))
+    value = numbers(9, depth, dtype="uint8")
+    np.testing.assert_array_equal(NativeProgram(mod)(value), exact(value, weight.T))

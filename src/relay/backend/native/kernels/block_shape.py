@@ -52,10 +52,11 @@ class Shape:
         columns: Index,
         pitch: Index | None = None,
         narrow: float = NARROW_TILE_COST,
+        numbers: tuple[str, str] = ("", ""),
     ) -> None:
         """`dtype` is that of sums; rows of the result are `pitch` numbers apart, if these are more
         than its columns; `narrow` is what a number costs in tiles of two vectors, in what it does in tiles of
-        three.
+        three; `numbers` are the dtypes of both operands, if these are not packed as that of the sums.
         """
         self.b = b
         self.machine = host()
@@ -63,7 +64,7 @@ class Shape:
         self.kind = scalar(dtype)
         self.size = SIZES[self.kind]
         self.length = length
-        self.step = inner_step(dtype, self.machine)
+        self.step = inner_step(dtype, self.machine, *numbers)
         depth = length if self.step.group == 1 else self.parts(length, self.step.group)
         self.rows, self.depth, self.columns = rows, depth, columns
         self.pitch = columns if pitch is None else pitch
@@ -155,9 +156,14 @@ class Shape:
         self.lines, self.height, self.high = lines, height, lines.count
         self.deep, self.rounds = self.depth, 1
 
+    def is_packed(self, dtype: str) -> bool:
+        """Whether tiles can read rows of a dtype as they are, as elements of the first operand."""
+        n, length = self.step.group, self.length
+        return dtype == self.step.first and (n == 1 or (isinstance(length, int) and length % n == 0))
+
     def are_apart(self, pitch: Index) -> bool:
         """Whether rows so many numbers apart are known to begin in several sets of the cache."""
-        return isinstance(pitch, int) and pitch * self.size % CACHE_SET_BYTES != 0
+        return isinstance(pitch, int) and pitch * self.step.first_size % CACHE_SET_BYTES != 0
 
     @property
     def has_few_rows(self) -> bool:
@@ -171,7 +177,7 @@ class Shape:
         depth, columns = self.depth, self.columns
         if self.rows != 1 or not self.is_shared or not isinstance(depth, int) or not isinstance(columns, int):
             return False
-        return depth * columns * self.size >= STREAMED_BYTES
+        return depth * columns * self.step.second_size >= STREAMED_BYTES
 
     def alternation(self) -> Value:
         """Whether panels are taken from the last one on: every other time, so that what the cache holds since

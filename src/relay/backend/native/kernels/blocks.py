@@ -210,7 +210,7 @@ class Blocks(Operands):
         """A shape of tile."""
         is_packed = self.first_pitch is None
         shape = Tile(
-            self.machine, self.dtype, height, vectors, is_packed,
+            self.machine, self.step, height, vectors, is_packed,
             is_full=self.is_full, reads_part=self.reads_part,
         )  # fmt: skip
         if self.lines is None:

@@ -66,10 +66,13 @@ class Convolutions(Sums):
         self.inputs = b.quotient(self.x.sizes[-1], c.groups)
         self.outputs = b.quotient(self.sizes[-1], c.groups)
         depth = b.times(b.count(self.window), self.inputs)
-        self.blocks = Blocks(b, self.sums, b.count(self.row_sizes), depth, self.outputs, self.sizes[-1])
+        self.blocks = Blocks(
+            b, self.sums, b.count(self.row_sizes), depth, self.outputs, self.sizes[-1],
+            numbers=(self.x.dtype, self.y.dtype),
+        )  # fmt: skip
         self.overlapped = Overlapped.of(self)
         if self.reads_in_place:
-            self.blocks.read_in_place(self.inputs)
+            self.blocks.read_in_place(self.blocks.depth)
         elif self.overlapped is not None:
             self.blocks.read_lines(self.overlapped.lines, self.overlapped.height)
         elif not self.is_product:
@@ -90,9 +93,11 @@ class Convolutions(Sums):
         c = self.convolution
         same = self.sizes[1:-1] == self.x.sizes[1:-1] and all(isinstance(n, int) for n in self.sizes[1:])
         ones = all(n == 1 for n in (*self.window, *c.strides, c.groups)) and not any(c.before)
-        apart = self.blocks.are_apart(self.inputs)
+        apart = self.blocks.are_apart(self.blocks.depth)
         pays = self.blocks.has_few_rows or (isinstance(self.outputs, int) and self.outputs <= MANY_FILTERS)
-        return same and ones and apart and pays and self.x.dtype == self.sums and not self.is_product
+        return (
+            same and ones and apart and pays and self.blocks.is_packed(self.x.dtype) and not self.is_product
+        )
 
     def write(self, out: View, put: Put | None) -> None:
         """One group of channels after the other."""
@@ -127,19 +132,22 @@ class Convolutions(Sums):
         """The filters in panels, or as a stack of matrices."""
         b = self.b
         if isinstance(self.y, Weight):
-            packed = Filters(self.y.constant, self.sums, self.blocks.width, self.convolution, self.y.taps)
+            step, width = self.blocks.step, self.blocks.width
+            packed = Filters(
+                self.y.constant, step.second_element, width, step.second, self.convolution, self.y.taps
+            )
             return b.data(b.constant(packed))
-        return matrix_of(b, self.convolution, self.y, self.sums)
+        return matrix_of(b, self.convolution, self.y, self.blocks.step.second)
 
     def filters(self, weight: Value | Factor, group: Index) -> Second:
         """The filters of a group."""
         b, blocks = self.b, self.blocks
         if isinstance(weight, Factor):
-            place = b.times(group, b.times(blocks.depth, blocks.columns))
+            place = b.times(group, b.times(blocks.length, blocks.columns))
             data = blocks.address(weight.data, place, SIZES[scalar(weight.dtype)])
             return blocks.pack_second(Factor(data, weight.dtype, is_transposed=False))
         place = b.times(group, b.times(b.times(blocks.panels, blocks.depth), blocks.width))
-        return blocks.packed(blocks.address(weight, place, blocks.size))
+        return blocks.packed(blocks.address(weight, place, blocks.step.second_size))
 
     # --- windows ---
 
@@ -149,20 +157,20 @@ class Convolutions(Sums):
         if self.is_product:
             return blocks.pack_first(x)
         return lambda r, top, rows: blocks.row(
-            blocks.address(x.data, b.times(r, blocks.deep), blocks.size), top
+            blocks.address(x.data, b.times(r, blocks.deep), blocks.step.first_size), top
         )
 
     def seen_by(self, geometry: Value, group: Index) -> First:
         """Rows of what windows see of a group of channels, moved where tiles read them as they are needed."""
         b, blocks = self.b, self.blocks
-        how = Windows(blocks.machine, self.x.dtype, blocks.dtype, self.is_spread)
+        how = Windows(blocks.machine, self.x.dtype, blocks.step.first, self.is_spread, blocks.step.group)
         place = b.times(group, self.inputs)
         data = blocks.address(self.data, place, SIZES[scalar(self.x.dtype)])
 
         def first(r: Index, top: Index, rows: Index) -> Value:
-            to = b.stack((ROWS + blocks.height) * PACKED_PITCH * blocks.size)
+            to = b.stack((ROWS + blocks.height) * PACKED_PITCH * blocks.step.first_size)
             begin = b.times(r, blocks.deep)
-            count = b.smaller(blocks.deep, b.minus(blocks.depth, begin))
+            begin, count = blocks.numbers(begin, b.smaller(blocks.deep, b.minus(blocks.depth, begin)))
             b.when(b.is_less(0, count), lambda: b.invoke(how, data, to, geometry, top, rows, begin, count))
             return to
 

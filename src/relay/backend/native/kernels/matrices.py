@@ -43,27 +43,25 @@ class Matrices(Sums):
         self.stack = [] if self.is_flat else self.lead
         depth = self.y.sizes[-1 if product.transpose_b else -2]
         self.depth = depth
-        self.blocks = Blocks(b, self.sums, b.count(self.row_sizes), depth, sizes[-1])
+        numbers = self.x.dtype, self.y.dtype
+        self.blocks = Blocks(b, self.sums, b.count(self.row_sizes), depth, sizes[-1], numbers=numbers)
         if self.reads_in_place:
-            self.blocks.read_in_place(depth)
+            self.blocks.read_in_place(self.blocks.depth)
 
     @property
     def reads_in_place(self) -> bool:
         """Whether tiles read rows where they are, unless all begin in one set of the cache."""
         blocks = self.blocks
-        are_few = blocks.has_few_rows and blocks.rows != 1 and blocks.are_apart(self.depth)
-        return self.is_flat and are_few and self.x.dtype == self.sums
+        are_few = blocks.has_few_rows and blocks.rows != 1 and blocks.are_apart(blocks.depth)
+        return self.is_flat and are_few and blocks.is_packed(self.x.dtype)
 
     def packed(self) -> Value | None:
         """Where the panels of a weight are."""
         if not isinstance(self.y, Weight):
             return None
+        step = self.blocks.step
         panels = Panels(
-            self.y.constant,
-            self.blocks.step.element_dtype,
-            self.blocks.width,
-            self.product.transpose_b,
-            self.blocks.step.number_dtype,
+            self.y.constant, step.second_element, self.blocks.width, step.second, self.product.transpose_b
         )
         return self.b.data(self.b.constant(panels))
 
@@ -124,7 +122,7 @@ class Matrices(Sums):
         x = self.factor(self.x, self.product.transpose_a, stack)
 
         def in_place(r: Index, top: Index, rows: Index) -> Value:
-            return blocks.row(blocks.address(x.data, b.times(r, blocks.deep), blocks.size), top)
+            return blocks.row(blocks.address(x.data, b.times(r, blocks.deep), blocks.step.first_size), top)
 
         return in_place if self.reads_in_place else blocks.pack_first(x)
 

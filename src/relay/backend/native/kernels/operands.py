@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from relay.backend.native.kernels.block_shape import Shape
-from relay.backend.native.kernels.packing import Packing, PairPacking
+from relay.backend.native.kernels.packing import GroupPacking, Packing
 from relay.backend.native.kernels.ranges import ranges
 from relay.backend.native.kernels.tile import PACKED_PITCH
 from relay.backend.native.kernels.vector_loops import has_masks
@@ -39,18 +39,19 @@ class Operands(Shape):
 
     def is_row(self, x: Factor) -> bool:
         """Whether the first operand is read where it is."""
-        return self.rows == 1 and x.dtype == self.dtype
+        return self.rows == 1 and self.is_packed(x.dtype)
 
     def is_read_in_place(self, y: Factor) -> bool:
         """Whether the whole panels of the second operand are read where they are: few rows do not repay
         moving them.
         """
         few = isinstance(self.rows, int) and self.rows <= 2 * self.height
-        return few and not y.is_transposed and y.dtype == self.dtype
+        return few and not y.is_transposed and y.dtype == self.step.second_element
 
     def is_cut(self, y: Factor) -> bool:
         """Whether the last panel is read where it is, too: what it has no columns for is not read."""
-        return self.is_read_in_place(y) and self.step.group == 1 and has_masks(self.machine, (self.dtype,))
+        dtype = self.step.second_element
+        return self.is_read_in_place(y) and self.step.group == 1 and has_masks(self.machine, (dtype,))
 
     def buffer_sizes(self, x: Factor | None, y: Factor | None) -> tuple[Index, Index]:
         """How many numbers operands have when they are packed, those that are not before and have to be."""
@@ -71,13 +72,14 @@ class Operands(Shape):
         """Allocate the buffers to pack operands into; outside of loops."""
         first, second = self.buffer_sizes(x, y)
         if first != 0:
-            self.first = self.b.room(self.step.element_dtype, [first]).data
+            self.first = self.b.room(self.step.first_element, [first]).data
         if y is not None and not self.is_cut(y):
-            self.second = self.b.room(self.step.element_dtype, [second]).data
+            self.second = self.b.room(self.step.second_element, [second]).data
 
     def pack(
         self,
         x: Factor,
+        numbers: str,
         place: Index,
         pitch: Index,
         to: Value,
@@ -86,13 +88,13 @@ class Operands(Shape):
         filled: Index,
         is_across: bool = False,
     ) -> None:
-        """Move a part of an operand; `sizes` are those it has in memory, of which the first is that of the
-        summed dimension if pairs of it go across rows.
+        """Move a part of an operand as numbers of a dtype; `sizes` are those it has in memory, of which the
+        first is that of the summed dimension if groups of it go across rows.
         """
         b = self.b
-        how = Packing(self.machine, x.dtype, self.step.number_dtype, x.is_transposed)
+        how = Packing(self.machine, x.dtype, numbers, x.is_transposed)
         if self.step.group > 1:
-            how = PairPacking(self.machine, x.dtype, self.step.number_dtype, x.is_transposed, is_across)
+            how = GroupPacking(self.machine, x.dtype, numbers, x.is_transposed, is_across, self.step.group)
         source = self.address(x.data, place, SIZES[scalar(x.dtype)])
         b.invoke(how, source, pitch, to, to_pitch, *sizes, filled)
 
@@ -104,7 +106,9 @@ class Operands(Shape):
 
         def share(begin: Index, end: Index) -> None:
             at = b.times(begin, PACKED_PITCH)
-            self.pack_rows(x, (begin, b.minus(end, begin)), self.address(to, at, self.size), self.rows)
+            self.pack_rows(
+                x, (begin, b.minus(end, begin)), self.address(to, at, self.step.first_size), self.rows
+            )
 
         self.ranges(self.rows, share, MOVED_NANOSECONDS, self.depth)
         return lambda r, top, rows: self.row(to, b.plus(b.times(r, self.rows), top))
@@ -118,13 +122,16 @@ class Operands(Shape):
         def one(r: Index, _: Any) -> None:
             k = b.times(r, self.deep)
             k, deep = self.numbers(k, b.smaller(self.deep, b.minus(self.depth, k)))
-            at = self.address(to, b.times(b.times(r, apart), PACKED_PITCH), self.size)
+            at = self.address(to, b.times(b.times(r, apart), PACKED_PITCH), self.step.first_size)
+            to_pitch, kind = PACKED_PITCH, self.step.first
             if x.is_transposed:
                 pitch = self.rows if x.pitch is None else x.pitch
-                self.pack(x, b.plus(b.times(k, pitch), top), pitch, at, PACKED_PITCH, (deep, count), 0, True)
+                self.pack(
+                    x, kind, b.plus(b.times(k, pitch), top), pitch, at, to_pitch, (deep, count), 0, True
+                )
             else:
                 pitch = self.length if x.pitch is None else x.pitch
-                self.pack(x, b.plus(b.times(top, pitch), k), pitch, at, PACKED_PITCH, (count, deep), 0)
+                self.pack(x, kind, b.plus(b.times(top, pitch), k), pitch, at, to_pitch, (count, deep), 0)
 
         self.each(self.rounds, one)
 
@@ -142,11 +149,11 @@ class Operands(Shape):
 
         def place(p: Index, k: Index) -> tuple[Value, Index]:
             here = b.plus(b.times(k, self.columns), b.times(p, self.width))
-            inside = self.address(y.data, here, self.size)
+            inside = self.address(y.data, here, self.step.second_size)
             if to is None or whole == self.panels:
                 return inside, self.columns
             is_last = b.is_same(p, whole)
-            last = self.address(to, b.times(k, self.width), self.size)
+            last = self.address(to, b.times(k, self.width), self.step.second_size)
             return b.select(is_last, last, inside), b.choose(is_last, self.width, self.columns)
 
         return place
@@ -158,7 +165,7 @@ class Operands(Shape):
         size = b.times(self.depth, self.width)
 
         def panel(p: Index, _: Any) -> None:
-            self.pack_panel(y, p, self.address(to, b.times(p, size), self.size), (0, self.depth))
+            self.pack_panel(y, p, self.address(to, b.times(p, size), self.step.second_size), (0, self.depth))
 
         def strip(s: Index, _: Any) -> None:
             k = b.times(s, STRIP_ROWS)
@@ -166,7 +173,7 @@ class Operands(Shape):
 
             def part(p: Index, _: Any) -> None:
                 at = b.plus(b.times(p, size), b.times(k, self.width))
-                self.pack_panel(y, p, self.address(to, at, self.size), (k, rows))
+                self.pack_panel(y, p, self.address(to, at, self.step.second_size), (k, rows))
 
             self.each(self.panels, part)
 
@@ -179,14 +186,15 @@ class Operands(Shape):
     def pack_panel(self, y: Factor, p: Index, to: Value, rows: tuple[Index, Index]) -> None:
         """Some rows of a panel, the first of them and how many."""
         b, (k, count) = self.b, self.numbers(*rows)
-        j = b.times(p, self.width)
+        j, kind = b.times(p, self.width), self.step.second
         n = b.smaller(self.width, b.minus(self.columns, j))
         if y.is_transposed:
             pitch = self.length if y.pitch is None else y.pitch
-            self.pack(y, b.plus(b.times(j, pitch), k), pitch, to, self.width, (n, count), self.width)
+            self.pack(y, kind, b.plus(b.times(j, pitch), k), pitch, to, self.width, (n, count), self.width)
         else:
             pitch = self.columns if y.pitch is None else y.pitch
-            self.pack(y, b.plus(b.times(k, pitch), j), pitch, to, self.width, (count, n), self.width, True)
+            place = b.plus(b.times(k, pitch), j)
+            self.pack(y, kind, place, pitch, to, self.width, (count, n), self.width, True)
 
     def packed(self, data: Value) -> Second:
         """Where a row of a panel begins, and how far the next row is."""
@@ -194,7 +202,7 @@ class Operands(Shape):
 
         def place(p: Index, k: Index) -> tuple[Value, Index]:
             row = b.plus(b.times(p, self.depth), k)
-            return self.address(data, b.times(row, self.width), self.size), self.width
+            return self.address(data, b.times(row, self.width), self.step.second_size), self.width
 
         return place
 
@@ -202,7 +210,7 @@ class Operands(Shape):
         """Where a row begins, as tiles read it."""
         packed = PACKED_PITCH if self.lines is None else self.lines.pitch
         pitch = packed if self.first_pitch is None else self.first_pitch
-        return self.address(first, self.b.times(i, pitch), self.size)
+        return self.address(first, self.b.times(i, pitch), self.step.first_size)
 
     def each(self, n: Index, body: Callable[[Index, Any], None]) -> None:
         """Run `body(i, ())` for `i` from 0 to `n`; without a loop where that is once."""

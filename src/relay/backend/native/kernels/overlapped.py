@@ -38,7 +38,13 @@ class Overlapped:
         """That of a convolution, if that is quicker; `k` is its kernel."""
         c = k.convolution
         sizes = [n for n in (*k.sizes, *k.x.sizes, *k.window) if isinstance(n, int) and n]
-        if len(c.strides) != 2 or len(sizes) != 10 or not k.has_runs or set(c.dilation) != {1}:
+        if (
+            k.blocks.step.group > 1
+            or len(c.strides) != 2
+            or len(sizes) != 10
+            or not k.has_runs
+            or set(c.dilation) != {1}
+        ):
             return None
         images, high, wide, _, *_, channels, taps_down, taps_across = sizes
         down, across = c.strides
@@ -61,7 +67,7 @@ class Overlapped:
         def line(r: Index, top: Index, rows: Index) -> Value:
             image, y, _ = b.unravelled(top, k.row_sizes)
             place = b.plus(b.times(image, height), b.times(y, self.step))
-            return blocks.address(data, b.times(place, b.times(width, k.inputs)), blocks.size)
+            return blocks.address(data, b.times(place, b.times(width, k.inputs)), blocks.step.first_size)
 
         return line
 

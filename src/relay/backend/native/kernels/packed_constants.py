@@ -32,6 +32,8 @@ class Packed:
     weight: Constant
     dtype: str
     width: int
+    numbers: str
+    """The dtype of the numbers, several of which make up an element if that is of another dtype."""
 
     def rows(self) -> Any:
         """Its numbers as a stack of matrices: those of the second operand of products."""
@@ -62,13 +64,10 @@ class Panels(Packed):
 
     is_transposed: bool
     """Whether its rows are the columns of the product."""
-    number_dtype: str
-    """Of the numbers, two of which make up an element if that is of another dtype."""
 
     def rows(self) -> Any:
         matrix = self.weight.value
-        rows = matrix.T if self.is_transposed else matrix
-        return (rows if self.number_dtype == self.dtype else paired(rows, self.number_dtype))[None]
+        return grouped((matrix.T if self.is_transposed else matrix)[None], self.numbers, self.dtype)
 
 
 @dataclass(frozen=True)
@@ -81,7 +80,7 @@ class Filters(Packed):
 
     def rows(self) -> Any:
         some = tuple([slice(None) if t is None else t.slice for t in self.taps])
-        return filter_rows(self.weight.value[some], self.convolution)
+        return grouped(filter_rows(self.weight.value[some], self.convolution), self.numbers, self.dtype)
 
 
 @dataclass(frozen=True)
@@ -132,12 +131,19 @@ class FilterPoints(Packed):
         return np.ascontiguousarray(self.panels().swapaxes(0, 1)).reshape(-1)
 
 
-def paired(rows: Any, dtype: str) -> Any:
-    """Pairs of numbers of 16 bits: two of a column each, after the last of which may come a zero."""
-    depth, columns = rows.shape
-    pairs = np.zeros((depth + 1 >> 1, columns, 2), to_numpy(dtype))
-    pairs[:, :, 0], pairs[: depth >> 1, :, 1] = rows[::2], rows[1::2]
-    return pairs.view("int32")[:, :, 0]
+def grouped(rows: Any, numbers: str, dtype: str) -> Any:
+    """The rows of a stack of matrices as elements of a dtype: numbers, or as many of a column as an element
+    has, after the last of which may come zeros.
+    """
+    if numbers == dtype:
+        return rows
+    stack, depth, columns = rows.shape
+    count = to_numpy(dtype).itemsize // to_numpy(numbers).itemsize
+    whole = np.zeros((stack, -(-depth // count), columns, count), to_numpy(numbers))
+    for i in range(count):
+        part = rows[:, i::count]
+        whole[:, : part.shape[1], :, i] = part
+    return whole.view(to_numpy(dtype))[..., 0]
 
 
 def filter_rows(weight: Any, c: WindowProduct) -> Any:

@@ -1,7 +1,7 @@
 """Matrices moved to where kernels read them in order: rows copied to another pitch, or written as columns.
 
-Numbers are converted on the way.  Those that tiles multiply as pairs are moved as pairs: int16 numbers, two
-neighbours along the summed dimension in an int32, the first of them lower; after an odd number comes a zero.
+Numbers are converted on the way.  Those that tiles multiply in groups are moved in groups: neighbours along
+the summed dimension, two of 16 bits or four of 8 in an int32, the first lowest; after the last come zeros.
 """
 
 from collections.abc import Callable, Sequence
@@ -13,6 +13,7 @@ from relay.backend.native.loops.builder import Builder
 from relay.backend.native.loops.functions import kernel_function
 from relay.backend.native.loops.nodes import ADDRESS, INDEX, Buffer, Function, Index, Value
 from relay.backend.native.memory.representation import scalar
+from relay.ir.dtype import is_integer
 
 PARAMS = (
     ("source", ADDRESS), ("source_pitch", INDEX), ("to", ADDRESS), ("to_pitch", INDEX), ("rows", INDEX),
@@ -48,11 +49,13 @@ class Packing:
 
 
 @dataclass(frozen=True)
-class PairPacking(Packing):
-    """A way of moving a matrix of small integers as pairs."""
+class GroupPacking(Packing):
+    """A way of moving a matrix of small numbers in groups."""
 
     is_across: bool
-    """Whether pairs are neighbours in a column."""
+    """Whether those of a group are neighbours in a column."""
+    group: int
+    """How many they are."""
 
     @property
     def element_dtype(self) -> str:
@@ -63,7 +66,7 @@ class PairPacking(Packing):
         return f"{super().name}.{'across' if self.is_across else 'along'}"
 
     def function(self) -> Function:
-        made = PairsAcross if self.is_across else PairsAlong
+        made = GroupsAcross if self.is_across else GroupsAlong
         return kernel_function(self.name, PARAMS, lambda b, given: made(b, self, given).build())
 
 
@@ -148,71 +151,98 @@ class PackingBuilder:
         b.vector(self.lanes, lambda x: b.write(square, (k, x), self.element(i, b.plus(j, x))))
 
 
-class Pairs(PackingBuilder):
-    """Elements are pairs."""
+class Groups(PackingBuilder):
+    """Elements are groups of numbers."""
 
-    def pair(self, low: Value, high: Value) -> Value:
-        """Two numbers as one element."""
+    def __init__(self, b: Builder, how: GroupPacking, given: Sequence[Value]) -> None:
+        super().__init__(b, how, given)
+        self.group = how.group
+
+    def joined(self, numbers: Sequence[Value]) -> Value:
+        """Numbers as one element."""
         b = self.b
-        low = b.bits("and", b.cast(low, "int32"), b.const(0xFFFF, "int32"))
-        return b.bits("or", low, b.bits("shl", b.cast(high, "int32"), b.const(16, "int32")))
+        bits = 32 // self.group
+        mask, found = b.const((1 << bits) - 1, "int32"), None
+        for i, x in enumerate(numbers):
+            whole = b.cast(self.as_integer(b.cast(x, self.how.to)), "int32")
+            part = b.bits("and", whole, mask) if i + 1 < self.group else whole
+            moved = b.bits("shl", part, b.const(i * bits, "int32")) if i else part
+            found = moved if found is None else b.bits("or", found, moved)
+        assert found is not None
+        return found
 
-    def pair_of(self, first: tuple[Index, Index], second: tuple[Index, Index], is_there: Value) -> Value:
-        """The numbers at two places of the matrix, the second one 0 if it is not there."""
+    def as_integer(self, x: Value) -> Value:
+        """A number's bits."""
+        return x if is_integer(x.dtype) else self.b.reinterpret(x, "int16")
+
+    def joined_at(self, places: Sequence[tuple[Index, Index]], are_there: Sequence[Value]) -> Value:
+        """The numbers at some places of the matrix, those after the first 0 if they are not there."""
+        b, zero = self.b, self.b.const(0, self.how.dtype)
+        first, *others = places
+        more = [
+            b.where(c, lambda p=p: b.read(self.source, p), lambda: zero)
+            for c, p in zip(are_there, others, strict=True)
+        ]
+        return self.joined([b.read(self.source, first), *more])
+
+    def further(self, k: Index) -> tuple[list[Index], list[Value]]:
+        """The numbers along the summed dimension that follow number `k` in its group, and whether they are
+        there.
+        """
         b = self.b
-        zero = b.const(0, self.how.dtype)
-        high = b.where(is_there, lambda: b.read(self.source, second), lambda: zero)
-        return self.pair(b.read(self.source, first), high)
+        others = [b.plus(k, i) for i in range(1, self.group)]
+        return others, [b.is_less(i, self.count) for i in others]
+
+    count: Index
+    """Numbers along the summed dimension."""
 
 
-class PairsAlong(Pairs):
-    """Pairs of neighbours in a row."""
+class GroupsAlong(Groups):
+    """Groups of neighbours in a row."""
 
-    def __init__(self, b: Builder, how: Packing, given: Sequence[Value]) -> None:
+    def __init__(self, b: Builder, how: GroupPacking, given: Sequence[Value]) -> None:
         super().__init__(b, how, given)
         self.count = self.columns
-        """Numbers in a row."""
-        self.full = b.quotient(self.count, 2)
-        self.columns = b.quotient(b.plus(self.count, 1), 2)
+        self.full = b.quotient(self.count, self.group)
+        self.columns = b.quotient(b.plus(self.count, self.group - 1), self.group)
 
     def element(self, i: Index, j: Index) -> Value:
-        k = self.b.times(j, 2)
-        further = self.b.plus(k, 1)
-        return self.pair_of((i, k), (i, further), self.b.is_less(further, self.count))
+        k = self.b.times(j, self.group)
+        others, are_there = self.further(k)
+        return self.joined_at([(i, k), *[(i, x) for x in others]], are_there)
 
     def copy_row(self, i: Index) -> None:
         """The numbers of a row side by side."""
         b, how = self.b, self.how
         rows, pitch = self.to.sizes
-        numbers = Buffer(self.to.data, how.to, (rows, b.times(pitch, 2)), "to")
+        numbers = Buffer(self.to.data, how.to, (rows, b.times(pitch, self.group)), "to")
         vector_loop(
-            b, how.machine, (how.dtype, how.to), b.times(self.full, 2),
+            b, how.machine, (how.dtype, how.to), b.times(self.full, self.group),
             lambda j: b.write(numbers, (i, j), b.cast(b.read(self.source, (i, j)), how.to)),
         )  # fmt: skip
         self.each(self.full, self.columns, lambda j: b.write(self.to, (i, j), self.element(i, j)))
         self.fill(i, self.columns)
 
     def read_row(self, square: Buffer, k: Index, i: Index, j: Index) -> None:
-        b, n = self.b, 2 * self.lanes
+        b, n = self.b, self.group * self.lanes
         numbers = Buffer(square.data, self.how.to, (self.lanes, n), "square")
 
         def one(x: Index) -> None:
-            number = b.read(self.source, (i, b.plus(b.times(j, 2), x)))
+            number = b.read(self.source, (i, b.plus(b.times(j, self.group), x)))
             b.write(numbers, (k, x), b.cast(number, self.how.to))
 
         b.vector(n, one)
 
 
-class PairsAcross(Pairs):
-    """Pairs of neighbours in a column."""
+class GroupsAcross(Groups):
+    """Groups of neighbours in a column."""
 
-    def __init__(self, b: Builder, how: Packing, given: Sequence[Value]) -> None:
+    def __init__(self, b: Builder, how: GroupPacking, given: Sequence[Value]) -> None:
         super().__init__(b, how, given)
         self.count = self.rows
-        """Numbers in a column."""
-        self.rows = b.quotient(b.plus(self.count, 1), 2)
+        self.rows = b.quotient(b.plus(self.count, self.group - 1), self.group)
 
     def element(self, i: Index, j: Index) -> Value:
-        k = self.b.times(i, 2)
-        further = self.b.plus(k, 1)
-        return self.pair_of((k, j), (further, j), self.b.is_less(further, self.count))
+        k = self.b.times(i, self.group)
+        others, are_there = self.further(k)
+        return self.joined_at([(k, j), *[(x, j) for x in others]], are_there)

@@ -25,7 +25,8 @@ class Peak:
         """Compile it."""
         llvm = binding()
         width = 3 if host().is_wide else 2
-        self.tile = Tile(host(), "float32", inner_step("float32", host()).tallest(host(), width), width)
+        step = inner_step("float32", host())
+        self.tile = Tile(host(), step, step.tallest(host(), width), width)
         pitch = self.tile.columns
         text = f"""
         define void @repeat(ptr %a, ptr %b, ptr %c) {{

@@ -8,7 +8,7 @@ has several sets of sums, so that one addition need not wait for the other.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from relay.backend.native.kernels.inner_steps import InnerStep, inner_step
+from relay.backend.native.kernels.inner_steps import InnerStep
 from relay.backend.native.llvm.machine import Machine
 from relay.backend.native.loops.builder import Builder
 from relay.backend.native.loops.functions import kernel_function
@@ -43,10 +43,10 @@ RUNS = (("run", INDEX), ("gap", INDEX))
 
 @dataclass(frozen=True)
 class Tile:
-    """The schedule of a tile, for sums of a dtype on a machine."""
+    """The schedule of a tile, which multiplies and adds in steps of a machine."""
 
     machine: Machine
-    dtype: str
+    step: InnerStep
     rows: int
     width: int
     is_packed: bool = True
@@ -67,12 +67,12 @@ class Tile:
         how = f".runs.{self.pitch}" if self.has_runs else "" if self.is_packed else ".open"
         sets = "" if self.sets == 1 else f"x{self.sets}"
         part = "" if self.is_full else ".cut" if self.reads_part else ".part"
-        return f"relay.tile.{self.dtype}.{self.rows}x{self.width}{sets}{how}{part}"
+        return f"relay.tile.{self.step.name}.{self.rows}x{self.width}{sets}{how}{part}"
 
     @property
-    def step(self) -> InnerStep:
-        """How it multiplies and adds."""
-        return inner_step(self.dtype, self.machine)
+    def dtype(self) -> str:
+        """That of the sums."""
+        return self.step.dtype
 
     @property
     def lanes(self) -> int:
@@ -125,7 +125,7 @@ class TileBuilder:
         pitch = tile.pitch if is_known else self.more[0]
 
         def row(r: Index) -> None:
-            start = b.address(first, b.times(b.times(r, pitch), self.size))
+            start = b.address(first, b.times(b.times(r, pitch), self.step.first_size))
             b.write(self.starts, (r,), start if is_known else b.apply("opaque", ADDRESS, start))
 
         b.unrolled(tile.rows, row)
@@ -172,7 +172,7 @@ class TileBuilder:
             k = b.plus(begin, b.times(i, sets))
             for s in range(sets):
                 self.add_product(s, b.plus(k, s), row)
-                row = b.address(row, b.times(self.pitch, self.size))
+                row = b.address(row, b.times(self.pitch, self.step.second_size))
             return [row]
 
         (row,) = b.loop(rounds, [second], one_round)
@@ -191,14 +191,14 @@ class TileBuilder:
     def add_product(self, s: int, k: Index, row: Value) -> None:
         """Add a product to each sum of a set: element `k` of the rows of the first operand, and a row."""
         b, step = self.b, self.step
-        second = Buffer(row, step.element_dtype, (self.tile.columns,))
+        second = Buffer(row, step.second_element, (self.tile.columns,))
 
         def column(j: Index) -> None:
             for f, factor in enumerate(step.factors(b, b.read(second, (j,)))):
                 b.write(self.factors, (f, j), factor)
 
         def rows(r: Index) -> None:
-            first = Buffer(b.read(self.starts, (r,)), step.element_dtype, (self.depth,))
+            first = Buffer(b.read(self.starts, (r,)), step.first_element, (self.depth,))
             factors = step.factors(b, b.read(first, (k,)))
 
             def add(j: Index) -> None:

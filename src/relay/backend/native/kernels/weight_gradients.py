@@ -81,7 +81,7 @@ class WeightGradients(Sums):
             def move() -> None:
                 b.invoke(how, self.forward.data, seen, geometry, begin, places, top, rows)
                 what = Factor(seen, self.sums, is_transposed=True)
-                blocks.pack(what, 0, PACKED_PITCH, to, PACKED_PITCH, (places, rows), 0)
+                blocks.pack(what, self.sums, 0, PACKED_PITCH, to, PACKED_PITCH, (places, rows), 0)
 
             b.when(b.is_less(0, places), move)
             return to

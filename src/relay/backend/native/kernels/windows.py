@@ -74,11 +74,14 @@ class Windows:
     """The dtype to convert to."""
     is_spread: bool
     """Whether there are divisors that are not 1."""
+    group: int = 1
+    """How many numbers an element has that tiles read; the last ones of a row may be zeros."""
 
     @property
     def name(self) -> str:
         """The symbol of its code."""
-        return f"relay.windows.{'spread.' if self.is_spread else ''}{self.dtype}.{self.to}"
+        each = "" if self.group == 1 else f"x{self.group}"
+        return f"relay.windows.{'spread.' if self.is_spread else ''}{self.dtype}.{self.to}{each}"
 
     def function(self) -> Function:
         """Its loops."""
@@ -104,6 +107,7 @@ class WindowsBuilder:
         self.b, self.how = b, how
         self.data, self.to, geometry, self.first, self.rows, self.begin, self.count = given
         self.size, self.from_size = SIZES[scalar(how.to)], SIZES[scalar(how.dtype)]
+        self.pitch = PACKED_PITCH * how.group * self.size
         self.geometry = Geometry.read(b, geometry)
         self.image, self.together, self.channels = self.geometry.others
         self.run = b.times(self.together, self.channels)
@@ -117,6 +121,20 @@ class WindowsBuilder:
         last = b.minus(b.plus(self.begin, self.count), 1)
         several = b.plus(b.minus(b.quotient(last, self.run), before), 1)
         b.loop(several, (), lambda i, _: self.move_segment(self.segment(b.plus(before, i))))
+        if self.how.group > 1:
+            self.complete_rows()
+
+    def complete_rows(self) -> None:
+        """Zeros up to the end of the last element of each row."""
+        b, n = self.b, self.how.group
+        missing = b.minus(b.times(b.quotient(b.plus(self.count, n - 1), n), n), self.count)
+        end, zero = b.address(self.to, b.times(self.count, self.size)), b.const(0, self.how.to)
+
+        def row(i: Index, _: object) -> None:
+            put = Buffer(b.address(end, b.times(i, self.pitch)), self.how.to, (missing,))
+            b.loop(missing, (), lambda j, _: b.write(put, (j,), zero))
+
+        b.loop(self.rows, (), row)
 
     def segment(self, number: Index) -> Segment:
         """What is wanted of a run."""
@@ -142,7 +160,7 @@ class WindowsBuilder:
             *index, x, left, out = carried
             count = b.smaller(left, b.minus(n, x))
             self.move_line(s, index, (x, count), out)
-            further = b.address(out, b.times(count, PACKED_PITCH * self.size))
+            further = b.address(out, b.times(count, self.pitch))
             return [*self.next_line(index), 0, b.minus(left, count), further]
 
         b.loop(lines, [*self.start, self.rows, to], line)
@@ -191,7 +209,7 @@ class WindowsBuilder:
                 lambda: self.move_all(source, to, s.count),
                 lambda: self.move_part(s, source, to, at, b.both(is_there, *conditions)),
             )
-            return [b.address(to, PACKED_PITCH * self.size)]
+            return [b.address(to, self.pitch)]
 
         b.loop(count, [out], place)
 

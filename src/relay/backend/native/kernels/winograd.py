@@ -202,7 +202,7 @@ class Winograd(Sums):
         if not isinstance(self.y, Weight):
             return self.transformed(self.y)
         packed = FilterPoints(
-            self.y.constant, self.sums, self.blocks.width, order, self.size, c.is_transposed
+            self.y.constant, self.sums, self.blocks.width, self.sums, order, self.size, c.is_transposed
         )
         return b.data(b.constant(packed))
 

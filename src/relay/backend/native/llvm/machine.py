@@ -12,20 +12,28 @@ from relay.backend.native.llvm.vectors import SIZES
 
 @dataclass(frozen=True)
 class Instruction:
-    """An instruction of a machine: LLVM's name of it, and the type of the lanes of all of its operands, which
-    are as wide as the result.
+    """An instruction of a machine: LLVM's name of it, and the types of the lanes of its operands, which are
+    as wide as the result.
     """
 
     intrinsic: str
-    operand: str
+    operands: tuple[str, ...]
 
 
 INSTRUCTIONS = {
-    "pmaddwd.512": Instruction("llvm.x86.avx512.pmaddw.d.512", "i16"),
-    "pmaddwd.256": Instruction("llvm.x86.avx2.pmadd.wd", "i16"),
+    "pmaddwd.512": Instruction("llvm.x86.avx512.pmaddw.d.512", ("i16", "i16")),
+    "pmaddwd.256": Instruction("llvm.x86.avx2.pmadd.wd", ("i16", "i16")),
+    "vpdpbusd.512": Instruction("llvm.x86.avx512.vpdpbusd.512", ("i32", "i32", "i32")),
+    "vpdpbusd.256": Instruction("llvm.x86.avx512.vpdpbusd.256", ("i32", "i32", "i32")),
+    "vpdpbf16ps.512": Instruction("llvm.x86.avx512bf16.dpbf16ps.512", ("float", "bfloat", "bfloat")),
+    "sdot": Instruction("llvm.aarch64.neon.sdot.v4i32.v16i8", ("i32", "i8", "i8")),
+    "udot": Instruction("llvm.aarch64.neon.udot.v4i32.v16i8", ("i32", "i8", "i8")),
+    "usdot": Instruction("llvm.aarch64.neon.usdot.v4i32.v16i8", ("i32", "i8", "i8")),
 }
 """Instructions by name.  `pmaddwd` adds up the products of neighbours; LLVM makes one instruction of it and
-the addition after it where the processor has such.
+the addition after it where the processor has such.  The others take the sum that they add to: `vpdpbusd` and
+`usdot` the products of four unsigned bytes and four signed ones, `sdot` and `udot` of bytes that are alike,
+`vpdpbf16ps` of two bfloat16.
 """
 
 
@@ -54,22 +62,37 @@ class Machine:
 
 AVX512 = Machine(64, 32, ("pmaddwd.512",))
 AVX512F = Machine(64, 32)
+AVX512_VNNI = Machine(64, 32, ("vpdpbusd.512", "pmaddwd.512"))
+AVX512_BF16 = Machine(64, 32, ("vpdpbusd.512", "vpdpbf16ps.512", "pmaddwd.512"))
 AVX2 = Machine(32, 16, ("pmaddwd.256",))
+AVX_VNNI = Machine(32, 16, ("vpdpbusd.256", "pmaddwd.256"))
 SSE = Machine(16, 16)
 NEON = Machine(16, 30)
 """Of the 32 registers, LLVM holds numbers of the first operand in up to three."""
+NEON_DOT = Machine(16, 30, ("sdot", "udot"))
+NEON_I8MM = Machine(16, 30, ("sdot", "udot", "usdot"))
 
 
 def target_machine(features: Mapping[str, bool]) -> Machine:
     """A machine with these features, as LLVM names them."""
-    if features.get("avx512f"):
-        return AVX512 if features.get("avx512bw") else AVX512F
-    if features.get("avx2") and features.get("fma"):
-        return AVX2
-    return NEON if features.get("neon") else SSE
+    known = (
+        (AVX512_BF16, ("avx512f", "avx512bw", "avx512vnni", "avx512bf16")),
+        (AVX512_VNNI, ("avx512f", "avx512bw", "avx512vnni")),
+        (AVX512, ("avx512f", "avx512bw")),
+        (AVX512F, ("avx512f",)),
+        (AVX_VNNI, ("avx2", "fma", "avxvnni")),
+        (AVX2, ("avx2", "fma")),
+        (NEON_I8MM, ("neon", "dotprod", "i8mm")),
+        (NEON_DOT, ("neon", "dotprod")),
+        (NEON, ("neon",)),
+    )
+    return next((m for m, wanted in known if all(features.get(f) for f in wanted)), SSE)
 
 
-MACHINES = {"avx512": AVX512, "avx2": AVX2, "neon": NEON}
+MACHINES = {
+    "avx512": AVX512, "avx512vnni": AVX512_VNNI, "avx512bf16": AVX512_BF16, "avx2": AVX2, "avxvnni": AVX_VNNI,
+    "neon": NEON, "neon-dot": NEON_DOT, "neon-i8mm": NEON_I8MM,
+}  # fmt: skip
 _chosen: ContextVar[Machine | None] = ContextVar("machine", default=None)
 
 

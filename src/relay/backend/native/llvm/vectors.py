@@ -25,6 +25,7 @@ SIZES = {
     "i32": 4,
     "i64": 8,
     "half": 2,
+    "bfloat": 2,
     "float": 4,
     "double": 8,
     "ptr": 8,

@@ -141,13 +141,16 @@ class ValueEmitter(IndexEmitter):
         return self.code.set(POINTER, f'call ptr asm "", "=r,0"({self.value(s.args[0])})')
 
     def instruction(self, how: Instruction, s: ir.Apply) -> Value:
-        """An instruction of the machine, on vectors whose lanes it takes apart."""
+        """An instruction of the machine, on vectors whose lanes it takes apart.
+
+        It is declared, since LLVM changes the types of some from version to version: it adapts those.
+        """
         code = self.code
         vectors = [code.spread(self.value(x)) for x in s.args]
-        parts = [code.bits_of(v, how.operand) for v in vectors]
-        return code.set(
-            vectors[0].type, f"call {vectors[0].type} @{how.intrinsic}({', '.join(map(str, parts))})"
-        )
+        parts = [code.bits_of(v, leaf) for v, leaf in zip(vectors, how.operands, strict=True)]
+        kind = vector_of(scalar(s.dtype), code.lanes)
+        code.declare(f"declare {kind} @{how.intrinsic}({', '.join([p.type for p in parts])})")
+        return code.set(kind, f"call {kind} @{how.intrinsic}({', '.join(map(str, parts))})")
 
     # --- registers ---
 
