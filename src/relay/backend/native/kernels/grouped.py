@@ -56,7 +56,7 @@ class Groups:
         """Those with as few groups in a set as fill vectors, unless each has but one channel of the data;
         `inputs` and `outputs` are all channels.
         """
-        if not isinstance(inputs, int) or not isinstance(outputs, int) or inner_step(sums, host()).group > 1:
+        if not isinstance(inputs, int) or not isinstance(outputs, int) or not is_float(sums):
             return None
         ins, outs = inputs // c.groups, outputs // c.groups
         lanes = host().lanes(scalar(sums))
@@ -174,7 +174,13 @@ class Grouped(Sums):
         b, groups = self.b, self.groups
         if isinstance(self.y, Weight):
             packed = MergedFilters(
-                self.y.constant, self.sums, self.width, self.convolution, self.y.taps, groups.merged
+                self.y.constant,
+                self.sums,
+                self.width,
+                self.sums,
+                self.convolution,
+                self.y.taps,
+                groups.merged,
             )
             return b.data(b.constant(packed))
         return self.copied_filters(self.y)
@@ -307,13 +313,14 @@ class Grouped(Sums):
         b, inputs = self.b, self.groups.inputs
         run = self.taps_across * inputs
         gap = self.apart_down * self.apart_across * self.line * inputs - run
-        most = inner_step(self.sums, self.machine).tallest(self.machine, self.vectors)
+        step = inner_step(self.sums, self.machine)
+        most = step.tallest(self.machine, self.vectors)
         tiles = -(-count // most)
         at = 0
         for i in range(tiles):
             height = (count + i) // tiles
             pitch = self.step_across * inputs
-            tile = Tile(self.machine, self.sums, height, self.vectors, pitch=pitch, has_runs=True)
+            tile = Tile(self.machine, step, height, self.vectors, pitch=pitch, has_runs=True)
             out_pitch = b.times(self.apart_across, self.sizes[-1])
             first = self.at(data, at * pitch)
             following = self.at(filters, self.depth * self.width)
