@@ -40,9 +40,12 @@ class NeedsValueError(Exception):
 
 
 class Value:
-    """An expression with its type; `array` is its value if it is constant, `dims` sizes that it holds."""
+    """An expression with its type; `array` is its value if it is constant, `dims` sizes that it holds.
 
-    __slots__ = ("_expr", "_stand_in", "array", "dims", "sources", "type")
+    `some_dims` are the sizes that it holds where some of them are `?`.
+    """
+
+    __slots__ = ("_expr", "_stand_in", "array", "dims", "some_dims", "sources", "type")
 
     def __init__(
         self,
@@ -58,6 +61,7 @@ class Value:
         self.type = type_
         self.array = array
         self.dims = dims
+        self.some_dims: Array | None = None
         self.sources = sources
 
     @property
@@ -70,7 +74,9 @@ class Value:
 
     def named(self, var: Expr) -> "Value":
         """The value, bound to a variable."""
-        return Value(var, self.type, self.array, self.dims, self.sources)
+        found = Value(var, self.type, self.array, self.dims, self.sources)
+        found.some_dims = self.some_dims
+        return found
 
     @property
     def stand_in(self) -> Expr:
@@ -217,8 +223,11 @@ def call(name: str, *operands: Any, **attrs: Any) -> Value:
         return Value(None, result, evaluate(op, arrays), sources=sources)
     found = Value(Call(Op.get(op.name), tuple(map(_expr_of, values)), op), result, sources=sources)
     if name in RULES:
-        known: list[Any] = [sizes_of(o) if isinstance(o, Value) else [sizes_of(v) for v in o] for o in values]
-        found.dims = followed(name, attrs, known)
+        known: list[Any] = [held_by(o) if isinstance(o, Value) else [held_by(v) for v in o] for o in values]
+        held = followed(name, attrs, known)
+        if held is not None and all(isinstance(d, int) for d in held.flat):
+            return Value(None, result, held.astype(to_numpy(str(found.dtype))), sources=sources)
+        hold(found, held)
     return found
 
 
@@ -334,8 +343,19 @@ def symbolic(dims: Sequence[Dim], expr: Expr, t: Type, sources: frozenset[str]) 
         return Value(None, t, np.asarray(dims, "int64"), sources=sources)
     held = np.empty(len(dims), object)
     held[:] = list(dims)
-    return Value(expr, t, None, None if any(_is_any(d) for d in dims) else held, sources)
+    found = Value(expr, t, sources=sources)
+    hold(found, held)
+    return found
 
 
-def _is_any(d: Dim) -> bool:
-    return d is ANY
+def hold(x: Value, dims: Array | None) -> None:
+    """Say which sizes a value holds; some may be `?`."""
+    if dims is not None and any(d is ANY for d in dims.flat):
+        x.some_dims = dims
+    else:
+        x.dims = dims
+
+
+def held_by(x: Value) -> Array | None:
+    """The integers that a value holds, as numbers and sizes, `?` included."""
+    return sizes_of(x) if x.some_dims is None else x.some_dims

@@ -6,6 +6,7 @@ from typing import Any, cast
 import numpy as np
 
 from relay.diagnostic import derived_nodes, did_you_mean, fail
+from relay.frontend.named_nodes import MAX_NAMED, first_of
 from relay.frontend.onnx.containers import Items, Nothing
 from relay.frontend.onnx.graph import Importer, Scope
 from relay.frontend.onnx.model import check_supported, opsets_of, read_model
@@ -41,7 +42,7 @@ def from_onnx(
     try:
         return import_model(model, shape or {}, dtype, opset, freeze_params, static or {})
     except NeedsValueError as found:
-        inputs = ", ".join([f"`{s}`" for s in sorted(found.sources)]) or "what is computed"
+        inputs = first_of(sorted(found.sources)) or "what is computed"
         fail(
             "onnx-needs-value",
             f"{found.what} must be known to import the model, and comes from {inputs}",
@@ -52,7 +53,7 @@ def from_onnx(
 
 def _how_to_say(missing: NeedsValueError) -> str:
     """How a value or a size that is missing is given."""
-    names = sorted(missing.sources)
+    names = sorted(missing.sources)[:MAX_NAMED]
     if missing.of_shape:
         flags = " ".join([f"--shape {n}=…" for n in names])
         return (
@@ -139,7 +140,7 @@ def check_inputs(graph: Any, given: Sequence[str]) -> None:
     inputs: list[str] = [i.name for i in graph.input]
     for name in given:
         if name not in inputs:
-            near = did_you_mean(name, inputs) or f"its inputs are {', '.join(inputs) or 'none'}"
+            near = did_you_mean(name, inputs) or f"its inputs are {first_of(inputs) or 'none'}"
             fail("unknown-input", f"the model has no input `{name}`", hint=near)
 
 

@@ -5,22 +5,13 @@ from math import inf
 from typing import Any
 
 from relay.frontend.onnx.containers import Items, Nothing
+from relay.frontend.onnx.forks import RanksDifferError, bound_fields, chosen
 from relay.frontend.onnx.graph import Scope
 from relay.frontend.onnx.node import Node
 from relay.frontend.onnx.registry import converts
 from relay.frontend.rounds import Round, rounds
 from relay.frontend.support import axis_in, cast, same_kind, scalar, sizes_as_value, transpose
-from relay.frontend.value import (
-    NeedsValueError,
-    Value,
-    call,
-    constant,
-    fields,
-    tuple_of,
-    type_in,
-    union,
-)  # fmt: skip
-from relay.ir.expr import If, Var
+from relay.frontend.value import NeedsValueError, Value, call, constant, tuple_of, union
 
 MAX_UNROLLED_ROUNDS = 1024
 """The most rounds of a loop that are unrolled."""
@@ -41,38 +32,23 @@ def inlined(node: Node, scope: Scope, results: list[Value]) -> tuple[Value, ...]
 @converts("If")
 def convert_if(node: Node, condition: Value) -> Any:
     """One of two graphs."""
+    decided = node.scope.choices.get(node.name)
     if condition.array is not None:
-        name = "then_branch" if condition.array.reshape(-1)[0] else "else_branch"
+        decided = bool(condition.array.reshape(-1)[0])
+    if decided is not None:
+        name = "then_branch" if decided else "else_branch"
         return inlined(node, *branch(node, node.graph(name), name))
     yes, then = branch(node, node.graph("then_branch"), "then_branch")
     no, otherwise = branch(node, node.graph("else_branch"), "else_branch")
     for a, b in zip(then, otherwise, strict=True):
         if isinstance(a, Items | Nothing) or isinstance(b, Items | Nothing):
             raise NeedsValueError("which branch is taken", condition.sources)
-        if same_kind(a.type) != same_kind(b.type) and condition.sources:
-            raise NeedsValueError("which branch is taken", condition.sources)
         if same_kind(a.type) != same_kind(b.type):
-            return node.fail(f"its branches give {a.type} and {b.type}")
+            raise RanksDifferError(node.name, condition)
     if len(then) == 1:
-        return chosen(node, condition, yes, no, then[0], otherwise[0])
-    whole = chosen(node, condition, yes, no, tuple_of(then), tuple_of(otherwise))
-    return bound_fields(node, whole)
-
-
-def chosen(node: Node, condition: Value, yes: Scope, no: Scope, a: Value, b: Value) -> Value:
-    """A choice between two values, each within the bindings of its scope."""
-    flag = scalar(condition)
-    probe = If(flag.stand_in, a.stand_in, b.stand_in)
-    t = type_in(probe, node.mod)
-    choice = If(flag.expr, yes.bindings.around(a.expr), no.bindings.around(b.expr))
-    return Value(choice, t, sources=union([condition, a, b]))
-
-
-def bound_fields(node: Node, whole: Value) -> tuple[Value, ...]:
-    """The fields of a tuple, which is bound to a variable first."""
-    var = Var(f"{node.scope.prefix}{node.name}", span=node.span)
-    node.scope.bindings.made.append((var, whole.expr))
-    return fields(Value(var, whole.type, sources=whole.sources))
+        return chosen(node.mod, condition, yes, no, then[0], otherwise[0])
+    whole = chosen(node.mod, condition, yes, no, tuple_of(then), tuple_of(otherwise))
+    return bound_fields(node.scope, node.name, whole, node.span)
 
 
 def unrolled(node: Node, count: Value | None, condition: Value | None, state: list[Value]) -> Any:
@@ -121,7 +97,7 @@ def loop(node: Node, count: Value | None = None, condition: Value | None = None,
     begins = None if condition is None else scalar(condition)
     whole = rounds(turn, state, limit, no_rows, names, begins)
     whole.sources = frozenset(s for s in whole.sources if not s.startswith(f"{node.name}."))
-    return states_first(bound_fields(node, whole), len(state))
+    return states_first(bound_fields(node.scope, node.name, whole, node.span), len(state))
 
 
 def states_first(found: Sequence[Value], states: int) -> tuple[Value, ...]:
@@ -184,7 +160,7 @@ def scanned_once(
 
     whole = rounds(turn, state, length, no_rows, names[: len(state)])
     whole.sources |= union(scanned)
-    found = states_first(bound_fields(node, whole), len(state))
+    found = states_first(bound_fields(node.scope, node.name, whole, node.span), len(state))
     rows = [laid_out(node, k, v, out_axes) for k, v in enumerate(found[len(state) :])]
     return (*found[: len(state)], *rows)
 

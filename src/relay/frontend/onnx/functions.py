@@ -119,5 +119,4 @@ def inline(
     prefix = node.name
     scope.prefix = f"{prefix}/"
     scope.bindings = outer.bindings
-    scope.convert_all(body.node, f"{outer.importer.name}:{body.name}")
-    return [scope.find(name) for name in body.output]
+    return scope.convert_all(body.node, f"{outer.importer.name}:{body.name}", body.output)

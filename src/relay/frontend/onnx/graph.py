@@ -1,12 +1,14 @@
 """Graphs: node after node, each result bound to a variable of the model's name for it."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from relay.diagnostic import Diagnostic, RelayError, Source, Span, derive_from, fail
 from relay.frontend.bindings import Bindings
 from relay.frontend.onnx import functions, registry
+from relay.frontend.onnx.forks import RanksDifferError, forked
 from relay.frontend.onnx.node import Node
 from relay.frontend.onnx.scales import FLOAT8E8M0, scales_of
 from relay.frontend.onnx.schemas import check
@@ -19,6 +21,8 @@ CONTRADICTIONS = (
     ArithmeticError, LookupError, MemoryError, ValueError,
 )  # fmt: skip
 """What converters raise for nodes that are not as ONNX demands."""
+MAX_SHOWN_OPERANDS = 12
+"""The most operands of a node in the lines that messages show."""
 MAX_GRAPH_DEPTH = 64
 """How deep graphs and functions may nest."""
 
@@ -35,6 +39,7 @@ class Importer:
         self.dims: dict[str, TypeVar] = {}
         self.functions: dict[tuple[str, str], Any] = {}
         self.fresh = 0
+        self.forks = 0
 
     def library(self, name: str) -> None:
         """Import a module of the standard library."""
@@ -64,6 +69,8 @@ class Scope:
         self.values: dict[str, Value] = {}
         self.bindings = Bindings()
         self.absent: set[str] = set()
+        self.choices: dict[str, bool] = {}
+        """Which branches are taken, by the names of their nodes, where what follows depends on that."""
         self.prefix = "" if parent is None else parent.prefix
         self.span: Span | None = None
         self.depth = depth
@@ -76,6 +83,13 @@ class Scope:
     def inner(self) -> "Scope":
         """The scope of a graph within this one."""
         return Scope(self.importer, self, self.opsets, self.attributes, self.depth + 1)
+
+    def copy(self) -> "Scope":
+        """A scope of the same values, with bindings of its own."""
+        other = Scope(self.importer, self.parent, self.opsets, self.attributes, self.depth)
+        other.values, other.absent, other.choices = dict(self.values), set(self.absent), dict(self.choices)
+        other.prefix = self.prefix
+        return other
 
     def of_function(self, opsets: Mapping[str, int], attributes: Mapping[str, Any]) -> "Scope":
         """The scope of a function that a node of this one calls, with its versions of operator sets."""
@@ -103,29 +117,44 @@ class Scope:
                 self.values[tensor.name] = scales_of(value) if tensor.data_type == FLOAT8E8M0 else value
         for sparse in graph.sparse_initializer:
             self.values[sparse.values.name] = constant(dense_of(sparse, self.importer.folder))
-        self.convert_all(graph.node, title)
-        return self.results([o.name for o in graph.output])
+        outputs = [o.name for o in graph.output]
+        return self.present(outputs, self.convert_all(graph.node, title, outputs))
 
-    def results(self, names: Iterable[str]) -> list[Value]:
+    def results(self, names: Sequence[str]) -> list[Value]:
         """The values of some names (`onnx-model`)."""
+        return self.present(names, [self.find(name) for name in names])
+
+    def present(self, names: Sequence[str], values: Sequence[Value | None]) -> list[Value]:
+        """Values of some names, each of which there must be (`onnx-model`)."""
         found: list[Value] = []
-        for name in names:
-            value = self.find(name)
+        for name, value in zip(names, values, strict=True):
             if value is None:
                 fail("onnx-model", f"no node computes the graph's output `{name}`")
             found.append(value)
         return found
 
-    def convert_all(self, nodes: Sequence[Any], title: str) -> None:
-        """Convert nodes, in an order in which each finds its operands."""
+    def convert_all(self, nodes: Sequence[Any], title: str, outputs: Sequence[str]) -> list[Value | None]:
+        """Convert nodes, in an order in which each finds its operands; the values of some names."""
         source = Source(title, "\n".join([describe(n) for n in nodes]))
+        return self.convert_from(ordered(nodes, self), 0, nodes, source, outputs)
+
+    def convert_from(
+        self, order: Sequence[int], at: int, nodes: Sequence[Any], source: Source, outputs: Sequence[str]
+    ) -> list[Value | None]:
+        """Convert the nodes from a place in their order on; the values of some names."""
         starts = source.starts if nodes else []
-        for i in ordered(nodes, self):
+        for k in range(at, len(order)):
+            i = order[k]
             line = source.line_text(i + 1)
             self.span = Span(source, starts[i], starts[i] + len(line))
             derive_from(self.span)
             try:
                 self.convert(nodes[i])
+            except RanksDifferError as found:
+                rest = partial(
+                    Scope.convert_from, order=order, at=k, nodes=nodes, source=source, outputs=outputs
+                )
+                return forked(self, found, rest)
             except RelayError as error:
                 raise RelayError([_placed(d, self.span) for d in error.diagnostics]) from None
             except NeedsValueError as missing:
@@ -138,6 +167,7 @@ class Scope:
                     self.span,
                     hint="onnx.checker.check_model says more",
                 )
+        return [self.find(name) for name in outputs]
 
     def convert(self, proto: Any) -> None:
         """Convert a node and bind its results."""
@@ -199,7 +229,13 @@ def apply_rule(rule: registry.Converter, node: Node, operands: Sequence[Value | 
 def describe(node: Any) -> str:
     """A node in a line."""
     name = f' "{node.name}"' if node.name else ""
-    return f"{', '.join(node.output)} = {node.op_type}({', '.join(node.input)}){name}"
+    return f"{some_of(node.output)} = {node.op_type}({some_of(node.input)}){name}"
+
+
+def some_of(names: Sequence[str]) -> str:
+    """The names of operands, of very many the first."""
+    more = f", … {len(names) - MAX_SHOWN_OPERANDS} more" if len(names) > MAX_SHOWN_OPERANDS else ""
+    return ", ".join(names[:MAX_SHOWN_OPERANDS]) + more
 
 
 def _placed(d: Diagnostic, span: Span | None) -> Diagnostic:

@@ -19,6 +19,8 @@ def gemm(node: Node, a: Value, b: Value, c: Value | None = None) -> Value:
     """`alpha * a @ b + beta * c`, each of `a` and `b` transposed where it is asked for."""
     if node.version < 7:
         a = merged(a, 1) if a.rank > 2 else a
+    if (a.rank, b.rank) != (2, 2):
+        raise ValueError(f"it takes matrices, not tensors of rank {a.rank} and {b.rank}")
     flip_a, flip_b = bool(node.int("transA", 0)), bool(node.int("transB", 0))
     alpha, beta = node.float("alpha", 1.0), node.float("beta", 1.0)
     if flip_b and not flip_a:

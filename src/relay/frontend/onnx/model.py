@@ -1,21 +1,18 @@
 """Reading models: files, versions, and what they contain."""
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from relay.diagnostic import Diagnostic, RelayError, fail
+from relay.frontend.named_nodes import ALL_NAMES, MAX_NAMED, users
 from relay.frontend.onnx import functions, registry
 from relay.frontend.onnx.schemas import schema_of
 from relay.text.files import read_file
 
 if TYPE_CHECKING:
     from relay.frontend.onnx.graph import Importer
-
-MAX_NAMED_NODES = 8
-"""The most nodes that an error names where a model cannot be converted."""
-
 
 AGAIN = "export the model again, or copy the whole file"
 
@@ -127,23 +124,24 @@ def is_supported(domain: str, name: str, importer: "Importer", opsets: dict[str,
     return functions.has_body(schema_of(domain, name, version))
 
 
-def unconverted(proto: Any, importer: "Importer", most: int | None = None) -> list[Diagnostic]:
-    """One diagnostic for each operator that has no conversion, with its first nodes' names or all."""
-    found: list[Diagnostic] = []
-    for (domain, name), nodes in unsupported(proto, importer).items():
-        users = ", ".join([f"`{n}`" for n in nodes[:most]])
-        users += f" and {len(nodes) - most} more" if most is not None and len(nodes) > most else ""
-        where = f' of "{domain}"' if domain else ""
-        full = f"{name!r}, domain={domain!r}" if domain else f"{name!r}"
-        use = "use" if len(nodes) > 1 else "uses"
-        message = f"unsupported operator `{name}`{where}, which {users} {use}"
-        hint = f"add one: @relay.frontend.onnx.registry.converts({full}) over a function of a node"
-        found.append(Diagnostic("onnx-unsupported", message, hint=hint))
-    return found
+def unconverted(operator: tuple[str, str], nodes: Sequence[str]) -> Diagnostic:
+    """That an operator, of a domain, has no conversion, and which nodes use it."""
+    domain, name = operator
+    where = f' of "{domain}"' if domain else ""
+    message = f"unsupported operator `{name}`{where}, which {users(nodes)}"
+    hint = way_to_add(operator) + (f"; {ALL_NAMES}" if len(nodes) > MAX_NAMED else "")
+    return Diagnostic("onnx-unsupported", message, hint=hint)
+
+
+def way_to_add(operator: tuple[str, str]) -> str:
+    """How a conversion of an operator, of a domain, is added."""
+    domain, name = operator
+    full = f"{name!r}, domain={domain!r}" if domain else f"{name!r}"
+    return f"add one: @relay.frontend.onnx.registry.converts({full}) over a function of a node"
 
 
 def check_supported(proto: Any, importer: "Importer") -> None:
     """Raise one diagnostic for each operator that has no conversion (`onnx-unsupported`)."""
-    errors = unconverted(proto, importer, MAX_NAMED_NODES)
-    if errors:
-        raise RelayError(errors)
+    found = unsupported(proto, importer)
+    if found:
+        raise RelayError([unconverted(operator, nodes) for operator, nodes in found.items()])

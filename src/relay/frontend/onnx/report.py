@@ -3,9 +3,10 @@
 from collections import Counter
 from typing import Any
 
+from relay.frontend.named_nodes import MAX_NAMED, paragraph
 from relay.frontend.onnx import functions, registry
 from relay.frontend.onnx.graph import Importer
-from relay.frontend.onnx.model import all_nodes, opsets_of, read_model, unconverted
+from relay.frontend.onnx.model import all_nodes, opsets_of, read_model, unconverted, unsupported, way_to_add
 from relay.frontend.onnx.schemas import schema_of
 
 
@@ -31,7 +32,10 @@ def coverage(model: Any, opset: int | None = None) -> str:
     lines = ["  ".join([r[0].ljust(widths[0]), r[1].rjust(widths[1]), r[2]]).rstrip() for r in rows]
     good = sum(n for k, n in counts.items() if ways[k] != NONE)
     total = counts.total()
-    missing = [f"\n{d.message}\n  {d.hint}" for d in unconverted(proto, importer)]
+    missing: list[str] = []
+    for operator, nodes in unsupported(proto, importer).items():
+        every = [paragraph(nodes)] if len(nodes) > MAX_NAMED else []
+        missing += ["", unconverted(operator, nodes).message, *every, f"  {way_to_add(operator)}"]
     return "\n".join([f"{name}: {good} of {total} nodes can be converted", "", *lines, *missing])
 
 

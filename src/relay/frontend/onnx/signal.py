@@ -63,7 +63,11 @@ def convert_dft(node: Node, x: Value, length: Value | None = None, axis: Value |
 def stft(
     node: Node, x: Value, step: Value, window: Value | None = None, length: Value | None = None
 ) -> Value:
-    """The transform of each frame of a signal `(n, samples, 1 or 2)`."""
+    """The transform of each frame of a signal `(n, samples, 1 or 2)`, or a real one `(n, samples)`."""
+    if x.rank == 2:
+        x = call("expand_dims", x, axis=2)
+    if x.rank != 3:
+        return node.fail(f"the signal has rank 2 or 3, not {x.rank}")
     hop = int(step.number("the step"))
     if length is not None:
         size = int(length.number("the length"))

@@ -22,6 +22,8 @@ NAMES = {
 NUMBERS = {name: number for number, name in NAMES.items() if number != 24}
 MISSING = {14: "complex64", 15: "complex128", 27: "float6e2m3", 28: "float6e3m2"}
 EXTERNAL = 1
+OPEN_SIZE = -1
+"""The size that converters from other formats write for an open one."""
 MAX_TENSOR_BYTES = 1 << 36
 """A tensor that claims more bytes than this is taken as damage."""
 
@@ -168,6 +170,8 @@ def type_of(proto: Any, dims: dict[str, TypeVar], shape: Mapping[int, Any] | Non
 
 def _dim(d: Any, dims: dict[str, TypeVar]) -> Dim:
     if d.HasField("dim_value"):
+        if d.dim_value == OPEN_SIZE:
+            return ANY
         if d.dim_value < 0 or d.dim_value >= 1 << 40:
             fail("onnx-model", f"a size cannot be {d.dim_value}")
         return d.dim_value

@@ -4,6 +4,7 @@ from collections import Counter, defaultdict
 from typing import Any
 
 from relay.diagnostic import Diagnostic, RelayError
+from relay.frontend.named_nodes import ALL_NAMES, MAX_NAMED, paragraph, users
 from relay.frontend.torch import exporting, registry
 from relay.frontend.torch.node import all_nodes
 from relay.frontend.torch.unused import DRAWS
@@ -26,13 +27,11 @@ def check_supported(module: Any) -> None:
     """Raise one diagnostic for each operator that has no conversion (`torch-unsupported`)."""
     errors: list[Diagnostic] = []
     for name, nodes in unsupported(module).items():
-        users = ", ".join([f"`{n}`" for n in nodes[:8]])
-        users += f" and {len(nodes) - 8} more" if len(nodes) > 8 else ""
         reason = reason_against(name)
         hint = f"add one: @relay.frontend.torch.converts({name!r}) over a function of a node and its operands"
-        use = "use" if len(nodes) > 1 else "uses"
-        message = f"unsupported operator `{name}`, which {users} {use}"
-        errors.append(Diagnostic("torch-unsupported", message, hint=reason or hint))
+        message = f"unsupported operator `{name}`, which {users(nodes)}"
+        more = f"; {ALL_NAMES}" if len(nodes) > MAX_NAMED else ""
+        errors.append(Diagnostic("torch-unsupported", message, hint=(reason or hint) + more))
     if errors:
         raise RelayError(errors)
 
@@ -61,7 +60,10 @@ def coverage(module: Any, name: str) -> str:
     rows += [(k, str(counts[k]), ways[k]) for k in sorted(counts)]
     widths = [max(len(r[i]) for r in rows) for i in range(2)]
     lines = ["  ".join([r[0].ljust(widths[0]), r[1].rjust(widths[1]), r[2]]) for r in rows]
-    return "\n".join([f"{name}: {good} of {counts.total()} nodes can be converted", "", *lines])
+    missing: list[str] = []
+    for operator, nodes in unsupported(module).items():
+        missing += ["", f"unsupported operator `{operator}`, which {users(nodes)}", paragraph(nodes)]
+    return "\n".join([f"{name}: {good} of {counts.total()} nodes can be converted", "", *lines, *missing])
 
 
 def coverage_of_file(path: str) -> str:
