@@ -18,6 +18,8 @@ MAX_DEPTH_IN_PLACE = 512
 """The most of the summed dimension that a tile goes through if it reads rows where they are."""
 CACHE_SET_BYTES = 4096
 """Bytes after which the next line is of the same set of the first level of the cache."""
+ROWS_OF_SET = 4
+"""Lines of one set that rows of the first operand may take: half of it."""
 MIN_TILES_OF_BLOCK = 4
 """Tiles that a block has below each other for those pieces."""
 EVEN_TILES = 4
@@ -164,6 +166,15 @@ class Shape:
     def are_apart(self, pitch: Index) -> bool:
         """Whether rows so many numbers apart are known to begin in several sets of the cache."""
         return isinstance(pitch, int) and pitch * self.step.first_size % CACHE_SET_BYTES != 0
+
+    def are_short(self, pitch: Index) -> bool:
+        """Whether rows of so many numbers are known to be short enough for one round of tiles, and those of a
+        tile to leave room in each set of the cache: then they need not be packed.
+        """
+        if self.rows == 1 or not isinstance(pitch, int) or not 0 < pitch <= MAX_DEPTH_IN_PLACE:
+            return False
+        sets = CACHE_SET_BYTES // gcd(pitch * self.size, CACHE_SET_BYTES)
+        return self.height <= sets * ROWS_OF_SET
 
     @property
     def has_few_rows(self) -> bool:

@@ -93,11 +93,10 @@ class Convolutions(Sums):
         c = self.convolution
         same = self.sizes[1:-1] == self.x.sizes[1:-1] and all(isinstance(n, int) for n in self.sizes[1:])
         ones = all(n == 1 for n in (*self.window, *c.strides, c.groups)) and not any(c.before)
-        apart = self.blocks.are_apart(self.blocks.depth)
-        pays = self.blocks.has_few_rows or (isinstance(self.outputs, int) and self.outputs <= MANY_FILTERS)
-        return (
-            same and ones and apart and pays and self.blocks.is_packed(self.x.dtype) and not self.is_product
-        )
+        few = self.blocks.has_few_rows or (isinstance(self.outputs, int) and self.outputs <= MANY_FILTERS)
+        depth = self.blocks.depth
+        pays = (few and self.blocks.are_apart(depth)) or self.blocks.are_short(depth)
+        return same and ones and pays and self.blocks.is_packed(self.x.dtype) and not self.is_product
 
     def write(self, out: View, put: Put | None) -> None:
         """One group of channels after the other."""

@@ -53,7 +53,8 @@ class Matrices(Sums):
         """Whether tiles read rows where they are, unless all begin in one set of the cache."""
         blocks = self.blocks
         are_few = blocks.has_few_rows and blocks.rows != 1 and blocks.are_apart(blocks.depth)
-        return self.is_flat and are_few and blocks.is_packed(self.x.dtype)
+        pays = are_few or blocks.are_short(blocks.depth)
+        return self.is_flat and pays and blocks.is_packed(self.x.dtype)
 
     def packed(self) -> Value | None:
         """Where the panels of a weight are."""
