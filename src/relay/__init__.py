@@ -60,7 +60,8 @@ _RENAMED = {
 }
 _SUBMODULES = (
     "adt", "analysis", "autodiff", "backend", "base", "build_module", "cli", "dataflow_pattern", "diagnostic",
-    "driver", "error", "expr", "frontend", "instrument", "interpreter", "ir", "loops", "numpy", "op", "optim",
+    "driver", "error", "expr", "frontend", "instrument", "interpreter", "ir", "loops", "models", "numpy",
+    "op", "optim",
     "prelude", "qnn", "runtime", "scope_builder", "testing", "text", "training", "transform", "ty",
     "typecheck",
 )  # fmt: skip

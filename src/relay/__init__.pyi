@@ -18,6 +18,7 @@ from relay import (
     interpreter as interpreter,
     ir as ir,
     loops as loops,
+    models as models,
     numpy as numpy,
     op as op,
     optim as optim,
