@@ -155,6 +155,23 @@ CASES: dict[str, list[tuple[str, str, str]]] = {
         ),
         ("%x: Tensor[(?, ?), float32]", "transpose(transpose(%x))", "%x"),
     ],
+    "transpose(reshape(transpose(x)))": [
+        (
+            "%x: Tensor[(2, 12, 5), float32]",
+            "transpose(reshape(transpose(%x, axes=(0, 2, 1)), newshape=(2, 5, 3, 4)), axes=(0, 2, 3, 1))",
+            "reshape(%x, newshape=(2, 3, 4, 5))",
+        ),
+        (
+            "%x: Tensor[(2, 3, 4, 5), float32]",
+            "transpose(reshape(transpose(%x, axes=(0, 3, 1, 2)), newshape=(2, 5, 12)), axes=(0, 2, 1))",
+            "reshape(%x, newshape=(2, 12, 5))",
+        ),
+        (
+            "%x: Tensor[(1, 6, 4), float32]",
+            "transpose(reshape(transpose(%x, axes=(0, 2, 1)), newshape=(8, 3)))",
+            "transpose(reshape(transpose(%x, axes=(0, 2, 1)), newshape=(8, 3)))",
+        ),
+    ],
     "layout_transform there and back": [
         (
             "%x: Tensor[(2, 8, 3, 4), float32]",

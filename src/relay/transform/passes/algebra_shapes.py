@@ -1,6 +1,7 @@
 """Rules of shapes: rearrangements that undo one another or do nothing, casts, and tensors of one value."""
 
-from math import prod
+from collections.abc import Sequence
+from math import gcd, prod
 from typing import Any
 
 import numpy as np
@@ -84,6 +85,53 @@ def _transposed(w: Rewriter, e: Call) -> Expr | None:
         return None
     first = inner[0].order(SIZES, rank)
     return call(Transpose(axes=tuple([first[i] for i in order])), inner[1], e)
+
+
+@SHAPES.rule("transpose(reshape(transpose(x))) => reshape(x) if elements keep their order", Transpose)
+def _transposed_around_reshape(w: Rewriter, e: Call) -> Expr | None:
+    middle = w.parts(e.args[0], *RESHAPING)
+    inner = w.parts(middle[1][0], Transpose) if middle and all(map(w.may_go, middle[1][1:])) else None
+    if not inner:
+        return None
+    x, between, t = w.tensor(inner[1][0]), w.tensor(e.args[0]), w.tensor(e)
+    if x is None or between is None or t is None:
+        return None
+    axes = inner[0].order(SIZES, len(x.concrete_shape))
+    parts = parts_of_axes([x.concrete_shape[a] for a in axes], between.concrete_shape)
+    if parts is None:
+        return None
+    order = e.attrs.order(SIZES, len(parts))
+    places = [(axes[axis], part) for a in order for axis, part in parts[a]]
+    return as_shape(inner[1][0], t.concrete_shape, e) if places == sorted(places) else None
+
+
+def parts_of_axes(sizes: Sequence[int], shape: Sequence[int]) -> list[list[tuple[int, int]]] | None:
+    """Which parts of the axes of a tensor make up each axis of another shape of as many elements: `(axis,
+    part)`, counted from the outermost part of an axis, those of size 1 left out.  None if a part is of no
+    whole number of elements.
+
+    >>> parts_of_axes((6, 4), (2, 12))
+    [[(0, 0)], [(0, 1), (1, 0)]]
+    """
+    left = [(axis, n) for axis, n in reversed(list(enumerate(sizes))) if n != 1]
+    taken = dict.fromkeys(range(len(sizes)), 0)
+    found: list[list[tuple[int, int]]] = []
+    for n in shape:
+        own: list[tuple[int, int]] = []
+        while n > 1 and left:
+            axis, rest = left.pop()
+            part = gcd(n, rest)
+            if part not in (n, rest):
+                return None
+            own.append((axis, taken[axis]))
+            taken[axis] += 1
+            n //= part
+            if rest != part:
+                left.append((axis, rest // part))
+        if n != 1:
+            return None
+        found.append(own)
+    return found
 
 
 @SHAPES.rule("layout_transform there and back => x", LayoutTransform)

@@ -14,6 +14,9 @@ from relay.op.nn.conv_transpose import Conv2DTranspose
 from relay.op.nn.conv_weight import ConvBackwardWeight
 from relay.op.nn.layout import SPATIAL, positions
 from relay.op.registry import registry
+from relay.op.reshape import Transpose
+from relay.transform.passes.algebra_shapes import SHAPES
+from relay.transform.passes.dead_code import dead_code
 from relay.transform.passes.layout_propagation import Turned, Turning
 from relay.transform.passes.layout_rules import Rule, turning
 from relay.transform.rewriting.anf_conversion import anf
@@ -21,10 +24,13 @@ from relay.transform.rewriting.definitions import with_definitions
 from relay.transform.rewriting.example import show as show
 from relay.transform.rewriting.forms import ANF
 from relay.transform.rewriting.registry import module_pass
+from relay.transform.rewriting.rewriter import apply_rules
 from relay.typecheck.query import Types
 
 Layouts = Mapping[str, Sequence[str]]
 """By the names of operators the layouts of data and weight."""
+AROUND_RESHAPES = {Transpose: SHAPES.table()[Transpose]}
+"""Rules of the transposes that are left around a reshape, as between a sequence and an image."""
 Wanted = Mapping[type[Operator], tuple[str, str]] | None
 """The same by operators; None is channels last for all convolutions."""
 
@@ -60,7 +66,9 @@ def convert_layout(mod: IRModule, *, desired_layouts: dict[str, list[str]] | Non
             continue
         made = Turning(e, types, rule_for(wanted)).run()
         new[v] = anf(made, types) if ANF.is_known_of(mod, v) else made
-    return with_definitions(mod, new)
+    turned = with_definitions(mod, new)
+    made = apply_rules(turned, AROUND_RESHAPES)
+    return made if made is turned else dead_code(made)
 
 
 def checked(desired: Layouts | None) -> Wanted:
