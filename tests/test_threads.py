@@ -37,6 +37,7 @@ SAFE = {
     },
     "op": {
         "registry": REGISTERED,
+        "listeners": "entries by numbers that are given once; each thread enters and takes out its own",
         "builders": REGISTERED,
         "alias_of": REGISTERED,
         "_default_instances": "a cache of operators, which compare by value",

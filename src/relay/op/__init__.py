@@ -7,7 +7,7 @@ from relay.op import (
     sizes, one_hot, reshape, join, broadcast, slice, dynamic_shape, dynamic_slice, take, index, subscript,
     update, scatter, arrange, pad, layout, einsum, fixed_point, gradient, reduce, arg_reduce, statistics,
     scan, sort, unique, running_extremes, frequencies, random_keys, random, annotation, fast, nn, qnn, image,
-    dynamic, coordinates, signal, strings, vision, linalg, debugging,
+    dynamic, coordinates, signal, strings, vision, linalg, debugging, tap,
 )  # fmt: skip
 from relay.ir.build import const
 from relay.op.blocks import dequantize as dequantize_blocks_and_groups

@@ -169,6 +169,7 @@ from relay.op.signatures import (
     take as take,
     tan as tan,
     tanh as tanh,
+    tap as tap,
     tile as tile,
     topk as topk,
     trace as trace,

@@ -18,6 +18,7 @@ BY_ROWS: dict[str, str] = {
     "dyn.strided_slice": f"the places: {OWN_SHAPE}",
     "dyn.topk": f"`k`: {OWN_SHAPE}",
     "strided_set": "the places: the part of each row begins and ends elsewhere",
+    "tap": "each row is shown by itself",
     "trace": "it writes a line for each row",
     "unique": f"the data: {OWN_SHAPE}",
     "unravel_index": "the shape: the places of each row are counted in another tensor",

@@ -679,6 +679,9 @@ def tan(data: Operand) -> Call:
 def tanh(data: Operand) -> Call:
     """The hyperbolic tangent."""
 
+def tap(*values: Operand, number: int) -> Call:
+    """The first of `values`, after the Python function that listens at `number` has been called with all."""
+
 def tile(data: Operand, reps: Size | Sequence[Size]) -> Call:
     """The tensor repeated as a whole, `reps[i]` times along axis `i`; the shorter of shape and `reps` is
     extended by 1s.
