@@ -61,9 +61,8 @@ _RENAMED = {
 _SUBMODULES = (
     "adt", "analysis", "autodiff", "backend", "base", "build_module", "cli", "dataflow_pattern", "diagnostic",
     "driver", "error", "expr", "frontend", "instrument", "interpreter", "ir", "loops", "models", "numpy",
-    "op", "optim",
-    "prelude", "qnn", "runtime", "scope_builder", "testing", "text", "training", "transform", "ty",
-    "typecheck",
+    "op", "optim", "prelude", "qnn", "quantize", "runtime", "scope_builder", "testing", "text", "training",
+    "transform", "ty", "typecheck",
 )  # fmt: skip
 
 __all__ = ["__version__", *_HOME, *_RENAMED, *_SUBMODULES]  # pyright: ignore[reportUnsupportedDunderAll]

@@ -1,0 +1,16 @@
+"""Programs in small integers: scales by calibration, weights alone by groups, training with quantisation.
+
+>>> quantised = relay.quantize.quantize(mod, params, calibration, method="entropy")
+>>> integers = relay.transform.FakeQuantizationToInteger()(quantised)
+"""
+
+from relay.quantize.api import quantize, report
+from relay.quantize.compat import QConfig, current_qconfig, qconfig
+from relay.quantize.config import Static
+from relay.quantize.prepare import prerequisite_optimize
+from relay.quantize.report import Difference, Report, Row
+
+__all__ = [
+    "Difference", "QConfig", "Report", "Row", "Static", "current_qconfig", "prerequisite_optimize", "qconfig",
+    "quantize", "report",
+]  # fmt: skip
