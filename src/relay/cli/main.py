@@ -26,6 +26,7 @@ COMMANDS = {
     "std": "Show the manual of the standard library, or of a part.",
     "import": "Import a model as a program.",
     "export": "Export a program as a model.",
+    "quantize": "Quantise a program, with examples of its input.",
     "passes": "Show the manual of the passes, or of one.",
     "explain": "Explain an error code, or list all codes.",
 }
