@@ -57,7 +57,7 @@ class Add(Arithmetic):
     [11, 12]
     """
 
-    precision = Precision.FOLLOW
+    precision = Precision.STORED
     commutative = True
     ufunc = "add"
     derivative = Derivative.RULES
@@ -97,7 +97,7 @@ class Subtract(Arithmetic):
     [-9, -8]
     """
 
-    precision = Precision.FOLLOW
+    precision = Precision.STORED
     ufunc = "subtract"
     derivative = Derivative.RULES
 
@@ -124,7 +124,7 @@ class Multiply(Arithmetic):
     [3.0, 4.0]
     """
 
-    precision = Precision.FOLLOW
+    precision = Precision.STORED
     commutative = True
     ufunc = "multiply"
     derivative = Derivative.MULTILINEAR

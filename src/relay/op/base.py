@@ -21,7 +21,7 @@ from relay.op.arrays import (
 )
 from relay.op.attribute import attribute_parts, freeze, size_attributes
 from relay.op.conversion import NUMPY_ARITHMETIC
-from relay.op.kind import Derivative, Fusion, NativeRule, Precision
+from relay.op.kind import Derivative, Fusion, NativeRule, Precision, Wide
 from relay.op.native import Product, WeightProduct, WindowProduct
 from relay.op.relation import Typing
 from relay.op.signature import Signature
@@ -78,6 +78,9 @@ class Operator:
     fusion: ClassVar[Fusion] = Fusion.OPAQUE
     derivative: ClassVar[Derivative | None] = None
     precision: ClassVar[Precision] = Precision.NEVER
+    """What becomes of it in mixed precision."""
+    wide: ClassVar[Wide] = Wide.UNKNOWN
+    """Why it is computed on wide floats there, if it is."""
     commutative: ClassVar[bool] = False
     """Whether its two operands may change places: patterns match both orders, and equal calls are one."""
     computes: ClassVar[bool] = True

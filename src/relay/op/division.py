@@ -146,7 +146,7 @@ class Divide(Division):
     """
 
     element_cost = 4
-    precision = Precision.FOLLOW
+    precision = Precision.STORED
     ufunc = "divide"
     integer = truncated_quotient
     derivative = Derivative.RULES

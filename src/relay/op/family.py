@@ -7,7 +7,7 @@ from typing import Any, TypeVar, dataclass_transform
 from relay.ir.type import Type
 from relay.op.base import Array, Numpy, Operator
 from relay.op.conversion import through_wide
-from relay.op.kind import Fusion, Precision
+from relay.op.kind import Fusion, Precision, Wide
 from relay.op.native import Loops, View
 from relay.op.relation import Typing, relations
 
@@ -25,6 +25,7 @@ def family(cls: C) -> C:
 class Elementwise(Operator):
     """One operand; the result has its type.  `ufunc` or `reference` says how an element is computed."""
 
+    wide = Wide.ARITHMETIC
     fusion = Fusion.ELEMENTWISE
     relation_name = "Identity"
     is_pointwise = True
@@ -52,6 +53,7 @@ class Broadcast(Operator):
     "BroadcastCompare"`.
     """
 
+    wide = Wide.ARITHMETIC
     fusion = Fusion.BROADCAST
     relation_name = "Broadcast"
     is_pointwise = True

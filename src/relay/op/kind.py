@@ -71,9 +71,23 @@ class Precision(Enum):
     ALWAYS = "always"
     """Computed on narrow floats: what takes the time, and adds up in wide ones."""
     FOLLOW = "follow"
-    """Computed on narrow floats where its operands are such already."""
+    """Computed on narrow floats where its operands are such already: it moves or chooses numbers."""
+    STORED = "stored"
+    """Computed on wide floats, rounded once to narrow ones where a product or what follows one reads it."""
     NEVER = "never"
     """Computed on wide floats: what loses digits in narrow ones, or leaves their range."""
+
+
+class Wide(Enum):
+    """Why an operator is computed on wide floats in mixed precision."""
+
+    SUM = "adds up many numbers"
+    EXPONENTIAL = "exponentials and logarithms leave the range of narrow floats"
+    NORMALIZATION = "normalises by sums of squares or of exponentials"
+    LOSS = "a loss is a small difference"
+    STATE = "updates a tensor in place, whose digits count"
+    ARITHMETIC = "arithmetic on numbers in registers costs the same"
+    UNKNOWN = "has no kernel on narrow floats"
 
 
 class NativeRule(Enum):

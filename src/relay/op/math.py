@@ -9,7 +9,7 @@ from relay.op.base import FLOATING, NUMERIC, Array, Numpy, sample
 from relay.op.conversion import accumulator
 from relay.op.derivative import const_like, times
 from relay.op.family import Elementwise
-from relay.op.kind import Derivative, Precision
+from relay.op.kind import Derivative, Precision, Wide
 from relay.op.native import Scalars
 from relay.op.numeric import apply, narrow
 from relay.op.registry import operator
@@ -35,6 +35,7 @@ NUMBERS = (
 class Smooth(Elementwise):
     """A function of real numbers with a derivative."""
 
+    wide = Wide.EXPONENTIAL
     dtypes = FLOATING
     derivative = Derivative.PARTIALS
     samples = REAL
@@ -252,8 +253,9 @@ class Sigmoid(Smooth):
     [0.5, 0.0, 1.0]
     """
 
+    wide = Wide.ARITHMETIC
     element_cost = 16
-    precision = Precision.FOLLOW
+    precision = Precision.STORED
 
     def reference(self, np: Numpy, data: Array) -> Array:
         return narrow(logistic(np, accumulator(data)), data.dtype)

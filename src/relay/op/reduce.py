@@ -20,7 +20,7 @@ from relay.op.composite import Composite
 from relay.op.conversion import accumulator, accumulator_name
 from relay.op.derivative import broadcast_like, rank_of, times
 from relay.op.family import Reduction, family
-from relay.op.kind import Batching, Derivative
+from relay.op.kind import Batching, Derivative, Wide
 from relay.op.native import Scalars
 from relay.op.numeric import Axis, apply, axes_named, checked_axes, greatest_value, least_value, narrow
 from relay.op.registry import operator
@@ -31,6 +31,7 @@ from relay.op.relation import Typing
 class Along(Operator):
     """What all reductions share: the axes, and the shape that is left."""
 
+    wide = Wide.SUM
     axis: Axis = None
     keepdims: bool = False
     exclude: bool = False

@@ -15,7 +15,7 @@ from relay.op.batching import behind_rows, by, row_rank, shifted
 from relay.op.conversion import accumulator, accumulator_name
 from relay.op.derivative import cast_back, tensor_type, times
 from relay.op.family import family
-from relay.op.kind import Batching, Derivative
+from relay.op.kind import Batching, Derivative, Wide
 from relay.op.native import Loops, Output, View
 from relay.op.numeric import SameType, apply, dims, narrow
 from relay.op.registry import operator
@@ -30,6 +30,7 @@ class Scan(Operator):
     `exclusive` leaves the element itself out, so that the first is the neutral one.
     """
 
+    wide = Wide.SUM
     axis: int | None = None
     dtype: DTypeName | None = None
     exclusive: bool | None = None
@@ -204,6 +205,7 @@ class LinearScan(SameType):
     [8.0, 4.0, 3.0]
     """
 
+    wide = Wide.SUM
     axis: int = -1
     reverse: bool = False
     dtypes = FLOATING

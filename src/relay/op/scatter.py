@@ -14,7 +14,7 @@ from relay.op.batching import axis_moved, row_numbers, row_rank, shifted, stretc
 from relay.op.conversion import accumulator, accumulator_name
 from relay.op.derivative import const_like, times, written, zeros_like
 from relay.op.index import as_index, coordinates_of, indices_along, place_along
-from relay.op.kind import Derivative
+from relay.op.kind import Derivative, Wide
 from relay.op.native import Loops, Output, View
 from relay.op.numeric import apply
 from relay.op.registry import operator
@@ -30,6 +30,7 @@ class Scatter(Operator):
     stays.
     """
 
+    wide = Wide.STATE
     derivative = Derivative.RULES
 
     def picked(self, x: Expr, indices: Expr) -> Expr:

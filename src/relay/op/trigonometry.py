@@ -5,7 +5,7 @@ from typing import Any
 
 from relay.ir.expr import Expr
 from relay.op.derivative import const_like, times
-from relay.op.kind import Precision
+from relay.op.kind import Precision, Wide
 from relay.op.math import Smooth
 from relay.op.native import Scalars
 from relay.op.numeric import apply
@@ -116,8 +116,9 @@ class Tanh(Smooth):
     [0.0, 1.0]
     """
 
+    wide = Wide.ARITHMETIC
     element_cost = 16
-    precision = Precision.FOLLOW
+    precision = Precision.STORED
     ufunc = "tanh"
 
     def partials(self, y: Expr, data: Expr) -> tuple[Expr, ...]:

@@ -12,6 +12,7 @@ from relay.ir.type import TensorType, Type
 from relay.op.axes import SIZES
 from relay.op.base import sample
 from relay.op.composite import Composite
+from relay.op.kind import Wide
 from relay.op.numeric import SameType, apply, dims
 from relay.op.records import copied_record, field_name, opened
 from relay.op.registry import operator
@@ -34,6 +35,7 @@ class IndexUpdate(SameType, Composite):
     [0, 2, 0, 4]
     """
 
+    wide = Wide.STATE
     items: tuple[Item, ...]
     operands = ("data", "value", "indices")
     optional = 1

@@ -12,7 +12,7 @@ from relay.op.composite import Composite
 from relay.op.conversion import accumulator, accumulator_name
 from relay.op.derivative import const_like, rank_of, tensor_type, times, total
 from relay.op.family import Elementwise, family
-from relay.op.kind import Batching, Derivative, Fusion, Precision
+from relay.op.kind import Batching, Derivative, Fusion, Precision, Wide
 from relay.op.native import Loops, Scalars, View
 from relay.op.nn.cotangent import reshaped_like
 from relay.op.numeric import SameType, along_channels, apply, dims, narrow, narrowed, widened
@@ -24,6 +24,7 @@ from relay.op.relation import Typing
 class AlongAxis(SameType, Composite):
     """A composite that normalises along one axis and keeps the type."""
 
+    wide = Wide.EXPONENTIAL
     axis: int = -1
     batch = shifted
     dtypes = FLOATING
@@ -169,7 +170,7 @@ class LeakyRelu(Elementwise):
     [-0.5, 2.0]
     """
 
-    precision = Precision.FOLLOW
+    precision = Precision.STORED
     alpha: float = 0.01
     dtypes = FLOATING
     derivative = Derivative.PARTIALS
@@ -197,7 +198,8 @@ class PRelu(SameType):
     [[-0.5, -0.25]]
     """
 
-    precision = Precision.FOLLOW
+    wide = Wide.ARITHMETIC
+    precision = Precision.STORED
     axis: int = 1
     dtypes = FLOATING
     fusion = Fusion.BROADCAST

@@ -7,7 +7,7 @@ from relay.op.attribute import Sizes
 from relay.op.base import FLOATING, Array, Numpy, sample
 from relay.op.conversion import accumulator
 from relay.op.family import family
-from relay.op.kind import Precision
+from relay.op.kind import Precision, Wide
 from relay.op.native import Index, Loops
 from relay.op.nn.layout import Spatial, ntuple, per_axis
 from relay.op.nn.loops import Line
@@ -125,8 +125,9 @@ class AdaptiveAvgPool(Average, Parts):
     [[[[[2.0]]]]]
     """
 
+    wide = Wide.SUM
     output_size: Sizes | None = None
-    precision = Precision.FOLLOW
+    precision = Precision.STORED
     dtypes = FLOATING
     samples = by_rank(
         (sample("2x3x7 float32", output_size=3), sample("2x3x3 float32", output_size=5)),

@@ -13,7 +13,7 @@ from relay.op.batching import along_channels_of_rows, behind_rows, by, row_rank
 from relay.op.conversion import accumulator, accumulator_name
 from relay.op.derivative import tensor_type
 from relay.op.family import Injective
-from relay.op.kind import Batching, Derivative, Fusion, Precision
+from relay.op.kind import Batching, Derivative, Fusion, Precision, Wide
 from relay.op.native import Loops, View
 from relay.op.nn.cotangent import reshaped_like
 from relay.op.numeric import SameType, apply, dims, narrow
@@ -29,7 +29,8 @@ class BiasAdd(SameType):
     [[11.0, 22.0]]
     """
 
-    precision = Precision.FOLLOW
+    wide = Wide.ARITHMETIC
+    precision = Precision.STORED
     axis: int = 1
     dtypes = NUMERIC
     fusion = Fusion.BROADCAST

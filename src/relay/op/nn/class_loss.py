@@ -9,6 +9,7 @@ from relay.ir.type import DType, TensorType, Type
 from relay.op.axes import attribute_fault, axis_of
 from relay.op.base import FLOATING, INTEGRAL, sample
 from relay.op.composite import Composite
+from relay.op.kind import Wide
 from relay.op.numeric import apply, computing_dtype, dims, narrowed, scalar, widened
 from relay.op.registry import operator
 from relay.op.relation import Typing
@@ -28,6 +29,7 @@ class SoftmaxCrossEntropy(Composite):
     [0.6931472, 1000.0]
     """
 
+    wide = Wide.LOSS
     reduction: Literal["mean", "sum", "none"] = "mean"
     ignore_index: int = -100
     label_smoothing: float = 0.0

@@ -11,7 +11,7 @@ from relay.op.base import FLOATING, Array, Numpy, Operator, sample
 from relay.op.batching import is_unknown, row_shape, some_row, stretched
 from relay.op.conversion import accumulator, accumulator_name
 from relay.op.derivative import tensor_type
-from relay.op.kind import Derivative, Precision
+from relay.op.kind import Derivative, Precision, Wide
 from relay.op.native import Loops, Output, View
 from relay.op.numeric import apply, computing_dtype, narrow, narrowed, scalar, widened
 from relay.op.random_keys import OF_KEY, check_key, random_key
@@ -39,7 +39,8 @@ class Dropout(Operator):
     ([0.0, 4.0, 0.0, 8.0], [0.0, 1.0, 0.0, 1.0])
     """
 
-    precision = Precision.FOLLOW
+    precision = Precision.STORED
+    wide = Wide.ARITHMETIC
     rate: float = 0.5
     results = 2
     derivative = Derivative.RULES

@@ -7,7 +7,7 @@ from relay.ir.type import Type
 from relay.op.base import NUMERIC, sample
 from relay.op.composite import Composite
 from relay.op.family import family
-from relay.op.kind import Precision
+from relay.op.kind import Precision, Wide
 from relay.op.nn.layout import SPATIAL, positions
 from relay.op.nn.ranks import DATA_LAYOUT, by_rank, for_ranks
 from relay.op.nn.window import Channels
@@ -22,7 +22,6 @@ class GlobalPool(Channels, Composite):
     layout: str = DATA_LAYOUT
     out_layout: str = ""
     dtypes = NUMERIC
-    precision = Precision.FOLLOW
     reduction: ClassVar[str]
 
     def infer(self, t: Typing, data: Type) -> Type:
@@ -49,6 +48,7 @@ class GlobalMaxPool(GlobalPool):
     [[[[[3.0]]]]]
     """
 
+    precision = Precision.FOLLOW
     reduction = "max"
     samples = by_rank(
         (sample("2x3x4 float32"),),
@@ -69,6 +69,8 @@ class GlobalAvgPool(GlobalPool):
     [[[[[2.0]]]]]
     """
 
+    precision = Precision.STORED
+    wide = Wide.SUM
     reduction = "mean"
     samples = by_rank(
         (sample("2x3x4 float32"),),

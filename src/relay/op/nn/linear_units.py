@@ -29,7 +29,7 @@ class LinearUnit(Elementwise):
     """An activation: `value(np, x)` of arrays and `scalar(b, x)` of numbers, both float32 or wider."""
 
     element_cost = 16
-    precision = Precision.FOLLOW
+    precision = Precision.STORED
     dtypes = FLOATING
     derivative = Derivative.PARTIALS
     samples = REAL

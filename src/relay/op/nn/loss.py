@@ -10,6 +10,7 @@ from relay.op.axes import check_indices
 from relay.op.base import FLOATING, INTEGRAL, Array, Numpy, sample
 from relay.op.composite import Composite
 from relay.op.conversion import accumulator
+from relay.op.kind import Wide
 from relay.op.nn.class_loss import counted_labels
 from relay.op.numeric import apply, computing_dtype, count, narrow, narrowed, scalar, widened
 from relay.op.registry import operator
@@ -23,6 +24,7 @@ def _chances(n: int, classes: int, dtype: str = "float32") -> Array:
 
 
 class _CrossEntropy(Composite):
+    wide = Wide.LOSS
     dtypes = FLOATING
 
     def infer(self, t: Typing, predictions: Type, targets: Type) -> Type:
@@ -83,6 +85,7 @@ class NLLLoss(Composite):
     2.0
     """
 
+    wide = Wide.LOSS
     reduction: Literal["mean", "sum", "none"] = "mean"
     ignore_index: int = -100
     samples = (

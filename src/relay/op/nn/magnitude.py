@@ -9,6 +9,7 @@ from relay.op.base import FLOATING, Array, Numpy, sample
 from relay.op.batching import shifted
 from relay.op.composite import Composite
 from relay.op.conversion import accumulator
+from relay.op.kind import Wide
 from relay.op.nn.layout import SPATIAL
 from relay.op.nn.window import slide
 from relay.op.numeric import (
@@ -35,6 +36,7 @@ class L2Normalize(SameType, Composite):
     [0.6, 0.8]
     """
 
+    wide = Wide.NORMALIZATION
     eps: float
     axis: int | tuple[int, ...] | None = None
     batch = shifted
@@ -72,6 +74,7 @@ class LRN(SameType, Composite):
     [[1.0, 2.0]]
     """
 
+    wide = Wide.NORMALIZATION
     size: int = 5
     axis: int = 1
     batch = shifted

@@ -14,7 +14,7 @@ from relay.op.batching import behind_rows, by, folded, row_rank
 from relay.op.composite import Composite
 from relay.op.conversion import accumulator
 from relay.op.family import family
-from relay.op.kind import Batching, Precision
+from relay.op.kind import Batching, Precision, Wide
 from relay.op.numeric import (
     SameType,
     along_channels,
@@ -87,7 +87,8 @@ class BatchNorm(Composite):
     ([[1.0, 5.0]], [0.0, 2.0], [1.0, 1.0])
     """
 
-    precision = Precision.FOLLOW
+    wide = Wide.ARITHMETIC
+    precision = Precision.STORED
     axis: int = 1
     epsilon: float = 1e-5
     center: bool = True
@@ -151,6 +152,7 @@ class BatchNorm(Composite):
 class _Affine(SameType, Composite):
     """Data standardised over some axes, then scaled and shifted by channel."""
 
+    wide = Wide.NORMALIZATION
     dtypes = FLOATING
 
     def check(self, t: Typing, data: Type, gamma: Type, beta: Type, axis: int) -> tuple[Dim, ...]:
@@ -237,6 +239,7 @@ class RmsNorm(SameType, Composite):
     [[1.0, 14.0]]
     """
 
+    wide = Wide.NORMALIZATION
     axis: int = -1
     epsilon: float = 1e-5
     dtypes = FLOATING

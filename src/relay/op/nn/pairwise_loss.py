@@ -9,6 +9,7 @@ from relay.ir.type import DType, TensorType, Type
 from relay.op.axes import attribute_fault
 from relay.op.base import FLOATING, sample
 from relay.op.composite import Composite
+from relay.op.kind import Wide
 from relay.op.numeric import apply, computing_dtype, narrowed, scalar, widened
 from relay.op.registry import operator
 from relay.op.relation import Typing
@@ -22,6 +23,7 @@ _NOTHING = _np.zeros((2, 3), "float32")
 class PairwiseLoss(Composite):
     """`element` says what an element costs; `reduction` "mean" and "sum" make one number of all."""
 
+    wide = Wide.LOSS
     dtypes = FLOATING
     reduction: Any
 

@@ -12,7 +12,7 @@ from relay.op.attribute import Sizes
 from relay.op.base import NUMERIC, Array, Numpy, sample
 from relay.op.conversion import accumulator, accumulator_name
 from relay.op.family import family
-from relay.op.kind import Derivative, Precision
+from relay.op.kind import Derivative, Precision, Wide
 from relay.op.native import Index, Loops, View
 from relay.op.nn.loops import reading, seen
 from relay.op.nn.ranks import by_rank, each_axis, for_ranks
@@ -143,9 +143,10 @@ class AvgPool(Average, SlidingPool):
     [[[[[2.0]]]]]
     """
 
+    wide = Wide.SUM
     pool_size: Sizes = each_axis(1)
     count_include_pad: bool = False
-    precision = Precision.FOLLOW
+    precision = Precision.STORED
     dtypes = NUMERIC
     samples = by_rank(
         (sample("2x3x8 float32", pool_size=3, strides=2, padding=1),),

@@ -2,11 +2,17 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import prod
 
 from relay.diagnostic import fail
+from relay.ir.type import TensorType
 from relay.op.base import Operator
 from relay.op.kind import Precision
 from relay.op.registry import get
+
+FEW_ROWS = 8
+"""Rows of a product that do not repay the conversion of its matrix at each call."""
+THIN = "few rows times a matrix that is an argument: to convert that takes longer than the product"
 
 
 @dataclass(frozen=True)
@@ -16,9 +22,11 @@ class Choices:
     narrow: str
     accumulation: str
     by_name: Mapping[str, Precision]
+    keeps_thin: bool = False
+    """Whether products of a few rows with a matrix that is a parameter stay as they are."""
 
     @staticmethod
-    def of(narrow: str, accumulation: str, **lists: Sequence[str]) -> "Choices":
+    def of(narrow: str, accumulation: str, *, keeps_thin: bool = False, **lists: Sequence[str]) -> "Choices":
         """From lists of names for each `Precision` (`option-type`, `unknown-operator`)."""
         for given, known in ((narrow, ("float16", "bfloat16")), (accumulation, (narrow, "float32"))):
             if given not in known:
@@ -29,8 +37,19 @@ class Choices:
             narrow,
             accumulation,
             {get(name).name: Precision(kind) for kind, names in lists.items() for name in names},
+            keeps_thin,
         )
 
     def __call__(self, op: Operator) -> Precision:
         """What becomes of calls of an operator."""
         return self.by_name.get(op.name, op.precision)
+
+
+def has_few_rows(out: TensorType, matrix: TensorType) -> bool:
+    """Whether a product has, as far as is known, few rows for each matrix of its second operand."""
+    sizes = [d for t in (out, matrix) for d in (t.shape if isinstance(t.shape, tuple) else (None,))]
+    if not all(isinstance(d, int) for d in sizes) or len(matrix.concrete_shape) < 2:
+        return False
+    rows, columns = matrix.concrete_shape[-2:]
+    found = prod(out.concrete_shape) * rows * columns
+    return found < FEW_ROWS * prod(matrix.concrete_shape) * (out.concrete_shape or (1,))[-1]
