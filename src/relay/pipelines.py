@@ -15,7 +15,7 @@ from relay.backend.native.program.outline_fused_groups import outline_fused_grou
 from relay.backend.native.program.reserved_attrs import strip_reserved_attrs
 from relay.backend.native.program.splitting import split_long_definitions
 from relay.backend.native.program.unresolved_type_params import instantiate_entries
-from relay.diagnostic import fail
+from relay.diagnostic import derived_nodes, fail
 from relay.ir.expr import Call, Constant, Expr, Function, Let, Op, Tuple, TupleGetItem, Var
 from relay.ir.module import IRModule
 from relay.ir.type import FuncType
@@ -23,6 +23,7 @@ from relay.ir.walk import post_order, type_post_order
 from relay.transform.passes.algebra import simplify_expr
 from relay.transform.passes.canonical_cast import canonicalize_cast
 from relay.transform.passes.check_nan import check_nan
+from relay.transform.passes.choose_precision import has_choice, precision_named, with_precision
 from relay.transform.passes.common_subexpressions import eliminate_common_subexpr
 from relay.transform.passes.constant_folding import fold_constants
 from relay.transform.passes.convert_layout import convert_layout
@@ -38,6 +39,7 @@ from relay.transform.passes.parallel_conv2d import combine_parallel_conv2d
 from relay.transform.passes.parallel_dense import combine_parallel_dense
 from relay.transform.passes.parallel_rows import combine_rows
 from relay.transform.passes.partial_evaluation import partial_evaluate
+from relay.transform.passes.precision_report import PrecisionReport
 from relay.transform.passes.raise_composites import raise_composites
 from relay.transform.passes.scale_forward import fold_scale_axis
 from relay.transform.passes.simplify_inference import simplify_inference
@@ -177,16 +179,44 @@ def with_nan_checks(mod: IRModule) -> IRModule:
     return RulePass(rules[check_nan]).run(mod)
 
 
-def optimize_for_native(mod: IRModule, entries: Sequence[str], level: int | None = None) -> IRModule:
-    """What entries need of a module, after passes of at most a level; without one, the context says it.
+def optimize_for_native(
+    mod: IRModule, entries: Sequence[str], level: int | None = None, precision: str | None = None
+) -> IRModule:
+    """What entries need of a module, in a precision, after passes of at most a level; without one, the
+    context says it.
 
     Layouts are chosen last, when weights have taken in what is multiplied with them.
     """
-    wanted = reached(mod, [mod.get_global_var(name) for name in entries])
-    mod = infer(without_definitions(mod, [v for v in mod.functions if v not in wanted]))
+    mod, _ = in_precision(mod, entries, level, precision)
     mod = RulePass(rules[optimize], {"level": level, "entry_functions": tuple(entries)})(mod)
     layouts = RulePass(rules[convert_layout])
     return layouts(mod) if PassContext.current().is_enabled(layouts.info, level) else mod
+
+
+def in_precision(
+    mod: IRModule, entries: Sequence[str], level: int | None = None, precision: str | None = None
+) -> tuple[IRModule, PrecisionReport]:
+    """What entries need of a module, in a precision, and what has become of it (`unknown-precision`).
+
+    The program is optimised first, so that products and what is between them are as they will be computed:
+    derivatives are written out, normalisations of known statistics are factors of weights.  If a definition
+    chooses a precision for itself, calls of definitions and derivatives stay what they are before.
+    """
+    wanted = reached(mod, [mod.get_global_var(name) for name in entries])
+    mod = infer(without_definitions(mod, [v for v in mod.functions if v not in wanted]))
+    has_own = has_choice(mod)
+    whole = precision_named("f32" if precision is None else precision)
+    if whole == "f32" and not has_own:
+        return mod, with_precision(mod, whole)[1]
+    with derived_nodes():
+        if has_own:
+            for function in DEFAULT:
+                if function not in (remove_unused_functions, partial_evaluate):
+                    step = RulePass(rules[function])
+                    mod = step(mod) if PassContext.current().is_enabled(step.info, level) else mod
+        else:
+            mod = RulePass(rules[optimize], {"level": level, "entry_functions": tuple(entries)})(mod)
+        return with_precision(mod, whole)
 
 
 @module_pass("lower_to_native", opt_level=0)

@@ -8,6 +8,7 @@ import click
 from relay.backend.native.llvm.machine import MACHINES
 from relay.cli.files import COMPILED, STDIN, read_module
 from relay.cli.inputs import weights_of_main
+from relay.cli.precision import precision_option, report_options
 from relay.cli.progress import progress
 from relay.diagnostic import Report
 from relay.ir.module import IRModule
@@ -39,6 +40,8 @@ KINDS = ("plan", "loops", "llvm", "asm")
 @click.option(
     "--batch", type=click.Choice(["dynamic"]), help="Compute operators of many calls of a function together."
 )
+@precision_option
+@report_options
 @click.argument("file")
 def compile_module(
     file: str,
@@ -49,6 +52,9 @@ def compile_module(
     entry: Sequence[str],
     weights: str | None,
     batch: str | None,
+    precision: str | None,
+    report: bool,
+    report_all: bool,
 ) -> None:
     """Compile the program in FILE (`-` is standard input) to machine code of this processor.
 
@@ -80,10 +86,13 @@ def compile_module(
     if batch is not None:
         mod = with_batching(mod, names, batch)
     if emit is not None:
-        click.echo(intermediate_code(mod, names, emit, machine, kernels).rstrip("\n"))
+        click.echo(intermediate_code(mod, names, emit, machine, kernels, precision).rstrip("\n"))
         return
     with progress("compiling"):
-        built = build(mod, entries=names)
+        built = build(mod, entries=names, precision=precision)
+    if report or report_all:
+        found = built.report()
+        click.echo(found.full() if report_all else str(found))
     built.export_library(output or str(Path(file).with_suffix(COMPILED)))
 
 
@@ -95,7 +104,12 @@ def with_weights(mod: IRModule, name: str) -> IRModule:
 
 
 def intermediate_code(
-    mod: IRModule, entries: Sequence[str], kind: str, machine: str | None, kernels: bool
+    mod: IRModule,
+    entries: Sequence[str],
+    kind: str,
+    machine: str | None,
+    kernels: bool,
+    precision: str | None = None,
 ) -> str:
     """The stages of a module on the way to machine code; `kernels` says whether to include their loops."""
     from relay.backend.native.host.compiler import Compiler
@@ -105,7 +119,7 @@ def intermediate_code(
     from relay.pipelines import optimize_for_native
 
     with progress("compiling"), shaped_for(machine):
-        made = Compiler(optimize_for_native(mod, entries), entries)
+        made = Compiler(optimize_for_native(mod, entries, precision=precision), entries)
         if kind == "loops":
             return text_of_nests(made.program.nests, kernels)
         return made.program.mod.astext() if kind == "plan" else emit_text(made.modules(), kind)

@@ -13,6 +13,7 @@ from relay.cli.files import COMPILED, STDIN, read_module
 from relay.cli.inputs import ARRAY_FILES, Input, arrange, read_weights
 from relay.cli.models import EXPORTED, SUFFIX, input_names, read_exported, read_with
 from relay.cli.outputs import RESULTS, save
+from relay.cli.precision import precision_option
 from relay.cli.progress import progress
 from relay.diagnostic import Report, Source, Span, did_you_mean, fail
 from relay.ir.collector import paused
@@ -72,6 +73,7 @@ Examples:
 @click.option(
     "--batch", type=click.Choice(["dynamic"]), help="Compute operators of many calls of a function together."
 )
+@precision_option
 @click.option("--input", "more", multiple=True, metavar="VALUE", help="An input, like those of ARGS.")
 @click.argument("file")
 @click.argument("args", nargs=-1, type=click.UNPROCESSED)
@@ -86,6 +88,7 @@ def run(
     trace: str | None,
     check_nan: bool,
     batch: str | None,
+    precision: str | None,
     more: Sequence[str],
 ) -> None:
     """Run the program in FILE (`-` is standard input; or an ONNX model, an exported program of PyTorch,
@@ -108,11 +111,13 @@ def run(
         raise click.UsageError(f"--check-nan changes the program: {why}")
     if batch is not None and (file.endswith(COMPILED) or backend != BACKENDS[0]):
         raise click.UsageError("--batch is for programs that are compiled here")
+    if precision is not None and file.endswith(COMPILED):
+        raise click.UsageError("--precision is for programs that are compiled here")
     if profile or trace is not None:
         if output is not None or backend != BACKENDS[0]:
             other = "--output" if output is not None else f"--backend {backend}"
             raise click.UsageError(f"--profile and --trace print no value: omit {other}")
-        profiled(file, name, args, by_name, trace, batch)
+        profiled(file, name, args, by_name, trace, batch, precision)
         return
     if file.endswith(COMPILED):
         if backend != BACKENDS[0]:
@@ -120,6 +125,10 @@ def run(
         value = run_compiled(file, name, args, by_name)
     else:
         mod, main, inputs = program_of(file, name, args, by_name)
+        if precision is not None:
+            from relay.pipelines import in_precision
+
+            mod, _ = in_precision(mod, [name], precision=precision)
         if check_nan:
             from relay.pipelines import with_nan_checks
 
@@ -182,6 +191,7 @@ def profiled(
     by_name: Mapping[str, Input],
     trace: str | None,
     batch: str | None,
+    precision: str | None,
 ) -> None:
     """Show where the time of a call goes, and write a trace if there is a file for it."""
     from relay.driver.build import build, load_module
@@ -198,7 +208,7 @@ def profiled(
         header = main if isinstance(main, Function) else Function((), main, span=main.span)
         if not takes_data(header):
             raise click.UsageError("--profile calls functions of numbers, tensors and data types")
-        built = build(mod, entries=[entry], batch=batch)
+        built = build(mod, entries=[entry], batch=batch, precision=precision)
     values = converted(mod, entry, header, inputs)
     with progress("running"):
         found = built.profile(*values, entry=entry, repeat=PROFILED_CALLS)

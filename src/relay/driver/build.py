@@ -14,6 +14,7 @@ from relay.ir.expr import Expr, Function, Grad, RelayExpr, replace
 from relay.ir.module import IRModule, expect_module
 from relay.ir.type import FuncType
 from relay.tracing.function import TracedFunction, as_function, is_python
+from relay.transform.passes.choose_precision import precision_named
 from relay.transform.passes.outline_blocks import BATCH
 from relay.transform.rewriting.context import PassContext
 from relay.typecheck.graph import scan
@@ -23,6 +24,7 @@ from relay.typecheck.query import type_of
 
 if TYPE_CHECKING:
     from relay.backend.native.host.profile import InstrumentedProgram
+    from relay.transform.passes.precision_report import PrecisionReport
 
 TARGETS = ("native", "llvm", "cpu")
 """Names that all stand for machine code of this processor."""
@@ -40,6 +42,7 @@ def build(
     cache: bool = True,
     check_nan: bool = False,
     batch: str | None = None,
+    precision: str | None = None,
 ) -> CompiledModule: ...
 @overload
 def build(
@@ -53,6 +56,7 @@ def build(
     cache: bool = True,
     check_nan: bool = False,
     batch: str | None = None,
+    precision: str | None = None,
 ) -> Any: ...
 def build(
     mod: Any,
@@ -65,6 +69,7 @@ def build(
     cache: bool = True,
     check_nan: bool = False,
     batch: str | None = None,
+    precision: str | None = None,
 ) -> Any:
     """A module as machine code of this processor; or an expression, whose value or function is `@main`.
 
@@ -81,8 +86,12 @@ def build(
     of a function, such as those on the nodes of trees, are computed together; it is the attribute `batch` of
     the entries.
 
-    Raises `attribute-value`, `unknown-target`, `unknown-input`, `argument-type`, `thread-count`,
-    `no-native-code`, and what is wrong with the program.
+    With `precision` "bf16" or "f16", products of float32 numbers are computed on such numbers: weights that
+    are constants are stored as these, and sums and what loses digits stay in float32.  Definitions choose for
+    themselves by their attribute `precision`; `built.report()` says what became of the program.
+
+    Raises `attribute-value`, `unknown-precision`, `unknown-target`, `unknown-input`, `argument-type`,
+    `thread-count`, `no-native-code`, and what is wrong with the program.
     """
     if first_word(target) not in TARGETS:
         fail(
@@ -92,7 +101,7 @@ def build(
         )
     if is_python(mod):
         options = {"entries": entries, "opt_level": opt_level, "threads": threads, "cache": cache}
-        options |= {"check_nan": check_nan, "batch": batch}
+        options |= {"check_nan": check_nan, "batch": batch, "precision": precision}
         return _build_python(as_function(mod), params, options)
     mod = _module_of(mod) if isinstance(mod, RelayExpr) else expect_module(mod)
     if params:
@@ -101,6 +110,8 @@ def build(
         from relay.pipelines import with_nan_checks
 
         mod = with_nan_checks(mod)
+    if precision is not None:
+        precision_named(precision)
     names = named_entries(mod, entries)
     if batch is not None:
         mod = with_batching(mod, names, batch)
@@ -108,9 +119,16 @@ def build(
 
     def again() -> "InstrumentedProgram":
         with context:
-            return compile_instrumented(mod, names, opt_level)
+            return compile_instrumented(mod, names, opt_level, precision)
 
-    return callable_module(compile_cached(mod, names, opt_level, cache), threads, mod, again)
+    def explain() -> "PrecisionReport":
+        from relay.pipelines import in_precision
+
+        with context:
+            return in_precision(mod, names, opt_level, precision)[1]
+
+    made = compile_cached(mod, names, opt_level, cache, precision)
+    return callable_module(made, threads, mod, again, explain)
 
 
 def with_batching(mod: IRModule, entries: Sequence[str], batch: Any) -> IRModule:
@@ -178,6 +196,7 @@ def compile(
     cache: bool = True,
     check_nan: bool = False,
     batch: str | None = None,
+    precision: str | None = None,
 ) -> CompiledModule: ...
 @overload
 def compile(
@@ -188,6 +207,7 @@ def compile(
     cache: bool = True,
     check_nan: bool = False,
     batch: str | None = None,
+    precision: str | None = None,
 ) -> Any: ...
 def compile(
     what: Any,
@@ -197,11 +217,13 @@ def compile(
     cache: bool = True,
     check_nan: bool = False,
     batch: str | None = None,
+    precision: str | None = None,
 ) -> Any:
     """A function as machine code: a Relay function, an expression over its free variables, a module with
     `@main`, or a Python function as `relay.function` takes it; `relay.build` says what comes of each.
     """
-    return build(what, params=params, threads=threads, cache=cache, check_nan=check_nan, batch=batch)
+    options: dict[str, Any] = {"threads": threads, "cache": cache, "check_nan": check_nan}
+    return build(what, params=params, batch=batch, precision=precision, **options)
 
 
 def load_module(path: str | Path, *, threads: int | None = None) -> CompiledModule:

@@ -35,16 +35,20 @@ MAX_CACHE_BYTES = 4 << 30
 
 
 def compile_cached(
-    mod: IRModule, entries: Sequence[str], level: int | None = None, use: bool = True
+    mod: IRModule,
+    entries: Sequence[str],
+    level: int | None = None,
+    use: bool = True,
+    precision: str | None = None,
 ) -> Artefact:
-    """A module compiled, now or before, after passes of at most a level (`no-native-code`).
+    """A module compiled, now or before, in a precision, after passes of at most a level (`no-native-code`).
 
     Where the context has instruments it is compiled now, so that they see the passes.
     """
     folder = cache_folder() if use and not PassContext.current().instruments else None
-    name = "" if folder is None else cache_key(mod, entries, level)
+    name = "" if folder is None else cache_key(mod, entries, level, precision)
     if folder is None or not name:
-        return compile_uncached(mod, entries, level)
+        return compile_uncached(mod, entries, level, precision=precision)
     path = folder / f"{name}.rlo"
     if path.exists():
         with suppress(RelayError):
@@ -52,35 +56,43 @@ def compile_cached(
             with suppress(OSError):
                 os.utime(path)
             return found
-    made = compile_uncached(mod, entries, level, folder)
+    made = compile_uncached(mod, entries, level, folder, precision)
     store_entry(made, path)
     return made
 
 
 def compile_uncached(
-    mod: IRModule, entries: Sequence[str], level: int | None = None, folder: Path | None = None
+    mod: IRModule,
+    entries: Sequence[str],
+    level: int | None = None,
+    folder: Path | None = None,
+    precision: str | None = None,
 ) -> Artefact:
     """A module compiled, whatever the cache holds (`no-native-code`), with the kernels that a folder has."""
     from relay.backend.native.host.compiler import Compiler
     from relay.pipelines import optimize_for_native
 
-    return Compiler(optimize_for_native(mod, entries, level), entries, folder=folder).artefact()
+    ready = optimize_for_native(mod, entries, level, precision)
+    return Compiler(ready, entries, folder=folder).artefact()
 
 
 def compile_instrumented(
-    mod: IRModule, entries: Sequence[str], level: int | None = None
+    mod: IRModule, entries: Sequence[str], level: int | None = None, precision: str | None = None
 ) -> "InstrumentedProgram":
     """A module compiled with profiling instrumentation."""
     from relay.backend.native.host.compiler import Compiler
     from relay.backend.native.host.profile import InstrumentedProgram
     from relay.pipelines import optimize_for_native
 
-    made = Compiler(optimize_for_native(mod, entries, level), entries, with_clocks=True)
+    ready = optimize_for_native(mod, entries, level, precision)
+    made = Compiler(ready, entries, with_clocks=True)
     assert made.program.watch is not None
     return InstrumentedProgram(made.artefact(), made.program.watch.groups)
 
 
-def cache_key(mod: IRModule, entries: Sequence[str], level: int | None = None) -> str:
+def cache_key(
+    mod: IRModule, entries: Sequence[str], level: int | None = None, precision: str | None = None
+) -> str:
     """The key of a program; empty where its text does not identify it."""
     from relay.text.pickling import described
 
@@ -95,6 +107,7 @@ def cache_key(mod: IRModule, entries: Sequence[str], level: int | None = None) -
     context = PassContext.current()
     options = (
         level,
+        precision,
         context.opt_level,
         context.required_pass,
         context.disabled_pass,

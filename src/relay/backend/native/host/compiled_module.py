@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from relay.backend.native.host.launches import Launches
     from relay.backend.native.host.profile import InstrumentedProgram, Profile
     from relay.backend.native.host.timing import BenchmarkResult
+    from relay.transform.passes.precision_report import PrecisionReport
 
 
 class CompiledModule:
@@ -31,13 +32,15 @@ class CompiledModule:
         threads: int | None = None,
         source: IRModule | None = None,
         again: "Callable[[], InstrumentedProgram] | None" = None,
+        explain: "Callable[[], PrecisionReport] | None" = None,
     ) -> None:
         """Use `callable_module`, which makes the module itself something to call; `again` compiles it so
-        that it notes where its time goes.
+        that it notes where its time goes, and `explain` says what became of it in its precision.
         """
         self.artefact = artefact
         self.threads = threads
         self.again = again
+        self.explain = explain
         self.program = NativeProgram.of(artefact, threads, source)
         self.functions: dict[str, Callable[..., Any]] = {}
 
@@ -103,6 +106,16 @@ class CompiledModule:
             return run_profiled(InstrumentedProgram(self.artefact, ()), name, args, repeat, self.threads)
         return run_profiled(self.again(), name, args, repeat, self.threads)
 
+    def report(self) -> "PrecisionReport":
+        """What became of the program in its precision: which products are computed on narrow numbers, and
+        what stays in float32 and why.  `print` shows counts and the first places, and `full()` all of them.
+
+        One that was read from a file does not say.
+        """
+        from relay.transform.passes.precision_report import PrecisionReport
+
+        return self.explain() if self.explain else PrecisionReport(note="a compiled file does not say")
+
     def launches(self) -> "Launches":
         """How many calls of blocks of operators became how many launches, since this was last asked; for a
         program built with `batch="dynamic"`.  `print` shows a table.
@@ -134,15 +147,16 @@ def callable_module(
     threads: int | None = None,
     source: IRModule | None = None,
     again: "Callable[[], InstrumentedProgram] | None" = None,
+    explain: "Callable[[], PrecisionReport] | None" = None,
 ) -> CompiledModule:
     """A compiled program, and how many threads its loops take (`thread-count`); `again` compiles it with
-    clocks.
+    clocks, and `explain` reports on its precision.
 
     `source` is what it was made of, if that is at hand: failures show the calls that led to them.
 
     It is of a class of its own, so that calling it leads to the code and not through a method of Python.
     """
-    made = CompiledModule(artefact, threads, source, again)
+    made = CompiledModule(artefact, threads, source, again, explain)
     call: Any = made[made.default()]
     call = call if isinstance(call, BuiltinFunctionType) else staticmethod(call)
     made.__class__ = type("CompiledModule", (CompiledModule,), {"__call__": call})
