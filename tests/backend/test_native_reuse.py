@@ -9,7 +9,7 @@ import relay
 from generators.reuse import reusing
 from relay.backend.native.host.compiler import Compiler
 from relay.backend.native.host.context import read_leaf
-from relay.backend.native.loops.nodes import NewTensor
+from relay.backend.native.loops.nodes import NewTensor, Release, Value
 from relay.backend.native.memory.layout import PEAK_BYTES_OFFSET
 
 PROGRAMS = 12
@@ -107,3 +107,19 @@ def test_an_operand_that_is_needed_again_stays() -> None:
     mod = relay.parse(text)
     x = np.random.default_rng(0).normal(size=(64, 64)).astype("float32")
     assert_same(relay.build(mod)(x), mod.evaluate("main", x), "shared")
+
+
+def test_what_a_group_has_released_is_no_place_for_its_result() -> None:
+    """The sums of a product that is rounded to bfloat16 are gone when it is converted back."""
+    text = """
+    def @main(%x: Tensor[(16, 64), float32], %y: Tensor[(64, 32), float32]) {
+      cast(nn.matmul(%x, %y, out_dtype=bfloat16), dtype=float32)
+    }
+    """
+    for nest in Compiler(relay.infer(relay.parse(text))).program.nests:
+        gone: list[Value] = []
+        for s in nest.block.statements:
+            if isinstance(s, NewTensor):
+                assert all(p.value is not v for p in s.places for v in gone)
+            if isinstance(s, Release):
+                gone.append(s.value)

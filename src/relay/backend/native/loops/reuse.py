@@ -65,6 +65,8 @@ def reuse_operands(block: ir.Block, given: Iterable[Tensor]) -> ir.Block:
                 s = replace(s, places=tuple([x.place_of(made) for x in legal[:MAX_CHOICES]]))
             if made.value not in block.yields:
                 known.append(made)
+        elif isinstance(s, ir.Release):
+            known = [x for x in known if x.value is not s.value]
         found.append(s)
     return block if uses is None else ir.Block(tuple(found), block.yields)
 
