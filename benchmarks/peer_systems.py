@@ -11,7 +11,7 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
-from peer_models import Model
+from peer_models import RATE, Model
 
 Run = Callable[[], Any]
 
@@ -22,7 +22,8 @@ def relay_native(model: Model, threads: int) -> Run:
 
     if model.trains:
         step = relay.build(model.mod, threads=threads)
-        state: list[Any] = [tuple(model.params.values()), ()]
+        params = tuple(model.params.values())
+        state: list[Any] = [params, relay.optim.initial_state(relay.optim.sgd(RATE), params)]
 
         def run() -> Any:
             loss, *state[:] = step(*state, *model.inputs.values())

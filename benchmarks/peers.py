@@ -23,7 +23,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from multiprocessing.connection import Connection
 from pathlib import Path
 from statistics import median
@@ -256,6 +256,13 @@ def interval(ratios: Sequence[float]) -> dict[str, float]:
     return {"ratio": float(np.median(ratios)), "low": float(low), "high": float(high)}
 
 
+def installed(package: str) -> tuple[str, str] | None:
+    """A package and its version, if it is there."""
+    with suppress(PackageNotFoundError):
+        return package, version(package)
+    return None
+
+
 def machine() -> dict[str, Any]:
     """What it was measured on."""
     cpu = Path("/proc/cpuinfo")
@@ -269,7 +276,7 @@ def machine() -> dict[str, Any]:
         "vectors": vectors[0] if vectors else "",
         "system": f"{platform.system()} {platform.release()}",
         "python": platform.python_version(),
-        "packages": {p: version(p) for p in sorted({"numpy", "llvmlite", *PACKAGES.values()})},
+        "packages": dict(filter(None, map(installed, sorted({"numpy", "llvmlite", *PACKAGES.values()})))),
     }
 
 
