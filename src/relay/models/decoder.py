@@ -107,23 +107,16 @@ class Decoder:
     def gated(self, at: str) -> Made:
         """A gated network; of gate and `up` in one matrix, too."""
         source, width = self.source, self.s.width
-        fused = source.find(at + "ffn_gate_up")
-        if fused is None and not source.has(at + "ffn_gate"):
-            fused = source.find(at + "ffn_up")
-        if fused is not None:
-            rows = self.rows(fused, parts=2)
-            source.check(at + "ffn_gate_up", fused, (2 * rows, width))
-            parts = [self.part(fused, begin, rows) for begin in (0, rows)]
+        if not source.has(at + "ffn_gate"):
+            fused = "ffn_gate_up" if source.has(at + "ffn_gate_up") else "ffn_up"
+            x = source.need(at + fused)
+            rows = self.rows(x, parts=2)
+            source.check(at + fused, x, (2 * rows, width))
+            parts = [source.part(at + fused, i, rows, width) for i in (0, rows)]
         else:
             rows = self.rows(source.need(at + "ffn_gate"))
             parts = [source.matrix(at + name, rows, width) for name in ("ffn_gate", "ffn_up")]
         return made("Gated", *parts, source.matrix(at + "ffn_down", width, rows))
-
-    def part(self, x: Any, begin: int, rows: int) -> Made:
-        """Some rows of a matrix."""
-        from relay.models.source import stored
-
-        return stored(x[begin : begin + rows], "ffn_gate_up")
 
     def expert(self, i: int, e: int) -> Made:
         """One expert."""

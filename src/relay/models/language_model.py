@@ -1,18 +1,30 @@
 """Language models: programs, their weights, and what they need around them."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cached_property
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from relay.diagnostic import did_you_mean, fail
 from relay.driver.build import build
 from relay.ir.module import IRModule
+from relay.models.checkpoint import Adapter, Checkpoint
 from relay.models.program import specialised, text_of
 from relay.models.settings import Settings, describe
 from relay.models.values import Made, parts_of, value_of
 
 Array = np.ndarray[Any, Any]
+
+
+class Assembled(NamedTuple):
+    """The weights of a model, and the text that takes them, at those sizes."""
+
+    family: str
+    settings: Settings
+    sizes: Mapping[str, int]
+    made: Made
 
 
 class LanguageModel:
@@ -29,27 +41,49 @@ class LanguageModel:
     """
 
     def __init__(
-        self, family: str, settings: Settings, sizes: Mapping[str, int], made: Made,
-        config: Mapping[str, Any], tokenizer: Any = None,
-    ) -> None:  # fmt: skip
-        """`family` is the text that the program imports; `made` are the weights."""
-        self.family, self.settings, self.sizes, self.made = family, settings, dict(sizes), made
-        self.config = config
-        """What the file says of the model, as it says it."""
-        self.tokenizer = tokenizer
-        """`encode(text) -> list[int]` and `decode(numbers) -> str`; None where the file has none."""
+        self,
+        checkpoint: Checkpoint,
+        adapters: Mapping[str, Adapter],
+        assemble: Callable[[Checkpoint, Adapter | None], Assembled],
+        again: Callable[[Checkpoint], "LanguageModel"],
+    ) -> None:
+        """`assemble` makes weights of the checkpoint, and `again` a model of another one."""
+        self.checkpoint, self._again = checkpoint, again
+        self._plain = assemble(checkpoint, None)
+        self._adapted = {name: assemble(checkpoint, a) for name, a in adapters.items()}
+        self.settings, self.sizes = self._plain.settings, self._plain.sizes
+
+    @property
+    def config(self) -> Mapping[str, Any]:
+        """What the files say of the model, as they say it: `config.json`, or the metadata of a GGUF file."""
+        return self.checkpoint.config
 
     @cached_property
     def module(self) -> IRModule:
         """The program, specialised to the model."""
-        used = {part.name for part in parts_of(self.made)} | {"KeysValues", "Cons", "Nil"}
-        text = text_of(self.family, self.sizes, self.settings.layers)
+        all_weights = [self._plain.made, *[a.made for a in self._adapted.values()]]
+        used = {part.name for part in parts_of(all_weights)} | {"KeysValues"}
+        text = text_of(self._plain.family, self.sizes, self.settings.layers)
         return specialised(text, used, "model")
 
     @cached_property
     def weights(self) -> Any:
         """The argument `%weights`: a record over arrays that are mapped from files."""
-        return value_of(self.made, self.module.constructors())
+        return value_of(self._plain.made, self.module.constructors())
+
+    @cached_property
+    def adapters(self) -> Mapping[str, Any]:
+        """Arguments `%weights` with an adapter each, by name; they share their arrays and the program."""
+        constructors = self.module.constructors()
+        return {name: value_of(a.made, constructors) for name, a in self._adapted.items()}
+
+    def quantize(self, form: str) -> "LanguageModel":
+        """The model in blocks of `form`: `"q8_0"`, `"q4_0"` or `"q4_1"` (`attribute-value`)."""
+        return self._again(self.checkpoint.quantized(form))
+
+    def save(self, path: str | Path) -> None:
+        """Write the model as it was read: a folder, or a GGUF file, blocks as they are (`cannot-write`)."""
+        self.checkpoint.save(Path(path))
 
     def cache(self, batch: int, length: int, dtype: str = "float32") -> Any:
         """The argument `%cache`: room for `length` tokens in each of `batch` rows."""
@@ -63,15 +97,25 @@ class LanguageModel:
             {"KeysValues": constructor},
         )
 
-    def step(self, tokens: Any, cache: Any, position: Any) -> tuple[Array, Any]:
+    def step(self, tokens: Any, cache: Any, position: Any, adapter: str | None = None) -> tuple[Array, Any]:
         """What `@step` gives for tokens `(b, t)` from `position` on: of all rows, or `(b,)`."""
         tokens = np.asarray(tokens, "int32")
         places = np.broadcast_to(np.asarray(position, "int32"), tokens.shape[:1])
-        return self._step(self.weights, tokens, cache, np.ascontiguousarray(places))
+        return self._step(self.chosen(adapter), tokens, cache, np.ascontiguousarray(places))
 
-    def logits(self, tokens: Any) -> Array:
+    def chosen(self, adapter: str | None) -> Any:
+        """The weights with an adapter, or without any (`unknown-name`)."""
+        if adapter is not None and adapter not in self.adapters:
+            fail(
+                "unknown-name",
+                f"there is no adapter {adapter!r}",
+                hint=did_you_mean(adapter, [*self.adapters]),
+            )
+        return self.weights if adapter is None else self.adapters[adapter]
+
+    def logits(self, tokens: Any, adapter: str | None = None) -> Array:
         """Scores `(b, t, vocab)` of the tokens after each of `(b, t)`."""
-        return self._logits(self.weights, np.asarray(tokens, "int32"))
+        return self._logits(self.chosen(adapter), np.asarray(tokens, "int32"))
 
     @cached_property
     def _step(self) -> Any:
@@ -82,5 +126,4 @@ class LanguageModel:
         return build(self.module, entries=["logits"])["logits"]
 
     def __repr__(self) -> str:
-        s = self.settings
-        return f"<LanguageModel {self.family}: {describe(s)}>"
+        return f"<LanguageModel {self._plain.family}: {describe(self.settings)}>"

@@ -1,58 +1,90 @@
-"""`load`: models from Hugging Face folders."""
+"""`load`: models from Hugging Face folders and from GGUF files."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from relay.diagnostic import fail
 from relay.ir.dtype import to_numpy
+from relay.models.blocks import numbers_of, part_of
+from relay.models.checkpoint import Adapter, Checkpoint, read_adapter, read_checkpoint
 from relay.models.decoder import Decoder
+from relay.models.gguf_settings import gguf_settings
 from relay.models.hugging_face import settings
-from relay.models.language_model import LanguageModel
+from relay.models.language_model import Assembled, LanguageModel
 from relay.models.names import LLAMA, NAMES, spellings
+from relay.models.settings import unsupported
 from relay.models.source import Source
-from relay.models.tensor_files import folder_tensors, read_json
-
-CONFIG = "config.json"
 
 
-def load(path: str | Path, dtype: str | None = None) -> LanguageModel:
-    """A language model from a folder with `config.json` and `.safetensors` files, which are mapped.
+def load(
+    path: str | Path, dtype: str | None = None, *, adapters: Mapping[str, str | Path] | None = None
+) -> LanguageModel:
+    """A language model from a folder with `config.json` and `.safetensors` files, or from a GGUF file.
 
-    With a `dtype`, `"float32"` or another of floating-point numbers, the weights are copied and converted.
+    Weights are mapped; with a `dtype`, `"float32"` or another of floating-point numbers, they are copied and
+    converted.  Of a GGUF file in parts, give the first.  `adapters` are folders of low-rank adapters (LoRA)
+    as PEFT has them, by names; `model.adapters` has weights with each.
 
     Raises `cannot-read`, `model-file`, `model-unsupported`.
     """
-    path = Path(path)
-    if not path.exists():
-        fail(
-            "cannot-read",
-            f"there is no `{path}`",
-            hint="give a folder with `config.json` and .safetensors files",
-        )
-    if not path.is_dir():
-        fail("model-file", f"`{path}` is no folder of a model", hint="give the folder that has `config.json`")
-    config = read_json(path / CONFIG)
-    tensors = folder_tensors(path)
+    checkpoint = read_checkpoint(Path(path))
     if dtype is not None:
-        tensors = {k: x.astype(to_numpy(dtype)) for k, x in tensors.items()}
-    return from_tensors(config, tensors)
+        tensors = {k: numbers_of(x).astype(to_numpy(dtype)) for k, x in checkpoint.tensors.items()}
+        checkpoint = replace(checkpoint, tensors=tensors)
+    return model_of(checkpoint, {name: read_adapter(Path(p)) for name, p in (adapters or {}).items()})
 
 
-def from_tensors(config: Mapping[str, Any], tensors: Mapping[str, Any]) -> LanguageModel:
-    """A model of a configuration and tensors as Hugging Face has them (`model-file`, `model-unsupported`)."""
-    said = config.get("text_config")
-    if isinstance(said, Mapping):
-        config = {**config, **said}
+def model_of(checkpoint: Checkpoint, adapters: Mapping[str, Adapter]) -> LanguageModel:
+    """The model of what files hold (`model-file`, `model-unsupported`)."""
+    assemble = assembled_gguf if checkpoint.is_gguf else assembled
+    return LanguageModel(checkpoint, adapters, assemble, partial(model_of, adapters=adapters))
+
+
+def assembled(checkpoint: Checkpoint, adapter: Adapter | None = None) -> Assembled:
+    """The weights of a configuration and tensors of Hugging Face (`model-file`, `model-unsupported`)."""
+    config: Mapping[str, Any] = checkpoint.config
+    if isinstance(config.get("text_config"), dict):
+        config = {**config, **config["text_config"]}
     kind = str(config.get("model_type"))
     names = NAMES.get(kind, LLAMA)
+    source = Source(checkpoint.tensors, lambda name: spellings_of(name, names), kind == "gpt2", adapter)
+    return put_together(Decoder(settings(config), source))
 
-    def spelled(name: str) -> Sequence[str]:
-        return spellings_of(name, names)
 
-    decoder = Decoder(settings(config), Source(tensors, spelled, columns=kind == "gpt2"))
+def assembled_gguf(checkpoint: Checkpoint, adapter: Adapter | None = None) -> Assembled:
+    """The weights of a GGUF file (`model-file`, `model-unsupported`)."""
+    if adapter is not None:
+        unsupported("adapters beside a GGUF file")
+    tensors = {**checkpoint.tensors, **experts_of(checkpoint.tensors)}
+    if "token_embd.weight" not in tensors:
+        fail("model-file", "the file has no `token_embd.weight`", hint="files of language models have one")
+    return put_together(
+        Decoder(gguf_settings(checkpoint.config, tensors), Source(tensors, spellings_in_gguf))
+    )
+
+
+def put_together(decoder: Decoder) -> Assembled:
+    """All weights of a decoder, and the text that takes them."""
     made = decoder.value()
-    return LanguageModel("llama", decoder.s, decoder.sizes(), made, config)
+    return Assembled("llama", decoder.s, decoder.sizes(), made)
+
+
+def experts_of(tensors: Mapping[str, Any]) -> dict[str, Any]:
+    """Each expert of stacks of them: `blk.0.ffn_up.expert.1.weight` of `blk.0.ffn_up_exps.weight`."""
+    stacks = {k.removesuffix("_exps.weight"): x for k, x in tensors.items() if k.endswith("_exps.weight")}
+    found: dict[str, Any] = {}
+    for name, x in stacks.items():
+        count = x.shape[0] if len(x.shape) == 3 else 0
+        found |= {f"{name}.expert.{e}.weight": part_of(x, e) for e in range(count)}
+    return found
+
+
+def spellings_in_gguf(name: str) -> Sequence[str]:
+    """The names of a tensor in GGUF files, which this package uses; a layer with one norm has it for both."""
+    return (name, name.replace(".ffn_norm", ".attn_norm")) if name.endswith(".ffn_norm") else (name,)
 
 
 def spellings_of(name: str, names: Mapping[str, str]) -> Sequence[str]:

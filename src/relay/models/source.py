@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 
 from relay.diagnostic import fail
+from relay.models.blocks import Blocks, part_of
+from relay.models.checkpoint import Adapter
 from relay.models.settings import unsupported
 from relay.models.values import Made, made
 
@@ -17,8 +19,8 @@ STORED = {"float32": "Float32", "float16": "Float16", "bfloat16": "BFloat16"}
 
 def stored(x: Any, name: str) -> Made:
     """A matrix as it is stored (`model-unsupported`)."""
-    if isinstance(x, Made):
-        return x
+    if isinstance(x, Blocks):
+        return made(x.format.upper().replace("_K", "K").replace("IQ4_", "IQ4"), x.data)
     if str(x.dtype) not in STORED:
         unsupported(f"{name!r} of {x.dtype}")
     return made(STORED[str(x.dtype)], x)
@@ -34,6 +36,8 @@ class Source:
     """The names that a tensor may have in the file, without `.weight`."""
     columns: bool = False
     """Whether matrices are stored by columns."""
+    adapter: Adapter | None = None
+    """What is added to matrices."""
 
     def find(self, name: str, end: str = ".weight") -> Any:
         """A tensor; None if there is none."""
@@ -68,7 +72,26 @@ class Source:
         self.check(name, x, (columns, rows) if by_columns else (rows, columns))
         w = made("Columns", np.ascontiguousarray(x, "float32")) if by_columns else stored(x, name)
         bias = self.vector(name, rows, ".bias")
-        return w if bias is None else made("Biased", w, bias)
+        return self.adapted(name, w if bias is None else made("Biased", w, bias), rows, columns)
+
+    def part(self, name: str, begin: int, rows: int, columns: int) -> Made:
+        """Some rows of a matrix, whose shape is known."""
+        w = stored(part_of(self.need(name), slice(begin, begin + rows)), name)
+        return self.adapted(name, w, rows, columns, begin)
+
+    def adapted(self, name: str, w: Made, rows: int, columns: int, begin: int = 0) -> Made:
+        """A matrix with what an adapter adds to it (`model-file`)."""
+        if self.adapter is None:
+            return w
+        terms = self.adapter.terms
+        term = next((terms[s] for s in self.spelled(name) if s in terms), None)
+        if term is None:
+            return w
+        a, b, scale = term
+        self.check(f"{name} of the adapter", a, (a.shape[0], columns))
+        if b.shape[0] < begin + rows:
+            wrong_shape(f"{name} of the adapter", b.shape, (begin + rows, a.shape[0]))
+        return made("Adapted", w, a, np.ascontiguousarray(b[begin : begin + rows]), scale)
 
     def check(self, name: str, x: Any, shape: tuple[int, ...]) -> None:
         """That a tensor has a shape (`model-file`)."""

@@ -9,6 +9,7 @@ import numpy as np
 
 from relay.diagnostic import fail
 from relay.ir.dtype import to_numpy
+from relay.models.blocks import BYTES, Blocks
 
 Array = np.ndarray[Any, Any]
 
@@ -20,6 +21,8 @@ DTYPES = {
 """Of the format's names, those of dtypes that NumPy or ml_dtypes have."""
 MOST_HEADER_BYTES = 100_000_000
 """As in the format's own library."""
+BLOCKS_KEY = "relay.blocks"
+"""The key of the metadata under which formats of tensors are."""
 INDEX = "model.safetensors.index.json"
 
 
@@ -51,8 +54,11 @@ def read_json(path: Path) -> dict[str, Any]:
     return cast("dict[str, Any]", found)
 
 
-def mapped_tensors(path: Path) -> dict[str, Array]:
-    """The tensors of a `.safetensors` file by name, over its bytes (`cannot-read`, `model-file`)."""
+def mapped_tensors(path: Path) -> dict[str, Any]:
+    """The tensors of a `.safetensors` file by name: arrays and `Blocks` over its bytes.
+
+    Raises `cannot-read`, `model-file`.
+    """
     data = mapped_bytes(path)
     size = int.from_bytes(data[:8].tobytes(), "little") if len(data) >= 8 else -1
     if not 0 <= size <= min(len(data) - 8, MOST_HEADER_BYTES):
@@ -65,7 +71,28 @@ def mapped_tensors(path: Path) -> dict[str, Array]:
         damaged(path, "its header names no tensors")
     content = data[8 + size :]
     described = cast("dict[str, Any]", header)
-    return {k: _tensor(path, k, v, content) for k, v in described.items() if k != "__metadata__"}
+    formats = _formats(path, described.pop("__metadata__", None))
+    found = {k: _tensor(path, k, v, content) for k, v in described.items()}
+    return {k: _in_blocks(path, k, x, formats[k]) if k in formats else x for k, x in found.items()}
+
+
+def _formats(path: Path, said: Any) -> Mapping[str, Any]:
+    """The block formats of tensors that have one, by name."""
+    text = cast("dict[str, Any]", said).get(BLOCKS_KEY) if isinstance(said, dict) else None
+    if text is None:
+        return {}
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError, TypeError):
+        damaged(path, "it does not say which tensors are blocks")
+    return cast("dict[str, Any]", found) if isinstance(found, dict) else {}
+
+
+def _in_blocks(path: Path, name: str, x: Array, form: Any) -> Blocks:
+    """Bytes that are blocks of a format."""
+    if form not in BYTES or x.dtype != np.uint8 or not x.ndim or x.shape[-1] % BYTES[form][1]:
+        damaged(path, f"{name!r} is not in blocks of {form!r}")
+    return Blocks(form, x)
 
 
 def _tensor(path: Path, name: str, said: Any, content: Array) -> Array:
@@ -87,9 +114,9 @@ def _tensor(path: Path, name: str, said: Any, content: Array) -> Array:
     return found if found.flags.aligned else found.copy()
 
 
-def folder_tensors(folder: Path) -> dict[str, Array]:
+def folder_tensors(folder: Path) -> dict[str, Any]:
     """All tensors of the `.safetensors` files of a folder (`model-file`, `cannot-read`)."""
-    found: dict[str, Array] = {}
+    found: dict[str, Any] = {}
     for path in _parts(folder):
         found |= mapped_tensors(path)
     return found

@@ -1,0 +1,139 @@
+"""What the files of a model hold, before a program is made for it; and such files written."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from relay.diagnostic import fail
+from relay.ir.dtype import dtype_name
+from relay.models.blocks import Blocks
+from relay.models.gguf_file import read_gguf
+from relay.models.gguf_writer import write_gguf
+from relay.models.tensor_files import BLOCKS_KEY, damaged, folder_tensors, read_json
+from relay.op.blocks.quantize import QUANTIZERS, quantize_blocks
+from relay.text.files import write_files
+
+CONFIG = "config.json"
+WEIGHTS = "model.safetensors"
+ADAPTER_CONFIG, ADAPTER_WEIGHTS = "adapter_config.json", "adapter_model.safetensors"
+BLOCK = 32
+"""Numbers that have one scale in the formats that weights are quantised to here."""
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """A configuration, or the metadata of a GGUF file, and tensors by the names that the files have."""
+
+    config: Mapping[str, Any]
+    tensors: Mapping[str, Any]
+    is_gguf: bool = False
+    folder: Path | None = None
+    """Where other files of the model are: those of its tokenizer."""
+
+    def quantized(self, form: str) -> "Checkpoint":
+        """The same with matrices in blocks of a format: `"q8_0"`, `"q4_0"` or `"q4_1"` (`attribute-value`).
+
+        Vectors, routers of experts and matrices whose rows are no multiples of 32 stay as they are.
+        """
+        if form not in QUANTIZERS:
+            hint = f"formats that weights are quantised to are {', '.join(QUANTIZERS)}"
+            fail("attribute-value", f"there is no quantiser for {form!r}", hint=hint)
+        return replace(self, tensors={k: quantized(k, x, form) for k, x in self.tensors.items()})
+
+    def save(self, path: Path) -> None:
+        """Write a GGUF file, or a folder with `config.json` and `model.safetensors` (`cannot-write`)."""
+        if self.is_gguf != (path.suffix == ".gguf"):
+            kind = "a GGUF file, and is saved as one: name it `….gguf`" if self.is_gguf else "a folder"
+            fail(
+                "model-unsupported",
+                f"this model comes from {kind}",
+                hint="weights stay under the names they have",
+            )
+        if self.is_gguf:
+            write_gguf(path, self.config, self.tensors)
+            return
+        path.mkdir(parents=True, exist_ok=True)
+        kept = (
+            []
+            if self.folder is None
+            else sorted(self.folder.glob("*token*")) + sorted(self.folder.glob("*.jinja"))
+        )
+        others = {
+            p.name: p.read_bytes() for p in kept if p.is_file() and p.suffix in (".json", ".jinja", ".model")
+        }
+        others[CONFIG] = json.dumps(dict(self.config), indent=2).encode()
+        others[WEIGHTS] = safetensors_bytes(self.tensors)
+        write_files(
+            [(str(path / name), lambda out, data=data: out.write(data)) for name, data in others.items()]
+        )
+
+
+def quantized(name: str, x: Any, form: str) -> Any:
+    """A matrix, or a stack of them, in blocks; anything else as it is."""
+    if isinstance(x, Blocks) or len(x.shape) < 2 or x.shape[-1] % BLOCK or "norm" in name:
+        return x
+    is_router = name.endswith(("gate_inp.weight", "_moe.gate.weight", "mlp.gate.weight"))
+    if is_router or "conv1d" in name or dtype_name(x.dtype) not in ("float32", "float16", "bfloat16"):
+        return x
+    return Blocks(form, quantize_blocks(x, form))
+
+
+def safetensors_bytes(tensors: Mapping[str, Any]) -> bytes:
+    """A `.safetensors` file; of `Blocks` the bytes, and beside them their formats by name."""
+    from safetensors.numpy import save
+
+    formats = {k: x.format for k, x in tensors.items() if isinstance(x, Blocks)}
+    arrays = {k: np.ascontiguousarray(x.data if isinstance(x, Blocks) else x) for k, x in tensors.items()}
+    said = {"format": "pt"} | ({BLOCKS_KEY: json.dumps(formats)} if formats else {})
+    return save(arrays, said)
+
+
+def read_checkpoint(path: Path) -> Checkpoint:
+    """What a folder or a GGUF file holds (`cannot-read`, `model-file`)."""
+    if not path.exists():
+        hint = "give a folder with `config.json` and .safetensors files, or a GGUF file"
+        fail("cannot-read", f"there is no `{path}`", hint=hint)
+    if not path.is_dir():
+        found = read_gguf(path)
+        return Checkpoint(found.metadata, found.tensors, is_gguf=True)
+    return Checkpoint(read_json(path / CONFIG), folder_tensors(path), folder=path)
+
+
+class Adapter(NamedTuple):
+    """Low-rank terms of matrices by their names: `(r, i)`, `(o, r)`, and what the product is scaled by."""
+
+    terms: Mapping[str, tuple[Any, Any, float]]
+
+
+def read_adapter(path: Path) -> Adapter:
+    """An adapter from a folder as PEFT has it (`cannot-read`, `model-file`, `model-unsupported`)."""
+    from relay.models.settings import unsupported
+    from relay.models.tensor_files import mapped_tensors
+
+    said = read_json(path / ADAPTER_CONFIG)
+    if said.get("peft_type") != "LORA" or said.get("use_dora") or said.get("alpha_pattern"):
+        unsupported("an adapter that is no plain LoRA")
+    tensors = mapped_tensors(path / ADAPTER_WEIGHTS)
+    terms: dict[str, tuple[Any, Any, float]] = {}
+    for name, a in tensors.items():
+        of, found, _ = name.partition(".lora_A.")
+        if not found:
+            if ".lora_B." not in name:
+                unsupported(f"an adapter with {name!r}")
+            continue
+        b = tensors.get(name.replace(".lora_A.", ".lora_B."))
+        if b is None or a.ndim != 2 or b.ndim != 2 or a.shape[0] != b.shape[1]:
+            damaged(path / ADAPTER_WEIGHTS, f"{name!r} has no other half")
+        rank = a.shape[0]
+        alpha = float(said.get("lora_alpha", rank))
+        scale = alpha / (rank**0.5 if said.get("use_rslora") else rank)
+        terms[of.removeprefix("base_model.model.")] = (
+            np.asarray(a, "float32"),
+            np.asarray(b, "float32"),
+            scale,
+        )
+    return Adapter(terms)
