@@ -35,7 +35,7 @@ class Checkpoint:
     """Where other files of the model are: those of its tokenizer."""
 
     def quantized(self, form: str) -> "Checkpoint":
-        """The same with matrices in blocks of a format: `"q8_0"`, `"q4_0"` or `"q4_1"` (`attribute-value`).
+        """Its copy with matrices in blocks of a format: `"q8_0"`, `"q4_0"` or `"q4_1"` (`attribute-value`).
 
         Vectors, routers of experts and matrices whose rows are no multiples of 32 stay as they are.
         """
