@@ -250,6 +250,8 @@ class NumberEmitter:
         """A float as an integer, held within its range."""
         code = self.code
         low, high = integer_range(dtype)
+        if element_of(self.widened(x).type) == "float" and max(-low, high) < 1 << 16:
+            return self.saturated_in_lanes(x, dtype)
         wide = code.cast("fpext", self.widened(x), "double")
         below = code.compare("fcmp olt", wide, literal("float64", low))
         above = code.compare("fcmp oge", wide, literal("float64", float(high)))
@@ -260,6 +262,19 @@ class NumberEmitter:
         whole = Value("i64", str(high if high < 2**63 else high - 2**64))
         made = code.select(above, whole, code.select(below, integer(low), made))
         return Number(dtype, code.cast("trunc", made, scalar(dtype)))
+
+    def saturated_in_lanes(self, x: Number, dtype: str) -> Number:
+        """A float32 as an integer of at most 16 bits, held within its range by instructions on vectors."""
+        code, (low, high) = self.code, integer_range(dtype)
+        v = self.widened(x)
+        for how, bound in (("fcmp ogt", float(low)), ("fcmp olt", float(high))):
+            edge = literal("float32", bound)
+            v = code.select(code.compare(how, v, edge), v, edge)
+        whole = code.cast("fptosi", v, "i32")
+        if low < 0:
+            nan = code.compare("fcmp uno", self.widened(x), self.widened(x))
+            whole = code.select(nan, integer(0, 32), whole)
+        return self.wrapped(dtype, code.cast("trunc", whole, scalar(dtype)))
 
     def reinterpret(self, x: Number, dtype: str) -> Number:
         """The bits of `x` as a number of another dtype of the same width."""
