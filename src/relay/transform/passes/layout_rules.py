@@ -14,6 +14,7 @@ from relay.op.arg_reduce import ArgMax, ArgMin
 from relay.op.axes import UNCHECKED
 from relay.op.base import Operator
 from relay.op.broadcast import CollapseSumTo, Where
+from relay.op.cast import Cast
 from relay.op.column import Column
 from relay.op.family import Broadcast, Elementwise
 from relay.op.join import Concatenate, Split
@@ -61,7 +62,7 @@ def order_of_data(w: Turning, e: Call) -> Order | None:
 # --- element by element ---
 
 
-@ruled(Elementwise, Broadcast, Where)
+@ruled(Elementwise, Broadcast, Where, Cast)
 def _pointwise(w: Turning, e: Call) -> Turned | None:
     shape = w.shape(e)
     order = None if shape is None else w.common_order(e.args, len(shape))

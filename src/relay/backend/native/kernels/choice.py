@@ -29,11 +29,12 @@ def kernel_of(program: Any, call: Call) -> Product | WindowProduct | WeightProdu
     if isinstance(kernel, Product) and len(cast("tuple[Dim, ...]", types[2].shape)) < 2:
         return None  # a column, of which one sum is an element
     dtype, *given = [str(t.dtype) for t in types]
-    if dtype == "int32" and isinstance(kernel, Product) and all(d in SMALL_INTEGERS for d in given):
-        return kernel
-    if any(d not in FLOATS for d in (dtype, *given)):
+    is_whole = dtype == "int32" and all(d in SMALL_INTEGERS for d in given)
+    if not is_whole and any(d not in FLOATS for d in (dtype, *given)):
         return None
     if isinstance(kernel, WeightProduct):
+        if is_whole:
+            return None
         from relay.backend.native.kernels.weight_gradients import is_weight_product
 
         return kernel if is_weight_product(kernel.convolution) else None

@@ -15,6 +15,7 @@ from relay.ir.walk import post_order
 from relay.op.arithmetic import Subtract
 from relay.op.cast import Cast
 from relay.op.nn.dense import BatchMatMul, Dense, MatMul
+from relay.op.registry import registry
 from relay.op.reshape import ExpandDims, Transpose
 from relay.transform.passes.constant_folding import fold_constants
 from relay.transform.rewriting.example import show as show
@@ -22,7 +23,8 @@ from relay.transform.rewriting.registry import module_pass
 from relay.transform.rewriting.rewriter import Rewriter, apply_rules, call, call_of
 from relay.typecheck.query import Types
 
-PRODUCTS = (Dense, MatMul, BatchMatMul)
+WINDOWS = tuple([registry[f"nn.conv{n}d{how}"] for how in ("", "_transpose") for n in (1, 2, 3)])
+PRODUCTS = (Dense, MatMul, BatchMatMul, *WINDOWS)
 INT16_MIN, INT16_MAX = -(1 << 15), (1 << 15) - 1
 Bounds = tuple[int, int]
 
