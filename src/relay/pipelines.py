@@ -31,6 +31,7 @@ from relay.transform.passes.dead_code import dead_code
 from relay.transform.passes.eta import eta_expand
 from relay.transform.passes.expand_grad import expand_grad, has_derivative
 from relay.transform.passes.fusion import fuse_ops
+from relay.transform.passes.integer_products import integer_products
 from relay.transform.passes.lambda_lifting import lambda_lift
 from relay.transform.passes.monomorphize import monomorphize
 from relay.transform.passes.outline_blocks import BATCH, DYNAMIC, outline_blocks
@@ -56,8 +57,8 @@ from relay.typecheck.infer import infer
 PassFunction: TypeAlias = Callable[..., IRModule]
 
 DEFAULT: tuple[PassFunction, ...] = (
-    remove_unused_functions, partial_evaluate, simplify_inference, dynamic_to_static, fold_constants,
-    canonicalize_cast, simplify_expr, fold_scale_axis, combine_parallel_conv2d, combine_rows,
+    remove_unused_functions, integer_products, partial_evaluate, simplify_inference, dynamic_to_static,
+    fold_constants, canonicalize_cast, simplify_expr, fold_scale_axis, combine_parallel_conv2d, combine_rows,
     combine_parallel_dense, combine_parallel_batch_matmul, raise_composites, eliminate_common_subexpr,
     dead_code,
 )  # fmt: skip

@@ -1,5 +1,6 @@
 """Quantised numbers: to them, from them, and products of them."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from relay.frontend.onnx.convolution import centred, check_fit, convolved
@@ -11,8 +12,13 @@ from relay.frontend.products import matmul
 from relay.frontend.support import as_rows, axis_in, cast
 from relay.frontend.value import Value, call, constant, open_call
 from relay.ir.dtype import is_float, is_integer
+from relay.ir.expr import Call, Op
 from relay.op.qnn.scales import rounded
+from relay.op.registry import instance
 from relay.op.term import Term
+
+MIN_KEPT_RANK = 2
+"""The rank from which on quantised constants are kept as integers: those of weights."""
 
 
 def laid(v: Value, x: Value, axis: int, block: int) -> Value:
@@ -76,7 +82,8 @@ def dequantize_linear(node: Node, x: Value, scale: Value, zero: Value | None = N
     to = dtype_of(node.int("output_dtype", 0)) if node.int("output_dtype", 0) else scale.dtype
     if is_integer(x.dtype) and varies(scale, block):
         point = constant(0, x.dtype) if zero is None else zero
-        return call("qnn.dequantize", x, scale, point, axis=axis, out_dtype=to)
+        found = call("qnn.dequantize", x, scale, point, axis=axis, out_dtype=to)
+        return kept(found, "qnn.dequantize", (x, scale, point), axis=axis, out_dtype=to)
     factor = laid(scale, x, axis, block)
     if is_integer(x.dtype):
         whole = cast(x, "int32")
@@ -87,6 +94,15 @@ def dequantize_linear(node: Node, x: Value, scale: Value, zero: Value | None = N
     if zero is not None:
         moved = moved - cast(laid(zero, x, axis, block), factor.dtype)
     return cast(moved * factor, to)
+
+
+def kept(found: Value, name: str, operands: Sequence[Value], **attrs: Any) -> Value:
+    """A constant as the call of an operator that it is the value of: products are taken of its integers."""
+    if found.array is None or found.rank < MIN_KEPT_RANK:
+        return found
+    op = instance(name, attrs)
+    made = Call(Op.get(name), tuple([v.expr for v in operands]), op)
+    return Value(made, found.type, found.array, sources=found.sources)
 
 
 @converts("DynamicQuantizeLinear")
