@@ -12,9 +12,10 @@ ML = "ai.onnx.ml"
 TRAINING = "ai.onnx.preview.training"
 CONTRIBUTED = "com.microsoft"
 FAMILIES = (
-    "activations", "arithmetic", "arrange", "classic", "contributed", "control", "convolution", "create",
-    "grams", "index", "linear", "normalization", "optionals", "pooling", "quantization", "recurrent",
-    "reduction", "resize", "sequences", "shape", "signal", "training", "vision",
+    "activations", "arithmetic", "arrange", "classic", "contributed", "contributed_attention",
+    "control", "convolution", "create",
+    "grams", "grouped_attention", "index", "linear", "normalization", "optionals", "pooling",
+    "quantization", "recurrent", "reduction", "resize", "sequences", "shape", "signal", "training", "vision",
 )  # fmt: skip
 
 converters: dict[tuple[str, str], list[tuple[int, Converter]]] = {}
