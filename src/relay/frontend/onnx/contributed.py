@@ -1,7 +1,6 @@
 """Operators beside ONNX's own (`com.microsoft`) that quantisers and optimisers of models write."""
 
 from collections.abc import Callable
-from typing import Any
 
 from relay.frontend.onnx import pooling
 from relay.frontend.onnx.node import Node
@@ -153,27 +152,23 @@ def inverse(node: Node, x: Value) -> Value:
     return call("linalg.inv", x)
 
 
-@converts("FusedMatMul", domain=CONTRIBUTED)
+def laid_for_product(x: Value, batch_last: bool, turned: bool) -> Value:
+    """An operand of `FusedMatMul`; with `batch_last` the first axis stands before the last one."""
+    axes = list(range(x.rank))
+    if batch_last and x.rank > 2:
+        axes = [*axes[1:-1], 0, axes[-1]]
+    if turned and x.rank > 1:
+        axes[-2:] = axes[-1], axes[-2]
+    return x if axes == list(range(x.rank)) else call("transpose", x, axes=tuple(axes))
+
+
+@converts("FusedMatMul", "TransposeMatMul", domain=CONTRIBUTED)
 def fused_matmul(node: Node, a: Value, b: Value) -> Value:
     """The product of matrices, of which either may be transposed, times a number."""
-    if node.int("transBatchA", 0) or node.int("transBatchB", 0):
-        return node.fail("it transposes axes of stacks")
+    sides = ((a, "A"), (b, "B"))
     a, b = (
-        call("transpose", v, axes=(*range(v.rank - 2), v.rank - 1, v.rank - 2)) if flag else v
-        for v, flag in ((a, node.int("transA", 0)), (b, node.int("transB", 0)))
+        laid_for_product(v, bool(node.int(f"transBatch{s}", 0)), bool(node.int(f"trans{s}", 0)))
+        for v, s in sides
     )
     found, alpha = matmul(a, b), node.float("alpha", 1.0)
     return found if alpha == 1 else found * alpha
-
-
-@converts("SkipLayerNormalization", domain=CONTRIBUTED)
-def skip_layer_norm(
-    node: Node, x: Value, skip: Value, scale: Value, shift: Value | None = None, bias: Value | None = None
-) -> Any:
-    """The sum of two tensors with mean 0 and variance 1 over the last axis, scaled and moved; the sum too."""
-    if node.wants(1) or node.wants(2):
-        return node.fail("it gives means and variances")
-    whole = x + skip if bias is None else x + skip + bias
-    shift = call("zeros_like", scale) if shift is None else shift
-    epsilon = node.float("epsilon", 1e-12)
-    return call("nn.layer_norm", whole, scale, shift, axis=-1, epsilon=epsilon), None, None, whole
