@@ -231,6 +231,13 @@ def call(name: str, *operands: Any, **attrs: Any) -> Value:
     return found
 
 
+def kept(name: str, *operands: Value, **attrs: Any) -> Value:
+    """An operator that stays in the program even on constants: what it makes of a weight is larger."""
+    op = instance(name, attrs)
+    made = Call(Op.get(op.name), tuple([o.expr for o in operands]), op)
+    return Value(made, result_type(op, operands), sources=union(operands))
+
+
 _types: dict[Any, Type] = {}
 """Types of results, by the operator with its attributes and the operands' types."""
 

@@ -108,6 +108,11 @@ def kept(found: Value, name: str, operands: Sequence[Value], **attrs: Any) -> Va
 @converts("DynamicQuantizeLinear")
 def dynamic_quantize_linear(node: Node, x: Value) -> Any:
     """`x` as unsigned bytes, with the scale and the zero point that its extremes ask for."""
+    return quantised_as_it_comes(x)
+
+
+def quantised_as_it_comes(x: Value) -> tuple[Value, Value, Value]:
+    """`x` as unsigned bytes, a scale and a zero point, such that 0 and the extremes of `x` are among them."""
     zero = constant(0, x.dtype)
     low = call("minimum", call("min", x), zero)
     high = call("maximum", call("max", x), zero)

@@ -14,8 +14,15 @@ from relay.frontend.value import Value, call, constant
 
 Function = Callable[[Value], Value]
 BY_LOWER_NAME = {name.lower(): f for name, f in ACTIVATIONS.items()}
-Part = tuple[Value, Value | None, Cell]
+Dense = Callable[..., Value]
+"""The product of rows and a weight, which is one tensor or several (with scales)."""
+Part = tuple[Sequence[Value], Value | None, Cell]
 """What one direction does: the weight and the bias of all inputs at once, and what happens in a step."""
+
+
+def plain_dense(x: Value, weight: Value) -> Value:
+    """Rows times rows of the weight."""
+    return call("nn.dense", x, weight)
 
 
 @dataclass(frozen=True)
@@ -66,8 +73,9 @@ def settings(node: Node, recurrence: Value, defaults: Sequence[str]) -> Settings
 
 
 def run(
-    s: Settings, x: Value, initial: Sequence[Value | None], lengths: Value | None, make: Callable[[int], Part]
-) -> list[Value]:
+    s: Settings, x: Value, initial: Sequence[Value | None], lengths: Value | None,
+    make: Callable[[int], Part], dense: Dense = plain_dense,
+) -> list[Value]:  # fmt: skip
     """Outputs `(time, directions, batch, size)` and the last states `(directions, batch, size)`."""
     if s.batch_first:
         x = call("transpose", x, axes=(1, 0, 2))
@@ -79,7 +87,7 @@ def run(
     for d, back in enumerate(s.backwards):
         states = [zeros if v is None else direction_of(v, d) for v in initial]
         weight, bias, cell = make(d)
-        found, last = run_direction(plus(call("nn.dense", x, weight), bias), states, cell, lengths, back)
+        found, last = run_direction(plus(dense(x, *weight), bias), states, cell, lengths, back)
         outputs.append(found)
         finals.append(last)
     whole = call("stack", tuple(outputs), axis=1)
@@ -140,7 +148,7 @@ def rnn(
         def step(x: Value, states: Sequence[Value], kept: Sequence[Value]) -> list[Value]:
             return [f(clipped(s, x + call("nn.dense", states[0], kept[0])))]
 
-        return direction_of(w, d), total(bw, br), Cell(step, (direction_of(r, d),))
+        return (direction_of(w, d),), total(bw, br), Cell(step, (direction_of(r, d),))
 
     return tuple(run(s, x, [h0], lengths, make))
 
@@ -178,7 +186,7 @@ def gru(
                 new = g(clipped(s, xh + plus(call("nn.dense", reset * h, new_one), b_new)))
             return [(1 - z) * new + z * h]
 
-        return direction_of(w, d), bw, Cell(step, known(r_gates, r_new, br_gates, br_new))
+        return (direction_of(w, d),), bw, Cell(step, known(r_gates, r_new, br_gates, br_new))
 
     return tuple(run(s, x, [h0], lengths, make))
 
@@ -196,6 +204,14 @@ def lstm(
 ) -> Any:  # fmt: skip
     """Long short-term memory; gates in the order input, output, forget, new."""
     s = settings(node, r, ["Sigmoid", "Tanh", "Tanh"])
+    return lstm_of(node, s, plain_dense, x, (w,), (r,), b, lengths, h0, c0, p)
+
+
+def lstm_of(
+    node: Node, s: Settings, dense: Dense, x: Value, w: Sequence[Value], r: Sequence[Value],
+    b: Value | None, lengths: Value | None, h0: Value | None, c0: Value | None, p: Value | None,
+) -> Any:  # fmt: skip
+    """Long short-term memory of some kind of product; first axes of weights are directions."""
     coupled = bool(node.int("input_forget", 0))
 
     def make(d: int) -> Part:
@@ -204,8 +220,8 @@ def lstm(
 
         def step(x: Value, states: Sequence[Value], kept: Sequence[Value]) -> list[Value]:
             h, c = states
-            weight, *holes = kept
-            i, o, forget, new = gates(x + call("nn.dense", h, weight), 4)
+            weight, holes = kept[: len(r)], kept[len(r) :]
+            i, o, forget, new = gates(x + dense(h, *weight), 4)
             if holes:
                 i, forget = i + holes[0] * c, forget + holes[2] * c
             i = f(clipped(s, i))
@@ -214,6 +230,7 @@ def lstm(
             o = f(clipped(s, o + holes[1] * memory if holes else o))
             return [o * h_act(memory), memory]
 
-        return direction_of(w, d), total(*biases(b, d)), Cell(step, (direction_of(r, d), *peep))
+        first, later = (tuple([direction_of(v, d) for v in weights]) for weights in (w, r))
+        return first, total(*biases(b, d)), Cell(step, (*later, *peep))
 
-    return tuple(run(s, x, [h0, c0], lengths, make))
+    return tuple(run(s, x, [h0, c0], lengths, make, dense))

@@ -1,0 +1,151 @@
+"""Operators of `com.microsoft` whose weights are quantised: in groups of few bits, or as a whole."""
+
+from typing import Any
+
+from relay.frontend.onnx.index import gather
+from relay.frontend.onnx.node import Node
+from relay.frontend.onnx.quantization import centred_columns, centred_rows, laid, quantised_as_it_comes
+from relay.frontend.onnx.recurrent import lstm_of, settings
+from relay.frontend.onnx.registry import CONTRIBUTED, converts
+from relay.frontend.products import matmul
+from relay.frontend.support import axis_in, cast
+from relay.frontend.value import Value, call, constant, kept
+from relay.ir.dtype import is_float
+
+BITS = (2, 4, 8)
+"""How many bits a number of a group may have."""
+
+
+def bits_of(node: Node, default: int = 4) -> int:
+    """The width of the numbers of a weight (`onnx-unsupported` for another one)."""
+    bits = node.int("bits", default)
+    return bits if bits in BITS else node.fail(f"its numbers have {bits} bits, not 2, 4 or 8")
+
+
+def numbers(data: Value, bits: int) -> Value:
+    """The numbers of bytes `(..., bytes)`, as floats, the lowest bits first."""
+    packed = call("expand_dims", data, axis=data.rank - 1)
+    each = data.size(data.rank - 1) * 8 // bits
+    one = call("full", constant(1.0, "float32"), shape=(*data.shape[:-1], 1))
+    return call("dequantize_groups", packed, one, one * 0.0, bits=bits, group=each)
+
+
+@converts("MatMulNBits", domain=CONTRIBUTED)
+def matmul_n_bits(
+    node: Node, x: Value, data: Value, scales: Value, zero: Value | None = None, index: Value | None = None,
+    bias: Value | None = None,
+) -> Value:  # fmt: skip
+    """Rows times a weight in groups of few bits, `(columns, groups, bytes)`, the last one filled up."""
+    if node.int("weight_prepacked", 0):
+        return node.fail("its weight is laid out for another device")
+    columns, depth, group = node.int("N"), node.int("K"), node.int("block_size")
+    bits = bits_of(node)
+    groups = -(-depth // max(group, 1))
+    if group < 1 or data.shape != (columns, groups, group * bits // 8):
+        return node.fail(
+            f"its weight of shape {data.shape} is not (N, groups, bytes) of N {columns}, K {depth}"
+        )
+    scales = call("reshape", scales, newshape=(columns, groups))
+    if zero is not None:
+        width = groups if is_float(zero.dtype) else (groups * bits + 7) // 8
+        zero = call("reshape", zero, newshape=(columns, width))
+    if index is None:
+        weight = kept("dequantize_groups", data, scales, *([] if zero is None else [zero]), bits=bits,
+                      group=group, dtype=x.dtype)  # fmt: skip
+    else:
+        weight = by_index(data, scales, zero, index, bits, x.dtype)
+    if weight.shape[1] != depth:
+        weight = kept("strided_slice", weight, begin=(0,), end=(depth,), axes=(1,))
+    found = call("nn.dense", x, weight)
+    return found if bias is None else found + bias
+
+
+def by_index(data: Value, scales: Value, zero: Value | None, index: Value, bits: int, dtype: str) -> Value:
+    """A weight each of whose rows says its group: `(columns, depth)`."""
+    whole = numbers(call("reshape", data, newshape=(0, -1)), bits)
+    if zero is None:
+        away: Value = constant(float(1 << (bits - 1)), "float32")
+    else:
+        each = cast(zero, "float32") if is_float(zero.dtype) else numbers(zero, bits)
+        away = call("take", each, index, axis=1)
+    whole = call("strided_slice", whole, begin=(0,), end=(index.size(0),), axes=(1,))
+    return cast((whole - away) * cast(call("take", scales, index, axis=1), "float32"), dtype)
+
+
+@converts("GatherBlockQuantized", domain=CONTRIBUTED)
+def gather_block_quantized(
+    node: Node, data: Value, indices: Value, scales: Value, zero: Value | None = None
+) -> Value:
+    """Rows of a table that is quantised in blocks along an axis, as numbers."""
+    rank, block = data.rank, node.int("block_size", 128)
+    along, by = axis_in(node.int("gather_axis", 0), rank), axis_in(node.int("quantize_axis", 1), rank)
+    if data.dtype == "uint8":
+        if along != 0 or by != rank - 1:
+            return node.fail("a table of bytes has its rows first and its blocks last")
+        return gathered_groups(node, data, indices, scales, zero, block)
+    whole = cast(data, "float32")
+    if is_float(data.dtype) and not block:
+        block = data.size(by)
+    if zero is not None:
+        whole = whole - laid(cast(zero, "float32"), data, by, block)
+    whole = cast(whole * laid(cast(scales, "float32"), data, by, block), scales.dtype)
+    return gather(node, whole, indices) if along == 0 else call("take", whole, indices, axis=along)
+
+
+def gathered_groups(
+    node: Node, data: Value, indices: Value, scales: Value, zero: Value | None, block: int
+) -> Value:
+    """Rows of a table of bytes, of which each holds numbers of few bits, the lowest first."""
+    bits = bits_of(node)
+    width = data.size(data.rank - 1) * 8 // bits
+    groups = scales.size(scales.rank - 1)
+    picked = [kept("take", v, indices, axis=0) for v in (data, scales, *([] if zero is None else [zero]))]
+    rows, each, *points = picked
+    lead = [0] * (rows.rank - 1)
+    if width == groups * block:
+        rows = call("reshape", rows, newshape=(*lead, groups, block * bits // 8))
+        return call("dequantize_groups", rows, each, *points, bits=bits, group=block, dtype=scales.dtype)
+    whole = numbers(rows, bits)
+    away = numbers(points[0], bits) if points else constant(float(1 << (bits - 1)), "float32")
+    axis = whole.rank - 1
+    spread = [
+        call(
+            "strided_slice",
+            call("repeat", v, repeats=block, axis=axis),
+            begin=(0,),
+            end=(width,),
+            axes=(axis,),
+        )
+        if v.rank
+        else v
+        for v in (away, cast(each, "float32"))
+    ]
+    return cast((whole - spread[0]) * spread[1], scales.dtype)
+
+
+def dense_of_bytes(x: Value, w: Value, scale: Value, zero: Value | None = None) -> Value:
+    """Rows, quantised as they come, times a quantised matrix: a product of integers."""
+    bytes_of, x_scale, x_zero = quantised_as_it_comes(x)
+    found = matmul(centred_rows(bytes_of, x_zero), centred_columns(w, zero))
+    return cast(found, x.dtype) * (x_scale * scale)
+
+
+@converts("DynamicQuantizeMatMul", domain=CONTRIBUTED)
+def dynamic_quantize_matmul(
+    node: Node, a: Value, b: Value, scale: Value, zero: Value | None = None, bias: Value | None = None
+) -> Value:
+    """Rows, quantised as they come, times a quantised matrix, and a bias."""
+    found = dense_of_bytes(a, b, scale, zero)
+    return found if bias is None else found + bias
+
+
+@converts("DynamicQuantizeLSTM", domain=CONTRIBUTED)
+def dynamic_quantize_lstm(
+    node: Node, x: Value, w: Value, r: Value, b: Value | None, lengths: Value | None, h0: Value | None,
+    c0: Value | None, p: Value | None, w_scale: Value, w_zero: Value, r_scale: Value, r_zero: Value,
+) -> Any:  # fmt: skip
+    """`LSTM` of quantised weights `(directions, inputs, 4 * hidden)`; data are quantised as they come."""
+    turned = call("transpose", r, axes=(0, 2, 1))
+    s = settings(node, turned, ["Sigmoid", "Tanh", "Tanh"])
+    weights = ((w, w_scale, w_zero), (r, r_scale, r_zero))
+    return lstm_of(node, s, dense_of_bytes, x, *weights, b, lengths, h0, c0, p)
