@@ -18,7 +18,7 @@ LAYERS = [
     ("transform.rewriting",), ("autodiff",), ("batching",), ("expansion",), ("interpreter",),
     ("transform",), ("backend",),
     ("pipelines",), ("backend.native.host",), ("driver", "tracing"), ("numpy",),
-    ("optim", "testing", "training"), ("quantize",), ("frontend", "models"), ("errors", "cli"),
+    ("optim", "testing", "training", "decoding"), ("quantize",), ("frontend", "models"), ("errors", "cli"),
 ]  # fmt: skip
 LAYER = {name: i for i, names in enumerate(LAYERS) for name in names}
 PUBLIC = len(LAYERS)

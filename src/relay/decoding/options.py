@@ -36,6 +36,7 @@ class Options:
     grammar: str | None = None
     draft: Any = None
     lookup: int = 0
+    adapter: str | None = None
 
     def __post_init__(self) -> None:
         limits = {

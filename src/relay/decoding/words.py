@@ -73,11 +73,11 @@ def byte_letters() -> dict[str, int]:
 def bytes_of_tokens(tokenizer: Any, size: int) -> list[bytes | None]:
     """The bytes of each of `size` tokens, None for one that is no text.
 
-    `tokenizer` is one of the library `tokenizers`, or has `token_bytes(number)`.
+    `tokenizer` is one of the library `tokenizers`, has one `inside`, or has `token_bytes(number)`.
     """
     if hasattr(tokenizer, "token_bytes"):
         return [tokenizer.token_bytes(i) for i in range(size)]
-    inner = getattr(tokenizer, "tokenizer", tokenizer)
+    inner = getattr(tokenizer, "inside", tokenizer)
     said = json.loads(inner.to_str())
     special = {t["id"] for t in said.get("added_tokens", ()) if t["special"]}
     is_by_bytes = "ByteLevel" in json.dumps([said.get("decoder"), said.get("pre_tokenizer")])

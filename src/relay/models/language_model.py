@@ -11,6 +11,7 @@ from relay.diagnostic import did_you_mean, fail
 from relay.driver.build import build
 from relay.ir.module import IRModule
 from relay.models.checkpoint import Adapter, Checkpoint
+from relay.models.generating import Generating
 from relay.models.program import specialised, text_of
 from relay.models.settings import Settings, describe
 from relay.models.values import Made, parts_of, value_of
@@ -27,7 +28,7 @@ class Assembled(NamedTuple):
     made: Made
 
 
-class LanguageModel:
+class LanguageModel(Generating):
     """A language model: a Relay program, and weights that it is called with.
 
     `module` has the entry functions
