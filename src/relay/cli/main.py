@@ -19,6 +19,8 @@ COMMANDS = {
     "run": "Run a program on inputs.",
     "compile": "Compile a program to machine code.",
     "bench": "Time a program on each backend.",
+    "generate": "Print what a language model writes after a prompt.",
+    "chat": "Talk with a language model.",
     "check": "Print every error and warning of programs.",
     "fmt": "Format programs.",
     "opt": "Run passes and print the program.",
