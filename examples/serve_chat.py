@@ -1,8 +1,8 @@
 """An endpoint like OpenAI's for conversations: `python examples/serve_chat.py FOLDER`, then
 
-    curl localhost:8000/v1/chat/completions -d '{"messages": [{"role": "user", "content": "Hello"}], "stream": true}'
+    curl localhost:8000/v1/chat/completions -d '{"messages": [{"role": "user", "content": "Hello"}]}'
 
-Requests take turns; each has its own options, and `stream` sends text as it comes.
+Requests take turns; each has its own options, and `"stream": true` sends text as it comes.
 """
 
 import json
