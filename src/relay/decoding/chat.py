@@ -37,11 +37,11 @@ class Conversation:
     @property
     def has_template(self) -> bool:
         """Whether the model says how conversations are written."""
-        return getattr(self.model, "chat_template", None) is not None
+        return getattr(self.model.tokenizer, "template", None) is not None
 
     def prompt(self, messages: Sequence[Message]) -> Any:
         """The text or the tokens of a conversation, up to where the model answers."""
-        return self.model.chat_prompt(messages) if self.has_template else plain(messages)
+        return self.model.tokenizer.chat_tokens(messages) if self.has_template else plain(messages)
 
     def say(self, text: str, *, on_text: Callable[[str], object] | None = None, **options: Any) -> Generation:
         """What the model answers; options are those of `generate`."""

@@ -15,7 +15,7 @@ from relay.models.extended import extended
 class Generating:
     """A language model as `relay.decoding` takes it."""
 
-    tokenizer: Any
+    tokenizer: Any = None
     settings: Any
     sizes: Any
     config: Any
