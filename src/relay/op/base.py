@@ -87,6 +87,8 @@ class Operator:
     """Whether each element takes arithmetic: not where elements are only moved, filled or converted."""
     keeps_order: ClassVar[bool] = False
     """Whether the result has the elements of the first operand in their order in memory."""
+    decodes: ClassVar[bool] = False
+    """Whether constants stay as they are, which have fewer bytes: it is computed where it is read."""
     rereads: ClassVar[bool] = False
     """Whether it may read one element of an operand for several of the result."""
     element_cost: ClassVar[int] = 1
@@ -201,6 +203,12 @@ class Operator:
     def product(self) -> Product | None:
         """What it is to the kernels for products of matrices, if it is one."""
         return None
+
+    def is_decoding(self, dtype: str) -> bool:
+        """Whether kernels of products read an operand of a dtype where it lies, in place of the result, and
+        compute that as they go: it takes more memory.
+        """
+        return False
 
     def window_product(self) -> WindowProduct | None:
         """What it is to the kernels for convolutions, if it is one."""

@@ -32,6 +32,9 @@ CASTS = (
     sample("float32", dtype="int64"), sample("0x3 float32", dtype="float16"), sample("int4", dtype="float64"),
 )  # fmt: skip
 
+STORED = frozenset({"bfloat16", "float16", "int8"})
+"""Dtypes that weights are kept in, of which float32 has all numbers."""
+
 
 def refuse_strings(t: Checker, *dtypes: DType) -> None:
     """Demand numbers or booleans; a dtype that is still open is looked at when the program runs."""
@@ -78,6 +81,10 @@ class Cast(Conversion):
 
     def transpose(self, g: Expr, data: Expr) -> tuple[Expr, ...]:
         return (cast_back(g, data),)
+
+    def is_decoding(self, dtype: str) -> bool:
+        """Floats of 16 bits and integers of 8 are multiplied as float32."""
+        return self.dtype == "float32" and dtype in STORED
 
     element = Elementwise.element
     is_pointwise = True

@@ -34,6 +34,7 @@ class Stored(Operator):
     """Numbers that are kept in fewer bits than they have."""
 
     fusion = Fusion.INJECTIVE
+    decodes = True
     batch = same
 
     def check_result(self, t: Typing) -> None:
@@ -79,6 +80,10 @@ class DequantizeBlocks(Stored):
     def form(self) -> BlockFormat:
         """The format."""
         return FORMATS[self.format]
+
+    def is_decoding(self, dtype: str) -> bool:
+        """Kernels decode what is no table of levels."""
+        return self.dtype == "float32" and not self.form.levels
 
     def infer(self, t: Typing, data: Type) -> Type:
         self.check_result(t)

@@ -27,7 +27,7 @@ def fold_constants(mod: IRModule, *, max_bytes: int = MAX_BYTES, max_work: int =
     A result may exceed the size of its operands by up to `max_bytes`, and takes at most about `max_work`
     element operations.  An evaluation that fails (a division by zero) is left to fail at run time.  Operators
     without operands, such as `zeros`, count as constants.  Where only the shape of an operand matters, its
-    type is enough.
+    type is enough.  Weights in blocks or groups stay as they are.
 
     >>> show(fold_constants, "def @main(%x: int32) { let %k = 2 * 3; if (%k < 9) { %x + %k } else { 0 } }")
     def @main(%x: int32) -> int32 {
@@ -127,7 +127,7 @@ class _Folder:
     def call(self, e: Expr, kept: Call) -> Expr:
         """The value of an operator call, if it is known and not too large."""
         op: Operator = kept.attrs
-        if not kept.args or op.impure:
+        if not kept.args or op.impure or op.decodes:
             return kept
         operands: list[Any] = []
         for i, a in enumerate(kept.args):

@@ -2,6 +2,7 @@
 
 from relay.ir.expr import Expr
 from relay.ir.module import IRModule
+from relay.transform.passes.decoder_copies import with_decoder_copies
 from relay.transform.passes.fusion_functions import with_functions
 from relay.transform.passes.fusion_graph import Dataflow, Kind
 from relay.transform.passes.fusion_groups import Group, Grouping
@@ -21,7 +22,8 @@ def fuse_ops(mod: IRModule, *, fuse_opt_level: int = -1, max_ops: int = 256, lon
     constants are inlined, larger constants are operands.  The groups, of at most `max_ops` operators:
 
     - A kernel (`nn.dense`, `nn.conv2d`) takes the elementwise and broadcasting operators after it that keep
-      its shape: bias, residual, activation.
+      its shape: bias, residual, activation; a product by a weight that is decoded (`dequantize_blocks`, a
+      `cast` of fewer bits) the decoding.
     - A reduction takes the operators after it that stay within its iteration space, and the reductions
       along the same axes of that space: a normalisation, or the parts of a softmax.
     - Elementwise, broadcasting and injective operators, tuples and projections join their users, except
@@ -66,6 +68,7 @@ def fuse_ops(mod: IRModule, *, fuse_opt_level: int = -1, max_ops: int = 256, lon
 
 def fused(root: Expr, types: Types, purity: Purity, max_ops: int, lone: bool) -> Expr:
     """One definition with its groups as functions."""
+    root = with_decoder_copies(root, types)
     flow = Dataflow(root, types, purity)
     least = 1 if lone else 2
     if sum(kind is not Kind.TUPLE and kind is not Kind.FIELD for kind in flow.kinds.values()) < least:

@@ -13,6 +13,7 @@ from relay.transform.passes.fusion_rules import (
     Row,
     Sizes,
     computes,
+    is_decoded_by,
     is_repeated,
     is_within,
     keeps_rows,
@@ -165,8 +166,12 @@ class Grouping:
             return None
         repeated, in_kernel = False, group.anchor is Kind.KERNEL
         for u in users:
-            if u is None or of.get(u) is not group or kinds[u] is Kind.KERNEL:
+            if u is None or of.get(u) is not group:
                 return None
+            if kinds[u] is Kind.KERNEL:
+                if not is_decoded_by(e, u, self.parts(u)[1:], types):
+                    return None
+                continue
             repeated = repeated or u in self.repeated or is_repeated(e, kinds[u], u, types, in_kernel)
         if repeated:
             if computes(e, kind):

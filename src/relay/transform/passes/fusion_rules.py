@@ -1,5 +1,7 @@
 """Facts about shapes and operators that fusion needs: equal loops, and what is computed repeatedly."""
 
+from collections.abc import Sequence
+
 from relay.ir.expr import Call, Expr
 from relay.ir.type import Dim, TensorType, Type
 from relay.op.reduce import Along
@@ -83,3 +85,21 @@ def keeps_rows(e: Expr, types: Types) -> bool:
         return False
     before, after = sizes(types(e.args[0])), sizes(types(e))
     return before is not None and after is not None and long_axes(before) == long_axes(after)
+
+
+def is_decoded_by(e: Expr, user: Expr, operands: Sequence[Expr], types: Types) -> bool:
+    """Whether a product, with these operands, reads what `e` decodes where it lies, in float32: the matrix
+    that has a row for each column of the result.
+    """
+    if type(e) is not Call or type(user) is not Call or len(operands) != 2 or operands[1] is not e:
+        return False
+    product = user.attrs.product()
+    if product is None or not product.transpose_b or product.transpose_a or operands[0] is e:
+        return False
+    if not e.args:
+        return False
+    data, whole, found = types(e.args[0]), types(e), types(user)
+    if not isinstance(data, TensorType) or not isinstance(found, TensorType) or found.dtype != "float32":
+        return False
+    is_matrix = len(sizes(whole) or ()) == 2
+    return is_matrix and isinstance(data.dtype, str) and e.attrs.is_decoding(data.dtype)

@@ -5,9 +5,20 @@ from math import prod
 from typing import Any
 
 from relay.backend.native.kernels.blocks import Blocks
+from relay.backend.native.kernels.decoding import Decoding
 from relay.backend.native.kernels.operands import Factor, First
 from relay.backend.native.kernels.packed_constants import Panels
 from relay.backend.native.kernels.ranges import ranges_with_buffer
+from relay.backend.native.kernels.stored import (
+    KEPT,
+    LEAST_NUMBERS,
+    MOST_ROWS,
+    BlockMatrix,
+    as_kept,
+    unit_of,
+    with_own_rooms,
+    write_rows,
+)
 from relay.backend.native.kernels.sums import Put, Sums, Weight
 from relay.backend.native.loops.builder import Builder
 from relay.backend.native.loops.nodes import Index, Value
@@ -32,7 +43,7 @@ class Matrices(Sums):
         """`sizes` and `dtype` are those of the result."""
         self.product = product
         self.x: View = views[0]
-        self.y: View | Weight = views[1]
+        self.y: View | Weight | BlockMatrix = as_kept(views[1])
         super().__init__(b, sizes, dtype, sum_type(dtype, self.x.dtype, self.y.dtype))
         self.is_row = len(self.x.sizes) == 1
         self.is_flat = len(self.y.sizes) == 2 and not product.transpose_a
@@ -47,6 +58,22 @@ class Matrices(Sums):
         self.blocks = Blocks(b, self.sums, b.count(self.row_sizes), depth, sizes[-1], numbers=numbers)
         if self.reads_in_place:
             self.blocks.read_in_place(self.blocks.depth)
+
+    @property
+    def has_kept_rows(self) -> bool:
+        """Whether the second operand has rows of numbers as they are kept, which few rows may go over."""
+        y = self.y
+        if not self.is_flat or not self.product.transpose_b or isinstance(y, Weight) or self.blocks.rows == 0:
+            return False
+        is_small = isinstance(y, BlockMatrix) or y.dtype in KEPT
+        return self.sums == "float32" and (is_small or self.is_read_once)
+
+    @property
+    def is_read_once(self) -> bool:
+        """Whether the second operand is float32 that few rows go over, too much to be packed for them."""
+        n, k, y = self.sizes[-1], self.depth, self.y
+        are_known = isinstance(self.blocks.rows, int) and isinstance(n, int) and isinstance(k, int)
+        return are_known and y.dtype == "float32" and n * k >= LEAST_NUMBERS
 
     @property
     def reads_in_place(self) -> bool:
@@ -68,6 +95,29 @@ class Matrices(Sums):
 
     def write(self, out: View, put: Put | None) -> None:
         """The matrices of a stack one after the other, or several at a time."""
+        rows = self.blocks.rows
+        if not self.has_kept_rows or (isinstance(rows, int) and rows > MOST_ROWS):
+            self.write_blocks(out, put)
+        elif isinstance(rows, int):
+            self.write_rows(out, put)
+        else:
+            b = self.b
+            b.when(
+                b.is_less(rows, MOST_ROWS + 1),
+                lambda: with_own_rooms(b, lambda: self.write_rows(out, put)),
+                lambda: with_own_rooms(b, lambda: self.write_blocks(out, put)),
+            )
+
+    def write_rows(self, out: View, put: Put | None) -> None:
+        """Few rows over those of a matrix as they are kept."""
+        assert out.data is not None
+        assert not isinstance(self.y, Weight)
+        columns = self.sizes[-1]
+        tail = None if put is None else self.tail((), self.row_sizes, put, unit_of(columns))
+        write_rows(self.b, self.x, self.y, (self.blocks.rows, columns, self.depth), out.data, tail)
+
+    def write_blocks(self, out: View, put: Put | None) -> None:
+        """Block by block."""
         b, packed = self.b, self.packed()
         x = self.factor(self.x, self.product.transpose_a, ())
         y = None if packed else self.factor(self.y, self.product.transpose_b, ())
@@ -148,6 +198,8 @@ class Matrices(Sums):
     def factor(self, x: Any, is_transposed: bool, stack: Sequence[Index]) -> Factor:
         """An operand's matrix at a place in the stack."""
         b = self.b
+        if isinstance(x, BlockMatrix):
+            return Factor(x.data, x.dtype, is_transposed, decoding=Decoding(x.form))
         if self.is_flat or len(x.sizes) <= 2 or not stack:
             return Factor(x.data, x.dtype, is_transposed)
         own = x.sizes[:-2]

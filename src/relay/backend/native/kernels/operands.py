@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from relay.backend.native.kernels.block_shape import Shape
+from relay.backend.native.kernels.decoding import Decoding
 from relay.backend.native.kernels.packing import GroupPacking, Packing
-from relay.backend.native.kernels.ranges import ranges
+from relay.backend.native.kernels.ranges import ranges, ranges_with_buffer
 from relay.backend.native.kernels.tile import PACKED_PITCH
 from relay.backend.native.kernels.vector_loops import has_masks
 from relay.backend.native.loops.nodes import Index, Value
@@ -16,6 +17,9 @@ STRIP_ROWS = 16
 """Rows of the second operand that are moved at once: as many streams as a processor follows."""
 MOVED_NANOSECONDS = 0.1
 """Nanoseconds for a number that is moved."""
+
+DECODED_NANOSECONDS = 0.4
+"""Nanoseconds for a number that is decoded and moved."""
 
 First = Callable[[Index, Index, Index], Value]
 """Where packed rows of the first operand begin: the round, the first row, how many."""
@@ -32,6 +36,8 @@ class Factor:
     is_transposed: bool
     pitch: Index | None = None
     """Numbers from a row in memory to the next one, if more than it has."""
+    decoding: Decoding | None = None
+    """How its blocks become float32, if it is kept in such."""
 
 
 class Operands(Shape):
@@ -162,6 +168,8 @@ class Operands(Shape):
         """All of them, moved."""
         b, to = self.b, self.second
         assert to is not None
+        if y.decoding is not None:
+            return self.pack_decoded(y, y.decoding, to)
         size = b.times(self.depth, self.width)
 
         def panel(p: Index, _: Any) -> None:
@@ -181,6 +189,28 @@ class Operands(Shape):
             self.shared(self.panels, b.times(self.depth, self.width), panel)
         else:
             self.shared(self.parts(self.depth, STRIP_ROWS), b.times(STRIP_ROWS, self.columns), strip)
+        return self.packed(to)
+
+    def pack_decoded(self, y: Factor, decoding: Decoding, to: Value) -> Second:
+        """All of them: the rows that are the columns of a panel are decoded, and then moved."""
+        b, width, size = self.b, self.width, self.b.times(self.depth, self.width)
+        blocks = b.quotient(self.length, decoding.form.size)
+
+        def share(begin: Index, end: Index, rows: Value) -> None:
+            def panel(i: Index, _: Any) -> None:
+                p = b.plus(begin, i)
+                j = b.times(p, width)
+                n = b.smaller(width, b.minus(self.columns, j))
+                first = b.address(y.data, b.times(b.times(j, blocks), decoding.form.bytes))
+                b.invoke(decoding, first, b.times(n, blocks), rows)
+                panel = self.address(to, b.times(p, size), self.size)
+                decoded = Factor(rows, "float32", is_transposed=True)
+                self.pack(decoded, "float32", 0, self.length, panel, width, (n, self.length), width)
+
+            self.each(b.minus(end, begin), panel)
+
+        whole = b.times(width, self.length)
+        ranges_with_buffer(b, self.panels, share, ("float32", whole), DECODED_NANOSECONDS, whole)
         return self.packed(to)
 
     def pack_panel(self, y: Factor, p: Index, to: Value, rows: tuple[Index, Index]) -> None:

@@ -30,6 +30,7 @@ from relay.ir.expr import Call, Constant, Expr, Function, Let, Tuple, TupleGetIt
 from relay.ir.type import ANY, Dim, TensorType, Type, TypeVar
 from relay.ir.walk import post_order
 from relay.op.kind import Fusion
+from relay.transform.passes.fusion_rules import is_decoded_by
 from relay.transform.passes.fusion_rules import row as row_of
 
 
@@ -173,6 +174,8 @@ class Group:
         if e is self.root:
             return True
         readers = self.users.get(e, [])
+        if readers and all(self.decodes(u, e) for u in readers):
+            return True
         if any(self.is_turning(x) for x in (e, *readers)):
             return False
         if self.by_rows and (deferred.is_reduction or is_pointwise(e) or not deferred.read):
@@ -180,6 +183,11 @@ class Group:
         if isinstance(self.root, Tuple) and any(u is self.root for u in readers):
             return all(u is self.root or is_pointwise(u) for u in readers) and self.has_shape(e, readers)
         return may_wait(e, readers, self.has_shape(e, readers), deferred.depth)
+
+    def decodes(self, user: Expr, e: Expr) -> bool:
+        """Whether a product reads what a node decodes where it lies."""
+        parts = [self.resolved(a) for a in user.args] if isinstance(user, Call) else []
+        return is_decoded_by(e, user, parts, self.program.types)
 
     def is_turning(self, e: Expr) -> bool:
         """Whether a node is a tensor whose last axis changes its place: it is made block by block, from

@@ -1,0 +1,122 @@
+"""Matrices of weights that few rows of data go over as they are kept, row by row, decoded in registers."""
+
+from collections.abc import Callable, Sequence
+from math import gcd
+from typing import Any
+
+from relay.backend.native.kernels.row_products import RowProduct, row_bytes
+from relay.backend.native.llvm.machine import host
+from relay.backend.native.loops.builder import Builder
+from relay.backend.native.loops.deferred import Deferred
+from relay.backend.native.loops.nodes import Buffer, Index, Value
+from relay.backend.native.loops.parallelize import ONE_RANGE_EACH, is_short
+from relay.backend.native.loops.views import View
+from relay.op.blocks.dequantize import DequantizeBlocks
+
+MOST_ROWS = 4
+"""Rows of data that go over the rows of a matrix one after the other; more repay panels."""
+LEAST_NUMBERS = 1 << 12
+"""Numbers of a matrix of float32 that few rows go over as it is."""
+READ_NANOSECONDS = 0.05
+"""Nanoseconds for a byte that is read."""
+KEPT = frozenset({"float16", "bfloat16", "int8"})
+"""Dtypes of fewer bits than float32 that a matrix is kept in."""
+Tail = Callable[[Index, Index, Index, Index], None]
+
+
+class BlockMatrix:
+    """A matrix in blocks, a row for each column of a product."""
+
+    call = None
+
+    def __init__(self, view: View, sizes: Sequence[Index], form: str) -> None:
+        """`view` has its bytes; `sizes` are those of its numbers, `form` is the name of the format."""
+        assert view.data is not None
+        self.data: Value = view.data
+        self.sizes = list(sizes)
+        self.dtype = "float32"
+        self.form = form
+
+
+def as_kept(y: Any) -> Any:
+    """The second operand of a product in the form in which it is kept, where it is decoded as it is read."""
+    if not isinstance(y, Deferred):
+        return y
+    (view,) = y.views
+    op: Any = y.call.attrs
+    return BlockMatrix(view, y.sizes, op.format) if isinstance(op, DequantizeBlocks) else view
+
+
+def write_rows(
+    b: Builder,
+    x: View,
+    y: "BlockMatrix | View",
+    shape: tuple[Index, Index, Index],
+    out: Value,
+    tail: Tail | None,
+) -> None:
+    """Write the products of rows of data and those of a matrix; `shape` are the rows, the columns of the
+    result and the numbers of a row; parts of the result go to `tail`.
+    """
+    rows, columns, depth = shape
+    how = RowProduct(host(), y.form if isinstance(y, BlockMatrix) else y.dtype)
+    data, first = y.data, as_float32(b, x, rows, depth)
+    assert data is not None
+    pitch = row_bytes(b, how.kept, depth)
+
+    def share(begin: Index, end: Index) -> None:
+        def panel(i: Index, _: Any) -> None:
+            left = b.times(b.plus(begin, i), how.rows)
+            count = b.smaller(how.rows, b.minus(columns, left))
+            matrix = b.address(data, b.times(left, pitch))
+
+            def row(m: Index, _: Any) -> None:
+                given = b.address(first, b.times(b.times(m, depth), 4))
+                to = b.address(out, b.times(b.plus(b.times(m, columns), left), 4))
+                b.invoke(how, given, matrix, pitch, depth, count, to)
+
+            if rows == 1:
+                row(0, ())
+            else:
+                b.loop(rows, (), row)
+
+        b.loop(b.minus(end, begin), (), panel)
+        if tail is not None:
+            left = b.times(begin, how.rows)
+            tail(0, rows, left, b.minus(b.smaller(b.times(end, how.rows), columns), left))
+
+    panels = b.quotient(b.plus(columns, how.rows - 1), how.rows)
+    nanoseconds = READ_NANOSECONDS * how.rows
+    if is_short(b.count([panels, pitch]), nanoseconds):
+        share(0, panels)
+    else:
+        b.parallel(panels, ONE_RANGE_EACH, lambda begin, end, lane: share(begin, end))
+
+
+def as_float32(b: Builder, x: View, rows: Index, depth: Index) -> Value:
+    """Where the numbers of some rows are, as float32."""
+    assert x.data is not None
+    if x.dtype == "float32":
+        return x.data
+    made = b.room("float32", [rows, depth]).buffer
+    source = Buffer(x.data, x.dtype, (rows, depth))
+
+    def move(index: tuple[Index, ...], _: Any) -> None:
+        b.write(made, index, b.cast(b.read(source, index), "float32"))
+
+    b.for_each([rows, depth], (), move, any_order=True)
+    return made.data
+
+
+def unit_of(columns: Index) -> int:
+    """What the columns of a part of the result are a multiple of."""
+    rows = host().lanes("float")
+    return gcd(rows, columns) if isinstance(columns, int) else 1
+
+
+def with_own_rooms(b: Builder, body: Callable[[], None]) -> None:
+    """Run `body()`, whose rooms end with it: on one way of several."""
+    before, b.scratch = b.scratch, []
+    body()
+    b.done()
+    b.scratch = before
