@@ -14,7 +14,7 @@ from relay.ir.expr import Function
 from relay.ir.module import IRModule
 from relay.ir.type import TensorType
 
-METHODS = ("minmax", "percentile", "entropy", "mse")
+METHODS = ("minmax", "percentile", "entropy", "mse", "rtn", "gptq", "awq")
 EXAMPLES = """\b
 Examples:
   relay quantize model.relay --calibration data.npz -o int8.relay
@@ -35,11 +35,19 @@ Examples:
     metavar="FILE",
     help="A .npz or .safetensors file of typical inputs, by the names of parameters.",
 )
-@click.option("--method", type=click.Choice(METHODS), default="minmax", help="How ranges are chosen.")
+@click.option(
+    "--method",
+    type=click.Choice(METHODS),
+    default="minmax",
+    help="How ranges are chosen, or weights alone rounded (rtn, gptq, awq).",
+)
 @click.option("--percentile", type=float, help="The percentage of activations that a range holds.")
 @click.option("--activations", type=click.Choice(("int8", "uint8")), help="The dtype of activations.")
 @click.option("--symmetric", is_flag=True, help="Put 0 in the middle of the range of activations.")
 @click.option("--per-tensor", is_flag=True, help="One scale for each weight, not for each channel.")
+@click.option("--bits", type=click.Choice(("2", "4", "8")), help="Bits of a weight, for rtn, gptq, awq (4).")
+@click.option("--group-size", type=int, help="Weights that share a scale, for rtn, gptq and awq (32).")
+@click.option("--order", is_flag=True, help="GPTQ begins with the inputs that matter most.")
 @click.option("--skip", multiple=True, metavar="NAME", help="A site, an operator or a definition left alone.")
 @click.option("--smooth", type=float, metavar="ALPHA", help="The strength of SmoothQuant, from 0 to 1.")
 @click.option("--bias-correction", is_flag=True, help="Take the mean error of each channel out of the bias.")
@@ -58,7 +66,8 @@ def quantize(
     """Quantise the program in FILE (`-` is standard input), and print or save it.
 
     An array of a calibration file is one input, or has an axis more than the parameter: then it is many.
-    Products get int8 weights and 8-bit activations, whose ranges calibration chooses.
+    Products get int8 weights and 8-bit activations, whose ranges calibration chooses; or weights alone are
+    quantised, in groups of few bits.
     """
     if output is not None and not output.endswith(".relay"):
         raise click.BadParameter("the name must end in .relay", param_hint="--output")
@@ -87,6 +96,8 @@ def options_of(chosen: Mapping[str, Any]) -> dict[str, Any]:
     found = {k: v for k, v in chosen.items() if v not in (None, False, ())}
     if found.pop("per_tensor", False):
         found["per_channel"] = False
+    if "bits" in found:
+        found["bits"] = int(found["bits"])
     return found
 
 

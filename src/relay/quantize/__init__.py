@@ -6,11 +6,11 @@
 
 from relay.quantize.api import quantize, report
 from relay.quantize.compat import QConfig, current_qconfig, qconfig
-from relay.quantize.config import Static
+from relay.quantize.config import Static, WeightOnly
 from relay.quantize.prepare import prerequisite_optimize
 from relay.quantize.report import Difference, Report, Row
 
 __all__ = [
-    "Difference", "QConfig", "Report", "Row", "Static", "current_qconfig", "prerequisite_optimize", "qconfig",
-    "quantize", "report",
+    "Difference", "QConfig", "Report", "Row", "Static", "WeightOnly", "current_qconfig",
+    "prerequisite_optimize", "qconfig", "quantize", "report",
 ]  # fmt: skip

@@ -5,19 +5,20 @@ from typing import Any
 
 from relay.ir.module import IRModule, expect_module
 from relay.quantize.compat import chosen
-from relay.quantize.config import Static, config_for
+from relay.quantize.config import Config, Static, config_for
 from relay.quantize.insertion import spans_of
 from relay.quantize.prepare import prerequisite_optimize
 from relay.quantize.report import Report
 from relay.quantize.static import Plan, plan
 from relay.quantize.taps import checked_examples
+from relay.quantize.weights import WeightPlan, weight_plan
 
 
 def quantize(
     mod: IRModule,
     params: Mapping[str, Any] | None = None,
     calibration: Iterable[Any] | None = None,
-    config: Static | None = None,
+    config: Config | None = None,
     *,
     method: str | None = None,
     **options: Any,
@@ -26,11 +27,12 @@ def quantize(
 
     `params` are values of parameters of `@main`, by name.  `calibration` is an iterable of typical inputs:
     dicts by the names of the other parameters, tuples, or arrays where there is one.  `config` says how;
-    instead, `method` and `options` name a method and other fields of `Static`.  Without any of these, what
-    `qconfig` says holds inside of its `with` block; `dataset` is another name of `calibration`.
+    instead, `method` and `options` name a method and other fields of `Static` or `WeightOnly`.  Without any
+    of these, what `qconfig` says holds inside of its `with` block; `dataset` also names `calibration`.
 
-    `qnn.quantize` and `qnn.dequantize` are put around products; the pass `FakeQuantizationToInteger` makes
-    products of integers of that.
+    Static quantisation puts `qnn.quantize` and `qnn.dequantize` around products, of which the pass
+    `FakeQuantizationToInteger` makes products of integers.  The methods "rtn", "gptq" and "awq" quantise
+    weights of `nn.dense` and `nn.matmul` alone, which become `dequantize_groups` of packed numbers.
 
     Raises `nothing-to-quantize`, `missing-calibration`, `calibration-input`, `quantize-option`,
     `unknown-input`, `argument-type`.
@@ -40,14 +42,14 @@ def quantize(
     if known is not None:
         return known.finished(static_plan(mod, params, calibration, known.static()).quantized())
     config = config_for(method, options) if config is None else config
-    return static_plan(mod, params, calibration, config).quantized()
+    return plan_for(mod, params, calibration, config).quantized()
 
 
 def report(
     mod: IRModule,
     params: Mapping[str, Any] | None = None,
     calibration: Iterable[Any] | None = None,
-    config: Static | None = None,
+    config: Config | None = None,
     *,
     examples: Iterable[Any] | None = None,
     method: str | None = None,
@@ -60,8 +62,19 @@ def report(
     """
     calibration = None if calibration is None else list(checked_examples(calibration))
     config = config_for(method, options) if config is None else config
-    plan = static_plan(mod, params, calibration, config)
+    plan = plan_for(mod, params, calibration, config)
     return plan.quantized(), plan.report(calibration if examples is None else examples)
+
+
+def plan_for(
+    mod: IRModule, params: Mapping[str, Any] | None, calibration: Iterable[Any] | None, config: Config
+) -> Plan | WeightPlan:
+    """What quantisation does to a module."""
+    if isinstance(config, Static):
+        return static_plan(mod, params, calibration, config)
+    mod = expect_module(mod)
+    skipped = spans_of(mod, [n for n in config.skip if n.startswith("@")])
+    return weight_plan(prerequisite_optimize(mod, params), calibration, config, skipped)
 
 
 def static_plan(

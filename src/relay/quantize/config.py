@@ -7,6 +7,9 @@ from relay.diagnostic import did_you_mean, fail
 from relay.quantize.ranges import METHODS, Method
 from relay.quantize.sites import OPERATORS
 
+WEIGHT_ONLY = ("rtn", "gptq", "awq")
+"""The methods that quantise weights alone."""
+
 
 @dataclass(frozen=True)
 class Static:
@@ -44,15 +47,56 @@ class Static:
         within(self, "smooth", 0, 1)
 
 
-def config_for(method: str | None, options: dict[str, Any]) -> Static:
+@dataclass(frozen=True)
+class WeightOnly:
+    """Quantisation of the weights of `nn.dense` and `nn.matmul` alone, in groups along what they sum over.
+
+    `method` is rounding to nearest (`rtn`), `gptq` or `awq`; the last two need calibration.  A group of
+    `group_size` neighbours shares a scale, and unless `symmetric` a least value.  `order` lets GPTQ begin
+    with the inputs that matter most, `damping` is added to its diagonal as a part of the mean.  `skip` is as
+    for `Static`; weights with fewer than `smallest` elements are left alone.
+    """
+
+    method: Literal["rtn", "gptq", "awq"] = "rtn"
+    bits: Literal[2, 4, 8] = 4
+    group_size: int = 32
+    symmetric: bool = True
+    order: bool = False
+    damping: float = 0.01
+    skip: tuple[str, ...] = ()
+    smallest: int = 0
+
+    def __post_init__(self) -> None:
+        keep_names(self, "skip")
+        among(self, "method", WEIGHT_ONLY)
+        among(self, "bits", (2, 4, 8))
+        within(self, "group_size", 1, 1 << 20)
+        within(self, "damping", 0, 1)
+        if self.group_size * self.bits % 8:
+            said = f"groups of {self.group_size} numbers of {self.bits} bits fill no whole bytes"
+            fail("quantize-option", said, hint="take a group size of 32, 64 or 128")
+
+    @property
+    def needs_calibration(self) -> bool:
+        """Whether the method looks at activations."""
+        return self.method != "rtn"
+
+
+Config = Static | WeightOnly
+
+
+def config_for(method: str | None, options: dict[str, Any]) -> Config:
     """The configuration of a method with some options (`quantize-option`)."""
-    known = {f.name for f in fields(Static)}
+    if method is not None and method not in (*METHODS, *WEIGHT_ONLY):
+        wrong_option("method", method, (*METHODS, *WEIGHT_ONLY))
+    kind = WeightOnly if method in WEIGHT_ONLY else Static
+    known = {f.name for f in fields(kind)}
     for name in options:
         if name not in known:
             hint = did_you_mean(name, known) or f"it takes {', '.join(sorted(known))}"
-            fail("quantize-option", f"quantisation has no option `{name}`", hint=hint)
+            fail("quantize-option", f"{kind.__name__} quantisation has no option `{name}`", hint=hint)
     given: dict[str, Any] = options if method is None else {**options, "method": method}
-    return Static(**given)
+    return kind(**given)
 
 
 def keep_names(config: Any, *names: str) -> None:

@@ -1,0 +1,115 @@
+"""Quantisation of weights alone: products of float activations by weights in groups of few bits."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from relay.diagnostic import fail
+from relay.ir.expr import Call, Expr, constant
+from relay.ir.module import IRModule
+from relay.op.nn.dense import Dense
+from relay.quantize.awq import awq_factors
+from relay.quantize.calibration import no_examples, operands
+from relay.quantize.config import WeightOnly
+from relay.quantize.gptq import gptq
+from relay.quantize.groups import Grouped, Matrix, nearest
+from relay.quantize.histogram import Channels, Products
+from relay.quantize.insertion import Changes, rewritten
+from relay.quantize.report import Report, compared
+from relay.quantize.sites import Site, find_sites
+from relay.quantize.smooth import by_value, weight_of
+from relay.transform.rewriting.rewriter import call_of
+
+
+@dataclass(frozen=True)
+class WeightPlan:
+    """A program, and the quantised weights of its products; `factors` are what AWQ divides inputs by."""
+
+    mod: IRModule
+    weights: dict[Site, Grouped]
+    factors: dict[Site, Matrix]
+
+    def quantized(self, result: Callable[[Site, Call], Expr] | None = None) -> IRModule:
+        """The program with `dequantize_groups` in the place of weights; `result` goes around the products."""
+        changes = Changes(weight=self.on_weight, result=result)
+        if self.factors:
+            changes.data = self.divided
+        return rewritten(self.mod, list(self.weights), changes)
+
+    def report(self, examples: Iterable[Any] | None) -> Report:
+        """The error at each product on some examples (`missing-calibration`, `calibration-input`)."""
+        return compared(self.mod, list(self.weights), self.alone, self.quantized, examples)
+
+    def on_weight(self, site: Site) -> Expr:
+        """The weight of a product in groups."""
+        return self.weights[site].expr(site.call)
+
+    def divided(self, site: Site, value: Expr) -> Expr:
+        """The input of a product, divided by its factors."""
+        inverse = constant((1 / self.factors[site]).astype("float32"), span=value.span)
+        return call_of("multiply", (value, inverse), value)
+
+    def alone(self, site: Site, call: Call) -> Expr:
+        """A product in float32 with its own weight quantised."""
+        data = self.divided(site, call.args[0]) if self.factors else call.args[0]
+        lead = call.children[: len(call.children) - len(call.args)]
+        return call.rebuild((*lead, data, self.on_weight(site)))
+
+
+class Inputs:
+    """What is kept of the input of a product: the products of its channels, and their magnitudes."""
+
+    def __init__(self) -> None:
+        self.products = Products()
+        self.channels = Channels(-1)
+
+    def add(self, values: Any) -> None:
+        """Take account of an array `(..., k)`."""
+        self.products.add(values)
+        self.channels.add(values)
+
+
+def weight_plan(
+    mod: IRModule, calibration: Iterable[Any] | None, config: WeightOnly, skipped: Sequence[Any] = ()
+) -> WeightPlan:
+    """What to do to a module that `prerequisite_optimize` has made.
+
+    Raises `nothing-to-quantize`, `missing-calibration`, `calibration-input`.
+    """
+    found = find_sites(mod, (Dense.name,), config.skip, skipped)
+    sites = [s for s in found if s.weight is not None and s.weight.value.size >= max(config.smallest, 1)]
+    if not sites:
+        fail(
+            "nothing-to-quantize",
+            "the program has no weights to quantise",
+            getattr(mod["main"], "span", None),
+            hint="they are constant matrices of `nn.dense` and `nn.matmul` in float32; give them by `params`",
+        )
+    seen: dict[Site, Inputs] = {}
+    if config.needs_calibration:
+        if calibration is None:
+            no_examples(f"the method `{config.method}` needs calibration")
+        seen = operands(mod, sites, calibration, lambda _: Inputs())
+    weights: dict[Site, Grouped] = {}
+    factors: dict[Site, Matrix] = {}
+    grid = config.bits, config.group_size, config.symmetric
+    if config.method == "awq":
+        for group in by_value(sites):
+            known = seen[group[0]]
+            s = awq_factors([weight_of(x) for x in group], *inputs_of(known), *grid)
+            for x in group:
+                factors[x], weights[x] = s, nearest(weight_of(x) * s, *grid)
+    elif config.method == "gptq":
+        for s, known in seen.items():
+            products = inputs_of(known)[1]
+            weights[s] = gptq(weight_of(s), products, *grid, config.order, config.damping)
+    else:
+        weights |= {s: nearest(weight_of(s), *grid) for s in sites}
+    return WeightPlan(mod, weights, factors)
+
+
+def inputs_of(known: Inputs) -> tuple[Matrix, Matrix]:
+    """Mean magnitudes `(k,)` and products `(k, k)` of an input (`missing-calibration`)."""
+    if known.products.sums is None or known.channels.magnitudes is None:
+        no_examples("calibration never reaches a product")
+    return known.channels.mean_magnitude, known.products.sums
