@@ -157,4 +157,5 @@ def test_weights_have_scales_by_channel() -> None:
     by = {k: weight_scale(rows, "int8", 0, k) for k in ("max", "mse")}
     errors = {k: ((s.dequantized(s.quantized(rows)) - rows) ** 2).sum(1) for k, s in by.items()}
     assert (errors["mse"] <= errors["max"]).all()
+    assert np.abs(weight_scale(w, "int8", 1, "max", 64).quantized(w)).max() == 64
     assert weight_scale(np.zeros((2, 2), "float32"), "int8", 0, "max").scale.tolist() == [1, 1]

@@ -18,7 +18,8 @@ class Static:
     `method` chooses the range of activations: their extremes, `percentile` percent of them, the range of
     least divergence (`entropy`) or of least squared error (`mse`).  `activations` is their dtype, and
     `symmetric` puts 0 in the middle of it.  Weights are int8 around 0, one scale for each output channel or
-    one for all, by `weight_scale`.
+    one for all, by `weight_scale`; with `reduce_range` they go from -64 to 64, so that what adds pairs of
+    products in 16 bits does not saturate, as other runtimes do on processors without VNNI.
 
     `operators` are those that are quantised; `skip` names sites (`"dense_0"`), operators (`"nn.dense"`) and
     definitions (`"@head"`) that are left alone.  `smooth` is the strength of SmoothQuant from 0 to 1 (None:
@@ -34,6 +35,7 @@ class Static:
     weight_scale: Literal["max", "power2", "mse"] = "max"
     operators: tuple[str, ...] = OPERATORS
     skip: tuple[str, ...] = ()
+    reduce_range: bool = False
     smooth: float | None = None
     bias_correction: bool = False
     global_scale: float | None = None

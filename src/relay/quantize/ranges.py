@@ -189,18 +189,23 @@ def _smoothed(p: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 
 
 def weight_scale(
-    w: np.ndarray[Any, Any], dtype: str, axis: int | None, kind: Literal["max", "power2", "mse"]
+    w: np.ndarray[Any, Any],
+    dtype: str,
+    axis: int | None,
+    kind: Literal["max", "power2", "mse"],
+    top: int = 127,
 ) -> Scale:
     """The symmetric scale of a weight, one for all or one for each place of `axis`.
 
     `max` reaches the greatest magnitude, `power2` does so with a power of 2, and `mse` is the part of `max`
-    with the least sum of squared errors.
+    with the least sum of squared errors.  The greatest magnitude becomes `top`.
     """
     rows = w.reshape(1, -1) if axis is None else np.moveaxis(w, axis, 0).reshape(w.shape[axis], -1)
     rows = rows.astype("float64")
     most = np.abs(rows).max(1, initial=0)
     if kind == "mse":
-        most = most * _best_parts(rows, most, integer_range(dtype)[1])
+        most = most * _best_parts(rows, most, top)
+    most = most * (integer_range(dtype)[1] / top)
     s = scale_of_range(-most, most, dtype, symmetric=True)
     scale = 2.0 ** np.ceil(np.log2(s.scale)) if kind == "power2" else s.scale
     scale = np.where(most > 0, scale, 1).astype("float32")

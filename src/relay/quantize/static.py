@@ -111,7 +111,9 @@ def scale_of_weight(site: Site, config: Static) -> Scale:
     """The scale of a site's weight."""
     assert site.weight is not None
     axis = site.weight_axis if config.per_channel else None
-    return weight_scale(site.weight.value, "int8", axis, config.weight_scale)
+    return weight_scale(
+        site.weight.value, "int8", axis, config.weight_scale, 64 if config.reduce_range else 127
+    )
 
 
 def through_integers(value: Expr, scale: Scale) -> Expr:

@@ -22,6 +22,7 @@ FAMILIES = (
     "reductions",
     "shapes",
     "windows",
+    "quantization",
 )
 
 writers: dict[str, tuple[Writer, Fits | None]] = {}

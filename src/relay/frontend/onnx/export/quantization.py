@@ -1,0 +1,112 @@
+"""Quantised numbers: `QuantizeLinear` and `DequantizeLinear`, by tensor, by channel and by group."""
+
+from typing import Any
+
+import numpy as np
+
+from relay.frontend.onnx.export.graph import Graph, Value, refuse
+from relay.frontend.onnx.export.registry import Writer, exports, writers
+from relay.ir.dtype import to_numpy
+from relay.op.layout import DepthToSpace, SpaceToDepth
+from relay.op.nn.pool import MaxPool2D
+from relay.op.reshape import BatchFlatten, ExpandDims, Reshape, Squeeze, Transpose
+from relay.op.slice import StridedSlice
+
+STORED = ("int8", "uint8", "int16", "uint16")
+"""The dtypes that `QuantizeLinear` gives here."""
+
+
+def _zero_like(g: Graph, scale: Value, zero: Value, dtype: str) -> str:
+    """The zero point in the dtype of what is quantised, with as many elements as the scale has."""
+    if zero.array is not None:
+        whole = np.broadcast_to(zero.array, scale.sizes()) if zero.shape != scale.shape else zero.array
+        return g.constant(whole.astype(to_numpy(dtype)))
+    if zero.shape != scale.shape:
+        refuse("a zero point of another shape than the scale")
+    return g.cast(zero, dtype)
+
+
+def _axis(op: Any, x: Value, scale: Value) -> dict[str, int]:
+    """The axis that scales vary along."""
+    return {"axis": op.axis % x.rank} if scale.rank and x.rank else {}
+
+
+@exports("qnn.quantize", fits=lambda op: op.out_dtype in STORED)
+def quantize(g: Graph, op: Any, x: Value, scale: Value, zero: Value) -> str:
+    """`round(x / scale) + zero` within the range of the dtype."""
+    return g.add("QuantizeLinear", x, scale, _zero_like(g, scale, zero, op.out_dtype), **_axis(op, x, scale))
+
+
+@exports("qnn.dequantize")
+def dequantize(g: Graph, op: Any, x: Value, scale: Value, zero: Value) -> str:
+    """`(x - zero) * scale`; sums, in int32, have no zero point."""
+    if x.dtype == "int32":
+        is_zero = zero.array is not None and not zero.array.any()
+        if not is_zero and zero.rank and x.rank:
+            refuse("sums with a zero point for each channel")
+        whole = x.name if is_zero else g.add("Sub", x, g.cast(zero, "int32"))
+        found = g.add("DequantizeLinear", whole, scale, **_axis(op, x, scale))
+    else:
+        point = _zero_like(g, scale, zero, x.dtype)
+        found = g.add("DequantizeLinear", x, scale, point, **_axis(op, x, scale))
+    return found if op.out_dtype == scale.dtype else g.cast(found, op.out_dtype)
+
+
+@exports("dequantize_groups")
+def dequantize_groups(g: Graph, op: Any, data: Value, scale: Value, zero: Value | None = None) -> str:
+    """Numbers with a scale for each group along the last axis: constants of 4 or 8 bits.
+
+    Numbers of 4 bits around 8 are int4 around 0; those of 2 bits are written in 4.
+    """
+    if data.array is None or (zero is not None and zero.array is None):
+        refuse("groups that are no constants")
+    if zero is not None and zero.array is not None and zero.array.dtype != np.uint8:
+        refuse("zero points that are floats")
+    q = unpacked(data.array, op.bits)
+    q = q.reshape(*q.shape[:-2], -1)
+    wide = "8" if op.bits == 8 else "4"
+    if zero is None:
+        middle = 1 << (op.bits - 1)
+        whole = (q.astype("int16") - middle).astype(to_numpy(f"int{wide}"))
+        point = None
+    else:
+        assert zero.array is not None
+        whole = q.astype(to_numpy(f"uint{wide}"))
+        zeros = unpacked(zero.array, op.bits)[..., : scale.size(-1)]
+        point = g.constant(zeros.astype(to_numpy(f"uint{wide}")))
+    found = g.add(
+        "DequantizeLinear", g.constant(whole), scale, point, axis=data.rank - 2, block_size=op.group
+    )
+    return found if op.dtype == scale.dtype else g.cast(found, op.dtype)
+
+
+def unpacked(data: np.ndarray[Any, Any], bits: int) -> np.ndarray[Any, Any]:
+    """The numbers in bytes, along the last axis, the lowest bits first."""
+    shifts = np.arange(0, 8, bits).astype("uint8")
+    return ((data[..., None] >> shifts) & ((1 << bits) - 1)).reshape(*data.shape[:-1], -1)
+
+
+MOVING = (
+    BatchFlatten, DepthToSpace, ExpandDims, MaxPool2D, Reshape, SpaceToDepth, Squeeze, StridedSlice,
+    Transpose,
+)  # fmt: skip
+"""Operators that give elements of their operand, so that quantising again changes nothing."""
+
+
+def _quantized_again(rule: Writer) -> Writer:
+    """A writer whose result is quantised as the operand was: runtimes look for integers on both sides."""
+
+    def write(g: Graph, op: Any, x: Value, *rest: Value) -> Any:
+        found = rule(g, op, x, *rest)
+        node = g.producers.get(x.name)
+        if node is None or node.op_type != "DequantizeLinear" or node.attribute or len(node.input) < 3:
+            return found
+        scale = list(node.input[1:])
+        return g.add("DequantizeLinear", g.add("QuantizeLinear", found, *scale), *scale)
+
+    return write
+
+
+for _class in MOVING:
+    _rule, _fits = writers[_class.name]
+    writers[_class.name] = (_quantized_again(_rule), _fits)
