@@ -6,7 +6,7 @@ import numpy as np
 
 from relay.frontend.onnx.export.graph import Graph, Value, refuse
 from relay.frontend.onnx.export.registry import Writer, exports, writers
-from relay.ir.dtype import to_numpy
+from relay.ir.dtype import integer_range, to_numpy
 from relay.op.layout import DepthToSpace, SpaceToDepth
 from relay.op.nn.pool import MaxPool2D
 from relay.op.reshape import BatchFlatten, ExpandDims, Reshape, Squeeze, Transpose
@@ -19,6 +19,9 @@ STORED = ("int8", "uint8", "int16", "uint16")
 def _zero_like(g: Graph, scale: Value, zero: Value, dtype: str) -> str:
     """The zero point in the dtype of what is quantised, with as many elements as the scale has."""
     if zero.array is not None:
+        low, high = integer_range(dtype)
+        if zero.array.size and not low <= zero.array.min() <= zero.array.max() <= high:
+            refuse(f"zero points outside of {dtype}")
         whole = np.broadcast_to(zero.array, scale.sizes()) if zero.shape != scale.shape else zero.array
         return g.constant(whole.astype(to_numpy(dtype)))
     if zero.shape != scale.shape:
