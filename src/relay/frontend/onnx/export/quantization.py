@@ -16,17 +16,17 @@ STORED = ("int8", "uint8", "int16", "uint16")
 """The dtypes that `QuantizeLinear` gives here."""
 
 
-def _zero_like(g: Graph, scale: Value, zero: Value, dtype: str) -> str:
-    """The zero point in the dtype of what is quantised, with as many elements as the scale has."""
-    if zero.array is not None:
-        low, high = integer_range(dtype)
-        if zero.array.size and not low <= zero.array.min() <= zero.array.max() <= high:
-            refuse(f"zero points outside of {dtype}")
-        whole = np.broadcast_to(zero.array, scale.sizes()) if zero.shape != scale.shape else zero.array
-        return g.constant(whole.astype(to_numpy(dtype)))
-    if zero.shape != scale.shape:
-        refuse("a zero point of another shape than the scale")
-    return g.cast(zero, dtype)
+def _zero_like(g: Graph, scale: Value, zero: Value, dtype: str) -> str | None:
+    """The zero point in the dtype of what is quantised, with as many elements as the scale has; None if it is
+    not known to fit there.
+    """
+    if zero.array is None:
+        return zero.name if zero.dtype == dtype and zero.shape == scale.shape else None
+    low, high = integer_range(dtype)
+    if zero.array.size and not low <= zero.array.min() <= zero.array.max() <= high:
+        return None
+    whole = zero.array if zero.shape == scale.shape else np.broadcast_to(zero.array, scale.sizes())
+    return g.constant(whole.astype(to_numpy(dtype)))
 
 
 def _axis(op: Any, x: Value, scale: Value) -> dict[str, int]:
@@ -34,24 +34,36 @@ def _axis(op: Any, x: Value, scale: Value) -> dict[str, int]:
     return {"axis": op.axis % x.rank} if scale.rank and x.rank else {}
 
 
+def _laid(g: Graph, op: Any, x: Value, v: Value, dtype: str) -> str:
+    """A scale or zero point in a dtype, over the axes of `x`."""
+    found = g.cast(v, dtype)
+    return g.reshaped(found, [-1, *[1] * (x.rank - 1 - op.axis % x.rank)]) if v.rank and x.rank else found
+
+
 @exports("qnn.quantize", fits=lambda op: op.out_dtype in STORED)
 def quantize(g: Graph, op: Any, x: Value, scale: Value, zero: Value) -> str:
     """`round(x / scale) + zero` within the range of the dtype."""
-    return g.add("QuantizeLinear", x, scale, _zero_like(g, scale, zero, op.out_dtype), **_axis(op, x, scale))
+    point = _zero_like(g, scale, zero, op.out_dtype)
+    if point is not None:
+        return g.add("QuantizeLinear", x, scale, point, **_axis(op, x, scale))
+    steps = g.add("Round", g.add("Div", x, _laid(g, op, x, scale, x.dtype)))
+    moved = g.add("Add", g.cast(steps, "float32"), _laid(g, op, x, zero, "float32"))
+    low, high = (g.constant(float(v), "float32") for v in integer_range(op.out_dtype))
+    return g.cast(g.add("Clip", moved, low, high), op.out_dtype)
 
 
 @exports("qnn.dequantize")
 def dequantize(g: Graph, op: Any, x: Value, scale: Value, zero: Value) -> str:
     """`(x - zero) * scale`; sums, in int32, have no zero point."""
-    if x.dtype == "int32":
-        is_zero = zero.array is not None and not zero.array.any()
-        if not is_zero and zero.rank and x.rank:
-            refuse("sums with a zero point for each channel")
-        whole = x.name if is_zero else g.add("Sub", x, g.cast(zero, "int32"))
-        found = g.add("DequantizeLinear", whole, scale, **_axis(op, x, scale))
-    else:
-        point = _zero_like(g, scale, zero, x.dtype)
+    is_zero = zero.array is not None and not zero.array.any()
+    point = None if x.dtype == "int32" else _zero_like(g, scale, zero, x.dtype)
+    if x.dtype in (*STORED, "int4", "uint4") and point is not None:
         found = g.add("DequantizeLinear", x, scale, point, **_axis(op, x, scale))
+    elif x.dtype == "int32" and is_zero:
+        found = g.add("DequantizeLinear", x, scale, **_axis(op, x, scale))
+    else:
+        whole = g.add("Sub", g.cast(x, "int32"), _laid(g, op, x, zero, "int32"))
+        found = g.add("Mul", g.cast(whole, scale.dtype), _laid(g, op, x, scale, scale.dtype))
     return found if op.out_dtype == scale.dtype else g.cast(found, op.out_dtype)
 
 
