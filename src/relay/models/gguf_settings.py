@@ -63,13 +63,13 @@ def gguf_settings(values: Mapping[str, Any], tensors: Tensors) -> Settings:
     if family is None:
         unsupported(f"the architecture {m.architecture!r}")
     try:
-        return Settings(**{**common(m), **family(m)})
+        return Settings(**{**gguf_common(m), **family(m)})
     except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
         fail("model-file", f"the file does not say what a model of {m.architecture} needs: {error}",
              hint="fetch the file again")  # fmt: skip
 
 
-def common(m: Metadata) -> Said:
+def gguf_common(m: Metadata) -> Said:
     """What all say in the same way."""
     heads = m.one("attention.head_count")
     epsilon = m.get("attention.layer_norm_rms_epsilon", m.get("attention.layer_norm_epsilon", 1e-5))
@@ -103,13 +103,13 @@ def scaled(m: Metadata, size: int, *, base: float | None = None, plain: bool = F
     return rotation(said, size, context)
 
 
-def turned(m: Metadata, kind: str) -> Said:
+def gguf_turned(m: Metadata, kind: str) -> Said:
     """Rotary embeddings, the same in all layers."""
     size = m.one("rope.dimension_count", m.head_size)
     return {"positions": [made(kind, scaled(m, size))] * m.layers, "turned": size}
 
 
-def windowed(m: Metadata, every: int = 1) -> Said:
+def gguf_windowed(m: Metadata, every: int = 1) -> Said:
     """A window in all layers but each so many'th one."""
     window = m.get("attention.sliding_window")
     if not window:
@@ -119,17 +119,17 @@ def windowed(m: Metadata, every: int = 1) -> Said:
     }
 
 
-def llama(m: Metadata) -> Said:
+def gguf_llama(m: Metadata) -> Said:
     """Llama and Mistral: rows of queries and keys are in the order of neighbours."""
-    return {**turned(m, "RotaryNeighbours"), **windowed(m)}
+    return {**gguf_turned(m, "RotaryNeighbours"), **gguf_windowed(m)}
 
 
 def qwen(m: Metadata) -> Said:
     """Qwen2, Qwen3."""
-    return turned(m, "Rotary")
+    return gguf_turned(m, "Rotary")
 
 
-def gemma(m: Metadata) -> Said:
+def gguf_gemma(m: Metadata) -> Said:
     """Gemma; the file has 1 added to the weights of norms."""
     size = m.head_size
     found = {"positions": [made("Rotary", scaled(m, size))] * m.layers, "turned": size}
@@ -142,47 +142,47 @@ def scale_of_gemma(m: Metadata, layers: int) -> Said:
     return {"scale": size**-0.5}
 
 
-def gemma2(m: Metadata) -> Said:
+def gguf_gemma2(m: Metadata) -> Said:
     """Gemma 2: every second layer has a window."""
-    return {**gemma(m), **windowed(m, 2), **scale_of_gemma(m, 46)}
+    return {**gguf_gemma(m), **gguf_windowed(m, 2), **scale_of_gemma(m, 46)}
 
 
-def gemma3(m: Metadata) -> Said:
+def gguf_gemma3(m: Metadata) -> Said:
     """Gemma 3: layers with a window have frequencies of their own."""
     size, every = m.head_size, 6
     local = float(m.get("rope.freq_base_swa", 1e4))
     near, far = (made("Rotary", t) for t in (scaled(m, size, base=local, plain=True), scaled(m, size)))
     positions = [far if (i + 1) % every == 0 else near for i in range(m.layers)]
-    return {**gemma(m), **windowed(m, every), **scale_of_gemma(m, 62), "positions": positions}
+    return {**gguf_gemma(m), **gguf_windowed(m, every), **scale_of_gemma(m, 62), "positions": positions}
 
 
 def phi2(m: Metadata) -> Said:
     """Phi 1 and 2."""
-    found = turned(m, "Rotary")
+    found = gguf_turned(m, "Rotary")
     return {**found, "norm": "Standard", "is_gated": False, "order": "AtOnce", "activation": "gelu_new"}
 
 
-def phi3(m: Metadata) -> Said:
+def gguf_phi3(m: Metadata) -> Said:
     """Phi 3 and 4."""
-    return {**turned(m, "Rotary"), **windowed(m)}
+    return {**gguf_turned(m, "Rotary"), **gguf_windowed(m)}
 
 
-def smollm3(m: Metadata) -> Said:
+def gguf_smollm3(m: Metadata) -> Said:
     """SmolLM3: every fourth layer does not know the order of tokens."""
-    found = turned(m, "RotaryNeighbours")
+    found = gguf_turned(m, "RotaryNeighbours")
     positions = [made("Unordered") if (i + 1) % 4 == 0 else p for i, p in enumerate(found["positions"])]
     return {**found, "positions": positions}
 
 
-def gpt2(_: Metadata) -> Said:
+def gguf_gpt2(_: Metadata) -> Said:
     """GPT-2, StarCoder."""
     return {"norm": "Standard", "is_gated": False, "inputs": "Joined", "activation": "gelu_new"}
 
 
-def neox(m: Metadata) -> Said:
+def gguf_neox(m: Metadata) -> Said:
     """GPT-NeoX; the file has its heads in the order of `Joined`."""
     order = "AtOnce" if m.get("use_parallel_residual", True) else "InTurn"
-    found = turned(m, "Rotary")
+    found = gguf_turned(m, "Rotary")
     return {
         **found,
         "norm": "Standard",
@@ -193,14 +193,14 @@ def neox(m: Metadata) -> Said:
     }
 
 
-def bloom(m: Metadata) -> Said:
+def gguf_bloom(m: Metadata) -> Said:
     """BLOOM; the file has its heads in the order of `Joined`."""
-    return {**gpt2(m), "slopes": slopes(m.one("attention.head_count"))}
+    return {**gguf_gpt2(m), "slopes": slopes(m.one("attention.head_count"))}
 
 
 ARCHITECTURES: Mapping[str, Callable[[Metadata], Said]] = {
-    "llama": llama, "qwen2": qwen, "qwen3": qwen, "qwen3moe": qwen, "gemma": gemma, "gemma2": gemma2,
-    "gemma3": gemma3, "phi2": phi2, "phi3": phi3, "smollm3": smollm3, "gpt2": gpt2, "gptneox": neox,
-    "bloom": bloom,
+    "llama": gguf_llama, "qwen2": qwen, "qwen3": qwen, "qwen3moe": qwen, "gemma": gguf_gemma,
+    "gemma2": gguf_gemma2, "gemma3": gguf_gemma3, "phi2": phi2, "phi3": gguf_phi3, "smollm3": gguf_smollm3,
+    "gpt2": gguf_gpt2, "gptneox": gguf_neox, "bloom": gguf_bloom,
 }  # fmt: skip
 """By `general.architecture`."""
