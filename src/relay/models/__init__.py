@@ -5,3 +5,5 @@ The programs are the `.relay` files of this folder; docs/language-models.md walk
 
 from relay.models.language_model import LanguageModel as LanguageModel
 from relay.models.load import load as load
+from relay.models.perplexity import perplexity as perplexity
+from relay.models.tokenizer import Tokenizer as Tokenizer

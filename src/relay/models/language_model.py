@@ -1,6 +1,6 @@
 """Language models: programs, their weights, and what they need around them."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -12,8 +12,10 @@ from relay.driver.build import build
 from relay.ir.module import IRModule
 from relay.models.checkpoint import Adapter, Checkpoint
 from relay.models.generating import Generating
+from relay.models.gguf_vocabulary import gguf_tokenizer
 from relay.models.program import specialised, text_of
 from relay.models.settings import Settings, describe
+from relay.models.tokenizer import Message, Tokenizer, folder_tokenizer
 from relay.models.values import Made, parts_of, value_of
 
 Array = np.ndarray[Any, Any]
@@ -58,6 +60,29 @@ class LanguageModel(Generating):
     def config(self) -> Mapping[str, Any]:
         """What the files say of the model, as they say it: `config.json`, or the metadata of a GGUF file."""
         return self.checkpoint.config
+
+    @cached_property
+    def tokenizer(self) -> Tokenizer | None:
+        """Texts as tokens and back; None where the files have no vocabulary (`model-file`)."""
+        if self.checkpoint.is_gguf:
+            return gguf_tokenizer(self.config)
+        folder = self.checkpoint.folder
+        return None if folder is None else folder_tokenizer(folder, self.config)
+
+    @property
+    def words(self) -> Tokenizer:
+        """The tokenizer (`model-unsupported` where there is none)."""
+        if self.tokenizer is None:
+            fail(
+                "model-unsupported",
+                "the model has no vocabulary",
+                hint="put `tokenizer.json` beside the weights",
+            )
+        return self.tokenizer
+
+    def chat(self, messages: Sequence[Message], **given: Any) -> list[int]:
+        """A conversation as tokens, up to where the answer begins: `[{"role": "user", "content": "…"}]`."""
+        return self.words.chat_tokens(messages, **given)
 
     @cached_property
     def module(self) -> IRModule:
