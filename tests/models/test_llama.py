@@ -10,7 +10,7 @@ import pytest
 
 import relay
 from models.tiny import tensors, written
-from relay.models import LanguageModel, load
+from relay.models import LanguageModel, load, perplexity
 
 TOKENS = np.array([[3, 1, 4, 1, 5, 9, 2, 6]], "int32")
 EXPECTED = {
@@ -140,3 +140,27 @@ def test_damaged_files_have_one_diagnostic(tmp_path):
         path.write_bytes(data)
         with contextlib.suppress(relay.RelayError):
             load(folder)
+
+
+def test_perplexity_is_of_each_token_but_the_first(tmp_path):
+    model = load(written(tmp_path))
+    model.__dict__["_logits"] = interpreted(model, "logits")
+    scores = logits(model).astype("float64")
+    chances = np.exp(scores) / np.exp(scores).sum(-1, keepdims=True)
+    surprises = -np.log(chances[np.arange(7), TOKENS[0, 1:]])
+    assert np.isclose(perplexity(model, TOKENS[0].tolist()), np.exp(surprises.mean()))
+    pieces = [logits_of(model, TOKENS[:, a : a + 4]) for a in (0, 2, 4)]
+    expected = []
+    for begin, (a, found) in zip((0, 1, 1), zip((0, 2, 4), pieces, strict=True), strict=True):
+        x = found.astype("float64")
+        chance = np.exp(x) / np.exp(x).sum(-1, keepdims=True)
+        expected += [-np.log(chance[i, TOKENS[0, a + i + 1]]) for i in range(begin, 3)]
+    assert np.isclose(perplexity(model, TOKENS[0].tolist(), window=4), np.exp(np.mean(expected)))
+    with pytest.raises(relay.RelayError, match="at least two"):
+        perplexity(model, [1])
+    with pytest.raises(relay.RelayError, match="no vocabulary"):
+        perplexity(model, "a text")
+
+
+def logits_of(model: LanguageModel, tokens: np.ndarray) -> np.ndarray:
+    return interpreted(model, "logits")(model.weights, np.ascontiguousarray(tokens))[0]
