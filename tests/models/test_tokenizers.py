@@ -28,7 +28,8 @@ TEXTS = [
 ]
 CORPUS = [*TEXTS, "hello there world of words", "the lines of the world are words and spaces"] * 3
 CHATML = (
-    "{% for m in messages %}{{ '<|im_start|>' + m['role'] + '\n' + m['content'] + '<|im_end|>\n' }}{% endfor %}"
+    "{% for m in messages %}{{ '<|im_start|>' + m['role'] + '\n' }}"
+    "{{ m['content'] + '<|im_end|>\n' }}{% endfor %}"
     "{% if add_generation_prompt %}{{ '<|im_start|>assistant\n' }}{% endif %}"
 )
 
@@ -98,8 +99,8 @@ def test_vocabularies_with_scores_are_those_of_sentencepiece(tmp_path):
     spm = pytest.importorskip("sentencepiece")
     (tmp_path / "corpus.txt").write_text("\n".join(CORPUS))
     spm.SentencePieceTrainer.train(
-        input=str(tmp_path / "corpus.txt"), model_prefix=str(tmp_path / "m"), vocab_size=360, model_type="bpe",
-        byte_fallback=True, character_coverage=0.99, normalization_rule_name="identity",
+        input=str(tmp_path / "corpus.txt"), model_prefix=str(tmp_path / "m"), vocab_size=360,
+        model_type="bpe", byte_fallback=True, character_coverage=0.99, normalization_rule_name="identity",
         remove_extra_whitespaces=False,
     )  # fmt: skip
     made = spm.SentencePieceProcessor(model_file=str(tmp_path / "m.model"))

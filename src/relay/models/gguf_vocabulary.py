@@ -14,14 +14,15 @@ ENDINGS = "(?i:'s|'t|'re|'ve|'m|'ll|'d)"
 WORDS = r"|[^\r\n\p{L}\p{N}]?\p{L}+|%s| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
 LLAMA3, QWEN2 = ENDINGS + WORDS % r"\p{N}{1,3}", ENDINGS + WORDS % r"\p{N}"
 SPLITS: Mapping[str, tuple[str, bool]] = {
-    "llama-bpe": (LLAMA3, False), "llama3": (LLAMA3, False), "llama-v3": (LLAMA3, False), "dbrx": (LLAMA3,
-    False),
-    "smaug-bpe": (LLAMA3, False), "qwen2": (QWEN2, False), "stablelm2": (QWEN2, False),
-    "gpt-2": ("", False), "phi-2": ("", False), "jina-es": ("", False), "olmo": ("", False), "mpt": ("",
-    False),
-    "default": ("", False), "smollm": ("", True), "starcoder": ("", True), "refact": ("", True),
-    "command-r": ("", True), "codeshell": ("", True),
-}  # fmt: skip
+    name: found
+    for names, found in (
+        ("llama-bpe llama3 llama-v3 dbrx smaug-bpe ", (LLAMA3, False)),
+        ("qwen2 stablelm2 ", (QWEN2, False)),
+        ("gpt-2 phi-2 jina-es olmo mpt default ", ("", False)),
+        ("smollm starcoder refact command-r codeshell ", ("", True)),
+    )
+    for name in names.split()
+}
 """How a text is split before pairs are joined: a pattern, else GPT-2's; whether digits stand alone."""
 
 
@@ -89,7 +90,8 @@ def by_scores(values: Mapping[str, Any], tokens: Sequence[str]) -> Any:
     lib = library()
     known = {t: i for i, t in enumerate(tokens)}
     model = lib.models.BPE(
-        vocab=known, merges=merges_by_score(known, cast("list[float]", scores)), byte_fallback=True, fuse_unk=True,
+        vocab=known, merges=merges_by_score(known, cast("list[float]", scores)), byte_fallback=True,
+        fuse_unk=True,
         unk_token=tokens[unknown(values, len(tokens))],
     )  # fmt: skip
     inside = lib.Tokenizer(model)

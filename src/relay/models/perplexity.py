@@ -14,8 +14,8 @@ def perplexity(
 ) -> float:
     """The exponential of the mean surprise, in nats, of each token of a text but the first.
 
-    The text, or its tokens, is cut into pieces of `window` tokens, each of which is read by itself; in all but
-    the first, the first half is there to be read alone.  Raises `bad-argument`, `model-unsupported`.
+    The text, or its tokens, is cut into pieces of `window` tokens, each of which is read by itself; in all
+    but the first, the first half is there to be read alone.  Raises `bad-argument`, `model-unsupported`.
     """
     tokens = model.words.encode(text) if isinstance(text, str) else list(text)
     if len(tokens) < 2 or window < 2:
