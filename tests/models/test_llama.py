@@ -158,7 +158,7 @@ def test_perplexity_is_of_each_token_but_the_first(tmp_path):
     assert np.isclose(perplexity(model, TOKENS[0].tolist(), window=4), np.exp(np.mean(expected)))
     with pytest.raises(relay.RelayError, match="at least two"):
         perplexity(model, [1])
-    with pytest.raises(relay.RelayError, match="no vocabulary"):
+    with pytest.raises(relay.RelayError, match="no tokenizer"):
         perplexity(model, "a text")
 
 

@@ -69,20 +69,11 @@ class LanguageModel(Generating):
         folder = self.checkpoint.folder
         return None if folder is None else folder_tokenizer(folder, self.config)
 
-    @property
-    def words(self) -> Tokenizer:
-        """The tokenizer (`model-unsupported` where there is none)."""
-        if self.tokenizer is None:
-            fail(
-                "model-unsupported",
-                "the model has no vocabulary",
-                hint="put `tokenizer.json` beside the weights",
-            )
-        return self.tokenizer
-
     def chat(self, messages: Sequence[Message], **given: Any) -> list[int]:
         """A conversation as tokens, up to where the answer begins: `[{"role": "user", "content": "…"}]`."""
-        return self.words.chat_tokens(messages, **given)
+        if self.tokenizer is None:
+            fail("no-tokenizer", "the model has no tokenizer", hint="put `tokenizer.json` beside the weights")
+        return self.tokenizer.chat_tokens(messages, **given)
 
     @cached_property
     def module(self) -> IRModule:

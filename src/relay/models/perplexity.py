@@ -15,9 +15,9 @@ def perplexity(
     """The exponential of the mean surprise, in nats, of each token of a text but the first.
 
     The text, or its tokens, is cut into pieces of `window` tokens, each of which is read by itself; in all
-    but the first, the first half is there to be read alone.  Raises `bad-argument`, `model-unsupported`.
+    but the first, the first half is there to be read alone.  Raises `bad-argument`, `no-tokenizer`.
     """
-    tokens = model.words.encode(text) if isinstance(text, str) else list(text)
+    tokens = model.encode(text) if isinstance(text, str) else list(text)
     if len(tokens) < 2 or window < 2:
         fail("bad-argument", "perplexity is of at least two tokens, in a window of two at least")
     surprises: list[float] = []
