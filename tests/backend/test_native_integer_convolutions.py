@@ -77,6 +77,30 @@ def test_transposed(name: str) -> None:
     check(TRANSPOSED[name], "_transpose", is_constant=True)
 
 
+@pytest.mark.parametrize(
+    ("data", "kernel", "dtype", "attrs"),
+    [
+        ((1, 14, 14, 64), (3, 3, 64, 64), "uint8", {"padding": (1, 1)}),
+        ((1, 13, 7, 511), (3, 3, 511, 40), "int8", {}),
+        ((1, 16, 16, 64), (3, 3, 64, 64), "uint8", {"padding": (2, 2), "dilation": (2, 2)}),
+    ],
+)
+def test_fewer_products_of_bytes(data: Any, kernel: Any, dtype: str, attrs: Any) -> None:
+    check((data, kernel, dtype, "int8", attrs), is_constant=True, threads=2)
+
+
+@pytest.mark.parametrize(("dtype", "value"), [("uint8", 255), ("int8", -128)])
+def test_extremes_of_most_channels(dtype: str, value: int) -> None:
+    x, w = np.full((1, 7, 7, 1024), value, dtype), np.full((3, 3, 1024, 16), -128, "int8")
+    p = relay.var("x", shape=x.shape, dtype=dtype)
+    how = {"data_layout": "NHWC", "kernel_layout": "HWIO", "out_dtype": "int32"}
+    body = relay.nn.conv2d(p, relay.const(w), **how)
+    mod = relay.IRModule.from_expr(relay.Function([p], body))
+    assert "@relay.patches.2" in "".join([q.text for q in Compiler(mod).program.pieces])
+    built: Any = relay.build(mod)
+    np.testing.assert_array_equal(built(x), np.full((1, 5, 5, 16), 9 * 1024 * value * -128))
+
+
 def test_threads() -> None:
     check(
         ((1, 40, 41, 32), (3, 3, 32, 64), "uint8", "int8", {"padding": (1, 1)}), is_constant=True, threads=2

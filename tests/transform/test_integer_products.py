@@ -78,7 +78,7 @@ def test_transposed_convolutions() -> None:
     assert "out_dtype=int32" in text
 
 
-def test_a_network_keeps_int16_between_its_layers() -> None:
+def test_a_network_keeps_integers_between_its_layers() -> None:
     text = check(
         "def @main(%x: Tensor[(1, 4, 8, 8), float32], %w: Tensor[(4, 4, 3, 3), int8]) {"
         "  let %q = qnn.quantize(%x, 0.02f, 128u8, out_dtype=uint8);"
@@ -91,7 +91,9 @@ def test_a_network_keeps_int16_between_its_layers() -> None:
         "}"
     )
     assert text.count("out_dtype=int32") == 2
-    assert text.count("dtype=uint8") == 1  # that of the result
+    assert "qnn.dequantize" not in text
+    assert text.count("out_dtype=int32") == 2
+    assert "uint8] = qnn" not in text
 
 
 @pytest.mark.parametrize(

@@ -46,7 +46,8 @@ def integer_products(mod: IRModule) -> IRModule:
     result.  Where bytes are only moved, or the greatest are chosen, they are dequantised later; and
     quantising what was dequantised with the same scale and zero point gives the same bytes.  Where bytes go
     on into integer products, `qnn.quantize` multiplies by `1 / scale`, and keeps what is above the zero point
-    in int16: halves may be rounded to the other side.
+    in int16, unless that is 0 and a convolution of several taps reads it: halves may be rounded to the other
+    side.
 
     >>> text = "def @main(%x: Tensor[(2, 4), uint8], %w: Tensor[(3, 4), int8]) { "
     >>> text += "nn.dense(qnn.dequantize(%x, 0.5, 3), qnn.dequantize(%w, 0.25, 0)) }"
@@ -63,7 +64,8 @@ def integer_products(mod: IRModule) -> IRModule:
     moved = apply_rules(mod, late)
     if moved is mod:
         return mod
-    return apply_rules(moved, {Dequantize: (_centred_first,), Subtract: (_kept_wide,), Cast: (_kept_wide,)})
+    wide = apply_rules(moved, {Dequantize: (_centred_first,), Subtract: (_kept_wide,), Cast: (_kept_wide,)})
+    return apply_rules(wide, {Quantize: (_rounded_at_once,)})
 
 
 # --- where numbers are dequantised ---
@@ -173,7 +175,8 @@ def _taken(w: Rewriter, e: Call) -> Expr | None:
     depth = prod([d for d in summed if isinstance(d, int)])
     if any(not isinstance(d, int) for d in summed) or not 0 < depth * _most(w, a) * _most(w, b) < 1 << 31:
         return None
-    taken = call(_with(op, out_dtype="int32"), (_centred(w, a, e), _centred(w, b, e, own)), e)
+    first = a[1] if _has_taps(op, shape) and _is_zero(w, a[3]) else _centred(w, a, e)
+    taken = call(_with(op, out_dtype="int32"), (first, _centred(w, b, e, own)), e)
     scale = b[2] if is_one(w, b[2]) else along_channels(b[2], axis, len(extents(out)))
     scales = call_of("multiply", (_alone(w, a[2], e), _alone(w, scale, e)), e)
     return call_of("multiply", (call_of("cast", (taken,), e, dtype="float32"), scales), e)
@@ -190,6 +193,13 @@ def channel_axes(op: Any, weight: Sequence[Dim]) -> tuple[int, int]:
     if type(op) in WINDOWS:
         return op.kernel_layout.index("O"), (op.out_layout or op.data_layout).index("C")
     return len(weight) - (2 if op.product().transpose_b else 1), -1
+
+
+def _has_taps(op: Any, weight: Sequence[Dim]) -> bool:
+    """Whether windows see several places of all channels: what they see is moved, and bytes are fewer."""
+    if type(op) not in WINDOWS or op.groups > 1:
+        return False
+    return any(d != 1 for d, letter in zip(weight, op.kernel_layout, strict=True) if letter not in "OI")
 
 
 def inner(op: Any, weight: Sequence[Dim]) -> int:
@@ -273,6 +283,12 @@ def _kept_wide(w: Rewriter, e: Call) -> Expr | None:
         )
     made = w.parts(bytes_, Quantize)
     return None if made is None or zero is None else _rounded(w, made, int(zero), e)
+
+
+def _rounded_at_once(w: Rewriter, e: Call) -> Expr | None:
+    """What is quantised with zero points of 0, for those who read bytes."""
+    made = _rounded(w, (e.attrs, e.args), 0, e) if e.attrs.out_dtype in BYTES else None
+    return None if made is None else call_of("cast", made.children[-1:], e, dtype=e.attrs.out_dtype)
 
 
 def _rounded(w: Rewriter, made: tuple[Any, tuple[Expr, ...]], zero: int, e: Call) -> Expr | None:

@@ -110,7 +110,9 @@ class MergedFilters(Filters):
 
 @dataclass(frozen=True)
 class FilterPoints(Packed):
-    """Filters of 3 by 3 taps as points: a matrix of channels and filters for each."""
+    """Filters of 3 by 3 taps as points: a matrix of channels and filters for each.  Those of integers are four
+    times the points of tiles of 2, which are halves and quarters.
+    """
 
     order: tuple[int, ...]
     """Where the taps, the channels and the filters are among the axes."""
@@ -123,7 +125,8 @@ class FilterPoints(Packed):
         from relay.backend.native.kernels.transforms import filter_points
 
         ordered = self.weight.value.transpose(self.order)
-        return filter_points(ordered[::-1, ::-1] if self.is_reversed else ordered, self.size)
+        points = filter_points(ordered[::-1, ::-1] if self.is_reversed else ordered, self.size)
+        return points if self.numbers == self.dtype else grouped(4 * points, self.numbers, self.dtype)
 
     @property
     def value(self) -> Any:

@@ -20,6 +20,7 @@ from relay.backend.native.loops.builder import Builder
 from relay.backend.native.loops.functions import kernel_function
 from relay.backend.native.loops.nodes import ADDRESS, INDEX, Buffer, Function, Index, Value
 from relay.backend.native.memory.representation import SIZES, scalar
+from relay.ir.dtype import is_float
 
 PAIRS = {2: (1.0,), 4: (5 / 8, 3 / 2)}
 """The points that are positive, by the size of tiles."""
@@ -94,17 +95,23 @@ of another; padding before the tensor; bytes from a point, and from a tile of po
 
 @dataclass(frozen=True)
 class Transform:
-    """A transform of float32 or float64 numbers: of data, or of the result."""
+    """A transform of data, or of the result, in float32 or float64; for tiles of 2 in integers, too, of whose
+    result each is four times what it stands for, since filters of integers are.
+    """
 
     machine: Machine
     dtype: str
+    """Of the points."""
     size: int
     of_data: bool
+    tensor: str = ""
+    """The dtype of the data or the result, if it is another: bytes, whose points are int16."""
 
     @property
     def name(self) -> str:
         """The symbol of its code."""
-        return f"relay.{'patches' if self.of_data else 'tiles'}.{self.size}.{self.dtype}"
+        of = f"{self.tensor}." if self.tensor else ""
+        return f"relay.{'patches' if self.of_data else 'tiles'}.{self.size}.{of}{self.dtype}"
 
     def function(self) -> Function:
         """Its loops."""
@@ -118,7 +125,8 @@ class TransformBuilder:
         """`given` are its parameters."""
         self.b, self.how = b, how
         self.lanes = how.machine.lanes(scalar(how.dtype))
-        self.size = SIZES[scalar(how.dtype)]
+        self.tensor = how.tensor or how.dtype
+        self.size = SIZES[scalar(self.tensor)]
         self.bytes = self.lanes * self.size
         self.points = how.size + 2
         self.edge = self.points if how.of_data else how.size
@@ -156,8 +164,8 @@ class TransformBuilder:
             left = b.minus(self.channels, b.times(v, self.lanes))
             is_whole = b.negation(b.is_less(left, self.lanes))
             count = b.choose(is_whole, self.lanes, left)
-            shift = b.times(v, self.bytes)
-            place, at = b.address(tensor, shift), b.address(points, shift)
+            place = b.address(tensor, b.times(v, self.bytes))
+            at = b.address(points, b.times(v, self.lanes * SIZES[scalar(self.how.dtype)]))
             is_direct = b.both(is_inside, is_whole)
             here = b.select(is_direct, place, self.patch)
             row = b.choose(is_direct, self.steps[0], self.edge * self.bytes)
@@ -198,16 +206,18 @@ class TransformBuilder:
 
         def one(k: Index, _: object) -> None:
             i, j = b.quotient(k, self.edge), b.rest(k, self.edge)
-            patch = Buffer(b.address(self.patch, b.times(k, self.bytes)), how.dtype, (self.lanes,))
+            patch = Buffer(b.address(self.patch, b.times(k, self.bytes)), self.tensor, (self.lanes,))
             at = b.address(b.address(place, b.times(i, down)), b.times(j, across))
-            tensor = Buffer(at, how.dtype, (count,))
+            tensor = Buffer(at, self.tensor, (count,))
             along = zip(begin, (i, j), self.counts, strict=True)
             there = [b.is_within(b.plus(first, n), size) for first, n, size in along]
             if how.of_data:
-                b.vector(self.lanes, lambda c: b.write(patch, (c,), b.const(0, how.dtype)))
+                b.vector(self.lanes, lambda c: b.write(patch, (c,), b.const(0, self.tensor)))
             source, to = (tensor, patch) if how.of_data else (patch, tensor)
             some = b.choose(b.both(*there), count, 0)
-            vector_loop(b, how.machine, (how.dtype,), some, lambda c: b.write(to, (c,), b.read(source, (c,))))
+            vector_loop(
+                b, how.machine, (self.tensor,), some, lambda c: b.write(to, (c,), b.read(source, (c,)))
+            )
 
         b.loop(self.edge * self.edge, (), one)
 
@@ -219,7 +229,7 @@ class TransformBuilder:
         for _ in range(n):
             at, line = p, list[Buffer]()
             for _ in range(n):
-                line.append(Buffer(at, self.how.dtype, (self.lanes,)))
+                line.append(Buffer(at, self.tensor, (self.lanes,)))
                 at = b.address(at, column)
             found.append(line)
             p = b.address(p, row)
@@ -233,7 +243,7 @@ class TransformBuilder:
     def forward(self, patch: Sequence[Sequence[Buffer]], to: Value, c: Index) -> None:
         """A patch as points."""
         b = self.b
-        lines = [[b.read(x, (c,)) for x in line] for line in patch]
+        lines = [[b.cast(b.read(x, (c,)), self.how.dtype) for x in line] for line in patch]
         half = [self.to_points(line) for line in zip(*lines, strict=True)]
         for i, line in enumerate(zip(*half, strict=True)):
             for j, x in enumerate(self.to_points(line)):
@@ -245,7 +255,7 @@ class TransformBuilder:
         half = [self.of_points([b.read(self.point(p, i, j), (c,)) for i in range(n)]) for j in range(n)]
         for line, row in zip(zip(*half, strict=True), tile, strict=True):
             for x, element in zip(self.of_points(line), row, strict=True):
-                b.write(element, (c,), x)
+                b.write(element, (c,), x if is_float(x.dtype) else b.bits("ashr", x, b.const(2, x)))
 
     def to_points(self, line: Sequence[Value]) -> list[Value]:
         """A line of a patch, transformed."""

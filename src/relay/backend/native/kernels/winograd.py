@@ -12,15 +12,19 @@ from relay.backend.native.kernels.block_shape import NARROW_TILE_COST, WORK_PIEC
 from relay.backend.native.kernels.blocks import PRODUCT_NANOSECONDS, Blocks
 from relay.backend.native.kernels.convolutions import matrix_of
 from relay.backend.native.kernels.filters import TAPS, FilterTransform
+from relay.backend.native.kernels.inner_steps import inner_step
 from relay.backend.native.kernels.operands import MOVED_NANOSECONDS
 from relay.backend.native.kernels.packed_constants import FilterPoints
 from relay.backend.native.kernels.ranges import ranges
 from relay.backend.native.kernels.sums import Put, Sums, Weight
 from relay.backend.native.kernels.tile import PACKED_PITCH
 from relay.backend.native.kernels.transforms import PAIRS, Transform
+from relay.backend.native.llvm.machine import host
 from relay.backend.native.loops.builder import Builder
 from relay.backend.native.loops.nodes import Index, Value
 from relay.backend.native.loops.views import View
+from relay.backend.native.memory.representation import SIZES, scalar
+from relay.ir.dtype import is_float
 from relay.op.native import WindowProduct
 from relay.op.nn.layout import SPATIAL
 
@@ -51,7 +55,7 @@ def size_of_tiles(c: WindowProduct, views: Sequence[Any], sizes: Sequence[Index]
         taps != [TAPS, TAPS]
         or {*c.strides, c.groups} != {1}
         or (c.is_transposed and set(c.dilation) != {1})
-        or {dtype, data.dtype, weight.dtype} != {"float32"}
+        or not (is_of_floats(dtype, data, weight) or is_of_bytes(dtype, data, weight))
         or not all(isinstance(n, int) and n for n in numbers)
     ):
         return 0
@@ -62,7 +66,7 @@ def size_of_tiles(c: WindowProduct, views: Sequence[Any], sizes: Sequence[Index]
     costs = {
         0: images * height * width * TAPS**2 * channels * (PRODUCT_NANOSECONDS * filters + MOVED_NANOSECONDS)
     }
-    for size in PAIRS:
+    for size in PAIRS if dtype == "float32" else (2,):
         points = (size + TAPS - 1) ** 2
         tiles = images * prod([
             apart * -(-n // (apart * size)) for n, apart in zip((height, width), c.dilation, strict=True)
@@ -72,6 +76,21 @@ def size_of_tiles(c: WindowProduct, views: Sequence[Any], sizes: Sequence[Index]
         costs[size] = points * tiles * each + STREAMED_NANOSECONDS * max(0, 4 * count - CACHE_BYTES)
         costs[size] += 0 if is_constant else FILTER_POINT_NANOSECONDS * count
     return min(costs, key=lambda size: costs[size])
+
+
+def is_of_floats(dtype: str, data: View, weight: "View | Weight") -> bool:
+    """Whether all numbers are float32."""
+    return {dtype, data.dtype, weight.dtype} == {"float32"}
+
+
+def is_of_bytes(dtype: str, data: View, weight: "View | Weight") -> bool:
+    """Whether data and constant filters are bytes, which are multiplied as int16: their points are int16 too,
+    and sums of `MAX_CHANNELS` products of these fit in int32.
+    """
+    if dtype != "int32" or data.dtype not in ("int8", "uint8") or weight.dtype != "int8":
+        return False
+    step = inner_step(dtype, host(), data.dtype, weight.dtype)
+    return isinstance(weight, Weight) and step.first == step.second == "int16" and step.group == 2
 
 
 class Winograd(Sums):
@@ -105,10 +124,14 @@ class Winograd(Sums):
         self.channels = self.x.sizes[-1]
         tiles = b.count(self.grid)
         narrow = 1.0 if known(tiles) <= FEW_TILES else NARROW_TILE_COST
-        blocks = self.blocks = Blocks(b, dtype, tiles, self.channels, filters, narrow=narrow)
+        self.kind = dtype if is_float(dtype) else "int16"
+        """The dtype of points."""
+        blocks = self.blocks = Blocks(
+            b, dtype, tiles, self.channels, filters, narrow=narrow, numbers=(self.kind, self.kind)
+        )
         lanes = blocks.machine.lanes(blocks.kind)
         blocks.deep = b.times(blocks.parts(blocks.deep, lanes), lanes)
-        blocks.rounds = b.larger(1, blocks.parts(self.channels, blocks.deep))
+        blocks.rounds = b.larger(1, blocks.parts(blocks.depth, blocks.deep))
         self.shape_blocks()
 
     def shape_blocks(self) -> None:
@@ -148,7 +171,7 @@ class Winograd(Sums):
         """What a transform has to know of a tensor and the points of its tiles."""
         b = self.b
         _, height, width, channels = tensor.sizes
-        place = b.times(channels, self.blocks.size)
+        place = b.times(channels, SIZES[scalar(tensor.dtype)])
         row = b.times(place, width)
         return b.write_words(
             [b.times(row, height), row, place, height, width, *self.grid[1:], *padding, point, tile]
@@ -169,8 +192,10 @@ class Winograd(Sums):
             products = b.stack(self.points * self.product)
 
             def move(r: Index, _: Any) -> None:
-                begin = b.times(r, blocks.deep)
-                count = b.smaller(blocks.deep, b.minus(self.channels, begin))
+                begin, count = blocks.numbers(
+                    b.times(r, blocks.deep),
+                    b.smaller(blocks.deep, b.minus(blocks.depth, b.times(r, blocks.deep))),
+                )
                 to = b.address(points, b.times(r, self.round))
                 self.transform(of_data, self.data(self.x), to, (top, tiles), (begin, count))
 
@@ -202,7 +227,7 @@ class Winograd(Sums):
         if not isinstance(self.y, Weight):
             return self.transformed(self.y)
         packed = FilterPoints(
-            self.y.constant, self.sums, self.blocks.width, self.sums, order, self.size, c.is_transposed
+            self.y.constant, self.sums, self.blocks.width, self.kind, order, self.size, c.is_transposed
         )
         return b.data(b.constant(packed))
 
@@ -235,7 +260,9 @@ class Winograd(Sums):
         of_data: bool = True,
     ) -> None:
         """Transform some channels of some tiles."""
-        how = Transform(self.blocks.machine, self.blocks.dtype, self.size, of_data)
+        of = self.x.dtype if of_data and self.x.dtype != self.kind else ""
+        kind = self.kind if of_data else self.sums
+        how = Transform(self.blocks.machine, kind, self.size, of_data, of)
         self.b.invoke(how, source, to, shape, *tiles, *channels)
 
     def multiply(
