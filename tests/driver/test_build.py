@@ -16,6 +16,8 @@ import relay
 from relay.backend.native.host import artefact, cache
 from relay.backend.native.host.compiler import Compiler
 from relay.backend.native.llvm import jit
+from relay.backend.native.llvm.codegen import emit_text
+from relay.backend.native.llvm.processors import processor_named
 from relay.backend.native.loops import emitter
 from relay.backend.native.runtime.cache_folder import VARIABLE, cache_folder
 from relay.interpreter.show import show
@@ -281,6 +283,56 @@ def test_files_of_other_versions_and_machines_are_refused(
     with monkeypatch.context() as patch:
         patch.setattr(jit, "triple", lambda: "riscv64")
         assert codes(lambda: relay.load_module(path)) == ("other-machine",)
+
+
+LAYER = """
+def @main(%x: Tensor[(7, 40), float32], %w: Tensor[(33, 40), float32]) {
+  nn.softmax(nn.relu(nn.dense(%x, %w)))
+}
+"""
+
+
+@pytest.mark.skipif(not jit.triple().startswith("x86_64"), reason="levels are those of x86-64")
+def test_a_file_for_several_processors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(0)
+    x, w = (rng.standard_normal(s).astype("float32") for s in ((7, 40), (33, 40)))
+    levels = ["x86-64-v2", "native", "x86-64-v4+avx512vnni"]
+    built = relay.build(relay.parse(LAYER), levels, params={"w": w})
+    wanted = relay.build(relay.parse(LAYER), params={"w": w})(x)
+    np.testing.assert_array_equal(built(x), wanted)
+    path = tmp_path / "a.rlo"
+    built.export_library(path)
+    best = relay.load_module(path)
+    assert set(best.artefact.features) >= set(built.artefact.features)
+    np.testing.assert_array_equal(best(x), wanted)
+    old = processor_named("x86-64-v2")
+    assert old is not None
+    monkeypatch.setattr(jit, "features", lambda: list(old.features))
+    plain = relay.load_module(path)
+    assert set(plain.artefact.features) == set(old.features)
+    np.testing.assert_allclose(plain(x), wanted, rtol=1e-5)
+    monkeypatch.setattr(jit, "features", lambda: ["sse2"])
+    assert codes(lambda: relay.load_module(path)) == ("other-machine",)
+
+
+@pytest.mark.skipif(not jit.triple().startswith("x86_64"), reason="levels are those of x86-64")
+def test_code_for_a_processor_has_its_vectors() -> None:
+    mod = relay.infer(relay.parse(LAYER))
+    registers = {"x86-64-v4": "%zmm", "x86-64-v3": "%ymm", "x86-64-v2": "%xmm"}
+    wider = {"x86-64-v3": "%zmm", "x86-64-v2": "%ymm"}
+    for name, register in registers.items():
+        with jit.compiling_for(processor_named(name)):
+            text = emit_text(Compiler(mod).modules(), "asm")
+        assert register in text
+        assert name not in wider or wider[name] not in text
+
+
+def test_targets_that_are_not_there() -> None:
+    mod = relay.parse(ADD)
+    assert codes(lambda: relay.build(mod, "x86-64-v9")) == ("unknown-target",)
+    assert codes(lambda: relay.build(mod, ["native", "cuda"])) == ("unknown-target",)
+    assert codes(lambda: relay.build(mod, "x86-64-v3+avx1024")) == ("unknown-target",)
+    assert codes(lambda: relay.build(mod, [])) == ("other-machine",)
 
 
 # --- the cache ----------------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ from pathlib import Path
 import click
 
 from relay.backend.native.llvm.machine import MACHINES
+from relay.backend.native.llvm.processors import NATIVE
 from relay.cli.files import COMPILED, STDIN, read_module
 from relay.cli.inputs import weights_of_main
 from relay.cli.precision import precision_option, report_options
@@ -33,6 +34,13 @@ KINDS = ("plan", "loops", "llvm", "asm")
     default=True,
     help="With --emit loops: whether the loops of kernels are printed, or only their schedules.",
 )
+@click.option(
+    "--target",
+    multiple=True,
+    metavar="NAME",
+    help="A processor to compile for, several if repeated: native (the default), x86-64-v3, "
+    "x86-64-v4+avx512vnni, ...; each machine that loads the file takes the best that it can run.",
+)
 @click.option("--entry", multiple=True, metavar="NAME", help="An entry point (default: main).")
 @click.option(
     "--weights", metavar="FILE", help="A .safetensors or .npz file of parameters, which become constants."
@@ -49,6 +57,7 @@ def compile_module(
     emit: str | None,
     machine: str | None,
     kernels: bool,
+    target: Sequence[str],
     entry: Sequence[str],
     weights: str | None,
     batch: str | None,
@@ -56,7 +65,7 @@ def compile_module(
     report: bool,
     report_all: bool,
 ) -> None:
-    """Compile the program in FILE (`-` is standard input) to machine code of this processor.
+    """Compile the program in FILE (`-` is standard input) to machine code.
 
     `relay run` runs the file that is written, without the program it was made of.  The plan is the program as
     it is compiled: its definitions, and as `@fused` the groups of operators that are computed in one go.  The
@@ -67,6 +76,8 @@ def compile_module(
         raise click.UsageError("--machine goes with --emit loops")
     if not kernels and emit != "loops":
         raise click.UsageError("--no-kernels goes with --emit loops")
+    if target and emit is not None:
+        raise click.UsageError("--target says what the file is for; --emit writes none")
     if file == STDIN and output is None and emit is None:
         raise click.UsageError("a program from standard input needs -o FILE")
     if output is not None and not output.endswith(COMPILED):
@@ -89,7 +100,7 @@ def compile_module(
         click.echo(intermediate_code(mod, names, emit, machine, kernels, precision).rstrip("\n"))
         return
     with progress("compiling"):
-        built = build(mod, entries=names, precision=precision)
+        built = build(mod, target or NATIVE, entries=names, precision=precision)
     if report or report_all:
         found = built.report()
         click.echo(found.full() if report_all else str(found))

@@ -4,9 +4,11 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
-from relay.backend.native.host.artefact import read_artefact
+from relay.backend.native.host.artefact import Artefact, read_artefact
 from relay.backend.native.host.cache import compile_cached, compile_instrumented
 from relay.backend.native.host.compiled_module import CompiledModule, callable_module, own_entries
+from relay.backend.native.llvm.jit import Processor, compiling_for
+from relay.backend.native.llvm.processors import NATIVE, missing_here, names, processor_named
 from relay.diagnostic import did_you_mean, fail
 from relay.driver.arguments import first_word, with_params
 from relay.driver.compiled_function import CompiledFunction
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
     from relay.transform.passes.precision_report import PrecisionReport
 
 TARGETS = ("native", "llvm", "cpu")
-"""Names that all stand for machine code of this processor."""
+"""Names that all stand for this processor."""
 
 
 @overload
@@ -71,7 +73,11 @@ def build(
     batch: str | None = None,
     precision: str | None = None,
 ) -> Any:
-    """A module as machine code of this processor; or an expression, whose value or function is `@main`.
+    """A module as machine code; or an expression, whose value or function is `@main`.
+
+    The code is for this processor, or for those that have what a `target` says: `"x86-64-v3"`,
+    `"x86-64-v4+avx512vnni"`, or several, of which each machine takes the best that it can run when it loads
+    the file that `export_library` writes.
 
     Of a Python function, as `relay.function` takes it, the program is a `CompiledModule` where its parameters
     are annotated, and its result is a tensor or a tuple; else a `CompiledFunction`, which compiles for the
@@ -90,17 +96,18 @@ def build(
     are constants are stored as these, and sums and what loses digits stay in float32.  Definitions choose for
     themselves by their attribute `precision`; `built.report()` says what became of the program.
 
-    Raises `attribute-value`, `unknown-precision`, `unknown-target`, `unknown-input`, `argument-type`,
-    `thread-count`, `no-native-code`, and what is wrong with the program.
+    Raises `attribute-value`, `unknown-precision`, `unknown-target`, `other-machine`, `unknown-input`,
+    `argument-type`, `thread-count`, `no-native-code`, and what is wrong with the program.
     """
-    if first_word(target) not in TARGETS:
-        fail(
-            "unknown-target",
-            f"programs cannot be compiled for `{target}`",
-            hint=did_you_mean(str(target), TARGETS) or f"omit it, or use `{TARGETS[0]}`",
-        )
+    processors = processors_of(target)
     if is_python(mod):
-        options = {"entries": entries, "opt_level": opt_level, "threads": threads, "cache": cache}
+        options = {
+            "target": target,
+            "entries": entries,
+            "opt_level": opt_level,
+            "threads": threads,
+            "cache": cache,
+        }
         options |= {"check_nan": check_nan, "batch": batch, "precision": precision}
         return _build_python(as_function(mod), params, options)
     mod = _module_of(mod) if isinstance(mod, RelayExpr) else expect_module(mod)
@@ -127,8 +134,34 @@ def build(
         with context:
             return in_precision(mod, names, opt_level, precision)[1]
 
-    made = compile_cached(mod, names, opt_level, cache, precision)
-    return callable_module(made, threads, mod, again, explain)
+    made: list[Artefact] = []
+    for processor in processors:
+        with compiling_for(processor):
+            made.append(compile_cached(mod, names, opt_level, cache, precision))
+    here = next(one for one in made if one.is_for_this_processor)
+    others = [one for one in made if one is not here]
+    return callable_module(here, threads, mod, again, explain, others)
+
+
+def processors_of(target: Any) -> list[Processor]:
+    """The processors that a program is compiled for, those that can do the most first; this machine's is one
+    of those that can run some of it (`unknown-target`, `other-machine`).
+    """
+    several = [target] if isinstance(target, str) or not isinstance(target, Sequence) else list(target)
+    found: dict[Processor, None] = {}
+    for one in several:
+        word = first_word(one)
+        known = processor_named(NATIVE if word in TARGETS else word)
+        if known is None:
+            choices = (*TARGETS, *names())
+            hint = did_you_mean(str(one), choices) or f"omit it, or use one of {', '.join(names())}"
+            fail("unknown-target", f"programs cannot be compiled for `{one}`", hint=hint)
+        found[known] = None
+    made = sorted(found, key=lambda processor: -len(processor.features))
+    if made and not all(map(missing_here, made)):
+        return made
+    lacks = f": {', '.join(missing_here(made[-1])[:4])}" if made else ""
+    fail("other-machine", f"none of the targets is for this processor{lacks}", hint='add `"native"` to them')
 
 
 def with_batching(mod: IRModule, entries: Sequence[str], batch: Any) -> IRModule:

@@ -1,16 +1,17 @@
 """Compiled programs as data: object code, constants and signatures, in memory and in files.
 
 A file begins with `MAGIC`, the version of its format, the length of its header and the header's digest.  The
-header is JSON: the version that wrote the file and its target machine, the signature, and the offsets of the
-sections.  Then come the object code and, aligned to a page, the constants, which are mapped into memory.
-Loading a file executes nothing but its object code.
+header is JSON: the version that wrote the file, the kind of machine, and the same program for one or more
+processors, each with what the processor has to have, a signature, and the numbers of its sections.  Then come
+the sections: object code and, aligned, constants, which are mapped into memory; what several programs have
+alike is there once.  Loading a file executes nothing but the object code for this processor.
 """
 
 import hashlib
 import json
 import mmap
 import struct
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, NoReturn, cast
@@ -27,7 +28,7 @@ from relay.text.files import write_atomically
 from relay.version import VERSION
 
 MAGIC = b"RELAYRLO"
-FORMAT_VERSION = 5
+FORMAT_VERSION = 6
 FIXED_HEADER = struct.Struct("<8sIQ32s")
 """Magic, version of the format, bytes of the header, digest of the header."""
 PAGE_BYTES = 4096
@@ -43,55 +44,80 @@ class Artefact:
     """Object code, in one or more parts."""
     constants: Sequence[Any]
     """Tensors as bytes, as `tensors.image` makes them."""
+    features: Sequence[str]
+    """What the processor that it is for can do, as LLVM names it."""
 
-    def save(self, path: str | Path) -> None:
-        """Write a file, whole or not at all (`cannot-write`)."""
-        write_atomically(str(path), self.write)
-
-    def write(self, out: BinaryIO) -> None:
-        """Write the bytes of a file."""
-        places = self.places()
-        header = json.dumps(self.header(places)).encode()
-        out.write(FIXED_HEADER.pack(MAGIC, FORMAT_VERSION, len(header), digest(header)))
-        out.write(header)
-        at = FIXED_HEADER.size + len(header)
-        base = align_up(at, ALIGNMENT)
-        for (start, size), pieces in zip(
-            places, (*[[code] for code in self.codes], *map(unload_image, self.constants)), strict=True
-        ):
-            out.write(bytes(base + start - at))
-            for piece in pieces:
-                out.write(piece)
-            at = base + start + size
-
-    def places(self) -> list[tuple[int, int]]:
-        """Offset (from the end of the header) and size of each section in bytes."""
-        found: list[tuple[int, int]] = []
-        at = 0
-        for code in self.codes:
-            found.append((at, len(code)))
-            at += len(code)
-        at = align_up(at, PAGE_BYTES)
-        for c in self.constants:
-            found.append((at, c.nbytes))
-            at = align_up(at + c.nbytes, ALIGNMENT)
-        return found
-
-    def header(self, places: Sequence[tuple[int, int]]) -> dict[str, Any]:
-        """The header of the file."""
-        return {
-            "relay": version(),
-            "triple": jit.triple(),
-            "features": jit.features(),
-            "places": places,
-            "codes": [digest(code).hex() for code in self.codes],
-            "constants": [said.hex() for said in digests(list(map(unload_image, self.constants)))],
-            "signature": self.signature.to_json(),
-        }
+    @property
+    def is_for_this_processor(self) -> bool:
+        """Whether this processor can run it."""
+        return set(self.features) <= set(jit.features())
 
 
-def read_artefact(path: str | Path) -> Artefact:
-    """The program that a file holds (`cannot-read`, `bad-artefact`, `other-machine`)."""
+class Sections:
+    """The sections of a file: where they begin, those that are alike once."""
+
+    def __init__(self) -> None:
+        """None."""
+        self.pieces: list[Sequence[Any]] = []
+        """What each is made of."""
+        self.places: list[tuple[int, int]] = []
+        """Offset (from the end of the header) and size of each in bytes."""
+        self.digests: list[str] = []
+        self.numbers: dict[str, int] = {}
+        self.end = 0
+
+    def add(self, pieces: Sequence[Any], said: str, alignment: int = 1) -> int:
+        """The number of a section with these pieces, whose digest is given."""
+        if said not in self.numbers:
+            size = sum([memoryview(p).nbytes for p in pieces])
+            start = align_up(self.end, alignment)
+            self.numbers[said] = len(self.pieces)
+            self.pieces.append(pieces)
+            self.places.append((start, size))
+            self.digests.append(said)
+            self.end = start + size
+        return self.numbers[said]
+
+
+def save_artefacts(several: Sequence[Artefact], path: str | Path) -> None:
+    """Write a program, compiled for one or more processors, whole or not at all (`cannot-write`)."""
+    write_atomically(str(path), lambda out: write_artefacts(several, out))
+
+
+def write_artefacts(several: Sequence[Artefact], out: BinaryIO) -> None:
+    """Write the bytes of a file."""
+    sections = Sections()
+    codes = [[sections.add([c], digest(c).hex()) for c in made.codes] for made in several]
+    sections.end = align_up(sections.end, PAGE_BYTES)
+    programs: list[dict[str, Any]] = []
+    for made, numbers in zip(several, codes, strict=True):
+        images = list(map(unload_image, made.constants))
+        said = digests(images)
+        constants = [sections.add(pieces, d.hex(), ALIGNMENT) for pieces, d in zip(images, said, strict=True)]
+        programs.append({
+            "features": list(made.features), "codes": numbers, "constants": constants,
+            "signature": made.signature.to_json(),
+        })  # fmt: skip
+    whole = {
+        "relay": version(), "triple": jit.triple(), "places": sections.places, "digests": sections.digests,
+        "programs": programs,
+    }  # fmt: skip
+    header = json.dumps(whole).encode()
+    out.write(FIXED_HEADER.pack(MAGIC, FORMAT_VERSION, len(header), digest(header)))
+    out.write(header)
+    at = FIXED_HEADER.size + len(header)
+    base = align_up(at, ALIGNMENT)
+    for (start, size), pieces in zip(sections.places, sections.pieces, strict=True):
+        out.write(bytes(base + start - at))
+        for piece in pieces:
+            out.write(piece)
+        at = base + start + size
+
+
+def read_artefact(path: str | Path, features: Collection[str] | None = None) -> Artefact:
+    """The program that a file holds for a processor that can do so much, by default this one (`cannot-read`,
+    `bad-artefact`, `other-machine`).
+    """
     name = str(path)
     data = map_file(name)
     if data[: len(MAGIC)].tobytes() != MAGIC:
@@ -111,25 +137,29 @@ def read_artefact(path: str | Path) -> Artefact:
     header = cast("dict[str, Any]", json.loads(text))
     if header["relay"] != version():
         fail_version(name, header["relay"], version())
-    check_machine(name, header)
-    return read_sections(name, data, header, FIXED_HEADER.size + size)
+    return read_sections(name, data, header, program_for(name, header, features), FIXED_HEADER.size + size)
 
 
-def read_sections(name: str, data: Any, header: dict[str, Any], at: int) -> Artefact:
-    """The sections of a file, verified against their digests (`bad-artefact`)."""
+def read_sections(name: str, data: Any, header: dict[str, Any], program: dict[str, Any], at: int) -> Artefact:
+    """A program of a file, its sections verified against their digests (`bad-artefact`)."""
     base = align_up(at, ALIGNMENT)
     places: list[tuple[int, int]] = header["places"]
     end = base + max([start + size for start, size in places])
     if len(data) < end:
         fail_damaged(name, f"it should have {end} bytes and has {len(data)}")
-    pieces = [data[base + start : base + start + size] for start, size in places]
-    count = len(header["codes"])
-    codes, constants = [piece.tobytes() for piece in pieces[:count]], pieces[count:]
-    if [digest(code).hex() for code in codes] != header["codes"]:
+
+    def section(number: int) -> Any:
+        start, size = places[number]
+        return data[base + start : base + start + size]
+
+    said: list[str] = header["digests"]
+    codes = [section(n).tobytes() for n in program["codes"]]
+    constants = [section(n) for n in program["constants"]]
+    if [digest(code).hex() for code in codes] != [said[n] for n in program["codes"]]:
         fail_damaged(name, "its code has been changed")
-    if [said.hex() for said in digests([[c] for c in constants])] != header["constants"]:
+    if [d.hex() for d in digests([[c] for c in constants])] != [said[n] for n in program["constants"]]:
         fail_damaged(name, "its constants have been changed")
-    return Artefact(signature_from_json(header["signature"]), codes, constants)
+    return Artefact(signature_from_json(program["signature"]), codes, constants, program["features"])
 
 
 def map_file(name: str) -> Any:
@@ -146,16 +176,21 @@ def map_file(name: str) -> Any:
         return whole
 
 
-def check_machine(name: str, header: dict[str, Any]) -> None:
-    """Refuse code for another machine (`other-machine`)."""
+def program_for(name: str, header: dict[str, Any], features: Collection[str] | None) -> dict[str, Any]:
+    """The first of a file's programs that a processor can run (`other-machine`)."""
     hint = f"{RECOMPILE_HINT}, on this machine"
     here = jit.triple()
     if header["triple"] != here:
         fail("other-machine", f"`{name}` is for {header['triple']}, and this machine is {here}", hint=hint)
-    missing = sorted(set(header["features"]) - set(jit.features()))
-    if missing:
-        several = ", ".join(missing[:4]) + (", …" if len(missing) > 4 else "")
-        fail("other-machine", f"`{name}` needs what this processor does not have: {several}", hint=hint)
+    there = set(jit.features() if features is None else features)
+    missing: list[str] = []
+    for program in header["programs"]:
+        missing = sorted(set(program["features"]) - there)
+        if not missing:
+            return program
+    several = ", ".join(missing[:4]) + (", …" if len(missing) > 4 else "")
+    hint += ', or for `target="x86-64-v3"`' if here.startswith("x86_64") else ""
+    fail("other-machine", f"`{name}` needs what this processor does not have: {several}", hint=hint)
 
 
 def fail_damaged(name: str, why: str) -> NoReturn:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from relay.backend.native.host.artefact import Artefact, read_artefact, version
+from relay.backend.native.host.artefact import Artefact, read_artefact, version, write_artefacts
 from relay.backend.native.llvm import jit
 from relay.backend.native.runtime.cache_folder import cache_folder, package_key
 from relay.backend.native.runtime.digests import digests
@@ -52,7 +52,7 @@ def compile_cached(
     path = folder / f"{name}.rlo"
     if path.exists():
         with suppress(RelayError):
-            found = read_artefact(path)
+            found = read_artefact(path, jit.target_processor().features)
             with suppress(OSError):
                 os.utime(path)
             return found
@@ -113,7 +113,7 @@ def cache_key(
         context.disabled_pass,
         sorted(context.config.items()),
     )
-    around = version(), package_key(), jit.triple(), jit.processor(), jit.features(), list(entries), options
+    around = version(), package_key(), jit.triple(), jit.target_processor(), list(entries), options
     kinds = [(str(c.value.dtype), c.value.shape) for c in said.constants]
     whole = hashlib.blake2b(repr((around, said.text, said.sources, kinds)).encode(), digest_size=20)
     whole.update(said.spans)
@@ -158,7 +158,7 @@ def store_entry(made: Artefact, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         with NamedTemporaryFile(dir=path.parent, prefix=".", suffix=".new", delete=False) as out:
             temporary = out.name
-            made.write(cast("Any", out))
+            write_artefacts([made], cast("Any", out))
         os.replace(temporary, path)
         evict_entries(path.parent)
     except OSError:

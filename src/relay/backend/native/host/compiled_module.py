@@ -5,7 +5,7 @@ from pathlib import Path
 from types import BuiltinFunctionType
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from relay.backend.native.host.artefact import Artefact
+from relay.backend.native.host.artefact import Artefact, save_artefacts
 from relay.backend.native.host.native_program import NativeProgram
 from relay.diagnostic import did_you_mean, fail
 from relay.ir.expr import Function
@@ -33,11 +33,14 @@ class CompiledModule:
         source: IRModule | None = None,
         again: "Callable[[], InstrumentedProgram] | None" = None,
         explain: "Callable[[], PrecisionReport] | None" = None,
+        others: Sequence[Artefact] = (),
     ) -> None:
         """Use `callable_module`, which makes the module itself something to call; `again` compiles it so
-        that it notes where its time goes, and `explain` says what became of it in its precision.
+        that it notes where its time goes, and `explain` says what became of it in its precision.  `others`
+        are the same program for other processors.
         """
         self.artefact = artefact
+        self.others = others
         self.threads = threads
         self.again = again
         self.explain = explain
@@ -129,8 +132,13 @@ class CompiledModule:
         return "main" if "main" in self.entries else self.entries[0]
 
     def export_library(self, file_name: str | Path) -> None:
-        """Write a file that `relay.load_module` loads, and `relay run` runs (`cannot-write`)."""
-        self.artefact.save(file_name)
+        """Write a file that `relay.load_module` loads, and `relay run` runs (`cannot-write`).
+
+        It has the program for each processor that it was built for, and a machine that loads it takes the
+        one for the most that its processor can do.
+        """
+        several = sorted([self.artefact, *self.others], key=lambda made: -len(made.features))
+        save_artefacts(several, file_name)
 
     def __reduce__(self) -> NoReturn:
         raise TypeError(
@@ -148,15 +156,16 @@ def callable_module(
     source: IRModule | None = None,
     again: "Callable[[], InstrumentedProgram] | None" = None,
     explain: "Callable[[], PrecisionReport] | None" = None,
+    others: Sequence[Artefact] = (),
 ) -> CompiledModule:
     """A compiled program, and how many threads its loops take (`thread-count`); `again` compiles it with
-    clocks, and `explain` reports on its precision.
+    clocks, and `explain` reports on its precision.  `others` are the same program for other processors.
 
     `source` is what it was made of, if that is at hand: failures show the calls that led to them.
 
     It is of a class of its own, so that calling it leads to the code and not through a method of Python.
     """
-    made = CompiledModule(artefact, threads, source, again, explain)
+    made = CompiledModule(artefact, threads, source, again, explain, others)
     call: Any = made[made.default()]
     call = call if isinstance(call, BuiltinFunctionType) else staticmethod(call)
     made.__class__ = type("CompiledModule", (CompiledModule,), {"__call__": call})

@@ -15,6 +15,7 @@ from relay.backend.native.host.signature import EntryPoint, Parts, Signature, Si
 from relay.backend.native.kernels.packed_constants import Packed
 from relay.backend.native.llvm.builder import METADATA, POINTER, Code, Value
 from relay.backend.native.llvm.codegen import compile_tasks, object_code
+from relay.backend.native.llvm.jit import target_processor
 from relay.backend.native.llvm.modules import Module, Piece, lone_module, split_modules
 from relay.backend.native.memory.layout import BOX_OFFSET
 from relay.backend.native.memory.objects import REFERENCES, ROUTINES, read_leaf
@@ -226,7 +227,7 @@ class Compiler:
         for name, code in new.items():
             self.program.kept.keep(name, code)
         codes = [*made[: len(parts)], *[new.get(name, p) for name, p in self.program.kernels.items()]]
-        return Artefact(self.signature(), codes, made[len(tasks) :])
+        return Artefact(self.signature(), codes, made[len(tasks) :], target_processor().features)
 
 
 def pack_constant(e: Constant | Packed, number: int) -> Any:

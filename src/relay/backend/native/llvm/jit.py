@@ -1,7 +1,10 @@
 """LLVM, the machine as it knows it, and object code in memory."""
 
 import platform
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
@@ -11,18 +14,48 @@ def binding() -> Any:
     return import_module("llvmlite.binding")
 
 
+@dataclass(frozen=True)
+class Processor:
+    """A processor as LLVM knows it: its name, and what it can do."""
+
+    name: str
+    features: tuple[str, ...]
+
+
+_target: ContextVar[Processor | None] = ContextVar("processor", default=None)
+
+
+def target_processor() -> Processor:
+    """The processor that code is compiled for: this one, unless `compiling_for` says another."""
+    return _target.get() or Processor(processor(), tuple(features()))
+
+
+@contextmanager
+def compiling_for(other: Processor | None) -> Generator[None, None, None]:
+    """Code inside is compiled for a processor; None is this one."""
+    token = _target.set(other)
+    try:
+        yield
+    finally:
+        _target.reset(token)
+
+
 def machine() -> Any:
-    """The machine that this process runs on; an engine takes it over."""
+    """The machine that code is compiled for, as LLVM compiles; an engine takes it over."""
     llvm = binding()
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     llvm.initialize_native_asmparser()
     target = llvm.Target.from_default_triple()
-    features = llvm.get_host_cpu_features().flatten()
+    other = _target.get()
+    name = llvm.get_host_cpu_name() if other is None else other.name
+    all_features = llvm.get_host_cpu_features().flatten()
+    if other is not None:
+        all_features = ",".join([f"+{feature}" for feature in other.features])
     # Calls by their distance take a third of the time off small functions; on other processors, parts of a
     # program may lie too far apart for it.
     near = {"reloc": "pic", "codemodel": "small"} if platform.machine() == "x86_64" else {}
-    return target.create_target_machine(cpu=llvm.get_host_cpu_name(), features=features, opt=3, **near)
+    return target.create_target_machine(cpu=name, features=all_features, opt=3, **near)
 
 
 def triple() -> str:

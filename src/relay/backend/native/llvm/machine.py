@@ -6,7 +6,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cache
 
-from relay.backend.native.llvm.jit import binding
+from relay.backend.native.llvm.jit import Processor, target_processor
 from relay.backend.native.llvm.vectors import SIZES
 
 
@@ -107,10 +107,11 @@ def shaped_for(name: str | None) -> Generator[None, None, None]:
 
 
 def host() -> Machine:
-    """The machine that kernels are shaped for: the one that this process runs on."""
-    return _chosen.get() or _host()
+    """The machine that kernels are shaped for: the one that code is compiled for."""
+    return _chosen.get() or machine_of(target_processor())
 
 
 @cache
-def _host() -> Machine:
-    return target_machine(dict(binding().get_host_cpu_features()))
+def machine_of(processor: Processor) -> Machine:
+    """The machine that a processor is."""
+    return target_machine(dict.fromkeys(processor.features, True))

@@ -45,9 +45,9 @@ def package_key() -> str:
     return hashlib.blake2b("\n".join(seen).encode(), digest_size=16).hexdigest()
 
 
-def key_on_this_machine(name: str) -> str:
-    """The key of code that depends on its name, this package and this machine alone."""
-    around = package_key(), jit.triple(), jit.processor(), jit.features(), name
+def key_of_code(name: str) -> str:
+    """The key of code that depends on its name, this package and the processor that it is for alone."""
+    around = package_key(), jit.triple(), jit.target_processor(), name
     return hashlib.blake2b(repr(around).encode(), digest_size=16).hexdigest()
 
 

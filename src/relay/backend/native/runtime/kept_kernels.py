@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from relay.backend.native.llvm.machine import host
-from relay.backend.native.runtime.cache_folder import keep, key_on_this_machine, read_kept
+from relay.backend.native.runtime.cache_folder import keep, key_of_code, read_kept
 
 
 class KeptKernels:
@@ -15,7 +15,7 @@ class KeptKernels:
 
     def path(self, name: str) -> Path | None:
         """The file of a kernel."""
-        key = key_on_this_machine(f"{host()} {name}")
+        key = key_of_code(f"{host()} {name}")
         return None if self.folder is None else self.folder / f"kernel-{key}.o"
 
     def code(self, name: str) -> bytes | None:

@@ -1,6 +1,7 @@
 """Work that is done side by side, where most of it runs without the lock of Python's interpreter."""
 
 from collections.abc import Callable, Sequence
+from contextvars import copy_context
 from threading import Thread
 from typing import TypeVar
 
@@ -11,7 +12,7 @@ R = TypeVar("R")
 
 
 def parallel_map(work: Callable[[T], R], items: Sequence[T]) -> list[R]:
-    """What `work` makes of each item, on all cores; items are begun in their order.
+    """What `work` makes of each item, on all cores, in the caller's context; items are begun in their order.
 
     When one fails, what is under way ends, and the failure is raised.
     """
@@ -28,7 +29,10 @@ def parallel_map(work: Callable[[T], R], items: Sequence[T]) -> list[R]:
             if failures:
                 return
 
-    others = [Thread(target=go_on) for _ in range(min(available_cores(), len(items)) - 1)]
+    others = [
+        Thread(target=copy_context().run, args=(go_on,))
+        for _ in range(min(available_cores(), len(items)) - 1)
+    ]
     for thread in others:
         thread.start()
     go_on()

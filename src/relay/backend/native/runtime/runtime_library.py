@@ -12,7 +12,7 @@ from functools import cache
 from typing import Any
 
 from relay.backend.native.llvm import jit
-from relay.backend.native.runtime.cache_folder import cache_folder, keep, key_on_this_machine, read_kept
+from relay.backend.native.runtime.cache_folder import cache_folder, keep, key_of_code, read_kept
 from relay.backend.native.runtime.threads import default_threads
 
 SYMBOLS = (
@@ -32,9 +32,16 @@ RELIED = 8
 
 @cache
 def compiled_runtime() -> tuple[str, bytes]:
-    """What programs rely on in the runtime, as a few letters, and its code, compiled now or before."""
+    """What programs rely on in the runtime, as a few letters, and its code for this processor, compiled now
+    or before.
+    """
+    with jit.compiling_for(None):
+        return _compiled_runtime()
+
+
+def _compiled_runtime() -> tuple[str, bytes]:
     folder = cache_folder()
-    path = None if folder is None else folder / f"runtime-{key_on_this_machine('runtime')}.o"
+    path = None if folder is None else folder / f"runtime-{key_of_code('runtime')}.o"
     if path is not None and (said := read_kept(path)):
         return said[:RELIED].decode(), said[RELIED:]
     from relay.backend.native.runtime.source import compatibility_tag, object_code
