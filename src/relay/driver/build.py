@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, cast, overload
 
 from relay.backend.native.host.artefact import Artefact, read_artefact
 from relay.backend.native.host.cache import compile_cached, compile_instrumented
@@ -147,7 +147,8 @@ def processors_of(target: Any) -> list[Processor]:
     """The processors that a program is compiled for, those that can do the most first; this machine's is one
     of those that can run some of it (`unknown-target`, `other-machine`).
     """
-    several = [target] if isinstance(target, str) or not isinstance(target, Sequence) else list(target)
+    is_one = isinstance(target, str) or not isinstance(target, Sequence)
+    several: list[Any] = [target] if is_one else list(cast("Sequence[Any]", target))
     found: dict[Processor, None] = {}
     for one in several:
         word = first_word(one)

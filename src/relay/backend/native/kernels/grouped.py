@@ -6,7 +6,7 @@ are multiplied several at a time, with zeros between their filters.  If taps are
 a line has every `d`-th place first, so that taps lie side by side.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import gcd, prod
 from typing import Any, cast
@@ -276,7 +276,7 @@ class Grouped(Sums):
         if count:
             b.loop(count, (), place)
 
-    def along_channels(self, body: Any) -> None:
+    def along_channels(self, body: Callable[[Index], None]) -> None:
         """Run `body(j)` for the channels of a set, in vectors."""
         n = self.groups.inputs
         lanes = gcd(n, self.machine.lanes(scalar(self.sums)))
@@ -297,16 +297,16 @@ class Grouped(Sums):
             for phase in range(self.apart_across):
                 count = -(-(self.columns - phase) // self.apart_across)
                 start = b.plus(line, phase * self.line * groups.inputs)
-                self.line_of_tiles(
-                    count, self.at(buffer, start), self.at(weight, filters),
-                    lambda k, phase=phase: self.at(out, b.plus(
-                        b.times(b.plus(place, k * self.apart_across + phase), self.sizes[-1]), column
-                    )),
-                )  # fmt: skip
+
+                def result(k: int, phase: int = phase) -> Value:
+                    row = b.plus(place, k * self.apart_across + phase)
+                    return self.at(out, b.plus(b.times(row, self.sizes[-1]), column))
+
+                self.line_of_tiles(count, self.at(buffer, start), self.at(weight, filters), result)
 
         b.nest([self.panels, high], lambda index: one_row(index[1], index[0]))
 
-    def line_of_tiles(self, count: int, data: Value, filters: Value, out: Any) -> None:
+    def line_of_tiles(self, count: int, data: Value, filters: Value, out: Callable[[int], Value]) -> None:
         """Tiles that make up a line of so many places, about as high as each other; `out(k)` is where the
         result of a place is.
         """

@@ -72,8 +72,9 @@ class Matrices(Sums):
     def is_read_once(self) -> bool:
         """Whether the second operand is float32 that few rows go over, too much to be packed for them."""
         n, k, y = self.sizes[-1], self.depth, self.y
-        are_known = isinstance(self.blocks.rows, int) and isinstance(n, int) and isinstance(k, int)
-        return are_known and y.dtype == "float32" and n * k >= LEAST_NUMBERS
+        if not isinstance(self.blocks.rows, int) or not isinstance(n, int) or not isinstance(k, int):
+            return False
+        return y.dtype == "float32" and n * k >= LEAST_NUMBERS
 
     @property
     def reads_in_place(self) -> bool:
