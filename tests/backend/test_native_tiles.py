@@ -89,6 +89,21 @@ def test_sums_stay_in_registers(target: str, dtype: str) -> None:
         assert not re.search(r"\(%rsp\)|\[sp\b", inner), (rows, width)
 
 
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
+@pytest.mark.parametrize("target", [t for t in TARGETS if t != "neon"])
+def test_short_floats_are_widened_in_registers(target: str, dtype: str) -> None:
+    machine, adds = TARGETS[target][3], TARGETS[target][4]
+    step = inner_step("float32", machine, dtype, dtype)
+    assert (step.first, step.second) == ("float32", dtype)
+    for rows, width in shapes(machine, "float32", dtype, dtype):
+        tile = Tile(machine, step, rows, width, sets=sets_for(rows, width))
+        inner = inner_loop(target, tile, adds)
+        assert len(re.findall(adds, inner)) == rows * width * tile.sets, (rows, width)
+        how = r"vpmovzxwd" if dtype == "bfloat16" else r"vcvtph2ps"
+        assert len(re.findall(how, inner)) == width * tile.sets, (rows, width)
+        assert not re.search(r"\(%rsp\)", inner), (rows, width)
+
+
 @pytest.mark.parametrize("how", [{"is_packed": False}, {"pitch": 6, "has_runs": True}])
 @pytest.mark.parametrize("target", list(TARGETS))
 def test_sums_stay_in_registers_where_rows_are_not_packed(target: str, how: dict[str, Any]) -> None:

@@ -9,12 +9,12 @@ from typing import Any, cast
 from relay.backend.native.kernels.sums import Sums, Weight
 from relay.backend.native.loops.builder import Builder
 from relay.backend.native.loops.nodes import Index
+from relay.ir.dtype import FLOATS
 from relay.ir.expr import Call, Constant, Expr
 from relay.ir.type import Dim, TensorType
 from relay.op.base import Operator
 from relay.op.native import Product, WeightProduct, WindowProduct
 
-FLOATS = ("float16", "bfloat16", "float32", "float64")
 SMALL_INTEGERS = ("int8", "uint8", "int16")
 """Integers whose products kernels add up in int32: all are numbers of int16."""
 

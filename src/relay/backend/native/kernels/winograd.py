@@ -27,6 +27,7 @@ from relay.backend.native.memory.representation import SIZES, scalar
 from relay.ir.dtype import is_float
 from relay.op.native import WindowProduct
 from relay.op.nn.layout import SPATIAL
+from relay.op.nn.loops import sum_type
 
 POINT_BYTES = 1 << 20
 """Bytes that the points of a block lie in, about."""
@@ -79,8 +80,13 @@ def size_of_tiles(c: WindowProduct, views: Sequence[Any], sizes: Sequence[Index]
 
 
 def is_of_floats(dtype: str, data: View, weight: "View | Weight") -> bool:
-    """Whether all numbers are float32."""
-    return {dtype, data.dtype, weight.dtype} == {"float32"}
+    """Whether sums are float32, of float32 or shorter numbers: data are converted as they are read, and
+    filters that are known before.
+    """
+    if not dtype == sum_type(dtype, data.dtype, weight.dtype) == "float32":
+        return False
+    is_known = isinstance(weight, Weight) or weight.dtype == "float32"
+    return is_known and is_float(data.dtype) and is_float(weight.dtype)
 
 
 def is_of_bytes(dtype: str, data: View, weight: "View | Weight") -> bool:
