@@ -105,7 +105,7 @@ class Transform:
     size: int
     of_data: bool
     tensor: str = ""
-    """The dtype of the data or the result, if it is another: bytes, whose points are int16, or short floats."""
+    """The dtype of the data or the result, if another: bytes, whose points are int16, or short floats."""
 
     @property
     def name(self) -> str:
