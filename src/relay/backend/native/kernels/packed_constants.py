@@ -110,8 +110,8 @@ class MergedFilters(Filters):
 
 @dataclass(frozen=True)
 class FilterPoints(Packed):
-    """Filters of 3 by 3 taps as points: a matrix of channels and filters for each.  Those of integers are four
-    times the points of tiles of 2, which are halves and quarters.
+    """Filters of 3 by 3 taps as points: a matrix of channels and filters for each.  Those of integers are
+    four times the points of tiles of 2, which are halves and quarters.
     """
 
     order: tuple[int, ...]
