@@ -7,10 +7,12 @@
 from relay.quantize.api import quantize, report
 from relay.quantize.compat import QConfig, current_qconfig, qconfig
 from relay.quantize.config import Static, WeightOnly
+from relay.quantize.learned import learned_scale
 from relay.quantize.prepare import prerequisite_optimize
 from relay.quantize.report import Difference, Report, Row
+from relay.quantize.training import Training, prepare_training
 
 __all__ = [
-    "Difference", "QConfig", "Report", "Row", "Static", "WeightOnly", "current_qconfig",
-    "prerequisite_optimize", "qconfig", "quantize", "report",
+    "Difference", "QConfig", "Report", "Row", "Static", "Training", "WeightOnly", "current_qconfig",
+    "learned_scale", "prepare_training", "prerequisite_optimize", "qconfig", "quantize", "report",
 ]  # fmt: skip

@@ -38,6 +38,14 @@ def prerequisite_optimize(mod: IRModule, params: Mapping[str, Any] | None = None
     return apply_rules(mod, {MatMul: [as_dense]})
 
 
+def for_training(mod: IRModule) -> IRModule:
+    """The module with calls of definitions inlined, and weights as they were trained."""
+    mod = infer(mod)
+    for step in (remove_unused_functions, partial_evaluate, dynamic_to_static, fold_constants, dead_code):
+        mod = step(mod)
+    return apply_rules(mod, {MatMul: [as_dense]})
+
+
 def as_dense(w: Rewriter, e: Call) -> Expr | None:
     """`nn.matmul` by a constant matrix as `nn.dense`, whose weight has a row for each output."""
     x, weight = e.args

@@ -223,7 +223,7 @@ def _connect(flow: Flow, site: Site) -> bool:
             continue
         if is_weight:
             edge = _edge(flow, site, user, i, x, "weight")
-            edge.axis = channel_axis(site.call) if isinstance(edge.value, Var) and edge.user is user else None
+            edge.axis = channel_axis(site.call) if edge.user is user else None
         else:
             edge = _edge(flow, site, user, i, x, "data")
         edge.place = i if user is site.call else None
