@@ -100,14 +100,15 @@ class StridedSet(Operator):
         ranges = ranges_at(b, data, begin, end, strides, self.slice_mode)
         sizes = [length for _, length, _ in ranges]
         extra = len(sizes) - len(v.sizes)
-        fits = [b.is_same(d, n) for d, n in zip(v.sizes, sizes[extra:], strict=True) if d != 1]
+        pairs = [(d, n) for d, n in zip(v.sizes, sizes[extra:], strict=True) if d != 1]
+        fits = [b.bits("or", b.is_same(d, 1), b.is_same(d, n)) for d, n in pairs]
         message = "a part is set to a tensor of its shape"
         b.require(b.both(*fits), "shape-constraint", message)
 
         def one(index: Sequence[Any]) -> None:
             out.put(source_index(b, index, ranges), v.at(b.spread(index, v)))
 
-        b.nest(data.sizes, lambda index: out.put(index, data.at(index)))
+        b.begin_as(out, data)
         b.nest(sizes, one)
 
 

@@ -347,6 +347,12 @@ class Loops(Indices, Protocol):
         """
         ...
 
+    def begin_as(self, out: Output, x: View, element: Callable[[Any], Any] | None = None) -> None:
+        """Write the elements of `x`, or what `element` makes of them, to a tensor of its shape, in any order;
+        without `element`, nothing if that has taken the place of `x`; for `compute`, outside of loops.
+        """
+        ...
+
     def each(self, sizes: Sequence[Index], body: Callable[[tuple[Index, ...]], None], lanes: int = 0) -> None:
         """Run `body(index)` for every index of a shape, in any order, several at a time where that can be
         said, or `lanes` of them; for `compute`, outside of loops.

@@ -124,7 +124,7 @@ class Scatter(Operator):
             x = b.cast(updates.at(index), dtype)
             room.put(at, x if self.how == "update" else combined(b, self.how, room.at(at), x))
 
-        b.nest(data.sizes, lambda index: room.put(index, b.cast(data.at(index), dtype)))
+        b.begin_as(room, data, None if room is out else lambda x: b.cast(x, dtype))
         b.nest(updates.sizes, one)
         if room is not out:
             b.nest(data.sizes, lambda index: out.put(index, b.cast(room.at(index), data.dtype)))

@@ -19,7 +19,7 @@ from relay.op.registry import operator
 from relay.op.relation import Typing
 from relay.op.scattering import flattened, product_of
 from relay.op.slice import BEYOND
-from relay.op.subscript import Index, Item, Plan, Subscript, bounds
+from relay.op.subscript import WHOLE, Index, Item, Plan, Subscript, bounds, coordinates
 
 
 @operator("index_update")
@@ -68,9 +68,19 @@ class IndexUpdate(SameType, Composite):
         masks = [i.dtype == "bool" for i in index_types]
         plan = part.plan(SIZES, len(dims(types[0])), [dims(i) for i in index_types], masks)
         sizes = plan.widened(dims(types[0]))
-        is_open = any(type(e) is int and type(d) is not int for e, d in zip(plan.entries, sizes, strict=True))
+        is_open = any(
+            type(e) in (int, Index) and type(d) is not int for e, d in zip(plan.entries, sizes, strict=True)
+        )
         if not indices and not limits and not is_open:  # a place in an axis of unknown size is checked below
             return self.in_place(plan, data, value, is_scalar=not dims(types[1]))
+        if indices and not any(masks) and names_points(plan):
+            points = points_of(plan, indices, index_types)
+            new = apply("broadcast_to_like", value, part(data, *operands))
+            return apply("scatter_nd", data, points, new)
+        if not plan.new and not is_open and not any(map(dims, index_types)):
+            places = computed_places(plan, sizes, indices, limits)
+            new = with_axes(value, len(dims(types[1])), plan)
+            return apply("strided_set", data, new, *places, slice_mode="clip")
         places = part(place_numbers(data, types[0]), *operands)
         new = flattened(apply("broadcast_to_like", value, places))
         found = apply("scatter_elements", flattened(data), flattened(places), new, axis=0)
@@ -102,6 +112,62 @@ def _as_slice(entry: Any) -> Any:
     """The slice that takes what an integer does, and leaves the axis."""
     assert not isinstance(entry, Index)
     return (entry, BEYOND if entry == -1 else entry + 1, None) if isinstance(entry, int) else entry
+
+
+def names_points(plan: Plan) -> bool:
+    """Whether there are indices for the first axes, and the others are taken whole."""
+    kinds = [isinstance(e, Index | int) for e in plan.entries]
+    count = kinds.index(False) if False in kinds else len(kinds)
+    return not plan.new and count > 0 and all(e == WHOLE for e in plan.entries[count:])
+
+
+def points_of(plan: Plan, indices: Sequence[Expr], types: Sequence[Any]) -> Expr:
+    """The coordinates that indices and integers give, a row for each of the first axes."""
+    given: list[Expr] = []
+    kinds: list[Any] = []
+    for entry in plan.entries:
+        if isinstance(entry, Index):
+            given.append(indices[entry.operand])
+            kinds.append(types[entry.operand])
+        elif isinstance(entry, int):
+            given.append(constant(numpy.int64(entry)))
+            kinds.append(TensorType((), "int64"))
+    return coordinates(given, kinds)[0]
+
+
+def computed_places(
+    plan: Plan, sizes: Sequence[Any], indices: Sequence[Expr], limits: Sequence[Expr]
+) -> list[Expr]:
+    """Where slices begin and end, and their strides, each as a tensor with a place for each axis; an index,
+    which is checked, is a slice of one place.
+    """
+    one, several = constant(numpy.int64(1)), iter(limits)
+    columns: list[list[Expr]] = [[], [], []]
+    for entry, d in zip(plan.entries, sizes, strict=True):
+        if isinstance(entry, Index | int):
+            i = indices[entry.operand] if isinstance(entry, Index) else constant(numpy.int64(entry))
+            first = Subscript(("%",))(apply("arange", 0, d, dtype="int64"), i)
+            places = [first, apply("add", first, one), one]
+        else:
+            places = [
+                apply("cast", next(several), dtype="int64") if n == "%" else constant(numpy.int64(n))
+                for n in bounds(entry)
+            ]
+        for column, place in zip(columns, places, strict=True):
+            column.append(place)
+    return [apply("stack", tuple(column), axis=0) for column in columns]
+
+
+def with_axes(value: Expr, rank: int, plan: Plan) -> Expr:
+    """A value, which is stretched to the part, with an axis wherever an index leaves the part without one."""
+    for entry in reversed(plan.entries):
+        if rank == 0:
+            break
+        if isinstance(entry, Index | int):
+            value = apply("expand_dims", value, axis=rank)
+        else:
+            rank -= 1
+    return value
 
 
 def place_numbers(x: Expr, t: TensorType) -> Expr:

@@ -21,7 +21,7 @@ from relay.backend.native.memory.layout import BOX_OFFSET
 from relay.backend.native.memory.objects import REFERENCES, ROUTINES, read_leaf
 from relay.backend.native.memory.representation import memory
 from relay.backend.native.memory.tensors import TENSOR, image
-from relay.backend.native.program.control import emit_definition
+from relay.backend.native.program.definitions import emit_definition
 from relay.backend.native.program.durations import is_long
 from relay.backend.native.program.group_code import define_group
 from relay.backend.native.program.groups import is_fused

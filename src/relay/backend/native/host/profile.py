@@ -12,9 +12,11 @@ from typing import Any
 import numpy as np
 
 from relay.backend.native.host.artefact import Artefact
+from relay.backend.native.host.context import read_leaf
 from relay.backend.native.host.native_program import NativeProgram
 from relay.backend.native.host.timing import format_seconds
 from relay.backend.native.kernels.peak import peak_of_products
+from relay.backend.native.memory.layout import PEAK_BYTES_OFFSET
 from relay.backend.native.program.instrumentation import COUNT_SYMBOL, EVENTS_SYMBOL, MAX_EVENTS, Group
 from relay.backend.native.runtime.threads import default_threads
 from relay.text.files import write_atomically
@@ -64,6 +66,10 @@ class Profile:
     events: Sequence[tuple[int, int, int]]
     """Of the last call: the number of a group, and nanoseconds when it began and ended."""
     groups: Sequence[Group]
+    tensor_bytes: int = 0
+    """The most that tensors of more than 512 bytes have taken at once; those that are constants, or that the
+    caller has, do not count.
+    """
 
     @property
     def outside(self) -> float:
@@ -74,7 +80,9 @@ class Profile:
         head = f"{'time':>10}{'share':>8}{'calls':>7}{'GFLOP/s':>9}{'of peak':>9}{'GB/s':>8}  group"
         lines = [self.line(r.seconds, r.calls, r.flops, r.bandwidth, r.group.name) for r in self.rows]
         rest = self.line(self.outside, 1, None, None, "(outside of groups)")
-        return "\n".join([f"@{self.name}: {format_seconds(self.seconds)} a call", head, *lines, rest])
+        taken = f"{self.tensor_bytes / 1e6:.1f} MB of tensors"
+        said = f"@{self.name}: {format_seconds(self.seconds)} a call, {taken}"
+        return "\n".join([said, head, *lines, rest])
 
     def line(
         self, seconds: float, calls: int, flops: float | None, bandwidth: float | None, name: str
@@ -131,7 +139,8 @@ def run_profiled(
     rows.sort(key=lambda row: -row.seconds)
     peak = peak_of_products() * (threads or default_threads())
     listed = [(int(i), int(begin), int(end)) for i, begin, end in last]
-    return Profile(entry, median(whole), rows, peak, listed, watched.groups)
+    taken = sum([read_leaf(at + PEAK_BYTES_OFFSET, "i64") for at in program.contexts.known])
+    return Profile(entry, median(whole), rows, peak, listed, watched.groups, taken)
 
 
 def event_buffer(program: NativeProgram) -> tuple[ctypes.c_int64, Any]:

@@ -176,6 +176,32 @@ class Builder(ValueBuilder):
         else:
             move((), ())
 
+    def reshape_to(self, out: View, x: View) -> None:
+        """Write the elements of `x` to a tensor of as many, in order; none if that has taken its place."""
+        assert out.data is not None
+        assert x.data is not None
+
+        def move(index: tuple[ir.Index, ...], _: Any) -> None:
+            out.put_place(index, x.sizes, x.at(index))
+
+        def copy() -> None:
+            self.for_each(x.sizes, (), move, any_order=True)
+
+        self.when(self.apply("apart", "bool", out.data, x.data), copy)
+
+    def begin_as(self, out: Any, x: Any, element: Callable[[Any], ir.Value] | None = None) -> None:
+        """Write the elements of `x`, or what becomes of them, to a tensor of its shape; without `element`,
+        nothing if that has taken the place of `x`.
+        """
+
+        def move(index: tuple[ir.Index, ...]) -> ir.Value:
+            return x.at(index) if element is None else element(x.at(index))
+
+        if element is None and isinstance(x, View) and x.data is not None:
+            self.when(self.apply("apart", "bool", out.data, x.data), lambda: self.fill(out, move))
+        else:
+            self.fill(out, move)
+
     def each(
         self, sizes: Sequence[ir.Index], body: Callable[[tuple[ir.Index, ...]], None], lanes: int = 0
     ) -> None:

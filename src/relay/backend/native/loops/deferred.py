@@ -166,6 +166,10 @@ def build_loops(b: Builder, outs: Mapping[Deferred, View]) -> None:
 
     if len(outs) == 1 and first.sizes:
         x, out = in_own_shape(first), outs[first]
+        source = x.views[0] if x.call.attrs.keeps_order else None
+        if isinstance(source, View) and source.data is not None and source.dtype == out.dtype:
+            b.reshape_to(out, source)
+            return
 
         def move(index: tuple[Index, ...], _: Any) -> None:
             out.put_place(index, x.sizes, x.at(index))

@@ -82,6 +82,11 @@ class ValueEmitter(IndexEmitter):
         """`x * y + z`, rounded once where the machine can."""
         return self.code.intrinsic("fmuladd", *map(self.value, s.args))
 
+    def apart(self, s: ir.Apply) -> Value:
+        """Whether two places in memory are not one."""
+        p, q = map(self.value, s.args)
+        return self.code.compare("icmp ne", p, q)
+
     def select_value(self, s: ir.Apply) -> Value:
         """One of two values."""
         c, x, y = map(self.value, s.args)
@@ -238,5 +243,5 @@ OTHERS: dict[str, Callable[[ValueEmitter, ir.Apply], Any]] = {
     "reinterpret": ValueEmitter.reinterpret_number, "to_number": ValueEmitter.index_to_number,
     "to_index": ValueEmitter.number_to_index, "lane": ValueEmitter.lane, "data": ValueEmitter.data_of,
     "size": ValueEmitter.size_of, "offset": ValueEmitter.offset, "opaque": ValueEmitter.opaque,
-    "threads": ValueEmitter.threads,
+    "threads": ValueEmitter.threads, "apart": ValueEmitter.apart,
 }  # fmt: skip

@@ -73,7 +73,7 @@ class Emitter(ValueEmitter):
                 self.env[s], self.has_registers = {}, True
             case ir.NewTensor():
                 sizes = [value(self.index(d)) for d in s.sizes]
-                places = [(self.value(p.value), p.axes) for p in s.places]
+                places = [(self.value(p.value), p.axes, p.is_reshaped) for p in s.places]
                 self.env[s.result] = tensor_in_place(self.code, self.program.layouts, s.type, sizes, places)
             case ir.Release():
                 release(self.code, [self.value(s.value)])

@@ -211,12 +211,13 @@ class Poll:
 
 @node
 class Place:
-    """A tensor whose memory another may take, if nobody else has it and it has the sizes of the other along
-    some axes, which are not known to be equal; it has those along all others.
+    """A tensor whose memory another may take if nobody else has it and its sizes along some axes are those of
+    the other, as all else is; one that `is_reshaped` has as many elements, and gets those sizes.
     """
 
     value: Value
     axes: tuple[int, ...] = ()
+    is_reshaped: bool = False
 
 
 @node

@@ -11,7 +11,18 @@ from typing import Any
 
 from relay.backend.native.loops.builder import Builder
 from relay.backend.native.loops.cost import takes
-from relay.backend.native.loops.nodes import INDEX, Apply, Block, For, Index, Let, Statement, Var, statements
+from relay.backend.native.loops.nodes import (
+    INDEX,
+    Apply,
+    Block,
+    Branch,
+    For,
+    Index,
+    Let,
+    Statement,
+    Var,
+    statements,
+)
 from relay.backend.native.memory.strings import makes_strings
 
 CHUNK_NANOSECONDS = 10_000
@@ -41,9 +52,17 @@ def parallelize(b: Builder, block: Block) -> Block:
     """A function's block whose loops are on several threads where that pays."""
     found: list[Statement] = []
     for s in block.statements:
+        if isinstance(s, Branch) and is_of_copy(s):
+            found.append(replace(s, blocks=tuple([parallelize(b, x) for x in s.blocks])))
+            continue
         is_candidate = isinstance(s, For) and s.any_order and not s.carried and not takes_memory(s.body)
         found += parallelized(b, s) if is_candidate and isinstance(s, For) else [s]
     return Block(tuple(found), block.yields)
+
+
+def is_of_copy(s: Branch) -> bool:
+    """Whether a choice is whether a tensor is copied, or is in the place of the other."""
+    return isinstance(s.conditions[0], Apply) and s.conditions[0].op == "apart"
 
 
 def takes_memory(body: Block) -> bool:

@@ -19,6 +19,8 @@ READ, WRITE, UNKNOWN = 1, 2, 4
 """What a statement does to a tensor: it reads elements, writes some, or has its address for anything."""
 MAX_CHOICES = 3
 """Operands that a result may be written to, at most."""
+MAX_RESHAPED_RANK = 5
+"""Axes whose sizes there is room for in front of the elements, whatever the rank is."""
 PLACES = frozenset({"data", "offset"})
 """Functions whose result is a place in the memory of their first operand."""
 
@@ -42,8 +44,15 @@ class Tensor:
             )
         )
 
-    def place_of(self, other: "Tensor") -> ir.Place:
-        """The place that another may take, which could have its shape."""
+    def has_room_for(self, other: "Tensor") -> bool:
+        """Whether an object with its elements can have the sizes of another."""
+        ranks = len(self.sizes), len(other.sizes)
+        return self.dtype == other.dtype != "string" and 0 not in ranks and max(ranks) <= MAX_RESHAPED_RANK
+
+    def place_of(self, other: "Tensor", is_copied: bool) -> ir.Place:
+        """The place that another may take, which has its shape, or its elements if it `is_copied`."""
+        if is_copied and list(self.sizes) != list(other.sizes):
+            return ir.Place(self.value, is_reshaped=True)
         pairs = enumerate(zip(self.sizes, other.sizes, strict=True))
         return ir.Place(self.value, tuple([i for i, (d, n) in pairs if d != n]))
 
@@ -58,11 +67,14 @@ def reuse_operands(block: ir.Block, given: Iterable[Tensor]) -> ir.Block:
     for s in block.statements:
         if isinstance(s, ir.NewTensor):
             made = Tensor(s.result, str(s.type.dtype), s.sizes)
-            choices = [x for x in known if x.could_be(made)]
+            choices = [x for x in known if x.could_be(made) or x.has_room_for(made)]
             if choices:
                 uses = uses or Uses(block)
-                legal = [x for x in choices if uses.may_take(made, x, block.statements)]
-                s = replace(s, places=tuple([x.place_of(made) for x in legal[:MAX_CHOICES]]))
+                legal = [x for x in choices if x.could_be(made) or uses.begins_as(made, x)]
+                legal = [x for x in legal if uses.may_take(made, x, block.statements)]
+                legal.sort(key=lambda x, made=made: not uses.begins_as(made, x))
+                places = [x.place_of(made, uses.begins_as(made, x)) for x in legal[:MAX_CHOICES]]
+                s = replace(s, places=tuple(places))
             if made.value not in block.yields:
                 known.append(made)
         elif isinstance(s, ir.Release):
@@ -101,7 +113,7 @@ class Uses:
                 self.add(own, (s.value,), UNKNOWN)
             case ir.Let() if not isinstance(s.value, int):
                 self.roots[s.result] = self.roots.get(s.value, s.value)
-            case ir.NewTensor() | ir.Release() | ir.Prefetch() | ir.Apply(op="size"):
+            case ir.NewTensor() | ir.Release() | ir.Prefetch() | ir.Apply(op="size" | "apart"):
                 pass
             case _:
                 self.add(own, ir.operands(s), UNKNOWN)
@@ -119,6 +131,9 @@ class Uses:
         """Whether `out` may be in the memory of `p` as far as some statements go, one after the other."""
         is_written = False
         for s in statements:
+            if self.is_copy(s, out, p):
+                is_written = True
+                continue
             uses = self.of[s]
             reads, writes = uses.get(p.value, 0), uses.get(out.value, 0)
             if reads & WRITE:
@@ -130,6 +145,18 @@ class Uses:
                 return False
             is_written = is_written or bool(writes)
         return True
+
+    def begins_as(self, out: Tensor, p: Tensor) -> bool:
+        """Whether `out` begins as a copy of `p`, which is left out where it takes the place of that."""
+        return any(self.is_copy(s, out, p) for s in self.of)
+
+    def is_copy(self, s: ir.Statement, out: Tensor, p: Tensor) -> bool:
+        """Whether a statement does nothing if `out` is in the place of `p`."""
+        if not isinstance(s, ir.Branch) or s.blocks[-1].statements:
+            return False
+        c = s.conditions[0]
+        given = [self.root(x) for x in c.args if isinstance(x, ir.Value)] if isinstance(c, ir.Apply) else []
+        return isinstance(c, ir.Apply) and c.op == "apart" and set(given) == {out.value, p.value}
 
     def may_take_within(self, out: Tensor, p: Tensor, s: ir.Statement) -> bool:
         """Whether it may as far as one statement goes, that reads `p` and writes `out`."""

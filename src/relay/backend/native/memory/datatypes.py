@@ -32,6 +32,10 @@ class DataTypes:
             found = self.cells[key] = (fields, layout([x for t in fields for x in self.leaves(t)]))
         return found
 
+    def is_record(self, c: Constructor) -> bool:
+        """Whether a constructor is the only one of its type."""
+        return len(self.definitions[c.belong_to].constructors) == 1
+
     def note_layouts(self, t: Type | None) -> None:
         """Number the layouts of all objects that a value of type `t` may have inside."""
         seen: set[Type] = set()

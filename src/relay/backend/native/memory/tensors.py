@@ -66,26 +66,27 @@ def tensor_in_place(
     layouts: Layouts,
     t: TensorType,
     dims: Sequence[Value],
-    places: Sequence[tuple[Value, Sequence[int]]],
+    places: Sequence[tuple[Value, Sequence[int], bool]],
 ) -> Value:
     """A new tensor; or the first of some others that nobody else has and that has the new one's sizes along
-    some axes, with one more reference.
+    some axes, or is given them, with one more reference.
     """
     if not places:
         return new_tensor(code, layouts, t, dims)
     own, end = integer(header(layouts.number(TENSOR))), code.label()
     arrivals: list[tuple[list[Value], str]] = []
-    for p, axes in places:
+    for p, axes, is_reshaped in places:
         fits, other = code.label(), code.label()
-        may_take = code.compare(
-            "icmp eq", code.op("and", code.load("i64", p), integer(~(DONATED << 48))), own
-        )
+        mask = -1 if is_reshaped else ~(DONATED << 48)
+        may_take = code.compare("icmp eq", code.op("and", code.load("i64", p), integer(mask)), own)
         for i in axes:
             size = code.load("i64", code.at(p, TENSOR_SIZES_OFFSET + 8 * i))
             may_take = code.op("and", may_take, code.compare("icmp eq", size, dims[i]))
         code.branch(may_take, fits, other)
         code.block(fits)
         code.store(integer(2, 32), p)
+        for i, d in enumerate(dims if is_reshaped else ()):
+            code.store(d, code.at(p, TENSOR_SIZES_OFFSET + 8 * i))
         arrivals.append(([p], code.here))
         code.jump(end)
         code.block(other)

@@ -8,8 +8,7 @@ position is a jump.
 from collections.abc import Sequence
 from typing import Any
 
-from relay.analysis.call_graph import CallGraph
-from relay.backend.native.llvm.builder import CONTEXT, POINTER, Value, quoted
+from relay.backend.native.llvm.builder import CONTEXT, POINTER, Value
 from relay.backend.native.llvm.modules import Piece
 from relay.backend.native.memory.objects import (
     layout,
@@ -22,9 +21,9 @@ from relay.backend.native.memory.objects import (
 from relay.backend.native.program.atoms import Atoms, Dying
 from relay.backend.native.program.checks import may_misfit, sizes_of
 from relay.backend.native.program.closures import closure_layout, static_closure, wrapper
-from relay.backend.native.program.global_thunks import CYCLIC, ONCE
+from relay.backend.native.program.global_thunks import CYCLIC
+from relay.backend.native.program.held_values import replaced_values
 from relay.backend.native.program.instrumentation import Instrumentation
-from relay.backend.native.program.lazy_globals import lazy_global
 from relay.backend.native.program.matching import bind_pattern, test_pattern
 from relay.backend.native.program.operators import emit_call
 from relay.backend.native.program.ownership import Block, Ownership
@@ -42,6 +41,7 @@ from relay.backend.native.program.splitting import PIECE
 from relay.ir.expr import (
     Call,
     Clause,
+    Constant,
     Constructor,
     Expr,
     Function,
@@ -58,7 +58,7 @@ from relay.ir.expr import (
 )
 from relay.ir.pattern import pattern_vars
 from relay.ir.type import FuncType, TupleType, TypeCall
-from relay.ir.walk import post_order, run
+from relay.ir.walk import run
 from relay.op.kind import NativeRule
 from relay.transform.rewriting.chains import Task
 
@@ -78,6 +78,8 @@ class Definition(Atoms):
         assert fn.ret_type is not None
         self.returned = fn.ret_type
         self.owned = Ownership(fn.body, self.is_managed)
+        self.replaced: set[Expr] = set()
+        """Reads of references that take what these hold, and the writes that follow."""
         is_lean = fn.attrs.get(PIECE) == "tensors" or self.owned.last_uses() > LEAN
         self.code.runtime = "relay_" if is_lean else "relay."
 
@@ -104,6 +106,7 @@ class Definition(Atoms):
     def block(self, e: Expr, is_tail: bool) -> Task:
         """The statements of a block; its result as leaves, which nothing follows if it is the function's."""
         block = self.owned.blocks[e]
+        self.replaced.update(replaced_values(block, self.is_plain))
         dying: list[Dying] = [{} for _ in block.statements]
         for v, i in block.last.items():
             dying[i][v] = None
@@ -159,6 +162,20 @@ class Definition(Atoms):
 
     # --- statements ---
 
+    def is_plain(self, e: Expr) -> bool:
+        """Whether a statement computes a value and does nothing else."""
+        match e:
+            case Call(op=Op()):
+                return e.attrs.native_rule not in (
+                    NativeRule.EFFECT,
+                    NativeRule.LIBRARY,
+                    NativeRule.REFERENCE,
+                )
+            case Call():
+                return e.op in self.program.callees or isinstance(e.op, Constructor)
+            case _:
+                return isinstance(e, Tuple | TupleGetItem | Var | Constant)
+
     def statement(self, e: Expr, gone: Dying) -> Task:
         """The leaves of a value, with references of its own."""
         code = self.code
@@ -183,7 +200,7 @@ class Definition(Atoms):
                 return [new_object(code, self.program.layouts, layout(held), self.taken((e.value,), gone))]
             case RefRead():
                 found = self.contents(e.ref)
-                retain(code, found)
+                retain(code, [] if e in self.replaced else found)
             case RefWrite():
                 found = self.write(e, gone)
             case _:
@@ -240,7 +257,7 @@ class Definition(Atoms):
 
     def write(self, e: RefWrite, gone: Dying) -> Sequence[Value]:
         """Put a value in a reference, and give up what it held."""
-        before = self.contents(e.ref)
+        before = [] if e in self.replaced else self.contents(e.ref)
         value = self.taken((e.value,), gone)
         write_object(self.code, layout(self.held(e.ref)), self.atom(e.ref)[0], value)
         release(self.code, before)
@@ -380,24 +397,3 @@ class Definition(Atoms):
             code.do("unreachable")
         else:
             self.fail("match-failure", "no clause matches", e)
-
-
-def emit_definition(program: Program, v: GlobalVar, graph: CallGraph) -> None:
-    """Add the code of a definition."""
-    fn = program.mod.functions[v]
-    assert isinstance(fn, Function)
-    symbol = program.symbol(v)
-    if ONCE in fn.attrs:
-        inner = quoted(f"compute.{v.name_hint}")
-        program.pieces.append(lazy_global(program, symbol, inner, program.leaves(fn.ret_type)))
-        symbol = inner
-    made = Definition(program, symbol, fn, graph.is_recursive(v) or calls_closures(fn))
-    if fn.attrs.get(PIECE) == "tensors":
-        program.plain.add(len(program.pieces))
-    program.pieces.append(made.refusal() if CYCLIC in fn.attrs else made.piece())
-
-
-def calls_closures(fn: Function) -> bool:
-    """Whether a function calls what it cannot name."""
-    named = Op | Constructor | GlobalVar
-    return any(isinstance(e, Call) and not isinstance(e.op, named) for e in post_order(fn.body))
