@@ -48,6 +48,12 @@ def check(seed: int) -> None:
         assert_same(built(*given), expected, f"seed {seed}")
         for a, b in zip(given, made.args, strict=True):
             np.testing.assert_array_equal(a, b, err_msg=f"seed {seed}")
+    if made.donated:
+        built = relay.build(mod, threads=2 - seed % 2, donate=made.donated)
+        assert_same(built(*given), expected, f"seed {seed}, donated")
+        for name, a, b in zip("kxyz", given, made.args, strict=True):
+            if name not in made.donated:
+                np.testing.assert_array_equal(a, b, err_msg=f"seed {seed}")
 
 
 @pytest.mark.parametrize("seed", range(PROGRAMS))
@@ -270,3 +276,100 @@ def test_records_that_are_needed_later_stay() -> None:
     mod = relay.parse(text)
     x = np.random.default_rng(0).normal(size=(40, 40)).astype("float32")
     assert_same(relay.build(mod)(x), mod.evaluate("main", x), "records")
+
+
+def test_donated_arrays_are_the_results() -> None:
+    text = """
+    attributes @main { donate: ("w", "s") }
+    def @main(%w: Tensor[(64, 32), float32], %s: (Tensor[(8,), bfloat16], Tensor[(k,), int8]), %x: float32) {
+      (%w * %x, (%s.0 + 1bf16, %s.1 with { [0]: 7i8 }))
+    }
+    """
+    built = relay.build(relay.parse(text))
+    bf16 = relay.const(0.0, "bfloat16").value.dtype
+    w, a, b = np.ones((64, 32), "float32"), np.ones(8, bf16), np.ones(3, "int8")
+    (found, (first, second)) = built(w, (a, b), 3.0)
+    assert found is w
+    assert first is a
+    assert second is b
+    assert (w[0, 0], float(a[0]), b.tolist()) == (3, 2, [7, 1, 1])
+    assert relay.parse(relay.parse(text).astext())["main"].attrs["donate"] == ("w", "s")
+
+
+STEP = """
+def @main(%w: Tensor[(64, n), float32], %b: Tensor[(64, n), float32], %x: Tensor[(64, n), float32]) {
+  (%w - 0.5f * %x, %b + %x)
+}
+"""
+
+
+@pytest.mark.parametrize("calls", ["in machine code", "by name"])
+def test_arrays_that_cannot_be_overwritten_stay(calls: str) -> None:
+    built = relay.build(relay.parse(STEP), donate=("w", "b"))
+
+    def step(*args: Any) -> Any:
+        return built(*args) if calls == "in machine code" else built(**dict(zip("wbx", args, strict=True)))
+
+    def ones() -> Any:
+        return np.ones((64, 32), "float32")
+
+    x, w, frozen, larger = ones(), ones(), ones(), np.ones((65, 32), "float32")
+    frozen.flags.writeable = False
+    found, second = step(frozen, w, x)
+    assert found is not frozen
+    assert second is w
+    again, _ = step(found, larger[1:], x)
+    assert again is found, "the result of a program is overwritten"
+    assert (larger == 1).all()
+    assert (frozen == 1).all()
+    found, second = step(x, ones(), x)
+    assert found is not x
+    np.testing.assert_array_equal(x, ones())
+    np.testing.assert_array_equal(found, ones() / 2)
+    transposed = np.ones((32, 64), "float32").T
+    assert step(transposed, ones(), x)[0] is not transposed
+    for pair in ((x, x), (larger[1:], larger[:-1])):
+        with pytest.raises(relay.RelayError) as error:
+            step(*pair, ones())
+        assert error.value.codes == ("donated",)
+        assert "`%b` and `%w` share memory" in str(error.value)
+
+
+def test_a_name_that_is_no_parameter_is_refused() -> None:
+    for build in (
+        lambda: relay.build(relay.parse(STEP), donate="y"),
+        lambda: relay.build(relay.parse(STEP.replace("def", 'attributes @main { donate: ("y",) } def'))),
+    ):
+        with pytest.raises(relay.RelayError) as error:
+            build()
+        assert error.value.codes == ("donated",)
+    with pytest.raises(relay.RelayError, match="names parameters as strings"):
+        relay.build(relay.parse(STEP), donate=(1,))
+
+
+def test_a_training_step_updates_weights_in_their_place() -> None:
+    text = """
+    def @main(%w: T, %m: T, %x: Tensor[(8, 512), float32]) {
+      let (%loss, (%g,)) = grad(fn (%v) { sum(tanh(%x @ %v)) })(%w);
+      let %m = 0.9f * %m + %g;
+      (%w - 0.01f * %m, %m, %loss)
+    }
+    """
+    mod = relay.parse(text.replace(": T,", ": Tensor[(512, 512), float32],"))
+    draw = np.random.default_rng(0)
+    w, m, x = [draw.normal(size=s).astype("float32") for s in ((512, 512), (512, 512), (8, 512))]
+    expected = mod.evaluate("main", w, m, x)
+    step = relay.build(mod, donate=("w", "m"))
+    found = step(w, m, x)
+    assert found[0] is w
+    assert_same(found, expected, "a step")
+    kept = relay.build(mod)
+    kept(w, m, x)
+    assert peak(step) < peak(kept) - 0.6 * MEGABYTE
+
+
+def test_files_know_what_is_donated(tmp_path: Any) -> None:
+    built = relay.build(relay.parse(STEP), donate="w")
+    built.export_library(tmp_path / "step.rlo")
+    w, x = np.ones((64, 8), "float32"), np.ones((64, 8), "float32")
+    assert relay.load_module(tmp_path / "step.rlo")(w, x, x)[0] is w

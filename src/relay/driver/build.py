@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast, overload
 
+from relay.analysis.donation import DONATE, donated_params
 from relay.backend.native.host.artefact import Artefact, read_artefact
 from relay.backend.native.host.cache import compile_cached, compile_instrumented
 from relay.backend.native.host.compiled_module import CompiledModule, callable_module, own_entries
@@ -45,6 +46,7 @@ def build(
     check_nan: bool = False,
     batch: str | None = None,
     precision: str | None = None,
+    donate: Sequence[str] | str | None = None,
 ) -> CompiledModule: ...
 @overload
 def build(
@@ -59,6 +61,7 @@ def build(
     check_nan: bool = False,
     batch: str | None = None,
     precision: str | None = None,
+    donate: Sequence[str] | str | None = None,
 ) -> Any: ...
 def build(
     mod: Any,
@@ -72,6 +75,7 @@ def build(
     check_nan: bool = False,
     batch: str | None = None,
     precision: str | None = None,
+    donate: Sequence[str] | str | None = None,
 ) -> Any:
     """A module as machine code; or an expression, whose value or function is `@main`.
 
@@ -90,14 +94,15 @@ def build(
     from the cache, unless `cache` is False.  With `check_nan`, the first operator that makes a NaN or an
     infinity fails with `not-finite`, derivatives included.  With `batch="dynamic"`, operators of many calls
     of a function, such as those on the nodes of trees, are computed together; it is the attribute `batch` of
-    the entries.
+    the entries.  `donate` names parameters whose arrays calls may overwrite, so that results can be those
+    very arrays; it is the attribute `donate`.
 
     With `precision` "bf16" or "f16", products of float32 numbers are computed on such numbers: weights that
     are constants are stored as these, and sums and what loses digits stay in float32.  Definitions choose for
     themselves by their attribute `precision`; `built.report()` says what became of the program.
 
-    Raises `attribute-value`, `unknown-precision`, `unknown-target`, `other-machine`, `unknown-input`,
-    `argument-type`, `thread-count`, `no-native-code`, and what is wrong with the program.
+    Raises `attribute-value`, `donated`, `unknown-precision`, `unknown-target`, `other-machine`,
+    `unknown-input`, `argument-type`, `thread-count`, `no-native-code`, and what is wrong with the program.
     """
     processors = processors_of(target)
     if is_python(mod):
@@ -109,6 +114,7 @@ def build(
             "cache": cache,
         }
         options |= {"check_nan": check_nan, "batch": batch, "precision": precision}
+        options |= {"donate": donate}
         return _build_python(as_function(mod), params, options)
     mod = _module_of(mod) if isinstance(mod, RelayExpr) else expect_module(mod)
     if params:
@@ -122,6 +128,8 @@ def build(
     names = named_entries(mod, entries)
     if batch is not None:
         mod = with_batching(mod, names, batch)
+    if donate is not None:
+        mod = with_donation(mod, names, donate)
     context = PassContext.current()
 
     def again() -> "InstrumentedProgram":
@@ -179,6 +187,19 @@ def with_batching(mod: IRModule, entries: Sequence[str], batch: Any) -> IRModule
     return out
 
 
+def with_donation(mod: IRModule, entries: Sequence[str], donate: Sequence[str] | str) -> IRModule:
+    """The module with the attribute of its entries that says what callers give up (`donated`)."""
+    out = mod.copy()
+    for name in entries:
+        v = out.get_global_var(name)
+        f = out.functions[v]
+        if isinstance(f, Function):
+            names = donate if isinstance(donate, str) else tuple(donate)
+            out.functions[v] = replace(f, attrs={**f.attrs, DONATE: names})
+            donated_params(out.functions[v])
+    return out
+
+
 def _build_python(f: TracedFunction, params: Mapping[str, Any] | None, options: Mapping[str, Any]) -> Any:
     """A Python function, compiled at once where the types of its arguments are known."""
     if f.header.is_annotated and f.general().is_plain:
@@ -231,6 +252,7 @@ def compile(
     check_nan: bool = False,
     batch: str | None = None,
     precision: str | None = None,
+    donate: Sequence[str] | str | None = None,
 ) -> CompiledModule: ...
 @overload
 def compile(
@@ -242,6 +264,7 @@ def compile(
     check_nan: bool = False,
     batch: str | None = None,
     precision: str | None = None,
+    donate: Sequence[str] | str | None = None,
 ) -> Any: ...
 def compile(
     what: Any,
@@ -252,12 +275,14 @@ def compile(
     check_nan: bool = False,
     batch: str | None = None,
     precision: str | None = None,
+    donate: Sequence[str] | str | None = None,
 ) -> Any:
     """A function as machine code: a Relay function, an expression over its free variables, a module with
     `@main`, or a Python function as `relay.function` takes it; `relay.build` says what comes of each.
     """
     options: dict[str, Any] = {"threads": threads, "cache": cache, "check_nan": check_nan}
-    return build(what, params=params, batch=batch, precision=precision, **options)
+    options |= {"precision": precision, "donate": donate}
+    return build(what, params=params, batch=batch, **options)
 
 
 def load_module(path: str | Path, *, threads: int | None = None) -> CompiledModule:

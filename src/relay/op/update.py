@@ -73,7 +73,7 @@ class IndexUpdate(SameType, Composite):
         )
         if not indices and not limits and not is_open:  # a place in an axis of unknown size is checked below
             return self.in_place(plan, data, value, is_scalar=not dims(types[1]))
-        if indices and not any(masks) and names_points(plan):
+        if not limits and not any(masks) and names_points(plan):
             points = points_of(plan, indices, index_types)
             new = apply("broadcast_to_like", value, part(data, *operands))
             return apply("scatter_nd", data, points, new)

@@ -6,10 +6,12 @@ from pathlib import Path
 from typing import Any
 
 from relay.analysis.call_graph import CallGraph
+from relay.analysis.donation import donated_params
 from relay.backend.native.host.artefact import Artefact
 from relay.backend.native.host.callback_code import callback, callback_table
 from relay.backend.native.host.callbacks import CLOSURE
 from relay.backend.native.host.direct_calls import DECLARATIONS, Entry, is_direct, is_readable, is_returned
+from relay.backend.native.host.direct_donation import MAX_PAIRS
 from relay.backend.native.host.python_objects import Objects, is_supported
 from relay.backend.native.host.signature import EntryPoint, Parts, Signature, Site
 from relay.backend.native.kernels.packed_constants import Packed
@@ -102,16 +104,17 @@ class Compiler:
         v = self.program.mod.get_global_var(name)
         params = [p.type_annotation for p in fn.params]
         start = self.start(f"@{self.program.symbol(v)}", params, fn.ret_type)
-        direct = ""
+        direct, donated = "", donated_params(self.program.mod.functions[v])
         can = is_returned(fn.ret_type) and all(is_direct(t) and is_readable(t) for t in params)
         can = can and not fn.constraints and len(self.program.references) == self.program.fallbacks
+        can = can and len(donated) * len(params) <= MAX_PAIRS
         if is_supported() and not self.functions and not self.program.keeps and can:
             direct = f"call.{start}"
             number = self.program.layouts.number(TENSOR)
             while_others = is_long(self.program, v)
-            made = Entry(direct, start, self.objects, params, fn.ret_type, while_others)
+            made = Entry(direct, start, self.objects, params, fn.ret_type, while_others, donated)
             self.pieces.append(made.piece(number))
-        return EntryPoint(fn, start, direct)
+        return EntryPoint(fn, start, direct, donated)
 
     def crossing(self, headers: Sequence[Function]) -> tuple[list[FuncType], list[FuncType]]:
         """The types of the functions that Python may get from a call, and of those that it may give: to

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from relay.backend.native.host.direct_donation import donated_array, expect_apart, returned_arrays
 from relay.backend.native.host.python_objects import ARRAY_DATA, Objects
 from relay.backend.native.host.values import SHARED
 from relay.backend.native.llvm.builder import POINTER, Code, Value, integer
@@ -53,6 +54,7 @@ declare i32 @relay_enter(ptr, ptr)
 declare i64 @relay_outside(ptr, ptr)
 declare void @relay_give(ptr, i64)
 declare void @relay_clear(ptr)
+declare ptr @relay_new_tensor(ptr, i64)
 declare ptr @relay_give_away(ptr, ptr)
 declare void @Py_DecRef(ptr)
 declare void @relay_forget(ptr)
@@ -120,10 +122,14 @@ class Entry:
         params: Sequence[Type | None],
         result: Type | None,
         is_long: bool,
+        donated: Sequence[int] = (),
     ) -> None:
         """`start` is the code that works on the box of a context; while a long one runs, so may other threads
-        of Python.
+        of Python.  The arguments that are `donated` may be overwritten.
         """
+        self.donated = [i for i in donated if params[i] is not None and is_array(params[i])]
+        self.overwritten: list[tuple[Value, Value, TensorType]] = []
+        """The tensors that these are, and the arrays."""
         self.is_long = is_long
         self.params = [t for t in params if isinstance(t, TensorType)]
         self.start = start
@@ -148,13 +154,14 @@ class Entry:
             if t.shape != ():
                 self.expect_array(x, t, sizes)
         pairs = list(zip(given, self.params, strict=True))
+        expect_apart(code, pairs, self.donated, self.expect)
         numbers = [self.scalar(x, str(t.dtype)) if t.shape == () else None for x, t in pairs]
         contexts = Value(POINTER, "@relay.contexts")
         self.context = code.load(POINTER, contexts)
         self.expect(code.compare("icmp ne", self.context, Value(POINTER, "null")))
         code.store(code.load(POINTER, code.at(self.context, NEXT_OFFSET)), contexts)
         box = code.load(POINTER, code.at(self.context, BOX_OFFSET))
-        leaves = [n or self.array(x, t, tensor) for n, (x, t) in zip(numbers, pairs, strict=True)]
+        leaves = [n or self.argument(i, *pairs[i]) for i, n in enumerate(numbers)]
         for i, v in enumerate(leaves):
             code.store(code.cast("zext", v, memory(v.type)), code.at(box, 8 * i))
         failed = self.entered()
@@ -264,6 +271,14 @@ class Entry:
             if known is not size:
                 self.expect(code.compare("icmp eq", size, known))
 
+    def argument(self, i: int, x: Value, t: TensorType) -> Value:
+        """An object around the elements of an argument."""
+        if i not in self.donated:
+            return self.array(x, t, self.number)
+        made = donated_array(self.code, self.context, x, t, self.number, self.object("capsule"))
+        self.overwritten.append((made, x, t))
+        return made
+
     def array(self, x: Value, t: TensorType, tensor: int) -> Value:
         """An object around the elements of an array; both outlive the call, so that nobody counts."""
         code = self.code
@@ -343,6 +358,12 @@ class Entry:
         self.code.block(label)
 
     def new_array(self, p: Value, t: TensorType) -> Value:
+        """A tensor as an array: that of an argument which it has taken the place of, or another."""
+        rank = len(static_dims(t))
+        same = [(q, x) for q, x, u in self.overwritten if u.dtype == t.dtype and len(static_dims(u)) == rank]
+        return returned_arrays(self.code, p, same, lambda: self.own_array(p, t))
+
+    def own_array(self, p: Value, t: TensorType) -> Value:
         """A tensor as an array: a copy of its elements, or, if they are many and nobody else has them,
         those; null where there is no memory for a copy, which NumPy has said then.
         """
@@ -389,6 +410,11 @@ class Entry:
         code.jump(end)
         code.block(end)
         return code.join([([shared], first), ([copied], refused), ([copied], second)])[0]
+
+
+def is_array(t: Type | None) -> bool:
+    """Whether values of a type are arrays."""
+    return isinstance(t, TensorType) and t.shape != ()
 
 
 def slots(within: Value, t: TupleType) -> list[tuple[Value, int, Type]]:

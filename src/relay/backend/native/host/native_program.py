@@ -10,6 +10,7 @@ from relay.backend.native.host.backtraces import with_backtrace
 from relay.backend.native.host.builtin_functions import builtin
 from relay.backend.native.host.context import Row, write_leaf
 from relay.backend.native.host.context_pool import Contexts
+from relay.backend.native.host.donation import Donation
 from relay.backend.native.host.lapack import routine_addresses
 from relay.backend.native.host.python_objects import TABLE, address_of
 from relay.backend.native.host.values import lack_of_memory
@@ -119,7 +120,7 @@ class NativeProgram:
             return slow
 
         def failed(site: int, *args: Any) -> Any:
-            self.fail(site, self.again(name, args, {}))
+            self.fail(site, None if entry.donated else self.again(name, args, {}))
 
         made, definition = builtin(name, self.code.address(entry.direct), slow, failed, doc)
         self.kept.append(definition)
@@ -156,10 +157,12 @@ class NativeProgram:
         fn = found.header
         values = convert_arguments(f"@{entry}", fn, args, named, self.signature.mod)
         try:
-            return self.call(found.start, (), values, [p.type_annotation for p in fn.params], fn.ret_type)
+            types = [p.type_annotation for p in fn.params]
+            donation = Donation(fn, found.donated) if found.donated else None
+            return self.call(found.start, (), values, types, fn.ret_type, donation)
         except FailedError as failed:
             site = failed.site
-            can_repeat = not failed.has_changed and not self.signature.parts.callbacks
+            can_repeat = not failed.has_changed and not found.donated and not self.signature.parts.callbacks
         self.fail(site, self.again(entry, args, named) if can_repeat else None)
 
     def call(
@@ -169,8 +172,11 @@ class NativeProgram:
         args: Sequence[Any],
         params: Sequence[Type | None],
         result: Type | None,
+        donation: Donation | None = None,
     ) -> Any:
-        """Run a start; `first` are closures that go before the arguments, and stay (`FailedError`)."""
+        """Run a start; `first` are closures that go before the arguments, and stay; `donation` says which of
+        the arrays may be overwritten (`FailedError`, `donated`).
+        """
         assert result is not None
         row = self.rows.get(start)
         if row is None:
@@ -180,9 +186,14 @@ class NativeProgram:
             leaves = list(first)
             lent: list[Any] | None = None if self.contexts.is_shared else []
             context.conversion.begin()
-            for a, t in zip(args, params, strict=True):
+            context.conversion.donation = donation
+            for i, (a, t) in enumerate(zip(args, params, strict=True)):
                 assert t is not None
+                if donation is not None:
+                    donation.param = i
                 leaves += context.conversion.leaves(a, t, lent)
+            if donation is not None:
+                donation.settle(context.conversion.keep)
             row.given.pack_into(context.room, 0, *leaves)
             for p in first:
                 self.runtime.retain(p)

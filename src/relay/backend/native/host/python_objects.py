@@ -40,7 +40,14 @@ def address_of(name: str) -> int:
         return id(to_numpy(what))
     if kind == "numpy":
         return numpy_functions()[int(what)]
-    return id(PLAIN[name])
+    return id(capsule_type() if name == "capsule" else PLAIN[name])
+
+
+@cache
+def capsule_type() -> type[object]:
+    """The class of CPython's capsules: of what an array is based on that a compiled program has made."""
+    table: object = import_module("numpy._core._multiarray_umath")._ARRAY_API
+    return type(table)
 
 
 ARRAY_DATA = 16

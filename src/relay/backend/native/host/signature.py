@@ -29,6 +29,8 @@ class EntryPoint(NamedTuple):
     """The code that works on the box of a context."""
     direct: str = ""
     """The code that CPython calls, where there is some."""
+    donated: tuple[int, ...] = ()
+    """The numbers of the parameters that the caller gives up."""
 
 
 class Parts(NamedTuple):
@@ -82,7 +84,7 @@ class Signature(DataTypes):
         return {
             "graph": encode_node(Tuple((*headers, *kinds, *p.references, *places), span=None)),
             "types": [encode_node(d) for d in self.definitions.values()],
-            "entries": [[name, e.start, e.direct] for name, e in p.entries.items()],
+            "entries": [[name, e.start, e.direct, list(e.donated)] for name, e in p.entries.items()],
             "functions": list(p.functions.values()),
             "sites": [[s.code, s.message, s.hint] for s in p.sites],
             "objects": p.objects,
@@ -102,7 +104,8 @@ def signature_from_json(said: Mapping[str, Any]) -> Signature:
     """The inverse of `Signature.to_json`."""
     fields: list[Any] = list(decode_node(said["graph"]).fields)
     entries = {
-        name: EntryPoint(fields.pop(0), start, direct) for name, start, direct in list(said["entries"])
+        name: EntryPoint(fields.pop(0), start, direct, tuple(donated))
+        for name, start, direct, donated in list(said["entries"])
     }
     functions = {fields.pop(0).params[0].type_annotation: start for start in said["functions"]}
     callbacks = [fields.pop(0).params[0].type_annotation for _ in range(said["callbacks"])]

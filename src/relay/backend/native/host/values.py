@@ -10,10 +10,11 @@ from typing import Any, NamedTuple, NoReturn, cast
 import numpy as np
 
 from relay.backend.native.host.context import read_leaf, write_leaf
+from relay.backend.native.host.donation import Donation
 from relay.backend.native.host.python_objects import elements_of
 from relay.backend.native.math.minifloats import FORMATS
 from relay.backend.native.memory.layout import TENSOR_DATA_OFFSET, TENSOR_SIZES_OFFSET
-from relay.backend.native.memory.objects import EXTERNAL, Layout, header, layout
+from relay.backend.native.memory.objects import DONATED, EXTERNAL, Layout, header, layout
 from relay.backend.native.memory.strings import lay_out, text_at, texts_of
 from relay.backend.native.memory.tensors import SUBBYTE_STORAGE, TENSOR, elements_at, storage_array
 from relay.backend.native.runtime.runtime_library import runtime_library
@@ -65,6 +66,8 @@ class Conversion:
         """References of Python, by the addresses of those that stand for them in this call."""
         self.given: dict[RefValue, tuple[int, RefType]] = {}
         """Where those are that came in."""
+        self.donation: Donation | None = None
+        """The arrays of a call that gives some up."""
 
     def no_function(self, address: int, t: FuncType) -> Any:
         """Before there is a program to call."""
@@ -82,7 +85,7 @@ class Conversion:
 
     def begin(self) -> None:
         """A call begins: no references are known."""
-        self.cells, self.given = {}, {}
+        self.cells, self.given, self.donation = {}, {}, None
 
     def given_cells(self) -> dict[int, RefValue]:
         """The references that came in, by their addresses."""
@@ -181,6 +184,7 @@ class Conversion:
 
     def tensor(self, x: Any, lent: list[Any] | None) -> int:
         """A new tensor with the elements of an array, or around them."""
+        given = x
         x = np.asarray(x)
         if x.dtype == object:
             x = np.asarray(self.texts(texts_of(x)), "int64").reshape(x.shape)
@@ -190,7 +194,11 @@ class Conversion:
             x = np.require(x, requirements=("C", "A"))
         at, start = elements_of(x), elements_at(x.ndim)
         p = self.allocate_bytes(start + (x.nbytes if lent is None else 0)) or out_of_memory()
-        first = header(self.program.layouts.number(TENSOR), 0 if lent is None else EXTERNAL)
+        is_donated = lent is not None and self.donation is not None and self.donation.takes(given)
+        tag = 0 if lent is None else DONATED if is_donated and x is given else EXTERNAL
+        if self.donation is not None and lent is not None:
+            self.donation.note(x, at, p, tag == DONATED)
+        first = header(self.program.layouts.number(TENSOR), tag)
         ctypes.memmove(p, HEAD.pack(first, p + start if lent is None else at), HEAD.size)
         if x.ndim:
             ctypes.memmove(p + TENSOR_SIZES_OFFSET, struct.pack(f"<{x.ndim}q", *x.shape), 8 * x.ndim)
@@ -199,6 +207,10 @@ class Conversion:
         else:
             lent.append(x)
         return p
+
+    def keep(self, p: int) -> None:
+        """A tensor around an array is not to be overwritten after all."""
+        write_leaf(p, "ptr", header(self.program.layouts.number(TENSOR), EXTERNAL))
 
     # --- out ---
 
@@ -220,6 +232,8 @@ class Conversion:
             if isinstance(u, TupleType):
                 stack.append(gather(len(u.fields), tuple))
                 stack += reversed(self.split(row, u.fields))
+            elif isinstance(u, TensorType) and self.donation is not None and row[0] in self.donation.arrays:
+                done.append(self.donation.arrays[row[0]])
             elif isinstance(u, TensorType):
                 may_give = row[0] in own and self.can_be_given(row[0], u)
                 if given is not None and may_give:
@@ -297,6 +311,8 @@ class Conversion:
 
 class Given:
     """Memory that a program has given away: it takes it back when this is gone."""
+
+    relay_memory = True
 
     def __init__(self, memory: int | None, data: int, shape: Sequence[int], kind: str) -> None:
         """`data` is where elements of that kind begin in it."""

@@ -69,11 +69,11 @@ def reuse_operands(block: ir.Block, given: Iterable[Tensor]) -> ir.Block:
             made = Tensor(s.result, str(s.type.dtype), s.sizes)
             choices = [x for x in known if x.could_be(made) or x.has_room_for(made)]
             if choices:
-                uses = uses or Uses(block)
-                legal = [x for x in choices if x.could_be(made) or uses.begins_as(made, x)]
-                legal = [x for x in legal if uses.may_take(made, x, block.statements)]
-                legal.sort(key=lambda x, made=made: not uses.begins_as(made, x))
-                places = [x.place_of(made, uses.begins_as(made, x)) for x in legal[:MAX_CHOICES]]
+                own = uses = uses or Uses(block)
+                copied = [x for x in choices if own.begins_as(made, x)]
+                legal = [*copied, *[x for x in choices if x not in copied and x.could_be(made)]]
+                legal = [x for x in legal if own.may_take(made, x, block.statements)]
+                places = [x.place_of(made, x in copied) for x in legal[:MAX_CHOICES]]
                 s = replace(s, places=tuple(places))
             if made.value not in block.yields:
                 known.append(made)

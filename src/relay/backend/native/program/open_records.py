@@ -109,7 +109,7 @@ class Opening:
     def note(self, s: Expr, opened: Mapping[Var, tuple[Var, ...]]) -> None:
         """Note that a match reads fields that are variables."""
         v = opened_by(s, self.is_record)
-        if v in opened and isinstance(s, Match):
+        if v is not None and v in opened and isinstance(s, Match):
             self.inside.add(s)
             for q, x in zip(s.clauses[0].lhs.children, opened[v], strict=True):
                 if isinstance(q, PatternVar):

@@ -18,6 +18,7 @@ from relay.backend.native.runtime.threads import default_threads
 SYMBOLS = (
     "relay_enter", "relay_try", "relay_fail", "relay_outside", "relay_begin", "relay_end", "relay_stopped",
     "relay_parallel", "relay_threads", "relay_fail_at", "relay_allocate", "relay_allocate_bytes",
+    "relay_new_tensor",
     "relay_free_large", "relay_give_away", "relay_forget", "relay_clear", "relay_dispose", "relay_give",
     "relay_retain", "relay_release", "relay_record", "relay_flush", "relay_stack", "relay_unstack",
     "relay_text_order", "relay_text_length", "relay_text_concat",
