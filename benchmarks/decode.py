@@ -2,9 +2,9 @@
 
     python benchmarks/decode.py --size 135m --form q8_0 --threads 1 --rounds 30
 
-Needs llama-cpp-python; without it, Relay alone is measured.  Rounds take turns: each reads a prompt of 128 tokens and
-writes some.  What is shown is the median, that of the ratios of a round, with its tenth and ninetieth percentiles, and
-the share of the bandwidth of a loop that reads as many bytes as a token needs.
+Needs llama-cpp-python; without it, Relay alone is measured.  Rounds take turns: each reads a prompt of 128
+tokens and writes some.  What is shown is the median, that of the ratios of a round, with its tenth and
+ninetieth percentiles, and the share of the bandwidth of a loop that reads as many bytes as a token needs.
 """
 
 import argparse

@@ -11,6 +11,7 @@ import pytest
 import relay
 import tiny_decoder
 
+pytestmark = pytest.mark.long
 PROGRAM = """import "std/beam"
 def @main(
   %says: fn(Tensor[(w, n), int32], int32) -> Tensor[(w, v), float32], %ends: Tensor[(e,), int32],

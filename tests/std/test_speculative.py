@@ -9,6 +9,7 @@ import pytest
 import relay
 import tiny_decoder
 
+pytestmark = pytest.mark.long
 PROGRAM = (
     """import "std/speculative"
 """
