@@ -276,6 +276,7 @@ from relay.op.signatures import (
     reverse_sequence as reverse_sequence,
     right_shift as right_shift,
     round as round,
+    round_groups as round_groups,
     rsqrt as rsqrt,
     scatter_elements as scatter_elements,
     scatter_nd as scatter_nd,

@@ -11,6 +11,7 @@ from relay.op import (
 )  # fmt: skip
 from relay.ir.build import const
 from relay.op.blocks import dequantize as dequantize_blocks_and_groups
+from relay.op.blocks import rounding as rounding_of_groups
 from relay.op import computed_draws, computed_windows, dimension, infix, op
 from relay.op.column import Column
 from relay.op.fourier import named as fourier_named

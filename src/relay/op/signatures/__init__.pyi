@@ -538,6 +538,11 @@ def right_shift(lhs: Operand, rhs: Operand) -> Call:
 def round(data: Operand) -> Call:
     """The nearest whole number, of two equally near ones the even one."""
 
+def round_groups(data: Operand, group: int = 32) -> Call:
+    """Numbers rounded to multiples of `max|x| / 127`, where `x` are `group` neighbours along the last
+    axis.
+    """
+
 def rsqrt(data: Operand) -> Call:
     """`1 / sqrt(x)`."""
 
