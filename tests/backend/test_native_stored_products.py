@@ -1,14 +1,19 @@
 """Products by weights that are kept in fewer bits than they have, beside float64."""
 
+import re
 from typing import Any
 
 import numpy as np
 import pytest
 
 import relay
+from backend.test_native_tiles import assembly_for, loops
 from relay.backend.native.kernels.decoding import Decoding
+from relay.backend.native.kernels.rounded_products import RoundedProduct
 from relay.backend.native.kernels.row_products import RowProduct
-from relay.backend.native.llvm.machine import MACHINES
+from relay.backend.native.llvm.machine import AVX2, AVX512, AVX_VNNI, MACHINES, NEON_DOT
+from relay.backend.native.loops.emitter import kernel_code
+from relay.backend.native.loops.functions import NOWHERE
 from relay.op.blocks.formats import FORMATS
 from relay.op.blocks.quantize import quantize_blocks
 from relay.op.registry import instance
@@ -125,6 +130,76 @@ def test_constants_in_blocks_stay_as_they_are() -> None:
     built = relay.build(mod, params={"w": w})
     x = np.random.default_rng(0).standard_normal((1, 64)).astype("float32")
     assert np.allclose(built(x), x @ numbers.T, rtol=1e-4, atol=1e-4)
+
+
+def rounded(x: Any) -> Any:
+    """Data as `round_groups` gives it, in float64."""
+    return instance("round_groups", {}).evaluate(x).astype("float64")
+
+
+@pytest.mark.parametrize("name", ["q8_0", "q4_0", "q4_1", "q5_0", "q5_1", "q4_k", "q5_k", "q6_k"])
+def test_data_that_is_rounded_is_multiplied_as_integers(name: str) -> None:
+    for rows, n in ((1, 13), (3, 8), (6, 9)):
+        x = np.random.default_rng(rows).standard_normal((rows, 512)).astype("float32")
+        x[0, :32] = 0
+        w, numbers, text = kept(name, n, 512)
+        want, size = rounded(x) @ numbers.T, (np.abs(x) @ np.abs(numbers.T)).max()
+        check(f"nn.relu(nn.dense(round_groups(%x), {text}))", [x, w], np.maximum(want, 0), size)
+
+
+@pytest.mark.parametrize("name", ["q8_0", "q4_0", "q5_0"])
+@pytest.mark.parametrize("code", [0, 127, 128, 255])
+def test_integers_at_the_ends_of_their_range_are_exact(name: str, code: int) -> None:
+    form = FORMATS[name]
+    w = np.full((9, 2, form.bytes), code, "uint8")
+    w[..., 0], w[..., 1] = 0, 0x3C  # a scale of 1
+    w = w.reshape(9, -1)
+    numbers = instance("dequantize_blocks", {"format": name}).evaluate(w).astype("float64")
+    for sign in (1, -1):
+        x = np.full((1, 64), sign * 127, "float32")
+        mod = relay.parse(
+            f"def @main(%x: Tensor[(1, 64), float32], %w: Tensor[{w.shape}, uint8]) "
+            f'{{ nn.dense(round_groups(%x), dequantize_blocks(%w, format="{name}")) }}'
+        )
+        assert (relay.build(mod)(x, w) == x @ numbers.T).all()
+
+
+def test_products_share_data_that_is_rounded() -> None:
+    (w, numbers, text), (v, others, _) = kept("q4_0", 10, 64), kept("q4_0", 11, 64)
+    x = np.random.default_rng(0).standard_normal((1, 64)).astype("float32")
+    mod = relay.parse(f"""
+    def @main(%x: Tensor[(1, 64), float32], %w: Tensor[{w.shape}, uint8], %v: Tensor[{v.shape}, uint8]) {{
+      let %y = round_groups(tanh(%x));
+      (nn.dense(%y, {text}), nn.dense(%y, {text.replace("%w", "%v")}))
+    }}
+    """)
+    found = relay.build(mod)(x, w, v)
+    for got, matrix in zip(found, (numbers, others), strict=True):
+        want = rounded(np.tanh(x)) @ matrix.T
+        assert np.allclose(got, want, rtol=1e-3, atol=1e-3 * np.abs(want).max())
+    groups = relay.transform.fuse_ops(relay.transform.to_anf(relay.infer(mod)))["main"].astext()
+    assert groups.count("nn.dense(round_groups(") == 2
+
+
+TARGETS = {
+    "avx2": ("x86_64-unknown-linux-gnu", "haswell", "", AVX2, r"vpmaddubsw"),
+    "avxvnni": ("x86_64-unknown-linux-gnu", "alderlake", "", AVX_VNNI, r"vpdpbusd"),
+    "avx512": ("x86_64-unknown-linux-gnu", "skylake-avx512", "", AVX512, r"vpmaddubsw"),
+    "neon": ("aarch64-unknown-linux-gnu", "neoverse-n1", "+neon,+dotprod", NEON_DOT, r"sdot"),
+}
+"""Triple, processor, features, what the kernels are for, and the instruction that multiplies bytes."""
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("name", ["q8_0", "q4_0"])
+def test_sums_of_kernels_stay_in_registers(target: str, name: str) -> None:
+    triple, processor, features, machine, multiplies = TARGETS[target]
+    how = RoundedProduct(machine, name)
+    code = kernel_code(None, NOWHERE, how)
+    text = assembly_for(triple, processor, features, "\n".join([*code.declarations, code.text()]))
+    inner = max(loops(text), key=lambda part: len(re.findall(multiplies, part)))
+    assert len(re.findall(multiplies, inner)) == how.rows * (32 // how.how.vector)
+    assert not re.search(r"\(%rsp\)|\[sp\b", inner)
 
 
 @pytest.mark.parametrize("machine", MACHINES)

@@ -15,6 +15,7 @@ from relay.transform.passes.fusion_rules import (
     computes,
     is_decoded_by,
     is_repeated,
+    is_rounded_by,
     is_within,
     keeps_rows,
     row,
@@ -147,6 +148,10 @@ class Grouping:
         kinds, of = self.flow.kinds, self.of
         for e in nodes:
             kind = kinds[e]
+            if kind is Kind.KERNEL and (product := self.product_that_rounds(e)) is not None:
+                of[e] = product
+                product.members.append(e)
+                product.size += 1
             if kind > Kind.FIELD or e in of:
                 continue
             group = self.group_of_users(e, kind)
@@ -156,6 +161,14 @@ class Grouping:
                 group.size += kind <= Kind.INJECTIVE
             elif kind is not Kind.TUPLE or self.may_end(e):
                 of[e] = Group(e, kind)
+
+    def product_that_rounds(self, e: Expr) -> Group | None:
+        """The group of the product that a node is rounded by, if it is and nothing else reads it."""
+        users = self.flow.users.get(e) or [None]
+        u = users[0]
+        if len(users) > 1 or self.of[e].size > 1 or u is None or self.flow.kinds[u] is not Kind.KERNEL:
+            return None
+        return self.of.get(u) if is_rounded_by(e, u, self.parts(u)[1:], self.flow.types) else None
 
     def group_of_users(self, e: Expr, kind: Kind) -> Group | None:
         """The group that a node may join; None if there is none."""

@@ -4,6 +4,8 @@ from collections.abc import Sequence
 
 from relay.ir.expr import Call, Expr
 from relay.ir.type import Dim, TensorType, Type
+from relay.op.blocks.dequantize import DequantizeBlocks
+from relay.op.blocks.rounding import RoundGroups
 from relay.op.reduce import Along
 from relay.transform.passes.fusion_graph import Kind
 from relay.typecheck.types import Types
@@ -103,3 +105,14 @@ def is_decoded_by(e: Expr, user: Expr, operands: Sequence[Expr], types: Types) -
         return False
     is_matrix = len(sizes(whole) or ()) == 2
     return is_matrix and isinstance(data.dtype, str) and e.attrs.is_decoding(data.dtype)
+
+
+def is_rounded_by(e: Expr, user: Expr, operands: Sequence[Expr], types: Types) -> bool:
+    """Whether a product rounds what `e` rounds itself: it has weights in blocks."""
+    if type(e) is not Call or not isinstance(e.attrs, RoundGroups) or e.attrs.group != RoundGroups.group:
+        return False
+    if len(operands) != 2 or operands[0] is not e or not is_decoded_by(operands[1], user, operands, types):
+        return False
+    t, decoder = types(e), operands[1]
+    assert type(decoder) is Call
+    return isinstance(t, TensorType) and t.dtype == "float32" and isinstance(decoder.attrs, DequantizeBlocks)

@@ -38,10 +38,13 @@ class BlockReader(ElementReader):
 
     def number(self, r: int, x: Index) -> Value:
         """The code of a number of run `r`, as float32; `x` goes along the lanes."""
-        b = self.build
-        code: Word = self.form.code(self, r, At(b, x))
-        whole = b.reinterpret(code.x, "int8") if self.form.is_signed else b.cast(code.x, "int32")
+        b, code = self.build, self.code(r, x)
+        whole = b.reinterpret(code, "int8") if self.form.is_signed else b.cast(code, "int32")
         return b.cast(whole, "float32")
+
+    def code(self, r: int, x: Index) -> Value:
+        """The code itself, a byte."""
+        return self.form.code(self, r, At(self.build, x)).x
 
 
 @dataclass(frozen=True)

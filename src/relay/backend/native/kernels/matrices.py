@@ -9,6 +9,7 @@ from relay.backend.native.kernels.decoding import Decoding
 from relay.backend.native.kernels.operands import Factor, First
 from relay.backend.native.kernels.packed_constants import Panels
 from relay.backend.native.kernels.ranges import ranges_with_buffer
+from relay.backend.native.kernels.rounded_products import is_rounded
 from relay.backend.native.kernels.stored import (
     KEPT,
     LEAST_NUMBERS,
@@ -21,6 +22,7 @@ from relay.backend.native.kernels.stored import (
 )
 from relay.backend.native.kernels.sums import Put, Sums, Weight
 from relay.backend.native.loops.builder import Builder
+from relay.backend.native.loops.deferred import Deferred
 from relay.backend.native.loops.nodes import Index, Value
 from relay.backend.native.loops.parallelize import ENOUGH_PIECES
 from relay.backend.native.loops.views import View
@@ -42,7 +44,10 @@ class Matrices(Sums):
     ) -> None:
         """`sizes` and `dtype` are those of the result."""
         self.product = product
-        self.x: View = views[0]
+        x: View | Deferred = views[0]
+        self.rounding: Deferred | None = x if isinstance(x, Deferred) else None
+        """What rounds the first operand, if that is left to the product."""
+        self.x: View = x.views[0] if isinstance(x, Deferred) else x
         self.y: View | Weight | BlockMatrix = as_kept(views[1])
         super().__init__(b, sizes, dtype, sum_type(dtype, self.x.dtype, self.y.dtype))
         self.is_row = len(self.x.sizes) == 1
@@ -115,10 +120,23 @@ class Matrices(Sums):
         assert not isinstance(self.y, Weight)
         columns = self.sizes[-1]
         tail = None if put is None else self.tail((), self.row_sizes, put, unit_of(columns))
-        write_rows(self.b, self.x, self.y, (self.blocks.rows, columns, self.depth), out.data, tail)
+        form = self.y.form if isinstance(self.y, BlockMatrix) else ""
+        rounds = self.rounding is not None and is_rounded(form, self.blocks.machine)
+        x = self.x if rounds else self.rounded()
+        write_rows(self.b, x, self.y, (self.blocks.rows, columns, self.depth), out.data, tail, rounds)
+
+    def rounded(self) -> View:
+        """The first operand, rounded if it has to be."""
+        if self.rounding is None:
+            return self.x
+        made = self.b.room(self.x.dtype, self.x.sizes)
+        op: Any = self.rounding.call.attrs
+        op.compute(self.b, made, self.x)
+        return made
 
     def write_blocks(self, out: View, put: Put | None) -> None:
         """Block by block."""
+        self.x, self.rounding = self.rounded(), None
         b, packed = self.b, self.packed()
         x = self.factor(self.x, self.product.transpose_a, ())
         y = None if packed else self.factor(self.y, self.product.transpose_b, ())

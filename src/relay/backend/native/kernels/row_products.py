@@ -7,6 +7,7 @@ through at once, each with a vector of sums of its own, which are added up in th
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from relay.backend.native.kernels.decoding import BlockReader
 from relay.backend.native.llvm.machine import Machine
@@ -40,9 +41,14 @@ class RowProduct:
         return f"relay.rows.{self.kept}"
 
     @property
-    def rows(self) -> int:
-        """Rows of the matrix that are gone through at once."""
+    def lanes(self) -> int:
+        """Sums in a vector."""
         return self.machine.lanes("float")
+
+    @property
+    def rows(self) -> int:
+        """Rows of the matrix that are gone through at once, as many as there are sums in a vector."""
+        return self.lanes
 
     def function(self) -> Function:
         """Its loops."""
@@ -60,14 +66,14 @@ def row_bytes(b: Builder, kept: str, depth: Index) -> Index:
 class RowProductBuilder:
     """The loops of such products."""
 
-    def __init__(self, b: Builder, how: RowProduct, given: Sequence[Value]) -> None:
+    def __init__(self, b: Builder, how: Any, given: Sequence[Value]) -> None:
         """`given` are its parameters."""
         first, second, self.pitch, self.depth, self.count, out = given
         self.b, self.how, self.rows = b, how, how.rows
         self.first = Buffer(first, "float32", (self.depth,), "first")
         self.out = Buffer(out, "float32", (self.count,), "out")
         self.form = FORMATS.get(how.kept)
-        self.lanes = how.machine.lanes("float")
+        self.lanes = how.lanes
         self.sums = b.registers("float32", (self.rows, self.lanes), "sums")
         self.starts = b.registers(ADDRESS, (self.rows,), "rows")
         last = b.minus(self.count, 1)
@@ -144,14 +150,15 @@ class RowProductBuilder:
         """A block of each row, in parts that have one scale."""
         b, form = self.b, self.form
         assert form is not None
-        first, offset = b.times(i, form.size), b.times(i, form.bytes)
+        offset = b.times(i, form.bytes)
         runs = range(form.size // form.run)
         for several in [runs] if form.size <= ONE_SCALE else [(q,) for q in runs]:
-            self.part(form, several, first, offset)
+            self.part(form, several, i, offset)
 
-    def part(self, form: BlockFormat, runs: Sequence[int], first: Index, offset: Index) -> None:
-        """Runs that have one scale, of a block of each row."""
+    def part(self, form: BlockFormat, runs: Sequence[int], i: Index, offset: Index) -> None:
+        """Runs that have one scale, of block `i` of each row."""
         b, lanes, q = self.b, self.lanes, runs[0]
+        first = b.times(i, form.size)
         vectors = [(r, at) for r in runs for at in range(0, form.run, lanes)]
         factors = b.registers("float32", (len(vectors), lanes), "factors")
         whole = b.registers("float32", (1, lanes), "whole")

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from math import gcd
 from typing import Any
 
+from relay.backend.native.kernels.rounded_products import GROUP, GROUP_BYTES, RoundedProduct, Rounding
 from relay.backend.native.kernels.row_products import RowProduct, row_bytes
 from relay.backend.native.llvm.machine import host
 from relay.backend.native.loops.builder import Builder
@@ -54,15 +55,24 @@ def write_rows(
     shape: tuple[Index, Index, Index],
     out: Value,
     tail: Tail | None,
+    rounds: bool = False,
 ) -> None:
     """Write the products of rows of data and those of a matrix; `shape` are the rows, the columns of the
-    result and the numbers of a row; parts of the result go to `tail`.
+    result and the numbers of a row; parts of the result go to `tail`.  If asked, data is rounded to integers
+    of 8 bits first.
     """
     rows, columns, depth = shape
-    how = RowProduct(host(), y.form if isinstance(y, BlockMatrix) else y.dtype)
-    data, first = y.data, as_float32(b, x, rows, depth)
+    kept = y.form if isinstance(y, BlockMatrix) else y.dtype
+    data, first, given_pitch = y.data, as_float32(b, x, rows, depth), b.times(depth, 4)
+    how: RowProduct | RoundedProduct = RowProduct(host(), kept)
+    if rounds:
+        how, groups = RoundedProduct(host(), kept), b.quotient(depth, GROUP)
+        given_pitch = b.times(groups, GROUP_BYTES)
+        codes = b.room("uint8", [rows, given_pitch]).buffer.data
+        b.invoke(Rounding(host()), first, b.times(rows, groups), codes)
+        first = codes
     assert data is not None
-    pitch = row_bytes(b, how.kept, depth)
+    pitch = row_bytes(b, kept, depth)
 
     def share(begin: Index, end: Index) -> None:
         def panel(i: Index, _: Any) -> None:
@@ -71,7 +81,7 @@ def write_rows(
             matrix = b.address(data, b.times(left, pitch))
 
             def row(m: Index, _: Any) -> None:
-                given = b.address(first, b.times(b.times(m, depth), 4))
+                given = b.address(first, b.times(m, given_pitch))
                 to = b.address(out, b.times(b.plus(b.times(m, columns), left), 4))
                 b.invoke(how, given, matrix, pitch, depth, count, to)
 
@@ -110,7 +120,7 @@ def as_float32(b: Builder, x: View, rows: Index, depth: Index) -> Value:
 
 def unit_of(columns: Index) -> int:
     """What the columns of a part of the result are a multiple of."""
-    rows = host().lanes("float")
+    rows = min(host().lanes("float"), 8)
     return gcd(rows, columns) if isinstance(columns, int) else 1
 
 

@@ -23,6 +23,8 @@ class Instruction:
 INSTRUCTIONS = {
     "pmaddwd.512": Instruction("llvm.x86.avx512.pmaddw.d.512", ("i16", "i16")),
     "pmaddwd.256": Instruction("llvm.x86.avx2.pmadd.wd", ("i16", "i16")),
+    "pmaddubsw.256": Instruction("llvm.x86.avx2.pmadd.ub.sw", ("i8", "i8")),
+    "psign.256": Instruction("llvm.x86.avx2.psign.b", ("i8", "i8")),
     "vpdpbusd.512": Instruction("llvm.x86.avx512.vpdpbusd.512", ("i32", "i32", "i32")),
     "vpdpbusd.256": Instruction("llvm.x86.avx512.vpdpbusd.256", ("i32", "i32", "i32")),
     "vpdpbf16ps.512": Instruction("llvm.x86.avx512bf16.dpbf16ps.512", ("float", "bfloat", "bfloat")),
@@ -33,7 +35,8 @@ INSTRUCTIONS = {
 """Instructions by name.  `pmaddwd` adds up the products of neighbours; LLVM makes one instruction of it and
 the addition after it where the processor has such.  The others take the sum that they add to: `vpdpbusd` and
 `usdot` the products of four unsigned bytes and four signed ones, `sdot` and `udot` of bytes that are alike,
-`vpdpbf16ps` of two bfloat16.
+`vpdpbf16ps` of two bfloat16.  `pmaddubsw` adds up two products of an unsigned byte and a signed one in
+int16, `psign` gives bytes the sign of others.
 """
 
 
@@ -60,12 +63,12 @@ class Machine:
         return self.registers > 16
 
 
-AVX512 = Machine(64, 32, ("pmaddwd.512",))
+AVX512 = Machine(64, 32, ("pmaddwd.512", "pmaddubsw.256"))
 AVX512F = Machine(64, 32)
-AVX512_VNNI = Machine(64, 32, ("vpdpbusd.512", "pmaddwd.512"))
-AVX512_BF16 = Machine(64, 32, ("vpdpbusd.512", "vpdpbf16ps.512", "pmaddwd.512"))
-AVX2 = Machine(32, 16, ("pmaddwd.256",))
-AVX_VNNI = Machine(32, 16, ("vpdpbusd.256", "pmaddwd.256"))
+AVX512_VNNI = Machine(64, 32, ("vpdpbusd.512", "pmaddwd.512", "pmaddubsw.256"))
+AVX512_BF16 = Machine(64, 32, ("vpdpbusd.512", "vpdpbf16ps.512", "pmaddwd.512", "pmaddubsw.256"))
+AVX2 = Machine(32, 16, ("pmaddwd.256", "pmaddubsw.256"))
+AVX_VNNI = Machine(32, 16, ("vpdpbusd.256", "pmaddwd.256", "pmaddubsw.256"))
 SSE = Machine(16, 16)
 NEON = Machine(16, 30)
 """Of the 32 registers, LLVM holds numbers of the first operand in up to three."""

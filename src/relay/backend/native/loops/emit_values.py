@@ -5,7 +5,7 @@ from typing import Any
 
 from relay.backend.native.llvm.builder import CONTEXT, POINTER, Code, Value
 from relay.backend.native.llvm.machine import INSTRUCTIONS, Instruction
-from relay.backend.native.llvm.vectors import Run, lanes_of, vector_of
+from relay.backend.native.llvm.vectors import Run, element_of, lanes_of, vector_of
 from relay.backend.native.loops import nodes as ir
 from relay.backend.native.loops.emit_indices import Index, IndexEmitter, value
 from relay.backend.native.loops.emit_numbers import Number, NumberEmitter, literal
@@ -193,7 +193,7 @@ class ValueEmitter(IndexEmitter):
         code, at, leaf = self.code, self.position_of(s), scalar(s.buffer.dtype)
         if isinstance(s.buffer.data, ir.Registers):
             slots, offset, kind = self.register(s.buffer, at)
-            found = slots[offset]
+            found = self.joined(slots, offset, lanes_of(kind) * SIZES[leaf])
             return found if found.type == kind else code.bits_of(found, leaf)
         data = self.value(s.buffer.data)
         if code.is_partial and not isinstance(at, Run):
@@ -201,6 +201,15 @@ class ValueEmitter(IndexEmitter):
         if isinstance(at, Run) or (isinstance(at, Value) and lanes_of(at.type)):
             return elements(code, data, leaf, at)
         return element(code, data, leaf, value(at))
+
+    def joined(self, slots: Slots, offset: int, size: int) -> Value:
+        """What is in registers from an offset on; as one vector, where it was written in two halves."""
+        found = slots[offset]
+        lanes = lanes_of(found.type)
+        half = lanes * SIZES[element_of(found.type)] if lanes else size
+        if not lanes or size != 2 * half:
+            return found
+        return self.code.shuffled(found, slots[offset + half], range(2 * lanes))
 
     def store(self, s: ir.Store) -> None:
         """Write an element, or one for each lane."""

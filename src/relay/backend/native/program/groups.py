@@ -30,7 +30,7 @@ from relay.ir.expr import Call, Constant, Expr, Function, Let, Tuple, TupleGetIt
 from relay.ir.type import ANY, Dim, TensorType, Type, TypeVar
 from relay.ir.walk import post_order
 from relay.op.kind import Fusion
-from relay.transform.passes.fusion_rules import is_decoded_by
+from relay.transform.passes.fusion_rules import is_decoded_by, is_rounded_by
 from relay.transform.passes.fusion_rules import row as row_of
 
 
@@ -157,7 +157,8 @@ class Group:
         found = sums_of(b, e, views, shapes)
         if found is not None:
             return self.product(e, found)
-        deferred = Deferred(b, e, views, shapes[0]) if shapes and not writes_whole(e.attrs) else None
+        is_one_by_one = not writes_whole(e.attrs) or self.is_decoded(e)
+        deferred = Deferred(b, e, views, shapes[0]) if shapes and is_one_by_one else None
         if deferred is not None and is_scalar(self.program.types(e)):
             self.complete(e)
             return View(b, cast("TensorType", self.program.types(e)), deferred.at(()))
@@ -174,7 +175,7 @@ class Group:
         if e is self.root:
             return True
         readers = self.users.get(e, [])
-        if readers and all(self.decodes(u, e) for u in readers):
+        if self.is_decoded(e):
             return True
         if any(self.is_turning(x) for x in (e, *readers)):
             return False
@@ -185,9 +186,15 @@ class Group:
         return may_wait(e, readers, self.has_shape(e, readers), deferred.depth)
 
     def decodes(self, user: Expr, e: Expr) -> bool:
-        """Whether a product reads what a node decodes where it lies."""
+        """Whether a product decodes or rounds what a node does."""
         parts = [self.resolved(a) for a in user.args] if isinstance(user, Call) else []
-        return is_decoded_by(e, user, parts, self.program.types)
+        types = self.program.types
+        return is_decoded_by(e, user, parts, types) or is_rounded_by(e, user, parts, types)
+
+    def is_decoded(self, e: Expr) -> bool:
+        """Whether all that read a node are products that decode or round it."""
+        readers = self.users.get(e, [])
+        return bool(readers) and all(self.decodes(u, e) for u in readers)
 
     def is_turning(self, e: Expr) -> bool:
         """Whether a node is a tensor whose last axis changes its place: it is made block by block, from
