@@ -75,6 +75,8 @@ class Conversion:
         self.done: list[Value] = []
         self.stack: list[tuple[Any, Any, Any]] = []
         self.fields_of: dict[tuple[Any, Any], Sequence[Any]] = {}
+        self.plans: dict[tuple[Any, Any], list[Any]] = {}
+        """What `fits` has found of types: a record of many arrays asks for the same few at each of its parts."""
 
     def run(self, x: Any, t: Type | None) -> Value:
         """Convert one value."""
@@ -145,7 +147,7 @@ class Conversion:
                 describe(x),
                 f'its constructors make one: mod.get_type("{t.func}")',
             )
-        if not x.fields or (t.is_closed and fits(x, t, self.datatypes)):
+        if not x.fields or (t.is_closed and fits(x, t, self.datatypes, self.plans)):
             self.done.append(x)
             return
         key = (x.constructor, t)
@@ -168,9 +170,10 @@ class _Rebuild:
         return self.value if same else ConstructorValue(self.value.constructor, tuple(parts))
 
 
-def fits(x: ConstructorValue, t: TypeCall, datatypes: Datatypes) -> bool:
+def fits(
+    x: ConstructorValue, t: TypeCall, datatypes: Datatypes, plans: dict[tuple[Any, Any], list[Any]]
+) -> bool:
     """Whether an instance of a closed type is in order as it is; quick, but it may refuse a good one."""
-    plans: dict[tuple[Any, Any], list[Any]] = {}
     seen: set[int] = set()
     stack: list[tuple[Any, Any]] = [(x, t)]
     while stack:
