@@ -58,6 +58,8 @@ FAMILIES: dict[str, tuple[str, str, dict[str, Any]]] = {
     ),
     "GPT-NeoX": ("GPTNeoX", "GPTNeoXConfig", NEOX),
     "GPT-NeoX, in turn": ("GPTNeoX", "GPTNeoXConfig", {**NEOX, "use_parallel_residual": False}),
+    "Mamba": ("Mamba", "MambaConfig", {"vocab_size": 97, "hidden_size": 32, "num_hidden_layers": 3,
+    "state_size": 4}),
     "BLOOM": ("Bloom", "BloomConfig", {"vocab_size": 97, "hidden_size": 36, "n_layer": 3, "n_head": 6}),
 }  # fmt: skip
 

@@ -76,7 +76,7 @@ class Conversion:
         self.stack: list[tuple[Any, Any, Any]] = []
         self.fields_of: dict[tuple[Any, Any], Sequence[Any]] = {}
         self.plans: dict[tuple[Any, Any], list[Any]] = {}
-        """What `fits` has found of types: a record of many arrays asks for the same few at each of its parts."""
+        """What `fits` has found of types: a record of many arrays asks for the same few at each part."""
 
     def run(self, x: Any, t: Type | None) -> Value:
         """Convert one value."""

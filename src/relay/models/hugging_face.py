@@ -36,7 +36,10 @@ def first(config: Config, *names: str, default: Any = None) -> Any:
 
 def common(c: Config) -> Said:
     """What most configurations say in the same way."""
-    width, heads = int(first(c, "hidden_size", "n_embd")), int(first(c, "num_attention_heads", "n_head"))
+    width, heads = (
+        int(first(c, "hidden_size", "n_embd")),
+        int(first(c, "num_attention_heads", "n_head", default=1)),
+    )
     layers = int(first(c, "num_hidden_layers", "n_layer"))
     size = int(first(c, "head_dim", default=width // heads))
     context = int(first(c, "max_position_embeddings", "n_positions", default=2048))
@@ -206,6 +209,11 @@ def bloom(c: Config) -> Said:
     return {**found, "slopes": slopes(common(c)["heads"])}
 
 
+def mamba(_: Config) -> Said:
+    """Mamba, which has no heads; the sizes of states are those of its tensors."""
+    return {}
+
+
 def slopes(heads: int) -> Any:
     """How fast the scores of each head fall.  Source: Press, Smith and Lewis, 2021."""
     near = 2 ** int(log2(heads))
@@ -218,6 +226,6 @@ FAMILIES: Mapping[str, Callable[[Config], Said]] = {
     "llama": llama, "mistral": llama, "qwen2": qwen2, "qwen3": qwen2, "mixtral": mixtral,
     "qwen3_moe": qwen_experts,
     "gemma": gemma, "gemma2": gemma2, "gemma3_text": gemma3, "phi": phi, "phi3": phi3, "smollm3": smollm3,
-    "gpt2": gpt2, "gpt_neox": neox, "bloom": bloom,
+    "gpt2": gpt2, "gpt_neox": neox, "bloom": bloom, "mamba": mamba,
 }  # fmt: skip
 """By `model_type`."""

@@ -10,6 +10,7 @@ import numpy as np
 from relay.diagnostic import did_you_mean, fail
 from relay.driver.build import build
 from relay.ir.module import IRModule
+from relay.models.caches import EMPTY
 from relay.models.checkpoint import Adapter, Checkpoint
 from relay.models.generating import Generating
 from relay.models.gguf_vocabulary import gguf_tokenizer
@@ -79,7 +80,7 @@ class LanguageModel(Generating):
     def module(self) -> IRModule:
         """The program, specialised to the model."""
         all_weights = [self._plain.made, *[a.made for a in self._adapted.values()]]
-        used = {part.name for part in parts_of(all_weights)} | {"KeysValues"}
+        used = {part.name for part in parts_of(all_weights)}
         text = text_of(self._plain.family, self.sizes, self.settings.layers)
         return specialised(text, used, "model")
 
@@ -104,15 +105,9 @@ class LanguageModel(Generating):
 
     def cache(self, batch: int, length: int, dtype: str = "float32") -> Any:
         """The argument `%cache`: room for `length` tokens in each of `batch` rows."""
-        shape = (batch, length, self.sizes["kv"], self.sizes["size"])
-        constructor = self.module.constructors()["KeysValues"]
-        return value_of(
-            [
-                Made("KeysValues", (np.zeros(shape, dtype), np.zeros(shape, dtype)))
-                for _ in range(self.settings.layers)
-            ],
-            {"KeysValues": constructor},
-        )
+        part = EMPTY[self._plain.family]
+        parts = [part(self.sizes, batch, length, dtype) for _ in range(self.settings.layers)]
+        return value_of(parts, self.module.constructors())
 
     def step(self, tokens: Any, cache: Any, position: Any, adapter: str | None = None) -> tuple[Array, Any]:
         """What `@step` gives for tokens `(b, t)` from `position` on: of all rows, or `(b,)`."""

@@ -14,6 +14,7 @@ from relay.models.decoder import Decoder
 from relay.models.gguf_settings import gguf_settings
 from relay.models.hugging_face import settings
 from relay.models.language_model import Assembled, LanguageModel
+from relay.models.mamba import Mamba
 from relay.models.names import LLAMA, NAMES, spellings
 from relay.models.settings import unsupported
 from relay.models.source import Source
@@ -51,7 +52,10 @@ def assembled(checkpoint: Checkpoint, adapter: Adapter | None = None) -> Assembl
     kind = str(config.get("model_type"))
     names = NAMES.get(kind, LLAMA)
     source = Source(checkpoint.tensors, lambda name: spellings_of(name, names), kind == "gpt2", adapter)
-    return put_together(Decoder(settings(config), source))
+    said = settings(config)
+    if kind == "mamba":
+        return recurrent(Mamba(said, source))
+    return put_together(Decoder(said, source))
 
 
 def assembled_gguf(checkpoint: Checkpoint, adapter: Adapter | None = None) -> Assembled:
@@ -64,6 +68,11 @@ def assembled_gguf(checkpoint: Checkpoint, adapter: Adapter | None = None) -> As
     return put_together(
         Decoder(gguf_settings(checkpoint.config, tensors), Source(tensors, spellings_in_gguf))
     )
+
+
+def recurrent(mamba: Mamba) -> Assembled:
+    """All weights of a Mamba, and the text that takes them."""
+    return Assembled("mamba", mamba.s, mamba.sizes(), mamba.value())
 
 
 def put_together(decoder: Decoder) -> Assembled:

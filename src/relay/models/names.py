@@ -61,13 +61,28 @@ BLOOM = {
     "ffn_norm": "transformer.h.{i}.post_attention_layernorm",
     "ffn_up": "transformer.h.{i}.mlp.dense_h_to_4h", "ffn_down": "transformer.h.{i}.mlp.dense_4h_to_h",
 }  # fmt: skip
+MAMBA = {
+    "token_embd": "backbone.embeddings", "output_norm": "backbone.norm_f", "output": "lm_head",
+    "attn_norm": "backbone.layers.{i}.norm", "ssm_in": "backbone.layers.{i}.mixer.in_proj",
+    "ssm_conv1d": "backbone.layers.{i}.mixer.conv1d", "ssm_x": "backbone.layers.{i}.mixer.x_proj",
+    "ssm_dt": "backbone.layers.{i}.mixer.dt_proj", "ssm_a": "backbone.layers.{i}.mixer.A_log",
+    "ssm_d": "backbone.layers.{i}.mixer.D", "ssm_out": "backbone.layers.{i}.mixer.out_proj",
+}  # fmt: skip
 NAMES: Mapping[str, Mapping[str, str]] = {
     "mixtral": MIXTRAL, "qwen3_moe": QWEN_EXPERTS, "gemma2": GEMMA2, "gemma3_text": GEMMA2, "phi": PHI,
     "phi3": PHI3,
-    "gpt2": GPT2, "gpt_neox": NEOX, "bloom": BLOOM,
+    "gpt2": GPT2, "gpt_neox": NEOX, "bloom": BLOOM, "mamba": MAMBA,
 }  # fmt: skip
 """By `model_type`; that of others is `LLAMA`."""
-PREFIXES = ("", "model.", "transformer.", "gpt_neox.", "language_model.", "model.language_model.")
+PREFIXES = (
+    "",
+    "model.",
+    "transformer.",
+    "gpt_neox.",
+    "backbone.",
+    "language_model.",
+    "model.language_model.",
+)
 """What stands before names, or is left out: a model without its head has names of its own."""
 
 

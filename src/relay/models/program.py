@@ -13,6 +13,12 @@ from relay.ir.walk import rewrite
 from relay.text.parser import parse_module
 
 FOLDER = Path(str(resources.files("relay.models")))
+EMPTY = {
+    "llama": "KeysValues {{ keys: zeros(shape=(b, t, {heads}, {size}), dtype=float32),"
+    " values: zeros(shape=(b, t, {heads}, {size}), dtype=float32) }}",
+    "mamba": "@empty_state(%weights, zeros(shape=(b, t, 0), dtype=float32))",
+}
+"""The empty part of a cache, as the texts of families make it."""
 SHARED = ("List", "Option")
 """Data types that are left as they are."""
 
@@ -80,6 +86,7 @@ def text_of(family: str, sizes: Mapping[str, int], layers: int) -> str:
     """What is written for one model: the types of its weights and of its cache, and its entry functions."""
     numbers = ", ".join(str(n) for n in sizes.values())
     heads, size, vocabulary = sizes["kv"], sizes["size"], sizes["vocab"]
+    empty = EMPTY[family].format(heads=heads, size=size)
     return f"""// A model of {layers} layers: {", ".join(f"{k} {n}" for k, n in sizes.items())}.
 import "{family}"
 
@@ -98,7 +105,6 @@ def @step<b: Dim, t: Dim, m: Dim>(
 def @logits<b: Dim, t: Dim>(
   %weights: Weights, %tokens: Tensor[(b, t), int32]
 ) -> Tensor[(b, t, {vocabulary}), float32] {{
-  let %none = zeros(shape=(b, t, {heads}, {size}), dtype=float32);
-  @logits_of(%weights, %tokens, @empty_cache(%weights.layers, KeysValues {{ keys: %none, values: %none }}))
+  @logits_of(%weights, %tokens, @empty_cache(%weights.layers, {empty}))
 }}
 """
