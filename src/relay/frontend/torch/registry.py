@@ -12,7 +12,8 @@ F = TypeVar("F", bound=Converter)
 FAMILIES = (
     "arithmetic", "arrange", "attention", "backward", "complex_numbers", "control", "convolution", "create",
     "elementwise", "factors", "fourier", "frequencies", "index", "linear", "normalization", "pad", "pooling",
-    "quantization", "recurrent", "reduction", "resize", "scan", "scatter", "shape", "sizes", "sorting", "unused",
+    "quantization", "recurrent", "reduction", "resize", "scan", "scatter", "shape", "sizes", "sorting",
+    "unused",
 )  # fmt: skip
 
 converters: dict[str, Converter] = {}
