@@ -17,17 +17,25 @@ from support import ROOT, Block, blocks, cli
 
 SOURCE = ROOT / "src" / "relay"
 PAGES = pages()
-CODE = re.compile(r"(arity|assertion|[a-z][a-z0-9]*(-[a-z0-9]+)+)\Z")
+CODE = re.compile(r"(arity|assertion|donated|[a-z][a-z0-9]*(-[a-z0-9]+)+)\Z")
 NO_CODES = {
+    "amx-bf16",
+    "amx-int8",
+    "amx-tile",
     "basic-block",
     "d-rr",
     "floating-point",
+    "neon-dot",
+    "neon-i8mm",
     "relay-constants",
     "relay-deep",
     "relay-ir",
     "utf-8",
     "utf-8-sig",
     "variable-2",
+    "x86-64-v2",
+    "x86-64-v3",
+    "x86-64-v4",
 }
 """Texts of the sources that look like codes and are none."""
 
