@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from relay.backend.native.kernels.decoding import BlockReader
+from relay.backend.native.kernels.tile import CACHE_LINE_BYTES
 from relay.backend.native.llvm.machine import Machine
 from relay.backend.native.loops.builder import Builder
 from relay.backend.native.loops.functions import kernel_function
@@ -68,7 +69,7 @@ class RowProductBuilder:
 
     def __init__(self, b: Builder, how: Any, given: Sequence[Value]) -> None:
         """`given` are its parameters."""
-        first, second, self.pitch, self.depth, self.count, out = given
+        first, self.second, self.pitch, self.depth, self.count, out = given
         self.b, self.how, self.rows = b, how, how.rows
         self.first = Buffer(first, "float32", (self.depth,), "first")
         self.out = Buffer(out, "float32", (self.count,), "out")
@@ -79,7 +80,7 @@ class RowProductBuilder:
         last = b.minus(self.count, 1)
 
         def find(r: Index) -> None:
-            b.write(self.starts, (r,), b.address(second, b.times(b.smaller(r, last), self.pitch)))
+            b.write(self.starts, (r,), b.address(self.second, b.times(b.smaller(r, last), self.pitch)))
 
         b.unrolled(self.rows, find)
 
@@ -151,6 +152,7 @@ class RowProductBuilder:
         b, form = self.b, self.form
         assert form is not None
         offset = b.times(i, form.bytes)
+        self.fetch(i, self.rows * form.bytes)
         runs = range(form.size // form.run)
         for several in [runs] if form.size <= ONE_SCALE else [(q,) for q in runs]:
             self.part(form, several, i, offset)
@@ -197,6 +199,15 @@ class RowProductBuilder:
             self.along(step)
 
         b.unrolled(self.rows, row)
+
+    def fetch(self, i: Index, size: int) -> None:
+        """Have the cache fetch a share of the rows that come after these, so many bytes: a processor does not
+        follow several rows in a page by itself.
+        """
+        b = self.b
+        following = b.address(self.second, b.plus(b.times(self.pitch, self.rows), b.times(i, size)))
+        for line in range(0, size, CACHE_LINE_BYTES):
+            b.prefetch(b.address(following, line), level=3)
 
     # --- results ---
 
