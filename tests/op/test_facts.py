@@ -22,7 +22,7 @@ ASKED_OF_OTHERS = {
     ("program/instrumentation.py", "time"),
     ("program/instrumentation.py", "self.program.mod.functions[e.op]"),
     ("program/groups.py", "self.program.types(e)"), ("program/groups.py", "self.program.types(u)"),
-    ("host/native_program.py", "found"), ("host/values.py", "v"),
+    ("host/native_program.py", "found"), ("host/values.py", "v"), ("host/donation.py", "base"),
 }  # fmt: skip
 """Modules of Python, foreign functions, definitions, types and values: files, and what is asked there."""
 
