@@ -113,6 +113,8 @@ class RowProductBuilder:
         """A vector of each row."""
         b, kept = self.b, self.how.kept
         k = b.times(i, self.lanes)
+        if SIZES[scalar(kept)] == 1:
+            self.fetch(i, self.rows * self.lanes)
         factor = b.registers("float32", (1, self.lanes), "factor")
         self.along(lambda x: b.write(factor, (0, x), b.read(self.first, (b.plus(k, x),))))
 
