@@ -114,6 +114,8 @@ def decompositions(program: Any) -> Any:
 def _must_decompose(fx: Any) -> bool:
     """Whether a node has no conversion, or changes what it is given."""
     schema = getattr(fx.target, "_schema", None)
+    if registry.name_of(fx.target) in UNCHANGING:
+        return False
     if schema is not None and schema.is_mutable:
         return not _is_seen_by_none(fx)
     if registry.find(fx.target) is None:
@@ -123,6 +125,8 @@ def _must_decompose(fx: Any) -> bool:
     return False
 
 
+UNCHANGING = {"aten.detach_.default"}
+"""Operators that PyTorch says write to their operand, and which leave its numbers as they are."""
 FRESH = {f"aten.{n}" for n in ("conv1d", "conv2d", "conv3d", "linear", "batch_norm", "add", "mul", "matmul")}
 """Operators whose results are tensors of their own, never parts of others."""
 
