@@ -1,5 +1,7 @@
 """Precision as a choice, of a program or a definition: what it changes, what it keeps, what it reports."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -161,3 +163,73 @@ def test_the_command_line_takes_a_precision(tmp_path, capsys):
     assert "a compiled file" in str(relay.load_module(compiled).report())
     assert main([*run, "--precision", "bf15"]) == 1
     assert "unknown-precision" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "op", ["nn.dense(%x, %w)", "nn.matmul(%x, %w, transpose_b=True)", "nn.matmul(%x, %v)"]
+)
+def test_int8_products_are_within_half_a_step_of_both_operands(op):
+    x, w = numbers((9, 96), (40, 96))
+    x[3] = 0
+    head = "def @main(%x: Tensor[(9, 96), f32], %w: Tensor[(40, 96), f32], %v: Tensor[(96, 40), f32])"
+    built = relay.build(program(f"{head} {{ {op} }}"), params={"w": w, "v": w.T.copy()}, precision="int8")
+    row, column = abs(x).max(axis=1, keepdims=True) / 254, abs(w).max(axis=1) / 254
+    exact = x.astype("float64") @ w.T
+    bound = row * abs(w).sum(axis=1) + abs(x).sum(axis=1, keepdims=True) * column + 96 * row * column
+    assert (abs(built(x) - exact) <= 1.001 * bound + 1e-6).all()
+    assert built.report().weight_bytes == (w.nbytes, w.size + 4 * 40)
+
+
+def test_int4_weights_are_within_half_a_step_of_their_group():
+    x, w = numbers((9, 96), (40, 96))
+    mod = program("def @main(%x: Tensor[(9, 96), f32], %w: Tensor[(40, 96), f32]) { nn.dense(%x, %w) }")
+    built = relay.build(mod, params={"w": w}, precision="int4")
+    step = np.repeat(abs(w).reshape(40, 3, 32).max(axis=2) / 8, 32, axis=1)
+    assert (abs(built(x) - x @ w.T) <= abs(x) @ step.T + 1e-4).all()
+    assert built.report().weight_bytes[1] == w.size // 2 + 4 * w.size // 32
+
+
+def test_what_has_no_integers_is_named():
+    mod = program("""
+    def @main(%x: Tensor[(9, 40), f32], %w: Tensor[(5, 40), f32], %y: Tensor[(9, 5), f32],
+              %z: Tensor[(3, 5), f32]) {
+      nn.softmax(nn.dense(nn.dense(%x, %w) + %y, %z))
+    }""")
+    (w,) = numbers((5, 40))
+    report = relay.build(mod, params={"w": w}, precision="int4").report()
+    assert "not whole groups of 32" in str(report)
+    assert "only products of data with constant matrices" in str(report)
+    assert str(report).startswith("nothing to do")
+
+
+@pytest.mark.parametrize("precision", ["bf16", "f16", "int8"])
+def test_attention_stays_one_kernel(precision):
+    mod = program("""
+    def @main(%x: Tensor[(2, 3, 16, 32), f32], %w: Tensor[(32, 32), f32]) {
+      let %y = nn.matmul(%x, %w);
+      nn.matmul(nn.softmax(nn.batch_matmul(%y[0], %y[1])), %y[0])
+    }""")
+    x, w = numbers((2, 3, 16, 32), (32, 32))
+    built = relay.build(mod, params={"w": w / 16}, precision=precision)
+    assert [ops(places) for places in built.report().products.values()] == [["nn.matmul"]]
+    np.testing.assert_allclose(built(x), relay.build(mod, params={"w": w / 16})(x), atol=0.1)
+
+
+@pytest.mark.parametrize("precision", ["bf16", "f16", "int8", "int4"])
+def test_digits_are_read_as_well_in_every_precision(precision):
+    from safetensors.numpy import load_file
+
+    examples = Path(__file__).parents[2] / "examples"
+    data, weights = np.load(examples / "digits.npz"), load_file(examples / "digits.safetensors")
+    text = (examples / "digits.relay").read_text()
+    images, labels = data["images"], data["labels"]
+    values = [weights[name] for name in ("conv1", "bias1", "conv2", "bias2", "dense", "bias3")]
+    types = [f"%w{i}: Tensor[{w.shape}, f32]" for i, w in enumerate(values)]
+    fields = ", ".join(f"%w{i}" for i in range(len(values)))
+    head = f"def @main(%x: Tensor[{images.shape}, f32], {', '.join(types)})"
+    mod = relay.parse(f"{text.replace('@main', '@share')}\n{head} {{ @network(%x, ({fields})) }}")
+    built = relay.build(mod, params={f"w{i}": w for i, w in enumerate(values)}, precision=precision)
+    share = (built(images).argmax(axis=1) == labels).mean()
+    exact = relay.build(mod, params={f"w{i}": w for i, w in enumerate(values)})
+    assert share >= (exact(images).argmax(axis=1) == labels).mean() - 0.01
+    assert built.report().products

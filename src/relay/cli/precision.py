@@ -10,7 +10,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 def precision_option(command: F) -> F:
     """A command with `--precision`, whose name the compiler checks."""
-    said = "Compute products on such numbers: bf16 or f16 (default: f32)."
+    said = "Compute products on such numbers: bf16, f16, int8 or int4 (default: f32)."
     return click.option("--precision", metavar="NAME", help=said)(command)
 
 

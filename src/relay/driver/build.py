@@ -98,8 +98,9 @@ def build(
     very arrays; it is the attribute `donate`.
 
     With `precision` "bf16" or "f16", products of float32 numbers are computed on such numbers: weights that
-    are constants are stored as these, and sums and what loses digits stay in float32.  Definitions choose for
-    themselves by their attribute `precision`; `built.report()` says what became of the program.
+    are constants are stored as these, and sums and what loses digits stay in float32.  With "int8" and
+    "int4", constant matrices are such integers.  Definitions choose for themselves by their attribute
+    `precision`; `built.report()` says what became of the program.
 
     Raises `attribute-value`, `donated`, `unknown-precision`, `unknown-target`, `other-machine`,
     `unknown-input`, `argument-type`, `thread-count`, `no-native-code`, and what is wrong with the program.

@@ -17,7 +17,7 @@ from relay.ir.walk import post_order
 from relay.op.base import Operator
 from relay.op.kind import Fusion, Precision
 from relay.transform.passes.expand_composites import composite_rules
-from relay.transform.passes.precision import THIN, Choices, has_few_rows
+from relay.transform.passes.precision import ATTENTION, THIN, Choices, field_of, fields_of, has_few_rows
 from relay.transform.passes.precision_report import Place, PrecisionReport
 from relay.transform.rewriting.anf_conversion import anf
 from relay.transform.rewriting.definitions import with_definitions
@@ -76,13 +76,15 @@ def narrowed(
     choice_of: Callable[[GlobalVar], Choices | None],
     keeps_results: bool,
     report: PrecisionReport,
+    splits_attention: bool = True,
 ) -> IRModule:
     """A module whose definitions are each in the precision that is chosen for it, or as they are.
 
     `report` notes what becomes of them.
     """
-    # The products of attention are computed on narrow floats, its softmax on wide ones.
-    mod = apply_rules(mod, composite_rules("nn.attention"))
+    if splits_attention:
+        # The products of attention are computed on narrow floats, its softmax on wide ones.
+        mod = apply_rules(mod, composite_rules("nn.attention"))
     mentioned = {v for e in mod.functions.values() for v in post_order(e) if isinstance(v, GlobalVar)}
     types = Types(mod)
     new: dict[GlobalVar, Expr] = {}
@@ -242,7 +244,8 @@ class Narrowing:
         floats = [t for t in self.operands(e) if isinstance(t.dtype, str) and is_float(t.dtype)]
         if not floats or any(t.dtype != WIDE_DTYPE for t in floats):
             return Precision.NEVER
-        if choice is Precision.ALWAYS and (self.adding_up(op, choice) is None or self.is_thin(e)):
+        is_kept = self.is_thin(e) or self.is_of_attention(e)
+        if choice is Precision.ALWAYS and (is_kept or self.adding_up(op, choice) is None):
             return Precision.NEVER
         return choice
 
@@ -252,6 +255,16 @@ class Narrowing:
             return False
         out, matrix = (fields_of(self.types(x))[0] for x in (e, e.args[1]))
         return has_few_rows(out, matrix)
+
+    def is_of_attention(self, e: Call) -> bool:
+        """Whether a product of two computed stacks stays as it is: one kernel computes attention, in float32,
+        whose scores stay in the cache.
+        """
+        if not self.choices.keeps_thin or e.attrs.product() is None:
+            return False
+        ranks = [len(t.shape) for t in self.operands(e) if isinstance(t.shape, tuple)]
+        is_computed = not any(isinstance(a, Constant) or self.is_parameter(a) for a in e.args)
+        return is_computed and len(ranks) == 2 and min(ranks) > 2
 
     def is_parameter(self, e: Expr) -> bool:
         """Whether an expression is a parameter, or a field of one."""
@@ -342,6 +355,8 @@ class Narrowing:
             self.report.keep(e.attrs.wide.value, self.place_of(e))
         elif self.is_thin(e):
             self.report.keep(THIN, self.place_of(e))
+        elif self.is_of_attention(e):
+            self.report.keep(ATTENTION, self.place_of(e))
         else:
             self.report.keep("the program says what dtype its operands or results have", self.place_of(e))
 
@@ -378,14 +393,3 @@ def last_steps(root: Expr) -> set[Expr]:
         found.add(e)
         e = e.body
     return found
-
-
-def field_of(e: Expr, index: int) -> Expr:
-    """A field of a tuple, which is there if the tuple is one that was just made."""
-    return e.fields[index] if isinstance(e, Tuple) else TupleGetItem(e, index, span=e.span)
-
-
-def fields_of(t: Type) -> list[TensorType]:
-    """The tensors of an operand, which is one or a tuple of some."""
-    several = t.fields if isinstance(t, TupleType) else (t,)
-    return [f for f in several if isinstance(f, TensorType)]

@@ -5,13 +5,15 @@ from dataclasses import dataclass
 from math import prod
 
 from relay.diagnostic import fail
-from relay.ir.type import TensorType
+from relay.ir.expr import Expr, Tuple, TupleGetItem
+from relay.ir.type import TensorType, TupleType, Type
 from relay.op.base import Operator
 from relay.op.kind import Precision
 from relay.op.registry import get
 
 FEW_ROWS = 8
 """Rows of a product that do not repay the conversion of its matrix at each call."""
+ATTENTION = "attention is one kernel, on float32: its scores never leave the cache"
 THIN = "few rows times a matrix that is an argument: to convert that takes longer than the product"
 
 
@@ -23,7 +25,9 @@ class Choices:
     accumulation: str
     by_name: Mapping[str, Precision]
     keeps_thin: bool = False
-    """Whether products of a few rows with a matrix that is a parameter stay as they are."""
+    """Whether products stay as they are that would not be quicker: of a few rows with a matrix that is a
+    parameter, and of attention.
+    """
 
     @staticmethod
     def of(narrow: str, accumulation: str, *, keeps_thin: bool = False, **lists: Sequence[str]) -> "Choices":
@@ -53,3 +57,14 @@ def has_few_rows(out: TensorType, matrix: TensorType) -> bool:
     rows, columns = matrix.concrete_shape[-2:]
     found = prod(out.concrete_shape) * rows * columns
     return found < FEW_ROWS * prod(matrix.concrete_shape) * (out.concrete_shape or (1,))[-1]
+
+
+def field_of(e: Expr, index: int) -> Expr:
+    """A field of a tuple, which is there if the tuple is one that was just made."""
+    return e.fields[index] if isinstance(e, Tuple) else TupleGetItem(e, index, span=e.span)
+
+
+def fields_of(t: Type) -> list[TensorType]:
+    """The tensors of an operand, which is one or a tuple of some."""
+    several = t.fields if isinstance(t, TupleType) else (t,)
+    return [f for f in several if isinstance(f, TensorType)]
