@@ -33,6 +33,9 @@ def arguments() -> argparse.Namespace:
     )
     parser.add_argument("--size", choices=SIZES, default="135m")
     parser.add_argument("--form", choices=("f32", "bf16", "q8_0", "q4_0"), default="q8_0")
+    parser.add_argument(
+        "--activations", choices=("float32", "int8"), default="int8", help="llama.cpp's are int8"
+    )
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--rounds", type=int, default=30)
     parser.add_argument("--tokens", type=int, default=16, help="written in a round")
@@ -86,12 +89,12 @@ def model_file(size: str, form: str, folder: str) -> Path:
     return path
 
 
-def ours(path: Path, tokens: int) -> Callable[[], tuple[float, float]]:
+def ours(path: Path, tokens: int, activations: str) -> Callable[[], tuple[float, float]]:
     """Seconds of the prompt, and of each token after it, by Relay."""
     import relay.models
     from relay.decoding import Session
 
-    model = relay.models.load(path)
+    model = relay.models.load(path, activations=activations)
     session = Session(model, length=PROMPT + tokens + 16)
     prompt = list(range(5, 5 + PROMPT))
 
@@ -147,7 +150,7 @@ def main() -> None:
     for name in ("RELAY_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
         os.environ[name] = str(given.threads)
     path = model_file(given.size, given.form, given.folder)
-    runs = [ours(path, given.tokens)]
+    runs = [ours(path, given.tokens, given.activations)]
     try:
         runs.append(theirs(path, given.tokens, given.threads))
     except ImportError:

@@ -77,6 +77,19 @@ def test_blocks_give_the_scores_of_their_numbers(form, tmp_path):
     np.testing.assert_allclose(*scores, atol=1e-5 * np.abs(scores[1]).max())
 
 
+def test_rounded_data_gives_nearly_the_same_scores(tmp_path):
+    path = written_gguf(tmp_path / "wide.gguf", wide("q4_0"), SIZES)
+    tokens = np.array([[3, 1, 4]], "int32")
+    exact, rounded = (
+        interpreted(m, "logits")(m.weights, tokens) for m in (load(path), load(path, activations="int8"))
+    )
+    difference = np.abs(exact - rounded).max()
+    assert 0 < difference < 0.05 * np.abs(exact).max()
+    with pytest.raises(relay.RelayError) as failure:
+        load(path, activations="int7")
+    assert failure.value.codes == ("option-value",)
+
+
 def test_a_model_of_the_largest_blocks_has_code_for_them_alone(tmp_path):
     text = str(load(written_gguf(tmp_path / "wide.gguf", wide("q6_k"), SIZES)).module)
     assert "Q6K" in text

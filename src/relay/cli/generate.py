@@ -27,6 +27,7 @@ Examples:
 def generate(
     model: str,
     prompt: str,
+    activations: str,
     threads: int | None,
     stats: bool,
     json_schema: str | None,
@@ -39,12 +40,12 @@ def generate(
     `-` is standard input. Ctrl-C ends it.
     """
     text = sys.stdin.read() if prompt == STDIN else prompt
-    options = options_from(given, threads)
+    options = options_from(given, threads, activations)
     if json_schema is not None:
         options["json_schema"] = text_in(json_schema)
     if grammar is not None:
         options["grammar"] = text_in(grammar)
-    found = loaded(model, threads).generate(text, on_text=shown, regex=regex, **options)
+    found = loaded(model, threads, activations).generate(text, on_text=shown, regex=regex, **options)
     click.echo()
     if stats:
         click.echo(speeds(found), err=True)

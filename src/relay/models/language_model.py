@@ -50,8 +50,12 @@ class LanguageModel(Generating):
         adapters: Mapping[str, Adapter],
         assemble: Callable[[Checkpoint, Adapter | None], Assembled],
         again: Callable[[Checkpoint], "LanguageModel"],
+        activations: str = "float32",
     ) -> None:
-        """`assemble` makes weights of the checkpoint, and `again` a model of another one."""
+        """`assemble` makes weights of the checkpoint, and `again` a model of another one; `activations` is
+        what data is when it is multiplied with weights in blocks.
+        """
+        self.activations = activations
         self.checkpoint, self._again = checkpoint, again
         self._plain = assemble(checkpoint, None)
         self._adapted = {name: assemble(checkpoint, a) for name, a in adapters.items()}
@@ -82,7 +86,7 @@ class LanguageModel(Generating):
         all_weights = [self._plain.made, *[a.made for a in self._adapted.values()]]
         used = {part.name for part in parts_of(all_weights)}
         text = text_of(self._plain.family, self.sizes, self.settings.layers)
-        return specialised(text, used, "model")
+        return specialised(text, used, "model", self.activations)
 
     @cached_property
     def weights(self) -> Any:

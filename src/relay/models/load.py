@@ -19,29 +19,48 @@ from relay.models.names import LLAMA, NAMES, spellings
 from relay.models.settings import unsupported
 from relay.models.source import Source
 
+ACTIVATIONS = ("float32", "int8")
+"""What data may be when it is multiplied with weights in blocks."""
+
 
 def load(
-    path: str | Path, dtype: str | None = None, *, adapters: Mapping[str, str | Path] | None = None
+    path: str | Path,
+    dtype: str | None = None,
+    *,
+    adapters: Mapping[str, str | Path] | None = None,
+    activations: str = "float32",
 ) -> LanguageModel:
     """A language model from a folder with `config.json` and `.safetensors` files, or from a GGUF file.
 
     Weights are mapped; with a `dtype`, `"float32"` or another of floating-point numbers, they are copied and
     converted.  Of a GGUF file in parts, give the first.  `adapters` are folders of low-rank adapters (LoRA)
-    as PEFT has them, by names; `model.adapters` has weights with each.
+    as PEFT has them, by names; `model.adapters` has weights with each.  With `activations` "int8", what is
+    multiplied with weights in blocks is rounded to 8 bits, with a scale for each 32 numbers, as llama.cpp
+    does: products of integers are up to twice as fast.
 
-    Raises `cannot-read`, `model-file`, `model-unsupported`.
+    Raises `option-value`, `cannot-read`, `model-file`, `model-unsupported`.
     """
+    if activations not in ACTIVATIONS:
+        fail(
+            "option-value",
+            f"`activations` cannot be {activations!r}",
+            hint=f"it is {' or '.join(ACTIVATIONS)}",
+        )
     checkpoint = read_checkpoint(Path(path))
     if dtype is not None:
         tensors = {k: numbers_of(x).astype(to_numpy(dtype)) for k, x in checkpoint.tensors.items()}
         checkpoint = replace(checkpoint, tensors=tensors)
-    return model_of(checkpoint, {name: read_adapter(Path(p)) for name, p in (adapters or {}).items()})
+    found = {name: read_adapter(Path(p)) for name, p in (adapters or {}).items()}
+    return model_of(checkpoint, found, activations)
 
 
-def model_of(checkpoint: Checkpoint, adapters: Mapping[str, Adapter]) -> LanguageModel:
+def model_of(
+    checkpoint: Checkpoint, adapters: Mapping[str, Adapter], activations: str = "float32"
+) -> LanguageModel:
     """The model of what files hold (`model-file`, `model-unsupported`)."""
     assemble = assembled_gguf if checkpoint.is_gguf else assembled
-    return LanguageModel(checkpoint, adapters, assemble, partial(model_of, adapters=adapters))
+    again = partial(model_of, adapters=adapters, activations=activations)
+    return LanguageModel(checkpoint, adapters, assemble, again, activations)
 
 
 def assembled(checkpoint: Checkpoint, adapter: Adapter | None = None) -> Assembled:

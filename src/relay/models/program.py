@@ -19,17 +19,24 @@ EMPTY = {
     "mamba": "@empty_state(%weights, zeros(shape=(b, t, 0), dtype=float32))",
 }
 """The empty part of a cache, as the texts of families make it."""
+ROUNDED = """
+def @data<n: Dim, i: Dim>(%x: Tensor[(n, i), float32]) -> Tensor[(n, i), float32] { round_groups(%x) }
+"""
+"""What becomes of data before products with weights in blocks, where these multiply integers."""
 SHARED = ("List", "Option")
 """Data types that are left as they are."""
 
 
-def specialised(text: str, used: Collection[str], name: str) -> IRModule:
-    """The program of a text that imports those of this folder, without alternatives that a model has not.
+def specialised(text: str, used: Collection[str], name: str, activations: str = "float32") -> IRModule:
+    """The program of a text that imports those of this folder, without alternatives that a model has not;
+    with `activations` "int8", data is rounded before it is multiplied with weights in blocks.
 
     Of each data type whose constructors are among `used`, the others are left out, and with them the clauses
     of matches for them: a model without biases has no code for biases.
     """
     mod = parse_module(text, name, path=FOLDER / f"{name}.relay")
+    if activations == "int8" and any(v.name_hint == "data" for v in mod.functions):
+        mod["data"] = parse_module(ROUNDED, name)["data"]
     with paused():
         return _without_alternatives(mod, used)
 

@@ -87,8 +87,9 @@ def folder_tokenizer(folder: Path, config: Mapping[str, Any]) -> Tokenizer | Non
     path = folder / "tokenizer.json"
     if not path.exists():
         return None
+    tokenizers = library()
     try:
-        inside = library().Tokenizer.from_file(str(path))
+        inside = tokenizers.Tokenizer.from_file(str(path))
     except Exception as error:  # the library raises this very class
         damaged(path, f"it is no tokenizer ({error})")
     said = optional_json(folder / "tokenizer_config.json")
