@@ -96,11 +96,11 @@ def _transposed_around_reshape(w: Rewriter, e: Call) -> Expr | None:
     x, between, t = w.tensor(inner[1][0]), w.tensor(e.args[0]), w.tensor(e)
     if x is None or between is None or t is None:
         return None
-    axes = inner[0].order(SIZES, len(x.concrete_shape))
+    axes: tuple[int, ...] = inner[0].order(SIZES, len(x.concrete_shape))
     parts = parts_of_axes([x.concrete_shape[a] for a in axes], between.concrete_shape)
     if parts is None:
         return None
-    order = e.attrs.order(SIZES, len(parts))
+    order: tuple[int, ...] = e.attrs.order(SIZES, len(parts))
     places = [(axes[axis], part) for a in order for axis, part in parts[a]]
     return as_shape(inner[1][0], t.concrete_shape, e) if places == sorted(places) else None
 
