@@ -143,7 +143,9 @@ def test_a_stored_program_knows_its_operators():
     mod = relay.parse("def @main(%x: Tensor[(n,), float32]) { test.cube(%x) }")
     made = Compiler(mod).artefact()
     stored = pickle.loads(pickle.dumps(made.signature.to_json()))
-    loaded = NativeProgram.of(type(made)(signature_from_json(stored), made.codes, made.constants))
+    loaded = NativeProgram.of(
+        type(made)(signature_from_json(stored), made.codes, made.constants, made.features)
+    )
     assert loaded(np.float32([2, 3])).tolist() == [8, 27]
 
 

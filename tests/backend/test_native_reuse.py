@@ -14,7 +14,7 @@ from relay.backend.native.host.context import read_leaf
 from relay.backend.native.loops.nodes import NewTensor, Release, Value
 from relay.backend.native.memory.layout import PEAK_BYTES_OFFSET
 
-PROGRAMS = 12
+PROGRAMS = 6
 """Random programs that are tried by default."""
 MEGABYTE = 1 << 20
 

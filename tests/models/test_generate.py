@@ -117,8 +117,12 @@ def test_an_interrupt_leaves_the_session_as_it_was(model: LanguageModel) -> None
         time.sleep(0.01)
 
     assert threading.current_thread() is threading.main_thread()
-    with pytest.raises(KeyboardInterrupt):
-        model.generate([3, 1, 4, 2], max_tokens=20, session=session, on_text=interrupt)
+    handler = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            model.generate([3, 1, 4, 2], max_tokens=20, session=session, on_text=interrupt)
+    finally:
+        signal.signal(signal.SIGINT, handler)
     assert session.tokens[0] == before[0][:3]
     assert model.generate([3, 1, 4], max_tokens=12, session=session).tokens == expected(model, [3, 1, 4], 12)
 

@@ -134,8 +134,16 @@ def evaluated(mod: relay.IRModule, kind: str, *inputs: Any) -> list[Any]:
     return leaves(relay.create_executor(kind, mod=mod).evaluate()(*inputs))
 
 
-@pytest.mark.parametrize("first", range(0, len(CALLS), GROUP))
-@pytest.mark.parametrize("kind", ["interpreter", "native"])
+IN_MACHINE_CODE = 32
+"""Calls that are compiled in each run of the tests; the others are by `make check-long`."""
+RUNS = [
+    pytest.param(kind, first, marks=[pytest.mark.long] * (kind == "native" and first >= IN_MACHINE_CODE))
+    for kind in ("interpreter", "native")
+    for first in range(0, len(CALLS), GROUP)
+]
+
+
+@pytest.mark.parametrize(("kind", "first"), RUNS)
 def test_a_dimension_is_what_the_number_is(kind: str, first: int) -> None:
     calls = CALLS[first : first + GROUP]
     found = evaluated(program(calls, symbolic=True), kind, X)
@@ -145,8 +153,7 @@ def test_a_dimension_is_what_the_number_is(kind: str, first: int) -> None:
         np.testing.assert_allclose(a, b, rtol=1e-6, atol=1e-6)
 
 
-@pytest.mark.parametrize("first", range(0, len(CALLS), GROUP))
-@pytest.mark.parametrize("kind", ["interpreter", "native"])
+@pytest.mark.parametrize(("kind", "first"), RUNS)
 def test_derivatives_are_those_with_the_number(kind: str, first: int) -> None:
     calls = tuple([c for c in CALLS[first : first + GROUP] if "%x" in c])
     source = f"def @f(%x: Tensor[(n, 4), float32]) {{ ({', '.join(calls)},) }}"
@@ -354,11 +361,12 @@ NO_SIZES = {
     "an axis, or a range of axes": "axis axes batch_axis seq_axis lhs_axis rhs_axis pack_axis bit_axis "
     "lhs_begin lhs_end rhs_begin rhs_end batch_dims index_rank num_newaxis coord_start id_index score_index",
     "the diagonals of a matrix": "matrix_set_diag.k",
-    "an index, not a size": "ignore_index padding_idx feature_stride",
+    "an index, not a size": "ignore_index padding_idx feature_stride tap.number",
     "subscripts, whose places are operands": "items",
     "how far apart things are": "strides stride stride1 stride2 dilation dilations hop_length",
     "borders of windows, which `nn.pad` adds by dimensions": "padding output_padding max_displacement",
-    "a number of equal groups": "groups num_groups deformable_groups group_size sample_ratio",
+    "a number of equal groups": "groups num_groups deformable_groups group_size sample_ratio "
+    "dequantize_groups.group round_groups.group",
     "the factors of a rearrangement": "block_size block_shape paddings crops",
     "sizes that the weight has": "channels kernel_size units",
     "windows of sums over channels and of signals, whose code is made for one size": "size n_fft win_length",

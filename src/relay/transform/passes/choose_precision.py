@@ -95,7 +95,7 @@ def precision_named(name: Any, span: Span | None = None) -> str:
         known = list(dict.fromkeys(NAMES.values()))
         fail(
             "unknown-precision",
-            f"there is no precision {name!r}",
+            f"there is no precision `{name}`",
             span,
             hint=did_you_mean(str(name), NAMES) or f"there are {', '.join(f'`{n}`' for n in known)}",
         )

@@ -53,7 +53,7 @@ def integer_products(mod: IRModule) -> IRModule:
     >>> text += "nn.dense(qnn.dequantize(%x, 0.5, 3), qnn.dequantize(%w, 0.25, 0)) }"
     >>> show(integer_products, text)
     def @main(%x: Tensor[(2, 4), uint8], %w: Tensor[(3, 4), int8]) -> Tensor[(2, 3), float32] {
-      %0 = nn.dense(cast(%x, dtype=int16) - 3i16, %w, out_dtype=int32);
+      %0 = nn.dense(cast(%x, dtype=int16) - cast(3i32, dtype=int16), %w, out_dtype=int32);
       cast(%0, dtype=float32) * (0.5f * 0.25f)
     }
     """
