@@ -17,7 +17,7 @@ by_parts |= {
         "squeeze", "expand", "clone", "contiguous", "alias", "detach", "cat", "stack", "roll", "flip",
         "index_select", "gather", "index", "split", "split_with_sizes", "unbind", "chunk", "constant_pad_nd",
         "repeat", "sum", "mean", "cumsum", "neg", "_neg_view", "lift_fresh", "lift_fresh_copy", "unfold",
-        "diagonal", "narrow", "flatten", "_to_copy", "to", "tril", "triu", "zeros_like", "mT",
+        "diagonal", "narrow", "flatten", "detach_", "_to_copy", "to", "tril", "triu", "zeros_like", "mT",
         "numpy_T", "swapaxes", "movedim", "unflatten", "diag_embed", "positive",
     )
 } | {"operator.getitem"}  # fmt: skip
