@@ -62,7 +62,7 @@ def outlines() -> Any:
 def of_json_schema(schema: str | Mapping[str, Any], tokens: Sequence[bytes | None], end: int) -> Automaton:
     """The automaton of texts that fit a JSON schema, with at most one space where JSON may have some.
 
-    `tokens` are the bytes of each token, None for one that is no text; `end` is the token that ends a text.
+    `tokens` are the bytes of each token, None for one that is not text; `end` is the one that ends a text.
     Schemas that refer to themselves are followed to a depth of three.
 
     Raises `bad-constraint`, `cannot-read`.

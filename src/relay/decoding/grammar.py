@@ -19,7 +19,7 @@ class Vocabulary:
     def __init__(
         self, tokens: Sequence[bytes | None], end: int, encode: Callable[[str], Sequence[int]]
     ) -> None:
-        """`tokens` are the bytes of each, None for one that is no text; `end` is the one that ends a text."""
+        """`tokens` are the bytes of each, None for one that is not text; `end` is what ends a text."""
         self.tokens = [b"\xff<%d>" % i if t is None else t for i, t in enumerate(tokens)]
         self.special_token_ids = [i for i, t in enumerate(tokens) if t is None]
         self.eos_token_id = end

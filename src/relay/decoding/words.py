@@ -71,7 +71,7 @@ def byte_letters() -> dict[str, int]:
 
 
 def bytes_of_tokens(tokenizer: Any, size: int) -> list[bytes | None]:
-    """The bytes of each of `size` tokens, None for one that is no text.
+    """The bytes of each of `size` tokens, None for one that is not text.
 
     `tokenizer` is one of the library `tokenizers`, has one `inside`, or has `token_bytes(number)`.
     """

@@ -51,7 +51,7 @@ def texts(said: Any) -> list[str]:
     """A list of texts (`model-file`)."""
     found = cast("list[str]", said if isinstance(said, list) else [None])
     if {*map(type, found)} - {str}:
-        fail("model-file", "the vocabulary of the file is no list of texts", hint="fetch the file again")
+        fail("model-file", "the vocabulary of the file is not a list of texts", hint="fetch the file again")
     return found
 
 
@@ -130,7 +130,7 @@ def merges_by_score(known: Mapping[str, int], scores: Sequence[float]) -> list[t
 
 
 def add_special(inside: Any, tokens: Sequence[str], kinds: Any) -> None:
-    """Say which tokens are no text: they are found in a text before it is split."""
+    """Say which tokens are not text: they are found in a text before it is split."""
     if not is_beside(kinds, tokens):
         return
     lib = library()

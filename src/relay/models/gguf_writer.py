@@ -83,5 +83,5 @@ def typed(x: Any) -> bytes:
 
 
 def plain(x: Any, kind: int) -> bytes:
-    """A value of a type that is no list."""
+    """A value of a type that is not a list."""
     return text(x) if kind == STRING else struct.pack("<" + ("?" if kind == BOOL else SCALARS[kind]), x)

@@ -82,7 +82,7 @@ def groups_of(c: WindowProduct, types: Sequence[TensorType]) -> Groups | None:
     if any(s > 1 and d > 1 for s, d in zip(c.strides[-1:], c.dilation[-1:], strict=True)):
         return None
     spatial = [weight[c.kernel_layout.index(letter)] for letter in SPATIAL[len(c.strides)]]
-    if not all(isinstance(n, int) for n in (*result[1:], *data[1:], *spatial)):
+    if not all(isinstance(n, int) and n > 0 for n in (*result[1:], *data[1:], *spatial)):
         return None
     found = Groups.of(c, data[-1], result[-1], sums)
     if found is None or prod(spatial) == 1 or prod(spatial) * found.inputs > MAX_DEPTH:
