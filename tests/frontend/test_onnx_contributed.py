@@ -1,5 +1,6 @@
 """Operators of `com.microsoft`: ONNX Runtime says what their results are."""
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 import relay
 from relay.frontend import from_onnx
+from relay.frontend.onnx import registry
 
 pytestmark = pytest.mark.onnx
 
@@ -79,3 +81,13 @@ def test_a_contributed_operator_gives_what_onnx_runtime_gives(case: Any) -> None
     assert found.dtype == expected.dtype
     apart = 1 if expected.dtype.kind == "u" else 2e-5 if kind != "FastGelu" else 1e-4
     np.testing.assert_allclose(found.astype("float64"), expected.astype("float64"), rtol=1e-5, atol=apart)
+
+
+def test_the_page_names_each_operator_that_is_not_supported() -> None:
+    from onnxruntime.capi.onnxruntime_pybind11_state import get_all_operator_schema
+
+    registry.load_families()
+    text = (Path(__file__).parents[2] / "docs" / "onnx.md").read_text()
+    known = {s.name for s in get_all_operator_schema() if s.domain == registry.CONTRIBUTED}
+    converted = {name for domain, name in registry.converters if domain == registry.CONTRIBUTED}
+    assert not [name for name in sorted(known - converted) if f"`{name}`" not in text]

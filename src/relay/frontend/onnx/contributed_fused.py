@@ -3,17 +3,18 @@
 from collections.abc import Callable
 from typing import Any
 
-from relay.frontend.onnx import index, quantization
+from relay.frontend.onnx import quantization
 from relay.frontend.onnx.activations import ACTIVATIONS
-from relay.frontend.onnx.contributed import number, quantised
+from relay.frontend.onnx.contributed import fast_gelu, fused_matmul, number, quantised
 from relay.frontend.onnx.convolution import conv
 from relay.frontend.onnx.linear import gemm
 from relay.frontend.onnx.node import Node
 from relay.frontend.onnx.pooling import max_pool
 from relay.frontend.onnx.registry import CONTRIBUTED, converts
 from relay.frontend.products import matmul
+from relay.frontend.recurrence import gates
 from relay.frontend.support import axis_in, cast, merged, reshape_to, sizes_as_value
-from relay.frontend.value import Value, call
+from relay.frontend.value import Value, call, constant
 
 
 def with_activation(node: Node, x: Value, numbers: list[float | None]) -> Value:
@@ -113,20 +114,39 @@ def bias_softmax(node: Node, x: Value, bias: Value) -> Value:
     return reshape_to(found, whole.shape, sizes_as_value(whole))
 
 
-def newest(rule: Callable[..., Any]) -> Callable[..., Any]:
-    """A converter of ONNX's own operators, for those of the same names that are older than it."""
-
-    def convert(node: Node, *operands: Value | None) -> Any:
-        """As the newest version of the operator does it."""
-        return rule(Node(node.proto, node.attributes, node.scope, 99), *operands)
-
-    return convert
+@converts("GemmFastGelu", domain=CONTRIBUTED)
+def gemm_fast_gelu(node: Node, x: Value, weight: Value, bias: Value | None = None) -> Value:
+    """`MatMul` and `FastGelu`."""
+    return fast_gelu(node, matmul(x, weight), bias)
 
 
-for _name, _rule in (
-    ("QuantizeLinear", quantization.quantize_linear),
-    ("DequantizeLinear", quantization.dequantize_linear),
-    ("Trilu", index.trilu),
-    ("GatherND", index.gather_nd),
-):
-    converts(_name, domain=CONTRIBUTED)(newest(_rule))
+@converts("FusedMatMulActivation", domain=CONTRIBUTED)
+def fused_matmul_activation(node: Node, a: Value, b: Value) -> Value:
+    """`FusedMatMul` and an activation."""
+    given = [node.float(f"activation_{k}", None) for k in ("alpha", "beta", "gamma")]
+    return with_activation(node, fused_matmul(node, a, b), given)
+
+
+@converts("NhwcFusedConv", domain=CONTRIBUTED)
+def nhwc_fused_conv(
+    node: Node, x: Value, weight: Value, bias: Value | None = None, added: Value | None = None
+) -> Value:
+    """`FusedConv` of images with channels last; the weight has them first."""
+    found = of_channels_last(conv)(node, x, weight, bias)
+    return with_activation(
+        node, found if added is None else found + added, node.floats("activation_params", [])
+    )
+
+
+@converts("SwiGLU", domain=CONTRIBUTED)
+def swiglu(node: Node, gate: Value, up: Value | None = None) -> Value:
+    """One half of a projection times the `SiLU` of the other, both held within a limit."""
+    if up is None:
+        gate, up = gates(gate, 2)
+    limit = node.float("limit", 0.0)
+    if limit > 0:
+        gate = call("minimum", gate, constant(limit, gate.dtype))
+        up = call("clip", up, a_min=-limit, a_max=limit)
+    return call("nn.silu", gate, alpha=node.float("activation_alpha", 1.0)) * (
+        up + node.float("activation_beta", 0.0)
+    )

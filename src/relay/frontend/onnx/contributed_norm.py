@@ -125,6 +125,43 @@ def skip_group_norm(
     return group_norm(node, whole, scale, shift), whole
 
 
+@converts("GatedRMSNorm", domain=CONTRIBUTED)
+def gated_rms_norm(node: Node, x: Value, scale: Value, gate: Value) -> Value:
+    """Data divided by the root of its mean square, scaled, times an activation of a gate; in float32."""
+    wide = cast(gate, "float32")
+    kind = node.text("activation", "silu")
+    if kind not in ("silu", "swish", "sigmoid"):
+        return node.fail(f"there is no activation `{kind}` of its gate")
+    opened = call("sigmoid" if kind == "sigmoid" else "nn.silu", wide)
+    epsilon = node.float("epsilon", 1e-5)
+    return cast(by_groups(cast(x, "float32"), cast(scale, "float32"), epsilon) * opened, x.dtype)
+
+
+def by_groups(x: Value, scale: Value, epsilon: float) -> Value:
+    """`nn.rms_norm` of each so many numbers of the last axis as `scale` has."""
+    width, lead = scale.size(0), [0] * (x.rank - 1)
+    if x.shape[x.rank - 1] == width:
+        return call("nn.rms_norm", x, scale, epsilon=epsilon)
+    parts = call("reshape", x, newshape=(*lead, -4, -1, width))
+    return call("reshape", call("nn.rms_norm", parts, scale, epsilon=epsilon), newshape=(*lead, -3))
+
+
+@converts("BranchwiseRMSNorm", domain=CONTRIBUTED)
+def branchwise_rms_norm(node: Node, x: Value, scale: Value | None = None) -> Value:
+    """Each branch divided by the root of its mean square; branches are an axis, or parts of the last one."""
+    count, lead = node.int("num_branches", 0), [0] * (x.rank - 1)
+    data = cast(x, "float32")
+    if count:
+        data = call("reshape", data, newshape=(*lead, -4, count, -1))
+    square = call("mean", data * data, axis=(data.rank - 1,), keepdims=True)
+    found = data * call("rsqrt", square + node.float("epsilon", 1e-5))
+    if scale is not None:
+        width = found.size(found.rank - 1)
+        factor = scale if scale.shape == (width,) else call("reshape", scale, newshape=(-1, width))
+        found = found * cast(factor, "float32")
+    return cast(call("reshape", found, newshape=(*lead, -3)) if count else found, x.dtype)
+
+
 @converts("BiasSplitGelu", domain=CONTRIBUTED)
 def bias_split_gelu(node: Node, x: Value, bias: Value) -> Value:
     """Half of the sum with a bias, times the `Gelu` of the other half."""

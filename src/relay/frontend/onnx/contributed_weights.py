@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import numpy as np
+
 from relay.frontend.onnx.index import gather
 from relay.frontend.onnx.node import Node
 from relay.frontend.onnx.quantization import centred_columns, centred_rows, laid, quantised_as_it_comes
@@ -70,6 +72,39 @@ def by_index(data: Value, scales: Value, zero: Value | None, index: Value, bits:
         away = call("take", each, index, axis=1)
     whole = call("strided_slice", whole, begin=(0,), end=(index.size(0),), axes=(1,))
     return cast((whole - away) * cast(call("take", scales, index, axis=1), "float32"), dtype)
+
+
+FP4 = np.array([0.0, 1 / 192, 2 / 3, 1.0, 1 / 3, 0.5, 1 / 6, 0.25], "float32")
+NF4 = np.array(
+    [-1.0, -0.6961928009986877, -0.5250730514526367, -0.39491748809814453, -0.28444138169288635,
+     -0.18477343022823334, -0.09105003625154495, 0.0, 0.07958029955625534, 0.16093020141124725,
+     0.24611230194568634, 0.33791524171829224, 0.44070982933044434, 0.5626170039176941, 0.7229568362236023,
+     1.0],
+    "float32",
+)  # fmt: skip
+"""The numbers that 4 bits stand for.  Source: Dettmers et al., 2023, appendix E, and bitsandbytes."""
+TABLES = (np.concatenate((FP4, -FP4)), NF4)
+"""By `quant_type`."""
+
+
+@converts("MatMulBnb4", domain=CONTRIBUTED)
+def matmul_bnb4(node: Node, x: Value, data: Value, scales: Value) -> Value:
+    """Rows times a weight in groups of 4 bits that number the places of a table."""
+    columns, depth, group = node.int("N"), node.int("K"), node.int("block_size")
+    kind = node.int("quant_type")
+    count = columns * depth
+    if not 0 <= kind < len(TABLES):
+        return node.fail(f"there is no type {kind} of its numbers")
+    if data.shape != ((count + 1) // 2,) or scales.shape != (-(-count // max(group, 1)),):
+        return node.fail(f"its weight of shape {data.shape} is not one of N {columns}, K {depth}")
+    halves = call("stack", (call("right_shift", data, 4), call("bitwise_and", data, 15)), axis=1)
+    numbers = call(
+        "take", constant(TABLES[kind]), cast(call("reshape", halves, newshape=(-1,)), "int32"), axis=0
+    )
+    each = call("repeat", cast(scales, "float32"), repeats=group, axis=0)
+    parts = [call("strided_slice", v, begin=(0,), end=(count,), axes=(0,)) for v in (numbers, each)]
+    weight = cast(call("reshape", parts[0] * parts[1], newshape=(columns, depth)), x.dtype)
+    return call("nn.dense", x, weight) if node.int("transB", 1) else matmul(x, weight)
 
 
 @converts("GatherBlockQuantized", domain=CONTRIBUTED)

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from relay.frontend.onnx.heads import (
     attend,
     columns,
@@ -41,6 +43,40 @@ def rotary_embedding(node: Node, x: Value, positions: Value, cos: Value, sin: Va
         positions = call("expand_dims", positions + cast(places(rows, 1), positions.dtype), axis=0)
     turned = turned_rows(rows, positions, cos, sin, bool(node.int("interleaved", 0)))
     return call("reshape", turned, newshape=(0, 0, -3)) if x.rank == 3 else heads_first(turned)
+
+
+@converts("MRotaryEmbedding", domain=CONTRIBUTED)
+def multimodal_rotary_embedding(node: Node, x: Value, positions: Value, cos: Value, sin: Value) -> Value:
+    """Pairs of each head turned by angles of positions in time, height and width `(3, batch, rows)`."""
+    if node.int("is_packed_batching", 0):
+        return node.fail("rows of several sequences are packed")
+    parts = node.ints("mrope_section")
+    half = cos.size(1)
+    if len(parts) != 3 or sum(parts) != half:
+        return node.fail(f"its sections {parts} are not three of {half} angles")
+    which = np.repeat(np.arange(3), parts)
+    if node.int("mrope_layout", 0):
+        place = np.arange(half)
+        held = place // 3 < np.asarray(parts)[place % 3]
+        which = np.where(held, place % 3, 0)
+    angles = [by_section(call("take", v, positions, axis=0), which) for v in (cos, sin)]
+    if x.rank == 3:
+        heads = node.int("num_heads", 0) or x.size(2) // (2 * half)
+        rows = split_heads(x, heads)
+    else:
+        rows = heads_first(x)
+    spread = [call("expand_dims", v, axis=2) for v in angles]
+    turned = rotated(rows, spread[0], spread[1], bool(node.int("interleaved", 0)))
+    return call("reshape", turned, newshape=(0, 0, -3)) if x.rank == 3 else heads_first(turned)
+
+
+def by_section(x: Value, which: np.ndarray[Any, Any]) -> Value:
+    """Of angles `(3, batch, rows, half)` for each place those of one of the three."""
+    parts = [call("take", x, constant(k, "int64"), axis=0) for k in range(3)]
+    found = parts[0]
+    for k in (1, 2):
+        found = call("where", constant(which == k), parts[k], found)
+    return found
 
 
 def turned_rows(x: Value, positions: Value, cos: Value, sin: Value, interleaved: bool) -> Value:

@@ -13,7 +13,8 @@ TRAINING = "ai.onnx.preview.training"
 CONTRIBUTED = "com.microsoft"
 FAMILIES = (
     "activations", "arithmetic", "arrange", "classic", "contributed", "contributed_attention",
-    "contributed_fused", "contributed_norm", "contributed_weights", "control", "convolution", "create",
+    "contributed_early", "contributed_fused", "contributed_norm", "contributed_sparse", "contributed_states",
+    "contributed_weights", "control", "convolution", "create",
     "experts", "grams", "grouped_attention", "index", "linear", "normalization", "optionals", "pooling",
     "quantization", "recurrent", "reduction", "resize", "sequences", "shape", "signal", "training", "vision",
 )  # fmt: skip
