@@ -40,7 +40,7 @@ def kept(name: str, n: int, k: int) -> tuple[Any, Any, str]:
 def check(text: str, given: list[Any], want: Any, size: Any, threads: int | None = None) -> None:
     """Compare a program with values in float64, in terms of the size of what is summed."""
     params = ", ".join(
-        [f"%{name}: Tensor[{x.shape}, {x.dtype}]" for name, x in zip("xwr", given, strict=False)]
+        [f"%{name}: Tensor[{x.shape}, {x.dtype}]" for name, x in zip("xwrs", given, strict=False)]
     )
     found = relay.build(relay.parse(f"def @main({params}) {{ {text} }}"), threads=threads)(*given)
     assert found.shape == want.shape

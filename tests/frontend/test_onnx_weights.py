@@ -75,6 +75,19 @@ def test_a_weight_in_groups_stays_packed_and_may_name_the_group_of_each_row() ->
         assert message in refusal("MatMulNBits", operands, how | more, constants=(1, 2))
 
 
+@pytest.mark.parametrize("bits", [4, 8])
+@pytest.mark.parametrize("rows", [1, 6])
+def test_data_are_rounded_where_the_accuracy_level_says_so(bits: int, rows: int) -> None:
+    operands = [drawn(rows, 96), data(24, 3, 32 * bits // 8), scales(24, 3)]
+    how = {"K": 96, "N": 24, "bits": bits, "block_size": 32, "accuracy_level": 4}
+    check("MatMulNBits", operands, how, constants=(1, 2), atol=1e-3)
+    for block, level, rounds in ((32, 4, True), (32, 1, False), (16, 4, False)):
+        operands = [drawn(rows, 96), data(24, 96 // block, block * bits // 8), scales(24, 96 // block)]
+        how |= {"block_size": block, "accuracy_level": level}
+        mod, _ = from_onnx(one_node("MatMulNBits", operands, how, constants=(1, 2))[0])
+        assert ("round_groups(" in str(mod)) == rounds
+
+
 @pytest.mark.parametrize("bits", [2, 4, 8])
 @pytest.mark.parametrize("block", [16, 32])
 def test_rows_of_tables_in_groups(bits: int, block: int) -> None:

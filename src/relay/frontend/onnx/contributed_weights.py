@@ -13,7 +13,10 @@ from relay.frontend.products import matmul
 from relay.frontend.support import axis_in, cast
 from relay.frontend.value import Value, call, constant, kept
 from relay.ir.dtype import is_float
+from relay.op.blocks.dequantize import BLOCK
 
+ROUNDED = 4
+"""The `accuracy_level` of products for which data may be rounded to integers of 8 bits."""
 BITS = (2, 4, 8)
 """How many bits a number of a group may have."""
 
@@ -37,7 +40,11 @@ def matmul_n_bits(
     node: Node, x: Value, data: Value, scales: Value, zero: Value | None = None, index: Value | None = None,
     bias: Value | None = None,
 ) -> Value:  # fmt: skip
-    """Rows times a weight in groups of few bits, `(columns, groups, bytes)`, the last one filled up."""
+    """Rows times a weight in groups of few bits, `(columns, groups, bytes)`, the last one filled up.
+
+    It is computed in float32.  Rows are rounded to integers of 8 bits, 32 neighbours at a time, where the
+    node says that this is accurate enough.
+    """
     if node.int("weight_prepacked", 0):
         return node.fail("its weight is laid out for another device")
     columns, depth, group = node.int("N"), node.int("K"), node.int("block_size")
@@ -51,18 +58,25 @@ def matmul_n_bits(
     if zero is not None:
         width = groups if is_float(zero.dtype) else (groups * bits + 7) // 8
         zero = call("reshape", zero, newshape=(columns, width))
+    whole = cast(x, "float32")
     if index is None:
         weight = kept("dequantize_groups", data, scales, *([] if zero is None else [zero]), bits=bits,
-                      group=group, dtype=x.dtype)  # fmt: skip
+                      group=group)  # fmt: skip
+        whole = filled(whole, groups * group - depth)
+        if node.int("accuracy_level", 0) == ROUNDED and group % BLOCK == 0:
+            whole = call("round_groups", whole, group=BLOCK)
     else:
-        weight = by_index(data, scales, zero, index, bits, x.dtype)
-    if weight.shape[1] != depth:
-        weight = kept("strided_slice", weight, begin=(0,), end=(depth,), axes=(1,))
-    found = call("nn.dense", x, weight)
+        weight = by_index(data, scales, zero, index, bits)
+    found = cast(call("nn.dense", whole, weight), x.dtype)
     return found if bias is None else found + bias
 
 
-def by_index(data: Value, scales: Value, zero: Value | None, index: Value, bits: int, dtype: str) -> Value:
+def filled(x: Value, more: int) -> Value:
+    """Rows with zeros behind them."""
+    return call("nn.pad", x, pad_width=(*[(0, 0)] * (x.rank - 1), (0, more))) if more else x
+
+
+def by_index(data: Value, scales: Value, zero: Value | None, index: Value, bits: int) -> Value:
     """A weight each of whose rows says its group: `(columns, depth)`."""
     whole = numbers(call("reshape", data, newshape=(0, -1)), bits)
     if zero is None:
@@ -71,7 +85,7 @@ def by_index(data: Value, scales: Value, zero: Value | None, index: Value, bits:
         each = cast(zero, "float32") if is_float(zero.dtype) else numbers(zero, bits)
         away = call("take", each, index, axis=1)
     whole = call("strided_slice", whole, begin=(0,), end=(index.size(0),), axes=(1,))
-    return cast((whole - away) * cast(call("take", scales, index, axis=1), "float32"), dtype)
+    return (whole - away) * cast(call("take", scales, index, axis=1), "float32")
 
 
 FP4 = np.array([0.0, 1 / 192, 2 / 3, 1.0, 1 / 3, 0.5, 1 / 6, 0.25], "float32")

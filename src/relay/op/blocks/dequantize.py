@@ -110,6 +110,10 @@ class DequantizeBlocks(Stored):
         return b.cast(found, self.dtype)
 
 
+BLOCK = 32
+"""Numbers of groups that kernels read at once; a smaller group all of it."""
+
+
 def wide_of(dtype: str) -> str:
     """The dtype that numbers of groups are computed in, by that of their scales."""
     return "float64" if dtype == "float64" else "float32"
@@ -146,6 +150,10 @@ class DequantizeGroups(Stored):
         sample(GROUPS, SCALES, numpy.asarray([[27], [45]], "uint8"), bits=2, group=64, dtype="bfloat16"),
         sample("0x3x16 uint8", "0x3 float32"),
     )
+
+    def is_decoding(self, dtype: str) -> bool:
+        """Kernels decode groups that are a number of their blocks."""
+        return self.dtype == "float32" and (self.group % BLOCK == 0 or self.group in (16, 8))
 
     def infer(self, t: Typing, data: Type, scale: Type, zero_point: Type | None = None) -> Type:
         self.check_result(t)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from relay.ir.expr import Call, Expr
 from relay.ir.type import Dim, TensorType, Type
-from relay.op.blocks.dequantize import DequantizeBlocks
+from relay.op.blocks.dequantize import Stored
 from relay.op.blocks.rounding import RoundGroups
 from relay.op.reduce import Along
 from relay.transform.passes.fusion_graph import Kind
@@ -115,4 +115,4 @@ def is_rounded_by(e: Expr, user: Expr, operands: Sequence[Expr], types: Types) -
         return False
     t, decoder = types(e), operands[1]
     assert type(decoder) is Call
-    return isinstance(t, TensorType) and t.dtype == "float32" and isinstance(decoder.attrs, DequantizeBlocks)
+    return isinstance(t, TensorType) and t.dtype == "float32" and isinstance(decoder.attrs, Stored)

@@ -4,8 +4,8 @@ from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any
 
+from relay.backend.native.kernels.block_matrices import BlockMatrix, as_kept
 from relay.backend.native.kernels.blocks import Blocks
-from relay.backend.native.kernels.decoding import Decoding
 from relay.backend.native.kernels.operands import Factor, First
 from relay.backend.native.kernels.packed_constants import Panels
 from relay.backend.native.kernels.ranges import ranges_with_buffer
@@ -14,8 +14,6 @@ from relay.backend.native.kernels.stored import (
     KEPT,
     LEAST_NUMBERS,
     MOST_ROWS,
-    BlockMatrix,
-    as_kept,
     unit_of,
     with_own_rooms,
     write_rows,
@@ -120,8 +118,8 @@ class Matrices(Sums):
         assert not isinstance(self.y, Weight)
         columns = self.sizes[-1]
         tail = None if put is None else self.tail((), self.row_sizes, put, unit_of(columns))
-        form = self.y.form if isinstance(self.y, BlockMatrix) else ""
-        rounds = self.rounding is not None and is_rounded(form, self.blocks.machine)
+        kept = self.y.kept if isinstance(self.y, BlockMatrix) else ""
+        rounds = self.rounding is not None and is_rounded(kept, self.blocks.machine)
         x = self.x if rounds else self.rounded()
         write_rows(self.b, x, self.y, (self.blocks.rows, columns, self.depth), out.data, tail, rounds)
 
@@ -218,7 +216,7 @@ class Matrices(Sums):
         """An operand's matrix at a place in the stack."""
         b = self.b
         if isinstance(x, BlockMatrix):
-            return Factor(x.data, x.dtype, is_transposed, decoding=Decoding(x.form))
+            return Factor(x.data, x.dtype, is_transposed, blocks=x)
         if self.is_flat or len(x.sizes) <= 2 or not stack:
             return Factor(x.data, x.dtype, is_transposed)
         own = x.sizes[:-2]

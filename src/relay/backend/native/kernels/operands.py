@@ -4,8 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from relay.backend.native.kernels.block_matrices import BlockMatrix
 from relay.backend.native.kernels.block_shape import Shape
-from relay.backend.native.kernels.decoding import Decoding
 from relay.backend.native.kernels.packing import GroupPacking, Packing
 from relay.backend.native.kernels.ranges import ranges, ranges_with_buffer
 from relay.backend.native.kernels.tile import PACKED_PITCH
@@ -36,8 +36,8 @@ class Factor:
     is_transposed: bool
     pitch: Index | None = None
     """Numbers from a row in memory to the next one, if more than it has."""
-    decoding: Decoding | None = None
-    """How its blocks become float32, if it is kept in such."""
+    blocks: BlockMatrix | None = None
+    """The matrix, if it is kept in blocks or groups, which become float32."""
 
 
 class Operands(Shape):
@@ -168,8 +168,8 @@ class Operands(Shape):
         """All of them, moved."""
         b, to = self.b, self.second
         assert to is not None
-        if y.decoding is not None:
-            return self.pack_decoded(y, y.decoding, to)
+        if y.blocks is not None:
+            return self.pack_decoded(y.blocks, to)
         size = b.times(self.depth, self.width)
 
         def panel(p: Index, _: Any) -> None:
@@ -191,18 +191,16 @@ class Operands(Shape):
             self.shared(self.parts(self.depth, STRIP_ROWS), b.times(STRIP_ROWS, self.columns), strip)
         return self.packed(to)
 
-    def pack_decoded(self, y: Factor, decoding: Decoding, to: Value) -> Second:
+    def pack_decoded(self, y: BlockMatrix, to: Value) -> Second:
         """All of them: the rows that are the columns of a panel are decoded, and then moved."""
         b, width, size = self.b, self.width, self.b.times(self.depth, self.width)
-        blocks = b.quotient(self.length, decoding.form.size)
 
         def share(begin: Index, end: Index, rows: Value) -> None:
             def panel(i: Index, _: Any) -> None:
                 p = b.plus(begin, i)
                 j = b.times(p, width)
                 n = b.smaller(width, b.minus(self.columns, j))
-                first = b.address(y.data, b.times(b.times(j, blocks), decoding.form.bytes))
-                b.invoke(decoding, first, b.times(n, blocks), rows)
+                y.decode(b, j, n, rows)
                 panel = self.address(to, b.times(p, size), self.size)
                 decoded = Factor(rows, "float32", is_transposed=True)
                 self.pack(decoded, "float32", 0, self.length, panel, width, (n, self.length), width)

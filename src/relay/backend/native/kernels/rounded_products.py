@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from relay.backend.native.kernels.byte_products import ByteProducts, byte_products
-from relay.backend.native.kernels.decoding import BlockReader
-from relay.backend.native.kernels.row_products import PARAMS, RowProductBuilder
+from relay.backend.native.kernels.group_weights import Kept, form_of
+from relay.backend.native.kernels.row_products import RowProductBuilder, params_of
 from relay.backend.native.llvm.machine import Machine
 from relay.backend.native.loops.builder import Builder
 from relay.backend.native.loops.functions import kernel_function
 from relay.backend.native.loops.nodes import ADDRESS, INDEX, Buffer, Function, Index, Value
-from relay.op.blocks.formats import FORMATS, BlockFormat
+from relay.op.blocks.formats import BlockFormat
 from relay.op.blocks.rounding import GREATEST_CODE
 
 GROUP = 32
@@ -23,9 +23,9 @@ ROUNDING_PARAMS = (("source", ADDRESS), ("count", INDEX), ("to", ADDRESS))
 """Where numbers are, as float32, how many groups of them, and where they go."""
 
 
-def is_rounded(kept: str, machine: Machine) -> bool:
+def is_rounded(kept: Kept, machine: Machine) -> bool:
     """Whether there are such products for a format on a machine."""
-    form = FORMATS.get(kept)
+    form = form_of(kept)
     if form is None or byte_products(machine) is None or form.levels:
         return False
     return form.run == GROUP or form.size == GROUP
@@ -104,10 +104,10 @@ class Rounding:
 
 @dataclass(frozen=True)
 class RoundedProduct:
-    """The schedule of such products, of a matrix in blocks of a format."""
+    """The schedule of such products, of a matrix in blocks of a format, or in groups."""
 
     machine: Machine
-    kept: str
+    kept: Kept
 
     @property
     def name(self) -> str:
@@ -134,7 +134,7 @@ class RoundedProduct:
     def function(self) -> Function:
         """Its loops."""
         return kernel_function(
-            self.name, PARAMS, lambda b, given: RoundedProductBuilder(b, self, given).build()
+            self.name, params_of(self.kept), lambda b, given: RoundedProductBuilder(b, self, given).build()
         )
 
 
@@ -170,7 +170,7 @@ class RoundedProductBuilder(RowProductBuilder):
         b.vector(lanes, sums)
 
         def row(r: Index) -> None:
-            a = BlockReader(b, b.address(b.read(self.starts, (r,)), offset), form)
+            a = self.reader(form, r, i, offset)
             own = b.multiply(form.scale(a, q).x, scale)
             least = None if form.minimum is None else form.minimum(a, q).x
             codes, total = b.registers("uint8", (GROUP,), "codes"), b.registers("int32", (lanes,), "total")

@@ -10,13 +10,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from relay.backend.native.kernels.decoding import BlockReader
+from relay.backend.native.kernels.group_weights import ROW_PARAMS, GroupReader, Groups, Kept, form_of
 from relay.backend.native.kernels.tile import CACHE_LINE_BYTES
 from relay.backend.native.llvm.machine import Machine
 from relay.backend.native.loops.builder import Builder
 from relay.backend.native.loops.functions import kernel_function
 from relay.backend.native.loops.nodes import ADDRESS, INDEX, Buffer, Function, Index, Value
 from relay.backend.native.memory.representation import SIZES, scalar
-from relay.op.blocks.formats import FORMATS, BlockFormat
+from relay.op.blocks.formats import BlockFormat
 
 PARAMS = (
     ("first", ADDRESS), ("second", ADDRESS), ("pitch", INDEX), ("depth", INDEX), ("count", INDEX),
@@ -24,6 +25,7 @@ PARAMS = (
 )  # fmt: skip
 """The row, as float32; the first row of the matrix, the bytes from there to the next one, the numbers of a
 row, how many rows of the matrix there are, which may be fewer than those at once, and where products go.
+Kernels of groups take where their scales and zero points are besides.
 """
 ONE_SCALE = 32
 """Numbers of blocks that have one scale; larger ones have one for each run."""
@@ -31,10 +33,10 @@ ONE_SCALE = 32
 
 @dataclass(frozen=True)
 class RowProduct:
-    """The schedule of such products, of a matrix of a dtype, or in blocks of a format."""
+    """The schedule of such products, of a matrix of a dtype, in blocks of a format, or in groups."""
 
     machine: Machine
-    kept: str
+    kept: Kept
 
     @property
     def name(self) -> str:
@@ -44,7 +46,8 @@ class RowProduct:
     @property
     def lanes(self) -> int:
         """Sums in a vector."""
-        return self.machine.lanes("float")
+        lanes, form = self.machine.lanes("float"), form_of(self.kept)
+        return lanes if form is None else min(lanes, form.run)
 
     @property
     def rows(self) -> int:
@@ -53,14 +56,20 @@ class RowProduct:
 
     def function(self) -> Function:
         """Its loops."""
-        return kernel_function(self.name, PARAMS, lambda b, given: RowProductBuilder(b, self, given).build())
+        params = params_of(self.kept)
+        return kernel_function(self.name, params, lambda b, given: RowProductBuilder(b, self, given).build())
 
 
-def row_bytes(b: Builder, kept: str, depth: Index) -> Index:
+def params_of(kept: Kept) -> tuple[tuple[str, str], ...]:
+    """The parameters of kernels for a matrix."""
+    return (*PARAMS, *ROW_PARAMS) if isinstance(kept, Groups) else PARAMS
+
+
+def row_bytes(b: Builder, kept: Kept, depth: Index) -> Index:
     """The bytes of a row of so many numbers."""
-    form = FORMATS.get(kept)
+    form = form_of(kept)
     if form is None:
-        return b.times(depth, SIZES[scalar(kept)])
+        return b.times(depth, SIZES[scalar(str(kept))])
     return b.times(b.quotient(depth, form.size), form.bytes)
 
 
@@ -69,20 +78,17 @@ class RowProductBuilder:
 
     def __init__(self, b: Builder, how: Any, given: Sequence[Value]) -> None:
         """`given` are its parameters."""
-        first, self.second, self.pitch, self.depth, self.count, out = given
+        first, self.second, self.pitch, self.depth, self.count, out, *self.beside = given
         self.b, self.how, self.rows = b, how, how.rows
         self.first = Buffer(first, "float32", (self.depth,), "first")
         self.out = Buffer(out, "float32", (self.count,), "out")
-        self.form = FORMATS.get(how.kept)
+        self.form = form_of(how.kept)
         self.lanes = how.lanes
         self.sums = b.registers("float32", (self.rows, self.lanes), "sums")
         self.starts = b.registers(ADDRESS, (self.rows,), "rows")
         last = b.minus(self.count, 1)
-
-        def find(r: Index) -> None:
-            b.write(self.starts, (r,), b.address(self.second, b.times(b.smaller(r, last), self.pitch)))
-
-        b.unrolled(self.rows, find)
+        self.row = lambda r, first, pitch: b.address(first, b.times(b.smaller(r, last), pitch))
+        b.unrolled(self.rows, lambda r: b.write(self.starts, (r,), self.row(r, self.second, self.pitch)))
 
     def build(self) -> None:
         """All of it."""
@@ -179,7 +185,7 @@ class RowProductBuilder:
         self.along(read)
 
         def row(r: Index) -> None:
-            a = BlockReader(b, b.address(b.read(self.starts, (r,)), offset), form)
+            a = self.reader(form, r, i, offset)
             scale = form.scale(a, q).x
             least = None if form.minimum is None else form.minimum(a, q).x
             zero = b.const(-form.zero, "float32")
@@ -202,6 +208,15 @@ class RowProductBuilder:
 
         b.unrolled(self.rows, row)
 
+    def reader(self, form: BlockFormat, r: Index, i: Index, offset: Index) -> BlockReader:
+        """Block `i` of a row, which begins so many bytes behind it."""
+        b, at = self.b, self.b.address(self.b.read(self.starts, (r,)), offset)
+        if not isinstance(self.how.kept, Groups):
+            return BlockReader(b, at, form)
+        scales, scale_pitch, zeros, zero_pitch = self.beside
+        beside = self.row(r, scales, scale_pitch), self.row(r, zeros, zero_pitch)
+        return GroupReader(b, at, self.how.kept, i, *beside)
+
     def fetch(self, i: Index, size: int) -> None:
         """Have the cache fetch a share of the rows that come after these, so many bytes: a processor does not
         follow several rows in a page by itself.
@@ -210,6 +225,10 @@ class RowProductBuilder:
         following = b.address(self.second, b.plus(b.times(self.pitch, self.rows), b.times(i, size)))
         for line in range(0, size, CACHE_LINE_BYTES):
             b.prefetch(b.address(following, line), level=3)
+        if isinstance(self.how.kept, Groups):
+            scales, pitch = self.beside[:2]
+            share = b.quotient(b.times(i, 4 * self.rows), self.how.kept.group // self.how.kept.size)
+            b.prefetch(b.address(scales, b.plus(b.times(pitch, self.rows), share)), level=3)
 
     # --- results ---
 

@@ -1,18 +1,17 @@
 """Matrices of weights that few rows of data go over as they are kept, row by row, decoded in registers."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from math import gcd
 from typing import Any
 
+from relay.backend.native.kernels.block_matrices import BlockMatrix
 from relay.backend.native.kernels.rounded_products import GROUP, GROUP_BYTES, RoundedProduct, Rounding
 from relay.backend.native.kernels.row_products import RowProduct, row_bytes
 from relay.backend.native.llvm.machine import host
 from relay.backend.native.loops.builder import Builder
-from relay.backend.native.loops.deferred import Deferred
 from relay.backend.native.loops.nodes import Buffer, Index, Value
 from relay.backend.native.loops.parallelize import ONE_RANGE_EACH, is_short
 from relay.backend.native.loops.views import View
-from relay.op.blocks.dequantize import DequantizeBlocks
 
 MOST_ROWS = 4
 """Rows of data that go over the rows of a matrix one after the other; more repay panels."""
@@ -25,33 +24,10 @@ KEPT = frozenset({"float16", "bfloat16", "int8"})
 Tail = Callable[[Index, Index, Index, Index], None]
 
 
-class BlockMatrix:
-    """A matrix in blocks, a row for each column of a product."""
-
-    call = None
-
-    def __init__(self, view: View, sizes: Sequence[Index], form: str) -> None:
-        """`view` has its bytes; `sizes` are those of its numbers, `form` is the name of the format."""
-        assert view.data is not None
-        self.data: Value = view.data
-        self.sizes = list(sizes)
-        self.dtype = "float32"
-        self.form = form
-
-
-def as_kept(y: Any) -> Any:
-    """The second operand of a product in the form in which it is kept, where it is decoded as it is read."""
-    if not isinstance(y, Deferred):
-        return y
-    (view,) = y.views
-    op: Any = y.call.attrs
-    return BlockMatrix(view, y.sizes, op.format) if isinstance(op, DequantizeBlocks) else view
-
-
 def write_rows(
     b: Builder,
     x: View,
-    y: "BlockMatrix | View",
+    y: BlockMatrix | View,
     shape: tuple[Index, Index, Index],
     out: Value,
     tail: Tail | None,
@@ -62,7 +38,7 @@ def write_rows(
     of 8 bits first.
     """
     rows, columns, depth = shape
-    kept = y.form if isinstance(y, BlockMatrix) else y.dtype
+    kept = y.kept if isinstance(y, BlockMatrix) else y.dtype
     data, first, given_pitch = y.data, as_float32(b, x, rows, depth), b.times(depth, 4)
     how: RowProduct | RoundedProduct = RowProduct(host(), kept)
     if rounds:
@@ -79,11 +55,12 @@ def write_rows(
             left = b.times(b.plus(begin, i), how.rows)
             count = b.smaller(how.rows, b.minus(columns, left))
             matrix = b.address(data, b.times(left, pitch))
+            beside = y.rows_beside(b, left) if isinstance(y, BlockMatrix) else []
 
             def row(m: Index, _: Any) -> None:
                 given = b.address(first, b.times(m, given_pitch))
                 to = b.address(out, b.times(b.plus(b.times(m, columns), left), 4))
-                b.invoke(how, given, matrix, pitch, depth, count, to)
+                b.invoke(how, given, matrix, pitch, depth, count, to, *beside)
 
             if rows == 1:
                 row(0, ())

@@ -193,7 +193,7 @@ class ValueEmitter(IndexEmitter):
         code, at, leaf = self.code, self.position_of(s), scalar(s.buffer.dtype)
         if isinstance(s.buffer.data, ir.Registers):
             slots, offset, kind = self.register(s.buffer, at)
-            found = self.joined(slots, offset, lanes_of(kind) * SIZES[leaf])
+            found = self.joined(slots, offset, lanes_of(kind), leaf)
             return found if found.type == kind else code.bits_of(found, leaf)
         data = self.value(s.buffer.data)
         if code.is_partial and not isinstance(at, Run):
@@ -202,14 +202,20 @@ class ValueEmitter(IndexEmitter):
             return elements(code, data, leaf, at)
         return element(code, data, leaf, value(at))
 
-    def joined(self, slots: Slots, offset: int, size: int) -> Value:
-        """What is in registers from an offset on; as one vector, where it was written in two halves."""
-        found = slots[offset]
-        lanes = lanes_of(found.type)
-        half = lanes * SIZES[element_of(found.type)] if lanes else size
-        if not lanes or size != 2 * half:
+    def joined(self, slots: Slots, offset: int, lanes: int, leaf: str) -> Value:
+        """What is in registers from an offset on: a part of a vector, one, or one that was written in two
+        halves.
+        """
+        begin = offset if offset in slots else max(at for at in slots if at < offset)
+        found, size = slots[begin], lanes * SIZES[leaf]
+        held = lanes_of(found.type)
+        if not held or not lanes:
             return found
-        return self.code.shuffled(found, slots[offset + half], range(2 * lanes))
+        own = held * SIZES[element_of(found.type)]
+        if size < own:
+            whole, first = self.code.bits_of(found, leaf), (offset - begin) // SIZES[leaf]
+            return self.code.shuffled(whole, whole, range(first, first + lanes))
+        return self.code.shuffled(found, slots[offset + own], range(2 * held)) if size == 2 * own else found
 
     def store(self, s: ir.Store) -> None:
         """Write an element, or one for each lane."""

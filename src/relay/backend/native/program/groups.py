@@ -177,7 +177,7 @@ class Group:
         readers = self.users.get(e, [])
         if self.is_decoded(e):
             return True
-        if any(self.is_turning(x) for x in (e, *readers)):
+        if any(self.is_turning(x) for x in (e, *readers)) or any(map(self.is_decoded, readers)):
             return False
         if self.by_rows and (deferred.is_reduction or is_pointwise(e) or not deferred.read):
             return True
