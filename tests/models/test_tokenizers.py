@@ -142,7 +142,7 @@ def test_what_is_wrong_with_a_vocabulary_is_said(tmp_path):
         return str(caught.value)
 
     assert "kind 'bert'" in refused(model="bert", tokens=["a"])
-    assert "no list of texts" in refused(model="gpt2", tokens=[1])
+    assert "not a list of texts" in refused(model="gpt2", tokens=[1])
     assert "no scores" in refused(model="llama", tokens=["a"], scores=[])
     assert "in the way of 'odd'" in refused(model="gpt2", tokens=["a"], pre="odd", merges=[])
     folder = written(tmp_path)
