@@ -85,6 +85,7 @@ def test_rounded_data_gives_nearly_the_same_scores(tmp_path):
     )
     difference = np.abs(exact - rounded).max()
     assert 0 < difference < 0.05 * np.abs(exact).max()
+    assert "round_groups" in str(load(path, activations="int8").extended("")[0])
     with pytest.raises(relay.RelayError) as failure:
         load(path, activations="int7")
     assert failure.value.codes == ("option-value",)

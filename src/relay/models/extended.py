@@ -32,11 +32,18 @@ def @step_all<t: Dim, m: Dim>(
 
 
 def extended(
-    family: str, sizes: Mapping[str, int], layers: int, every: Mapping[str | None, Any], text: str, draft: Any
+    family: str,
+    sizes: Mapping[str, int],
+    layers: int,
+    every: Mapping[str | None, Any],
+    text: str,
+    draft: Any,
+    activations: str,
 ) -> tuple[IRModule, dict[str | None, Any], Any]:
     """The program of a model with more definitions, its weights by name, and those of a draft model or None.
 
-    The text may use `@step`, `@step_all` and, with a draft model, `@draft_step` and `DraftWeights`.
+    The text may use `@step`, `@step_all` and, with a draft model, `@draft_step` and `DraftWeights`; data is
+    rounded by `activations` in both models.
     """
     whole = text_of(family, sizes, layers) + step_all("", "", sizes)
     used = {part.name for part in parts_of([*every.values()])} | {"KeysValues", "Cons", "Nil"}
@@ -47,7 +54,7 @@ def extended(
             unsupported(f"a draft of the family {other}")
         whole += step_all("draft", ", ".join(str(n) for n in draft_sizes.values()), draft_sizes)
         used |= {part.name for part in parts_of(others)}
-    mod = specialised(whole + text, used, "model")
+    mod = specialised(whole + text, used, "model", activations)
     constructors = mod.constructors()
     weights = {name: value_of(made, constructors) for name, made in every.items()}
     return mod, weights, None if others is None else value_of(others, constructors)

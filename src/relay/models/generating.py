@@ -19,6 +19,7 @@ class Generating:
     settings: Any
     sizes: Any
     config: Any
+    activations: str
     _plain: Any
     _adapted: Any
 
@@ -68,7 +69,9 @@ class Generating:
         The weights are by the name of an adapter, those without one by None; see `relay.models.extended`.
         """
         every = {None: self._plain.made, **{name: a.made for name, a in self._adapted.items()}}
-        return extended(self._plain.family, self.sizes, self.settings.layers, every, text, draft)
+        return extended(
+            self._plain.family, self.sizes, self.settings.layers, every, text, draft, self.activations
+        )
 
     @property
     def written(self) -> tuple[str, Any, Any]:
