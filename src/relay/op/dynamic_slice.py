@@ -1,6 +1,7 @@
 """Regular parts of a tensor between places that are known at run time."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy
@@ -8,10 +9,10 @@ import numpy
 from relay.ir.expr import Call, Constant, Expr, Op, RelayExpr, as_expr, constant
 from relay.ir.type import ANY, Dim, TensorType, Type
 from relay.op.arrays import array_type
-from relay.op.axes import SIZES, attribute_fault
+from relay.op.axes import SIZES, attribute_fault, axes_of
 from relay.op.base import INTEGRAL, Array, Numpy, Operator, sample
-from relay.op.batching import by, in_front, row_rank, stretched, with_row_rank
-from relay.op.derivative import const_like, zeros_like
+from relay.op.batching import behind_rows, by, in_front, row_rank, stretched, with_row_rank
+from relay.op.derivative import const_like, rank_of, zeros_like
 from relay.op.kind import Batching, Derivative
 from relay.op.native import Index, Loops, Output, View
 from relay.op.numeric import apply
@@ -19,6 +20,7 @@ from relay.op.registry import operator
 from relay.op.relation import Typing
 from relay.op.reshape import Rearrangement
 from relay.op.slice import BEYOND, SliceMode, clipped, range_of, sized
+from relay.op.take import permute
 
 
 @operator("strided_set")
@@ -135,7 +137,7 @@ def _as_place(p: Any) -> Expr:
 
 @operator("dyn.strided_slice")
 class DynStridedSlice(Rearrangement):
-    """`strided_slice` of the first axes between places that are tensors of rank 1.
+    """`strided_slice` of the first axes, or of `axes`, between places that are tensors of rank 1.
 
     relay> dyn.strided_slice([1, 2, 3, 4, 5], [1], [5], [2])
     [2, 4]
@@ -146,16 +148,21 @@ class DynStridedSlice(Rearrangement):
         sample("5x4 int4", numpy.array([4]), numpy.array([-6]), numpy.array([-2])),
         sample("5x4 float64", numpy.array([-3]), numpy.array([2]), numpy.array([1]), slice_mode="size"),
         sample("5x4 float64", numpy.array([-9]), numpy.array([9]), numpy.array([2]), slice_mode="clip"),
+        sample("2x5x4 float32", numpy.array([1]), numpy.array([-1]), numpy.array([1]), axes=(-2,)),
     )
 
     slice_mode: SliceMode = "end"
+    axes: tuple[int, ...] | None = None
 
     @staticmethod
-    def builder(data: Any, begin: Any, end: Any, strides: Any = None, slice_mode: str = "end") -> Expr:
+    def builder(
+        data: Any, begin: Any, end: Any, strides: Any = None, slice_mode: str = "end", axes: Any = None
+    ) -> Expr:
         """As `strided_slice`; places may be lists of numbers, and without strides every element is taken."""
         strides = numpy.ones(_slice_length(begin), "int64") if strides is None else strides
         places = [_as_place(p) for p in (begin, end, strides)]
-        return Call(Op.get("dyn.strided_slice"), (as_expr(data), *places), {"slice_mode": slice_mode})
+        attrs = {"slice_mode": slice_mode, "axes": axes}
+        return Call(Op.get("dyn.strided_slice"), (as_expr(data), *places), attrs)
 
     def infer(self, t: Typing, x: Type, *places: Type) -> Type:
         dims = t.shape(x)
@@ -166,29 +173,44 @@ class DynStridedSlice(Rearrangement):
         cut = t.static(counts[0])
         if cut is not None and cut > len(dims):
             attribute_fault(t, "begin", cut, f"the tensor has {len(dims)} axes")
-        known = len(dims) if cut is None else cut
-        return TensorType([ANY if i < known else d for i, d in enumerate(dims)], t.dtype(x))
+        known: Sequence[int] = range(len(dims) if cut is None else cut)
+        if self.axes is not None:
+            known = axes_of(t, self.axes, len(dims))
+            for n in counts:
+                t.equal(n, len(known), why="each axis has its places")
+        return TensorType([ANY if i in known else d for i, d in enumerate(dims)], t.dtype(x))
 
     def reference(self, np: Numpy, data: Array, begin: Array, end: Array, strides: Array) -> Array:
-        places = zip(data.shape, begin.tolist(), end.tolist(), strides.tolist(), strict=False)
-        if self.slice_mode == "size":
-            return data[tuple([sized(SIZES, d, b, n).slice for d, b, n, _ in places])]
-        rule = clipped if self.slice_mode == "clip" else range_of
-        return data[tuple([rule(SIZES, d, b, e, s).slice for d, b, e, s in places])]
+        taken: list[Any] = [slice(None)] * data.ndim
+        axes = range(data.ndim) if self.axes is None else axes_of(SIZES, self.axes, data.ndim)
+        for axis, b, e, s in zip(axes, begin.tolist(), end.tolist(), strides.tolist(), strict=False):
+            if self.slice_mode == "size":
+                taken[axis] = sized(SIZES, data.shape[axis], b, e).slice
+            else:
+                rule = clipped if self.slice_mode == "clip" else range_of
+                taken[axis] = rule(SIZES, data.shape[axis], b, e, s).slice
+        return data[tuple(taken)]
 
     @by(Batching.SHIFTED)
     def batch(self, n: Dim, which: Sequence[Any], data: Expr, *places: Expr) -> Expr | None:
         if any(which[1:]):
             return None  # each row would have a shape of its own
+        if self.axes is not None:
+            return replace(self, axes=behind_rows(self.axes, row_rank(data, True)))(data, *places)
         whole = (0, -1 if self.slice_mode == "size" else BEYOND, 1)
         return self(data, *[in_front(first, p) for first, p in zip(whole, places, strict=True)])
 
     def transpose(
         self, g: Expr, data: Expr, begin: Expr, end: Expr, strides: Expr
     ) -> tuple[Expr | None, ...]:
-        last = self.last(data, begin, end) if self.slice_mode == "size" else end
+        rank = rank_of(data)
+        first = () if self.axes is None else axes_of(SIZES, self.axes, rank)
+        order = [*first, *[axis for axis in range(rank) if axis not in first]]
+        turned = permute(data, order)
+        last = self.last(turned, begin, end) if self.slice_mode == "size" else end
         how = {"slice_mode": "clip"} if self.slice_mode == "clip" else {}
-        return apply("strided_set", zeros_like(data), g, begin, last, strides, **how), None, None, None
+        whole = apply("strided_set", zeros_like(turned), permute(g, order), begin, last, strides, **how)
+        return permute(whole, [order.index(axis) for axis in range(rank)]), None, None, None
 
     def last(self, data: Expr, begin: Expr, sizes: Expr) -> Expr:
         """The places where parts of the given sizes end."""
@@ -205,12 +227,13 @@ class DynStridedSlice(Rearrangement):
     def compute(self, b: Loops, out: Output, data: View, begin: View, end: View, strides: View) -> None:
         """The elements from place to place."""
         ranges = self.ranges(b, data, begin, end, strides)
-        b.nest(out.sizes, lambda index: out.put(index, data.at(source_index(b, index, ranges))))
+        b.each(out.sizes, lambda index: out.put(index, data.at(source_index(b, index, ranges))))
 
     def ranges(self, b: Loops, data: View, *places: View) -> list[tuple[Index, Index, Index]]:
         """The beginning, the length and the stride of what is taken of each axis."""
         begin, end, strides = places
-        return ranges_at(b, data, begin, end, strides, self.slice_mode)
+        axes = None if self.axes is None else axes_of(SIZES, self.axes, len(data.sizes))
+        return ranges_at(b, data, begin, end, strides, self.slice_mode, axes)
 
 
 OUTSIDE = "the slice lies within the axis"
@@ -218,14 +241,24 @@ NO_STRIDE = "`strides` cannot be 0: a stride is not 0"
 
 
 def ranges_at(
-    b: Loops, data: View, begin: View, end: View, strides: View, mode: SliceMode
+    b: Loops,
+    data: View,
+    begin: View,
+    end: View,
+    strides: View,
+    mode: SliceMode,
+    axes: Sequence[int] | None = None,
 ) -> list[tuple[Index, Index, Index]]:
     """What `range_of`, `sized` or `clipped` gives for each axis, as the code computes it: begin, length,
-    stride.
+    stride.  Places are for `axes`, or the first ones.
     """
     rule = clipped_at if mode == "clip" else range_at
     found: list[tuple[Index, Index, Index]] = []
-    for k, d in enumerate(data.sizes):
+    for axis, d in enumerate(data.sizes):
+        if axes is not None and axis not in axes:
+            found.append((0, d, 1))
+            continue
+        k = axis if axes is None else axes.index(axis)
         first = bound_at(b, begin, k, 0)
         if mode == "size":
             found.append(sized_at(b, d, first, bound_at(b, end, k, -1)))

@@ -18,7 +18,6 @@ from relay.op.records import field_name, field_of_record, opened
 from relay.op.registry import operator
 from relay.op.relation import Typing
 from relay.op.slice import BEYOND, clipped
-from relay.op.take import permute
 from relay.op.term import Term
 
 Bound = int | Literal["%"] | None
@@ -290,7 +289,6 @@ def spanned(x: Term, entries: Sequence[Entry], limits: Sequence[Expr]) -> Term:
     chosen = [axis for axis, e in enumerate(entries) if isinstance(e, tuple) and "%" in e]
     if not chosen:
         return x
-    order = [*chosen, *[axis for axis in range(len(entries)) if axis not in chosen]]
     several = iter(limits)
     places: list[Expr] = []
     for axis in chosen:
@@ -298,9 +296,9 @@ def spanned(x: Term, entries: Sequence[Entry], limits: Sequence[Expr]) -> Term:
             place = next(several) if n == "%" else constant(numpy.int64(n))
             places.append(apply("cast", place, dtype="int64"))
     begin, end, strides = (apply("stack", tuple(places[k::3]), axis=0) for k in range(3))
-    found = permute(x.expr, order)
-    found = apply("dyn.strided_slice", found, begin, end, strides, slice_mode="clip")
-    return Term(permute(found, [order.index(axis) for axis in range(len(order))]), x.dtype)
+    axes = tuple(chosen)
+    found = apply("dyn.strided_slice", x.expr, begin, end, strides, slice_mode="clip", axes=axes)
+    return Term(found, x.dtype)
 
 
 def cut(x: Term, entries: Sequence[Entry], sizes: Sequence[Dim]) -> Term:

@@ -46,7 +46,9 @@ def sparse_to_dense(
 def squeeze(data: Operand, axis: Operand) -> Call:
     """Without the axes, of size 1, that a tensor of rank 1 names (`reshape-size`)."""
 
-def strided_slice(data: Any, begin: Any, end: Any, strides: Any = None, slice_mode: str = "end") -> Expr:
+def strided_slice(
+    data: Any, begin: Any, end: Any, strides: Any = None, slice_mode: str = "end", axes: Any = None
+) -> Expr:
     """As `strided_slice`; places may be lists of numbers, and without strides every element is taken."""
 
 def tile(data: Operand, reps: Operand) -> Call:

@@ -188,7 +188,7 @@ def dyn_strided_slice(g: Graph, op: Any, x: Value, begin: Value, end: Value, str
     """A part between places that are known at run time."""
     if op.slice_mode == "size":
         refuse(f'slice_mode="{op.slice_mode}"')
-    axes = g.ints(range(begin.size(0)))
+    axes = g.ints(range(begin.size(0)) if op.axes is None else op.axes)
     return g.add("Slice", x, *[g.cast(v, "int64") for v in (begin, end)], axes, g.cast(strides, "int64"))
 
 
