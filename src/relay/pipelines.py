@@ -18,8 +18,9 @@ from relay.backend.native.program.unresolved_type_params import instantiate_entr
 from relay.diagnostic import derived_nodes, fail
 from relay.ir.expr import Call, Constant, Expr, Function, Let, Op, Tuple, TupleGetItem, Var
 from relay.ir.module import IRModule
-from relay.ir.type import FuncType
+from relay.ir.type import FuncType, TensorType
 from relay.ir.walk import post_order, type_post_order
+from relay.op.sizes import ShapeOf
 from relay.transform.passes.algebra import simplify_expr
 from relay.transform.passes.canonical_cast import canonicalize_cast
 from relay.transform.passes.check_nan import check_nan
@@ -53,6 +54,7 @@ from relay.transform.rewriting.example import show as show
 from relay.transform.rewriting.pipeline import RulePass
 from relay.transform.rewriting.registry import module_pass, rules
 from relay.typecheck.infer import infer
+from relay.typecheck.query import Types
 
 PassFunction: TypeAlias = Callable[..., IRModule]
 
@@ -131,17 +133,58 @@ def is_batched(definition: Expr) -> bool:
     return batch == DYNAMIC and not has_functions
 
 
+SETTLING: tuple[PassFunction, ...] = (
+    dynamic_to_static, fold_constants, simplify_expr, eliminate_common_subexpr, dead_code,
+)  # fmt: skip
+"""What computes with known sizes."""
+
+
+@module_pass("settle_sizes", opt_level=2)
+def settle_sizes(mod: IRModule) -> IRModule:
+    """Compute what depends on sizes that copies of polymorphic functions know.
+
+    A function asks for the dimensions of its parameters as `shape_of`.  Where a copy has a number in the
+    place of a dimension, that is a constant, and so may be what is computed of it: shapes, conditions, and
+    with these whole branches.  An operand of which only the shape was wanted is not kept until then, so that
+    its memory can be that of a result.  A module that asks for no known size is left alone.
+
+    >>> show(settle_sizes, '''
+    ... def @main(%x: Tensor[(n, 3), float32]) {
+    ...   dyn.reshape(%x, stack((take(shape_of(%x), 1), -1)))
+    ... }''')
+    def @main<n: Dim>(%x: Tensor[(n, 3), float32]) -> Tensor[(3, n), float32] {
+      reshape(%x, newshape=(3, -1))
+    }
+    """
+    types = Types(mod)
+    if not any(asks_known_size(e, types) for f in mod.functions.values() for e in post_order(f)):
+        return mod
+    for function in SETTLING:
+        mod = RulePass(rules[function])(mod)
+    return mod
+
+
+def asks_known_size(e: Expr, types: Types) -> bool:
+    """Whether an expression is the shape of a tensor of which a size is known."""
+    if not isinstance(e, Call) or not isinstance(e.attrs, ShapeOf):
+        return False
+    t = types(e.args[0])
+    return (
+        isinstance(t, TensorType) and isinstance(t.shape, tuple) and any(isinstance(d, int) for d in t.shape)
+    )
+
+
 NATIVE: tuple[PassFunction, ...] = (
     instantiate_entries, strip_reserved_attrs, globals_to_thunks, expand_grad, remove_unused_functions,
-    monomorphize, batch_blocks, expand_operators, fuse_ops, join_attention, outline_fused_groups, eta_expand,
-    lambda_lift, split_long_definitions,
+    monomorphize, settle_sizes, batch_blocks, expand_operators, fuse_ops, join_attention,
+    outline_fused_groups, eta_expand, lambda_lift, split_long_definitions,
 )  # fmt: skip
 OPTIONS: Mapping[PassFunction, Mapping[str, Any]] = {
     fuse_ops: {"lone": True},
     eta_expand: {"expand_op": True, "expand_constructor": True},
 }
 """Options of passes in `NATIVE`: there is code for groups of operators, and for calls of definitions."""
-OPTIONAL: tuple[PassFunction, ...] = (join_attention,)
+OPTIONAL: tuple[PassFunction, ...] = (settle_sizes, join_attention)
 """The passes of `NATIVE` that make code faster; it could not be generated without the others."""
 
 

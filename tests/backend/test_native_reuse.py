@@ -368,6 +368,27 @@ def test_a_training_step_updates_weights_in_their_place() -> None:
     assert peak(step) < peak(kept) - 0.6 * MEGABYTE
 
 
+def test_an_update_is_in_place_where_later_lines_ask_for_a_known_size() -> None:
+    text = """
+    def @put<m: Dim, k: Dim>(
+      %c: Tensor[(m, k), float32], %x: Tensor[(k,), float32], %i: int32
+    ) -> (Tensor[(m, k), float32], Tensor[(k,), float32]) {
+      let %new = %c with { [%i % 8]: %x };
+      (%new, reshape(%x[:, None] * 0.5, (k,)))
+    }
+    def @loop<m: Dim>(
+      %n: int32, %c: Tensor[(m, 256), float32], %x: Tensor[(256,), float32]
+    ) -> Tensor[(m, 256), float32] {
+      if (%n == 0) { %c } else { let (%c, %x) = @put(%c, %x, %n); @loop(%n - 1, %c, %x) }
+    }
+    def @main(%n: int32, %c: Tensor[(m, 256), float32], %x: Tensor[(256,), float32]) { @loop(%n, %c, %x) }
+    """
+    built = relay.build(relay.parse(text))
+    found = built(np.int32(3), np.zeros((1024, 256), "float32"), np.full(256, 8, "float32"))
+    assert found[:5, 0].tolist() == [0, 2, 4, 8, 0]
+    assert peak(built) < 1.5 * MEGABYTE
+
+
 def test_files_know_what_is_donated(tmp_path: Any) -> None:
     built = relay.build(relay.parse(STEP), donate="w")
     built.export_library(tmp_path / "step.rlo")

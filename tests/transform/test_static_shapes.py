@@ -27,6 +27,11 @@ CASES = [
         'dyn.strided_slice(%x, [1, 0], [2, -1], [1, 1], slice_mode="size")',
         'strided_slice(%x, begin=(1, 0), end=(2, -1), strides=(1, 1), slice_mode="size")',
     ),
+    (
+        "dyn.strided_slice(%x, [1], [3], [1], axes=(1,))",
+        "strided_slice(%x, begin=(1,), end=(3,), strides=(1,), axes=(1,))",
+    ),
+    ("let %i = 3 - 1; %x[%i, 1:%i + 1]", "%x[2, 1:3]"),
     ('dyn.topk(%x, 9, ret_type="values")', 'topk(%x, ret_type="values", k=6)'),
     (
         "dyn.random.threefry_generate(random.threefry_key(seed=1), [2, 3])",

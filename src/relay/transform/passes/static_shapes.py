@@ -1,5 +1,6 @@
 """Operators whose sizes are found at run time, where the program says the sizes: their static forms."""
 
+from collections.abc import Iterator
 from math import prod
 from typing import Any
 
@@ -26,6 +27,7 @@ from relay.op.reshape import ExpandDims, Reshape, ReshapeLike, Squeeze
 from relay.op.sizes import NdarraySize, ShapeOf
 from relay.op.slice import SliceLike, StridedSlice
 from relay.op.sort import DynTopK
+from relay.op.subscript import Subscript
 from relay.op.take import Take
 from relay.transform.passes.algebra_shapes import SHAPES, as_shape
 from relay.transform.rewriting.anf_conversion import anf
@@ -70,6 +72,19 @@ def _size(w: Rewriter, e: Call) -> Expr | None:
     return constant(shape if isinstance(e.attrs, ShapeOf) else prod(shape), e.attrs.dtype, e)
 
 
+@STATIC.rule("take(shape_of(x), i) => a constant", Take)
+def _one_size(w: Rewriter, e: Call) -> Expr | None:
+    sizes, i = e.args
+    whole, at = w.seen(sizes), constant_value(w, i)
+    if not isinstance(whole, Call) or not isinstance(whole.attrs, ShapeOf) or np.shape(at) != ():
+        return None
+    t = w.types(whole.args[0])
+    if not isinstance(t, TensorType) or not isinstance(t.shape, tuple) or not w.may_go(whole.args[0]):
+        return None
+    size = t.shape[int(at)] if -len(t.shape) <= at < len(t.shape) else None
+    return constant(size, whole.attrs.dtype, e) if isinstance(size, int) else None
+
+
 @STATIC.rule("arithmetic on sizes => a constant",
              Add, Subtract, Multiply, FloorDivide, Maximum, Minimum, Where, Cast, Concatenate, Stack,
              StridedSlice, Take, Pad, Prod, Sum, Reshape, ExpandDims, Squeeze)  # fmt: skip
@@ -98,8 +113,27 @@ def _slice(w: Rewriter, e: Call) -> Expr | None:
     if any(v is None for v in values):
         return None
     begin, end, strides = (tuple(v.tolist()) for v in values)
-    mode = e.attrs.slice_mode
-    return call_of("strided_slice", (x,), e, begin=begin, end=end, strides=strides, slice_mode=mode)
+    how = {"slice_mode": e.attrs.slice_mode, "axes": e.attrs.axes}
+    return call_of("strided_slice", (x,), e, begin=begin, end=end, strides=strides, **how)
+
+
+@STATIC.rule("index(x, constants) => index(x)", Subscript)
+def _subscript(w: Rewriter, e: Call) -> Expr | None:
+    x, *operands = e.args
+    values = [constant_value(w, a) for a in operands]
+    if not values or any(v is None or np.shape(v) != () or not is_integer(str(v.dtype)) for v in values):
+        return None
+    return Subscript(with_numbers(e.attrs.items, iter([int(v) for v in values])))(x)
+
+
+def with_numbers(items: tuple[Any, ...], numbers: Iterator[int]) -> tuple[Any, ...]:
+    """Subscripts with numbers in the place of operands."""
+    return tuple(
+        [
+            with_numbers(i, numbers) if isinstance(i, tuple) else next(numbers) if i == "%" else i
+            for i in items
+        ]
+    )
 
 
 @STATIC.rule("dyn.reshape(x, shape) => reshape(x); dyn.broadcast_to(x, shape) => broadcast_to(x)",
