@@ -14,6 +14,8 @@ Add = Callable[[Builder, Buffer, Buffer, Buffer, bool], None]
 class ByteProducts:
     """A row of the table."""
 
+    name: str
+    """The instruction."""
     vector: int
     """Bytes of a vector."""
     is_exact: bool
@@ -74,14 +76,14 @@ def by_instruction_of(name: str, vector: int) -> Add:
     return add
 
 
-TABLE = {
-    "vpdpbusd.256": ByteProducts(32, True, False, by_instruction_of("vpdpbusd.256", 32)),
-    "pmaddubsw.256": ByteProducts(32, False, True, by_pairs),
-    "sdot": ByteProducts(16, False, True, by_instruction_of("sdot", 16)),
-}
-"""By the instruction, the best first."""
+TABLE = (
+    ByteProducts("vpdpbusd.256", 32, True, False, by_instruction_of("vpdpbusd.256", 32)),
+    ByteProducts("pmaddubsw.256", 32, False, True, by_pairs),
+    ByteProducts("sdot", 16, False, True, by_instruction_of("sdot", 16)),
+)
+"""The best first."""
 
 
 def byte_products(machine: Machine) -> ByteProducts | None:
     """The best way of a machine, if it has one."""
-    return next((how for name, how in TABLE.items() if name in machine.instructions), None)
+    return next((how for how in TABLE if how.name in machine.instructions), None)

@@ -93,8 +93,7 @@ class RowProductBuilder:
     def build(self) -> None:
         """All of it."""
         b = self.b
-        zero = b.const(0, "float32")
-        b.unrolled(self.rows, lambda r: self.along(lambda x: b.write(self.sums, (r, x), zero)))
+        self.clear()
         if self.form is None:
             whole = b.quotient(self.depth, self.lanes)
             b.loop(whole, (), lambda i, _: self.numbers(i))
@@ -102,6 +101,12 @@ class RowProductBuilder:
         else:
             b.loop(b.quotient(self.depth, self.form.size), (), lambda i, _: self.blocks(i))
             self.write(self.depth)
+
+    def clear(self) -> None:
+        """Sums of 0."""
+        b = self.b
+        zero = b.const(0, "float32")
+        b.unrolled(self.rows, lambda r: self.along(lambda x: b.write(self.sums, (r, x), zero)))
 
     def along(self, body: Callable[[Index], None]) -> None:
         """Run `body(x)` for the lanes of a vector."""

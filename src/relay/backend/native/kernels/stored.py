@@ -5,6 +5,7 @@ from math import gcd
 from typing import Any
 
 from relay.backend.native.kernels.block_matrices import BlockMatrix
+from relay.backend.native.kernels.paired_products import rounded_product
 from relay.backend.native.kernels.rounded_products import GROUP, GROUP_BYTES, RoundedProduct, Rounding
 from relay.backend.native.kernels.row_products import RowProduct, row_bytes
 from relay.backend.native.llvm.machine import host
@@ -42,7 +43,7 @@ def write_rows(
     data, first, given_pitch = y.data, as_float32(b, x, rows, depth), b.times(depth, 4)
     how: RowProduct | RoundedProduct = RowProduct(host(), kept)
     if rounds:
-        how, groups = RoundedProduct(host(), kept), b.quotient(depth, GROUP)
+        how, groups = rounded_product(host(), kept), b.quotient(depth, GROUP)
         given_pitch = b.times(groups, GROUP_BYTES)
         codes = b.room("uint8", [rows, given_pitch]).buffer.data
         b.invoke(Rounding(host()), first, b.times(rows, groups), codes)
